@@ -1,0 +1,5 @@
+//! The experiment: what a person writes (TOML), and what a backend runs ([`Experiment`]).
+
+mod model;
+
+pub use model::{Choice, Experiment, Flow, Link, Measure, Network, Node, Traffic};

@@ -1,0 +1,99 @@
+//! One run, resolved: every sweep chosen, every default filled in, every preset turned into nodes and links.
+//! This is what a backend runs; it holds no text and no unit that still needs reading.
+
+use crate::params::Params;
+use crate::tcp::TcpConfig;
+use crate::time::Duration;
+use crate::units::Rate;
+
+/// One run of an experiment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Experiment {
+    pub title: String,
+    /// Repeats differ only in this.
+    pub seed: u64,
+    pub network: Network,
+    pub flows: Vec<Flow>,
+    pub measure: Measure,
+}
+
+/// Nodes, and the one-way links between them (a duplex link of the file is two).
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Network {
+    pub nodes: Vec<Node>,
+    pub links: Vec<Link>,
+}
+
+/// A host ends flows; a router passes packets on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    pub name: String,
+    pub host: bool,
+}
+
+/// A one-way link with the queue in front of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Link {
+    /// Unique, e.g. `ds3-1>` and `ds3-1<` for the two ways of the link `ds3-1`.
+    pub name: String,
+    /// Indices into [`Network::nodes`].
+    pub from: usize,
+    pub to: usize,
+    /// Rate of framed packets: what is left of the line rate after physical framing.
+    pub rate: Rate,
+    /// Propagation delay.
+    pub delay: Duration,
+    /// Link-layer bytes added to each IP packet.
+    pub overhead: u32,
+    /// Least frame, in bytes with overhead; shorter ones are padded.
+    pub min_frame: u32,
+    /// Largest IP packet.
+    pub mtu: u32,
+    pub queue: Choice,
+    pub loss: Choice,
+    /// The link whose utilization headlines the report.
+    pub bottleneck: bool,
+}
+
+/// An entry of a registry, by name, with its parameters. Capacities in BDPs are already bytes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    pub kind: &'static str,
+    pub params: Params,
+}
+
+/// One TCP connection. `count = 8` in the file is eight of these.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flow {
+    /// The group's name in the file, e.g. `forward`.
+    pub group: String,
+    /// Indices into [`Network::nodes`]: the side that connects and sends, the side that listens.
+    pub from: usize,
+    pub to: usize,
+    pub sender: TcpConfig,
+    pub receiver: TcpConfig,
+    pub traffic: Traffic,
+    /// When it connects.
+    pub start: Duration,
+}
+
+/// What the application at the sending end does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Traffic {
+    /// `ttcp`: write so many bytes as fast as TCP takes them, then close. The run waits for it.
+    Ttcp { volume: u64 },
+    /// Write without end; the run does not wait for it.
+    Bulk,
+}
+
+/// What is recorded, and when the run ends: at `duration`, or once every [`Traffic::Ttcp`] flow (if there is any) is done.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measure {
+    pub duration: Duration,
+    /// Start of the span over which rates of bulk flows are measured.
+    pub warmup: Duration,
+    /// Spacing of the time series; `None`: no series.
+    pub interval: Option<Duration>,
+    /// Record each drop, mark, retransmission and window reduction as an event.
+    pub events: bool,
+}

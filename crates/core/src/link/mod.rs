@@ -1,0 +1,1 @@
+//! Links: rate, framing, impairments.

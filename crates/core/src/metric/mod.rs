@@ -1,0 +1,1 @@
+//! Metrics over a trace: one file each.

@@ -1,0 +1,228 @@
+//! What travels: a TCP [`Segment`] and the [`Packet`] that carries it. Both are small and `Copy`;
+//! a packet is one cache line of 64 bytes, so that a window of a million packets costs 64 MB and no allocation.
+//!
+//! Payload bytes are not carried: byte `n` of a stream is known by its sequence number alone.
+
+use crate::time::Time;
+
+/// TCP flags, as on the wire (RFC 9293 §3.1).
+pub mod flags {
+    pub const FIN: u8 = 0x01;
+    pub const SYN: u8 = 0x02;
+    pub const RST: u8 = 0x04;
+    pub const PSH: u8 = 0x08;
+    pub const ACK: u8 = 0x10;
+    pub const ECE: u8 = 0x40;
+    pub const CWR: u8 = 0x80;
+}
+
+/// The ECN field of the IP header (RFC 3168 §5).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(u8)]
+pub enum Ecn {
+    /// Not ECN-capable.
+    #[default]
+    NotEct = 0,
+    /// ECN-capable, ECT(1).
+    Ect1 = 1,
+    /// ECN-capable, ECT(0).
+    Ect0 = 2,
+    /// Congestion experienced.
+    Ce = 3,
+}
+
+/// Which options a segment carries: bits of [`Segment::options`].
+const TIMESTAMPS: u8 = 0x01;
+const SACK_PERMITTED: u8 = 0x02;
+const MSS: u8 = 0x04;
+const WINDOW_SCALE: u8 = 0x08;
+const SACK_SHIFT: u32 = 4;
+
+/// A TCP segment without its payload bytes: sequence numbers as on the wire (32 bits, they wrap).
+///
+/// SYN options and SACK blocks never share a segment, so they share their space; a fourth SACK block
+/// takes the place of the timestamps (RFC 2018 §3: four blocks fit only without them).
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub struct Segment {
+    /// Sequence number of the first payload byte (or of the SYN).
+    pub seq: u32,
+    /// Next byte expected from the other side; meaningful with the ACK flag.
+    pub ack: u32,
+    space: [u32; 8],
+    /// Payload bytes.
+    pub len: u16,
+    /// The window field as on the wire, not yet scaled.
+    pub window: u16,
+    /// See [`flags`].
+    pub flags: u8,
+    options: u8,
+}
+
+impl Segment {
+    /// Whether all of `bits` are set.
+    #[inline]
+    pub const fn has(&self, bits: u8) -> bool {
+        self.flags & bits == bits
+    }
+    /// Sequence space this segment takes: payload, SYN and FIN.
+    #[inline]
+    pub const fn seq_len(&self) -> u32 {
+        self.len as u32 + (self.flags & flags::SYN != 0) as u32 + (self.flags & flags::FIN != 0) as u32
+    }
+    /// Timestamps option (RFC 7323 §3): TSval and TSecr.
+    #[inline]
+    pub const fn timestamps(&self) -> Option<(u32, u32)> {
+        if self.options & TIMESTAMPS != 0 { Some((self.space[0], self.space[1])) } else { None }
+    }
+    /// Adds the timestamps option.
+    #[inline]
+    pub fn set_timestamps(&mut self, val: u32, ecr: u32) {
+        debug_assert!(self.sack_count() < 4);
+        self.options |= TIMESTAMPS;
+        self.space[0] = val;
+        self.space[1] = ecr;
+    }
+    /// How many SACK blocks there are (0 to 4).
+    #[inline]
+    pub const fn sack_count(&self) -> usize {
+        (self.options >> SACK_SHIFT) as usize
+    }
+    /// SACK block `i` as (left edge, right edge) (RFC 2018 §3).
+    #[inline]
+    pub const fn sack(&self, i: usize) -> (u32, u32) {
+        let at = (2 + 2 * i) & 7;
+        (self.space[at], self.space[at + 1])
+    }
+    /// Appends a SACK block; false when there is no room (three with timestamps, four without).
+    #[inline]
+    pub fn push_sack(&mut self, left: u32, right: u32) -> bool {
+        let n = self.sack_count();
+        if n == 4 || (n == 3 && self.options & TIMESTAMPS != 0) {
+            return false;
+        }
+        debug_assert!(!self.has(flags::SYN));
+        let at = (2 + 2 * n) & 7;
+        self.space[at] = left;
+        self.space[at + 1] = right;
+        self.options = (self.options & 0x0f) | (((n + 1) as u8) << SACK_SHIFT);
+        true
+    }
+    /// Maximum segment size option of a SYN (RFC 9293 §3.7.1).
+    pub const fn mss(&self) -> Option<u16> {
+        if self.options & MSS != 0 { Some(self.space[2] as u16) } else { None }
+    }
+    /// Adds the MSS option; only on a SYN.
+    pub fn set_mss(&mut self, mss: u16) {
+        debug_assert!(self.has(flags::SYN));
+        self.options |= MSS;
+        self.space[2] = u32::from(mss);
+    }
+    /// Window scale option of a SYN (RFC 7323 §2).
+    pub const fn window_scale(&self) -> Option<u8> {
+        if self.options & WINDOW_SCALE != 0 { Some(self.space[3] as u8) } else { None }
+    }
+    /// Adds the window scale option; only on a SYN.
+    pub fn set_window_scale(&mut self, shift: u8) {
+        debug_assert!(self.has(flags::SYN));
+        self.options |= WINDOW_SCALE;
+        self.space[3] = u32::from(shift);
+    }
+    /// SACK-permitted option of a SYN (RFC 2018 §2).
+    pub const fn sack_permitted(&self) -> bool {
+        self.options & SACK_PERMITTED != 0
+    }
+    /// Adds the SACK-permitted option; only on a SYN.
+    pub fn set_sack_permitted(&mut self) {
+        debug_assert!(self.has(flags::SYN));
+        self.options |= SACK_PERMITTED;
+    }
+    /// Bytes of TCP options as usually laid out: each option padded to 4 bytes (RFC 7323 appendix A).
+    #[inline]
+    pub const fn options_len(&self) -> u32 {
+        let o = self.options;
+        let mut n = 0;
+        if o & TIMESTAMPS != 0 {
+            n += 12;
+        }
+        if o & MSS != 0 {
+            n += 4;
+        }
+        if o & WINDOW_SCALE != 0 {
+            n += 4;
+        }
+        // SACK-permitted fills the two bytes of padding before timestamps; alone it takes four.
+        if o & SACK_PERMITTED != 0 && o & TIMESTAMPS == 0 {
+            n += 4;
+        }
+        if o >> SACK_SHIFT != 0 {
+            n += 4 + 8 * (o >> SACK_SHIFT) as u32;
+        }
+        n
+    }
+    /// Length of the IPv4 packet that carries this segment: 20 + 20 + options + payload.
+    #[inline]
+    pub const fn ip_len(&self) -> u32 {
+        40 + self.options_len() + self.len as u32
+    }
+}
+
+impl std::fmt::Debug for Segment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names = [
+            (flags::SYN, 'S'),
+            (flags::FIN, 'F'),
+            (flags::RST, 'R'),
+            (flags::PSH, 'P'),
+            (flags::ACK, '.'),
+            (flags::ECE, 'E'),
+            (flags::CWR, 'W'),
+        ];
+        let flags: String = names.iter().filter(|(bit, _)| self.has(*bit)).map(|(_, c)| *c).collect();
+        write!(f, "{flags} {}:{}({}) ack {} win {}", self.seq, self.seq.wrapping_add(self.seq_len()), self.len, self.ack, self.window)?;
+        if let Some(mss) = self.mss() {
+            write!(f, " mss {mss}")?;
+        }
+        if let Some(shift) = self.window_scale() {
+            write!(f, " wscale {shift}")?;
+        }
+        if self.sack_permitted() {
+            write!(f, " sackOK")?;
+        }
+        if let Some((val, ecr)) = self.timestamps() {
+            write!(f, " TS val {val} ecr {ecr}")?;
+        }
+        for i in 0..self.sack_count() {
+            let (left, right) = self.sack(i);
+            write!(f, " sack {left}:{right}")?;
+        }
+        Ok(())
+    }
+}
+
+/// A packet on its way: a segment, and what the network knows of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet {
+    /// In a queue: when it entered. On a wire: when it arrives at the far end.
+    pub stamp: Time,
+    /// The driver's routing cursor. Opaque to queues, but at any one queue it differs from flow to flow,
+    /// so a queue may tell flows apart by it.
+    pub route: u32,
+    /// The port by which the packet came into this router: the "peer card" of a buffer pool.
+    pub ingress: u16,
+    /// ECN field of the IP header.
+    pub ecn: Ecn,
+    /// Damaged on the way: the receiver's checksum fails and it is discarded there.
+    pub corrupted: bool,
+    /// What it carries.
+    pub segment: Segment,
+}
+
+impl Packet {
+    /// Length of the IP packet in bytes (no link framing).
+    #[inline]
+    pub const fn ip_len(&self) -> u32 {
+        self.segment.ip_len()
+    }
+}
+
+const _: () = assert!(size_of::<Packet>() == 64);

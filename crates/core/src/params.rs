@@ -1,0 +1,122 @@
+//! The parameters of anything in a registry: declared once as a table, from which validation, the JSON Schema,
+//! defaults, the documentation and sweeps all come.
+
+use crate::time::Duration;
+use crate::units::{Capacity, Rate};
+
+/// What a parameter may be, and within which bounds (inclusive).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// A size in bytes: `"2 KiB"`.
+    Bytes { min: u64, max: u64 },
+    /// A count with its unit word: `"60 packets"`, `"224 buffers"`, or a bare integer where `unit` is empty.
+    Count { unit: &'static str, min: u64, max: u64 },
+    /// A queue capacity: `"60 packets"`, `"384 KiB"`, `"1 bdp"`.
+    Capacity,
+    /// A span: `"68 ms"`.
+    Duration { min: Duration, max: Duration },
+    /// A rate: `"44.21 Mbit/s"`.
+    Rate,
+    /// A plain number.
+    Number { min: f64, max: f64 },
+    /// `true` or `false`.
+    Bool,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+}
+
+/// The value of a parameter; the variant follows its [`Kind`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value {
+    Bytes(u64),
+    Count(u64),
+    Capacity(Capacity),
+    Duration(Duration),
+    Rate(Rate),
+    Number(f64),
+    Bool(bool),
+    Choice(&'static str),
+    /// Not given, and no default: the thing that owns the parameter decides (its doc says how).
+    Auto,
+}
+
+/// One parameter of a registry entry.
+#[derive(Clone, Copy, Debug)]
+pub struct ParamSpec {
+    pub name: &'static str,
+    pub kind: Kind,
+    /// `None`: the user must give it. `Some(Value::Auto)`: optional, decided by its owner.
+    pub default: Option<Value>,
+    pub doc: &'static str,
+}
+
+/// Resolved parameters: one value for each spec, in the order of the specs.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Params(pub Vec<(&'static str, Value)>);
+
+impl Params {
+    /// The defaults of `specs`; a parameter with no default is left out.
+    pub fn defaults(specs: &[ParamSpec]) -> Self {
+        Params(specs.iter().filter_map(|s| s.default.map(|v| (s.name, v))).collect())
+    }
+    /// The value of `name`. Panics when the registry entry has no such parameter: a defect of the program.
+    pub fn get(&self, name: &str) -> Value {
+        match self.0.iter().find(|(n, _)| *n == name) {
+            Some((_, v)) => *v,
+            None => panic!("no parameter {name}"),
+        }
+    }
+    /// Sets `name`, replacing a value already there.
+    pub fn set(&mut self, name: &'static str, value: Value) {
+        match self.0.iter_mut().find(|(n, _)| *n == name) {
+            Some((_, v)) => *v = value,
+            None => self.0.push((name, value)),
+        }
+    }
+    /// A byte size or a count, as an integer.
+    pub fn integer(&self, name: &str) -> u64 {
+        match self.get(name) {
+            Value::Bytes(n) | Value::Count(n) => n,
+            other => panic!("{name} is {other:?}, not an integer"),
+        }
+    }
+    /// A plain number.
+    pub fn number(&self, name: &str) -> f64 {
+        match self.get(name) {
+            Value::Number(x) => x,
+            other => panic!("{name} is {other:?}, not a number"),
+        }
+    }
+    /// A span of time.
+    pub fn duration(&self, name: &str) -> Duration {
+        match self.get(name) {
+            Value::Duration(d) => d,
+            other => panic!("{name} is {other:?}, not a duration"),
+        }
+    }
+    /// A flag.
+    pub fn boolean(&self, name: &str) -> bool {
+        match self.get(name) {
+            Value::Bool(b) => b,
+            other => panic!("{name} is {other:?}, not a boolean"),
+        }
+    }
+    /// A word.
+    pub fn choice(&self, name: &str) -> &'static str {
+        match self.get(name) {
+            Value::Choice(c) => c,
+            other => panic!("{name} is {other:?}, not a choice"),
+        }
+    }
+    /// A queue capacity.
+    pub fn capacity(&self, name: &str) -> Capacity {
+        match self.get(name) {
+            Value::Capacity(c) => c,
+            other => panic!("{name} is {other:?}, not a capacity"),
+        }
+    }
+    /// Whether `name` was left to its owner.
+    pub fn is_auto(&self, name: &str) -> bool {
+        self.get(name) == Value::Auto
+    }
+}

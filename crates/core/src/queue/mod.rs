@@ -1,0 +1,79 @@
+//! Queues: what a router does with a packet that cannot leave at once. One file a queue, one line in [`REGISTRY`].
+
+use crate::packet::Packet;
+use crate::params::{ParamSpec, Params};
+use crate::rng::Rng;
+use crate::time::{Duration, Time};
+use crate::units::Rate;
+
+/// Why a packet was dropped. Kept apart in every counter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
+pub enum DropReason {
+    /// The queue was full.
+    Overflow,
+    /// An active queue dropped early, to signal congestion.
+    Early,
+    /// The link lost it.
+    Loss,
+    /// The receiver's checksum failed.
+    Corrupted,
+    /// Larger than the link's MTU.
+    TooBig,
+}
+
+/// Where a queue reports what it did to a packet.
+pub trait QueueLog {
+    /// `packet` was dropped.
+    fn dropped(&mut self, now: Time, packet: &Packet, reason: DropReason);
+    /// `packet` was marked CE instead of dropped.
+    fn marked(&mut self, now: Time, packet: &Packet);
+}
+
+/// A queue in front of a link of constant rate. Time never runs backwards between calls.
+///
+/// The driver calls `dequeue` exactly when the link falls idle, with `now` that instant; at equal times a
+/// departure comes before an arrival.
+pub trait Queue {
+    /// Takes `packet` in, or drops it (or another) and says so in `log`. Sets `packet.stamp` to `now`.
+    fn enqueue(&mut self, now: Time, packet: Packet, log: &mut dyn QueueLog);
+    /// The next packet to transmit, if any.
+    fn dequeue(&mut self, now: Time, log: &mut dyn QueueLog) -> Option<Packet>;
+    /// IP bytes held.
+    fn backlog_bytes(&self) -> u64;
+    /// Packets held.
+    fn backlog_packets(&self) -> u64;
+    /// When the queue wants `handle_timeout`, for queues that act on a clock (PIE).
+    fn poll_timeout(&self) -> Option<Time> {
+        None
+    }
+    /// The time asked for has come.
+    fn handle_timeout(&mut self, _now: Time) {}
+}
+
+/// What a queue is told of its place when it is made.
+#[derive(Clone, Debug)]
+pub struct QueueContext {
+    /// Rate of the link it feeds (of framed packets).
+    pub rate: Rate,
+    /// Propagation round trip of the path, for defaults that depend on it.
+    pub rtt: Duration,
+    /// The largest IP packet, in bytes.
+    pub mtu: u32,
+    /// Its own stream of randomness.
+    pub rng: Rng,
+}
+
+/// One kind of queue.
+pub struct QueueKind {
+    pub name: &'static str,
+    /// One line for listings.
+    pub summary: &'static str,
+    pub params: &'static [ParamSpec],
+    /// Checks what bounds on single parameters cannot say ("min_threshold must be under max_threshold").
+    /// `Err` is one sentence for the user.
+    pub check: fn(&Params, &QueueContext) -> Result<(), String>,
+    pub build: fn(&Params, QueueContext) -> Box<dyn Queue + Send>,
+}
+
+/// Every queue, in the order of listings.
+pub const REGISTRY: &[QueueKind] = &[];

@@ -1,0 +1,246 @@
+//! What can be set on a TCP endpoint: one table ([`PARAMS`]) that the experiment file, the stacks, the schema and the
+//! documentation all read, and the plain struct ([`TcpConfig`]) the endpoint works from.
+
+use crate::params::{Kind, ParamSpec, Params, Value};
+use crate::time::Duration;
+
+const fn seconds(s: u64) -> Value {
+    Value::Duration(Duration::from_secs(s))
+}
+const fn millis(ms: u64) -> Value {
+    Value::Duration(Duration::from_millis(ms))
+}
+const ANY_TIME: Kind = Kind::Duration { min: Duration::ZERO, max: Duration::from_secs(100_000) };
+const SOME_TIME: Kind = Kind::Duration { min: Duration::from_micros(1), max: Duration::from_secs(100_000) };
+const BUFFER: Kind = Kind::Bytes { min: 1, max: 1 << 30 };
+
+/// Every TCP parameter, with the default of a plain RFC stack. A stack profile overrides some.
+pub const PARAMS: &[ParamSpec] = &[
+    ParamSpec {
+        name: "congestion_control",
+        kind: Kind::Choice(crate::tcp::congestion::NAMES),
+        default: Some(Value::Choice("reno")),
+        doc: "how cwnd grows and shrinks",
+    },
+    ParamSpec {
+        name: "recovery",
+        kind: Kind::Choice(&["tahoe", "reno", "newreno", "sack"]),
+        default: Some(Value::Choice("sack")),
+        doc: "how losses are repaired: Tahoe (slow start after fast retransmit), Reno (RFC 2581), NewReno (RFC 6582), SACK (RFC 6675)",
+    },
+    ParamSpec {
+        name: "mss",
+        kind: Kind::Bytes { min: 32, max: 65_483 },
+        default: Some(Value::Auto),
+        doc: "payload bytes of a full segment, as `ss -i` shows it; by default what the path's MTU leaves after the headers",
+    },
+    ParamSpec {
+        name: "send_buffer",
+        kind: BUFFER,
+        default: Some(Value::Bytes(1 << 30)),
+        doc: "SO_SNDBUF: bytes written but not yet acknowledged",
+    },
+    ParamSpec { name: "receive_buffer", kind: BUFFER, default: Some(Value::Bytes(1 << 30)), doc: "SO_RCVBUF: the most rwnd can be" },
+    ParamSpec {
+        name: "initial_window",
+        kind: Kind::Count { unit: "segments", min: 1, max: 1000 },
+        default: Some(Value::Count(10)),
+        doc: "cwnd after the handshake (RFC 6928: 10)",
+    },
+    ParamSpec {
+        name: "initial_ssthresh",
+        kind: BUFFER,
+        default: Some(Value::Auto),
+        doc: "ssthresh at the start; by default without bound",
+    },
+    ParamSpec {
+        name: "window_scale",
+        kind: Kind::Bool,
+        default: Some(Value::Bool(true)),
+        doc: "RFC 7323 window scaling; off limits the window to 65,535 bytes",
+    },
+    ParamSpec { name: "timestamps", kind: Kind::Bool, default: Some(Value::Bool(true)), doc: "RFC 7323 timestamps and PAWS" },
+    ParamSpec {
+        name: "sack",
+        kind: Kind::Bool,
+        default: Some(Value::Bool(true)),
+        doc: "offer and answer selective acknowledgments (RFC 2018)",
+    },
+    ParamSpec { name: "ecn", kind: Kind::Bool, default: Some(Value::Bool(false)), doc: "explicit congestion notification (RFC 3168)" },
+    ParamSpec {
+        name: "delayed_ack",
+        kind: Kind::Choice(&["off", "timer", "heartbeat"]),
+        default: Some(Value::Choice("timer")),
+        doc: "`timer`: so long after the segment arrived; `heartbeat`: at the next tick of a free-running clock, as BSD does; `off`: every segment at once",
+    },
+    ParamSpec { name: "delayed_ack_time", kind: SOME_TIME, default: Some(millis(40)), doc: "the delay, or the tick of the heartbeat" },
+    ParamSpec {
+        name: "ack_every",
+        kind: Kind::Count { unit: "segments", min: 1, max: 64 },
+        default: Some(Value::Count(2)),
+        doc: "acknowledge at the latest after so many full segments (RFC 9293: 2)",
+    },
+    ParamSpec {
+        name: "quick_acks",
+        kind: Kind::Count { unit: "segments", min: 0, max: 1000 },
+        default: Some(Value::Count(0)),
+        doc: "so many segments at the start are acknowledged at once",
+    },
+    ParamSpec {
+        name: "slow_timer",
+        kind: ANY_TIME,
+        default: Some(Value::Duration(Duration::ZERO)),
+        doc: "tick of the clock that measures RTT and runs the retransmission timer (BSD: 500 ms); 0 s: exact",
+    },
+    ParamSpec { name: "rto_initial", kind: SOME_TIME, default: Some(seconds(1)), doc: "rto before the first RTT sample (RFC 6298: 1 s)" },
+    ParamSpec { name: "rto_min", kind: ANY_TIME, default: Some(seconds(1)), doc: "least rto (RFC 6298: 1 s; Linux: 200 ms)" },
+    ParamSpec { name: "rto_max", kind: SOME_TIME, default: Some(seconds(60)), doc: "most rto, also after backoff" },
+    ParamSpec { name: "timestamp_tick", kind: SOME_TIME, default: Some(millis(1)), doc: "one tick of TSval (RFC 7323 §5.4: 1 ms to 1 s)" },
+    ParamSpec {
+        name: "dupack_threshold",
+        kind: Kind::Count { unit: "", min: 1, max: 1000 },
+        default: Some(Value::Count(3)),
+        doc: "duplicate ACKs that stand for a loss",
+    },
+    ParamSpec {
+        name: "limited_transmit",
+        kind: Kind::Bool,
+        default: Some(Value::Bool(true)),
+        doc: "new data on the first duplicate ACKs (RFC 3042)",
+    },
+    ParamSpec {
+        name: "prr",
+        kind: Kind::Bool,
+        default: Some(Value::Bool(true)),
+        doc: "proportional rate reduction in SACK recovery (RFC 6937); off: RFC 6675's cwnd at once",
+    },
+    ParamSpec {
+        name: "abc_limit",
+        kind: Kind::Count { unit: "segments", min: 0, max: 1_000_000 },
+        default: Some(Value::Count(2)),
+        doc: "slow start grows by the bytes acknowledged, at most so many segments an ACK (RFC 3465); 0: one segment an ACK, as before it",
+    },
+    ParamSpec {
+        name: "extra_increment",
+        kind: Kind::Bool,
+        default: Some(Value::Bool(false)),
+        doc: "congestion avoidance adds mss/8 more an ACK, as BSD did (RFC 2525 §2.4)",
+    },
+    ParamSpec {
+        name: "restart_after_idle",
+        kind: Kind::Bool,
+        default: Some(Value::Bool(true)),
+        doc: "back to the initial window after an rto of idleness (RFC 5681 §4.1)",
+    },
+    ParamSpec {
+        name: "nagle",
+        kind: Kind::Bool,
+        default: Some(Value::Bool(true)),
+        doc: "hold back a partial segment while data is unacknowledged (RFC 896)",
+    },
+];
+
+/// How losses are repaired.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RecoveryKind {
+    /// Slow start after every loss (Jacobson 1988).
+    Tahoe,
+    /// Fast recovery that ends at the first new ACK (RFC 2581).
+    Reno,
+    /// Fast recovery through partial ACKs (RFC 6582).
+    NewReno,
+    /// Selective acknowledgments (RFC 6675).
+    Sack,
+}
+
+/// When an ACK that need not go at once goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DelayedAck {
+    /// At once.
+    Off,
+    /// So long after the first unacknowledged segment.
+    Timer(Duration),
+    /// At the next tick of a free-running clock (BSD's fast timer).
+    Heartbeat(Duration),
+}
+
+/// Everything an endpoint is told, resolved. The fields are the parameters of [`PARAMS`].
+#[derive(Clone, PartialEq, Debug)]
+#[allow(missing_docs)] // PARAMS says what each one is
+pub struct TcpConfig {
+    pub congestion_control: &'static str,
+    pub recovery: RecoveryKind,
+    pub mss: u32,
+    pub send_buffer: u64,
+    pub receive_buffer: u64,
+    pub initial_window: u32,
+    pub initial_ssthresh: u64,
+    pub window_scale: bool,
+    pub timestamps: bool,
+    pub sack: bool,
+    pub ecn: bool,
+    pub delayed_ack: DelayedAck,
+    pub ack_every: u32,
+    pub quick_acks: u32,
+    pub slow_timer: Duration,
+    pub rto_initial: Duration,
+    pub rto_min: Duration,
+    pub rto_max: Duration,
+    pub timestamp_tick: Duration,
+    pub dupack_threshold: u32,
+    pub limited_transmit: bool,
+    pub prr: bool,
+    pub abc_limit: u32,
+    pub extra_increment: bool,
+    pub restart_after_idle: bool,
+    pub nagle: bool,
+}
+
+impl TcpConfig {
+    /// The configuration that `params` (one value for each of [`PARAMS`]) describes on a path of `mtu` bytes.
+    pub fn new(params: &Params, mtu: u32) -> Self {
+        let timestamps = params.boolean("timestamps");
+        let mss = match params.get("mss") {
+            Value::Bytes(n) => n as u32,
+            _ => mtu - 40 - if timestamps { 12 } else { 0 },
+        };
+        let delay = params.duration("delayed_ack_time");
+        TcpConfig {
+            congestion_control: params.choice("congestion_control"),
+            recovery: match params.choice("recovery") {
+                "tahoe" => RecoveryKind::Tahoe,
+                "reno" => RecoveryKind::Reno,
+                "newreno" => RecoveryKind::NewReno,
+                _ => RecoveryKind::Sack,
+            },
+            mss,
+            send_buffer: params.integer("send_buffer"),
+            receive_buffer: params.integer("receive_buffer"),
+            initial_window: params.integer("initial_window") as u32,
+            initial_ssthresh: if params.is_auto("initial_ssthresh") { u64::MAX } else { params.integer("initial_ssthresh") },
+            window_scale: params.boolean("window_scale"),
+            timestamps,
+            sack: params.boolean("sack"),
+            ecn: params.boolean("ecn"),
+            delayed_ack: match params.choice("delayed_ack") {
+                "off" => DelayedAck::Off,
+                "heartbeat" => DelayedAck::Heartbeat(delay),
+                _ => DelayedAck::Timer(delay),
+            },
+            ack_every: params.integer("ack_every") as u32,
+            quick_acks: params.integer("quick_acks") as u32,
+            slow_timer: params.duration("slow_timer"),
+            rto_initial: params.duration("rto_initial"),
+            rto_min: params.duration("rto_min"),
+            rto_max: params.duration("rto_max"),
+            timestamp_tick: params.duration("timestamp_tick"),
+            dupack_threshold: params.integer("dupack_threshold") as u32,
+            limited_transmit: params.boolean("limited_transmit"),
+            prr: params.boolean("prr"),
+            abc_limit: params.integer("abc_limit") as u32,
+            extra_increment: params.boolean("extra_increment"),
+            restart_after_idle: params.boolean("restart_after_idle"),
+            nagle: params.boolean("nagle"),
+        }
+    }
+}

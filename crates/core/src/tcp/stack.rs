@@ -1,0 +1,69 @@
+//! Stack profiles: named sets of TCP parameters that together are a stack people run or ran. One entry a stack.
+
+use crate::params::{Params, Value};
+use crate::tcp::options::PARAMS;
+use crate::time::Duration;
+
+/// A named set of overrides over the defaults of [`PARAMS`].
+pub struct Stack {
+    pub name: &'static str,
+    /// One line for listings.
+    pub summary: &'static str,
+    /// What differs from the defaults; names are those of [`PARAMS`].
+    pub overrides: &'static [(&'static str, Value)],
+}
+
+/// Every stack, in the order of listings.
+pub const REGISTRY: &[Stack] = &[
+    Stack { name: "rfc", summary: "what the RFCs say today: SACK with PRR, initial window 10, rto of at least 1 s", overrides: &[] },
+    // RFC 2525 and Stevens, TCP/IP Illustrated vol. 1 §21 and vol. 2 §25, describe these of 4.3BSD-Reno and its descendants;
+    // the ANSNET paper (1994, §4.3) names IRIX 5.2: BSD Reno with RFC 1323 by Skibo.
+    Stack {
+        name: "bsd-reno-1994",
+        summary: "IRIX 5.2-like BSD Reno with RFC 1323: 500 ms slow timer, 200 ms delayed-ACK heartbeat, initial window 1",
+        overrides: &[
+            ("recovery", Value::Choice("reno")),
+            ("sack", Value::Bool(false)),
+            ("initial_window", Value::Count(1)),
+            ("send_buffer", Value::Bytes(61_440)),
+            ("receive_buffer", Value::Bytes(61_440)),
+            ("delayed_ack", Value::Choice("heartbeat")),
+            ("delayed_ack_time", Value::Duration(Duration::from_millis(200))),
+            ("slow_timer", Value::Duration(Duration::from_millis(500))),
+            ("timestamp_tick", Value::Duration(Duration::from_millis(500))),
+            ("rto_initial", Value::Duration(Duration::from_secs(6))),
+            ("rto_min", Value::Duration(Duration::from_secs(1))),
+            ("rto_max", Value::Duration(Duration::from_secs(64))),
+            ("limited_transmit", Value::Bool(false)),
+            ("prr", Value::Bool(false)),
+            ("abc_limit", Value::Count(0)),
+            ("extra_increment", Value::Bool(true)),
+        ],
+    },
+    Stack {
+        name: "linux",
+        summary: "today's Linux defaults (with Reno until CUBIC is asked for): initial window 10, SACK with PRR, rto of at least 200 ms",
+        overrides: &[
+            ("rto_min", Value::Duration(Duration::from_millis(200))),
+            ("rto_max", Value::Duration(Duration::from_secs(120))),
+            ("quick_acks", Value::Count(16)),
+            ("abc_limit", Value::Count(1_000_000)),
+        ],
+    },
+];
+
+/// The stack called `name`.
+pub fn find(name: &str) -> Option<&'static Stack> {
+    REGISTRY.iter().find(|s| s.name == name)
+}
+
+impl Stack {
+    /// One value for every parameter: the defaults with this stack's overrides.
+    pub fn params(&self) -> Params {
+        let mut params = Params::defaults(PARAMS);
+        for (name, value) in self.overrides {
+            params.set(name, *value);
+        }
+        params
+    }
+}

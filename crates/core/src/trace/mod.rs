@@ -1,0 +1,133 @@
+//! What a run records: counters a flow and a link, time series, events. Backends fill it; metrics and results read it.
+
+use crate::queue::DropReason;
+use crate::time::Time;
+
+/// Everything one run leaves.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trace {
+    /// One record a flow, in the order of [`crate::experiment::Experiment::flows`].
+    pub flows: Vec<FlowRecord>,
+    /// One record a one-way link, in the order of the network's links.
+    pub links: Vec<LinkRecord>,
+    /// Samples of flows, in order of time, then flow.
+    pub flow_series: Vec<FlowSample>,
+    /// Samples of links, in order of time, then link.
+    pub link_series: Vec<LinkSample>,
+    pub events: Vec<Event>,
+    /// When the run ended, in virtual time.
+    pub end: Time,
+    /// Events the event core handled: what the run cost.
+    pub steps: u64,
+    /// What the user should know: a flow that did not finish, a window clipped for want of scaling.
+    pub warnings: Vec<String>,
+}
+
+/// What one flow did over the whole run. Byte counts are payload bytes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FlowRecord {
+    pub start: Time,
+    /// When the handshake ended at the sender.
+    pub established: Option<Time>,
+    /// When the receiver's application had every byte and the end of the stream (`ttcp -r`).
+    pub delivered_all: Option<Time>,
+    /// When the sender knew all of it to be acknowledged (`ttcp -t` after close).
+    pub acked_all: Option<Time>,
+    /// In-order bytes given to the receiving application.
+    pub bytes_delivered: u64,
+    /// The same at the end of the warmup, so that rates can leave the start out.
+    pub bytes_delivered_at_warmup: u64,
+    /// Payload bytes sent, retransmissions included.
+    pub bytes_sent: u64,
+    pub bytes_retransmitted: u64,
+    pub segments_sent: u64,
+    pub segments_retransmitted: u64,
+    pub acks_sent: u64,
+    pub fast_retransmits: u64,
+    pub timeouts: u64,
+    /// Data segments that arrived and held nothing new.
+    pub duplicates_received: u64,
+    /// Packets of this flow (both ways) that a queue or link dropped.
+    pub packets_dropped: u64,
+    /// Over the RTT samples taken, in seconds; NaN without one.
+    pub rtt_min_s: f64,
+    pub rtt_mean_s: f64,
+    pub rtt_max_s: f64,
+    /// The most bytes in flight at once.
+    pub in_flight_max: u64,
+}
+
+/// What one one-way link did. `packets_in = transmitted + dropped + queued_at_end`, checked.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LinkRecord {
+    pub name: String,
+    pub packets_in: u64,
+    pub packets_transmitted: u64,
+    pub packets_delivered: u64,
+    /// IP bytes and framed bytes transmitted.
+    pub ip_bytes: u64,
+    pub wire_bytes: u64,
+    /// The same between warmup and end of the measured span (while a measured flow was active).
+    pub busy_s: f64,
+    pub drops: Vec<(DropReason, u64)>,
+    pub marks: u64,
+    pub queue_max_packets: u64,
+    pub queue_max_bytes: u64,
+    /// Mean over time.
+    pub queue_mean_packets: f64,
+    pub queue_mean_bytes: f64,
+}
+
+/// A flow at one instant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FlowSample {
+    pub time: Time,
+    pub flow: u32,
+    /// Bytes.
+    pub cwnd: u64,
+    /// Bytes; `u64::MAX` before the first reduction.
+    pub ssthresh: u64,
+    pub in_flight: u64,
+    /// Peer's window, bytes.
+    pub rwnd: u64,
+    pub srtt_s: f64,
+    pub rto_s: f64,
+    /// Totals so far.
+    pub bytes_delivered: u64,
+    pub bytes_retransmitted: u64,
+}
+
+/// A link at one instant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LinkSample {
+    pub time: Time,
+    pub link: u32,
+    pub backlog_packets: u64,
+    pub backlog_bytes: u64,
+    /// Totals so far.
+    pub wire_bytes: u64,
+    pub drops: u64,
+    pub marks: u64,
+}
+
+/// Something worth a mark on a plot.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Event {
+    pub time: Time,
+    pub kind: EventKind,
+    pub flow: u32,
+    /// The link, for drops and marks.
+    pub link: Option<u32>,
+    /// Sequence offset from the start of the stream, where there is one.
+    pub seq: u64,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    Dropped(DropReason),
+    Marked,
+    FastRetransmit,
+    Timeout,
+    RecoveryEnd,
+}
