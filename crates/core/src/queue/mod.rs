@@ -1,5 +1,8 @@
 //! Queues: what a router does with a packet that cannot leave at once. One file a queue, one line in [`REGISTRY`].
 
+mod droptail;
+pub mod fifo;
+
 use crate::packet::Packet;
 use crate::params::{ParamSpec, Params};
 use crate::rng::Rng;
@@ -76,4 +79,9 @@ pub struct QueueKind {
 }
 
 /// Every queue, in the order of listings.
-pub const REGISTRY: &[QueueKind] = &[];
+pub const REGISTRY: &[QueueKind] = &[droptail::KIND];
+
+/// The entry called `name`.
+pub fn find(name: &str) -> Option<&'static QueueKind> {
+    REGISTRY.iter().find(|kind| kind.name == name)
+}
