@@ -1,6 +1,6 @@
 //! `droptail`: one line; what does not fit is dropped on arrival.
 
-use super::fifo::{Fifo, limit_of};
+use super::fifo::{Fifo, Measure, limit_of};
 use super::{DropReason, Queue, QueueKind, QueueLog};
 use crate::packet::Packet;
 use crate::params::{Kind, ParamSpec, Value};
@@ -41,9 +41,9 @@ impl Queue for DropTail {
         self.fifo.pop()
     }
     fn backlog_bytes(&self) -> u64 {
-        self.fifo.bytes()
+        self.fifo.held(Measure::Bytes)
     }
     fn backlog_packets(&self) -> u64 {
-        self.fifo.packets()
+        self.fifo.held(Measure::Packets)
     }
 }

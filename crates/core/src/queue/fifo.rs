@@ -14,8 +14,6 @@ pub enum Measure {
     Bytes,
     /// Packets, whatever their size.
     Packets,
-    /// Buffers of a fixed size in bytes; a packet takes whole ones.
-    Buffers(u32),
 }
 
 impl Measure {
@@ -25,7 +23,6 @@ impl Measure {
         match self {
             Measure::Bytes => ip_len as u64,
             Measure::Packets => 1,
-            Measure::Buffers(size) => ip_len.div_ceil(size) as u64,
         }
     }
     /// The unit in words.
@@ -33,7 +30,6 @@ impl Measure {
         match self {
             Measure::Bytes => "bytes",
             Measure::Packets => "packets",
-            Measure::Buffers(_) => "buffers",
         }
     }
 }
@@ -77,57 +73,41 @@ pub(super) fn limit_of(params: &Params, context: &QueueContext) -> Limit {
 #[derive(Debug)]
 pub struct Fifo {
     packets: VecDeque<Packet>,
-    limit: Limit,
-    used: u64,
     bytes: u64,
+    limit: Limit,
 }
 
 impl Fifo {
     /// An empty line.
     pub fn new(limit: Limit) -> Self {
-        Fifo { packets: VecDeque::new(), limit, used: 0, bytes: 0 }
+        Fifo { packets: VecDeque::new(), bytes: 0, limit }
     }
     /// Whether `packet` may still be held.
     #[inline]
     pub fn fits(&self, packet: &Packet) -> bool {
-        self.used + self.limit.measure.cost(packet.ip_len()) <= self.limit.max
+        let measure = self.limit.measure;
+        self.held(measure) + measure.cost(packet.ip_len()) <= self.limit.max
     }
     /// Appends `packet`.
     #[inline]
     pub fn push(&mut self, packet: Packet) {
-        let ip_len = packet.ip_len();
-        self.used += self.limit.measure.cost(ip_len);
-        self.bytes += u64::from(ip_len);
+        self.bytes += u64::from(packet.ip_len());
         push_tight(&mut self.packets, packet);
     }
     /// Takes the first packet.
     #[inline]
     pub fn pop(&mut self) -> Option<Packet> {
         let packet = self.packets.pop_front()?;
-        let ip_len = packet.ip_len();
-        self.used -= self.limit.measure.cost(ip_len);
-        self.bytes -= u64::from(ip_len);
+        self.bytes -= u64::from(packet.ip_len());
         Some(packet)
     }
-    /// What is held, in the unit of the limit.
+    /// What is held, counted in `measure`.
     #[inline]
-    pub fn used(&self) -> u64 {
-        self.used
-    }
-    /// The limit it was made with.
-    #[inline]
-    pub fn limit(&self) -> Limit {
-        self.limit
-    }
-    /// IP bytes held.
-    #[inline]
-    pub fn bytes(&self) -> u64 {
-        self.bytes
-    }
-    /// Packets held.
-    #[inline]
-    pub fn packets(&self) -> u64 {
-        self.packets.len() as u64
+    pub fn held(&self, measure: Measure) -> u64 {
+        match measure {
+            Measure::Bytes => self.bytes,
+            Measure::Packets => self.packets.len() as u64,
+        }
     }
 }
 

@@ -1,7 +1,12 @@
 //! Queues: what a router does with a packet that cannot leave at once. One file a queue, one line in [`REGISTRY`].
 
+mod buffer_pool;
 mod droptail;
+pub mod early;
 pub mod fifo;
+pub mod pool;
+mod red;
+mod red_ansnet;
 
 use crate::packet::Packet;
 use crate::params::{ParamSpec, Params};
@@ -79,7 +84,7 @@ pub struct QueueKind {
 }
 
 /// Every queue, in the order of listings.
-pub const REGISTRY: &[QueueKind] = &[droptail::KIND];
+pub const REGISTRY: &[QueueKind] = &[droptail::KIND, buffer_pool::KIND, red::KIND, red_ansnet::KIND];
 
 /// The entry called `name`.
 pub fn find(name: &str) -> Option<&'static QueueKind> {
