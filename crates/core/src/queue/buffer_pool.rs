@@ -5,7 +5,7 @@
 use super::pool::{self, Place, Pool, Shape};
 use super::{DropReason, Queue, QueueKind, QueueLog};
 use crate::packet::Packet;
-use crate::params::Params;
+use crate::params::{Params, Value};
 use crate::time::Time;
 
 /// The registry entry.
@@ -14,10 +14,14 @@ pub const KIND: QueueKind = QueueKind {
     summary: "fixed buffers on the receive and the transmit side of a router's cards (ANSNET's RS/960)",
     params: &[
         // Build 224 of Table 1.
-        pool::count("buffers", 224, "buffers that packets from one peer card may take, receive and transmit side together"),
+        pool::buffers("buffers", Value::Count(224), "buffers that packets from one peer card may take, receive and transmit side together"),
         pool::BUFFER_SIZE,
         pool::TRANSMIT_PER_PEER,
-        pool::TRANSMIT_BUFFERS,
+        pool::buffers(
+            "transmit_buffers",
+            Value::Auto,
+            "transmit-side buffers of all peer cards together; when not given, as many as `buffers`",
+        ),
         pool::RESERVED_PER_PEER,
         pool::PEERS,
     ],
@@ -34,7 +38,8 @@ pub const KIND: QueueKind = QueueKind {
 /// Table 1: the designation counts both sides, so what the transmit side does not grant a peer is its receive side.
 fn shape(params: &Params) -> Shape {
     let buffers = params.integer("buffers");
-    Shape::new(params, buffers, |per_peer| buffers.saturating_sub(per_peer))
+    let transmit = pool::given(params, "transmit_buffers").unwrap_or(buffers);
+    Shape::new(params, transmit, buffers.min(transmit), |per_peer| buffers.saturating_sub(per_peer))
 }
 
 struct BufferPool {

@@ -187,3 +187,6 @@ impl Red {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -55,12 +55,10 @@ impl Limit {
 
     /// One sentence for the user unless a packet of the path's MTU fits; `name` is the parameter that sets the limit.
     pub fn check_holds_a_packet(&self, name: &str, context: &QueueContext) -> Result<(), String> {
-        let need = self.measure.cost(context.mtu);
-        if self.max >= need {
+        if self.max >= self.measure.cost(context.mtu) {
             return Ok(());
         }
-        let unit = self.measure.unit();
-        Err(format!("{name} is {} {unit}, less than the {need} {unit} that one packet of the MTU ({} bytes) takes", self.max, context.mtu))
+        Err(format!("{name} is {} {}, less than one packet of the MTU ({} bytes)", self.max, self.measure.unit(), context.mtu))
     }
 }
 

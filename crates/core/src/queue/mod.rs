@@ -7,6 +7,8 @@ pub mod fifo;
 pub mod pool;
 mod red;
 mod red_ansnet;
+#[cfg(test)]
+mod tests;
 
 use crate::packet::Packet;
 use crate::params::{ParamSpec, Params};

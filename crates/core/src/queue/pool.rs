@@ -10,8 +10,6 @@ use super::fifo::push_tight;
 use crate::packet::Packet;
 use crate::params::{Kind, ParamSpec, Params, Value};
 
-const MOST_BUFFERS: u64 = 1 << 24;
-
 pub(super) const BUFFER_SIZE: ParamSpec = ParamSpec {
     name: "buffer_size",
     kind: Kind::Bytes { min: 64, max: 65_536 },
@@ -19,25 +17,17 @@ pub(super) const BUFFER_SIZE: ParamSpec = ParamSpec {
     default: Some(Value::Bytes(2048)),
     doc: "bytes of IP packet one buffer holds; a packet takes whole buffers",
 };
-pub(super) const TRANSMIT_PER_PEER: ParamSpec = ParamSpec {
-    name: "transmit_per_peer",
-    kind: Kind::Count { unit: "buffers", min: 1, max: MOST_BUFFERS },
-    default: Some(Value::Auto),
-    doc: "the most transmit-side buffers that packets from one peer card may take; when not given, no limit a peer",
-};
-pub(super) const TRANSMIT_BUFFERS: ParamSpec = ParamSpec {
-    name: "transmit_buffers",
-    kind: Kind::Count { unit: "buffers", min: 1, max: MOST_BUFFERS },
-    default: Some(Value::Auto),
-    doc: "transmit-side buffers of all peer cards together; when not given, as many as `buffers`",
-};
-pub(super) const RESERVED_PER_PEER: ParamSpec = ParamSpec {
-    name: "reserved_per_peer",
-    kind: Kind::Count { unit: "buffers", min: 0, max: MOST_BUFFERS },
+pub(super) const TRANSMIT_PER_PEER: ParamSpec = buffers(
+    "transmit_per_peer",
+    Value::Auto,
+    "the most transmit-side buffers that packets from one peer card may take; when not given, no limit a peer",
+);
+pub(super) const RESERVED_PER_PEER: ParamSpec = buffers(
+    "reserved_per_peer",
     // The paper says that some are guaranteed to each peer, not how many. With one busy peer it makes no difference.
-    default: Some(Value::Count(0)),
-    doc: "transmit-side buffers guaranteed to each peer card; the rest is the common pool",
-};
+    Value::Count(0),
+    "transmit-side buffers guaranteed to each peer card; the rest is the common pool",
+);
 pub(super) const PEERS: ParamSpec = ParamSpec {
     name: "peers",
     kind: Kind::Count { unit: "", min: 1, max: 1024 },
@@ -45,8 +35,13 @@ pub(super) const PEERS: ParamSpec = ParamSpec {
     doc: "peer cards that have guaranteed buffers: the first so many from which a packet comes",
 };
 
-pub(super) const fn count(name: &'static str, buffers: u64, doc: &'static str) -> ParamSpec {
-    ParamSpec { name, kind: Kind::Count { unit: "buffers", min: 0, max: MOST_BUFFERS }, default: Some(Value::Count(buffers)), doc }
+pub(super) const fn buffers(name: &'static str, default: Value, doc: &'static str) -> ParamSpec {
+    ParamSpec { name, kind: Kind::Count { unit: "buffers", min: 0, max: 1 << 24 }, default: Some(default), doc }
+}
+
+/// A count, if the user gave it.
+pub(super) fn given(params: &Params, name: &str) -> Option<u64> {
+    (!params.is_auto(name)).then(|| params.integer(name))
 }
 
 /// How the buffers are divided.
@@ -65,12 +60,10 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The division the shared parameters describe; `buffers` stands in for what they leave open, and `receive`
-    /// says how many are on a peer's receive side, given those it may take on the transmit side.
-    pub(super) fn new(params: &Params, buffers: u64, receive: impl Fn(u64) -> u64) -> Self {
-        let or = |name: &str, default| if params.is_auto(name) { default } else { params.integer(name) };
-        let transmit = or("transmit_buffers", buffers);
-        let per_peer = or("transmit_per_peer", buffers.min(transmit));
+    /// The division the shared parameters describe, of `transmit` buffers on the transmit side. One peer may take
+    /// `per_peer` of them where `transmit_per_peer` is not given; `receive` says how many then are on its receive side.
+    pub(super) fn new(params: &Params, transmit: u64, per_peer: u64, receive: impl Fn(u64) -> u64) -> Self {
+        let per_peer = given(params, "transmit_per_peer").unwrap_or(per_peer);
         Shape {
             buffer_size: params.integer("buffer_size") as u32,
             transmit,
@@ -268,3 +261,6 @@ impl Pool {
         self.bytes
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -21,10 +21,10 @@ pub const KIND: QueueKind = QueueKind {
     summary: "RED on the transmit side of a card's buffers, dropping as it approaches full (ANSNET's builds r60 and r200)",
     params: &[
         // Build r200 of Table 1.
-        pool::count("buffers", 200, "buffers of the transmit side"),
+        pool::buffers("buffers", Value::Count(200), "buffers of the transmit side"),
         pool::BUFFER_SIZE,
         // Table 1: what there is on the input side serves to buffer the bus transfer, so none of it queues.
-        pool::count("receive_buffers", 0, "buffers on each peer card's receive side, which RED does not see"),
+        pool::buffers("receive_buffers", Value::Count(0), "buffers on each peer card's receive side, which RED does not see"),
         pool::TRANSMIT_PER_PEER,
         pool::RESERVED_PER_PEER,
         pool::PEERS,
@@ -72,7 +72,8 @@ pub const KIND: QueueKind = QueueKind {
 };
 
 fn shape(params: &Params) -> Shape {
-    Shape::new(params, params.integer("buffers"), |_| params.integer("receive_buffers"))
+    let buffers = params.integer("buffers");
+    Shape::new(params, buffers, buffers, |_| params.integer("receive_buffers"))
 }
 
 struct RedAnsnet {
