@@ -2,7 +2,7 @@
 
 use longfat_core::experiment::{Flow, Traffic};
 use longfat_core::rng::Rng;
-use longfat_core::tcp::{Connection, Stats};
+use longfat_core::tcp::Connection;
 use longfat_core::time::{Duration, Time};
 use longfat_core::trace::EventKind;
 
@@ -68,13 +68,13 @@ impl Endpoint {
     }
 
     /// The application starts: `ttcp` writes its volume and closes.
-    pub fn start(&mut self, now: Time) {
+    pub fn start(&mut self) {
         match self.traffic {
             Traffic::Ttcp { volume } => {
-                self.connection.write(now, volume);
-                self.connection.close(now);
+                self.connection.write(volume);
+                self.connection.close();
             }
-            Traffic::Bulk => self.connection.write(now, u64::MAX),
+            Traffic::Bulk => self.connection.write(u64::MAX),
         }
         self.milestone = Milestone::Established;
     }
@@ -101,7 +101,7 @@ impl Endpoint {
 
     /// Calls `note` for each thing worth an event since the last call.
     pub fn note_events(&mut self, mut note: impl FnMut(EventKind)) {
-        let stats: &Stats = self.connection.stats();
+        let stats = self.connection.stats();
         let now = [stats.fast_retransmits, stats.timeouts, stats.recoveries_ended];
         for (i, kind) in [EventKind::FastRetransmit, EventKind::Timeout, EventKind::RecoveryEnd].into_iter().enumerate() {
             for _ in self.noted[i]..now[i] {

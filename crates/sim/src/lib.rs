@@ -4,6 +4,8 @@
 //! many packets are on their way ([`event_set`], [`link`], [`host`]). [`world`] handles the events, [`measure`] writes
 //! down what is asked for, and [`audit`] checks at the end that no packet was lost from the books.
 
+pub mod dumbbell;
+
 mod audit;
 mod event_set;
 mod host;

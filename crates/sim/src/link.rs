@@ -9,6 +9,7 @@
 //! At equal times a departure from a queue comes before an arrival at it.
 
 use longfat_core::experiment;
+use longfat_core::link::loss::{Fate, Loss};
 use longfat_core::packet::Packet;
 use longfat_core::queue::{DropReason, Queue, QueueLog};
 use longfat_core::time::{Duration, Time};
@@ -35,14 +36,22 @@ pub struct Link {
     /// Whether the queue acts on a clock of its own.
     clocked: bool,
     queue: Box<dyn Queue + Send>,
+    /// `None`: a perfect line.
+    loss: Option<Box<dyn Loss + Send>>,
     pub count: Count,
     /// The event it has in the event set.
     pub scheduled: Time,
 }
 
 impl Link {
-    /// The idle link number `number` of the network, made as `link` says, with `queue` in front of it.
-    pub fn new(number: u32, link: &experiment::Link, port: u16, queue: Box<dyn Queue + Send>) -> Self {
+    /// The idle link number `number` of the network, made as `link` says, with `queue` in front of it and `loss` on it.
+    pub fn new(
+        number: u32,
+        link: &experiment::Link,
+        port: u16,
+        queue: Box<dyn Queue + Send>,
+        loss: Option<Box<dyn Loss + Send>>,
+    ) -> Self {
         Link {
             wire: Wire::new(),
             busy_until: Time::ZERO,
@@ -56,6 +65,7 @@ impl Link {
             port,
             clocked: queue.poll_timeout().is_some(),
             queue,
+            loss,
             count: Count::default(),
             scheduled: Time::MAX,
         }
@@ -158,8 +168,22 @@ impl Link {
         if self.wire.head_arrives() > now {
             return None;
         }
+        let mut packet = self.wire.pop()?;
+        if let Some(loss) = &mut self.loss {
+            // What happens to a packet on the way is drawn when it would arrive: the order is the same.
+            let sent = Time::from_ps(now.as_ps() - self.delay.as_ps());
+            match loss.on_packet(sent, &packet) {
+                Fate::Deliver => {}
+                Fate::Lose => {
+                    self.count.lost += 1;
+                    LinkLog { link: self.number, count: &mut self.count, ledger }.dropped(now, &packet, DropReason::Loss);
+                    return None;
+                }
+                Fate::Corrupt => packet.corrupted = true,
+            }
+        }
         self.count.delivered += 1;
-        self.wire.pop()
+        Some(packet)
     }
 
     /// Time spent transmitting up to `now`.

@@ -158,7 +158,7 @@ fn flow_record(world: &World, experiment: &Experiment, flow: usize, at_warmup: u
     let milestones = &world.milestones[flow];
     let (min, mean, max) = match sent.rtt_samples {
         0 => (f64::NAN, f64::NAN, f64::NAN),
-        n => (sent.rtt_min.as_secs_f64(), sent.rtt_sum.as_secs_f64() / n as f64, sent.rtt_max.as_secs_f64()),
+        n => (sent.rtt_min.as_secs_f64(), sent.rtt_sum_ps as f64 / 1e12 / n as f64, sent.rtt_max.as_secs_f64()),
     };
     FlowRecord {
         start: Time::ZERO + experiment.flows[flow].start,

@@ -3,8 +3,11 @@
 //! The sources of events are numbered: the links in the order of the network, then the endpoints (for each flow its
 //! sender, then its receiver). Events at equal times are handled in the order of these numbers.
 
+use std::collections::BTreeMap;
+
 use longfat_core::experiment::route::Routes;
-use longfat_core::experiment::{Experiment, Traffic};
+use longfat_core::experiment::{Experiment, Flow, Traffic};
+use longfat_core::link::loss;
 use longfat_core::packet::Packet;
 use longfat_core::queue::{self, DropReason, QueueContext};
 use longfat_core::rng::Rng;
@@ -155,7 +158,7 @@ impl World {
         let endpoint = &mut self.endpoints[number];
         endpoint.wake = Time::MAX;
         if endpoint.milestone == Milestone::Start {
-            endpoint.start(self.now);
+            endpoint.start();
         } else if endpoint.connection.poll_timeout().is_some_and(|timeout| timeout <= self.now) {
             endpoint.connection.handle_timeout(self.now);
         }
@@ -183,12 +186,12 @@ impl World {
             self.note_events(number);
         }
         let endpoint = &mut self.endpoints[number];
-        if let Some(timeout) = endpoint.connection.poll_timeout() {
-            assert!(timeout > self.now, "a timer of endpoint {number} is due at {timeout:?} and was not handled at {:?}", self.now);
-            if timeout < endpoint.wake {
-                endpoint.wake = timeout;
-                self.events.set(self.links.len() + number, timeout);
-            }
+        let timeout = endpoint.connection.poll_timeout().unwrap_or(Time::MAX);
+        let next = timeout.min(endpoint.connection.paced_until(self.now).unwrap_or(Time::MAX));
+        assert!(next > self.now, "endpoint {number} wants to be woken at {next:?}, and it is {:?} already", self.now);
+        if next < endpoint.wake {
+            endpoint.wake = next;
+            self.events.set(self.links.len() + number, next);
         }
     }
 
@@ -205,7 +208,7 @@ impl World {
             Milestone::EndOfStream => {
                 flow.delivered_all = now;
                 // ttcp's receiver closes when it has read the end of the stream.
-                self.endpoints[number].connection.close(self.now);
+                self.endpoints[number].connection.close();
                 self.undelivered -= 1;
                 if self.undelivered == 0 {
                     self.all_delivered = Some(self.snapshot());
@@ -240,9 +243,13 @@ impl World {
 
 /// What each flow is called: its group and its number in it, from 1.
 pub fn flow_names(experiment: &Experiment) -> Vec<String> {
-    let flows = &experiment.flows;
-    let number = |i: usize| flows[..=i].iter().filter(|flow| flow.group == flows[i].group).count();
-    (0..flows.len()).map(|i| format!("{} {}", flows[i].group, number(i))).collect()
+    let mut seen = BTreeMap::new();
+    let name = |flow: &Flow| {
+        let number: &mut u32 = seen.entry(flow.group.clone()).or_default();
+        *number += 1;
+        format!("{} {number}", flow.group)
+    };
+    experiment.flows.iter().map(name).collect()
 }
 
 fn endpoints(experiment: &Experiment, table: &RouteTable) -> (Vec<Endpoint>, Vec<u32>) {
@@ -270,7 +277,9 @@ fn links(experiment: &Experiment) -> Vec<Link> {
         let rng = |part: &str| Rng::named(experiment.seed, &format!("{} {part}", link.name));
         let kind = queue::find(link.queue.kind).unwrap_or_else(|| panic!("link {}: no queue is called {}", link.name, link.queue.kind));
         let context = QueueContext { rate: link.rate, rtt: rtts[i], mtu: link.mtu, rng: rng("queue") };
-        Link::new(i as u32, link, ports[i], (kind.build)(&link.queue.params, context))
+        let queue = (kind.build)(&link.queue.params, context);
+        let kind = loss::find(link.loss.kind).unwrap_or_else(|| panic!("link {}: no loss is called {}", link.name, link.loss.kind));
+        Link::new(i as u32, link, ports[i], queue, (kind.build)(&link.loss.params, rng("loss")))
     };
     network.links.iter().enumerate().map(make).collect()
 }
