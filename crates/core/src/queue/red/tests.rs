@@ -40,15 +40,15 @@ fn the_weight_not_given_is_that_of_its_paper() {
     assert_eq!(wq(&params, &context, true), 0.5);
 }
 
-/// Thresholds 10 and 30 packets, no averaging, ECN on.
-fn queue(limit: u64) -> Box<dyn Queue + Send> {
+/// Thresholds 10 and 30 packets, ECN on.
+fn queue(limit: u64, wq: f64) -> Box<dyn Queue + Send> {
     let mut params = Params::defaults(KIND.params);
     let packets = |n| Value::Capacity(Capacity::Packets(n));
     for (name, value) in [
         ("limit", packets(limit)),
         ("min_threshold", packets(10)),
         ("max_threshold", packets(30)),
-        ("wq", Value::Number(1.0)),
+        ("wq", Value::Number(wq)),
         ("max_p", Value::Number(0.5)),
         ("gentle", Value::Bool(false)),
         ("ecn", Value::Bool(true)),
@@ -60,7 +60,7 @@ fn queue(limit: u64) -> Box<dyn Queue + Send> {
 
 #[test]
 fn ecn_marks_between_the_thresholds_and_drops_from_the_upper_one() {
-    let mut queue = queue(100);
+    let mut queue = queue(100, 1.0);
     let mut log = Ledger::default();
     for id in 0..40 {
         let mut packet = packet(id, 1000, 0);
@@ -74,7 +74,7 @@ fn ecn_marks_between_the_thresholds_and_drops_from_the_upper_one() {
 
 #[test]
 fn what_does_not_fit_overflows_and_is_not_marked() {
-    let mut queue = queue(30);
+    let mut queue = queue(30, 1.0);
     let mut log = Ledger::default();
     // At 30 RED would drop too, but the reason given is that there is no room.
     for id in 0..200 {
@@ -85,4 +85,21 @@ fn what_does_not_fit_overflows_and_is_not_marked() {
     assert_eq!(queue.backlog_packets(), 30);
     assert!(log.dropped.iter().all(|&(id, _, reason)| id >= 30 && reason == DropReason::Overflow));
     assert!(log.marked.iter().all(|&id| id < 30));
+}
+
+#[test]
+fn the_average_outlives_the_queue_but_not_a_silence() {
+    let mut queue = queue(100, 0.1);
+    let mut log = Ledger::default();
+    // The average follows the queue to well over 30.
+    (0..200).for_each(|id| queue.enqueue(Time::ZERO, packet(id, 1460, 0), &mut log));
+    let drained = Time::ZERO + Duration::from_secs(1);
+    while queue.dequeue(drained, &mut log).is_some() {}
+    let early = log.dropped.len();
+    // The line is still busy with the last packet: one sample of an empty queue is not enough.
+    queue.enqueue(drained, packet(200, 1460, 0), &mut log);
+    assert_eq!((queue.backlog_packets(), log.dropped.len()), (0, early + 1));
+    // 1500 bytes at 10 Mb/s take 1.2 ms; then 100 ms of silence are 3125 packets of 40 bytes.
+    queue.enqueue(drained + Duration::from_millis(101), packet(201, 1460, 0), &mut log);
+    assert_eq!((queue.backlog_packets(), log.dropped.len()), (1, early + 1));
 }

@@ -1,5 +1,6 @@
 use super::*;
 use crate::queue::tests::{Ledger, context, packet};
+use crate::time::Duration;
 
 /// A transmit side of 30 buffers (10 packets), no averaging unless said, certain to drop from `max` on.
 fn queue(receive: u64, wq: f64, min: f64, max: f64) -> Box<dyn Queue + Send> {
@@ -43,7 +44,7 @@ fn red_decides_as_a_packet_moves_to_the_transmit_side() {
     (10..40).for_each(|id| queue.enqueue(Time::ZERO, packet(id, 0, 0), &mut log));
     assert_eq!((queue.backlog_packets(), log.dropped.len()), (40, 0));
     // Each departure frees three buffers; ACKs that move meet 27 to 29 in use, so the average passes 27.
-    let later = Time::ZERO + crate::time::Duration::from_millis(1);
+    let later = Time::ZERO + Duration::from_millis(1);
     (0..5).for_each(|_| _ = queue.dequeue(later, &mut log));
     assert!(!log.dropped.is_empty());
     assert!(log.dropped.iter().all(|&(id, at, reason)| id >= 10 && at == later && reason == DropReason::Early));
@@ -62,4 +63,19 @@ fn arrivals_at_a_full_transmit_side_are_seen_by_the_average() {
     queue.dequeue(Time::ZERO, &mut log);
     arrive(&mut *queue, 30..31, &mut log);
     assert_eq!(reasons(&log).last(), Some(&(30, DropReason::Early)));
+}
+
+#[test]
+fn the_average_outlives_the_queue() {
+    let mut queue = queue(0, 0.02, 0.1, 0.2);
+    let mut log = Ledger::default();
+    // It passes 6 of 30 buffers while the side is nearly full, then everything is dropped.
+    arrive(&mut *queue, 0..200, &mut log);
+    let drained = Time::ZERO + Duration::from_secs(1);
+    while queue.dequeue(drained, &mut log).is_some() {}
+    // The line is still busy with the last packet: one sample of an empty queue is not enough.
+    let dropped = log.dropped.len();
+    queue.enqueue(drained, packet(200, 4096, 0), &mut log);
+    assert_eq!((queue.backlog_packets(), log.dropped.len()), (0, dropped + 1));
+    assert_eq!(reasons(&log).last(), Some(&(200, DropReason::Early)));
 }
