@@ -84,7 +84,7 @@ impl Link {
             log.dropped(now, &packet, DropReason::TooBig);
         } else if idle {
             if self.queue.pass(now, &mut packet, &mut log) {
-                self.transmit(now, packet);
+                self.transmit(now, &packet);
             } else {
                 self.count.enter(now, len);
                 assert!(self.count.backlog == 0, "a queue held a packet back from an idle link");
@@ -132,14 +132,14 @@ impl Link {
         match self.queue.dequeue(start, &mut LinkLog { link: self.number, count: &mut self.count, ledger }) {
             Some(packet) => {
                 self.count.leave(start, packet.ip_len());
-                self.transmit(start, packet);
+                self.transmit(start, &packet);
             }
             None => assert!(self.count.backlog == 0, "a queue held packets back from an idle link"),
         }
     }
 
     #[inline]
-    fn transmit(&mut self, start: Time, packet: Packet) {
+    fn transmit(&mut self, start: Time, packet: &Packet) {
         let len = packet.ip_len();
         let frame = (len + self.overhead).max(self.min_frame);
         if frame != self.last_frame.0 {
@@ -161,29 +161,38 @@ impl Link {
         if self.clocked { arrival.min(self.queue.poll_timeout().unwrap_or(Time::MAX)) } else { arrival }
     }
 
-    /// The event has come: the packet that arrives at the far end now, if one does.
+    /// The event has come: whether a packet arrives at the far end now. [`Link::take`] takes it.
     #[inline]
-    pub fn arrive(&mut self, now: Time, ledger: &mut Ledger) -> Option<Packet> {
+    pub fn arrives(&mut self, now: Time, ledger: &mut Ledger) -> bool {
         self.advance(now, ledger);
-        if self.wire.head_arrives() > now {
-            return None;
-        }
-        let mut packet = self.wire.pop()?;
-        if let Some(loss) = &mut self.loss {
-            // What happens to a packet on the way is drawn when it would arrive: the order is the same.
-            let sent = Time::from_ps(now.as_ps() - self.delay.as_ps());
-            match loss.on_packet(sent, &packet) {
-                Fate::Deliver => {}
-                Fate::Lose => {
-                    self.count.lost += 1;
-                    LinkLog { link: self.number, count: &mut self.count, ledger }.dropped(now, &packet, DropReason::Loss);
-                    return None;
-                }
-                Fate::Corrupt => packet.corrupted = true,
+        self.wire.head_arrives() <= now && (self.loss.is_none() || self.survives(now, ledger))
+    }
+
+    /// The packet that arrives.
+    #[inline]
+    pub fn take(&mut self) -> Packet {
+        self.count.delivered += 1;
+        self.wire.pop()
+    }
+
+    /// Whether the packet at the head of the wire survives the way. Drawn when it would arrive: the order is the same.
+    #[cold]
+    fn survives(&mut self, now: Time, ledger: &mut Ledger) -> bool {
+        let Some(loss) = &mut self.loss else { return true };
+        let sent = Time::from_ps(now.as_ps() - self.delay.as_ps());
+        match loss.on_packet(sent, self.wire.head()) {
+            Fate::Deliver => true,
+            Fate::Corrupt => {
+                self.wire.corrupt_head();
+                true
+            }
+            Fate::Lose => {
+                self.count.lost += 1;
+                let packet = self.wire.pop();
+                LinkLog { link: self.number, count: &mut self.count, ledger }.dropped(now, &packet, DropReason::Loss);
+                false
             }
         }
-        self.count.delivered += 1;
-        Some(packet)
     }
 
     /// Time spent transmitting up to `now`.
