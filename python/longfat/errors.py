@@ -3,3 +3,11 @@
 
 class LongfatError(Exception):
     """Base of every error that longfat raises for its user's sake."""
+
+
+class ExperimentError(LongfatError):
+    """An experiment cannot be what its file says; the message names file, line, key and the nearest valid name."""
+
+
+class StorageError(LongfatError):
+    """Results cannot be written or read: no right to, no space, a newer format, another process at work there."""

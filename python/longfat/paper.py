@@ -46,6 +46,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
 from longfat.errors import LongfatError
+from longfat.store import Store
 
 if TYPE_CHECKING:
     from longfat.plot import Plot
@@ -274,6 +275,15 @@ def _row(line: dict[str, str], where: str) -> Row:
         uncertainty=number("uncertainty"),
         note=line["note"],
     )
+
+
+def load_measured(folder: Path, root: Path) -> Measured:
+    """The results under `root` of every experiment in the paper's folder; those without results are left out."""
+    stores = {path.stem: Store(root / folder.name / path.stem) for path in sorted(folder.glob("*.toml"))}
+    measured = {stem: store.load() for stem, store in stores.items() if store.provenance()}
+    if not measured:
+        raise LongfatError(f"no results of {folder.name} in {root}: `longfat run {folder.name}` makes them")
+    return Measured(measured)
 
 
 def judge(published: float, ours: float, uncertainty: float | None) -> Verdict:

@@ -22,7 +22,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Series:
-    """One line of a plot: `x` and `y` have the same length; NaN in `y` breaks the line.
+    """One line of a plot: `x` and `y` have the same length (a column of a DataFrame will do); NaN in `y` breaks the line.
 
     The legend lists series by `name`. `colour`, `dash` and `marker` are indices into the palette of
     `longfat.plot.style`; left at `None` the position of the series in the plot decides, so that two series
@@ -41,6 +41,9 @@ class Series:
     marker: int | None = None
 
     def __post_init__(self) -> None:
+        # Columns of a DataFrame come in as they are; from here on a series is two plain lists.
+        object.__setattr__(self, "x", [float(value) for value in self.x])
+        object.__setattr__(self, "y", [float(value) for value in self.y])
         if len(self.x) != len(self.y):
             raise ValueError(f"series {self.name!r}: {len(self.x)} values of x, {len(self.y)} of y")
 
