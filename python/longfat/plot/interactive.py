@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from longfat.plot.spec import Axis, Plot, Series
-from longfat.plot.style import Style, styles
+from longfat.plot.style import DENSE, Style, styles
 
 MOST_POINTS = 2000
 """Points of a line that a page draws; more would not be seen, and make it slow."""
@@ -31,7 +31,7 @@ def plotly_figure(plot: Plot) -> dict[str, Any]:
 def _trace(series: Series, style: Style) -> dict[str, Any]:
     x, y = thin(series.x, series.y)
     # Markers on a dense line would hide it.
-    markers = series.markers and len(x) <= 200 or not series.line
+    markers = not series.line or (series.markers and len(x) <= DENSE)
     mode = "+".join(part for part, on in (("lines", series.line), ("markers", markers)) if on)
     return {
         "type": "scatter",

@@ -10,7 +10,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from longfat.plot.spec import Axis, Plot
-from longfat.plot.style import INK, MATPLOTLIB_DASHES, MATPLOTLIB_MARKERS, styles
+from longfat.plot.style import DENSE, INK, MATPLOTLIB_DASHES, MATPLOTLIB_MARKERS, styles
 
 SETTINGS: dict[str, Any] = {
     "axes.axisbelow": True,
@@ -45,7 +45,7 @@ def draw(plot: Plot) -> Figure:
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     for series, style in zip(plot.series, styles(plot.series), strict=True):
-        dense = len(series.x) > 60
+        dense = len(series.x) > DENSE
         colour = "black" if style.colour == INK else style.colour
         axes.plot(
             series.x,

@@ -14,6 +14,9 @@ from longfat.plot.spec import Series
 INK = "ink"
 """Black on a light page, white on a dark one."""
 
+DENSE = 60
+"""Points above which a line goes without markers."""
+
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", INK)
 DASHES = ("solid", "dash", "dot", "dashdot")
 MARKERS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x")
