@@ -59,6 +59,11 @@ pub struct Segment {
 }
 
 impl Segment {
+    /// A segment with these flags and `len` payload bytes, without options; ack and window are zero.
+    #[inline]
+    pub const fn new(seq: u32, flags: u8, len: u16) -> Self {
+        Segment { seq, ack: 0, space: [0; 8], len, window: 0, flags, options: 0 }
+    }
     /// Whether all of `bits` are set.
     #[inline]
     pub const fn has(&self, bits: u8) -> bool {

@@ -1,5 +1,15 @@
 //! Queues: what a router does with a packet that cannot leave at once. One file a queue, one line in [`REGISTRY`].
 
+mod buffer_pool;
+mod droptail;
+pub mod early;
+pub mod fifo;
+pub mod pool;
+mod red;
+mod red_ansnet;
+#[cfg(test)]
+mod tests;
+
 use crate::packet::Packet;
 use crate::params::{ParamSpec, Params};
 use crate::rng::Rng;
@@ -76,4 +86,9 @@ pub struct QueueKind {
 }
 
 /// Every queue, in the order of listings.
-pub const REGISTRY: &[QueueKind] = &[];
+pub const REGISTRY: &[QueueKind] = &[droptail::KIND, buffer_pool::KIND, red::KIND, red_ansnet::KIND];
+
+/// The entry called `name`.
+pub fn find(name: &str) -> Option<&'static QueueKind> {
+    REGISTRY.iter().find(|kind| kind.name == name)
+}
