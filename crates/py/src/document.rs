@@ -2,6 +2,8 @@
 
 use crate::{cost, tables};
 use longfat_core::experiment::{self, Experiment};
+use longfat_core::time::Time;
+use longfat_core::trace::Trace;
 use longfat_core::units::text::{RATE, SIZE, TIME, split};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -89,24 +91,27 @@ impl Run {
 const TICK: Duration = Duration::from_millis(100);
 
 /// Runs without the GIL. Several times a second it takes it, to look at signals (Ctrl-C) and to tell `progress`.
-fn simulate(experiment: &Experiment, progress: Option<&Py<PyAny>>) -> PyResult<longfat_core::trace::Trace> {
+fn simulate(experiment: &Experiment, progress: Option<&Py<PyAny>>) -> PyResult<Trace> {
+    let expected = cost::expected_end(experiment);
     let mut next = Instant::now() + TICK;
     let mut failure = None;
-    let trace = longfat_sim::run_watched(experiment, &mut |share| {
+    let mut go_on = |now: Time| {
         if Instant::now() < next {
             return true;
         }
         next = Instant::now() + TICK;
+        let share = (now.as_secs_f64() / expected).min(0.99);
         let told = Python::attach(|py| {
             py.check_signals()?;
             progress.map_or(Ok(()), |callable| callable.call1(py, (share,)).map(drop))
         });
         failure = told.err();
         failure.is_none()
-    });
+    };
+    let result = longfat_sim::run_with(experiment, &mut go_on);
     match failure {
         Some(e) => Err(e),
-        None => Ok(trace.expect("ends early only on a failure")),
+        None => result.map_err(|e| ExperimentError::new_err(e.to_string())),
     }
 }
 
