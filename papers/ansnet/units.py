@@ -15,7 +15,7 @@ from pathlib import Path
 DS3_PAYLOAD_BPS = 44.736e6 * 84 / 85
 MSS = 4096  # section 4.1
 HEADERS = 20 + 20 + 12  # IP, TCP, timestamps (RFC 1323 appendix A)
-HDLC = 8  # RFC 1662 section 3.1: flag (one between frames), address, control, protocol of 2 bytes, check of 2; rounded up by one
+HDLC = 7  # RFC 1662 section 3.1: address, control, protocol (2), check sequence (2), the flag between frames
 
 HYPOTHESES = {"10^6": 1e6, "1000 x 1024": 1.024e6, "2^20": 2.0**20}
 
