@@ -96,7 +96,7 @@ impl Document {
         let checked = Shape::Table(fields::root).check(&root, &mut Vec::new());
         let experiment = checked.and_then(|()| resolve(&root, repeat)).map_err(|fault| {
             let values: Vec<String> = labels.iter().map(|(name, label)| format!("{name} = {label}")).collect();
-            if values.is_empty() { fault } else { fault.in_run(&values.join(", ")) }
+            if values.is_empty() { fault } else { fault.in_run(values.join(", ")) }
         });
         let experiment = experiment.map_err(|fault| fault.locate(&self.texts))?;
         let resolved = write::experiment(&experiment);

@@ -25,6 +25,8 @@ pub struct Report {
     pub expected: Option<String>,
     /// What to do: the nearest valid name, the other unit.
     pub help: Option<String>,
+    /// The run of the sweep it was found in, where it was not found in all.
+    pub run: Option<String>,
     /// The line it stands on.
     pub source_line: String,
     /// How many characters of it are meant.
@@ -50,9 +52,9 @@ impl fmt::Display for Error {
         // A tab before the place stays a tab, so that the carets stand under it.
         let lead: String = self.source_line.chars().take(self.column - 1).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
         write!(f, "{margin} | {lead}{}", "^".repeat(self.width))?;
-        let rows =
-            [("key", Some(&self.key).filter(|k| !k.is_empty())), ("found", self.found.as_ref()), ("expected", self.expected.as_ref())];
-        for (name, text) in rows.into_iter().chain([("help", self.help.as_ref())]) {
+        let key = Some(&self.key).filter(|key| !key.is_empty());
+        let rows = [("key", key), ("found", self.found.as_ref()), ("expected", self.expected.as_ref())];
+        for (name, text) in rows.into_iter().chain([("help", self.help.as_ref()), ("in the run with", self.run.as_ref())]) {
             if let Some(text) = text {
                 write!(f, "\n{margin} = {name}: {text}")?;
             }
@@ -85,8 +87,8 @@ impl Fault {
         self
     }
     /// Adds in which run of a sweep it is so.
-    pub fn in_run(mut self, values: &str) -> Self {
-        self.report.message = format!("{} (in the run with {values})", self.report.message);
+    pub fn in_run(mut self, values: String) -> Self {
+        self.report.run = Some(values);
         self
     }
     /// Adds the nearest of `names` to `wrong`, if one is near.

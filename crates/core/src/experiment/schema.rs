@@ -80,14 +80,17 @@ fn scalar(spec: &ParamSpec) -> Json {
     }
 }
 
+fn default(field: &Field) -> Option<Json> {
+    let Shape::Scalar(spec) = field.shape else { return None };
+    spec.default.and_then(|value| spec.kind.write(value))
+}
+
 fn properties(fields: &[Field]) -> Map<String, Json> {
     let property = |field: &Field| {
         let fixed = ["title", "description", "repeats", "skip"].contains(&field.name);
         let mut json = if fixed { shape(&field.shape) } else { or_sweep(shape(&field.shape)) };
         let mut extra = json!({ "description": field.doc });
-        if let Shape::Scalar(spec) = field.shape
-            && let Some(default) = spec.default.and_then(|v| spec.kind.write(v))
-        {
+        if let Some(default) = default(field) {
             merge(&mut extra, json!({ "default": default }));
         }
         merge(&mut json, extra);
@@ -105,10 +108,9 @@ fn variants(variants: &Variants) -> Json {
     let cases = (variants.cases)();
     let tables = cases.iter().map(|case| {
         let mut json = table(&case.fields);
-        let optional = variants.default == Some(case.name);
         json["properties"][variants.tag] = or_sweep(json!({ "const": case.name }));
-        if !optional && let Some(required) = json["required"].as_array_mut() {
-            required.push(variants.tag.into());
+        if variants.default != Some(case.name) {
+            json["required"].as_array_mut().expect("a table has the list").push(variants.tag.into());
         }
         merge(&mut json, json!({ "title": case.name, "description": case.doc }));
         json
@@ -162,17 +164,16 @@ fn section(out: &mut String, title: &str, doc: &str, fields: &[Field]) {
     }
     out.push_str("| key | value | default | meaning |\n|---|---|---|---|\n");
     for field in fields {
-        let (value, default) = match field.shape {
-            Shape::Scalar(spec) => (spec.kind.expectation(), spec.default.and_then(|v| spec.kind.write(v))),
-            Shape::OneOrMany(spec) => (format!("{}, or a list", spec.kind.expectation()), None),
-            Shape::Text => ("a text".to_owned(), None),
-            Shape::Names => ("a name, or a list of names".to_owned(), None),
-            Shape::Table(_) => ("a table".to_owned(), None),
-            Shape::List(_) => ("an array of tables".to_owned(), None),
-            Shape::Variants(v) => (format!("a table with `{}`, or its word", v.tag), None),
-            Shape::Labels => ("a table".to_owned(), None),
+        let value = match field.shape {
+            Shape::Scalar(spec) => spec.kind.expectation(),
+            Shape::OneOrMany(spec) => format!("{}, or a list", spec.kind.expectation()),
+            Shape::Text => "a text".to_owned(),
+            Shape::Names => "a name, or a list of names".to_owned(),
+            Shape::Table(_) | Shape::Labels => "a table".to_owned(),
+            Shape::List(_) => "an array of tables".to_owned(),
+            Shape::Variants(v) => format!("a table with `{}`, or its word", v.tag),
         };
-        let default = match default {
+        let default = match default(field) {
             Some(json) => format!("`{json}`"),
             None if field.required => "required".to_owned(),
             None => String::new(),

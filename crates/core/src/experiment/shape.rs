@@ -154,7 +154,7 @@ impl Shape {
 }
 
 fn wrong(node: &Node, path: &[Step], expected: &str) -> Fault {
-    Fault::new(node.span, path_text(path), "this is not what stands here").found(node.found()).expected(expected)
+    Fault::new(node.span, path_text(path), format!("this must be {expected}")).found(node.found())
 }
 
 fn check_items(shape: &Shape, items: &[Node], path: &mut Vec<Step>) -> Result<(), Fault> {
@@ -201,10 +201,7 @@ fn expectation(field: &Field) -> String {
 /// The value of a parameter.
 pub fn read(spec: &ParamSpec, node: &Node, path: &[Step]) -> Result<Value, Fault> {
     spec.read(node.literal()).map_err(|mismatch| {
-        let message = match mismatch.why {
-            Some(why) => format!("`{}` cannot be read: {why}", spec.name),
-            None => format!("`{}` cannot be this", spec.name),
-        };
+        let message = format!("`{}` cannot be this: {}", spec.name, mismatch.why);
         let fault = Fault::new(node.span, path_text(path), message).found(node.found()).expected(mismatch.expected);
         match (spec.kind, node.as_text()) {
             (Kind::Choice(words), Some(word)) => fault.nearest(word, words.iter().copied()),

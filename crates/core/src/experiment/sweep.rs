@@ -130,9 +130,8 @@ impl Sweep {
         let mut seen = BTreeMap::new();
         for (i, value) in values.iter().enumerate() {
             no_sweep_in(value, "a value of a sweep cannot hold another sweep")?;
-            if let Some(label) = value.as_table().and_then(|t| t.get("label"))
-                && matches!(label.value, Tree::Table(_) | Tree::Array(_) | Tree::Datetime)
-            {
+            let given = value.as_table().and_then(|t| t.get("label"));
+            if let Some(label) = given.filter(|l| matches!(l.value, Tree::Table(_) | Tree::Array(_) | Tree::Datetime)) {
                 return Err(Fault::new(label.span, &key, "a label is a word or a number").found(label.found()));
             }
             let text = label(value, i);

@@ -99,7 +99,10 @@ impl<'a> View<'a> {
     /// A fault that points at what is written at `name`, or at the table where nothing is.
     pub fn fault(&self, name: &str, message: impl Into<String>) -> Fault {
         match self.get(name) {
-            Some(node) => Fault::new(node.span, path_text(&self.path_of(name)), message).found(node.found()),
+            Some(node) => {
+                let fault = Fault::new(node.span, path_text(&self.path_of(name)), message);
+                if matches!(node.value, Tree::Array(_) | Tree::Table(_)) { fault } else { fault.found(node.found()) }
+            }
             None => Fault::new(self.node.span, path_text(&self.path), message),
         }
     }

@@ -202,12 +202,9 @@ fn parameter(c: &TcpConfig, name: &str) -> Value {
 /// SHA-256, in hexadecimal, of a resolved experiment without its title, and of [`RESULTS_VERSION`].
 pub fn hash(resolved: &Json) -> String {
     let mut text = format!("longfat results {RESULTS_VERSION}\n");
-    match resolved.as_object() {
-        Some(file) => {
-            canonical(&Json::from_iter(file.iter().filter(|(key, _)| *key != "title").map(|(k, v)| (k.clone(), v.clone()))), &mut text)
-        }
-        None => canonical(resolved, &mut text),
-    }
+    let mut file = resolved.as_object().cloned().unwrap_or_default();
+    file.retain(|key, _| key != "title");
+    canonical(&file.into(), &mut text);
     Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -28,8 +28,8 @@ pub enum Literal<'a> {
 pub struct Mismatch {
     /// What would be right.
     pub expected: String,
-    /// What is wrong with what there is, where that needs saying.
-    pub why: Option<String>,
+    /// What is wrong with what there is.
+    pub why: String,
 }
 
 impl ParamSpec {
@@ -45,9 +45,10 @@ impl ParamSpec {
 impl Kind {
     /// The value that `literal` stands for.
     pub fn read(&self, literal: Literal<'_>) -> Result<Value, Mismatch> {
-        let mismatch = |why: Option<String>| Mismatch { expected: self.expectation(), why };
-        let quantity = |e: QuantityError| mismatch(Some(e.to_string()));
-        let within = |ok: bool, value: Value| if ok { Ok(value) } else { Err(mismatch(None)) };
+        let mismatch = |why: &str| Mismatch { expected: self.expectation(), why: why.to_owned() };
+        let quantity = |e: QuantityError| mismatch(&e.to_string());
+        let out_of_range = || mismatch("it is out of range");
+        let within = |ok: bool, value: Value| if ok { Ok(value) } else { Err(out_of_range()) };
         match (*self, literal) {
             (Kind::Bytes { min, max }, Literal::Text(text)) => {
                 let n = SIZE.parse(text).map_err(quantity)?;
@@ -59,13 +60,11 @@ impl Kind {
             }
             (Kind::Rate, Literal::Text(text)) => match RATE.parse(text).map_err(quantity)? {
                 bps @ 1..=MAX_RATE => Ok(Value::Rate(Rate::from_bps(bps))),
-                _ => Err(mismatch(None)),
+                _ => Err(out_of_range()),
             },
-            (Kind::Capacity, Literal::Text(text)) => {
-                read_capacity(text).map_err(quantity)?.map(Value::Capacity).ok_or_else(|| mismatch(None))
-            }
+            (Kind::Capacity, Literal::Text(text)) => read_capacity(text).map_err(quantity)?.map(Value::Capacity).ok_or_else(out_of_range),
             (Kind::Count { unit: "", min, max }, Literal::Integer(n)) => {
-                let n = u64::try_from(n).map_err(|_| mismatch(None))?;
+                let n = u64::try_from(n).map_err(|_| out_of_range())?;
                 within((min..=max).contains(&n), Value::Count(n))
             }
             (Kind::Count { unit, min, max }, Literal::Text(text)) if !unit.is_empty() => {
@@ -76,15 +75,15 @@ impl Kind {
             (Kind::Number { min, max }, Literal::Integer(n)) => within(n as f64 >= min && n as f64 <= max, Value::Number(n as f64)),
             (Kind::Bool, Literal::Bool(b)) => Ok(Value::Bool(b)),
             (Kind::Choice(words), Literal::Text(text)) => {
-                words.iter().find(|w| **w == text).map(|w| Value::Choice(w)).ok_or_else(|| mismatch(None))
+                words.iter().find(|w| **w == text).map(|w| Value::Choice(w)).ok_or_else(|| mismatch("there is no such choice"))
             }
             (Kind::Bytes { .. } | Kind::Duration { .. } | Kind::Rate | Kind::Capacity, Literal::Integer(_) | Literal::Float(_)) => {
-                Err(mismatch(Some("a quantity is a string with its unit".to_owned())))
+                Err(mismatch("a quantity is a string with its unit"))
             }
-            (Kind::Count { unit, .. }, Literal::Integer(n)) => {
-                Err(mismatch(Some(format!("a quantity is a string with its unit: write \"{n} {unit}\""))))
+            (Kind::Count { unit, .. }, Literal::Integer(n)) if !unit.is_empty() => {
+                Err(mismatch(&format!("a quantity is a string with its unit: write \"{n} {unit}\"")))
             }
-            _ => Err(mismatch(None)),
+            _ => Err(mismatch("it is of another type")),
         }
     }
 
@@ -188,10 +187,10 @@ mod tests {
         assert_eq!(kind.read(Literal::Text("224 buffers")), Ok(Value::Count(224)));
         assert_eq!(kind.read(Literal::Text("1 buffer")), Ok(Value::Count(1)));
         let why = |l| kind.read(l).unwrap_err().why;
-        assert_eq!(why(Literal::Integer(224)).unwrap(), "a quantity is a string with its unit: write \"224 buffers\"");
-        assert_eq!(why(Literal::Text("224 packets")).unwrap(), "`packets` is not a unit here; the units are buffers");
-        assert_eq!(why(Literal::Text("0 buffers")), None);
-        assert_eq!(kind.read(Literal::Text("1.5 buffers")).unwrap_err().why.unwrap(), "it is not a whole number of buffers");
+        assert_eq!(why(Literal::Integer(224)), "a quantity is a string with its unit: write \"224 buffers\"");
+        assert_eq!(why(Literal::Text("224 packets")), "`packets` is not a unit here; the units are buffers");
+        assert_eq!(why(Literal::Text("0 buffers")), "it is out of range");
+        assert_eq!(kind.read(Literal::Text("1.5 buffers")).unwrap_err().why, "it is not a whole number of buffers");
     }
 
     proptest! {

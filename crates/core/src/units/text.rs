@@ -159,10 +159,16 @@ impl Dimension {
             Some((_, factor)) => scale(number, *factor, self.units[0].0),
             None => Err(QuantityError::UnknownUnit {
                 unit: word.to_owned(),
-                meant: self.hints.iter().find(|(wrong, _)| *wrong == word).map(|(_, right)| (*right).to_owned()),
+                meant: self.meant(word).map(str::to_owned),
                 units: self.unit_names(),
             }),
         }
+    }
+
+    /// What someone who wrote `word` may have meant: a known other spelling, or a unit in other case.
+    fn meant(&self, word: &str) -> Option<&'static str> {
+        let hint = self.hints.iter().find(|(wrong, _)| *wrong == word).map(|(_, right)| *right);
+        hint.or_else(|| self.units.iter().map(|(name, _)| *name).find(|name| name.eq_ignore_ascii_case(word)))
     }
 
     /// Every unit, for messages.

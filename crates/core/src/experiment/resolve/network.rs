@@ -16,8 +16,8 @@ use crate::units::text::TIME;
 #[derive(Default)]
 pub struct Plan<'a> {
     pub network: Network,
-    /// What is written of each link's queue, if anything is.
-    pub queues: Vec<Option<Written<'a>>>,
+    /// What is written of each link's queue, if anything is, and where the link is.
+    pub queues: Vec<(Option<Written<'a>>, Written<'a>)>,
     /// Names that stand for several hosts.
     pub groups: Vec<(&'static str, Vec<usize>)>,
     /// The longest base round trip of the flows that cross each link.
@@ -42,6 +42,7 @@ struct Way<'a> {
     queue: Option<Written<'a>>,
     loss: Choice,
     bottleneck: bool,
+    place: Written<'a>,
 }
 
 /// A link as the file describes it, both ways.
@@ -102,7 +103,7 @@ impl<'a> Plan<'a> {
                 loss: way.loss.clone(),
                 bottleneck: way.bottleneck,
             });
-            self.queues.push(way.queue.clone());
+            self.queues.push((way.queue.clone(), way.place.clone()));
         }
     }
 
@@ -171,6 +172,7 @@ fn way<'a>(view: &View<'a>, other: Option<&Way<'a>>) -> Result<Way<'a>, Fault> {
         queue: view.get("queue").map(|node| Written { node, path: view.path_of("queue") }).or_else(|| other.and_then(|w| w.queue.clone())),
         loss,
         bottleneck: view.boolean("bottleneck")?,
+        place: Written { node: view.node, path: view.path.clone() },
     })
 }
 

@@ -21,7 +21,7 @@ pub fn finish(plan: Plan<'_>, seed: u64) -> Result<Network, Fault> {
     let longest = rtts.iter().copied().max().unwrap_or(Duration::ZERO);
     // The two ways of a link stand side by side, and are both a bottleneck's.
     let bottlenecks: Vec<bool> = network.links.chunks(2).flat_map(|ways| [ways.iter().any(|l| l.bottleneck); 2]).collect();
-    for (i, written) in queues.into_iter().enumerate() {
+    for (i, (written, place)) in queues.into_iter().enumerate() {
         // A link that no flow crosses sees the longest round trip of all.
         let rtt = if rtts[i].is_zero() { longest } else { rtts[i] };
         let link = &mut network.links[i];
@@ -35,10 +35,9 @@ pub fn finish(plan: Plan<'_>, seed: u64) -> Result<Network, Fault> {
         let context = QueueContext { rate: link.rate, rtt, mtu: link.mtu, rng: Rng::named(seed, &link.name) };
         if let Err(sentence) = (entry.check)(&params, &context) {
             let message = format!("the {} of link `{}` cannot work: {sentence}", entry.name, link.name);
-            return Err(match written {
-                Some(Written { node, path }) => Fault::new(node.span, path_text(&path), message),
-                None => Fault::new(Default::default(), "path", message).help("give the link a queue"),
-            });
+            let Written { node, path } = written.as_ref().unwrap_or(&place);
+            let fault = Fault::new(node.span, path_text(path), message);
+            return Err(if written.is_some() { fault } else { fault.help("give the link a `queue`, or the path a delay") });
         }
         link.queue = Choice { kind: entry.name, params };
     }
