@@ -12,6 +12,7 @@ pub fn schema() -> Json {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "longfat experiment",
         "$defs": {
+            "sweep": sweep(),
             "queue": variants(&QUEUE),
             "loss": variants(&LOSS),
             "traffic": variants(&TRAFFIC),
@@ -32,8 +33,12 @@ fn merge(into: &mut Json, from: Json) {
 
 /// Anything may be a sweep of such values.
 fn or_sweep(plain: Json) -> Json {
-    // A table that is a value of a sweep may have a label, so its values are not described twice here.
-    json!({ "anyOf": [plain, {
+    json!({ "anyOf": [plain, { "$ref": "#/$defs/sweep" }] })
+}
+
+/// A sweep. Its values are not described a second time here: a table among them may have a label besides.
+fn sweep() -> Json {
+    json!({
         "type": "object",
         "required": ["sweep"],
         "properties": {
@@ -42,7 +47,7 @@ fn or_sweep(plain: Json) -> Json {
             "zip": { "type": "string", "description": "axes of one zip advance together" },
         },
         "additionalProperties": false,
-    }] })
+    })
 }
 
 fn shape(shape: &Shape) -> Json {

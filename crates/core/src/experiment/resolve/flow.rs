@@ -5,7 +5,7 @@ use crate::experiment::error::Fault;
 use crate::experiment::fields::{self, TRAFFIC};
 use crate::experiment::model::{Flow, Network, Traffic};
 use crate::experiment::route::{follow, next_links};
-use crate::experiment::tree::{Node, path_text};
+use crate::experiment::tree::{Node, Step, path_text};
 use crate::experiment::view::View;
 use crate::params::{Params, Value};
 use crate::tcp::{TcpConfig, options, stack};
@@ -148,7 +148,9 @@ fn endpoint(view: &View<'_>, basis: &Params) -> Result<Params, Fault> {
 fn contradictions(view: &View<'_>, params: &Params) -> Result<(), Fault> {
     // Point at the one that is written; where both are, at the first.
     let at = |a: &'static str, b: &'static str| if view.get(a).is_some() { a } else { b };
-    if params.choice("recovery") == "sack" && !params.boolean("sack") {
+    // A sender that can repair by SACK may well meet a receiver that cannot.
+    let receiver = view.path.last() == Some(&Step::Key("receiver".to_owned()));
+    if params.choice("recovery") == "sack" && !params.boolean("sack") && !receiver {
         let fault = view.fault(at("sack", "recovery"), "recovery by SACK needs the SACK option");
         return Err(fault.expected("sack = true, or recovery = \"newreno\""));
     }
