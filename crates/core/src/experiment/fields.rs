@@ -9,6 +9,8 @@ use crate::time::Duration;
 
 /// The least MTU: leaves the 32 bytes of the least mss after 40 bytes of headers and 12 of timestamps.
 const LEAST_MTU: u64 = 84;
+/// Seeds stay exact where numbers are doubles.
+pub const MAX_SEED: u64 = 1 << 53;
 const TIME: Kind = Kind::Duration { min: Duration::ZERO, max: Duration::from_secs(100_000) };
 /// One way or round trip of a path: at most 1000 s.
 const DELAY: Kind = Kind::Duration { min: Duration::ZERO, max: Duration::from_secs(1000) };
@@ -45,7 +47,7 @@ pub fn root() -> Vec<Field> {
     vec![
         Field::new("title", Shape::Text, "one line that heads the report"),
         Field::new("description", Shape::Text, "what the experiment asks, and where its numbers come from"),
-        Field::or("seed", count(0, 1 << 53), Value::Count(1), "start of all randomness"),
+        Field::or("seed", count(0, MAX_SEED), Value::Count(1), "start of all randomness"),
         Field::or("repeats", count(1, 1_000_000), Value::Count(1), "runs of each combination; repeat n (from 0) runs with seed + n"),
         Field::required("path", Shape::Variants(&PATH), "hosts, routers and the links between them"),
         Field::required("flow", Shape::List(&Shape::Table(flow)), "the TCP connections, in groups"),
@@ -79,7 +81,7 @@ fn paths() -> Vec<Case> {
                     Shape::OneOrMany(one_rtt),
                     "base round trip, propagation only, host to host and back; a list gives one for each pair. The bottleneck has what the edges leave of the smallest; what a pair has beyond that is on its right edge. Without it the bottleneck's delay stands",
                 ),
-                Field::auto("pairs", count(1, 10_000), "pairs of hosts; by default as many as there are rtts"),
+                Field::auto("pairs", count(1, 1000), "pairs of hosts; by default as many as there are rtts"),
                 bottleneck,
                 edge,
             ],

@@ -4,15 +4,18 @@ use super::super::Document;
 use super::ready::FILES;
 use proptest::prelude::*;
 
-/// Parses, and resolves some runs of what parses.
+/// Parses, resolves some runs of what parses, and reads them back.
 fn check(text: &str) -> Result<(), TestCaseError> {
     let outcome = Document::parse(text, "fuzz.toml").and_then(|document| {
         let n = document.run_count();
-        for index in [0, n / 3, n / 2, n - 1] {
-            document.run(index)?;
-        }
-        Ok(())
+        [0, n / 3, n / 2, n - 1].into_iter().map(|index| document.run(index)).collect::<Result<Vec<_>, _>>()
     });
+    for run in outcome.iter().flatten() {
+        let again = Document::parse(&run.to_toml(), "resolved.toml").and_then(|d| d.run(0));
+        let again = again.map_err(|e| TestCaseError::fail(format!("{e}\n{}", run.to_toml())))?;
+        prop_assert_eq!(&again.resolved, &run.resolved);
+        prop_assert_eq!(&again.hash, &run.hash);
+    }
     if let Err(error) = outcome {
         let lines = text.split('\n').count();
         prop_assert!((1..=lines).contains(&error.line), "line {} of {lines}: {error}", error.line);

@@ -157,6 +157,30 @@ duration = "10 s"
 }
 
 #[test]
+fn what_is_automatic_at_one_end_alone_is_written_back() {
+    let text = |flow: &str| {
+        format!(
+            "[path]\nhosts = [\"a\", \"b\", \"c\"]\nrouters = [\"r\"]\nlink = [\n\
+             {{ from = \"a\", to = \"r\", type = \"fddi\", delay = \"1 ms\" }},\n\
+             {{ from = \"r\", to = \"b\", type = \"fddi\", delay = \"1 ms\" }},\n\
+             {{ from = \"r\", to = \"c\", type = \"ethernet-100m\", delay = \"1 ms\" }},\n]\n\
+             [[flow]]\nfrom = \"a\"\nto = [\"b\", \"c\"]\ncount = 2\n{flow}\n[measure]\nduration = \"1 s\"\n"
+        )
+    };
+    for flow in [
+        "",
+        "mss = \"512 bytes\"\nreceiver = { mss = \"auto\" }",
+        "timestamps = false\nreceiver = { timestamps = true }",
+        "initial_ssthresh = \"64 KiB\"\nreceiver = { initial_ssthresh = \"auto\" }",
+        "delayed_ack = \"off\"\nreceiver = { delayed_ack = \"heartbeat\", delayed_ack_time = \"200 ms\" }",
+    ] {
+        let run = Document::parse(&text(flow), "a").and_then(|d| d.run(0)).unwrap_or_else(|e| panic!("{e}"));
+        let again = Document::parse(&run.to_toml(), "b").and_then(|d| d.run(0)).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(again.experiment, run.experiment, "{}", run.to_toml());
+    }
+}
+
+#[test]
 fn routes_take_the_least_delay_and_never_a_host() {
     let experiment = resolve(
         r#"

@@ -1,6 +1,6 @@
 //! The experiments that come with longfat.
 
-use super::super::{Document, write};
+use super::super::Document;
 
 pub const FILES: &[(&str, &str)] = &[
     ("lfn", include_str!("../../../../../experiments/lfn.toml")),
@@ -18,7 +18,7 @@ fn every_run_resolves_and_reads_back_as_itself() {
         let mut hashes = std::collections::BTreeSet::new();
         for index in 0..document.run_count() {
             let run = document.run(index).unwrap_or_else(|e| panic!("{e}"));
-            let written = write::toml(&run.resolved);
+            let written = run.to_toml();
             let again = Document::parse(&written, "resolved").unwrap_or_else(|e| panic!("{e}\n{written}"));
             assert_eq!(again.run_count(), 1);
             let again = again.run(0).unwrap();
