@@ -25,8 +25,8 @@ pub fn resolve(root: &Node, repeat: u64) -> Result<Experiment, Fault> {
     let measure = measure(&file)?;
     let mut plan = network::plan(&file)?;
     let groups = flow::groups(&file, &plan, measure.duration)?;
-    let flows = flow::connections(&groups, &mut plan)?;
-    let network = queue::finish(plan, seed)?;
+    let flows = flow::connections(&groups, &mut plan.network)?;
+    let network = queue::finish(plan, &flows, seed)?;
     Ok(Experiment { title: file.text("title").unwrap_or("").to_owned(), seed, network, flows, measure })
 }
 

@@ -20,8 +20,6 @@ pub struct Plan<'a> {
     pub queues: Vec<(Option<Written<'a>>, Written<'a>)>,
     /// Names that stand for several hosts.
     pub groups: Vec<(&'static str, Vec<usize>)>,
-    /// The longest base round trip of the flows that cross each link.
-    pub rtts: Vec<Duration>,
 }
 
 /// A node of the file, and where it stands.
