@@ -136,7 +136,7 @@ fn line<'a>(view: &View<'a>) -> Result<Line<'a>, Fault> {
     let there = way(view, None)?;
     // The bottleneck is the way there, unless the way back says so too.
     let same = Way { bottleneck: false, ..there.clone() };
-    let back = match view.sub("reverse", fields::reverse()) {
+    let back = match view.sub("reverse", fields::way()) {
         Some(reverse) => way(&reverse, Some(&same))?,
         None => same,
     };
