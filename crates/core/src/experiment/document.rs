@@ -7,7 +7,6 @@ use super::shape::Shape;
 use super::sweep::{Axis, Sweep};
 use super::tree::{Entry, Node, Span, Step, Table, Tree, path_text};
 use super::{fields, write};
-use crate::params::Value;
 use serde_json::Value as Json;
 
 /// An experiment as written, valid in every value; single runs are resolved on demand.
@@ -34,6 +33,13 @@ pub struct Run {
     pub resolved: Json,
     /// Identifies everything that changes results, in hexadecimal: equal hashes, equal results.
     pub hash: String,
+}
+
+impl Run {
+    /// The resolved experiment as a file: reads back as this run.
+    pub fn to_toml(&self) -> String {
+        write::toml(&self.resolved)
+    }
 }
 
 impl Document {
@@ -120,6 +126,11 @@ impl Document {
         }
     }
 
+    /// The text of the file, then of each change since, with their names: what the document was made from.
+    pub fn sources(&self) -> &[(String, String)] {
+        &self.texts
+    }
+
     /// The title, or an empty text.
     pub fn title(&self) -> &str {
         self.text_of("title")
@@ -188,12 +199,4 @@ fn parse_path(path: &str) -> Option<Vec<Step>> {
         }
     }
     Some(steps)
-}
-
-/// The integer of a field of the file, for the few that are not part of a resolved table.
-pub(super) fn integer(value: Value) -> u64 {
-    match value {
-        Value::Count(n) | Value::Bytes(n) => n,
-        other => unreachable!("checked to be an integer, is {other:?}"),
-    }
 }

@@ -89,7 +89,7 @@ impl<'a> Routes<'a> {
     }
 
     /// For each link, the longest propagation round trip of the flows that cross it, one way or the other: what a queue
-    /// is told of its path. A link that no flow crosses: its own delay, twice.
+    /// is told of its path. A link that no flow crosses has the longest of all.
     pub fn round_trips(&self, flows: &[Flow]) -> Vec<Duration> {
         let links = &self.network.links;
         let mut longest = vec![Duration::ZERO; links.len()];
@@ -105,7 +105,8 @@ impl<'a> Routes<'a> {
                 longest[link] = longest[link].max(rtt);
             }
         }
-        longest.iter().zip(links).map(|(&rtt, link)| if rtt.is_zero() { link.delay * 2 } else { rtt }).collect()
+        let most = longest.iter().copied().max().unwrap_or(Duration::ZERO);
+        longest.into_iter().map(|rtt| if rtt.is_zero() { most } else { rtt }).collect()
     }
 }
 

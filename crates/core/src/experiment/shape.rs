@@ -18,7 +18,7 @@ pub enum Shape {
     /// A parameter, or a list of them.
     OneOrMany(ParamSpec),
     /// A table of these fields.
-    Table(fn() -> Vec<Field>),
+    Table(fn() -> &'static [Field]),
     /// An array of one or more such values.
     List(&'static Shape),
     /// A table whose fields depend on one of them, the tag; the tag's word alone stands for a table with only it.
@@ -44,7 +44,7 @@ pub struct Variants {
     pub tag: &'static str,
     /// The variant without the tag.
     pub default: Option<&'static str>,
-    pub cases: fn() -> Vec<Case>,
+    pub cases: fn() -> &'static [Case],
 }
 
 /// One variant.
@@ -76,7 +76,7 @@ impl Field {
 
 impl Variants {
     /// The case that `node` is of.
-    pub fn case(&self, node: &Node, path: &[Step]) -> Result<Case, Fault> {
+    pub fn case(&self, node: &Node, path: &[Step]) -> Result<&'static Case, Fault> {
         let (tag, at) = match (&node.value, self.default) {
             (Tree::Text(word), _) => (word.as_str(), node),
             (Tree::Table(table), default) => match (table.get(self.tag), default) {
@@ -93,7 +93,7 @@ impl Variants {
                     .expected(self.expectation()));
             }
         };
-        (self.cases)().into_iter().find(|c| c.name == tag).ok_or_else(|| self.wrong_tag(at, path))
+        (self.cases)().iter().find(|c| c.name == tag).ok_or_else(|| self.wrong_tag(at, path))
     }
 
     fn wrong_tag(&self, at: &Node, path: &[Step]) -> Fault {
@@ -128,7 +128,7 @@ impl Shape {
             },
             Shape::Table(fields) => {
                 let table = node.as_table().ok_or_else(|| wrong(node, path, "a table"))?;
-                check_fields(&fields(), table, node, path)
+                check_fields(fields(), table, node, path)
             }
             Shape::List(shape) => match &node.value {
                 Tree::Array(items) if !items.is_empty() => check_items(shape, items, path),
