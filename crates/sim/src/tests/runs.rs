@@ -1,6 +1,6 @@
 use std::fmt::Write;
 
-use longfat_core::experiment::{Choice, Experiment, Node, Traffic};
+use longfat_core::experiment::{Choice, Experiment, Link, Node, Traffic};
 use longfat_core::params::{Kind, Params, Value};
 use longfat_core::queue;
 use longfat_core::time::{Duration, Time};
@@ -8,6 +8,7 @@ use longfat_core::trace::{EventKind, Trace};
 use longfat_core::units::{Capacity, Rate};
 
 use crate::dumbbell::{Dumbbell, droptail, loss_model, tcp};
+use crate::world::World;
 use crate::{Error, run, run_with};
 
 /// A volume of 2 MB for each of `pairs` flows over 10 Mb/s and 20 ms.
@@ -56,6 +57,51 @@ fn a_handshake_takes_what_it_takes() {
     // SYN and SYN-ACK are of 40 bytes, MSS 4, timestamps with SACK-permitted 12, window scale 4: 60 bytes, which take 480 ns
     // on each of two edges and 48 us on the bottleneck. There and back: 20 ms + 2 (48 us + 2 x 480 ns).
     assert_eq!(trace.flows[0].established, Some(Time::from_ps(20_097_920_000)));
+}
+
+#[test]
+fn events_at_one_time_come_in_the_order_of_the_links() {
+    // Both SYNs reach the router at the same picosecond; that of the first edge goes first, the other waits for its 48 us.
+    let trace = run(&volumes(2).experiment()).unwrap();
+    let established = |flow: usize| trace.flows[flow].established.unwrap().as_ps();
+    assert_eq!(established(0), 20_097_920_000);
+    assert_eq!(established(1), established(0) + 48_000_000);
+    assert_eq!(trace.links[1].queue_max_packets, 0, "a SYN-ACK that arrives as the one before it has just left does not wait");
+}
+
+#[test]
+fn a_router_knows_by_which_port_a_packet_came_in() {
+    let experiment = volumes(3).experiment();
+    let mut world = World::new(&experiment).unwrap();
+    world.run(Time::from_ps(5_000_000_000), u64::MAX);
+    world.advance_links();
+    // The three SYNs are on the bottleneck. Port 0 of the left router is the bottleneck's other way.
+    let seen: Vec<(u16, u32)> = world.links[0].in_flight().iter().map(|packet| (packet.ingress, packet.route)).collect();
+    assert_eq!(seen.iter().map(|(port, _)| *port).collect::<Vec<_>>(), [1, 2, 3]);
+    assert!(seen[0].1 != seen[1].1 && seen[1].1 != seen[2].1, "a queue may tell flows apart by their routes");
+}
+
+/// Two bottlenecks in a row: the long flow crosses both, the short ones one each.
+#[test]
+fn a_parking_lot() {
+    let mut experiment = Dumbbell { pairs: 3, duration: Duration::from_secs(60), ..Dumbbell::default() }.experiment();
+    let network = &mut experiment.network;
+    let end = network.nodes.len();
+    network.nodes.push(Node { name: "end".into(), host: false });
+    let second = |name: &str, from, to, like: usize| Link { name: name.into(), from, to, ..network.links[like].clone() };
+    let more = [second("second>", 1, end, 0), second("second<", end, 1, 1)];
+    network.links.extend(more);
+    // Receivers 1 and 3 hang on the far router; sender 3 hangs on the middle one.
+    for link in &mut network.links {
+        match link.name.as_str() {
+            "receiver1>" | "receiver3>" => link.from = end,
+            "receiver1<" | "receiver3<" => link.to = end,
+            "sender3>" => link.to = 1,
+            "sender3<" => link.from = 1,
+            _ => {}
+        }
+    }
+    insta::assert_snapshot!(describe(&run(&experiment).unwrap()));
 }
 
 #[test]
@@ -111,8 +157,8 @@ fn events_add_up_to_the_counters_and_come_in_order() {
     let drops: u64 = trace.links.iter().flat_map(|link| &link.drops).map(|(_, n)| n).sum();
     assert_eq!(count(&|kind| matches!(kind, EventKind::Dropped(_))), drops);
     assert_eq!(trace.flows.iter().map(|flow| flow.packets_dropped).sum::<u64>(), drops);
-    assert_eq!(count(&|kind| kind == EventKind::Timeout), trace.flows.iter().map(|flow| flow.timeouts).sum());
-    assert_eq!(count(&|kind| kind == EventKind::FastRetransmit), trace.flows.iter().map(|flow| flow.fast_retransmits).sum());
+    assert_eq!(count(&|kind| kind == EventKind::Timeout), trace.flows.iter().map(|flow| flow.timeouts).sum::<u64>());
+    assert_eq!(count(&|kind| kind == EventKind::FastRetransmit), trace.flows.iter().map(|flow| flow.fast_retransmits).sum::<u64>());
     assert!(trace.events.iter().all(|event| event.seq <= 2_000_000), "offsets are within the volume");
 }
 
