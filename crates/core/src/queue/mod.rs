@@ -1,5 +1,15 @@
 //! Queues: what a router does with a packet that cannot leave at once. One file a queue, one line in [`REGISTRY`].
 
+mod buffer_pool;
+mod droptail;
+pub mod early;
+pub mod fifo;
+pub mod pool;
+mod red;
+mod red_ansnet;
+#[cfg(test)]
+mod tests;
+
 use crate::packet::Packet;
 use crate::params::{ParamSpec, Params};
 use crate::rng::Rng;
@@ -36,13 +46,26 @@ pub trait QueueLog {
 pub trait Queue {
     /// Takes `packet` in, or drops it (or another) and says so in `log`. Sets `packet.stamp` to `now`.
     fn enqueue(&mut self, now: Time, packet: Packet, log: &mut dyn QueueLog);
-    /// The next packet to transmit, if any.
+    /// The next packet to transmit; `None` only when nothing is held (any more).
     fn dequeue(&mut self, now: Time, log: &mut dyn QueueLog) -> Option<Packet>;
+    /// `packet` finds this queue empty and its link idle: whether it goes out at once. The same as an `enqueue` and a
+    /// `dequeue` at `now`, as one call; a queue that need not look at such a packet says so here, for speed.
+    fn pass(&mut self, now: Time, packet: &mut Packet, log: &mut dyn QueueLog) -> bool {
+        self.enqueue(now, *packet, log);
+        match self.dequeue(now, log) {
+            Some(first) => {
+                *packet = first;
+                true
+            }
+            None => false,
+        }
+    }
     /// IP bytes held.
     fn backlog_bytes(&self) -> u64;
     /// Packets held.
     fn backlog_packets(&self) -> u64;
-    /// When the queue wants `handle_timeout`, for queues that act on a clock (PIE).
+    /// When the queue wants `handle_timeout`, for queues that act on a clock (PIE): such a queue always has a time,
+    /// from its making on.
     fn poll_timeout(&self) -> Option<Time> {
         None
     }
@@ -76,4 +99,9 @@ pub struct QueueKind {
 }
 
 /// Every queue, in the order of listings.
-pub const REGISTRY: &[QueueKind] = &[];
+pub const REGISTRY: &[QueueKind] = &[droptail::KIND, buffer_pool::KIND, red::KIND, red_ansnet::KIND];
+
+/// The entry called `name`.
+pub fn find(name: &str) -> Option<&'static QueueKind> {
+    REGISTRY.iter().find(|kind| kind.name == name)
+}

@@ -1,12 +1,49 @@
-//! One end of a TCP connection.
+//! One end of a TCP connection: opening, closing, and the two halves between (RFC 9293).
 
-use crate::packet::{Ecn, Segment};
+use crate::packet::{Ecn, Segment, flags};
 use crate::tcp::TcpConfig;
+use crate::tcp::receiver::{Receiver, Verdict};
+use crate::tcp::sender::Sender;
+use crate::tcp::seq::wrap;
 use crate::time::{Duration, Time};
+
+/// The states of RFC 9293 §3.3.2. CLOSED before opening is `Listen` or `SynSent` that has not sent yet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum State {
+    Listen,
+    SynSent,
+    SynReceived,
+    Established,
+    FinWait1,
+    FinWait2,
+    CloseWait,
+    Closing,
+    LastAck,
+    TimeWait,
+    Closed,
+}
 
 /// One end of a TCP connection. Time enters only through `now`; it never runs backwards.
 #[derive(Debug)]
-pub struct Connection {}
+pub struct Connection {
+    state: State,
+    config: TcpConfig,
+    sender: Sender,
+    receiver: Receiver,
+    iss: u32,
+    /// An acknowledgment must go out, data or not.
+    ack_now: bool,
+    /// The SYN (or SYN-ACK) must go out.
+    syn_now: bool,
+    syn_sent_at: Time,
+    syn_retransmitted: bool,
+    /// Negotiated by the SYNs.
+    timestamps: bool,
+    window_scale: bool,
+    ecn: bool,
+    time_wait: Time,
+}
 
 /// Totals since the start. Byte counts are payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -22,11 +59,10 @@ pub struct Stats {
     pub timeouts: u64,
     pub duplicates_received: u64,
     pub rtt_min: Duration,
-    pub rtt_sum: Duration,
     pub rtt_max: Duration,
+    pub rtt_sum_ps: u128,
     pub rtt_samples: u64,
     pub in_flight_max: u64,
-    pub checksum_failures: u64,
 }
 
 /// The state of a connection at one instant, for time series and assertions.
@@ -42,63 +78,424 @@ pub struct TcpInfo {
     pub rto: Duration,
 }
 
-#[allow(unused_variables)]
+/// RFC 9293 §3.4.2: the maximum segment lifetime; TIME-WAIT lasts two.
+const MSL: Duration = Duration::from_secs(30);
+
 impl Connection {
     /// The side that opens: its first segment is a SYN with sequence number `iss`. `phase` shifts its free-running
     /// clocks (slow timer, delayed-ACK heartbeat, timestamps) against time zero.
     pub fn connect(config: TcpConfig, iss: u32, phase: Duration) -> Self {
-        todo!()
+        let mut connection = Self::new(config, iss, phase, State::SynSent);
+        connection.syn_now = true;
+        connection
     }
+
     /// The side that waits for a SYN.
     pub fn listen(config: TcpConfig, iss: u32, phase: Duration) -> Self {
-        todo!()
+        Self::new(config, iss, phase, State::Listen)
     }
+
+    fn new(config: TcpConfig, iss: u32, phase: Duration, state: State) -> Self {
+        Connection {
+            state,
+            sender: Sender::new(&config, iss, phase),
+            receiver: Receiver::new(&config, phase),
+            iss,
+            ack_now: false,
+            syn_now: false,
+            syn_sent_at: Time::ZERO,
+            syn_retransmitted: false,
+            timestamps: config.timestamps,
+            window_scale: config.window_scale,
+            ecn: config.ecn,
+            time_wait: Time::MAX,
+            config,
+        }
+    }
+
     /// The application has `bytes` more to send; the send buffer takes them as it can. Saturates: `u64::MAX` is "without end".
-    pub fn write(&mut self, now: Time, bytes: u64) {
-        todo!()
+    pub fn write(&mut self, bytes: u64) {
+        self.sender.write(bytes);
     }
+
     /// Nothing more will be written: a FIN follows the last byte.
-    pub fn close(&mut self, now: Time) {
-        todo!()
+    pub fn close(&mut self) {
+        self.sender.close();
     }
-    /// A segment arrived.
+
+    /// Whether arriving data counts as read at once (the default), or waits for [`Connection::read`].
+    pub fn set_auto_read(&mut self, on: bool) {
+        self.receiver.set_auto_read(on);
+        self.ack_now |= self.receives() && self.receiver.wants_update();
+    }
+
+    /// The application reads up to `bytes`; how many it got.
+    pub fn read(&mut self, bytes: u64) -> u64 {
+        let taken = self.receiver.read(bytes);
+        self.ack_now |= self.receives() && self.receiver.wants_update();
+        taken
+    }
+
+    fn receives(&self) -> bool {
+        !matches!(self.state, State::Listen | State::SynSent | State::SynReceived | State::Closed)
+    }
+
+    /// A segment arrived whole (its checksum held).
+    #[inline]
     pub fn handle_segment(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
-        todo!()
+        match self.state {
+            State::Listen => self.handle_in_listen(now, segment),
+            State::SynSent => self.handle_in_syn_sent(now, segment),
+            State::Closed => {}
+            _ => self.handle_synchronized(now, segment, ecn),
+        }
     }
+
+    /// RFC 9293 §3.10.7.2.
+    fn handle_in_listen(&mut self, now: Time, segment: &Segment) {
+        if segment.has(flags::RST) || segment.has(flags::ACK) || !segment.has(flags::SYN) {
+            return;
+        }
+        self.accept_syn(now, segment);
+        self.state = State::SynReceived;
+        self.syn_now = true;
+    }
+
+    /// RFC 9293 §3.10.7.3.
+    fn handle_in_syn_sent(&mut self, now: Time, segment: &Segment) {
+        let acceptable = segment.has(flags::ACK) && segment.ack == self.iss.wrapping_add(1) && self.sender.board.max() == 1;
+        if segment.has(flags::RST) {
+            if acceptable {
+                self.state = State::Closed;
+            }
+            return;
+        }
+        if segment.has(flags::ACK) && !acceptable || !segment.has(flags::SYN) {
+            return;
+        }
+        self.accept_syn(now, segment);
+        if acceptable {
+            self.establish(now, segment);
+            self.ack_now = true;
+        } else {
+            // Both sides opened at once (RFC 9293 §3.5 figure 8).
+            self.state = State::SynReceived;
+            self.syn_now = true;
+        }
+    }
+
+    /// What the other side's SYN offers, against what we do.
+    fn accept_syn(&mut self, now: Time, segment: &Segment) {
+        self.timestamps = self.config.timestamps && segment.timestamps().is_some();
+        if !self.timestamps {
+            self.sender.timestamp_clock = None;
+        }
+        self.window_scale = self.config.window_scale && segment.window_scale().is_some();
+        let sack = self.config.sack && segment.sack_permitted();
+        // RFC 7323 §2.3: a shift above 14 is taken as 14.
+        self.sender.shift = if self.window_scale { segment.window_scale().unwrap_or(0).min(14) } else { 0 };
+        let shift = if self.window_scale { self.receiver.wanted_shift() } else { 0 };
+        self.receiver.agree(shift, sack);
+        if self.sender.kind == crate::tcp::RecoveryKind::Sack && !sack {
+            self.sender.kind = crate::tcp::RecoveryKind::NewReno;
+        }
+        // RFC 9293 §3.7.1: 536 where the option is missing; RFC 6691: options come off it.
+        let options = if self.timestamps { 12 } else { 0 };
+        let peer = u64::from(segment.mss().unwrap_or(536)).saturating_sub(options).max(1);
+        self.sender.mss = self.sender.mss.min(peer);
+        // RFC 3168 §6.1.1: ECE with CWR on a SYN asks, ECE alone on a SYN-ACK agrees.
+        self.ecn = self.config.ecn && segment.has(flags::ECE) && segment.has(flags::ACK) != segment.has(flags::CWR);
+        self.receiver.start(now, segment);
+        // The window of a SYN is never scaled (RFC 7323 §2.2).
+        self.sender.edge = 1 + u64::from(segment.window);
+        self.sender.max_rwnd = u64::from(segment.window);
+        self.sender.wl = (segment.seq, 1);
+    }
+
+    fn establish(&mut self, now: Time, segment: &Segment) {
+        self.sender.board.acknowledge(1);
+        self.sender.deadline = Time::MAX;
+        if self.syn_retransmitted {
+            self.sender.rtt.after_syn_loss();
+            self.sender.control.on_syn_loss();
+        } else {
+            self.sender.handshake_rtt(now.since(self.syn_sent_at), now);
+        }
+        if !segment.has(flags::SYN) {
+            self.sender.edge = 1 + (u64::from(segment.window) << self.sender.shift);
+            self.sender.max_rwnd = self.sender.edge - 1;
+            self.sender.wl = (segment.seq, 1);
+        }
+        self.state = State::Established;
+    }
+
+    #[inline]
+    fn handle_synchronized(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
+        let accepted = self.receiver.accepts(now, segment);
+        if segment.has(flags::RST) {
+            self.handle_reset(segment, accepted);
+            return;
+        }
+        if segment.has(flags::SYN) {
+            // A repeated SYN-ACK or SYN, or an attack: RFC 5961 §4.2 answers with an ACK. A repeated SYN wants the SYN-ACK again.
+            if self.state == State::SynReceived && !segment.has(flags::ACK) {
+                self.syn_now = true;
+            } else {
+                self.ack_now = true;
+            }
+            if self.state != State::SynReceived {
+                return;
+            }
+        }
+        if !segment.has(flags::ACK) {
+            return;
+        }
+        if self.state == State::SynReceived {
+            if segment.ack != self.iss.wrapping_add(1) && self.sender.board.una() == 0 && segment.ack == self.iss {
+                return;
+            }
+            self.establish(now, segment);
+        }
+        if self.receiver.is_current(now, segment) {
+            self.ack_now |= self.sender.handle_ack(now, segment);
+            self.after_ack(now);
+        }
+        if accepted && !segment.has(flags::SYN) {
+            let had_ended = self.receiver.end_of_stream();
+            if self.receiver.handle(now, segment, ecn) == Verdict::AckNow {
+                self.ack_now = true;
+            }
+            if self.receiver.end_of_stream() && !had_ended {
+                self.after_fin(now);
+            }
+        } else if !accepted {
+            self.receiver.handle_unacceptable(segment);
+            self.ack_now = true;
+            if self.state == State::TimeWait {
+                // RFC 9293 §3.10.7.4, TIME-WAIT: a repeated FIN restarts the wait.
+                self.time_wait = now + MSL * 2;
+            }
+        }
+    }
+
+    /// RFC 5961 §3.2: a reset must name exactly the next byte; one elsewhere in the window is answered.
+    fn handle_reset(&mut self, segment: &Segment, accepted: bool) {
+        let (nxt, irs) = self.receiver.next();
+        if segment.seq == wrap(irs, nxt) {
+            self.state = State::Closed;
+            self.sender.deadline = Time::MAX;
+            self.ack_now = false;
+        } else if accepted {
+            self.ack_now = true;
+        }
+    }
+
+    /// Our FIN may be acknowledged now.
+    fn after_ack(&mut self, now: Time) {
+        let (sent, acked) = self.sender.fin();
+        self.state = match self.state {
+            State::Established if sent => State::FinWait1,
+            State::CloseWait if sent => State::LastAck,
+            state => state,
+        };
+        if !acked {
+            return;
+        }
+        self.state = match self.state {
+            State::FinWait1 => State::FinWait2,
+            State::Closing => {
+                self.time_wait = now + MSL * 2;
+                State::TimeWait
+            }
+            State::LastAck => State::Closed,
+            state => state,
+        };
+    }
+
+    /// The other side's FIN is in order now.
+    fn after_fin(&mut self, now: Time) {
+        let (sent, acked) = self.sender.fin();
+        self.state = match self.state {
+            State::Established if !sent => State::CloseWait,
+            State::Established | State::FinWait1 if !acked => State::Closing,
+            State::Established | State::FinWait1 | State::FinWait2 => {
+                self.time_wait = now + MSL * 2;
+                State::TimeWait
+            }
+            state => state,
+        };
+        self.ack_now = true;
+    }
+
     /// The time that `poll_timeout` named has come (calling it early does no harm).
     pub fn handle_timeout(&mut self, now: Time) {
-        todo!()
+        if self.receiver.ack_due(now) {
+            self.ack_now = true;
+        }
+        if now >= self.sender.deadline {
+            match self.state {
+                State::SynSent | State::SynReceived => {
+                    self.sender.rtt.back_off();
+                    self.sender.deadline = Time::MAX;
+                    self.syn_retransmitted = true;
+                    self.syn_now = true;
+                }
+                State::Listen | State::Closed => self.sender.deadline = Time::MAX,
+                _ => self.sender.retransmission_timeout(now),
+            }
+        }
+        if now >= self.time_wait {
+            self.time_wait = Time::MAX;
+            self.state = State::Closed;
+        }
     }
-    /// The next segment to send, if any may go now. Call until `None`.
+
+    /// The next segment to send, if any may go now, and its ECN field. Call until `None`.
+    #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<(Segment, Ecn)> {
-        todo!()
+        if self.state == State::Established || !matches!(self.state, State::Listen | State::SynSent | State::SynReceived | State::Closed) {
+            if let Some(range) = self.sender.next(now) {
+                let mut segment = self.sender.segment(range);
+                self.stamp(now, &mut segment);
+                if segment.has(flags::FIN) {
+                    self.after_ack(now);
+                }
+                // RFC 3168 §6.1.5: retransmissions are not ECN-capable.
+                let ecn = if self.ecn && segment.len > 0 && !range.again { Ecn::Ect0 } else { Ecn::NotEct };
+                return Some((segment, ecn));
+            }
+        } else if self.syn_now {
+            return Some((self.syn(now), Ecn::NotEct));
+        }
+        if self.ack_now && self.state != State::Listen {
+            let mut segment = Segment::new(wrap(self.iss, self.sender.board.max()), 0, 0);
+            self.stamp(now, &mut segment);
+            self.sender.stats.acks_sent += 1;
+            return Some((segment, Ecn::NotEct));
+        }
+        None
     }
+
+    #[inline]
+    fn stamp(&mut self, now: Time, segment: &mut Segment) {
+        if self.timestamps
+            && let Some(clock) = self.sender.timestamp_clock
+        {
+            segment.set_timestamps(clock.ticks(now) as u32, self.receiver.ts_recent());
+        }
+        self.receiver.stamp(segment);
+        if !self.ecn {
+            segment.flags &= !flags::ECE;
+        }
+        self.ack_now = false;
+    }
+
+    /// The SYN, or in SYN-RECEIVED the SYN-ACK.
+    fn syn(&mut self, now: Time) -> Segment {
+        let answer = self.state == State::SynReceived;
+        let mut segment = Segment::new(self.iss, flags::SYN, 0);
+        if self.sender.board.max() == 0 {
+            self.sender.board.sent_new(1);
+            self.syn_sent_at = now;
+        }
+        // RFC 6691: the option counts neither header nor options.
+        let options = if self.config.timestamps { 12 } else { 0 };
+        segment.set_mss((self.config.mss + options).min(0xffff) as u16);
+        if self.window_scale {
+            segment.set_window_scale(self.receiver.wanted_shift());
+        }
+        if self.receiver.sacks() {
+            segment.set_sack_permitted();
+        }
+        segment.window = self.receiver.first_window();
+        if answer {
+            self.stamp(now, &mut segment);
+            if self.ecn {
+                segment.flags |= flags::ECE;
+            }
+        } else {
+            if let Some(clock) = self.sender.timestamp_clock {
+                segment.set_timestamps(clock.ticks(now) as u32, 0);
+            }
+            if self.config.ecn {
+                segment.flags |= flags::ECE | flags::CWR;
+            }
+        }
+        self.syn_now = false;
+        self.sender.arm_rto(now);
+        segment
+    }
+
     /// When `handle_timeout` is wanted.
+    #[inline]
     pub fn poll_timeout(&self) -> Option<Time> {
-        todo!()
+        let at = self.sender.deadline.min(self.receiver.ack_deadline()).min(self.time_wait);
+        if at == Time::MAX { None } else { Some(at) }
     }
+
+    /// When `poll_transmit` is worth asking again though nothing arrived: pacing holds a segment back until then.
+    #[inline]
+    pub fn paced_until(&self, now: Time) -> Option<Time> {
+        let at = self.sender.paced_until(now);
+        if at == Time::MAX { None } else { Some(at) }
+    }
+
     /// State, for sampling.
     pub fn info(&self) -> TcpInfo {
-        todo!()
+        let s = &self.sender;
+        TcpInfo {
+            cwnd: s.window(),
+            ssthresh: s.control.ssthresh(),
+            in_flight: s.board.pipe(),
+            rwnd: s.rwnd(),
+            srtt: s.rtt.srtt(),
+            rttvar: s.rtt.rttvar(),
+            rto: s.rtt.rto(),
+        }
     }
+
     /// Totals so far.
-    pub fn stats(&self) -> &Stats {
-        todo!()
+    pub fn stats(&self) -> Stats {
+        Stats { duplicates_received: self.receiver.duplicates, ..self.sender.stats }
     }
-    /// In-order bytes given to the application here.
+
+    /// Fast retransmits and timeouts so far: cheap, for a driver that records each as an event.
+    #[inline]
+    pub fn recoveries(&self) -> (u64, u64) {
+        (self.sender.stats.fast_retransmits, self.sender.stats.timeouts)
+    }
+
+    /// In-order bytes received here, read by the application or not.
+    #[inline]
     pub fn bytes_delivered(&self) -> u64 {
-        todo!()
+        self.receiver.delivered()
     }
+
+    /// In-order bytes that the application has read.
+    pub fn bytes_read(&self) -> u64 {
+        self.receiver.read_so_far()
+    }
+
     /// Whether the other side has closed and every byte before it was delivered here.
+    #[inline]
     pub fn end_of_stream(&self) -> bool {
-        todo!()
+        self.receiver.end_of_stream()
     }
+
     /// Whether everything written here, and the FIN if closed, has been acknowledged.
+    #[inline]
     pub fn all_acked(&self) -> bool {
-        todo!()
+        self.sender.all_acked()
     }
+
+    /// The state of RFC 9293.
+    #[inline]
+    pub fn state(&self) -> State {
+        self.state
+    }
+
     /// Whether the handshake is done.
     pub fn is_established(&self) -> bool {
-        todo!()
+        !matches!(self.state, State::Listen | State::SynSent | State::SynReceived)
     }
 }

@@ -1,9 +1,20 @@
 //! TCP, sans-io: a [`Connection`] is told of segments and of time, and asked what to send and when to wake it.
 
+mod clock;
 pub mod congestion;
 mod connection;
 pub mod options;
+mod prr;
+mod range_set;
+mod receiver;
+mod recovery;
+mod rtt;
+mod scoreboard;
+mod sender;
+mod seq;
 pub mod stack;
+#[cfg(test)]
+mod tests;
 
-pub use connection::{Connection, Stats, TcpInfo};
+pub use connection::{Connection, State, Stats, TcpInfo};
 pub use options::{DelayedAck, RecoveryKind, TcpConfig};

@@ -1,0 +1,69 @@
+//! What a line does to packets besides carrying them. One file a model, one line in [`REGISTRY`].
+
+mod bernoulli;
+mod gilbert_elliott;
+
+use crate::packet::Packet;
+use crate::params::{Kind, ParamSpec, Params, Value};
+use crate::rng::Rng;
+use crate::time::Time;
+
+/// What becomes of a packet on the line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// It arrives as it was sent.
+    Deliver,
+    /// It never arrives.
+    Lose,
+    /// It arrives damaged, and the receiver's checksum discards it.
+    Corrupt,
+}
+
+/// A model of loss. Time never runs backwards between calls.
+pub trait Loss {
+    /// The fate of `packet`, whose transmission ends at `now`.
+    fn on_packet(&mut self, now: Time, packet: &Packet) -> Fate;
+}
+
+/// One model.
+pub struct LossKind {
+    pub name: &'static str,
+    /// One line for listings.
+    pub summary: &'static str,
+    pub params: &'static [ParamSpec],
+    /// Checks what bounds on single parameters cannot say. `Err` is one sentence for the user.
+    pub check: fn(&Params) -> Result<(), String>,
+    /// `None` where nothing can happen to a packet, so that a perfect line costs nothing.
+    pub build: fn(&Params, Rng) -> Option<Box<dyn Loss + Send>>,
+}
+
+/// Every model, in the order of listings.
+pub const REGISTRY: &[LossKind] = &[NONE, bernoulli::KIND, gilbert_elliott::KIND];
+
+/// The entry called `name`.
+pub fn find(name: &str) -> Option<&'static LossKind> {
+    REGISTRY.iter().find(|kind| kind.name == name)
+}
+
+const NONE: LossKind = LossKind { name: "none", summary: "a perfect line", params: &[], check: |_| Ok(()), build: |_, _| None };
+
+const fn probability(name: &'static str, default: Option<Value>, doc: &'static str) -> ParamSpec {
+    ParamSpec { name, kind: Kind::Number { min: 0.0, max: 1.0 }, default, doc }
+}
+
+const CORRUPTION: ParamSpec =
+    probability("corruption", Some(Value::Number(0.0)), "probability that a packet that is not lost arrives damaged");
+
+/// The fate of a packet lost with probability `loss`, and if it is not, damaged with probability `corruption`.
+fn draw(rng: &mut Rng, loss: f64, corruption: f64) -> Fate {
+    if loss > 0.0 && rng.chance(loss) {
+        Fate::Lose
+    } else if corruption > 0.0 && rng.chance(corruption) {
+        Fate::Corrupt
+    } else {
+        Fate::Deliver
+    }
+}
+
+#[cfg(test)]
+mod tests;

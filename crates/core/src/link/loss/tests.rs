@@ -1,0 +1,105 @@
+use super::*;
+use crate::packet::{Ecn, Segment};
+
+fn packet() -> Packet {
+    Packet { stamp: Time::ZERO, route: 0, ingress: 0, ecn: Ecn::NotEct, corrupted: false, segment: Segment::default() }
+}
+
+fn build(name: &str, given: &[(&'static str, f64)], seed: u64) -> Option<Box<dyn Loss + Send>> {
+    let kind = find(name).unwrap();
+    let mut params = Params::defaults(kind.params);
+    for &(name, x) in given {
+        params.set(name, Value::Number(x));
+    }
+    (kind.check)(&params).unwrap();
+    (kind.build)(&params, Rng::named(seed, "line"))
+}
+
+fn fates(name: &str, given: &[(&'static str, f64)], n: usize) -> Vec<Fate> {
+    let mut loss = build(name, given, 1).unwrap();
+    (0..n).map(|i| loss.on_packet(Time::from_ps(i as u64), &packet())).collect()
+}
+
+fn part(fates: &[Fate], fate: Fate) -> f64 {
+    fates.iter().filter(|f| **f == fate).count() as f64 / fates.len() as f64
+}
+
+/// Lengths of the runs of lost packets.
+fn bursts(fates: &[Fate]) -> Vec<usize> {
+    fates.split(|f| *f != Fate::Lose).map(<[Fate]>::len).filter(|n| *n > 0).collect()
+}
+
+#[test]
+fn every_model_is_deterministic_and_checks_its_defaults() {
+    for kind in REGISTRY {
+        let mut params = Params::defaults(kind.params);
+        for spec in kind.params.iter().filter(|s| s.default.is_none()) {
+            params.set(spec.name, Value::Number(0.3));
+        }
+        assert_eq!((kind.check)(&params), Ok(()), "{}", kind.name);
+        let run = |seed| -> Vec<Fate> {
+            match (kind.build)(&params, Rng::named(seed, "line")) {
+                Some(mut loss) => (0..1000).map(|_| loss.on_packet(Time::ZERO, &packet())).collect(),
+                None => vec![],
+            }
+        };
+        assert_eq!(run(1), run(1), "{}", kind.name);
+        if kind.name != "none" {
+            assert_ne!(run(1), run(2), "{}", kind.name);
+        }
+        assert!(REGISTRY.iter().filter(|other| other.name == kind.name).count() == 1, "{} twice", kind.name);
+    }
+    assert!(build("none", &[], 1).is_none(), "a perfect line costs nothing");
+}
+
+#[test]
+fn bernoulli_loses_and_damages_the_given_part() {
+    let seen = fates("bernoulli", &[("probability", 0.02), ("corruption", 0.01)], 400_000);
+    // Standard deviations: 0.00022 and 0.00016.
+    assert!((part(&seen, Fate::Lose) - 0.02).abs() < 0.0009);
+    assert!((part(&seen, Fate::Corrupt) - 0.98 * 0.01).abs() < 0.0007);
+    // Independence: after a loss, the next is lost as often as any.
+    let pairs: Vec<Fate> = seen.windows(2).filter(|w| w[0] == Fate::Lose).map(|w| w[1]).collect();
+    assert!((part(&pairs, Fate::Lose) - 0.02).abs() < 0.0065);
+}
+
+#[test]
+fn the_bounds_of_a_probability_are_exact() {
+    assert_eq!(part(&fates("bernoulli", &[("probability", 0.0)], 10_000), Fate::Deliver), 1.0);
+    assert_eq!(part(&fates("bernoulli", &[("probability", 1.0)], 10_000), Fate::Lose), 1.0);
+    assert_eq!(part(&fates("gilbert_elliott", &[("p", 0.0), ("r", 0.0)], 10_000), Fate::Deliver), 1.0);
+    assert_eq!(part(&fates("bernoulli", &[("probability", 0.0), ("corruption", 1.0)], 10_000), Fate::Corrupt), 1.0);
+}
+
+#[test]
+fn gilbert_elliott_has_the_stationary_loss_and_the_mean_burst() {
+    let seen = fates("gilbert_elliott", &[("p", 0.002), ("r", 0.25)], 1_000_000);
+    // Bad p / (p + r) of the time, in bursts of mean 1 / r.
+    assert!((part(&seen, Fate::Lose) - 0.002 / 0.252).abs() < 0.0008);
+    let bursts = bursts(&seen);
+    let mean = bursts.iter().sum::<usize>() as f64 / bursts.len() as f64;
+    assert!((mean - 4.0).abs() < 0.35, "{mean}");
+}
+
+#[test]
+fn gilbert_elliott_starts_bad_as_often_as_it_is_bad() {
+    let lost = |seed| build("gilbert_elliott", &[("p", 0.1), ("r", 0.4)], seed).unwrap().on_packet(Time::ZERO, &packet()) == Fate::Lose;
+    // p / (p + r) = 0.2; the standard deviation over 20000 seeds is 0.0028.
+    let part = (0..20_000).filter(|&seed| lost(seed)).count() as f64 / 20_000.0;
+    assert!((part - 0.2).abs() < 0.012, "{part}");
+}
+
+#[test]
+fn gilbert_elliott_loses_in_both_states_by_their_own_probability() {
+    let seen = fates("gilbert_elliott", &[("p", 0.01), ("r", 0.04), ("loss_good", 0.001), ("loss_bad", 0.5)], 1_000_000);
+    assert!((part(&seen, Fate::Lose) - (0.8 * 0.001 + 0.2 * 0.5)).abs() < 0.004);
+}
+
+#[test]
+fn a_line_that_can_only_turn_bad_is_refused() {
+    let kind = find("gilbert_elliott").unwrap();
+    let mut params = Params::defaults(kind.params);
+    params.set("p", Value::Number(0.1));
+    params.set("r", Value::Number(0.0));
+    assert_eq!((kind.check)(&params), Err("r must be over 0 when p is: the line would turn bad and stay so".into()));
+}

@@ -1,0 +1,71 @@
+//! `buffer_pool`: the RS/960 interface card of ANSNET (Villamizar and Song 1994, section 4.2 and Table 1).
+//!
+//! What the paper leaves open, and how each other reading is had by parameters: `docs/queues/buffer_pool.md`.
+
+use super::pool::{self, Place, Pool, Shape};
+use super::{DropReason, Queue, QueueKind, QueueLog};
+use crate::packet::Packet;
+use crate::params::{Params, Value};
+use crate::time::Time;
+
+/// The registry entry.
+pub const KIND: QueueKind = QueueKind {
+    name: "buffer_pool",
+    summary: "fixed buffers on the receive and the transmit side of a router's cards (ANSNET's RS/960)",
+    params: &[
+        // Build 224 of Table 1.
+        pool::buffers("buffers", Value::Count(224), "buffers that packets from one peer card may take, receive and transmit side together"),
+        pool::BUFFER_SIZE,
+        pool::TRANSMIT_PER_PEER,
+        pool::buffers(
+            "transmit_buffers",
+            Value::Auto,
+            "transmit-side buffers of all peer cards together; when not given, as many as `buffers`",
+        ),
+        pool::RESERVED_PER_PEER,
+        pool::PEERS,
+    ],
+    check: |params, context| {
+        let (buffers, shape) = (params.integer("buffers"), shape(params));
+        if shape.per_peer > buffers {
+            return Err(format!("transmit_per_peer is {} buffers, more than the {buffers} `buffers` there are", shape.per_peer));
+        }
+        shape.check(context)
+    },
+    build: |params, _| Box::new(BufferPool { pool: Pool::new(shape(params)) }),
+};
+
+/// Table 1: the designation counts both sides, so what the transmit side does not grant a peer is its receive side.
+fn shape(params: &Params) -> Shape {
+    let buffers = params.integer("buffers");
+    let transmit = pool::given(params, "transmit_buffers").unwrap_or(buffers);
+    Shape::new(params, transmit, buffers.min(transmit), |per_peer| buffers.saturating_sub(per_peer))
+}
+
+struct BufferPool {
+    pool: Pool,
+}
+
+impl Queue for BufferPool {
+    fn enqueue(&mut self, now: Time, mut packet: Packet, log: &mut dyn QueueLog) {
+        packet.stamp = now;
+        match self.pool.place(&packet) {
+            Place::Transmit => self.pool.push_transmit(packet),
+            Place::Receive => self.pool.push_receive(packet),
+            Place::Nowhere => log.dropped(now, &packet, DropReason::Overflow),
+        }
+    }
+    fn dequeue(&mut self, _now: Time, _log: &mut dyn QueueLog) -> Option<Packet> {
+        let packet = self.pool.pop()?;
+        while let Some(moved) = self.pool.take_waiting() {
+            self.pool.push_transmit(moved);
+        }
+        Some(packet)
+    }
+    fn backlog_bytes(&self) -> u64 {
+        self.pool.bytes()
+    }
+    fn backlog_packets(&self) -> u64 {
+        self.pool.packets()
+    }
+}

@@ -1,0 +1,57 @@
+//! `droptail`: one line; what does not fit is dropped on arrival.
+
+use super::fifo::{Fifo, Measure, limit_of};
+use super::{DropReason, Queue, QueueKind, QueueLog};
+use crate::packet::Packet;
+use crate::params::{Kind, ParamSpec, Value};
+use crate::time::Time;
+use crate::units::Capacity;
+
+/// The registry entry.
+pub const KIND: QueueKind = QueueKind {
+    name: "droptail",
+    summary: "one FIFO line with a limit in bytes or packets; an arrival that does not fit is dropped",
+    params: &[ParamSpec {
+        name: "limit",
+        kind: Kind::Capacity,
+        // One bandwidth-delay product: what a single Reno flow needs to keep the link busy (ANSNET paper, section 3).
+        default: Some(Value::Capacity(Capacity::Bdp(1.0))),
+        doc: "the most it holds, the packet in transmission not counted",
+    }],
+    check: |params, context| limit_of(params, context).check_holds_a_packet("limit", context),
+    build: |params, context| Box::new(DropTail { fifo: Fifo::new(limit_of(params, &context)) }),
+};
+
+struct DropTail {
+    fifo: Fifo,
+}
+
+impl Queue for DropTail {
+    #[inline]
+    fn enqueue(&mut self, now: Time, mut packet: Packet, log: &mut dyn QueueLog) {
+        if self.fifo.fits(&packet) {
+            packet.stamp = now;
+            self.fifo.push(packet);
+        } else {
+            log.dropped(now, &packet, DropReason::Overflow);
+        }
+    }
+    #[inline]
+    fn dequeue(&mut self, _now: Time, _log: &mut dyn QueueLog) -> Option<Packet> {
+        self.fifo.pop()
+    }
+    #[inline]
+    fn pass(&mut self, now: Time, packet: &mut Packet, log: &mut dyn QueueLog) -> bool {
+        let fits = self.fifo.fits(packet);
+        if !fits {
+            log.dropped(now, packet, DropReason::Overflow);
+        }
+        fits
+    }
+    fn backlog_bytes(&self) -> u64 {
+        self.fifo.held(Measure::Bytes)
+    }
+    fn backlog_packets(&self) -> u64 {
+        self.fifo.held(Measure::Packets)
+    }
+}

@@ -1,0 +1,192 @@
+//! Random early detection: the average queue, and which arrivals are to carry the news of congestion.
+//!
+//! S. Floyd and V. Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM ToN 1(4), 1993,
+//! called FJ93 below; `gentle` is S. Floyd, "Recommendation on using the gentle_ variant of RED", 2000; the adaptation
+//! of max_p is S. Floyd, R. Gummadi and S. Shenker, "Adaptive RED", 2001, called FGS01.
+//!
+//! It holds no packets: the queue that uses it says how much is held, in the unit in which the thresholds are.
+
+use super::{DropReason, QueueLog};
+use crate::packet::{Ecn, Packet};
+use crate::rng::Rng;
+use crate::time::{Duration, Time};
+use crate::units::Rate;
+
+/// What to do with an arrival.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// Let it in.
+    Accept,
+    /// It is to signal congestion: mark it if it can be marked, else drop it.
+    Signal,
+    /// Drop it, whether or not it could be marked.
+    Drop,
+}
+
+impl Verdict {
+    /// Carries the verdict out, marking what is ECN-capable if `ecn` is on; whether `packet` may be held.
+    pub fn apply(self, now: Time, packet: &mut Packet, ecn: bool, log: &mut dyn QueueLog) -> bool {
+        match self {
+            Verdict::Accept => return true,
+            // RFC 3168 §5: a router that would drop an ECT packet as a signal sets CE instead; CE stays CE.
+            Verdict::Signal if ecn && packet.ecn != Ecn::NotEct => {
+                packet.ecn = Ecn::Ce;
+                log.marked(now, packet);
+                return true;
+            }
+            Verdict::Signal | Verdict::Drop => log.dropped(now, packet, DropReason::Early),
+        }
+        false
+    }
+}
+
+/// The constants of one instance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RedConfig {
+    /// Thresholds on the average, in the unit in which the queue is measured.
+    pub min_threshold: f64,
+    pub max_threshold: f64,
+    /// Probability of a signal as the average reaches `max_threshold` (before the spacing by `count`).
+    pub max_p: f64,
+    /// Weight of a new sample in the average.
+    pub wq: f64,
+    /// Between `max_threshold` and its double the probability rises from `max_p` to 1, instead of jumping there.
+    pub gentle: bool,
+    /// Adapt `max_p` (FGS01).
+    pub adaptive: bool,
+    /// Scale the probability with the packet's size, relative to this many bytes (FJ93 §4, byte mode).
+    pub scale_by_size: Option<u32>,
+    /// Size of the small packet by which idle time is counted, in bytes (FJ93 §11).
+    pub small_packet: u32,
+    /// Rate of the link.
+    pub rate: Rate,
+}
+
+/// FGS01, the algorithm's figure: max_p adapts so often, additively up and multiplicatively down, within these bounds.
+const INTERVAL: Duration = Duration::from_millis(500);
+const MAX_P_LOW: f64 = 0.01;
+const MAX_P_HIGH: f64 = 0.5;
+const DECREASE: f64 = 0.9;
+
+/// The state of the algorithm.
+#[derive(Debug)]
+pub struct Red {
+    config: RedConfig,
+    max_p: f64,
+    average: f64,
+    /// Arrivals since the last signal while the average was between the thresholds; -1 when it last was below.
+    count: i64,
+    /// While the queue is empty: from when on the line has nothing to send, or until when that is accounted for.
+    silent_from: Time,
+    small_time_ps: f64,
+    adapt_at: Time,
+    rng: Rng,
+}
+
+impl Red {
+    /// An empty queue's.
+    pub fn new(config: RedConfig, rng: Rng) -> Self {
+        Red {
+            max_p: config.max_p,
+            average: 0.0,
+            // FJ93 Fig. 2.
+            count: -1,
+            silent_from: Time::ZERO,
+            small_time_ps: config.rate.transmit_time(u64::from(config.small_packet)).as_ps() as f64,
+            adapt_at: Time::ZERO + INTERVAL,
+            config,
+            rng,
+        }
+    }
+
+    /// The average queue, in the unit of the thresholds.
+    pub fn average(&self) -> f64 {
+        self.average
+    }
+    /// `max_p` as adapted.
+    pub fn max_p(&self) -> f64 {
+        self.max_p
+    }
+
+    /// A packet of `ip_len` bytes arrives while `held` is queued.
+    pub fn arrival(&mut self, now: Time, held: u64, ip_len: u32) -> Verdict {
+        if self.config.adaptive {
+            self.adapt(now);
+        }
+        self.sample(now, held as f64);
+        self.decide(ip_len)
+    }
+
+    /// A packet of `ip_len` bytes starts its transmission and leaves the queue empty.
+    ///
+    /// FJ93 Fig. 2 notes the time when the queue becomes empty; the line is not idle before that packet is out.
+    pub fn emptied(&mut self, now: Time, ip_len: u32) {
+        self.silent_from = now + self.config.rate.transmit_time(u64::from(ip_len));
+    }
+
+    /// FJ93 §4 and Fig. 2: the average is an exponentially weighted one, and during silence it falls as if `m` small
+    /// packets had met an empty queue.
+    fn sample(&mut self, now: Time, held: f64) {
+        let wq = self.config.wq;
+        if held > 0.0 || now <= self.silent_from {
+            // Also when the queue is empty but the line still sends: an ordinary sample, of nothing.
+            self.average += wq * (held - self.average);
+        } else {
+            let m = now.since(self.silent_from).as_ps() as f64 / self.small_time_ps;
+            self.average *= libm::pow(1.0 - wq, m);
+            // Should this arrival be dropped, the silence goes on, and this part of it must not count twice.
+            self.silent_from = now;
+        }
+    }
+
+    /// FJ93 Fig. 2, with the spacing of §7: `count` makes the distance between signals uniform instead of geometric.
+    fn decide(&mut self, ip_len: u32) -> Verdict {
+        let RedConfig { min_threshold, max_threshold, gentle, scale_by_size, .. } = self.config;
+        let average = self.average;
+        if average < min_threshold {
+            self.count = -1;
+            return Verdict::Accept;
+        }
+        let below_max = average < max_threshold;
+        let mut pb = if below_max {
+            self.max_p * (average - min_threshold) / (max_threshold - min_threshold)
+        } else if gentle && average < 2.0 * max_threshold {
+            // Floyd 2000: from max_p at the threshold to 1 at its double.
+            self.max_p + (1.0 - self.max_p) * (average - max_threshold) / max_threshold
+        } else {
+            self.count = 0;
+            return Verdict::Drop;
+        };
+        self.count += 1;
+        if let Some(full_size) = scale_by_size {
+            pb = pb * f64::from(ip_len) / f64::from(full_size);
+        }
+        // pa = pb / (1 - count pb), and certain once count pb reaches 1.
+        let rest = 1.0 - self.count as f64 * pb;
+        if pb <= 0.0 || (rest > 0.0 && self.rng.uniform() * rest >= pb) {
+            return Verdict::Accept;
+        }
+        self.count = 0;
+        // RFC 3168 §7: under persistent congestion, when the average is over its upper threshold, drop rather than mark.
+        if below_max { Verdict::Signal } else { Verdict::Drop }
+    }
+
+    /// FGS01: keep the average in the middle fifth between the thresholds. Done at the first arrival after each interval: the average changes at arrivals only, so it is the
+    /// same as on time.
+    fn adapt(&mut self, now: Time) {
+        let RedConfig { min_threshold, max_threshold, .. } = self.config;
+        let span = max_threshold - min_threshold;
+        let (low, high) = (min_threshold + 0.4 * span, min_threshold + 0.6 * span);
+        while self.adapt_at <= now {
+            if self.average > high && self.max_p <= MAX_P_HIGH {
+                self.max_p += (self.max_p / 4.0).min(0.01);
+            } else if self.average < low && self.max_p >= MAX_P_LOW {
+                self.max_p *= DECREASE;
+            }
+            self.adapt_at += INTERVAL;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

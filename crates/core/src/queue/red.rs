@@ -1,0 +1,215 @@
+//! `red`: random early detection over one line (Floyd and Jacobson 1993), with gentle, adaptive and ECN.
+
+use super::early::{Red, RedConfig};
+use super::fifo::{Fifo, Limit, Measure, limit_of};
+use super::{DropReason, Queue, QueueContext, QueueKind, QueueLog};
+use crate::packet::Packet;
+use crate::params::{Kind, ParamSpec, Params, Value};
+use crate::rng::Rng;
+use crate::time::{Duration, Time};
+use crate::units::Capacity;
+
+const ZERO_TO_ONE: Kind = Kind::Number { min: 0.0, max: 1.0 };
+
+pub(super) const MAX_P: ParamSpec = ParamSpec {
+    name: "max_p",
+    kind: ZERO_TO_ONE,
+    // Floyd, "RED: Discussions of Setting Parameters", 1997.
+    default: Some(Value::Number(0.1)),
+    doc: "probability of a signal as the average reaches max_threshold",
+};
+pub(super) const WQ: ParamSpec = ParamSpec {
+    name: "wq",
+    kind: ZERO_TO_ONE,
+    default: Some(Value::Auto),
+    doc: "weight of a new sample in the average; 1 is no averaging. When not given: 0.002, or with `adaptive` what averages over one second's packets",
+};
+pub(super) const SCALE_BY_SIZE: ParamSpec = ParamSpec {
+    name: "byte_mode",
+    kind: Kind::Bool,
+    default: Some(Value::Bool(false)),
+    doc: "whether a packet's probability is proportional to its size, an MTU's being the whole (RFC 7141 advises against it)",
+};
+pub(super) const SMALL_PACKET: ParamSpec = ParamSpec {
+    name: "small_packet",
+    kind: Kind::Bytes { min: 1, max: 65_535 },
+    // The smallest packet TCP sends: an ACK without options.
+    default: Some(Value::Bytes(40)),
+    doc: "the packet by which idle time is counted as samples of an empty queue",
+};
+const MIN_THRESHOLD: ParamSpec = ParamSpec {
+    name: "min_threshold",
+    kind: Kind::Capacity,
+    default: Some(Value::Auto),
+    doc: "average queue at which signals begin. When not given: 5 packets of the MTU or half of target_delay, whichever is more",
+};
+const MAX_THRESHOLD: ParamSpec = ParamSpec {
+    name: "max_threshold",
+    kind: Kind::Capacity,
+    default: Some(Value::Auto),
+    doc: "average queue at which the probability reaches max_p. When not given: 3 times min_threshold, at most the limit",
+};
+
+/// The registry entry.
+pub const KIND: QueueKind = QueueKind {
+    name: "red",
+    summary: "random early detection (Floyd and Jacobson 1993): drops or marks at random as the average queue grows",
+    params: &[
+        ParamSpec {
+            name: "limit",
+            kind: Kind::Capacity,
+            default: Some(Value::Capacity(Capacity::Bdp(1.0))),
+            doc: "the most it holds, the packet in transmission not counted",
+        },
+        MIN_THRESHOLD,
+        MAX_THRESHOLD,
+        MAX_P,
+        WQ,
+        ParamSpec {
+            name: "gentle",
+            kind: Kind::Bool,
+            default: Some(Value::Bool(true)),
+            doc: "whether the probability rises from max_p to 1 between max_threshold and its double, instead of jumping to 1",
+        },
+        ParamSpec {
+            name: "adaptive",
+            kind: Kind::Bool,
+            default: Some(Value::Bool(false)),
+            doc: "whether max_p adapts to keep the average midway between the thresholds (Floyd, Gummadi and Shenker 2001)",
+        },
+        ParamSpec {
+            name: "target_delay",
+            kind: Kind::Duration { min: Duration::from_micros(1), max: Duration::from_secs(10) },
+            // FGS01, on setting the thresholds.
+            default: Some(Value::Duration(Duration::from_millis(5))),
+            doc: "average queueing delay that thresholds not given aim at",
+        },
+        ParamSpec {
+            name: "ecn",
+            kind: Kind::Bool,
+            default: Some(Value::Bool(false)),
+            doc: "whether ECN-capable packets are marked instead of dropped while the average is under max_threshold",
+        },
+        SCALE_BY_SIZE,
+        SMALL_PACKET,
+    ],
+    check,
+    build: |params, context| {
+        let (limit, thresholds) = (limit_of(params, &context), thresholds(params, &context));
+        let config = RedConfig {
+            min_threshold: thresholds.min.max as f64,
+            max_threshold: thresholds.max.max as f64,
+            max_p: params.number("max_p"),
+            wq: wq(params, &context, params.boolean("adaptive")),
+            gentle: params.boolean("gentle"),
+            adaptive: params.boolean("adaptive"),
+            scale_by_size: params.boolean("byte_mode").then_some(context.mtu),
+            small_packet: params.integer("small_packet") as u32,
+            rate: context.rate,
+        };
+        Box::new(RedQueue::new(limit, thresholds.min.measure, config, params.boolean("ecn"), context.rng))
+    },
+};
+
+/// The weight given, or: FJ93 §6's 0.002, or with `adaptive` FGS01's 1 - e^(-1/C), C in packets of the MTU a second.
+pub(super) fn wq(params: &Params, context: &QueueContext, adaptive: bool) -> f64 {
+    if !params.is_auto("wq") {
+        return params.number("wq");
+    }
+    if !adaptive {
+        return 0.002;
+    }
+    1.0 - libm::exp(-8.0 * f64::from(context.mtu) / context.rate.as_bps() as f64)
+}
+
+struct Thresholds {
+    min: Limit,
+    max: Limit,
+}
+
+fn thresholds(params: &Params, context: &QueueContext) -> Thresholds {
+    let limit = limit_of(params, context);
+    let given = |name| (!params.is_auto(name)).then(|| Limit::new(params.capacity(name), context));
+    let (min, max) = (given("min_threshold"), given("max_threshold"));
+    let measure = min.or(max).unwrap_or(limit).measure;
+    let packet = measure.cost(context.mtu);
+    // FGS01: at least 5 packets, and half of what passes in the target delay; the other threshold is three times it.
+    let in_half_target = context.rate.bytes_in(params.duration("target_delay")) / 2;
+    let aim = match measure {
+        Measure::Bytes => in_half_target,
+        Measure::Packets => in_half_target / u64::from(context.mtu),
+    };
+    let most = if measure == limit.measure { limit.max } else { u64::MAX };
+    let min = min.unwrap_or(match max {
+        Some(max) => Limit { measure, max: max.max / 3 },
+        None => Limit { measure, max: aim.max(5 * packet).min(most / 3) },
+    });
+    Thresholds { min, max: max.unwrap_or(Limit { measure, max: min.max.saturating_mul(3).clamp(1, most) }) }
+}
+
+fn check(params: &Params, context: &QueueContext) -> Result<(), String> {
+    let limit = limit_of(params, context);
+    limit.check_holds_a_packet("limit", context)?;
+    let Thresholds { min, max } = thresholds(params, context);
+    let (min_unit, max_unit) = (min.measure.unit(), max.measure.unit());
+    if min.measure != max.measure {
+        return Err(format!("min_threshold is in {min_unit} and max_threshold in {max_unit}; give both in the same unit"));
+    }
+    if min.max >= max.max {
+        return Err(format!("min_threshold ({} {min_unit}) must be under max_threshold ({} {max_unit})", min.max, max.max));
+    }
+    if max.measure == limit.measure && max.max > limit.max {
+        return Err(format!("max_threshold ({} {max_unit}) must not be over the limit ({} {max_unit})", max.max, limit.max));
+    }
+    check_wq(params)
+}
+
+/// A weight of 0 would never see the queue.
+pub(super) fn check_wq(params: &Params) -> Result<(), String> {
+    if !params.is_auto("wq") && params.number("wq") <= 0.0 {
+        return Err("wq must be over 0: with 0 the average never moves".into());
+    }
+    Ok(())
+}
+
+struct RedQueue {
+    fifo: Fifo,
+    /// In what the average is taken.
+    measure: Measure,
+    red: Red,
+    ecn: bool,
+}
+
+impl RedQueue {
+    fn new(limit: Limit, measure: Measure, config: RedConfig, ecn: bool, rng: Rng) -> Self {
+        RedQueue { fifo: Fifo::new(limit), measure, red: Red::new(config, rng), ecn }
+    }
+}
+
+impl Queue for RedQueue {
+    fn enqueue(&mut self, now: Time, mut packet: Packet, log: &mut dyn QueueLog) {
+        packet.stamp = now;
+        let verdict = self.red.arrival(now, self.fifo.held(self.measure), packet.ip_len());
+        if !self.fifo.fits(&packet) {
+            log.dropped(now, &packet, DropReason::Overflow);
+        } else if verdict.apply(now, &mut packet, self.ecn, log) {
+            self.fifo.push(packet);
+        }
+    }
+    fn dequeue(&mut self, now: Time, _log: &mut dyn QueueLog) -> Option<Packet> {
+        let packet = self.fifo.pop()?;
+        if self.fifo.held(Measure::Packets) == 0 {
+            self.red.emptied(now, packet.ip_len());
+        }
+        Some(packet)
+    }
+    fn backlog_bytes(&self) -> u64 {
+        self.fifo.held(Measure::Bytes)
+    }
+    fn backlog_packets(&self) -> u64 {
+        self.fifo.held(Measure::Packets)
+    }
+}
+
+#[cfg(test)]
+mod tests;

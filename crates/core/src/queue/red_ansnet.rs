@@ -1,0 +1,129 @@
+//! `red_ansnet`: the variation of RED of ANSNET's builds r60 and r200 (Villamizar and Song 1994, sections 4.2, 5.4 and
+//! 5.5), over the buffers of a card.
+//!
+//! Its own description (their reference [29]) was never published. What their paper says: RED watches the average use of
+//! the transmit side alone, begins to drop when the transmit side approaches full, and aims at link utilization rather
+//! than delay. What that leaves open is a parameter each: `docs/queues/red_ansnet.md`.
+
+use super::early::{Red, RedConfig};
+use super::pool::{self, Place, Pool, Shape};
+use super::red::{MAX_P, SCALE_BY_SIZE, SMALL_PACKET, WQ, check_wq, wq};
+use super::{DropReason, Queue, QueueKind, QueueLog};
+use crate::packet::Packet;
+use crate::params::{Kind, ParamSpec, Params, Value};
+use crate::time::Time;
+
+const FRACTION: Kind = Kind::Number { min: 0.0, max: 1.0 };
+
+/// The registry entry.
+pub const KIND: QueueKind = QueueKind {
+    name: "red_ansnet",
+    summary: "RED on the transmit side of a card's buffers, dropping as it approaches full (ANSNET's builds r60 and r200)",
+    params: &[
+        // Build r200 of Table 1.
+        pool::buffers("buffers", Value::Count(200), "buffers of the transmit side"),
+        pool::BUFFER_SIZE,
+        // Table 1: what there is on the input side serves to buffer the bus transfer, so none of it queues.
+        pool::buffers("receive_buffers", Value::Count(0), "buffers on each peer card's receive side, which RED does not see"),
+        pool::TRANSMIT_PER_PEER,
+        pool::RESERVED_PER_PEER,
+        pool::PEERS,
+        ParamSpec {
+            name: "min_threshold",
+            kind: FRACTION,
+            default: Some(Value::Number(0.75)),
+            doc: "average use of the transmit side at which drops begin, as a part of its buffers",
+        },
+        ParamSpec {
+            name: "max_threshold",
+            kind: FRACTION,
+            default: Some(Value::Number(1.0)),
+            doc: "average use at which the probability reaches max_p, and beyond which every arrival is dropped",
+        },
+        // FJ93 §6: the value of the paper that ANSNET's authors worked from.
+        ParamSpec { default: Some(Value::Number(0.02)), ..MAX_P },
+        WQ,
+        SCALE_BY_SIZE,
+        SMALL_PACKET,
+    ],
+    check: |params, context| {
+        let (min, max) = (params.number("min_threshold"), params.number("max_threshold"));
+        if min >= max {
+            return Err(format!("min_threshold ({min}) must be under max_threshold ({max})"));
+        }
+        check_wq(params)?;
+        shape(params).check(context)
+    },
+    build: |params, context| {
+        let shape = shape(params);
+        let config = RedConfig {
+            min_threshold: params.number("min_threshold") * shape.transmit as f64,
+            max_threshold: params.number("max_threshold") * shape.transmit as f64,
+            max_p: params.number("max_p"),
+            wq: wq(params, &context, false),
+            gentle: false,
+            adaptive: false,
+            scale_by_size: params.boolean("byte_mode").then_some(context.mtu),
+            small_packet: params.integer("small_packet") as u32,
+            rate: context.rate,
+        };
+        Box::new(RedAnsnet { pool: Pool::new(shape), red: Red::new(config, context.rng) })
+    },
+};
+
+fn shape(params: &Params) -> Shape {
+    let buffers = params.integer("buffers");
+    Shape::new(params, buffers, buffers, |_| params.integer("receive_buffers"))
+}
+
+struct RedAnsnet {
+    pool: Pool,
+    red: Red,
+}
+
+impl RedAnsnet {
+    /// RED decides as a packet, for which there is room, comes to the transmit side.
+    fn transmit(&mut self, now: Time, mut packet: Packet, log: &mut dyn QueueLog) {
+        let verdict = self.red.arrival(now, self.pool.transmit_used(), packet.ip_len());
+        // RED of 1994 knew no ECN.
+        if verdict.apply(now, &mut packet, false, log) {
+            self.pool.push_transmit(packet);
+        }
+    }
+}
+
+impl Queue for RedAnsnet {
+    fn enqueue(&mut self, now: Time, mut packet: Packet, log: &mut dyn QueueLog) {
+        packet.stamp = now;
+        match self.pool.place(&packet) {
+            Place::Transmit => self.transmit(now, packet, log),
+            Place::Receive => self.pool.push_receive(packet),
+            Place::Nowhere => {
+                // Without a receive side the packet did come to the full transmit side: the average sees it (FJ93 Fig. 2).
+                if self.pool.shape().receive == 0 {
+                    self.red.arrival(now, self.pool.transmit_used(), packet.ip_len());
+                }
+                log.dropped(now, &packet, DropReason::Overflow);
+            }
+        }
+    }
+    fn dequeue(&mut self, now: Time, log: &mut dyn QueueLog) -> Option<Packet> {
+        let packet = self.pool.pop()?;
+        if self.pool.transmit_used() == 0 {
+            self.red.emptied(now, packet.ip_len());
+        }
+        while let Some(moved) = self.pool.take_waiting() {
+            self.transmit(now, moved, log);
+        }
+        Some(packet)
+    }
+    fn backlog_bytes(&self) -> u64 {
+        self.pool.bytes()
+    }
+    fn backlog_packets(&self) -> u64 {
+        self.pool.packets()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,293 @@
+//! What every queue of the registry must do, whatever its parameters, as long as its `check` accepts them.
+
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use super::fifo::{Limit, Measure};
+use super::*;
+use crate::packet::{Ecn, Segment};
+use crate::params::{Kind, Value};
+use crate::rng::Rng;
+use crate::units::Capacity;
+
+pub(super) fn packet(id: u32, len: u16, ingress: u16) -> Packet {
+    let mut segment = Segment::default();
+    (segment.seq, segment.len) = (id, len);
+    Packet { stamp: Time::ZERO, route: u32::from(ingress), ingress, ecn: Ecn::NotEct, corrupted: false, segment }
+}
+
+pub(super) fn context(bps: u64, rtt_ms: u64, mtu: u32) -> QueueContext {
+    QueueContext { rate: Rate::from_bps(bps), rtt: Duration::from_millis(rtt_ms), mtu, rng: Rng::named(1, "queue") }
+}
+
+/// A log that remembers.
+#[derive(Default, Debug, PartialEq)]
+pub(super) struct Ledger {
+    /// Sequence number (the test's name of a packet), time, reason.
+    pub dropped: Vec<(u32, Time, DropReason)>,
+    pub marked: Vec<u32>,
+}
+
+impl QueueLog for Ledger {
+    fn dropped(&mut self, now: Time, packet: &Packet, reason: DropReason) {
+        self.dropped.push((packet.segment.seq, now, reason));
+    }
+    fn marked(&mut self, _now: Time, packet: &Packet) {
+        assert_eq!(packet.ecn, Ecn::Ce);
+        self.marked.push(packet.segment.seq);
+    }
+}
+
+/// One step of a random history.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Arrive { len: u16, flow: u32, ecn: Ecn },
+    Depart,
+    Wait { us: u64 },
+}
+
+const MTU: u32 = 1500;
+
+fn step() -> impl Strategy<Value = Step> {
+    let len = prop_oneof![Just(0_u16), Just(1460), 0..=1460_u16];
+    let ecn = select(vec![Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce]);
+    prop_oneof![
+        6 => (len, 0..6_u32, ecn).prop_map(|(len, flow, ecn)| Step::Arrive { len, flow, ecn }),
+        4 => Just(Step::Depart),
+        1 => (0..20_000_u64).prop_map(|us| Step::Wait { us }),
+    ]
+}
+
+/// A value of `kind`, more often small than large, so that limits are met.
+fn value(kind: Kind) -> BoxedStrategy<Value> {
+    let small = |min: u64, max: u64| min..=max.min(min + 40);
+    match kind {
+        Kind::Bytes { min, max } => prop_oneof![small(min, max), min..=max].prop_map(Value::Bytes).boxed(),
+        Kind::Count { min, max, .. } => prop_oneof![9 => small(min, max), 1 => min..=max].prop_map(Value::Count).boxed(),
+        Kind::Capacity => prop_oneof![
+            (1..60_u64).prop_map(Capacity::Packets),
+            (1..60_000_u64).prop_map(Capacity::Bytes),
+            (0.1..3.0).prop_map(Capacity::Bdp),
+        ]
+        .prop_map(Value::Capacity)
+        .boxed(),
+        Kind::Duration { min, max } => (min.as_ps()..=max.as_ps()).prop_map(|ps| Value::Duration(Duration::from_ps(ps))).boxed(),
+        Kind::Rate => (1..10_000_000_000_u64).prop_map(|bps| Value::Rate(Rate::from_bps(bps))).boxed(),
+        Kind::Number { min, max } => (min..=max).prop_map(Value::Number).boxed(),
+        Kind::Bool => any::<bool>().prop_map(Value::Bool).boxed(),
+        Kind::Choice(words) => select(words).prop_map(Value::Choice).boxed(),
+    }
+}
+
+/// Parameters for `kind`: for each the default or, as often, any value.
+fn params(kind: &'static QueueKind) -> BoxedStrategy<Params> {
+    let each = kind.params.iter().map(|spec| match spec.default {
+        Some(default) => prop_oneof![Just(default), value(spec.kind)].boxed(),
+        None => value(spec.kind),
+    });
+    each.collect::<Vec<_>>().prop_map(|values| Params(kind.params.iter().map(|s| s.name).zip(values).collect())).boxed()
+}
+
+fn any_kind_and_params() -> impl Strategy<Value = (usize, Params)> {
+    (0..REGISTRY.len()).prop_flat_map(|i| params(&REGISTRY[i]).prop_map(move |p| (i, p)))
+}
+
+/// Everything that could be seen of one history.
+#[derive(Debug, PartialEq)]
+struct Seen {
+    ledger: Ledger,
+    out: Vec<(u32, Time, Ecn)>,
+}
+
+/// Runs `steps` against a new queue, checking after each one, then drains it.
+fn run(kind: &QueueKind, params: &Params, context: &QueueContext, steps: &[Step]) -> Seen {
+    let mut queue = (kind.build)(params, context.clone());
+    let limit = params.0.iter().find(|(name, _)| *name == "limit").map(|_| Limit::new(params.capacity("limit"), context));
+    let mut now = Time::ZERO;
+    let mut seen = Seen { ledger: Ledger::default(), out: vec![] };
+    let mut arrived: Vec<(Packet, Time)> = vec![];
+    // What the queue must hold: what came, less what left or was dropped.
+    let (mut bytes, mut packets, mut drops) = (0_u64, 0_u64, 0);
+    assert!(queue.dequeue(now, &mut seen.ledger).is_none(), "a new queue is empty");
+    let drain = steps.iter().filter(|s| matches!(s, Step::Arrive { .. })).map(|_| Step::Depart);
+    for step in steps.iter().copied().chain(drain) {
+        match step {
+            Step::Wait { us } => now += Duration::from_micros(us),
+            Step::Arrive { len, flow, ecn } => {
+                let mut packet = packet(arrived.len() as u32, len, (flow % 3) as u16);
+                (packet.route, packet.ecn) = (flow, ecn);
+                arrived.push((packet, now));
+                packets += 1;
+                bytes += u64::from(packet.ip_len());
+                queue.enqueue(now, packet, &mut seen.ledger);
+            }
+            Step::Depart => match queue.dequeue(now, &mut seen.ledger) {
+                Some(packet) => {
+                    packets -= 1;
+                    bytes -= u64::from(packet.ip_len());
+                    let (sent, at) = arrived[packet.segment.seq as usize];
+                    assert_eq!(packet.segment, sent.segment);
+                    assert_eq!((packet.route, packet.ingress), (sent.route, sent.ingress));
+                    assert_eq!(packet.stamp, at, "the stamp is when it entered");
+                    let changed = packet.ecn != sent.ecn;
+                    assert!(!changed || (packet.ecn == Ecn::Ce && sent.ecn != Ecn::NotEct), "only ECT packets are marked");
+                    assert!(!changed || seen.ledger.marked.contains(&packet.segment.seq), "a mark is logged");
+                    seen.out.push((packet.segment.seq, now, packet.ecn));
+                }
+                None => assert_eq!(packets, 0, "what is held can be had"),
+            },
+        }
+        for &(seq, at, _) in &seen.ledger.dropped[drops..] {
+            assert_eq!(at, now);
+            packets -= 1;
+            bytes -= u64::from(arrived[seq as usize].0.ip_len());
+        }
+        drops = seen.ledger.dropped.len();
+        assert_eq!((queue.backlog_packets(), queue.backlog_bytes()), (packets, bytes));
+        if let Some(Limit { measure, max }) = limit {
+            let held = if measure == Measure::Bytes { bytes } else { packets };
+            assert!(held <= max, "{held} {} held, limit {max}", measure.unit());
+        }
+    }
+    assert_eq!(packets, 0, "drained");
+    let mut fates: Vec<u32> = seen.out.iter().map(|o| o.0).chain(seen.ledger.dropped.iter().map(|d| d.0)).collect();
+    fates.sort_unstable();
+    assert_eq!(fates, (0..arrived.len() as u32).collect::<Vec<_>>(), "each packet left or was dropped, once");
+    for flow in 0..6 {
+        let order: Vec<u32> = seen.out.iter().map(|o| o.0).filter(|&seq| arrived[seq as usize].0.route == flow).collect();
+        assert!(order.is_sorted(), "flow {flow} keeps its order");
+    }
+    seen
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, max_global_rejects: 100_000, ..ProptestConfig::default() })]
+    #[test]
+    fn whatever_check_accepts_conserves_packets(
+        (i, params) in any_kind_and_params(),
+        steps in prop::collection::vec(step(), 1..250),
+        bps in select(vec![1_000_000_u64, 44_209_694, 10_000_000_000]),
+    ) {
+        let context = context(bps, 20, MTU);
+        prop_assume!((REGISTRY[i].check)(&params, &context).is_ok());
+        let first = run(&REGISTRY[i], &params, &context, &steps);
+        let second = run(&REGISTRY[i], &params, &context, &steps);
+        prop_assert_eq!(first, second, "equal seeds, equal runs");
+    }
+}
+
+#[test]
+fn defaults_conserve_packets_under_overload() {
+    for kind in REGISTRY {
+        let params = Params::defaults(kind.params);
+        let context = context(10_000_000, 20, MTU);
+        assert_eq!((kind.check)(&params, &context), Ok(()), "{}", kind.name);
+        let steps: Vec<Step> = (0..3000_u32)
+            .flat_map(|n| {
+                let arrive = |n: u32| Step::Arrive { len: 1460, flow: n % 6, ecn: if n % 2 == 0 { Ecn::Ect0 } else { Ecn::NotEct } };
+                [arrive(2 * n), arrive(2 * n + 1), Step::Depart, Step::Wait { us: 1200 }]
+            })
+            .collect();
+        let seen = run(kind, &params, &context, &steps);
+        assert!(!seen.ledger.dropped.is_empty(), "{}: twice the rate overflows any limit", kind.name);
+        assert!(seen.out.len() >= 3000, "{}: the link stayed busy", kind.name);
+    }
+}
+
+#[test]
+fn the_registry_is_sound() {
+    for kind in REGISTRY {
+        assert_eq!(REGISTRY.iter().filter(|other| other.name == kind.name).count(), 1, "{}", kind.name);
+        assert!(find(kind.name).is_some_and(|found| found.summary == kind.summary));
+        for spec in kind.params {
+            let place = format!("{}.{}", kind.name, spec.name);
+            assert_eq!(kind.params.iter().filter(|other| other.name == spec.name).count(), 1, "{place}");
+            let fits = match (spec.default, spec.kind) {
+                (None | Some(Value::Auto), _)
+                | (Some(Value::Bool(_)), Kind::Bool)
+                | (Some(Value::Rate(_)), Kind::Rate)
+                | (Some(Value::Capacity(_)), Kind::Capacity) => true,
+                (Some(Value::Bytes(n)), Kind::Bytes { min, max }) | (Some(Value::Count(n)), Kind::Count { min, max, .. }) => {
+                    (min..=max).contains(&n)
+                }
+                (Some(Value::Number(x)), Kind::Number { min, max }) => (min..=max).contains(&x),
+                (Some(Value::Duration(d)), Kind::Duration { min, max }) => (min..=max).contains(&d),
+                (Some(Value::Choice(word)), Kind::Choice(words)) => words.contains(&word),
+                _ => false,
+            };
+            assert!(fits, "{place}: the default is not of its kind");
+            assert!(!spec.doc.is_empty() && !spec.doc.ends_with('.'), "{place}");
+        }
+    }
+    assert!(find("codel-typo").is_none());
+}
+
+/// The sentences a user reads, to be judged by eye.
+#[test]
+fn contradictions_are_one_sentence() {
+    use Capacity::{Bytes, Packets};
+    let capacity = |c| Value::Capacity(c);
+    let cases: &[(&str, &[(&'static str, Value)])] = &[
+        ("droptail", &[("limit", capacity(Bytes(1000)))]),
+        ("droptail", &[("limit", capacity(Packets(0)))]),
+        ("droptail", &[("limit", capacity(Capacity::Bdp(0.01)))]),
+        ("buffer_pool", &[("buffers", Value::Count(2))]),
+        ("buffer_pool", &[("buffers", Value::Count(60)), ("transmit_per_peer", Value::Count(61))]),
+        ("buffer_pool", &[("buffers", Value::Count(60)), ("transmit_per_peer", Value::Count(58))]),
+        ("buffer_pool", &[("transmit_buffers", Value::Count(100)), ("transmit_per_peer", Value::Count(128))]),
+        ("buffer_pool", &[("reserved_per_peer", Value::Count(70)), ("peers", Value::Count(4))]),
+        ("buffer_pool", &[("reserved_per_peer", Value::Count(20)), ("transmit_per_peer", Value::Count(10))]),
+        ("red", &[("limit", capacity(Bytes(100)))]),
+        ("red", &[("min_threshold", capacity(Packets(20))), ("max_threshold", capacity(Packets(20)))]),
+        ("red", &[("min_threshold", capacity(Packets(20))), ("max_threshold", capacity(Bytes(60_000)))]),
+        ("red", &[("limit", capacity(Packets(50))), ("max_threshold", capacity(Packets(60)))]),
+        ("red", &[("wq", Value::Number(0.0))]),
+        ("red_ansnet", &[("min_threshold", Value::Number(0.9)), ("max_threshold", Value::Number(0.8))]),
+        ("red_ansnet", &[("buffers", Value::Count(0))]),
+        ("red_ansnet", &[("receive_buffers", Value::Count(2))]),
+    ];
+    let sentences: Vec<String> = cases
+        .iter()
+        .map(|(name, given)| {
+            let kind = find(name).unwrap();
+            let mut params = Params::defaults(kind.params);
+            for &(name, value) in *given {
+                params.set(name, value);
+            }
+            format!("{name}: {}", (kind.check)(&params, &context(44_209_694, 68, 4352)).unwrap_err())
+        })
+        .collect();
+    insta::assert_snapshot!(sentences.join("\n"), @r"
+    droptail: limit is 1000 bytes, less than one packet of the MTU (4352 bytes)
+    droptail: limit is 0 packets, less than one packet of the MTU (4352 bytes)
+    droptail: limit is 3758 bytes, less than one packet of the MTU (4352 bytes)
+    buffer_pool: a peer card may take 2 buffers on the transmit side, but one packet of the MTU (4352 bytes) takes 3
+    buffer_pool: transmit_per_peer is 61 buffers, more than the 60 `buffers` there are
+    buffer_pool: 2 buffers are left for the receive side, but one packet of the MTU (4352 bytes) takes 3; leave none, or at least 3
+    buffer_pool: transmit_per_peer is 128 buffers, more than the 100 there are on the transmit side
+    buffer_pool: reserved_per_peer (70) for 4 peers leaves too few of 224 transmit-side buffers for the common pool: one packet of the MTU (4352 bytes) takes 3
+    buffer_pool: reserved_per_peer is 20 buffers, more than the 10 that one peer may take
+    red: limit is 100 bytes, less than one packet of the MTU (4352 bytes)
+    red: min_threshold (20 packets) must be under max_threshold (20 packets)
+    red: min_threshold is in packets and max_threshold in bytes; give both in the same unit
+    red: max_threshold (60 packets) must not be over the limit (50 packets)
+    red: wq must be over 0: with 0 the average never moves
+    red_ansnet: min_threshold (0.9) must be under max_threshold (0.8)
+    red_ansnet: a peer card may take 0 buffers on the transmit side, but one packet of the MTU (4352 bytes) takes 3
+    red_ansnet: 2 buffers are left for the receive side, but one packet of the MTU (4352 bytes) takes 3; leave none, or at least 3
+    ");
+}
+
+/// Each queue has its page, under the fixed headings, with every parameter.
+#[test]
+fn every_queue_has_its_page() {
+    for kind in REGISTRY {
+        let path = format!("{}/../../docs/queues/{}.md", env!("CARGO_MANIFEST_DIR"), kind.name);
+        let page = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
+        let headings: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+        assert_eq!(headings, ["Model", "References", "Parameters", "Example", "Validation"], "{path}");
+        for spec in kind.params {
+            assert!(page.contains(&format!("| `{}` |", spec.name)), "{path} does not list {}", spec.name);
+        }
+    }
+}

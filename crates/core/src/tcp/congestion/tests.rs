@@ -1,0 +1,125 @@
+//! Conformance: what every congestion control in the registry must do. Loops over the registry.
+
+use super::*;
+use crate::tcp::stack;
+
+fn config(name: &'static str) -> TcpConfig {
+    let mut config = TcpConfig::new(&stack::find("rfc").unwrap().params(), 1500);
+    config.congestion_control = name;
+    config
+}
+
+fn ack(n: u64, cwnd: u64) -> AckSample {
+    AckSample {
+        now: Time::ZERO + Duration::from_millis(n),
+        acked: 2 * 1448,
+        in_flight: cwnd,
+        rtt: Some(Duration::from_millis(70)),
+        srtt: Duration::from_millis(70),
+        cwnd_limited: true,
+        after_timeout: false,
+    }
+}
+
+fn event(kind: Congestion, n: u64, flight_size: u64) -> CongestionEvent {
+    CongestionEvent { now: Time::ZERO + Duration::from_millis(n), kind, flight_size }
+}
+
+/// A long life: growth, losses, timeouts, idleness. Calls `check` after every step.
+fn live(name: &'static str, mut check: impl FnMut(&dyn CongestionControl)) {
+    let mut control = (find(name).unwrap().build)(&config(name));
+    for n in 0..3_000 {
+        match n % 997 {
+            500 => control.on_congestion(&event(Congestion::Loss, n, control.cwnd())),
+            700 => control.on_congestion(&event(Congestion::Timeout, n, control.cwnd())),
+            701 => control.on_congestion(&event(Congestion::TimeoutAgain, n, control.cwnd())),
+            900 => control.on_congestion(&event(Congestion::Ecn, n, control.cwnd())),
+            950 => control.on_restart(Duration::from_secs(5)),
+            _ => control.on_ack(&ack(n, control.cwnd())),
+        }
+        check(control.as_ref());
+    }
+}
+
+#[test]
+fn every_control_keeps_at_least_one_segment_and_a_threshold_of_two() {
+    for kind in REGISTRY {
+        live(kind.name, |c| {
+            assert!(c.cwnd() >= 1448, "{}", kind.name);
+            assert!(c.ssthresh() >= 2 * 1448, "{}", kind.name);
+        });
+    }
+}
+
+#[test]
+fn every_control_starts_with_the_initial_window_and_grows() {
+    for kind in REGISTRY {
+        let mut control = (kind.build)(&config(kind.name));
+        assert_eq!(control.cwnd(), 10 * 1448, "{}", kind.name);
+        for n in 0..100 {
+            control.on_ack(&ack(n, control.cwnd()));
+        }
+        assert!(control.cwnd() > 10 * 1448, "{}", kind.name);
+    }
+}
+
+#[test]
+fn every_control_shrinks_on_loss_and_falls_to_one_segment_on_timeout() {
+    for kind in REGISTRY {
+        let mut control = (kind.build)(&config(kind.name));
+        for n in 0..100 {
+            control.on_ack(&ack(n, control.cwnd()));
+        }
+        let before = control.cwnd();
+        control.on_congestion(&event(Congestion::Loss, 100, before));
+        assert!(control.cwnd() < before && control.ssthresh() < before, "{}", kind.name);
+        control.on_congestion(&event(Congestion::Timeout, 200, control.cwnd()));
+        assert_eq!(control.cwnd(), 1448, "{}", kind.name);
+        let threshold = control.ssthresh();
+        control.on_congestion(&event(Congestion::TimeoutAgain, 300, 1448));
+        assert_eq!(control.ssthresh(), threshold, "{}", kind.name);
+    }
+}
+
+#[test]
+fn no_control_grows_while_something_else_is_the_limit() {
+    for kind in REGISTRY {
+        let mut control = (kind.build)(&config(kind.name));
+        for n in 0..100 {
+            control.on_ack(&AckSample { cwnd_limited: false, ..ack(n, 1448) });
+        }
+        assert_eq!(control.cwnd(), 10 * 1448, "{}", kind.name);
+    }
+}
+
+#[test]
+fn every_control_is_deterministic() {
+    for kind in REGISTRY {
+        let life = || {
+            let mut windows = Vec::new();
+            live(kind.name, |c| windows.push((c.cwnd(), c.ssthresh())));
+            windows
+        };
+        assert_eq!(life(), life(), "{}", kind.name);
+    }
+}
+
+#[test]
+fn reno_slow_start_doubles_a_round_and_avoidance_adds_one_segment_a_round() {
+    let mut control = (find("reno").unwrap().build)(&TcpConfig { initial_window: 2, ..config("reno") });
+    let round = |control: &mut Box<dyn CongestionControl + Send>| {
+        let mut left = control.cwnd();
+        let mut n = 0;
+        while left > 0 {
+            let acked = left.min(2 * 1448);
+            control.on_ack(&AckSample { acked, ..ack(n, left) });
+            left -= acked;
+            n += 1;
+        }
+        control.cwnd() / 1448
+    };
+    assert_eq!([round(&mut control), round(&mut control), round(&mut control)], [4, 8, 16]);
+    control.on_congestion(&event(Congestion::Loss, 0, control.cwnd()));
+    assert_eq!(control.cwnd() / 1448, 8);
+    assert_eq!([round(&mut control), round(&mut control), round(&mut control)], [9, 10, 11]);
+}

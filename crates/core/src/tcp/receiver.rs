@@ -1,0 +1,377 @@
+//! The receiving half: what has arrived, what to tell the other side, and when.
+
+use crate::packet::{Ecn, Segment, flags};
+use crate::tcp::clock::Clock;
+use crate::tcp::range_set::RangeSet;
+use crate::tcp::seq::{timestamp_before, unwrap, wrap};
+use crate::tcp::{DelayedAck, TcpConfig};
+use crate::time::{Duration, Time};
+
+/// Why a segment must be answered at once, if it must.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Verdict {
+    /// Nothing to say now (a delayed ACK may be pending).
+    Quiet,
+    /// Acknowledge at once.
+    AckNow,
+}
+
+/// Reassembly, the advertised window, delayed and selective acknowledgments.
+#[derive(Debug)]
+pub(super) struct Receiver {
+    /// Initial sequence number of the other side.
+    irs: u32,
+    /// Next offset expected.
+    nxt: u64,
+    /// Data beyond a gap.
+    out_of_order: RangeSet,
+    /// A point in each of the ranges last reported, newest first (RFC 2018 §4).
+    recent: [u64; 4],
+    /// The last segment held nothing new: report it first (RFC 2883).
+    duplicate: Option<(u64, u64)>,
+    sack: bool,
+    /// Offset of the other side's FIN, once seen.
+    fin: Option<u64>,
+    buffer: u64,
+    /// In order, not yet read by the application.
+    unread: u64,
+    auto_read: bool,
+    /// The right edge promised so far; it never moves left (RFC 9293 §3.8.6.2.1).
+    promised: u64,
+    shift: u8,
+    largest_segment: u32,
+    unacked: u64,
+    ack_every: u64,
+    quick_acks: u32,
+    delayed: DelayedAck,
+    heartbeat: Clock,
+    ack_deadline: Time,
+    /// TS.Recent, when it was set, and Last.ACK.sent (RFC 7323 §4.3).
+    ts_recent: u32,
+    ts_recent_at: Time,
+    last_ack_sent: u64,
+    /// ECN: echo CE until CWR (RFC 3168 §6.1.3).
+    echo_ce: bool,
+    pub duplicates: u64,
+}
+
+/// RFC 7323 §5.5: after 24 days TS.Recent says nothing.
+const TIMESTAMP_LIFE: Duration = Duration::from_secs(24 * 86_400);
+
+impl Receiver {
+    pub fn new(config: &TcpConfig, phase: Duration) -> Self {
+        let heartbeat = match config.delayed_ack {
+            DelayedAck::Heartbeat(tick) => Clock::new(tick, phase),
+            DelayedAck::Off | DelayedAck::Timer(_) => Clock::new(Duration::ZERO, phase),
+        };
+        Receiver {
+            irs: 0,
+            nxt: 0,
+            out_of_order: RangeSet::default(),
+            recent: [0; 4],
+            duplicate: None,
+            sack: config.sack,
+            fin: None,
+            buffer: config.receive_buffer,
+            unread: 0,
+            auto_read: true,
+            promised: 0,
+            shift: 0,
+            largest_segment: 0,
+            unacked: 0,
+            ack_every: u64::from(config.ack_every),
+            quick_acks: config.quick_acks,
+            delayed: config.delayed_ack,
+            heartbeat,
+            ack_deadline: Time::MAX,
+            ts_recent: 0,
+            ts_recent_at: Time::ZERO,
+            last_ack_sent: 0,
+            echo_ce: false,
+            duplicates: 0,
+        }
+    }
+
+    /// The other side's SYN arrived.
+    pub fn start(&mut self, now: Time, segment: &Segment) {
+        self.irs = segment.seq;
+        self.nxt = 1;
+        self.promised = 1 + u64::from(self.first_window());
+        self.last_ack_sent = 1;
+        if let Some((val, _)) = segment.timestamps() {
+            self.ts_recent = val;
+            self.ts_recent_at = now;
+        }
+    }
+
+    /// Both sides of the handshake are known.
+    pub fn agree(&mut self, shift: u8, sack: bool) {
+        self.shift = shift;
+        self.sack = sack;
+    }
+
+    /// The least shift that lets the window field show the whole buffer (RFC 7323 §2.3: at most 14).
+    pub fn wanted_shift(&self) -> u8 {
+        (0..14).find(|s| self.buffer >> s <= 0xffff).unwrap_or(14)
+    }
+
+    /// Whether `segment` is not an old one whose number came round again (PAWS, RFC 7323 §5.3).
+    #[inline]
+    pub fn is_current(&self, now: Time, segment: &Segment) -> bool {
+        match segment.timestamps() {
+            Some((val, _)) if timestamp_before(val, self.ts_recent) => now.since(self.ts_recent_at) >= TIMESTAMP_LIFE,
+            _ => true,
+        }
+    }
+
+    /// Whether `segment` is current and some of it lies inside the window (RFC 9293 §3.10.7.4).
+    #[inline]
+    pub fn accepts(&self, now: Time, segment: &Segment) -> bool {
+        if !segment.has(flags::RST) && !self.is_current(now, segment) {
+            return false;
+        }
+        let start = unwrap(self.irs, self.nxt, segment.seq);
+        let len = u64::from(segment.seq_len());
+        if len == 0 {
+            return start >= self.nxt && start <= self.promised.max(self.nxt);
+        }
+        start + len > self.nxt && start < self.promised
+    }
+
+    /// Takes in an acceptable segment.
+    #[inline]
+    pub fn handle(&mut self, now: Time, segment: &Segment, ecn: Ecn) -> Verdict {
+        self.duplicate = None;
+        let len = u64::from(segment.seq_len());
+        let start = unwrap(self.irs, self.nxt, segment.seq);
+        if let Some((val, _)) = segment.timestamps()
+            && start <= self.last_ack_sent
+        {
+            self.ts_recent = val;
+            self.ts_recent_at = now;
+        }
+        // RFC 3168 §6.1.3: CWR ends the echo; a CE on the same packet begins the next.
+        if segment.has(flags::CWR) {
+            self.echo_ce = false;
+        }
+        if ecn == Ecn::Ce {
+            self.echo_ce = true;
+        }
+        if len == 0 {
+            return Verdict::Quiet;
+        }
+        self.largest_segment = self.largest_segment.max(u32::from(segment.len));
+        let end = (start + len).min(self.promised);
+        if segment.has(flags::FIN) && end == start + len {
+            self.fin = Some(end - 1);
+        }
+        if start <= self.nxt && self.out_of_order.is_empty() {
+            return self.in_order(now, start, end);
+        }
+        self.beyond_a_gap(start.max(self.nxt), end, start)
+    }
+
+    /// A segment outside the window: an old one is reported as a duplicate (RFC 2883 §4) in the ACK that answers it.
+    pub fn handle_unacceptable(&mut self, segment: &Segment) {
+        let start = unwrap(self.irs, self.nxt, segment.seq);
+        let len = u64::from(segment.seq_len());
+        if len > 0 && start + len <= self.nxt {
+            self.duplicates += 1;
+            self.duplicate = Some((start, start + len));
+        }
+    }
+
+    /// The common case: the next bytes, and no gap to think of.
+    #[inline]
+    fn in_order(&mut self, now: Time, start: u64, end: u64) -> Verdict {
+        if start < self.nxt {
+            self.duplicate = Some((start, self.nxt));
+        }
+        let fresh = end - self.nxt;
+        self.advance(end);
+        self.unacked += fresh;
+        if self.fin.is_some_and(|fin| fin < end) || self.duplicate.is_some() || self.delayed == DelayedAck::Off {
+            return Verdict::AckNow;
+        }
+        if self.quick_acks > 0 {
+            self.quick_acks -= 1;
+            return Verdict::AckNow;
+        }
+        // RFC 9293 §3.8.6.3: at least every second full-sized segment.
+        if self.unacked >= self.ack_every * u64::from(self.largest_segment) {
+            return Verdict::AckNow;
+        }
+        if self.ack_deadline == Time::MAX {
+            self.ack_deadline = match self.delayed {
+                DelayedAck::Timer(delay) => now.saturating_add(delay),
+                DelayedAck::Heartbeat(tick) => self.heartbeat.deadline(now, tick),
+                DelayedAck::Off => unreachable!("answered above"),
+            };
+        }
+        Verdict::Quiet
+    }
+
+    /// There is a gap before this segment, or there was one (RFC 5681 §4.2: acknowledge at once in both cases).
+    fn beyond_a_gap(&mut self, start: u64, end: u64, sent_start: u64) -> Verdict {
+        let mut fresh = 0;
+        self.out_of_order.insert(start, end, |s, e| fresh += e - s);
+        if fresh == 0 {
+            self.duplicates += 1;
+        }
+        if fresh < end - sent_start.min(start) {
+            // RFC 2883 §4: the first block tells what came twice.
+            self.duplicate = Some(if fresh == 0 { (sent_start, end) } else { (sent_start, start) }).filter(|(s, e)| s < e);
+        }
+        match self.out_of_order.first() {
+            Some((s, e)) if s <= self.nxt => {
+                self.advance(e);
+                self.out_of_order.remove_below(e);
+            }
+            _ => self.remember(start),
+        }
+        Verdict::AckNow
+    }
+
+    #[inline]
+    fn advance(&mut self, to: u64) {
+        let fin = u64::from(self.fin.is_some_and(|fin| fin < to));
+        if !self.auto_read {
+            self.unread += to - fin - self.nxt;
+        }
+        self.nxt = to;
+    }
+
+    /// Puts the range at `point` at the head of what is reported (RFC 2018 §4).
+    fn remember(&mut self, point: u64) {
+        let set = &self.out_of_order;
+        let Some(newest) = set.containing(point) else { return };
+        let mut kept = [point, 0, 0, 0];
+        let mut n = 1;
+        for p in self.recent {
+            let range = set.containing(p);
+            if n < 4 && range.is_some_and(|r| r != newest && !kept[1..n].iter().any(|k| set.containing(*k) == Some(r))) {
+                kept[n] = p;
+                n += 1;
+            }
+        }
+        self.recent = kept;
+    }
+
+    /// The acknowledgment as it stands: ack, window, timestamp echo, SACK blocks, ECE. Counts as sent.
+    #[inline]
+    pub fn stamp(&mut self, segment: &mut Segment) {
+        segment.flags |= flags::ACK;
+        if self.echo_ce {
+            segment.flags |= flags::ECE;
+        }
+        segment.ack = wrap(self.irs, self.nxt);
+        segment.window = self.advertise(segment.has(flags::SYN));
+        if self.sack && (self.duplicate.is_some() || !self.out_of_order.is_empty()) {
+            self.report(segment);
+        }
+        self.unacked = 0;
+        self.ack_deadline = Time::MAX;
+        self.last_ack_sent = self.nxt;
+    }
+
+    fn report(&mut self, segment: &mut Segment) {
+        if let Some((s, e)) = self.duplicate.take() {
+            segment.push_sack(wrap(self.irs, s), wrap(self.irs, e));
+        }
+        for p in self.recent {
+            if let Some((s, e)) = self.out_of_order.containing(p)
+                && !segment.push_sack(wrap(self.irs, s), wrap(self.irs, e))
+            {
+                return;
+            }
+        }
+    }
+
+    /// The window field. The promised edge moves right only by steps worth sending for (RFC 9293 §3.8.6.2.2), and never left;
+    /// what is shown can fall short of it by the rounding of the scale (RFC 7323 §2.4 allows that).
+    #[inline]
+    fn advertise(&mut self, syn: bool) -> u16 {
+        let shift = if syn { 0 } else { self.shift };
+        let shown = self.buffer.saturating_sub(self.unread).min(0xffff << shift) >> shift;
+        let edge = self.nxt + (shown << shift);
+        let step = u64::from(self.largest_segment).min(self.buffer / 2).max(1);
+        if edge >= self.promised + step || self.promised < self.nxt {
+            self.promised = edge;
+        }
+        ((self.promised - self.nxt) >> shift).min(0xffff) as u16
+    }
+
+    /// Whether the window has opened so far since the last ACK that the other side should know (TCP/IP Illustrated vol. 1 §20.4:
+    /// two segments or half the buffer).
+    pub fn wants_update(&self) -> bool {
+        let edge = self.nxt + self.buffer.saturating_sub(self.unread).min(0xffff << self.shift);
+        let gain = edge.saturating_sub(self.promised);
+        gain >= (2 * u64::from(self.largest_segment)).min(self.buffer / 2).max(1)
+    }
+
+    pub fn set_auto_read(&mut self, on: bool) {
+        self.auto_read = on;
+        if on {
+            self.unread = 0;
+        }
+    }
+
+    /// The application takes up to `bytes`; how many it got.
+    pub fn read(&mut self, bytes: u64) -> u64 {
+        let taken = bytes.min(self.unread);
+        self.unread -= taken;
+        taken
+    }
+
+    #[inline]
+    pub fn ts_recent(&self) -> u32 {
+        self.ts_recent
+    }
+
+    #[inline]
+    pub fn ack_deadline(&self) -> Time {
+        self.ack_deadline
+    }
+
+    /// The delayed ACK is due: whether there is anything to acknowledge.
+    pub fn ack_due(&mut self, now: Time) -> bool {
+        let due = now >= self.ack_deadline;
+        if due {
+            self.ack_deadline = Time::MAX;
+        }
+        due && self.unacked > 0
+    }
+
+    /// In-order payload bytes so far.
+    #[inline]
+    pub fn delivered(&self) -> u64 {
+        let fin = u64::from(self.end_of_stream());
+        self.nxt.saturating_sub(1 + fin)
+    }
+
+    /// In-order payload bytes that the application has read.
+    pub fn read_so_far(&self) -> u64 {
+        self.delivered() - self.unread
+    }
+
+    /// Whether the FIN and all before it is here.
+    #[inline]
+    pub fn end_of_stream(&self) -> bool {
+        self.fin.is_some_and(|fin| self.nxt > fin)
+    }
+
+    /// Offset expected next, and the other side's initial sequence number.
+    pub fn next(&self) -> (u64, u32) {
+        (self.nxt, self.irs)
+    }
+
+    /// What a SYN advertises: never scaled (RFC 7323 §2.2).
+    pub fn first_window(&self) -> u16 {
+        self.buffer.min(0xffff) as u16
+    }
+
+    /// Whether SACK is offered or, after the other side's SYN, agreed.
+    pub fn sacks(&self) -> bool {
+        self.sack
+    }
+}

@@ -1,0 +1,341 @@
+//! How the sender reacts: to ACKs, duplicate ACKs, SACKs, ECN echoes and the retransmission timer.
+
+use crate::packet::{Segment, flags};
+use crate::tcp::RecoveryKind;
+use crate::tcp::congestion::{AckSample, Congestion, CongestionEvent};
+use crate::tcp::prr::Prr;
+use crate::tcp::sender::{Limit, Phase, Sender};
+use crate::tcp::seq::unwrap;
+use crate::time::{Duration, Time};
+
+impl Sender {
+    /// Takes in the ACK side of a segment. Whether it must be answered (it acknowledges what was never sent).
+    pub fn handle_ack(&mut self, now: Time, segment: &Segment) -> bool {
+        let una = self.board.una();
+        let ack = unwrap(self.iss, una, segment.ack);
+        if ack > self.board.max() {
+            // RFC 9293 §3.10.7.4.
+            return true;
+        }
+        if ack < una {
+            return false;
+        }
+        let delivered_before = una + self.board.sacked_bytes();
+        let in_flight = self.board.pipe();
+        let sacked = if self.kind == RecoveryKind::Sack && segment.sack_count() > 0 { self.take_sacks(segment) } else { 0 };
+        let window_changed = self.update_window(segment, ack);
+        if segment.has(flags::ECE) && self.phase == Phase::Open && una >= self.cwr_until && self.board.outstanding() > 0 {
+            self.echo_of_congestion(now);
+        }
+        if ack > una {
+            self.new_ack(now, segment, ack, delivered_before, in_flight);
+        } else if self.board.outstanding() > 0 && self.persist.is_none() {
+            // RFC 6675 §2 counts ACKs that SACK something new; RFC 5681 §2 those that change nothing.
+            let duplicate = match self.kind {
+                RecoveryKind::Sack => sacked > 0,
+                _ => segment.seq_len() == 0 && !window_changed,
+            };
+            if duplicate {
+                self.duplicate_ack(now, delivered_before);
+            }
+        }
+        false
+    }
+
+    fn take_sacks(&mut self, segment: &Segment) -> u64 {
+        let una = self.board.una();
+        let mut news = 0;
+        for i in 0..segment.sack_count() {
+            let (left, right) = segment.sack(i);
+            let (left, right) = (unwrap(self.iss, una, left), unwrap(self.iss, una, right));
+            // A duplicate report (RFC 2883) lies below the left edge or inside what is SACKed: it adds nothing.
+            if left >= una && left < right && right <= self.board.max() {
+                news += self.board.sack(left, right);
+            }
+        }
+        news
+    }
+
+    /// RFC 9293 §3.10.7.4: the newest segment sets the window. Whether it changed.
+    #[inline]
+    fn update_window(&mut self, segment: &Segment, ack: u64) -> bool {
+        let newer = (segment.seq.wrapping_sub(self.wl.0) as i32) > 0 || (segment.seq == self.wl.0 && ack >= self.wl.1);
+        if !newer {
+            return false;
+        }
+        let before = self.edge;
+        let rwnd = u64::from(segment.window) << self.shift;
+        self.wl = (segment.seq, ack);
+        self.edge = ack + rwnd;
+        self.max_rwnd = self.max_rwnd.max(rwnd);
+        if self.persist.is_some() && self.edge > self.board.una().max(ack) {
+            self.window_opened(ack);
+        }
+        self.edge != before
+    }
+
+    /// The window that was closed is open: whatever the probes did not get through is sent again.
+    fn window_opened(&mut self, ack: u64) {
+        self.persist = None;
+        self.deadline = Time::MAX;
+        if ack < self.board.max() {
+            self.board.forget_losses();
+            self.board.mark_lost_until(self.board.max());
+            self.phase = Phase::Loss;
+            self.recover = self.board.max();
+        }
+    }
+
+    /// The left edge moves.
+    #[inline]
+    fn new_ack(&mut self, now: Time, segment: &Segment, ack: u64, delivered_before: u64, in_flight: u64) {
+        let acked = ack - self.board.una();
+        let rtt = self.measure(now, segment, ack);
+        self.board.acknowledge(ack);
+        self.duplicates = 0;
+        self.timeout_una = None;
+        let sample = AckSample {
+            now,
+            acked,
+            in_flight,
+            rtt,
+            srtt: self.rtt.srtt(),
+            cwnd_limited: self.limit == Limit::Cwnd,
+            after_timeout: self.phase == Phase::Loss,
+        };
+        let mut restart_timer = true;
+        match self.phase {
+            Phase::Open => self.control.on_ack(&sample),
+            Phase::Loss => {
+                self.control.on_ack(&sample);
+                if ack >= self.recover {
+                    self.phase = Phase::Open;
+                }
+            }
+            Phase::Recovery => restart_timer = self.ack_in_recovery(ack, acked, delivered_before),
+        }
+        if self.phase != Phase::Recovery && self.board.has_sacked() {
+            self.look_for_losses(now, delivered_before);
+        }
+        if self.board.outstanding() == 0 {
+            // RFC 6298 §5.2.
+            self.deadline = Time::MAX;
+            self.persist = None;
+        } else if restart_timer && self.persist.is_none() {
+            // RFC 6298 §5.3.
+            self.arm_rto(now);
+        }
+    }
+
+    /// A new ACK during fast recovery. Whether the retransmission timer restarts.
+    fn ack_in_recovery(&mut self, ack: u64, acked: u64, delivered_before: u64) -> bool {
+        let ends = ack >= self.recover || self.kind == RecoveryKind::Reno;
+        if ends {
+            self.end_recovery();
+            return true;
+        }
+        match self.kind {
+            RecoveryKind::Sack => {
+                self.steer(delivered_before, true);
+                true
+            }
+            _ => {
+                // RFC 6582 §3.2 step 3, partial ACK: retransmit the next hole, deflate by what was acknowledged, add back one
+                // segment; the timer restarts on the first partial ACK only.
+                self.force = true;
+                self.inflation -= acked as i64;
+                if acked >= self.mss {
+                    self.inflation += self.mss as i64;
+                }
+                self.partial_acks += 1;
+                self.partial_acks == 1
+            }
+        }
+    }
+
+    /// Whole: back to the control's own window, ssthresh (RFC 6582 §3.2 step 3, full ACK, option 2; RFC 9937 §6.3).
+    fn end_recovery(&mut self) {
+        self.phase = Phase::Open;
+        self.inflation = 0;
+        self.prr = None;
+        self.force = false;
+        self.stats.recoveries_ended += 1;
+    }
+
+    /// An ACK that moved nothing but says that a segment has left the network.
+    fn duplicate_ack(&mut self, now: Time, delivered_before: u64) {
+        self.duplicates += 1;
+        match (self.phase, self.kind) {
+            (Phase::Recovery, RecoveryKind::Sack) => self.steer(delivered_before, false),
+            // RFC 5681 §3.2 step 4: one more segment has left.
+            (Phase::Recovery, _) => self.inflation += self.mss as i64,
+            (_, RecoveryKind::Sack) => self.look_for_losses(now, delivered_before),
+            (_, kind) => {
+                if self.duplicates != self.threshold {
+                    return;
+                }
+                // RFC 6582 §3.2 step 1: not again for losses of the window already repaired. Reno had no such guard.
+                if kind != RecoveryKind::Reno && self.board.una() < self.recover {
+                    return;
+                }
+                self.enter_recovery(now, delivered_before);
+            }
+        }
+    }
+
+    /// Outside fast recovery, with SACK: RFC 6675 §5 steps 1 and 2.
+    fn look_for_losses(&mut self, now: Time, delivered_before: u64) {
+        if self.phase == Phase::Loss {
+            // Everything below `recover` is being sent again already.
+            return;
+        }
+        self.board.update_lost(self.threshold, self.mss);
+        if self.board.has_lost() || self.duplicates >= self.threshold {
+            self.enter_recovery(now, delivered_before);
+        }
+    }
+
+    fn flight_size(&self) -> u64 {
+        // RFC 5681 §3.2 step 2: limited transmit does not count, and what cwnd allows is what the sender meant to send.
+        self.board.outstanding().min(self.control.cwnd().max(self.mss))
+    }
+
+    fn enter_recovery(&mut self, now: Time, delivered_before: u64) {
+        self.stats.fast_retransmits += 1;
+        let flight_size = self.flight_size();
+        self.recover = self.board.max();
+        self.timed = None;
+        if self.kind == RecoveryKind::Tahoe {
+            // Fast retransmit, then slow start over all that is outstanding (Jacobson 1988; Fall and Floyd 1996 §2).
+            self.control.on_congestion(&CongestionEvent { now, kind: Congestion::Timeout, flight_size });
+            self.start_over();
+            self.arm_rto(now);
+            return;
+        }
+        self.control.on_congestion(&CongestionEvent { now, kind: Congestion::Loss, flight_size });
+        self.phase = Phase::Recovery;
+        self.partial_acks = 0;
+        if self.kind == RecoveryKind::Sack {
+            self.board.mark_lost_until(self.board.una() + self.mss);
+            self.rescued = false;
+            // Nothing forces a retransmission that is still on its way from the recovery before.
+            self.force = self.board.retransmitted_until() == self.board.una();
+            self.prr = (self.use_prr && self.control.uses_prr()).then(|| {
+                // RFC 9937 §6.1: what was outstanding, without what was SACKed before this ACK.
+                let delivered = self.board.una() + self.board.sacked_bytes() - delivered_before;
+                let flight = self.board.outstanding() - self.board.sacked_bytes() + delivered;
+                Prr::new(flight, self.control.ssthresh(), self.mss)
+            });
+            self.steer(delivered_before, false);
+        } else {
+            // RFC 5681 §3.2 step 3: the duplicate ACKs tell of segments that have left.
+            self.inflation = i64::from(self.threshold) * self.mss as i64;
+            self.force = true;
+        }
+        self.arm_rto(now);
+    }
+
+    /// SACK recovery: what this ACK lets out.
+    fn steer(&mut self, delivered_before: u64, advanced: bool) {
+        let newly_lost = self.board.update_lost(self.threshold, self.mss);
+        let delivered = (self.board.una() + self.board.sacked_bytes()).saturating_sub(delivered_before);
+        self.recovery_window = match &mut self.prr {
+            Some(prr) => prr.on_ack(delivered, self.board.pipe(), advanced && !newly_lost),
+            None => self.control.cwnd(),
+        };
+    }
+
+    /// All that is outstanding and not SACKed counts as lost; none of it as retransmitted.
+    fn start_over(&mut self) {
+        if self.board.reneged() {
+            self.board.forget_sacks();
+        }
+        self.board.forget_losses();
+        self.board.mark_lost_until(self.board.max());
+        self.phase = Phase::Loss;
+        self.recover = self.board.max();
+        self.inflation = 0;
+        self.prr = None;
+        self.force = false;
+        self.duplicates = 0;
+        self.timed = None;
+        self.log.clear();
+        self.ambiguous_until = self.board.max();
+    }
+
+    /// The retransmission timer went off (RFC 6298 §5.4 to 5.6).
+    pub fn retransmission_timeout(&mut self, now: Time) {
+        if let Some(probes) = self.persist {
+            self.persist_timeout(now, probes);
+            return;
+        }
+        if self.board.outstanding() == 0 {
+            self.deadline = Time::MAX;
+            return;
+        }
+        self.stats.timeouts += 1;
+        let una = self.board.una();
+        // RFC 5681 §3.1: a second timeout for the same segment leaves ssthresh as it is.
+        let kind = if self.timeout_una == Some(una) { Congestion::TimeoutAgain } else { Congestion::Timeout };
+        self.timeout_una = Some(una);
+        let flight_size = self.flight_size();
+        self.control.on_congestion(&CongestionEvent { now, kind, flight_size });
+        self.start_over();
+        self.rtt.back_off();
+        self.arm_rto(now);
+    }
+
+    /// RFC 3168 §6.1.2: as for a loss, at most once a round trip, and without retransmitting.
+    fn echo_of_congestion(&mut self, now: Time) {
+        let flight_size = self.flight_size();
+        self.control.on_congestion(&CongestionEvent { now, kind: Congestion::Ecn, flight_size });
+        self.cwr_until = self.board.max();
+        self.cwr_pending = true;
+    }
+
+    /// A round trip for the estimator, and an exact one for the control and the statistics.
+    #[inline]
+    fn measure(&mut self, now: Time, segment: &Segment, ack: u64) -> Option<Duration> {
+        let clear = self.board.una() >= self.ambiguous_until;
+        let mut first = None;
+        let mut last = None;
+        while let Some(&(end, sent)) = self.log.front() {
+            if end > ack {
+                break;
+            }
+            first = first.or(Some(sent));
+            last = Some(sent);
+            self.log.pop_front();
+        }
+        // Karn: only bytes sent once.
+        let exact = if clear { first.map(|sent| now.since(sent)) } else { None };
+        let latest = if clear { last.map(|sent| now.since(sent)) } else { None };
+        if let Some(rtt) = latest {
+            let s = &mut self.stats;
+            s.rtt_min = if s.rtt_samples == 0 { rtt } else { s.rtt_min.min(rtt) };
+            s.rtt_max = s.rtt_max.max(rtt);
+            s.rtt_sum_ps += u128::from(rtt.as_ps());
+            s.rtt_samples += 1;
+        }
+        let echoed = match (segment.timestamps(), self.timestamp_clock) {
+            // RFC 7323 §4: the echo tells of any segment, sent again or not.
+            (Some((_, ecr)), Some(clock)) => Some((clock, (clock.ticks(now) as u32).wrapping_sub(ecr))),
+            _ => None,
+        };
+        if self.clock.is_exact() {
+            if let Some(rtt) = exact {
+                self.rtt.sample(rtt);
+            } else if let Some((clock, ticks)) = echoed.filter(|(_, t)| *t < 1 << 31) {
+                self.rtt.sample(clock.span(u64::from(ticks)));
+            }
+        } else if let Some((clock, ticks)) = echoed.filter(|(_, t)| *t < 1 << 31) {
+            self.rtt.sample(clock.span(u64::from(ticks)));
+        } else if let Some((end, tick)) = self.timed
+            && ack >= end
+        {
+            self.timed = None;
+            self.rtt.sample(self.clock.span(self.clock.ticks(now) - tick));
+        }
+        latest
+    }
+}

@@ -1,0 +1,124 @@
+//! Round-trip time and retransmission timeout: RFC 6298, with the clock granularity of the stack.
+
+use crate::time::Duration;
+
+/// SRTT, RTTVAR and RTO.
+#[derive(Clone, Debug)]
+pub(super) struct RttEstimator {
+    srtt: Duration,
+    rttvar: Duration,
+    /// Before backoff and bounds.
+    base: Duration,
+    backoff: u32,
+    min: Duration,
+    max: Duration,
+    /// Clock granularity G.
+    granularity: Duration,
+    measured: bool,
+}
+
+impl RttEstimator {
+    pub fn new(initial: Duration, min: Duration, max: Duration, granularity: Duration) -> Self {
+        RttEstimator { srtt: Duration::ZERO, rttvar: Duration::ZERO, base: initial, backoff: 0, min, max, granularity, measured: false }
+    }
+
+    /// A measured round trip; ends any backoff (RFC 6298 §5, note after 5.7: a new sample after backoff resets it).
+    pub fn sample(&mut self, rtt: Duration) {
+        self.backoff = 0;
+        if self.measured {
+            // RFC 6298 §2.3: RTTVAR first, with beta 1/4; then SRTT, with alpha 1/8.
+            let error = if self.srtt > rtt { self.srtt - rtt } else { rtt - self.srtt };
+            self.rttvar = Duration::from_ps(self.rttvar.as_ps() - self.rttvar.as_ps() / 4 + error.as_ps() / 4);
+            self.srtt = Duration::from_ps(self.srtt.as_ps() - self.srtt.as_ps() / 8 + rtt.as_ps() / 8);
+        } else {
+            // RFC 6298 §2.2.
+            self.srtt = rtt;
+            self.rttvar = rtt / 2;
+            self.measured = true;
+        }
+        // RFC 6298 §2.3: RTO = SRTT + max(G, 4 RTTVAR).
+        self.base = self.srtt + (self.rttvar * 4).max(self.granularity);
+    }
+
+    /// The timer went off: RFC 6298 §5.5, double.
+    pub fn back_off(&mut self) {
+        self.backoff = (self.backoff + 1).min(20);
+    }
+
+    /// The SYN was lost: RFC 6298 §5.7 wants at least 3 s once data flows.
+    pub fn after_syn_loss(&mut self) {
+        self.backoff = 0;
+        if !self.measured {
+            self.base = self.base.max(Duration::from_secs(3));
+        }
+    }
+
+    /// The timeout to arm now (RFC 6298 §2.4, §2.5: between least and most).
+    pub fn rto(&self) -> Duration {
+        self.base.max(self.min).saturating_mul(1 << self.backoff).min(self.max)
+    }
+
+    pub fn srtt(&self) -> Duration {
+        self.srtt
+    }
+
+    pub fn rttvar(&self) -> Duration {
+        self.rttvar
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    fn estimator() -> RttEstimator {
+        RttEstimator::new(Duration::from_secs(1), ms(200), Duration::from_secs(60), ms(1))
+    }
+
+    /// By hand from RFC 6298 §2: R = 100 ms, then 200 ms.
+    #[test]
+    fn follows_rfc_6298_section_2() {
+        let mut e = estimator();
+        assert_eq!(e.rto(), Duration::from_secs(1));
+        e.sample(ms(100));
+        assert_eq!((e.srtt(), e.rttvar(), e.rto()), (ms(100), ms(50), ms(300)));
+        e.sample(ms(200));
+        // rttvar = 3/4 50 + 1/4 100 = 62.5; srtt = 7/8 100 + 1/8 200 = 112.5; rto = 112.5 + 250.
+        assert_eq!(
+            (e.srtt(), e.rttvar(), e.rto()),
+            (Duration::from_micros(112_500), Duration::from_micros(62_500), Duration::from_micros(362_500))
+        );
+    }
+
+    #[test]
+    fn backs_off_to_the_most_and_a_sample_ends_it() {
+        let mut e = estimator();
+        e.sample(ms(100));
+        let mut expected = ms(300);
+        for _ in 0..12 {
+            assert_eq!(e.rto(), expected.min(Duration::from_secs(60)));
+            e.back_off();
+            expected = expected * 2;
+        }
+        e.sample(ms(100));
+        assert!(e.rto() < ms(300));
+    }
+
+    #[test]
+    fn a_steady_round_trip_ends_at_the_least_rto_or_the_granularity() {
+        let mut e = estimator();
+        for _ in 0..200 {
+            e.sample(ms(500));
+        }
+        // 4 rttvar shrinks under G = 1 ms.
+        assert_eq!(e.rto().as_ps() / 1_000_000_000, 501);
+        for _ in 0..200 {
+            e.sample(ms(10));
+        }
+        assert_eq!(e.rto(), ms(200));
+    }
+}

@@ -1,0 +1,407 @@
+//! The sending half: what may be sent next, and when to try again. How it reacts to ACKs is in `recovery`.
+
+use std::collections::VecDeque;
+
+use crate::packet::{Segment, flags};
+use crate::tcp::clock::Clock;
+use crate::tcp::congestion::{self, CongestionControl};
+use crate::tcp::prr::Prr;
+use crate::tcp::rtt::RttEstimator;
+use crate::tcp::scoreboard::Scoreboard;
+use crate::tcp::seq::wrap;
+use crate::tcp::{RecoveryKind, Stats, TcpConfig};
+use crate::time::{Duration, Time};
+
+/// Where the sender is in repairing losses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Phase {
+    /// Nothing is known to be lost.
+    Open,
+    /// Fast recovery, until `recover` is acknowledged.
+    Recovery,
+    /// After a timeout (or under Tahoe): everything outstanding is sent again, in slow start, until `recover` is acknowledged.
+    Loss,
+}
+
+/// What kept the sender from sending more when it last tried.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Limit {
+    Cwnd,
+    Rwnd,
+    Application,
+}
+
+/// One transmission: offsets `start..end` of the stream (data, and the FIN as its last octet).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Range {
+    pub start: u64,
+    pub end: u64,
+    /// Whether it was sent before.
+    pub again: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Sender {
+    pub(super) iss: u32,
+    pub(super) board: Scoreboard,
+    pub(super) control: Box<dyn CongestionControl + Send>,
+    pub(super) rtt: RttEstimator,
+    pub(super) stats: Stats,
+    pub(super) mss: u64,
+    pub(super) kind: RecoveryKind,
+    pub(super) threshold: u32,
+    pub(super) use_prr: bool,
+    limited_transmit: bool,
+    nagle: bool,
+    restart_after_idle: bool,
+    /// One past the last byte written (offset 1 is the first byte).
+    end: u64,
+    closed: bool,
+    send_buffer: u64,
+    /// Right edge of the peer's window, the segment that set it (RFC 9293's SND.WL1, SND.WL2), and the largest window seen.
+    pub(super) edge: u64,
+    pub(super) wl: (u32, u64),
+    pub(super) max_rwnd: u64,
+    pub(super) shift: u8,
+    pub(super) phase: Phase,
+    /// Fast recovery and Loss end when this is acknowledged (RFC 6582 and 6675: recover, RecoveryPoint).
+    pub(super) recover: u64,
+    pub(super) duplicates: u32,
+    /// Reno's artificial window: segments that have left the network (RFC 5681 §3.2).
+    pub(super) inflation: i64,
+    pub(super) prr: Option<Prr>,
+    /// The window during a SACK recovery.
+    pub(super) recovery_window: u64,
+    /// The first segment must be retransmitted whatever the window says.
+    pub(super) force: bool,
+    /// RFC 6675 §4 rule 4: already rescued in this recovery.
+    pub(super) rescued: bool,
+    pub(super) partial_acks: u32,
+    pub(super) limit: Limit,
+    /// Times of first transmission: (end offset, when), in order.
+    pub(super) log: VecDeque<(u64, Time)>,
+    /// Karn: no round trip is measured below this offset, which was sent more than once.
+    pub(super) ambiguous_until: u64,
+    /// Without timestamps on a ticking clock, one segment at a time is timed: (end offset, tick).
+    pub(super) timed: Option<(u64, u64)>,
+    pub(super) clock: Clock,
+    pub(super) timestamp_clock: Option<Clock>,
+    pub(super) deadline: Time,
+    /// Probing a closed window: how many probes went unanswered.
+    pub(super) persist: Option<u32>,
+    probe: bool,
+    /// `una` at the last timeout: the same again means no progress.
+    pub(super) timeout_una: Option<u64>,
+    last_sent: Time,
+    next_paced: Time,
+    /// An ECN reduction is answered with CWR on the next new segment, and none more until this is acknowledged.
+    pub(super) cwr_pending: bool,
+    pub(super) cwr_until: u64,
+}
+
+impl Sender {
+    pub fn new(config: &TcpConfig, iss: u32, phase: Duration) -> Self {
+        let control = congestion::find(config.congestion_control).expect("validated: a registered congestion control");
+        Sender {
+            iss,
+            board: Scoreboard::default(),
+            control: (control.build)(config),
+            rtt: RttEstimator::new(config.rto_initial, config.rto_min, config.rto_max, config.slow_timer.max(Duration::from_millis(1))),
+            stats: Stats::default(),
+            mss: u64::from(config.mss),
+            kind: config.recovery,
+            threshold: config.dupack_threshold,
+            use_prr: config.prr,
+            limited_transmit: config.limited_transmit,
+            nagle: config.nagle,
+            restart_after_idle: config.restart_after_idle,
+            end: 1,
+            closed: false,
+            send_buffer: config.send_buffer,
+            edge: 0,
+            wl: (0, 0),
+            max_rwnd: 0,
+            shift: 0,
+            phase: Phase::Open,
+            recover: 0,
+            duplicates: 0,
+            inflation: 0,
+            prr: None,
+            recovery_window: 0,
+            force: false,
+            rescued: false,
+            partial_acks: 0,
+            limit: Limit::Application,
+            log: VecDeque::new(),
+            ambiguous_until: 0,
+            timed: None,
+            clock: Clock::new(config.slow_timer, phase),
+            timestamp_clock: config.timestamps.then(|| Clock::new(config.timestamp_tick, phase)),
+            deadline: Time::MAX,
+            persist: None,
+            probe: false,
+            timeout_una: None,
+            last_sent: Time::ZERO,
+            next_paced: Time::ZERO,
+            cwr_pending: false,
+            cwr_until: 0,
+        }
+    }
+
+    pub fn write(&mut self, bytes: u64) {
+        self.end = self.end.saturating_add(bytes).min(u64::MAX / 2);
+    }
+
+    pub fn close(&mut self) {
+        self.closed = true;
+    }
+
+    /// End of the stream in sequence space: the data, and the FIN once closed.
+    fn stream_end(&self) -> u64 {
+        self.end + u64::from(self.closed)
+    }
+
+    /// Whether all that was written (and the FIN, if closed) is acknowledged.
+    pub fn all_acked(&self) -> bool {
+        self.board.una() >= self.stream_end()
+    }
+
+    /// Whether the FIN has been sent, and whether it has been acknowledged.
+    pub fn fin(&self) -> (bool, bool) {
+        (self.closed && self.board.max() > self.end, self.closed && self.board.una() > self.end)
+    }
+
+    /// The window the sender keeps to: the control's, or that of the recovery under way.
+    #[inline]
+    pub fn window(&self) -> u64 {
+        if self.phase == Phase::Recovery && self.kind == RecoveryKind::Sack {
+            self.recovery_window
+        } else {
+            self.control.cwnd().saturating_add_signed(self.inflation).max(self.mss)
+        }
+    }
+
+    /// The peer's window, as far as known.
+    pub fn rwnd(&self) -> u64 {
+        self.edge.saturating_sub(self.board.una())
+    }
+
+    /// The next transmission allowed now. It is counted as sent.
+    #[inline]
+    pub fn next(&mut self, now: Time) -> Option<Range> {
+        if self.probe {
+            return Some(self.window_probe(now));
+        }
+        if now < self.next_paced {
+            return None;
+        }
+        let pipe = self.board.pipe();
+        let mut window = self.window();
+        if self.phase == Phase::Recovery || self.phase == Phase::Loss || self.force {
+            if let Some(range) = self.next_repair(now, pipe, window) {
+                return Some(range);
+            }
+            if self.limit == Limit::Cwnd {
+                return None;
+            }
+        } else if self.duplicates > 0 {
+            if !self.limited_transmit {
+                window = window.saturating_sub(self.board.sacked_bytes());
+            } else if self.kind != RecoveryKind::Sack {
+                // RFC 3042: on the first two duplicate ACKs, up to cwnd + 2 SMSS may be outstanding.
+                window += u64::from(self.duplicates.min(2)) * self.mss;
+            }
+        }
+        let new = self.next_new(now, pipe, window);
+        if new.is_none() && self.phase == Phase::Recovery && self.limit != Limit::Cwnd && self.kind == RecoveryKind::Sack {
+            return self.next_speculative(now, pipe, window);
+        }
+        new
+    }
+
+    /// Lost data, oldest first. Sets `limit` to Cwnd where only the window forbids it.
+    fn next_repair(&mut self, now: Time, pipe: u64, window: u64) -> Option<Range> {
+        self.limit = Limit::Application;
+        if self.force && !matches!(self.kind, RecoveryKind::Sack) {
+            self.force = false;
+            let start = self.board.una();
+            let range = Range { start, end: (start + self.mss).min(self.board.max()), again: true };
+            return (range.end > start).then(|| self.count(now, range));
+        }
+        let (start, end) = self.board.next_lost(self.mss)?;
+        if !self.force && pipe + (end - start) > window {
+            self.limit = Limit::Cwnd;
+            return None;
+        }
+        self.force = false;
+        self.board.retransmitted(start, end);
+        Some(self.count(now, Range { start, end, again: true }))
+    }
+
+    /// New data, as far as the windows, the buffer and the silly-window rules allow.
+    #[inline]
+    fn next_new(&mut self, now: Time, pipe: u64, window: u64) -> Option<Range> {
+        let start = self.board.max();
+        let una = self.board.una();
+        let edge = self.edge.min(una.saturating_add(self.send_buffer));
+        let left = self.end.saturating_sub(start);
+        let payload = left.min(self.mss).min(edge.saturating_sub(start));
+        let fin = self.closed && start + payload == self.end && start + payload < edge;
+        let len = payload + u64::from(fin);
+        if len == 0 || start > self.end {
+            self.limit = if left == 0 { Limit::Application } else { Limit::Rwnd };
+            if self.limit == Limit::Rwnd {
+                self.arm_persist(now);
+            }
+            return None;
+        }
+        let idle = una == start;
+        if idle && self.restart_after_idle && start > 1 && now.since(self.last_sent) > self.rtt.rto() {
+            // RFC 5681 §4.1.
+            self.control.on_restart(now.since(self.last_sent));
+            self.last_sent = now;
+        }
+        // RFC 9293 §3.8.6.2.1: a full segment; or all there is, subject to Nagle; or half the largest window.
+        let last = payload == left;
+        let nagle_permits = !self.nagle || idle || self.closed;
+        if !(payload == self.mss || fin || (last && nagle_permits) || (payload > 0 && 2 * payload >= self.max_rwnd)) {
+            self.limit = if last { Limit::Application } else { Limit::Rwnd };
+            if !last {
+                self.arm_persist(now);
+            }
+            return None;
+        }
+        if pipe + len > window && !(fin && pipe + payload <= window) {
+            self.limit = Limit::Cwnd;
+            return None;
+        }
+        let end = start + len;
+        self.board.sent_new(len);
+        if self.log.len() == self.log.capacity() {
+            self.log.reserve_exact(16 + self.log.len() / 8);
+        }
+        self.log.push_back((end, now));
+        if self.timed.is_none() && !self.clock.is_exact() {
+            self.timed = Some((end, self.clock.ticks(now)));
+        }
+        Some(self.count(now, Range { start, end, again: false }))
+    }
+
+    /// RFC 6675 §4, NextSeg rules 3 and 4: with nothing lost and nothing new to send, a hole that may be lost; then, once a
+    /// recovery, the last segment, so that ACKs keep coming.
+    fn next_speculative(&mut self, now: Time, pipe: u64, window: u64) -> Option<Range> {
+        if pipe + self.mss > window {
+            return None;
+        }
+        if let Some((start, end)) = self.board.next_hole(self.mss) {
+            self.board.retransmitted(start, end);
+            return Some(self.count(now, Range { start, end, again: true }));
+        }
+        if self.rescued || self.board.retransmitted_until() >= self.board.max() {
+            return None;
+        }
+        let (start, end) = self.board.last_segment(self.mss)?;
+        self.rescued = true;
+        Some(self.count(now, Range { start, end, again: true }))
+    }
+
+    /// Bookkeeping common to every transmission.
+    #[inline]
+    fn count(&mut self, now: Time, range: Range) -> Range {
+        let len = range.end - range.start;
+        let payload = range.end.min(self.end.max(range.start)) - range.start;
+        self.stats.bytes_sent += payload;
+        self.stats.segments_sent += u64::from(payload > 0);
+        if range.again {
+            self.stats.bytes_retransmitted += payload;
+            self.stats.segments_retransmitted += 1;
+            self.ambiguous_until = self.ambiguous_until.max(range.end);
+            self.timed = None;
+        }
+        if let Some(prr) = &mut self.prr {
+            prr.sent(len);
+        }
+        self.stats.in_flight_max = self.stats.in_flight_max.max(self.board.outstanding());
+        self.last_sent = now;
+        // RFC 6298 §5.1.
+        if self.deadline == Time::MAX {
+            self.arm_rto(now);
+        }
+        if let Some(rate) = self.control.pacing_rate() {
+            self.next_paced = self.next_paced.max(now) + rate.transmit_time(payload);
+        }
+        range
+    }
+
+    /// The TCP header of `range`, without what the receiver half stamps on it.
+    #[inline]
+    pub fn segment(&mut self, range: Range) -> Segment {
+        let payload = range.end.min(self.end.max(range.start)) - range.start;
+        let mut segment = Segment::new(wrap(self.iss, range.start), 0, payload as u16);
+        if range.end > self.end {
+            segment.flags |= flags::FIN;
+        }
+        if range.start + payload == self.end && payload > 0 {
+            segment.flags |= flags::PSH;
+        }
+        if self.cwr_pending && !range.again && payload > 0 {
+            segment.flags |= flags::CWR;
+            self.cwr_pending = false;
+        }
+        segment
+    }
+
+    /// The SYN's round trip.
+    pub fn handshake_rtt(&mut self, rtt: Duration, now: Time) {
+        if self.clock.is_exact() {
+            self.rtt.sample(rtt);
+        } else {
+            let start = Time::from_ps(now.as_ps() - rtt.as_ps());
+            self.rtt.sample(self.clock.span(self.clock.ticks(now) - self.clock.ticks(start)));
+        }
+    }
+
+    pub fn arm_rto(&mut self, now: Time) {
+        self.deadline = self.clock.deadline(now, self.rtt.rto());
+    }
+
+    /// The peer's window keeps us from sending and nothing is in flight: ask again later (RFC 9293 §3.8.6.1).
+    fn arm_persist(&mut self, now: Time) {
+        if self.board.outstanding() == 0 && self.persist.is_none() && self.board.max() >= 1 {
+            // The send buffer alone cannot be the cause: with nothing outstanding it is empty.
+            self.persist = Some(0);
+            self.deadline = self.clock.deadline(now, self.persist_delay(0));
+        }
+    }
+
+    fn persist_delay(&self, probes: u32) -> Duration {
+        self.rtt.rto().saturating_mul(1 << probes.min(16)).min(Duration::from_secs(60))
+    }
+
+    /// The timer went off while probing.
+    pub fn persist_timeout(&mut self, now: Time, probes: u32) {
+        self.probe = true;
+        self.persist = Some(probes + 1);
+        self.deadline = self.clock.deadline(now, self.persist_delay(probes + 1));
+    }
+
+    /// At least one byte, more if the window has room that silly-window avoidance held back.
+    fn window_probe(&mut self, now: Time) -> Range {
+        self.probe = false;
+        let start = self.board.una();
+        let again = self.board.max() > start;
+        if !again {
+            let room = self.edge.saturating_sub(start).max(1);
+            let len = room.min(self.mss).min(self.end - start);
+            self.board.sent_new(len);
+            self.log.push_back((start + len, now));
+        }
+        let end = self.board.max().min(start + self.mss);
+        self.count(now, Range { start, end, again })
+    }
+
+    /// When pacing lets the next segment go, if that is what holds it.
+    pub fn paced_until(&self, now: Time) -> Time {
+        if self.next_paced > now { self.next_paced } else { Time::MAX }
+    }
+}

@@ -1,0 +1,169 @@
+//! Loss recovery, round trip by round trip: 1000-byte segments, 100 ms round trip, chosen losses.
+
+use super::*;
+
+/// A transfer in which the data segments numbered in `lost` (0 is the first, retransmissions count) are lost. Cwnd and ssthresh
+/// start at `window` segments, so that the sender is in congestion avoidance with that window.
+fn transfer(recovery: RecoveryKind, window: u32, segments: u64, lost: &'static [u64], change: impl Fn(&mut TcpConfig)) -> Vec<(u64, u64)> {
+    let mut sender = TcpConfig {
+        recovery,
+        mss: 1000,
+        initial_window: window,
+        initial_ssthresh: u64::from(window) * 1000,
+        timestamps: false,
+        ..config("rfc")
+    };
+    change(&mut sender);
+    // 65,535 bytes: the window of the SYN-ACK, which is not scaled, is then the window of every ACK.
+    let receiver = TcpConfig { delayed_ack: DelayedAck::Off, timestamps: false, receive_buffer: 65_535, ..config("rfc") };
+    let mut data = 0;
+    let mut pair = Pair::with_iss(sender, receiver, ms(50), 0, 0).network(move |_, client, segment, _| {
+        if client && segment.len > 0 {
+            data += 1;
+            if lost.contains(&(data - 1)) {
+                return vec![];
+            }
+        }
+        // Segments and ACKs arrive one by one, never at the same instant, in the order sent.
+        vec![Duration::ZERO]
+    });
+    pair.client.write(segments * 1000);
+    pair.run_until(at_ms(30_000));
+    assert_eq!(pair.server.bytes_delivered(), segments * 1000);
+    let sent: Vec<(u64, u64)> = pair.data().map(|(at, s)| (at.as_ps() / 1_000_000_000, u64::from(s.seq - 1) / 1000)).collect();
+    assert!(pair.client.stats().segments_sent == sent.len() as u64);
+    sent
+}
+
+/// The segments sent at `ms`.
+fn at(sent: &[(u64, u64)], ms: u64) -> Vec<u64> {
+    sent.iter().filter(|(t, _)| *t == ms).map(|(_, n)| *n).collect()
+}
+
+const ALL: [RecoveryKind; 4] = [RecoveryKind::Tahoe, RecoveryKind::Reno, RecoveryKind::NewReno, RecoveryKind::Sack];
+
+#[test]
+fn one_loss_is_repaired_by_fast_retransmit_in_one_round_trip() {
+    for recovery in ALL {
+        let sent = transfer(recovery, 10, 40, &[3], |_| {});
+        assert_eq!(at(&sent, 100), (0..10).collect::<Vec<_>>());
+        // Three new ACKs let three more go, then six duplicates tell of the loss: the third brings the retransmission.
+        let round = at(&sent, 200);
+        assert_eq!(round[..3], [10, 11, 12], "{recovery:?}");
+        assert!(round.contains(&3), "{recovery:?}: {round:?}");
+        assert_eq!(sent.iter().filter(|(_, n)| *n == 3).count(), 2, "{recovery:?}");
+        assert!(sent.last().unwrap().0 < 1200, "{recovery:?} took a timeout");
+    }
+}
+
+#[test]
+fn after_one_loss_the_window_is_half() {
+    for recovery in [RecoveryKind::Reno, RecoveryKind::NewReno, RecoveryKind::Sack] {
+        let sent = transfer(recovery, 20, 100, &[0], |_| {});
+        // The loss is of the first of 20: no new ACK, 19 duplicates, so half the window is let out during recovery,
+        // and half a window (and one more for the round that passed) is out in each round after it.
+        let during = at(&sent, 200).len();
+        let after = at(&sent, 300).len();
+        assert!((9..=11).contains(&during), "{recovery:?}: {during} during");
+        assert!((9..=12).contains(&after), "{recovery:?}: {after} after");
+        assert!(!sent.iter().any(|(t, _)| *t >= 1_200 && *t < 30_000 && at(&sent, *t).is_empty()));
+    }
+    let sent = transfer(RecoveryKind::Tahoe, 20, 100, &[0], |_| {});
+    // Tahoe starts over with one segment.
+    assert_eq!(at(&sent, 200).iter().filter(|n| **n == 0).count(), 1);
+}
+
+#[test]
+fn sack_repairs_many_losses_in_one_round_trip_newreno_one_a_round_trip() {
+    let lost = &[0, 2, 4, 6, 8];
+    let sack = transfer(RecoveryKind::Sack, 40, 120, lost, |_| {});
+    let again: Vec<u64> = sack.iter().filter(|(t, n)| *t == 200 && lost.contains(n)).map(|(_, n)| *n).collect();
+    assert_eq!(again, [0, 2, 4, 6, 8]);
+    let newreno = transfer(RecoveryKind::NewReno, 40, 120, lost, |_| {});
+    let again: Vec<(u64, u64)> = newreno.iter().filter(|(t, n)| *t >= 200 && lost.contains(n)).copied().collect();
+    assert_eq!(again, [(200, 0), (300, 2), (400, 4), (500, 6), (600, 8)]);
+}
+
+#[test]
+fn reno_takes_a_timeout_where_newreno_does_not() {
+    // Three losses in one window of eight: Reno leaves recovery at the first partial ACK, with too few segments out for more.
+    let timed_out = |kind| transfer(kind, 8, 60, &[0, 2, 4], |_| {}).iter().any(|(t, _)| *t >= 1_200);
+    assert!(timed_out(RecoveryKind::Reno));
+    assert!(!timed_out(RecoveryKind::NewReno));
+    assert!(!timed_out(RecoveryKind::Sack));
+}
+
+#[test]
+fn limited_transmit_saves_a_timeout_with_a_window_of_three() {
+    // RFC 3042: with three segments out and the first lost, only two duplicates come; two new segments bring two more.
+    for recovery in [RecoveryKind::NewReno, RecoveryKind::Sack] {
+        let last = |limited| {
+            transfer(recovery, 3, 12, &[0], |c| c.limited_transmit = limited).iter().find(|(t, n)| *n == 0 && *t > 100).unwrap().0
+        };
+        assert_eq!(last(true), 300, "{recovery:?}");
+        assert!(last(false) >= 1_100, "{recovery:?}");
+    }
+}
+
+#[test]
+fn the_duplicate_ack_threshold_is_obeyed() {
+    for recovery in ALL {
+        for threshold in 1..6u32 {
+            let sent = transfer(recovery, 10, 40, &[0], |c| {
+                c.dupack_threshold = threshold;
+                c.limited_transmit = false;
+            });
+            // Nine duplicates arrive, all at 200 ms.
+            assert_eq!(at(&sent, 200).first(), Some(&0), "{recovery:?} {threshold}");
+        }
+        let sent = transfer(recovery, 4, 20, &[0], |c| {
+            c.dupack_threshold = 4;
+            c.limited_transmit = false;
+        });
+        assert!(!at(&sent, 200).contains(&0), "{recovery:?}: three duplicates are not four");
+    }
+}
+
+#[test]
+fn a_timeout_backs_off_and_starts_over_with_one_segment() {
+    for recovery in ALL {
+        // The whole window is lost, and the first two retransmissions too.
+        let sent = transfer(recovery, 4, 12, &[0, 1, 2, 3, 4, 5], |_| {});
+        let zeros: Vec<u64> = sent.iter().filter(|(_, n)| *n == 0).map(|(t, _)| *t).collect();
+        // RFC 6298: rto is 1 s at least; then doubled, and doubled.
+        assert_eq!(zeros, [100, 1100, 3100, 7100], "{recovery:?}");
+        assert_eq!(at(&sent, 7100), [0]);
+        assert_eq!(at(&sent, 7200), [1, 2], "{recovery:?}: slow start over what was outstanding");
+    }
+}
+
+#[test]
+fn a_lost_retransmission_costs_a_timeout_and_nothing_else() {
+    for recovery in ALL {
+        // Segment 0 and its retransmission, which is the eleventh segment sent (limited transmit aside).
+        let sent = transfer(recovery, 10, 40, &[0, 10], |c| c.limited_transmit = false);
+        assert_eq!(sent[10].1, 0, "{recovery:?}");
+        let third = sent.iter().filter(|(_, n)| *n == 0).nth(2).unwrap();
+        assert!((1_200..1_400).contains(&third.0), "{recovery:?}: at {}", third.0);
+    }
+}
+
+#[test]
+fn bsd_timers_fire_on_their_ticks() {
+    let sender = TcpConfig { mss: 1000, ..config("bsd-reno-1994") };
+    let mut data = 0;
+    let mut pair = Pair::new(sender, config("bsd-reno-1994"), ms(35)).network(move |_, client, segment, _| {
+        data += u64::from(client && segment.len > 0);
+        if client && segment.len > 0 && data == 5 { vec![] } else { vec![Duration::ZERO] }
+    });
+    pair.client.write(5_000);
+    pair.run_until(at_ms(10_000));
+    assert_eq!(pair.server.bytes_delivered(), 5_000);
+    // The last of five is lost, nothing follows it: a timeout, at a tick of the 500 ms clock (phase 123 ms: 377, 877, ...).
+    let last = pair.data().last().unwrap().0;
+    assert_eq!((last.as_ps() / 1_000_000_000 + 123) % 500, 0);
+    assert_eq!(pair.client.stats().timeouts, 1);
+    // A lone segment waits for the 200 ms heartbeat (phase 77 ms) before it is acknowledged.
+    let first_ack = pair.log.iter().find(|(_, client, s)| !client && !s.has(flags::SYN)).unwrap().0;
+    assert_eq!((first_ack.as_ps() / 1_000_000_000 + 77) % 200, 0);
+}
