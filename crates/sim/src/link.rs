@@ -45,13 +45,7 @@ pub struct Link {
 
 impl Link {
     /// The idle link number `number` of the network, made as `link` says, with `queue` in front of it and `loss` on it.
-    pub fn new(
-        number: u32,
-        link: &experiment::Link,
-        port: u16,
-        queue: Box<dyn Queue + Send>,
-        loss: Option<Box<dyn Loss + Send>>,
-    ) -> Self {
+    pub fn new(number: u32, link: &experiment::Link, port: u16, queue: Box<dyn Queue + Send>, loss: Option<Box<dyn Loss + Send>>) -> Self {
         Link {
             wire: Wire::new(),
             busy_until: Time::ZERO,

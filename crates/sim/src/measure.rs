@@ -227,7 +227,8 @@ fn warnings(world: &World, experiment: &Experiment, span_start: Time) -> Vec<Str
         {
             let delivered = world.endpoints[2 * i + 1].connection.bytes_delivered();
             let end = world.now.as_secs_f64();
-            warnings.push(format!("flow {name} did not finish: {delivered} of {volume} bytes were delivered when the run ended at {end} s"));
+            warnings
+                .push(format!("flow {name} did not finish: {delivered} of {volume} bytes were delivered when the run ended at {end} s"));
         }
     }
     warnings
