@@ -8,6 +8,8 @@
 //!
 //! At equal times a departure from a queue comes before an arrival at it.
 
+use std::collections::VecDeque;
+
 use longfat_core::experiment;
 use longfat_core::link::loss::{Fate, Loss};
 use longfat_core::packet::Packet;
@@ -78,7 +80,7 @@ impl Link {
             log.dropped(now, &packet, DropReason::TooBig);
         } else if idle {
             if self.queue.pass(now, &mut packet, &mut log) {
-                self.transmit(now, packet);
+                self.transmit(now, &packet);
             } else {
                 self.count.enter(now, len);
                 assert!(self.count.backlog == 0, "a queue held a packet back from an idle link");
@@ -126,14 +128,14 @@ impl Link {
         match self.queue.dequeue(start, &mut LinkLog { link: self.number, count: &mut self.count, ledger }) {
             Some(packet) => {
                 self.count.leave(start, packet.ip_len());
-                self.transmit(start, packet);
+                self.transmit(start, &packet);
             }
             None => assert!(self.count.backlog == 0, "a queue held packets back from an idle link"),
         }
     }
 
     #[inline]
-    fn transmit(&mut self, start: Time, packet: Packet) {
+    fn transmit(&mut self, start: Time, packet: &Packet) {
         let len = packet.ip_len();
         let frame = (len + self.overhead).max(self.min_frame);
         if frame != self.last_frame.0 {
@@ -155,29 +157,38 @@ impl Link {
         if self.clocked { arrival.min(self.queue.poll_timeout().unwrap_or(Time::MAX)) } else { arrival }
     }
 
-    /// The event has come: the packet that arrives at the far end now, if one does.
+    /// The event has come: whether a packet arrives at the far end now. [`Link::take`] takes it.
     #[inline]
-    pub fn arrive(&mut self, now: Time, ledger: &mut Ledger) -> Option<Packet> {
+    pub fn arrives(&mut self, now: Time, ledger: &mut Ledger) -> bool {
         self.advance(now, ledger);
-        if self.wire.head_arrives() > now {
-            return None;
-        }
-        let mut packet = self.wire.pop()?;
-        if let Some(loss) = &mut self.loss {
-            // What happens to a packet on the way is drawn when it would arrive: the order is the same.
-            let sent = Time::from_ps(now.as_ps() - self.delay.as_ps());
-            match loss.on_packet(sent, &packet) {
-                Fate::Deliver => {}
-                Fate::Lose => {
-                    self.count.lost += 1;
-                    LinkLog { link: self.number, count: &mut self.count, ledger }.dropped(now, &packet, DropReason::Loss);
-                    return None;
-                }
-                Fate::Corrupt => packet.corrupted = true,
+        self.wire.head_arrives() <= now && (self.loss.is_none() || self.survives(now, ledger))
+    }
+
+    /// The packet that arrives.
+    #[inline]
+    pub fn take(&mut self) -> Packet {
+        self.count.delivered += 1;
+        self.wire.pop()
+    }
+
+    /// Whether the packet at the head of the wire survives the way. Drawn when it would arrive: the order is the same.
+    #[cold]
+    fn survives(&mut self, now: Time, ledger: &mut Ledger) -> bool {
+        let Some(loss) = &mut self.loss else { return true };
+        let sent = Time::from_ps(now.as_ps() - self.delay.as_ps());
+        match loss.on_packet(sent, self.wire.head()) {
+            Fate::Deliver => true,
+            Fate::Corrupt => {
+                self.wire.corrupt_head();
+                true
+            }
+            Fate::Lose => {
+                self.count.lost += 1;
+                let packet = self.wire.pop();
+                LinkLog { link: self.number, count: &mut self.count, ledger }.dropped(now, &packet, DropReason::Loss);
+                false
             }
         }
-        self.count.delivered += 1;
-        Some(packet)
     }
 
     /// Time spent transmitting up to `now`.
@@ -185,14 +196,14 @@ impl Link {
         Duration::from_ps(self.count.busy_ps).saturating_sub(self.busy_until.since(now))
     }
 
-    /// Packets on the wire, the one in transmission included.
-    pub fn in_flight(&self) -> u64 {
-        self.wire.packets().len() as u64
+    /// The packets on the wire, the one in transmission included.
+    pub fn in_flight(&self) -> &VecDeque<Packet> {
+        self.wire.packets()
     }
 
     /// Empties the link at the end of a run: every packet still on it goes to `census`.
     pub fn empty(&mut self, now: Time, census: &mut Census) {
-        for packet in self.wire.packets() {
+        for packet in self.in_flight() {
             census.add(packet);
         }
         while let Some(packet) = self.queue.dequeue(now, census) {

@@ -114,13 +114,17 @@ impl World {
     #[inline]
     fn link_event(&mut self, number: usize) {
         let link = &mut self.links[number];
-        let arrived = link.arrive(self.now, &mut self.ledger);
-        link.scheduled = link.next_event();
-        self.events.set(number, link.scheduled);
-        let Some(mut packet) = arrived else { return };
+        let arrives = link.arrives(self.now, &mut self.ledger);
+        if !arrives {
+            self.reschedule(number);
+            return;
+        }
+        let mut packet = link.take();
+        let port = link.port;
+        self.reschedule(number);
         match self.hops[packet.route as usize] {
             Hop::Link(next) => {
-                packet.ingress = link.port;
+                packet.ingress = port;
                 packet.route += 1;
                 self.offer(next as usize, packet);
             }
@@ -132,6 +136,13 @@ impl World {
     fn offer(&mut self, number: usize, packet: Packet) {
         let link = &mut self.links[number];
         link.offer(self.now, packet, &mut self.ledger);
+        self.reschedule(number);
+    }
+
+    /// Puts a link's next event into the event set.
+    #[inline]
+    fn reschedule(&mut self, number: usize) {
+        let link = &mut self.links[number];
         let next = link.next_event();
         if next != link.scheduled {
             link.scheduled = next;
