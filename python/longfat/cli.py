@@ -123,7 +123,8 @@ def _refuse(source: Source, experiment: Experiment, jobs: int, max_runs: int) ->
     seconds = cost / measure_speed(min(sample, key=lambda run: run.cost)) / jobs
     raise LongfatError(
         f"{source.name} is a sweep of {terminal.count(count, 'run')}, about {terminal.duration(seconds)} on "
-        f"{terminal.count(jobs, 'core')}; the limit is {max_runs:,}. To start it all the same, say --yes or --max-runs {count}"
+        f"{terminal.count(jobs, 'core')}; the limit is {max_runs:,}. "
+        f"To start it all the same, say --yes or --max-runs {count}"
     )
 
 

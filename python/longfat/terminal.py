@@ -1,5 +1,8 @@
 """What the command line prints: tables, the progress bar, times in words."""
 
+# pandas leaves the type of cells open.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+
 from __future__ import annotations
 
 import math
@@ -71,20 +74,16 @@ def count(number: int, what: str) -> str:
 
 def number(value: float | str | None) -> str:
     """A number for a table: four digits, without noise."""
-    if value is None:
-        return "–"
     if isinstance(value, str):
         return value
-    if math.isnan(value):
+    if value is None or math.isnan(value):
         return "–"
-    if value == 0 or 1e-3 <= abs(value) < 1e6:
-        return f"{value:.4g}"
-    return f"{value:.3e}"
+    return f"{value:.4g}" if abs(value) < 1e6 else f"{value:.3e}"
 
 
 def difference(line: Comparison) -> str:
     """By how much ours is off, in percent of the published number."""
-    if isinstance(line.published, float) and isinstance(line.ours, float) and line.published != 0:
+    if isinstance(line.published, float) and isinstance(line.ours, float) and line.published:
         return f"{100 * (line.ours - line.published) / abs(line.published):+.1f} %"
     return ""
 

@@ -1,5 +1,8 @@
 """Figures that make sense for any experiment: what came out along the axes of its sweep, and runs over time."""
 
+# pandas leaves the type of cells open.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+
 from __future__ import annotations
 
 import re

@@ -1,5 +1,8 @@
 """A plot for paper: PNG and SVG by matplotlib, in the size of a column that is read without zooming."""
 
+# matplotlib leaves its keyword arguments untyped.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -12,7 +15,7 @@ from matplotlib.figure import Figure
 from longfat.plot.spec import Axis, Plot
 from longfat.plot.style import DENSE, INK, MATPLOTLIB_DASHES, MATPLOTLIB_MARKERS, styles
 
-SETTINGS: dict[str, Any] = {
+SETTINGS: Any = {
     "axes.axisbelow": True,
     "axes.grid": True,
     "axes.spines.right": False,
