@@ -1,7 +1,7 @@
 """The cells of the paper, from our results: what `paper.py` compares, and what `claims.csv` speaks of.
 
 A path is its round trip in ms, a window in KiB, a throughput in the paper's Mb/s of 2^20 bit/s (README, "The unit").
-A curve is throughput over window limit. Where an experiment has repeats, a statistic is taken of each; the median counts.
+A curve is throughput over window limit. Where an experiment has repeats, a statistic is of each; the median counts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""ANSNET 1994 beside longfat: numbers, claims and figures. `cells.py` says what a cell is, `README.md` what came out."""
+"""ANSNET 1994 beside longfat: numbers, claims, figures. `cells.py` says what a cell is, `README.md` what came out."""
 
 from __future__ import annotations
 
