@@ -51,7 +51,7 @@ impl Document {
     }
 
     fn build(texts: Vec<(String, String)>, root: Node) -> Result<Self, Error> {
-        match Self::check(&root) {
+        match Self::check(&root, texts.len() - 1) {
             Ok((sweep, repeats)) => {
                 let document = Document { texts, root, sweep, repeats };
                 document.run(0)?;
@@ -61,8 +61,8 @@ impl Document {
         }
     }
 
-    fn check(root: &Node) -> Result<(Sweep, u64), Fault> {
-        let sweep = Sweep::find(root)?;
+    fn check(root: &Node, last_text: usize) -> Result<(Sweep, u64), Fault> {
+        let sweep = Sweep::find(root, last_text)?;
         Shape::Table(fields::root).check(root, &mut Vec::new())?;
         let whole = Span { end: 0, ..root.span };
         let repeats = match root.as_table().and_then(|t| t.get("repeats")).map(|n| &n.value) {
