@@ -89,8 +89,7 @@ impl Dumbbell {
             loss: self.loss.clone(),
             ..self.edge(name.into(), from, to)
         };
-        let mut links =
-            vec![Link { bottleneck: true, ..bottleneck("bottleneck>", 0, 1) }, bottleneck("bottleneck<", 1, 0)];
+        let mut links = vec![Link { bottleneck: true, ..bottleneck("bottleneck>", 0, 1) }, bottleneck("bottleneck<", 1, 0)];
         let mut flows = Vec::new();
         for i in 1..=self.pairs {
             let (from, to) = (nodes.len(), nodes.len() + 1);

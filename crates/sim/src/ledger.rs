@@ -189,10 +189,7 @@ impl Count {
     /// The integrals over time, up to `now`, of the packets and of the bytes queued, in ps.
     pub fn waited(&self, now: Time) -> (u128, u128) {
         let now = u128::from(now.as_ps());
-        (
-            self.waited.wrapping_add(now * u128::from(self.backlog)),
-            self.waited_bytes.wrapping_add(now * u128::from(self.backlog_bytes)),
-        )
+        (self.waited.wrapping_add(now * u128::from(self.backlog)), self.waited_bytes.wrapping_add(now * u128::from(self.backlog_bytes)))
     }
 
     /// Packets that the queue dropped.

@@ -8,6 +8,8 @@
 //!
 //! At equal times a departure from a queue comes before an arrival at it.
 
+use std::collections::VecDeque;
+
 use longfat_core::experiment;
 use longfat_core::link::loss::{Fate, Loss};
 use longfat_core::packet::Packet;
@@ -45,13 +47,7 @@ pub struct Link {
 
 impl Link {
     /// The idle link number `number` of the network, made as `link` says, with `queue` in front of it and `loss` on it.
-    pub fn new(
-        number: u32,
-        link: &experiment::Link,
-        port: u16,
-        queue: Box<dyn Queue + Send>,
-        loss: Option<Box<dyn Loss + Send>>,
-    ) -> Self {
+    pub fn new(number: u32, link: &experiment::Link, port: u16, queue: Box<dyn Queue + Send>, loss: Option<Box<dyn Loss + Send>>) -> Self {
         Link {
             wire: Wire::new(),
             busy_until: Time::ZERO,
@@ -200,14 +196,14 @@ impl Link {
         Duration::from_ps(self.count.busy_ps).saturating_sub(self.busy_until.since(now))
     }
 
-    /// Packets on the wire, the one in transmission included.
-    pub fn in_flight(&self) -> u64 {
-        self.wire.packets().len() as u64
+    /// The packets on the wire, the one in transmission included.
+    pub fn in_flight(&self) -> &VecDeque<Packet> {
+        self.wire.packets()
     }
 
     /// Empties the link at the end of a run: every packet still on it goes to `census`.
     pub fn empty(&mut self, now: Time, census: &mut Census) {
-        for packet in self.wire.packets() {
+        for packet in self.in_flight() {
             census.add(packet);
         }
         while let Some(packet) = self.queue.dequeue(now, census) {

@@ -95,7 +95,8 @@ fn run_child(name: &str, how: &str) -> io::Result<Cost> {
     }
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let numbers: Vec<u64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-    let [data_packets, events, bytes_delivered, packets_in_network_max, retransmitted, timeouts, cpu_ns, peak_rss_bytes] = numbers[..] else {
+    let [data_packets, events, bytes_delivered, packets_in_network_max, retransmitted, timeouts, cpu_ns, peak_rss_bytes] = numbers[..]
+    else {
         return Err(io::Error::other(format!("case {name} printed {text:?}")));
     };
     Ok(Cost { data_packets, events, bytes_delivered, packets_in_network_max, retransmitted, timeouts, cpu_ns, peak_rss_bytes })
@@ -103,7 +104,9 @@ fn run_child(name: &str, how: &str) -> io::Result<Cost> {
 
 fn parent(names: &[&str]) -> io::Result<()> {
     let cases = if names.is_empty() { CASES.iter().collect() } else { names.iter().map(|n| find(n)).collect::<io::Result<Vec<_>>>()? };
-    println!("case                                  data pkt/CPU s  events/CPU s  CPU s  peak RSS  B/pkt in flight  goodput (payload)  resent  timeouts");
+    println!(
+        "case                                  data pkt/CPU s  events/CPU s  CPU s  peak RSS  B/pkt in flight  goodput (payload)  resent  timeouts"
+    );
     let mut rows = Vec::new();
     for case in cases {
         let (cost, empty) = (run_child(case.name, "whole")?, run_child(case.name, "short")?);
