@@ -34,7 +34,7 @@ pub struct Link {
     mtu: u32,
     number: u32,
     /// The port by which its packets enter the next router.
-    pub port: u16,
+    port: u16,
     /// Whether the queue acts on a clock of its own.
     clocked: bool,
     queue: Box<dyn Queue + Send>,
@@ -147,7 +147,7 @@ impl Link {
         self.count.ip_bytes += u64::from(len);
         self.count.wire_bytes += u64::from(frame);
         self.count.busy_ps += time.as_ps();
-        self.wire.push(packet, self.busy_until + self.delay);
+        self.wire.push(packet, self.busy_until + self.delay, self.port);
     }
 
     /// When this link next has something to do.

@@ -57,8 +57,8 @@ impl Rig {
     fn new(spec: &experiment::Link) -> Self {
         let loss = loss::find(spec.loss.kind).unwrap();
         let loss = (loss.build)(&spec.loss.params, Rng::named(1, "the loss of a test"));
-        // One route of one hop, of endpoint 0.
-        Rig { link: Link::new(0, spec, 0, build_queue(spec), loss), ledger: Ledger::new(vec![0], &[0, 0], true), arrived: Vec::new() }
+        // One route, of endpoint 0: this link, and its end.
+        Rig { link: Link::new(0, spec, 0, build_queue(spec), loss), ledger: Ledger::new(vec![0, 0], &[0, 0], true), arrived: Vec::new() }
     }
     /// Handles the link's events before `until`.
     fn run_before(&mut self, until: Time) {
