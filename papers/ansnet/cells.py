@@ -1,7 +1,7 @@
-"""The cells of the paper, from our results: what `paper.py` compares and what the inequalities of `claims.csv` speak of.
+"""The cells of the paper, from our results: what `paper.py` compares, and what `claims.csv` speaks of.
 
 A path is its round trip in ms, a window in KiB, a throughput in the paper's Mb/s of 2^20 bit/s (README, "The unit").
-A curve is throughput over window limit. Where an experiment has repeats, a statistic is taken of each and the median given.
+A curve is throughput over window limit. Where an experiment has repeats, a statistic is of each; the median counts.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from statistics import mean, median
 from typing import Any
 
 import pandas as pd
-
 from longfat.paper import Measured, MissingResults
 
 MBIT = 2.0**20
@@ -59,13 +58,20 @@ class Cells:
 
     def names(self) -> dict[str, Any]:
         """What an inequality may use."""
-        constants = {name: globals()[name] for name in ("PATHS", "BUILDS", "FLOWS", "BACKGROUNDS", "CEILING", "QUEUE", "COLLAPSE", "SLIGHT")}
-        functions = {name: getattr(self, name) for name in dir(self) if not name.startswith("_") and callable(getattr(self, name))}
+        constants = {
+            name: globals()[name]
+            for name in ("PATHS", "BUILDS", "FLOWS", "BACKGROUNDS", "CEILING", "QUEUE", "COLLAPSE", "SLIGHT")
+        }
+        functions = {
+            name: getattr(self, name)
+            for name in dir(self)
+            if not name.startswith("_") and callable(getattr(self, name))
+        }
         builtins = {"abs": abs, "min": min, "max": max, "mean": mean, "bdp": bdp, "window_limit": window_limit}
         return {"__builtins__": {}, **constants, **builtins, **functions, "WINDOWS": self.windows()}
 
     def table(self, stem: str) -> pd.DataFrame:
-        """Runs of an experiment with the axes as this module names them, throughput, and timeouts of the forward flows."""
+        """Runs of an experiment, with the axes as this module names them, throughput, and forward flows' timeouts."""
         if stem not in self._tables:
             results = self.measured[stem]
             runs = results.runs.copy()
@@ -140,7 +146,9 @@ class Cells:
 
     def peak_window(self, path: int, build: str, flows: int, background: str) -> float:
         """The window of the peak: the least within 1 % of it, since a plateau has no peak to speak of."""
-        return self._statistic(lambda curve: curve.index[curve >= 0.99 * curve.max()][0], path, build, flows, background)
+        return self._statistic(
+            lambda curve: curve.index[curve >= 0.99 * curve.max()][0], path, build, flows, background
+        )
 
     def floor(self, path: int, build: str, flows: int, background: str) -> float:
         """The lowest throughput at the peak's window or beyond."""
@@ -152,7 +160,9 @@ class Cells:
 
     def degradation(self, path: int, build: str, flows: int, background: str) -> float:
         """Percent lost from the peak to the lowest point beyond it (notes under Tables 3 and 4)."""
-        return self._statistic(lambda curve: 100 * (1 - curve.loc[curve.idxmax() :].min() / curve.max()), path, build, flows, background)
+        return self._statistic(
+            lambda curve: 100 * (1 - curve.loc[curve.idxmax() :].min() / curve.max()), path, build, flows, background
+        )
 
     def collapse_window(self, path: int, build: str, flows: int, background: str) -> float:
         """The least window beyond the peak at which a collapse's worth is lost; infinite without one."""
@@ -202,7 +212,9 @@ class Cells:
 
     def recommended(self, rtt: int, build: str, flows: int, window: int) -> float:
         """Throughput on a path of section 6."""
-        return self.rows("recommendations", rtt=f"{rtt} ms", build=build, flows=flows, window=window)["throughput"].median()
+        return self.rows("recommendations", rtt=f"{rtt} ms", build=build, flows=flows, window=window)[
+            "throughput"
+        ].median()
 
     def rtt_bias(self, queue: str) -> float:
         """Goodput of the flows of the shorter round trip over that of the longer."""
@@ -224,7 +236,7 @@ class Cells:
         return float(self._small(build, 512).iloc[-1])
 
     def small_packet_loss(self, build: str) -> float:
-        """The part of what 4096-byte segments reach that 512-byte ones lose at the largest window, headers not counted."""
+        """What 512-byte segments lose at the largest window of what 4096-byte ones reach, headers not counted."""
         efficiency = (512 / 571) / (4096 / 4155)
         return float(1 - self._small(build, 512).iloc[-1] / self._small(build, 4096).iloc[-1] / efficiency)
 

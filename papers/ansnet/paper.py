@@ -1,4 +1,4 @@
-"""ANSNET 1994 beside longfat: numbers, claims and figures. What the cells mean is in `cells.py`, what came out in `README.md`."""
+"""ANSNET 1994 beside longfat: numbers, claims, figures. `cells.py` says what a cell is, `README.md` what came out."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ PATHS, BUILDS, FLOWS, BACKGROUNDS = cells_of.PATHS, cells_of.BUILDS, cells_of.FL
 
 paper = Paper(
     title="High Performance TCP in ANSNET",
-    citation="C. Villamizar and C. Song: High Performance TCP in ANSNET. ACM Computer Communication Review 24(5), October 1994 (text of 12 September 1994)",
+    citation="C. Villamizar and C. Song: High Performance TCP in ANSNET. "
+    "ACM Computer Communication Review 24(5), October 1994 (text of 12 September 1994)",
 )
 
 _latest: list[tuple[Measured, Any]] = []
@@ -92,7 +93,10 @@ def throughput(measured: Measured, row: Row) -> float:
 @paper.number("window_limited")
 def window_limited(measured: Measured, row: Row) -> float:
     """Section 2.2, in the Mb of that section: 1000 x 1024 bit."""
-    return cells(measured).rows("window-limits", rtt=row["path"], window=int(row["window"]))["goodput_total_bps"].mean() / 1.024e6
+    return (
+        cells(measured).rows("window-limits", rtt=row["path"], window=int(row["window"]))["goodput_total_bps"].mean()
+        / 1.024e6
+    )
 
 
 @paper.number("rtt")
@@ -205,8 +209,14 @@ def small_packet_factor(measured: Measured, row: Row) -> Answer:
     """How many times more bytes build 224's queue holds of large packets than of small ones."""
     runs = cells(measured).rows("small-packets", build="224")
     links = measured["small-packets"].links
-    held = {mss: links[links["run"].isin(runs[runs["mss"] == mss]["run"])]["queue_max_bytes"].max() for mss in ("4096 bytes", "173 bytes")}
-    return Answer(float(held["4096 bytes"] / held["173 bytes"]), "buffers of 2 KiB, not of an MTU: a 4148-byte packet takes 3, a 225-byte one 1")
+    held = {
+        mss: links[links["run"].isin(runs[runs["mss"] == mss]["run"])]["queue_max_bytes"].max()
+        for mss in ("4096 bytes", "173 bytes")
+    }
+    return Answer(
+        float(held["4096 bytes"] / held["173 bytes"]),
+        "buffers of 2 KiB, not of an MTU: a 4148-byte packet takes 3, a 225-byte one 1",
+    )
 
 
 # Claims
@@ -225,7 +235,9 @@ def _checks(inequality: str, names: dict[str, Any]) -> list[Check]:
     for part in inequality.split(" ; "):
         comparison = ast.parse(part, mode="eval").body
         assert isinstance(comparison, ast.Compare), f"not an inequality: {part}"
-        checks.append(Check(value(comparison.left), OPERATORS[type(comparison.ops[0])], value(comparison.comparators[0])))
+        checks.append(
+            Check(value(comparison.left), OPERATORS[type(comparison.ops[0])], value(comparison.comparators[0]))
+        )
     return checks
 
 
@@ -245,7 +257,9 @@ with (FOLDER / "claims.csv").open(newline="", encoding="utf-8") as _file:
 THROUGHPUT = Axis("throughput (Mb/s of 2^20 bit/s, payload)", start=0, end=45)
 
 
-def curve(measured: Measured, path: int, build: str, flows: int, background: str, name: str, *, total: bool = False) -> Series:
+def curve(
+    measured: Measured, path: int, build: str, flows: int, background: str, name: str, *, total: bool = False
+) -> Series:
     """One line of a figure, the median over repeats."""
     values = cells(measured).curves(path, build, flows, background).median(axis=1)
     factor = flows if total else 1
@@ -279,7 +293,9 @@ def _against_window(number: int, page: int, path: int, flows: int) -> None:
         )
 
 
-for _number, (_page, _path, _flows) in enumerate(((8, 68, 1), (8, 20, 1), (9, 68, 4), (9, 20, 4), (10, 68, 8), (10, 20, 8)), start=1):
+for _number, (_page, _path, _flows) in enumerate(
+    ((8, 68, 1), (8, 20, 1), (9, 68, 4), (9, 20, 4), (10, 68, 8), (10, 20, 8)), start=1
+):
     _against_window(_number, _page, _path, _flows)
 
 
@@ -312,7 +328,9 @@ def figure9(measured: Measured) -> Plot:
     for build in BUILDS:
         for flows in (4, 8):
             x, y = zip(*points(build, flows), strict=True)
-            series.append(Series(f"{build}, {flows}f", x, y, line=False, colour=BUILDS.index(build), marker=FLOWS.index(flows)))
+            series.append(
+                Series(f"{build}, {flows}f", x, y, line=False, colour=BUILDS.index(build), marker=FLOWS.index(flows))
+            )
     return Plot(
         id="figure9",
         title="Deviation from fairness, 68 ms tests",

@@ -1,6 +1,6 @@
 """Which bit is the paper's "Mb/s"? Prints the arithmetic that `README.md` ("The unit") argues from.
 
-    python papers/ansnet/units.py
+python papers/ansnet/units.py
 """
 
 from __future__ import annotations
@@ -53,17 +53,25 @@ def ceilings() -> None:
         print(f"  {framing:44s} {bps / 1e6:6.2f} Mbit/s (10^6)")
         for unit, one in HYPOTHESES.items():
             ceiling = bps / one
-            print(f"      if Mb = {unit:12s} ceiling {ceiling:6.2f}; 41.20 is {41.20 / ceiling:6.1%}, 40.07 is {40.07 / ceiling:6.1%}")
+            full = f"41.20 is {41.20 / ceiling:6.1%}, 40.07 is {40.07 / ceiling:6.1%}"
+            print(f"      if Mb = {unit:12s} ceiling {ceiling:6.2f}; {full}")
 
 
 def saturated() -> None:
     """The cells at the ceiling, and whether they stand on the grid of a rate a flow printed with two decimals."""
     folder = Path(__file__).parent / "published"
-    rows = [row for name in ("table3", "table4") for row in csv.DictReader((folder / f"{name}.csv").open(encoding="utf-8"))]
-    peaks = [(int(row["flows"]), float(row["value"])) for row in rows if row["quantity"] == "peak_throughput" and row["value"]]
+    rows = [
+        row for name in ("table3", "table4") for row in csv.DictReader((folder / f"{name}.csv").open(encoding="utf-8"))
+    ]
+    peaks = [
+        (int(row["flows"]), float(row["value"]))
+        for row in rows
+        if row["quantity"] == "peak_throughput" and row["value"]
+    ]
     several = [(n, peak) for n, peak in peaks if n > 1]
     on_grid = sum(abs(peak / n * 100 - round(peak / n * 100)) < 1e-6 for n, peak in several)
-    print(f"\n{len(several)} peaks of 4 or 8 flows; {on_grid} are n x 0.01 (by chance {math.prod(1 / n for n, _ in several):.0e})")
+    chance = math.prod(1 / n for n, _ in several)
+    print(f"\n{len(several)} peaks of 4 or 8 flows; {on_grid} are n x 0.01 (by chance {chance:.0e})")
     top = sorted({peak for _, peak in peaks if peak >= 40.5}, reverse=True)
     print("  peaks of 40.5 and more:", ", ".join(f"{peak:.2f} ({sum(p == peak for _, p in peaks)})" for peak in top))
     print("  gaps between them:", ", ".join(f"{a - b:.2f}" for a, b in pairwise(top)))
@@ -73,7 +81,12 @@ def section_2_2() -> None:
     """The window limits of section 2.2 under each reading of kB and Mb."""
     printed = {(4, 70): 0.45, (8, 70): 0.9, (4, 20): 1.6, (8, 20): 3.2, (64, 70): 7.3}
     print("\nsection 2.2: window / RTT")
-    readings = {"kB 1000, Mb 10^6": (1000, 1e6), "kB 1024, Mb 10^6": (1024, 1e6), "kB 1024, Mb 1000 x 1024": (1024, 1.024e6), "kB 1024, Mb 2^20": (1024, 2.0**20)}
+    readings = {
+        "kB 1000, Mb 10^6": (1000, 1e6),
+        "kB 1024, Mb 10^6": (1024, 1e6),
+        "kB 1024, Mb 1000 x 1024": (1024, 1.024e6),
+        "kB 1024, Mb 2^20": (1024, 2.0**20),
+    }
     for name, (kb, mb) in readings.items():
         values = {(w, ms): w * kb * 8 / (ms / 1000) / mb for w, ms in printed}
         print(f"  {name:26s}", "  ".join(f"{w} kB {ms} ms {v:.3f} ({printed[w, ms]})" for (w, ms), v in values.items()))

@@ -37,7 +37,7 @@ impl Wire {
     /// Grows by an eighth: a packet in flight costs at most 72 bytes for its 64.
     #[cold]
     fn grow(&mut self) {
-        self.ring.reserve_exact((self.ring.len() / 8).max(32));
+        self.ring.reserve_exact((self.ring.len() / 8).max(8));
     }
 
     /// When the packet at the head arrives; [`Time::MAX`] when the wire is empty.

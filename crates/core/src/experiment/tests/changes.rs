@@ -34,6 +34,20 @@ fn a_change_can_be_a_sweep_or_undo_one() {
 }
 
 #[test]
+fn a_rule_to_skip_runs_outlives_the_axis_it_names() {
+    let (_, chain) = FILES.iter().find(|(name, _)| *name == "chain").unwrap();
+    let mut document = Document::parse(chain, "chain.toml").unwrap_or_else(|e| panic!("{e}"));
+    // Two paths, one or four flows, five windows; four flows skip the largest window.
+    assert_eq!(document.run_count(), 18);
+    document.set("flow[0].window", "{ sweep = [\"1 KiB\", \"512 KiB\"] }").unwrap();
+    assert_eq!(document.run_count(), 6);
+    document.set("flow[0].window", "512 KiB").unwrap();
+    assert_eq!(document.run_count(), 4);
+    let error = document.set("skip", "[{ window = \"512 KiB\" }]").unwrap_err();
+    assert_eq!(error.message, "there is no axis `window`");
+}
+
+#[test]
 fn a_bad_change_changes_nothing_and_says_where_it_is() {
     let mut document = lfn();
     let before = document.run(3).unwrap().hash;
