@@ -6,9 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 import longfat
+import pytest
 from longfat.locate import Source
 
 ROOT = Path(__file__).parent.parent

@@ -6,11 +6,10 @@ import threading
 import time
 from pathlib import Path
 
+import longfat
 import pandas as pd
 import pytest
 from conftest import LONG, LONG_SWEEP, ONE, SWEEP
-
-import longfat
 from longfat import Experiment, ExperimentError, LongfatError
 
 
@@ -130,10 +129,12 @@ def test_the_gil_is_free_while_it_runs() -> None:
 
     thread = threading.Thread(target=count)
     thread.start()
-    with pytest.raises(Enough):
-        Experiment(LONG).resolve(0).execute(progress)
-    done.set()
-    thread.join()
+    try:
+        with pytest.raises(Enough):
+            Experiment(LONG).resolve(0).execute(progress)
+    finally:
+        done.set()
+        thread.join()
     # With the GIL held the thread would get a turn only at the few calls of `progress`.
     assert ticks > 50
 

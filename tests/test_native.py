@@ -7,11 +7,10 @@ import inspect
 from pathlib import Path
 from typing import get_type_hints
 
+import longfat
 import numpy as np
 import pytest
 from conftest import ONE
-
-import longfat
 from longfat import _longfat
 
 STUB = ast.parse((Path(longfat.__file__).parent / "_longfat.pyi").read_text(encoding="utf-8"))
@@ -44,9 +43,7 @@ def test_classes_have_the_members_of_the_stub(name: str) -> None:
     assert public(getattr(_longfat, name)) == expected
 
 
-@pytest.mark.parametrize(
-    "path", ["Document", "Document.set", "Document.run", "Run.execute", "quantity", "schema", "registries"]
-)
+@pytest.mark.parametrize("path", ["Document", "Document.set", "Document.run", "Run.execute", "quantity", "schema", "registries"])
 def test_signatures_agree(path: str) -> None:
     owner, _, method = path.partition(".")
     body = STUB.body

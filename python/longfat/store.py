@@ -58,9 +58,7 @@ class Store:
                 try:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
-                    raise StorageError(
-                        f"another longfat is writing to {self.folder}: wait, or choose another folder (--results)"
-                    ) from None
+                    raise StorageError(f"another longfat is writing to {self.folder}: wait, or choose another folder (--results)") from None
                 for left_behind in self.folder.glob("runs/.unfinished-*"):
                     shutil.rmtree(left_behind)
                 self.check_format()
@@ -124,20 +122,14 @@ class Store:
                 fields[name] = _read_table(place / f"{name}.parquet") if name in tables else pd.DataFrame()
             return Result(**fields)
         except (OSError, ValueError, KeyError) as error:
-            raise StorageError(
-                f"{place} is not a finished run: {error}; remove it and run the experiment again"
-            ) from error
+            raise StorageError(f"{place} is not a finished run: {error}; remove it and run the experiment again") from error
 
-    def combine(
-        self, title: str, axes: list[str], runs: list[Result], text: str, provenance: dict[str, Any]
-    ) -> Results:
+    def combine(self, title: str, axes: list[str], runs: list[Result], text: str, provenance: dict[str, Any]) -> Results:
         """Writes the tables of `runs`, in that order, and where they come from. OSError leaves the old ones."""
         results = Results.of(title, axes, runs, provenance)
         results.open = self.read
         for name in TABLES:
-            _replace(
-                self.folder / f"{name}.parquet", lambda path, name=name: _write_table(getattr(results, name), path)
-            )
+            _replace(self.folder / f"{name}.parquet", lambda path, name=name: _write_table(getattr(results, name), path))
         _replace(self.folder / "experiment.toml", lambda path: path.write_text(text, encoding="utf-8"))
         header = {"format_version": FORMAT_VERSION, "title": title, "axes": axes}
         _replace(self.folder / "provenance.json", lambda path: _write_json(path, header | provenance))

@@ -91,9 +91,7 @@ def difference(line: Comparison) -> str:
 def summary(lines: Sequence[Comparison]) -> str:
     """How many hold, differ and are not testable."""
     counts = Counter(line.verdict for line in lines)
-    return ", ".join(
-        f"{counts[verdict]} {verdict.replace('holds', 'hold').replace('differs', 'differ')}" for verdict in STYLE
-    )
+    return ", ".join(f"{counts[verdict]} {verdict.replace('holds', 'hold').replace('differs', 'differ')}" for verdict in STYLE)
 
 
 def print_comparison(console: Console, lines: Sequence[Comparison]) -> None:
@@ -121,9 +119,7 @@ def print_comparison(console: Console, lines: Sequence[Comparison]) -> None:
             table.add_row(*cells, f"[{STYLE[line.verdict]}]{line.verdict}[/]", escape(line.note))
         console.print(table)
     if numbers:
-        console.print(
-            f"numbers: {summary(numbers)} (within the larger of 10 % and the paper's own uncertainty)", soft_wrap=True
-        )
+        console.print(f"numbers: {summary(numbers)} (within the larger of 10 % and the paper's own uncertainty)", soft_wrap=True)
     if claims:
         console.print(f"claims: {summary(claims)}")
 
@@ -166,12 +162,7 @@ def run_table(results: Results) -> tuple[list[str], list[list[str]]]:
     """Titles and cells of the table of runs for people: axes, then metrics, in the units people use."""
     runs = results.runs
     hidden = {"run", "seed", "steps", *(() if runs["repeat"].nunique() > 1 else ("repeat",))}
-    twins = {
-        name
-        for name in runs.columns
-        for axis in results.axes
-        if name.startswith(f"{axis}_") and name not in results.axes
-    }
+    twins = {name for name in runs.columns for axis in results.axes if name.startswith(f"{axis}_") and name not in results.axes}
     shown = [name for name in runs.columns if name not in hidden | twins]
     titles: list[str] = []
     cells: list[list[str]] = []

@@ -62,17 +62,11 @@ def draw(plot: Plot) -> Figure:
     for rule in plot.rules:
         if rule.x is not None:
             axes.axvline(rule.x, color="#888888", linestyle=":", linewidth=1)
-            axes.annotate(
-                rule.label, (rule.x, 1), xycoords=("data", "axes fraction"), ha="center", va="bottom", fontsize=8
-            )
+            axes.annotate(rule.label, (rule.x, 1), xycoords=("data", "axes fraction"), ha="center", va="bottom", fontsize=8)
         elif rule.y is not None:
             axes.axhline(rule.y, color="#888888", linestyle=":", linewidth=1)
-            axes.annotate(
-                rule.label, (0, rule.y), xycoords=("axes fraction", "data"), ha="left", va="bottom", fontsize=8
-            )
-    axes.set_title(
-        plot.title, loc="left", fontweight="bold", pad=14 if any(rule.x is not None for rule in plot.rules) else 6
-    )
+            axes.annotate(rule.label, (0, rule.y), xycoords=("axes fraction", "data"), ha="left", va="bottom", fontsize=8)
+    axes.set_title(plot.title, loc="left", fontweight="bold", pad=14 if any(rule.x is not None for rule in plot.rules) else 6)
     axes.set_xlabel(plot.x.title)
     axes.set_ylabel(plot.y.title)
     _scale(plot.x, axes.set_xscale, axes.set_xlim)

@@ -272,14 +272,18 @@ fn a_flow_without_a_path_is_an_error_that_names_it() {
 
 #[test]
 fn a_run_can_be_cancelled() {
-    let experiment = Dumbbell { rate: Rate::from_bps(100_000_000), ..Dumbbell::default() }.experiment();
-    let mut calls = Vec::new();
-    let result = run_with(&experiment, &mut |at| {
-        calls.push(at);
-        calls.len() < 3
-    });
-    assert_eq!(result, Err(Error::Cancelled { at: calls[2] }));
-    assert!(calls.is_sorted() && calls[2] < Time::from_ps(10_000_000_000_000));
+    // Also where it stops for a sample every few steps.
+    for interval in [None, Some(Duration::from_micros(100))] {
+        let mut experiment = Dumbbell { rate: Rate::from_bps(100_000_000), ..Dumbbell::default() }.experiment();
+        experiment.measure.interval = interval;
+        let mut calls = Vec::new();
+        let result = run_with(&experiment, &mut |at| {
+            calls.push(at);
+            calls.len() < 3
+        });
+        assert_eq!(result, Err(Error::Cancelled { at: calls[2] }));
+        assert!(calls.is_sorted() && calls[2] < Time::from_ps(10_000_000_000_000));
+    }
 }
 
 #[test]
