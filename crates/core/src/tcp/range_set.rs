@@ -17,6 +17,12 @@ impl RangeSet {
         self.ranges.is_empty()
     }
 
+    /// How many ranges.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.ranges.len()
+    }
+
     pub fn clear(&mut self) {
         self.ranges.clear();
     }
