@@ -538,3 +538,24 @@ impl Connection {
         !matches!(self.state, State::Listen | State::SynSent | State::SynReceived)
     }
 }
+
+#[cfg(test)]
+impl Connection {
+    /// The receiver gives up what it holds out of order, as RFC 2018 §8 allows it.
+    pub(super) fn renege(&mut self) {
+        self.receiver.renege();
+    }
+
+    /// What must hold between any two calls.
+    pub(super) fn assert_invariants(&self) {
+        let (board, mss) = (&self.sender.board, self.sender.mss);
+        // RFC 6675 §4 SetPipe counts twice what was sent again without being lost (NextSeg rule 3).
+        let twice = board.retransmitted_until().saturating_sub(board.lost_until());
+        assert!(board.pipe() <= board.outstanding() + twice, "{self:?}");
+        assert!(board.sacked_bytes() <= board.outstanding(), "{self:?}");
+        assert!(self.sender.window() >= mss && self.sender.control.cwnd() >= mss, "{self:?}");
+        assert!(self.sender.control.ssthresh() >= 2 * mss, "{self:?}");
+        // RFC 6298 §5.1: what is outstanding has a timer.
+        assert!(board.outstanding() == 0 || self.sender.deadline != Time::MAX || self.syn_now || self.state == State::Closed, "{self:?}");
+    }
+}

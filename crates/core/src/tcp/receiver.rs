@@ -393,4 +393,11 @@ impl Receiver {
     pub fn sacks(&self) -> bool {
         self.sack
     }
+
+    #[cfg(test)]
+    pub fn renege(&mut self) {
+        self.out_of_order.clear();
+        self.recent = [0; 4];
+        self.fin = self.fin.filter(|fin| *fin < self.nxt);
+    }
 }
