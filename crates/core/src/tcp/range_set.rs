@@ -29,6 +29,12 @@ impl RangeSet {
         self.blocks.is_empty()
     }
 
+    /// How many ranges.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.ranges.len()
+    }
+
     pub fn clear(&mut self) {
         self.blocks.clear();
     }
