@@ -84,7 +84,7 @@ impl RangeSet {
     }
 
     /// Ranges from the highest down.
-    pub fn from_the_top(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+    pub fn descending(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.ranges.iter().rev().map(|(&s, &e)| (s, e))
     }
 
