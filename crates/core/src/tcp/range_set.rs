@@ -32,7 +32,7 @@ impl RangeSet {
     /// How many ranges.
     #[inline]
     pub fn len(&self) -> usize {
-        self.ranges.len()
+        self.blocks.iter().map(VecDeque::len).sum()
     }
 
     pub fn clear(&mut self) {

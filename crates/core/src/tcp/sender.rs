@@ -361,6 +361,10 @@ impl Sender {
             self.stats.bytes_retransmitted += payload;
             self.stats.segments_retransmitted += 1;
             self.ambiguous_until = self.ambiguous_until.max(range.end);
+            // No round trip will be measured there.
+            while self.log.front().is_some_and(|entry| entry.0 <= self.ambiguous_until) {
+                self.log.pop_front();
+            }
             self.timed = None;
         }
         if let Some(prr) = &mut self.prr {
