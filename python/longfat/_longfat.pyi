@@ -51,7 +51,7 @@ class Document:
     run_count: int
     """How many runs there are: combinations that are not skipped, times the repeats."""
     def set(self, path: str, value: str) -> None:
-        """Replaces the value at `path` (`flow[0].window`) by TOML, a bare word or a quantity; raises longfat.ExperimentError."""
+        """Replaces the value at `path` (`flow[0].window`) by TOML, a word or a quantity; raises ExperimentError."""
     def run(self, index: int) -> Run:
         """Run `index` of `run_count`, resolved; raises longfat.ExperimentError."""
 
@@ -69,7 +69,7 @@ class Run:
     cost: float
     """About how many packets pass how many links: proportional to the time the run takes."""
     def execute(self, progress: Callable[[float], object] | None = None) -> Trace:
-        """Runs it without the GIL. `progress` hears the share done several times a second; what it raises ends the run."""
+        """Runs it without the GIL. `progress` hears the share done ten times a second; what it raises ends it."""
 
 def registries() -> dict[str, list[Entry]]:
     """Everything that can be named in an experiment, and the metrics, by kind."""
@@ -78,4 +78,4 @@ def schema() -> str:
     """The JSON Schema of experiment files."""
 
 def quantity(text: str) -> tuple[float, str] | None:
-    """`"64 KiB"` as (65536.0, "bytes"), `"8"` as (8.0, "number"); None where the text is not a number with a known unit."""
+    """`"64 KiB"` as (65536.0, "bytes"), `"8"` as (8.0, "number"); None where the text is no number of a known unit."""

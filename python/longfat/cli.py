@@ -49,14 +49,10 @@ def main() -> None:
 def run_command(
     what: Annotated[
         str,
-        typer.Argument(
-            metavar="FILE|FOLDER|NAME", help="An experiment, a folder of them, or a name from `longfat list`."
-        ),
+        typer.Argument(metavar="FILE|FOLDER|NAME", help="An experiment, a folder of them, or a name from `longfat list`."),
     ],
     results: ResultsOption = RESULTS,
-    jobs: Annotated[
-        int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time. [default: one a core]")
-    ] = None,
+    jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time. [default: one a core]")] = None,
     changes: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Change a value of the file, e.g. flow[0].window='64 KiB'."),
@@ -114,16 +110,13 @@ def _run(source: Source, experiment: Experiment, folder: Path, jobs: int, max_ru
 def _refuse(source: Source, experiment: Experiment, jobs: int, max_runs: int) -> NoReturn:
     count = experiment.run_count
     # A sweep too large to start is too large to go through: a few runs, evenly spaced, stand for it.
-    sample = (
-        [experiment.resolve(index * count // SAMPLE) for index in range(SAMPLE)]
-        if count > SAMPLE
-        else experiment.resolve_all()
-    )
+    sample = [experiment.resolve(index * count // SAMPLE) for index in range(SAMPLE)] if count > SAMPLE else experiment.resolve_all()
     cost = sum(run.cost for run in sample) / len(sample) * count
     seconds = cost / measure_speed(min(sample, key=lambda run: run.cost)) / jobs
     raise LongfatError(
         f"{source.name} is a sweep of {terminal.count(count, 'run')}, about {terminal.duration(seconds)} on "
-        f"{terminal.count(jobs, 'core')}; the limit is {max_runs:,}. To start it all the same, say --yes or --max-runs {count}"
+        f"{terminal.count(jobs, 'core')}; the limit is {max_runs:,}. "
+        f"To start it all the same, say --yes or --max-runs {count}"
     )
 
 
@@ -142,9 +135,7 @@ def report_command(
 def compare_command(
     what: Annotated[str, typer.Argument(metavar="PAPER", help="Its name or folder.")],
     results: ResultsOption = RESULTS,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="A list of {id, where, published, ours, unit, verdict, note}.")
-    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="A list of {id, where, published, ours, unit, verdict, note}.")] = False,
 ) -> None:
     """Set results beside what a paper published."""
     folder = paper_folder(what)
@@ -157,9 +148,7 @@ def compare_command(
 
 @app.command("list")
 def list_command(
-    kind: Annotated[
-        str | None, typer.Argument(help="experiments, papers, queues, stacks, links, metrics, tcp ...")
-    ] = None,
+    kind: Annotated[str | None, typer.Argument(help="experiments, papers, queues, stacks, links, metrics, tcp ...")] = None,
 ) -> None:
     """Show everything that has a name."""
     kinds = {"papers": papers, "experiments": experiments}

@@ -70,9 +70,7 @@ class Experiment:
         Raises `ExperimentError` where there are more: then `sweep` is meant.
         """
         if self.run_count != 1:
-            raise ExperimentError(
-                f"{self.name} is a sweep of {self.run_count} runs: use sweep() or choose one value of each axis"
-            )
+            raise ExperimentError(f"{self.name} is a sweep of {self.run_count} runs: use sweep() or choose one value of each axis")
         return execute(self._document.run(0), self.title)
 
     def sweep(
@@ -138,9 +136,7 @@ def load(what: str | Path) -> Experiment:
     """
     found = sources(str(what))
     if len(found) > 1:
-        raise LongfatError(
-            f"{what} is {len(found)} experiments: choose one of {', '.join(source.name for source in found)}"
-        )
+        raise LongfatError(f"{what} is {len(found)} experiments: choose one of {', '.join(source.name for source in found)}")
     file = found[0].file
     try:
         text = file.read_text(encoding="utf-8")

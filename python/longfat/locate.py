@@ -31,7 +31,7 @@ def roots() -> list[Path]:
 
 
 def sources(what: str) -> list[Source]:
-    """The experiments that `what` means: a TOML file, a folder of them, or a name. LongfatError where there are none."""
+    """The experiments that `what` means: a TOML file, a folder of them, or a name. LongfatError where none is."""
     path = Path(what)
     if path.is_file():
         return [_source(path)]

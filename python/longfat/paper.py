@@ -7,7 +7,8 @@ A paper is a folder `papers/NAME/` that holds
   uncertainty, note` and as many columns of conditions as it takes (`rtt`, `flows`, `build`...). `id` is unique in the
   paper; `where` is a table, figure or section; `page` may be empty; `uncertainty` is absolute, in `unit`, and empty
   where the paper states none; an empty `value` is a cell the paper leaves open (listed, not judged).
-- `paper.py`: one module-level object `paper = Paper(...)` and the functions registered on it:
+- `paper.py`: one module-level object `paper = Paper(...)` and the functions registered on it (what lies beside it is
+  imported as `from .cells import cells`):
 
       from longfat.paper import Answer, Check, Measured, Paper, Row
       from longfat.plot import Axis, Plot, Series
@@ -40,6 +41,7 @@ import csv
 import importlib.util
 import math
 import operator
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -225,10 +227,15 @@ def load_paper(folder: Path) -> Paper:
     path = folder / "paper.py"
     if not path.is_file():
         raise LongfatError(f"{folder} is not a paper: it has no paper.py")
-    spec = importlib.util.spec_from_file_location(f"longfat_paper_{folder.name}", path)
+    name = f"longfat_paper_{folder.name}"
+    # As a package, so that paper.py may import what lies beside it: `from .cells import cells`.
+    spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=[str(folder)])
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    for old in [known for known in sys.modules if known == name or known.startswith(f"{name}.")]:
+        del sys.modules[old]
+    sys.modules[name] = module
     spec.loader.exec_module(module)
     paper = getattr(module, "paper", None)
     if not isinstance(paper, Paper):

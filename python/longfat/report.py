@@ -1,5 +1,8 @@
 """The report: one HTML page that needs nothing else, and its figures as PNG and SVG."""
 
+# plotly and jinja2 have no complete types.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false, reportMissingTypeStubs=false
+
 from __future__ import annotations
 
 import json
@@ -107,16 +110,9 @@ def render(*, experiments: Mapping[str, Results], **content: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals |= {
-        "number": number,
-        "difference": difference,
-        "summary": summary,
-        "duration": duration,
-        "count": count,
-    }
-    return environment.get_template("report.html.jinja").render(
-        experiments=experiments, plotly=plotly.offline.get_plotlyjs(), **content
-    )
+    template = environment.get_template("report.html.jinja")
+    words = {"number": number, "difference": difference, "summary": summary, "duration": duration, "count": count}
+    return template.render(experiments=experiments, plotly=plotly.offline.get_plotlyjs(), **words, **content)
 
 
 def to_json(value: object) -> str:

@@ -1,8 +1,8 @@
 """What runs leave, as DataFrames.
 
-The tables, one row each, with the unit last in every column's name (`_s` seconds, `_bps` bit/s, `_bytes`; rates of
-flows count payload). "Axes" are one column of text for each axis of the sweep, named and valued as in the experiment file;
-an axis of numbers has a second, numeric column with its unit (`window` = "64 KiB", `window_bytes` = 65536;
+The tables. Every column's name ends with its unit (`_s` seconds, `_bps` bit/s, `_bytes`); rates of flows count payload.
+"Axes" are one column of text for each axis of the sweep, named and valued as in the experiment file; an axis of
+numbers has a second, numeric column with its unit (`window` = "64 KiB", `window_bytes` = 65536;
 `count` = "8", `count_number` = 8).
 
 ==============  ====================  =================================================================
@@ -18,6 +18,9 @@ table           a row is              columns
 
 `run` is the hash of what the run resolved to. `longfat list metrics` says what each metric is and who defined it.
 """
+
+# pandas leaves the type of cells open.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
 
 from __future__ import annotations
 

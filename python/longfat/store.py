@@ -15,6 +15,9 @@ A run's folder is written beside its place and renamed into it, so it is there w
 top are put together from the runs when a sweep ends. One process at a time writes to a folder (`.lock`).
 """
 
+# pandas leaves the type of cells open.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+
 from __future__ import annotations
 
 import errno
@@ -45,7 +48,7 @@ class Store:
 
     @contextmanager
     def writing(self, keep_note: Callable[[], str] = str) -> Generator[None]:
-        """Makes the folder, locks it for this process, and turns the system's refusals into a StorageError.
+        """Makes the folder, locks it for this process, and turns what the system refuses into StorageError.
 
         `keep_note` adds to the message what was kept.
         """
@@ -55,9 +58,7 @@ class Store:
                 try:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
-                    raise StorageError(
-                        f"another longfat is writing to {self.folder}: wait for it, or give another folder with --results"
-                    ) from None
+                    raise StorageError(f"another longfat is writing to {self.folder}: wait, or choose another folder (--results)") from None
                 for left_behind in self.folder.glob("runs/.unfinished-*"):
                     shutil.rmtree(left_behind)
                 self.check_format()
@@ -113,29 +114,22 @@ class Store:
         """A finished run; the tables not named are left empty."""
         place = self.folder / "runs" / run
         try:
-            fields = json.loads((place / "run.json").read_text(encoding="utf-8"))
-            metrics = {name: _float(value) for name, value in fields["metrics"].items()}
-            return Result(
-                **{name: fields[name] for name in RUN_FIELDS if name != "metrics"},
-                metrics=metrics,
-                resolved=(place / "experiment.json").read_text(encoding="utf-8"),
-                **{n: _read_table(place / f"{n}.parquet") if n in tables else pd.DataFrame() for n in RUN_TABLES},
-            )
+            stored = json.loads((place / "run.json").read_text(encoding="utf-8"))
+            fields: dict[str, Any] = {name: stored[name] for name in RUN_FIELDS}
+            fields["metrics"] = {name: _float(value) for name, value in fields["metrics"].items()}
+            fields["resolved"] = (place / "experiment.json").read_text(encoding="utf-8")
+            for name in RUN_TABLES:
+                fields[name] = _read_table(place / f"{name}.parquet") if name in tables else pd.DataFrame()
+            return Result(**fields)
         except (OSError, ValueError, KeyError) as error:
-            raise StorageError(
-                f"{place} is not a finished run: {error}; remove it and run the experiment again"
-            ) from error
+            raise StorageError(f"{place} is not a finished run: {error}; remove it and run the experiment again") from error
 
-    def combine(
-        self, title: str, axes: list[str], runs: list[Result], text: str, provenance: dict[str, Any]
-    ) -> Results:
-        """Writes the tables of `runs`, in that order, and what says where they come from. OSError leaves the old ones."""
+    def combine(self, title: str, axes: list[str], runs: list[Result], text: str, provenance: dict[str, Any]) -> Results:
+        """Writes the tables of `runs`, in that order, and where they come from. OSError leaves the old ones."""
         results = Results.of(title, axes, runs, provenance)
         results.open = self.read
         for name in TABLES:
-            _replace(
-                self.folder / f"{name}.parquet", lambda path, name=name: _write_table(getattr(results, name), path)
-            )
+            _replace(self.folder / f"{name}.parquet", lambda path, name=name: _write_table(getattr(results, name), path))
         _replace(self.folder / "experiment.toml", lambda path: path.write_text(text, encoding="utf-8"))
         header = {"format_version": FORMAT_VERSION, "title": title, "axes": axes}
         _replace(self.folder / "provenance.json", lambda path: _write_json(path, header | provenance))

@@ -56,7 +56,7 @@ def execute(run: Run, title: str, progress: Report | None = None) -> Result:
 
 
 def perform(work: Work, jobs: int, tick: Callable[[Work], object] = lambda _: None) -> None:
-    """Does `work` on `jobs` threads (the simulator needs no GIL), the longest runs first; calls `tick` ten times a second.
+    """Does `work` on `jobs` threads, the longest runs first; calls `tick` ten times a second.
 
     An exception (Ctrl-C among them) stops the runs in flight within a fraction of a second, then goes on its way.
     """

@@ -1,5 +1,8 @@
 """What the command line prints: tables, the progress bar, times in words."""
 
+# pandas leaves the type of cells open.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+
 from __future__ import annotations
 
 import math
@@ -71,20 +74,16 @@ def count(number: int, what: str) -> str:
 
 def number(value: float | str | None) -> str:
     """A number for a table: four digits, without noise."""
-    if value is None:
-        return "–"
     if isinstance(value, str):
         return value
-    if math.isnan(value):
+    if value is None or math.isnan(value):
         return "–"
-    if value == 0 or 1e-3 <= abs(value) < 1e6:
-        return f"{value:.4g}"
-    return f"{value:.3e}"
+    return f"{value:.4g}" if abs(value) < 1e6 else f"{value:.3e}"
 
 
 def difference(line: Comparison) -> str:
     """By how much ours is off, in percent of the published number."""
-    if isinstance(line.published, float) and isinstance(line.ours, float) and line.published != 0:
+    if isinstance(line.published, float) and isinstance(line.ours, float) and line.published:
         return f"{100 * (line.ours - line.published) / abs(line.published):+.1f} %"
     return ""
 
@@ -92,9 +91,7 @@ def difference(line: Comparison) -> str:
 def summary(lines: Sequence[Comparison]) -> str:
     """How many hold, differ and are not testable."""
     counts = Counter(line.verdict for line in lines)
-    return ", ".join(
-        f"{counts[verdict]} {verdict.replace('holds', 'hold').replace('differs', 'differ')}" for verdict in STYLE
-    )
+    return ", ".join(f"{counts[verdict]} {verdict.replace('holds', 'hold').replace('differs', 'differ')}" for verdict in STYLE)
 
 
 def print_comparison(console: Console, lines: Sequence[Comparison]) -> None:
@@ -122,9 +119,7 @@ def print_comparison(console: Console, lines: Sequence[Comparison]) -> None:
             table.add_row(*cells, f"[{STYLE[line.verdict]}]{line.verdict}[/]", escape(line.note))
         console.print(table)
     if numbers:
-        console.print(
-            f"numbers: {summary(numbers)} (within the larger of 10 % and the paper's own uncertainty)", soft_wrap=True
-        )
+        console.print(f"numbers: {summary(numbers)} (within the larger of 10 % and the paper's own uncertainty)", soft_wrap=True)
     if claims:
         console.print(f"claims: {summary(claims)}")
 
@@ -167,12 +162,7 @@ def run_table(results: Results) -> tuple[list[str], list[list[str]]]:
     """Titles and cells of the table of runs for people: axes, then metrics, in the units people use."""
     runs = results.runs
     hidden = {"run", "seed", "steps", *(() if runs["repeat"].nunique() > 1 else ("repeat",))}
-    twins = {
-        name
-        for name in runs.columns
-        for axis in results.axes
-        if name.startswith(f"{axis}_") and name not in results.axes
-    }
+    twins = {name for name in runs.columns for axis in results.axes if name.startswith(f"{axis}_") and name not in results.axes}
     shown = [name for name in runs.columns if name not in hidden | twins]
     titles: list[str] = []
     cells: list[list[str]] = []

@@ -132,10 +132,13 @@ fn links<'py>(py: Python<'py>, experiment: &Experiment, records: &[LinkRecord]) 
     table.words("queue", given.iter().map(|l| l.queue.kind))?;
     table.integers("bottleneck", given.iter().map(|l| u64::from(l.bottleneck)))?;
     table.integers("rate_bps", given.iter().map(|l| l.rate.as_bps()))?;
-    let integers: [(&str, fn(&LinkRecord) -> u64); 8] = [
+    let integers: [(&str, fn(&LinkRecord) -> u64); 11] = [
         ("packets_in", |r| r.packets_in),
         ("packets_transmitted", |r| r.packets_transmitted),
         ("packets_delivered", |r| r.packets_delivered),
+        ("packets_lost", |r| r.packets_lost),
+        ("packets_queued", |r| r.packets_queued),
+        ("packets_in_flight", |r| r.packets_in_flight),
         ("ip_bytes", |r| r.ip_bytes),
         ("wire_bytes", |r| r.wire_bytes),
         ("marks", |r| r.marks),

@@ -37,7 +37,7 @@ pub fn audit(world: &mut World) {
         let count = &link.count;
         let accounted = count.transmitted + count.queue_drops() + count.backlog;
         assert_eq!(count.packets_in, accounted, "link {i}: packets in = transmitted + dropped + queued");
-        let accounted = count.delivered + count.lost + link.in_flight();
+        let accounted = count.delivered + count.lost + link.in_flight().len() as u64;
         assert_eq!(count.transmitted, accounted, "link {i}: transmitted = delivered + lost + in flight");
         assert_eq!((count.backlog, count.backlog_bytes), link.queue_holds(), "link {i}: its queue holds what came and did not leave");
         link.empty(world.now, &mut census);

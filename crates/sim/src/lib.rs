@@ -68,19 +68,22 @@ pub fn run(experiment: &Experiment) -> Result<Trace, Error> {
 pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(Time) -> bool) -> Result<Trace, Error> {
     let mut world = World::new(experiment)?;
     let mut recorder = Recorder::new(experiment);
+    let mut budget = STEPS_PER_CALL;
     loop {
-        match world.run(recorder.next_stop(), STEPS_PER_CALL) {
-            Pause::Reached => {
-                if !recorder.stopped(&mut world) {
-                    break;
-                }
+        let before = world.steps;
+        let pause = world.run(recorder.next_stop(), budget);
+        // A stop costs time as well, and with a short interval there are few steps between stops.
+        budget = budget.saturating_sub(world.steps - before + 1);
+        match pause {
+            Pause::Reached if recorder.stopped(&mut world) => {}
+            Pause::Reached | Pause::Done => break,
+            Pause::Steps => {}
+        }
+        if budget == 0 {
+            if !go_on(world.now) {
+                return Err(Error::Cancelled { at: world.now });
             }
-            Pause::Done => break,
-            Pause::Steps => {
-                if !go_on(world.now) {
-                    return Err(Error::Cancelled { at: world.now });
-                }
-            }
+            budget = STEPS_PER_CALL;
         }
     }
     let trace = recorder.finish(&mut world, experiment);

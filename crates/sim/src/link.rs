@@ -8,6 +8,8 @@
 //!
 //! At equal times a departure from a queue comes before an arrival at it.
 
+use std::collections::VecDeque;
+
 use longfat_core::experiment;
 use longfat_core::link::loss::{Fate, Loss};
 use longfat_core::packet::Packet;
@@ -32,7 +34,7 @@ pub struct Link {
     mtu: u32,
     number: u32,
     /// The port by which its packets enter the next router.
-    pub port: u16,
+    port: u16,
     /// Whether the queue acts on a clock of its own.
     clocked: bool,
     queue: Box<dyn Queue + Send>,
@@ -145,7 +147,7 @@ impl Link {
         self.count.ip_bytes += u64::from(len);
         self.count.wire_bytes += u64::from(frame);
         self.count.busy_ps += time.as_ps();
-        self.wire.push(packet, self.busy_until + self.delay);
+        self.wire.push(packet, self.busy_until + self.delay, self.port);
     }
 
     /// When this link next has something to do.
@@ -194,14 +196,14 @@ impl Link {
         Duration::from_ps(self.count.busy_ps).saturating_sub(self.busy_until.since(now))
     }
 
-    /// Packets on the wire, the one in transmission included.
-    pub fn in_flight(&self) -> u64 {
-        self.wire.packets().len() as u64
+    /// The packets on the wire, the one in transmission included.
+    pub fn in_flight(&self) -> &VecDeque<Packet> {
+        self.wire.packets()
     }
 
     /// Empties the link at the end of a run: every packet still on it goes to `census`.
     pub fn empty(&mut self, now: Time, census: &mut Census) {
-        for packet in self.wire.packets() {
+        for packet in self.in_flight() {
             census.add(packet);
         }
         while let Some(packet) = self.queue.dequeue(now, census) {

@@ -54,6 +54,7 @@ impl Recorder {
     /// Records what `experiment` asks for.
     pub fn new(experiment: &Experiment) -> Self {
         let measure = &experiment.measure;
+        assert!(measure.interval != Some(Duration::ZERO), "the spacing of samples is positive");
         let volumes = |flow: &&longfat_core::experiment::Flow| matches!(flow.traffic, Traffic::Ttcp { .. });
         let starts_of_volumes = experiment.flows.iter().filter(volumes).map(|flow| flow.start).min();
         let first_start = starts_of_volumes.or_else(|| experiment.flows.iter().map(|flow| flow.start).min());
@@ -195,7 +196,7 @@ fn link_record(world: &World, experiment: &Experiment, number: usize, start: &Sn
         packets_delivered: count.delivered,
         packets_lost: count.lost,
         packets_queued: count.backlog,
-        packets_in_flight: link.in_flight(),
+        packets_in_flight: link.in_flight().len() as u64,
         ip_bytes: count.ip_bytes,
         wire_bytes: count.wire_bytes,
         busy_s: to.busy.saturating_sub(from.busy).as_secs_f64(),

@@ -17,11 +17,11 @@ pub enum Hop {
 /// The routes of all endpoints. Endpoint `2 f` sends for flow `f`, endpoint `2 f + 1` answers.
 #[derive(Debug)]
 pub struct RouteTable {
-    /// While a packet is on a link, its cursor is the place of the hop after it.
+    /// While a packet is in a queue, its cursor is the place of that link; on the wire, the place of the hop after it.
     pub hops: Vec<Hop>,
     /// For each cursor, the endpoint that sends there.
     pub origin: Vec<u32>,
-    /// For each endpoint, the first link of its packets and their cursor on it.
+    /// For each endpoint, the first link of its packets and the cursor they start with.
     pub starts: Vec<(u32, u32)>,
 }
 
@@ -45,7 +45,7 @@ impl RouteTable {
 
     fn add(&mut self, endpoint: u32, peer: u32, path: &[usize]) {
         self.starts.push((path[0] as u32, self.hops.len() as u32));
-        self.hops.extend(path[1..].iter().map(|&link| Hop::Link(link as u32)));
+        self.hops.extend(path.iter().map(|&link| Hop::Link(link as u32)));
         self.hops.push(Hop::Endpoint(peer));
         self.origin.resize(self.hops.len(), endpoint);
     }

@@ -18,9 +18,9 @@ impl Wire {
         Wire { ring: VecDeque::new(), head_arrives: Time::MAX }
     }
 
-    /// `packet` will arrive at `arrival`, not before the one sent ahead of it.
+    /// `packet` will arrive at `arrival`, not before the one sent ahead of it, and come in there by `port`.
     #[inline]
-    pub fn push(&mut self, packet: &Packet, arrival: Time) {
+    pub fn push(&mut self, packet: &Packet, arrival: Time, port: u16) {
         if self.ring.is_empty() {
             self.head_arrives = arrival;
         }
@@ -28,16 +28,18 @@ impl Wire {
             self.grow();
         }
         self.ring.push_back(*packet);
-        // After the copy: a word written into a packet just before it is copied would hold the copy up.
+        // What changes on the way changes here, after the copy: a copy has to wait for words written just before it.
         if let Some(last) = self.ring.back_mut() {
             last.stamp = arrival;
+            last.route += 1;
+            last.ingress = port;
         }
     }
 
     /// Grows by an eighth: a packet in flight costs at most 72 bytes for its 64.
     #[cold]
     fn grow(&mut self) {
-        self.ring.reserve_exact((self.ring.len() / 8).max(32));
+        self.ring.reserve_exact((self.ring.len() / 8).max(8));
     }
 
     /// When the packet at the head arrives; [`Time::MAX`] when the wire is empty.

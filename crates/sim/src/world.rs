@@ -119,15 +119,10 @@ impl World {
             self.reschedule(number);
             return;
         }
-        let mut packet = link.take();
-        let port = link.port;
+        let packet = link.take();
         self.reschedule(number);
         match self.hops[packet.route as usize] {
-            Hop::Link(next) => {
-                packet.ingress = port;
-                packet.route += 1;
-                self.offer(next as usize, packet);
-            }
+            Hop::Link(next) => self.offer(next as usize, packet),
             Hop::Endpoint(endpoint) => self.deliver(endpoint as usize, &packet, number),
         }
     }

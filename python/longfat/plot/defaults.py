@@ -1,5 +1,8 @@
 """Figures that make sense for any experiment: what came out along the axes of its sweep, and runs over time."""
 
+# pandas leaves the type of cells open.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+
 from __future__ import annotations
 
 import re
@@ -116,26 +119,18 @@ def time_plots(result: Result, label: str = "") -> Iterator[Plot]:
     flows, links = result.flow_series, result.link_series
     some = sorted(flows["flow"].unique())[:MOST_LINES] if len(flows) else []
     lines = [(f"flow {flow}", flows[flows["flow"] == flow]) for flow in some]
-    left_out = (
-        f"the first {MOST_LINES} of {flows['flow'].nunique()} flows"
-        if len(flows) and flows["flow"].nunique() > MOST_LINES
-        else ""
-    )
+    left_out = f"the first {MOST_LINES} of {flows['flow'].nunique()} flows" if len(flows) and flows["flow"].nunique() > MOST_LINES else ""
     caption = ". ".join(part for part in (name, left_out) if part)
 
     def plot(what: str, title: str, y: Axis, series: list[Series]) -> Plot:
         return Plot(id + what, title + suffix, time, y, series, caption)
 
     if lines:
-        cwnd = [
-            Series(n, _list(table["time_s"]), _list(table["cwnd_bytes"], 1 / 1024), step=True) for n, table in lines
-        ]
+        cwnd = [Series(n, _list(table["time_s"]), _list(table["cwnd_bytes"], 1 / 1024), step=True) for n, table in lines]
         yield plot("cwnd", "Congestion window", Axis("cwnd (KiB)", start=0), cwnd)
         rtt = [Series(n, _list(table["time_s"]), _list(table["srtt_s"], 1e3), step=True) for n, table in lines]
         yield plot("rtt", "Smoothed round-trip time", Axis("srtt (ms)", start=0), rtt)
-        yield plot(
-            "sequence", "Time-sequence graph", Axis("bytes delivered (MB)", start=0), _sequence(lines, result.events)
-        )
+        yield plot("sequence", "Time-sequence graph", Axis("bytes delivered (MB)", start=0), _sequence(lines, result.events))
     if len(links):
         busiest = result.links.nlargest(4, "queue_max_packets")
         queues = [

@@ -1,5 +1,8 @@
 """A plot for paper: PNG and SVG by matplotlib, in the size of a column that is read without zooming."""
 
+# matplotlib leaves its keyword arguments untyped.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -12,7 +15,7 @@ from matplotlib.figure import Figure
 from longfat.plot.spec import Axis, Plot
 from longfat.plot.style import DENSE, INK, MATPLOTLIB_DASHES, MATPLOTLIB_MARKERS, styles
 
-SETTINGS: dict[str, Any] = {
+SETTINGS: Any = {
     "axes.axisbelow": True,
     "axes.grid": True,
     "axes.spines.right": False,
@@ -59,17 +62,11 @@ def draw(plot: Plot) -> Figure:
     for rule in plot.rules:
         if rule.x is not None:
             axes.axvline(rule.x, color="#888888", linestyle=":", linewidth=1)
-            axes.annotate(
-                rule.label, (rule.x, 1), xycoords=("data", "axes fraction"), ha="center", va="bottom", fontsize=8
-            )
+            axes.annotate(rule.label, (rule.x, 1), xycoords=("data", "axes fraction"), ha="center", va="bottom", fontsize=8)
         elif rule.y is not None:
             axes.axhline(rule.y, color="#888888", linestyle=":", linewidth=1)
-            axes.annotate(
-                rule.label, (0, rule.y), xycoords=("axes fraction", "data"), ha="left", va="bottom", fontsize=8
-            )
-    axes.set_title(
-        plot.title, loc="left", fontweight="bold", pad=14 if any(rule.x is not None for rule in plot.rules) else 6
-    )
+            axes.annotate(rule.label, (0, rule.y), xycoords=("axes fraction", "data"), ha="left", va="bottom", fontsize=8)
+    axes.set_title(plot.title, loc="left", fontweight="bold", pad=14 if any(rule.x is not None for rule in plot.rules) else 6)
     axes.set_xlabel(plot.x.title)
     axes.set_ylabel(plot.y.title)
     _scale(plot.x, axes.set_xscale, axes.set_xlim)

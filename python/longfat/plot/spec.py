@@ -22,7 +22,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Series:
-    """One line of a plot: `x` and `y` have the same length (a column of a DataFrame will do); NaN in `y` breaks the line.
+    """One line of a plot: `x` and `y` (columns of a DataFrame will do) have the same length; NaN in `y` breaks it.
 
     The legend lists series by `name`. `colour`, `dash` and `marker` are indices into the palette of
     `longfat.plot.style`; left at `None` the position of the series in the plot decides, so that two series

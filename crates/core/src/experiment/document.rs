@@ -7,7 +7,6 @@ use super::shape::Shape;
 use super::sweep::{Axis, Sweep};
 use super::tree::{Entry, Node, Span, Step, Table, Tree, path_text};
 use super::{fields, write};
-use crate::params::Value;
 use serde_json::Value as Json;
 
 /// An experiment as written, valid in every value; single runs are resolved on demand.
@@ -36,6 +35,13 @@ pub struct Run {
     pub hash: String,
 }
 
+impl Run {
+    /// The resolved experiment as a file: reads back as this run.
+    pub fn to_toml(&self) -> String {
+        write::toml(&self.resolved)
+    }
+}
+
 impl Document {
     /// Reads an experiment. `file_name` is for messages only. Every value is checked, and the first run resolved.
     pub fn parse(text: &str, file_name: &str) -> Result<Self, Error> {
@@ -45,22 +51,29 @@ impl Document {
     }
 
     fn build(texts: Vec<(String, String)>, root: Node) -> Result<Self, Error> {
-        match Self::check(&root) {
-            Ok((sweep, repeats)) => {
+        let mut faults = Vec::new();
+        Shape::Table(fields::root).check(&root, &mut Vec::new(), &mut faults);
+        match Sweep::find(&root, texts.len() - 1).and_then(|sweep| Self::count(&root, sweep)) {
+            Ok((sweep, repeats)) if faults.is_empty() => {
                 let document = Document { texts, root, sweep, repeats };
                 document.run(0)?;
                 Ok(document)
             }
-            Err(fault) => Err(fault.locate(&texts)),
+            outcome => {
+                // Of a malformed sweep, the sweep's own message is the better one.
+                if let Err(sweep) = outcome {
+                    faults.retain(|fault| !fault.same_place(&sweep));
+                    faults.push(sweep);
+                }
+                Err(Fault::locate_all(faults, &texts).expect("something is wrong"))
+            }
         }
     }
 
-    fn check(root: &Node) -> Result<(Sweep, u64), Fault> {
-        let sweep = Sweep::find(root)?;
-        Shape::Table(fields::root).check(root, &mut Vec::new())?;
+    fn count(root: &Node, sweep: Sweep) -> Result<(Sweep, u64), Fault> {
         let whole = Span { end: 0, ..root.span };
         let repeats = match root.as_table().and_then(|t| t.get("repeats")).map(|n| &n.value) {
-            Some(Tree::Integer(n)) => *n as u64,
+            Some(Tree::Integer(n)) => u64::try_from(*n).unwrap_or(1).max(1),
             _ => 1,
         };
         match sweep.combinations().checked_mul(repeats) {
@@ -93,7 +106,9 @@ impl Document {
         let labels: Vec<(String, String)> =
             self.sweep.axes.iter().zip(&choice).map(|(axis, &value)| (axis.name.clone(), axis.labels[value].clone())).collect();
         let root = self.sweep.apply(&self.root, &choice);
-        let checked = Shape::Table(fields::root).check(&root, &mut Vec::new());
+        let mut faults = Vec::new();
+        Shape::Table(fields::root).check(&root, &mut Vec::new(), &mut faults);
+        let checked = faults.into_iter().next().map_or(Ok(()), Err);
         let experiment = checked.and_then(|()| resolve(&root, repeat)).map_err(|fault| {
             let values: Vec<String> = labels.iter().map(|(name, label)| format!("{name} = {label}")).collect();
             if values.is_empty() { fault } else { fault.in_run(values.join(", ")) }
@@ -118,6 +133,11 @@ impl Document {
             }
             Err(fault) => Err(fault.locate(&texts)),
         }
+    }
+
+    /// The text of the file, then of each change since, with their names: what the document was made from.
+    pub fn sources(&self) -> &[(String, String)] {
+        &self.texts
     }
 
     /// The title, or an empty text.
@@ -188,12 +208,4 @@ fn parse_path(path: &str) -> Option<Vec<Step>> {
         }
     }
     Some(steps)
-}
-
-/// The integer of a field of the file, for the few that are not part of a resolved table.
-pub(super) fn integer(value: Value) -> u64 {
-    match value {
-        Value::Count(n) | Value::Bytes(n) => n,
-        other => unreachable!("checked to be an integer, is {other:?}"),
-    }
 }

@@ -4,6 +4,9 @@ use super::tree::Span;
 use std::fmt;
 use std::ops::Deref;
 
+/// Errors of one file told at once.
+const MAX_ERRORS: usize = 5;
+
 /// Something wrong with an experiment, as a person is told of it: a [`Report`], boxed to keep results small.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Error(Box<Report>);
@@ -31,6 +34,8 @@ pub struct Report {
     pub source_line: String,
     /// How many characters of it are meant.
     pub width: usize,
+    /// What else is wrong, further on.
+    pub others: Vec<Error>,
 }
 
 impl std::error::Error for Error {}
@@ -59,6 +64,9 @@ impl fmt::Display for Error {
                 write!(f, "\n{margin} = {name}: {text}")?;
             }
         }
+        for other in &self.others {
+            write!(f, "\n\n{other}")?;
+        }
         Ok(())
     }
 }
@@ -86,6 +94,10 @@ impl Fault {
         self.report.help = Some(help.into());
         self
     }
+    /// Whether both point at the same beginning.
+    pub fn same_place(&self, other: &Fault) -> bool {
+        (self.span.text, self.span.start) == (other.span.text, other.span.start)
+    }
     /// Adds in which run of a sweep it is so.
     pub fn in_run(mut self, values: String) -> Self {
         self.report.run = Some(values);
@@ -97,6 +109,16 @@ impl Fault {
             Some(name) => self.help(format!("did you mean `{name}`?")),
             None => self,
         }
+    }
+
+    /// The first of `faults`, with the others in it: in the order of the text, and not more than a person reads.
+    pub fn locate_all(mut faults: Vec<Fault>, texts: &[(String, String)]) -> Option<Error> {
+        // A fault in a newer text, a change to the file, is what was done last.
+        faults.sort_by_key(|f| (std::cmp::Reverse(f.span.text), f.span.start));
+        let mut errors = faults.into_iter().take(MAX_ERRORS).map(|fault| fault.locate(texts));
+        let mut first = errors.next()?;
+        first.0.others = errors.collect();
+        Some(first)
     }
 
     /// The error, with the text of the document it points into. `texts` are (name, content).

@@ -20,4 +20,4 @@ pub use error::{Error, Report};
 pub use model::{Choice, Experiment, Flow, Link, Measure, Network, Node, Traffic};
 pub use schema::{reference, schema};
 pub use sweep::Axis;
-pub use write::toml;
+pub use write::RESULTS_VERSION;

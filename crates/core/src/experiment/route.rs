@@ -1,18 +1,9 @@
-//! Static routes: the path of least propagation delay, then of fewest links, then the one whose links come first in the network.
-//! Hosts pass nothing on.
+//! Static routes: the path with the fewest links; among equals, the one whose links come first in the network.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::collections::{BTreeSet, VecDeque};
 
 use super::{Flow, Network};
 use crate::time::Duration;
-
-/// What a path costs: less is better, delay first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-struct Cost {
-    delay: Duration,
-    links: u32,
-}
 
 /// A network, prepared for finding paths. Hosts end paths and never pass packets on.
 #[derive(Debug)]
@@ -45,32 +36,26 @@ impl<'a> Routes<'a> {
         if from == to {
             return Some(Vec::new());
         }
-        let links = &self.network.links;
-        // The least cost at which a node was reached, and by which link.
-        let mut reached: BTreeMap<usize, (Cost, Option<usize>)> = BTreeMap::from([(from, (Cost::default(), None))]);
-        let mut waiting = BinaryHeap::from([Reverse((Cost::default(), from))]);
-        while let Some(Reverse((cost, node))) = waiting.pop() {
-            if node == to {
-                let mut path = Vec::new();
-                let mut at = to;
-                while let Some((_, Some(link))) = reached.get(&at) {
-                    path.push(*link);
-                    at = links[*link].from;
+        // By which link the search came to a node.
+        let mut reached_by = vec![None; self.network.nodes.len()];
+        let mut waiting = VecDeque::from([from]);
+        while let Some(node) = waiting.pop_front() {
+            if let Some(&last) = self.into[to].iter().find(|&&l| self.network.links[l].from == node) {
+                let mut path = vec![last];
+                let mut at = node;
+                while at != from {
+                    let link = reached_by[at].expect("the search came here by a link");
+                    path.push(link);
+                    at = self.network.links[link].from;
                 }
                 path.reverse();
                 return Some(path);
             }
-            if reached[&node].0 < cost {
-                continue;
-            }
-            let last = self.into[to].iter().filter(|&&l| links[l].from == node);
-            for &link in self.to_routers[node].iter().chain(last) {
-                let next = links[link].to;
-                let cost = Cost { delay: cost.delay + links[link].delay, links: cost.links + 1 };
-                let better = reached.get(&next).is_none_or(|(best, by)| cost < *best || (cost == *best && by.is_some_and(|by| link < by)));
-                if better && next != from {
-                    reached.insert(next, (cost, Some(link)));
-                    waiting.push(Reverse((cost, next)));
+            for &link in &self.to_routers[node] {
+                let next = self.network.links[link].to;
+                if next != from && reached_by[next].is_none() {
+                    reached_by[next] = Some(link);
+                    waiting.push_back(next);
                 }
             }
         }
@@ -89,7 +74,7 @@ impl<'a> Routes<'a> {
     }
 
     /// For each link, the longest propagation round trip of the flows that cross it, one way or the other: what a queue
-    /// is told of its path. A link that no flow crosses: its own delay, twice.
+    /// is told of its path. A link that no flow crosses has the longest of all.
     pub fn round_trips(&self, flows: &[Flow]) -> Vec<Duration> {
         let links = &self.network.links;
         let mut longest = vec![Duration::ZERO; links.len()];
@@ -105,7 +90,8 @@ impl<'a> Routes<'a> {
                 longest[link] = longest[link].max(rtt);
             }
         }
-        longest.iter().zip(links).map(|(&rtt, link)| if rtt.is_zero() { link.delay * 2 } else { rtt }).collect()
+        let most = longest.iter().copied().max().unwrap_or(Duration::ZERO);
+        longest.into_iter().map(|rtt| if rtt.is_zero() { most } else { rtt }).collect()
     }
 }
 
@@ -140,11 +126,11 @@ mod tests {
     }
 
     #[test]
-    fn the_least_delay() {
+    fn the_fewest_links_and_then_the_first_ones() {
         let net = network("AxyzB", &[('A', 'x'), ('x', 'y'), ('x', 'z'), ('y', 'z'), ('z', 'B'), ('y', 'B')]);
         let routes = Routes::new(&net);
-        // By y: links 0, 1, 5 of 1 + 2 + 6 ms; by z: links 0, 2, 4 of 1 + 3 + 5 ms: equal in delay and number, and 4 comes before 5.
-        assert_eq!(routes.path(0, 4), Some(vec![0, 2, 4]));
+        // By y: links 0, 1, 5; by z: links 0, 2, 4. Both are of three links; y is found first.
+        assert_eq!(routes.path(0, 4), Some(vec![0, 1, 5]));
         assert_eq!(routes.path(4, 0), None);
         assert_eq!(routes.path(0, 0), Some(vec![]));
         // Links 2 and 3 enter z, 4 and 5 enter B.

@@ -7,17 +7,18 @@ use serde_json::{Map, Value as Json, json};
 
 /// The JSON Schema (2020-12) of experiment files, for editors.
 pub fn schema() -> Json {
-    let mut schema = table(&fields::root());
+    let mut schema = table(fields::root());
     let extra = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "longfat experiment",
         "$defs": {
+            "sweep": sweep(),
             "queue": variants(&QUEUE),
             "loss": variants(&LOSS),
             "traffic": variants(&TRAFFIC),
             "path": variants(&PATH),
-            "endpoint": table(&fields::endpoint()),
-            "link": table(&fields::link()),
+            "endpoint": table(fields::endpoint()),
+            "link": table(fields::link()),
         },
     });
     merge(&mut schema, extra);
@@ -32,8 +33,12 @@ fn merge(into: &mut Json, from: Json) {
 
 /// Anything may be a sweep of such values.
 fn or_sweep(plain: Json) -> Json {
-    // A table that is a value of a sweep may have a label, so its values are not described twice here.
-    json!({ "anyOf": [plain, {
+    json!({ "anyOf": [plain, { "$ref": "#/$defs/sweep" }] })
+}
+
+/// A sweep. Its values are not described a second time here: a table among them may have a label besides.
+fn sweep() -> Json {
+    json!({
         "type": "object",
         "required": ["sweep"],
         "properties": {
@@ -42,7 +47,7 @@ fn or_sweep(plain: Json) -> Json {
             "zip": { "type": "string", "description": "axes of one zip advance together" },
         },
         "additionalProperties": false,
-    }] })
+    })
 }
 
 fn shape(shape: &Shape) -> Json {
@@ -51,9 +56,9 @@ fn shape(shape: &Shape) -> Json {
         Shape::Names => json!({ "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" }, "minItems": 1 }] }),
         Shape::Scalar(spec) => scalar(spec),
         Shape::OneOrMany(spec) => json!({ "anyOf": [scalar(spec), { "type": "array", "items": or_sweep(scalar(spec)), "minItems": 1 }] }),
-        Shape::Table(make) => match definition(&make()) {
+        Shape::Table(make) => match definition(make()) {
             Some(name) => json!({ "$ref": format!("#/$defs/{name}") }),
-            None => table(&make()),
+            None => table(make()),
         },
         Shape::List(item) => json!({ "type": "array", "items": self::shape(item), "minItems": 1 }),
         Shape::Variants(variants) => json!({ "$ref": format!("#/$defs/{}", variants.what) }),
@@ -63,7 +68,7 @@ fn shape(shape: &Shape) -> Json {
 
 /// The definition that has exactly these fields, for the tables that occur in several places.
 fn definition(fields: &[Field]) -> Option<&'static str> {
-    let same = |others: Vec<Field>| others.iter().map(|f| f.name).eq(fields.iter().map(|f| f.name));
+    let same = |others: &[Field]| others.iter().map(|f| f.name).eq(fields.iter().map(|f| f.name));
     if same(fields::endpoint()) {
         Some("endpoint")
     } else if same(fields::link()) {
@@ -126,15 +131,15 @@ fn variants(variants: &Variants) -> Json {
 /// Every key of an experiment file, as Markdown tables.
 pub fn reference() -> String {
     let mut out = String::new();
-    section(&mut out, "The file", "", &fields::root());
+    section(&mut out, "The file", "", fields::root());
     for (title, variants) in [("path", &PATH), ("queue", &QUEUE), ("loss", &LOSS), ("traffic", &TRAFFIC)] {
         for case in (variants.cases)() {
             section(&mut out, &format!("{title}: {} = \"{}\"", variants.tag, case.name), case.doc, &case.fields);
         }
     }
-    section(&mut out, "A link", "In `bottleneck`, `edge`, `hops` and `path.link`; `reverse` takes the same keys.", &fields::link());
+    section(&mut out, "A link", "In `bottleneck`, `edge`, `hops` and `path.link`; `reverse` takes the same keys.", fields::link());
     let endpoint = fields::endpoint();
-    let own: Vec<Field> = fields::flow().into_iter().filter(|f| endpoint.iter().all(|e| e.name != f.name)).collect();
+    let own: Vec<Field> = fields::flow().iter().copied().filter(|f| endpoint.iter().all(|e| e.name != f.name)).collect();
     section(&mut out, "flow", "", &own);
     section(
         &mut out,
@@ -142,14 +147,14 @@ pub fn reference() -> String {
         "What can be said of one end of a connection. The default is the stack's; it is shown for `rfc`.",
         &with_defaults(endpoint),
     );
-    section(&mut out, "measure", "", &fields::measure());
+    section(&mut out, "measure", "", fields::measure());
     out
 }
 
 /// Fields of an endpoint with the defaults of the plain stack.
-fn with_defaults(fields: Vec<Field>) -> Vec<Field> {
+fn with_defaults(fields: &[Field]) -> Vec<Field> {
     let param = |name: &str| crate::tcp::options::PARAMS.iter().find(|p| p.name == name);
-    fields.into_iter().map(|f| param(f.name).map_or(f, |p| Field::param(*p))).collect()
+    fields.iter().map(|f| param(f.name).map_or(*f, |p| Field::param(*p))).collect()
 }
 
 fn section(out: &mut String, title: &str, doc: &str, fields: &[Field]) {

@@ -3,7 +3,7 @@
 
 use super::error::Fault;
 use super::sweep;
-use super::tree::{Node, Step, Table, Tree, path_text};
+use super::tree::{Entry, Node, Step, Table, Tree, path_text};
 use crate::params::{Kind, ParamSpec, Value};
 
 /// What a value may be.
@@ -18,7 +18,7 @@ pub enum Shape {
     /// A parameter, or a list of them.
     OneOrMany(ParamSpec),
     /// A table of these fields.
-    Table(fn() -> Vec<Field>),
+    Table(fn() -> &'static [Field]),
     /// An array of one or more such values.
     List(&'static Shape),
     /// A table whose fields depend on one of them, the tag; the tag's word alone stands for a table with only it.
@@ -44,7 +44,7 @@ pub struct Variants {
     pub tag: &'static str,
     /// The variant without the tag.
     pub default: Option<&'static str>,
-    pub cases: fn() -> Vec<Case>,
+    pub cases: fn() -> &'static [Case],
 }
 
 /// One variant.
@@ -76,7 +76,7 @@ impl Field {
 
 impl Variants {
     /// The case that `node` is of.
-    pub fn case(&self, node: &Node, path: &[Step]) -> Result<Case, Fault> {
+    pub fn case(&self, node: &Node, path: &[Step]) -> Result<&'static Case, Fault> {
         let (tag, at) = match (&node.value, self.default) {
             (Tree::Text(word), _) => (word.as_str(), node),
             (Tree::Table(table), default) => match (table.get(self.tag), default) {
@@ -93,7 +93,7 @@ impl Variants {
                     .expected(self.expectation()));
             }
         };
-        (self.cases)().into_iter().find(|c| c.name == tag).ok_or_else(|| self.wrong_tag(at, path))
+        (self.cases)().iter().find(|c| c.name == tag).ok_or_else(|| self.wrong_tag(at, path))
     }
 
     fn wrong_tag(&self, at: &Node, path: &[Step]) -> Fault {
@@ -110,85 +110,75 @@ impl Variants {
 }
 
 impl Shape {
-    /// Checks that `node` has this shape; where it is a sweep, that each of its values has.
-    pub fn check(&self, node: &Node, path: &mut Vec<Step>) -> Result<(), Fault> {
+    /// Checks that `node` has this shape, or all values of it where it is a sweep; adds what is wrong to `faults`.
+    pub fn check(&self, node: &Node, path: &mut Vec<Step>, faults: &mut Vec<Fault>) {
         if let Some(values) = sweep::values(node) {
-            return values.iter().try_for_each(|value| self.check(&sweep::unlabelled(value), path));
+            return values.iter().for_each(|value| self.check(&sweep::unlabelled(value), path, faults));
         }
-        match self {
-            Shape::Text => node.as_text().map(|_| ()).ok_or_else(|| wrong(node, path, "a text")),
-            Shape::Names => match &node.value {
-                Tree::Array(items) if !items.is_empty() => check_items(&Shape::Text, items, path),
-                _ => node.as_text().map(|_| ()).ok_or_else(|| wrong(node, path, "a name, or a list of names")),
-            },
-            Shape::Scalar(spec) => read(spec, node, path).map(|_| ()),
-            Shape::OneOrMany(spec) => match &node.value {
-                Tree::Array(items) if !items.is_empty() => check_items(&Shape::Scalar(*spec), items, path),
-                _ => read(spec, node, path).map(|_| ()),
-            },
-            Shape::Table(fields) => {
-                let table = node.as_table().ok_or_else(|| wrong(node, path, "a table"))?;
-                check_fields(&fields(), table, node, path)
-            }
-            Shape::List(shape) => match &node.value {
-                Tree::Array(items) if !items.is_empty() => check_items(shape, items, path),
-                _ => Err(wrong(node, path, "an array of one or more")),
-            },
-            Shape::Variants(variants) => self.check_variants(variants, node, path),
-            Shape::Labels => node.as_table().map(|_| ()).ok_or_else(|| wrong(node, path, "a table of axes and the values to skip")),
+        let must_be = |what: &str| Fault::new(node.span, path_text(path), format!("this must be {what}")).found(node.found());
+        match (self, &node.value) {
+            (Shape::Names, Tree::Array(items)) if !items.is_empty() => check_items(&Shape::Text, items, path, faults),
+            (Shape::OneOrMany(spec), Tree::Array(items)) if !items.is_empty() => check_items(&Shape::Scalar(*spec), items, path, faults),
+            (Shape::List(shape), Tree::Array(items)) if !items.is_empty() => check_items(shape, items, path, faults),
+            (Shape::Scalar(spec) | Shape::OneOrMany(spec), _) => faults.extend(read(spec, node, path).err()),
+            (Shape::Table(fields), Tree::Table(table)) => check_fields(fields(), None, table, node, path, faults),
+            (Shape::Variants(variants), _) => check_variants(variants, node, path, faults),
+            (Shape::Text | Shape::Names, Tree::Text(_)) | (Shape::Labels, Tree::Table(_)) => {}
+            (Shape::Text, _) => faults.push(must_be("a text")),
+            (Shape::Names, _) => faults.push(must_be("a name, or a list of names")),
+            (Shape::Table(_), _) => faults.push(must_be("a table")),
+            (Shape::List(_), _) => faults.push(must_be("an array of one or more")),
+            (Shape::Labels, _) => faults.push(must_be("a table of axes and the values to skip")),
         }
-    }
-
-    fn check_variants(&self, variants: &Variants, node: &Node, path: &mut Vec<Step>) -> Result<(), Fault> {
-        let tag = node.as_table().and_then(|t| t.get(variants.tag));
-        if let Some(words) = tag.and_then(sweep::values) {
-            // Which other keys are right depends on the value of the axis: that is checked run by run.
-            return words.iter().try_for_each(|word| variants.case(&sweep::unlabelled(word), path).map(|_| ()));
-        }
-        let case = variants.case(node, path)?;
-        let empty = Table::default();
-        let table = node.as_table().unwrap_or(&empty);
-        let without_tag = Table(table.0.iter().filter(|e| e.key != variants.tag).cloned().collect());
-        check_fields(&case.fields, &without_tag, node, path)
     }
 }
 
-fn wrong(node: &Node, path: &[Step], expected: &str) -> Fault {
-    Fault::new(node.span, path_text(path), format!("this must be {expected}")).found(node.found())
+fn check_variants(variants: &Variants, node: &Node, path: &mut Vec<Step>, faults: &mut Vec<Fault>) {
+    let tag = node.as_table().and_then(|t| t.get(variants.tag));
+    if let Some(words) = tag.and_then(sweep::values) {
+        // Which other keys are right depends on the value of the axis: that is checked run by run.
+        return faults.extend(words.iter().filter_map(|word| variants.case(&sweep::unlabelled(word), path).err()));
+    }
+    match variants.case(node, path) {
+        Ok(case) => {
+            let empty = Table::default();
+            check_fields(case.fields.as_slice(), Some(variants.tag), node.as_table().unwrap_or(&empty), node, path, faults);
+        }
+        Err(fault) => faults.push(fault),
+    }
 }
 
-fn check_items(shape: &Shape, items: &[Node], path: &mut Vec<Step>) -> Result<(), Fault> {
+fn check_items(shape: &Shape, items: &[Node], path: &mut Vec<Step>, faults: &mut Vec<Fault>) {
     for (i, item) in items.iter().enumerate() {
         path.push(Step::Index(i));
-        shape.check(item, path)?;
+        shape.check(item, path, faults);
         path.pop();
     }
-    Ok(())
 }
 
-fn check_fields(fields: &[Field], table: &Table, node: &Node, path: &mut Vec<Step>) -> Result<(), Fault> {
-    for entry in &table.0 {
+/// Checks `table`, which `node` holds, but for its `tag`.
+fn check_fields(fields: &[Field], tag: Option<&str>, table: &Table, node: &Node, path: &mut Vec<Step>, faults: &mut Vec<Fault>) {
+    for entry in table.0.iter().filter(|e| tag != Some(&e.key)) {
         path.push(Step::Key(entry.key.clone()));
-        let Some(field) = fields.iter().find(|f| f.name == entry.key) else {
-            let names: Vec<&str> = fields.iter().map(|f| f.name).collect();
-            let fault = Fault::new(entry.key_span, path_text(path), format!("there is no key `{}` here", entry.key));
-            let fault = if names.len() <= 12 {
-                fault.expected(if names.is_empty() { "no keys".to_owned() } else { names.join(", ") })
-            } else {
-                fault
-            };
-            return Err(fault.nearest(&entry.key, names));
-        };
-        field.shape.check(&entry.node, path)?;
+        match fields.iter().find(|f| f.name == entry.key) {
+            Some(field) => field.shape.check(&entry.node, path, faults),
+            None => faults.push(unknown(entry, tag, fields, path)),
+        }
         path.pop();
     }
-    match fields.iter().find(|f| f.required && table.get(f.name).is_none()) {
-        None => Ok(()),
-        Some(missing) => {
-            let here = if path.is_empty() { "the experiment".to_owned() } else { format!("`{}`", path_text(path)) };
-            Err(Fault::new(node.span, path_text(path), format!("{here} has no `{}`", missing.name)).expected(expectation(missing)))
-        }
+    for missing in fields.iter().filter(|f| f.required && table.get(f.name).is_none()) {
+        let here = if path.is_empty() { "the experiment".to_owned() } else { format!("`{}`", path_text(path)) };
+        faults.push(Fault::new(node.span, path_text(path), format!("{here} has no `{}`", missing.name)).expected(expectation(missing)));
     }
+}
+
+fn unknown(entry: &Entry, tag: Option<&str>, fields: &[Field], path: &[Step]) -> Fault {
+    let names: Vec<&str> = tag.into_iter().chain(fields.iter().map(|f| f.name)).collect();
+    let fault = Fault::new(entry.key_span, path_text(path), format!("there is no key `{}` here", entry.key));
+    // A long list helps nobody.
+    let fault =
+        if names.len() <= 12 { fault.expected(if names.is_empty() { "no keys".to_owned() } else { names.join(", ") }) } else { fault };
+    fault.nearest(&entry.key, names)
 }
 
 fn expectation(field: &Field) -> String {

@@ -69,13 +69,13 @@ fn plain(node: &Node) -> String {
 }
 
 impl Sweep {
-    /// Finds the axes of `root`, and counts.
-    pub fn find(root: &Node) -> Result<Self, Fault> {
+    /// Finds the axes of `root`, and counts. `last_text` is the number of the newest text of the document.
+    pub fn find(root: &Node, last_text: usize) -> Result<Self, Fault> {
         let mut sweep = Sweep::default();
         sweep.collect(root, &mut Vec::new())?;
         sweep.name_axes()?;
         sweep.group()?;
-        sweep.read_rules(root)?;
+        sweep.read_rules(root, last_text)?;
         sweep.count(root)?;
         Ok(sweep)
     }
@@ -194,8 +194,9 @@ impl Sweep {
         Ok(())
     }
 
-    /// A rule of `[[skip]]` is met where each axis it names has one of the labels it gives.
-    fn read_rules(&mut self, root: &Node) -> Result<(), Fault> {
+    /// A rule of `[[skip]]` is met where each axis it names has one of the labels it gives. A rule older than the last
+    /// change of the document may name axes and labels that are gone: there, it is not met.
+    fn read_rules(&mut self, root: &Node, last_text: usize) -> Result<(), Fault> {
         self.rules = self.groups.iter().map(|g| vec![0; self.axes[g[0]].values.len()]).collect();
         let Some(skip) = root.as_table().and_then(|t| t.get("skip")) else { return Ok(()) };
         let Tree::Array(rules) = &skip.value else { return Ok(()) };
@@ -210,8 +211,13 @@ impl Sweep {
                 return Err(Fault::new(rule.span, key, "a rule to skip runs names no axis"));
             }
             let mut met: Vec<Vec<bool>> = self.rules.iter().map(|values| vec![true; values.len()]).collect();
+            let outdated = rule.span.text < last_text;
             for entry in entries {
                 let Some(axis) = self.axes.iter().position(|a| a.name == entry.key) else {
+                    if outdated {
+                        met.iter_mut().flatten().for_each(|met| *met = false);
+                        continue;
+                    }
                     let fault = Fault::new(entry.key_span, &key, format!("there is no axis `{}`", entry.key));
                     let names: Vec<&str> = self.axes.iter().map(|a| a.name.as_str()).collect();
                     let expected = if names.is_empty() { "the experiment sweeps nothing".to_owned() } else { names.join(", ") };
@@ -223,7 +229,11 @@ impl Sweep {
                 };
                 let mut named = vec![false; self.axes[axis].labels.len()];
                 for item in chosen {
-                    named[self.label_position(axis, item, &key)?] = true;
+                    match self.label_position(axis, item, &key) {
+                        Ok(position) => named[position] = true,
+                        Err(_) if outdated => {}
+                        Err(fault) => return Err(fault),
+                    }
                 }
                 let group = self.groups.iter().position(|g| g.contains(&axis)).expect("every axis is in a group");
                 met[group].iter_mut().zip(named).for_each(|(met, named)| *met &= named);

@@ -10,11 +10,11 @@ use crate::time::Duration;
 pub struct View<'a> {
     pub node: &'a Node,
     pub path: Vec<Step>,
-    fields: Vec<Field>,
+    fields: &'static [Field],
 }
 
 impl<'a> View<'a> {
-    pub fn new(node: &'a Node, path: Vec<Step>, fields: Vec<Field>) -> Self {
+    pub fn new(node: &'a Node, path: Vec<Step>, fields: &'static [Field]) -> Self {
         View { node, path, fields }
     }
 
@@ -41,7 +41,7 @@ impl<'a> View<'a> {
     }
 
     /// The table at `name`, if there is one.
-    pub fn sub(&self, name: &str, fields: Vec<Field>) -> Option<View<'a>> {
+    pub fn sub(&self, name: &str, fields: &'static [Field]) -> Option<View<'a>> {
         self.get(name).map(|node| View::new(node, self.path_of(name), fields))
     }
 

@@ -44,7 +44,7 @@ pub fn experiment(experiment: &Experiment) -> Json {
     // The two ways of a link stand side by side.
     let links = experiment.network.links.chunks(2).map(|ways| {
         let mut table = way(&ways[0], None);
-        table.insert("name".into(), ways[0].name.trim_end_matches('>').into());
+        table.insert("name".into(), ways[0].name.strip_suffix('>').unwrap_or(&ways[0].name).into());
         table.insert("from".into(), name(ways[0].from).into());
         table.insert("to".into(), name(ways[0].to).into());
         let reverse = way(&ways[1], Some(&way(&ways[0], None)));
@@ -118,13 +118,15 @@ fn flows<'a>(flows: &[Flow], name: &dyn Fn(usize) -> &'a str) -> Vec<Json> {
         };
         row.insert("traffic".into(), traffic);
         let mut receiver = endpoint(&first.receiver);
+        // Of several routes, each connection can have an mss of its own: then the route decides.
+        for (table, end) in [(&mut row, (|f| &f.sender) as fn(&Flow) -> &TcpConfig), (&mut receiver, |f| &f.receiver)] {
+            if group.iter().any(|f| end(f).mss != end(first).mss) {
+                table.insert("mss".into(), "auto".into());
+            }
+        }
         receiver.retain(|key, value| row.get(key.as_str()) != Some(value));
         if !receiver.is_empty() {
             row.insert("receiver".into(), receiver.into());
-        }
-        // Of several routes, each connection can have an mss of its own: then none is written, and the route decides.
-        if group.iter().any(|f| f.sender.mss != first.sender.mss) {
-            row.retain(|key, _| key != "mss");
         }
         rows.push(row.into());
     }
@@ -144,10 +146,8 @@ fn endpoint(config: &TcpConfig) -> Table {
     let mut table = Table::new();
     table.insert("stack".into(), stack::REGISTRY[0].name.into());
     for spec in PARAMS {
-        let value = parameter(config, spec.name);
-        if let Some(value) = spec.kind.write(value) {
-            table.insert(spec.name.into(), value);
-        }
+        let value = spec.kind.write(parameter(config, spec.name));
+        table.insert(spec.name.into(), value.unwrap_or_else(|| "auto".into()));
     }
     table
 }

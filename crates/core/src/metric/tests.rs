@@ -71,13 +71,21 @@ fn two_ttcp_flows_beside_a_bulk_flow() {
             busy_s: 4.0,
             packets_in: 100,
             packets_transmitted: 80,
+            // 10,000 bytes a packet: at 1 Mbit/s 12.5 a second, so 50 in the 4 s.
+            wire_bytes: 800_000,
             drops: vec![(DropReason::Overflow, 15), (DropReason::Early, 5)],
-            queue_mean_packets: 8.0,
+            queue_mean_packets: 5.0,
             ..LinkRecord::default()
         },
         LinkRecord { busy_s: 8.0, ..LinkRecord::default() },
     ];
-    let trace = Trace { flows: vec![finished(8, 1_000_000), finished(10, 1_000_000), bulk], links, end: at(10), ..Trace::default() };
+    let trace = Trace {
+        flows: vec![finished(8, 1_000_000), finished(10, 1_000_000), bulk],
+        links,
+        end: at(10),
+        span: (at(2), at(10)),
+        ..Trace::default()
+    };
     let get = |name, scope| value(name, scope, &e, &trace);
 
     assert_eq!(get("ttcp_rate_bps", Scope::Flow(0)), 1_000_000.0);
@@ -94,7 +102,7 @@ fn two_ttcp_flows_beside_a_bulk_flow() {
     assert_eq!(get("utilization", Scope::Link(0)), 0.5);
     assert_eq!(get("bottleneck_utilization", Scope::Run), 0.5);
     assert_eq!(get("loss_share", Scope::Link(0)), 0.2);
-    assert_eq!(get("queue_delay_mean_s", Scope::Link(0)), 1.0);
+    assert_eq!(get("queue_delay_mean_s", Scope::Link(0)), 5.0 * 8.0 / 50.0);
 }
 
 #[test]

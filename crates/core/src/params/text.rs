@@ -71,7 +71,7 @@ impl Kind {
                 let n = read_count(text, unit).map_err(quantity)?;
                 within((min..=max).contains(&n), Value::Count(n))
             }
-            (Kind::Number { min, max }, Literal::Float(x)) => within(x >= min && x <= max, Value::Number(x)),
+            (Kind::Number { min, max }, Literal::Float(x)) => within(x.is_finite() && x >= min && x <= max, Value::Number(x)),
             (Kind::Number { min, max }, Literal::Integer(n)) => within(n as f64 >= min && n as f64 <= max, Value::Number(n as f64)),
             (Kind::Bool, Literal::Bool(b)) => Ok(Value::Bool(b)),
             (Kind::Choice(words), Literal::Text(text)) => {

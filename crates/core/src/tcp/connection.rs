@@ -43,6 +43,8 @@ pub struct Connection {
     window_scale: bool,
     ecn: bool,
     time_wait: Time,
+    /// A reset that answers a segment without a connection.
+    reset: Option<Segment>,
 }
 
 /// Totals since the start. Byte counts are payload.
@@ -109,6 +111,7 @@ impl Connection {
             window_scale: config.window_scale,
             ecn: config.ecn,
             time_wait: Time::MAX,
+            reset: None,
             config,
         }
     }
@@ -146,14 +149,32 @@ impl Connection {
         match self.state {
             State::Listen => self.handle_in_listen(now, segment),
             State::SynSent => self.handle_in_syn_sent(now, segment),
-            State::Closed => {}
+            State::Closed => self.refuse(segment),
             _ => self.handle_synchronized(now, segment, ecn),
         }
     }
 
+    /// RFC 9293 §3.10.7.1: a segment for a connection that is not there is answered with a reset, so that the other side does
+    /// not try for ever.
+    fn refuse(&mut self, segment: &Segment) {
+        if segment.has(flags::RST) {
+            return;
+        }
+        let mut reset = Segment::new(segment.ack, flags::RST, 0);
+        if !segment.has(flags::ACK) {
+            reset = Segment::new(0, flags::RST | flags::ACK, 0);
+            reset.ack = segment.seq.wrapping_add(segment.seq_len());
+        }
+        self.reset = Some(reset);
+    }
+
     /// RFC 9293 §3.10.7.2.
     fn handle_in_listen(&mut self, now: Time, segment: &Segment) {
-        if segment.has(flags::RST) || segment.has(flags::ACK) || !segment.has(flags::SYN) {
+        if segment.has(flags::ACK) {
+            self.refuse(segment);
+            return;
+        }
+        if segment.has(flags::RST) || !segment.has(flags::SYN) {
             return;
         }
         self.accept_syn(now, segment);
@@ -170,7 +191,11 @@ impl Connection {
             }
             return;
         }
-        if segment.has(flags::ACK) && !acceptable || !segment.has(flags::SYN) {
+        if segment.has(flags::ACK) && !acceptable {
+            self.refuse(segment);
+            return;
+        }
+        if !segment.has(flags::SYN) {
             return;
         }
         self.accept_syn(now, segment);
@@ -202,9 +227,13 @@ impl Connection {
         // RFC 9293 §3.7.1: 536 where the option is missing; RFC 6691: options come off it.
         let options = if self.timestamps { 12 } else { 0 };
         let peer = u64::from(segment.mss().unwrap_or(536)).saturating_sub(options).max(1);
-        self.sender.mss = self.sender.mss.min(peer);
+        if peer < self.sender.mss {
+            // The control counts in segments of the size agreed, not of the size we offered.
+            self.sender.agree_mss(&self.config, peer);
+        }
         // RFC 3168 §6.1.1: ECE with CWR on a SYN asks, ECE alone on a SYN-ACK agrees.
         self.ecn = self.config.ecn && segment.has(flags::ECE) && segment.has(flags::ACK) != segment.has(flags::CWR);
+        self.sender.ecn = self.ecn;
         self.receiver.start(now, segment);
         // The window of a SYN is never scaled (RFC 7323 §2.2).
         self.sender.edge = 1 + u64::from(segment.window);
@@ -251,13 +280,19 @@ impl Connection {
             return;
         }
         if self.state == State::SynReceived {
-            if segment.ack != self.iss.wrapping_add(1) && self.sender.board.una() == 0 && segment.ack == self.iss {
+            // RFC 9293 §3.10.7.4: nothing but the SYN was sent, so only it can be acknowledged.
+            if segment.ack != self.iss.wrapping_add(1) {
+                self.refuse(segment);
                 return;
             }
             self.establish(now, segment);
         }
         if self.receiver.is_current(now, segment) {
-            self.ack_now |= self.sender.handle_ack(now, segment);
+            if self.sender.handle_ack(now, segment) {
+                // RFC 9293 §3.10.7.4: it acknowledges what was never sent; its data is not taken either.
+                self.ack_now = true;
+                return;
+            }
             self.after_ack(now);
         }
         if accepted && !segment.has(flags::SYN) {
@@ -271,7 +306,7 @@ impl Connection {
         } else if !accepted {
             self.receiver.handle_unacceptable(segment);
             self.ack_now = true;
-            if self.state == State::TimeWait {
+            if self.state == State::TimeWait && segment.has(flags::FIN) {
                 // RFC 9293 §3.10.7.4, TIME-WAIT: a repeated FIN restarts the wait.
                 self.time_wait = now + MSL * 2;
             }
@@ -354,14 +389,16 @@ impl Connection {
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<(Segment, Ecn)> {
         if self.state == State::Established || !matches!(self.state, State::Listen | State::SynSent | State::SynReceived | State::Closed) {
+            // RFC 6691 §2: the payload makes room for the options that go with it.
+            self.sender.payload_max = self.sender.mss - self.receiver.sack_len(self.sender.mss, self.timestamps);
             if let Some(range) = self.sender.next(now) {
                 let mut segment = self.sender.segment(range);
                 self.stamp(now, &mut segment);
                 if segment.has(flags::FIN) {
                     self.after_ack(now);
                 }
-                // RFC 3168 §6.1.5: retransmissions are not ECN-capable.
-                let ecn = if self.ecn && segment.len > 0 && !range.again { Ecn::Ect0 } else { Ecn::NotEct };
+                // RFC 3168 §6.1.5, §6.1.6: retransmissions and window probes are not ECN-capable.
+                let ecn = if self.ecn && segment.len > 0 && !range.again && !self.sender.is_probing() { Ecn::Ect0 } else { Ecn::NotEct };
                 return Some((segment, ecn));
             }
         } else if self.syn_now {
@@ -373,7 +410,7 @@ impl Connection {
             self.sender.stats.acks_sent += 1;
             return Some((segment, Ecn::NotEct));
         }
-        None
+        self.reset.take().map(|segment| (segment, Ecn::NotEct))
     }
 
     #[inline]
@@ -383,7 +420,9 @@ impl Connection {
         {
             segment.set_timestamps(clock.ticks(now) as u32, self.receiver.ts_recent());
         }
-        self.receiver.stamp(segment);
+        // A pure ACK has the option space to itself; beside data, only what the payload leaves of a full segment.
+        let room = if segment.len == 0 { u64::MAX } else { self.sender.mss.saturating_sub(u64::from(segment.len)) };
+        self.receiver.stamp(segment, room);
         if !self.ecn {
             segment.flags &= !flags::ECE;
         }
@@ -497,5 +536,26 @@ impl Connection {
     /// Whether the handshake is done.
     pub fn is_established(&self) -> bool {
         !matches!(self.state, State::Listen | State::SynSent | State::SynReceived)
+    }
+}
+
+#[cfg(test)]
+impl Connection {
+    /// The receiver gives up what it holds out of order, as RFC 2018 §8 allows it.
+    pub(super) fn renege(&mut self) {
+        self.receiver.renege();
+    }
+
+    /// What must hold between any two calls.
+    pub(super) fn assert_invariants(&self) {
+        let (board, mss) = (&self.sender.board, self.sender.mss);
+        // RFC 6675 §4 SetPipe counts twice what was sent again without being lost (NextSeg rule 3).
+        let twice = board.retransmitted_until().saturating_sub(board.lost_until());
+        assert!(board.pipe() <= board.outstanding() + twice, "{self:?}");
+        assert!(board.sacked_bytes() <= board.outstanding(), "{self:?}");
+        assert!(self.sender.window() >= mss && self.sender.control.cwnd() >= mss, "{self:?}");
+        assert!(self.sender.control.ssthresh() >= 2 * mss, "{self:?}");
+        // RFC 6298 §5.1: what is outstanding has a timer.
+        assert!(board.outstanding() == 0 || self.sender.deadline != Time::MAX || self.syn_now || self.state == State::Closed, "{self:?}");
     }
 }

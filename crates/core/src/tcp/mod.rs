@@ -15,6 +15,7 @@ mod seq;
 pub mod stack;
 #[cfg(test)]
 mod tests;
+pub mod wire;
 
 pub use connection::{Connection, State, Stats, TcpInfo};
 pub use options::{DelayedAck, RecoveryKind, TcpConfig};

@@ -45,7 +45,7 @@ pub const PARAMS: &[ParamSpec] = &[
         name: "initial_window",
         kind: Kind::Count { unit: "segments", min: 1, max: 1000 },
         default: Some(Value::Count(10)),
-        doc: "cwnd after the handshake (RFC 6928: 10)",
+        doc: "cwnd after the handshake (RFC 6928: 10, of segments up to 1460 bytes)",
     },
     ParamSpec {
         name: "initial_ssthresh",
@@ -112,7 +112,7 @@ pub const PARAMS: &[ParamSpec] = &[
         name: "prr",
         kind: Kind::Bool,
         default: Some(Value::Bool(true)),
-        doc: "proportional rate reduction in SACK recovery (RFC 6937); off: RFC 6675's cwnd at once",
+        doc: "proportional rate reduction in SACK recovery (RFC 9937); off: RFC 6675's cwnd at once",
     },
     ParamSpec {
         name: "abc_limit",
@@ -124,7 +124,7 @@ pub const PARAMS: &[ParamSpec] = &[
         name: "extra_increment",
         kind: Kind::Bool,
         default: Some(Value::Bool(false)),
-        doc: "congestion avoidance adds mss/8 more an ACK, as BSD did (RFC 2525 §2.4)",
+        doc: "congestion avoidance adds mss/8 more an ACK, as BSD did (RFC 2525 §2.6)",
     },
     ParamSpec {
         name: "restart_after_idle",

@@ -135,7 +135,8 @@ impl Receiver {
         if len == 0 {
             return start >= self.nxt && start <= self.promised.max(self.nxt);
         }
-        start + len > self.nxt && start < self.promised
+        // (A number before the stream's first wraps to far beyond its end.)
+        start < self.promised && start + len > self.nxt
     }
 
     /// Takes in an acceptable segment.
@@ -175,7 +176,7 @@ impl Receiver {
     pub fn handle_unacceptable(&mut self, segment: &Segment) {
         let start = unwrap(self.irs, self.nxt, segment.seq);
         let len = u64::from(segment.seq_len());
-        if len > 0 && start + len <= self.nxt {
+        if len > 0 && start < self.nxt && start + len <= self.nxt {
             self.duplicates += 1;
             self.duplicate = Some((start, start + len));
         }
@@ -259,7 +260,7 @@ impl Receiver {
 
     /// The acknowledgment as it stands: ack, window, timestamp echo, SACK blocks, ECE. Counts as sent.
     #[inline]
-    pub fn stamp(&mut self, segment: &mut Segment) {
+    pub fn stamp(&mut self, segment: &mut Segment, room: u64) {
         segment.flags |= flags::ACK;
         if self.echo_ce {
             segment.flags |= flags::ECE;
@@ -267,23 +268,41 @@ impl Receiver {
         segment.ack = wrap(self.irs, self.nxt);
         segment.window = self.advertise(segment.has(flags::SYN));
         if self.sack && (self.duplicate.is_some() || !self.out_of_order.is_empty()) {
-            self.report(segment);
+            self.report(segment, room);
         }
         self.unacked = 0;
         self.ack_deadline = Time::MAX;
         self.last_ack_sent = self.nxt;
     }
 
-    fn report(&mut self, segment: &mut Segment) {
-        if let Some((s, e)) = self.duplicate.take() {
+    fn report(&mut self, segment: &mut Segment, room: u64) {
+        let most = (room.saturating_sub(4) / 8) as usize;
+        if let Some((s, e)) = self.duplicate.take_if(|_| most > 0) {
             segment.push_sack(wrap(self.irs, s), wrap(self.irs, e));
         }
         for p in self.recent {
+            if segment.sack_count() >= most {
+                return;
+            }
             if let Some((s, e)) = self.out_of_order.containing(p)
                 && !segment.push_sack(wrap(self.irs, s), wrap(self.irs, e))
             {
                 return;
             }
+        }
+    }
+
+    /// Bytes of SACK option that a data segment of at most `mss` bytes, option included, shall carry now: all that there is to
+    /// tell, but no more than half the segment.
+    #[inline]
+    pub fn sack_len(&self, mss: u64, timestamps: bool) -> u64 {
+        if !self.sack || (self.duplicate.is_none() && self.out_of_order.is_empty()) {
+            return 0;
+        }
+        let blocks = u64::from(self.duplicate.is_some()) + self.out_of_order.len() as u64;
+        match blocks.min(if timestamps { 3 } else { 4 }).min((mss / 2).saturating_sub(4) / 8) {
+            0 => 0,
+            n => 4 + 8 * n,
         }
     }
 
@@ -373,5 +392,12 @@ impl Receiver {
     /// Whether SACK is offered or, after the other side's SYN, agreed.
     pub fn sacks(&self) -> bool {
         self.sack
+    }
+
+    #[cfg(test)]
+    pub fn renege(&mut self) {
+        self.out_of_order.clear();
+        self.recent = [0; 4];
+        self.fin = self.fin.filter(|fin| *fin < self.nxt);
     }
 }

@@ -24,7 +24,7 @@ impl Sender {
         let in_flight = self.board.pipe();
         let sacked = if self.kind == RecoveryKind::Sack && segment.sack_count() > 0 { self.take_sacks(segment) } else { 0 };
         let window_changed = self.update_window(segment, ack);
-        if segment.has(flags::ECE) && self.phase == Phase::Open && una >= self.cwr_until && self.board.outstanding() > 0 {
+        if self.ecn && segment.has(flags::ECE) && self.phase == Phase::Open && una >= self.cwr_until && self.board.outstanding() > 0 {
             self.echo_of_congestion(now);
         }
         if ack > una {
@@ -155,7 +155,9 @@ impl Sender {
 
     /// Whole: back to the control's own window, ssthresh (RFC 6582 §3.2 step 3, full ACK, option 2; RFC 9937 §6.3).
     fn end_recovery(&mut self) {
-        self.phase = Phase::Open;
+        // Without SACK, what still counts as lost here is the rest of a timeout's go-back-N that Reno's fast retransmit
+        // interrupted: it goes on where it was.
+        self.phase = if self.kind != RecoveryKind::Sack && self.board.has_lost() { Phase::Loss } else { Phase::Open };
         self.inflation = 0;
         self.prr = None;
         self.force = false;
@@ -175,7 +177,7 @@ impl Sender {
                     return;
                 }
                 // RFC 6582 §3.2 step 1: not again for losses of the window already repaired. Reno had no such guard.
-                if kind != RecoveryKind::Reno && self.board.una() < self.recover {
+                if kind != RecoveryKind::Reno && self.board.una() < self.no_fast_retransmit_below {
                     return;
                 }
                 self.enter_recovery(now, delivered_before);
@@ -196,7 +198,9 @@ impl Sender {
     }
 
     fn flight_size(&self) -> u64 {
-        // RFC 5681 §3.2 step 2: limited transmit does not count, and what cwnd allows is what the sender meant to send.
+        // RFC 5681 §3.2 step 2: limited transmit does not count, and what cwnd allows is what the sender meant to send. After a
+        // timeout most of what is outstanding is long lost, and cwnd says what is in flight: a timeout with some progress since
+        // the last one then leaves a lower ssthresh than Eq. 4 would (an upper bound), as BSD's min(cwnd, rwnd) / 2 does.
         self.board.outstanding().min(self.control.cwnd().max(self.mss))
     }
 
@@ -204,7 +208,9 @@ impl Sender {
         self.stats.fast_retransmits += 1;
         let flight_size = self.flight_size();
         self.recover = self.board.max();
+        self.no_fast_retransmit_below = self.recover;
         self.timed = None;
+        self.reduced();
         if self.kind == RecoveryKind::Tahoe {
             // Fast retransmit, then slow start over all that is outstanding (Jacobson 1988; Fall and Floyd 1996 §2).
             self.control.on_congestion(&CongestionEvent { now, kind: Congestion::Timeout, flight_size });
@@ -245,7 +251,20 @@ impl Sender {
         };
     }
 
+    /// RFC 3168 §6.1.2: after a reduction for whatever reason, CWR goes on the next new segment, and echoes of marks on what
+    /// was sent before do not reduce again.
+    fn reduced(&mut self) {
+        if self.ecn {
+            self.cwr_until = self.board.max();
+            self.cwr_pending = true;
+        }
+    }
+
     /// All that is outstanding and not SACKed counts as lost; none of it as retransmitted.
+    ///
+    /// RFC 2018 §8 would forget the SACKs after a timeout, since the receiver may have reneged; RFC 6675 §5.1 lets a sender keep
+    /// them if it looks out for that. We keep them: a receiver that reneged shows it when the left edge meets a SACKed byte, and
+    /// the timeout that follows forgets them.
     fn start_over(&mut self) {
         if self.board.reneged() {
             self.board.forget_sacks();
@@ -254,6 +273,9 @@ impl Sender {
         self.board.mark_lost_until(self.board.max());
         self.phase = Phase::Loss;
         self.recover = self.board.max();
+        // RFC 6582 §3.2 step 1 and §4: going back over what the receiver may have brings duplicate ACKs of the very end of it, so
+        // the ACK must cover *more* than what was sent.
+        self.no_fast_retransmit_below = self.recover + 1;
         self.inflation = 0;
         self.prr = None;
         self.force = false;
@@ -264,6 +286,9 @@ impl Sender {
     }
 
     /// The retransmission timer went off (RFC 6298 §5.4 to 5.6).
+    ///
+    /// We never give up: RFC 9293 §3.8.3 lets the application set R2 to infinity, and an experiment is such an application. (BSD
+    /// gave up after 12 retransmissions, about 9 minutes; Linux after 15, `tcp_retries2`.)
     pub fn retransmission_timeout(&mut self, now: Time) {
         if let Some(probes) = self.persist {
             self.persist_timeout(now, probes);
@@ -280,6 +305,7 @@ impl Sender {
         self.timeout_una = Some(una);
         let flight_size = self.flight_size();
         self.control.on_congestion(&CongestionEvent { now, kind, flight_size });
+        self.reduced();
         self.start_over();
         self.rtt.back_off();
         self.arm_rto(now);
@@ -289,8 +315,7 @@ impl Sender {
     fn echo_of_congestion(&mut self, now: Time) {
         let flight_size = self.flight_size();
         self.control.on_congestion(&CongestionEvent { now, kind: Congestion::Ecn, flight_size });
-        self.cwr_until = self.board.max();
-        self.cwr_pending = true;
+        self.reduced();
     }
 
     /// A round trip for the estimator, and an exact one for the control and the statistics.
@@ -300,12 +325,14 @@ impl Sender {
         let mut first = None;
         let mut last = None;
         while let Some(&(end, sent)) = self.log.front() {
-            if end > ack {
-                break;
-            }
             first = first.or(Some(sent));
             last = Some(sent);
-            self.log.pop_front();
+            if end <= ack {
+                self.log.pop_front();
+            }
+            if end >= ack {
+                break;
+            }
         }
         // Karn: only bytes sent once.
         let exact = if clear { first.map(|sent| now.since(sent)) } else { None };
@@ -323,10 +350,14 @@ impl Sender {
             _ => None,
         };
         if self.clock.is_exact() {
-            if let Some(rtt) = exact {
-                self.rtt.sample(rtt);
-            } else if let Some((clock, ticks)) = echoed.filter(|(_, t)| *t < 1 << 31) {
-                self.rtt.sample(clock.span(u64::from(ticks)));
+            // One sample a round trip, as RFC 6298 §3 has it: with one an ACK, alpha and beta would span a few ACKs instead of a few
+            // round trips, and rttvar would vanish (RFC 7323 §4.2 weighs them down instead, to the same end).
+            if ack > self.sampled_until || self.rtt.is_backed_off() {
+                let echo = echoed.filter(|(_, t)| *t < 1 << 31).map(|(clock, ticks)| clock.span(u64::from(ticks)));
+                if let Some(rtt) = exact.or(echo) {
+                    self.rtt.sample(rtt);
+                    self.sampled_until = self.board.max();
+                }
             }
         } else if let Some((clock, ticks)) = echoed.filter(|(_, t)| *t < 1 << 31) {
             self.rtt.sample(clock.span(u64::from(ticks)));

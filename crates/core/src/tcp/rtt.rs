@@ -45,6 +45,12 @@ impl RttEstimator {
         self.backoff = (self.backoff + 1).min(20);
     }
 
+    /// Whether the timer went off since the last sample.
+    #[inline]
+    pub fn is_backed_off(&self) -> bool {
+        self.backoff > 0
+    }
+
     /// The SYN was lost: RFC 6298 §5.7 wants at least 3 s once data flows.
     pub fn after_syn_loss(&mut self) {
         self.backoff = 0;

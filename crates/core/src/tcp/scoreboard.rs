@@ -180,6 +180,12 @@ impl Scoreboard {
         self.retransmitted_until
     }
 
+    /// Below this everything not SACKed counts as lost.
+    #[cfg(test)]
+    pub fn lost_until(&self) -> u64 {
+        self.lost_until
+    }
+
     /// Whether lost bytes remain to be sent again.
     pub fn has_lost(&self) -> bool {
         self.next_lost(1).is_some()

@@ -48,6 +48,9 @@ pub(super) struct Sender {
     pub(super) rtt: RttEstimator,
     pub(super) stats: Stats,
     pub(super) mss: u64,
+    /// `mss` less the SACK blocks that the next segment carries.
+    pub(super) payload_max: u64,
+    pub(super) ecn: bool,
     pub(super) kind: RecoveryKind,
     pub(super) threshold: u32,
     pub(super) use_prr: bool,
@@ -66,6 +69,8 @@ pub(super) struct Sender {
     pub(super) phase: Phase,
     /// Fast recovery and Loss end when this is acknowledged (RFC 6582 and 6675: recover, RecoveryPoint).
     pub(super) recover: u64,
+    /// Without SACK: no fast retransmit while the left edge is below this (RFC 6582 §3.2 step 1).
+    pub(super) no_fast_retransmit_below: u64,
     pub(super) duplicates: u32,
     /// Reno's artificial window: segments that have left the network (RFC 5681 §3.2).
     pub(super) inflation: i64,
@@ -78,10 +83,12 @@ pub(super) struct Sender {
     pub(super) rescued: bool,
     pub(super) partial_acks: u32,
     pub(super) limit: Limit,
-    /// Times of first transmission: (end offset, when), in order.
+    /// Times of first transmission: (end offset, when), in order; each entry begins where the one before it ends.
     pub(super) log: VecDeque<(u64, Time)>,
     /// Karn: no round trip is measured below this offset, which was sent more than once.
     pub(super) ambiguous_until: u64,
+    /// The next sample for the estimator is of data beyond this.
+    pub(super) sampled_until: u64,
     /// Without timestamps on a ticking clock, one segment at a time is timed: (end offset, tick).
     pub(super) timed: Option<(u64, u64)>,
     pub(super) clock: Clock,
@@ -109,6 +116,8 @@ impl Sender {
             rtt: RttEstimator::new(config.rto_initial, config.rto_min, config.rto_max, config.slow_timer.max(Duration::from_millis(1))),
             stats: Stats::default(),
             mss: u64::from(config.mss),
+            payload_max: u64::from(config.mss),
+            ecn: false,
             kind: config.recovery,
             threshold: config.dupack_threshold,
             use_prr: config.prr,
@@ -124,6 +133,7 @@ impl Sender {
             shift: 0,
             phase: Phase::Open,
             recover: 0,
+            no_fast_retransmit_below: 0,
             duplicates: 0,
             inflation: 0,
             prr: None,
@@ -134,6 +144,7 @@ impl Sender {
             limit: Limit::Application,
             log: VecDeque::new(),
             ambiguous_until: 0,
+            sampled_until: 0,
             timed: None,
             clock: Clock::new(config.slow_timer, phase),
             timestamp_clock: config.timestamps.then(|| Clock::new(config.timestamp_tick, phase)),
@@ -146,6 +157,13 @@ impl Sender {
             cwr_pending: false,
             cwr_until: 0,
         }
+    }
+
+    /// The other side takes no more than `mss` bytes in a segment.
+    pub fn agree_mss(&mut self, config: &TcpConfig, mss: u64) {
+        self.mss = mss;
+        let control = congestion::find(config.congestion_control).expect("validated: a registered congestion control");
+        self.control = (control.build)(&TcpConfig { mss: mss as u32, ..config.clone() });
     }
 
     pub fn write(&mut self, bytes: u64) {
@@ -175,10 +193,18 @@ impl Sender {
     #[inline]
     pub fn window(&self) -> u64 {
         if self.phase == Phase::Recovery && self.kind == RecoveryKind::Sack {
-            self.recovery_window
+            // PRR counts bytes: what a short segment delivered need not make room for a whole one. One segment may always be
+            // in flight (the loss window of RFC 5681 §3.1), or a recovery whose pipe is empty would wait for the timer.
+            self.recovery_window.max(self.mss)
         } else {
             self.control.cwnd().saturating_add_signed(self.inflation).max(self.mss)
         }
+    }
+
+    /// Whether a closed window is being probed.
+    #[inline]
+    pub fn is_probing(&self) -> bool {
+        self.persist.is_some()
     }
 
     /// The peer's window, as far as known.
@@ -225,10 +251,13 @@ impl Sender {
         if self.force && !matches!(self.kind, RecoveryKind::Sack) {
             self.force = false;
             let start = self.board.una();
-            let range = Range { start, end: (start + self.mss).min(self.board.max()), again: true };
+            let range = Range { start, end: (start + self.payload_max).min(self.board.max()), again: true };
+            if self.board.next_lost(self.payload_max) == Some((start, range.end)) {
+                self.board.retransmitted(start, range.end);
+            }
             return (range.end > start).then(|| self.count(now, range));
         }
-        let (start, end) = self.board.next_lost(self.mss)?;
+        let (start, end) = self.board.next_lost(self.payload_max)?;
         if !self.force && pipe + (end - start) > window {
             self.limit = Limit::Cwnd;
             return None;
@@ -243,13 +272,15 @@ impl Sender {
     fn next_new(&mut self, now: Time, pipe: u64, window: u64) -> Option<Range> {
         let start = self.board.max();
         let una = self.board.una();
-        let edge = self.edge.min(una.saturating_add(self.send_buffer));
         let left = self.end.saturating_sub(start);
-        let payload = left.min(self.mss).min(edge.saturating_sub(start));
-        let fin = self.closed && start + payload == self.end && start + payload < edge;
+        // What the application has been able to write so far.
+        let buffered = left.min(una.saturating_add(self.send_buffer).saturating_sub(start));
+        let payload = buffered.min(self.payload_max).min(self.edge.saturating_sub(start));
+        // The FIN takes a place in the window like any octet.
+        let fin = self.closed && start + payload == self.end && start + payload < self.edge;
         let len = payload + u64::from(fin);
         if len == 0 || start > self.end {
-            self.limit = if left == 0 { Limit::Application } else { Limit::Rwnd };
+            self.limit = if start < self.stream_end() { Limit::Rwnd } else { Limit::Application };
             if self.limit == Limit::Rwnd {
                 self.arm_persist(now);
             }
@@ -262,9 +293,9 @@ impl Sender {
             self.last_sent = now;
         }
         // RFC 9293 §3.8.6.2.1: a full segment; or all there is, subject to Nagle; or half the largest window.
-        let last = payload == left;
-        let nagle_permits = !self.nagle || idle || self.closed;
-        if !(payload == self.mss || fin || (last && nagle_permits) || (payload > 0 && 2 * payload >= self.max_rwnd)) {
+        let last = payload == buffered;
+        let nagle_permits = !self.nagle || idle || (self.closed && payload == left);
+        if !(payload == self.payload_max || fin || (last && nagle_permits) || (payload > 0 && 2 * payload >= self.max_rwnd)) {
             self.limit = if last { Limit::Application } else { Limit::Rwnd };
             if !last {
                 self.arm_persist(now);
@@ -277,30 +308,44 @@ impl Sender {
         }
         let end = start + len;
         self.board.sent_new(len);
-        if self.log.len() == self.log.capacity() {
-            self.log.reserve_exact(16 + self.log.len() / 8);
-        }
-        self.log.push_back((end, now));
+        self.note_sent(end, now);
         if self.timed.is_none() && !self.clock.is_exact() {
             self.timed = Some((end, self.clock.ticks(now)));
         }
         Some(self.count(now, Range { start, end, again: false }))
     }
 
+    /// Everything up to `end` has been sent by `now`. What leaves at one instant is one entry.
+    #[inline]
+    fn note_sent(&mut self, end: u64, now: Time) {
+        if let Some(last) = self.log.back_mut()
+            && last.1 == now
+        {
+            last.0 = end;
+            return;
+        }
+        if self.log.len() == self.log.capacity() {
+            self.log.reserve_exact(16 + self.log.len() / 8);
+        }
+        self.log.push_back((end, now));
+    }
+
     /// RFC 6675 §4, NextSeg rules 3 and 4: with nothing lost and nothing new to send, a hole that may be lost; then, once a
     /// recovery, the last segment, so that ACKs keep coming.
     fn next_speculative(&mut self, now: Time, pipe: u64, window: u64) -> Option<Range> {
-        if pipe + self.mss > window {
+        if pipe + self.payload_max > window {
             return None;
         }
-        if let Some((start, end)) = self.board.next_hole(self.mss) {
+        if let Some((start, end)) = self.board.next_hole(self.payload_max) {
             self.board.retransmitted(start, end);
             return Some(self.count(now, Range { start, end, again: true }));
         }
         if self.rescued || self.board.retransmitted_until() >= self.board.max() {
             return None;
         }
-        let (start, end) = self.board.last_segment(self.mss)?;
+        // Departs from rule 4 where the highest outstanding byte is SACKed: the ACK clock then needs no rescue, and the highest
+        // hole has been sent again already by rule 1 or 3.
+        let (start, end) = self.board.last_segment(self.payload_max)?;
         self.rescued = true;
         Some(self.count(now, Range { start, end, again: true }))
     }
@@ -344,7 +389,8 @@ impl Sender {
         if range.start + payload == self.end && payload > 0 {
             segment.flags |= flags::PSH;
         }
-        if self.cwr_pending && !range.again && payload > 0 {
+        // RFC 3168 §6.1.2: on new data; §6.1.6: not on a window probe.
+        if self.cwr_pending && !range.again && payload > 0 && self.persist.is_none() {
             segment.flags |= flags::CWR;
             self.cwr_pending = false;
         }
@@ -392,11 +438,11 @@ impl Sender {
         let again = self.board.max() > start;
         if !again {
             let room = self.edge.saturating_sub(start).max(1);
-            let len = room.min(self.mss).min(self.end - start);
+            let len = room.min(self.payload_max).min(self.send_buffer).min(self.stream_end() - start);
             self.board.sent_new(len);
-            self.log.push_back((start + len, now));
+            self.note_sent(start + len, now);
         }
-        let end = self.board.max().min(start + self.mss);
+        let end = self.board.max().min(start + self.payload_max);
         self.count(now, Range { start, end, again })
     }
 

@@ -205,7 +205,7 @@ impl Dimension {
 }
 
 fn format_size(n: u64) -> String {
-    let divides = |(_, factor): &&(&str, u64)| *factor > 1 && n >= *factor && n % *factor == 0;
+    let divides = |(_, factor): &&(&str, u64)| *factor > 1 && n >= *factor && n.is_multiple_of(*factor);
     let binary = SIZE.units.iter().filter(|(name, _)| name.contains('i')).rfind(divides);
     match binary.or_else(|| SIZE.units.iter().rfind(divides)) {
         Some((name, factor)) => format!("{} {name}", n / factor),

@@ -5,12 +5,14 @@ use crate::experiment::error::Fault;
 use crate::experiment::fields::{self, TRAFFIC};
 use crate::experiment::model::{Flow, Network, Traffic};
 use crate::experiment::route::Routes;
-use crate::experiment::tree::{Node, path_text};
+use crate::experiment::tree::{Step, path_text};
 use crate::experiment::view::View;
 use crate::params::{Params, Value};
 use crate::tcp::{TcpConfig, options, stack};
 use crate::time::Duration;
 use crate::units::text::{SIZE, TIME};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// IPv4 and TCP headers without options; the timestamps option with its padding (RFC 7323 appendix A).
 const HEADERS: u64 = 40;
@@ -147,7 +149,9 @@ fn endpoint(view: &View<'_>, basis: &Params) -> Result<Params, Fault> {
 fn contradictions(view: &View<'_>, params: &Params) -> Result<(), Fault> {
     // Point at the one that is written; where both are, at the first.
     let at = |a: &'static str, b: &'static str| if view.get(a).is_some() { a } else { b };
-    if params.choice("recovery") == "sack" && !params.boolean("sack") {
+    // A sender that can repair by SACK may well meet a receiver that cannot.
+    let receiver = view.path.last() == Some(&Step::Key("receiver".to_owned()));
+    if params.choice("recovery") == "sack" && !params.boolean("sack") && !receiver {
         let fault = view.fault(at("sack", "recovery"), "recovery by SACK needs the SACK option");
         return Err(fault.expected("sack = true, or recovery = \"newreno\""));
     }
@@ -161,24 +165,20 @@ fn contradictions(view: &View<'_>, params: &Params) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Every connection, in the order of the file; notes in `plan` the round trips that each link sees, and which link is
-/// the bottleneck where none is marked.
-pub fn connections(groups: &[Group<'_>], plan: &mut Plan<'_>) -> Result<Vec<Flow>, Fault> {
-    plan.rtts = vec![Duration::ZERO; plan.network.links.len()];
-    let routes = Routes::new(&plan.network);
+/// Every connection, in the order of the file. Where no link is marked as the bottleneck, marks one.
+pub fn connections(groups: &[Group<'_>], network: &mut Network) -> Result<Vec<Flow>, Fault> {
+    let routes = Routes::new(network);
+    let mut found = BTreeMap::new();
     let mut flows = Vec::new();
-    let mut first_route = None;
     for group in groups {
         for i in 0..group.count {
             let from = group.from[i as usize % group.from.len()];
             let to = group.to[i as usize % group.to.len()];
-            let (there, back) = both(&plan.network, &routes, group, from, to)?;
-            let all = || there.iter().chain(&back).map(|&l| &plan.network.links[l]);
-            let rtt = all().fold(Duration::ZERO, |sum, l| sum + l.delay);
-            let mtu = all().map(|l| l.mtu).min().expect("a route has a link");
-            for &link in there.iter().chain(&back) {
-                plan.rtts[link] = plan.rtts[link].max(rtt);
-            }
+            let route = match found.entry((from, to)) {
+                Entry::Occupied(entry) => entry.into_mut(),
+                Entry::Vacant(entry) => entry.insert(there_and_back(group, &routes, network, from, to)?),
+            };
+            let mtu = route.iter().map(|&l| network.links[l].mtu).min().expect("a route has a link");
             flows.push(Flow {
                 group: group.name.clone(),
                 from,
@@ -188,16 +188,30 @@ pub fn connections(groups: &[Group<'_>], plan: &mut Plan<'_>) -> Result<Vec<Flow
                 traffic: group.traffic,
                 start: group.start + group.stagger * i,
             });
-            first_route.get_or_insert(there);
         }
     }
-    let links = &mut plan.network.links;
-    if let Some(route) = first_route.filter(|_| links.iter().all(|l| !l.bottleneck)) {
+    if network.links.iter().all(|l| !l.bottleneck) {
+        let first = routes.path(flows[0].from, flows[0].to).expect("it was found before");
         // The first of the slowest.
-        let slowest = route.into_iter().min_by_key(|&l| links[l].rate).expect("a route has a link");
-        links[slowest].bottleneck = true;
+        let slowest = first.into_iter().min_by_key(|&l| network.links[l].rate).expect("a route has a link");
+        network.links[slowest].bottleneck = true;
     }
     Ok(flows)
+}
+
+fn there_and_back(group: &Group<'_>, routes: &Routes<'_>, network: &Network, from: usize, to: usize) -> Result<Vec<usize>, Fault> {
+    let name = |node: usize| &network.nodes[node].name;
+    if from == to {
+        return Err(group.view.fault("to", format!("a connection of `{}` is from `{}` to itself", group.name, name(from))));
+    }
+    // Links come in both ways, so there is a way back where there is one there.
+    match (routes.path(from, to), routes.path(to, from)) {
+        (Some(there), Some(back)) => Ok([there, back].concat()),
+        _ => {
+            let fault = group.view.fault("to", format!("no links lead from `{}` to `{}`", name(from), name(to)));
+            Err(fault.help("hosts pass nothing on; routers do"))
+        }
+    }
 }
 
 fn config(group: &Group<'_>, params: &Params, mtu: u32) -> Result<TcpConfig, Fault> {
@@ -209,22 +223,5 @@ fn config(group: &Group<'_>, params: &Params, mtu: u32) -> Result<TcpConfig, Fau
             Err(fault.expected(format!("at most {}: the smallest MTU is {mtu}, and the headers take {headers}", SIZE.format(most))))
         }
         _ => Ok(TcpConfig::new(params, mtu)),
-    }
-}
-
-/// The ways there and back between two nodes.
-fn both(network: &Network, routes: &Routes<'_>, group: &Group<'_>, from: usize, to: usize) -> Result<(Vec<usize>, Vec<usize>), Fault> {
-    let name = |node: usize| &network.nodes[node].name;
-    if from == to {
-        return Err(group.view.fault("to", format!("a connection of `{}` is from `{}` to itself", group.name, name(from))));
-    }
-    match (routes.path(from, to), routes.path(to, from)) {
-        (Some(there), Some(back)) => Ok((there, back)),
-        (there, _) => {
-            let (from, to) = if there.is_none() { (from, to) } else { (to, from) };
-            let at = group.view.get("to").map_or(group.view.node.span, |n: &Node| n.span);
-            let what = format!("no links lead from `{}` to `{}`", name(from), name(to));
-            Err(Fault::new(at, path_text(&group.view.path), what).help("hosts pass nothing on; routers do"))
-        }
     }
 }

@@ -5,7 +5,6 @@ mod flow;
 mod network;
 mod queue;
 
-use super::document::integer;
 use super::error::Fault;
 use super::fields;
 use super::model::{Experiment, Measure};
@@ -16,12 +15,18 @@ use crate::time::Duration;
 /// The run with number `repeat` of its combination.
 pub fn resolve(root: &Node, repeat: u64) -> Result<Experiment, Fault> {
     let file = View::new(root, Vec::new(), fields::root());
-    let seed = integer(file.value("seed")?) + repeat;
+    let (first, repeats) = (file.integer("seed")?.unwrap_or(1), file.integer("repeats")?.unwrap_or(1));
+    if first + (repeats - 1) > fields::MAX_SEED {
+        return Err(file
+            .fault("seed", "the seeds of the repeats are out of range")
+            .expected(format!("at most {} with the last repeat", fields::MAX_SEED)));
+    }
+    let seed = first + repeat;
     let measure = measure(&file)?;
     let mut plan = network::plan(&file)?;
     let groups = flow::groups(&file, &plan, measure.duration)?;
-    let flows = flow::connections(&groups, &mut plan)?;
-    let network = queue::finish(plan, seed)?;
+    let flows = flow::connections(&groups, &mut plan.network)?;
+    let network = queue::finish(plan, &flows, seed)?;
     Ok(Experiment { title: file.text("title").unwrap_or("").to_owned(), seed, network, flows, measure })
 }
 

@@ -20,8 +20,6 @@ pub struct Plan<'a> {
     pub queues: Vec<(Option<Written<'a>>, Written<'a>)>,
     /// Names that stand for several hosts.
     pub groups: Vec<(&'static str, Vec<usize>)>,
-    /// The longest base round trip of the flows that cross each link.
-    pub rtts: Vec<Duration>,
 }
 
 /// A node of the file, and where it stands.
@@ -138,7 +136,7 @@ fn line<'a>(view: &View<'a>) -> Result<Line<'a>, Fault> {
     let there = way(view, None)?;
     // The bottleneck is the way there, unless the way back says so too.
     let same = Way { bottleneck: false, ..there.clone() };
-    let back = match view.sub("reverse", fields::reverse()) {
+    let back = match view.sub("reverse", fields::way()) {
         Some(reverse) => way(&reverse, Some(&same))?,
         None => same,
     };

@@ -3,7 +3,8 @@
 use super::network::{Plan, Written};
 use crate::experiment::error::Fault;
 use crate::experiment::fields::QUEUE;
-use crate::experiment::model::{Choice, Link, Network};
+use crate::experiment::model::{Choice, Flow, Link, Network};
+use crate::experiment::route::Routes;
 use crate::experiment::tree::path_text;
 use crate::experiment::view::View;
 use crate::params::{Params, Value};
@@ -16,14 +17,13 @@ use crate::units::Capacity;
 const UNLIMITED: Capacity = Capacity::Bytes(1 << 30);
 
 /// Chooses every queue.
-pub fn finish(plan: Plan<'_>, seed: u64) -> Result<Network, Fault> {
-    let Plan { mut network, queues, rtts, .. } = plan;
-    let longest = rtts.iter().copied().max().unwrap_or(Duration::ZERO);
+pub fn finish(plan: Plan<'_>, flows: &[Flow], seed: u64) -> Result<Network, Fault> {
+    let Plan { mut network, queues, .. } = plan;
+    let rtts = Routes::new(&network).round_trips(flows);
     // The two ways of a link stand side by side, and are both a bottleneck's.
     let bottlenecks: Vec<bool> = network.links.chunks(2).flat_map(|ways| [ways.iter().any(|l| l.bottleneck); 2]).collect();
     for (i, (written, place)) in queues.into_iter().enumerate() {
-        // A link that no flow crosses sees the longest round trip of all.
-        let rtt = if rtts[i].is_zero() { longest } else { rtts[i] };
+        let rtt = rtts[i];
         let link = &mut network.links[i];
         let (entry, mut params) = match &written {
             Some(written) => choose(written)?,

@@ -65,6 +65,7 @@ const CASES: &[(&str, &str, &str)] = &[
     ("flow as a table", "[[flow]]", "[flow]"),
     ("starts after the end", "stack = \"linux\"", "start = \"2 min\""),
     ("empty sweep", "[\"64 KiB\", \"1 MiB\"]", "[]"),
+    ("sweep of no array", "[\"64 KiB\", \"1 MiB\"]", "\"64 KiB\""),
     ("sweep in a sweep", "[\"64 KiB\", \"1 MiB\"]", "[{ sweep = [\"1 KiB\"] }]"),
     ("sweep with an unknown key", "] }\n\n[measure]", "], nam = \"w\" }\n\n[measure]"),
     ("sweep of the repeats", "title = \"good\"", "repeats = { sweep = [1, 2] }"),
@@ -128,6 +129,14 @@ duration = "1 s"
         out.push_str(&format!("## {name}\n{error}\n\n"));
     }
     insta::assert_snapshot!(out);
+}
+
+#[test]
+fn several_errors_are_told_at_once() {
+    let text = GOOD.replace("window =", "windwo =").replace("\"5 s\"", "5").replace("title =", "titel =");
+    let error = Document::parse(&text, "bad.toml").unwrap_err();
+    assert_eq!(error.others.iter().map(|e| e.line).collect::<Vec<_>>(), [12, 16]);
+    insta::assert_snapshot!(error);
 }
 
 #[test]

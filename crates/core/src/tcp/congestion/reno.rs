@@ -46,7 +46,7 @@ impl Reno {
 
     fn congestion_avoidance(&mut self, ack: &AckSample) {
         if self.abc_limit == 0 {
-            // RFC 5681 Eq. 3: SMSS*SMSS/cwnd an ACK. RFC 2525 §2.4: BSD added mss/8 to it, which is wrong and faster.
+            // RFC 5681 Eq. 3: SMSS*SMSS/cwnd an ACK. RFC 2525 §2.6: BSD added mss/8 to it, which is wrong and faster.
             let extra = if self.extra_increment { self.mss / 8 } else { 0 };
             self.cwnd += (self.mss * self.mss / self.cwnd).max(1) + extra;
             return;
@@ -79,8 +79,9 @@ impl CongestionControl for Reno {
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
         if event.kind != Congestion::TimeoutAgain {
-            // RFC 5681 Eq. 4: max(FlightSize / 2, 2 SMSS).
-            self.ssthresh = (event.flight_size / 2).max(2 * self.mss);
+            // RFC 5681 Eq. 4: at most max(FlightSize / 2, 2 SMSS); in whole segments, as BSD did it (TCP/IP Illustrated vol. 2 §27)
+            // and as stacks that count segments do.
+            self.ssthresh = (event.flight_size / 2 / self.mss).max(2) * self.mss;
         }
         self.cwnd = match event.kind {
             Congestion::Loss | Congestion::Ecn => self.ssthresh,

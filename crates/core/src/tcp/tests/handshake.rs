@@ -112,3 +112,90 @@ fn a_reset_must_name_the_next_byte() {
     pair.server.handle_segment(pair.now, &reset, Ecn::NotEct);
     assert_eq!(pair.server.state(), State::Closed);
 }
+
+#[test]
+fn windows_count_in_segments_of_the_size_agreed() {
+    // RFC 5681 §3.1: SMSS is what may be sent, not what this side could take.
+    let mut pair = Pair::new(TcpConfig { mss: 4096, ..config("rfc") }, TcpConfig { mss: 1000, ..config("rfc") }, ms(10));
+    pair.client.write(1_000_000);
+    pair.run_until(at_ms(25));
+    assert_eq!(pair.data().count(), 10);
+    assert_eq!(pair.client.info().cwnd, 10_000);
+}
+
+#[test]
+fn an_acknowledgment_of_what_was_never_sent_establishes_nothing() {
+    let mut server = Connection::listen(config("rfc"), 1000, ms(0));
+    let mut syn = Segment::new(0, flags::SYN, 0);
+    syn.window = 1000;
+    server.handle_segment(Time::ZERO, &syn, Ecn::NotEct);
+    server.poll_transmit(Time::ZERO).unwrap();
+    for wrong in [1000, 1002, 0x8000_0000] {
+        let mut ack = Segment::new(1, flags::ACK, 0);
+        ack.ack = wrong;
+        server.handle_segment(Time::ZERO, &ack, Ecn::NotEct);
+        assert_eq!(server.state(), State::SynReceived);
+        // RFC 9293 §3.10.7.4: a reset with the number it named.
+        let (reset, _) = server.poll_transmit(Time::ZERO).unwrap();
+        assert!(reset.flags == flags::RST && reset.seq == wrong, "{reset:?}");
+    }
+    let mut ack = Segment::new(1, flags::ACK, 0);
+    ack.ack = 1001;
+    server.handle_segment(Time::ZERO, &ack, Ecn::NotEct);
+    assert_eq!(server.state(), State::Established);
+    // And once established: answered, and its data not taken.
+    let mut data = Segment::new(1, flags::ACK, 100);
+    data.ack = 5000;
+    server.handle_segment(Time::ZERO, &data, Ecn::NotEct);
+    assert_eq!(server.bytes_delivered(), 0);
+    assert_eq!(server.poll_transmit(Time::ZERO).unwrap().0.ack, 1);
+}
+
+#[test]
+fn a_closed_end_answers_with_a_reset_so_that_the_other_does_not_try_for_ever() {
+    // The server's FIN is acknowledged, but the ACK is lost, again and again, until TIME-WAIT is over.
+    let patient = TcpConfig { rto_max: Duration::from_secs(1_000), ..config("rfc") };
+    let mut pair = Pair::new(config("rfc"), patient, ms(10)).network(|_, client, segment, _| {
+        if client && !segment.has(flags::SYN) && !segment.has(flags::FIN) && segment.ack == 0x7fff_fff2 {
+            return vec![];
+        }
+        vec![Duration::ZERO]
+    });
+    pair.client.close();
+    pair.run_until(at_ms(100));
+    pair.server.close();
+    pair.run_until(at_ms(60_000));
+    assert_eq!((pair.client.state(), pair.server.state()), (State::TimeWait, State::LastAck));
+    pair.run_until(at_ms(400_000));
+    assert_eq!((pair.client.state(), pair.server.state()), (State::Closed, State::Closed));
+    assert!(pair.log.last().unwrap().2.has(flags::RST));
+}
+
+#[test]
+fn only_a_repeated_fin_restarts_time_wait() {
+    let mut pair = Pair::new(config("rfc"), config("rfc"), ms(10));
+    pair.client.close();
+    pair.run_until(at_ms(100));
+    pair.server.close();
+    pair.run_until(at_ms(30_000));
+    assert_eq!(pair.client.state(), State::TimeWait);
+    let mut old = Segment::new(0x7fff_fff1_u32, flags::ACK, 1);
+    old.set_timestamps(u32::MAX / 2, 0);
+    pair.client.handle_segment(pair.now, &old, Ecn::NotEct);
+    pair.run_until(at_ms(61_000));
+    assert_eq!(pair.client.state(), State::Closed);
+}
+
+#[test]
+fn a_number_before_the_first_is_refused() {
+    let mut pair = Pair::with_iss(config("rfc"), config("rfc"), ms(10), 1_000_000, 0);
+    pair.run_until(at_ms(100));
+    for seq in [0, 999_000, 999_999, 1_000_000] {
+        let mut old = Segment::new(seq, flags::ACK, 1_500);
+        old.ack = 1;
+        pair.server.handle_segment(pair.now, &old, Ecn::NotEct);
+        assert!(pair.server.poll_transmit(pair.now).is_some());
+    }
+    // Only the last reaches into the window: 1,499 bytes of it.
+    assert_eq!(pair.server.bytes_delivered(), 1_499);
+}

@@ -163,3 +163,97 @@ fn an_old_timestamp_is_refused_and_answered() {
     assert_eq!(pair.server.bytes_delivered(), 1448);
     assert!(pair.server.poll_transmit(pair.now).is_some());
 }
+
+#[test]
+fn a_fin_behind_a_closed_window_is_probed_for() {
+    // Everything is acknowledged and the window is closed; the update that opens it is lost: only the persist timer can
+    // bring the FIN across (RFC 9293 §3.8.6.1).
+    let closed = Rc::new(Cell::new(false));
+    let lossy = closed.clone();
+    let mut pair = Pair::new(config("rfc"), TcpConfig { receive_buffer: 3_000, ..config("rfc") }, ms(10))
+        .network(move |_, client, _, _| if !client && lossy.get() { vec![] } else { vec![Duration::ZERO] });
+    pair.server.set_auto_read(false);
+    pair.client.write(3_000);
+    pair.run_until(at_ms(1_000));
+    assert_eq!((pair.server.bytes_delivered(), pair.client.all_acked()), (3_000, true));
+    pair.client.close();
+    pair.run_until(at_ms(1_100));
+    assert!(!pair.server.end_of_stream());
+    closed.set(true);
+    pair.server.read(3_000);
+    pair.run_until(pair.now + ms(20));
+    closed.set(false);
+    pair.run_until(at_ms(10_000));
+    assert!(pair.server.end_of_stream() && pair.client.all_acked());
+}
+
+#[test]
+fn a_send_buffer_under_one_segment_is_sent_a_buffer_a_round_trip() {
+    // SO_SNDBUF of 500: all that the application could write is as much as there is to send (RFC 9293 §3.8.6.2.1 rule 2).
+    let mut pair = Pair::new(TcpConfig { send_buffer: 500, ..config("rfc") }, config("rfc"), ms(10));
+    pair.client.write(5_000);
+    pair.client.close();
+    pair.run_until(at_ms(1_000));
+    // Ten round trips of 20 ms, each with a delayed ACK of 40 ms (the first large segment is what "full" means to the receiver).
+    assert_eq!(pair.server.bytes_delivered(), 5_000);
+}
+
+#[test]
+fn blocks_beside_data_make_the_payload_shorter_not_the_packet_longer() {
+    let mut pair = Pair::new(config("rfc"), config("rfc"), ms(10))
+        .network(|n, client, _, _| if client && n % 7 == 3 { vec![] } else { vec![Duration::ZERO] });
+    pair.client.write(300_000);
+    pair.server.write(300_000);
+    pair.run_until(at_ms(30_000));
+    assert_eq!((pair.server.bytes_delivered(), pair.client.bytes_delivered()), (300_000, 300_000));
+    assert!(pair.log.iter().any(|(_, _, s)| s.len > 0 && s.sack_count() > 0));
+    // RFC 6691 §2.
+    assert_eq!(pair.log.iter().map(|(_, _, s)| s.ip_len()).max(), Some(1500));
+}
+
+/// One loss and some marks in the same window of data: one reduction, and one CWR (RFC 3168 §6.1.2).
+#[test]
+fn a_loss_and_a_mark_in_one_window_reduce_once() {
+    let ecn = TcpConfig { ecn: true, initial_window: 20, initial_ssthresh: 20 * 1448, ..config("rfc") };
+    let mut data = 0;
+    let mut pair = Pair::new(ecn.clone(), ecn, ms(50)).network(move |_, client, segment, ecn| {
+        data += u64::from(client && segment.len > 0);
+        match data {
+            2 if client => vec![],
+            // The echo of this mark outlasts the recovery that begins with the loss.
+            19 if client => {
+                *ecn = Ecn::Ce;
+                vec![ms(1)]
+            }
+            _ => vec![Duration::ZERO],
+        }
+    });
+    pair.client.write(200 * 1448);
+    pair.run_until(at_ms(5_000));
+    assert_eq!(pair.client.stats().fast_retransmits, 1);
+    assert_eq!(pair.client.info().ssthresh, 10 * 1448);
+    let cwr: Vec<u64> = pair.data().filter(|(_, s)| s.has(flags::CWR)).map(|(at, _)| at.as_ps() / 1_000_000_000).collect();
+    // On the first new data after the reduction at 200 ms.
+    assert!(cwr.len() == 1 && (200..300).contains(&cwr[0]), "{cwr:?}");
+}
+
+#[test]
+fn a_window_probe_is_not_ecn_capable() {
+    let ecn = TcpConfig { ecn: true, ..config("rfc") };
+    let probing = Rc::new(Cell::new(false));
+    let seen = Rc::new(Cell::new(0));
+    let (flag, count) = (probing.clone(), seen.clone());
+    let mut pair = Pair::new(ecn.clone(), TcpConfig { receive_buffer: 4_000, ..ecn }, ms(10)).network(move |_, client, segment, ecn| {
+        if client && segment.len > 0 && flag.get() {
+            assert!(*ecn == Ecn::NotEct && !segment.has(flags::CWR));
+            count.set(count.get() + 1);
+        }
+        vec![Duration::ZERO]
+    });
+    pair.server.set_auto_read(false);
+    pair.client.write(20_000);
+    pair.run_until(at_ms(500));
+    probing.set(true);
+    pair.run_until(at_ms(10_000));
+    assert!(seen.get() >= 2);
+}
