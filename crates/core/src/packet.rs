@@ -43,6 +43,7 @@ const SACK_SHIFT: u32 = 4;
 /// SYN options and SACK blocks never share a segment, so they share their space; a fourth SACK block
 /// takes the place of the timestamps (RFC 2018 §3: four blocks fit only without them).
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
+#[repr(C)]
 pub struct Segment {
     /// Sequence number of the first payload byte (or of the SYN).
     pub seq: u32,
@@ -56,13 +57,15 @@ pub struct Segment {
     /// See [`flags`].
     pub flags: u8,
     options: u8,
+    /// No hole at the end: a copy is then whole words, which the next copy can read at full speed.
+    unused: u16,
 }
 
 impl Segment {
     /// A segment with these flags and `len` payload bytes, without options; ack and window are zero.
     #[inline]
     pub const fn new(seq: u32, flags: u8, len: u16) -> Self {
-        Segment { seq, ack: 0, space: [0; 8], len, window: 0, flags, options: 0 }
+        Segment { seq, ack: 0, space: [0; 8], len, window: 0, flags, options: 0, unused: 0 }
     }
     /// Whether all of `bits` are set.
     #[inline]
@@ -206,6 +209,7 @@ impl std::fmt::Debug for Segment {
 
 /// A packet on its way: a segment, and what the network knows of it.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub struct Packet {
     /// In a queue: when it entered. On a wire: when it arrives at the far end.
     pub stamp: Time,

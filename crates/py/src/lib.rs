@@ -1,8 +1,24 @@
-//! The Python module `longfat._longfat`: thin.
+//! The Python module `longfat._longfat`: thin. What it offers is written down in `python/longfat/_longfat.pyi`.
+
+mod cost;
+mod document;
+mod registries;
+mod tables;
 
 use pyo3::prelude::*;
 
+/// Version of the results folder's layout; Python writes and reads it.
+const FORMAT_VERSION: u32 = 1;
+
 #[pymodule]
 fn _longfat(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("__version__", env!("CARGO_PKG_VERSION"))
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("FORMAT_VERSION", FORMAT_VERSION)?;
+    module.add("CODE", env!("LONGFAT_CODE"))?;
+    module.add("COMMIT", env!("LONGFAT_COMMIT"))?;
+    module.add_class::<document::Document>()?;
+    module.add_class::<document::Run>()?;
+    module.add_function(wrap_pyfunction!(document::quantity, module)?)?;
+    module.add_function(wrap_pyfunction!(document::schema, module)?)?;
+    module.add_function(wrap_pyfunction!(registries::registries, module)?)
 }

@@ -1,10 +1,92 @@
 //! The virtual-time driver: runs an experiment over longfat's own TCP, queues and links.
+//!
+//! Time jumps from event to event. There is one pending event for each link and one for each end of a connection, however
+//! many packets are on their way ([`event_set`], [`link`], [`host`]). [`world`] handles the events, [`measure`] writes
+//! down what is asked for, and [`audit`] checks at the end that no packet was lost from the books.
+
+pub mod dumbbell;
+
+mod audit;
+mod event_set;
+mod host;
+mod ledger;
+mod link;
+mod measure;
+mod route;
+mod wire;
+mod world;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
 
 use longfat_core::experiment::Experiment;
+use longfat_core::time::Time;
 use longfat_core::trace::Trace;
 
+use measure::Recorder;
+use world::{Pause, World};
+
+/// Why there is no trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// A flow between nodes that no path joins, both ways (or from a node to itself).
+    NoRoute { flow: usize, group: String, from: String, to: String },
+    /// The caller asked to stop.
+    Cancelled { at: Time },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::NoRoute { flow, group, from, to } => {
+                write!(f, "flow {flow} ({group}): no path leads from {from} to {to}; a flow needs links both ways, through routers")
+            }
+            Error::Cancelled { at } => write!(f, "cancelled at {} s of virtual time", at.as_secs_f64()),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// Events between two calls of a progress callback: some milliseconds.
+const STEPS_PER_CALL: u64 = 50_000;
+
 /// Runs `experiment` to its end. The same experiment gives the same trace, bit for bit, on every machine.
-pub fn run(experiment: &Experiment) -> Trace {
-    let _ = experiment;
-    todo!()
+///
+/// # Errors
+/// [`Error::NoRoute`] when a flow's ends are not joined.
+pub fn run(experiment: &Experiment) -> Result<Trace, Error> {
+    run_with(experiment, &mut |_| true)
+}
+
+/// The same, and calls `go_on` with the virtual time every few milliseconds; when it says `false`, the run is over.
+///
+/// # Errors
+/// [`Error::NoRoute`] when a flow's ends are not joined, [`Error::Cancelled`] when `go_on` said so.
+pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(Time) -> bool) -> Result<Trace, Error> {
+    let mut world = World::new(experiment)?;
+    let mut recorder = Recorder::new(experiment);
+    let mut budget = STEPS_PER_CALL;
+    loop {
+        let before = world.steps;
+        let pause = world.run(recorder.next_stop(), budget);
+        // A stop costs time as well, and with a short interval there are few steps between stops.
+        budget = budget.saturating_sub(world.steps - before + 1);
+        match pause {
+            Pause::Reached if recorder.stopped(&mut world) => {}
+            Pause::Reached | Pause::Done => break,
+            Pause::Steps => {}
+        }
+        if budget == 0 {
+            if !go_on(world.now) {
+                return Err(Error::Cancelled { at: world.now });
+            }
+            budget = STEPS_PER_CALL;
+        }
+    }
+    let trace = recorder.finish(&mut world, experiment);
+    audit::audit(&mut world);
+    Ok(trace)
 }

@@ -1,5 +1,23 @@
-//! The experiment: what a person writes (TOML), and what a backend runs ([`Experiment`]).
+//! The experiment: what a person writes (TOML, [`Document`]), and what a backend runs ([`Experiment`]).
 
+mod document;
+mod error;
+mod fields;
 mod model;
+mod resolve;
+pub mod route;
+mod schema;
+mod shape;
+mod sweep;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod view;
+mod write;
 
+pub use document::{Document, Run};
+pub use error::{Error, Report};
 pub use model::{Choice, Experiment, Flow, Link, Measure, Network, Node, Traffic};
+pub use schema::{reference, schema};
+pub use sweep::Axis;
+pub use write::RESULTS_VERSION;

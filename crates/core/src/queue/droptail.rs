@@ -40,6 +40,14 @@ impl Queue for DropTail {
     fn dequeue(&mut self, _now: Time, _log: &mut dyn QueueLog) -> Option<Packet> {
         self.fifo.pop()
     }
+    #[inline]
+    fn pass(&mut self, now: Time, packet: &mut Packet, log: &mut dyn QueueLog) -> bool {
+        let fits = self.fifo.fits(packet);
+        if !fits {
+            log.dropped(now, packet, DropReason::Overflow);
+        }
+        fits
+    }
     fn backlog_bytes(&self) -> u64 {
         self.fifo.held(Measure::Bytes)
     }

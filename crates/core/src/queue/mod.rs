@@ -46,13 +46,26 @@ pub trait QueueLog {
 pub trait Queue {
     /// Takes `packet` in, or drops it (or another) and says so in `log`. Sets `packet.stamp` to `now`.
     fn enqueue(&mut self, now: Time, packet: Packet, log: &mut dyn QueueLog);
-    /// The next packet to transmit, if any.
+    /// The next packet to transmit; `None` only when nothing is held (any more).
     fn dequeue(&mut self, now: Time, log: &mut dyn QueueLog) -> Option<Packet>;
+    /// `packet` finds this queue empty and its link idle: whether it goes out at once. The same as an `enqueue` and a
+    /// `dequeue` at `now`, as one call; a queue that need not look at such a packet says so here, for speed.
+    fn pass(&mut self, now: Time, packet: &mut Packet, log: &mut dyn QueueLog) -> bool {
+        self.enqueue(now, *packet, log);
+        match self.dequeue(now, log) {
+            Some(first) => {
+                *packet = first;
+                true
+            }
+            None => false,
+        }
+    }
     /// IP bytes held.
     fn backlog_bytes(&self) -> u64;
     /// Packets held.
     fn backlog_packets(&self) -> u64;
-    /// When the queue wants `handle_timeout`, for queues that act on a clock (PIE).
+    /// When the queue wants `handle_timeout`, for queues that act on a clock (PIE): such a queue always has a time,
+    /// from its making on.
     fn poll_timeout(&self) -> Option<Time> {
         None
     }

@@ -210,3 +210,6 @@ impl Queue for RedQueue {
         self.fifo.held(Measure::Packets)
     }
 }
+
+#[cfg(test)]
+mod tests;

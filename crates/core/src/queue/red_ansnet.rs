@@ -124,3 +124,6 @@ impl Queue for RedAnsnet {
         self.pool.packets()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -277,3 +277,17 @@ fn contradictions_are_one_sentence() {
     red_ansnet: 2 buffers are left for the receive side, but one packet of the MTU (4352 bytes) takes 3; leave none, or at least 3
     ");
 }
+
+/// Each queue has its page, under the fixed headings, with every parameter.
+#[test]
+fn every_queue_has_its_page() {
+    for kind in REGISTRY {
+        let path = format!("{}/../../docs/queues/{}.md", env!("CARGO_MANIFEST_DIR"), kind.name);
+        let page = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
+        let headings: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+        assert_eq!(headings, ["Model", "References", "Parameters", "Example", "Validation"], "{path}");
+        for spec in kind.params {
+            assert!(page.contains(&format!("| `{}` |", spec.name)), "{path} does not list {}", spec.name);
+        }
+    }
+}

@@ -1,30 +1,96 @@
 //! A set of byte ranges: what the receiver holds out of order, what the sender knows to be SACKed.
 //!
-//! Every operation costs O(log ranges), amortised over the ranges it merges, whatever the window holds.
+//! The ranges lie in order in blocks of bounded size, full ones but where something was put in between, so that a range costs
+//! little more than its 16 bytes (a tree map takes 40) however many thousands a window has lost. Finding one is a binary search
+//! over the blocks and one inside a block; putting one in or taking one out moves at most a block. At both ends, where nearly all
+//! of the work is, nothing moves.
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
+
+/// The most ranges in a block.
+const BLOCK: usize = if cfg!(test) { 4 } else { 128 };
+
+/// Half open: start, end.
+type Range = (u64, u64);
 
 /// Disjoint, non-adjacent half-open ranges of offsets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct RangeSet {
-    /// Start to end.
-    ranges: BTreeMap<u64, u64>,
+    /// None of them is empty.
+    blocks: VecDeque<VecDeque<Range>>,
 }
+
+/// A place in the set: block, and range in it.
+type Place = (usize, usize);
 
 impl RangeSet {
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.ranges.is_empty()
+        self.blocks.is_empty()
     }
 
-    /// How many ranges.
-    #[inline]
-    pub fn len(&self) -> usize {
-        self.ranges.len()
+    /// How many ranges there are, but no more than `most`.
+    pub fn count_up_to(&self, most: usize) -> usize {
+        self.blocks.iter().flatten().take(most).count()
     }
 
     pub fn clear(&mut self) {
-        self.ranges.clear();
+        self.blocks.clear();
+    }
+
+    /// The place of the first range that ends at or after `offset` (behind the last, if none does).
+    fn first_reaching(&self, offset: u64) -> Place {
+        // What is asked for is nearly always in the first block or the last.
+        let last = self.blocks.len().saturating_sub(1);
+        let before = |block: &VecDeque<Range>| block.back().is_some_and(|r| r.1 < offset);
+        let block = match self.blocks.front() {
+            Some(first) if !before(first) => 0,
+            Some(_) if last > 0 && before(&self.blocks[last - 1]) => last,
+            _ => self.blocks.partition_point(before),
+        };
+        let within = self.blocks.get(block).map_or(0, |ranges| ranges.partition_point(|r| r.1 < offset));
+        if self.blocks.get(block).is_some_and(|ranges| within == ranges.len()) { (block + 1, 0) } else { (block, within) }
+    }
+
+    #[inline]
+    fn get(&self, (block, within): Place) -> Option<Range> {
+        self.blocks.get(block).and_then(|ranges| ranges.get(within)).copied()
+    }
+
+    /// The ranges from `place` on, in order.
+    fn from(&self, (block, within): Place) -> impl Iterator<Item = Range> + '_ {
+        let head = self.blocks.get(block).into_iter().flat_map(move |ranges| ranges.range(within..));
+        head.chain(self.blocks.range((block + 1).min(self.blocks.len())..).flatten()).copied()
+    }
+
+    fn remove(&mut self, (block, within): Place) {
+        self.blocks[block].remove(within);
+        if self.blocks[block].is_empty() {
+            self.blocks.remove(block);
+        }
+    }
+
+    fn put(&mut self, (block, within): Place, range: Range) {
+        // Behind the end of one block is before the start of the next: the block that is there already takes it.
+        let (block, within) = if within == 0 && block > 0 { (block - 1, self.blocks[block - 1].len()) } else { (block, within) };
+        let Some(ranges) = self.blocks.get_mut(block) else {
+            self.blocks.push_back(VecDeque::from([range]));
+            return;
+        };
+        if ranges.len() < BLOCK {
+            if ranges.len() == ranges.capacity() {
+                // Small sets stay small.
+                ranges.reserve_exact((ranges.len() + 4).min(BLOCK - ranges.len()));
+            }
+            ranges.insert(within, range);
+        } else if within == BLOCK {
+            self.blocks.insert(block + 1, VecDeque::from([range]));
+        } else {
+            let rest = ranges.split_off(BLOCK / 2);
+            let (at, within) = if within <= BLOCK / 2 { (block, within) } else { (block + 1, within - BLOCK / 2) };
+            self.blocks.insert(block + 1, rest);
+            self.blocks[at].insert(within, range);
+        }
     }
 
     /// Adds `start..end`; calls `fresh` with each piece that was not in the set before, in order.
@@ -32,85 +98,90 @@ impl RangeSet {
         if start >= end {
             return;
         }
-        let (mut merged_start, mut merged_end) = (start, end);
-        let mut covered = start;
-        if let Some((&s, &e)) = self.ranges.range(..=start).next_back()
-            && e >= start
-        {
-            if e >= end {
-                return;
-            }
-            merged_start = s;
-            covered = e;
+        let place = self.first_reaching(start);
+        let Some(first) = self.get(place).filter(|first| first.0 <= end) else {
+            fresh(start, end);
+            self.put(place, (start, end));
+            return;
+        };
+        if start < first.0 {
+            fresh(start, first.0);
         }
-        while let Some((&s, &e)) = self.ranges.range(start + 1..=end).next() {
-            if s > covered {
-                fresh(covered, s);
-            }
-            covered = covered.max(e);
-            merged_end = merged_end.max(e);
-            self.ranges.remove(&s);
+        let mut merged = (start.min(first.0), first.1);
+        // Ranges after the first that the new one reaches, too.
+        let next = |set: &Self, (block, within): Place| {
+            let after = if within + 1 < set.blocks[block].len() { (block, within + 1) } else { (block + 1, 0) };
+            set.get(after).filter(|range| range.0 <= end).map(|range| (after, range))
+        };
+        while let Some((after, range)) = next(self, place) {
+            fresh(merged.1, range.0);
+            merged.1 = range.1;
+            self.remove(after);
         }
-        if covered < end {
-            fresh(covered, end);
+        if merged.1 < end {
+            fresh(merged.1, end);
+            merged.1 = end;
         }
-        self.ranges.insert(merged_start, merged_end);
+        self.blocks[place.0][place.1] = merged;
     }
 
     /// Removes everything below `offset`.
     pub fn remove_below(&mut self, offset: u64) {
-        while let Some(first) = self.ranges.first_entry() {
-            if *first.get() <= offset {
-                first.remove();
-            } else {
-                if *first.key() < offset {
-                    let end = first.remove();
-                    self.ranges.insert(offset, end);
+        while let Some(block) = self.blocks.front_mut() {
+            match block.front_mut() {
+                Some(range) if range.1 > offset => {
+                    range.0 = range.0.max(offset);
+                    return;
                 }
-                return;
+                Some(_) => {
+                    block.pop_front();
+                }
+                None => {
+                    self.blocks.pop_front();
+                }
             }
         }
     }
 
     /// The lowest range.
     #[inline]
-    pub fn first(&self) -> Option<(u64, u64)> {
-        self.ranges.first_key_value().map(|(&s, &e)| (s, e))
+    pub fn first(&self) -> Option<Range> {
+        self.get((0, 0))
     }
 
     /// The highest offset in the set, plus one.
     pub fn end(&self) -> Option<u64> {
-        self.ranges.last_key_value().map(|(_, &e)| e)
+        self.blocks.back().and_then(VecDeque::back).map(|range| range.1)
     }
 
     /// Ranges from the highest down.
-    pub fn descending(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.ranges.iter().rev().map(|(&s, &e)| (s, e))
+    pub fn descending(&self) -> impl Iterator<Item = Range> + '_ {
+        self.blocks.iter().rev().flat_map(|block| block.iter().rev()).copied()
     }
 
     /// The range that holds `offset`.
-    pub fn containing(&self, offset: u64) -> Option<(u64, u64)> {
-        self.ranges.range(..=offset).next_back().map(|(&s, &e)| (s, e)).filter(|(_, e)| offset < *e)
+    pub fn containing(&self, offset: u64) -> Option<Range> {
+        self.get(self.first_reaching(offset + 1)).filter(|range| range.0 <= offset)
     }
 
     /// The first hole at or after `from` that begins below `until`, cut off there: (start, end).
-    pub fn next_hole(&self, from: u64, until: u64) -> Option<(u64, u64)> {
-        let start = self.containing(from).map_or(from, |(_, e)| e);
-        if start >= until {
-            return None;
-        }
-        let end = self.ranges.range(start..).next().map_or(until, |(&s, _)| s.min(until));
-        Some((start, end))
+    pub fn next_hole(&self, from: u64, until: u64) -> Option<Range> {
+        let mut ranges = self.from(self.first_reaching(from + 1));
+        let mut next = ranges.next();
+        let start = match next {
+            Some(range) if range.0 <= from => {
+                next = ranges.next();
+                range.1
+            }
+            _ => from,
+        };
+        (start < until).then(|| (start, next.map_or(until, |range| range.0.min(until))))
     }
 
     /// Bytes of the set inside `from..until`; costs the ranges there.
     pub fn bytes_within(&self, from: u64, until: u64) -> u64 {
-        if from >= until {
-            return 0;
-        }
-        let head = self.containing(from).map_or(0, |(_, e)| e.min(until) - from);
-        let rest: u64 = self.ranges.range(from + 1..until).map(|(&s, &e)| e.min(until) - s).sum();
-        head + rest
+        let ranges = self.from(self.first_reaching(from + 1)).take_while(|range| range.0 < until);
+        ranges.map(|range| range.1.min(until) - range.0.max(from)).sum()
     }
 }
 
@@ -137,10 +208,11 @@ mod tests {
                     prop_assert_eq!(fresh, expected);
                     model.extend(at..at + len);
                 }
-                let held: Vec<u64> = set.ranges.iter().flat_map(|(&s, &e)| s..e).collect();
+                let held: Vec<u64> = set.blocks.iter().flatten().flat_map(|r| r.0..r.1).collect();
+                prop_assert!(set.blocks.iter().all(|b| !b.is_empty() && b.len() <= BLOCK));
                 prop_assert_eq!(held, model.iter().copied().collect::<Vec<_>>());
                 let mut previous_end = None;
-                for (&s, &e) in &set.ranges {
+                for &(s, e) in set.blocks.iter().flatten() {
                     prop_assert!(s < e && previous_end.is_none_or(|p| p < s));
                     previous_end = Some(e);
                 }

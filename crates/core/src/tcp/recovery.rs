@@ -327,12 +327,14 @@ impl Sender {
         let mut first = None;
         let mut last = None;
         while let Some(&(end, sent)) = self.log.front() {
-            if end > ack {
-                break;
-            }
             first = first.or(Some(sent));
             last = Some(sent);
-            self.log.pop_front();
+            if end <= ack {
+                self.log.pop_front();
+            }
+            if end >= ack {
+                break;
+            }
         }
         // Karn: only bytes sent once.
         let exact = if clear { first.map(|sent| now.since(sent)) } else { None };

@@ -83,7 +83,7 @@ pub(super) struct Sender {
     pub(super) rescued: bool,
     pub(super) partial_acks: u32,
     pub(super) limit: Limit,
-    /// Times of first transmission: (end offset, when), in order.
+    /// Times of first transmission: (end offset, when), in order; each entry begins where the one before it ends.
     pub(super) log: VecDeque<(u64, Time)>,
     /// Karn: no round trip is measured below this offset, which was sent more than once.
     pub(super) ambiguous_until: u64,
@@ -308,14 +308,26 @@ impl Sender {
         }
         let end = start + len;
         self.board.sent_new(len);
-        if self.log.len() == self.log.capacity() {
-            self.log.reserve_exact(16 + self.log.len() / 8);
-        }
-        self.log.push_back((end, now));
+        self.note_sent(end, now);
         if self.timed.is_none() && !self.clock.is_exact() {
             self.timed = Some((end, self.clock.ticks(now)));
         }
         Some(self.count(now, Range { start, end, again: false }))
+    }
+
+    /// Everything up to `end` has been sent by `now`. What leaves at one instant is one entry.
+    #[inline]
+    fn note_sent(&mut self, end: u64, now: Time) {
+        if let Some(last) = self.log.back_mut()
+            && last.1 == now
+        {
+            last.0 = end;
+            return;
+        }
+        if self.log.len() == self.log.capacity() {
+            self.log.reserve_exact(16 + self.log.len() / 8);
+        }
+        self.log.push_back((end, now));
     }
 
     /// RFC 6675 §4, NextSeg rules 3 and 4: with nothing lost and nothing new to send, a hole that may be lost; then, once a
@@ -428,7 +440,7 @@ impl Sender {
             let room = self.edge.saturating_sub(start).max(1);
             let len = room.min(self.payload_max).min(self.send_buffer).min(self.stream_end() - start);
             self.board.sent_new(len);
-            self.log.push_back((start + len, now));
+            self.note_sent(start + len, now);
         }
         let end = self.board.max().min(start + self.payload_max);
         self.count(now, Range { start, end, again })

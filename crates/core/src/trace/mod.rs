@@ -17,6 +17,11 @@ pub struct Trace {
     pub events: Vec<Event>,
     /// When the run ended, in virtual time.
     pub end: Time,
+    /// The measured span: from the end of the warmup (or the first start of a measured flow, if that is later) to the
+    /// last delivery of a measured flow (or the end of the run). Measured flows are the ttcp flows, or all if there is none.
+    pub span: (Time, Time),
+    /// The most packets that were in the network at once, in queues and on wires.
+    pub packets_in_network_max: u64,
     /// Events the event core handled: what the run cost.
     pub steps: u64,
     /// What the user should know: a flow that did not finish, a window clipped for want of scaling.
@@ -57,23 +62,32 @@ pub struct FlowRecord {
     pub in_flight_max: u64,
 }
 
-/// What one one-way link did. `packets_in = transmitted + dropped + queued_at_end`, checked.
+/// What one one-way link did over the whole run, unless a field says otherwise. Checked at the end of every run:
+/// `packets_in` = `packets_transmitted` + drops in the queue + `packets_queued`, and
+/// `packets_transmitted` = `packets_delivered` + `packets_lost` + `packets_in_flight`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinkRecord {
     pub name: String,
     pub packets_in: u64,
     pub packets_transmitted: u64,
     pub packets_delivered: u64,
+    /// Lost on the wire.
+    pub packets_lost: u64,
+    /// At the end: in the queue, and on the wire or in transmission.
+    pub packets_queued: u64,
+    pub packets_in_flight: u64,
     /// IP bytes and framed bytes transmitted.
     pub ip_bytes: u64,
     pub wire_bytes: u64,
-    /// The same between warmup and end of the measured span (while a measured flow was active).
+    /// Seconds of the measured span in which the link was transmitting.
     pub busy_s: f64,
+    /// Packets dropped, by reason; those that never happened are left out.
     pub drops: Vec<(DropReason, u64)>,
     pub marks: u64,
+    /// The most in the queue at once, the packet in transmission not counted.
     pub queue_max_packets: u64,
     pub queue_max_bytes: u64,
-    /// Mean over time.
+    /// Mean over the measured span.
     pub queue_mean_packets: f64,
     pub queue_mean_bytes: f64,
 }

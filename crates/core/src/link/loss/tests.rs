@@ -82,6 +82,14 @@ fn gilbert_elliott_has_the_stationary_loss_and_the_mean_burst() {
 }
 
 #[test]
+fn gilbert_elliott_starts_bad_as_often_as_it_is_bad() {
+    let lost = |seed| build("gilbert_elliott", &[("p", 0.1), ("r", 0.4)], seed).unwrap().on_packet(Time::ZERO, &packet()) == Fate::Lose;
+    // p / (p + r) = 0.2; the standard deviation over 20000 seeds is 0.0028.
+    let part = (0..20_000).filter(|&seed| lost(seed)).count() as f64 / 20_000.0;
+    assert!((part - 0.2).abs() < 0.012, "{part}");
+}
+
+#[test]
 fn gilbert_elliott_loses_in_both_states_by_their_own_probability() {
     let seen = fates("gilbert_elliott", &[("p", 0.01), ("r", 0.04), ("loss_good", 0.001), ("loss_bad", 0.5)], 1_000_000);
     assert!((part(&seen, Fate::Lose) - (0.8 * 0.001 + 0.2 * 0.5)).abs() < 0.004);

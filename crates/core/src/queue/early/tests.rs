@@ -140,24 +140,24 @@ fn byte_mode_scales_the_probability_with_the_size() {
 
 #[test]
 fn max_p_adapts_every_half_second() {
-    // Target: 4 + 0.4 x 4 = 5.6 to 4 + 0.6 x 4 = 6.4.
-    let start = RedConfig { adaptive: true, max_p: 0.1, ..config() };
+    // Target: 40 + 0.4 x 40 = 56 to 40 + 0.6 x 40 = 64.
+    let start = RedConfig { adaptive: true, max_p: 0.1, min_threshold: 40.0, max_threshold: 80.0, ..config() };
     let after = |max_p: f64, held: u64, seconds: u64| {
         let mut red = red(RedConfig { max_p, ..start }, 8);
         // Just before each adaptation the average is `held`.
         (0..=seconds * 10).for_each(|tenth| _ = red.arrival(ms(tenth * 100), held, 100));
         red.max_p()
     };
-    assert_eq!(after(0.1, 6, 3), 0.1, "within the target");
-    assert!((after(0.1, 7, 1) - 0.12).abs() < 1e-12, "two steps of 0.01");
-    assert!((after(0.02, 7, 1) - 0.02 * 1.25 * 1.25).abs() < 1e-12, "by a quarter while small");
-    assert!((after(0.1, 5, 1) - 0.1 * 0.81).abs() < 1e-12, "two steps of 0.9");
-    assert!((0.5..0.52).contains(&after(0.1, 7, 100)), "it stops over 0.5");
-    assert!((0.009..0.01).contains(&after(0.1, 5, 100)), "it stops under 0.01");
+    assert_eq!((after(0.1, 57, 3), after(0.1, 63, 3)), (0.1, 0.1), "within the target");
+    assert!((after(0.1, 65, 1) - 0.12).abs() < 1e-12, "two steps of 0.01");
+    assert!((after(0.02, 65, 1) - 0.02 * 1.25 * 1.25).abs() < 1e-12, "by a quarter while small");
+    assert!((after(0.1, 55, 1) - 0.1 * 0.81).abs() < 1e-12, "two steps of 0.9");
+    assert!((0.5..0.52).contains(&after(0.1, 65, 100)), "it stops over 0.5");
+    assert!((0.009..0.01).contains(&after(0.1, 55, 100)), "it stops under 0.01");
     // An interval without arrivals is made up for at the next.
     let mut red = red(start, 9);
-    red.arrival(ms(100), 5, 100);
-    red.arrival(ms(1600), 5, 100);
+    red.arrival(ms(100), 55, 100);
+    red.arrival(ms(1600), 55, 100);
     assert!((red.max_p() - 0.1 * 0.729).abs() < 1e-12);
 }
 

@@ -1,4 +1,6 @@
-//! Quantities that carry a unit. This file: what they are. Reading and writing them as text is `units::parse`.
+//! Quantities that carry a unit. This file: what they are. Reading and writing them as text is [`text`].
+
+pub mod text;
 
 use crate::time::Duration;
 

@@ -1,6 +1,11 @@
 //! The parameters of anything in a registry: declared once as a table, from which validation, the JSON Schema,
 //! defaults, the documentation and sweeps all come.
 
+mod schema;
+mod text;
+
+pub use text::{Literal, Mismatch};
+
 use crate::time::Duration;
 use crate::units::{Capacity, Rate};
 

@@ -1,0 +1,56 @@
+# One verb, one target. `make help` lists them.
+# Needs Rust, Python 3.11 or later (with venv) and a C compiler; everything else goes into .venv and target.
+
+PYTHON ?= python3
+BIN := .venv/bin
+RESULTS ?= results
+REPORTS ?= reports
+
+.DEFAULT_GOAL := help
+.PHONY: help build run test lint format bench system-packages clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: .venv/requirements ## Build longfat into .venv (release)
+	$(BIN)/maturin develop --release --quiet
+
+run: build ## Reproduce ANSNET 1994: run it, print the comparison, write the report
+	$(BIN)/longfat run ansnet --results $(RESULTS)
+	$(BIN)/longfat compare ansnet --results $(RESULTS)
+	$(BIN)/longfat report ansnet --results $(RESULTS) --out $(REPORTS)
+
+test: build ## Run every test, Rust and Python
+	cargo test --workspace --quiet
+	$(BIN)/pytest
+
+lint: .venv/requirements ## Check formatting, lints and types; changes nothing
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/pyright
+
+format: .venv/requirements ## Format all code
+	cargo fmt --all
+	$(BIN)/ruff check --fix-only --quiet
+	$(BIN)/ruff format
+
+bench: ## Measure the simulator; prints, and writes bench.json
+	cargo run --release --quiet -p longfat-sim --bin bench
+
+system-packages: ## Install the browser that tests open reports in (Debian, Ubuntu; as root)
+	apt-get update -qq
+	apt-get install -y --no-install-recommends chromium chromium-driver
+
+clean: ## Remove what was built; results and reports stay
+	rm -rf .venv target
+	find python tests papers -name __pycache__ -prune -exec rm -rf {} +
+	rm -f python/longfat/*.so
+
+# The environment is made anew when its requirements change.
+.venv/requirements: requirements-dev.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "longfat needs Python 3.11 or later; say which with: make PYTHON=python3.12 ...")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements-dev.txt
+	touch $@

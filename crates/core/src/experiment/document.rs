@@ -1,0 +1,211 @@
+//! A document: the text of an experiment, its changes, and the runs it stands for.
+
+use super::error::{Error, Fault};
+use super::model::Experiment;
+use super::resolve::resolve;
+use super::shape::Shape;
+use super::sweep::{Axis, Sweep};
+use super::tree::{Entry, Node, Span, Step, Table, Tree, path_text};
+use super::{fields, write};
+use serde_json::Value as Json;
+
+/// An experiment as written, valid in every value; single runs are resolved on demand.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// (name, content) of the file and of each change since; spans point into them.
+    texts: Vec<(String, String)>,
+    root: Node,
+    sweep: Sweep,
+    repeats: u64,
+}
+
+/// One run of a document.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Its number in the document.
+    pub index: u64,
+    /// Name and value (as text) of each axis.
+    pub labels: Vec<(String, String)>,
+    /// From 0; it is already in the seed.
+    pub repeat: u64,
+    pub experiment: Experiment,
+    /// The experiment with nothing left open, in the shape of an experiment file; keys sorted.
+    pub resolved: Json,
+    /// Identifies everything that changes results, in hexadecimal: equal hashes, equal results.
+    pub hash: String,
+}
+
+impl Run {
+    /// The resolved experiment as a file: reads back as this run.
+    pub fn to_toml(&self) -> String {
+        write::toml(&self.resolved)
+    }
+}
+
+impl Document {
+    /// Reads an experiment. `file_name` is for messages only. Every value is checked, and the first run resolved.
+    pub fn parse(text: &str, file_name: &str) -> Result<Self, Error> {
+        let texts = vec![(file_name.to_owned(), text.to_owned())];
+        let root = Node::parse_document(text, 0).map_err(|fault| fault.locate(&texts))?;
+        Self::build(texts, root)
+    }
+
+    fn build(texts: Vec<(String, String)>, root: Node) -> Result<Self, Error> {
+        let mut faults = Vec::new();
+        Shape::Table(fields::root).check(&root, &mut Vec::new(), &mut faults);
+        match Sweep::find(&root, texts.len() - 1).and_then(|sweep| Self::count(&root, sweep)) {
+            Ok((sweep, repeats)) if faults.is_empty() => {
+                let document = Document { texts, root, sweep, repeats };
+                document.run(0)?;
+                Ok(document)
+            }
+            outcome => {
+                // Of a malformed sweep, the sweep's own message is the better one.
+                if let Err(sweep) = outcome {
+                    faults.retain(|fault| !fault.same_place(&sweep));
+                    faults.push(sweep);
+                }
+                Err(Fault::locate_all(faults, &texts).expect("something is wrong"))
+            }
+        }
+    }
+
+    fn count(root: &Node, sweep: Sweep) -> Result<(Sweep, u64), Fault> {
+        let whole = Span { end: 0, ..root.span };
+        let repeats = match root.as_table().and_then(|t| t.get("repeats")).map(|n| &n.value) {
+            Some(Tree::Integer(n)) => u64::try_from(*n).unwrap_or(1).max(1),
+            _ => 1,
+        };
+        match sweep.combinations().checked_mul(repeats) {
+            None => Err(Fault::new(whole, "", "the sweep has more than 2^64 runs").help("fewer repeats, or fewer values")),
+            Some(0) => Err(Fault::new(whole, "skip", "every run is skipped")),
+            Some(_) => Ok((sweep, repeats)),
+        }
+    }
+
+    /// The axes of the sweep, in the order of the file. Later axes change faster from run to run.
+    pub fn axes(&self) -> &[Axis] {
+        &self.sweep.axes
+    }
+
+    /// Runs of each combination.
+    pub fn repeats(&self) -> u64 {
+        self.repeats
+    }
+
+    /// How many runs there are.
+    pub fn run_count(&self) -> u64 {
+        self.sweep.combinations() * self.repeats
+    }
+
+    /// Run `index` (under [`Self::run_count`]), resolved.
+    pub fn run(&self, index: u64) -> Result<Run, Error> {
+        assert!(index < self.run_count(), "run {index} of {}", self.run_count());
+        let (combination, repeat) = (index / self.repeats, index % self.repeats);
+        let choice = self.sweep.choice(combination);
+        let labels: Vec<(String, String)> =
+            self.sweep.axes.iter().zip(&choice).map(|(axis, &value)| (axis.name.clone(), axis.labels[value].clone())).collect();
+        let root = self.sweep.apply(&self.root, &choice);
+        let mut faults = Vec::new();
+        Shape::Table(fields::root).check(&root, &mut Vec::new(), &mut faults);
+        let checked = faults.into_iter().next().map_or(Ok(()), Err);
+        let experiment = checked.and_then(|()| resolve(&root, repeat)).map_err(|fault| {
+            let values: Vec<String> = labels.iter().map(|(name, label)| format!("{name} = {label}")).collect();
+            if values.is_empty() { fault } else { fault.in_run(values.join(", ")) }
+        });
+        let experiment = experiment.map_err(|fault| fault.locate(&self.texts))?;
+        let resolved = write::experiment(&experiment);
+        let hash = write::hash(&resolved);
+        Ok(Run { index, labels, repeat, experiment, resolved, hash })
+    }
+
+    /// Sets the value at `path` (`flow[0].window`) to `value`: TOML, or a bare word or quantity taken as a string
+    /// (`64 KiB`). Tables on the way are made where they are missing. On an error nothing has changed.
+    pub fn set(&mut self, path: &str, value: &str) -> Result<(), Error> {
+        let mut texts = self.texts.clone();
+        texts.push((format!("set {path}"), value.to_owned()));
+        let text = texts.len() - 1;
+        let mut root = self.root.clone();
+        match change(&mut root, path, value, text) {
+            Ok(()) => {
+                *self = Self::build(texts, root)?;
+                Ok(())
+            }
+            Err(fault) => Err(fault.locate(&texts)),
+        }
+    }
+
+    /// The text of the file, then of each change since, with their names: what the document was made from.
+    pub fn sources(&self) -> &[(String, String)] {
+        &self.texts
+    }
+
+    /// The title, or an empty text.
+    pub fn title(&self) -> &str {
+        self.text_of("title")
+    }
+
+    /// The description, or an empty text.
+    pub fn description(&self) -> &str {
+        self.text_of("description")
+    }
+
+    fn text_of(&self, key: &str) -> &str {
+        self.root.as_table().and_then(|t| t.get(key)).and_then(Node::as_text).unwrap_or("")
+    }
+}
+
+fn change(root: &mut Node, path: &str, value: &str, text: usize) -> Result<(), Fault> {
+    let span = Span { text, start: 0, end: value.len() };
+    let steps = parse_path(path).ok_or_else(|| {
+        Fault::new(span, path, "this is not a path into an experiment").expected("keys joined by dots, such as flow[0].window")
+    })?;
+    let structured = value.trim_start().starts_with(['[', '{', '"', '\'']);
+    let value = match Node::parse_value(value, text) {
+        Ok(node) => node,
+        Err(fault) if structured => return Err(fault),
+        Err(_) => Node { span, value: Tree::Text(value.to_owned()) },
+    };
+    let mut node = root;
+    for (i, step) in steps.iter().enumerate() {
+        let here = path_text(&steps[..i]);
+        let found = node.found();
+        node = match (step, &mut node.value) {
+            (Step::Key(key), Tree::Table(table)) => {
+                let at = table.0.iter().position(|e| e.key == *key).unwrap_or_else(|| {
+                    table.0.push(Entry { key: key.clone(), key_span: span, node: Node { span, value: Tree::Table(Table::default()) } });
+                    table.0.len() - 1
+                });
+                &mut table.0[at].node
+            }
+            (Step::Index(i), Tree::Array(items)) => {
+                let n = items.len();
+                items.get_mut(*i).ok_or_else(|| {
+                    Fault::new(span, &here, format!("`{here}` has no element {i}")).expected(format!("0 to {}", n.max(1) - 1))
+                })?
+            }
+            (Step::Key(_), _) => return Err(Fault::new(span, &here, format!("`{here}` is not a table")).found(found)),
+            (Step::Index(_), _) => return Err(Fault::new(span, &here, format!("`{here}` is not an array")).found(found)),
+        };
+    }
+    *node = value;
+    Ok(())
+}
+
+/// `flow[0].window` as steps.
+fn parse_path(path: &str) -> Option<Vec<Step>> {
+    let mut steps = Vec::new();
+    for part in path.split('.') {
+        let (key, mut rest) = part.split_at(part.find('[').unwrap_or(part.len()));
+        if key.is_empty() {
+            return None;
+        }
+        steps.push(Step::Key(key.to_owned()));
+        while !rest.is_empty() {
+            let (index, after) = rest.strip_prefix('[')?.split_once(']')?;
+            steps.push(Step::Index(index.parse().ok()?));
+            rest = after;
+        }
+    }
+    Some(steps)
+}

@@ -1,0 +1,163 @@
+//! What is wrong with an experiment file: one thing, where it stands, and what would be right.
+
+use super::tree::Span;
+use std::fmt;
+use std::ops::Deref;
+
+/// Errors of one file told at once.
+const MAX_ERRORS: usize = 5;
+
+/// Something wrong with an experiment, as a person is told of it: a [`Report`], boxed to keep results small.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Error(Box<Report>);
+
+/// The parts of an [`Error`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Report {
+    /// The file, or the change made to it (`set flow[0].window`).
+    pub file: String,
+    /// From 1.
+    pub line: usize,
+    /// From 1, in characters.
+    pub column: usize,
+    /// Where in the experiment: `flow[0].window`; empty for the file as a whole.
+    pub key: String,
+    /// What is wrong, in one sentence.
+    pub message: String,
+    pub found: Option<String>,
+    pub expected: Option<String>,
+    /// What to do: the nearest valid name, the other unit.
+    pub help: Option<String>,
+    /// The run of the sweep it was found in, where it was not found in all.
+    pub run: Option<String>,
+    /// The line it stands on.
+    pub source_line: String,
+    /// How many characters of it are meant.
+    pub width: usize,
+    /// What else is wrong, further on.
+    pub others: Vec<Error>,
+}
+
+impl std::error::Error for Error {}
+
+impl Deref for Error {
+    type Target = Report;
+    fn deref(&self) -> &Report {
+        &self.0
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let margin = " ".repeat(self.line.to_string().len());
+        writeln!(f, "error: {}", self.message)?;
+        writeln!(f, "{margin}--> {}:{}:{}", self.file, self.line, self.column)?;
+        writeln!(f, "{margin} |")?;
+        writeln!(f, "{} | {}", self.line, self.source_line)?;
+        // A tab before the place stays a tab, so that the carets stand under it.
+        let lead: String = self.source_line.chars().take(self.column - 1).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
+        write!(f, "{margin} | {lead}{}", "^".repeat(self.width))?;
+        let key = Some(&self.key).filter(|key| !key.is_empty());
+        let rows = [("key", key), ("found", self.found.as_ref()), ("expected", self.expected.as_ref())];
+        for (name, text) in rows.into_iter().chain([("help", self.help.as_ref()), ("in the run with", self.run.as_ref())]) {
+            if let Some(text) = text {
+                write!(f, "\n{margin} = {name}: {text}")?;
+            }
+        }
+        for other in &self.others {
+            write!(f, "\n\n{other}")?;
+        }
+        Ok(())
+    }
+}
+
+/// An error that does not know its text yet, only the place in it.
+#[derive(Clone, Debug)]
+pub struct Fault {
+    span: Span,
+    report: Box<Report>,
+}
+
+impl Fault {
+    pub fn new(span: Span, key: impl Into<String>, message: impl Into<String>) -> Self {
+        Fault { span, report: Box::new(Report { key: key.into(), message: message.into(), ..Report::default() }) }
+    }
+    pub fn found(mut self, found: impl Into<String>) -> Self {
+        self.report.found = Some(found.into());
+        self
+    }
+    pub fn expected(mut self, expected: impl Into<String>) -> Self {
+        self.report.expected = Some(expected.into());
+        self
+    }
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.report.help = Some(help.into());
+        self
+    }
+    /// Whether both point at the same beginning.
+    pub fn same_place(&self, other: &Fault) -> bool {
+        (self.span.text, self.span.start) == (other.span.text, other.span.start)
+    }
+    /// Adds in which run of a sweep it is so.
+    pub fn in_run(mut self, values: String) -> Self {
+        self.report.run = Some(values);
+        self
+    }
+    /// Adds the nearest of `names` to `wrong`, if one is near.
+    pub fn nearest<'a>(self, wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Self {
+        match nearest(wrong, names) {
+            Some(name) => self.help(format!("did you mean `{name}`?")),
+            None => self,
+        }
+    }
+
+    /// The first of `faults`, with the others in it: in the order of the text, and not more than a person reads.
+    pub fn locate_all(mut faults: Vec<Fault>, texts: &[(String, String)]) -> Option<Error> {
+        // A fault in a newer text, a change to the file, is what was done last.
+        faults.sort_by_key(|f| (std::cmp::Reverse(f.span.text), f.span.start));
+        let mut errors = faults.into_iter().take(MAX_ERRORS).map(|fault| fault.locate(texts));
+        let mut first = errors.next()?;
+        first.0.others = errors.collect();
+        Some(first)
+    }
+
+    /// The error, with the text of the document it points into. `texts` are (name, content).
+    pub fn locate(self, texts: &[(String, String)]) -> Error {
+        let (file, text) = &texts[self.span.text.min(texts.len() - 1)];
+        let mut start = self.span.start.min(text.len());
+        while !text.is_char_boundary(start) {
+            start -= 1;
+        }
+        // A place at the end of the text is shown on the last line that has one.
+        let line_start = text[..start].rfind('\n').map_or(0, |i| i + 1);
+        let line_end = text[line_start..].find('\n').map_or(text.len(), |i| line_start + i);
+        let source_line = text[line_start..line_end].trim_end_matches('\r');
+        let start = start.min(line_start + source_line.len());
+        let mut end = self.span.end.clamp(start, line_start + source_line.len());
+        while !text.is_char_boundary(end) {
+            end += 1;
+        }
+        let mut report = self.report;
+        report.file.clone_from(file);
+        report.line = text[..line_start].matches('\n').count() + 1;
+        report.column = text[line_start..start].chars().count() + 1;
+        report.width = text[start..end].chars().count().max(1);
+        report.source_line = source_line.to_owned();
+        Error(report)
+    }
+}
+
+/// The nearest of `names` to `wrong`, if it is near enough to be what was meant.
+pub fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let score = |name: &str| {
+        if name.eq_ignore_ascii_case(wrong) {
+            1.0
+        } else {
+            strsim::normalized_damerau_levenshtein(wrong, name).max(strsim::jaro_winkler(wrong, name) - 0.2)
+        }
+    };
+    let scored = names.into_iter().map(|name| (score(name), name));
+    // The first of equals, so that the answer does not change.
+    let best = scored.fold(None, |best: Option<(f64, &str)>, next| if best.is_none_or(|b| next.0 > b.0) { Some(next) } else { best });
+    best.filter(|(score, _)| *score >= 0.6).map(|(_, name)| name)
+}

@@ -1,0 +1,295 @@
+//! Every key of an experiment file, with what it means: the tables behind validation, schema and reference.
+
+use super::shape::{Case, Field, Shape, Variants};
+use crate::link::{framing, loss};
+use crate::params::{Kind, ParamSpec, Value};
+use crate::queue;
+use crate::tcp::{options, stack};
+use crate::time::Duration;
+use std::sync::LazyLock;
+
+/// The least MTU: leaves the 32 bytes of the least mss after 40 bytes of headers and 12 of timestamps.
+const LEAST_MTU: u64 = 84;
+/// Seeds stay exact where numbers are doubles.
+pub const MAX_SEED: u64 = 1 << 53;
+const TIME: Kind = Kind::Duration { min: Duration::ZERO, max: Duration::from_secs(100_000) };
+/// One way or round trip of a path: at most 1000 s.
+const DELAY: Kind = Kind::Duration { min: Duration::ZERO, max: Duration::from_secs(1000) };
+const SOME_TIME: Kind = Kind::Duration { min: Duration::from_micros(1), max: Duration::from_secs(100_000) };
+const FALSE: Value = Value::Bool(false);
+const NO_TIME: Value = Value::Duration(Duration::ZERO);
+
+const LINK_TYPES: [&str; framing::REGISTRY.len()] = {
+    let mut names = [""; framing::REGISTRY.len()];
+    let mut i = 0;
+    while i < names.len() {
+        names[i] = framing::REGISTRY[i].name;
+        i += 1;
+    }
+    names
+};
+
+const STACKS: [&str; stack::REGISTRY.len()] = {
+    let mut names = [""; stack::REGISTRY.len()];
+    let mut i = 0;
+    while i < names.len() {
+        names[i] = stack::REGISTRY[i].name;
+        i += 1;
+    }
+    names
+};
+
+const fn count(min: u64, max: u64) -> Kind {
+    Kind::Count { unit: "", min, max }
+}
+
+/// The whole file.
+pub fn root() -> &'static [Field] {
+    static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
+        vec![
+            Field::new("title", Shape::Text, "one line that heads the report"),
+            Field::new("description", Shape::Text, "what the experiment asks, and where its numbers come from"),
+            Field::or("seed", count(0, MAX_SEED), Value::Count(1), "start of all randomness"),
+            Field::or("repeats", count(1, 1_000_000), Value::Count(1), "runs of each combination; repeat n (from 0) runs with seed + n"),
+            Field::required("path", Shape::Variants(&PATH), "hosts, routers and the links between them"),
+            Field::required("flow", Shape::List(&Shape::Table(flow)), "the TCP connections, in groups"),
+            Field::required("measure", Shape::Table(measure), "how long a run is, and what it records"),
+            Field::new(
+                "skip",
+                Shape::List(&Shape::Labels),
+                "combinations of a sweep to leave out: each names axes and, of each, one label or a list of them",
+            ),
+        ]
+    });
+    &TABLE
+}
+
+pub static PATH: Variants = Variants { what: "path", tag: "preset", default: Some("explicit"), cases: paths };
+
+fn paths() -> &'static [Case] {
+    static TABLE: LazyLock<Vec<Case>> = LazyLock::new(|| {
+        let link = |name, doc| Field::new(name, Shape::Table(link), doc);
+        let bottleneck = Field {
+            required: true,
+            ..link("bottleneck", "the link (or each of the links) shared by the flows; its queue is one BDP of droptail unless given")
+        };
+        let edge = Field { required: true, ..link("edge", "the link of each host; its queue never limits unless given") };
+        let one_rtt = ParamSpec {
+            name: "rtt",
+            kind: DELAY,
+            default: Some(Value::Auto),
+            doc: "base round trip, propagation only: host to host and back",
+        };
+        vec![
+            Case {
+                name: "dumbbell",
+                doc: "hosts `left1`.. on one side and `right1`.. on the other of one bottleneck between two routers",
+                fields: vec![
+                    Field::new(
+                        "rtt",
+                        Shape::OneOrMany(one_rtt),
+                        "base round trip, propagation only, host to host and back; a list gives one for each pair. The bottleneck has what the edges leave of the smallest; what a pair has beyond that is on its right edge. Without it the bottleneck's delay stands",
+                    ),
+                    Field::auto("pairs", count(1, 1000), "pairs of hosts; by default as many as there are rtts"),
+                    bottleneck,
+                    edge,
+                ],
+            },
+            Case {
+                name: "chain",
+                doc: "hosts `left` and `right` at the ends of a row of links, routers between them",
+                fields: vec![
+                    Field::param(ParamSpec {
+                        doc: "base round trip, propagation only, host to host and back; what the hops that give a delay leave of it is shared equally by those that do not",
+                        ..one_rtt
+                    }),
+                    Field::required(
+                        "hops",
+                        Shape::List(&Shape::Table(self::link)),
+                        "the links, from left to right. The bottleneck is the one so marked, or the first of the slowest",
+                    ),
+                    Field::new(
+                        "queue",
+                        Shape::Variants(&QUEUE),
+                        "of each router in front of each of its links, both ways, unless the hop has its own",
+                    ),
+                ],
+            },
+            Case {
+                name: "parking_lot",
+                doc: "routers in a row with a bottleneck between each two; flows from `left` to `right` cross all of them, flows from `in1` to `out1` and so on cross one",
+                fields: vec![
+                    Field::param(ParamSpec {
+                        doc: "base round trip, propagation only, from `left` to `right` and back; what the two edges leave of it is shared equally by the bottlenecks",
+                        ..one_rtt
+                    }),
+                    Field::or("bottlenecks", count(1, 1000), Value::Count(3), "how many in a row"),
+                    bottleneck,
+                    edge,
+                ],
+            },
+            Case {
+                name: "explicit",
+                doc: "hosts, routers and links by name",
+                fields: vec![
+                    Field::required("hosts", Shape::Names, "nodes that end flows; they pass nothing on"),
+                    Field::new("routers", Shape::Names, "nodes that pass packets on"),
+                    Field::required("link", Shape::List(&Shape::Table(explicit_link)), "the links; each is two ways"),
+                ],
+            },
+        ]
+    });
+    &TABLE
+}
+
+/// One way of a link.
+pub fn way() -> &'static [Field] {
+    static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
+        vec![
+            Field::auto(
+                "type",
+                Kind::Choice(&LINK_TYPES),
+                "gives rate, overhead, min_frame and mtu, each of which can be changed beside it; by default `plain`",
+            ),
+            Field::auto("rate", Kind::Rate, "of framed packets; needed where the type gives none"),
+            Field::auto("delay", DELAY, "propagation, one way; by default 0 s, or what the path's rtt leaves"),
+            Field::auto("mtu", Kind::Bytes { min: LEAST_MTU, max: 65_535 }, "largest IP packet"),
+            Field::auto("overhead", Kind::Bytes { min: 0, max: 10_000 }, "link-layer bytes added to each packet"),
+            Field::auto("min_frame", Kind::Bytes { min: 0, max: 65_535 }, "least frame, with overhead; shorter ones are padded"),
+            Field::new(
+                "queue",
+                Shape::Variants(&QUEUE),
+                "in front of the link; by default one BDP of droptail at a bottleneck, and none that limits (1 GiB) elsewhere",
+            ),
+            Field::new("loss", Shape::Variants(&LOSS), "packets the link loses; by default none"),
+            Field::or("bottleneck", Kind::Bool, FALSE, "the link whose utilization heads the report"),
+        ]
+    });
+    &TABLE
+}
+
+/// A link both ways.
+pub fn link() -> &'static [Field] {
+    static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
+        let mut fields = way().to_vec();
+        fields.push(Field::new("reverse", Shape::Table(way), "what is different on the way back"));
+        fields
+    });
+    &TABLE
+}
+
+/// A link of an explicit path.
+pub fn explicit_link() -> &'static [Field] {
+    static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
+        let mut fields = vec![
+            Field::new("name", Shape::Text, "by default its ends: `a-b`"),
+            Field::required("from", Shape::Text, "one end"),
+            Field::required("to", Shape::Text, "the other end"),
+        ];
+        fields.extend(link());
+        fields
+    });
+    &TABLE
+}
+
+pub static QUEUE: Variants = Variants { what: "queue", tag: "kind", default: None, cases: queues };
+
+fn queues() -> &'static [Case] {
+    static TABLE: LazyLock<Vec<Case>> = LazyLock::new(|| {
+        queue::REGISTRY
+            .iter()
+            .map(|q| Case { name: q.name, doc: q.summary, fields: q.params.iter().copied().map(Field::param).collect() })
+            .collect()
+    });
+    &TABLE
+}
+
+pub static LOSS: Variants = Variants { what: "loss", tag: "kind", default: None, cases: losses };
+
+fn losses() -> &'static [Case] {
+    static TABLE: LazyLock<Vec<Case>> = LazyLock::new(|| {
+        loss::REGISTRY
+            .iter()
+            .map(|l| Case { name: l.name, doc: l.summary, fields: l.params.iter().copied().map(Field::param).collect() })
+            .collect()
+    });
+    &TABLE
+}
+
+pub static TRAFFIC: Variants = Variants { what: "traffic", tag: "kind", default: None, cases: traffic };
+
+fn traffic() -> &'static [Case] {
+    static TABLE: LazyLock<Vec<Case>> = LazyLock::new(|| {
+        let volume = ParamSpec {
+            name: "volume",
+            kind: Kind::Bytes { min: 1, max: 1 << 50 },
+            default: None,
+            doc: "payload bytes of each connection",
+        };
+        vec![
+            Case { name: "bulk", doc: "writes without end; the run does not wait for it", fields: vec![] },
+            Case {
+                name: "ttcp",
+                doc: "writes a fixed volume as fast as TCP takes it, then closes; the run ends once all such flows are done",
+                fields: vec![Field::param(volume)],
+            },
+        ]
+    });
+    &TABLE
+}
+
+/// What can be said of one end of a connection: the stack, and every parameter of TCP.
+pub fn endpoint() -> &'static [Field] {
+    static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
+        let buffer = options::PARAMS.iter().find(|p| p.name == "send_buffer").map_or(Kind::Bool, |p| p.kind);
+        let mut fields = vec![
+            Field::auto("stack", Kind::Choice(&STACKS), "named set of parameters to start from; by default `rfc`"),
+            Field::auto("window", buffer, "send_buffer and receive_buffer at once: the largest window"),
+        ];
+        // Without a value the stack decides.
+        fields.extend(options::PARAMS.iter().map(|p| Field::auto(p.name, p.kind, p.doc)));
+        fields
+    });
+    &TABLE
+}
+
+/// A group of connections.
+pub fn flow() -> &'static [Field] {
+    static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
+        let mut fields = vec![
+            Field::new("name", Shape::Text, "by default `flow1`, `flow2`.. in the order of the file"),
+            Field::new(
+                "from",
+                Shape::Names,
+                "who connects and sends: a host, a group of them (`left`, `right`, `in`, `out`) or a list, taken in turn; by default `left`",
+            ),
+            Field::new("to", Shape::Names, "who listens; by default `right`"),
+            Field::or("count", count(0, 100_000), Value::Count(1), "connections in the group; 0 leaves it out"),
+            Field::or("start", TIME, NO_TIME, "when the first connects"),
+            Field::or("stagger", TIME, NO_TIME, "time from one connection's start to the next one's"),
+            Field::new("traffic", Shape::Variants(&TRAFFIC), "what the sending application does; by default `bulk`"),
+            Field::new("receiver", Shape::Table(endpoint), "what is different at the listening end"),
+        ];
+        fields.extend(endpoint());
+        fields
+    });
+    &TABLE
+}
+
+/// Duration and recording.
+pub fn measure() -> &'static [Field] {
+    static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
+        vec![
+            Field::param(ParamSpec {
+                name: "duration",
+                kind: SOME_TIME,
+                default: None,
+                doc: "virtual time after which a run ends at the latest",
+            }),
+            Field::or("warmup", TIME, NO_TIME, "left out of the rates of bulk flows"),
+            Field::auto("interval", SOME_TIME, "spacing of the time series; without it there are none"),
+            Field::or("events", Kind::Bool, FALSE, "record each drop, mark, retransmission and window reduction"),
+        ]
+    });
+    &TABLE
+}

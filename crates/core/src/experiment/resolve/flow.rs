@@ -1,0 +1,227 @@
+//! The flows: from groups in the file to single connections with their ends, routes and parameters.
+
+use super::network::Plan;
+use crate::experiment::error::Fault;
+use crate::experiment::fields::{self, TRAFFIC};
+use crate::experiment::model::{Flow, Network, Traffic};
+use crate::experiment::route::Routes;
+use crate::experiment::tree::{Step, path_text};
+use crate::experiment::view::View;
+use crate::params::{Params, Value};
+use crate::tcp::{TcpConfig, options, stack};
+use crate::time::Duration;
+use crate::units::text::{SIZE, TIME};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+/// IPv4 and TCP headers without options; the timestamps option with its padding (RFC 7323 appendix A).
+const HEADERS: u64 = 40;
+const TIMESTAMPS: u64 = 12;
+/// Connections of one experiment.
+const MAX_FLOWS: u64 = 100_000;
+
+/// A `[[flow]]`, with everything that does not depend on the route.
+pub struct Group<'a> {
+    view: View<'a>,
+    name: String,
+    from: Vec<usize>,
+    to: Vec<usize>,
+    count: u64,
+    start: Duration,
+    stagger: Duration,
+    sender: Params,
+    receiver: Params,
+    traffic: Traffic,
+}
+
+/// Every `[[flow]]` of the file, checked but for its routes.
+pub fn groups<'a>(file: &View<'a>, plan: &Plan<'a>, duration: Duration) -> Result<Vec<Group<'a>>, Fault> {
+    let mut groups: Vec<Group<'a>> = Vec::new();
+    for (i, (node, path)) in file.items("flow").into_iter().enumerate() {
+        let view = View::new(node, path, fields::flow());
+        let name = view.text("name").map_or_else(|| format!("flow{}", i + 1), str::to_owned);
+        if name.is_empty() || groups.iter().any(|g| g.name == name) {
+            return Err(view.fault("name", format!("there are two flows `{name}`")).help("give each a `name` of its own"));
+        }
+        groups.push(group(view, name, plan, duration)?);
+    }
+    match groups.iter().map(|g| g.count).sum() {
+        0 => Err(file.fault("flow", "there is no flow: every count is 0")),
+        1..=MAX_FLOWS => Ok(groups),
+        n => Err(file.fault("flow", format!("there are {n} connections")).expected(format!("at most {MAX_FLOWS}"))),
+    }
+}
+
+fn group<'a>(view: View<'a>, name: String, plan: &Plan<'a>, duration: Duration) -> Result<Group<'a>, Fault> {
+    let count = view.integer("count")?.unwrap_or(1);
+    let start = view.duration("start")?.unwrap_or(Duration::ZERO);
+    let stagger = view.duration("stagger")?.unwrap_or(Duration::ZERO);
+    let last = start.saturating_mul(1).as_ps().saturating_add(stagger.saturating_mul(count.saturating_sub(1)).as_ps());
+    if last >= duration.as_ps() {
+        let key = if start >= duration { "start" } else { "stagger" };
+        return Err(view
+            .fault(key, format!("the last connection of `{name}` would start at {}", TIME.format(last)))
+            .expected("a start within the duration of the run"));
+    }
+    let (sender, receiver) = ends(&view)?;
+    Ok(Group {
+        from: hosts(&view, "from", "left", plan)?,
+        to: hosts(&view, "to", "right", plan)?,
+        traffic: traffic(&view)?,
+        view,
+        name,
+        count,
+        start,
+        stagger,
+        sender,
+        receiver,
+    })
+}
+
+fn hosts(view: &View<'_>, key: &str, usual: &str, plan: &Plan<'_>) -> Result<Vec<usize>, Fault> {
+    let find = |name: &str, fault: &dyn Fn(String) -> Fault| {
+        plan.hosts(name).ok_or_else(|| {
+            let router = plan.network.nodes.iter().any(|n| n.name == name);
+            let message =
+                if router { format!("`{name}` is a router, and flows end at hosts") } else { format!("there is no host `{name}`") };
+            let names = plan.host_names();
+            let shown = if names.len() <= 8 { names.join(", ") } else { format!("{}, ...", names[..8].join(", ")) };
+            fault(message).expected(format!("`{key}` = one of {shown}")).nearest(name, names)
+        })
+    };
+    if view.get(key).is_none() {
+        return find(usual, &|message| view.fault(key, message));
+    }
+    let mut all = Vec::new();
+    for (node, path) in view.items(key) {
+        let name = node.as_text().unwrap_or_default();
+        all.extend(find(name, &|message| Fault::new(node.span, path_text(&path), message).found(node.found()))?);
+    }
+    Ok(all)
+}
+
+fn traffic(view: &View<'_>) -> Result<Traffic, Fault> {
+    let Some(node) = view.get("traffic") else { return Ok(Traffic::Bulk) };
+    match View::variant(node, view.path_of("traffic"), &TRAFFIC)? {
+        ("ttcp", view) => Ok(Traffic::Ttcp { volume: view.integer("volume")?.unwrap_or(1) }),
+        _ => Ok(Traffic::Bulk),
+    }
+}
+
+/// The parameters of both ends: the receiver is like the sender but for what `receiver` says.
+fn ends(view: &View<'_>) -> Result<(Params, Params), Fault> {
+    let rfc = stack::REGISTRY[0].params();
+    let sender = endpoint(view, &rfc)?;
+    let receiver = match view.sub("receiver", fields::endpoint()) {
+        Some(receiver) => endpoint(&receiver, &sender)?,
+        None => sender.clone(),
+    };
+    Ok((sender, receiver))
+}
+
+fn endpoint(view: &View<'_>, basis: &Params) -> Result<Params, Fault> {
+    let stack = view.word("stack")?.and_then(stack::find);
+    let mut params = stack.map_or_else(|| basis.clone(), stack::Stack::params);
+    for spec in options::PARAMS {
+        if view.get(spec.name).is_none() {
+            continue;
+        }
+        match view.value(spec.name)? {
+            // "auto" where a stack has a value of its own: the default of the plain stack.
+            Value::Auto => params.set(spec.name, spec.default.unwrap_or(Value::Auto)),
+            value => params.set(spec.name, value),
+        }
+    }
+    if let Some(window) = view.integer("window")? {
+        for buffer in ["send_buffer", "receive_buffer"] {
+            if view.get(buffer).is_some() {
+                return Err(view
+                    .fault(buffer, format!("both `window` and `{buffer}` are given"))
+                    .help("window sets send_buffer and receive_buffer; leave one of them out"));
+            }
+            params.set(buffer, Value::Bytes(window));
+        }
+    }
+    contradictions(view, &params)?;
+    Ok(params)
+}
+
+fn contradictions(view: &View<'_>, params: &Params) -> Result<(), Fault> {
+    // Point at the one that is written; where both are, at the first.
+    let at = |a: &'static str, b: &'static str| if view.get(a).is_some() { a } else { b };
+    // A sender that can repair by SACK may well meet a receiver that cannot.
+    let receiver = view.path.last() == Some(&Step::Key("receiver".to_owned()));
+    if params.choice("recovery") == "sack" && !params.boolean("sack") && !receiver {
+        let fault = view.fault(at("sack", "recovery"), "recovery by SACK needs the SACK option");
+        return Err(fault.expected("sack = true, or recovery = \"newreno\""));
+    }
+    let max = params.duration("rto_max");
+    for name in ["rto_min", "rto_initial"] {
+        if params.duration(name) > max {
+            let fault = view.fault(at(name, "rto_max"), format!("`{name}` is above `rto_max`"));
+            return Err(fault.expected(format!("{name} of at most {}", TIME.format(max.as_ps()))));
+        }
+    }
+    Ok(())
+}
+
+/// Every connection, in the order of the file. Where no link is marked as the bottleneck, marks one.
+pub fn connections(groups: &[Group<'_>], network: &mut Network) -> Result<Vec<Flow>, Fault> {
+    let routes = Routes::new(network);
+    let mut found = BTreeMap::new();
+    let mut flows = Vec::new();
+    for group in groups {
+        for i in 0..group.count {
+            let from = group.from[i as usize % group.from.len()];
+            let to = group.to[i as usize % group.to.len()];
+            let route = match found.entry((from, to)) {
+                Entry::Occupied(entry) => entry.into_mut(),
+                Entry::Vacant(entry) => entry.insert(there_and_back(group, &routes, network, from, to)?),
+            };
+            let mtu = route.iter().map(|&l| network.links[l].mtu).min().expect("a route has a link");
+            flows.push(Flow {
+                group: group.name.clone(),
+                from,
+                to,
+                sender: config(group, &group.sender, mtu)?,
+                receiver: config(group, &group.receiver, mtu)?,
+                traffic: group.traffic,
+                start: group.start + group.stagger * i,
+            });
+        }
+    }
+    if network.links.iter().all(|l| !l.bottleneck) {
+        let first = routes.path(flows[0].from, flows[0].to).expect("it was found before");
+        // The first of the slowest.
+        let slowest = first.into_iter().min_by_key(|&l| network.links[l].rate).expect("a route has a link");
+        network.links[slowest].bottleneck = true;
+    }
+    Ok(flows)
+}
+
+fn there_and_back(group: &Group<'_>, routes: &Routes<'_>, network: &Network, from: usize, to: usize) -> Result<Vec<usize>, Fault> {
+    let name = |node: usize| &network.nodes[node].name;
+    if from == to {
+        return Err(group.view.fault("to", format!("a connection of `{}` is from `{}` to itself", group.name, name(from))));
+    }
+    // Links come in both ways, so there is a way back where there is one there.
+    match (routes.path(from, to), routes.path(to, from)) {
+        (Some(there), Some(back)) => Ok([there, back].concat()),
+        _ => {
+            let fault = group.view.fault("to", format!("no links lead from `{}` to `{}`", name(from), name(to)));
+            Err(fault.help("hosts pass nothing on; routers do"))
+        }
+    }
+}
+
+fn config(group: &Group<'_>, params: &Params, mtu: u32) -> Result<TcpConfig, Fault> {
+    let headers = HEADERS + if params.boolean("timestamps") { TIMESTAMPS } else { 0 };
+    let most = u64::from(mtu) - headers;
+    match params.get("mss") {
+        Value::Bytes(mss) if mss > most => {
+            let fault = group.view.fault("mss", format!("a segment of `{}` does not fit the route", group.name));
+            Err(fault.expected(format!("at most {}: the smallest MTU is {mtu}, and the headers take {headers}", SIZE.format(most))))
+        }
+        _ => Ok(TcpConfig::new(params, mtu)),
+    }
+}

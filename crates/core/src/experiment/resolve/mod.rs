@@ -1,0 +1,45 @@
+//! From a checked tree without sweeps to an [`Experiment`]: presets become nodes and links, defaults are filled in,
+//! and what contradicts itself is found.
+
+mod flow;
+mod network;
+mod queue;
+
+use super::error::Fault;
+use super::fields;
+use super::model::{Experiment, Measure};
+use super::tree::Node;
+use super::view::View;
+use crate::time::Duration;
+
+/// The run with number `repeat` of its combination.
+pub fn resolve(root: &Node, repeat: u64) -> Result<Experiment, Fault> {
+    let file = View::new(root, Vec::new(), fields::root());
+    let (first, repeats) = (file.integer("seed")?.unwrap_or(1), file.integer("repeats")?.unwrap_or(1));
+    if first + (repeats - 1) > fields::MAX_SEED {
+        return Err(file
+            .fault("seed", "the seeds of the repeats are out of range")
+            .expected(format!("at most {} with the last repeat", fields::MAX_SEED)));
+    }
+    let seed = first + repeat;
+    let measure = measure(&file)?;
+    let mut plan = network::plan(&file)?;
+    let groups = flow::groups(&file, &plan, measure.duration)?;
+    let flows = flow::connections(&groups, &mut plan.network)?;
+    let network = queue::finish(plan, &flows, seed)?;
+    Ok(Experiment { title: file.text("title").unwrap_or("").to_owned(), seed, network, flows, measure })
+}
+
+fn measure(file: &View<'_>) -> Result<Measure, Fault> {
+    let view = file.sub("measure", fields::measure()).ok_or_else(|| file.fault("measure", "there is no `measure`"))?;
+    let duration = view.duration("duration")?.unwrap_or(Duration::ZERO);
+    let warmup = view.duration("warmup")?.unwrap_or(Duration::ZERO);
+    let interval = view.duration("interval")?;
+    if warmup >= duration {
+        return Err(view.fault("warmup", "the warmup leaves nothing to measure").expected("less than the duration"));
+    }
+    if interval.is_some_and(|i| i > duration) {
+        return Err(view.fault("interval", "the interval is longer than the run").expected("at most the duration"));
+    }
+    Ok(Measure { duration, warmup, interval, events: view.boolean("events")? })
+}

@@ -1,0 +1,70 @@
+//! The queues, last: a capacity in BDPs needs the routes, and a default needs the bottleneck.
+
+use super::network::{Plan, Written};
+use crate::experiment::error::Fault;
+use crate::experiment::fields::QUEUE;
+use crate::experiment::model::{Choice, Flow, Link, Network};
+use crate::experiment::route::Routes;
+use crate::experiment::tree::path_text;
+use crate::experiment::view::View;
+use crate::params::{Params, Value};
+use crate::queue::{QueueContext, QueueKind, REGISTRY};
+use crate::rng::Rng;
+use crate::time::Duration;
+use crate::units::Capacity;
+
+/// Of a queue that never limits: as much as the largest window.
+const UNLIMITED: Capacity = Capacity::Bytes(1 << 30);
+
+/// Chooses every queue.
+pub fn finish(plan: Plan<'_>, flows: &[Flow], seed: u64) -> Result<Network, Fault> {
+    let Plan { mut network, queues, .. } = plan;
+    let rtts = Routes::new(&network).round_trips(flows);
+    // The two ways of a link stand side by side, and are both a bottleneck's.
+    let bottlenecks: Vec<bool> = network.links.chunks(2).flat_map(|ways| [ways.iter().any(|l| l.bottleneck); 2]).collect();
+    for (i, (written, place)) in queues.into_iter().enumerate() {
+        let rtt = rtts[i];
+        let link = &mut network.links[i];
+        let (entry, mut params) = match &written {
+            Some(written) => choose(written)?,
+            None => default(bottlenecks[i]),
+        };
+        for (_, value) in &mut params.0 {
+            *value = in_bytes(*value, link, rtt);
+        }
+        let context = QueueContext { rate: link.rate, rtt, mtu: link.mtu, rng: Rng::named(seed, &link.name) };
+        if let Err(sentence) = (entry.check)(&params, &context) {
+            let message = format!("the {} of link `{}` cannot work: {sentence}", entry.name, link.name);
+            let Written { node, path } = written.as_ref().unwrap_or(&place);
+            let fault = Fault::new(node.span, path_text(path), message);
+            return Err(if written.is_some() { fault } else { fault.help("give the link a `queue`, or the path a delay") });
+        }
+        link.queue = Choice { kind: entry.name, params };
+    }
+    Ok(network)
+}
+
+fn choose(written: &Written<'_>) -> Result<(&'static QueueKind, Params), Fault> {
+    let (kind, view) = View::variant(written.node, written.path.clone(), &QUEUE)?;
+    let entry = REGISTRY.iter().find(|q| q.name == kind).expect("the variants come from the registry");
+    Ok((entry, view.params()?))
+}
+
+/// One BDP of droptail at a bottleneck; elsewhere droptail that never limits.
+fn default(bottleneck: bool) -> (&'static QueueKind, Params) {
+    let entry = REGISTRY.iter().find(|q| q.name == "droptail").expect("droptail is in the registry");
+    let mut params = Params::defaults(entry.params);
+    params.set("limit", Value::Capacity(if bottleneck { Capacity::Bdp(1.0) } else { UNLIMITED }));
+    (entry, params)
+}
+
+/// BDPs become bytes: the link's rate times the longest base round trip of the flows that cross it.
+fn in_bytes(value: Value, link: &Link, rtt: Duration) -> Value {
+    match value {
+        Value::Capacity(Capacity::Bdp(x)) => {
+            let bytes = x * link.rate.bytes_in(rtt) as f64;
+            Value::Capacity(Capacity::Bytes(bytes as u64))
+        }
+        value => value,
+    }
+}

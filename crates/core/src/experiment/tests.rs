@@ -1,0 +1,9 @@
+//! The model as a whole: ready experiments, what they resolve to, bad files, random files, and the reference.
+
+mod bad_files;
+mod changes;
+mod fuzz;
+mod networks;
+mod ready;
+mod reference;
+mod sweeps;

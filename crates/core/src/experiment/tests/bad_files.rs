@@ -1,0 +1,149 @@
+//! What a person is told of a bad file. The snapshot is for reading: each message must say what is wrong, where, and
+//! what would be right.
+
+use super::super::Document;
+
+/// A good file; each case changes some lines of it.
+const GOOD: &str = r#"title = "good"
+
+[path]
+preset = "dumbbell"
+rtt = "70 ms"
+bottleneck = { rate = "100 Mbit/s", queue = { kind = "droptail", limit = "1 bdp" } }
+edge = { type = "ethernet-1g", delay = "1 ms" }
+
+[[flow]]
+name = "a"
+stack = "linux"
+window = { sweep = ["64 KiB", "1 MiB"] }
+
+[measure]
+duration = "60 s"
+warmup = "5 s"
+"#;
+
+/// Name, what stands in the good file, what stands there instead.
+const CASES: &[(&str, &str, &str)] = &[
+    ("not TOML: an open string", "rtt = \"70 ms\"", "rtt = \"70 ms"),
+    ("not TOML: a key twice", "stack = \"linux\"", "name = \"linux\""),
+    ("not TOML: a number too large", "warmup = \"5 s\"", "warmup = 99999999999999999999"),
+    ("unknown key", "window =", "windwo ="),
+    ("unknown key at the top", "title =", "titel ="),
+    ("unknown table", "[measure]", "[measurement]\n[measure]"),
+    ("missing unit", "\"60 s\"", "\"60\""),
+    ("a number for a quantity", "\"60 s\"", "60"),
+    ("wrong unit", "\"100 Mbit/s\"", "\"100 Mbps\""),
+    ("ambiguous unit", "\"64 KiB\"", "\"64 KB\""),
+    ("unit of another dimension", "\"70 ms\"", "\"70 KiB\""),
+    ("negative", "\"70 ms\"", "\"-70 ms\""),
+    ("too fine", "\"70 ms\"", "\"0.0000000000001 s\""),
+    ("window of 0", "\"64 KiB\"", "\"0 bytes\""),
+    ("out of range", "warmup = \"5 s\"", "interval = \"1 ns\""),
+    ("wrong type", "name = \"a\"", "name = 1"),
+    ("unknown preset", "\"dumbbell\"", "\"dumbell\""),
+    ("unknown queue", "\"droptail\"", "\"drop_tail\""),
+    ("queue without kind", "kind = \"droptail\", ", ""),
+    ("unknown queue parameter", "limit =", "limt ="),
+    ("unknown link type", "ethernet-1g", "ethernet1g"),
+    ("unknown stack", "\"linux\"", "\"linus\""),
+    ("link without rate", "rate = \"100 Mbit/s\", ", ""),
+    ("queue smaller than a packet", "\"1 bdp\"", "\"1000 bytes\""),
+    ("rtt shorter than the edges", "\"70 ms\"", "\"3 ms\""),
+    ("rtt and delay of the bottleneck", "rate = \"100 Mbit/s\",", "rate = \"100 Mbit/s\", delay = \"10 ms\","),
+    ("rtts and pairs differ", "rtt = \"70 ms\"", "rtt = [\"70 ms\", \"20 ms\"]\npairs = 3"),
+    ("warmup as long as the run", "\"5 s\"", "\"60 s\""),
+    ("mss above the MTU", "stack = \"linux\"", "mss = \"9000 bytes\""),
+    ("window and buffer", "stack = \"linux\"", "send_buffer = \"1 MiB\""),
+    ("SACK recovery without SACK", "stack = \"linux\"", "sack = false"),
+    ("rto_min above rto_max", "stack = \"linux\"", "rto_min = \"100 s\""),
+    ("no such host", "stack = \"linux\"", "from = \"lift\""),
+    ("a router as host", "stack = \"linux\"", "to = \"router2\""),
+    ("to itself", "stack = \"linux\"", "to = \"left\""),
+    ("two flows of a name", "[[flow]]", "[[flow]]\nname = \"a\"\n[[flow]]"),
+    ("no flow", "stack = \"linux\"", "count = 0"),
+    ("no flow table", "[[flow]]\nname = \"a\"\nstack = \"linux\"\nwindow = { sweep = [\"64 KiB\", \"1 MiB\"] }\n", ""),
+    ("flow as a table", "[[flow]]", "[flow]"),
+    ("starts after the end", "stack = \"linux\"", "start = \"2 min\""),
+    ("empty sweep", "[\"64 KiB\", \"1 MiB\"]", "[]"),
+    ("sweep of no array", "[\"64 KiB\", \"1 MiB\"]", "\"64 KiB\""),
+    ("sweep in a sweep", "[\"64 KiB\", \"1 MiB\"]", "[{ sweep = [\"1 KiB\"] }]"),
+    ("sweep with an unknown key", "] }\n\n[measure]", "], nam = \"w\" }\n\n[measure]"),
+    ("sweep of the repeats", "title = \"good\"", "repeats = { sweep = [1, 2] }"),
+    ("a value twice", "\"1 MiB\"]", "\"64 KiB\"]"),
+    ("a bad value in a sweep", "\"1 MiB\"]", "\"1 Mib\"]"),
+    ("a contradiction in one run only", "\"5 s\"", "{ sweep = [\"61 s\", \"1 s\"] }"),
+    ("zip of different lengths", "\"1 MiB\"] }", "\"1 MiB\"], zip = \"z\" }\ncount = { sweep = [1, 2, 3], zip = \"z\" }"),
+    ("skip of no axis", "title = \"good\"", "skip = [{ windows = \"64 KiB\" }]"),
+    ("skip of no value", "title = \"good\"", "skip = [{ window = \"64 kB\" }]"),
+    ("everything skipped", "title = \"good\"", "skip = [{ window = [\"64 KiB\", \"1 MiB\"] }]"),
+    ("too many runs", "title = \"good\"", "seed = { sweep = [1, 2] }\nrepeats = 1_000_001"),
+];
+
+#[test]
+fn messages() {
+    Document::parse(GOOD, "good.toml").unwrap_or_else(|e| panic!("{e}"));
+    let mut out = String::new();
+    for (name, from, to) in CASES {
+        assert_eq!(GOOD.matches(from).count(), 1, "{name}: {from}");
+        let error = Document::parse(&GOOD.replace(from, to), "bad.toml").expect_err(name);
+        out.push_str(&format!("## {name}\n{error}\n\n"));
+    }
+    insta::assert_snapshot!(out);
+}
+
+#[test]
+fn messages_for_explicit_paths() {
+    let good = r#"[path]
+hosts = ["a", "b"]
+routers = ["r"]
+[[path.link]]
+from = "a"
+to = "r"
+delay = "10 ms"
+rate = "1 Gbit/s"
+[[path.link]]
+from = "r"
+to = "b"
+type = "fddi"
+[[flow]]
+from = "a"
+to = "b"
+[measure]
+duration = "1 s"
+"#;
+    Document::parse(good, "good.toml").unwrap_or_else(|e| panic!("{e}"));
+    let cases = [
+        ("unconnected", "routers = [\"r\"]", "routers = [\"r\", \"s\"]", "from = \"r\"\n", "from = \"s\"\n"),
+        ("unknown node", "from = \"r\"\n", "from = \"rr\"\n", "", ""),
+        ("a link twice", "from = \"r\"\nto = \"b\"", "from = \"a\"\nto = \"r\"", "", ""),
+        ("a link to itself", "to = \"r\"", "to = \"a\"", "", ""),
+        ("a node twice", "routers = [\"r\"]", "routers = [\"a\"]", "", ""),
+        ("without delay, the default queue of a bottleneck holds nothing", "delay = \"10 ms\"\n", "", "", ""),
+        ("default ends that are not there", "from = \"a\"\nto = \"b\"\n", "count = 2\n", "", ""),
+        ("keys of another preset", "[path]\n", "[path]\npreset = \"chain\"\n", "", ""),
+    ];
+    let mut out = String::new();
+    for (name, from, to, from2, to2) in cases {
+        let text = good.replacen(from, to, usize::from(!from.is_empty())).replacen(from2, to2, usize::from(!from2.is_empty()));
+        let error = Document::parse(&text, "bad.toml").expect_err(name);
+        out.push_str(&format!("## {name}\n{error}\n\n"));
+    }
+    insta::assert_snapshot!(out);
+}
+
+#[test]
+fn several_errors_are_told_at_once() {
+    let text = GOOD.replace("window =", "windwo =").replace("\"5 s\"", "5").replace("title =", "titel =");
+    let error = Document::parse(&text, "bad.toml").unwrap_err();
+    assert_eq!(error.others.iter().map(|e| e.line).collect::<Vec<_>>(), [12, 16]);
+    insta::assert_snapshot!(error);
+}
+
+#[test]
+fn what_an_error_holds() {
+    let text = GOOD.replace("window =", "windwo =");
+    let error = Document::parse(&text, "bad.toml").unwrap_err();
+    assert_eq!((error.file.as_str(), error.line, error.column, error.width), ("bad.toml", 12, 1, 6));
+    assert_eq!(error.key, "flow[0].windwo");
+    assert_eq!(error.help.as_deref(), Some("did you mean `window`?"));
+}

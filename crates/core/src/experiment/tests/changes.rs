@@ -1,0 +1,72 @@
+//! Changing a document before it is run.
+
+use super::super::Document;
+use super::ready::FILES;
+
+fn lfn() -> Document {
+    Document::parse(FILES[0].1, "lfn.toml").unwrap_or_else(|e| panic!("{e}"))
+}
+
+#[test]
+fn a_change_is_like_having_written_it() {
+    let mut document = lfn();
+    document.set("flow[0].window", "64 KiB").unwrap();
+    document.set("flow[0].recovery", "reno").unwrap();
+    document.set("path.bottleneck.queue", "{ kind = \"droptail\", limit = \"100 packets\" }").unwrap();
+    document.set("path.bottleneck.reverse.mtu", "\"4000 bytes\"").unwrap();
+    document.set("measure.events", "true").unwrap();
+    document.set("seed", "7").unwrap();
+    assert_eq!(document.run_count(), 1);
+    let experiment = document.run(0).unwrap().experiment;
+    assert_eq!(experiment.flows[0].sender.send_buffer, 65_536);
+    assert_eq!((experiment.seed, experiment.measure.events), (7, true));
+    assert_eq!(experiment.network.links[1].mtu, 4000);
+}
+
+#[test]
+fn a_change_can_be_a_sweep_or_undo_one() {
+    let mut document = lfn();
+    assert_eq!(document.run_count(), 4);
+    document.set("flow[0].window", "{ sweep = [\"1 MiB\", \"8 MiB\"] }").unwrap();
+    assert_eq!(document.run_count(), 8);
+    document.set("flow[0].recovery", "sack").unwrap();
+    assert_eq!(document.run_count(), 2);
+}
+
+#[test]
+fn a_rule_to_skip_runs_outlives_the_axis_it_names() {
+    let (_, chain) = FILES.iter().find(|(name, _)| *name == "chain").unwrap();
+    let mut document = Document::parse(chain, "chain.toml").unwrap_or_else(|e| panic!("{e}"));
+    // Two paths, one or four flows, five windows; four flows skip the largest window.
+    assert_eq!(document.run_count(), 18);
+    document.set("flow[0].window", "{ sweep = [\"1 KiB\", \"512 KiB\"] }").unwrap();
+    assert_eq!(document.run_count(), 6);
+    document.set("flow[0].window", "512 KiB").unwrap();
+    assert_eq!(document.run_count(), 4);
+    let error = document.set("skip", "[{ window = \"512 KiB\" }]").unwrap_err();
+    assert_eq!(error.message, "there is no axis `window`");
+}
+
+#[test]
+fn a_bad_change_changes_nothing_and_says_where_it_is() {
+    let mut document = lfn();
+    let before = document.run(3).unwrap().hash;
+    let mut out = String::new();
+    for (path, value) in [
+        ("flow[0].window", "64 KB"),
+        ("flow[0].windwo", "64 KiB"),
+        ("flow[3].window", "64 KiB"),
+        ("flow.window", "64 KiB"),
+        ("title[0]", "x"),
+        ("measure.duration.s", "1"),
+        ("measure.warmup", "1 h"),
+        ("measure..warmup", "1 s"),
+        ("seed", "[1, 2"),
+        ("", "1"),
+    ] {
+        let error = document.set(path, value).expect_err(path);
+        out.push_str(&format!("## {path} {value}\n{error}\n\n"));
+        assert_eq!(document.run(3).unwrap().hash, before);
+    }
+    insta::assert_snapshot!(out);
+}

@@ -1,0 +1,233 @@
+//! What presets resolve to, judged by eye: one line a link, a flow.
+
+use super::super::route::Routes;
+use super::super::{Document, Experiment, Link};
+use crate::time::Duration;
+use crate::units::text::{RATE, TIME};
+use proptest::prelude::*;
+
+fn resolve(text: &str) -> Experiment {
+    Document::parse(text, "network.toml").and_then(|d| d.run(0)).unwrap_or_else(|e| panic!("{e}")).experiment
+}
+
+fn draw(experiment: &Experiment) -> String {
+    let nodes = &experiment.network.nodes;
+    let link = |l: &Link| {
+        let params: Vec<String> = l.queue.params.0.iter().map(|(name, value)| format!("{name} {value:?}")).collect();
+        format!(
+            "{:16} {:8} -> {:8} {:>14} {:>14} mtu {} +{} {} {}{}\n",
+            l.name,
+            nodes[l.from].name,
+            nodes[l.to].name,
+            RATE.format(l.rate.as_bps()),
+            TIME.format(l.delay.as_ps()),
+            l.mtu,
+            l.overhead,
+            l.queue.kind,
+            params.join(", "),
+            if l.bottleneck { "  BOTTLENECK" } else { "" },
+        )
+    };
+    let mut out: String = experiment.network.links.iter().map(link).collect();
+    for flow in &experiment.flows {
+        let (from, to) = (&nodes[flow.from].name, &nodes[flow.to].name);
+        out.push_str(&format!(
+            "flow {} {from} -> {to} at {} mss {} {:?}\n",
+            flow.group,
+            TIME.format(flow.start.as_ps()),
+            flow.sender.mss,
+            flow.traffic
+        ));
+    }
+    out
+}
+
+#[test]
+fn dumbbell() {
+    insta::assert_snapshot!(draw(&resolve(
+        r#"
+[path]
+preset = "dumbbell"
+rtt = ["20 ms", "68 ms"]
+bottleneck = { type = "ds3", reverse = { queue = { kind = "droptail", limit = "50 packets" } } }
+edge = { type = "fddi", delay = "1 ms" }
+[[flow]]
+name = "forward"
+count = 3
+stagger = "10 ms"
+[[flow]]
+name = "back"
+from = "right2"
+to = "left"
+traffic = { kind = "ttcp", volume = "1 MiB" }
+mss = "512 bytes"
+[measure]
+duration = "10 s"
+"#
+    )));
+}
+
+#[test]
+fn chain() {
+    insta::assert_snapshot!(draw(&resolve(
+        r#"
+[path]
+preset = "chain"
+rtt = "20 ms"
+hops = [
+  { type = "fddi", delay = "50 us" }, { type = "ds3" },
+  { type = "fddi", delay = "50 us" }, { type = "ds3", queue = { kind = "droptail", limit = "10 packets" } },
+  { type = "fddi", delay = "50 us" }, { type = "ds3" },
+  { type = "fddi", delay = "50 us" },
+]
+queue = { kind = "droptail", limit = "300 KiB" }
+[[flow]]
+stack = "bsd-reno-1994"
+mss = "4096 bytes"
+window = "512 KiB"
+[measure]
+duration = "10 s"
+"#
+    )));
+}
+
+#[test]
+fn parking_lot() {
+    insta::assert_snapshot!(draw(&resolve(
+        r#"
+[path]
+preset = "parking_lot"
+rtt = "50 ms"
+bottlenecks = 3
+bottleneck = { rate = "100 Mbit/s" }
+edge = { type = "ethernet-1g", delay = "1 ms" }
+[[flow]]
+name = "long"
+[[flow]]
+name = "cross"
+from = "in"
+to = "out"
+count = 3
+[measure]
+duration = "10 s"
+"#
+    )));
+}
+
+#[test]
+fn the_longest_round_trip_across_a_link_is_its_bdp() {
+    let experiment = resolve(
+        r#"
+[path]
+preset = "dumbbell"
+rtt = ["20 ms", "70 ms"]
+bottleneck = { rate = "80 Mbit/s", queue = { kind = "droptail", limit = "0.5 bdp" } }
+edge = { rate = "1 Gbit/s", delay = "1 ms" }
+[[flow]]
+count = 2
+[measure]
+duration = "10 s"
+"#,
+    );
+    // 80 Mb/s x 70 ms = 700 kB.
+    assert!(format!("{:?}", experiment.network.links[0].queue.params).contains("Bytes(350000)"));
+}
+
+#[test]
+fn a_receiver_is_like_the_sender_but_for_what_it_says() {
+    let experiment = resolve(
+        r#"
+[path]
+preset = "dumbbell"
+rtt = "20 ms"
+bottleneck = { type = "ds3" }
+edge = { type = "ethernet-100m" }
+[[flow]]
+stack = "linux"
+window = "1 MiB"
+receiver = { window = "64 KiB", delayed_ack = "off" }
+[measure]
+duration = "10 s"
+"#,
+    );
+    let flow = &experiment.flows[0];
+    assert_eq!((flow.sender.send_buffer, flow.receiver.receive_buffer), (1 << 20, 64 << 10));
+    assert_eq!((flow.sender.quick_acks, flow.receiver.quick_acks), (16, 16));
+    // The Ethernet is the smallest MTU of the route: 1500 less 52.
+    assert_eq!((flow.sender.mss, flow.receiver.mss), (1448, 1448));
+}
+
+#[test]
+fn what_is_automatic_at_one_end_alone_is_written_back() {
+    let text = |flow: &str| {
+        format!(
+            "[path]\nhosts = [\"a\", \"b\", \"c\"]\nrouters = [\"r\"]\nlink = [\n\
+             {{ from = \"a\", to = \"r\", type = \"fddi\", delay = \"1 ms\" }},\n\
+             {{ from = \"r\", to = \"b\", type = \"fddi\", delay = \"1 ms\" }},\n\
+             {{ from = \"r\", to = \"c\", type = \"ethernet-100m\", delay = \"1 ms\" }},\n]\n\
+             [[flow]]\nfrom = \"a\"\nto = [\"b\", \"c\"]\ncount = 2\n{flow}\n[measure]\nduration = \"1 s\"\n"
+        )
+    };
+    for flow in [
+        "",
+        "mss = \"512 bytes\"\nreceiver = { mss = \"auto\" }",
+        "timestamps = false\nreceiver = { timestamps = true }",
+        "initial_ssthresh = \"64 KiB\"\nreceiver = { initial_ssthresh = \"auto\" }",
+        "delayed_ack = \"off\"\nreceiver = { delayed_ack = \"heartbeat\", delayed_ack_time = \"200 ms\" }",
+    ] {
+        let run = Document::parse(&text(flow), "a").and_then(|d| d.run(0)).unwrap_or_else(|e| panic!("{e}"));
+        let again = Document::parse(&run.to_toml(), "b").and_then(|d| d.run(0)).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(again.experiment, run.experiment, "{}", run.to_toml());
+    }
+}
+
+#[test]
+fn the_slowest_link_of_the_first_flow_is_the_bottleneck_where_none_is_marked() {
+    let experiment = resolve(
+        r#"
+[path]
+hosts = ["a", "b"]
+routers = ["r", "s"]
+link = [
+  { from = "a", to = "r", rate = "1 Gbit/s", delay = "2 ms" },
+  { from = "r", to = "s", rate = "100 Mbit/s", delay = "2 ms" },
+  { from = "s", to = "b", rate = "100 Mbit/s", delay = "2 ms" },
+]
+[[flow]]
+from = "b"
+to = "a"
+[measure]
+duration = "10 s"
+"#,
+    );
+    let bottlenecks: Vec<&str> = experiment.network.links.iter().filter(|l| l.bottleneck).map(|l| l.name.as_str()).collect();
+    assert_eq!(bottlenecks, ["s-b<"]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    /// Whatever the numbers, a preset's base round trip is exact to the picosecond.
+    #[test]
+    fn base_round_trips_are_exact(rtt_ps in 10_000_000_000_u64..200_000_000_000, more_ps in 0_u64..100_000_000_000, n in 1_u64..7, edge_ns in 0_u64..1_000_000) {
+        let text = |path: String| format!("[path]\n{path}\n[[flow]]\ncount = 2\n[measure]\nduration = \"10 s\"\n");
+        let edge = format!("edge = {{ rate = \"1 Gbit/s\", delay = \"{edge_ns} ns\" }}");
+        let rtts = [rtt_ps, rtt_ps + more_ps];
+        let hops: Vec<&str> = (0..n).map(|_| "{ type = \"ds3\" }").collect();
+        let paths = [
+            (format!("preset = \"dumbbell\"\nrtt = [\"{} ps\", \"{} ps\"]\nbottleneck = {{ rate = \"45 Mbit/s\" }}\n{edge}", rtts[0], rtts[1]), rtts),
+            (format!("preset = \"parking_lot\"\nrtt = \"{rtt_ps} ps\"\nbottlenecks = {n}\nbottleneck = {{ rate = \"1 Gbit/s\" }}\n{edge}"), [rtt_ps; 2]),
+            (format!("preset = \"chain\"\nrtt = \"{rtt_ps} ps\"\nhops = [{}, {{ type = \"fddi\", delay = \"{edge_ns} ns\" }}]", hops.join(", ")), [rtt_ps; 2]),
+        ];
+        for (path, rtts) in paths {
+            let experiment = resolve(&text(path));
+            for (flow, rtt) in experiment.flows.iter().zip(rtts) {
+                let routes = Routes::new(&experiment.network);
+                let way = |from, to| {
+                    let path = routes.path(from, to).unwrap();
+                    path.into_iter().fold(Duration::ZERO, |sum, l| sum + experiment.network.links[l].delay)
+                };
+                prop_assert_eq!(way(flow.from, flow.to) + way(flow.to, flow.from), Duration::from_ps(rtt));
+            }
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! A resolved experiment, written back in the shape of an experiment file with explicit nodes and links: what goes into
+//! the results folder, reads back as the same run, and is hashed to identify it.
+
+use super::fields;
+use super::model::{Choice, Experiment, Flow, Link, Traffic};
+use crate::link::loss::REGISTRY as LOSSES;
+use crate::params::{ParamSpec, Value};
+use crate::queue::REGISTRY as QUEUES;
+use crate::tcp::options::{DelayedAck, PARAMS, RecoveryKind};
+use crate::tcp::{TcpConfig, stack};
+use crate::time::Duration;
+use crate::units::text::{RATE, SIZE, TIME};
+use serde_json::{Map, Value as Json};
+use sha2::{Digest, Sha256};
+
+/// Part of a run's identity: raised whenever the same experiment gives other numbers than before.
+pub const RESULTS_VERSION: u32 = 1;
+
+type Table = Map<String, Json>;
+
+fn duration(d: Duration) -> Json {
+    TIME.format(d.as_ps()).into()
+}
+fn size(n: u64) -> Json {
+    SIZE.format(n).into()
+}
+
+/// The experiment as an experiment file would say it.
+pub fn experiment(experiment: &Experiment) -> Json {
+    let mut file = Table::new();
+    if !experiment.title.is_empty() {
+        file.insert("title".into(), experiment.title.clone().into());
+    }
+    file.insert("seed".into(), experiment.seed.into());
+    let nodes = &experiment.network.nodes;
+    let name = |i: usize| nodes[i].name.as_str();
+    let names = |host: bool| Json::from(nodes.iter().filter(|n| n.host == host).map(|n| n.name.as_str()).collect::<Vec<_>>());
+    let mut path = Table::new();
+    path.insert("preset".into(), "explicit".into());
+    path.insert("hosts".into(), names(true));
+    if nodes.iter().any(|n| !n.host) {
+        path.insert("routers".into(), names(false));
+    }
+    // The two ways of a link stand side by side.
+    let links = experiment.network.links.chunks(2).map(|ways| {
+        let mut table = way(&ways[0], None);
+        table.insert("name".into(), ways[0].name.strip_suffix('>').unwrap_or(&ways[0].name).into());
+        table.insert("from".into(), name(ways[0].from).into());
+        table.insert("to".into(), name(ways[0].to).into());
+        let reverse = way(&ways[1], Some(&way(&ways[0], None)));
+        if !reverse.is_empty() {
+            table.insert("reverse".into(), reverse.into());
+        }
+        Json::from(table)
+    });
+    path.insert("link".into(), links.collect());
+    file.insert("path".into(), path.into());
+    file.insert("flow".into(), flows(&experiment.flows, &name).into());
+    let mut measure = Table::new();
+    measure.insert("duration".into(), duration(experiment.measure.duration));
+    measure.insert("warmup".into(), duration(experiment.measure.warmup));
+    if let Some(interval) = experiment.measure.interval {
+        measure.insert("interval".into(), duration(interval));
+    }
+    measure.insert("events".into(), experiment.measure.events.into());
+    file.insert("measure".into(), measure.into());
+    file.into()
+}
+
+/// One way of a link; with `other`, only what differs from it.
+fn way(link: &Link, other: Option<&Table>) -> Table {
+    let mut table = Table::new();
+    table.insert("rate".into(), RATE.format(link.rate.as_bps()).into());
+    table.insert("delay".into(), duration(link.delay));
+    table.insert("mtu".into(), size(link.mtu.into()));
+    table.insert("overhead".into(), size(link.overhead.into()));
+    table.insert("min_frame".into(), size(link.min_frame.into()));
+    table.insert("queue".into(), choice(&link.queue, QUEUES.iter().find(|q| q.name == link.queue.kind).map_or(&[], |q| q.params)));
+    table.insert("loss".into(), choice(&link.loss, LOSSES.iter().find(|l| l.name == link.loss.kind).map_or(&[], |l| l.params)));
+    if let Some(other) = other {
+        table.retain(|key, value| other.get(key.as_str()) != Some(value));
+    }
+    if link.bottleneck {
+        table.insert("bottleneck".into(), true.into());
+    }
+    table
+}
+
+fn choice(choice: &Choice, specs: &[ParamSpec]) -> Json {
+    let mut table = Table::new();
+    table.insert("kind".into(), choice.kind.into());
+    for spec in specs {
+        if let Some(value) = spec.kind.write(choice.params.get(spec.name)) {
+            table.insert(spec.name.into(), value);
+        }
+    }
+    table.into()
+}
+
+/// Connections that follow each other in one group, and differ only in their ends and evenly spaced starts, are one flow.
+fn flows<'a>(flows: &[Flow], name: &dyn Fn(usize) -> &'a str) -> Vec<Json> {
+    let mut rows = Vec::new();
+    for group in flows.chunk_by(|a, b| a.group == b.group) {
+        let first = &group[0];
+        let stagger = group.get(1).map_or(Duration::ZERO, |second| second.start - first.start);
+        let mut row = endpoint(&first.sender);
+        row.insert("name".into(), first.group.clone().into());
+        row.insert("from".into(), ends(group, |f| f.from, name));
+        row.insert("to".into(), ends(group, |f| f.to, name));
+        row.insert("count".into(), group.len().into());
+        row.insert("start".into(), duration(first.start));
+        if !stagger.is_zero() {
+            row.insert("stagger".into(), duration(stagger));
+        }
+        let traffic = match first.traffic {
+            Traffic::Bulk => serde_json::json!({ "kind": "bulk" }),
+            Traffic::Ttcp { volume } => serde_json::json!({ "kind": "ttcp", "volume": SIZE.format(volume) }),
+        };
+        row.insert("traffic".into(), traffic);
+        let mut receiver = endpoint(&first.receiver);
+        // Of several routes, each connection can have an mss of its own: then the route decides.
+        for (table, end) in [(&mut row, (|f| &f.sender) as fn(&Flow) -> &TcpConfig), (&mut receiver, |f| &f.receiver)] {
+            if group.iter().any(|f| end(f).mss != end(first).mss) {
+                table.insert("mss".into(), "auto".into());
+            }
+        }
+        receiver.retain(|key, value| row.get(key.as_str()) != Some(value));
+        if !receiver.is_empty() {
+            row.insert("receiver".into(), receiver.into());
+        }
+        rows.push(row.into());
+    }
+    rows
+}
+
+fn ends<'a>(group: &[Flow], end: impl Fn(&Flow) -> usize, name: &dyn Fn(usize) -> &'a str) -> Json {
+    let all: Vec<usize> = group.iter().map(end).collect();
+    match all.iter().all(|&e| e == all[0]) {
+        true => name(all[0]).into(),
+        false => all.into_iter().map(name).collect(),
+    }
+}
+
+/// Every TCP parameter of one end. The opposite of [`TcpConfig::new`].
+fn endpoint(config: &TcpConfig) -> Table {
+    let mut table = Table::new();
+    table.insert("stack".into(), stack::REGISTRY[0].name.into());
+    for spec in PARAMS {
+        let value = spec.kind.write(parameter(config, spec.name));
+        table.insert(spec.name.into(), value.unwrap_or_else(|| "auto".into()));
+    }
+    table
+}
+
+fn parameter(c: &TcpConfig, name: &str) -> Value {
+    let count = |n: u32| Value::Count(n.into());
+    match name {
+        "congestion_control" => Value::Choice(c.congestion_control),
+        "recovery" => Value::Choice(match c.recovery {
+            RecoveryKind::Tahoe => "tahoe",
+            RecoveryKind::Reno => "reno",
+            RecoveryKind::NewReno => "newreno",
+            RecoveryKind::Sack => "sack",
+        }),
+        "mss" => Value::Bytes(c.mss.into()),
+        "send_buffer" => Value::Bytes(c.send_buffer),
+        "receive_buffer" => Value::Bytes(c.receive_buffer),
+        "initial_window" => count(c.initial_window),
+        "initial_ssthresh" if c.initial_ssthresh == u64::MAX => Value::Auto,
+        "initial_ssthresh" => Value::Bytes(c.initial_ssthresh),
+        "window_scale" => Value::Bool(c.window_scale),
+        "timestamps" => Value::Bool(c.timestamps),
+        "sack" => Value::Bool(c.sack),
+        "ecn" => Value::Bool(c.ecn),
+        "delayed_ack" => Value::Choice(match c.delayed_ack {
+            DelayedAck::Off => "off",
+            DelayedAck::Timer(_) => "timer",
+            DelayedAck::Heartbeat(_) => "heartbeat",
+        }),
+        "delayed_ack_time" => match c.delayed_ack {
+            DelayedAck::Off => Value::Auto,
+            DelayedAck::Timer(d) | DelayedAck::Heartbeat(d) => Value::Duration(d),
+        },
+        "ack_every" => count(c.ack_every),
+        "quick_acks" => count(c.quick_acks),
+        "slow_timer" => Value::Duration(c.slow_timer),
+        "rto_initial" => Value::Duration(c.rto_initial),
+        "rto_min" => Value::Duration(c.rto_min),
+        "rto_max" => Value::Duration(c.rto_max),
+        "timestamp_tick" => Value::Duration(c.timestamp_tick),
+        "dupack_threshold" => count(c.dupack_threshold),
+        "limited_transmit" => Value::Bool(c.limited_transmit),
+        "prr" => Value::Bool(c.prr),
+        "abc_limit" => count(c.abc_limit),
+        "extra_increment" => Value::Bool(c.extra_increment),
+        "restart_after_idle" => Value::Bool(c.restart_after_idle),
+        "nagle" => Value::Bool(c.nagle),
+        other => panic!("no way to write the TCP parameter {other}"),
+    }
+}
+
+/// SHA-256, in hexadecimal, of a resolved experiment without its title, and of [`RESULTS_VERSION`].
+pub fn hash(resolved: &Json) -> String {
+    let mut text = format!("longfat results {RESULTS_VERSION}\n");
+    let mut file = resolved.as_object().cloned().unwrap_or_default();
+    file.retain(|key, _| key != "title");
+    canonical(&file.into(), &mut text);
+    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// JSON with sorted keys and no spaces. Our own, so that a run's identity outlives any change in a library's printing.
+fn canonical(json: &Json, out: &mut String) {
+    match json {
+        Json::Object(map) => {
+            let mut entries: Vec<_> = map.iter().collect();
+            entries.sort_by_key(|(key, _)| *key);
+            out.push('{');
+            for (i, (key, value)) in entries.into_iter().enumerate() {
+                out.push_str(if i > 0 { "," } else { "" });
+                quote(key, out);
+                out.push(':');
+                canonical(value, out);
+            }
+            out.push('}');
+        }
+        Json::Array(items) => {
+            out.push('[');
+            for (i, item) in items.iter().enumerate() {
+                out.push_str(if i > 0 { "," } else { "" });
+                canonical(item, out);
+            }
+            out.push(']');
+        }
+        Json::String(text) => quote(text, out),
+        // Rust prints the shortest decimal that reads back as the same f64, on every platform.
+        Json::Number(n) if n.is_f64() => out.push_str(&format!("{:?}", n.as_f64().unwrap_or(0.0))),
+        other => out.push_str(&other.to_string()),
+    }
+}
+
+/// A string of JSON, which is also one of TOML.
+fn quote(text: &str, out: &mut String) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            c if c < ' ' || c == '\u{7f}' => out.push_str(&format!("\\u{:04x}", c as u32)),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+}
+
+/// A resolved experiment as TOML. Reads back as the same experiment.
+pub fn toml(resolved: &Json) -> String {
+    let mut out = String::new();
+    if let Some(file) = resolved.as_object() {
+        table(file, "", &mut out);
+    }
+    out
+}
+
+/// The entries of a table in the order of the reference: names and kinds first.
+fn in_order(entries: &Table) -> Vec<(&String, &Json)> {
+    let mut known = vec!["kind", "preset"];
+    for fields in [fields::explicit_link(), fields::flow(), fields::measure(), fields::root()] {
+        known.extend(fields.iter().map(|f| f.name));
+    }
+    let mut rows: Vec<_> = entries.iter().collect();
+    rows.sort_by_key(|(key, _)| (known.iter().position(|k| k == key).unwrap_or(known.len()), *key));
+    rows
+}
+
+/// Values first, then tables under their headings; short tables stay inline.
+fn table(entries: &Table, heading: &str, out: &mut String) {
+    let nested = |value: &Json| value.is_array() && value[0].is_object() || heading.is_empty() && value.is_object();
+    let (tables, values): (Vec<_>, Vec<_>) = in_order(entries).into_iter().partition(|(_, v)| nested(v));
+    for (key, value) in values {
+        out.push_str(key);
+        out.push_str(" = ");
+        inline(value, out);
+        out.push('\n');
+    }
+    for (key, value) in tables {
+        let path = if heading.is_empty() { key.clone() } else { format!("{heading}.{key}") };
+        match value {
+            Json::Object(map) => {
+                out.push_str(&format!("\n[{path}]\n"));
+                table(map, &path, out);
+            }
+            Json::Array(items) => {
+                for item in items.iter().filter_map(Json::as_object) {
+                    out.push_str(&format!("\n[[{path}]]\n"));
+                    table(item, &path, out);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn inline(value: &Json, out: &mut String) {
+    match value {
+        Json::Object(map) => {
+            out.push_str("{ ");
+            for (i, (key, value)) in in_order(map).into_iter().enumerate() {
+                out.push_str(if i > 0 { ", " } else { "" });
+                out.push_str(key);
+                out.push_str(" = ");
+                inline(value, out);
+            }
+            out.push_str(" }");
+        }
+        Json::Array(items) => {
+            out.push('[');
+            for (i, item) in items.iter().enumerate() {
+                out.push_str(if i > 0 { ", " } else { "" });
+                inline(item, out);
+            }
+            out.push(']');
+        }
+        scalar => canonical(scalar, out),
+    }
+}

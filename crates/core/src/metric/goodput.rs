@@ -1,0 +1,41 @@
+//! Goodput: payload that reached the application, over the time it could.
+
+use super::{Metric, Scope, measured};
+use crate::experiment::{Experiment, Traffic};
+use crate::time::Time;
+use crate::trace::Trace;
+
+pub const GOODPUT: Metric = Metric {
+    name: "goodput_bps",
+    unit: "bit/s",
+    summary: "in-order payload delivered over the time since warmup (or the flow's start, if later) until the flow or the run ended",
+    // RFC 5166 §2.1.1: goodput is throughput of what is useful to the application.
+    source: "RFC 5166 §2.1.1",
+    compute: |experiment, trace| (0..trace.flows.len()).map(|i| (Scope::Flow(i), of_flow(experiment, trace, i))).collect(),
+};
+
+pub const TOTAL: Metric = Metric {
+    name: "goodput_total_bps",
+    unit: "bit/s",
+    summary: "sum of the goodputs of the measured flows",
+    source: "RFC 5166 §2.1.1",
+    compute: |experiment, trace| {
+        let total = measured(experiment).into_iter().map(|i| of_flow(experiment, trace, i)).sum();
+        vec![(Scope::Run, total)]
+    },
+};
+
+/// The goodput of flow `i`, in bit/s.
+pub(super) fn of_flow(experiment: &Experiment, trace: &Trace, i: usize) -> f64 {
+    let flow = &trace.flows[i];
+    // The warmup keeps a flow without end out of its own slow start; a fixed volume is measured whole.
+    let (from, bytes) = match experiment.flows[i].traffic {
+        Traffic::Ttcp { .. } => (flow.start, flow.bytes_delivered),
+        Traffic::Bulk => {
+            let warmup = Time::ZERO + experiment.measure.warmup;
+            (warmup.max(flow.start), flow.bytes_delivered - flow.bytes_delivered_at_warmup)
+        }
+    };
+    let span = flow.delivered_all.unwrap_or(trace.end).since(from);
+    if span.is_zero() { f64::NAN } else { bytes as f64 * 8.0 / span.as_secs_f64() }
+}

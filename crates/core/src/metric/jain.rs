@@ -1,0 +1,17 @@
+//! Jain's fairness index.
+
+use super::{Metric, Scope, measured_rates};
+
+pub const JAIN: Metric = Metric {
+    name: "jain_index",
+    unit: "1",
+    summary: "(sum x)^2 / (n sum x^2) of the measured flows' rates: 1 is fair, 1/n is one flow taking all",
+    // RFC 5166 §2.3.1, after Jain, Chiu and Hawe 1984.
+    source: "RFC 5166 §2.3.1",
+    compute: |experiment, trace| {
+        let rates = measured_rates(experiment, trace);
+        let sum: f64 = rates.iter().sum();
+        let squares: f64 = rates.iter().map(|x| x * x).sum();
+        vec![(Scope::Run, sum * sum / (rates.len() as f64 * squares))]
+    },
+};

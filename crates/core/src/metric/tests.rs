@@ -1,0 +1,143 @@
+//! Each metric against a trace small enough to work out by hand.
+
+use super::{REGISTRY, Scope};
+use crate::experiment::{Choice, Experiment, Flow, Link, Measure, Network, Node, Traffic};
+use crate::params::Params;
+use crate::queue::DropReason;
+use crate::tcp::{TcpConfig, stack};
+use crate::time::{Duration, Time};
+use crate::trace::{FlowRecord, LinkRecord, Trace};
+use crate::units::Rate;
+
+fn flow(traffic: Traffic) -> Flow {
+    let tcp = TcpConfig::new(&stack::find("rfc").unwrap().params(), 1500);
+    Flow { group: "f".into(), from: 0, to: 1, sender: tcp.clone(), receiver: tcp, traffic, start: Duration::ZERO }
+}
+
+fn link(bottleneck: bool) -> Link {
+    let none = Choice { kind: "none", params: Params::default() };
+    Link {
+        name: "l".into(),
+        from: 0,
+        to: 1,
+        rate: Rate::from_bps(1_000_000),
+        delay: Duration::ZERO,
+        overhead: 0,
+        min_frame: 0,
+        mtu: 1500,
+        queue: none.clone(),
+        loss: none,
+        bottleneck,
+    }
+}
+
+fn experiment(traffic: &[Traffic]) -> Experiment {
+    let node = |name: &str| Node { name: name.into(), host: true };
+    Experiment {
+        title: String::new(),
+        seed: 1,
+        network: Network { nodes: vec![node("a"), node("b")], links: vec![link(true), link(false)] },
+        flows: traffic.iter().map(|t| flow(*t)).collect(),
+        measure: Measure { duration: Duration::from_secs(10), warmup: Duration::from_secs(2), interval: None, events: false },
+    }
+}
+
+fn at(seconds: u64) -> Time {
+    Time::ZERO + Duration::from_secs(seconds)
+}
+
+fn finished(seconds: u64, bytes: u64) -> FlowRecord {
+    FlowRecord {
+        delivered_all: Some(at(seconds)),
+        bytes_delivered: bytes,
+        bytes_sent: bytes + bytes / 4,
+        bytes_retransmitted: bytes / 4,
+        ..FlowRecord::default()
+    }
+}
+
+fn value(name: &str, scope: Scope, experiment: &Experiment, trace: &Trace) -> f64 {
+    let metric = REGISTRY.iter().find(|m| m.name == name).unwrap();
+    (metric.compute)(experiment, trace).into_iter().find(|(s, _)| *s == scope).unwrap().1
+}
+
+#[test]
+fn two_ttcp_flows_beside_a_bulk_flow() {
+    let fixed = Traffic::Ttcp { volume: 1_000_000 };
+    let e = experiment(&[fixed, fixed, Traffic::Bulk]);
+    let bulk = FlowRecord { bytes_delivered: 600, bytes_delivered_at_warmup: 100, ..FlowRecord::default() };
+    let links = vec![
+        LinkRecord {
+            busy_s: 4.0,
+            packets_in: 100,
+            packets_transmitted: 80,
+            // 10,000 bytes a packet: at 1 Mbit/s 12.5 a second, so 50 in the 4 s.
+            wire_bytes: 800_000,
+            drops: vec![(DropReason::Overflow, 15), (DropReason::Early, 5)],
+            queue_mean_packets: 5.0,
+            ..LinkRecord::default()
+        },
+        LinkRecord { busy_s: 8.0, ..LinkRecord::default() },
+    ];
+    let trace = Trace {
+        flows: vec![finished(8, 1_000_000), finished(10, 1_000_000), bulk],
+        links,
+        end: at(10),
+        span: (at(2), at(10)),
+        ..Trace::default()
+    };
+    let get = |name, scope| value(name, scope, &e, &trace);
+
+    assert_eq!(get("ttcp_rate_bps", Scope::Flow(0)), 1_000_000.0);
+    assert_eq!(get("ttcp_rate_bps", Scope::Flow(1)), 800_000.0);
+    assert!(get("ttcp_rate_bps", Scope::Flow(2)).is_nan());
+    assert_eq!(get("ttcp_utilization_bps", Scope::Run), 1_600_000.0);
+    assert_eq!(get("goodput_bps", Scope::Flow(0)), 1_000_000.0);
+    assert_eq!(get("goodput_bps", Scope::Flow(2)), 500.0); // 500 bytes in the 8 s after the warmup
+    assert_eq!(get("goodput_total_bps", Scope::Run), 1_800_000.0);
+    assert_eq!(get("completion_s", Scope::Flow(1)), 10.0);
+    assert_eq!(get("unfairness", Scope::Run), 0.2);
+    assert!((get("jain_index", Scope::Run) - 1.8 * 1.8 / (2.0 * 1.64)).abs() < 1e-12);
+    assert_eq!(get("retransmit_share", Scope::Flow(0)), 0.2);
+    assert_eq!(get("utilization", Scope::Link(0)), 0.5);
+    assert_eq!(get("bottleneck_utilization", Scope::Run), 0.5);
+    assert_eq!(get("loss_share", Scope::Link(0)), 0.2);
+    assert_eq!(get("queue_delay_mean_s", Scope::Link(0)), 5.0 * 8.0 / 50.0);
+}
+
+#[test]
+fn a_flow_that_did_not_finish_has_no_rate_and_spoils_the_estimate() {
+    let fixed = Traffic::Ttcp { volume: 1_000_000 };
+    let e = experiment(&[fixed, fixed]);
+    let unfinished = FlowRecord { delivered_all: None, bytes_delivered: 500_000, ..FlowRecord::default() };
+    let trace = Trace { flows: vec![finished(8, 1_000_000), unfinished], end: at(10), ..Trace::default() };
+    assert!(value("ttcp_rate_bps", Scope::Flow(1), &e, &trace).is_nan());
+    assert!(value("ttcp_utilization_bps", Scope::Run, &e, &trace).is_nan());
+    assert!(value("unfairness", Scope::Run, &e, &trace).is_nan());
+    assert_eq!(value("goodput_bps", Scope::Flow(1), &e, &trace), 400_000.0);
+}
+
+#[test]
+fn bulk_flows_are_the_measured_ones_where_there_are_no_others() {
+    let e = experiment(&[Traffic::Bulk, Traffic::Bulk]);
+    let bulk = |bytes| FlowRecord { bytes_delivered: bytes, ..FlowRecord::default() };
+    let trace = Trace { flows: vec![bulk(1000), bulk(500)], end: at(10), ..Trace::default() };
+    assert_eq!(value("unfairness", Scope::Run, &e, &trace), 0.5);
+    assert_eq!(value("jain_index", Scope::Run, &e, &trace), 0.9);
+    assert!(value("ttcp_utilization_bps", Scope::Run, &e, &trace).is_nan());
+}
+
+#[test]
+fn names_are_unique_and_carry_their_unit() {
+    for (i, metric) in REGISTRY.iter().enumerate() {
+        assert!(REGISTRY[..i].iter().all(|m| m.name != metric.name), "{} twice", metric.name);
+        let suffix = match metric.unit {
+            "bit/s" => "_bps",
+            "s" => "_s",
+            "1" => "",
+            other => panic!("{}: unknown unit {other}", metric.name),
+        };
+        assert!(metric.name.ends_with(suffix), "{} does not end with {suffix}", metric.name);
+        assert!(!metric.source.is_empty() && !metric.summary.is_empty());
+    }
+}

@@ -1,0 +1,31 @@
+//! The JSON Schema of a [`Kind`].
+
+use super::Kind;
+use crate::units::text::{RATE, SIZE, TIME};
+use serde_json::{Value as Json, json};
+
+impl Kind {
+    /// The schema (2020-12) of values of this kind, as a file holds them.
+    pub fn schema(&self) -> Json {
+        match self {
+            Kind::Bytes { .. } => json!({ "type": "string", "pattern": SIZE.pattern(), "examples": [SIZE.example] }),
+            Kind::Count { unit: "", min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
+            Kind::Count { unit, min, .. } => {
+                let one = unit.strip_suffix('s').unwrap_or(unit);
+                let plural = &unit[one.len()..];
+                let words = if plural.is_empty() { one.to_owned() } else { format!("{one}{plural}?") };
+                json!({ "type": "string", "pattern": format!("^[0-9]+ ?{words}$"), "examples": [format!("{} {unit}", 10.max(*min))] })
+            }
+            Kind::Capacity => json!({
+                "type": "string",
+                "pattern": format!("^[0-9]+(\\.[0-9]+)? ?(packets?|bdp)$|{}", SIZE.pattern()),
+                "examples": ["60 packets", "384 KiB", "1 bdp"],
+            }),
+            Kind::Duration { .. } => json!({ "type": "string", "pattern": TIME.pattern(), "examples": [TIME.example] }),
+            Kind::Rate => json!({ "type": "string", "pattern": RATE.pattern(), "examples": [RATE.example] }),
+            Kind::Number { min, max } => json!({ "type": "number", "minimum": min, "maximum": max }),
+            Kind::Bool => json!({ "type": "boolean" }),
+            Kind::Choice(words) => json!({ "enum": words }),
+        }
+    }
+}

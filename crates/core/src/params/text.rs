@@ -1,0 +1,212 @@
+//! Reading a [`Value`] of a [`Kind`] from what a file says, and writing it back.
+
+use super::{Kind, ParamSpec, Value};
+use crate::time::Duration;
+use crate::units::text::{QuantityError, RATE, SIZE, TIME, scale, split};
+use crate::units::{Capacity, Rate};
+
+/// The most bits a second a link may have: 100 Tbit/s. Keeps products of rate and time within 64 bits of bytes.
+const MAX_RATE: u64 = 100_000_000_000_000;
+/// Bounds of a capacity: 1 TiB, 10^9 packets, 1000 BDP.
+const MAX_BYTES: u64 = 1 << 40;
+const MAX_PACKETS: u64 = 1_000_000_000;
+const MAX_BDP: f64 = 1000.0;
+
+/// A value as a file holds it, before anything is known of what it should be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Literal<'a> {
+    Text(&'a str),
+    Integer(i64),
+    Float(f64),
+    Bool(bool),
+    /// An array, a table, a date: what it is called.
+    Other(&'static str),
+}
+
+/// Why a literal is not a value of the kind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mismatch {
+    /// What would be right.
+    pub expected: String,
+    /// What is wrong with what there is.
+    pub why: String,
+}
+
+impl ParamSpec {
+    /// Like [`Kind::read`], and `"auto"` where the owner of the parameter may decide.
+    pub fn read(&self, literal: Literal<'_>) -> Result<Value, Mismatch> {
+        if self.default == Some(Value::Auto) && literal == Literal::Text("auto") {
+            return Ok(Value::Auto);
+        }
+        self.kind.read(literal)
+    }
+}
+
+impl Kind {
+    /// The value that `literal` stands for.
+    pub fn read(&self, literal: Literal<'_>) -> Result<Value, Mismatch> {
+        let mismatch = |why: &str| Mismatch { expected: self.expectation(), why: why.to_owned() };
+        let quantity = |e: QuantityError| mismatch(&e.to_string());
+        let out_of_range = || mismatch("it is out of range");
+        let within = |ok: bool, value: Value| if ok { Ok(value) } else { Err(out_of_range()) };
+        match (*self, literal) {
+            (Kind::Bytes { min, max }, Literal::Text(text)) => {
+                let n = SIZE.parse(text).map_err(quantity)?;
+                within((min..=max).contains(&n), Value::Bytes(n))
+            }
+            (Kind::Duration { min, max }, Literal::Text(text)) => {
+                let d = Duration::from_ps(TIME.parse(text).map_err(quantity)?);
+                within((min..=max).contains(&d), Value::Duration(d))
+            }
+            (Kind::Rate, Literal::Text(text)) => match RATE.parse(text).map_err(quantity)? {
+                bps @ 1..=MAX_RATE => Ok(Value::Rate(Rate::from_bps(bps))),
+                _ => Err(out_of_range()),
+            },
+            (Kind::Capacity, Literal::Text(text)) => read_capacity(text).map_err(quantity)?.map(Value::Capacity).ok_or_else(out_of_range),
+            (Kind::Count { unit: "", min, max }, Literal::Integer(n)) => {
+                let n = u64::try_from(n).map_err(|_| out_of_range())?;
+                within((min..=max).contains(&n), Value::Count(n))
+            }
+            (Kind::Count { unit, min, max }, Literal::Text(text)) if !unit.is_empty() => {
+                let n = read_count(text, unit).map_err(quantity)?;
+                within((min..=max).contains(&n), Value::Count(n))
+            }
+            (Kind::Number { min, max }, Literal::Float(x)) => within(x.is_finite() && x >= min && x <= max, Value::Number(x)),
+            (Kind::Number { min, max }, Literal::Integer(n)) => within(n as f64 >= min && n as f64 <= max, Value::Number(n as f64)),
+            (Kind::Bool, Literal::Bool(b)) => Ok(Value::Bool(b)),
+            (Kind::Choice(words), Literal::Text(text)) => {
+                words.iter().find(|w| **w == text).map(|w| Value::Choice(w)).ok_or_else(|| mismatch("there is no such choice"))
+            }
+            (Kind::Bytes { .. } | Kind::Duration { .. } | Kind::Rate | Kind::Capacity, Literal::Integer(_) | Literal::Float(_)) => {
+                Err(mismatch("a quantity is a string with its unit"))
+            }
+            (Kind::Count { unit, .. }, Literal::Integer(n)) if !unit.is_empty() => {
+                Err(mismatch(&format!("a quantity is a string with its unit: write \"{n} {unit}\"")))
+            }
+            _ => Err(mismatch("it is of another type")),
+        }
+    }
+
+    /// What this kind takes, as words for a message.
+    pub fn expectation(&self) -> String {
+        match self {
+            Kind::Bytes { min, max } => {
+                format!(
+                    "a size from {} to {}, such as \"{}\"",
+                    SIZE.format(*min),
+                    SIZE.format(*max),
+                    example(65_536, *min, *max, |n| SIZE.format(n))
+                )
+            }
+            Kind::Count { unit: "", min, max } => format!("a whole number from {min} to {max}"),
+            Kind::Count { unit, min, max } => {
+                format!("a count from {min} to {max} with its unit, such as \"{} {unit}\"", 10.clamp(*min, *max))
+            }
+            Kind::Capacity => "a queue capacity, such as \"60 packets\", \"384 KiB\" or \"1 bdp\"".to_owned(),
+            Kind::Duration { min, max } => {
+                let (min, max) = (min.as_ps(), max.as_ps());
+                let fitting = example(100_000_000_000, min, max, |n| TIME.format(n));
+                format!("a duration from {} to {}, such as \"{fitting}\"", TIME.format(min), TIME.format(max))
+            }
+            Kind::Rate => "a rate from 1 bit/s to 100 Tbit/s, such as \"44.21 Mbit/s\"".to_owned(),
+            Kind::Number { min, max } => format!("a number from {min} to {max}"),
+            Kind::Bool => "true or false".to_owned(),
+            Kind::Choice(words) => format!("one of {}", quoted(words)),
+        }
+    }
+
+    /// `value` as a file would hold it. `None` for [`Value::Auto`].
+    pub fn write(&self, value: Value) -> Option<serde_json::Value> {
+        Some(match value {
+            Value::Bytes(n) => SIZE.format(n).into(),
+            Value::Count(n) => match *self {
+                Kind::Count { unit, .. } if !unit.is_empty() => format!("{n} {unit}").into(),
+                _ => n.into(),
+            },
+            Value::Capacity(Capacity::Bytes(n)) => SIZE.format(n).into(),
+            Value::Capacity(Capacity::Packets(n)) => format!("{n} packets").into(),
+            Value::Capacity(Capacity::Bdp(x)) => format!("{x} bdp").into(),
+            Value::Duration(d) => TIME.format(d.as_ps()).into(),
+            Value::Rate(r) => RATE.format(r.as_bps()).into(),
+            Value::Number(x) => x.into(),
+            Value::Bool(b) => b.into(),
+            Value::Choice(c) => c.into(),
+            Value::Auto => return None,
+        })
+    }
+}
+
+/// `usual` where it is within bounds, else a bound.
+fn example(usual: u64, min: u64, max: u64, format: impl Fn(u64) -> String) -> String {
+    format(usual.clamp(min, max))
+}
+
+fn quoted(words: &[&str]) -> String {
+    words.iter().map(|w| format!("\"{w}\"")).collect::<Vec<_>>().join(", ")
+}
+
+/// `"60 packets"`; one of them is `"1 packet"`.
+fn read_count(text: &str, unit: &'static str) -> Result<u64, QuantityError> {
+    let (number, word) = split(text)?;
+    if word.is_empty() {
+        return Err(QuantityError::NoUnit { units: unit.to_owned() });
+    }
+    if word != unit && Some(word) != unit.strip_suffix('s') {
+        return Err(QuantityError::UnknownUnit { unit: word.to_owned(), meant: None, units: unit.to_owned() });
+    }
+    scale(number, 1, unit)
+}
+
+fn read_capacity(text: &str) -> Result<Option<Capacity>, QuantityError> {
+    let (number, word) = split(text)?;
+    Ok(match word {
+        "bdp" => number.parse().ok().filter(|x| *x > 0.0 && *x <= MAX_BDP).map(Capacity::Bdp),
+        "packets" | "packet" => Some(scale(number, 1, "packets")?).filter(|n| (1..=MAX_PACKETS).contains(n)).map(Capacity::Packets),
+        "" => return Err(QuantityError::NoUnit { units: format!("packets, bdp, {}", SIZE.unit_names()) }),
+        _ => Some(SIZE.parse(text)?).filter(|n| (1..=MAX_BYTES).contains(n)).map(Capacity::Bytes),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_capacity_has_three_spellings() {
+        assert_eq!(read_capacity("60 packets"), Ok(Some(Capacity::Packets(60))));
+        assert_eq!(read_capacity("384 KiB"), Ok(Some(Capacity::Bytes(393_216))));
+        assert_eq!(read_capacity("0.5 bdp"), Ok(Some(Capacity::Bdp(0.5))));
+        assert_eq!(read_capacity("0 packets"), Ok(None));
+        assert!(read_capacity("60").is_err());
+    }
+
+    #[test]
+    fn a_count_wants_its_unit() {
+        let kind = Kind::Count { unit: "buffers", min: 1, max: 500 };
+        assert_eq!(kind.read(Literal::Text("224 buffers")), Ok(Value::Count(224)));
+        assert_eq!(kind.read(Literal::Text("1 buffer")), Ok(Value::Count(1)));
+        let why = |l| kind.read(l).unwrap_err().why;
+        assert_eq!(why(Literal::Integer(224)), "a quantity is a string with its unit: write \"224 buffers\"");
+        assert_eq!(why(Literal::Text("224 packets")), "`packets` is not a unit here; the units are buffers");
+        assert_eq!(why(Literal::Text("0 buffers")), "it is out of range");
+        assert_eq!(kind.read(Literal::Text("1.5 buffers")).unwrap_err().why, "it is not a whole number of buffers");
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_reads_back(n in 1_u64..1 << 40, x in 0.001_f64..1000.0) {
+            let pairs = [
+                (Kind::Capacity, Value::Capacity(Capacity::Bytes(n))),
+                (Kind::Capacity, Value::Capacity(Capacity::Packets(n % MAX_PACKETS + 1))),
+                (Kind::Capacity, Value::Capacity(Capacity::Bdp(x))),
+                (Kind::Count { unit: "segments", min: 0, max: u64::MAX }, Value::Count(n)),
+                (Kind::Rate, Value::Rate(Rate::from_bps(n))),
+            ];
+            for (kind, value) in pairs {
+                let json = kind.write(value).unwrap();
+                prop_assert_eq!(kind.read(Literal::Text(json.as_str().unwrap())), Ok(value));
+            }
+        }
+    }
+}

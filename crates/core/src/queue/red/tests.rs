@@ -1,0 +1,105 @@
+use super::*;
+use crate::packet::Ecn;
+use crate::queue::tests::{Ledger, context, packet};
+
+fn thresholds_of(given: &[(&'static str, Capacity)], context: &QueueContext) -> (u64, u64, Measure) {
+    let mut params = Params::defaults(KIND.params);
+    given.iter().for_each(|&(name, c)| params.set(name, Value::Capacity(c)));
+    let Thresholds { min, max } = thresholds(&params, context);
+    assert_eq!(min.measure, max.measure);
+    (min.max, max.max, min.measure)
+}
+
+#[test]
+fn thresholds_not_given_follow_the_target_delay_and_the_limit() {
+    use Capacity::{Bytes, Packets};
+    use Measure::{Bytes as InBytes, Packets as InPackets};
+    let fast = context(622_000_000, 70, 1500);
+    // 622 Mb/s x 2.5 ms / 8, and three times that.
+    assert_eq!(thresholds_of(&[], &fast), (194_375, 583_125, InBytes));
+    assert_eq!(thresholds_of(&[("limit", Packets(1000))], &fast), (129, 387, InPackets));
+    // 5 packets are more than 2.5 ms of 1 Mb/s.
+    let slow = context(1_000_000, 1000, 1500);
+    assert_eq!(thresholds_of(&[], &slow), (7_500, 22_500, InBytes));
+    // A third of the limit, where that is less.
+    assert_eq!(thresholds_of(&[("limit", Packets(9))], &slow), (3, 9, InPackets));
+    assert_eq!(thresholds_of(&[("limit", Packets(1))], &slow), (0, 1, InPackets));
+    // One given, the other follows; the unit of the thresholds need not be that of the limit.
+    assert_eq!(thresholds_of(&[("min_threshold", Packets(7))], &fast), (7, 21, InPackets));
+    assert_eq!(thresholds_of(&[("max_threshold", Bytes(90_000))], &fast), (30_000, 90_000, InBytes));
+}
+
+#[test]
+fn the_weight_not_given_is_that_of_its_paper() {
+    let context = context(622_000_000, 70, 1500);
+    let mut params = Params::defaults(KIND.params);
+    assert_eq!(wq(&params, &context, false), 0.002);
+    // FGS01: C = 51833 packets a second.
+    assert!((wq(&params, &context, true) * 51_833.0 - 1.0).abs() < 1e-4);
+    params.set("wq", Value::Number(0.5));
+    assert_eq!(wq(&params, &context, true), 0.5);
+}
+
+/// Thresholds 10 and 30 packets, ECN on.
+fn queue(limit: u64, wq: f64) -> Box<dyn Queue + Send> {
+    let mut params = Params::defaults(KIND.params);
+    let packets = |n| Value::Capacity(Capacity::Packets(n));
+    for (name, value) in [
+        ("limit", packets(limit)),
+        ("min_threshold", packets(10)),
+        ("max_threshold", packets(30)),
+        ("wq", Value::Number(wq)),
+        ("max_p", Value::Number(0.5)),
+        ("gentle", Value::Bool(false)),
+        ("ecn", Value::Bool(true)),
+    ] {
+        params.set(name, value);
+    }
+    (KIND.build)(&params, context(10_000_000, 20, 1500))
+}
+
+#[test]
+fn ecn_marks_between_the_thresholds_and_drops_from_the_upper_one() {
+    let mut queue = queue(100, 1.0);
+    let mut log = Ledger::default();
+    for id in 0..40 {
+        let mut packet = packet(id, 1000, 0);
+        packet.ecn = Ecn::Ect0;
+        queue.enqueue(Time::ZERO, packet, &mut log);
+    }
+    // No ECT packet is dropped until the average, here the queue itself, is at 30: then every one.
+    assert_eq!(log.dropped, (30..40).map(|id| (id, Time::ZERO, DropReason::Early)).collect::<Vec<_>>());
+    assert!(!log.marked.is_empty() && log.marked.iter().all(|id| (10..30).contains(id)), "{:?}", log.marked);
+}
+
+#[test]
+fn what_does_not_fit_overflows_and_is_not_marked() {
+    let mut queue = queue(30, 1.0);
+    let mut log = Ledger::default();
+    // At 30 RED would drop too, but the reason given is that there is no room.
+    for id in 0..200 {
+        let mut packet = packet(id, 1000, 0);
+        packet.ecn = Ecn::Ect0;
+        queue.enqueue(Time::ZERO, packet, &mut log);
+    }
+    assert_eq!(queue.backlog_packets(), 30);
+    assert!(log.dropped.iter().all(|&(id, _, reason)| id >= 30 && reason == DropReason::Overflow));
+    assert!(log.marked.iter().all(|&id| id < 30));
+}
+
+#[test]
+fn the_average_outlives_the_queue_but_not_a_silence() {
+    let mut queue = queue(100, 0.1);
+    let mut log = Ledger::default();
+    // The average follows the queue to well over 30.
+    (0..200).for_each(|id| queue.enqueue(Time::ZERO, packet(id, 1460, 0), &mut log));
+    let drained = Time::ZERO + Duration::from_secs(1);
+    while queue.dequeue(drained, &mut log).is_some() {}
+    let early = log.dropped.len();
+    // The line is still busy with the last packet: one sample of an empty queue is not enough.
+    queue.enqueue(drained, packet(200, 1460, 0), &mut log);
+    assert_eq!((queue.backlog_packets(), log.dropped.len()), (0, early + 1));
+    // 1500 bytes at 10 Mb/s take 1.2 ms; then 100 ms of silence are 3125 packets of 40 bytes.
+    queue.enqueue(drained + Duration::from_millis(101), packet(201, 1460, 0), &mut log);
+    assert_eq!((queue.backlog_packets(), log.dropped.len()), (1, early + 1));
+}

@@ -1,0 +1,144 @@
+//! Documents and their runs.
+
+use crate::{cost, tables};
+use longfat_core::experiment::{self, Experiment};
+use longfat_core::time::Time;
+use longfat_core::trace::Trace;
+use longfat_core::units::text::{RATE, SIZE, TIME, split};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::time::{Duration, Instant};
+
+pyo3::import_exception!(longfat.errors, ExperimentError);
+
+fn error(e: experiment::Error) -> PyErr {
+    let text = e.to_string();
+    ExperimentError::new_err(text.strip_prefix("error: ").unwrap_or(&text).to_owned())
+}
+
+/// An experiment file, parsed and checked.
+#[pyclass(module = "longfat._longfat")]
+pub struct Document(experiment::Document);
+
+#[pymethods]
+impl Document {
+    #[new]
+    fn new(text: &str, file: &str) -> PyResult<Self> {
+        experiment::Document::parse(text, file).map(Document).map_err(error)
+    }
+    #[getter]
+    fn title(&self) -> &str {
+        self.0.title()
+    }
+    #[getter]
+    fn axes(&self) -> Vec<(String, Vec<String>)> {
+        self.0.axes().iter().map(|axis| (axis.name.clone(), axis.labels.clone())).collect()
+    }
+    #[getter]
+    fn run_count(&self) -> u64 {
+        self.0.run_count()
+    }
+    fn set(&mut self, path: &str, value: &str) -> PyResult<()> {
+        self.0.set(path, value).map_err(error)
+    }
+    fn run(&self, index: u64) -> PyResult<Run> {
+        if index >= self.0.run_count() {
+            return Err(pyo3::exceptions::PyIndexError::new_err(format!("run {index} of {}", self.0.run_count())));
+        }
+        self.0.run(index).map(Run).map_err(error)
+    }
+}
+
+/// One run, resolved.
+#[pyclass(module = "longfat._longfat", frozen)]
+pub struct Run(experiment::Run);
+
+#[pymethods]
+impl Run {
+    #[getter]
+    fn labels(&self) -> Vec<(String, String)> {
+        self.0.labels.clone()
+    }
+    #[getter]
+    fn repeat(&self) -> u64 {
+        self.0.repeat
+    }
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.0.experiment.seed
+    }
+    #[getter]
+    fn hash(&self) -> &str {
+        &self.0.hash
+    }
+    #[getter]
+    fn resolved(&self) -> String {
+        self.0.resolved.to_string()
+    }
+    #[getter]
+    fn cost(&self) -> f64 {
+        cost::estimate(&self.0.experiment)
+    }
+    #[pyo3(signature = (progress=None))]
+    fn execute<'py>(&self, py: Python<'py>, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyDict>> {
+        let experiment = &self.0.experiment;
+        let trace = py.detach(|| simulate(experiment, progress.as_ref()))?;
+        tables::trace(py, experiment, &trace)
+    }
+}
+
+/// How often `progress` is called and signals are looked at.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Runs without the GIL. Several times a second it takes it, to look at signals (Ctrl-C) and to tell `progress`.
+fn simulate(experiment: &Experiment, progress: Option<&Py<PyAny>>) -> PyResult<Trace> {
+    let expected = cost::expected_end(experiment);
+    let mut next = Instant::now() + TICK;
+    let mut failure = None;
+    let mut go_on = |now: Time| {
+        if Instant::now() < next {
+            return true;
+        }
+        next = Instant::now() + TICK;
+        let share = (now.as_secs_f64() / expected).min(0.99);
+        let told = Python::attach(|py| {
+            py.check_signals()?;
+            progress.map_or(Ok(()), |callable| callable.call1(py, (share,)).map(drop))
+        });
+        failure = told.err();
+        failure.is_none()
+    };
+    let result = longfat_sim::run_with(experiment, &mut go_on);
+    match failure {
+        Some(e) => Err(e),
+        None => result.map_err(|e| ExperimentError::new_err(e.to_string())),
+    }
+}
+
+/// `"64 KiB"` as (65536.0, "bytes"); `None` for what is not a number with a unit.
+#[pyfunction]
+pub fn quantity(text: &str) -> Option<(f64, String)> {
+    if let Ok(bytes) = SIZE.parse(text) {
+        return Some((bytes as f64, "bytes".to_owned()));
+    }
+    if let Ok(ps) = TIME.parse(text) {
+        return Some((longfat_core::time::Duration::from_ps(ps).as_secs_f64(), "s".to_owned()));
+    }
+    if let Ok(bps) = RATE.parse(text) {
+        return Some((bps as f64, "bps".to_owned()));
+    }
+    // Counts: "60 packets", or a bare number.
+    let (number, word) = split(text).ok()?;
+    let value: f64 = number.parse().ok()?;
+    match word {
+        "" => Some((value, "number".to_owned())),
+        "packets" | "buffers" | "segments" | "bdp" => Some((value, word.to_owned())),
+        _ => None,
+    }
+}
+
+/// The JSON Schema of experiment files.
+#[pyfunction]
+pub fn schema() -> String {
+    experiment::schema().to_string()
+}

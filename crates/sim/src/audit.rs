@@ -1,0 +1,53 @@
+//! The audit: at the end of every run, every packet and byte is accounted for, by link and by flow. A wrong sum is a
+//! defect of the simulator, so it panics, in release as well.
+
+use longfat_core::packet::Packet;
+use longfat_core::queue::{DropReason, QueueLog};
+use longfat_core::time::Time;
+
+use crate::ledger::Tally;
+use crate::world::World;
+
+/// Counts what is still in the network, by flow.
+pub struct Census {
+    origin: Vec<u32>,
+    remaining: Vec<Tally>,
+}
+
+impl Census {
+    /// One more packet.
+    pub fn add(&mut self, packet: &Packet) {
+        let flow = self.origin[packet.route as usize] / 2;
+        self.remaining[flow as usize].add(packet.ip_len());
+    }
+}
+
+/// A queue may still drop packets while it is emptied after the end: they were there at the end.
+impl QueueLog for Census {
+    fn dropped(&mut self, _now: Time, packet: &Packet, _reason: DropReason) {
+        self.add(packet);
+    }
+    fn marked(&mut self, _now: Time, _packet: &Packet) {}
+}
+
+/// Checks `world`, whose links have been advanced to now, and empties its links.
+pub fn audit(world: &mut World) {
+    let mut census = Census { origin: world.ledger.origin().to_vec(), remaining: vec![Tally::default(); world.milestones.len()] };
+    for (i, link) in world.links.iter_mut().enumerate() {
+        let count = &link.count;
+        let accounted = count.transmitted + count.queue_drops() + count.backlog;
+        assert_eq!(count.packets_in, accounted, "link {i}: packets in = transmitted + dropped + queued");
+        let accounted = count.delivered + count.lost + link.in_flight().len() as u64;
+        assert_eq!(count.transmitted, accounted, "link {i}: transmitted = delivered + lost + in flight");
+        assert_eq!((count.backlog, count.backlog_bytes), link.queue_holds(), "link {i}: its queue holds what came and did not leave");
+        link.empty(world.now, &mut census);
+    }
+    let in_network: u64 = census.remaining.iter().map(|tally| tally.packets).sum();
+    assert_eq!(world.ledger.in_network(), in_network, "packets in the network");
+    for (i, pair) in world.endpoints.chunks(2).enumerate() {
+        let sum = |tallies: &[Tally]| (tallies.iter().map(|t| t.packets).sum::<u64>(), tallies.iter().map(|t| t.bytes).sum::<u64>());
+        let sent = sum(&[pair[0].sent, pair[1].sent]);
+        let accounted = sum(&[pair[0].delivered, pair[1].delivered, world.ledger.dropped_of(i), census.remaining[i]]);
+        assert_eq!(sent, accounted, "flow {i}: (packets, bytes) sent = delivered + dropped + in the network");
+    }
+}

@@ -1,0 +1,140 @@
+//! A dumbbell in Rust, without a file: what the tests and the benchmark run.
+//!
+//! Pairs of hosts, an edge link each, two routers and one bottleneck between them. Node 0 is the left router, node 1 the
+//! right one, then come the left and the right host of each pair. Links 0 and 1 are the two ways of the bottleneck.
+
+use longfat_core::experiment::{Choice, Experiment, Flow, Link, Measure, Network, Node, Traffic};
+use longfat_core::link::loss;
+use longfat_core::params::{Params, Value};
+use longfat_core::queue;
+use longfat_core::tcp::{TcpConfig, stack};
+use longfat_core::time::Duration;
+use longfat_core::units::{Capacity, Rate};
+
+/// What can be chosen of a dumbbell; all packets are of at most 1500 bytes and links add no bytes to them.
+#[derive(Clone, Debug)]
+pub struct Dumbbell {
+    /// Host pairs, one flow each, from left to right.
+    pub pairs: usize,
+    /// Of the bottleneck.
+    pub rate: Rate,
+    /// Propagation, there and back, edges included.
+    pub rtt: Duration,
+    pub edge_rate: Rate,
+    pub edge_delay: Duration,
+    /// In front of the bottleneck, both ways.
+    pub queue: Choice,
+    /// On the bottleneck, both ways.
+    pub loss: Choice,
+    pub tcp: TcpConfig,
+    pub traffic: Traffic,
+    pub duration: Duration,
+}
+
+const MTU: u32 = 1500;
+
+/// The drop-tail queue of `limit`.
+pub fn droptail(limit: Capacity) -> Choice {
+    Choice { kind: "droptail", params: Params(vec![("limit", Value::Capacity(limit))]) }
+}
+
+/// The queue called `name`, with its defaults.
+pub fn default_queue(name: &str) -> Choice {
+    let kind = queue::find(name).expect("a queue of the registry");
+    Choice { kind: kind.name, params: Params::defaults(kind.params) }
+}
+
+/// The loss model called `name` with `changes` to its defaults.
+pub fn loss_model(name: &str, changes: &[(&'static str, Value)]) -> Choice {
+    let kind = loss::find(name).expect("a loss model of the registry");
+    let mut params = Params::defaults(kind.params);
+    for (name, value) in changes {
+        params.set(name, *value);
+    }
+    Choice { kind: kind.name, params }
+}
+
+/// TCP as the RFCs say, or as another `stack` does.
+pub fn tcp(stack: &str) -> TcpConfig {
+    TcpConfig::new(&stack::find(stack).expect("a stack of the registry").params(), MTU)
+}
+
+impl Default for Dumbbell {
+    /// One flow over 10 Mb/s and 20 ms, with a queue of one bandwidth-delay product, for 10 s.
+    fn default() -> Self {
+        Dumbbell {
+            pairs: 1,
+            rate: Rate::from_bps(10_000_000),
+            rtt: Duration::from_millis(20),
+            edge_rate: Rate::from_bps(1_000_000_000),
+            edge_delay: Duration::from_millis(1),
+            queue: droptail(Capacity::Bdp(1.0)),
+            loss: loss_model("none", &[]),
+            tcp: tcp("rfc"),
+            traffic: Traffic::Bulk,
+            duration: Duration::from_secs(10),
+        }
+    }
+}
+
+impl Dumbbell {
+    /// The experiment.
+    pub fn experiment(&self) -> Experiment {
+        let mut nodes = vec![node("left".into(), false), node("right".into(), false)];
+        let bottleneck_delay = Duration::from_ps((self.rtt.as_ps() / 2).saturating_sub(2 * self.edge_delay.as_ps()));
+        let bottleneck = |name: &str, from, to| Link {
+            delay: bottleneck_delay,
+            rate: self.rate,
+            queue: self.queue.clone(),
+            loss: self.loss.clone(),
+            ..self.edge(name.into(), from, to)
+        };
+        let mut links = vec![Link { bottleneck: true, ..bottleneck("bottleneck>", 0, 1) }, bottleneck("bottleneck<", 1, 0)];
+        let mut flows = Vec::new();
+        for i in 1..=self.pairs {
+            let (from, to) = (nodes.len(), nodes.len() + 1);
+            nodes.push(node(format!("sender{i}"), true));
+            nodes.push(node(format!("receiver{i}"), true));
+            links.push(self.edge(format!("sender{i}>"), from, 0));
+            links.push(self.edge(format!("sender{i}<"), 0, from));
+            links.push(self.edge(format!("receiver{i}>"), 1, to));
+            links.push(self.edge(format!("receiver{i}<"), to, 1));
+            flows.push(Flow {
+                group: "forward".into(),
+                from,
+                to,
+                sender: self.tcp.clone(),
+                receiver: self.tcp.clone(),
+                traffic: self.traffic,
+                start: Duration::ZERO,
+            });
+        }
+        Experiment {
+            title: "dumbbell".into(),
+            seed: 1,
+            network: Network { nodes, links },
+            flows,
+            measure: Measure { duration: self.duration, warmup: Duration::ZERO, interval: None, events: false },
+        }
+    }
+
+    fn edge(&self, name: String, from: usize, to: usize) -> Link {
+        Link {
+            name,
+            from,
+            to,
+            rate: self.edge_rate,
+            delay: self.edge_delay,
+            overhead: 0,
+            min_frame: 0,
+            mtu: MTU,
+            queue: droptail(Capacity::Packets(1 << 40)),
+            loss: loss_model("none", &[]),
+            bottleneck: false,
+        }
+    }
+}
+
+fn node(name: String, host: bool) -> Node {
+    Node { name, host }
+}

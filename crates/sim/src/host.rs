@@ -1,0 +1,113 @@
+//! The ends of a flow: a TCP connection, the application on it, and its one pending event.
+
+use longfat_core::experiment::{Flow, Traffic};
+use longfat_core::rng::Rng;
+use longfat_core::tcp::Connection;
+use longfat_core::time::{Duration, Time};
+use longfat_core::trace::EventKind;
+
+use crate::ledger::Tally;
+
+/// What this end waits for, in order, to write down when it came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Milestone {
+    /// Its time to connect.
+    Start,
+    /// The end of the handshake.
+    Established,
+    /// The sender of a volume: the acknowledgment of the last byte.
+    AllAcked,
+    /// The receiver: the end of the stream.
+    EndOfStream,
+    /// Nothing more.
+    Nothing,
+}
+
+/// One end of a flow.
+#[derive(Debug)]
+pub struct Endpoint {
+    pub connection: Connection,
+    /// The link its packets start on, and the route cursor they start with.
+    pub first_link: u32,
+    pub route: u32,
+    /// The time in the event set. It only ever moves to an earlier time before it has come: TCP puts its timers off with
+    /// every ACK, and a wake-up too early now and then costs less than moving the event each time.
+    pub wake: Time,
+    pub milestone: Milestone,
+    traffic: Traffic,
+    pub sent: Tally,
+    pub delivered: Tally,
+    /// Fast retransmits, timeouts and ended recoveries already written down as events.
+    noted: [u64; 3],
+}
+
+/// The initial sequence number and the clock phase of an endpoint: its own, whatever other flows there are.
+pub fn personality(seed: u64, name: &str) -> (u32, Duration) {
+    let mut rng = Rng::named(seed, name);
+    let iss = rng.next_u64() as u32;
+    // Long against every tick, so that the phase is even over all of them.
+    (iss, Duration::from_ps(rng.below(Duration::from_secs(100).as_ps())))
+}
+
+impl Endpoint {
+    /// The end that connects and sends.
+    pub fn sender(flow: &Flow, iss: u32, phase: Duration) -> Self {
+        let connection = Connection::connect(flow.sender.clone(), iss, phase);
+        Self::new(connection, flow, Time::ZERO + flow.start, Milestone::Start)
+    }
+
+    /// The end that listens and receives.
+    pub fn receiver(flow: &Flow, iss: u32, phase: Duration) -> Self {
+        let connection = Connection::listen(flow.receiver.clone(), iss, phase);
+        Self::new(connection, flow, Time::MAX, Milestone::EndOfStream)
+    }
+
+    fn new(connection: Connection, flow: &Flow, wake: Time, milestone: Milestone) -> Self {
+        let (sent, delivered) = (Tally::default(), Tally::default());
+        Endpoint { connection, first_link: 0, route: 0, wake, milestone, traffic: flow.traffic, sent, delivered, noted: [0; 3] }
+    }
+
+    /// The application starts: `ttcp` writes its volume and closes.
+    pub fn start(&mut self) {
+        match self.traffic {
+            Traffic::Ttcp { volume } => {
+                self.connection.write(volume);
+                self.connection.close();
+            }
+            Traffic::Bulk => self.connection.write(u64::MAX),
+        }
+        self.milestone = Milestone::Established;
+    }
+
+    /// The milestone that has been reached since the last call, if one has.
+    #[inline]
+    pub fn reached(&mut self) -> Option<Milestone> {
+        let reached = self.milestone;
+        let (done, next) = match reached {
+            Milestone::Established => {
+                let next = if matches!(self.traffic, Traffic::Ttcp { .. }) { Milestone::AllAcked } else { Milestone::Nothing };
+                (self.connection.is_established(), next)
+            }
+            Milestone::AllAcked => (self.connection.all_acked(), Milestone::Nothing),
+            Milestone::EndOfStream => (self.connection.end_of_stream(), Milestone::Nothing),
+            Milestone::Start | Milestone::Nothing => (false, reached),
+        };
+        if !done {
+            return None;
+        }
+        self.milestone = next;
+        Some(reached)
+    }
+
+    /// Calls `note` for each thing worth an event since the last call.
+    pub fn note_events(&mut self, mut note: impl FnMut(EventKind)) {
+        let stats = self.connection.stats();
+        let now = [stats.fast_retransmits, stats.timeouts, stats.recoveries_ended];
+        for (i, kind) in [EventKind::FastRetransmit, EventKind::Timeout, EventKind::RecoveryEnd].into_iter().enumerate() {
+            for _ in self.noted[i]..now[i] {
+                note(kind);
+            }
+        }
+        self.noted = now;
+    }
+}

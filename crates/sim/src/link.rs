@@ -1,0 +1,218 @@
+//! A one-way link: a queue, a transmitter and a wire, with at most one pending event whatever it carries.
+//!
+//! Departures from the queue are *lazy* and exact. The transmitter is busy until a known time; whoever touches the link
+//! later first does what has happened meanwhile: as long as the transmitter had fallen idle and packets waited, the next
+//! one left the queue at just that time. A packet that starts at `s` goes straight onto the wire, stamped with its arrival
+//! at `s + transmit time + delay`. A queue is only ever non-empty while a packet is in transmission, and so on the wire:
+//! the arrival of the wire's head is the only event a link needs.
+//!
+//! At equal times a departure from a queue comes before an arrival at it.
+
+use std::collections::VecDeque;
+
+use longfat_core::experiment;
+use longfat_core::link::loss::{Fate, Loss};
+use longfat_core::packet::Packet;
+use longfat_core::queue::{DropReason, Queue, QueueLog};
+use longfat_core::time::{Duration, Time};
+use longfat_core::units::Rate;
+
+use crate::audit::Census;
+use crate::ledger::{Count, Ledger, LinkLog};
+use crate::wire::Wire;
+
+/// One link of a running world.
+pub struct Link {
+    wire: Wire,
+    busy_until: Time,
+    /// The length of the last frame and the time it took: nearly every frame has the length of the one before it.
+    last_frame: (u32, Duration),
+    delay: Duration,
+    rate: Rate,
+    overhead: u32,
+    min_frame: u32,
+    mtu: u32,
+    number: u32,
+    /// The port by which its packets enter the next router.
+    port: u16,
+    /// Whether the queue acts on a clock of its own.
+    clocked: bool,
+    queue: Box<dyn Queue + Send>,
+    /// `None`: a perfect line.
+    loss: Option<Box<dyn Loss + Send>>,
+    pub count: Count,
+    /// The event it has in the event set.
+    pub scheduled: Time,
+}
+
+impl Link {
+    /// The idle link number `number` of the network, made as `link` says, with `queue` in front of it and `loss` on it.
+    pub fn new(number: u32, link: &experiment::Link, port: u16, queue: Box<dyn Queue + Send>, loss: Option<Box<dyn Loss + Send>>) -> Self {
+        Link {
+            wire: Wire::new(),
+            busy_until: Time::ZERO,
+            last_frame: (0, Duration::ZERO),
+            delay: link.delay,
+            rate: link.rate,
+            overhead: link.overhead,
+            min_frame: link.min_frame,
+            mtu: link.mtu,
+            number,
+            port,
+            clocked: queue.poll_timeout().is_some(),
+            queue,
+            loss,
+            count: Count::default(),
+            scheduled: Time::MAX,
+        }
+    }
+
+    /// `packet` comes to the queue.
+    #[inline]
+    pub fn offer(&mut self, now: Time, mut packet: Packet, ledger: &mut Ledger) {
+        self.advance(now, ledger);
+        let len = packet.ip_len();
+        self.count.packets_in += 1;
+        let idle = self.busy_until <= now && self.count.backlog == 0;
+        let mut log = LinkLog { link: self.number, count: &mut self.count, ledger };
+        if len > self.mtu {
+            log.count.enter(now, len);
+            log.dropped(now, &packet, DropReason::TooBig);
+        } else if idle {
+            if self.queue.pass(now, &mut packet, &mut log) {
+                self.transmit(now, &packet);
+            } else {
+                self.count.enter(now, len);
+                assert!(self.count.backlog == 0, "a queue held a packet back from an idle link");
+            }
+        } else {
+            log.count.enter(now, len);
+            self.queue.enqueue(now, packet, &mut log);
+            self.count.note_backlog();
+        }
+    }
+
+    /// Does what has happened at the queue up to and including `now`.
+    #[inline]
+    pub fn advance(&mut self, now: Time, ledger: &mut Ledger) {
+        if self.clocked {
+            self.advance_clocked(now, ledger);
+        }
+        while self.busy_until <= now && self.count.backlog > 0 {
+            self.depart(ledger);
+        }
+    }
+
+    /// The same for a queue with a clock: departures and timeouts in order of time, departures first.
+    #[cold]
+    fn advance_clocked(&mut self, now: Time, ledger: &mut Ledger) {
+        loop {
+            let departure = if self.count.backlog > 0 { self.busy_until } else { Time::MAX };
+            let timeout = self.queue.poll_timeout().unwrap_or(Time::MAX);
+            if departure.min(timeout) > now {
+                return;
+            }
+            if departure <= timeout {
+                self.depart(ledger);
+            } else {
+                self.queue.handle_timeout(timeout);
+                assert!(self.queue.poll_timeout() > Some(timeout), "a queue's timeout did not move on");
+            }
+        }
+    }
+
+    /// The transmitter has fallen idle and takes the next packet.
+    #[inline]
+    fn depart(&mut self, ledger: &mut Ledger) {
+        let start = self.busy_until;
+        match self.queue.dequeue(start, &mut LinkLog { link: self.number, count: &mut self.count, ledger }) {
+            Some(packet) => {
+                self.count.leave(start, packet.ip_len());
+                self.transmit(start, &packet);
+            }
+            None => assert!(self.count.backlog == 0, "a queue held packets back from an idle link"),
+        }
+    }
+
+    #[inline]
+    fn transmit(&mut self, start: Time, packet: &Packet) {
+        let len = packet.ip_len();
+        let frame = (len + self.overhead).max(self.min_frame);
+        if frame != self.last_frame.0 {
+            self.last_frame = (frame, self.rate.transmit_time(u64::from(frame)));
+        }
+        let time = self.last_frame.1;
+        self.busy_until = start + time;
+        self.count.transmitted += 1;
+        self.count.ip_bytes += u64::from(len);
+        self.count.wire_bytes += u64::from(frame);
+        self.count.busy_ps += time.as_ps();
+        self.wire.push(packet, self.busy_until + self.delay, self.port);
+    }
+
+    /// When this link next has something to do.
+    #[inline]
+    pub fn next_event(&self) -> Time {
+        let arrival = self.wire.head_arrives();
+        if self.clocked { arrival.min(self.queue.poll_timeout().unwrap_or(Time::MAX)) } else { arrival }
+    }
+
+    /// The event has come: whether a packet arrives at the far end now. [`Link::take`] takes it.
+    #[inline]
+    pub fn arrives(&mut self, now: Time, ledger: &mut Ledger) -> bool {
+        self.advance(now, ledger);
+        self.wire.head_arrives() <= now && (self.loss.is_none() || self.survives(now, ledger))
+    }
+
+    /// The packet that arrives.
+    #[inline]
+    pub fn take(&mut self) -> Packet {
+        self.count.delivered += 1;
+        self.wire.pop()
+    }
+
+    /// Whether the packet at the head of the wire survives the way. Drawn when it would arrive: the order is the same.
+    #[cold]
+    fn survives(&mut self, now: Time, ledger: &mut Ledger) -> bool {
+        let Some(loss) = &mut self.loss else { return true };
+        let sent = Time::from_ps(now.as_ps() - self.delay.as_ps());
+        match loss.on_packet(sent, self.wire.head()) {
+            Fate::Deliver => true,
+            Fate::Corrupt => {
+                self.wire.corrupt_head();
+                true
+            }
+            Fate::Lose => {
+                self.count.lost += 1;
+                let packet = self.wire.pop();
+                LinkLog { link: self.number, count: &mut self.count, ledger }.dropped(now, &packet, DropReason::Loss);
+                false
+            }
+        }
+    }
+
+    /// Time spent transmitting up to `now`.
+    pub fn busy(&self, now: Time) -> Duration {
+        Duration::from_ps(self.count.busy_ps).saturating_sub(self.busy_until.since(now))
+    }
+
+    /// The packets on the wire, the one in transmission included.
+    pub fn in_flight(&self) -> &VecDeque<Packet> {
+        self.wire.packets()
+    }
+
+    /// Empties the link at the end of a run: every packet still on it goes to `census`.
+    pub fn empty(&mut self, now: Time, census: &mut Census) {
+        for packet in self.in_flight() {
+            census.add(packet);
+        }
+        while let Some(packet) = self.queue.dequeue(now, census) {
+            census.add(&packet);
+        }
+    }
+
+    /// Packets and bytes held, as the queue itself says.
+    pub fn queue_holds(&self) -> (u64, u64) {
+        (self.queue.backlog_packets(), self.queue.backlog_bytes())
+    }
+}

@@ -1,0 +1,236 @@
+//! Measuring: samples at even spacing, the measured span, and the records at the end. Nothing here costs a packet
+//! anything, and nothing here changes what happens.
+
+use longfat_core::experiment::{Experiment, Traffic};
+use longfat_core::tcp::Connection;
+use longfat_core::time::{Duration, Time};
+use longfat_core::trace::{FlowRecord, FlowSample, LinkRecord, LinkSample, Trace};
+
+use crate::ledger::DROP_REASONS;
+use crate::world::{World, flow_names};
+
+/// What the links and flows had done by some instant.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    time: Time,
+    links: Vec<LinkTotals>,
+    /// In-order bytes delivered, for each flow.
+    delivered: Vec<u64>,
+}
+
+#[derive(Clone, Debug)]
+struct LinkTotals {
+    busy: Duration,
+    /// Integrals over time of packets and bytes queued, in ps.
+    waited: (u128, u128),
+}
+
+impl Snapshot {
+    /// Of `world` now; its links have been advanced to now.
+    pub fn of(world: &World) -> Self {
+        let totals = |link: &crate::link::Link| LinkTotals { busy: link.busy(world.now), waited: link.count.waited(world.now) };
+        Snapshot {
+            time: world.now,
+            links: world.links.iter().map(totals).collect(),
+            delivered: world.endpoints.chunks(2).map(|pair| pair[1].connection.bytes_delivered()).collect(),
+        }
+    }
+}
+
+/// Watches a world: stops it at the instants where something is to be written down.
+#[derive(Debug)]
+pub struct Recorder {
+    interval: Option<Duration>,
+    next_sample: Time,
+    warmup: Time,
+    span_start: Time,
+    end: Time,
+    at_warmup: Option<Snapshot>,
+    at_span_start: Option<Snapshot>,
+    trace: Trace,
+}
+
+impl Recorder {
+    /// Records what `experiment` asks for.
+    pub fn new(experiment: &Experiment) -> Self {
+        let measure = &experiment.measure;
+        assert!(measure.interval != Some(Duration::ZERO), "the spacing of samples is positive");
+        let volumes = |flow: &&longfat_core::experiment::Flow| matches!(flow.traffic, Traffic::Ttcp { .. });
+        let starts_of_volumes = experiment.flows.iter().filter(volumes).map(|flow| flow.start).min();
+        let first_start = starts_of_volumes.or_else(|| experiment.flows.iter().map(|flow| flow.start).min());
+        let warmup = Time::ZERO + measure.warmup;
+        Recorder {
+            interval: measure.interval,
+            next_sample: if measure.interval.is_some() { Time::ZERO } else { Time::MAX },
+            warmup,
+            span_start: warmup.max(Time::ZERO + first_start.unwrap_or(Duration::ZERO)),
+            end: Time::ZERO + measure.duration,
+            at_warmup: None,
+            at_span_start: None,
+            trace: Trace::default(),
+        }
+    }
+
+    /// The next instant to stop at.
+    pub fn next_stop(&self) -> Time {
+        let warmup = if self.at_warmup.is_none() { self.warmup } else { Time::MAX };
+        let span = if self.at_span_start.is_none() { self.span_start } else { Time::MAX };
+        self.next_sample.min(warmup).min(span).min(self.end)
+    }
+
+    /// Writes down what is due, after everything that happened now. Whether the run goes on.
+    pub fn stopped(&mut self, world: &mut World) -> bool {
+        if self.at_warmup.is_none() && world.now >= self.warmup {
+            self.at_warmup = Some(world.snapshot());
+        }
+        if self.at_span_start.is_none() && world.now >= self.span_start {
+            self.at_span_start = Some(world.snapshot());
+        }
+        if world.now >= self.next_sample {
+            self.sample(world);
+            self.next_sample = world.now + self.interval.expect("there is a next sample");
+        }
+        world.now < self.end
+    }
+
+    fn sample(&mut self, world: &mut World) {
+        world.advance_links();
+        let time = world.now;
+        for (i, pair) in world.endpoints.chunks(2).enumerate() {
+            self.trace.flow_series.push(flow_sample(time, i, &pair[0].connection, &pair[1].connection));
+        }
+        for (i, link) in world.links.iter().enumerate() {
+            let count = &link.count;
+            self.trace.link_series.push(LinkSample {
+                time,
+                link: i as u32,
+                backlog_packets: count.backlog,
+                backlog_bytes: count.backlog_bytes,
+                wire_bytes: count.wire_bytes,
+                drops: count.drops.iter().sum(),
+                marks: count.marks,
+            });
+        }
+    }
+
+    /// The run is over: the whole trace. A last sample closes a series that the end cut short.
+    pub fn finish(mut self, world: &mut World, experiment: &Experiment) -> Trace {
+        world.advance_links();
+        let last = self.trace.flow_series.last().map(|sample| sample.time);
+        if self.interval.is_some() && last != Some(world.now) {
+            self.sample(world);
+        }
+        let now = Snapshot::of(world);
+        let span_end = world.all_delivered.clone().unwrap_or_else(|| now.clone());
+        let span_start = self.at_span_start.take().unwrap_or_else(|| span_end.clone());
+        let at_warmup = self.at_warmup.take().unwrap_or_else(|| now.clone());
+        let mut trace = self.trace;
+        trace.end = world.now;
+        trace.span = (span_start.time.min(span_end.time), span_end.time);
+        trace.steps = world.steps;
+        trace.packets_in_network_max = world.ledger.in_network_max();
+        trace.flows = (0..experiment.flows.len()).map(|i| flow_record(world, experiment, i, at_warmup.delivered[i])).collect();
+        trace.links = (0..world.links.len()).map(|i| link_record(world, experiment, i, &span_start, &span_end)).collect();
+        trace.events = world.ledger.take_events();
+        trace.warnings = warnings(world, experiment, self.span_start);
+        trace
+    }
+}
+
+fn flow_sample(time: Time, flow: usize, sender: &Connection, receiver: &Connection) -> FlowSample {
+    let info = sender.info();
+    FlowSample {
+        time,
+        flow: flow as u32,
+        cwnd: info.cwnd,
+        ssthresh: info.ssthresh,
+        in_flight: info.in_flight,
+        rwnd: info.rwnd,
+        srtt_s: info.srtt.as_secs_f64(),
+        rto_s: info.rto.as_secs_f64(),
+        bytes_delivered: receiver.bytes_delivered(),
+        bytes_retransmitted: sender.stats().bytes_retransmitted,
+    }
+}
+
+fn flow_record(world: &World, experiment: &Experiment, flow: usize, at_warmup: u64) -> FlowRecord {
+    let (sender, receiver) = (&world.endpoints[2 * flow].connection, &world.endpoints[2 * flow + 1].connection);
+    let (sent, received) = (sender.stats(), receiver.stats());
+    let milestones = &world.milestones[flow];
+    let (min, mean, max) = match sent.rtt_samples {
+        0 => (f64::NAN, f64::NAN, f64::NAN),
+        n => (sent.rtt_min.as_secs_f64(), sent.rtt_sum_ps as f64 / 1e12 / n as f64, sent.rtt_max.as_secs_f64()),
+    };
+    FlowRecord {
+        start: Time::ZERO + experiment.flows[flow].start,
+        established: milestones.established,
+        delivered_all: milestones.delivered_all,
+        acked_all: milestones.acked_all,
+        bytes_delivered: receiver.bytes_delivered(),
+        bytes_delivered_at_warmup: at_warmup,
+        bytes_sent: sent.bytes_sent,
+        bytes_retransmitted: sent.bytes_retransmitted,
+        segments_sent: sent.segments_sent,
+        segments_retransmitted: sent.segments_retransmitted,
+        acks_sent: received.acks_sent,
+        fast_retransmits: sent.fast_retransmits,
+        timeouts: sent.timeouts,
+        duplicates_received: received.duplicates_received,
+        packets_dropped: world.ledger.dropped_of(flow).packets,
+        rtt_min_s: min,
+        rtt_mean_s: mean,
+        rtt_max_s: max,
+        in_flight_max: sent.in_flight_max,
+    }
+}
+
+fn link_record(world: &World, experiment: &Experiment, number: usize, start: &Snapshot, end: &Snapshot) -> LinkRecord {
+    let (link, count) = (&world.links[number], &world.links[number].count);
+    let (from, to) = (&start.links[number], &end.links[number]);
+    let span = end.time.since(start.time).as_ps() as f64;
+    let mean = |from: u128, to: u128| if span > 0.0 { to.saturating_sub(from) as f64 / span } else { 0.0 };
+    LinkRecord {
+        name: experiment.network.links[number].name.clone(),
+        packets_in: count.packets_in,
+        packets_transmitted: count.transmitted,
+        packets_delivered: count.delivered,
+        packets_lost: count.lost,
+        packets_queued: count.backlog,
+        packets_in_flight: link.in_flight().len() as u64,
+        ip_bytes: count.ip_bytes,
+        wire_bytes: count.wire_bytes,
+        busy_s: to.busy.saturating_sub(from.busy).as_secs_f64(),
+        drops: DROP_REASONS.into_iter().zip(count.drops).filter(|(_, n)| *n > 0).collect(),
+        marks: count.marks,
+        queue_max_packets: count.backlog_max,
+        queue_max_bytes: count.backlog_bytes_max,
+        queue_mean_packets: mean(from.waited.0, to.waited.0),
+        queue_mean_bytes: mean(from.waited.1, to.waited.1),
+    }
+}
+
+fn warnings(world: &World, experiment: &Experiment, span_start: Time) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if world.now < span_start {
+        warnings.push(format!(
+            "the run ended at {} s, before the measured span began at {} s",
+            world.now.as_secs_f64(),
+            span_start.as_secs_f64()
+        ));
+    }
+    for (i, (name, flow)) in flow_names(experiment).iter().zip(&experiment.flows).enumerate() {
+        if !(flow.sender.window_scale && flow.receiver.window_scale) && flow.receiver.receive_buffer > 65_535 {
+            let asked = flow.receiver.receive_buffer;
+            warnings.push(format!("flow {name}: without window scaling its window is 65535 bytes, not the {asked} of its receive buffer"));
+        }
+        if let Traffic::Ttcp { volume } = flow.traffic
+            && world.milestones[i].delivered_all.is_none()
+        {
+            let delivered = world.endpoints[2 * i + 1].connection.bytes_delivered();
+            let end = world.now.as_secs_f64();
+            warnings
+                .push(format!("flow {name} did not finish: {delivered} of {volume} bytes were delivered when the run ended at {end} s"));
+        }
+    }
+    warnings
+}

@@ -1,0 +1,52 @@
+//! The route table: every flow's way there and back, laid out hop after hop. A packet carries its place in the table.
+
+use longfat_core::experiment::Experiment;
+use longfat_core::experiment::route::Routes;
+
+use crate::Error;
+
+/// Where a packet goes when it comes to the end of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hop {
+    /// Into the queue of this link.
+    Link(u32),
+    /// To this endpoint.
+    Endpoint(u32),
+}
+
+/// The routes of all endpoints. Endpoint `2 f` sends for flow `f`, endpoint `2 f + 1` answers.
+#[derive(Debug)]
+pub struct RouteTable {
+    /// While a packet is in a queue, its cursor is the place of that link; on the wire, the place of the hop after it.
+    pub hops: Vec<Hop>,
+    /// For each cursor, the endpoint that sends there.
+    pub origin: Vec<u32>,
+    /// For each endpoint, the first link of its packets and the cursor they start with.
+    pub starts: Vec<(u32, u32)>,
+}
+
+impl RouteTable {
+    /// The routes of every flow of `experiment`.
+    pub fn new(experiment: &Experiment) -> Result<Self, Error> {
+        let routes = Routes::new(&experiment.network);
+        let mut table = RouteTable { hops: Vec::new(), origin: Vec::new(), starts: Vec::new() };
+        for (i, flow) in experiment.flows.iter().enumerate() {
+            for (endpoint, peer, from, to) in [(2 * i, 2 * i + 1, flow.from, flow.to), (2 * i + 1, 2 * i, flow.to, flow.from)] {
+                let path = routes.path(from, to).filter(|path| !path.is_empty());
+                let Some(path) = path else {
+                    let name = |node: usize| experiment.network.nodes[node].name.clone();
+                    return Err(Error::NoRoute { flow: i, group: flow.group.clone(), from: name(from), to: name(to) });
+                };
+                table.add(endpoint as u32, peer as u32, &path);
+            }
+        }
+        Ok(table)
+    }
+
+    fn add(&mut self, endpoint: u32, peer: u32, path: &[usize]) {
+        self.starts.push((path[0] as u32, self.hops.len() as u32));
+        self.hops.extend(path.iter().map(|&link| Hop::Link(link as u32)));
+        self.hops.push(Hop::Endpoint(peer));
+        self.origin.resize(self.hops.len(), endpoint);
+    }
+}

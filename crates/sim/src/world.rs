@@ -1,0 +1,291 @@
+//! The world: links and endpoints, and what happens to them, event by event.
+//!
+//! The sources of events are numbered: the links in the order of the network, then the endpoints (for each flow its
+//! sender, then its receiver). Events at equal times are handled in the order of these numbers.
+
+use std::collections::BTreeMap;
+
+use longfat_core::experiment::route::Routes;
+use longfat_core::experiment::{Experiment, Flow, Traffic};
+use longfat_core::link::loss;
+use longfat_core::packet::Packet;
+use longfat_core::queue::{self, DropReason, QueueContext};
+use longfat_core::rng::Rng;
+use longfat_core::time::Time;
+use longfat_core::trace::Event;
+
+use crate::Error;
+use crate::event_set::EventSet;
+use crate::host::{Endpoint, Milestone, personality};
+use crate::ledger::Ledger;
+use crate::link::Link;
+use crate::measure::Snapshot;
+use crate::route::{Hop, RouteTable};
+
+/// When a flow reached its milestones.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Milestones {
+    pub established: Option<Time>,
+    pub delivered_all: Option<Time>,
+    pub acked_all: Option<Time>,
+}
+
+/// Why [`World::run`] came back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pause {
+    /// Everything up to and including the given time has been done.
+    Reached,
+    /// So many events as allowed have been handled.
+    Steps,
+    /// Every flow the run waits for is done.
+    Done,
+}
+
+/// A network with its flows, at one instant.
+pub struct World {
+    pub now: Time,
+    pub steps: u64,
+    pub links: Vec<Link>,
+    pub endpoints: Vec<Endpoint>,
+    hops: Vec<Hop>,
+    events: EventSet,
+    pub ledger: Ledger,
+    pub milestones: Vec<Milestones>,
+    /// Volumes not yet delivered, and volumes not yet known to be delivered.
+    undelivered: usize,
+    unfinished: usize,
+    /// Taken when the last volume was delivered.
+    pub all_delivered: Option<Snapshot>,
+}
+
+impl World {
+    /// The world of `experiment` at time zero.
+    pub fn new(experiment: &Experiment) -> Result<Self, Error> {
+        let table = RouteTable::new(experiment)?;
+        let (endpoints, initial) = endpoints(experiment, &table);
+        let links = links(experiment);
+        let volumes = experiment.flows.iter().filter(|flow| matches!(flow.traffic, Traffic::Ttcp { .. })).count();
+        let mut events = EventSet::new(links.len() + endpoints.len());
+        for (i, endpoint) in endpoints.iter().enumerate() {
+            events.set(links.len() + i, endpoint.wake);
+        }
+        for (i, link) in links.iter().enumerate() {
+            events.set(i, link.scheduled);
+        }
+        Ok(World {
+            now: Time::ZERO,
+            steps: 0,
+            links,
+            endpoints,
+            hops: table.hops,
+            events,
+            ledger: Ledger::new(table.origin, &initial, experiment.measure.events),
+            milestones: vec![Milestones::default(); experiment.flows.len()],
+            undelivered: volumes,
+            // A run without a volume lasts its whole duration: it waits for something that never comes.
+            unfinished: if volumes == 0 { usize::MAX } else { volumes },
+            all_delivered: None,
+        })
+    }
+
+    /// Handles events up to and including `until`, but not more than `steps`.
+    pub fn run(&mut self, until: Time, steps: u64) -> Pause {
+        for _ in 0..steps {
+            let (time, source) = self.events.first();
+            if time > until {
+                self.now = until;
+                return Pause::Reached;
+            }
+            debug_assert!(time >= self.now);
+            self.now = time;
+            self.steps += 1;
+            match source.checked_sub(self.links.len()) {
+                None => self.link_event(source),
+                Some(endpoint) => self.wake(endpoint),
+            }
+            if self.unfinished == 0 {
+                return Pause::Done;
+            }
+        }
+        Pause::Steps
+    }
+
+    /// The packet at the head of a link's wire has arrived.
+    #[inline]
+    fn link_event(&mut self, number: usize) {
+        let link = &mut self.links[number];
+        let arrives = link.arrives(self.now, &mut self.ledger);
+        if !arrives {
+            self.reschedule(number);
+            return;
+        }
+        let packet = link.take();
+        self.reschedule(number);
+        match self.hops[packet.route as usize] {
+            Hop::Link(next) => self.offer(next as usize, packet),
+            Hop::Endpoint(endpoint) => self.deliver(endpoint as usize, &packet, number),
+        }
+    }
+
+    #[inline]
+    fn offer(&mut self, number: usize, packet: Packet) {
+        let link = &mut self.links[number];
+        link.offer(self.now, packet, &mut self.ledger);
+        self.reschedule(number);
+    }
+
+    /// Puts a link's next event into the event set.
+    #[inline]
+    fn reschedule(&mut self, number: usize) {
+        let link = &mut self.links[number];
+        let next = link.next_event();
+        if next != link.scheduled {
+            link.scheduled = next;
+            self.events.set(number, next);
+        }
+    }
+
+    #[inline]
+    fn deliver(&mut self, number: usize, packet: &Packet, link: usize) {
+        if packet.corrupted {
+            self.links[link].count.drops[DropReason::Corrupted as usize] += 1;
+            self.ledger.dropped(self.now, packet, DropReason::Corrupted, link as u32);
+            return;
+        }
+        self.ledger.left();
+        let endpoint = &mut self.endpoints[number];
+        endpoint.delivered.add(packet.ip_len());
+        endpoint.connection.handle_segment(self.now, &packet.segment, packet.ecn);
+        self.attend(number);
+    }
+
+    /// The pending time of an endpoint has come.
+    fn wake(&mut self, number: usize) {
+        let endpoint = &mut self.endpoints[number];
+        endpoint.wake = Time::MAX;
+        if endpoint.milestone == Milestone::Start {
+            endpoint.start();
+        } else if endpoint.connection.poll_timeout().is_some_and(|timeout| timeout <= self.now) {
+            endpoint.connection.handle_timeout(self.now);
+        }
+        self.attend(number);
+        // Whatever it asks for, its event is no longer pending.
+        self.events.set(self.links.len() + number, self.endpoints[number].wake);
+    }
+
+    /// After anything that happened at an endpoint: note it, send what it has to send, set its timer.
+    #[inline]
+    fn attend(&mut self, number: usize) {
+        if let Some(milestone) = self.endpoints[number].reached() {
+            self.note_milestone(number, milestone);
+        }
+        loop {
+            let endpoint = &mut self.endpoints[number];
+            let Some((segment, ecn)) = endpoint.connection.poll_transmit(self.now) else { break };
+            endpoint.sent.add(segment.ip_len());
+            let packet = Packet { stamp: self.now, route: endpoint.route, ingress: 0, ecn, corrupted: false, segment };
+            let first = endpoint.first_link as usize;
+            self.ledger.entered(number, &segment);
+            self.offer(first, packet);
+        }
+        if self.ledger.keeps_events() {
+            self.note_events(number);
+        }
+        let endpoint = &mut self.endpoints[number];
+        let timeout = endpoint.connection.poll_timeout().unwrap_or(Time::MAX);
+        let next = timeout.min(endpoint.connection.paced_until(self.now).unwrap_or(Time::MAX));
+        assert!(next > self.now, "endpoint {number} wants to be woken at {next:?}, and it is {:?} already", self.now);
+        if next < endpoint.wake {
+            endpoint.wake = next;
+            self.events.set(self.links.len() + number, next);
+        }
+    }
+
+    #[cold]
+    fn note_milestone(&mut self, number: usize, milestone: Milestone) {
+        let flow = &mut self.milestones[number / 2];
+        let now = Some(self.now);
+        match milestone {
+            Milestone::Established => flow.established = now,
+            Milestone::AllAcked => {
+                flow.acked_all = now;
+                self.unfinished -= 1;
+            }
+            Milestone::EndOfStream => {
+                flow.delivered_all = now;
+                // ttcp's receiver closes when it has read the end of the stream.
+                self.endpoints[number].connection.close();
+                self.undelivered -= 1;
+                if self.undelivered == 0 {
+                    self.all_delivered = Some(self.snapshot());
+                }
+            }
+            Milestone::Start | Milestone::Nothing => {}
+        }
+    }
+
+    #[cold]
+    fn note_events(&mut self, number: usize) {
+        let endpoint = &mut self.endpoints[number];
+        let (time, flow) = (self.now, (number / 2) as u32);
+        // How far it had sent: the recovery point of RFC 6675 §5.
+        let seq = endpoint.connection.stats().bytes_sent - endpoint.connection.stats().bytes_retransmitted;
+        endpoint.note_events(|kind| self.ledger.event(Event { time, kind, flow, link: None, seq }));
+    }
+
+    /// Does what has happened at every queue up to now.
+    pub fn advance_links(&mut self) {
+        for link in &mut self.links {
+            link.advance(self.now, &mut self.ledger);
+        }
+    }
+
+    /// What the links and flows have done so far.
+    pub fn snapshot(&mut self) -> Snapshot {
+        self.advance_links();
+        Snapshot::of(self)
+    }
+}
+
+/// What each flow is called: its group and its number in it, from 1.
+pub fn flow_names(experiment: &Experiment) -> Vec<String> {
+    let mut seen = BTreeMap::new();
+    let name = |flow: &Flow| {
+        let number: &mut u32 = seen.entry(flow.group.clone()).or_default();
+        *number += 1;
+        format!("{} {number}", flow.group)
+    };
+    experiment.flows.iter().map(name).collect()
+}
+
+fn endpoints(experiment: &Experiment, table: &RouteTable) -> (Vec<Endpoint>, Vec<u32>) {
+    let mut endpoints = Vec::with_capacity(2 * experiment.flows.len());
+    let mut initial = Vec::with_capacity(2 * experiment.flows.len());
+    for (name, flow) in flow_names(experiment).into_iter().zip(&experiment.flows) {
+        let (iss, phase) = personality(experiment.seed, &format!("{name} sender"));
+        endpoints.push(Endpoint::sender(flow, iss, phase));
+        initial.push(iss);
+        let (iss, phase) = personality(experiment.seed, &format!("{name} receiver"));
+        endpoints.push(Endpoint::receiver(flow, iss, phase));
+        initial.push(iss);
+    }
+    for (endpoint, &(first_link, route)) in endpoints.iter_mut().zip(&table.starts) {
+        (endpoint.first_link, endpoint.route) = (first_link, route);
+    }
+    (endpoints, initial)
+}
+
+fn links(experiment: &Experiment) -> Vec<Link> {
+    let network = &experiment.network;
+    let ports = Routes::new(network).ports();
+    let rtts = Routes::new(network).round_trips(&experiment.flows);
+    let make = |(i, link): (usize, &longfat_core::experiment::Link)| {
+        let rng = |part: &str| Rng::named(experiment.seed, &format!("{} {part}", link.name));
+        let kind = queue::find(link.queue.kind).unwrap_or_else(|| panic!("link {}: no queue is called {}", link.name, link.queue.kind));
+        let context = QueueContext { rate: link.rate, rtt: rtts[i], mtu: link.mtu, rng: rng("queue") };
+        let queue = (kind.build)(&link.queue.params, context);
+        let kind = loss::find(link.loss.kind).unwrap_or_else(|| panic!("link {}: no loss is called {}", link.name, link.loss.kind));
+        Link::new(i as u32, link, ports[i], queue, (kind.build)(&link.loss.params, rng("loss")))
+    };
+    network.links.iter().enumerate().map(make).collect()
+}

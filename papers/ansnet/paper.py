@@ -1,0 +1,341 @@
+"""ANSNET 1994 beside longfat: numbers, claims, figures. `cells.py` says what a cell is, `README.md` what came out."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import importlib.util
+from collections.abc import Iterable
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from longfat.paper import Answer, Check, Measured, Operator, Paper, Row
+from longfat.plot import Axis, Plot, Rule, Series
+
+FOLDER = Path(__file__).parent
+
+
+def _module(name: str) -> Any:
+    """A Python file beside this one."""
+    spec = importlib.util.spec_from_file_location(f"ansnet_{name}", FOLDER / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+cells_of = _module("cells")
+PATHS, BUILDS, FLOWS, BACKGROUNDS = cells_of.PATHS, cells_of.BUILDS, cells_of.FLOWS, cells_of.BACKGROUNDS
+
+paper = Paper(
+    title="High Performance TCP in ANSNET",
+    citation="C. Villamizar and C. Song: High Performance TCP in ANSNET. "
+    "ACM Computer Communication Review 24(5), October 1994 (text of 12 September 1994)",
+)
+
+_latest: list[tuple[Measured, Any]] = []
+
+
+def cells(measured: Measured) -> Any:
+    """The cells of `measured`, made once."""
+    if not _latest or _latest[0][0] is not measured:
+        _latest[:] = [(measured, cells_of.Cells(measured))]
+    return _latest[0][1]
+
+
+# Numbers
+
+
+def cell(row: Row) -> tuple[int, str, int, str]:
+    """Path, build, flows and background of a row."""
+    return int(row["path"].split()[0]), row["build"], int(row["flows"]), row["background"]
+
+
+def _of_cell(quantity: str, statistic: str) -> None:
+    """Rows of `quantity` are a statistic of a cell."""
+
+    @paper.number(quantity)
+    def number(measured: Measured, row: Row) -> float:
+        return getattr(cells(measured), statistic)(*cell(row))
+
+
+for _quantity, _statistic in {
+    "peak_throughput": "peak",
+    "degradation": "degradation",
+    "unfairness": "unfairness",
+    "floor_throughput": "floor",
+    "last_throughput": "last",
+    "peak_window": "peak_window",
+}.items():
+    _of_cell(_quantity, _statistic)
+
+for _quantity, _why in {
+    "condition": "a condition of the test",
+    "context": "said of the world of 1994, not of the test",
+    "bound": "a bound: see the claim of that section",
+    "caption": "a figure, drawn in the report",
+}.items():
+
+    def _not_a_result(measured: Measured, row: Row, why: str = _why) -> Answer:
+        return Answer(None, why)
+
+    paper.number(_quantity)(_not_a_result)
+
+
+@paper.number("throughput")
+def throughput(measured: Measured, row: Row) -> float:
+    """At one window."""
+    return cells(measured).throughput(*cell(row), int(row["window"]))
+
+
+@paper.number("window_limited")
+def window_limited(measured: Measured, row: Row) -> float:
+    """Section 2.2, in the Mb of that section: 1000 x 1024 bit."""
+    return (
+        cells(measured).rows("window-limits", rtt=row["path"], window=int(row["window"]))["goodput_total_bps"].mean()
+        / 1.024e6
+    )
+
+
+@paper.number("rtt")
+def rtt(measured: Measured, row: Row) -> float:
+    """The least a flow of the smallest window saw."""
+    rows = cells(measured).rows(cells_of.STEMS[int(row["path"].split()[0])], flows=1, background="no-b", window=8)
+    return float(rows["rtt_min_s"].min()) * 1000
+
+
+@paper.number("bdp")
+def bdp(measured: Measured, row: Row) -> float:
+    """In kB of 1000 bytes, as the paper's 110 and 380 are."""
+    return cells_of.bdp(int(row["path"].split()[0])) * 1.024
+
+
+@paper.number("bdp_packets")
+def bdp_packets(measured: Measured, row: Row) -> float:
+    """Of 4096 bytes."""
+    return cells_of.bdp(int(row["path"].split()[0])) / 4
+
+
+@paper.number("window_over_bdp")
+def window_over_bdp(measured: Measured, row: Row) -> float:
+    """Both in KiB."""
+    return int(row["window"]) / cells_of.bdp(int(row["path"].split()[0]))
+
+
+@paper.number("queue_over_bdp")
+def queue_over_bdp(measured: Measured, row: Row) -> float:
+    """Payload in the queue, over the delay-bandwidth product."""
+    return cells_of.QUEUE[row["build"]] / cells_of.bdp(int(row["path"].split()[0]))
+
+
+@paper.number("queue_capacity")
+def queue_capacity(measured: Measured, row: Row) -> float:
+    """The most the bottleneck's queue held in a run that overflows it, kB of 1000 bytes."""
+    runs = cells(measured).rows("long", build=row["build"], flows=8, background="no-b")
+    links = measured["long"].links
+    return float(links[links["run"].isin(runs["run"])]["queue_max_bytes"].max()) / 1000
+
+
+@paper.number("floor_utilization")
+def floor_utilization(measured: Measured, row: Row) -> float:
+    """Percent of 44.7 Mb/s."""
+    return 100 * cells(measured).floor(*cell(row)) * cells_of.MBIT / 44.7e6
+
+
+@paper.number("r200_over_224_peak")
+def r200_over_224_peak(measured: Measured, row: Row) -> float:
+    """Difference of the peaks."""
+    path, build, flows, background = cell(row)
+    return cells(measured).peak(path, build, flows, background) - cells(measured).peak(path, "224", flows, background)
+
+
+@paper.number("r200_over_224_beyond")
+def r200_over_224_beyond(measured: Measured, row: Row) -> float:
+    """Mean difference beyond the peak of 224."""
+    path, build, flows, background = cell(row)
+    return cells(measured).above(path, build, "224", flows, background)
+
+
+@paper.number("r60_below_r200_last")
+def r60_below_r200_last(measured: Measured, row: Row) -> float:
+    """At the largest window."""
+    path, build, flows, background = cell(row)
+    return cells(measured).last(path, "r200", flows, background) - cells(measured).last(path, build, flows, background)
+
+
+@paper.number("peak_throughput_all_flows")
+def peak_throughput_all_flows(measured: Measured, row: Row) -> Answer:
+    """The published value is the middle of a range, and so is ours."""
+    path = int(row["path"].split()[0])
+    return _middle([cells(measured).peak(path, row["build"], n, row["background"]) for n in FLOWS])
+
+
+@paper.number("peak_throughput_all_builds")
+def peak_throughput_all_builds(measured: Measured, row: Row) -> Answer:
+    """As above, over builds too."""
+    path = int(row["path"].split()[0])
+    return _middle([cells(measured).peak(path, b, n, row["background"]) for b in BUILDS for n in FLOWS])
+
+
+def _middle(values: list[float]) -> Answer:
+    return Answer((min(values) + max(values)) / 2, f"{min(values):.1f} to {max(values):.1f}")
+
+
+@paper.number("unfairness_median")
+def unfairness_median(measured: Measured, row: Row) -> float:
+    """Over all cells of several flows, percent."""
+    return cells(measured).unfairness_median()
+
+
+@paper.number("recommended_throughput")
+def recommended_throughput(measured: Measured, row: Row) -> Answer:
+    """The mean over the two window limits the paper recommends."""
+    path, build, flows, _ = cell(row)
+    ends = [cells(measured).recommended(path, build, flows, window) for window in (192, 256)]
+    return Answer(mean(ends), f"{ends[0]:.1f} at 192 KiB, {ends[1]:.1f} at 256 KiB")
+
+
+@paper.number("recommended_utilization")
+def recommended_utilization(measured: Measured, row: Row) -> float:
+    """Eight flows at one window limit."""
+    path, build, flows, _ = cell(row)
+    return cells(measured).recommended(path, build, flows, int(row["window"]))
+
+
+@paper.number("small_packet_factor")
+def small_packet_factor(measured: Measured, row: Row) -> Answer:
+    """How many times more bytes build 224's queue holds of large packets than of small ones."""
+    runs = cells(measured).rows("small-packets", build="224")
+    links = measured["small-packets"].links
+    held = {
+        mss: links[links["run"].isin(runs[runs["mss"] == mss]["run"])]["queue_max_bytes"].max()
+        for mss in ("4096 bytes", "173 bytes")
+    }
+    return Answer(
+        float(held["4096 bytes"] / held["173 bytes"]),
+        "buffers of 2 KiB, not of an MTU: a 4148-byte packet takes 3, a 225-byte one 1",
+    )
+
+
+# Claims
+
+
+OPERATORS: dict[type[ast.cmpop], Operator] = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+
+
+def _checks(inequality: str, names: dict[str, Any]) -> list[Check]:
+    """What is written is what is evaluated: `claims.csv` is as much a part of this program as this file is."""
+
+    def value(side: ast.expr) -> float:
+        return float(eval(compile(ast.Expression(side), "claims.csv", "eval"), dict(names)))
+
+    checks = list[Check]()
+    for part in inequality.split(" ; "):
+        comparison = ast.parse(part, mode="eval").body
+        assert isinstance(comparison, ast.Compare), f"not an inequality: {part}"
+        checks.append(
+            Check(value(comparison.left), OPERATORS[type(comparison.ops[0])], value(comparison.comparators[0]))
+        )
+    return checks
+
+
+def _claim(row: dict[str, str]) -> None:
+    @paper.claim(row["id"], where=row["where"], says=row["says"], inequality=row["inequality"])
+    def claim(measured: Measured) -> list[Check]:
+        return _checks(row["inequality"], cells(measured).names())
+
+
+with (FOLDER / "claims.csv").open(newline="", encoding="utf-8") as _file:
+    for _row in csv.DictReader(_file):
+        _claim(_row)
+
+
+# Figures: a colour a build, a dash a background, a marker a number of flows.
+
+THROUGHPUT = Axis("throughput (Mb/s of 2^20 bit/s, payload)", start=0, end=45)
+
+
+def curve(
+    measured: Measured, path: int, build: str, flows: int, background: str, name: str, *, total: bool = False
+) -> Series:
+    """One line of a figure, the median over repeats."""
+    values = cells(measured).curves(path, build, flows, background).median(axis=1)
+    factor = flows if total else 1
+    return Series(
+        name,
+        [factor * window for window in values.index],
+        values.tolist(),
+        colour=BUILDS.index(build),
+        dash=BACKGROUNDS.index(background),
+        marker=FLOWS.index(flows),
+    )
+
+
+def marks(path: int) -> list[Rule]:
+    """Where the delay-bandwidth product and the ceiling are."""
+    return [Rule("D x BW", x=cells_of.bdp(path)), Rule("full link", y=cells_of.CEILING)]
+
+
+def _against_window(number: int, page: int, path: int, flows: int) -> None:
+    words = {1: "Single TCP flow", 4: "Four TCP flows", 8: "Eight TCP flows"}
+
+    @paper.figure(where=f"Figure {number}, page {page}")
+    def figure(measured: Measured) -> Plot:
+        return Plot(
+            id=f"figure{number}",
+            title=f"{words[flows]}, {path} ms RTT",
+            x=Axis("window size limit (KiB)", start=0, end=512),
+            y=THROUGHPUT,
+            series=[curve(measured, path, b, flows, g, f"{b}, {flows}f, {g}") for b in BUILDS for g in BACKGROUNDS],
+            rules=marks(path) if flows == 1 else [Rule("full link", y=cells_of.CEILING)],
+        )
+
+
+for _number, (_page, _path, _flows) in enumerate(
+    ((8, 68, 1), (8, 20, 1), (9, 68, 4), (9, 20, 4), (10, 68, 8), (10, 20, 8)), start=1
+):
+    _against_window(_number, _page, _path, _flows)
+
+
+def _reverse(number: int, path: int) -> None:
+    @paper.figure(where=f"Figure {number}, page 11")
+    def figure(measured: Measured) -> Plot:
+        return Plot(
+            id=f"figure{number}",
+            title=f"{path} ms RTT, reverse flow",
+            x=Axis("sum of window size limits (KiB)", start=0, end=2048),
+            y=THROUGHPUT,
+            series=[curve(measured, path, b, n, "revb", f"{b}, {n}f", total=True) for b in BUILDS for n in FLOWS],
+            rules=marks(path),
+        )
+
+
+_reverse(7, 68)
+_reverse(8, 20)
+
+
+@paper.figure(where="Figure 9, page 12")
+def figure9(measured: Measured) -> Plot:
+    """A scatter: every run of several flows on the long path."""
+
+    def points(build: str, flows: int) -> Iterable[tuple[float, float]]:
+        rows = cells(measured).rows("long", build=build, flows=flows)
+        return zip(rows["window"] * flows, rows["unfairness"], strict=True)
+
+    series = list[Series]()
+    for build in BUILDS:
+        for flows in (4, 8):
+            x, y = zip(*points(build, flows), strict=True)
+            series.append(
+                Series(f"{build}, {flows}f", x, y, line=False, colour=BUILDS.index(build), marker=FLOWS.index(flows))
+            )
+    return Plot(
+        id="figure9",
+        title="Deviation from fairness, 68 ms tests",
+        x=Axis("sum of window size limits (KiB)", start=0, end=2048),
+        y=Axis("(fastest - slowest) / fastest (%)", start=0),
+        series=series,
+        rules=[Rule("D x BW", x=cells_of.bdp(68))],
+    )

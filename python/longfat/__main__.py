@@ -1,0 +1,5 @@
+"""`python -m longfat` is the same as `longfat`."""
+
+from longfat.cli import main
+
+main()

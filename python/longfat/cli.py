@@ -1,0 +1,177 @@
+"""The command line: `longfat run`, `report`, `compare`, `list`, `schema`, `show`."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+from rich.console import Console
+
+from longfat import terminal
+from longfat._longfat import registries, schema
+from longfat.errors import LongfatError
+from longfat.experiment import Experiment, load, load_results
+from longfat.locate import Source, experiments, paper_folder, papers, sources
+from longfat.paper import compare, load_measured, load_paper, load_published
+from longfat.report import write_report
+from longfat.store import Store
+from longfat.sweep import default_jobs, measure_speed
+from longfat.terminal import progress_bar
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+RESULTS = Path("results")
+REPORTS = Path("reports")
+SAMPLE = 32
+
+ResultsOption = Annotated[Path, typer.Option("--results", metavar="DIR", help="Where results are kept.")]
+
+
+def main() -> None:
+    """Entry point: an error the user can fix is one message and exit code 1; Ctrl-C is 130."""
+    try:
+        app()
+    except LongfatError as error:
+        err.print(f"[bold red]error:[/] {terminal.escape(str(error))}", soft_wrap=True)
+        sys.exit(1)
+    except BrokenPipeError:
+        sys.exit(1)
+
+
+@app.command("run")
+def run_command(
+    what: Annotated[
+        str,
+        typer.Argument(metavar="FILE|FOLDER|NAME", help="An experiment, a folder of them, or a name from `longfat list`."),
+    ],
+    results: ResultsOption = RESULTS,
+    jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time. [default: one a core]")] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Change a value of the file, e.g. flow[0].window='64 KiB'."),
+    ] = None,
+    max_runs: Annotated[int, typer.Option(help="Refuse to start more runs than this.")] = 2000,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Start however many runs there are.")] = False,
+) -> None:
+    """Run experiments; what is already finished is not run again."""
+    found = sources(what)
+    # All of them are parsed before the first is run: a mistake in the last should not wait for the others.
+    loaded = [(source, _changed(load(source.file), changes or [])) for source in found]
+    for source, experiment in loaded:
+        _run(source, experiment, results / source.name, jobs or default_jobs(), None if yes else max_runs)
+
+
+def _changed(experiment: Experiment, changes: list[str]) -> Experiment:
+    for change in changes:
+        path, equals, value = change.partition("=")
+        if not equals:
+            raise LongfatError(f"--set {change}: expected KEY=VALUE, such as --set flow[0].window='64 KiB'")
+        experiment.set(path.strip(), value.strip())
+    return experiment
+
+
+def _run(source: Source, experiment: Experiment, folder: Path, jobs: int, max_runs: int | None) -> None:
+    store = Store(folder)
+    store.check_format()
+    if max_runs is not None and experiment.run_count > max_runs:
+        _refuse(source, experiment, jobs, max_runs)
+    runs = experiment.resolve_all()
+    missing = [run for run in runs if not store.has(run.hash)]
+    have = len(runs) - len(missing)
+    out.print(f"[bold]{terminal.escape(source.name)}[/] {terminal.escape(experiment.title)}", soft_wrap=True)
+    if missing:
+        already = f" ({have:,} finished before)" if have else ""
+        out.print(f"  {terminal.count(len(missing), 'run')} on {terminal.count(jobs, 'core')}{already}")
+    else:
+        out.print(f"  all {len(runs):,} runs are finished already")
+    with progress_bar(err, len(missing)) as tick:
+        try:
+            made = experiment.sweep(folder, jobs=jobs, tick=tick)
+        except KeyboardInterrupt:
+            done = sum(store.has(run.hash) for run in runs)
+            err.print(f"Stopped: {done:,} of {len(runs):,} runs are finished and kept in {folder}. To go on:")
+            err.print(f"  {shlex.join(['longfat', *sys.argv[1:]])}", soft_wrap=True)
+            raise typer.Exit(130) from None
+    for warning in made.provenance["warnings"]:
+        err.print(
+            f"  [yellow]warning:[/] {terminal.escape(warning['text'])} ({terminal.count(len(warning['runs']), 'run')})",
+            soft_wrap=True,
+        )
+    out.print(f"  results in {folder}", soft_wrap=True)
+
+
+def _refuse(source: Source, experiment: Experiment, jobs: int, max_runs: int) -> NoReturn:
+    count = experiment.run_count
+    # A sweep too large to start is too large to go through: a few runs, evenly spaced, stand for it.
+    sample = [experiment.resolve(index * count // SAMPLE) for index in range(SAMPLE)] if count > SAMPLE else experiment.resolve_all()
+    cost = sum(run.cost for run in sample) / len(sample) * count
+    seconds = cost / measure_speed(min(sample, key=lambda run: run.cost)) / jobs
+    raise LongfatError(
+        f"{source.name} is a sweep of {terminal.count(count, 'run')}, about {terminal.duration(seconds)} on "
+        f"{terminal.count(jobs, 'core')}; the limit is {max_runs:,}. "
+        f"To start it all the same, say --yes or --max-runs {count}"
+    )
+
+
+@app.command("report")
+def report_command(
+    what: Annotated[str, typer.Argument(metavar="RESULTS|PAPER", help="A results folder, or the name of a paper.")],
+    results: ResultsOption = RESULTS,
+    reports: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the report goes.")] = REPORTS,
+) -> None:
+    """Write one HTML page with every figure, and each figure as PNG and SVG."""
+    path = write_report(what, results, reports)
+    out.print(f"report: {path.resolve()}", soft_wrap=True)
+
+
+@app.command("compare")
+def compare_command(
+    what: Annotated[str, typer.Argument(metavar="PAPER", help="Its name or folder.")],
+    results: ResultsOption = RESULTS,
+    as_json: Annotated[bool, typer.Option("--json", help="A list of {id, where, published, ours, unit, verdict, note}.")] = False,
+) -> None:
+    """Set results beside what a paper published."""
+    folder = paper_folder(what)
+    lines = compare(load_paper(folder), load_published(folder), load_measured(folder, results))
+    if as_json:
+        print(json.dumps([asdict(line) for line in lines], indent=2, ensure_ascii=False))
+    else:
+        terminal.print_comparison(out, lines)
+
+
+@app.command("list")
+def list_command(
+    kind: Annotated[str | None, typer.Argument(help="experiments, papers, queues, stacks, links, metrics, tcp ...")] = None,
+) -> None:
+    """Show everything that has a name."""
+    kinds = {"papers": papers, "experiments": experiments}
+    tables = registries()
+    if kind is not None and kind not in kinds and kind not in tables:
+        raise LongfatError(f"nothing to list is called {kind!r}: choose one of {', '.join([*kinds, *tables])}")
+    for name, names in kinds.items():
+        if kind in (None, name):
+            terminal.print_names(out, name, names())
+    for name, entries in tables.items():
+        if kind in (None, name):
+            terminal.print_entries(out, name, entries, details=kind is not None)
+
+
+@app.command("schema")
+def schema_command() -> None:
+    """Print the JSON Schema of experiment files, for editors."""
+    print(schema())
+
+
+@app.command("show")
+def show_command(
+    folder: Annotated[Path, typer.Argument(metavar="RESULTS", help="A results folder.")],
+) -> None:
+    """Print the table of runs of a results folder."""
+    terminal.print_results(out, load_results(folder))

@@ -1,0 +1,13 @@
+"""Errors a user can cause and fix. Their text is the whole message: what, where, what would be right."""
+
+
+class LongfatError(Exception):
+    """Base of every error that longfat raises for its user's sake."""
+
+
+class ExperimentError(LongfatError):
+    """An experiment cannot be what its file says; the message names file, line, key and the nearest valid name."""
+
+
+class StorageError(LongfatError):
+    """Results cannot be written or read: no right to, no space, a newer format, another process at work there."""

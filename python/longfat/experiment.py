@@ -1,0 +1,157 @@
+"""An experiment in Python: load it, change it, run it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from longfat._longfat import Document, Run
+from longfat.errors import ExperimentError, LongfatError
+from longfat.locate import sources
+from longfat.provenance import provenance
+from longfat.results import Result, Results
+from longfat.store import Store
+from longfat.sweep import Work, default_jobs, execute, perform
+
+
+class Experiment:
+    """An experiment file, parsed and checked; see `longfat.load`.
+
+    `experiment["flow[0].window"] = "64 KiB"` changes a value: strings are quantities and words as in the file, numbers
+    and booleans stand for themselves, a list is a sweep. Raises `ExperimentError`, and then changes nothing.
+    """
+
+    def __init__(self, text: str, file: str = "<string>", name: str = "experiment") -> None:
+        self.text = text
+        """The TOML as it was given."""
+        self.name = name
+        """What its results go by."""
+        self.changes: dict[str, str] = {}
+        """What was set since, as TOML."""
+        self._document = Document(text, file)
+
+    @property
+    def title(self) -> str:
+        """The title of the file."""
+        return self._document.title
+
+    @property
+    def axes(self) -> dict[str, list[str]]:
+        """Name and values of each axis of the sweep; the last turns fastest."""
+        return dict(self._document.axes)
+
+    def __setitem__(self, path: str, value: str | float | bool | list[str] | list[float]) -> None:
+        """Sets the value at `path`."""
+        self.set(path, toml_value(value))
+
+    def set(self, path: str, text: str) -> None:
+        """Sets the value at `path` to TOML, a bare word or a quantity: `e.set("flow[0].window", "64 KiB")`."""
+        self._document.set(path, text)
+        self.changes[path] = text
+
+    @property
+    def run_count(self) -> int:
+        """How many runs: the combinations of the axes, times the repeats."""
+        return self._document.run_count
+
+    def resolve(self, index: int) -> Run:
+        """Run `index` of `run_count`: its labels, hash and resolved JSON. Runs nothing."""
+        return self._document.run(index)
+
+    def resolve_all(self) -> list[Run]:
+        """Every run, in order."""
+        return [self.resolve(index) for index in range(self.run_count)]
+
+    def run(self) -> Result:
+        """Runs an experiment of one run. Ctrl-C works.
+
+        Raises `ExperimentError` where there are more: then `sweep` is meant.
+        """
+        if self.run_count != 1:
+            raise ExperimentError(f"{self.name} is a sweep of {self.run_count} runs: use sweep() or choose one value of each axis")
+        return execute(self._document.run(0), self.title)
+
+    def sweep(
+        self,
+        folder: str | Path | None = None,
+        *,
+        jobs: int | None = None,
+        tick: Callable[[Work], object] = lambda _: None,
+    ) -> Results:
+        """Runs every run on `jobs` cores (all, by default). Ctrl-C works.
+
+        With `folder`, results are kept there, each run as it finishes: the same sweep again runs only what is missing.
+        Without, they are in memory alone. `tick` is called ten times a second with the state of the work.
+        Raises `StorageError` where the folder cannot be written.
+        """
+        runs = self.resolve_all()
+        jobs = jobs or default_jobs()
+        if folder is None:
+            kept: dict[str, Result] = {}
+            perform(Work(_distinct(runs), self.title, lambda result: kept.__setitem__(result.run, result)), jobs, tick)
+            results = [_labelled(kept[run.hash], run) for run in runs]
+            return Results.of(self.title, list(self.axes), results, self._facts(runs, results, jobs))
+        store = Store(Path(folder))
+        work = Work([], self.title, store.write)
+        with store.writing(lambda: f" ({work.done} runs finished before that are kept)" if work.done else ""):
+            work.runs = _distinct([run for run in runs if not store.has(run.hash)])
+            perform(work, jobs, tick)
+            results = [_labelled(store.read(run.hash, ("flows", "links")), run) for run in runs]
+            return store.combine(self.title, list(self.axes), results, self.text, self._facts(runs, results, jobs))
+
+    def _facts(self, runs: Sequence[Run], results: Iterable[Result], jobs: int) -> dict[str, object]:
+        results = list(results)
+        return provenance(
+            experiment=self.name,
+            changes=self.changes,
+            seeds=sorted({run.seed for run in runs}),
+            jobs=jobs,
+            runs=len(runs),
+            wall_s=sum(result.wall_s for result in results),
+            cpu_s=sum(result.cpu_s for result in results),
+            cost=sum(result.cost for result in results),
+            warnings=[
+                {"text": text, "runs": [result.run for result in results if text in result.warnings]}
+                for text in dict.fromkeys(text for result in results for text in result.warnings)
+            ],
+        )
+
+
+def _distinct(runs: list[Run]) -> list[Run]:
+    # Two values of an axis may resolve to the same run ("64 KiB" and "65536 bytes").
+    return list({run.hash: run for run in runs}.values())
+
+
+def _labelled(result: Result, run: Run) -> Result:
+    # A run found by its hash may have been made for another sweep, under other labels.
+    return replace(result, labels=dict(run.labels), repeat=run.repeat)
+
+
+def load(what: str | Path) -> Experiment:
+    """The experiment in a file, or by name (`longfat list experiments`).
+
+    Raises `LongfatError` where there is none or several (a folder), `ExperimentError` where it is not valid.
+    """
+    found = sources(str(what))
+    if len(found) > 1:
+        raise LongfatError(f"{what} is {len(found)} experiments: choose one of {', '.join(source.name for source in found)}")
+    file = found[0].file
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise LongfatError(f"cannot read {file}: {error}") from error
+    return Experiment(text, str(file), found[0].name)
+
+
+def load_results(folder: str | Path) -> Results:
+    """The results in a folder that `longfat run` or `Experiment.sweep` wrote. Raises `StorageError`."""
+    return Store(Path(folder)).load()
+
+
+def toml_value(value: str | float | bool | list[str] | list[float]) -> str:
+    """`value` as TOML; a list is a sweep."""
+    if isinstance(value, list):
+        return f"{{ sweep = [{', '.join(toml_value(item) for item in value)}] }}"
+    return json.dumps(value)  # a TOML basic string, number or boolean is written as in JSON

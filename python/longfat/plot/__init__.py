@@ -1,0 +1,8 @@
+"""Plots: a spec (`Plot`), a renderer for HTML and a renderer for PNG and SVG."""
+
+from longfat.plot.defaults import default_plots
+from longfat.plot.interactive import plotly_figure
+from longfat.plot.print import save
+from longfat.plot.spec import Axis, Plot, Rule, Series
+
+__all__ = ["Axis", "Plot", "Rule", "Series", "default_plots", "plotly_figure", "save"]

@@ -1,0 +1,94 @@
+"""A plot for the HTML report: a figure for plotly.js, as JSON. Colours that follow the theme are set in the page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from longfat.plot.spec import Axis, Plot, Series
+from longfat.plot.style import DENSE, Style, styles
+
+MOST_POINTS = 2000
+"""Points of a line that a page draws; more would not be seen, and make it slow."""
+
+
+def plotly_figure(plot: Plot) -> dict[str, Any]:
+    """The `data` and `layout` of plotly.js. NaN becomes null, which breaks the line."""
+    drawn = styles(plot.series)
+    return {
+        "data": [_trace(series, style) for series, style in zip(plot.series, drawn, strict=True)],
+        "layout": {
+            "xaxis": _axis(plot.x),
+            "yaxis": _axis(plot.y),
+            "showlegend": len(plot.series) > 1,
+            "shapes": [_rule(rule.x, rule.y) for rule in plot.rules],
+            "annotations": [_label(rule.label, rule.x, rule.y, plot) for rule in plot.rules],
+        },
+    }
+
+
+def _trace(series: Series, style: Style) -> dict[str, Any]:
+    x, y = thin(series.x, series.y)
+    # Markers on a dense line would hide it.
+    markers = not series.line or (series.markers and len(x) <= DENSE)
+    mode = "+".join(part for part, on in (("lines", series.line), ("markers", markers)) if on)
+    return {
+        "type": "scatter",
+        "name": series.name,
+        "x": _numbers(x),
+        "y": _numbers(y),
+        "mode": mode,
+        "line": {"color": style.colour, "dash": style.dash, "width": 2, "shape": "hv" if series.step else "linear"},
+        "marker": {"color": style.colour, "symbol": style.marker, "size": 7},
+    }
+
+
+def thin(x: Sequence[float], y: Sequence[float]) -> tuple[list[float], list[float]]:
+    """At most about `MOST_POINTS` points: of each stretch the lowest and the highest, so that no peak is lost."""
+    n = len(x)
+    if n <= MOST_POINTS:
+        return list(x), list(y)
+    stretches = MOST_POINTS // 2
+    keep: list[int] = []
+    for stretch in range(stretches):
+        indices = range(stretch * n // stretches, (stretch + 1) * n // stretches)
+        real = [i for i in indices if not math.isnan(y[i])] or [indices[0]]
+        keep += sorted({min(real, key=lambda i: y[i]), max(real, key=lambda i: y[i])})
+    return [x[i] for i in keep], [y[i] for i in keep]
+
+
+def _numbers(values: Sequence[float]) -> list[float | None]:
+    # Seven digits are more than a screen shows, and half the page.
+    return [float(f"{value:.7g}") if math.isfinite(value) else None for value in values]
+
+
+def _axis(axis: Axis) -> dict[str, Any]:
+    layout: dict[str, Any] = {"title": {"text": axis.title}, "type": "log" if axis.log else "linear"}
+    if axis.start is not None or axis.end is not None:
+        ends = [None if end is None else math.log10(end) if axis.log else end for end in (axis.start, axis.end)]
+        layout |= {"range": ends, "autorange": _autorange(axis)}
+    return layout
+
+
+def _autorange(axis: Axis) -> bool | str:
+    if axis.start is not None and axis.end is not None:
+        return False
+    return "max" if axis.end is None else "min"
+
+
+def _rule(x: float | None, y: float | None) -> dict[str, Any]:
+    line = {"dash": "dot", "width": 1}
+    if x is not None:
+        return {"type": "line", "x0": x, "x1": x, "yref": "paper", "y0": 0, "y1": 1, "line": line}
+    return {"type": "line", "y0": y, "y1": y, "xref": "paper", "x0": 0, "x1": 1, "line": line}
+
+
+def _label(text: str, x: float | None, y: float | None, plot: Plot) -> dict[str, Any]:
+    common = {"text": text, "showarrow": False, "font": {"size": 11}}
+    if x is not None:
+        at = math.log10(x) if plot.x.log else x
+        return common | {"x": at, "yref": "paper", "y": 1, "yanchor": "bottom", "xanchor": "center"}
+    assert y is not None
+    at = math.log10(y) if plot.y.log else y
+    return common | {"y": at, "xref": "paper", "x": 0, "xanchor": "left", "yanchor": "bottom"}

@@ -1,0 +1,83 @@
+"""A plot for paper: PNG and SVG by matplotlib, in the size of a column that is read without zooming."""
+
+# matplotlib leaves its keyword arguments untyped.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from longfat.plot.spec import Axis, Plot
+from longfat.plot.style import DENSE, INK, MATPLOTLIB_DASHES, MATPLOTLIB_MARKERS, styles
+
+SETTINGS: Any = {
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "font.size": 9,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.6,
+    "legend.fontsize": 8,
+    "lines.linewidth": 1.4,
+    "lines.markersize": 4,
+    "savefig.dpi": 200,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "longfat",
+}
+
+
+def save(plot: Plot, folder: Path) -> list[Path]:
+    """Writes `<id>.png` and `<id>.svg` into `folder`; the same plot gives the same bytes."""
+    with mpl.rc_context(SETTINGS):
+        figure = draw(plot)
+        paths = [folder / f"{plot.id}.png", folder / f"{plot.id}.svg"]
+        figure.savefig(paths[0], metadata={"Software": None}, bbox_inches="tight")
+        figure.savefig(paths[1], metadata={"Date": None}, bbox_inches="tight")
+    return paths
+
+
+def draw(plot: Plot) -> Figure:
+    """The figure, with the legend to the right of the axes."""
+    figure = Figure(figsize=(6.4, 3.6), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    for series, style in zip(plot.series, styles(plot.series), strict=True):
+        dense = len(series.x) > DENSE
+        colour = "black" if style.colour == INK else style.colour
+        axes.plot(
+            series.x,
+            series.y,
+            label=series.name,
+            color=colour,
+            linestyle=MATPLOTLIB_DASHES[style.dash] if series.line else "none",
+            marker=MATPLOTLIB_MARKERS[style.marker] if (series.markers and not dense) or not series.line else "none",
+            drawstyle="steps-post" if series.step else "default",
+        )
+    for rule in plot.rules:
+        if rule.x is not None:
+            axes.axvline(rule.x, color="#888888", linestyle=":", linewidth=1)
+            axes.annotate(rule.label, (rule.x, 1), xycoords=("data", "axes fraction"), ha="center", va="bottom", fontsize=8)
+        elif rule.y is not None:
+            axes.axhline(rule.y, color="#888888", linestyle=":", linewidth=1)
+            axes.annotate(rule.label, (0, rule.y), xycoords=("axes fraction", "data"), ha="left", va="bottom", fontsize=8)
+    axes.set_title(plot.title, loc="left", fontweight="bold", pad=14 if any(rule.x is not None for rule in plot.rules) else 6)
+    axes.set_xlabel(plot.x.title)
+    axes.set_ylabel(plot.y.title)
+    _scale(plot.x, axes.set_xscale, axes.set_xlim)
+    _scale(plot.y, axes.set_yscale, axes.set_ylim)
+    if len(plot.series) > 1:
+        figure.legend(loc="outside right upper", frameon=False)
+    return figure
+
+
+def _scale(axis: Axis, set_scale: Any, set_limits: Any) -> None:
+    if axis.log:
+        set_scale("log")
+    if axis.start is not None or axis.end is not None:
+        set_limits(axis.start, axis.end)

@@ -1,0 +1,70 @@
+"""What a plot shows, apart from how it is drawn: one spec, drawn interactively and for print."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis of a plot.
+
+    `title` ends with its unit in parentheses, e.g. `"throughput (Mbit/s, payload)"`.
+    """
+
+    title: str
+    log: bool = False
+    start: float | None = None
+    """Where the axis begins (a data value, also when `log`); by default, where the data does."""
+    end: float | None = None
+
+
+@dataclass(frozen=True)
+class Series:
+    """One line of a plot: `x` and `y` (columns of a DataFrame will do) have the same length; NaN in `y` breaks it.
+
+    The legend lists series by `name`. `colour`, `dash` and `marker` are indices into the palette of
+    `longfat.plot.style`; left at `None` the position of the series in the plot decides, so that two series
+    always differ in at least one of them. Give them to show structure: one colour a build, one dash a background.
+    """
+
+    name: str
+    x: Sequence[float]
+    y: Sequence[float]
+    line: bool = True
+    markers: bool = True
+    step: bool = False
+    """Hold each value until the next, as counters and windows do."""
+    colour: int | None = None
+    dash: int | None = None
+    marker: int | None = None
+
+    def __post_init__(self) -> None:
+        # Columns of a DataFrame come in as they are; from here on a series is two plain lists.
+        object.__setattr__(self, "x", [float(value) for value in self.x])
+        object.__setattr__(self, "y", [float(value) for value in self.y])
+        if len(self.x) != len(self.y):
+            raise ValueError(f"series {self.name!r}: {len(self.x)} values of x, {len(self.y)} of y")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A labelled straight line across the plot, such as the bandwidth-delay product. Give `x` or `y`."""
+
+    label: str
+    x: float | None = None
+    y: float | None = None
+
+
+@dataclass(frozen=True)
+class Plot:
+    """One plot. `id` names its files (`figure1.svg`), so it is made of letters, digits and dashes."""
+
+    id: str
+    title: str
+    x: Axis
+    y: Axis
+    series: Sequence[Series]
+    caption: str = ""
+    rules: Sequence[Rule] = field(default=())

@@ -1,0 +1,140 @@
+"""The report: one HTML page that needs nothing else, and its figures as PNG and SVG."""
+
+# plotly and jinja2 have no complete types.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false, reportMissingTypeStubs=false
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import plotly.offline
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from longfat.errors import StorageError
+from longfat.locate import paper_folder
+from longfat.paper import (
+    Comparison,
+    Measured,
+    MissingResults,
+    Paper,
+    compare,
+    load_measured,
+    load_paper,
+    load_published,
+)
+from longfat.plot import Plot, default_plots, plotly_figure, save
+from longfat.results import Results
+from longfat.store import Store
+from longfat.terminal import count, difference, duration, number, run_table, summary
+
+MOST_ROWS = 500
+"""Runs listed in a page; the rest are in runs.parquet."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A plot in the page."""
+
+    plot: Plot
+    where: str
+    """The figure of the paper it stands beside; empty for our own."""
+
+    @property
+    def figure(self) -> str:
+        """The plot for plotly.js."""
+        return to_json(plotly_figure(self.plot))
+
+
+def write_report(what: str, results: Path, reports: Path) -> Path:
+    """Writes the report of a results folder, or of a paper by name, and returns the path of its page.
+
+    Raises `LongfatError` where `what` is neither, `StorageError` where the report cannot be written.
+    """
+    if (Path(what) / "provenance.json").is_file():
+        store = Store(Path(what))
+        return _write(reports / store.folder.name, results_page(store.load(), (store.folder / "experiment.toml")))
+    folder = paper_folder(what)
+    measured = load_measured(folder, results)
+    paper = load_paper(folder)
+    return _write(reports / folder.name, paper_page(paper, compare(paper, load_published(folder), measured), measured))
+
+
+def results_page(results: Results, experiment: Path | None = None) -> tuple[str, list[Plot]]:
+    """The page of one experiment, and its plots."""
+    plots = default_plots(results)
+    text = experiment.read_text(encoding="utf-8") if experiment and experiment.is_file() else ""
+    page = render(
+        title=results.title or "longfat",
+        citation="",
+        numbers=[],
+        claims=[],
+        plots=[Shown(plot, "") for plot in plots],
+        runs=_run_table(results),
+        experiments={results.provenance.get("experiment", ""): results},
+        text=text,
+    )
+    return page, plots
+
+
+def paper_page(paper: Paper, lines: Sequence[Comparison], measured: Measured) -> tuple[str, list[Plot]]:
+    """The page of a paper: its numbers and claims beside ours, its figures, its experiments; and the plots."""
+    shown: list[Shown] = []
+    for figure in paper.figures:
+        try:
+            shown.append(Shown(figure.draw(measured), figure.where))
+        except MissingResults:
+            continue  # the comparison says what is missing
+    page = render(
+        title=paper.title,
+        citation=paper.citation,
+        numbers=[line for line in lines if not isinstance(line.published, str)],
+        claims=[line for line in lines if isinstance(line.published, str)],
+        plots=shown,
+        runs=None,
+        experiments=measured,
+        text="",
+    )
+    return page, [one.plot for one in shown]
+
+
+def render(*, experiments: Mapping[str, Results], **content: Any) -> str:
+    """The template with its content."""
+    environment = Environment(
+        loader=PackageLoader("longfat"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    template = environment.get_template("report.html.jinja")
+    words = {"number": number, "difference": difference, "summary": summary, "duration": duration, "count": count}
+    return template.render(experiments=experiments, plotly=plotly.offline.get_plotlyjs(), **words, **content)
+
+
+def to_json(value: object) -> str:
+    """JSON that can stand in a script element: no `</`, whatever the names of series are."""
+    return json.dumps(value, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def _run_table(results: Results) -> dict[str, Any]:
+    columns, rows = run_table(results)
+    return {"columns": columns, "rows": rows[:MOST_ROWS], "left_out": max(0, len(rows) - MOST_ROWS)}
+
+
+def _write(folder: Path, made: tuple[str, list[Plot]]) -> Path:
+    page, plots = made
+    try:
+        figures = folder / "figures"
+        figures.mkdir(parents=True, exist_ok=True)
+        for plot in plots:
+            save(plot, figures)
+        path = folder / "report.html"
+        unfinished = path.with_name(".unfinished-report.html")
+        unfinished.write_text(page, encoding="utf-8")
+        return unfinished.replace(path)
+    except OSError as error:
+        raise StorageError(f"cannot write the report to {folder}: {error.strerror or error}") from error

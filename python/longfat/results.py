@@ -1,0 +1,197 @@
+"""What runs leave, as DataFrames.
+
+The tables. Every column's name ends with its unit (`_s` seconds, `_bps` bit/s, `_bytes`); rates of flows count payload.
+"Axes" are one column of text for each axis of the sweep, named and valued as in the experiment file; an axis of
+numbers has a second, numeric column with its unit (`window` = "64 KiB", `window_bytes` = 65536;
+`count` = "8", `count_number` = 8).
+
+==============  ====================  =================================================================
+table           a row is              columns
+==============  ====================  =================================================================
+`runs`          one run               run, axes, repeat, seed, every metric of the whole run, end_s, steps
+`flows`         one flow of a run     run, axes, repeat, flow, group, counters, every metric of a flow
+`links`         one link of a run     run, axes, repeat, link, name, counters, every metric of a link
+`flow_series`   a flow, an instant    run, time_s, flow, cwnd_bytes, ssthresh_bytes, srtt_s ...
+`link_series`   a link, an instant    run, time_s, link, backlog_packets, backlog_bytes ...
+`events`        one event             run, time_s, kind, flow, link, seq_bytes
+==============  ====================  =================================================================
+
+`run` is the hash of what the run resolved to. `longfat list metrics` says what each metric is and who defined it.
+"""
+
+# pandas leaves the type of cells open.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+import pandas as pd
+
+from longfat._longfat import quantity
+
+if TYPE_CHECKING:
+    from longfat._longfat import Run, Trace
+
+SeriesName = Literal["flow_series", "link_series", "events"]
+SERIES: tuple[SeriesName, ...] = ("flow_series", "link_series", "events")
+
+
+@dataclass(frozen=True)
+class Result:
+    """One finished run."""
+
+    run: str
+    """Hash of what it resolved to."""
+    title: str
+    labels: dict[str, str]
+    """The value of each axis, as in the file."""
+    repeat: int
+    seed: int
+    metrics: dict[str, float]
+    """Metrics of the whole run, by name."""
+    flows: pd.DataFrame
+    """One row a flow: counters, and every metric of a flow."""
+    links: pd.DataFrame
+    """One row a one-way link: counters, and every metric of a link."""
+    flow_series: pd.DataFrame
+    """Flows over time; no rows unless the experiment sets `measure.interval`."""
+    link_series: pd.DataFrame
+    """Links over time; no rows unless the experiment sets `measure.interval`."""
+    events: pd.DataFrame
+    """Drops, marks, retransmissions; no rows unless the experiment sets `measure.events`."""
+    resolved: str
+    """The whole run as JSON: every default filled in."""
+    warnings: list[str]
+    end_s: float
+    """When the run ended, in virtual seconds."""
+    steps: int
+    """Events the simulator handled."""
+    cost: float
+    """The estimate of packets times links, made before the run."""
+    wall_s: float
+    cpu_s: float
+
+    @property
+    def series(self) -> pd.DataFrame:
+        """The same as `flow_series`."""
+        return self.flow_series
+
+    def row(self) -> dict[str, Any]:
+        """Its row of the table of runs."""
+        return {**self.key(), "seed": self.seed, **self.metrics, "end_s": self.end_s, "steps": self.steps}
+
+    def key(self) -> dict[str, Any]:
+        """The columns that say which run a row is of."""
+        return {"run": self.run, **self.labels, "repeat": self.repeat}
+
+
+def add_quantities(table: pd.DataFrame, axes: Sequence[str]) -> pd.DataFrame:
+    """Adds, after each axis whose values are all numbers of one unit, a numeric column named with that unit."""
+    for axis in axes:
+        values = {text: quantity(text) for text in table[axis].unique()}
+        units = {value[1] if value else None for value in values.values()}
+        if len(units) == 1 and None not in units:
+            numbers = {text: value[0] for text, value in values.items() if value}
+            place = list(table.columns).index(axis) + 1
+            table.insert(place, f"{axis}_{units.pop()}", table[axis].map(numbers))
+    return table
+
+
+def from_trace(run: Run, title: str, trace: Trace, wall_s: float, cpu_s: float) -> Result:
+    """What `run.execute()` gave, as DataFrames."""
+    return Result(
+        run=run.hash,
+        title=title,
+        labels=dict(run.labels),
+        repeat=run.repeat,
+        seed=run.seed,
+        metrics=trace["metrics"],
+        flows=pd.DataFrame(trace["flows"]),
+        links=pd.DataFrame(trace["links"]),
+        flow_series=pd.DataFrame(trace["flow_series"]),
+        link_series=pd.DataFrame(trace["link_series"]),
+        events=pd.DataFrame(trace["events"]),
+        resolved=run.resolved,
+        warnings=trace["warnings"],
+        end_s=trace["end_s"],
+        steps=trace["steps"],
+        cost=run.cost,
+        wall_s=wall_s,
+        cpu_s=cpu_s,
+    )
+
+
+@dataclass
+class Results(Sequence[Result]):
+    """The finished runs of a sweep, in the sweep's order. The tables are described at the top of this module."""
+
+    title: str
+    axes: list[str]
+    """Names of the axes, the slowest first."""
+    runs: pd.DataFrame
+    """One row a run: axes, repeat, seed, metrics."""
+    flows: pd.DataFrame
+    """One row a run and flow: axes, counters, metrics."""
+    links: pd.DataFrame
+    """One row a run and one-way link: axes, counters, metrics."""
+    open: Callable[[str], Result]
+    """The run of this hash, with its series."""
+    provenance: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    @classmethod
+    def of(cls, title: str, axes: list[str], results: Sequence[Result], provenance: dict[str, Any]) -> Results:
+        """Puts the tables of `results` together."""
+        by_hash = {result.run: result for result in results}
+        return cls(
+            title=title,
+            axes=axes,
+            runs=add_quantities(pd.DataFrame([result.row() for result in results]), axes),
+            flows=add_quantities(_join([_keyed(result, result.flows) for result in results]), axes),
+            links=add_quantities(_join([_keyed(result, result.links) for result in results]), axes),
+            open=by_hash.__getitem__,
+            provenance=provenance,
+        )
+
+    @overload
+    def __getitem__(self, index: int) -> Result: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Result]: ...
+    def __getitem__(self, index: int | slice) -> Result | list[Result]:
+        """A `Result`, or several for a slice."""
+        hashes: list[str] = self.runs["run"].tolist()
+        return self.open(hashes[index]) if isinstance(index, int) else [self.open(run) for run in hashes[index]]
+
+    def __len__(self) -> int:
+        """How many runs."""
+        return len(self.runs)
+
+    @property
+    def series(self) -> pd.DataFrame:
+        """One row a run, flow and instant."""
+        return self.table("flow_series")
+
+    @property
+    def events(self) -> pd.DataFrame:
+        """One row a run and event."""
+        return self.table("events")
+
+    def table(self, name: SeriesName) -> pd.DataFrame:
+        """The series `name` of all runs; only `run` says which is which, so that long series stay small."""
+        return _join([_with_run(result, getattr(result, name)) for result in self])
+
+
+def _keyed(result: Result, table: pd.DataFrame) -> pd.DataFrame:
+    key = pd.DataFrame([result.key()] * len(table), index=table.index)
+    return pd.concat([key, table], axis=1)
+
+
+def _with_run(result: Result, table: pd.DataFrame) -> pd.DataFrame:
+    return pd.concat([pd.Series(result.run, index=table.index, name="run", dtype="str"), table], axis=1)
+
+
+def _join(tables: list[pd.DataFrame]) -> pd.DataFrame:
+    filled = [table for table in tables if len(table)]
+    return pd.concat(filled, ignore_index=True) if filled else (tables[0] if tables else pd.DataFrame())

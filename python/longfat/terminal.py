@@ -1,0 +1,180 @@
+"""What the command line prints: tables, the progress bar, times in words."""
+
+# pandas leaves the type of cells open.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from longfat.paper import Comparison, Verdict
+from longfat.results import Results
+from longfat.sweep import Work
+
+if TYPE_CHECKING:
+    from longfat._longfat import Entry
+
+__all__ = [
+    "count",
+    "duration",
+    "escape",
+    "print_comparison",
+    "print_entries",
+    "print_names",
+    "print_results",
+    "progress_bar",
+]
+
+STYLE: dict[Verdict, str] = {"holds": "green", "differs": "red", "not testable": "dim"}
+
+
+@contextmanager
+def progress_bar(console: Console, runs: int) -> Generator[Callable[[Work], object]]:
+    """A bar that moves with the work done, not with the number of runs, so that its time left is right."""
+    columns = (
+        BarColumn(bar_width=None),
+        TextColumn("{task.fields[runs]}"),
+        TimeElapsedColumn(),
+        TextColumn("left:"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True, disable=runs == 0) as bar:
+        task = bar.add_task("", total=None, runs=f"0/{runs} runs")
+
+        def tick(work: Work) -> None:
+            bar.update(task, total=work.total_cost, completed=work.current_cost, runs=f"{work.done}/{runs} runs")
+
+        yield tick
+
+
+def duration(seconds: float) -> str:
+    """A time in words, as exact as an estimate is."""
+    if seconds < 1:
+        return "a second"
+    for size, unit in ((86400, "day"), (3600, "hour"), (60, "minute"), (1, "second")):
+        if seconds >= size:
+            return count(round(seconds / size), unit)
+    raise AssertionError(seconds)
+
+
+def count(number: int, what: str) -> str:
+    """`1 run`, `2 runs`."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def number(value: float | str | None) -> str:
+    """A number for a table: four digits, without noise."""
+    if isinstance(value, str):
+        return value
+    if value is None or math.isnan(value):
+        return "–"
+    return f"{value:.4g}" if abs(value) < 1e6 else f"{value:.3e}"
+
+
+def difference(line: Comparison) -> str:
+    """By how much ours is off, in percent of the published number."""
+    if isinstance(line.published, float) and isinstance(line.ours, float) and line.published:
+        return f"{100 * (line.ours - line.published) / abs(line.published):+.1f} %"
+    return ""
+
+
+def summary(lines: Sequence[Comparison]) -> str:
+    """How many hold, differ and are not testable."""
+    counts = Counter(line.verdict for line in lines)
+    return ", ".join(f"{counts[verdict]} {verdict.replace('holds', 'hold').replace('differs', 'differ')}" for verdict in STYLE)
+
+
+def print_comparison(console: Console, lines: Sequence[Comparison]) -> None:
+    """Numbers as one table, claims as another, and how many hold."""
+    numbers = [line for line in lines if not isinstance(line.published, str)]
+    claims = [line for line in lines if isinstance(line.published, str)]
+    if numbers:
+        table = Table("where", "what", "published", "ours", "unit", "off by", "verdict", "note", box=box.SIMPLE_HEAD)
+        for column in (2, 3, 5):
+            table.columns[column].justify = "right"
+        for line in numbers:
+            table.add_row(
+                *map(
+                    escape,
+                    (line.where, line.id, number(line.published), number(line.ours), line.unit, difference(line)),
+                ),
+                f"[{STYLE[line.verdict]}]{line.verdict}[/]",
+                escape(line.note),
+            )
+        console.print(table)
+    if claims:
+        table = Table("where", "the paper says", "ours", "verdict", "note", box=box.SIMPLE_HEAD)
+        for line in claims:
+            cells = map(escape, (line.where, str(line.published), f"{number(line.ours)} {line.unit}".strip()))
+            table.add_row(*cells, f"[{STYLE[line.verdict]}]{line.verdict}[/]", escape(line.note))
+        console.print(table)
+    if numbers:
+        console.print(f"numbers: {summary(numbers)} (within the larger of 10 % and the paper's own uncertainty)", soft_wrap=True)
+    if claims:
+        console.print(f"claims: {summary(claims)}")
+
+
+def print_names(console: Console, title: str, names: Sequence[str]) -> None:
+    """A list of names."""
+    console.print(f"[bold]{title}[/]")
+    for name in names:
+        console.print(f"  {escape(name)}", soft_wrap=True)
+
+
+def print_entries(console: Console, title: str, entries: Sequence[Entry], *, details: bool) -> None:
+    """Entries of a registry; with `details`, their parameters and sources."""
+    console.print(f"[bold]{title}[/]")
+    width = max((len(entry["name"]) for entry in entries), default=0)
+    for entry in entries:
+        console.print(f"  {escape(entry['name']):{width}}  {escape(entry['summary'])}", soft_wrap=True)
+        if not details:
+            continue
+        if entry["source"]:
+            console.print(f"  {'':{width}}  [dim]{escape(entry['source'])}[/]", soft_wrap=True)
+        for param in entry["params"]:
+            given = f" [dim]({escape(param['kind'])}; default {escape(param['default'])})[/]"
+            console.print(f"    {escape(param['name'])}: {escape(param['doc'])}{given}", soft_wrap=True)
+
+
+def print_results(console: Console, results: Results) -> None:
+    """The table of runs: axes, then metrics."""
+    titles, rows = run_table(results)
+    table = Table(*(escape(title) for title in titles), box=box.SIMPLE_HEAD)
+    for column in table.columns[len(results.axes) :]:
+        column.justify = "right"
+    for row in rows:
+        table.add_row(*map(escape, row))
+    console.print(f"[bold]{escape(results.title)}[/]", soft_wrap=True)
+    console.print(table)
+
+
+def run_table(results: Results) -> tuple[list[str], list[list[str]]]:
+    """Titles and cells of the table of runs for people: axes, then metrics, in the units people use."""
+    runs = results.runs
+    hidden = {"run", "seed", "steps", *(() if runs["repeat"].nunique() > 1 else ("repeat",))}
+    twins = {name for name in runs.columns for axis in results.axes if name.startswith(f"{axis}_") and name not in results.axes}
+    shown = [name for name in runs.columns if name not in hidden | twins]
+    titles: list[str] = []
+    cells: list[list[str]] = []
+    for name in shown:
+        title, scale = (name, None) if name in results.axes else _for_people(name)
+        titles.append(title)
+        cells.append([number(value if scale is None else float(value) * scale) for value in runs[name]])
+    return titles, [list(row) for row in zip(*cells, strict=True)]
+
+
+def _for_people(column: str) -> tuple[str, float]:
+    words = column.replace("_", " ")
+    if column.endswith("_bps"):
+        return words.removesuffix("bps") + "(Mbit/s)", 1e-6
+    return (words.removesuffix(" s") + " (s)" if column.endswith("_s") else words), 1.0

@@ -1,0 +1,68 @@
+"""A small sweep, and its results, shared by the tests."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import longfat
+import pytest
+from longfat.locate import Source
+
+ROOT = Path(__file__).parent.parent
+
+SWEEP = """\
+title = "Two flows and two windows"
+
+[path]
+preset = "dumbbell"
+rtt = "20 ms"
+bottleneck = { rate = "10 Mbit/s", queue = { kind = "droptail", limit = "20 packets" } }
+edge = { rate = "100 Mbit/s", delay = "1 ms" }
+
+[[flow]]
+name = "forward"
+count = 2
+window = { sweep = ["8 KiB", "16 KiB", "64 KiB"] }
+traffic = { kind = "ttcp", volume = "500 kB" }
+
+[measure]
+duration = "30 s"
+interval = "100 ms"
+events = true
+"""
+ONE = SWEEP.replace('{ sweep = ["8 KiB", "16 KiB", "64 KiB"] }', '"64 KiB"')
+# Some seconds of work, whatever the machine.
+LONG = ONE.replace('"500 kB"', '"50 GB"').replace('"30 s"', '"10 h"')
+LONG_SWEEP = SWEEP.replace('"500 kB"', '"50 GB"').replace('"30 s"', '"10 h"')
+
+
+@pytest.fixture
+def sweep_file(tmp_path: Path) -> Path:
+    file = tmp_path / "small.toml"
+    file.write_text(SWEEP, encoding="utf-8")
+    return file
+
+
+@pytest.fixture(scope="session")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A results folder of SWEEP. Not to be written to."""
+    folder = tmp_path_factory.mktemp("swept") / "small"
+    longfat.Experiment(SWEEP, name="small").sweep(folder)
+    return folder
+
+
+@pytest.fixture
+def results(swept: Path) -> longfat.Results:
+    return longfat.load_results(swept)
+
+
+def source(file: Path) -> Source:
+    return Source(file, file.stem)
+
+
+def command(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
+    """Runs `longfat` as a user does, in a process of its own."""
+    call = [sys.executable, "-m", "longfat", *map(str, arguments)]
+    return subprocess.run(call, capture_output=True, text=True, timeout=120, check=False, **options)  # type: ignore[call-overload]

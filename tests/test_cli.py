@@ -1,0 +1,124 @@
+"""The command line, as a user meets it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from conftest import LONG_SWEEP, SWEEP, command
+
+
+def test_run_then_run_again_then_show(sweep_file: Path, tmp_path: Path) -> None:
+    first = command("run", sweep_file, "--results", tmp_path / "r")
+    assert first.returncode == 0, first.stderr
+    assert "3 runs on" in first.stdout
+    assert str(tmp_path / "r" / "small") in first.stdout
+    second = command("run", sweep_file, "--results", tmp_path / "r")
+    assert "all 3 runs are finished already" in second.stdout
+    shown = command("show", tmp_path / "r" / "small", env={"COLUMNS": "200", "PATH": ""})
+    assert "64 KiB" in shown.stdout
+    assert "ttcp utilization (Mbit/s)" in shown.stdout
+
+
+def test_set_changes_the_experiment(sweep_file: Path, tmp_path: Path) -> None:
+    done = command("run", sweep_file, "--results", tmp_path, "--set", "flow[0].window=4 KiB")
+    assert done.returncode == 0, done.stderr
+    assert "1 run on" in done.stdout
+    facts = json.loads((tmp_path / "small" / "provenance.json").read_text())
+    assert facts["changes"] == {"flow[0].window": "4 KiB"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "no-such-thing"], "no file, folder, paper or experiment is called 'no-such-thing'"),
+        (["run", "FILE", "--set", "flow[0].window"], "expected KEY=VALUE"),
+        (["run", "FILE", "--set", "flow[0].windw=1 KiB"], "did you mean `window`?"),
+        (["run", "FILE", "--max-runs", "2"], "a sweep of 3 runs, about "),
+        (["compare", "no-such-paper"], "no paper is called 'no-such-paper'"),
+        (["list", "qeueus"], "nothing to list is called 'qeueus'"),
+        (["show", "."], "holds no results"),
+        (["report", "no-such-paper"], "no paper is called"),
+    ],
+)
+def test_a_mistake_is_one_message_and_exit_code_1(arguments: list[str], message: str, sweep_file: Path, tmp_path: Path) -> None:
+    done = command(*[sweep_file if a == "FILE" else a for a in arguments], cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: ")
+    assert message in done.stderr.replace("\n", " ")
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "not toml at all {",
+        "",
+        SWEEP.replace("20 ms", "20 parsecs"),
+        SWEEP.replace('"20 packets"', '"0 packets"'),
+        SWEEP.replace('"8 KiB"', '"0 KiB"'),
+        SWEEP.replace('"dumbbell"', '"dumbell"'),
+    ],
+)
+def test_a_bad_file_is_one_message_with_its_place(text: str, tmp_path: Path) -> None:
+    (tmp_path / "bad.toml").write_text(text)
+    done = command("run", "bad.toml", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: ")
+    assert "bad.toml:" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_sweep_without_end_is_refused_at_once_with_its_size(tmp_path: Path) -> None:
+    values = ", ".join(f'"{n} KiB"' for n in range(8, 1008))
+    (tmp_path / "huge.toml").write_text(SWEEP.replace('"8 KiB", "16 KiB", "64 KiB"', values).replace("title", "repeats = 1_000_000\ntitle"))
+    start = time.monotonic()
+    done = command("run", "huge.toml", cwd=tmp_path)
+    assert time.monotonic() - start < 20
+    assert done.returncode == 1
+    assert "a sweep of 1,000,000,000 runs, about " in done.stderr
+    assert "days" in done.stderr
+    assert not (tmp_path / "results").exists()
+
+
+def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(tmp_path: Path) -> None:
+    # The third run takes minutes; the first two are over at once.
+    text = LONG_SWEEP.replace('{ sweep = ["8 KiB", "16 KiB", "64 KiB"] }', '{ sweep = ["8 KiB", "16 KiB", "64 KiB"], zip = "z" }').replace(
+        '"50 GB"', '{ sweep = ["50 kB", "60 kB", "50 GB"], zip = "z" }'
+    )
+    (tmp_path / "long.toml").write_text(text)
+    call = [sys.executable, "-m", "longfat", "run", "long.toml", "--jobs", "2"]
+    process = subprocess.Popen(call, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    runs = tmp_path / "results" / "long" / "runs"
+    deadline = time.monotonic() + 60
+    while len(list(runs.glob("[0-9a-f]*"))) < 2 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    start = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert time.monotonic() - start < 10
+    assert process.returncode == 130
+    assert "2 of 3 runs are finished and kept in results/long" in errors
+    assert "longfat run long.toml --jobs 2" in errors
+    assert "Traceback" not in errors
+    assert len(list(runs.iterdir())) == 2
+
+
+def test_list_names_everything() -> None:
+    done = command("list")
+    assert done.returncode == 0
+    for word in ("papers", "experiments", "droptail", "bsd-reno-1994", "ds3", "ttcp_utilization_bps"):
+        assert word in done.stdout
+    detailed = command("list", "queues")
+    assert "default" in detailed.stdout
+
+
+def test_schema_is_json() -> None:
+    assert json.loads(command("schema").stdout)["$schema"].startswith("https://json-schema.org/")

@@ -1,0 +1,208 @@
+"""The comparison with a paper: one rule for all numbers, and every way in which there is no answer."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from conftest import SWEEP, command
+from longfat import LongfatError, Results, locate
+from longfat.paper import (
+    Answer,
+    Check,
+    Measured,
+    Paper,
+    Row,
+    compare,
+    judge,
+    load_measured,
+    load_paper,
+    load_published,
+)
+
+HEADER = "id,where,page,quantity,build,value,unit,uncertainty,note\n"
+
+
+def row(id: str = "a", quantity: str = "peak", value: float | None = 40.0, uncertainty: float | None = None) -> Row:
+    return Row(id, "Table 3", "7", quantity, {"build": "60"}, value, "Mbit/s", uncertainty, "")
+
+
+@pytest.mark.parametrize(
+    ("published", "ours", "uncertainty", "verdict"),
+    [
+        (40.0, 44.0, None, "holds"),
+        (40.0, 44.01, None, "differs"),
+        (40.0, 36.0, None, "holds"),
+        (40.0, 35.99, None, "differs"),
+        (40.0, 46.0, 6.0, "holds"),
+        (40.0, 46.1, 6.0, "differs"),
+        (40.0, 44.0, 1.0, "holds"),  # the larger of the two
+        (-40.0, -44.0, None, "holds"),
+        (0.3, 0.33, None, "holds"),  # 10 % in decimal is 10 %
+        (0.0, 0.0, None, "holds"),
+        (0.0, 0.1, None, "differs"),
+    ],
+)
+def test_the_rule(published: float, ours: float, uncertainty: float | None, verdict: str) -> None:
+    assert judge(published, ours, uncertainty) == verdict
+
+
+def one(function: object, given: Row) -> tuple[str, object, str]:
+    paper = Paper("t", "c")
+    paper.number("peak")(function)  # type: ignore[arg-type]
+    (line,) = compare(paper, [given], Measured({}))
+    return line.verdict, line.ours, line.note
+
+
+def test_numbers() -> None:
+    assert one(lambda m, r: 41.0, row()) == ("holds", 41.0, "")
+    assert one(lambda m, r: Answer(20.0, "queue too small"), row()) == ("differs", 20.0, "queue too small")
+    assert one(lambda m, r: Answer(None, "not modelled"), row()) == ("not testable", None, "not modelled")
+    assert one(lambda m, r: float("nan"), row())[0] == "not testable"
+    assert one(lambda m, r: 41.0, row(value=None)) == ("not testable", 41.0, "the paper gives no value")
+    assert one(lambda m, r: m["long"].runs, row())[2] == "no results of experiment 'long'"
+    assert one(lambda m, r: 1.0, row(quantity="other"))[2] == "nothing computes other"
+
+
+def test_conditions_are_text() -> None:
+    assert row()["build"] == "60"
+    with pytest.raises(KeyError):
+        row()["flows"]
+
+
+def claim(answer: object) -> tuple[str, object]:
+    paper = Paper("t", "c")
+    paper.claim("c1", where="section 5", says="RED helps", inequality="r200 > 224")(lambda m: answer)  # type: ignore[arg-type,return-value]
+    (line,) = compare(paper, [], Measured({}))
+    assert line.published == "RED helps: r200 > 224"
+    return line.verdict, line.ours
+
+
+def test_claims() -> None:
+    assert claim(Check(41.0, ">", 40.0)) == ("holds", "41 > 40")
+    assert claim([Check(41.0, ">", 40.0), Check(1.0, ">=", 2.0)]) == ("differs", "41 > 40; 1 >= 2")
+    assert claim(Check(float("nan"), ">", 40.0))[0] == "not testable"
+    assert claim([])[0] == "not testable"
+    assert claim(Answer(None, "no delay was measured"))[0] == "not testable"
+
+
+def test_two_of_one_name_are_a_mistake() -> None:
+    paper = Paper("t", "c")
+    paper.number("peak")(lambda m, r: 1.0)
+    with pytest.raises(ValueError, match="two functions"):
+        paper.number("peak")(lambda m, r: 1.0)
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("id,where\na,b\n", r"t\.csv:1: missing column page, quantity"),
+        (HEADER + "a,b,7,peak,60,4O,Mbit/s,,\n", r"t\.csv:2: value is '4O', expected a number or nothing"),
+        (HEADER + "a,b,7,peak,60,40\n", r"t\.csv:2: not as many cells"),
+        (HEADER + "a,b,7,peak,60,40,Mbit/s,,,\n", r"t\.csv:2: not as many cells"),
+        (HEADER + "a,b,7,peak,60,40,Mbit/s,,\na,b,7,peak,60,40,Mbit/s,,\n", r"t\.csv:3: the id 'a' is already at .*:2"),
+    ],
+)
+def test_a_table_with_a_mistake_is_refused_with_its_line(lines: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "published").mkdir()
+    (tmp_path / "published" / "t.csv").write_text(lines)
+    with pytest.raises(LongfatError, match=message):
+        load_published(tmp_path)
+
+
+PAPER = """
+from longfat.paper import Check, Paper
+from longfat.plot import Axis, Plot, Series
+from .helper import UNIT
+
+paper = Paper(title="A </script> paper & <b>more</b>", citation="Nobody 1994")
+
+@paper.number("peak")
+def peak(measured, row):
+    runs = measured["small"].runs
+    return runs[runs["window"] == row["window"]]["ttcp_utilization_bps"].max() / UNIT
+
+@paper.claim("wider-is-faster", where="section 1", says="a wider window is faster", inequality="16 KiB > 8 KiB")
+def wider(measured):
+    rate = measured["small"].runs.set_index("window")["ttcp_utilization_bps"] / UNIT
+    return Check(rate["16 KiB"], ">", rate["8 KiB"], unit="Mbit/s")
+
+@paper.figure(where="Figure 1")
+def figure1(measured):
+    runs = measured["small"].runs
+    lines = [Series("a </script> name", runs["window_bytes"], runs["ttcp_utilization_bps"])]
+    return Plot("figure1", "Rate", Axis("window (bytes)"), Axis("rate (bit/s)"), lines)
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path, swept: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with a paper of its own, and results of it."""
+    folder = tmp_path / "papers" / "mine"
+    (folder / "published").mkdir(parents=True)
+    (folder / "small.toml").write_text(SWEEP)
+    (folder / "missing.toml").write_text(SWEEP)
+    (folder / "paper.py").write_text(PAPER)
+    (folder / "helper.py").write_text("UNIT = 1e6\n")
+    (folder / "published" / "t.csv").write_text(
+        "id,where,page,quantity,window,value,unit,uncertainty,note\n"
+        "w8,Table 1,7,peak,8 KiB,1000,Mbit/s,,far off\nw16,Table 1,7,peak,16 KiB,,Mbit/s,,\n"
+    )
+    shutil.copytree(swept, tmp_path / "results" / "mine" / "small")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_paper_from_its_folder(home: Path) -> None:
+    folder = locate.paper_folder("mine")
+    lines = compare(load_paper(folder), load_published(folder), load_measured(folder, home / "results"))
+    assert [line.verdict for line in lines] == ["differs", "not testable", "holds"]
+
+
+def test_compare_prints_a_table_and_a_list(home: Path) -> None:
+    table = command("compare", "mine", cwd=home, env={"COLUMNS": "160", "PATH": ""})
+    assert table.returncode == 0, table.stderr
+    assert "numbers: 0 hold, 1 differ, 1 not testable" in table.stdout
+    assert "claims: 1 hold" in table.stdout
+    lines = json.loads(command("compare", "mine", "--json", cwd=home).stdout)
+    assert [set(line) for line in lines] == [{"id", "where", "published", "ours", "unit", "verdict", "note"}] * 3
+    assert lines[0]["published"] == 1000
+    assert {line["verdict"] for line in lines} <= {"holds", "differs", "not testable"}
+
+
+def test_compare_without_results_says_how_to_get_them(home: Path) -> None:
+    done = command("compare", "mine", "--results", "nowhere", cwd=home)
+    assert done.returncode == 1
+    assert "no results of mine in nowhere: `longfat run mine` makes them" in done.stderr
+
+
+def test_names_in_the_working_directory_come_first(home: Path) -> None:
+    assert [source.name for source in locate.sources("mine")] == ["mine/missing", "mine/small"]
+    assert [source.name for source in locate.sources("mine/small")] == ["mine/small"]
+    with pytest.raises(LongfatError, match="did you mean 'mine/small'"):
+        locate.sources("mine/smal")
+
+
+def test_a_folder_that_is_no_paper(tmp_path: Path) -> None:
+    with pytest.raises(LongfatError, match=r"has no paper\.py"):
+        load_paper(tmp_path)
+    (tmp_path / "paper.py").write_text("x = 1\n")
+    with pytest.raises(LongfatError, match="expected a module-level"):
+        load_paper(tmp_path)
+
+
+def test_every_published_row_of_our_papers_has_what_computes_it(results: Results) -> None:
+    found = locate.papers()
+    for name in found:
+        folder = locate.paper_folder(name)
+        paper, rows = load_paper(folder), load_published(folder)
+        assert rows, name
+        assert {row.quantity for row in rows} <= set(paper.numbers), name
+        ids = [row.id for row in rows] + [claim.id for claim in paper.claims]
+        assert len(set(ids)) == len(ids), name
+        for source in locate.sources(name):
+            from longfat import load
+
+            assert load(source.file).run_count >= 1

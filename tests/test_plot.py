@@ -1,0 +1,101 @@
+"""Plots: every line can be told from every other, and none loses its peaks."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from longfat import Experiment, Results
+from longfat.plot import Axis, Plot, Rule, Series, default_plots, plotly_figure, save
+from longfat.plot.interactive import MOST_POINTS, thin
+from longfat.plot.style import COLOURS, DASHES, styles
+
+
+def plot(*series: Series, **options: object) -> Plot:
+    return Plot("p", "A plot", Axis("x (s)"), Axis("y (Mbit/s)"), series, **options)  # type: ignore[arg-type]
+
+
+def test_lines_differ_in_colour_or_dash() -> None:
+    drawn = styles([Series(str(i), [], []) for i in range(len(COLOURS) * len(DASHES))])
+    assert len({(style.colour, style.dash) for style in drawn}) == len(drawn)
+    # The first ten, which is what a plot may hold, differ in their markers or dashes as well: without any colour.
+    assert len({(style.dash, style.marker) for style in drawn[:10]}) == 10
+
+
+def test_what_a_series_asks_for_it_gets() -> None:
+    (style,) = styles([Series("s", [], [], colour=1, dash=2, marker=3)])
+    assert (style.colour, style.dash, style.marker) == (COLOURS[1], DASHES[2], "diamond")
+
+
+def test_lengths_must_agree() -> None:
+    with pytest.raises(ValueError, match="2 values of x, 1 of y"):
+        Series("s", [1, 2], [1])
+
+
+def test_thinning_keeps_ends_peaks_and_order() -> None:
+    n = 100_000
+    x = [float(i) for i in range(n)]
+    y = [math.sin(i / 1000) for i in range(n)]
+    y[54_321], y[77_777] = 9.0, -9.0
+    kept_x, kept_y = thin(x, y)
+    assert len(kept_x) <= MOST_POINTS
+    assert kept_x == sorted(kept_x)
+    assert {9.0, -9.0} <= set(kept_y)
+    assert thin(x[:50], y[:50]) == (x[:50], y[:50])
+
+
+def test_thinning_a_line_of_nothing() -> None:
+    nothing = [math.nan] * 10_000
+    _, y = thin([float(i) for i in range(10_000)], nothing)
+    assert all(math.isnan(value) for value in y)
+
+
+def test_a_figure_is_valid_json_and_a_gap_is_null() -> None:
+    figure = plotly_figure(plot(Series("s", [1, 2, 3], [1, math.nan, math.inf]), rules=[Rule("BDP", x=2), Rule("c", y=1)]))
+    text = json.dumps(figure, allow_nan=False)
+    assert json.loads(text)["data"][0]["y"] == [1, None, None]
+    assert len(figure["layout"]["shapes"]) == 2
+
+
+def test_files_are_the_same_each_time(tmp_path: Path) -> None:
+    one = plot(Series("a", [1, 2], [1, 2]), Series("b", [1, 2], [2, math.nan]), rules=[Rule("BDP", x=1.5)])
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        save(one, tmp_path / name)
+    for name in ("p.png", "p.svg"):
+        first, second = (tmp_path / "first" / name).read_bytes(), (tmp_path / "second" / name).read_bytes()
+        assert first == second
+        assert len(first) > 1000
+    svg = (tmp_path / "first" / "p.svg").read_text()
+    assert "y (Mbit/s)" in svg  # text stays text
+
+
+def test_default_plots_of_a_sweep(results: Results) -> None:
+    plots = {plot.id: plot for plot in default_plots(results)}
+    assert {"throughput", "utilization", "fairness", "highest-throughput-cwnd", "lowest-throughput-queue"} <= set(plots)
+    throughput = plots["throughput"]
+    assert throughput.x.title == "window (KiB)"
+    assert list(throughput.series[0].x) == [8, 16, 64]
+    assert list(throughput.series[0].y) == pytest.approx([v / 1e6 for v in results.runs["ttcp_utilization_bps"]])
+    for one in plots.values():
+        assert one.series
+        assert one.x.title
+        assert "(" in one.y.title, "an axis says its unit"
+
+
+def test_default_plots_of_one_run_without_series() -> None:
+    from conftest import ONE
+
+    text = ONE.replace('interval = "100 ms"\n', "").replace("events = true\n", "")
+    assert default_plots(Experiment(text).sweep()) == []
+
+
+def test_more_lines_than_can_be_read_make_more_plots(results: Results) -> None:
+    from conftest import SWEEP
+
+    counts = ", ".join(str(n) for n in range(1, 13))
+    many = Experiment(SWEEP.replace("count = 2", f"count = {{ sweep = [{counts}] }}").replace("500 kB", "20 kB"))
+    plots = [plot for plot in default_plots(many.sweep()) if plot.id.startswith("throughput")]
+    assert all(len(plot.series) <= 10 for plot in plots)
