@@ -109,7 +109,7 @@ impl Fifo {
     }
 }
 
-/// Appends to a ring that grows by a quarter, not to the double: a packet held never costs more than 80 bytes of memory.
+/// Appends to a ring that grows by an eighth, not to the double: a packet held never costs more than 72 bytes of memory.
 #[inline]
 pub(super) fn push_tight<T>(ring: &mut VecDeque<T>, item: T) {
     if ring.len() == ring.capacity() {
@@ -120,5 +120,5 @@ pub(super) fn push_tight<T>(ring: &mut VecDeque<T>, item: T) {
 
 #[cold]
 fn grow<T>(ring: &mut VecDeque<T>) {
-    ring.reserve_exact((ring.len() / 4).max(16));
+    ring.reserve_exact((ring.len() / 8).max(16));
 }

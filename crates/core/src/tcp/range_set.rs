@@ -29,10 +29,9 @@ impl RangeSet {
         self.blocks.is_empty()
     }
 
-    /// How many ranges.
-    #[inline]
-    pub fn len(&self) -> usize {
-        self.ranges.len()
+    /// How many ranges there are, but no more than `most`.
+    pub fn count_up_to(&self, most: usize) -> usize {
+        self.blocks.iter().flatten().take(most).count()
     }
 
     pub fn clear(&mut self) {
@@ -156,7 +155,7 @@ impl RangeSet {
     }
 
     /// Ranges from the highest down.
-    pub fn from_the_top(&self) -> impl Iterator<Item = Range> + '_ {
+    pub fn descending(&self) -> impl Iterator<Item = Range> + '_ {
         self.blocks.iter().rev().flat_map(|block| block.iter().rev()).copied()
     }
 

@@ -61,6 +61,11 @@ impl Scoreboard {
         self.sacked_bytes
     }
 
+    /// One past the highest byte SACKed.
+    pub fn highest_sacked(&self) -> Option<u64> {
+        self.sacked.end()
+    }
+
     /// Everything below `ack` has arrived.
     #[inline]
     pub fn acknowledge(&mut self, ack: u64) {
@@ -98,7 +103,7 @@ impl Scoreboard {
     pub fn update_lost(&mut self, threshold: u32, mss: u64) -> bool {
         let mut bytes = 0;
         let enough = u64::from(threshold - 1) * mss;
-        let mark = (1..=threshold).zip(self.sacked.from_the_top()).find_map(|(n, (start, end))| {
+        let mark = (1..=threshold).zip(self.sacked.descending()).find_map(|(n, (start, end))| {
             bytes += end - start;
             (n == threshold || bytes > enough).then_some(start)
         });

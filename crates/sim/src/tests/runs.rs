@@ -222,10 +222,11 @@ fn bulk_flows_are_measured_after_the_warmup() {
     let trace = run(&experiment).unwrap();
     assert_eq!(trace.span, (Time::from_ps(10_000_000_000_000), Time::from_ps(20_000_000_000_000)));
     let flow = &trace.flows[0];
-    // A queue of one BDP keeps the link busy (Reno halves to just one BDP), and 1448 of 1500 bytes are payload.
+    // A queue of one BDP (16 packets) keeps the link busy but for a moment after each halving, which is to whole segments;
+    // and 1448 of 1500 bytes are payload.
     let rate = (flow.bytes_delivered - flow.bytes_delivered_at_warmup) as f64 * 8.0 / 10.0;
-    assert!((rate / (1e7 * 1448.0 / 1500.0) - 1.0).abs() < 0.01, "{rate}");
-    assert!((9.9..=10.0).contains(&trace.links[0].busy_s), "{}", trace.links[0].busy_s);
+    assert!((rate / (1e7 * 1448.0 / 1500.0) - 1.0).abs() < 0.02, "{rate}");
+    assert!((9.8..=10.0).contains(&trace.links[0].busy_s), "{}", trace.links[0].busy_s);
 }
 
 #[test]
