@@ -7,6 +7,8 @@ import time
 from pathlib import Path
 
 import longfat
+import json
+
 import pandas as pd
 import pytest
 from conftest import LONG, LONG_SWEEP, ONE, SWEEP
@@ -43,6 +45,13 @@ def test_setting_a_value_changes_the_run() -> None:
     assert after.run != before.run
     # 4 KiB a round trip of at least 20 ms.
     assert after.flows["goodput_bps"].max() < 4096 * 8 / 0.020
+
+
+def test_a_mapping_is_a_table() -> None:
+    e = Experiment(ONE)
+    e["path.bottleneck.queue"] = {"kind": "red", "limit": "40 packets"}
+    assert json.loads(e.resolve(0).resolved)["path"]["link"][0]["queue"]["kind"] == "red"
+    assert repr(e).startswith("<longfat.Experiment 'experiment'") and repr(e).endswith("1 run>")
 
 
 def test_a_list_is_a_sweep() -> None:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeAlias
 
 from longfat._longfat import Document, Run
 from longfat.errors import ExperimentError, LongfatError
@@ -15,12 +16,15 @@ from longfat.results import Result, Results
 from longfat.store import Store
 from longfat.sweep import Work, default_jobs, execute, perform
 
+Value: TypeAlias = "str | float | bool | list[Value] | dict[str, Value]"
+"""What can be set in an experiment."""
+
 
 class Experiment:
     """An experiment file, parsed and checked; see `longfat.load`.
 
     `experiment["flow[0].window"] = "64 KiB"` changes a value: strings are quantities and words as in the file, numbers
-    and booleans stand for themselves, a list is a sweep. Raises `ExperimentError`, and then changes nothing.
+    and booleans stand for themselves, a mapping is a table, a list is a sweep. Raises `ExperimentError`, and then changes nothing.
     """
 
     def __init__(self, text: str, file: str = "<string>", name: str = "experiment") -> None:
@@ -32,6 +36,10 @@ class Experiment:
         """What was set since, as TOML."""
         self._document = Document(text, file)
 
+    def __repr__(self) -> str:
+        runs = "1 run" if self.run_count == 1 else f"{self.run_count:,} runs"
+        return f"<longfat.Experiment {self.name!r}: {self.title!r}, {runs}>"
+
     @property
     def title(self) -> str:
         """The title of the file."""
@@ -42,7 +50,7 @@ class Experiment:
         """Name and values of each axis of the sweep; the last turns fastest."""
         return dict(self._document.axes)
 
-    def __setitem__(self, path: str, value: str | float | bool | list[str] | list[float]) -> None:
+    def __setitem__(self, path: str, value: Value) -> None:
         """Sets the value at `path`."""
         self.set(path, toml_value(value))
 
@@ -150,8 +158,10 @@ def load_results(folder: str | Path) -> Results:
     return Store(Path(folder)).load()
 
 
-def toml_value(value: str | float | bool | list[str] | list[float]) -> str:
-    """`value` as TOML; a list is a sweep."""
+def toml_value(value: Value) -> str:
+    """`value` as TOML; a list is a sweep, a mapping an inline table."""
     if isinstance(value, list):
         return f"{{ sweep = [{', '.join(toml_value(item) for item in value)}] }}"
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{json.dumps(key)} = {toml_value(item)}' for key, item in value.items())} }}"
     return json.dumps(value)  # a TOML basic string, number or boolean is written as in JSON

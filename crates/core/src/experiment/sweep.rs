@@ -212,10 +212,11 @@ impl Sweep {
             }
             let mut met: Vec<Vec<bool>> = self.rules.iter().map(|values| vec![true; values.len()]).collect();
             let outdated = rule.span.text < last_text;
+            let mut can_be_met = true;
             for entry in entries {
                 let Some(axis) = self.axes.iter().position(|a| a.name == entry.key) else {
                     if outdated {
-                        met.iter_mut().flatten().for_each(|met| *met = false);
+                        can_be_met = false;
                         continue;
                     }
                     let fault = Fault::new(entry.key_span, &key, format!("there is no axis `{}`", entry.key));
@@ -237,6 +238,9 @@ impl Sweep {
                 }
                 let group = self.groups.iter().position(|g| g.contains(&axis)).expect("every axis is in a group");
                 met[group].iter_mut().zip(named).for_each(|(met, named)| *met &= named);
+            }
+            if !can_be_met {
+                continue;
             }
             for (group, met) in met.iter().enumerate() {
                 for (value, met) in met.iter().enumerate() {

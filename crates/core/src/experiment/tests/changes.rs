@@ -45,6 +45,11 @@ fn a_rule_to_skip_runs_outlives_the_axis_it_names() {
     assert_eq!(document.run_count(), 4);
     let error = document.set("skip", "[{ window = \"512 KiB\" }]").unwrap_err();
     assert_eq!(error.message, "there is no axis `window`");
+    // With no axis left there is one run, and no rule that could skip it.
+    document.set("flow[0].count", "1").unwrap();
+    document.set("path.hops", "[{ type = \"fddi\" }, { type = \"ds3\" }]").unwrap();
+    document.set("path.rtt", "20 ms").unwrap();
+    assert_eq!(document.run_count(), 1);
 }
 
 #[test]
