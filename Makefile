@@ -13,7 +13,7 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: .venv/requirements ## Build longfat into .venv (release)
-	$(BIN)/maturin develop --release --quiet
+	PIP_QUIET=1 $(BIN)/maturin develop --release --quiet
 
 run: build ## Reproduce ANSNET 1994: run it, print the comparison, write the report
 	$(BIN)/longfat run ansnet --results $(RESULTS)

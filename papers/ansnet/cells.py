@@ -83,10 +83,13 @@ class Cells:
             if "window_bytes" in runs:
                 runs["window"] = (runs["window_bytes"] / 1024).astype(int)
             runs["throughput"] = runs["ttcp_utilization_bps"].fillna(runs["goodput_total_bps"]) / MBIT
-            runs["link_goodput"] = runs["bottleneck_utilization"] * CEILING
             runs["unfairness"] *= 100
             flows = results.flows
             forward = flows[flows["group"] != "reverse"].groupby("run")
+            links = results.links[results.links["bottleneck"].astype(bool)].groupby("run")
+            active_s = runs["run"].map(forward["completion_s"].max())
+            runs["link_goodput"] = runs["run"].map(links["busy_s"].sum()) / active_s * CEILING
+            runs["queue_max_bytes"] = runs["run"].map(links["queue_max_bytes"].max())
             for counter in ("timeouts", "fast_retransmits"):
                 runs[counter] = runs["run"].map(forward[counter].sum())
             runs["rtt_min_s"] = runs["run"].map(forward["rtt_min_s"].min())

@@ -134,8 +134,7 @@ def queue_over_bdp(measured: Measured, row: Row) -> float:
 def queue_capacity(measured: Measured, row: Row) -> float:
     """The most the bottleneck's queue held in a run that overflows it, kB of 1000 bytes."""
     runs = cells(measured).rows("long", build=row["build"], flows=8, background="no-b")
-    links = measured["long"].links
-    return float(links[links["run"].isin(runs["run"])]["queue_max_bytes"].max()) / 1000
+    return float(runs["queue_max_bytes"].max()) / 1000
 
 
 @paper.number("floor_utilization")
@@ -207,10 +206,8 @@ def recommended_utilization(measured: Measured, row: Row) -> float:
 @paper.number("small_packet_factor")
 def small_packet_factor(measured: Measured, row: Row) -> Answer:
     """How many times more bytes build 224's queue holds of large packets than of small ones."""
-    runs = cells(measured).rows("small-packets", build="224")
-    links = measured["small-packets"].links
     held = {
-        mss: links[links["run"].isin(runs[runs["mss"] == mss]["run"])]["queue_max_bytes"].max()
+        mss: cells(measured).rows("small-packets", build="224", mss=mss)["queue_max_bytes"].max()
         for mss in ("4096 bytes", "173 bytes")
     }
     return Answer(
@@ -286,7 +283,7 @@ def _against_window(number: int, page: int, path: int, flows: int) -> None:
         return Plot(
             id=f"figure{number}",
             title=f"{words[flows]}, {path} ms RTT",
-            x=Axis("window size limit (KiB)", start=0, end=512),
+            x=Axis("window size limit (KiB)", start=0, end=528),
             y=THROUGHPUT,
             series=[curve(measured, path, b, flows, g, f"{b}, {flows}f, {g}") for b in BUILDS for g in BACKGROUNDS],
             rules=marks(path) if flows == 1 else [Rule("full link", y=cells_of.CEILING)],
@@ -305,7 +302,7 @@ def _reverse(number: int, path: int) -> None:
         return Plot(
             id=f"figure{number}",
             title=f"{path} ms RTT, reverse flow",
-            x=Axis("sum of window size limits (KiB)", start=0, end=2048),
+            x=Axis("sum of window size limits (KiB)", start=0, end=2100),
             y=THROUGHPUT,
             series=[curve(measured, path, b, n, "revb", f"{b}, {n}f", total=True) for b in BUILDS for n in FLOWS],
             rules=marks(path),
@@ -334,7 +331,7 @@ def figure9(measured: Measured) -> Plot:
     return Plot(
         id="figure9",
         title="Deviation from fairness, 68 ms tests",
-        x=Axis("sum of window size limits (KiB)", start=0, end=2048),
+        x=Axis("sum of window size limits (KiB)", start=0, end=2100),
         y=Axis("(fastest - slowest) / fastest (%)", start=0),
         series=series,
         rules=[Rule("D x BW", x=cells_of.bdp(68))],

@@ -70,7 +70,7 @@ def results_page(results: Results, experiment: Path | None = None) -> tuple[str,
     page = render(
         title=results.title or "longfat",
         citation="",
-        numbers=[],
+        numbers={},
         claims=[],
         plots=[Shown(plot, "") for plot in plots],
         runs=_run_table(results),
@@ -91,7 +91,7 @@ def paper_page(paper: Paper, lines: Sequence[Comparison], measured: Measured) ->
     page = render(
         title=paper.title,
         citation=paper.citation,
-        numbers=[line for line in lines if not isinstance(line.published, str)],
+        numbers=_by_place([line for line in lines if not isinstance(line.published, str)]),
         claims=[line for line in lines if isinstance(line.published, str)],
         plots=shown,
         runs=None,
@@ -118,6 +118,14 @@ def render(*, experiments: Mapping[str, Results], **content: Any) -> str:
 def to_json(value: object) -> str:
     """JSON that can stand in a script element: no `</`, whatever the names of series are."""
     return json.dumps(value, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def _by_place(lines: Sequence[Comparison]) -> dict[str, list[Comparison]]:
+    """Numbers by where they stand: the paper's tables first, then the rest, each in the order of its file."""
+    groups: dict[str, list[Comparison]] = {}
+    for line in sorted(lines, key=lambda line: not line.where.startswith("Table")):
+        groups.setdefault(line.where, []).append(line)
+    return groups
 
 
 def _run_table(results: Results) -> dict[str, Any]:

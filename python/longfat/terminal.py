@@ -95,33 +95,47 @@ def summary(lines: Sequence[Comparison]) -> str:
 
 
 def print_comparison(console: Console, lines: Sequence[Comparison]) -> None:
-    """Numbers as one table, claims as another, and how many hold."""
+    """Numbers as a table, claims as a list (they are sentences), and how many of each hold."""
     numbers = [line for line in lines if not isinstance(line.published, str)]
     claims = [line for line in lines if isinstance(line.published, str)]
     if numbers:
-        table = Table("where", "what", "published", "ours", "unit", "off by", "verdict", "note", box=box.SIMPLE_HEAD)
-        for column in (2, 3, 5):
-            table.columns[column].justify = "right"
-        for line in numbers:
-            table.add_row(
-                *map(
-                    escape,
-                    (line.where, line.id, number(line.published), number(line.ours), line.unit, difference(line)),
-                ),
-                f"[{STYLE[line.verdict]}]{line.verdict}[/]",
-                escape(line.note),
-            )
-        console.print(table)
+        console.print(_number_table(numbers, notes=console.width >= WIDE))
+    for line in claims:
+        verdict = f"[{STYLE[line.verdict]}]{line.verdict}[/]"
+        console.print(f"{verdict}  {escape(line.where)}: {escape(str(line.published))}", soft_wrap=True)
+        ours = f"{number(line.ours)} {line.unit}".strip() if line.ours is not None else ""
+        found = "; ".join(part for part in (ours, line.note) if part)
+        console.print(f"  [dim]ours:[/] {escape(found or '–')}", soft_wrap=True)
     if claims:
-        table = Table("where", "the paper says", "ours", "verdict", "note", box=box.SIMPLE_HEAD)
-        for line in claims:
-            cells = map(escape, (line.where, str(line.published), f"{number(line.ours)} {line.unit}".strip()))
-            table.add_row(*cells, f"[{STYLE[line.verdict]}]{line.verdict}[/]", escape(line.note))
-        console.print(table)
+        console.print()
     if numbers:
         console.print(f"numbers: {summary(numbers)} (within the larger of 10 % and the paper's own uncertainty)", soft_wrap=True)
     if claims:
         console.print(f"claims: {summary(claims)}")
+
+
+def _number_table(lines: Sequence[Comparison], *, notes: bool) -> Table:
+    table = Table("", box=box.SIMPLE_HEAD)
+    for title in ("published", "ours"):
+        table.add_column(title, justify="right", no_wrap=True)
+    table.add_column("unit", no_wrap=True)
+    table.add_column("off by", justify="right", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    if notes:
+        table.add_column("note")
+    where = None
+    for line in lines:
+        if line.where != where:
+            where = line.where
+            table.add_row(f"[bold]{escape(where)}[/]")
+        cells = [line.id, number(line.published), number(line.ours), line.unit, difference(line)]
+        rest = [escape(line.note)] if notes else []
+        table.add_row(*map(escape, cells), f"[{STYLE[line.verdict]}]{line.verdict}[/]", *rest)
+    return table
+
+
+WIDE = 130
+"""Columns of a terminal from which on notes fit beside the numbers."""
 
 
 def print_names(console: Console, title: str, names: Sequence[str]) -> None:

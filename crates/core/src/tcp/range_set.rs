@@ -156,7 +156,7 @@ impl RangeSet {
     }
 
     /// Ranges from the highest down.
-    pub fn from_the_top(&self) -> impl Iterator<Item = Range> + '_ {
+    pub fn descending(&self) -> impl Iterator<Item = Range> + '_ {
         self.blocks.iter().rev().flat_map(|block| block.iter().rev()).copied()
     }
 

@@ -215,6 +215,8 @@ impl Sender {
             // Fast retransmit, then slow start over all that is outstanding (Jacobson 1988; Fall and Floyd 1996 §2).
             self.control.on_congestion(&CongestionEvent { now, kind: Congestion::Timeout, flight_size });
             self.start_over();
+            // It stands for a timeout, so a timeout of the same segment after it is the second: ssthresh stays (RFC 5681 §3.1).
+            self.timeout_una = Some(self.board.una());
             self.arm_rto(now);
             return;
         }

@@ -98,7 +98,7 @@ impl Scoreboard {
     pub fn update_lost(&mut self, threshold: u32, mss: u64) -> bool {
         let mut bytes = 0;
         let enough = u64::from(threshold - 1) * mss;
-        let mark = (1..=threshold).zip(self.sacked.from_the_top()).find_map(|(n, (start, end))| {
+        let mark = (1..=threshold).zip(self.sacked.descending()).find_map(|(n, (start, end))| {
             bytes += end - start;
             (n == threshold || bytes > enough).then_some(start)
         });

@@ -80,8 +80,9 @@ impl std::error::Error for WireError {}
 
 /// RFC 1071: the one's complement sum of 16-bit words, an odd last byte padded with zero.
 fn sum(bytes: &[u8], start: u64) -> u64 {
-    let (words, last) = bytes.as_chunks::<2>();
-    start + words.iter().map(|w| u64::from(u16::from_be_bytes(*w))).sum::<u64>() + last.first().map_or(0, |b| u64::from(*b) << 8)
+    let words = bytes.chunks_exact(2);
+    let last = words.remainder().first().map_or(0, |b| u64::from(*b) << 8);
+    start + last + words.map(|w| u64::from(u16::from_be_bytes([w[0], w[1]]))).sum::<u64>()
 }
 
 /// The sum folded to 16 bits.

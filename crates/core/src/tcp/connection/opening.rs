@@ -1,0 +1,148 @@
+//! Opening: the SYNs, what they agree on, and what is refused (RFC 9293 §3.5, §3.10.7).
+
+use super::{Connection, State};
+use crate::packet::{Segment, flags};
+use crate::tcp::RecoveryKind;
+use crate::time::Time;
+
+impl Connection {
+    /// RFC 9293 §3.10.7.1: a segment for a connection that is not there is answered with a reset, so that the other side does
+    /// not try for ever.
+    pub(super) fn refuse(&mut self, segment: &Segment) {
+        if segment.has(flags::RST) {
+            return;
+        }
+        let mut reset = Segment::new(segment.ack, flags::RST, 0);
+        if !segment.has(flags::ACK) {
+            reset = Segment::new(0, flags::RST | flags::ACK, 0);
+            reset.ack = segment.seq.wrapping_add(segment.seq_len());
+        }
+        self.reset = Some(reset);
+    }
+
+    /// RFC 9293 §3.10.7.2.
+    pub(super) fn handle_in_listen(&mut self, now: Time, segment: &Segment) {
+        if segment.has(flags::ACK) {
+            self.refuse(segment);
+            return;
+        }
+        if segment.has(flags::RST) || !segment.has(flags::SYN) {
+            return;
+        }
+        self.accept_syn(now, segment);
+        self.state = State::SynReceived;
+        self.syn_now = true;
+    }
+
+    /// RFC 9293 §3.10.7.3.
+    pub(super) fn handle_in_syn_sent(&mut self, now: Time, segment: &Segment) {
+        let acceptable = segment.has(flags::ACK) && segment.ack == self.iss.wrapping_add(1) && self.sender.board.max() == 1;
+        if segment.has(flags::RST) {
+            if acceptable {
+                self.state = State::Closed;
+            }
+            return;
+        }
+        if segment.has(flags::ACK) && !acceptable {
+            self.refuse(segment);
+            return;
+        }
+        if !segment.has(flags::SYN) {
+            return;
+        }
+        self.accept_syn(now, segment);
+        if acceptable {
+            self.establish(now, segment);
+            self.ack_now = true;
+        } else {
+            // Both sides opened at once (RFC 9293 §3.5 figure 8).
+            self.state = State::SynReceived;
+            self.syn_now = true;
+        }
+    }
+
+    /// What the other side's SYN offers, against what we do.
+    fn accept_syn(&mut self, now: Time, segment: &Segment) {
+        self.timestamps = self.config.timestamps && segment.timestamps().is_some();
+        if !self.timestamps {
+            self.sender.timestamp_clock = None;
+        }
+        self.window_scale = self.config.window_scale && segment.window_scale().is_some();
+        let sack = self.config.sack && segment.sack_permitted();
+        // RFC 7323 §2.3: a shift above 14 is taken as 14.
+        self.sender.shift = if self.window_scale { segment.window_scale().unwrap_or(0).min(14) } else { 0 };
+        let shift = if self.window_scale { self.receiver.wanted_shift() } else { 0 };
+        self.receiver.agree(shift, sack);
+        if self.sender.kind == RecoveryKind::Sack && !sack {
+            self.sender.kind = RecoveryKind::NewReno;
+        }
+        // RFC 9293 §3.7.1: 536 where the option is missing; RFC 6691: options come off it.
+        let options = if self.timestamps { 12 } else { 0 };
+        let peer = u64::from(segment.mss().unwrap_or(536)).saturating_sub(options).max(1);
+        if peer < self.sender.mss {
+            // The control counts in segments of the size agreed, not of the size we offered.
+            self.sender.agree_mss(&self.config, peer);
+        }
+        // RFC 3168 §6.1.1: ECE with CWR on a SYN asks, ECE alone on a SYN-ACK agrees.
+        self.ecn = self.config.ecn && segment.has(flags::ECE) && segment.has(flags::ACK) != segment.has(flags::CWR);
+        self.sender.ecn = self.ecn;
+        self.receiver.start(now, segment);
+        // The window of a SYN is never scaled (RFC 7323 §2.2).
+        self.sender.edge = 1 + u64::from(segment.window);
+        self.sender.max_rwnd = u64::from(segment.window);
+        self.sender.wl = (segment.seq, 1);
+    }
+
+    pub(super) fn establish(&mut self, now: Time, segment: &Segment) {
+        self.sender.board.acknowledge(1);
+        self.sender.deadline = Time::MAX;
+        if self.syn_retransmitted {
+            self.sender.rtt.after_syn_loss();
+            self.sender.control.on_syn_loss();
+        } else {
+            self.sender.handshake_rtt(now.since(self.syn_sent_at), now);
+        }
+        if !segment.has(flags::SYN) {
+            self.sender.edge = 1 + (u64::from(segment.window) << self.sender.shift);
+            self.sender.max_rwnd = self.sender.edge - 1;
+            self.sender.wl = (segment.seq, 1);
+        }
+        self.state = State::Established;
+    }
+
+    /// The SYN, or in SYN-RECEIVED the SYN-ACK.
+    pub(super) fn syn(&mut self, now: Time) -> Segment {
+        let answer = self.state == State::SynReceived;
+        let mut segment = Segment::new(self.iss, flags::SYN, 0);
+        if self.sender.board.max() == 0 {
+            self.sender.board.sent_new(1);
+            self.syn_sent_at = now;
+        }
+        // RFC 6691: the option counts neither header nor options.
+        let options = if self.config.timestamps { 12 } else { 0 };
+        segment.set_mss((self.config.mss + options).min(0xffff) as u16);
+        if self.window_scale {
+            segment.set_window_scale(self.receiver.wanted_shift());
+        }
+        if self.receiver.sacks() {
+            segment.set_sack_permitted();
+        }
+        segment.window = self.receiver.first_window();
+        if answer {
+            self.stamp(now, &mut segment);
+            if self.ecn {
+                segment.flags |= flags::ECE;
+            }
+        } else {
+            if let Some(clock) = self.sender.timestamp_clock {
+                segment.set_timestamps(clock.ticks(now) as u32, 0);
+            }
+            if self.config.ecn {
+                segment.flags |= flags::ECE | flags::CWR;
+            }
+        }
+        self.syn_now = false;
+        self.sender.arm_rto(now);
+        segment
+    }
+}
