@@ -23,6 +23,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import longfat
 import pytest
@@ -79,7 +80,8 @@ class Session:
 
     def _python(self, body: str) -> str:
         printed = io.StringIO()
-        with contextlib.chdir(self.folder), contextlib.redirect_stdout(printed):
+        path = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+        with contextlib.chdir(self.folder), contextlib.redirect_stdout(printed), patch.dict(os.environ, path):
             exec(compile(body, "<document>", "exec"), self.names)  # noqa: S102
         return self._tidy(printed.getvalue())
 
