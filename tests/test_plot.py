@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 
 import pytest
+from conftest import ONE, SWEEP
 from longfat import Experiment, Results
 from longfat.plot import Axis, Plot, Rule, Series, default_plots, plotly_figure, save
 from longfat.plot.interactive import MOST_POINTS, thin
@@ -86,14 +87,12 @@ def test_default_plots_of_a_sweep(results: Results) -> None:
 
 
 def test_default_plots_of_one_run_without_series() -> None:
-    from conftest import ONE
 
     text = ONE.replace('interval = "100 ms"\n', "").replace("events = true\n", "")
     assert default_plots(Experiment(text).sweep()) == []
 
 
 def test_more_lines_than_can_be_read_make_more_plots(results: Results) -> None:
-    from conftest import SWEEP
 
     counts = ", ".join(str(n) for n in range(1, 13))
     many = Experiment(SWEEP.replace("count = 2", f"count = {{ sweep = [{counts}] }}").replace("500 kB", "20 kB"))

@@ -59,14 +59,9 @@ class Cells:
     def names(self) -> dict[str, Any]:
         """What an inequality may use."""
         constants = {
-            name: globals()[name]
-            for name in ("PATHS", "BUILDS", "FLOWS", "BACKGROUNDS", "CEILING", "QUEUE", "COLLAPSE", "SLIGHT")
+            name: globals()[name] for name in ("PATHS", "BUILDS", "FLOWS", "BACKGROUNDS", "CEILING", "QUEUE", "COLLAPSE", "SLIGHT")
         }
-        functions = {
-            name: getattr(self, name)
-            for name in dir(self)
-            if not name.startswith("_") and callable(getattr(self, name))
-        }
+        functions = {name: getattr(self, name) for name in dir(self) if not name.startswith("_") and callable(getattr(self, name))}
         builtins = {"abs": abs, "min": min, "max": max, "mean": mean, "bdp": bdp, "window_limit": window_limit}
         return {"__builtins__": {}, **constants, **builtins, **functions, "WINDOWS": self.windows()}
 
@@ -149,9 +144,7 @@ class Cells:
 
     def peak_window(self, path: int, build: str, flows: int, background: str) -> float:
         """The window of the peak: the least within 1 % of it, since a plateau has no peak to speak of."""
-        return self._statistic(
-            lambda curve: curve.index[curve >= 0.99 * curve.max()][0], path, build, flows, background
-        )
+        return self._statistic(lambda curve: curve.index[curve >= 0.99 * curve.max()][0], path, build, flows, background)
 
     def floor(self, path: int, build: str, flows: int, background: str) -> float:
         """The lowest throughput at the peak's window or beyond."""
@@ -163,9 +156,7 @@ class Cells:
 
     def degradation(self, path: int, build: str, flows: int, background: str) -> float:
         """Percent lost from the peak to the lowest point beyond it (notes under Tables 3 and 4)."""
-        return self._statistic(
-            lambda curve: 100 * (1 - curve.loc[curve.idxmax() :].min() / curve.max()), path, build, flows, background
-        )
+        return self._statistic(lambda curve: 100 * (1 - curve.loc[curve.idxmax() :].min() / curve.max()), path, build, flows, background)
 
     def collapse_window(self, path: int, build: str, flows: int, background: str) -> float:
         """The least window beyond the peak at which a collapse's worth is lost; infinite without one."""
@@ -215,9 +206,7 @@ class Cells:
 
     def recommended(self, rtt: int, build: str, flows: int, window: int) -> float:
         """Throughput on a path of section 6."""
-        return self.rows("recommendations", rtt=f"{rtt} ms", build=build, flows=flows, window=window)[
-            "throughput"
-        ].median()
+        return self.rows("recommendations", rtt=f"{rtt} ms", build=build, flows=flows, window=window)["throughput"].median()
 
     def rtt_bias(self, queue: str) -> float:
         """Goodput of the flows of the shorter round trip over that of the longer."""

@@ -93,10 +93,7 @@ def throughput(measured: Measured, row: Row) -> float:
 @paper.number("window_limited")
 def window_limited(measured: Measured, row: Row) -> float:
     """Section 2.2, in the Mb of that section: 1000 x 1024 bit."""
-    return (
-        cells(measured).rows("window-limits", rtt=row["path"], window=int(row["window"]))["goodput_total_bps"].mean()
-        / 1.024e6
-    )
+    return cells(measured).rows("window-limits", rtt=row["path"], window=int(row["window"]))["goodput_total_bps"].mean() / 1.024e6
 
 
 @paper.number("rtt")
@@ -207,8 +204,7 @@ def recommended_utilization(measured: Measured, row: Row) -> float:
 def small_packet_factor(measured: Measured, row: Row) -> Answer:
     """How many times more bytes build 224's queue holds of large packets than of small ones."""
     held = {
-        mss: cells(measured).rows("small-packets", build="224", mss=mss)["queue_max_bytes"].max()
-        for mss in ("4096 bytes", "173 bytes")
+        mss: cells(measured).rows("small-packets", build="224", mss=mss)["queue_max_bytes"].max() for mss in ("4096 bytes", "173 bytes")
     }
     return Answer(
         float(held["4096 bytes"] / held["173 bytes"]),
@@ -232,9 +228,7 @@ def _checks(inequality: str, names: dict[str, Any]) -> list[Check]:
     for part in inequality.split(" ; "):
         comparison = ast.parse(part, mode="eval").body
         assert isinstance(comparison, ast.Compare), f"not an inequality: {part}"
-        checks.append(
-            Check(value(comparison.left), OPERATORS[type(comparison.ops[0])], value(comparison.comparators[0]))
-        )
+        checks.append(Check(value(comparison.left), OPERATORS[type(comparison.ops[0])], value(comparison.comparators[0])))
     return checks
 
 
@@ -254,9 +248,7 @@ with (FOLDER / "claims.csv").open(newline="", encoding="utf-8") as _file:
 THROUGHPUT = Axis("throughput (Mb/s of 2^20 bit/s, payload)", start=0, end=45)
 
 
-def curve(
-    measured: Measured, path: int, build: str, flows: int, background: str, name: str, *, total: bool = False
-) -> Series:
+def curve(measured: Measured, path: int, build: str, flows: int, background: str, name: str, *, total: bool = False) -> Series:
     """One line of a figure, the median over repeats."""
     values = cells(measured).curves(path, build, flows, background).median(axis=1)
     factor = flows if total else 1
@@ -290,9 +282,7 @@ def _against_window(number: int, page: int, path: int, flows: int) -> None:
         )
 
 
-for _number, (_page, _path, _flows) in enumerate(
-    ((8, 68, 1), (8, 20, 1), (9, 68, 4), (9, 20, 4), (10, 68, 8), (10, 20, 8)), start=1
-):
+for _number, (_page, _path, _flows) in enumerate(((8, 68, 1), (8, 20, 1), (9, 68, 4), (9, 20, 4), (10, 68, 8), (10, 20, 8)), start=1):
     _against_window(_number, _page, _path, _flows)
 
 
@@ -325,9 +315,7 @@ def figure9(measured: Measured) -> Plot:
     for build in BUILDS:
         for flows in (4, 8):
             x, y = zip(*points(build, flows), strict=True)
-            series.append(
-                Series(f"{build}, {flows}f", x, y, line=False, colour=BUILDS.index(build), marker=FLOWS.index(flows))
-            )
+            series.append(Series(f"{build}, {flows}f", x, y, line=False, colour=BUILDS.index(build), marker=FLOWS.index(flows)))
     return Plot(
         id="figure9",
         title="Deviation from fairness, 68 ms tests",

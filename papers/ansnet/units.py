@@ -60,14 +60,8 @@ def ceilings() -> None:
 def saturated() -> None:
     """The cells at the ceiling, and whether they stand on the grid of a rate a flow printed with two decimals."""
     folder = Path(__file__).parent / "published"
-    rows = [
-        row for name in ("table3", "table4") for row in csv.DictReader((folder / f"{name}.csv").open(encoding="utf-8"))
-    ]
-    peaks = [
-        (int(row["flows"]), float(row["value"]))
-        for row in rows
-        if row["quantity"] == "peak_throughput" and row["value"]
-    ]
+    rows = [row for name in ("table3", "table4") for row in csv.DictReader((folder / f"{name}.csv").open(encoding="utf-8"))]
+    peaks = [(int(row["flows"]), float(row["value"])) for row in rows if row["quantity"] == "peak_throughput" and row["value"]]
     several = [(n, peak) for n, peak in peaks if n > 1]
     on_grid = sum(abs(peak / n * 100 - round(peak / n * 100)) < 1e-6 for n, peak in several)
     chance = math.prod(1 / n for n, _ in several)

@@ -9,6 +9,9 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+/// A column: its name, and how a record gives its value.
+type Column<R, T> = (&'static str, fn(&R) -> T);
+
 const REASONS: [(DropReason, &str); 5] = [
     (DropReason::Overflow, "overflow"),
     (DropReason::Early, "early"),
@@ -90,7 +93,7 @@ fn flows<'py>(py: Python<'py>, experiment: &Experiment, records: &[FlowRecord]) 
     table.words("congestion_control", given.iter().map(|f| f.sender.congestion_control))?;
     let kind = |traffic| if matches!(traffic, Traffic::Ttcp { .. }) { "ttcp" } else { "bulk" };
     table.words("traffic", given.iter().map(|f| kind(f.traffic)))?;
-    let times: [(&str, fn(&FlowRecord) -> Option<Time>); 4] = [
+    let times: [Column<FlowRecord, Option<Time>>; 4] = [
         ("start_s", |r| Some(r.start)),
         ("established_s", |r| r.established),
         ("delivered_all_s", |r| r.delivered_all),
@@ -99,7 +102,7 @@ fn flows<'py>(py: Python<'py>, experiment: &Experiment, records: &[FlowRecord]) 
     for (name, get) in times {
         table.times(name, records.iter().map(get))?;
     }
-    let integers: [(&str, fn(&FlowRecord) -> u64); 12] = [
+    let integers: [Column<FlowRecord, u64>; 12] = [
         ("bytes_delivered", |r| r.bytes_delivered),
         ("bytes_delivered_at_warmup", |r| r.bytes_delivered_at_warmup),
         ("bytes_sent", |r| r.bytes_sent),
@@ -132,7 +135,7 @@ fn links<'py>(py: Python<'py>, experiment: &Experiment, records: &[LinkRecord]) 
     table.words("queue", given.iter().map(|l| l.queue.kind))?;
     table.integers("bottleneck", given.iter().map(|l| u64::from(l.bottleneck)))?;
     table.integers("rate_bps", given.iter().map(|l| l.rate.as_bps()))?;
-    let integers: [(&str, fn(&LinkRecord) -> u64); 11] = [
+    let integers: [Column<LinkRecord, u64>; 11] = [
         ("packets_in", |r| r.packets_in),
         ("packets_transmitted", |r| r.packets_transmitted),
         ("packets_delivered", |r| r.packets_delivered),

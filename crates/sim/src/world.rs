@@ -169,6 +169,8 @@ impl World {
             endpoint.connection.handle_timeout(self.now);
         }
         self.attend(number);
+        let wake = self.endpoints[number].wake;
+        assert!(wake > self.now, "endpoint {number} was woken at {wake:?}, and wants it again at once");
         // Whatever it asks for, its event is no longer pending.
         self.events.set(self.links.len() + number, self.endpoints[number].wake);
     }
@@ -194,7 +196,8 @@ impl World {
         let endpoint = &mut self.endpoints[number];
         let timeout = endpoint.connection.poll_timeout().unwrap_or(Time::MAX);
         let next = timeout.min(endpoint.connection.paced_until(self.now).unwrap_or(Time::MAX));
-        assert!(next > self.now, "endpoint {number} wants to be woken at {next:?}, and it is {:?} already", self.now);
+        // A packet may arrive at the very instant a timer is set for: the timer's event is then still to come.
+        assert!(next >= self.now, "endpoint {number} wants to be woken at {next:?}, and it is {:?} already", self.now);
         if next < endpoint.wake {
             endpoint.wake = next;
             self.events.set(self.links.len() + number, next);

@@ -184,7 +184,8 @@ fn defaults_conserve_packets_under_overload() {
         assert_eq!((kind.check)(&params, &context), Ok(()), "{}", kind.name);
         let steps: Vec<Step> = (0..3000_u32)
             .flat_map(|n| {
-                let arrive = |n: u32| Step::Arrive { len: 1460, flow: n % 6, ecn: if n % 2 == 0 { Ecn::Ect0 } else { Ecn::NotEct } };
+                let arrive =
+                    |n: u32| Step::Arrive { len: 1460, flow: n % 6, ecn: if n.is_multiple_of(2) { Ecn::Ect0 } else { Ecn::NotEct } };
                 [arrive(2 * n), arrive(2 * n + 1), Step::Depart, Step::Wait { us: 1200 }]
             })
             .collect();

@@ -11,6 +11,7 @@ mod recovery;
 mod rtt;
 mod scoreboard;
 mod sender;
+mod sent_log;
 mod seq;
 pub mod stack;
 #[cfg(test)]

@@ -29,10 +29,9 @@ impl RangeSet {
         self.blocks.is_empty()
     }
 
-    /// How many ranges.
-    #[inline]
-    pub fn len(&self) -> usize {
-        self.blocks.iter().map(VecDeque::len).sum()
+    /// How many ranges there are, but no more than `most`.
+    pub fn count_up_to(&self, most: usize) -> usize {
+        self.blocks.iter().flatten().take(most).count()
     }
 
     pub fn clear(&mut self) {

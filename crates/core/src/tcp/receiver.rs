@@ -299,7 +299,7 @@ impl Receiver {
         if !self.sack || (self.duplicate.is_none() && self.out_of_order.is_empty()) {
             return 0;
         }
-        let blocks = u64::from(self.duplicate.is_some()) + self.out_of_order.len() as u64;
+        let blocks = u64::from(self.duplicate.is_some()) + self.out_of_order.count_up_to(4) as u64;
         match blocks.min(if timestamps { 3 } else { 4 }).min((mss / 2).saturating_sub(4) / 8) {
             0 => 0,
             n => 4 + 8 * n,

@@ -23,6 +23,11 @@ impl Sender {
         let delivered_before = una + self.board.sacked_bytes();
         let in_flight = self.board.pipe();
         let sacked = if self.kind == RecoveryKind::Sack && segment.sack_count() > 0 { self.take_sacks(segment) } else { 0 };
+        if sacked > 0
+            && let Some(top) = self.board.highest_sacked()
+        {
+            self.measure_sacked(now, top);
+        }
         let window_changed = self.update_window(segment, ack);
         if self.ecn && segment.has(flags::ECE) && self.phase == Phase::Open && una >= self.cwr_until && self.board.outstanding() > 0 {
             self.echo_of_congestion(now);
@@ -283,8 +288,7 @@ impl Sender {
         self.force = false;
         self.duplicates = 0;
         self.timed = None;
-        self.log.clear();
-        self.ambiguous_until = self.board.max();
+        self.log.sent_again(self.board.max());
     }
 
     /// The retransmission timer went off (RFC 6298 §5.4 to 5.6).
@@ -323,28 +327,13 @@ impl Sender {
     /// A round trip for the estimator, and an exact one for the control and the statistics.
     #[inline]
     fn measure(&mut self, now: Time, segment: &Segment, ack: u64) -> Option<Duration> {
-        let clear = self.board.una() >= self.ambiguous_until;
-        let mut first = None;
-        let mut last = None;
-        while let Some(&(end, sent)) = self.log.front() {
-            first = first.or(Some(sent));
-            last = Some(sent);
-            if end <= ack {
-                self.log.pop_front();
-            }
-            if end >= ack {
-                break;
-            }
-        }
         // Karn: only bytes sent once.
-        let exact = if clear { first.map(|sent| now.since(sent)) } else { None };
-        let latest = if clear { last.map(|sent| now.since(sent)) } else { None };
+        let clear = self.log.is_clear(self.board.una());
+        let sent = self.log.arrived(ack).filter(|_| clear);
+        let exact = sent.map(|(first, _)| now.since(first));
+        let latest = sent.map(|(_, last)| now.since(last));
         if let Some(rtt) = latest {
-            let s = &mut self.stats;
-            s.rtt_min = if s.rtt_samples == 0 { rtt } else { s.rtt_min.min(rtt) };
-            s.rtt_max = s.rtt_max.max(rtt);
-            s.rtt_sum_ps += u128::from(rtt.as_ps());
-            s.rtt_samples += 1;
+            self.note_rtt(rtt);
         }
         let echoed = match (segment.timestamps(), self.timestamp_clock) {
             // RFC 7323 §4: the echo tells of any segment, sent again or not.
@@ -370,5 +359,26 @@ impl Sender {
             self.rtt.sample(self.clock.span(self.clock.ticks(now) - tick));
         }
         latest
+    }
+
+    /// SACKs newly reach up to `top`: that segment has just arrived, and unless it was sent twice its round trip is as good as that
+    /// of one acknowledged (RFC 6298 §3 forbids only the ambiguous ones). While the left edge stands still there is no other.
+    fn measure_sacked(&mut self, now: Time, top: u64) {
+        let Some((_, sent)) = self.log.arrived(top).filter(|_| self.log.is_clear(top - 1)) else { return };
+        let rtt = now.since(sent);
+        self.note_rtt(rtt);
+        if self.clock.is_exact() && top > self.sampled_until {
+            self.rtt.sample(rtt);
+            self.sampled_until = self.board.max();
+        }
+    }
+
+    #[inline]
+    fn note_rtt(&mut self, rtt: Duration) {
+        let s = &mut self.stats;
+        s.rtt_min = if s.rtt_samples == 0 { rtt } else { s.rtt_min.min(rtt) };
+        s.rtt_max = s.rtt_max.max(rtt);
+        s.rtt_sum_ps += u128::from(rtt.as_ps());
+        s.rtt_samples += 1;
     }
 }

@@ -61,6 +61,11 @@ impl Scoreboard {
         self.sacked_bytes
     }
 
+    /// One past the highest byte SACKed.
+    pub fn highest_sacked(&self) -> Option<u64> {
+        self.sacked.end()
+    }
+
     /// Everything below `ack` has arrived.
     #[inline]
     pub fn acknowledge(&mut self, ack: u64) {

@@ -1,13 +1,12 @@
 //! The sending half: what may be sent next, and when to try again. How it reacts to ACKs is in `recovery`.
 
-use std::collections::VecDeque;
-
 use crate::packet::{Segment, flags};
 use crate::tcp::clock::Clock;
 use crate::tcp::congestion::{self, CongestionControl};
 use crate::tcp::prr::Prr;
 use crate::tcp::rtt::RttEstimator;
 use crate::tcp::scoreboard::Scoreboard;
+use crate::tcp::sent_log::SentLog;
 use crate::tcp::seq::wrap;
 use crate::tcp::{RecoveryKind, Stats, TcpConfig};
 use crate::time::{Duration, Time};
@@ -83,10 +82,7 @@ pub(super) struct Sender {
     pub(super) rescued: bool,
     pub(super) partial_acks: u32,
     pub(super) limit: Limit,
-    /// Times of first transmission: (end offset, when), in order; each entry begins where the one before it ends.
-    pub(super) log: VecDeque<(u64, Time)>,
-    /// Karn: no round trip is measured below this offset, which was sent more than once.
-    pub(super) ambiguous_until: u64,
+    pub(super) log: SentLog,
     /// The next sample for the estimator is of data beyond this.
     pub(super) sampled_until: u64,
     /// Without timestamps on a ticking clock, one segment at a time is timed: (end offset, tick).
@@ -142,8 +138,7 @@ impl Sender {
             rescued: false,
             partial_acks: 0,
             limit: Limit::Application,
-            log: VecDeque::new(),
-            ambiguous_until: 0,
+            log: SentLog::default(),
             sampled_until: 0,
             timed: None,
             clock: Clock::new(config.slow_timer, phase),
@@ -308,26 +303,11 @@ impl Sender {
         }
         let end = start + len;
         self.board.sent_new(len);
-        self.note_sent(end, now);
+        self.log.sent(start, end, now);
         if self.timed.is_none() && !self.clock.is_exact() {
             self.timed = Some((end, self.clock.ticks(now)));
         }
         Some(self.count(now, Range { start, end, again: false }))
-    }
-
-    /// Everything up to `end` has been sent by `now`. What leaves at one instant is one entry.
-    #[inline]
-    fn note_sent(&mut self, end: u64, now: Time) {
-        if let Some(last) = self.log.back_mut()
-            && last.1 == now
-        {
-            last.0 = end;
-            return;
-        }
-        if self.log.len() == self.log.capacity() {
-            self.log.reserve_exact(16 + self.log.len() / 8);
-        }
-        self.log.push_back((end, now));
     }
 
     /// RFC 6675 §4, NextSeg rules 3 and 4: with nothing lost and nothing new to send, a hole that may be lost; then, once a
@@ -360,11 +340,7 @@ impl Sender {
         if range.again {
             self.stats.bytes_retransmitted += payload;
             self.stats.segments_retransmitted += 1;
-            self.ambiguous_until = self.ambiguous_until.max(range.end);
-            // No round trip will be measured there.
-            while self.log.front().is_some_and(|entry| entry.0 <= self.ambiguous_until) {
-                self.log.pop_front();
-            }
+            self.log.sent_again(range.end);
             self.timed = None;
         }
         if let Some(prr) = &mut self.prr {
@@ -444,7 +420,7 @@ impl Sender {
             let room = self.edge.saturating_sub(start).max(1);
             let len = room.min(self.payload_max).min(self.send_buffer).min(self.stream_end() - start);
             self.board.sent_new(len);
-            self.note_sent(start + len, now);
+            self.log.sent(start, start + len, now);
         }
         let end = self.board.max().min(start + self.payload_max);
         self.count(now, Range { start, end, again })

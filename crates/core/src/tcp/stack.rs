@@ -40,6 +40,9 @@ pub const REGISTRY: &[Stack] = &[
             ("extra_increment", Value::Bool(true)),
         ],
     },
+    // Linux Documentation/networking/ip-sysctl: tcp_sack, tcp_timestamps, tcp_window_scaling and tcp_slow_start_after_idle on,
+    // tcp_ecn = 2 (answers but does not ask: off between two such), tcp_rto_max_ms 120 s, tcp_rto_min_us 200 ms. Buffers are left
+    // without bound, as a host tuned for a long fat path has them: tcp_rmem and tcp_wmem end at 6 MiB and 4 MiB by default.
     Stack {
         name: "linux",
         summary: "today's Linux defaults (with Reno until CUBIC is asked for): initial window 10, SACK with PRR, rto of at least 200 ms",

@@ -38,8 +38,11 @@ impl Ord for Wire {
     }
 }
 
-/// Client and server with `delay` each way. `network` sees every segment (its number, whether the client sent it) and returns
-/// when copies of it arrive, as extra delays: none is a loss, two a duplication.
+/// Sees every segment (its number, whether the client sent it) and returns when copies of it arrive, as extra delays: none is a
+/// loss, two a duplication.
+type Network<'a> = dyn FnMut(u64, bool, &mut Segment, &mut Ecn) -> Vec<Duration> + 'a;
+
+/// Client and server with `delay` each way, joined by a network.
 struct Pair<'a> {
     now: Time,
     /// `now`, for a network that needs it.
@@ -49,7 +52,7 @@ struct Pair<'a> {
     delay: Duration,
     sent: u64,
     wire: BinaryHeap<InFlight>,
-    network: Box<dyn FnMut(u64, bool, &mut Segment, &mut Ecn) -> Vec<Duration> + 'a>,
+    network: Box<Network<'a>>,
     /// Every segment sent: (when, by the client?, segment).
     log: Vec<(Time, bool, Segment)>,
 }

@@ -79,9 +79,10 @@ impl CongestionControl for Reno {
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
         if event.kind != Congestion::TimeoutAgain {
-            // RFC 5681 Eq. 4: at most max(FlightSize / 2, 2 SMSS); in whole segments, as BSD did it (TCP/IP Illustrated vol. 2 §27)
-            // and as stacks that count segments do.
-            self.ssthresh = (event.flight_size / 2 / self.mss).max(2) * self.mss;
+            // RFC 5681 Eq. 4: max(FlightSize / 2, 2 SMSS). Stacks that count ACKs, not bytes, rounded it down to whole segments
+            // (TCP/IP Illustrated vol. 2 §27).
+            let unit = if self.abc_limit == 0 { self.mss } else { 1 };
+            self.ssthresh = (event.flight_size / 2 / unit * unit).max(2 * self.mss);
         }
         self.cwnd = match event.kind {
             Congestion::Loss | Congestion::Ecn => self.ssthresh,

@@ -123,3 +123,12 @@ fn reno_slow_start_doubles_a_round_and_avoidance_adds_one_segment_a_round() {
     assert_eq!(control.cwnd() / 1448, 8);
     assert_eq!([round(&mut control), round(&mut control), round(&mut control)], [9, 10, 11]);
 }
+
+#[test]
+fn reno_halves_to_the_byte_or_as_bsd_did_to_whole_segments() {
+    for (abc_limit, expected) in [(2, 15 * 1448 / 2), (0, 7 * 1448)] {
+        let mut control = (find("reno").unwrap().build)(&TcpConfig { abc_limit, ..config("reno") });
+        control.on_congestion(&event(Congestion::Loss, 0, 15 * 1448));
+        assert_eq!(control.ssthresh(), expected);
+    }
+}

@@ -127,7 +127,8 @@ impl Side {
         }
         // RFC 9293 §3.8.6.2.1, RFC 7323 §2.4: the right edge does not move left by more than the scale rounds off.
         if segment.has(flags::ACK) {
-            let shift = if self.scale.is_some() && other.scale.is_some() && !segment.has(flags::SYN) { self.scale.unwrap() } else { 0 };
+            // Only where both offered it, and never on a SYN.
+            let shift = other.scale.and(self.scale).filter(|_| !segment.has(flags::SYN)).unwrap_or(0);
             self.edge = u64::from(segment.ack.wrapping_sub(other.iss)) + (u64::from(segment.window) << shift);
             assert!(self.edge + (1 << shift) > self.farthest, "the window shrank from {} to {}: {segment:?}", self.farthest, self.edge);
             self.farthest = self.farthest.max(self.edge);
