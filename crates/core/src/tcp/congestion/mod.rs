@@ -3,6 +3,7 @@
 //! A control owns `cwnd`, `ssthresh` and its pacing rate. The sender owns loss recovery (and the window *during* it,
 //! by PRR or by Reno's inflation) and the pacing itself.
 
+pub mod cubic;
 pub mod reno;
 
 use crate::tcp::TcpConfig;
@@ -84,11 +85,18 @@ pub struct ControlKind {
 }
 
 /// Every congestion control, in the order of listings.
-pub const REGISTRY: &[ControlKind] = &[ControlKind {
-    name: "reno",
-    summary: "AIMD(1, 1/2): slow start and congestion avoidance of RFC 5681",
-    build: |c| Box::new(reno::Reno::new(c)),
-}];
+pub const REGISTRY: &[ControlKind] = &[
+    ControlKind {
+        name: "reno",
+        summary: "AIMD(1, 1/2): slow start and congestion avoidance of RFC 5681",
+        build: |c| Box::new(reno::Reno::new(c)),
+    },
+    ControlKind {
+        name: "cubic",
+        summary: "RFC 9438: the window a cubic of the time since the last loss",
+        build: |c| Box::new(cubic::Cubic::new(c)),
+    },
+];
 
 /// The names in [`REGISTRY`].
 pub const NAMES: &[&str] = &{
