@@ -82,7 +82,7 @@ class Session:
         printed = io.StringIO()
         path = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
         with contextlib.chdir(self.folder), contextlib.redirect_stdout(printed), patch.dict(os.environ, path):
-            exec(compile(body, "<document>", "exec"), self.names)  # noqa: S102
+            exec(compile(body, "<document>", "exec"), self.names)
         return self._tidy(printed.getvalue())
 
     def _tidy(self, text: str) -> str:
