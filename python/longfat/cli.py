@@ -24,7 +24,7 @@ from longfat.sweep import default_jobs, measure_speed
 from longfat.terminal import progress_bar
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
-out = Console(highlight=False)
+out = Console(highlight=False, width=None if sys.stdout.isatty() else 110)
 err = Console(stderr=True, highlight=False)
 
 RESULTS = Path("results")

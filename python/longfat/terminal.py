@@ -115,12 +115,13 @@ def print_comparison(console: Console, lines: Sequence[Comparison]) -> None:
 
 
 def _number_table(lines: Sequence[Comparison], *, notes: bool) -> Table:
-    table = Table("", box=box.SIMPLE_HEAD)
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("what", overflow="fold", min_width=24)
     for title in ("published", "ours"):
         table.add_column(title, justify="right", no_wrap=True)
-    table.add_column("unit", no_wrap=True)
+    table.add_column("unit", overflow="fold")
     table.add_column("off by", justify="right", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
+    table.add_column("verdict", overflow="fold")
     if notes:
         table.add_column("note")
     where = None
