@@ -1,0 +1,155 @@
+"""The documents are true: what they show is run, what they link to is there, every algorithm has its page.
+
+The README and the tutorial are run from top to bottom, each in a folder of its own:
+
+- a block marked `toml NAME` becomes the file NAME;
+- a block marked `console` is a session: its lines that begin with `$ longfat` are run, and the lines under each are what
+  was printed. A block in which something else than longfat is called is left alone;
+- a block marked `python` is run, all of a document in one namespace; a block marked `output` holds what it printed.
+
+`python tests/test_docs.py` writes what is printed now into the documents: read the difference before you commit it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import longfat
+import pytest
+
+ROOT = Path(__file__).parent.parent
+RUN = [ROOT / "README.md", ROOT / "docs" / "tutorial.md"]
+DOCUMENTS = [
+    path
+    for pattern in ("*.md", "docs/**/*.md", "papers/*/*.md", "experiments/**/*.md", "crates/**/*.md")
+    for path in sorted(ROOT.glob(pattern))
+]
+FENCE = re.compile(r"^```(\w+)(?: ([^\n]*))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+WIDTH = "118"
+
+
+class Session:
+    """One document, run in `folder`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.names: dict[str, Any] = {}
+        self.printed = ""
+
+    def run(self, text: str) -> str:
+        """The document as it should be: with what its blocks print now."""
+        return FENCE.sub(self._block, text)
+
+    def _block(self, block: re.Match[str]) -> str:
+        language, name, body = block[1], block[2], block[3]
+        if language == "toml" and name:
+            (self.folder / name).write_text(body, encoding="utf-8")
+        elif language == "console":
+            body = self._console(body)
+        elif language == "python":
+            self.printed = self._python(body)
+        elif language == "output":
+            body = self.printed
+        return f"```{language}{f' {name}' if name else ''}\n{body}```"
+
+    def _console(self, body: str) -> str:
+        commands = [line[2:] for line in body.splitlines() if line.startswith("$ ")]
+        if not all(command.startswith("longfat ") for command in commands):
+            return body
+        return "".join(f"$ {command}\n{self._command(command)}" for command in commands)
+
+    def _command(self, command: str) -> str:
+        call = [sys.executable, "-m", "longfat", *shlex.split(command)[1:]]
+        environment = {**os.environ, "COLUMNS": WIDTH, "NO_COLOR": "1"}
+        done = subprocess.run(call, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=300, check=False)
+        # An error a document shows on purpose is as much part of it as a table.
+        assert done.returncode == 0 or done.stderr.startswith("error: "), done.stderr
+        return self._tidy(done.stdout + done.stderr)
+
+    def _python(self, body: str) -> str:
+        printed = io.StringIO()
+        path = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+        with contextlib.chdir(self.folder), contextlib.redirect_stdout(printed), patch.dict(os.environ, path):
+            exec(compile(body, "<document>", "exec"), self.names)
+        return self._tidy(printed.getvalue())
+
+    def _tidy(self, text: str) -> str:
+        """Without what differs from machine to machine."""
+        text = text.replace(str(self.folder.resolve()), "/home/you/lab")
+        text = re.sub(r" on \d+ cores?", " on 2 cores", text)
+        return "".join(f"{line.rstrip()}\n" for line in text.strip("\n").splitlines())
+
+
+@pytest.mark.parametrize("path", RUN, ids=lambda path: path.name)
+def test_what_a_document_shows_is_what_is_printed(path: Path, tmp_path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    now = Session(tmp_path).run(text)
+    assert text.splitlines() == now.splitlines(), "if the change is meant, `python tests/test_docs.py` writes it into the document"
+
+
+def headings(path: Path) -> set[str]:
+    """The anchors of a document, as GitHub makes them."""
+    text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    titles = re.findall(r"^#+ (.*)$", text, flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def links(path: Path) -> Iterator[tuple[str, str]]:
+    """Path and anchor of each relative link."""
+    text = FENCE.sub("", path.read_text(encoding="utf-8"))
+    for target in LINK.findall(text):
+        if "://" not in target and not target.startswith("mailto:"):
+            file, _, anchor = target.partition("#")
+            yield file, anchor
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_relative_link_leads_somewhere(path: Path) -> None:
+    for file, anchor in links(path):
+        target = path.parent / file if file else path
+        assert target.exists(), f"{path.relative_to(ROOT)} links to {file}, which is not there"
+        if anchor and target.suffix == ".md":
+            assert anchor in headings(target), f"{path.relative_to(ROOT)}: {file or 'the page'} has no heading #{anchor}"
+
+
+def test_the_index_reaches_every_page() -> None:
+    index = ROOT / "docs" / "index.md"
+    reached = {(index.parent / file).resolve() for file, _ in links(index)}
+    missing = [str(path.relative_to(ROOT)) for path in DOCUMENTS if path != index and path.resolve() not in reached]
+    assert not missing, f"docs/index.md does not link to {', '.join(missing)}"
+
+
+@pytest.mark.parametrize(("kind", "folder"), [("stacks", "stacks"), ("congestion_controls", "congestion"), ("queues", "queues")])
+def test_every_algorithm_has_its_page_with_every_parameter(kind: str, folder: str) -> None:
+    for entry in longfat.registries()[kind]:
+        page = ROOT / "docs" / folder / f"{entry['name']}.md"
+        text = page.read_text(encoding="utf-8")
+        assert re.findall(r"^## (.*)$", text, flags=re.MULTILINE) == ["Model", "References", "Parameters", "Example", "Validation"], page
+        for param in entry["params"]:
+            rows = [line for line in text.splitlines() if line.startswith(f"| `{param['name']}` |")]
+            assert rows, f"{page}: no row for {param['name']}"
+            assert kind != "stacks" or f"`{param['default']}`" in rows[0], f"{page}: {param['name']} is {param['default']}"
+
+
+def update() -> None:
+    """Writes what is printed now into the documents."""
+    for path in RUN:
+        with tempfile.TemporaryDirectory() as folder:
+            text = Session(Path(folder)).run(path.read_text(encoding="utf-8"))
+        path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    update()
