@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from pathlib import Path
 
 import longfat
-import json
-
 import pandas as pd
 import pytest
 from conftest import LONG, LONG_SWEEP, ONE, SWEEP
@@ -51,7 +50,8 @@ def test_a_mapping_is_a_table() -> None:
     e = Experiment(ONE)
     e["path.bottleneck.queue"] = {"kind": "red", "limit": "40 packets"}
     assert json.loads(e.resolve(0).resolved)["path"]["link"][0]["queue"]["kind"] == "red"
-    assert repr(e).startswith("<longfat.Experiment 'experiment'") and repr(e).endswith("1 run>")
+    assert repr(e).startswith("<longfat.Experiment 'experiment'")
+    assert repr(e).endswith("1 run>")
 
 
 def test_a_list_is_a_sweep() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import sys
 from dataclasses import asdict
@@ -24,7 +25,8 @@ from longfat.sweep import default_jobs, measure_speed
 from longfat.terminal import progress_bar
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
-out = Console(highlight=False, width=None if sys.stdout.isatty() else 110)
+# Into a file or a pipe, wide enough for the tables; `COLUMNS` says otherwise.
+out = Console(highlight=False, width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 110)
 err = Console(stderr=True, highlight=False)
 
 RESULTS = Path("results")
