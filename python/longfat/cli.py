@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 
 from longfat import terminal
-from longfat._longfat import registries, schema
+from longfat._longfat import __version__, registries, schema
 from longfat.errors import LongfatError
 from longfat.experiment import Experiment, load, load_results
 from longfat.locate import Source, experiments, paper_folder, papers, sources
@@ -47,6 +47,16 @@ def main() -> None:
         sys.exit(1)
 
 
+@app.callback()
+def main(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)] = False,
+) -> None:
+    """A laboratory for TCP over long fat networks."""
+    if version:
+        out.print(__version__)
+        raise typer.Exit
+
+
 @app.command("run")
 def run_command(
     what: Annotated[
@@ -57,7 +67,7 @@ def run_command(
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time. [default: one a core]")] = None,
     changes: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change a value of the file, e.g. flow[0].window='64 KiB'."),
+        typer.Option("--set", metavar="KEY=VALUE", help="Change a value of the file, e.g. 'flow[0].window=64 KiB'."),
     ] = None,
     max_runs: Annotated[int, typer.Option(help="Refuse to start more runs than this.")] = 2000,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Start however many runs there are.")] = False,

@@ -113,7 +113,7 @@ def from_trace(run: Run, title: str, trace: Trace, wall_s: float, cpu_s: float) 
         links=pd.DataFrame(trace["links"]),
         flow_series=pd.DataFrame(trace["flow_series"]),
         link_series=pd.DataFrame(trace["link_series"]),
-        events=pd.DataFrame(trace["events"]),
+        events=pd.DataFrame(trace["events"]).astype({"kind": "str"}),
         resolved=run.resolved,
         warnings=trace["warnings"],
         end_s=trace["end_s"],
@@ -149,8 +149,8 @@ class Results(Sequence[Result]):
             title=title,
             axes=axes,
             runs=add_quantities(pd.DataFrame([result.row() for result in results]), axes),
-            flows=add_quantities(_join([_keyed(result, result.flows) for result in results]), axes),
-            links=add_quantities(_join([_keyed(result, result.links) for result in results]), axes),
+            flows=add_quantities(_join([_keyed(result, result.flows, "flow") for result in results]), axes),
+            links=add_quantities(_join([_keyed(result, result.links, "link") for result in results]), axes),
             open=by_hash.__getitem__,
             provenance=provenance,
         )
@@ -183,9 +183,11 @@ class Results(Sequence[Result]):
         return _join([_with_run(result, getattr(result, name)) for result in self])
 
 
-def _keyed(result: Result, table: pd.DataFrame) -> pd.DataFrame:
+def _keyed(result: Result, table: pd.DataFrame, what: str) -> pd.DataFrame:
+    """The table with the run and its axes before it; a column of its own with the name of an axis is called `flow_...` or `link_...`."""
     key = pd.DataFrame([result.key()] * len(table), index=table.index)
-    return pd.concat([key, table], axis=1)
+    own = {name: f"{what}_{name}" for name in key.columns if name in table.columns}
+    return pd.concat([key, table.rename(columns=own)], axis=1)
 
 
 def _with_run(result: Result, table: pd.DataFrame) -> pd.DataFrame:

@@ -7,7 +7,7 @@ use crate::link::loss::REGISTRY as LOSSES;
 use crate::params::{ParamSpec, Value};
 use crate::queue::REGISTRY as QUEUES;
 use crate::tcp::options::{DelayedAck, PARAMS, RecoveryKind};
-use crate::tcp::{TcpConfig, stack};
+use crate::tcp::TcpConfig;
 use crate::time::Duration;
 use crate::units::text::{RATE, SIZE, TIME};
 use serde_json::{Map, Value as Json};
@@ -144,7 +144,6 @@ fn ends<'a>(group: &[Flow], end: impl Fn(&Flow) -> usize, name: &dyn Fn(usize) -
 /// Every TCP parameter of one end. The opposite of [`TcpConfig::new`].
 fn endpoint(config: &TcpConfig) -> Table {
     let mut table = Table::new();
-    table.insert("stack".into(), stack::REGISTRY[0].name.into());
     for spec in PARAMS {
         let value = spec.kind.write(parameter(config, spec.name));
         table.insert(spec.name.into(), value.unwrap_or_else(|| "auto".into()));
@@ -186,6 +185,7 @@ fn parameter(c: &TcpConfig, name: &str) -> Value {
         "slow_timer" => Value::Duration(c.slow_timer),
         "rto_initial" => Value::Duration(c.rto_initial),
         "rto_min" => Value::Duration(c.rto_min),
+        "rto_min_of" => Value::Choice(if c.rto_min_of_variance { "variance" } else { "rto" }),
         "rto_max" => Value::Duration(c.rto_max),
         "timestamp_tick" => Value::Duration(c.timestamp_tick),
         "dupack_threshold" => count(c.dupack_threshold),

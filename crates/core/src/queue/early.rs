@@ -56,6 +56,8 @@ pub struct RedConfig {
     pub adaptive: bool,
     /// Scale the probability with the packet's size, relative to this many bytes (FJ93 §4, byte mode).
     pub scale_by_size: Option<u32>,
+    /// Signals keep at least 1 / pb arrivals apart.
+    pub wait: bool,
     /// Size of the small packet by which idle time is counted, in bytes (FJ93 §11).
     pub small_packet: u32,
     /// Rate of the link.
@@ -141,7 +143,7 @@ impl Red {
 
     /// FJ93 Fig. 2, with the spacing of §7: `count` makes the distance between signals uniform instead of geometric.
     fn decide(&mut self, ip_len: u32) -> Verdict {
-        let RedConfig { min_threshold, max_threshold, gentle, scale_by_size, .. } = self.config;
+        let RedConfig { min_threshold, max_threshold, gentle, scale_by_size, wait, .. } = self.config;
         let average = self.average;
         if average < min_threshold {
             self.count = -1;
@@ -161,8 +163,13 @@ impl Red {
         if let Some(full_size) = scale_by_size {
             pb = pb * f64::from(ip_len) / f64::from(full_size);
         }
-        // pa = pb / (1 - count pb), and certain once count pb reaches 1.
-        let rest = 1.0 - self.count as f64 * pb;
+        // pa = pb / (1 - count pb), and certain once count pb reaches 1. Waiting, the same after the first 1 / pb arrivals, in which
+        // nothing is signalled: pb / (2 - count pb).
+        let passed = self.count as f64 * pb;
+        if wait && passed < 1.0 {
+            return Verdict::Accept;
+        }
+        let rest = if wait { 2.0 } else { 1.0 } - passed;
         if pb <= 0.0 || (rest > 0.0 && self.rng.uniform() * rest >= pb) {
             return Verdict::Accept;
         }

@@ -30,6 +30,12 @@ pub(super) const SCALE_BY_SIZE: ParamSpec = ParamSpec {
     default: Some(Value::Bool(false)),
     doc: "whether a packet's probability is proportional to its size, an MTU's being the whole (RFC 7141 advises against it)",
 };
+pub(super) const WAIT: ParamSpec = ParamSpec {
+    name: "wait",
+    kind: Kind::Bool,
+    default: Some(Value::Bool(false)),
+    doc: "whether signals keep apart: their distance is then even between 1/pb and 2/pb arrivals instead of 1 and 1/pb",
+};
 pub(super) const SMALL_PACKET: ParamSpec = ParamSpec {
     name: "small_packet",
     kind: Kind::Bytes { min: 1, max: 65_535 },
@@ -91,6 +97,7 @@ pub const KIND: QueueKind = QueueKind {
             doc: "whether ECN-capable packets are marked instead of dropped while the average is under max_threshold",
         },
         SCALE_BY_SIZE,
+        WAIT,
         SMALL_PACKET,
     ],
     check,
@@ -104,6 +111,7 @@ pub const KIND: QueueKind = QueueKind {
             gentle: params.boolean("gentle"),
             adaptive: params.boolean("adaptive"),
             scale_by_size: params.boolean("byte_mode").then_some(context.mtu),
+            wait: params.boolean("wait"),
             small_packet: params.integer("small_packet") as u32,
             rate: context.rate,
         };

@@ -7,7 +7,7 @@
 
 use super::early::{Red, RedConfig};
 use super::pool::{self, Place, Pool, Shape};
-use super::red::{MAX_P, SCALE_BY_SIZE, SMALL_PACKET, WQ, check_wq, wq};
+use super::red::{MAX_P, SCALE_BY_SIZE, SMALL_PACKET, WAIT, WQ, check_wq, wq};
 use super::{DropReason, Queue, QueueKind, QueueLog};
 use crate::packet::Packet;
 use crate::params::{Kind, ParamSpec, Params, Value};
@@ -44,6 +44,7 @@ pub const KIND: QueueKind = QueueKind {
         ParamSpec { default: Some(Value::Number(0.02)), ..MAX_P },
         WQ,
         SCALE_BY_SIZE,
+        WAIT,
         SMALL_PACKET,
     ],
     check: |params, context| {
@@ -64,6 +65,7 @@ pub const KIND: QueueKind = QueueKind {
             gentle: false,
             adaptive: false,
             scale_by_size: params.boolean("byte_mode").then_some(context.mtu),
+            wait: params.boolean("wait"),
             small_packet: params.integer("small_packet") as u32,
             rate: context.rate,
         };

@@ -94,6 +94,12 @@ pub const PARAMS: &[ParamSpec] = &[
     },
     ParamSpec { name: "rto_initial", kind: SOME_TIME, default: Some(seconds(1)), doc: "rto before the first RTT sample (RFC 6298: 1 s)" },
     ParamSpec { name: "rto_min", kind: ANY_TIME, default: Some(seconds(1)), doc: "least rto (RFC 6298: 1 s; Linux: 200 ms)" },
+    ParamSpec {
+        name: "rto_min_of",
+        kind: Kind::Choice(&["rto", "variance"]),
+        default: Some(Value::Choice("rto")),
+        doc: "what `rto_min` bounds: the whole rto (RFC 6298), or only what is added to srtt, as Linux does (Sarolahti and Kuznetsov, USENIX 2002)",
+    },
     ParamSpec { name: "rto_max", kind: SOME_TIME, default: Some(seconds(60)), doc: "most rto, also after backoff" },
     ParamSpec { name: "timestamp_tick", kind: SOME_TIME, default: Some(millis(1)), doc: "one tick of TSval (RFC 7323 §5.4: 1 ms to 1 s)" },
     ParamSpec {
@@ -185,6 +191,7 @@ pub struct TcpConfig {
     pub slow_timer: Duration,
     pub rto_initial: Duration,
     pub rto_min: Duration,
+    pub rto_min_of_variance: bool,
     pub rto_max: Duration,
     pub timestamp_tick: Duration,
     pub dupack_threshold: u32,
@@ -232,6 +239,7 @@ impl TcpConfig {
             slow_timer: params.duration("slow_timer"),
             rto_initial: params.duration("rto_initial"),
             rto_min: params.duration("rto_min"),
+            rto_min_of_variance: params.choice("rto_min_of") == "variance",
             rto_max: params.duration("rto_max"),
             timestamp_tick: params.duration("timestamp_tick"),
             dupack_threshold: params.integer("dupack_threshold") as u32,

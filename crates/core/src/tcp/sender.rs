@@ -102,6 +102,14 @@ pub(super) struct Sender {
     pub(super) cwr_until: u64,
 }
 
+/// RFC 6298 §2 with the bounds of the stack: G is the clock's tick, at least 1 ms.
+fn estimator(config: &TcpConfig) -> RttEstimator {
+    let granularity = config.slow_timer.max(Duration::from_millis(1));
+    let (min, granularity) =
+        if config.rto_min_of_variance { (Duration::ZERO, granularity.max(config.rto_min)) } else { (config.rto_min, granularity) };
+    RttEstimator::new(config.rto_initial, min, config.rto_max, granularity)
+}
+
 impl Sender {
     pub fn new(config: &TcpConfig, iss: u32, phase: Duration) -> Self {
         let control = congestion::find(config.congestion_control).expect("validated: a registered congestion control");
@@ -109,7 +117,7 @@ impl Sender {
             iss,
             board: Scoreboard::default(),
             control: (control.build)(config),
-            rtt: RttEstimator::new(config.rto_initial, config.rto_min, config.rto_max, config.slow_timer.max(Duration::from_millis(1))),
+            rtt: estimator(config),
             stats: Stats::default(),
             mss: u64::from(config.mss),
             payload_max: u64::from(config.mss),

@@ -49,6 +49,7 @@ pub const REGISTRY: &[Stack] = &[
         overrides: &[
             ("congestion_control", Value::Choice("cubic")),
             ("rto_min", Value::Duration(Duration::from_millis(200))),
+            ("rto_min_of", Value::Choice("variance")),
             ("rto_max", Value::Duration(Duration::from_secs(120))),
             ("quick_acks", Value::Count(16)),
             ("abc_limit", Value::Count(1_000_000)),

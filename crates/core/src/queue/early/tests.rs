@@ -10,6 +10,7 @@ fn config() -> RedConfig {
         gentle: false,
         adaptive: false,
         scale_by_size: None,
+        wait: false,
         small_packet: 100,
         rate: Rate::from_bps(800_000),
     }
@@ -89,6 +90,11 @@ fn the_distance_between_signals_is_uniform() {
     assert!(many.iter().all(|d| (1..=49).contains(d)));
     let x = chi_square(&many, 49);
     assert!(x < 84.0, "{x}");
+    // Waiting: the same, but from 1 / pb = 50 on: 50 to 99.
+    let apart = distances(&mut red(RedConfig { max_p: 0.04, wait: true, ..config() }, 4), 6, 50_000);
+    assert!(apart.iter().all(|d| (50..=99).contains(d)));
+    let x = chi_square(&apart.iter().map(|d| d - 49).collect::<Vec<_>>(), 50);
+    assert!(x < 85.4, "{x}");
     // The test can fail: geometric distances (FJ93 §7 method 1) of the same pb are far off.
     let mut rng = Rng::named(3, "geometric");
     let geometric: Vec<u64> = (0..49_000).map(|_| (1..).find(|_| rng.chance(1.0 / 25.0)).unwrap()).collect();

@@ -1,0 +1,34 @@
+"""Every ready experiment runs through to its tables, cut short in time."""
+
+from pathlib import Path
+
+import pytest
+
+import longfat
+from longfat.locate import experiments
+
+READY = [name for name in experiments() if "/" not in name]
+
+
+@pytest.mark.parametrize("name", READY)
+def test_a_ready_experiment_runs(name: str, tmp_path: Path) -> None:
+    experiment = longfat.load(name)
+    experiment["measure.warmup"] = "100 ms"
+    experiment["measure.interval"] = "100 ms"
+    experiment["measure.duration"] = "6 s"
+    results = experiment.sweep(tmp_path / "results")
+    assert len(results.runs) == experiment.run_count
+    for table in (results.flows, results.links):
+        assert table.columns.is_unique
+        assert set(results.axes) <= set(table.columns)
+    assert results.flows["bytes_delivered"].gt(0).any()
+
+
+def test_an_axis_named_like_a_column_keeps_both() -> None:
+    experiment = longfat.load("lfn")
+    experiment["flow[0].recovery"] = "sack"
+    experiment["measure.interval"] = "100 ms"
+    experiment["measure.duration"] = "300 ms"
+    experiment["flow[0].congestion_control"] = ["reno", "cubic"]
+    flows = experiment.sweep().flows
+    assert flows["congestion_control"].tolist() == flows["flow_congestion_control"].tolist() == ["reno", "cubic"]
