@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import longfat
 import pytest
 from conftest import LONG_SWEEP, SWEEP, command
 
@@ -122,3 +123,7 @@ def test_list_names_everything() -> None:
 
 def test_schema_is_json() -> None:
     assert json.loads(command("schema").stdout)["$schema"].startswith("https://json-schema.org/")
+
+
+def test_the_version() -> None:
+    assert command("--version").stdout.strip() == longfat.__version__

@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-import pytest
-
 import longfat
+import pytest
 from longfat.locate import experiments
 
 READY = [name for name in experiments() if "/" not in name]

@@ -47,14 +47,18 @@ def main() -> None:
         sys.exit(1)
 
 
-@app.callback()
-def main(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)] = False,
-) -> None:
-    """A laboratory for TCP over long fat networks."""
-    if version:
+def _version(asked: bool) -> None:
+    if asked:
         out.print(__version__)
         raise typer.Exit
+
+
+@app.callback()
+def longfat(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.", callback=_version, is_eager=True)] = False,
+) -> None:
+    """A laboratory for TCP over long fat networks."""
+    del version
 
 
 @app.command("run")
