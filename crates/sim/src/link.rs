@@ -78,7 +78,7 @@ impl Link {
             discard(now, id, DropReason::TooBig, packets, &mut log);
         } else if idle {
             if self.queue.pass(now, id, packets, &mut log) {
-                self.transmit(now, id, packets);
+                self.transmit(now, id, len, packets);
             } else {
                 self.count.enter(now, len);
                 assert!(self.count.backlog == 0, "a queue held a packet back from an idle link");
@@ -125,16 +125,17 @@ impl Link {
         let start = self.busy_until;
         match self.queue.dequeue(start, packets, &mut LinkLog { link: self.number, count: &mut self.count, ledger }) {
             Some(id) => {
-                self.count.leave(start, packets[id].ip_len());
-                self.transmit(start, id, packets);
+                let len = packets[id].ip_len();
+                self.count.leave(start, len);
+                self.transmit(start, id, len, packets);
             }
             None => assert!(self.count.backlog == 0, "a queue held packets back from an idle link"),
         }
     }
 
+    /// The transmitter takes the packet `id`, of `len` bytes, at `start`.
     #[inline]
-    fn transmit(&mut self, start: Time, id: PacketId, packets: &mut Packets) {
-        let len = packets[id].ip_len();
+    fn transmit(&mut self, start: Time, id: PacketId, len: u32, packets: &mut Packets) {
         let frame = (len + self.overhead).max(self.min_frame);
         if frame != self.last_frame.0 {
             self.last_frame = (frame, self.rate.transmit_time(u64::from(frame)));
