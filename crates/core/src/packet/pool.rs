@@ -10,7 +10,7 @@ use super::Packet;
 pub struct PacketId(u32);
 
 /// All packets of a network. What they take at the peak is what the most packets at one time took: 64 bytes each, and 4
-/// for the place in a [`Line`]; and up to 1/32 more.
+/// for the place in a [`Line`]; and up to 1/128 more.
 ///
 /// Slots come in pages of 64, and a packet gets the first free slot of the current page or, when that is full, of the next
 /// page with one. So packets sent one after the other lie one after the other, whatever became of those before them: with
@@ -40,8 +40,8 @@ impl Packets {
     /// Keeps `packet`.
     #[inline]
     pub fn insert(&mut self, packet: Packet) -> PacketId {
-        // So many slots stay free that a packet's share of a round through all pages, each of one step, is half a step.
-        if self.len + self.len / 32 >= self.slots.len() {
+        // So many slots stay free that a packet's share of a round through all pages, each of one step, is two steps.
+        if self.len + self.len / 128 >= self.slots.len() {
             self.grow(packet);
         }
         while self.free[self.page] == 0 {
@@ -193,13 +193,13 @@ mod tests {
         let mut packets = Packets::new();
         let first: Vec<_> = (0..1000).map(|seq| packets.insert(packet(seq)).0).collect();
         assert!(first.is_sorted());
-        assert_eq!(packets.slots.len(), 1088, "1/32 more, in whole pages");
+        assert_eq!(packets.slots.len(), 1024, "1/128 more, in whole pages");
         // Every third leaves; whatever the order, those that come take their slots in order, but for the current page.
         (0..1000).rev().filter(|i| i % 3 == 0).for_each(|i| packets.remove(PacketId(first[i])));
         let again: Vec<_> = (0..300).map(|seq| packets.insert(packet(seq)).0).collect();
         let start = again.iter().position(|&id| id == 0).unwrap();
         assert!(again[..start].is_sorted() && again[start..].is_sorted());
-        assert_eq!((packets.len(), packets.slots.len()), (966, 1088));
+        assert_eq!((packets.len(), packets.slots.len()), (966, 1024));
     }
 
     #[test]
@@ -239,7 +239,7 @@ mod tests {
                 let held = plain.iter().map(VecDeque::len).sum::<usize>();
                 most = most.max(held);
                 prop_assert_eq!(packets.len(), held);
-                prop_assert!(packets.slots.len() <= most + most / 32 + PAGE);
+                prop_assert!(packets.slots.len() <= most + most / 128 + PAGE);
             }
         }
     }
