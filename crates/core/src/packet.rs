@@ -1,7 +1,12 @@
 //! What travels: a TCP [`Segment`] and the [`Packet`] that carries it. Both are small and `Copy`;
 //! a packet is one cache line of 64 bytes, so that a window of a million packets costs 64 MB and no allocation.
+//! [`Packets`] keeps them, and a [`Line`] is some of them in order.
 //!
 //! Payload bytes are not carried: byte `n` of a stream is known by its sequence number alone.
+
+mod pool;
+
+pub use pool::{Line, PacketId, Packets};
 
 use crate::time::Time;
 

@@ -32,6 +32,9 @@ impl QueueLog for Census {
 
 /// Checks `world`, whose links have been advanced to now, and empties its links.
 pub fn audit(world: &mut World) {
+    // Queued + on wires: both sides count the packets, the links by what they hold and the pool by its slots.
+    let held: u64 = world.links.iter().map(|link| link.queue_holds().0 + link.in_flight().len() as u64).sum();
+    assert_eq!(world.packets.len() as u64, held, "packets kept = queued + in flight");
     let mut census = Census { origin: world.ledger.origin().to_vec(), remaining: vec![Tally::default(); world.milestones.len()] };
     for (i, link) in world.links.iter_mut().enumerate() {
         let count = &link.count;
@@ -40,10 +43,11 @@ pub fn audit(world: &mut World) {
         let accounted = count.delivered + count.lost + link.in_flight().len() as u64;
         assert_eq!(count.transmitted, accounted, "link {i}: transmitted = delivered + lost + in flight");
         assert_eq!((count.backlog, count.backlog_bytes), link.queue_holds(), "link {i}: its queue holds what came and did not leave");
-        link.empty(world.now, &mut census);
+        link.empty(world.now, &mut world.packets, &mut census);
     }
     let in_network: u64 = census.remaining.iter().map(|tally| tally.packets).sum();
     assert_eq!(world.ledger.in_network(), in_network, "packets in the network");
+    assert!(world.packets.is_empty(), "{} packets are kept, and in no link", world.packets.len());
     for (i, pair) in world.endpoints.chunks(2).enumerate() {
         let sum = |tallies: &[Tally]| (tallies.iter().map(|t| t.packets).sum::<u64>(), tallies.iter().map(|t| t.bytes).sum::<u64>());
         let sent = sum(&[pair[0].sent, pair[1].sent]);

@@ -8,12 +8,10 @@
 //!
 //! At equal times a departure from a queue comes before an arrival at it.
 
-use std::collections::VecDeque;
-
 use longfat_core::experiment;
 use longfat_core::link::loss::{Fate, Loss};
-use longfat_core::packet::Packet;
-use longfat_core::queue::{DropReason, Queue, QueueLog};
+use longfat_core::packet::{Line, PacketId, Packets};
+use longfat_core::queue::{DropReason, Queue, discard};
 use longfat_core::time::{Duration, Time};
 use longfat_core::units::Rate;
 
@@ -67,45 +65,45 @@ impl Link {
         }
     }
 
-    /// `packet` comes to the queue.
+    /// The packet `id` comes to the queue.
     #[inline]
-    pub fn offer(&mut self, now: Time, mut packet: Packet, ledger: &mut Ledger) {
-        self.advance(now, ledger);
-        let len = packet.ip_len();
+    pub fn offer(&mut self, now: Time, id: PacketId, packets: &mut Packets, ledger: &mut Ledger) {
+        self.advance(now, packets, ledger);
+        let len = packets[id].ip_len();
         self.count.packets_in += 1;
         let idle = self.busy_until <= now && self.count.backlog == 0;
         let mut log = LinkLog { link: self.number, count: &mut self.count, ledger };
         if len > self.mtu {
             log.count.enter(now, len);
-            log.dropped(now, &packet, DropReason::TooBig);
+            discard(now, id, DropReason::TooBig, packets, &mut log);
         } else if idle {
-            if self.queue.pass(now, &mut packet, &mut log) {
-                self.transmit(now, &packet);
+            if self.queue.pass(now, id, packets, &mut log) {
+                self.transmit(now, id, len, packets);
             } else {
                 self.count.enter(now, len);
                 assert!(self.count.backlog == 0, "a queue held a packet back from an idle link");
             }
         } else {
             log.count.enter(now, len);
-            self.queue.enqueue(now, packet, &mut log);
+            self.queue.enqueue(now, id, packets, &mut log);
             self.count.note_backlog();
         }
     }
 
     /// Does what has happened at the queue up to and including `now`.
     #[inline]
-    pub fn advance(&mut self, now: Time, ledger: &mut Ledger) {
+    pub fn advance(&mut self, now: Time, packets: &mut Packets, ledger: &mut Ledger) {
         if self.clocked {
-            self.advance_clocked(now, ledger);
+            self.advance_clocked(now, packets, ledger);
         }
         while self.busy_until <= now && self.count.backlog > 0 {
-            self.depart(ledger);
+            self.depart(packets, ledger);
         }
     }
 
     /// The same for a queue with a clock: departures and timeouts in order of time, departures first.
     #[cold]
-    fn advance_clocked(&mut self, now: Time, ledger: &mut Ledger) {
+    fn advance_clocked(&mut self, now: Time, packets: &mut Packets, ledger: &mut Ledger) {
         loop {
             let departure = if self.count.backlog > 0 { self.busy_until } else { Time::MAX };
             let timeout = self.queue.poll_timeout().unwrap_or(Time::MAX);
@@ -113,7 +111,7 @@ impl Link {
                 return;
             }
             if departure <= timeout {
-                self.depart(ledger);
+                self.depart(packets, ledger);
             } else {
                 self.queue.handle_timeout(timeout);
                 assert!(self.queue.poll_timeout() > Some(timeout), "a queue's timeout did not move on");
@@ -123,20 +121,21 @@ impl Link {
 
     /// The transmitter has fallen idle and takes the next packet.
     #[inline]
-    fn depart(&mut self, ledger: &mut Ledger) {
+    fn depart(&mut self, packets: &mut Packets, ledger: &mut Ledger) {
         let start = self.busy_until;
-        match self.queue.dequeue(start, &mut LinkLog { link: self.number, count: &mut self.count, ledger }) {
-            Some(packet) => {
-                self.count.leave(start, packet.ip_len());
-                self.transmit(start, &packet);
+        match self.queue.dequeue(start, packets, &mut LinkLog { link: self.number, count: &mut self.count, ledger }) {
+            Some(id) => {
+                let len = packets[id].ip_len();
+                self.count.leave(start, len);
+                self.transmit(start, id, len, packets);
             }
             None => assert!(self.count.backlog == 0, "a queue held packets back from an idle link"),
         }
     }
 
+    /// The transmitter takes the packet `id`, of `len` bytes, at `start`.
     #[inline]
-    fn transmit(&mut self, start: Time, packet: &Packet) {
-        let len = packet.ip_len();
+    fn transmit(&mut self, start: Time, id: PacketId, len: u32, packets: &mut Packets) {
         let frame = (len + self.overhead).max(self.min_frame);
         if frame != self.last_frame.0 {
             self.last_frame = (frame, self.rate.transmit_time(u64::from(frame)));
@@ -147,7 +146,7 @@ impl Link {
         self.count.ip_bytes += u64::from(len);
         self.count.wire_bytes += u64::from(frame);
         self.count.busy_ps += time.as_ps();
-        self.wire.push(packet, self.busy_until + self.delay, self.port);
+        self.wire.push(id, self.busy_until + self.delay, self.port, packets);
     }
 
     /// When this link next has something to do.
@@ -157,35 +156,35 @@ impl Link {
         if self.clocked { arrival.min(self.queue.poll_timeout().unwrap_or(Time::MAX)) } else { arrival }
     }
 
-    /// The event has come: whether a packet arrives at the far end now. [`Link::take`] takes it.
+    /// The event has come: the packet that arrives at the far end now, if one does.
     #[inline]
-    pub fn arrives(&mut self, now: Time, ledger: &mut Ledger) -> bool {
-        self.advance(now, ledger);
-        self.wire.head_arrives() <= now && (self.loss.is_none() || self.survives(now, ledger))
-    }
-
-    /// The packet that arrives.
-    #[inline]
-    pub fn take(&mut self) -> Packet {
+    pub fn arrival(&mut self, now: Time, packets: &mut Packets, ledger: &mut Ledger) -> Option<PacketId> {
+        self.advance(now, packets, ledger);
+        if self.wire.head_arrives() > now {
+            return None;
+        }
+        let id = self.wire.pop(packets)?;
+        if self.loss.is_some() && !self.survives(now, id, packets, ledger) {
+            return None;
+        }
         self.count.delivered += 1;
-        self.wire.pop()
+        Some(id)
     }
 
-    /// Whether the packet at the head of the wire survives the way. Drawn when it would arrive: the order is the same.
+    /// Whether the packet `id` survives the way. Drawn when it would arrive: the order is the same.
     #[cold]
-    fn survives(&mut self, now: Time, ledger: &mut Ledger) -> bool {
+    fn survives(&mut self, now: Time, id: PacketId, packets: &mut Packets, ledger: &mut Ledger) -> bool {
         let Some(loss) = &mut self.loss else { return true };
         let sent = Time::from_ps(now.as_ps() - self.delay.as_ps());
-        match loss.on_packet(sent, self.wire.head()) {
+        match loss.on_packet(sent, &packets[id]) {
             Fate::Deliver => true,
             Fate::Corrupt => {
-                self.wire.corrupt_head();
+                packets[id].corrupted = true;
                 true
             }
             Fate::Lose => {
                 self.count.lost += 1;
-                let packet = self.wire.pop();
-                LinkLog { link: self.number, count: &mut self.count, ledger }.dropped(now, &packet, DropReason::Loss);
+                discard(now, id, DropReason::Loss, packets, &mut LinkLog { link: self.number, count: &mut self.count, ledger });
                 false
             }
         }
@@ -197,17 +196,15 @@ impl Link {
     }
 
     /// The packets on the wire, the one in transmission included.
-    pub fn in_flight(&self) -> &VecDeque<Packet> {
-        self.wire.packets()
+    pub fn in_flight(&self) -> &Line {
+        self.wire.line()
     }
 
     /// Empties the link at the end of a run: every packet still on it goes to `census`.
-    pub fn empty(&mut self, now: Time, census: &mut Census) {
-        for packet in self.in_flight() {
-            census.add(packet);
-        }
-        while let Some(packet) = self.queue.dequeue(now, census) {
-            census.add(&packet);
+    pub fn empty(&mut self, now: Time, packets: &mut Packets, census: &mut Census) {
+        while let Some(id) = self.wire.pop(packets).or_else(|| self.queue.dequeue(now, packets, census)) {
+            census.add(&packets[id]);
+            packets.remove(id);
         }
     }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use longfat_core::experiment::route::Routes;
 use longfat_core::experiment::{Experiment, Flow, Traffic};
 use longfat_core::link::loss;
-use longfat_core::packet::Packet;
+use longfat_core::packet::{Packet, PacketId, Packets};
 use longfat_core::queue::{self, DropReason, QueueContext};
 use longfat_core::rng::Rng;
 use longfat_core::time::Time;
@@ -47,6 +47,8 @@ pub struct World {
     pub steps: u64,
     pub links: Vec<Link>,
     pub endpoints: Vec<Endpoint>,
+    /// Every packet in a queue or on a wire.
+    pub packets: Packets,
     hops: Vec<Hop>,
     events: EventSet,
     pub ledger: Ledger,
@@ -77,6 +79,7 @@ impl World {
             steps: 0,
             links,
             endpoints,
+            packets: Packets::new(),
             hops: table.hops,
             events,
             ledger: Ledger::new(table.origin, &initial, experiment.measure.events),
@@ -113,24 +116,18 @@ impl World {
     /// The packet at the head of a link's wire has arrived.
     #[inline]
     fn link_event(&mut self, number: usize) {
-        let link = &mut self.links[number];
-        let arrives = link.arrives(self.now, &mut self.ledger);
-        if !arrives {
-            self.reschedule(number);
-            return;
-        }
-        let packet = link.take();
+        let arrival = self.links[number].arrival(self.now, &mut self.packets, &mut self.ledger);
         self.reschedule(number);
-        match self.hops[packet.route as usize] {
-            Hop::Link(next) => self.offer(next as usize, packet),
-            Hop::Endpoint(endpoint) => self.deliver(endpoint as usize, &packet, number),
+        let Some(id) = arrival else { return };
+        match self.hops[self.packets[id].route as usize] {
+            Hop::Link(next) => self.offer(next as usize, id),
+            Hop::Endpoint(endpoint) => self.deliver(endpoint as usize, id, number),
         }
     }
 
     #[inline]
-    fn offer(&mut self, number: usize, packet: Packet) {
-        let link = &mut self.links[number];
-        link.offer(self.now, packet, &mut self.ledger);
+    fn offer(&mut self, number: usize, id: PacketId) {
+        self.links[number].offer(self.now, id, &mut self.packets, &mut self.ledger);
         self.reschedule(number);
     }
 
@@ -146,16 +143,19 @@ impl World {
     }
 
     #[inline]
-    fn deliver(&mut self, number: usize, packet: &Packet, link: usize) {
+    fn deliver(&mut self, number: usize, id: PacketId, link: usize) {
+        let packet = &self.packets[id];
         if packet.corrupted {
             self.links[link].count.drops[DropReason::Corrupted as usize] += 1;
             self.ledger.dropped(self.now, packet, DropReason::Corrupted, link as u32);
+            self.packets.remove(id);
             return;
         }
         self.ledger.left();
         let endpoint = &mut self.endpoints[number];
         endpoint.delivered.add(packet.ip_len());
         endpoint.connection.handle_segment(self.now, &packet.segment, packet.ecn);
+        self.packets.remove(id);
         self.attend(number);
     }
 
@@ -188,7 +188,8 @@ impl World {
             let packet = Packet { stamp: self.now, route: endpoint.route, ingress: 0, ecn, corrupted: false, segment };
             let first = endpoint.first_link as usize;
             self.ledger.entered(number, &segment);
-            self.offer(first, packet);
+            let id = self.packets.insert(packet);
+            self.offer(first, id);
         }
         if self.ledger.keeps_events() {
             self.note_events(number);
@@ -239,7 +240,7 @@ impl World {
     /// Does what has happened at every queue up to now.
     pub fn advance_links(&mut self) {
         for link in &mut self.links {
-            link.advance(self.now, &mut self.ledger);
+            link.advance(self.now, &mut self.packets, &mut self.ledger);
         }
     }
 

@@ -3,8 +3,8 @@
 //! What the paper leaves open, and how each other reading is had by parameters: `docs/queues/buffer_pool.md`.
 
 use super::pool::{self, Place, Pool, Shape};
-use super::{DropReason, Queue, QueueKind, QueueLog};
-use crate::packet::Packet;
+use super::{DropReason, Queue, QueueKind, QueueLog, discard};
+use crate::packet::{PacketId, Packets};
 use crate::params::{Params, Value};
 use crate::time::Time;
 
@@ -47,20 +47,20 @@ struct BufferPool {
 }
 
 impl Queue for BufferPool {
-    fn enqueue(&mut self, now: Time, mut packet: Packet, log: &mut dyn QueueLog) {
-        packet.stamp = now;
-        match self.pool.place(&packet) {
-            Place::Transmit => self.pool.push_transmit(packet),
-            Place::Receive => self.pool.push_receive(packet),
-            Place::Nowhere => log.dropped(now, &packet, DropReason::Overflow),
+    fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) {
+        packets[id].stamp = now;
+        match self.pool.place(&packets[id]) {
+            Place::Transmit => self.pool.push_transmit(id, packets),
+            Place::Receive => self.pool.push_receive(id, packets),
+            Place::Nowhere => discard(now, id, DropReason::Overflow, packets, log),
         }
     }
-    fn dequeue(&mut self, _now: Time, _log: &mut dyn QueueLog) -> Option<Packet> {
-        let packet = self.pool.pop()?;
-        while let Some(moved) = self.pool.take_waiting() {
-            self.pool.push_transmit(moved);
+    fn dequeue(&mut self, _now: Time, packets: &mut Packets, _log: &mut dyn QueueLog) -> Option<PacketId> {
+        let id = self.pool.pop(packets)?;
+        while let Some(moved) = self.pool.take_waiting(packets) {
+            self.pool.push_transmit(moved, packets);
         }
-        Some(packet)
+        Some(id)
     }
     fn backlog_bytes(&self) -> u64 {
         self.pool.bytes()

@@ -1,8 +1,8 @@
 //! `droptail`: one line; what does not fit is dropped on arrival.
 
 use super::fifo::{Fifo, Measure, limit_of};
-use super::{DropReason, Queue, QueueKind, QueueLog};
-use crate::packet::Packet;
+use super::{DropReason, Queue, QueueKind, QueueLog, discard};
+use crate::packet::{PacketId, Packets};
 use crate::params::{Kind, ParamSpec, Value};
 use crate::time::Time;
 use crate::units::Capacity;
@@ -28,23 +28,23 @@ struct DropTail {
 
 impl Queue for DropTail {
     #[inline]
-    fn enqueue(&mut self, now: Time, mut packet: Packet, log: &mut dyn QueueLog) {
-        if self.fifo.fits(&packet) {
-            packet.stamp = now;
-            self.fifo.push(packet);
+    fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) {
+        if self.fifo.fits(&packets[id]) {
+            packets[id].stamp = now;
+            self.fifo.push(id, packets);
         } else {
-            log.dropped(now, &packet, DropReason::Overflow);
+            discard(now, id, DropReason::Overflow, packets, log);
         }
     }
     #[inline]
-    fn dequeue(&mut self, _now: Time, _log: &mut dyn QueueLog) -> Option<Packet> {
-        self.fifo.pop()
+    fn dequeue(&mut self, _now: Time, packets: &mut Packets, _log: &mut dyn QueueLog) -> Option<PacketId> {
+        self.fifo.pop(packets)
     }
     #[inline]
-    fn pass(&mut self, now: Time, packet: &mut Packet, log: &mut dyn QueueLog) -> bool {
-        let fits = self.fifo.fits(packet);
+    fn pass(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
+        let fits = self.fifo.fits(&packets[id]);
         if !fits {
-            log.dropped(now, packet, DropReason::Overflow);
+            discard(now, id, DropReason::Overflow, packets, log);
         }
         fits
     }

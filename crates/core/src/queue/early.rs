@@ -6,8 +6,8 @@
 //!
 //! It holds no packets: the queue that uses it says how much is held, in the unit in which the thresholds are.
 
-use super::{DropReason, QueueLog};
-use crate::packet::{Ecn, Packet};
+use super::{DropReason, QueueLog, discard};
+use crate::packet::{Ecn, PacketId, Packets};
 use crate::rng::Rng;
 use crate::time::{Duration, Time};
 use crate::units::Rate;
@@ -24,17 +24,17 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Carries the verdict out, marking what is ECN-capable if `ecn` is on; whether `packet` may be held.
-    pub fn apply(self, now: Time, packet: &mut Packet, ecn: bool, log: &mut dyn QueueLog) -> bool {
+    /// Carries the verdict out, marking what is ECN-capable if `ecn` is on; whether the packet `id` may be held.
+    pub fn apply(self, now: Time, id: PacketId, ecn: bool, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
         match self {
             Verdict::Accept => return true,
             // RFC 3168 §5: a router that would drop an ECT packet as a signal sets CE instead; CE stays CE.
-            Verdict::Signal if ecn && packet.ecn != Ecn::NotEct => {
-                packet.ecn = Ecn::Ce;
-                log.marked(now, packet);
+            Verdict::Signal if ecn && packets[id].ecn != Ecn::NotEct => {
+                packets[id].ecn = Ecn::Ce;
+                log.marked(now, &packets[id]);
                 return true;
             }
-            Verdict::Signal | Verdict::Drop => log.dropped(now, packet, DropReason::Early),
+            Verdict::Signal | Verdict::Drop => discard(now, id, DropReason::Early, packets, log),
         }
         false
     }

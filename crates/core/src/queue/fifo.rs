@@ -1,9 +1,7 @@
 //! First in, first out, with an account of what is held: what every queue of one line shares.
 
-use std::collections::VecDeque;
-
 use super::QueueContext;
-use crate::packet::Packet;
+use crate::packet::{Line, Packet, PacketId, Packets};
 use crate::params::Params;
 use crate::units::Capacity;
 
@@ -70,7 +68,7 @@ pub(super) fn limit_of(params: &Params, context: &QueueContext) -> Limit {
 /// Packets in a line, and counts of what they take. It never drops: ask [`Fifo::fits`] first.
 #[derive(Debug)]
 pub struct Fifo {
-    packets: VecDeque<Packet>,
+    line: Line,
     bytes: u64,
     limit: Limit,
 }
@@ -78,7 +76,7 @@ pub struct Fifo {
 impl Fifo {
     /// An empty line.
     pub fn new(limit: Limit) -> Self {
-        Fifo { packets: VecDeque::new(), bytes: 0, limit }
+        Fifo { line: Line::new(), bytes: 0, limit }
     }
     /// Whether `packet` may still be held.
     #[inline]
@@ -86,39 +84,25 @@ impl Fifo {
         let measure = self.limit.measure;
         self.held(measure) + measure.cost(packet.ip_len()) <= self.limit.max
     }
-    /// Appends `packet`.
+    /// Appends the packet `id`.
     #[inline]
-    pub fn push(&mut self, packet: Packet) {
-        self.bytes += u64::from(packet.ip_len());
-        push_tight(&mut self.packets, packet);
+    pub fn push(&mut self, id: PacketId, packets: &mut Packets) {
+        self.bytes += u64::from(packets[id].ip_len());
+        self.line.push(id, packets);
     }
     /// Takes the first packet.
     #[inline]
-    pub fn pop(&mut self) -> Option<Packet> {
-        let packet = self.packets.pop_front()?;
-        self.bytes -= u64::from(packet.ip_len());
-        Some(packet)
+    pub fn pop(&mut self, packets: &Packets) -> Option<PacketId> {
+        let id = self.line.pop(packets)?;
+        self.bytes -= u64::from(packets[id].ip_len());
+        Some(id)
     }
     /// What is held, counted in `measure`.
     #[inline]
     pub fn held(&self, measure: Measure) -> u64 {
         match measure {
             Measure::Bytes => self.bytes,
-            Measure::Packets => self.packets.len() as u64,
+            Measure::Packets => self.line.len() as u64,
         }
     }
-}
-
-/// Appends to a ring that grows by an eighth, not to the double: a packet held never costs more than 72 bytes of memory.
-#[inline]
-pub(super) fn push_tight<T>(ring: &mut VecDeque<T>, item: T) {
-    if ring.len() == ring.capacity() {
-        grow(ring);
-    }
-    ring.push_back(item);
-}
-
-#[cold]
-fn grow<T>(ring: &mut VecDeque<T>) {
-    ring.reserve_exact((ring.len() / 8).max(16));
 }

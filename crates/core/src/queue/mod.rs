@@ -10,7 +10,7 @@ mod red_ansnet;
 #[cfg(test)]
 mod tests;
 
-use crate::packet::Packet;
+use crate::packet::{Packet, PacketId, Packets};
 use crate::params::{ParamSpec, Params};
 use crate::rng::Rng;
 use crate::time::{Duration, Time};
@@ -39,26 +39,27 @@ pub trait QueueLog {
     fn marked(&mut self, now: Time, packet: &Packet);
 }
 
-/// A queue in front of a link of constant rate. Time never runs backwards between calls.
+/// A packet of `packets` is dropped: `log` is told, and its slot is free.
+pub fn discard(now: Time, id: PacketId, reason: DropReason, packets: &mut Packets, log: &mut dyn QueueLog) {
+    log.dropped(now, &packets[id], reason);
+    packets.remove(id);
+}
+
+/// A queue in front of a link of constant rate. Time never runs backwards between calls, and the `packets` are the same
+/// in all of them.
 ///
 /// The driver calls `dequeue` exactly when the link falls idle, with `now` that instant; at equal times a
 /// departure comes before an arrival.
 pub trait Queue {
-    /// Takes `packet` in, or drops it (or another) and says so in `log`. Sets `packet.stamp` to `now`.
-    fn enqueue(&mut self, now: Time, packet: Packet, log: &mut dyn QueueLog);
+    /// Takes the packet `id` in and sets its stamp to `now`, or drops it (or another) by [`discard`].
+    fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog);
     /// The next packet to transmit; `None` only when nothing is held (any more).
-    fn dequeue(&mut self, now: Time, log: &mut dyn QueueLog) -> Option<Packet>;
-    /// `packet` finds this queue empty and its link idle: whether it goes out at once. The same as an `enqueue` and a
-    /// `dequeue` at `now`, as one call; a queue that need not look at such a packet says so here, for speed.
-    fn pass(&mut self, now: Time, packet: &mut Packet, log: &mut dyn QueueLog) -> bool {
-        self.enqueue(now, *packet, log);
-        match self.dequeue(now, log) {
-            Some(first) => {
-                *packet = first;
-                true
-            }
-            None => false,
-        }
+    fn dequeue(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) -> Option<PacketId>;
+    /// The packet `id` finds this queue empty and its link idle: whether it goes out at once. The same as an `enqueue` and
+    /// a `dequeue` at `now`, as one call; a queue that need not look at such a packet says so here, for speed.
+    fn pass(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
+        self.enqueue(now, id, packets, log);
+        self.dequeue(now, packets, log).is_some()
     }
     /// IP bytes held.
     fn backlog_bytes(&self) -> u64;

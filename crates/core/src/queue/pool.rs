@@ -3,11 +3,8 @@
 //! ANSNET paper, section 4.2: a packet comes in on a *peer card* and is held on that card's receive side until the
 //! output card's transmit side has buffers for it; from there it is transmitted. A packet takes whole buffers.
 
-use std::collections::VecDeque;
-
 use super::QueueContext;
-use super::fifo::push_tight;
-use crate::packet::Packet;
+use crate::packet::{Line, Packet, PacketId, Packets};
 use crate::params::{Kind, ParamSpec, Params, Value};
 
 pub(super) const BUFFER_SIZE: ParamSpec = ParamSpec {
@@ -126,7 +123,7 @@ struct Peer {
     reserved: u64,
     transmit_used: u64,
     receive_used: u64,
-    receive: VecDeque<Packet>,
+    receive: Line,
 }
 
 /// Packets on both sides, and the account of their buffers.
@@ -134,7 +131,7 @@ struct Peer {
 pub struct Pool {
     shape: Shape,
     /// The transmit side, in order of transmission.
-    line: VecDeque<Packet>,
+    line: Line,
     transmit_used: u64,
     /// Buffers of the common pool in use.
     common_used: u64,
@@ -148,7 +145,7 @@ pub struct Pool {
 impl Pool {
     /// An empty pool.
     pub fn new(shape: Shape) -> Self {
-        Pool { shape, line: VecDeque::new(), transmit_used: 0, common_used: 0, peers: Vec::new(), waiting: 0, bytes: 0 }
+        Pool { shape, line: Line::new(), transmit_used: 0, common_used: 0, peers: Vec::new(), waiting: 0, bytes: 0 }
     }
 
     fn peer(&mut self, ingress: u16) -> usize {
@@ -156,7 +153,7 @@ impl Pool {
             return i;
         }
         let reserved = if (self.peers.len() as u64) < self.shape.peers { self.shape.reserved } else { 0 };
-        self.peers.push(Peer { ingress, reserved, transmit_used: 0, receive_used: 0, receive: VecDeque::new() });
+        self.peers.push(Peer { ingress, reserved, transmit_used: 0, receive_used: 0, receive: Line::new() });
         self.peers.len() - 1
     }
 
@@ -169,8 +166,7 @@ impl Pool {
 
     /// Where `packet` would go now. A peer's packets keep their order: none passes one that waits on its receive side.
     pub fn place(&mut self, packet: &Packet) -> Place {
-        let cost = self.shape.cost(packet.ip_len());
-        let i = self.peer(packet.ingress);
+        let (cost, i) = self.account(packet);
         let peer = &self.peers[i];
         if peer.receive.is_empty() && self.transmit_has(peer, cost) {
             Place::Transmit
@@ -181,54 +177,57 @@ impl Pool {
         }
     }
 
-    /// Puts `packet` at the end of the transmit side, which must have room for it.
-    pub fn push_transmit(&mut self, packet: Packet) {
-        let cost = self.shape.cost(packet.ip_len());
-        let i = self.peer(packet.ingress);
+    /// Puts the packet `id` at the end of the transmit side, which must have room for it.
+    pub fn push_transmit(&mut self, id: PacketId, packets: &mut Packets) {
+        let (cost, i) = self.account(&packets[id]);
         debug_assert!(self.transmit_has(&self.peers[i], cost));
         self.charge(i, |used| used + cost);
-        self.bytes += u64::from(packet.ip_len());
-        push_tight(&mut self.line, packet);
+        self.bytes += u64::from(packets[id].ip_len());
+        self.line.push(id, packets);
     }
 
-    /// Puts `packet` at the end of its peer's receive side, which must have room for it.
-    pub fn push_receive(&mut self, packet: Packet) {
-        let cost = self.shape.cost(packet.ip_len());
-        let i = self.peer(packet.ingress);
+    /// Puts the packet `id` at the end of its peer's receive side, which must have room for it.
+    pub fn push_receive(&mut self, id: PacketId, packets: &mut Packets) {
+        let (cost, i) = self.account(&packets[id]);
         let peer = &mut self.peers[i];
         peer.receive_used += cost;
         debug_assert!(peer.receive_used <= self.shape.receive);
-        push_tight(&mut peer.receive, packet);
+        peer.receive.push(id, packets);
         self.waiting += 1;
-        self.bytes += u64::from(packet.ip_len());
+        self.bytes += u64::from(packets[id].ip_len());
     }
 
     /// The next packet to transmit. Its buffers are free at once.
-    pub fn pop(&mut self) -> Option<Packet> {
-        let packet = self.line.pop_front()?;
-        let cost = self.shape.cost(packet.ip_len());
-        let i = self.peer(packet.ingress);
+    pub fn pop(&mut self, packets: &Packets) -> Option<PacketId> {
+        let id = self.line.pop(packets)?;
+        let (cost, i) = self.account(&packets[id]);
         self.charge(i, |used| used - cost);
-        self.bytes -= u64::from(packet.ip_len());
-        Some(packet)
+        self.bytes -= u64::from(packets[id].ip_len());
+        Some(id)
     }
 
     /// Takes off its receive side the packet that has waited longest of those for which the transmit side has room.
-    pub fn take_waiting(&mut self) -> Option<Packet> {
+    pub fn take_waiting(&mut self, packets: &Packets) -> Option<PacketId> {
         if self.waiting == 0 {
             return None;
         }
         let ready = |peer: &Peer| {
-            let head = peer.receive.front()?;
+            let head = &packets[peer.receive.first()?];
             self.transmit_has(peer, self.shape.cost(head.ip_len())).then_some(head.stamp)
         };
         let (i, _) = self.peers.iter().enumerate().filter_map(|(i, p)| Some((i, ready(p)?))).min_by_key(|&(_, stamp)| stamp)?;
         let peer = &mut self.peers[i];
-        let packet = peer.receive.pop_front()?;
-        peer.receive_used -= self.shape.cost(packet.ip_len());
+        let id = peer.receive.pop(packets)?;
+        let ip_len = packets[id].ip_len();
+        peer.receive_used -= self.shape.cost(ip_len);
         self.waiting -= 1;
-        self.bytes -= u64::from(packet.ip_len());
-        Some(packet)
+        self.bytes -= u64::from(ip_len);
+        Some(id)
+    }
+
+    /// The buffers `packet` takes, and the number of its peer.
+    fn account(&mut self, packet: &Packet) -> (u64, usize) {
+        (self.shape.cost(packet.ip_len()), self.peer(packet.ingress))
     }
 
     /// Changes what peer `i` uses on the transmit side, and with it the common pool.

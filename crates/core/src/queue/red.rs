@@ -2,8 +2,8 @@
 
 use super::early::{Red, RedConfig};
 use super::fifo::{Fifo, Limit, Measure, limit_of};
-use super::{DropReason, Queue, QueueContext, QueueKind, QueueLog};
-use crate::packet::Packet;
+use super::{DropReason, Queue, QueueContext, QueueKind, QueueLog, discard};
+use crate::packet::{PacketId, Packets};
 use crate::params::{Kind, ParamSpec, Params, Value};
 use crate::rng::Rng;
 use crate::time::{Duration, Time};
@@ -195,21 +195,22 @@ impl RedQueue {
 }
 
 impl Queue for RedQueue {
-    fn enqueue(&mut self, now: Time, mut packet: Packet, log: &mut dyn QueueLog) {
+    fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) {
+        let packet = &mut packets[id];
         packet.stamp = now;
         let verdict = self.red.arrival(now, self.fifo.held(self.measure), packet.ip_len());
-        if !self.fifo.fits(&packet) {
-            log.dropped(now, &packet, DropReason::Overflow);
-        } else if verdict.apply(now, &mut packet, self.ecn, log) {
-            self.fifo.push(packet);
+        if !self.fifo.fits(packet) {
+            discard(now, id, DropReason::Overflow, packets, log);
+        } else if verdict.apply(now, id, self.ecn, packets, log) {
+            self.fifo.push(id, packets);
         }
     }
-    fn dequeue(&mut self, now: Time, _log: &mut dyn QueueLog) -> Option<Packet> {
-        let packet = self.fifo.pop()?;
+    fn dequeue(&mut self, now: Time, packets: &mut Packets, _log: &mut dyn QueueLog) -> Option<PacketId> {
+        let id = self.fifo.pop(packets)?;
         if self.fifo.held(Measure::Packets) == 0 {
-            self.red.emptied(now, packet.ip_len());
+            self.red.emptied(now, packets[id].ip_len());
         }
-        Some(packet)
+        Some(id)
     }
     fn backlog_bytes(&self) -> u64 {
         self.fifo.held(Measure::Bytes)

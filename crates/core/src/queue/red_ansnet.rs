@@ -8,8 +8,8 @@
 use super::early::{Red, RedConfig};
 use super::pool::{self, Place, Pool, Shape};
 use super::red::{MAX_P, SCALE_BY_SIZE, SMALL_PACKET, WAIT, WQ, check_wq, wq};
-use super::{DropReason, Queue, QueueKind, QueueLog};
-use crate::packet::Packet;
+use super::{DropReason, Queue, QueueKind, QueueLog, discard};
+use crate::packet::{PacketId, Packets};
 use crate::params::{Kind, ParamSpec, Params, Value};
 use crate::time::Time;
 
@@ -85,39 +85,39 @@ struct RedAnsnet {
 
 impl RedAnsnet {
     /// RED decides as a packet, for which there is room, comes to the transmit side.
-    fn transmit(&mut self, now: Time, mut packet: Packet, log: &mut dyn QueueLog) {
-        let verdict = self.red.arrival(now, self.pool.transmit_used(), packet.ip_len());
+    fn transmit(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) {
+        let verdict = self.red.arrival(now, self.pool.transmit_used(), packets[id].ip_len());
         // RED of 1994 knew no ECN.
-        if verdict.apply(now, &mut packet, false, log) {
-            self.pool.push_transmit(packet);
+        if verdict.apply(now, id, false, packets, log) {
+            self.pool.push_transmit(id, packets);
         }
     }
 }
 
 impl Queue for RedAnsnet {
-    fn enqueue(&mut self, now: Time, mut packet: Packet, log: &mut dyn QueueLog) {
-        packet.stamp = now;
-        match self.pool.place(&packet) {
-            Place::Transmit => self.transmit(now, packet, log),
-            Place::Receive => self.pool.push_receive(packet),
+    fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) {
+        packets[id].stamp = now;
+        match self.pool.place(&packets[id]) {
+            Place::Transmit => self.transmit(now, id, packets, log),
+            Place::Receive => self.pool.push_receive(id, packets),
             Place::Nowhere => {
                 // Without a receive side the packet did come to the full transmit side: the average sees it (FJ93 Fig. 2).
                 if self.pool.shape().receive == 0 {
-                    self.red.arrival(now, self.pool.transmit_used(), packet.ip_len());
+                    self.red.arrival(now, self.pool.transmit_used(), packets[id].ip_len());
                 }
-                log.dropped(now, &packet, DropReason::Overflow);
+                discard(now, id, DropReason::Overflow, packets, log);
             }
         }
     }
-    fn dequeue(&mut self, now: Time, log: &mut dyn QueueLog) -> Option<Packet> {
-        let packet = self.pool.pop()?;
+    fn dequeue(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) -> Option<PacketId> {
+        let id = self.pool.pop(packets)?;
         if self.pool.transmit_used() == 0 {
-            self.red.emptied(now, packet.ip_len());
+            self.red.emptied(now, packets[id].ip_len());
         }
-        while let Some(moved) = self.pool.take_waiting() {
-            self.transmit(now, moved, log);
+        while let Some(moved) = self.pool.take_waiting(packets) {
+            self.transmit(now, moved, packets, log);
         }
-        Some(packet)
+        Some(id)
     }
     fn backlog_bytes(&self) -> u64 {
         self.pool.bytes()

@@ -104,11 +104,12 @@ fn run(kind: &QueueKind, params: &Params, context: &QueueContext, steps: &[Step]
     let mut queue = (kind.build)(params, context.clone());
     let limit = params.0.iter().find(|(name, _)| *name == "limit").map(|_| Limit::new(params.capacity("limit"), context));
     let mut now = Time::ZERO;
+    let mut kept = Packets::new();
     let mut seen = Seen { ledger: Ledger::default(), out: vec![] };
     let mut arrived: Vec<(Packet, Time)> = vec![];
     // What the queue must hold: what came, less what left or was dropped.
     let (mut bytes, mut packets, mut drops) = (0_u64, 0_u64, 0);
-    assert!(queue.dequeue(now, &mut seen.ledger).is_none(), "a new queue is empty");
+    assert!(queue.dequeue(now, &mut kept, &mut seen.ledger).is_none(), "a new queue is empty");
     let drain = steps.iter().filter(|s| matches!(s, Step::Arrive { .. })).map(|_| Step::Depart);
     for step in steps.iter().copied().chain(drain) {
         match step {
@@ -119,10 +120,13 @@ fn run(kind: &QueueKind, params: &Params, context: &QueueContext, steps: &[Step]
                 arrived.push((packet, now));
                 packets += 1;
                 bytes += u64::from(packet.ip_len());
-                queue.enqueue(now, packet, &mut seen.ledger);
+                let id = kept.insert(packet);
+                queue.enqueue(now, id, &mut kept, &mut seen.ledger);
             }
-            Step::Depart => match queue.dequeue(now, &mut seen.ledger) {
-                Some(packet) => {
+            Step::Depart => match queue.dequeue(now, &mut kept, &mut seen.ledger) {
+                Some(id) => {
+                    let packet = kept[id];
+                    kept.remove(id);
                     packets -= 1;
                     bytes -= u64::from(packet.ip_len());
                     let (sent, at) = arrived[packet.segment.seq as usize];
@@ -144,6 +148,7 @@ fn run(kind: &QueueKind, params: &Params, context: &QueueContext, steps: &[Step]
         }
         drops = seen.ledger.dropped.len();
         assert_eq!((queue.backlog_packets(), queue.backlog_bytes()), (packets, bytes));
+        assert_eq!(kept.len() as u64, packets, "what is dropped is let go of");
         if let Some(Limit { measure, max }) = limit {
             let held = if measure == Measure::Bytes { bytes } else { packets };
             assert!(held <= max, "{held} {} held, limit {max}", measure.unit());

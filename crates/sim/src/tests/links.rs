@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use longfat_core::experiment;
 use longfat_core::link::loss;
-use longfat_core::packet::{Ecn, Packet, Segment};
+use longfat_core::packet::{Ecn, Packet, PacketId, Packets, Segment};
 use longfat_core::params::Value;
 use longfat_core::queue::{self, DropReason, Queue, QueueContext, QueueLog};
 use longfat_core::rng::Rng;
@@ -48,6 +48,7 @@ fn packet(seq: usize, len: u32) -> Packet {
 /// A link with someone at either end.
 struct Rig {
     link: Link,
+    packets: Packets,
     ledger: Ledger,
     /// When which packet arrived at the far end.
     arrived: Vec<(u64, u32)>,
@@ -58,29 +59,35 @@ impl Rig {
         let loss = loss::find(spec.loss.kind).unwrap();
         let loss = (loss.build)(&spec.loss.params, Rng::named(1, "the loss of a test"));
         // One route, of endpoint 0: this link, and its end.
-        Rig { link: Link::new(0, spec, 0, build_queue(spec), loss), ledger: Ledger::new(vec![0, 0], &[0, 0], true), arrived: Vec::new() }
+        let link = Link::new(0, spec, 0, build_queue(spec), loss);
+        Rig { link, packets: Packets::new(), ledger: Ledger::new(vec![0, 0], &[0, 0], true), arrived: Vec::new() }
     }
     /// Handles the link's events before `until`.
     fn run_before(&mut self, until: Time) {
         while self.link.next_event() < until {
             let now = self.link.next_event();
-            if self.link.arrives(now, &mut self.ledger) {
-                let packet = self.link.take();
+            if let Some(id) = self.link.arrival(now, &mut self.packets, &mut self.ledger) {
                 self.ledger.left();
-                self.arrived.push((now.as_ps(), packet.segment.seq));
+                self.arrived.push((now.as_ps(), self.packets[id].segment.seq));
+                self.packets.remove(id);
             }
         }
+    }
+    fn offer(&mut self, now: Time, seq: usize, len: u32) {
+        let packet = packet(seq, len);
+        self.ledger.entered(0, &packet.segment);
+        let id = self.packets.insert(packet);
+        self.link.offer(now, id, &mut self.packets, &mut self.ledger);
     }
     /// Offers packets of (time in ps, length), numbered in order, and runs until all is quiet.
     fn offer_all(&mut self, packets: &[(u64, u32)]) {
         for (seq, &(at, len)) in packets.iter().enumerate() {
             let now = Time::from_ps(at);
             self.run_before(now);
-            let packet = packet(seq, len);
-            self.ledger.entered(0, &packet.segment);
-            self.link.offer(now, packet, &mut self.ledger);
+            self.offer(now, seq, len);
         }
         self.run_before(Time::MAX);
+        assert!(self.packets.is_empty(), "every packet arrived or was dropped");
     }
     fn dropped(&mut self) -> Vec<(u64, u32)> {
         let events = self.ledger.take_events();
@@ -117,12 +124,10 @@ fn packets_back_to_back_leave_one_after_the_other() {
 fn integrals_count_what_still_waits_and_busy_time_what_is_still_sent() {
     let mut rig = Rig::new(&spec(droptail(Capacity::Packets(10))));
     for seq in 0..3 {
-        let packet = packet(seq, 1230);
-        rig.ledger.entered(0, &packet.segment);
-        rig.link.offer(Time::ZERO, packet, &mut rig.ledger);
+        rig.offer(Time::ZERO, seq, 1230);
     }
     let now = Time::from_ps(3 * MS / 2);
-    rig.link.advance(now, &mut rig.ledger);
+    rig.link.advance(now, &mut rig.packets, &mut rig.ledger);
     // Two wait for 1 ms, then one for half a ms more; the second is half sent.
     assert_eq!(rig.link.count.waited(now).0, u128::from(5 * MS / 2));
     assert_eq!(rig.link.busy(now), Duration::from_micros(1500));
@@ -176,7 +181,7 @@ fn a_line_loses_and_damages_as_often_as_it_is_told() {
 /// in order of time, ends of transmissions first.
 struct Reference {
     queue: Box<dyn Queue + Send>,
-    sending: Option<Packet>,
+    sending: Option<PacketId>,
     log: Drops,
     arrived: Vec<(u64, u32)>,
     /// Integral of the packets queued over time.
@@ -194,6 +199,7 @@ impl QueueLog for Drops {
 
 impl Reference {
     fn run(spec: &experiment::Link, packets: &[(u64, u32)]) -> Self {
+        let mut kept = Packets::new();
         let mut this = Reference { queue: build_queue(spec), sending: None, log: Drops::default(), arrived: Vec::new(), waited: 0 };
         // (time, 0 for the end of a transmission or 1 for an arrival, number of the packet)
         let mut events: BTreeSet<(u64, u8, usize)> = packets.iter().enumerate().map(|(i, p)| (p.0, 1, i)).collect();
@@ -204,14 +210,16 @@ impl Reference {
             let now = Time::from_ps(time);
             if kind == 0 {
                 let sent = this.sending.take().unwrap();
-                this.arrived.push((time + spec.delay.as_ps(), sent.segment.seq));
+                this.arrived.push((time + spec.delay.as_ps(), kept[sent].segment.seq));
+                kept.remove(sent);
             } else {
-                this.queue.enqueue(now, packet(number, packets[number].1), &mut this.log);
+                let id = kept.insert(packet(number, packets[number].1));
+                this.queue.enqueue(now, id, &mut kept, &mut this.log);
             }
             if this.sending.is_none() {
-                this.sending = this.queue.dequeue(now, &mut this.log);
-                if let Some(next) = &this.sending {
-                    let frame = (next.ip_len() + spec.overhead).max(spec.min_frame);
+                this.sending = this.queue.dequeue(now, &mut kept, &mut this.log);
+                if let Some(next) = this.sending {
+                    let frame = (kept[next].ip_len() + spec.overhead).max(spec.min_frame);
                     events.insert((time + spec.rate.transmit_time(u64::from(frame)).as_ps(), 0, 0));
                 }
             }

@@ -75,7 +75,11 @@ fn a_router_knows_by_which_port_a_packet_came_in() {
     let mut world = World::new(&experiment).unwrap();
     world.run(Time::from_ps(500_000_000), u64::MAX);
     // The three SYNs are on the edges into the left router, whose port 0 is the bottleneck's other way.
-    let seen: Vec<(u16, u32)> = [2, 6, 10].iter().map(|&edge| &world.links[edge].in_flight()[0]).map(|p| (p.ingress, p.route)).collect();
+    let seen: Vec<(u16, u32)> = [2, 6, 10]
+        .iter()
+        .map(|&edge| world.links[edge].in_flight().iter(&world.packets).next().unwrap())
+        .map(|p| (p.ingress, p.route))
+        .collect();
     assert_eq!(seen.iter().map(|(port, _)| *port).collect::<Vec<_>>(), [1, 2, 3]);
     assert!(seen[0].1 != seen[1].1 && seen[1].1 != seen[2].1, "a queue may tell flows apart by their routes");
 }

@@ -169,20 +169,23 @@ fn max_p_adapts_every_half_second() {
 
 #[test]
 fn ecn_marks_only_what_can_be_marked() {
+    use crate::packet::Packet;
     use crate::queue::tests::{Ledger, packet};
     let mut log = Ledger::default();
     let mut apply = |verdict: Verdict, ecn, on| {
-        let mut packet = packet(0, 100, 0);
-        packet.ecn = ecn;
-        let held = verdict.apply(ms(1), &mut packet, on, &mut log);
-        (held, packet.ecn)
+        let mut packets = Packets::new();
+        let id = packets.insert(Packet { ecn, ..packet(0, 100, 0) });
+        let held = verdict.apply(ms(1), id, on, &mut packets, &mut log);
+        // A dropped packet has left.
+        assert_eq!(packets.is_empty(), !held);
+        held.then(|| packets[id].ecn)
     };
-    assert_eq!(apply(Verdict::Signal, Ecn::Ect0, true), (true, Ecn::Ce));
-    assert_eq!(apply(Verdict::Signal, Ecn::Ect1, true), (true, Ecn::Ce));
-    assert_eq!(apply(Verdict::Signal, Ecn::Ce, true), (true, Ecn::Ce));
-    assert_eq!(apply(Verdict::Signal, Ecn::NotEct, true), (false, Ecn::NotEct));
-    assert_eq!(apply(Verdict::Signal, Ecn::Ect0, false), (false, Ecn::Ect0));
-    assert_eq!(apply(Verdict::Drop, Ecn::Ect0, true), (false, Ecn::Ect0));
-    assert_eq!(apply(Verdict::Accept, Ecn::Ect0, true), (true, Ecn::Ect0));
+    assert_eq!(apply(Verdict::Signal, Ecn::Ect0, true), Some(Ecn::Ce));
+    assert_eq!(apply(Verdict::Signal, Ecn::Ect1, true), Some(Ecn::Ce));
+    assert_eq!(apply(Verdict::Signal, Ecn::Ce, true), Some(Ecn::Ce));
+    assert_eq!(apply(Verdict::Signal, Ecn::NotEct, true), None);
+    assert_eq!(apply(Verdict::Signal, Ecn::Ect0, false), None);
+    assert_eq!(apply(Verdict::Drop, Ecn::Ect0, true), None);
+    assert_eq!(apply(Verdict::Accept, Ecn::Ect0, true), Some(Ecn::Ect0));
     assert_eq!((log.marked.len(), log.dropped.len()), (3, 3));
 }

@@ -11,35 +11,35 @@ fn shape(transmit: u64, per_peer: u64, receive: u64) -> Shape {
     Shape { buffer_size: 2048, transmit, per_peer, reserved: 0, peers: 1, receive }
 }
 
+/// Puts `packet` where there is room; whether there was.
+fn add(pool: &mut Pool, packet: Packet, packets: &mut Packets) -> bool {
+    match pool.place(&packet) {
+        Place::Transmit => pool.push_transmit(packets.insert(packet), packets),
+        Place::Receive => pool.push_receive(packets.insert(packet), packets),
+        Place::Nowhere => return false,
+    }
+    true
+}
+
 /// Adds packets from `ingress` until none fits; how many did.
-fn fill(pool: &mut Pool, ingress: u16, len: u16) -> u64 {
-    (0..)
-        .find(|&id| {
-            let packet = packet(id, len, ingress);
-            match pool.place(&packet) {
-                Place::Transmit => pool.push_transmit(packet),
-                Place::Receive => pool.push_receive(packet),
-                Place::Nowhere => return true,
-            }
-            false
-        })
-        .unwrap()
-        .into()
+fn fill(pool: &mut Pool, ingress: u16, len: u16, packets: &mut Packets) -> u64 {
+    (0..).find(|&seq| !add(pool, packet(seq, len, ingress), packets)).unwrap().into()
 }
 
 #[test]
 fn the_builds_of_table_1_hold_what_the_paper_says() {
     // A packet of 4096 bytes and headers takes 3 buffers. Build 224: 42 packets of 128 buffers, 32 of 96: "about 300 kB".
+    let packets = &mut Packets::new();
     let mut build_224 = Pool::new(shape(224, 128, 96));
-    assert_eq!(fill(&mut build_224, 0, DATA), 42 + 32);
+    assert_eq!(fill(&mut build_224, 0, DATA, packets), 42 + 32);
     assert_eq!(74 * u64::from(DATA), 303_104);
     // Build 60: 14 of 44, 5 of 16: about 80 kB (section 6).
-    assert_eq!(fill(&mut Pool::new(shape(60, 44, 16)), 0, DATA), 14 + 5);
+    assert_eq!(fill(&mut Pool::new(shape(60, 44, 16)), 0, DATA, packets), 14 + 5);
     // r60 and r200: the transmit side alone.
-    assert_eq!(fill(&mut Pool::new(shape(60, 60, 0)), 0, DATA), 20);
-    assert_eq!(fill(&mut Pool::new(shape(200, 200, 0)), 0, DATA), 66);
+    assert_eq!(fill(&mut Pool::new(shape(60, 60, 0)), 0, DATA, packets), 20);
+    assert_eq!(fill(&mut Pool::new(shape(200, 200, 0)), 0, DATA, packets), 66);
     // Section 7: a small packet takes a whole buffer.
-    assert_eq!(fill(&mut Pool::new(shape(224, 128, 96)), 0, ACK), 224);
+    assert_eq!(fill(&mut Pool::new(shape(224, 128, 96)), 0, ACK, packets), 224);
 }
 
 #[test]
@@ -50,38 +50,38 @@ fn a_packet_takes_whole_buffers() {
 
 #[test]
 fn one_peer_cannot_take_what_is_guaranteed_to_another() {
+    let packets = &mut Packets::new();
     let mut pool = Pool::new(Shape { reserved: 9, peers: 2, ..shape(60, 60, 0) });
     // Peer 7 gets its 9 and the common 42.
-    assert_eq!(fill(&mut pool, 7, DATA), 17);
+    assert_eq!(fill(&mut pool, 7, DATA, packets), 17);
     // Peer 3 finds its 9, and nothing more.
-    assert_eq!(fill(&mut pool, 3, DATA), 3);
+    assert_eq!(fill(&mut pool, 3, DATA, packets), 3);
     // A third peer has no guarantee.
-    assert_eq!(fill(&mut pool, 4, DATA), 0);
+    assert_eq!(fill(&mut pool, 4, DATA, packets), 0);
     // What peer 7 gives back goes to the common pool, so now the third may send.
-    pool.pop();
-    assert_eq!(fill(&mut pool, 4, DATA), 1);
+    pool.pop(packets);
+    assert_eq!(fill(&mut pool, 4, DATA, packets), 1);
 }
 
 #[test]
 fn what_waits_longest_moves_first_and_order_within_a_peer_is_kept() {
     // Transmit side: 6 buffers, so two data packets; receive sides: 6 each.
     let mut pool = Pool::new(shape(6, 6, 6));
-    let at = |ps, mut p: Packet| {
-        p.stamp = crate::time::Time::from_ps(ps);
-        p
-    };
-    pool.push_transmit(at(0, packet(0, DATA, 0)));
-    pool.push_transmit(at(0, packet(1, DATA, 0)));
-    pool.push_receive(at(2, packet(2, DATA, 0)));
-    pool.push_receive(at(1, packet(3, DATA, 1)));
-    assert!(pool.take_waiting().is_none(), "the transmit side is full");
-    assert_eq!(pool.pop().unwrap().segment.seq, 0);
+    let packets = &mut Packets::new();
+    let mut at = |ps, p: Packet| packets.insert(Packet { stamp: crate::time::Time::from_ps(ps), ..p });
+    let ids = [at(0, packet(0, DATA, 0)), at(0, packet(1, DATA, 0)), at(2, packet(2, DATA, 0)), at(1, packet(3, DATA, 1))];
+    pool.push_transmit(ids[0], packets);
+    pool.push_transmit(ids[1], packets);
+    pool.push_receive(ids[2], packets);
+    pool.push_receive(ids[3], packets);
+    assert!(pool.take_waiting(packets).is_none(), "the transmit side is full");
+    assert_eq!(pool.pop(packets), Some(ids[0]));
     // Room for an ACK, but it would pass the data packet of its peer.
     assert_eq!(pool.place(&packet(4, ACK, 1)), Place::Receive);
-    let moved = pool.take_waiting().unwrap();
-    assert_eq!(moved.segment.seq, 3);
-    pool.push_transmit(moved);
-    assert!(pool.take_waiting().is_none());
+    let moved = pool.take_waiting(packets).unwrap();
+    assert_eq!(moved, ids[3]);
+    pool.push_transmit(moved, packets);
+    assert!(pool.take_waiting(packets).is_none());
     assert_eq!((pool.packets(), pool.used()), (3, 9));
 }
 
@@ -96,22 +96,20 @@ proptest! {
     ) {
         let shape = Shape { reserved, peers: 2, ..shape(30, per_peer, receive) };
         let mut pool = Pool::new(shape);
-        for (id, (ingress, len, pop)) in steps.into_iter().enumerate() {
+        let packets = &mut Packets::new();
+        for (seq, (ingress, len, pop)) in steps.into_iter().enumerate() {
             if pop {
-                pool.pop();
-                while let Some(moved) = pool.take_waiting() {
-                    prop_assert!(pool.transmit_used() + shape.cost(moved.ip_len()) <= shape.transmit);
-                    pool.push_transmit(moved);
+                if let Some(sent) = pool.pop(packets) {
+                    packets.remove(sent);
+                }
+                while let Some(moved) = pool.take_waiting(packets) {
+                    prop_assert!(pool.transmit_used() + shape.cost(packets[moved].ip_len()) <= shape.transmit);
+                    pool.push_transmit(moved, packets);
                 }
             }
-            let packet = packet(id as u32, len, ingress);
-            match pool.place(&packet) {
-                Place::Transmit => pool.push_transmit(packet),
-                Place::Receive => pool.push_receive(packet),
-                Place::Nowhere => {}
-            }
-            let cost = |packets: &VecDeque<Packet>, of: Option<u16>| -> u64 {
-                packets.iter().filter(|p| of.is_none_or(|i| p.ingress == i)).map(|p| shape.cost(p.ip_len())).sum()
+            add(&mut pool, packet(seq as u32, len, ingress), packets);
+            let cost = |line: &Line, of: Option<u16>| -> u64 {
+                line.iter(packets).filter(|p| of.is_none_or(|i| p.ingress == i)).map(|p| shape.cost(p.ip_len())).sum()
             };
             prop_assert_eq!(pool.transmit_used(), cost(&pool.line, None));
             prop_assert!(pool.transmit_used() <= shape.transmit);

@@ -1,5 +1,6 @@
 use super::*;
 use crate::packet::Ecn;
+use crate::packet::Packet;
 use crate::queue::tests::{Ledger, context, packet};
 
 fn thresholds_of(given: &[(&'static str, Capacity)], context: &QueueContext) -> (u64, u64, Measure) {
@@ -62,10 +63,10 @@ fn queue(limit: u64, wq: f64) -> Box<dyn Queue + Send> {
 fn ecn_marks_between_the_thresholds_and_drops_from_the_upper_one() {
     let mut queue = queue(100, 1.0);
     let mut log = Ledger::default();
-    for id in 0..40 {
-        let mut packet = packet(id, 1000, 0);
-        packet.ecn = Ecn::Ect0;
-        queue.enqueue(Time::ZERO, packet, &mut log);
+    let packets = &mut Packets::new();
+    for seq in 0..40 {
+        let id = packets.insert(Packet { ecn: Ecn::Ect0, ..packet(seq, 1000, 0) });
+        queue.enqueue(Time::ZERO, id, packets, &mut log);
     }
     // No ECT packet is dropped until the average, here the queue itself, is at 30: then every one.
     assert_eq!(log.dropped, (30..40).map(|id| (id, Time::ZERO, DropReason::Early)).collect::<Vec<_>>());
@@ -77,10 +78,10 @@ fn what_does_not_fit_overflows_and_is_not_marked() {
     let mut queue = queue(30, 1.0);
     let mut log = Ledger::default();
     // At 30 RED would drop too, but the reason given is that there is no room.
-    for id in 0..200 {
-        let mut packet = packet(id, 1000, 0);
-        packet.ecn = Ecn::Ect0;
-        queue.enqueue(Time::ZERO, packet, &mut log);
+    let packets = &mut Packets::new();
+    for seq in 0..200 {
+        let id = packets.insert(Packet { ecn: Ecn::Ect0, ..packet(seq, 1000, 0) });
+        queue.enqueue(Time::ZERO, id, packets, &mut log);
     }
     assert_eq!(queue.backlog_packets(), 30);
     assert!(log.dropped.iter().all(|&(id, _, reason)| id >= 30 && reason == DropReason::Overflow));
@@ -92,14 +93,19 @@ fn the_average_outlives_the_queue_but_not_a_silence() {
     let mut queue = queue(100, 0.1);
     let mut log = Ledger::default();
     // The average follows the queue to well over 30.
-    (0..200).for_each(|id| queue.enqueue(Time::ZERO, packet(id, 1460, 0), &mut log));
+    let packets = &mut Packets::new();
+    let arrive = |queue: &mut dyn Queue, now, seq, packets: &mut Packets, log: &mut Ledger| {
+        let id = packets.insert(packet(seq, 1460, 0));
+        queue.enqueue(now, id, packets, log);
+    };
+    (0..200).for_each(|seq| arrive(&mut *queue, Time::ZERO, seq, packets, &mut log));
     let drained = Time::ZERO + Duration::from_secs(1);
-    while queue.dequeue(drained, &mut log).is_some() {}
+    while queue.dequeue(drained, packets, &mut log).is_some() {}
     let early = log.dropped.len();
     // The line is still busy with the last packet: one sample of an empty queue is not enough.
-    queue.enqueue(drained, packet(200, 1460, 0), &mut log);
+    arrive(&mut *queue, drained, 200, packets, &mut log);
     assert_eq!((queue.backlog_packets(), log.dropped.len()), (0, early + 1));
     // 1500 bytes at 10 Mb/s take 1.2 ms; then 100 ms of silence are 3125 packets of 40 bytes.
-    queue.enqueue(drained + Duration::from_millis(101), packet(201, 1460, 0), &mut log);
+    arrive(&mut *queue, drained + Duration::from_millis(101), 201, packets, &mut log);
     assert_eq!((queue.backlog_packets(), log.dropped.len()), (1, early + 1));
 }
