@@ -7,6 +7,7 @@
 use std::process::{Command, ExitCode};
 use std::{env, fs, io};
 
+use longfat_core::tcp::TcpConfig;
 use longfat_core::time::Duration;
 use longfat_core::units::Rate;
 use longfat_sim::dumbbell::Dumbbell;
@@ -31,11 +32,16 @@ fn dumbbell(pairs: usize, rate_mbps: u64, rtt_ms: u64, edge_gbps: u64, seconds: 
     }
 }
 
+/// With a congestion control that fills such a path.
+fn cubic(dumbbell: Dumbbell) -> Dumbbell {
+    Dumbbell { tcp: TcpConfig { congestion_control: "cubic", ..dumbbell.tcp }, ..dumbbell }
+}
+
 const CASES: &[Case] = &[
     Case { name: "a", summary: "1 flow, 622 Mb/s, 70 ms, 60 s", dumbbell: || dumbbell(1, 622, 70, 1, 60) },
     Case { name: "b", summary: "10 flows, 622 Mb/s, 70 ms, 60 s", dumbbell: || dumbbell(10, 622, 70, 1, 60) },
     Case { name: "c", summary: "100 flows, 1 Gb/s, 50 ms, 60 s", dumbbell: || dumbbell(100, 1000, 50, 1, 60) },
-    Case { name: "d", summary: "1 flow, 10 Gb/s, 100 ms, 20 s", dumbbell: || dumbbell(1, 10_000, 100, 40, 20) },
+    Case { name: "d", summary: "1 flow, 10 Gb/s, 100 ms, 20 s, CUBIC", dumbbell: || cubic(dumbbell(1, 10_000, 100, 40, 20)) },
 ];
 
 /// What one run of a case measured, in the order it is handed from the child to the parent.
