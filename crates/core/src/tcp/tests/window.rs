@@ -257,3 +257,15 @@ fn a_window_probe_is_not_ecn_capable() {
     pair.run_until(at_ms(10_000));
     assert!(seen.get() >= 2);
 }
+
+#[test]
+fn linux_bounds_the_variance_and_the_rfc_the_whole_rto() {
+    for (stack, expected) in [("linux", ms(500)), ("rfc", ms(1000))] {
+        let mut pair = Pair::new(config(stack), config(stack), ms(150));
+        pair.client.write(20_000_000);
+        pair.run_until(at_ms(6_000));
+        // A steady path of 300 ms: rttvar is near nothing. RFC 6298 §2.4: at least 1 s; Linux: srtt + 200 ms.
+        let rto = pair.client.info().rto;
+        assert!(rto.as_secs_f64() / expected.as_secs_f64() > 0.99 && rto.as_secs_f64() / expected.as_secs_f64() < 1.15, "{stack}: {rto:?}");
+    }
+}
