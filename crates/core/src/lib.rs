@@ -10,6 +10,7 @@ pub mod link;
 pub mod metric;
 pub mod packet;
 pub mod params;
+pub mod probe;
 pub mod queue;
 pub mod rng;
 pub mod tcp;

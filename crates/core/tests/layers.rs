@@ -10,10 +10,11 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("units", &["time"]),
     ("params", &["time", "units"]),
     ("packet", &["time"]),
+    ("probe", &["packet", "time"]),
     ("tcp", &["packet", "params", "rng", "time", "units"]),
     ("queue", &["packet", "params", "rng", "time", "units"]),
     ("link", &["packet", "params", "rng", "time", "units"]),
-    ("experiment", &["link", "packet", "params", "queue", "rng", "tcp", "time", "units"]),
+    ("experiment", &["link", "packet", "params", "probe", "queue", "rng", "tcp", "time", "units"]),
     ("trace", &["experiment", "queue", "time"]),
     ("metric", &["experiment", "params", "queue", "tcp", "time", "trace", "units"]),
 ];

@@ -11,6 +11,9 @@ pub fn estimate(experiment: &Experiment) -> f64 {
             Traffic::Ttcp { volume } => (volume as f64).min(most),
             // Flows without end fill the bottleneck together.
             Traffic::Bulk => most / bulk,
+            Traffic::Ping { interval, .. } => {
+                return expected_end(experiment) / interval.as_secs_f64();
+            }
         };
         bytes / f64::from(flow.sender.mss)
     });

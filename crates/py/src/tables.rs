@@ -91,7 +91,11 @@ fn flows<'py>(py: Python<'py>, experiment: &Experiment, records: &[FlowRecord]) 
     table.words("from", given.iter().map(|f| nodes[f.from].name.as_str()))?;
     table.words("to", given.iter().map(|f| nodes[f.to].name.as_str()))?;
     table.words("congestion_control", given.iter().map(|f| f.sender.congestion_control))?;
-    let kind = |traffic| if matches!(traffic, Traffic::Ttcp { .. }) { "ttcp" } else { "bulk" };
+    let kind = |traffic| match traffic {
+        Traffic::Ttcp { .. } => "ttcp",
+        Traffic::Bulk => "bulk",
+        Traffic::Ping { .. } => "ping",
+    };
     table.words("traffic", given.iter().map(|f| kind(f.traffic)))?;
     let times: [Column<FlowRecord, Option<Time>>; 4] = [
         ("start_s", |r| Some(r.start)),

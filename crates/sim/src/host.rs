@@ -1,11 +1,13 @@
-//! The ends of a flow: a TCP connection, the application on it, and its one pending event.
+//! The ends of a flow: a TCP connection or a probe, the application on it, and its one pending event.
 
 use longfat_core::experiment::{Flow, Traffic};
+use longfat_core::probe::Ping;
 use longfat_core::rng::Rng;
 use longfat_core::tcp::Connection;
 use longfat_core::time::{Duration, Time};
 use longfat_core::trace::EventKind;
 
+use crate::agent::Agent;
 use crate::ledger::Tally;
 
 /// What this end waits for, in order, to write down when it came.
@@ -26,7 +28,7 @@ pub enum Milestone {
 /// One end of a flow.
 #[derive(Debug)]
 pub struct Endpoint {
-    pub connection: Connection,
+    pub agent: Agent,
     /// The link its packets start on, and the route cursor they start with.
     pub first_link: u32,
     pub route: u32,
@@ -52,29 +54,36 @@ pub fn personality(seed: u64, name: &str) -> (u32, Duration) {
 impl Endpoint {
     /// The end that connects and sends.
     pub fn sender(flow: &Flow, iss: u32, phase: Duration) -> Self {
-        let connection = Connection::connect(flow.sender.clone(), iss, phase);
-        Self::new(connection, flow, Time::ZERO + flow.start, Milestone::Start)
+        let start = Time::ZERO + flow.start;
+        match flow.traffic {
+            Traffic::Ping { interval, size } => Self::new(Agent::Ping(Ping::ask(interval, size, start)), flow, start, Milestone::Nothing),
+            _ => Self::new(Agent::Tcp(Connection::connect(flow.sender.clone(), iss, phase)), flow, start, Milestone::Start),
+        }
     }
 
     /// The end that listens and receives.
     pub fn receiver(flow: &Flow, iss: u32, phase: Duration) -> Self {
-        let connection = Connection::listen(flow.receiver.clone(), iss, phase);
-        Self::new(connection, flow, Time::MAX, Milestone::EndOfStream)
+        match flow.traffic {
+            Traffic::Ping { .. } => Self::new(Agent::Ping(Ping::answer()), flow, Time::MAX, Milestone::Nothing),
+            _ => Self::new(Agent::Tcp(Connection::listen(flow.receiver.clone(), iss, phase)), flow, Time::MAX, Milestone::EndOfStream),
+        }
     }
 
-    fn new(connection: Connection, flow: &Flow, wake: Time, milestone: Milestone) -> Self {
+    fn new(agent: Agent, flow: &Flow, wake: Time, milestone: Milestone) -> Self {
         let (sent, delivered) = (Tally::default(), Tally::default());
-        Endpoint { connection, first_link: 0, route: 0, wake, milestone, traffic: flow.traffic, sent, delivered, noted: [0; 3] }
+        Endpoint { agent, first_link: 0, route: 0, wake, milestone, traffic: flow.traffic, sent, delivered, noted: [0; 3] }
     }
 
     /// The application starts: `ttcp` writes its volume and closes.
     pub fn start(&mut self) {
-        match self.traffic {
-            Traffic::Ttcp { volume } => {
-                self.connection.write(volume);
-                self.connection.close();
+        if let Agent::Tcp(tcp) = &mut self.agent {
+            match self.traffic {
+                Traffic::Ttcp { volume } => {
+                    tcp.write(volume);
+                    tcp.close();
+                }
+                _ => tcp.write(u64::MAX),
             }
-            Traffic::Bulk => self.connection.write(u64::MAX),
         }
         self.milestone = Milestone::Established;
     }
@@ -83,13 +92,14 @@ impl Endpoint {
     #[inline]
     pub fn reached(&mut self) -> Option<Milestone> {
         let reached = self.milestone;
+        let Agent::Tcp(tcp) = &self.agent else { return None };
         let (done, next) = match reached {
             Milestone::Established => {
                 let next = if matches!(self.traffic, Traffic::Ttcp { .. }) { Milestone::AllAcked } else { Milestone::Nothing };
-                (self.connection.is_established(), next)
+                (tcp.is_established(), next)
             }
-            Milestone::AllAcked => (self.connection.all_acked(), Milestone::Nothing),
-            Milestone::EndOfStream => (self.connection.end_of_stream(), Milestone::Nothing),
+            Milestone::AllAcked => (tcp.all_acked(), Milestone::Nothing),
+            Milestone::EndOfStream => (tcp.end_of_stream(), Milestone::Nothing),
             Milestone::Start | Milestone::Nothing => (false, reached),
         };
         if !done {
@@ -99,9 +109,16 @@ impl Endpoint {
         Some(reached)
     }
 
+    /// ttcp's receiver closes when it has read the end of the stream.
+    pub fn close(&mut self) {
+        if let Agent::Tcp(tcp) = &mut self.agent {
+            tcp.close();
+        }
+    }
+
     /// Calls `note` for each thing worth an event since the last call.
     pub fn note_events(&mut self, mut note: impl FnMut(EventKind)) {
-        let stats = self.connection.stats();
+        let stats = self.agent.stats();
         let now = [stats.fast_retransmits, stats.timeouts, stats.recoveries_ended];
         for (i, kind) in [EventKind::FastRetransmit, EventKind::Timeout, EventKind::RecoveryEnd].into_iter().enumerate() {
             for _ in self.noted[i]..now[i] {

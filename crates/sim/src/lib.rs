@@ -6,6 +6,7 @@
 
 pub mod dumbbell;
 
+mod agent;
 mod audit;
 mod event_set;
 mod host;

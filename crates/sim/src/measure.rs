@@ -2,10 +2,11 @@
 //! anything, and nothing here changes what happens.
 
 use longfat_core::experiment::{Experiment, Traffic};
-use longfat_core::tcp::Connection;
+
 use longfat_core::time::{Duration, Time};
 use longfat_core::trace::{FlowRecord, FlowSample, LinkRecord, LinkSample, Trace};
 
+use crate::agent::Agent;
 use crate::ledger::DROP_REASONS;
 use crate::world::{World, flow_names};
 
@@ -32,7 +33,7 @@ impl Snapshot {
         Snapshot {
             time: world.now,
             links: world.links.iter().map(totals).collect(),
-            delivered: world.endpoints.chunks(2).map(|pair| pair[1].connection.bytes_delivered()).collect(),
+            delivered: world.endpoints.chunks(2).map(|pair| pair[1].agent.bytes_delivered()).collect(),
         }
     }
 }
@@ -97,7 +98,7 @@ impl Recorder {
         world.advance_links();
         let time = world.now;
         for (i, pair) in world.endpoints.chunks(2).enumerate() {
-            self.trace.flow_series.push(flow_sample(time, i, &pair[0].connection, &pair[1].connection));
+            self.trace.flow_series.push(flow_sample(time, i, &pair[0].agent, &pair[1].agent));
         }
         for (i, link) in world.links.iter().enumerate() {
             let count = &link.count;
@@ -137,7 +138,7 @@ impl Recorder {
     }
 }
 
-fn flow_sample(time: Time, flow: usize, sender: &Connection, receiver: &Connection) -> FlowSample {
+fn flow_sample(time: Time, flow: usize, sender: &Agent, receiver: &Agent) -> FlowSample {
     let info = sender.info();
     FlowSample {
         time,
@@ -154,7 +155,7 @@ fn flow_sample(time: Time, flow: usize, sender: &Connection, receiver: &Connecti
 }
 
 fn flow_record(world: &World, experiment: &Experiment, flow: usize, at_warmup: u64) -> FlowRecord {
-    let (sender, receiver) = (&world.endpoints[2 * flow].connection, &world.endpoints[2 * flow + 1].connection);
+    let (sender, receiver) = (&world.endpoints[2 * flow].agent, &world.endpoints[2 * flow + 1].agent);
     let (sent, received) = (sender.stats(), receiver.stats());
     let milestones = &world.milestones[flow];
     let (min, mean, max) = match sent.rtt_samples {
@@ -226,7 +227,7 @@ fn warnings(world: &World, experiment: &Experiment, span_start: Time) -> Vec<Str
         if let Traffic::Ttcp { volume } = flow.traffic
             && world.milestones[i].delivered_all.is_none()
         {
-            let delivered = world.endpoints[2 * i + 1].connection.bytes_delivered();
+            let delivered = world.endpoints[2 * i + 1].agent.bytes_delivered();
             let end = world.now.as_secs_f64();
             warnings
                 .push(format!("flow {name} did not finish: {delivered} of {volume} bytes were delivered when the run ended at {end} s"));

@@ -154,7 +154,7 @@ impl World {
         self.ledger.left();
         let endpoint = &mut self.endpoints[number];
         endpoint.delivered.add(packet.ip_len());
-        endpoint.connection.handle_segment(self.now, &packet.segment, packet.ecn);
+        endpoint.agent.handle_segment(self.now, &packet.segment, packet.ecn);
         self.packets.remove(id);
         self.attend(number);
     }
@@ -165,8 +165,8 @@ impl World {
         endpoint.wake = Time::MAX;
         if endpoint.milestone == Milestone::Start {
             endpoint.start();
-        } else if endpoint.connection.poll_timeout().is_some_and(|timeout| timeout <= self.now) {
-            endpoint.connection.handle_timeout(self.now);
+        } else if endpoint.agent.is_due(self.now) {
+            endpoint.agent.handle_timeout(self.now);
         }
         self.attend(number);
         let wake = self.endpoints[number].wake;
@@ -183,7 +183,7 @@ impl World {
         }
         loop {
             let endpoint = &mut self.endpoints[number];
-            let Some((segment, ecn)) = endpoint.connection.poll_transmit(self.now) else { break };
+            let Some((segment, ecn)) = endpoint.agent.poll_transmit(self.now) else { break };
             endpoint.sent.add(segment.ip_len());
             let packet = Packet { stamp: self.now, route: endpoint.route, ingress: 0, ecn, corrupted: false, segment };
             let first = endpoint.first_link as usize;
@@ -195,8 +195,7 @@ impl World {
             self.note_events(number);
         }
         let endpoint = &mut self.endpoints[number];
-        let timeout = endpoint.connection.poll_timeout().unwrap_or(Time::MAX);
-        let next = timeout.min(endpoint.connection.paced_until(self.now).unwrap_or(Time::MAX));
+        let next = endpoint.agent.wake_at(self.now);
         // A packet may arrive at the very instant a timer is set for: the timer's event is then still to come.
         assert!(next >= self.now, "endpoint {number} wants to be woken at {next:?}, and it is {:?} already", self.now);
         if next < endpoint.wake {
@@ -217,8 +216,7 @@ impl World {
             }
             Milestone::EndOfStream => {
                 flow.delivered_all = now;
-                // ttcp's receiver closes when it has read the end of the stream.
-                self.endpoints[number].connection.close();
+                self.endpoints[number].close();
                 self.undelivered -= 1;
                 if self.undelivered == 0 {
                     self.all_delivered = Some(self.snapshot());
@@ -233,7 +231,7 @@ impl World {
         let endpoint = &mut self.endpoints[number];
         let (time, flow) = (self.now, (number / 2) as u32);
         // How far it had sent: the recovery point of RFC 6675 §5.
-        let seq = endpoint.connection.stats().bytes_sent - endpoint.connection.stats().bytes_retransmitted;
+        let seq = endpoint.agent.stats().bytes_sent - endpoint.agent.stats().bytes_retransmitted;
         endpoint.note_events(|kind| self.ledger.event(Event { time, kind, flow, link: None, seq }));
     }
 

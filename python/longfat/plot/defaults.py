@@ -118,19 +118,28 @@ def time_plots(result: Result, label: str = "") -> Iterator[Plot]:
     time = Axis("time (s)", start=0)
     flows, links = result.flow_series, result.link_series
     some = sorted(flows["flow"].unique())[:MOST_LINES] if len(flows) else []
-    lines = [(f"flow {flow}", flows[flows["flow"] == flow]) for flow in some]
+    lines = [(_flow_name(result.flows, flow), flows[flows["flow"] == flow]) for flow in some]
+    probes = set(result.flows["flow"][result.flows["traffic"] == "ping"])
+    tcp = [line for line, flow in zip(lines, some, strict=True) if flow not in probes]
     left_out = f"the first {MOST_LINES} of {flows['flow'].nunique()} flows" if len(flows) and flows["flow"].nunique() > MOST_LINES else ""
     caption = ". ".join(part for part in (name, left_out) if part)
 
     def plot(what: str, title: str, y: Axis, series: list[Series]) -> Plot:
         return Plot(id + what, title + suffix, time, y, series, caption)
 
-    if lines:
-        cwnd = [Series(n, _list(table["time_s"]), _list(table["cwnd_bytes"], 1 / 1024), step=True) for n, table in lines]
+    if tcp:
+        cwnd = [Series(n, _list(table["time_s"]), _list(table["cwnd_bytes"], 1 / 1024), step=True) for n, table in tcp]
         yield plot("cwnd", "Congestion window", Axis("cwnd (KiB)", start=0), cwnd)
+    if lines:
         rtt = [Series(n, _list(table["time_s"]), _list(table["srtt_s"], 1e3), step=True) for n, table in lines]
-        yield plot("rtt", "Smoothed round-trip time", Axis("srtt (ms)", start=0), rtt)
-        yield plot("sequence", "Time-sequence graph", Axis("bytes delivered (MB)", start=0), _sequence(lines, result.events))
+        yield plot(
+            "rtt",
+            "Round-trip time" if probes else "Smoothed round-trip time",
+            Axis("srtt, or a ping's last (ms)" if probes else "srtt (ms)", start=0),
+            rtt,
+        )
+    if tcp:
+        yield plot("sequence", "Time-sequence graph", Axis("bytes delivered (MB)", start=0), _sequence(tcp, result.events))
     if len(links):
         busiest = result.links.nlargest(4, "queue_max_packets")
         queues = [
@@ -140,6 +149,13 @@ def time_plots(result: Result, label: str = "") -> Iterator[Plot]:
         ]
         if queues:
             yield plot("queue", "Queue", Axis("backlog (packets)", start=0), queues)
+
+
+def _flow_name(flows: pd.DataFrame, flow: int) -> str:
+    """The name of its group, with its number where the group has several."""
+    group = flows.loc[flows["flow"] == flow, "group"].iloc[0]
+    members = list(flows["flow"][flows["group"] == group])
+    return str(group) if len(members) == 1 else f"{group} {members.index(flow) + 1}"
 
 
 def _sequence(lines: list[tuple[str, pd.DataFrame]], events: pd.DataFrame) -> list[Series]:

@@ -3,6 +3,7 @@
 use super::shape::{Case, Field, Shape, Variants};
 use crate::link::{framing, loss};
 use crate::params::{Kind, ParamSpec, Value};
+use crate::probe;
 use crate::queue;
 use crate::tcp::{options, stack};
 use crate::time::Duration;
@@ -226,12 +227,29 @@ fn traffic() -> &'static [Case] {
             default: None,
             doc: "payload bytes of each connection",
         };
+        let interval = ParamSpec {
+            name: "interval",
+            kind: Kind::Duration { min: Duration::from_micros(1), max: Duration::from_secs(100_000) },
+            default: Some(Value::Duration(Duration::from_secs(1))),
+            doc: "from one request to the next",
+        };
+        let size = ParamSpec {
+            name: "size",
+            kind: Kind::Bytes { min: probe::LEAST_SIZE as u64, max: 65_535 },
+            default: Some(Value::Bytes(84)),
+            doc: "the whole IP packet, request and reply alike",
+        };
         vec![
             Case { name: "bulk", doc: "writes without end; the run does not wait for it", fields: vec![] },
             Case {
                 name: "ttcp",
                 doc: "writes a fixed volume as fast as TCP takes it, then closes; the run ends once all such flows are done",
                 fields: vec![Field::param(volume)],
+            },
+            Case {
+                name: "ping",
+                doc: "a probe, not TCP: an echo request now and then, which the other end answers; the run does not wait for it",
+                fields: vec![Field::param(interval), Field::param(size)],
             },
         ]
     });

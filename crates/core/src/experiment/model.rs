@@ -84,6 +84,8 @@ pub enum Traffic {
     Ttcp { volume: u64 },
     /// Write without end; the run does not wait for it.
     Bulk,
+    /// No TCP: an echo request of `size` bytes (the IP packet) every `interval`; the run does not wait for it.
+    Ping { interval: Duration, size: u32 },
 }
 
 /// What is recorded, and when the run ends: at `duration`, or once every [`Traffic::Ttcp`] flow (if there is any) is done.

@@ -114,6 +114,9 @@ fn flows<'a>(flows: &[Flow], name: &dyn Fn(usize) -> &'a str) -> Vec<Json> {
         }
         let traffic = match first.traffic {
             Traffic::Bulk => serde_json::json!({ "kind": "bulk" }),
+            Traffic::Ping { interval, size } => {
+                serde_json::json!({ "kind": "ping", "interval": duration(interval), "size": SIZE.format(size.into()) })
+            }
             Traffic::Ttcp { volume } => serde_json::json!({ "kind": "ttcp", "volume": SIZE.format(volume) }),
         };
         row.insert("traffic".into(), traffic);

@@ -31,6 +31,7 @@ pub(super) fn of_flow(experiment: &Experiment, trace: &Trace, i: usize) -> f64 {
     // The warmup keeps a flow without end out of its own slow start; a fixed volume is measured whole.
     let (from, bytes) = match experiment.flows[i].traffic {
         Traffic::Ttcp { .. } => (flow.start, flow.bytes_delivered),
+        Traffic::Ping { .. } => return f64::NAN,
         Traffic::Bulk => {
             let warmup = Time::ZERO + experiment.measure.warmup;
             (warmup.max(flow.start), flow.bytes_delivered - flow.bytes_delivered_at_warmup)

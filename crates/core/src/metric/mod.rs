@@ -55,18 +55,19 @@ pub const REGISTRY: &[Metric] = &[
 ];
 
 /// The flows a run is about: those of a fixed volume, or all flows where there are none such. A background flow
-/// without end beside `ttcp` flows is scenery.
+/// without end beside `ttcp` flows is scenery, and a probe always is.
 fn measured(experiment: &Experiment) -> Vec<usize> {
     let ttcp = |i: &usize| matches!(experiment.flows[*i].traffic, Traffic::Ttcp { .. });
     let fixed: Vec<usize> = (0..experiment.flows.len()).filter(ttcp).collect();
-    if fixed.is_empty() { (0..experiment.flows.len()).collect() } else { fixed }
+    let tcp = |i: &usize| !matches!(experiment.flows[*i].traffic, Traffic::Ping { .. });
+    if fixed.is_empty() { (0..experiment.flows.len()).filter(tcp).collect() } else { fixed }
 }
 
 /// Payload rates of the measured flows, in bit/s: volume over completion time, or goodput where there is no volume.
 fn measured_rates(experiment: &Experiment, trace: &Trace) -> Vec<f64> {
     let rate = |i: usize| match experiment.flows[i].traffic {
         Traffic::Ttcp { volume } => ttcp::rate(volume, &trace.flows[i]),
-        Traffic::Bulk => goodput::of_flow(experiment, trace, i),
+        Traffic::Bulk | Traffic::Ping { .. } => goodput::of_flow(experiment, trace, i),
     };
     measured(experiment).into_iter().map(rate).collect()
 }

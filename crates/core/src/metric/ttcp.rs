@@ -12,7 +12,7 @@ pub const RATE: Metric = Metric {
     compute: |experiment, trace| {
         let rate = |i: usize| match experiment.flows[i].traffic {
             Traffic::Ttcp { volume } => rate(volume, &trace.flows[i]),
-            Traffic::Bulk => f64::NAN,
+            Traffic::Bulk | Traffic::Ping { .. } => f64::NAN,
         };
         (0..trace.flows.len()).map(|i| (Scope::Flow(i), rate(i))).collect()
     },

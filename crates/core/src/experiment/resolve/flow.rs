@@ -104,6 +104,10 @@ fn traffic(view: &View<'_>) -> Result<Traffic, Fault> {
     let Some(node) = view.get("traffic") else { return Ok(Traffic::Bulk) };
     match View::variant(node, view.path_of("traffic"), &TRAFFIC)? {
         ("ttcp", view) => Ok(Traffic::Ttcp { volume: view.integer("volume")?.unwrap_or(1) }),
+        ("ping", view) => Ok(Traffic::Ping {
+            interval: view.duration("interval")?.unwrap_or(Duration::from_secs(1)),
+            size: view.integer("size")?.unwrap_or(84) as u32,
+        }),
         _ => Ok(Traffic::Bulk),
     }
 }
@@ -179,6 +183,12 @@ pub fn connections(groups: &[Group<'_>], network: &mut Network) -> Result<Vec<Fl
                 Entry::Vacant(entry) => entry.insert(there_and_back(group, &routes, network, from, to)?),
             };
             let mtu = route.iter().map(|&l| network.links[l].mtu).min().expect("a route has a link");
+            if let Traffic::Ping { size, .. } = group.traffic
+                && size > mtu
+            {
+                let fault = group.view.fault("traffic", format!("a ping of `{}` does not fit the route", group.name));
+                return Err(fault.expected(format!("a size of at most {}, the smallest MTU", SIZE.format(mtu.into()))));
+            }
             flows.push(Flow {
                 group: group.name.clone(),
                 from,

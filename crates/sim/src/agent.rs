@@ -1,0 +1,91 @@
+//! What runs at one end of a flow: TCP, or a probe. The world treats both alike.
+
+use longfat_core::packet::{Ecn, Segment};
+use longfat_core::probe::Ping;
+use longfat_core::tcp::{Connection, Stats, TcpInfo};
+use longfat_core::time::Time;
+
+/// One end's protocol.
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant)] // nearly all are TCP, and a pointer to each would cost every packet a cache line
+pub enum Agent {
+    Tcp(Connection),
+    Ping(Ping),
+}
+
+impl Agent {
+    /// A packet arrived.
+    #[inline]
+    pub fn handle_segment(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
+        match self {
+            Agent::Tcp(tcp) => tcp.handle_segment(now, segment, ecn),
+            Agent::Ping(ping) => ping.handle_segment(now, segment),
+        }
+    }
+
+    /// The time asked for has come.
+    pub fn handle_timeout(&mut self, now: Time) {
+        if let Agent::Tcp(tcp) = self {
+            tcp.handle_timeout(now);
+        }
+    }
+
+    /// The next packet to send, if any.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Time) -> Option<(Segment, Ecn)> {
+        match self {
+            Agent::Tcp(tcp) => tcp.poll_transmit(now),
+            Agent::Ping(ping) => ping.poll_transmit(now).map(|segment| (segment, Ecn::NotEct)),
+        }
+    }
+
+    /// When it wants to be woken: a timer, or pacing.
+    #[inline]
+    pub fn wake_at(&self, now: Time) -> Time {
+        match self {
+            Agent::Tcp(tcp) => tcp.poll_timeout().unwrap_or(Time::MAX).min(tcp.paced_until(now).unwrap_or(Time::MAX)),
+            Agent::Ping(ping) => ping.poll_timeout().unwrap_or(Time::MAX),
+        }
+    }
+
+    /// Whether a timer of it is due.
+    pub fn is_due(&self, now: Time) -> bool {
+        matches!(self, Agent::Tcp(tcp) if tcp.poll_timeout().is_some_and(|timeout| timeout <= now))
+    }
+
+    /// Totals so far; of a probe, requests count as segments and replies as ACKs.
+    pub fn stats(&self) -> Stats {
+        match self {
+            Agent::Tcp(tcp) => tcp.stats(),
+            Agent::Ping(ping) => {
+                let s = ping.stats();
+                Stats {
+                    segments_sent: s.requests_sent,
+                    acks_sent: s.replies_sent,
+                    rtt_min: s.rtt_min,
+                    rtt_max: s.rtt_max,
+                    rtt_sum_ps: s.rtt_sum_ps,
+                    rtt_samples: s.answered,
+                    ..Stats::default()
+                }
+            }
+        }
+    }
+
+    /// State, for sampling; of a probe, only the last round trip.
+    pub fn info(&self) -> TcpInfo {
+        match self {
+            Agent::Tcp(tcp) => tcp.info(),
+            Agent::Ping(ping) => TcpInfo { srtt: ping.stats().rtt_last, ..TcpInfo::default() },
+        }
+    }
+
+    /// In-order payload bytes that arrived here.
+    #[inline]
+    pub fn bytes_delivered(&self) -> u64 {
+        match self {
+            Agent::Tcp(tcp) => tcp.bytes_delivered(),
+            Agent::Ping(_) => 0,
+        }
+    }
+}
