@@ -22,7 +22,7 @@ pub fn registries(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     }
     let controls = list("congestion_controls")?;
     for control in congestion::REGISTRY {
-        controls.append(entry(py, control.name, control.summary, "", &[])?)?;
+        controls.append(entry(py, control.name, control.summary, control.source, control.params)?)?;
     }
     let queues = list("queues")?;
     for queue in queue::REGISTRY {

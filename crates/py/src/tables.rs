@@ -90,7 +90,7 @@ fn flows<'py>(py: Python<'py>, experiment: &Experiment, records: &[FlowRecord]) 
     table.words("group", given.iter().map(|f| f.group.as_str()))?;
     table.words("from", given.iter().map(|f| nodes[f.from].name.as_str()))?;
     table.words("to", given.iter().map(|f| nodes[f.to].name.as_str()))?;
-    table.words("congestion_control", given.iter().map(|f| f.sender.congestion_control))?;
+    table.words("congestion_control", given.iter().map(|f| f.sender.congestion_control.kind))?;
     let kind = |traffic| match traffic {
         Traffic::Ttcp { .. } => "ttcp",
         Traffic::Bulk => "bulk",

@@ -5,7 +5,7 @@ use crate::link::{framing, loss};
 use crate::params::{Kind, ParamSpec, Value};
 use crate::probe;
 use crate::queue;
-use crate::tcp::{options, stack};
+use crate::tcp::{congestion, options, stack};
 use crate::time::Duration;
 use std::sync::LazyLock;
 
@@ -217,6 +217,18 @@ fn losses() -> &'static [Case] {
     &TABLE
 }
 
+pub static CONTROL: Variants = Variants { what: "congestion control", tag: "kind", default: None, cases: controls };
+
+fn controls() -> &'static [Case] {
+    static TABLE: LazyLock<Vec<Case>> = LazyLock::new(|| {
+        congestion::REGISTRY
+            .iter()
+            .map(|c| Case { name: c.name, doc: c.summary, fields: c.params.iter().copied().map(Field::param).collect() })
+            .collect()
+    });
+    &TABLE
+}
+
 pub static TRAFFIC: Variants = Variants { what: "traffic", tag: "kind", default: None, cases: traffic };
 
 fn traffic() -> &'static [Case] {
@@ -265,7 +277,10 @@ pub fn endpoint() -> &'static [Field] {
             Field::auto("window", buffer, "send_buffer and receive_buffer at once: the largest window"),
         ];
         // Without a value the stack decides.
-        fields.extend(options::PARAMS.iter().map(|p| Field::auto(p.name, p.kind, p.doc)));
+        fields.extend(options::PARAMS.iter().map(|p| match p.name {
+            "congestion_control" => Field::new(p.name, Shape::Variants(&CONTROL), p.doc),
+            _ => Field::auto(p.name, p.kind, p.doc),
+        }));
         fields
     });
     &TABLE

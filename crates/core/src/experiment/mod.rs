@@ -15,9 +15,10 @@ mod tree;
 mod view;
 mod write;
 
+pub use crate::params::Choice;
 pub use document::{Document, Run};
 pub use error::{Error, Report};
-pub use model::{Choice, Experiment, Flow, Link, Measure, Network, Node, Traffic};
+pub use model::{Experiment, Flow, Link, Measure, Network, Node, Traffic};
 pub use schema::{reference, schema};
 pub use sweep::Axis;
 pub use write::RESULTS_VERSION;

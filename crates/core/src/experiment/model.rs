@@ -1,7 +1,7 @@
 //! One run, resolved: every sweep chosen, every default filled in, every preset turned into nodes and links.
 //! This is what a backend runs; it holds no text and no unit that still needs reading.
 
-use crate::params::Params;
+use crate::params::Choice;
 use crate::tcp::TcpConfig;
 use crate::time::Duration;
 use crate::units::Rate;
@@ -49,17 +49,11 @@ pub struct Link {
     pub min_frame: u32,
     /// Largest IP packet.
     pub mtu: u32,
+    /// Capacities in BDPs are already bytes.
     pub queue: Choice,
     pub loss: Choice,
     /// The link whose utilization headlines the report.
     pub bottleneck: bool,
-}
-
-/// An entry of a registry, by name, with its parameters. Capacities in BDPs are already bytes.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Choice {
-    pub kind: &'static str,
-    pub params: Params,
 }
 
 /// One TCP connection. `count = 8` in the file is eight of these.

@@ -1,6 +1,6 @@
 //! The JSON Schema of experiment files, and their reference in Markdown: both from the tables in [`super::fields`].
 
-use super::fields::{self, LOSS, PATH, QUEUE, TRAFFIC};
+use super::fields::{self, CONTROL, LOSS, PATH, QUEUE, TRAFFIC};
 use super::shape::{Field, Shape, Variants};
 use crate::params::{ParamSpec, Value};
 use serde_json::{Map, Value as Json, json};
@@ -16,6 +16,7 @@ pub fn schema() -> Json {
             "queue": variants(&QUEUE),
             "loss": variants(&LOSS),
             "traffic": variants(&TRAFFIC),
+            "congestion_control": variants(&CONTROL),
             "path": variants(&PATH),
             "endpoint": table(fields::endpoint()),
             "link": table(fields::link()),
@@ -61,7 +62,7 @@ fn shape(shape: &Shape) -> Json {
             None => table(make()),
         },
         Shape::List(item) => json!({ "type": "array", "items": self::shape(item), "minItems": 1 }),
-        Shape::Variants(variants) => json!({ "$ref": format!("#/$defs/{}", variants.what) }),
+        Shape::Variants(variants) => json!({ "$ref": format!("#/$defs/{}", variants.what.replace(' ', "_")) }),
         Shape::Labels => json!({ "type": "object", "minProperties": 1 }),
     }
 }
@@ -132,7 +133,8 @@ fn variants(variants: &Variants) -> Json {
 pub fn reference() -> String {
     let mut out = String::new();
     section(&mut out, "The file", "", fields::root());
-    for (title, variants) in [("path", &PATH), ("queue", &QUEUE), ("loss", &LOSS), ("traffic", &TRAFFIC)] {
+    for (title, variants) in [("path", &PATH), ("queue", &QUEUE), ("loss", &LOSS), ("traffic", &TRAFFIC), ("congestion_control", &CONTROL)]
+    {
         for case in (variants.cases)() {
             section(&mut out, &format!("{title}: {} = \"{}\"", variants.tag, case.name), case.doc, &case.fields);
         }

@@ -2,11 +2,12 @@
 //! the results folder, reads back as the same run, and is hashed to identify it.
 
 use super::fields;
-use super::model::{Choice, Experiment, Flow, Link, Traffic};
+use super::model::{Experiment, Flow, Link, Traffic};
 use crate::link::loss::REGISTRY as LOSSES;
-use crate::params::{ParamSpec, Value};
+use crate::params::{Choice, ParamSpec, Value};
 use crate::queue::REGISTRY as QUEUES;
 use crate::tcp::TcpConfig;
+use crate::tcp::congestion::REGISTRY as CONTROLS;
 use crate::tcp::options::{DelayedAck, PARAMS, RecoveryKind};
 use crate::time::Duration;
 use crate::units::text::{RATE, SIZE, TIME};
@@ -148,6 +149,12 @@ fn ends<'a>(group: &[Flow], end: impl Fn(&Flow) -> usize, name: &dyn Fn(usize) -
 fn endpoint(config: &TcpConfig) -> Table {
     let mut table = Table::new();
     for spec in PARAMS {
+        if spec.name == "congestion_control" {
+            let control = &config.congestion_control;
+            let specs = CONTROLS.iter().find(|c| c.name == control.kind).map_or(&[][..], |c| c.params);
+            table.insert(spec.name.into(), if specs.is_empty() { control.kind.into() } else { choice(control, specs) });
+            continue;
+        }
         let value = spec.kind.write(parameter(config, spec.name));
         table.insert(spec.name.into(), value.unwrap_or_else(|| "auto".into()));
     }
@@ -157,7 +164,6 @@ fn endpoint(config: &TcpConfig) -> Table {
 fn parameter(c: &TcpConfig, name: &str) -> Value {
     let count = |n: u32| Value::Count(n.into());
     match name {
-        "congestion_control" => Value::Choice(c.congestion_control),
         "recovery" => Value::Choice(match c.recovery {
             RecoveryKind::Tahoe => "tahoe",
             RecoveryKind::Reno => "reno",

@@ -55,6 +55,13 @@ pub struct ParamSpec {
     pub doc: &'static str,
 }
 
+/// An entry of a registry, by name, with its parameters.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Choice {
+    pub kind: &'static str,
+    pub params: Params,
+}
+
 /// Resolved parameters: one value for each spec, in the order of the specs.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Params(pub Vec<(&'static str, Value)>);

@@ -6,6 +6,7 @@ mod connection;
 pub mod options;
 mod prr;
 mod range_set;
+pub mod rate;
 mod receiver;
 mod recovery;
 mod rtt;

@@ -1,7 +1,8 @@
 //! What can be set on a TCP endpoint: one table ([`PARAMS`]) that the experiment file, the stacks, the schema and the
 //! documentation all read, and the plain struct ([`TcpConfig`]) the endpoint works from.
 
-use crate::params::{Kind, ParamSpec, Params, Value};
+use crate::params::{Choice, Kind, ParamSpec, Params, Value};
+use crate::tcp::congestion;
 use crate::time::Duration;
 
 const fn seconds(s: u64) -> Value {
@@ -18,9 +19,9 @@ const BUFFER: Kind = Kind::Bytes { min: 1, max: 1 << 30 };
 pub const PARAMS: &[ParamSpec] = &[
     ParamSpec {
         name: "congestion_control",
-        kind: Kind::Choice(crate::tcp::congestion::NAMES),
+        kind: Kind::Choice(congestion::NAMES),
         default: Some(Value::Choice("reno")),
-        doc: "how cwnd grows and shrinks",
+        doc: "how cwnd grows and shrinks: a name, or a table of `kind` and its parameters",
     },
     ParamSpec {
         name: "recovery",
@@ -174,7 +175,7 @@ pub enum DelayedAck {
 #[derive(Clone, PartialEq, Debug)]
 #[allow(missing_docs)] // PARAMS says what each one is
 pub struct TcpConfig {
-    pub congestion_control: &'static str,
+    pub congestion_control: Choice,
     pub recovery: RecoveryKind,
     pub mss: u32,
     pub send_buffer: u64,
@@ -213,7 +214,7 @@ impl TcpConfig {
         };
         let delay = params.duration("delayed_ack_time");
         TcpConfig {
-            congestion_control: params.choice("congestion_control"),
+            congestion_control: congestion::choice(params.choice("congestion_control")),
             recovery: match params.choice("recovery") {
                 "tahoe" => RecoveryKind::Tahoe,
                 "reno" => RecoveryKind::Reno,

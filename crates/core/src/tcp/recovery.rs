@@ -40,6 +40,10 @@ impl Sender {
                 RecoveryKind::Sack => sacked > 0,
                 _ => segment.seq_len() == 0 && !window_changed,
             };
+            if sacked > 0 {
+                let sample = self.sample(now, segment, 0, sacked, in_flight, None);
+                self.control.on_sample(&sample);
+            }
             if duplicate {
                 self.duplicate_ack(now, delivered_before);
             }
@@ -99,15 +103,13 @@ impl Sender {
         self.board.acknowledge(ack);
         self.duplicates = 0;
         self.timeout_una = None;
-        let sample = AckSample {
-            now,
-            acked,
-            in_flight,
-            rtt,
-            srtt: self.rtt.srtt(),
-            cwnd_limited: self.limit == Limit::Cwnd,
-            after_timeout: self.phase == Phase::Loss,
-        };
+        if ack > self.round_end {
+            self.round += 1;
+            self.round_end = self.board.max();
+        }
+        let delivered = ack + self.board.sacked_bytes() - delivered_before;
+        let sample = self.sample(now, segment, acked, delivered, in_flight, rtt);
+        self.control.on_sample(&sample);
         let mut restart_timer = true;
         match self.phase {
             Phase::Open => self.control.on_ack(&sample),
@@ -117,7 +119,7 @@ impl Sender {
                     self.phase = Phase::Open;
                 }
             }
-            Phase::Recovery => restart_timer = self.ack_in_recovery(ack, acked, delivered_before),
+            Phase::Recovery => restart_timer = self.ack_in_recovery(now, ack, acked, delivered_before),
         }
         if self.phase != Phase::Recovery && self.board.has_sacked() {
             self.look_for_losses(now, delivered_before);
@@ -132,11 +134,38 @@ impl Sender {
         }
     }
 
+    /// What this ACK tells the control.
+    #[inline]
+    fn sample(&self, now: Time, segment: &Segment, acked: u64, delivered: u64, in_flight: u64, rtt: Option<Duration>) -> AckSample {
+        let forward_delay = match (segment.timestamps(), self.timestamp_clock) {
+            // The peer's clock is taken to tick as ours does.
+            (Some((val, ecr)), Some(clock)) => Some(i64::from(val.wrapping_sub(ecr) as i32) * clock.span(1).as_ps() as i64),
+            _ => None,
+        };
+        AckSample {
+            now,
+            acked,
+            delivered,
+            marked: 0,
+            in_flight,
+            rtt,
+            srtt: self.rtt.srtt(),
+            rtt_min: self.stats.rtt_min,
+            forward_delay,
+            round: self.round,
+            cwnd_limited: self.limit == Limit::Cwnd,
+            after_timeout: self.phase == Phase::Loss,
+            in_recovery: self.phase == Phase::Recovery,
+            rate: None,
+        }
+    }
+
     /// A new ACK during fast recovery. Whether the retransmission timer restarts.
-    fn ack_in_recovery(&mut self, ack: u64, acked: u64, delivered_before: u64) -> bool {
+    fn ack_in_recovery(&mut self, now: Time, ack: u64, acked: u64, delivered_before: u64) -> bool {
         let ends = ack >= self.recover || self.kind == RecoveryKind::Reno;
         if ends {
             self.end_recovery();
+            self.control.on_recovered(now);
             return true;
         }
         match self.kind {

@@ -100,6 +100,9 @@ pub(super) struct Sender {
     /// An ECN reduction is answered with CWR on the next new segment, and none more until this is acknowledged.
     pub(super) cwr_pending: bool,
     pub(super) cwr_until: u64,
+    /// Round trips counted in packets; the current one ends when something beyond `round_end` is acknowledged.
+    pub(super) round: u64,
+    pub(super) round_end: u64,
 }
 
 /// RFC 6298 §2 with the bounds of the stack: G is the clock's tick, at least 1 ms.
@@ -112,11 +115,10 @@ fn estimator(config: &TcpConfig) -> RttEstimator {
 
 impl Sender {
     pub fn new(config: &TcpConfig, iss: u32, phase: Duration) -> Self {
-        let control = congestion::find(config.congestion_control).expect("validated: a registered congestion control");
         Sender {
             iss,
             board: Scoreboard::default(),
-            control: (control.build)(config),
+            control: congestion::build(config),
             rtt: estimator(config),
             stats: Stats::default(),
             mss: u64::from(config.mss),
@@ -159,14 +161,15 @@ impl Sender {
             next_paced: Time::ZERO,
             cwr_pending: false,
             cwr_until: 0,
+            round: 0,
+            round_end: 0,
         }
     }
 
     /// The other side takes no more than `mss` bytes in a segment.
     pub fn agree_mss(&mut self, config: &TcpConfig, mss: u64) {
         self.mss = mss;
-        let control = congestion::find(config.congestion_control).expect("validated: a registered congestion control");
-        self.control = (control.build)(&TcpConfig { mss: mss as u32, ..config.clone() });
+        self.control = congestion::build(&TcpConfig { mss: mss as u32, ..config.clone() });
     }
 
     pub fn write(&mut self, bytes: u64) {

@@ -7,7 +7,7 @@
 use std::process::{Command, ExitCode};
 use std::{env, fs, io};
 
-use longfat_core::tcp::TcpConfig;
+use longfat_core::tcp::{TcpConfig, congestion};
 use longfat_core::time::Duration;
 use longfat_core::units::Rate;
 use longfat_sim::dumbbell::Dumbbell;
@@ -34,7 +34,7 @@ fn dumbbell(pairs: usize, rate_mbps: u64, rtt_ms: u64, edge_gbps: u64, seconds: 
 
 /// With a congestion control that fills such a path.
 fn cubic(dumbbell: Dumbbell) -> Dumbbell {
-    Dumbbell { tcp: TcpConfig { congestion_control: "cubic", ..dumbbell.tcp }, ..dumbbell }
+    Dumbbell { tcp: TcpConfig { congestion_control: congestion::choice("cubic"), ..dumbbell.tcp }, ..dumbbell }
 }
 
 const CASES: &[Case] = &[

@@ -2,13 +2,13 @@
 
 use super::network::Plan;
 use crate::experiment::error::Fault;
-use crate::experiment::fields::{self, TRAFFIC};
+use crate::experiment::fields::{self, CONTROL, TRAFFIC};
 use crate::experiment::model::{Flow, Network, Traffic};
 use crate::experiment::route::Routes;
 use crate::experiment::tree::{Step, path_text};
 use crate::experiment::view::View;
-use crate::params::{Params, Value};
-use crate::tcp::{TcpConfig, options, stack};
+use crate::params::{Choice, Params, Value};
+use crate::tcp::{TcpConfig, congestion, options, stack};
 use crate::time::Duration;
 use crate::units::text::{SIZE, TIME};
 use std::collections::BTreeMap;
@@ -29,9 +29,23 @@ pub struct Group<'a> {
     count: u64,
     start: Duration,
     stagger: Duration,
-    sender: Params,
-    receiver: Params,
+    sender: End,
+    receiver: End,
     traffic: Traffic,
+}
+
+/// What is said of one end of a connection.
+#[derive(Clone)]
+struct End {
+    params: Params,
+    control: Choice,
+}
+
+impl End {
+    fn of(stack: &stack::Stack) -> Self {
+        let params = stack.params();
+        End { control: congestion::choice(params.choice("congestion_control")), params }
+    }
 }
 
 /// Every `[[flow]]` of the file, checked but for its routes.
@@ -113,8 +127,8 @@ fn traffic(view: &View<'_>) -> Result<Traffic, Fault> {
 }
 
 /// The parameters of both ends: the receiver is like the sender but for what `receiver` says.
-fn ends(view: &View<'_>) -> Result<(Params, Params), Fault> {
-    let rfc = stack::REGISTRY[0].params();
+fn ends(view: &View<'_>) -> Result<(End, End), Fault> {
+    let rfc = End::of(&stack::REGISTRY[0]);
     let sender = endpoint(view, &rfc)?;
     let receiver = match view.sub("receiver", fields::endpoint()) {
         Some(receiver) => endpoint(&receiver, &sender)?,
@@ -123,11 +137,16 @@ fn ends(view: &View<'_>) -> Result<(Params, Params), Fault> {
     Ok((sender, receiver))
 }
 
-fn endpoint(view: &View<'_>, basis: &Params) -> Result<Params, Fault> {
+fn endpoint(view: &View<'_>, basis: &End) -> Result<End, Fault> {
     let stack = view.word("stack")?.and_then(stack::find);
-    let mut params = stack.map_or_else(|| basis.clone(), stack::Stack::params);
+    let End { mut params, mut control } = stack.map_or_else(|| basis.clone(), End::of);
+    if let Some(node) = view.get("congestion_control") {
+        let (kind, view) = View::variant(node, view.path_of("congestion_control"), &CONTROL)?;
+        control = Choice { kind, params: view.params()? };
+        params.set("congestion_control", Value::Choice(kind));
+    }
     for spec in options::PARAMS {
-        if view.get(spec.name).is_none() {
+        if view.get(spec.name).is_none() || spec.name == "congestion_control" {
             continue;
         }
         match view.value(spec.name)? {
@@ -147,7 +166,7 @@ fn endpoint(view: &View<'_>, basis: &Params) -> Result<Params, Fault> {
         }
     }
     contradictions(view, &params)?;
-    Ok(params)
+    Ok(End { params, control })
 }
 
 fn contradictions(view: &View<'_>, params: &Params) -> Result<(), Fault> {
@@ -224,7 +243,8 @@ fn there_and_back(group: &Group<'_>, routes: &Routes<'_>, network: &Network, fro
     }
 }
 
-fn config(group: &Group<'_>, params: &Params, mtu: u32) -> Result<TcpConfig, Fault> {
+fn config(group: &Group<'_>, end: &End, mtu: u32) -> Result<TcpConfig, Fault> {
+    let params = &end.params;
     let headers = HEADERS + if params.boolean("timestamps") { TIMESTAMPS } else { 0 };
     let most = u64::from(mtu) - headers;
     match params.get("mss") {
@@ -232,6 +252,6 @@ fn config(group: &Group<'_>, params: &Params, mtu: u32) -> Result<TcpConfig, Fau
             let fault = group.view.fault("mss", format!("a segment of `{}` does not fit the route", group.name));
             Err(fault.expected(format!("at most {}: the smallest MTU is {mtu}, and the headers take {headers}", SIZE.format(most))))
         }
-        _ => Ok(TcpConfig::new(params, mtu)),
+        _ => Ok(TcpConfig { congestion_control: end.control.clone(), ..TcpConfig::new(params, mtu) }),
     }
 }

@@ -2,12 +2,12 @@
 
 use crate::experiment::error::Fault;
 use crate::experiment::fields::{self, LOSS, PATH};
-use crate::experiment::model::{Choice, Link, Network, Node as NetworkNode};
+use crate::experiment::model::{Link, Network, Node as NetworkNode};
 use crate::experiment::tree::{Node, Step, Tree, path_text};
 use crate::experiment::view::View;
 use crate::link::framing;
 use crate::link::loss::REGISTRY as LOSSES;
-use crate::params::{Params, Value};
+use crate::params::{Choice, Params, Value};
 use crate::time::Duration;
 use crate::units::Rate;
 use crate::units::text::TIME;

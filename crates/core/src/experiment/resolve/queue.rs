@@ -3,11 +3,11 @@
 use super::network::{Plan, Written};
 use crate::experiment::error::Fault;
 use crate::experiment::fields::QUEUE;
-use crate::experiment::model::{Choice, Flow, Link, Network};
+use crate::experiment::model::{Flow, Link, Network};
 use crate::experiment::route::Routes;
 use crate::experiment::tree::path_text;
 use crate::experiment::view::View;
-use crate::params::{Params, Value};
+use crate::params::{Choice, Params, Value};
 use crate::queue::{QueueContext, QueueKind, REGISTRY};
 use crate::rng::Rng;
 use crate::time::Duration;

@@ -1,9 +1,17 @@
 //! CUBIC (RFC 9438): the window is a cubic function of the time since the last congestion event, so that its growth does not
 //! depend on the round trip; with fast convergence and the Reno-friendly region. Slow start is the standard one (HyStart++ apart).
 
-use super::{AckSample, Congestion, CongestionControl, CongestionEvent};
+use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Window};
 use crate::tcp::TcpConfig;
 use crate::time::{Duration, Time};
+
+pub(super) const KIND: ControlKind = ControlKind {
+    name: "cubic",
+    summary: "the window a cubic of the time since the last loss",
+    source: "RFC 9438",
+    params: &[],
+    build: |c| Box::new(Cubic::new(c)),
+};
 
 /// RFC 9438 §5.1: C in segments per second cubed, and beta.
 const C: f64 = 0.4;
@@ -23,46 +31,27 @@ struct Epoch {
     reno: f64,
 }
 
-/// CUBIC's variables; cwnd is kept in fractions of a segment, as the RFC's formulas have it.
+/// CUBIC's variables; in segments where the RFC's formulas have them so.
 #[derive(Clone, Debug)]
 pub struct Cubic {
-    mss: u64,
-    initial: u64,
-    /// cwnd in bytes; in slow start whole, in congestion avoidance what the curve says.
-    cwnd: f64,
-    ssthresh: u64,
-    abc_limit: u64,
-    /// cwnd before the last reduction, in segments (W_max and cwnd_prior of §4.1.2).
+    window: Window,
+    /// cwnd before the last reduction (W_max and cwnd_prior of §4.1.2).
     w_max: f64,
     cwnd_prior: f64,
     after_timeout: bool,
     epoch: Option<Epoch>,
+    /// As before the last reduction, should it prove spurious (§4.9).
+    before: Option<(f64, f64, Option<Epoch>)>,
 }
 
 impl Cubic {
-    /// A window of `initial_window` segments and the `initial_ssthresh` of `config`.
+    /// As `config` asks.
     pub fn new(config: &TcpConfig) -> Self {
-        let mss = u64::from(config.mss);
-        let initial = mss * u64::from(config.initial_window);
-        Cubic {
-            mss,
-            initial,
-            cwnd: initial as f64,
-            ssthresh: config.initial_ssthresh,
-            abc_limit: u64::from(config.abc_limit.max(1)),
-            w_max: 0.0,
-            cwnd_prior: 0.0,
-            after_timeout: false,
-            epoch: None,
-        }
-    }
-
-    fn segments(&self) -> f64 {
-        self.cwnd / self.mss as f64
+        Cubic { window: Window::new(config), w_max: 0.0, cwnd_prior: 0.0, after_timeout: false, epoch: None, before: None }
     }
 
     fn begin_epoch(&mut self, now: Time) -> Epoch {
-        let cwnd = self.segments();
+        let cwnd = self.window.segments();
         // RFC 9438 §4.8: after a timeout, and (§4.2) where there was no congestion event yet, the curve starts at its plateau.
         let plateau = if self.after_timeout || self.w_max <= cwnd { cwnd } else { self.w_max };
         // RFC 9438 §4.2 Eq. 2.
@@ -76,8 +65,8 @@ impl Cubic {
             Some(epoch) => epoch,
             None => self.begin_epoch(ack.now),
         };
-        let cwnd = self.segments();
-        let acked = ack.acked as f64 / self.mss as f64;
+        let cwnd = self.window.segments();
+        let acked = self.window.acked_segments(ack);
         // RFC 9438 §4.2 Eq. 1.
         let curve = |t: f64| {
             let d = t - epoch.k;
@@ -95,18 +84,18 @@ impl Cubic {
             let target = curve(t + ack.srtt.as_secs_f64()).clamp(cwnd, 1.5 * cwnd);
             cwnd + (target - cwnd) / cwnd * acked
         };
-        self.cwnd = window * self.mss as f64;
+        self.window.grow((window - cwnd) * self.window.mss as f64);
         self.epoch = Some(epoch);
     }
 }
 
 impl CongestionControl for Cubic {
     fn cwnd(&self) -> u64 {
-        self.cwnd as u64
+        self.window.cwnd
     }
 
     fn ssthresh(&self) -> u64 {
-        self.ssthresh
+        self.window.ssthresh
     }
 
     fn on_ack(&mut self, ack: &AckSample) {
@@ -115,42 +104,42 @@ impl CongestionControl for Cubic {
             self.epoch = None;
             return;
         }
-        if self.cwnd() < self.ssthresh {
-            // RFC 9438 §4.10 leaves slow start as it is: RFC 5681 with RFC 3465's limit.
-            let limit = if ack.after_timeout { self.mss } else { self.abc_limit.saturating_mul(self.mss) };
-            self.cwnd += ack.acked.min(limit) as f64;
-        } else {
+        // RFC 9438 §4.10 leaves slow start as it is.
+        if !self.window.slow_start(ack) {
             self.congestion_avoidance(ack);
         }
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        let floor = 2 * self.mss;
         if event.kind != Congestion::TimeoutAgain {
-            let cwnd = self.segments();
+            self.before = Some((self.w_max, self.cwnd_prior, self.epoch));
+            let cwnd = self.window.segments();
             // RFC 9438 §4.7, fast convergence: a flow that did not get back to its last plateau gives way to newer ones.
             self.w_max = if cwnd < self.w_max { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
             self.cwnd_prior = cwnd;
-            // RFC 9438 §4.6: a multiplicative decrease of what is in flight, by beta.
-            self.ssthresh = (event.flight_size * 7 / 10).max(floor);
         }
-        self.cwnd = match event.kind {
-            Congestion::Loss | Congestion::Ecn => self.ssthresh as f64,
-            Congestion::Timeout | Congestion::TimeoutAgain => {
-                self.after_timeout = true;
-                self.mss as f64
-            }
-        };
+        // RFC 9438 §4.6: a multiplicative decrease of what is in flight, by beta.
+        self.window.reduce(event, BETA);
+        self.after_timeout = matches!(event.kind, Congestion::Timeout | Congestion::TimeoutAgain);
         self.epoch = None;
     }
 
+    fn on_spurious(&mut self) {
+        // RFC 9438 §4.9.
+        if self.window.undo()
+            && let Some((w_max, cwnd_prior, epoch)) = self.before.take()
+        {
+            (self.w_max, self.cwnd_prior, self.epoch, self.after_timeout) = (w_max, cwnd_prior, epoch, false);
+        }
+    }
+
     fn on_restart(&mut self, _idle: Duration) {
-        self.cwnd = self.cwnd.min(self.initial as f64);
+        self.window.restart();
         self.epoch = None;
     }
 
     fn on_syn_loss(&mut self) {
-        self.cwnd = self.mss as f64;
+        self.window.syn_loss();
     }
 }
 
@@ -178,7 +167,7 @@ mod tests {
                 rtt: Some(rtt),
                 srtt: rtt,
                 cwnd_limited: true,
-                after_timeout: false,
+                ..AckSample::default()
             });
         }
         start + rtt

@@ -6,25 +6,47 @@
 pub mod cubic;
 pub mod reno;
 
+mod slow_start;
+mod window;
+
+use crate::params::{Choice, ParamSpec, Params};
 use crate::tcp::TcpConfig;
+use crate::tcp::rate::RateSample;
 use crate::time::{Duration, Time};
 use crate::units::Rate;
+pub use slow_start::SlowStart;
+pub use window::Window;
 
-/// What an ACK that moved the left edge says.
-#[derive(Clone, Copy, Debug)]
+/// What an ACK that delivered something says. Byte counts are of the stream's payload (a FIN counts as one).
+#[derive(Clone, Copy, Debug, Default)]
 pub struct AckSample {
     pub now: Time,
-    /// Payload bytes newly acknowledged, cumulatively.
+    /// Bytes newly acknowledged, cumulatively.
     pub acked: u64,
+    /// Bytes newly known to have arrived, cumulatively or by SACK; each counts once.
+    pub delivered: u64,
+    /// Of `delivered`, those that ECN feedback says were marked CE.
+    pub marked: u64,
     /// Bytes in flight before this ACK.
     pub in_flight: u64,
-    /// A round trip measured by this ACK.
+    /// A round trip measured by this ACK: of the newest data it covers.
     pub rtt: Option<Duration>,
     pub srtt: Duration,
+    /// The least round trip of the connection so far; zero before the first.
+    pub rtt_min: Duration,
+    /// One-way delay of the newest data from here to there, in ps, up to a constant nobody knows (the clocks are not
+    /// synchronized) and as fine as the peer's timestamps tick. Needs timestamps both ways.
+    pub forward_delay: Option<i64>,
+    /// Round trips so far, counted in packets: one more whenever something sent after the start of the round is acknowledged.
+    pub round: u64,
     /// Whether cwnd is what kept the sender from sending more (not the application, not rwnd).
     pub cwnd_limited: bool,
     /// Whether this is slow start after a timeout (RFC 3465 §2.3 wants L = 1 there).
     pub after_timeout: bool,
+    /// Whether a fast recovery is under way.
+    pub in_recovery: bool,
+    /// Delivery rate, where the control asks for it ([`CongestionControl::wants_rate`]).
+    pub rate: Option<RateSample>,
 }
 
 /// Why the window must shrink.
@@ -38,6 +60,8 @@ pub enum Congestion {
     TimeoutAgain,
     /// An ECN echo.
     Ecn,
+    /// The host's own transmit queue was full: Linux 2.4's local congestion, Web100's send stall.
+    Local,
 }
 
 /// A reduction asked of the control.
@@ -55,12 +79,16 @@ pub trait CongestionControl: std::fmt::Debug {
     fn cwnd(&self) -> u64;
     /// The slow start threshold; `u64::MAX` while there is none.
     fn ssthresh(&self) -> u64;
-    /// New data was acknowledged outside fast recovery.
+    /// An ACK delivered something, in whatever phase; comes before [`Self::on_ack`]. For what measures rather than grows.
+    fn on_sample(&mut self, _ack: &AckSample) {}
+    /// New data was acknowledged outside fast recovery: the window may grow.
     fn on_ack(&mut self, ack: &AckSample);
     /// Congestion: choose ssthresh, and cwnd as it shall be when recovery ends.
     fn on_congestion(&mut self, event: &CongestionEvent);
     /// The last reduction was for nothing: take it back.
     fn on_spurious(&mut self) {}
+    /// Fast recovery is over: all that was outstanding when it began has arrived.
+    fn on_recovered(&mut self, _now: Time) {}
     /// Sending starts again after an idle `rto` (RFC 5681 §4.1).
     fn on_restart(&mut self, idle: Duration);
     /// The SYN was lost: start with one segment (RFC 5681 §3.1).
@@ -69,9 +97,13 @@ pub trait CongestionControl: std::fmt::Debug {
     fn pacing_rate(&self) -> Option<Rate> {
         None
     }
-    /// Whether proportional rate reduction may steer the window during recovery.
+    /// Whether proportional rate reduction may steer the window during recovery. If not, [`Self::cwnd`] holds at all times.
     fn uses_prr(&self) -> bool {
         true
+    }
+    /// Whether samples shall carry the delivery rate: costs the sender a record for each transmission in flight.
+    fn wants_rate(&self) -> bool {
+        false
     }
 }
 
@@ -81,22 +113,14 @@ pub struct ControlKind {
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,
+    /// Where it is defined: RFC, or authors, title, venue and year.
+    pub source: &'static str,
+    pub params: &'static [ParamSpec],
     pub build: fn(&TcpConfig) -> Box<dyn CongestionControl + Send>,
 }
 
 /// Every congestion control, in the order of listings.
-pub const REGISTRY: &[ControlKind] = &[
-    ControlKind {
-        name: "reno",
-        summary: "AIMD(1, 1/2): slow start and congestion avoidance of RFC 5681",
-        build: |c| Box::new(reno::Reno::new(c)),
-    },
-    ControlKind {
-        name: "cubic",
-        summary: "RFC 9438: the window a cubic of the time since the last loss",
-        build: |c| Box::new(cubic::Cubic::new(c)),
-    },
-];
+pub const REGISTRY: &[ControlKind] = &[reno::KIND, cubic::KIND];
 
 /// The names in [`REGISTRY`].
 pub const NAMES: &[&str] = &{
@@ -112,6 +136,18 @@ pub const NAMES: &[&str] = &{
 /// The control called `name`.
 pub fn find(name: &str) -> Option<&'static ControlKind> {
     REGISTRY.iter().find(|c| c.name == name)
+}
+
+/// The control called `name` with its defaults. Panics where there is none: a defect of the program.
+pub fn choice(name: &str) -> Choice {
+    let kind = find(name).unwrap_or_else(|| panic!("no congestion control is called {name}"));
+    Choice { kind: kind.name, params: Params::defaults(kind.params) }
+}
+
+/// The control that `config` asks for.
+pub fn build(config: &TcpConfig) -> Box<dyn CongestionControl + Send> {
+    let kind = find(config.congestion_control.kind).expect("validated: a registered congestion control");
+    (kind.build)(config)
 }
 
 #[cfg(test)]

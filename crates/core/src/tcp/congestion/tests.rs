@@ -5,7 +5,7 @@ use crate::tcp::stack;
 
 fn config(name: &'static str) -> TcpConfig {
     let mut config = TcpConfig::new(&stack::find("rfc").unwrap().params(), 1500);
-    config.congestion_control = name;
+    config.congestion_control = choice(name);
     config
 }
 
@@ -13,11 +13,14 @@ fn ack(n: u64, cwnd: u64) -> AckSample {
     AckSample {
         now: Time::ZERO + Duration::from_millis(n),
         acked: 2 * 1448,
+        delivered: 2 * 1448,
         in_flight: cwnd,
         rtt: Some(Duration::from_millis(70)),
         srtt: Duration::from_millis(70),
+        rtt_min: Duration::from_millis(70),
+        round: n / 10,
         cwnd_limited: true,
-        after_timeout: false,
+        ..AckSample::default()
     }
 }
 

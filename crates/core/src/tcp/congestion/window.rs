@@ -1,0 +1,121 @@
+//! What nearly every control has: a window in bytes with its threshold, slow start, growth by fractions of a byte, and the
+//! reactions that are the same for all. A control is a `Window`, its own congestion avoidance and its own decrease.
+
+use super::{AckSample, Congestion, CongestionEvent, SlowStart};
+use crate::tcp::TcpConfig;
+
+/// `cwnd` and `ssthresh`, and how they move.
+#[derive(Clone, Debug)]
+pub struct Window {
+    pub cwnd: u64,
+    pub ssthresh: u64,
+    pub mss: u64,
+    initial: u64,
+    counts_acks: bool,
+    slow_start: SlowStart,
+    /// What growth has left over beyond whole bytes.
+    fraction: f64,
+    /// cwnd and ssthresh before the last reduction, while it can be taken back.
+    before: Option<(u64, u64)>,
+}
+
+impl Window {
+    /// A window of `initial_window` segments and the `initial_ssthresh` of `config`.
+    pub fn new(config: &TcpConfig) -> Self {
+        let mss = u64::from(config.mss);
+        let initial = mss * u64::from(config.initial_window);
+        Window {
+            cwnd: initial,
+            ssthresh: config.initial_ssthresh,
+            mss,
+            initial,
+            counts_acks: config.abc_limit == 0,
+            slow_start: SlowStart::new(config),
+            fraction: 0.0,
+            before: None,
+        }
+    }
+
+    /// `cwnd` in segments of one mss.
+    #[inline]
+    pub fn segments(&self) -> f64 {
+        self.cwnd as f64 / self.mss as f64
+    }
+
+    #[inline]
+    pub fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// Below ssthresh: slow start takes this ACK. Whether it did; if not, congestion avoidance is the control's own.
+    #[inline]
+    pub fn slow_start(&mut self, ack: &AckSample) -> bool {
+        if !self.in_slow_start() {
+            return false;
+        }
+        self.cwnd += self.slow_start.growth(ack);
+        true
+    }
+
+    /// Segments that this ACK stands for: the bytes acknowledged (RFC 3465 §2.1), or one where the stack counts ACKs.
+    #[inline]
+    pub fn acked_segments(&self, ack: &AckSample) -> f64 {
+        if self.counts_acks { 1.0 } else { ack.acked as f64 / self.mss as f64 }
+    }
+
+    /// Grows by `bytes`, or shrinks where they are negative, to no less than two segments; fractions of a byte add up.
+    #[inline]
+    pub fn grow(&mut self, bytes: f64) {
+        let exact = self.cwnd as f64 + self.fraction + bytes;
+        let floor = (2 * self.mss) as f64;
+        if exact < floor && bytes < 0.0 {
+            (self.cwnd, self.fraction) = (self.cwnd.min(2 * self.mss), 0.0);
+            return;
+        }
+        self.cwnd = exact as u64;
+        self.fraction = exact - self.cwnd as f64;
+    }
+
+    /// Additive increase: `segments` for each window acknowledged.
+    #[inline]
+    pub fn increase(&mut self, ack: &AckSample, segments: f64) {
+        self.grow(segments * self.acked_segments(ack) / self.segments() * self.mss as f64);
+    }
+
+    /// Multiplicative decrease: what was in flight, times `factor`, is the new ssthresh, and cwnd goes there; after a timeout it
+    /// goes to one segment, and a timeout repeated without progress leaves ssthresh (RFC 5681 §3.1).
+    pub fn reduce(&mut self, event: &CongestionEvent, factor: f64) {
+        self.reduce_to(event, (event.flight_size as f64 * factor + 0.5) as u64);
+    }
+
+    /// The same, to a window of the control's own choice; never under two segments (RFC 5681 Eq. 4).
+    pub fn reduce_to(&mut self, event: &CongestionEvent, ssthresh: u64) {
+        if event.kind != Congestion::TimeoutAgain {
+            self.before = Some((self.cwnd, self.ssthresh));
+            self.ssthresh = ssthresh.max(2 * self.mss);
+        }
+        self.cwnd = match event.kind {
+            Congestion::Loss | Congestion::Ecn | Congestion::Local => self.ssthresh,
+            Congestion::Timeout | Congestion::TimeoutAgain => self.mss,
+        };
+        self.fraction = 0.0;
+    }
+
+    /// The last reduction was for nothing: as before it (RFC 4015 §3.2 has the same aim). Whether there was one.
+    pub fn undo(&mut self) -> bool {
+        let Some((cwnd, ssthresh)) = self.before.take() else { return false };
+        self.cwnd = self.cwnd.max(cwnd);
+        self.ssthresh = self.ssthresh.max(ssthresh);
+        true
+    }
+
+    /// After an idle rto: back to the initial window (RFC 5681 §4.1).
+    pub fn restart(&mut self) {
+        self.cwnd = self.cwnd.min(self.initial);
+    }
+
+    /// The SYN was lost: one segment (RFC 5681 §3.1).
+    pub fn syn_loss(&mut self) {
+        self.cwnd = self.mss;
+    }
+}
