@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import ast
-import csv
 import importlib.util
 from collections.abc import Iterable
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from longfat.paper import Answer, Check, Measured, Operator, Paper, Row
+from longfat.paper import Answer, Measured, Paper, Row
 from longfat.plot import Axis, Plot, Rule, Series
 
 FOLDER = Path(__file__).parent
@@ -215,32 +213,7 @@ def small_packet_factor(measured: Measured, row: Row) -> Answer:
 # Claims
 
 
-OPERATORS: dict[type[ast.cmpop], Operator] = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
-
-
-def _checks(inequality: str, names: dict[str, Any]) -> list[Check]:
-    """What is written is what is evaluated: `claims.csv` is as much a part of this program as this file is."""
-
-    def value(side: ast.expr) -> float:
-        return float(eval(compile(ast.Expression(side), "claims.csv", "eval"), dict(names)))
-
-    checks = list[Check]()
-    for part in inequality.split(" ; "):
-        comparison = ast.parse(part, mode="eval").body
-        assert isinstance(comparison, ast.Compare), f"not an inequality: {part}"
-        checks.append(Check(value(comparison.left), OPERATORS[type(comparison.ops[0])], value(comparison.comparators[0])))
-    return checks
-
-
-def _claim(row: dict[str, str]) -> None:
-    @paper.claim(row["id"], where=row["where"], says=row["says"], inequality=row["inequality"])
-    def claim(measured: Measured) -> list[Check]:
-        return _checks(row["inequality"], cells(measured).names())
-
-
-with (FOLDER / "claims.csv").open(newline="", encoding="utf-8") as _file:
-    for _row in csv.DictReader(_file):
-        _claim(_row)
+paper.claims_of(FOLDER / "claims.csv", lambda measured: cells(measured).names())
 
 
 # Figures: a colour a build, a dash a background, a marker a number of flows.

@@ -27,6 +27,8 @@ A paper is a folder `papers/NAME/` that holds
       def red_avoids_collapse(measured: Measured) -> Check | list[Check] | Answer:
           return Check(at_512, ">", 0.9 * peak, unit="Mbit/s")
 
+      paper.claims_of(FOLDER / "claims.csv", names)   # or many at once, as a table of inequalities
+
       @paper.figure(where="Figure 1, page 9")
       def figure1(measured: Measured) -> Plot: ...
 
@@ -37,6 +39,7 @@ yet, or cannot be answered (`Answer(None, note=...)`), is "not testable", with t
 
 from __future__ import annotations
 
+import ast
 import csv
 import importlib.util
 import math
@@ -45,7 +48,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from longfat.errors import LongfatError
 from longfat.store import Store
@@ -212,6 +215,24 @@ class Paper:
 
         return register
 
+    def claims_of(self, path: Path, names: Callable[[Measured], Mapping[str, Any]]) -> None:
+        """Registers the claims of a table with the columns `id, where, says, inequality` and, if some cannot be tested, `why`.
+
+        An inequality is one or several (`a < b ; c >= d`) between Python expressions over `names(measured)`: what is written
+        is what is evaluated, so the table is as much a part of the program as `paper.py` is. Where it is empty, `why` says
+        why the claim is not testable.
+        """
+        with path.open(newline="", encoding="utf-8") as file:
+            for row in csv.DictReader(file):
+                self._claim_of(path, row, names)
+
+    def _claim_of(self, path: Path, row: Mapping[str, str], names: Callable[[Measured], Mapping[str, Any]]) -> None:
+        @self.claim(row["id"], where=row["where"], says=row["says"], inequality=row["inequality"])
+        def claim(measured: Measured) -> list[Check] | Answer:
+            if not row["inequality"]:
+                return Answer(None, row.get("why", ""))
+            return _checks(row["inequality"], names(measured), f"{path.name}: {row['id']}")
+
     def figure(self, *, where: str) -> Callable[[FigureFunction], FigureFunction]:
         """Registers a figure of the paper."""
 
@@ -220,6 +241,22 @@ class Paper:
             return function
 
         return register
+
+
+COMPARISONS: dict[type[ast.cmpop], Operator] = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+
+
+def _checks(inequality: str, names: Mapping[str, Any], where: str) -> list[Check]:
+    def value(side: ast.expr) -> float:
+        return float(eval(compile(ast.Expression(side), where, "eval"), dict(names)))
+
+    checks = list[Check]()
+    for part in inequality.split(" ; "):
+        comparison = ast.parse(part, where, mode="eval").body
+        if not isinstance(comparison, ast.Compare) or len(comparison.ops) != 1 or type(comparison.ops[0]) not in COMPARISONS:
+            raise LongfatError(f"{where}: {part!r} is not one inequality")
+        checks.append(Check(value(comparison.left), COMPARISONS[type(comparison.ops[0])], value(comparison.comparators[0])))
+    return checks
 
 
 def load_paper(folder: Path) -> Paper:
@@ -327,7 +364,7 @@ def _number(paper: Paper, row: Row, measured: Measured) -> Comparison:
 
 
 def _claim(claim: Claim, measured: Measured) -> Comparison:
-    published = f"{claim.says}: {claim.inequality}"
+    published = f"{claim.says}: {claim.inequality}" if claim.inequality else claim.says
     try:
         answer = claim.check(measured)
     except MissingResults as missing:

@@ -40,6 +40,22 @@ pub const REGISTRY: &[Stack] = &[
             ("extra_increment", Value::Bool(true)),
         ],
     },
+    // Sarolahti and Kuznetsov, Congestion Control in Linux TCP, USENIX 2002, describe Linux 2.4; the SLAC paper (2004, section 3)
+    // ran 2.4.19 to 2.4.22 with other congestion controls in it.
+    Stack {
+        name: "linux-2.4",
+        summary: "Linux 2.4 of 2002 to 2004: Reno by ACKs, SACK, initial window 3, rto of at least 200 ms, 10 ms clock",
+        overrides: &[
+            ("initial_window", Value::Count(3)),
+            ("rto_initial", Value::Duration(Duration::from_secs(3))),
+            ("rto_min", Value::Duration(Duration::from_millis(200))),
+            ("rto_min_of", Value::Choice("variance")),
+            ("rto_max", Value::Duration(Duration::from_secs(120))),
+            ("timestamp_tick", Value::Duration(Duration::from_millis(10))),
+            ("quick_acks", Value::Count(16)),
+            ("abc_limit", Value::Count(0)),
+        ],
+    },
     // Linux Documentation/networking/ip-sysctl: tcp_sack, tcp_timestamps, tcp_window_scaling and tcp_slow_start_after_idle on,
     // tcp_ecn = 2 (answers but does not ask: off between two such), tcp_rto_max_ms 120 s, tcp_rto_min_us 200 ms. Buffers are left
     // without bound, as a host tuned for a long fat path has them: tcp_rmem and tcp_wmem end at 6 MiB and 4 MiB by default.
