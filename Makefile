@@ -17,7 +17,6 @@ build: .venv/requirements ## Build longfat into .venv (release)
 
 run: build ## Reproduce ANSNET 1994: run it, print the comparison, write the report
 	$(BIN)/longfat run ansnet --results $(RESULTS)
-	$(BIN)/longfat compare ansnet --results $(RESULTS)
 	$(BIN)/longfat report ansnet --results $(RESULTS) --out $(REPORTS)
 
 test: build ## Run every test, Rust and Python

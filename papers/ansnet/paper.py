@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from longfat.paper import Answer, Measured, Paper, Row
+from longfat.paper import Answer, Layout, Measured, Paper, Row
 from longfat.plot import Axis, Plot, Rule, Series
 
 FOLDER = Path(__file__).parent
@@ -212,6 +212,17 @@ def small_packet_factor(measured: Measured, row: Row) -> Answer:
 
 # Claims
 
+
+for _table in ("Table 3", "Table 4"):
+    paper.tables.append(
+        Layout(
+            _table,
+            "peak throughput (Mb/s of 2^20 bit/s), and percent lost beyond the peak",
+            {"peak_throughput": "", "degradation": "degradation"},
+            rows=("flows", "background"),
+            columns="build",
+        )
+    )
 
 paper.claims_of(FOLDER / "claims.csv", lambda measured: cells(measured).names())
 

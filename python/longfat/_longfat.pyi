@@ -52,6 +52,8 @@ class Document:
     """How many runs there are: combinations that are not skipped, times the repeats."""
     def set(self, path: str, value: str) -> None:
         """Replaces the value at `path` (`flow[0].window`) by TOML, a word or a quantity; raises ExperimentError."""
+    def quick(self) -> Document | None:
+        """With what the file says under `quick` changed; None where it says nothing."""
     def run(self, index: int) -> Run:
         """Run `index` of `run_count`, resolved; raises longfat.ExperimentError."""
 

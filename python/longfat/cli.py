@@ -17,6 +17,7 @@ from longfat import terminal
 from longfat._longfat import __version__, registries, schema
 from longfat.errors import LongfatError
 from longfat.experiment import Experiment, load, load_results
+from longfat.grid import grids
 from longfat.locate import Source, experiments, paper_folder, papers, sources
 from longfat.paper import compare, load_measured, load_paper, load_published
 from longfat.report import write_report
@@ -73,18 +74,28 @@ def run_command(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Change a value of the file, e.g. 'flow[0].window=64 KiB'."),
     ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Each experiment in the short form that its file has for it; results go to DIR/quick.")
+    ] = False,
     max_runs: Annotated[int, typer.Option(help="Refuse to start more runs than this.")] = 2000,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Start however many runs there are.")] = False,
 ) -> None:
     """Run experiments; what is already finished is not run again."""
     found = sources(what)
     # All of them are parsed before the first is run: a mistake in the last should not wait for the others.
-    loaded = [(source, _changed(load(source.file), changes or [])) for source in found]
+    loaded = [(source, _changed(load(source.file), quick, changes or [])) for source in found]
+    if quick:
+        results = results / "quick"
     for source, experiment in loaded:
         _run(source, experiment, results / source.name, jobs or default_jobs(), None if yes else max_runs)
+    folder = found[0].file.parent
+    if len(found) > 1 and (folder / "paper.py").is_file():
+        _print_comparison(folder, results)
 
 
-def _changed(experiment: Experiment, changes: list[str]) -> Experiment:
+def _changed(experiment: Experiment, quick: bool, changes: list[str]) -> Experiment:
+    if quick:
+        experiment.quicken()
     for change in changes:
         path, equals, value = change.partition("=")
         if not equals:
@@ -155,11 +166,18 @@ def compare_command(
 ) -> None:
     """Set results beside what a paper published."""
     folder = paper_folder(what)
-    lines = compare(load_paper(folder), load_published(folder), load_measured(folder, results))
     if as_json:
+        lines = compare(load_paper(folder), load_published(folder), load_measured(folder, results))
         print(json.dumps([asdict(line) for line in lines], indent=2, ensure_ascii=False))
     else:
-        terminal.print_comparison(out, lines)
+        _print_comparison(folder, results)
+
+
+def _print_comparison(folder: Path, results: Path) -> None:
+    paper, rows = load_paper(folder), load_published(folder)
+    lines = compare(paper, rows, load_measured(folder, results))
+    terminal.print_grids(out, grids(paper, rows, lines))
+    terminal.print_comparison(out, lines)
 
 
 @app.command("list")

@@ -59,6 +59,14 @@ class Experiment:
         self._document.set(path, text)
         self.changes[path] = text
 
+    def quicken(self) -> None:
+        """Changes what the file says under `quick`. Raises `ExperimentError` where it says nothing."""
+        quick = self._document.quick()
+        if quick is None:
+            raise ExperimentError(f"{self.name} has no quick form: its file has no table [quick]")
+        self._document = quick
+        self.changes["quick"] = "true"
+
     @property
     def run_count(self) -> int:
         """How many runs: the combinations of the axes, times the repeats."""

@@ -29,6 +29,8 @@ A paper is a folder `papers/NAME/` that holds
 
       paper.claims_of(FOLDER / "claims.csv", names)   # or many at once, as a table of inequalities
 
+      paper.tables.append(Layout("Table 3", "Peak throughput", {"peak_throughput": ""}, rows=("flows",), columns="build"))
+
       @paper.figure(where="Figure 1, page 9")
       def figure1(measured: Measured) -> Plot: ...
 
@@ -183,15 +185,31 @@ class Figure:
     draw: FigureFunction
 
 
+@dataclass(frozen=True)
+class Layout:
+    """How a table of the paper is laid out: which published rows it shows, and what names its rows and columns."""
+
+    where: str
+    """The `where` of its published rows: "Table 1"."""
+    title: str
+    quantities: Mapping[str, str]
+    """Quantities to show, each with what its rows are called beside their conditions (may be empty)."""
+    rows: tuple[str, ...]
+    """Conditions that name a row."""
+    columns: str
+    """The condition that names a column."""
+
+
 @dataclass
 class Paper:
-    """A paper: its numbers, claims and figures. `paper.py` makes one and registers functions on it."""
+    """A paper: its numbers, claims, tables and figures. `paper.py` makes one and registers functions on it."""
 
     title: str
     citation: str
     numbers: dict[str, NumberFunction] = field(default_factory=dict[str, NumberFunction])
     claims: list[Claim] = field(default_factory=list[Claim])
     figures: list[Figure] = field(default_factory=list[Figure])
+    tables: list[Layout] = field(default_factory=list[Layout])
 
     def number(self, quantity: str) -> Callable[[NumberFunction], NumberFunction]:
         """Registers what computes ours, in the row's unit, for every published row of `quantity`."""

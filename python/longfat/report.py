@@ -15,12 +15,14 @@ import plotly.offline
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from longfat.errors import StorageError
+from longfat.grid import grids
 from longfat.locate import paper_folder
 from longfat.paper import (
     Comparison,
     Measured,
     MissingResults,
     Paper,
+    Row,
     compare,
     load_measured,
     load_paper,
@@ -59,8 +61,7 @@ def write_report(what: str, results: Path, reports: Path) -> Path:
         return _write(reports / store.folder.name, results_page(store.load(), (store.folder / "experiment.toml")))
     folder = paper_folder(what)
     measured = load_measured(folder, results)
-    paper = load_paper(folder)
-    return _write(reports / folder.name, paper_page(paper, compare(paper, load_published(folder), measured), measured))
+    return _write(reports / folder.name, paper_page(load_paper(folder), load_published(folder), measured))
 
 
 def results_page(results: Results, experiment: Path | None = None) -> tuple[str, list[Plot]]:
@@ -70,6 +71,7 @@ def results_page(results: Results, experiment: Path | None = None) -> tuple[str,
     page = render(
         title=results.title or "longfat",
         citation="",
+        tables=[],
         numbers={},
         claims=[],
         plots=[Shown(plot, "") for plot in plots],
@@ -80,8 +82,9 @@ def results_page(results: Results, experiment: Path | None = None) -> tuple[str,
     return page, plots
 
 
-def paper_page(paper: Paper, lines: Sequence[Comparison], measured: Measured) -> tuple[str, list[Plot]]:
-    """The page of a paper: its numbers and claims beside ours, its figures, its experiments; and the plots."""
+def paper_page(paper: Paper, rows: Sequence[Row], measured: Measured) -> tuple[str, list[Plot]]:
+    """The page of a paper: its published `rows`, tables and claims beside ours, its figures, its experiments; and the plots."""
+    lines = compare(paper, rows, measured)
     shown: list[Shown] = []
     for figure in paper.figures:
         try:
@@ -91,6 +94,7 @@ def paper_page(paper: Paper, lines: Sequence[Comparison], measured: Measured) ->
     page = render(
         title=paper.title,
         citation=paper.citation,
+        tables=grids(paper, rows, lines),
         numbers=_by_place([line for line in lines if not isinstance(line.published, str)]),
         claims=[line for line in lines if isinstance(line.published, str)],
         plots=shown,

@@ -17,6 +17,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from longfat.grid import Grid
 from longfat.paper import Comparison, Verdict
 from longfat.results import Results
 from longfat.sweep import Work
@@ -30,6 +31,7 @@ __all__ = [
     "escape",
     "print_comparison",
     "print_entries",
+    "print_grids",
     "print_names",
     "print_results",
     "progress_bar",
@@ -92,6 +94,24 @@ def summary(lines: Sequence[Comparison]) -> str:
     """How many hold, differ and are not testable."""
     counts = Counter(line.verdict for line in lines)
     return ", ".join(f"{counts[verdict]} {verdict.replace('holds', 'hold').replace('differs', 'differ')}" for verdict in STYLE)
+
+
+def print_grids(console: Console, tables: Sequence[Grid]) -> None:
+    """Tables of a paper: ours, and the published number in parentheses."""
+    for grid in tables:
+        table = Table(box=box.SIMPLE_HEAD, title=f"{grid.where}: {escape(grid.title)}: ours (published)", title_justify="left")
+        table.add_column("")
+        for column in grid.columns:
+            table.add_column(escape(column), justify="right", no_wrap=True)
+        for name, lines in grid.rows.items():
+            table.add_row(escape(name), *(_cell(line) for line in lines))
+        console.print(table)
+
+
+def _cell(line: Comparison | None) -> str:
+    if line is None:
+        return ""
+    return f"[{STYLE[line.verdict]}]{number(line.ours)} ({number(line.published)})[/]"
 
 
 def print_comparison(console: Console, lines: Sequence[Comparison]) -> None:

@@ -41,6 +41,9 @@ impl Document {
     fn set(&mut self, path: &str, value: &str) -> PyResult<()> {
         self.0.set(path, value).map_err(error)
     }
+    fn quick(&self) -> PyResult<Option<Self>> {
+        self.0.quick().map(|quick| quick.map(Document)).map_err(error)
+    }
     fn run(&self, index: u64) -> PyResult<Run> {
         if index >= self.0.run_count() {
             return Err(pyo3::exceptions::PyIndexError::new_err(format!("run {index} of {}", self.0.run_count())));

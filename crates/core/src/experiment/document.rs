@@ -47,7 +47,21 @@ impl Document {
     pub fn parse(text: &str, file_name: &str) -> Result<Self, Error> {
         let texts = vec![(file_name.to_owned(), text.to_owned())];
         let root = Node::parse_document(text, 0).map_err(|fault| fault.locate(&texts))?;
-        Self::build(texts, root)
+        let document = Self::build(texts, root)?;
+        document.quick()?;
+        Ok(document)
+    }
+
+    /// The experiment with what it says under `quick` changed; `None` where it says nothing.
+    pub fn quick(&self) -> Result<Option<Self>, Error> {
+        let mut root = self.root.clone();
+        let Tree::Table(table) = &mut root.value else { return Ok(None) };
+        let Some(at) = table.0.iter().position(|entry| entry.key == "quick") else { return Ok(None) };
+        let entry = table.0.remove(at);
+        for change in entry.node.as_table().map_or(&[][..], |table| &table.0) {
+            place(&mut root, &change.key, change.node.clone(), change.key_span).map_err(|fault| fault.locate(&self.texts))?;
+        }
+        Self::build(self.texts.clone(), root).map(Some)
     }
 
     fn build(texts: Vec<(String, String)>, root: Node) -> Result<Self, Error> {
@@ -157,15 +171,20 @@ impl Document {
 
 fn change(root: &mut Node, path: &str, value: &str, text: usize) -> Result<(), Fault> {
     let span = Span { text, start: 0, end: value.len() };
-    let steps = parse_path(path).ok_or_else(|| {
-        Fault::new(span, path, "this is not a path into an experiment").expected("keys joined by dots, such as flow[0].window")
-    })?;
     let structured = value.trim_start().starts_with(['[', '{', '"', '\'']);
     let value = match Node::parse_value(value, text) {
         Ok(node) => node,
         Err(fault) if structured => return Err(fault),
         Err(_) => Node { span, value: Tree::Text(value.to_owned()) },
     };
+    place(root, path, value, span)
+}
+
+/// Puts `value` at `path`; `span` is where that is written.
+fn place(root: &mut Node, path: &str, value: Node, span: Span) -> Result<(), Fault> {
+    let steps = parse_path(path).ok_or_else(|| {
+        Fault::new(span, path, "this is not a path into an experiment").expected("keys joined by dots, such as flow[0].window")
+    })?;
     let mut node = root;
     for (i, step) in steps.iter().enumerate() {
         let here = path_text(&steps[..i]);

@@ -60,6 +60,11 @@ pub fn root() -> &'static [Field] {
                 Shape::List(&Shape::Labels),
                 "combinations of a sweep to leave out: each names axes and, of each, one label or a list of them",
             ),
+            Field::new(
+                "quick",
+                Shape::Changes,
+                "what `longfat run --quick` changes, to show in short what the experiment shows at length: values by their path, such as \"measure.duration\" = \"10 s\"",
+            ),
         ]
     });
     &TABLE

@@ -63,7 +63,7 @@ fn shape(shape: &Shape) -> Json {
         },
         Shape::List(item) => json!({ "type": "array", "items": self::shape(item), "minItems": 1 }),
         Shape::Variants(variants) => json!({ "$ref": format!("#/$defs/{}", variants.what.replace(' ', "_")) }),
-        Shape::Labels => json!({ "type": "object", "minProperties": 1 }),
+        Shape::Labels | Shape::Changes => json!({ "type": "object", "minProperties": 1 }),
     }
 }
 
@@ -176,7 +176,7 @@ fn section(out: &mut String, title: &str, doc: &str, fields: &[Field]) {
             Shape::OneOrMany(spec) => format!("{}, or a list", spec.kind.expectation()),
             Shape::Text => "a text".to_owned(),
             Shape::Names => "a name, or a list of names".to_owned(),
-            Shape::Table(_) | Shape::Labels => "a table".to_owned(),
+            Shape::Table(_) | Shape::Labels | Shape::Changes => "a table".to_owned(),
             Shape::List(_) => "an array of tables".to_owned(),
             Shape::Variants(v) => format!("a table with `{}`, or its word", v.tag),
         };

@@ -25,6 +25,8 @@ pub enum Shape {
     Variants(&'static Variants),
     /// A table from names of axes to labels of their values (`[[skip]]`).
     Labels,
+    /// A table from paths into the experiment to other values (`[quick]`).
+    Changes,
 }
 
 /// One key of a table.
@@ -123,11 +125,12 @@ impl Shape {
             (Shape::Scalar(spec) | Shape::OneOrMany(spec), _) => faults.extend(read(spec, node, path).err()),
             (Shape::Table(fields), Tree::Table(table)) => check_fields(fields(), None, table, node, path, faults),
             (Shape::Variants(variants), _) => check_variants(variants, node, path, faults),
-            (Shape::Text | Shape::Names, Tree::Text(_)) | (Shape::Labels, Tree::Table(_)) => {}
+            (Shape::Text | Shape::Names, Tree::Text(_)) | (Shape::Labels | Shape::Changes, Tree::Table(_)) => {}
             (Shape::Text, _) => faults.push(must_be("a text")),
             (Shape::Names, _) => faults.push(must_be("a name, or a list of names")),
             (Shape::Table(_), _) => faults.push(must_be("a table")),
             (Shape::List(_), _) => faults.push(must_be("an array of one or more")),
+            (Shape::Changes, _) => faults.push(must_be("a table of values by their paths")),
             (Shape::Labels, _) => faults.push(must_be("a table of axes and the values to skip")),
         }
     }

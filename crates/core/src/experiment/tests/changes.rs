@@ -75,3 +75,21 @@ fn a_bad_change_changes_nothing_and_says_where_it_is() {
     }
     insta::assert_snapshot!(out);
 }
+
+#[test]
+fn the_quick_form_changes_what_it_names_and_is_checked_with_the_rest() {
+    let text = format!("{}\n[quick]\n\"measure.duration\" = \"2 s\"\n\"flow[0].window\" = \"64 KiB\"\n", FILES[0].1);
+    let document = Document::parse(&text, "lfn.toml").unwrap_or_else(|e| panic!("{e}"));
+    let quick = document.quick().unwrap().expect("it has a quick form");
+    let (long, short) = (document.run(0).unwrap(), quick.run(0).unwrap());
+    assert!(short.experiment.measure.duration < long.experiment.measure.duration);
+    assert_eq!(short.experiment.flows[0].sender.send_buffer, 65_536);
+    assert!(quick.quick().unwrap().is_none());
+    assert!(lfn().quick().unwrap().is_none());
+
+    let wrong = text.replace("\"2 s\"", "\"2 parsecs\"");
+    let error = Document::parse(&wrong, "lfn.toml").unwrap_err().to_string();
+    assert!(error.contains("2 parsecs") && error.contains("lfn.toml:"), "{error}");
+    let nowhere = text.replace("measure.duration", "measures.duration");
+    assert!(Document::parse(&nowhere, "lfn.toml").is_err());
+}

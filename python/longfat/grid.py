@@ -1,0 +1,34 @@
+"""Tables of a paper in the paper's own shape: each cell our number with the published one beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from longfat.paper import Comparison, Layout, Paper, Row
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table: the names of its columns, and its rows by name; a cell that the paper does not have is None."""
+
+    where: str
+    title: str
+    columns: list[str]
+    rows: dict[str, list[Comparison | None]]
+
+
+def grids(paper: Paper, rows: Sequence[Row], lines: Sequence[Comparison]) -> list[Grid]:
+    """Every table that `paper.tables` lays out. `lines` are those of `compare(paper, rows, ...)`."""
+    pairs = list(zip(rows, lines, strict=False))
+    return [_grid(layout, [(row, line) for row, line in pairs if row.where == layout.where]) for layout in paper.tables]
+
+
+def _grid(layout: Layout, pairs: Sequence[tuple[Row, Comparison]]) -> Grid:
+    shown = [(row, line) for row, line in pairs if row.quantity in layout.quantities]
+    columns = list(dict.fromkeys(row[layout.columns] for row, _ in shown))
+    cells: dict[str, list[Comparison | None]] = {}
+    for row, line in shown:
+        name = " ".join(part for part in (layout.quantities[row.quantity], *(row[key] for key in layout.rows)) if part)
+        cells.setdefault(name, [None] * len(columns))[columns.index(row[layout.columns])] = line
+    return Grid(layout.where, layout.title, columns, cells)
