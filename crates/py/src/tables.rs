@@ -8,6 +8,7 @@ use longfat_core::trace::{Event, EventKind, FlowRecord, FlowSample, LinkRecord, 
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::ops::Range;
 
 /// A column: its name, and how a record gives its value.
 type Column<R, T> = (&'static str, fn(&R) -> T);
@@ -31,9 +32,15 @@ pub fn trace<'py>(py: Python<'py>, experiment: &Experiment, trace: &Trace) -> Py
     }
     let flows = flows(py, experiment, &trace.flows)?;
     let links = links(py, experiment, &trace.links)?;
+    // The streams of a sender follow each other.
+    let first_of = |sender: usize| experiment.flows.partition_point(|flow| flow.stream_of < sender);
     for (name, values) in &metrics {
-        add_metric(&flows, name, trace.flows.len(), values, |scope| if let Scope::Flow(i) = scope { Some(i) } else { None })?;
-        add_metric(&links, name, trace.links.len(), values, |scope| if let Scope::Link(i) = scope { Some(i) } else { None })?;
+        add_metric(&flows, name, trace.flows.len(), values, |scope| match scope {
+            Scope::Flow(i) => i..i + 1,
+            Scope::Sender(sender) => first_of(sender)..first_of(sender + 1),
+            _ => 0..0,
+        })?;
+        add_metric(&links, name, trace.links.len(), values, |scope| if let Scope::Link(i) = scope { i..i + 1 } else { 0..0 })?;
     }
     let dict = PyDict::new(py);
     dict.set_item("metrics", of_run)?;
@@ -70,15 +77,14 @@ impl<'py> Table<'py> {
     }
 }
 
-/// Adds a column for a metric that has values in the scope `index` picks; NaN where one is missing.
-fn add_metric(table: &Table<'_>, name: &str, n: usize, values: &[(Scope, f64)], index: fn(Scope) -> Option<usize>) -> PyResult<()> {
+/// Adds a column for a metric that has values in a scope that stands for `rows`; NaN in the rows without one.
+fn add_metric(table: &Table<'_>, name: &str, n: usize, values: &[(Scope, f64)], rows: impl Fn(Scope) -> Range<usize>) -> PyResult<()> {
     let mut column = vec![f64::NAN; n];
     let mut any = false;
     for (scope, value) in values {
-        if let Some(i) = index(*scope) {
-            column[i] = *value;
-            any = true;
-        }
+        let rows = rows(*scope);
+        any |= !rows.is_empty();
+        column[rows].fill(*value);
     }
     if any { table.numbers(name, column.into_iter()) } else { Ok(()) }
 }
@@ -87,6 +93,7 @@ fn flows<'py>(py: Python<'py>, experiment: &Experiment, records: &[FlowRecord]) 
     let table = Table::new(py);
     let (given, nodes) = (&experiment.flows, &experiment.network.nodes);
     table.integers("flow", 0..records.len() as u64)?;
+    table.integers("sender", given.iter().map(|f| f.stream_of as u64))?;
     table.words("group", given.iter().map(|f| f.group.as_str()))?;
     table.words("from", given.iter().map(|f| nodes[f.from].name.as_str()))?;
     table.words("to", given.iter().map(|f| nodes[f.to].name.as_str()))?;
@@ -106,7 +113,7 @@ fn flows<'py>(py: Python<'py>, experiment: &Experiment, records: &[FlowRecord]) 
     for (name, get) in times {
         table.times(name, records.iter().map(get))?;
     }
-    let integers: [Column<FlowRecord, u64>; 12] = [
+    let integers: [Column<FlowRecord, u64>; 13] = [
         ("bytes_delivered", |r| r.bytes_delivered),
         ("bytes_delivered_at_warmup", |r| r.bytes_delivered_at_warmup),
         ("bytes_sent", |r| r.bytes_sent),
@@ -117,6 +124,7 @@ fn flows<'py>(py: Python<'py>, experiment: &Experiment, records: &[FlowRecord]) 
         ("fast_retransmits", |r| r.fast_retransmits),
         ("timeouts", |r| r.timeouts),
         ("duplicates_received", |r| r.duplicates_received),
+        ("packets_delivered", |r| r.packets_delivered),
         ("packets_dropped", |r| r.packets_dropped),
         ("in_flight_max_bytes", |r| r.in_flight_max),
     ];
@@ -126,6 +134,7 @@ fn flows<'py>(py: Python<'py>, experiment: &Experiment, records: &[FlowRecord]) 
     table.numbers("rtt_min_s", records.iter().map(|r| r.rtt_min_s))?;
     table.numbers("rtt_mean_s", records.iter().map(|r| r.rtt_mean_s))?;
     table.numbers("rtt_max_s", records.iter().map(|r| r.rtt_max_s))?;
+    table.numbers("rtt_deviation_s", records.iter().map(|r| r.rtt_deviation_s))?;
     Ok(table)
 }
 

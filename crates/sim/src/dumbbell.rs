@@ -107,6 +107,8 @@ impl Dumbbell {
                 receiver: self.tcp.clone(),
                 traffic: self.traffic,
                 start: Duration::ZERO,
+                stop: None,
+                stream_of: i - 1,
             });
         }
         Experiment {

@@ -13,8 +13,6 @@ use crate::ledger::Tally;
 /// What this end waits for, in order, to write down when it came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Milestone {
-    /// Its time to connect.
-    Start,
     /// The end of the handshake.
     Established,
     /// The sender of a volume: the acknowledgment of the last byte.
@@ -36,7 +34,11 @@ pub struct Endpoint {
     /// every ACK, and a wake-up too early now and then costs less than moving the event each time.
     pub wake: Time,
     pub milestone: Milestone,
+    /// When the application next acts.
+    pub alarm: Time,
     traffic: Traffic,
+    started: bool,
+    stop: Time,
     pub sent: Tally,
     pub delivered: Tally,
     /// Fast retransmits, timeouts and ended recoveries already written down as events.
@@ -55,9 +57,15 @@ impl Endpoint {
     /// The end that connects and sends.
     pub fn sender(flow: &Flow, iss: u32, phase: Duration) -> Self {
         let start = Time::ZERO + flow.start;
+        let stop = flow.stop.map_or(Time::MAX, |stop| Time::ZERO + stop);
         match flow.traffic {
-            Traffic::Ping { interval, size } => Self::new(Agent::Ping(Ping::ask(interval, size, start)), flow, start, Milestone::Nothing),
-            _ => Self::new(Agent::Tcp(Connection::connect(flow.sender.clone(), iss, phase)), flow, start, Milestone::Start),
+            Traffic::Ping { interval, size } => {
+                Self::new(Agent::Ping(Ping::ask(interval, size, start, stop)), flow, start, Milestone::Nothing)
+            }
+            _ => {
+                let tcp = Agent::Tcp(Connection::connect(flow.sender.clone(), iss, phase));
+                Endpoint { alarm: start, stop, ..Self::new(tcp, flow, start, Milestone::Nothing) }
+            }
         }
     }
 
@@ -71,21 +79,42 @@ impl Endpoint {
 
     fn new(agent: Agent, flow: &Flow, wake: Time, milestone: Milestone) -> Self {
         let (sent, delivered) = (Tally::default(), Tally::default());
-        Endpoint { agent, first_link: 0, route: 0, wake, milestone, traffic: flow.traffic, sent, delivered, noted: [0; 3] }
+        let (alarm, stop) = (Time::MAX, Time::MAX);
+        let traffic = flow.traffic;
+        Endpoint { agent, first_link: 0, route: 0, wake, milestone, alarm, traffic, started: false, stop, sent, delivered, noted: [0; 3] }
     }
 
-    /// The application starts: `ttcp` writes its volume and closes.
-    pub fn start(&mut self) {
-        if let Agent::Tcp(tcp) = &mut self.agent {
-            match self.traffic {
-                Traffic::Ttcp { volume } => {
-                    tcp.write(volume);
-                    tcp.close();
-                }
-                _ => tcp.write(u64::MAX),
+    /// The application's time has come: it starts (`ttcp` writes its volume and closes), or it stops.
+    pub fn act(&mut self) {
+        let Agent::Tcp(tcp) = &mut self.agent else { return };
+        self.alarm = Time::MAX;
+        if self.started {
+            tcp.stop();
+            return;
+        }
+        self.started = true;
+        self.milestone = Milestone::Established;
+        match self.traffic {
+            Traffic::Ttcp { volume } => {
+                tcp.write(volume);
+                tcp.close();
+            }
+            _ => {
+                tcp.write(u64::MAX);
+                self.alarm = self.stop;
             }
         }
-        self.milestone = Milestone::Established;
+    }
+
+    /// Whether the run waits for this flow: it has a volume.
+    pub fn has_volume(&self) -> bool {
+        matches!(self.traffic, Traffic::Ttcp { .. })
+    }
+
+    /// When this end wants to be woken.
+    #[inline]
+    pub fn wake_at(&self, now: Time) -> Time {
+        self.agent.wake_at(now).min(self.alarm)
     }
 
     /// The milestone that has been reached since the last call, if one has.
@@ -95,12 +124,12 @@ impl Endpoint {
         let Agent::Tcp(tcp) = &self.agent else { return None };
         let (done, next) = match reached {
             Milestone::Established => {
-                let next = if matches!(self.traffic, Traffic::Ttcp { .. }) { Milestone::AllAcked } else { Milestone::Nothing };
+                let next = if self.has_volume() { Milestone::AllAcked } else { Milestone::Nothing };
                 (tcp.is_established(), next)
             }
             Milestone::AllAcked => (tcp.all_acked(), Milestone::Nothing),
             Milestone::EndOfStream => (tcp.end_of_stream(), Milestone::Nothing),
-            Milestone::Start | Milestone::Nothing => (false, reached),
+            Milestone::Nothing => (false, reached),
         };
         if !done {
             return None;
@@ -109,7 +138,7 @@ impl Endpoint {
         Some(reached)
     }
 
-    /// ttcp's receiver closes when it has read the end of the stream.
+    /// The receiver closes when it has read the end of the stream.
     pub fn close(&mut self) {
         if let Agent::Tcp(tcp) = &mut self.agent {
             tcp.close();

@@ -181,6 +181,8 @@ fn flow_record(world: &World, experiment: &Experiment, flow: usize, at_warmup: u
         rtt_min_s: min,
         rtt_mean_s: mean,
         rtt_max_s: max,
+        rtt_deviation_s: if let Agent::Ping(ping) = sender { ping.stats().rtt_deviation_s() } else { f64::NAN },
+        packets_delivered: world.endpoints[2 * flow + 1].delivered.packets,
         in_flight_max: sent.in_flight_max,
     }
 }

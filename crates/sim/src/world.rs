@@ -163,9 +163,10 @@ impl World {
     fn wake(&mut self, number: usize) {
         let endpoint = &mut self.endpoints[number];
         endpoint.wake = Time::MAX;
-        if endpoint.milestone == Milestone::Start {
-            endpoint.start();
-        } else if endpoint.agent.is_due(self.now) {
+        if endpoint.alarm <= self.now {
+            endpoint.act();
+        }
+        if endpoint.agent.is_due(self.now) {
             endpoint.agent.handle_timeout(self.now);
         }
         self.attend(number);
@@ -195,7 +196,7 @@ impl World {
             self.note_events(number);
         }
         let endpoint = &mut self.endpoints[number];
-        let next = endpoint.agent.wake_at(self.now);
+        let next = endpoint.wake_at(self.now);
         // A packet may arrive at the very instant a timer is set for: the timer's event is then still to come.
         assert!(next >= self.now, "endpoint {number} wants to be woken at {next:?}, and it is {:?} already", self.now);
         if next < endpoint.wake {
@@ -217,12 +218,12 @@ impl World {
             Milestone::EndOfStream => {
                 flow.delivered_all = now;
                 self.endpoints[number].close();
-                self.undelivered -= 1;
-                if self.undelivered == 0 {
+                self.undelivered -= usize::from(self.endpoints[number].has_volume());
+                if self.endpoints[number].has_volume() && self.undelivered == 0 {
                     self.all_delivered = Some(self.snapshot());
                 }
             }
-            Milestone::Start | Milestone::Nothing => {}
+            Milestone::Nothing => {}
         }
     }
 

@@ -56,7 +56,8 @@ pub struct Link {
     pub bottleneck: bool,
 }
 
-/// One TCP connection. `count = 8` in the file is eight of these.
+/// One connection, or one flow of another kind. `count = 8` in the file is eight of these, and with `streams = 16` each is
+/// sixteen.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
     /// The group's name in the file, e.g. `forward`.
@@ -69,6 +70,11 @@ pub struct Flow {
     pub traffic: Traffic,
     /// When it connects.
     pub start: Duration,
+    /// When the application stops writing, and closes; `None`: never.
+    pub stop: Option<Duration>,
+    /// The sender it is a stream of. Parallel streams of one sender have the same number; numbers follow each other from 0
+    /// in the order of the flows.
+    pub stream_of: usize,
 }
 
 /// What the application at the sending end does.
@@ -80,6 +86,13 @@ pub enum Traffic {
     Bulk,
     /// No TCP: an echo request of `size` bytes (the IP packet) every `interval`; the run does not wait for it.
     Ping { interval: Duration, size: u32 },
+}
+
+impl Traffic {
+    /// Whether it goes over a TCP connection.
+    pub const fn is_tcp(self) -> bool {
+        !matches!(self, Traffic::Ping { .. })
+    }
 }
 
 /// What is recorded, and when the run ends: at `duration`, or once every [`Traffic::Ttcp`] flow (if there is any) is done.

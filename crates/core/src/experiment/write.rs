@@ -103,15 +103,22 @@ fn flows<'a>(flows: &[Flow], name: &dyn Fn(usize) -> &'a str) -> Vec<Json> {
     let mut rows = Vec::new();
     for group in flows.chunk_by(|a, b| a.group == b.group) {
         let first = &group[0];
-        let stagger = group.get(1).map_or(Duration::ZERO, |second| second.start - first.start);
+        let streams = group.iter().take_while(|flow| flow.stream_of == first.stream_of).count();
+        let stagger = group.get(streams).map_or(Duration::ZERO, |second| second.start - first.start);
         let mut row = endpoint(&first.sender);
         row.insert("name".into(), first.group.clone().into());
-        row.insert("from".into(), ends(group, |f| f.from, name));
-        row.insert("to".into(), ends(group, |f| f.to, name));
-        row.insert("count".into(), group.len().into());
+        row.insert("from".into(), ends(group, streams, |f| f.from, name));
+        row.insert("to".into(), ends(group, streams, |f| f.to, name));
+        row.insert("count".into(), (group.len() / streams).into());
+        if streams > 1 {
+            row.insert("streams".into(), streams.into());
+        }
         row.insert("start".into(), duration(first.start));
         if !stagger.is_zero() {
             row.insert("stagger".into(), duration(stagger));
+        }
+        if let Some(stop) = first.stop {
+            row.insert("stop".into(), duration(stop));
         }
         let traffic = match first.traffic {
             Traffic::Bulk => serde_json::json!({ "kind": "bulk" }),
@@ -137,8 +144,8 @@ fn flows<'a>(flows: &[Flow], name: &dyn Fn(usize) -> &'a str) -> Vec<Json> {
     rows
 }
 
-fn ends<'a>(group: &[Flow], end: impl Fn(&Flow) -> usize, name: &dyn Fn(usize) -> &'a str) -> Json {
-    let all: Vec<usize> = group.iter().map(end).collect();
+fn ends<'a>(group: &[Flow], streams: usize, end: impl Fn(&Flow) -> usize, name: &dyn Fn(usize) -> &'a str) -> Json {
+    let all: Vec<usize> = group.iter().step_by(streams).map(end).collect();
     match all.iter().all(|&e| e == all[0]) {
         true => name(all[0]).into(),
         false => all.into_iter().map(name).collect(),

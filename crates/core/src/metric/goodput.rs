@@ -1,6 +1,6 @@
 //! Goodput: payload that reached the application, over the time it could.
 
-use super::{Metric, Scope, measured};
+use super::{Metric, Scope, mean_and_deviation, measured, of_intervals, senders};
 use crate::experiment::{Experiment, Traffic};
 use crate::time::Time;
 use crate::trace::Trace;
@@ -14,25 +14,47 @@ pub const GOODPUT: Metric = Metric {
     compute: |experiment, trace| (0..trace.flows.len()).map(|i| (Scope::Flow(i), of_flow(experiment, trace, i))).collect(),
 };
 
+pub const SENDER: Metric = Metric {
+    name: "sender_goodput_bps",
+    unit: "bit/s",
+    summary: "sum of the goodputs of the streams of a measured sender; stands in the row of each of them",
+    source: "RFC 5166 §2.1.1",
+    compute: |experiment, trace| {
+        let of = |streams: Vec<usize>| (Scope::Sender(experiment.flows[streams[0]].stream_of), of_flows(experiment, trace, &streams));
+        senders(experiment).into_iter().map(of).collect()
+    },
+};
+
+pub const DEVIATION: Metric = Metric {
+    name: "goodput_deviation_bps",
+    unit: "bit/s",
+    summary: "standard deviation of the payload rates in the intervals of the series (`measure.interval`), of each measured sender and of all together; NaN without two intervals",
+    // §4.4 and Table 1: of the reports that iperf prints every 5 s.
+    source: "Bulot, Cottrell and Hughes-Jones 2004, §4.4",
+    compute: |experiment, trace| of_intervals(experiment, trace, |rates| mean_and_deviation(rates).1),
+};
+
 pub const TOTAL: Metric = Metric {
     name: "goodput_total_bps",
     unit: "bit/s",
     summary: "sum of the goodputs of the measured flows",
     source: "RFC 5166 §2.1.1",
-    compute: |experiment, trace| {
-        let total = measured(experiment).into_iter().map(|i| of_flow(experiment, trace, i)).sum();
-        vec![(Scope::Run, total)]
-    },
+    compute: |experiment, trace| vec![(Scope::Run, of_flows(experiment, trace, &measured(experiment)))],
 };
 
+/// The sum of the goodputs of `flows`, in bit/s.
+pub(super) fn of_flows(experiment: &Experiment, trace: &Trace, flows: &[usize]) -> f64 {
+    flows.iter().map(|i| of_flow(experiment, trace, *i)).sum()
+}
+
 /// The goodput of flow `i`, in bit/s.
-pub(super) fn of_flow(experiment: &Experiment, trace: &Trace, i: usize) -> f64 {
+fn of_flow(experiment: &Experiment, trace: &Trace, i: usize) -> f64 {
     let flow = &trace.flows[i];
     // The warmup keeps a flow without end out of its own slow start; a fixed volume is measured whole.
     let (from, bytes) = match experiment.flows[i].traffic {
         Traffic::Ttcp { .. } => (flow.start, flow.bytes_delivered),
         Traffic::Ping { .. } => return f64::NAN,
-        Traffic::Bulk => {
+        _ => {
             let warmup = Time::ZERO + experiment.measure.warmup;
             (warmup.max(flow.start), flow.bytes_delivered - flow.bytes_delivered_at_warmup)
         }

@@ -5,7 +5,7 @@ use super::{Metric, Scope, measured_rates};
 pub const JAIN: Metric = Metric {
     name: "jain_index",
     unit: "1",
-    summary: "(sum x)^2 / (n sum x^2) of the measured flows' rates: 1 is fair, 1/n is one flow taking all",
+    summary: "(sum x)^2 / (n sum x^2) of the measured senders' rates: 1 is fair, 1/n is one of them taking all",
     // RFC 5166 §2.3.1, after Jain, Chiu and Hawe 1984.
     source: "RFC 5166 §2.3.1",
     compute: |experiment, trace| {

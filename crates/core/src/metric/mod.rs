@@ -1,16 +1,20 @@
 //! Metrics over a trace: one file each, one line in [`REGISTRY`].
 
+mod asymmetry;
 mod completion;
 mod goodput;
 mod jain;
 mod loss;
+mod ping;
 mod queue_delay;
 mod retransmit;
+mod stability;
 mod ttcp;
 mod unfairness;
 mod utilization;
 
 use crate::experiment::{Experiment, Traffic};
+use crate::time::Time;
 use crate::trace::Trace;
 
 /// What a value is about.
@@ -20,6 +24,8 @@ pub enum Scope {
     Run,
     /// One flow, by its index.
     Flow(usize),
+    /// One sender, by its number: the parallel streams of a flow with `streams` are one.
+    Sender(usize),
     /// One one-way link, by its index.
     Link(usize),
 }
@@ -41,7 +47,10 @@ pub struct Metric {
 /// Every metric, in the order of columns.
 pub const REGISTRY: &[Metric] = &[
     goodput::GOODPUT,
+    goodput::SENDER,
     goodput::TOTAL,
+    goodput::DEVIATION,
+    stability::STABILITY,
     completion::COMPLETION,
     ttcp::RATE,
     ttcp::UTILIZATION,
@@ -49,27 +58,77 @@ pub const REGISTRY: &[Metric] = &[
     utilization::BOTTLENECK,
     unfairness::UNFAIRNESS,
     jain::JAIN,
+    asymmetry::ASYMMETRY,
     retransmit::SHARE,
     loss::SHARE,
     queue_delay::MEAN,
+    ping::MEAN,
+    ping::DEVIATION,
+    ping::LOSS,
 ];
 
-/// The flows a run is about: those of a fixed volume, or all flows where there are none such. A background flow
-/// without end beside `ttcp` flows is scenery, and a probe always is.
+/// The flows a run is about: those of a fixed volume; where there are none such, those without end; and where there are
+/// none of either, all. What else there is beside them is scenery, and a probe always is.
 fn measured(experiment: &Experiment) -> Vec<usize> {
-    let ttcp = |i: &usize| matches!(experiment.flows[*i].traffic, Traffic::Ttcp { .. });
-    let fixed: Vec<usize> = (0..experiment.flows.len()).filter(ttcp).collect();
-    let tcp = |i: &usize| !matches!(experiment.flows[*i].traffic, Traffic::Ping { .. });
-    if fixed.is_empty() { (0..experiment.flows.len()).filter(tcp).collect() } else { fixed }
+    let rank = |i: usize| match experiment.flows[i].traffic {
+        Traffic::Ttcp { .. } => 0,
+        Traffic::Bulk => 1,
+        Traffic::Ping { .. } => 3,
+    };
+    let flows = 0..experiment.flows.len();
+    let first = flows.clone().map(rank).min().unwrap_or(3);
+    flows.filter(|i| rank(*i) == first && first < 3).collect()
 }
 
-/// Payload rates of the measured flows, in bit/s: volume over completion time, or goodput where there is no volume.
+/// The measured flows by sender, in the order of the file: parallel streams are one sender.
+fn senders(experiment: &Experiment) -> Vec<Vec<usize>> {
+    let number = |i: &usize| experiment.flows[*i].stream_of;
+    measured(experiment).chunk_by(|a, b| number(a) == number(b)).map(<[usize]>::to_vec).collect()
+}
+
+/// Payload rates of the measured senders, in bit/s: volume over completion time, or goodput where there is no volume.
 fn measured_rates(experiment: &Experiment, trace: &Trace) -> Vec<f64> {
-    let rate = |i: usize| match experiment.flows[i].traffic {
-        Traffic::Ttcp { volume } => ttcp::rate(volume, &trace.flows[i]),
-        Traffic::Bulk | Traffic::Ping { .. } => goodput::of_flow(experiment, trace, i),
+    let rate = |streams: &Vec<usize>| match experiment.flows[streams[0]].traffic {
+        Traffic::Ttcp { volume } => ttcp::rate(volume, streams.iter().map(|i| &trace.flows[*i])),
+        _ => goodput::of_flows(experiment, trace, streams),
     };
-    measured(experiment).into_iter().map(rate).collect()
+    senders(experiment).iter().map(rate).collect()
+}
+
+/// What `flows` together delivered in each whole interval of the series in which all of them were measured, in bit/s:
+/// between the warmup (or the last start) and the first end. None without a series.
+fn interval_rates(experiment: &Experiment, trace: &Trace, flows: &[usize]) -> Vec<f64> {
+    let Some(interval) = experiment.measure.interval else { return Vec::new() };
+    let starts = flows.iter().map(|i| trace.flows[*i].start);
+    let from = starts.fold(Time::ZERO + experiment.measure.warmup, Time::max);
+    let to = flows.iter().filter_map(|i| trace.flows[*i].delivered_all).fold(trace.end, Time::min);
+    let totals: Vec<(Time, u64)> = trace
+        .flow_series
+        .chunks(experiment.flows.len())
+        .map(|samples| (samples[0].time, flows.iter().map(|i| samples[*i].bytes_delivered).sum()))
+        .filter(|(time, _)| (from..=to).contains(time))
+        .collect();
+    // The last sample may come before its time: the run was over.
+    let whole = totals.windows(2).filter(|pair| pair[1].0.since(pair[0].0) == interval);
+    whole.map(|pair| (pair[1].1 - pair[0].1) as f64 * 8.0 / interval.as_secs_f64()).collect()
+}
+
+/// Mean and standard deviation of `values`, the root of the mean square distance from the mean; NaN for fewer than two.
+fn mean_and_deviation(values: &[f64]) -> (f64, f64) {
+    if values.len() < 2 {
+        return (f64::NAN, f64::NAN);
+    }
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values.iter().map(|x| (x - mean) * (x - mean)).sum();
+    (mean, (squares / n).sqrt())
+}
+
+/// `of` each measured sender's interval rates, and of those of all senders together as the value of the run.
+fn of_intervals(experiment: &Experiment, trace: &Trace, of: fn(&[f64]) -> f64) -> Vec<(Scope, f64)> {
+    let value = |flows: &[usize]| of(&interval_rates(experiment, trace, flows));
+    let each = senders(experiment).into_iter().map(|streams| (Scope::Sender(experiment.flows[streams[0]].stream_of), value(&streams)));
+    each.chain([(Scope::Run, value(&measured(experiment)))]).collect()
 }
 
 /// Least and greatest of `values`; NaN when any is NaN or there are none.

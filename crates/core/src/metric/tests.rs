@@ -6,12 +6,12 @@ use crate::params::Params;
 use crate::queue::DropReason;
 use crate::tcp::{TcpConfig, stack};
 use crate::time::{Duration, Time};
-use crate::trace::{FlowRecord, LinkRecord, Trace};
+use crate::trace::{FlowRecord, FlowSample, LinkRecord, Trace};
 use crate::units::Rate;
 
 fn flow(traffic: Traffic) -> Flow {
     let tcp = TcpConfig::new(&stack::find("rfc").unwrap().params(), 1500);
-    Flow { group: "f".into(), from: 0, to: 1, sender: tcp.clone(), receiver: tcp, traffic, start: Duration::ZERO }
+    Flow { group: "f".into(), from: 0, to: 1, sender: tcp.clone(), receiver: tcp, traffic, start: Duration::ZERO, stop: None, stream_of: 0 }
 }
 
 fn link(bottleneck: bool) -> Link {
@@ -37,7 +37,7 @@ fn experiment(traffic: &[Traffic]) -> Experiment {
         title: String::new(),
         seed: 1,
         network: Network { nodes: vec![node("a"), node("b")], links: vec![link(true), link(false)] },
-        flows: traffic.iter().map(|t| flow(*t)).collect(),
+        flows: traffic.iter().enumerate().map(|(i, t)| Flow { stream_of: i, ..flow(*t) }).collect(),
         measure: Measure { duration: Duration::from_secs(10), warmup: Duration::from_secs(2), interval: None, events: false },
     }
 }
@@ -125,6 +125,83 @@ fn bulk_flows_are_the_measured_ones_where_there_are_no_others() {
     assert_eq!(value("unfairness", Scope::Run, &e, &trace), 0.5);
     assert_eq!(value("jain_index", Scope::Run, &e, &trace), 0.9);
     assert!(value("ttcp_utilization_bps", Scope::Run, &e, &trace).is_nan());
+}
+
+/// Two senders, the first with two streams; 5 s intervals: the last is cut short, and the first is warmup.
+fn streams() -> (Experiment, Trace) {
+    let mut e = experiment(&[Traffic::Bulk, Traffic::Bulk, Traffic::Bulk]);
+    e.flows[1].stream_of = 0;
+    e.flows[2].stream_of = 1;
+    e.measure =
+        Measure { warmup: Duration::from_secs(5), duration: Duration::from_secs(22), interval: Some(Duration::from_secs(5)), ..e.measure };
+    // Bytes delivered by 0, 5, .. 20 and 22 s. In the whole intervals after the warmup the first sender has 1000, 3000 and
+    // 5000 bytes, the second always 3000.
+    let totals = [[0, 0, 0], [100, 100, 9000], [600, 600, 12_000], [1600, 2600, 15_000], [4600, 4600, 18_000], [4700, 4600, 18_100]];
+    let times = [0, 5, 10, 15, 20, 22];
+    let mut trace = Trace { end: at(22), ..Trace::default() };
+    for (time, bytes) in times.into_iter().zip(totals) {
+        for (flow, bytes_delivered) in bytes.into_iter().enumerate() {
+            trace.flow_series.push(FlowSample { time: at(time), flow: flow as u32, bytes_delivered, ..no_sample() });
+        }
+    }
+    let record = |i: usize| FlowRecord { bytes_delivered: totals[5][i], bytes_delivered_at_warmup: totals[1][i], ..FlowRecord::default() };
+    trace.flows = (0..3).map(record).collect();
+    (e, trace)
+}
+
+fn no_sample() -> FlowSample {
+    let (cwnd, ssthresh, in_flight, rwnd, bytes_retransmitted) = (0, 0, 0, 0, 0);
+    FlowSample { time: at(0), flow: 0, cwnd, ssthresh, in_flight, rwnd, srtt_s: 0.0, rto_s: 0.0, bytes_delivered: 0, bytes_retransmitted }
+}
+
+#[test]
+fn parallel_streams_are_one_sender() {
+    let (e, trace) = streams();
+    let get = |name, scope| value(name, scope, &e, &trace);
+    // 9100 bytes each in the 17 s after the warmup: the two streams together take as much as the other sender.
+    assert_eq!(get("sender_goodput_bps", Scope::Sender(0)), 4600.0 * 8.0 / 17.0 + 4500.0 * 8.0 / 17.0);
+    assert_eq!(get("sender_goodput_bps", Scope::Sender(1)), 9100.0 * 8.0 / 17.0);
+    assert_eq!(get("jain_index", Scope::Run), 1.0);
+    assert_eq!((get("unfairness", Scope::Run), get("asymmetry", Scope::Run)), (0.0, 0.0));
+    // Mean 3000 bytes in 5 s, deviation the root of (2000^2 + 0 + 2000^2) / 3.
+    let deviation = (8e6_f64 / 3.0).sqrt();
+    assert!((get("goodput_deviation_bps", Scope::Sender(0)) - deviation * 1.6).abs() < 1e-9);
+    assert!((get("stability", Scope::Sender(0)) - deviation / 3000.0).abs() < 1e-12);
+    assert_eq!(get("stability", Scope::Sender(1)), 0.0);
+    // Together they have 6000 bytes on average.
+    assert!((get("stability", Scope::Run) - deviation / 6000.0).abs() < 1e-12);
+}
+
+#[test]
+fn streams_of_a_volume_are_done_when_the_last_is() {
+    let mut e = experiment(&[Traffic::Ttcp { volume: 1_000_000 }; 3]);
+    e.flows[1].stream_of = 0;
+    let trace =
+        Trace { flows: vec![finished(4, 1_000_000), finished(8, 1_000_000), finished(8, 1_000_000)], end: at(8), ..Trace::default() };
+    // 2 MB in 8 s against 1 MB in 8 s.
+    assert_eq!(value("unfairness", Scope::Run, &e, &trace), 0.5);
+    assert!((value("asymmetry", Scope::Run, &e, &trace) - 1.0 / 3.0).abs() < 1e-12);
+}
+
+#[test]
+fn there_is_no_asymmetry_but_of_two_and_no_stability_without_intervals() {
+    let (mut e, trace) = streams();
+    e.flows[1].stream_of = 1;
+    e.flows[2].stream_of = 2;
+    assert!(value("asymmetry", Scope::Run, &e, &trace).is_nan());
+    e.measure.interval = None;
+    assert!(value("stability", Scope::Run, &e, &trace).is_nan());
+    assert!(value("goodput_deviation_bps", Scope::Sender(2), &e, &trace).is_nan());
+}
+
+#[test]
+fn probes_say_mean_deviation_and_loss() {
+    let e = experiment(&[Traffic::Bulk, Traffic::Ping { interval: Duration::from_secs(1), size: 84 }]);
+    let probe = FlowRecord { segments_sent: 20, packets_dropped: 3, rtt_mean_s: 0.2, rtt_deviation_s: 0.01, ..FlowRecord::default() };
+    let trace = Trace { flows: vec![FlowRecord::default(), probe], end: at(10), ..Trace::default() };
+    let get = |name| value(name, Scope::Run, &e, &trace);
+    assert_eq!((get("ping_rtt_mean_s"), get("ping_rtt_deviation_s"), get("ping_loss_share")), (0.2, 0.01, 0.15));
+    assert!(value("ping_rtt_mean_s", Scope::Run, &experiment(&[Traffic::Bulk; 2]), &trace).is_nan());
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::{Metric, Scope, extremes};
 use crate::experiment::Traffic;
+use crate::time::Duration;
 use crate::trace::FlowRecord;
 
 pub const RATE: Metric = Metric {
@@ -11,8 +12,8 @@ pub const RATE: Metric = Metric {
     source: "Villamizar and Song 1994, §4.4 and §5.6",
     compute: |experiment, trace| {
         let rate = |i: usize| match experiment.flows[i].traffic {
-            Traffic::Ttcp { volume } => rate(volume, &trace.flows[i]),
-            Traffic::Bulk | Traffic::Ping { .. } => f64::NAN,
+            Traffic::Ttcp { volume } => rate(volume, [&trace.flows[i]].into_iter()),
+            _ => f64::NAN,
         };
         (0..trace.flows.len()).map(|i| (Scope::Flow(i), rate(i))).collect()
     },
@@ -27,16 +28,20 @@ pub const UTILIZATION: Metric = Metric {
     source: "Villamizar and Song 1994, §5.6",
     compute: |experiment, trace| {
         let volume = |traffic: Traffic| if let Traffic::Ttcp { volume } = traffic { Some(volume) } else { None };
-        let rates: Vec<f64> =
-            (0..trace.flows.len()).filter_map(|i| volume(experiment.flows[i].traffic).map(|v| rate(v, &trace.flows[i]))).collect();
+        let rates: Vec<f64> = (0..trace.flows.len())
+            .filter_map(|i| volume(experiment.flows[i].traffic).map(|v| rate(v, [&trace.flows[i]].into_iter())))
+            .collect();
         vec![(Scope::Run, extremes(&rates).0 * rates.len() as f64)]
     },
 };
 
-/// `volume` bytes over the time the flow took, in bit/s; NaN if it did not finish.
-pub(super) fn rate(volume: u64, flow: &FlowRecord) -> f64 {
-    match flow.delivered_all {
-        Some(end) => volume as f64 * 8.0 / end.since(flow.start).as_secs_f64(),
-        None => f64::NAN,
-    }
+/// `volume` bytes of each of `streams`, which start together, over the time until the last was done, in bit/s; NaN if one did
+/// not finish.
+pub(super) fn rate<'a>(volume: u64, mut streams: impl Iterator<Item = &'a FlowRecord>) -> f64 {
+    let mut bytes = 0.0;
+    let last = streams.try_fold(Duration::ZERO, |last, stream| {
+        bytes += volume as f64;
+        stream.delivered_all.map(|end| last.max(end.since(stream.start)))
+    });
+    last.map_or(f64::NAN, |last| bytes * 8.0 / last.as_secs_f64())
 }

@@ -5,7 +5,7 @@ use super::{Metric, Scope, extremes, measured_rates};
 pub const UNFAIRNESS: Metric = Metric {
     name: "unfairness",
     unit: "1",
-    summary: "(fastest - slowest) / fastest of the measured flows' rates: 0 is fair",
+    summary: "(fastest - slowest) / fastest of the measured senders' rates: 0 is fair",
     // Villamizar and Song 1994, §5.5 and the notes under Tables 3 and 4.
     source: "Villamizar and Song 1994, §5.5",
     compute: |experiment, trace| {

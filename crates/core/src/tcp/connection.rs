@@ -128,6 +128,11 @@ impl Connection {
         self.sender.close();
     }
 
+    /// The application stops writing in the middle of a stream without end: a FIN follows the last byte that has been sent.
+    pub fn stop(&mut self) {
+        self.sender.stop();
+    }
+
     /// Whether arriving data counts as read at once (the default), or waits for [`Connection::read`].
     pub fn set_auto_read(&mut self, on: bool) {
         self.receiver.set_auto_read(on);

@@ -180,6 +180,14 @@ impl Sender {
         self.closed = true;
     }
 
+    /// The application stops: what was written and not yet sent is forgotten, and the FIN follows what was.
+    pub fn stop(&mut self) {
+        if !self.closed {
+            self.end = self.end.min(self.board.max().max(1));
+            self.closed = true;
+        }
+    }
+
     /// End of the stream in sequence space: the data, and the FIN once closed.
     fn stream_end(&self) -> u64 {
         self.end + u64::from(self.closed)

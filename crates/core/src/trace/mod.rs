@@ -58,6 +58,10 @@ pub struct FlowRecord {
     pub rtt_min_s: f64,
     pub rtt_mean_s: f64,
     pub rtt_max_s: f64,
+    /// Their standard deviation; only of a probe, NaN for TCP.
+    pub rtt_deviation_s: f64,
+    /// Packets that arrived at the receiving end.
+    pub packets_delivered: u64,
     /// The most bytes in flight at once.
     pub in_flight_max: u64,
 }

@@ -323,3 +323,36 @@ fn a_probe_measures_the_path_and_the_queue_in_it() {
     assert_eq!(probe.segments_sent, 201);
     assert!(trace.flow_series.iter().any(|s| s.flow == 1 && s.srtt_s > expected));
 }
+
+#[test]
+fn a_flow_that_stops_closes_and_the_run_goes_on() {
+    let mut experiment = Dumbbell { pairs: 2, duration: Duration::from_secs(20), ..Dumbbell::default() }.experiment();
+    experiment.flows[1].stop = Some(Duration::from_secs(10));
+    experiment.measure.interval = Some(Duration::from_secs(5));
+    let trace = run(&experiment).unwrap();
+    assert_eq!(trace.end, Time::from_ps(20_000_000_000_000));
+    // What was in flight when it stopped, a window and a queue, is still delivered; then comes the FIN.
+    let done = trace.flows[1].delivered_all.unwrap().as_secs_f64();
+    assert!((10.0..10.2).contains(&done), "{done}");
+    assert_eq!(trace.flows[1].bytes_delivered, trace.flows[1].bytes_sent - trace.flows[1].bytes_retransmitted);
+    assert_eq!(trace.flows[0].delivered_all, None);
+    let at = |flow: usize, index: usize| trace.flow_series[index * 2 + flow].bytes_delivered;
+    assert_eq!(at(1, 4), at(1, 3), "it sends nothing in the last 5 s");
+    let last = (at(0, 4) - at(0, 3)) as f64 * 8.0 / 5.0;
+    assert!(last > 0.9e7, "the other flow has the link to itself: {last}");
+    assert!(trace.warnings.is_empty(), "{:?}", trace.warnings);
+}
+
+#[test]
+fn a_probe_that_stops_says_how_much_its_round_trips_vary() {
+    let mut experiment = Dumbbell { pairs: 2, duration: Duration::from_secs(20), ..Dumbbell::default() }.experiment();
+    experiment.flows[0].traffic = Traffic::Ping { interval: Duration::from_millis(100), size: 84 };
+    experiment.flows[1].traffic = Traffic::Ping { interval: Duration::from_millis(100), size: 84 };
+    experiment.flows[1].stop = Some(Duration::from_secs(5));
+    let trace = run(&experiment).unwrap();
+    // Requests at the same instants: the second waits for the first, 67.2 us at 10 Mb/s, always.
+    assert_eq!((trace.flows[0].segments_sent, trace.flows[1].segments_sent), (201, 50));
+    assert!(trace.flows[1].rtt_deviation_s < 1e-8, "{}", trace.flows[1].rtt_deviation_s);
+    assert!((trace.flows[1].rtt_mean_s - trace.flows[0].rtt_min_s) > 60e-6);
+    assert!(run(&volumes(1).experiment()).unwrap().flows[0].rtt_deviation_s.is_nan(), "TCP gives none");
+}

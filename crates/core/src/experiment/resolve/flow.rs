@@ -27,8 +27,10 @@ pub struct Group<'a> {
     from: Vec<usize>,
     to: Vec<usize>,
     count: u64,
+    streams: u64,
     start: Duration,
     stagger: Duration,
+    stop: Option<Duration>,
     sender: End,
     receiver: End,
     traffic: Traffic,
@@ -59,7 +61,7 @@ pub fn groups<'a>(file: &View<'a>, plan: &Plan<'a>, duration: Duration) -> Resul
         }
         groups.push(group(view, name, plan, duration)?);
     }
-    match groups.iter().map(|g| g.count).sum() {
+    match groups.iter().map(|g| g.count * g.streams).sum() {
         0 => Err(file.fault("flow", "there is no flow: every count is 0")),
         1..=MAX_FLOWS => Ok(groups),
         n => Err(file.fault("flow", format!("there are {n} connections")).expected(format!("at most {MAX_FLOWS}"))),
@@ -70,6 +72,7 @@ fn group<'a>(view: View<'a>, name: String, plan: &Plan<'a>, duration: Duration) 
     let count = view.integer("count")?.unwrap_or(1);
     let start = view.duration("start")?.unwrap_or(Duration::ZERO);
     let stagger = view.duration("stagger")?.unwrap_or(Duration::ZERO);
+    let streams = view.integer("streams")?.unwrap_or(1);
     let last = start.saturating_mul(1).as_ps().saturating_add(stagger.saturating_mul(count.saturating_sub(1)).as_ps());
     if last >= duration.as_ps() {
         let key = if start >= duration { "start" } else { "stagger" };
@@ -77,16 +80,30 @@ fn group<'a>(view: View<'a>, name: String, plan: &Plan<'a>, duration: Duration) 
             .fault(key, format!("the last connection of `{name}` would start at {}", TIME.format(last)))
             .expected("a start within the duration of the run"));
     }
+    let traffic = traffic(&view)?;
+    let stop = view.duration("stop")?;
+    if stop.is_some_and(|stop| stop.as_ps() <= last) {
+        let fault = view.fault("stop", format!("`{name}` would stop before its last sender starts, at {}", TIME.format(last)));
+        return Err(fault.expected("a later time"));
+    }
+    if stop.is_some() && matches!(traffic, Traffic::Ttcp { .. }) {
+        return Err(view.fault("stop", "ttcp stops when its volume is written").help("leave `stop` out, or let the traffic be `bulk`"));
+    }
+    if streams > 1 && !traffic.is_tcp() {
+        return Err(view.fault("streams", "only TCP has streams").help("`count` gives several senders"));
+    }
     let (sender, receiver) = ends(&view)?;
     Ok(Group {
         from: hosts(&view, "from", "left", plan)?,
         to: hosts(&view, "to", "right", plan)?,
-        traffic: traffic(&view)?,
+        traffic,
         view,
         name,
         count,
+        streams,
         start,
         stagger,
+        stop,
         sender,
         receiver,
     })
@@ -193,6 +210,7 @@ pub fn connections(groups: &[Group<'_>], network: &mut Network) -> Result<Vec<Fl
     let routes = Routes::new(network);
     let mut found = BTreeMap::new();
     let mut flows = Vec::new();
+    let mut senders = 0;
     for group in groups {
         for i in 0..group.count {
             let from = group.from[i as usize % group.from.len()];
@@ -208,7 +226,7 @@ pub fn connections(groups: &[Group<'_>], network: &mut Network) -> Result<Vec<Fl
                 let fault = group.view.fault("traffic", format!("a ping of `{}` does not fit the route", group.name));
                 return Err(fault.expected(format!("a size of at most {}, the smallest MTU", SIZE.format(mtu.into()))));
             }
-            flows.push(Flow {
+            let flow = Flow {
                 group: group.name.clone(),
                 from,
                 to,
@@ -216,7 +234,11 @@ pub fn connections(groups: &[Group<'_>], network: &mut Network) -> Result<Vec<Fl
                 receiver: config(group, &group.receiver, mtu)?,
                 traffic: group.traffic,
                 start: group.start + group.stagger * i,
-            });
+                stop: group.stop,
+                stream_of: senders,
+            };
+            flows.extend((0..group.streams).map(|_| flow.clone()));
+            senders += 1;
         }
     }
     if network.links.iter().all(|l| !l.bottleneck) {

@@ -182,6 +182,45 @@ fn what_is_automatic_at_one_end_alone_is_written_back() {
 }
 
 #[test]
+fn streams_are_connections_of_one_sender() {
+    let text = r#"
+[path]
+preset = "dumbbell"
+pairs = 2
+rtt = "70 ms"
+bottleneck = { rate = "467 Mbit/s" }
+edge = { rate = "1 Gbit/s" }
+[[flow]]
+name = "p-tcp"
+count = 2
+streams = 3
+stagger = "1 s"
+stop = "6 s"
+[[flow]]
+name = "one"
+[measure]
+duration = "10 s"
+"#;
+    let run = Document::parse(text, "a").and_then(|d| d.run(0)).unwrap_or_else(|e| panic!("{e}"));
+    let seen: Vec<_> = run.experiment.flows.iter().map(|f| (f.stream_of, f.from, f.start.as_secs_f64(), f.stop.is_some())).collect();
+    // Both ends in turn by sender: all streams of one go between the same hosts, and start together.
+    let (a, b) = (seen[0].1, seen[3].1);
+    assert_ne!(a, b);
+    let expected = [
+        (0, a, 0.0, true),
+        (0, a, 0.0, true),
+        (0, a, 0.0, true),
+        (1, b, 1.0, true),
+        (1, b, 1.0, true),
+        (1, b, 1.0, true),
+        (2, a, 0.0, false),
+    ];
+    assert_eq!(seen, expected);
+    let again = Document::parse(&run.to_toml(), "b").and_then(|d| d.run(0)).unwrap_or_else(|e| panic!("{e}\n{}", run.to_toml()));
+    assert_eq!(again.experiment, run.experiment, "{}", run.to_toml());
+}
+
+#[test]
 fn the_slowest_link_of_the_first_flow_is_the_bottleneck_where_none_is_marked() {
     let experiment = resolve(
         r#"
