@@ -65,6 +65,8 @@ def _numbers(values: Sequence[float]) -> list[float | None]:
 
 def _axis(axis: Axis) -> dict[str, Any]:
     layout: dict[str, Any] = {"title": {"text": axis.title}, "type": "log" if axis.log else "linear"}
+    if axis.names:
+        layout |= {"tickvals": list(range(len(axis.names))), "ticktext": list(axis.names)}
     if axis.start is not None or axis.end is not None:
         ends = [None if end is None else math.log10(end) if axis.log else end for end in (axis.start, axis.end)]
         layout |= {"range": ends, "autorange": _autorange(axis)}

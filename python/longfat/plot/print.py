@@ -69,14 +69,16 @@ def draw(plot: Plot) -> Figure:
     axes.set_title(plot.title, loc="left", fontweight="bold", pad=14 if any(rule.x is not None for rule in plot.rules) else 6)
     axes.set_xlabel(plot.x.title)
     axes.set_ylabel(plot.y.title)
-    _scale(plot.x, axes.set_xscale, axes.set_xlim)
-    _scale(plot.y, axes.set_yscale, axes.set_ylim)
+    _scale(plot.x, axes.set_xscale, axes.set_xlim, axes.set_xticks)
+    _scale(plot.y, axes.set_yscale, axes.set_ylim, axes.set_yticks)
     if len(plot.series) > 1:
         figure.legend(loc="outside right upper", frameon=False)
     return figure
 
 
-def _scale(axis: Axis, set_scale: Any, set_limits: Any) -> None:
+def _scale(axis: Axis, set_scale: Any, set_limits: Any, set_ticks: Any) -> None:
+    if axis.names:
+        set_ticks(range(len(axis.names)), axis.names)
     if axis.log:
         set_scale("log")
     if axis.start is not None or axis.end is not None:

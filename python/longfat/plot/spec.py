@@ -18,6 +18,8 @@ class Axis:
     start: float | None = None
     """Where the axis begins (a data value, also when `log`); by default, where the data does."""
     end: float | None = None
+    names: Sequence[str] = ()
+    """What the values 0, 1, 2... are called, where they count things (stacks) rather than measure."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,306 @@
+"""The cells of the paper, from our results: what `paper.py` compares, and what `claims.csv` speaks of.
+
+Throughput is payload in Mb/s of 10^6 bit/s, of a sender with all its streams, over the whole run as iperf reports it; deviations are over
+its intervals of 5 s. A window is named by its size: 1, 2 or 3 on its path (section 3).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import mean, median, stdev
+from typing import Any
+
+import pandas as pd
+from longfat import theory
+from longfat.paper import Measured, MissingResults
+
+PATHS = ("Caltech", "UFL", "Manchester")
+SIZES = (1, 2, 3)
+WINDOWS = {
+    "Caltech": ("256 KiB", "512 KiB", "1 MiB"),
+    "UFL": ("1 MiB", "4 MiB", "8 MiB"),
+    "Manchester": ("4 MiB", "8 MiB", "12 MiB"),
+}
+STACKS = ("Reno", "P-TCP", "S-TCP", "FAST", "HS-TCP", "BIC", "H-TCP", "HSTCP-LP")
+ADVANCED = STACKS[2:]
+# Section 4.4 puts these between S-TCP and the rear.
+MIDDLE = ("BIC", "FAST", "H-TCP", "P-TCP", "HS-TCP")
+REVERSED = ("BIC", "FAST", "HS-TCP", "HSTCP-LP", "H-TCP", "P-TCP", "S-TCP")
+# Section 6.2.2.
+SC = ("Reno", "HS-TCP", "S-TCP")
+LONG_QUEUE_PATHS = ("UFL", "Manchester")
+
+
+class Cells:
+    """Reads the results once, and answers for cells."""
+
+    def __init__(self, measured: Measured) -> None:
+        self.measured = measured
+        self._tables: dict[str, pd.DataFrame] = {}
+
+    def names(self) -> dict[str, Any]:
+        """What an inequality may use."""
+        constants = {name: globals()[name] for name in ("PATHS", "SIZES", "STACKS", "ADVANCED", "MIDDLE", "REVERSED", "SC")}
+        functions = {name: getattr(self, name) for name in dir(self) if not name.startswith("_") and callable(getattr(self, name))}
+        builtins = {f.__name__: f for f in (abs, min, max, sum, sorted, mean, median)}
+        return {
+            "__builtins__": {},
+            **constants,
+            **builtins,
+            **functions,
+            "reno_window": theory.reno_window,
+            "reno_interval": theory.reno_interval,
+        }
+
+    # Tables
+
+    def senders(self, stem: str) -> pd.DataFrame:
+        """One row a run and sender under test: the axes, `mbps`, `deviation_mbps`, `stability`, and the run's ping in ms."""
+        if stem not in self._tables:
+            results = self.measured[stem]
+            flows = results.flows
+            tested = flows[flows["traffic"].eq("bulk") & ~flows["group"].eq("reverse")]
+            rows = tested.groupby(["run", "sender"], sort=False).first().reset_index()
+            rows["mbps"] = rows["sender_goodput_bps"] / 1e6
+            rows["deviation_mbps"] = rows["goodput_deviation_bps"] / 1e6
+            ping = results.runs.set_index("run")
+            for column in ("ping_rtt_mean_s", "ping_rtt_deviation_s"):
+                rows[column.replace("_s", "_ms")] = rows["run"].map(ping[column]) * 1000
+            self._tables[stem] = rows
+        return self._tables[stem]
+
+    def rows_of(self, stem: str, **where: Any) -> pd.DataFrame:
+        rows = self.senders(stem)
+        for column, value in where.items():
+            rows = rows[rows[column] == value]
+        if rows.empty:
+            raise MissingResults(f"no run of {stem} with {', '.join(f'{k} {v}' for k, v in where.items())}")
+        return rows
+
+    def _test(self, column: str, path: str, size: int, stack: str) -> float:
+        return float(self.rows_of("throughput", path=path, window=WINDOWS[path][size - 1], stack=stack)[column].iloc[0])
+
+    def intervals(self, stem: str, run: str, groups: Sequence[str]) -> pd.DataFrame:
+        """Mb/s in each interval of the series, one column a group."""
+        result = self.measured[stem].open(run)
+        names = result.flows.set_index("flow")["group"]
+        series = result.flow_series
+        series = series[series["flow"].isin(names[names.isin(groups)].index)]
+        delivered = series.assign(group=series["flow"].map(names)).groupby(["time_s", "group"])["bytes_delivered"].sum().unstack()
+        seconds = pd.Series(delivered.index).diff().to_numpy()
+        return delivered.diff().mul(8e-6).div(seconds, axis=0).iloc[1:]
+
+    # Table 1, sections 4.1, 4.4
+
+    def thr(self, path: str, size: int, stack: str) -> float:
+        """Throughput of a cell of Table 1."""
+        return self._test("mbps", path, size, stack)
+
+    def thr_sd(self, path: str, size: int, stack: str) -> float:
+        """Its standard deviation over the intervals."""
+        return self._test("deviation_mbps", path, size, stack)
+
+    def thr_mean(self, path: str, stack: str) -> float:
+        """Of windows 2 and 3."""
+        return mean(self.thr(path, n, stack) for n in (2, 3))
+
+    def average(self, stack: str, *sizes: int) -> float:
+        """Over the three paths, and windows 2 and 3 unless others are given."""
+        return mean(self.thr(p, n, stack) for p in PATHS for n in sizes or (2, 3))
+
+    def average_sd(self, stack: str) -> float:
+        """Of the six cells of windows 2 and 3."""
+        return stdev(self.thr(p, n, stack) for p in PATHS for n in (2, 3))
+
+    def spread(self, path: str) -> float:
+        """How much the stacks differ on a path: standard deviation over mean of their throughputs, windows 2 and 3."""
+        rates = [self.thr_mean(path, s) for s in STACKS]
+        return stdev(rates) / mean(rates)
+
+    def rtt(self, path: str, size: int, stack: str) -> float:
+        """Mean of ping, ms."""
+        return self._test("ping_rtt_mean_ms", path, size, stack)
+
+    def rtt_min(self, path: str) -> float:
+        """The least round trip any test of the path saw, ms."""
+        return float(self.rows_of("throughput", path=path)["rtt_min_s"].min()) * 1000
+
+    def spread_of_rtt(self, path: str) -> float:
+        """Between the stacks' mean RTTs over the three windows, ms."""
+        means = [mean(self.rtt(path, n, s) for n in SIZES) for s in STACKS]
+        return max(means) - min(means)
+
+    def mhz(self, stack: str | None = None) -> float:
+        """MHz of the sender's CPU for each Mb/s, over all paths and windows; of all stacks together, or one."""
+        where = {} if stack is None else {"stack": stack}
+        rows = self.rows_of("throughput", **where)
+        return float(rows["mhz_per_mbps"].mean())
+
+    # Sections 4.5, 4.6
+
+    def stability(self, path: str, size: int, stack: str) -> float:
+        """Standard deviation over mean."""
+        return self._test("stability", path, size, stack)
+
+    def stability_mean(self, stack: str, path: str | None = None) -> float:
+        """Windows 2 and 3; over the paths, or on one."""
+        return mean(self.stability(p, n, stack) for p in ((path,) if path else PATHS) for n in (2, 3))
+
+    def stability_of_size(self, size: int) -> float:
+        """Over all stacks and paths."""
+        return mean(self.stability(p, size, s) for p in PATHS for s in STACKS)
+
+    def stability_udp(self, path: str, size: int, stack: str, period: int | None = None) -> float:
+        """Beside the sinusoid; of one period in s, or the mean of both."""
+        rows = self.rows_of("sinusoid", path=path, window=WINDOWS[path][size - 1], stack=stack)
+        if period is not None:
+            rows = rows[rows["period_s"] == period]
+        return float(rows["stability"].mean())
+
+    def stability_udp_mean(self, stack: str, period: int | None = None) -> float:
+        """Windows 2 and 3, over the paths."""
+        return mean(self.stability_udp(p, n, stack, period) for p in PATHS for n in (2, 3))
+
+    def stability_udp_of_size(self, size: int) -> float:
+        """Over all stacks and paths."""
+        return mean(self.stability_udp(p, size, s) for p in PATHS for s in STACKS)
+
+    def udp_total_stability(self, path: str, size: int, stack: str) -> float:
+        """Of the test and the UDP stream together; mean of the two periods."""
+        rows = self.rows_of("sinusoid", path=path, window=WINDOWS[path][size - 1], stack=stack)
+        totals = [self.intervals("sinusoid", run, ("test", "udp")).sum(axis=1) for run in rows["run"]]
+        return mean(float(total.std(ddof=0) / total.mean()) for total in totals)
+
+    def udp_gain(self) -> float:
+        """By how many percent TCP's throughput beside the sinusoid is above that without it, over all tests."""
+        gains = [
+            float(self.rows_of("sinusoid", path=p, window=WINDOWS[p][n - 1], stack=s)["mbps"].mean()) / self.thr(p, n, s)
+            for p in PATHS
+            for n in SIZES
+            for s in STACKS
+        ]
+        return 100 * (mean(gains) - 1)
+
+    # Section 4.3
+
+    def txqueue(self, stack: str, packets: int) -> float:
+        """Throughput with a transmit queue of so many packets, window 2, over the longer paths."""
+        return float(self.rows_of("txqueuelen", stack=stack, txqueuelen_packets=packets)["mbps"].mean())
+
+    def txqueue_stability(self, stack: str, packets: int) -> float:
+        """The same of the stability index."""
+        return float(self.rows_of("txqueuelen", stack=stack, txqueuelen_packets=packets)["stability"].mean())
+
+    # Section 5
+
+    def fair(self, path: str, size: int, stack: str) -> float:
+        """Jain's index of two flows of one stack."""
+        rates = self.rows_of("intra", path=path, window=WINDOWS[path][size - 1], stack=stack)["mbps"]
+        return float(rates.sum() ** 2 / (len(rates) * (rates**2).sum()))
+
+    def intra_mean(self, path: str) -> float:
+        """Over stacks and windows."""
+        return mean(self.fair(path, n, s) for n in SIZES for s in STACKS[1:])
+
+    def intra_share(self, least: float) -> float:
+        """The share of the tests with an index of at least `least`, to the two digits the paper prints."""
+        indices = [round(self.fair(p, n, s), 2) for p in PATHS for n in SIZES for s in STACKS[1:]]
+        return sum(index >= least for index in indices) / len(indices)
+
+    def swing(self, path: str, size: int, stack: str) -> float:
+        """How unequal the two flows are over 5 s: the mean of |x1 - x2| / (x1 + x2) over the intervals."""
+        run = self.rows_of("intra", path=path, window=WINDOWS[path][size - 1], stack=stack)["run"].iloc[0]
+        rates = self.intervals("intra", run, ("first", "second"))
+        return float(((rates["first"] - rates["second"]).abs() / rates.sum(axis=1)).mean())
+
+    def _pair(self, path: str, stack: str, other: str) -> tuple[float, float]:
+        order = sorted((stack, other), key=STACKS.index)
+        rates = self.rows_of("inter", path=path, pair=" and ".join(order)).set_index("group")["mbps"]
+        mine, theirs = ("first", "second") if order[0] == stack else ("second", "first")
+        return float(rates[mine]), float(rates[theirs])
+
+    def pair(self, path: str, stack: str, other: str) -> float:
+        """Asymmetry of `stack` beside `other`: 1 takes all, -1 leaves all."""
+        mine, theirs = self._pair(path, stack, other)
+        return (mine - theirs) / (mine + theirs)
+
+    def asym(self, stack: str, path: str | None = None) -> float:
+        """Average asymmetry against all others, on one path or over the three.
+
+        As section 5.2 has it, HSTCP-LP does not count for the others on the longer paths, nor P-TCP on the short one.
+        """
+        if path is None:
+            return mean(self.asym(stack, p) for p in PATHS)
+        apart = "P-TCP" if path == "Caltech" else "HSTCP-LP"
+        return mean(self.pair(path, stack, other) for other in STACKS[1:] if other not in (stack, apart))
+
+    def share_beside(self, other: str, stack: str) -> float:
+        """What `stack` gets beside `other`, of what it gets alone; window 3, over the paths."""
+        return mean(self._pair(p, stack, other)[0] / self.thr(p, 3, stack) for p in PATHS)
+
+    # Section 5.3
+
+    def _halves(self, stack: str) -> tuple[float, float]:
+        run = self.rows_of("reverse", stack=stack)["run"].iloc[0]
+        rates = self.intervals("reverse", run, ("test",))["test"]
+        return float(rates[rates.index <= 600].mean()), float(rates[rates.index > 600].mean())
+
+    def reverse(self, stack: str) -> float:
+        """In the first ten minutes, with reverse traffic."""
+        return self._halves(stack)[0]
+
+    def no_reverse(self, stack: str) -> float:
+        """In the last ten."""
+        return self._halves(stack)[1]
+
+    # Section 6
+
+    def _sc(self, column: str, mtu: int, window: int, stack: str | None) -> float:
+        rows = self.rows_of("sc2003", mtu_bytes=mtu, window=f"{window} MiB")
+        return float(rows[rows["stack"].isin(SC if stack is None else (stack,))][column].mean())
+
+    def sc(self, mtu: int, window: int, stack: str | None = None) -> float:
+        """To PAIX, Mb/s: one stack, or the mean of Reno, HS-TCP and S-TCP."""
+        return self._sc("mbps", mtu, window, stack)
+
+    def sc_stability(self, mtu: int, window: int, stack: str) -> float:
+        """Stability index of the same."""
+        return self._sc("stability", mtu, window, stack)
+
+    def challenge(self, test: str) -> tuple[float, float]:
+        """A test of the Bandwidth Challenge: the senders' total in Mb/s and its stability index."""
+        run = self.rows_of("sc2003-challenge", test=test)["run"].iloc[0]
+        rates = self.intervals("sc2003-challenge", run, ("test",)).sum(axis=1)
+        return float(rates.mean()), float(rates.std(ddof=0) / rates.mean())
+
+    def sc_one(self) -> float:
+        """One S-TCP flow to PAIX."""
+        return self.challenge("one S-TCP")[0]
+
+    def sc_two(self) -> float:
+        """Two between the same hosts, together."""
+        return self.challenge("two S-TCP")[0]
+
+    def sc_one_stability(self) -> float:
+        """Of the one."""
+        return self.challenge("one S-TCP")[1]
+
+    def sc_two_stability(self) -> float:
+        """Of the sum of the two."""
+        return self.challenge("two S-TCP")[1]
+
+    # As a whole
+
+    def rank_correlation(self, path: str | None, published: dict[tuple[str, int, str], float]) -> float:
+        """Spearman's, of our cells of Table 1 with the published ones: over a path, or all."""
+        cells = [cell for cell in published if path in (None, cell[0])]
+        ours, theirs = pd.Series([self.thr(*cell) for cell in cells]), pd.Series([published[cell] for cell in cells])
+        # Of ranks, Pearson's is Spearman's.
+        return float(ours.rank().corr(theirs.rank()))
+
+    def stacks_correlation(self, path: str, published: dict[tuple[str, int, str], float]) -> float:
+        """Spearman's of the eight stacks on a path, each the mean of windows 2 and 3: the order of the stacks alone."""
+        theirs = pd.Series([mean(published[path, n, s] for n in (2, 3)) for s in STACKS])
+        ours = pd.Series([self.thr_mean(path, s) for s in STACKS])
+        return float(ours.rank().corr(theirs.rank())) if not math.isnan(ours.sum()) else math.nan

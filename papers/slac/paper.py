@@ -1,0 +1,432 @@
+"""SLAC 2004 beside longfat: numbers, tables, claims, figures. `cells.py` says what a cell is, `README.md` what came out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from statistics import mean, stdev
+
+from longfat import theory
+from longfat.paper import Answer, Layout, Measured, Paper, Row, load_published
+from longfat.plot import Axis, Plot, Rule, Series
+
+from .cells import LONG_QUEUE_PATHS, PATHS, SIZES, STACKS, WINDOWS, Cells
+
+FOLDER = Path(__file__).parent
+
+paper = Paper(
+    title="Evaluation of Advanced TCP Stacks on Fast Long-Distance Production Networks",
+    citation="H. Bulot, R. L. Cottrell and R. Hughes-Jones: Evaluation of Advanced TCP Stacks on Fast Long-Distance Production Networks. "
+    "PFLDnet 2004, Argonne; Journal of Grid Computing 1(4), 2003",
+)
+
+_latest: list[tuple[Measured, Cells]] = []
+
+
+def cells(measured: Measured) -> Cells:
+    """The cells of `measured`, made once."""
+    if not _latest or _latest[0][0] is not measured:
+        _latest[:] = [(measured, Cells(measured))]
+    return _latest[0][1]
+
+
+# Tables
+
+
+def _size(row: Row) -> int:
+    return int(row["size"])
+
+
+@paper.number("throughput")
+def throughput(measured: Measured, row: Row) -> float:
+    """Table 1."""
+    return cells(measured).thr(row["path"], _size(row), row["stack"])
+
+
+@paper.number("throughput_sd")
+def throughput_sd(measured: Measured, row: Row) -> float:
+    """Table 1, behind the ±."""
+    return cells(measured).thr_sd(row["path"], _size(row), row["stack"])
+
+
+@paper.number("throughput_average")
+def throughput_average(measured: Measured, row: Row) -> float:
+    """Table 1, over the paths."""
+    return cells(measured).average(row["stack"], *map(int, row["size"].split(" and ")))
+
+
+@paper.number("throughput_sd_average")
+def throughput_sd_average(measured: Measured, row: Row) -> Answer:
+    """Table 1, last line: of the six cells of windows 2 and 3."""
+    published = [value for (_, size, stack), value in table1().items() if stack == row["stack"] and size > 1]
+    return Answer(cells(measured).average_sd(row["stack"]), f"the paper's own six cells have {stdev(published):.0f}")
+
+
+@paper.number("intra_fairness")
+def intra_fairness(measured: Measured, row: Row) -> float:
+    """Table 2."""
+    return cells(measured).fair(row["path"], _size(row), row["stack"])
+
+
+@paper.number("intra_fairness_average")
+def intra_fairness_average(measured: Measured, row: Row) -> float:
+    """Table 2, over its nine cells."""
+    return mean(cells(measured).fair(p, n, row["stack"]) for p in PATHS for n in SIZES)
+
+
+@paper.number("intra_fairness_sd")
+def intra_fairness_sd(measured: Measured, row: Row) -> float:
+    """Table 2, of its nine cells."""
+    return stdev(cells(measured).fair(p, n, row["stack"]) for p in PATHS for n in SIZES)
+
+
+@paper.number("asymmetry")
+def asymmetry(measured: Measured, row: Row) -> float:
+    """Table 3."""
+    return cells(measured).asym(row["stack"], row["path"])
+
+
+@paper.number("asymmetry_average")
+def asymmetry_average(measured: Measured, row: Row) -> float:
+    """Table 3, over the paths."""
+    return cells(measured).asym(row["stack"])
+
+
+@paper.number("throughput_with_reverse")
+def throughput_with_reverse(measured: Measured, row: Row) -> float:
+    """Table 4, the first ten minutes."""
+    return cells(measured).reverse(row["stack"])
+
+
+@paper.number("throughput_without_reverse")
+def throughput_without_reverse(measured: Measured, row: Row) -> float:
+    """Table 4, the last ten minutes."""
+    return cells(measured).no_reverse(row["stack"])
+
+
+paper.tables += [
+    Layout(
+        "Table 1",
+        "throughput (Mb/s of payload) and its standard deviation over intervals of 5 s",
+        {"throughput": "", "throughput_sd": "±", "throughput_average": "average, window", "throughput_sd_average": "deviation, window"},
+        rows=("path", "window", "size"),
+        columns="stack",
+    ),
+    Layout(
+        "Table 2",
+        "fairness of two flows of one stack (Jain's index)",
+        {"intra_fairness": "", "intra_fairness_average": "average", "intra_fairness_sd": "deviation"},
+        rows=("path", "window"),
+        columns="stack",
+    ),
+    Layout("Table 3", "average asymmetry against all others", {"asymmetry": "", "asymmetry_average": "average"}, ("path",), "stack"),
+    Layout(
+        "Table 4",
+        "throughput to UFL (Mb/s of payload)",
+        {"throughput_with_reverse": "with reverse traffic", "throughput_without_reverse": "without"},
+        rows=(),
+        columns="stack",
+    ),
+]
+
+
+def table1() -> dict[tuple[str, int, str], float]:
+    """The published cells of Table 1 by path, size and stack."""
+    rows = [row for row in load_published(FOLDER) if row.quantity == "throughput"]
+    return {(row["path"], _size(row), row["stack"]): row.value for row in rows if row.value is not None}
+
+
+# Numbers of the text
+
+for _quantity, _why in {"condition": "a condition of the test", "caption": "a figure, drawn in the report"}.items():
+
+    def _not_a_result(measured: Measured, row: Row, why: str = _why) -> Answer:
+        return Answer(None, why)
+
+    paper.number(_quantity)(_not_a_result)
+
+
+@paper.number("theory_window")
+def theory_window(measured: Measured, row: Row) -> float:
+    """Section 1: packets in flight at 10 Gb/s, 100 ms, 1500 bytes."""
+    return theory.reno_window(10e9, 0.1, 1500)
+
+
+@paper.number("theory_interval")
+def theory_interval(measured: Measured, row: Row) -> float:
+    """Section 1: packets for each loss."""
+    return theory.reno_interval(theory.reno_window(10e9, 0.1, 1500))
+
+
+@paper.number("theory_minutes")
+def theory_minutes(measured: Measured, row: Row) -> float:
+    """Section 1: the same in time."""
+    return theory_interval(measured, row) * 1500 * 8 / 10e9 / 60
+
+
+RATES = {"Caltech": 622e6, "UFL": 467e6, "Manchester": 622e6, "PAIX": 10e9}
+ROUND_TRIPS = {"Caltech": 0.010, "UFL": 0.070, "Manchester": 0.170, "PAIX": 0.017}
+
+
+@paper.number("bdp")
+def bdp(measured: Measured, row: Row) -> Answer:
+    """Of the stated bottleneck and least round trip, kB of 1000 bytes."""
+    path = row["path"]
+    assert row.value is not None
+    used = 8e3 * row.value / ROUND_TRIPS[path] / 1e6
+    return Answer(RATES[path] * ROUND_TRIPS[path] / 8e3, f"of {RATES[path] / 1e6:g} Mb/s; the paper's value is that of {used:.0f} Mb/s")
+
+
+@paper.number("rtt_min")
+def rtt_min(measured: Measured, row: Row) -> float:
+    """Section 3."""
+    return cells(measured).rtt_min(row["path"])
+
+
+@paper.number("rtt_mean")
+def rtt_mean(measured: Measured, row: Row) -> float:
+    """Section 4.1."""
+    return cells(measured).rtt(row["path"], _size(row), row["stack"])
+
+
+@paper.number("rtt_spread")
+def rtt_spread(measured: Measured, row: Row) -> Answer:
+    """Section 4.1: a bound."""
+    return Answer(None, f"a bound; ours is {cells(measured).spread_of_rtt(row['path']):.1f} ms")
+
+
+@paper.number("mhz_per_mbps")
+def mhz_per_mbps(measured: Measured, row: Row) -> float:
+    """Section 4.2."""
+    return cells(measured).mhz(row["stack"] or None)
+
+
+@paper.number("stability_size")
+def stability_size(measured: Measured, row: Row) -> float:
+    """Section 4.6, without UDP."""
+    return cells(measured).stability_of_size(_size(row))
+
+
+@paper.number("stability_size_udp")
+def stability_size_udp(measured: Measured, row: Row) -> float:
+    """Section 4.6, with UDP."""
+    return cells(measured).stability_udp_of_size(_size(row))
+
+
+@paper.number("stability_stack")
+def stability_stack(measured: Measured, row: Row) -> float:
+    """Section 4.6, windows 2 and 3."""
+    return cells(measured).stability_mean(row["stack"])
+
+
+@paper.number("stability_frequencies")
+def stability_frequencies(measured: Measured, row: Row) -> float:
+    """Section 4.6: mean over the stacks."""
+    c = cells(measured)
+    return mean(abs(c.stability_udp_mean(s, 30) - c.stability_udp_mean(s, 60)) for s in STACKS)
+
+
+@paper.number("udp_gain")
+def udp_gain(measured: Measured, row: Row) -> float:
+    """Section 4.6."""
+    return cells(measured).udp_gain()
+
+
+@paper.number("intra_share_098")
+def intra_share_098(measured: Measured, row: Row) -> float:
+    """Section 5.1."""
+    return 100 * cells(measured).intra_share(0.98)
+
+
+@paper.number("reverse_factor")
+def reverse_factor(measured: Measured, row: Row) -> float:
+    """Section 5.3."""
+    c = cells(measured)
+    return mean(c.reverse(s) for s in ("BIC", "HSTCP-LP", "H-TCP", "P-TCP", "S-TCP")) / c.reverse("FAST")
+
+
+CHALLENGE = {
+    "6.2.1-hs-paix": "one HS-TCP",
+    "6.2.1-hs-paix-loaded": "one HS-TCP, loaded",
+    "6.2.1-s-paix": "one S-TCP",
+    "6.2.1-two-s-sum": "two S-TCP",
+    "6.2.1-chicago": "Chicago",
+    "6.2.1-amsterdam": "Amsterdam",
+}
+JUMBO = {"6.2.2-9000-8m": (9000, 8), "6.2.2-9000-16m": (9000, 16), "6.2.2-1500-16m": (1500, 16), "6.2.2-1500-8m": (1500, 8)}
+
+
+@paper.number("sc_throughput")
+def sc_throughput(measured: Measured, row: Row) -> float:
+    """Section 6."""
+    c = cells(measured)
+    if row.id == "6.2.1-two-s":
+        return c.sc_two() / 2
+    return c.sc(*JUMBO[row.id]) if row.id in JUMBO else c.challenge(CHALLENGE[row.id])[0]
+
+
+@paper.number("sc_stability")
+def sc_stability(measured: Measured, row: Row) -> Answer | float:
+    """Section 6."""
+    c = cells(measured)
+    test = row.id.removesuffix("-si")
+    if test in CHALLENGE:
+        return c.challenge(CHALLENGE[test])[1]
+    if test == "6.2.1-two-s":
+        return float(c.senders("sc2003-challenge").query("test == 'two S-TCP'")["stability"].mean())
+    mtu = int(test.split("-")[1])
+    ours = [c.sc_stability(mtu, w, s) for w in (8, 16) for s in ("Reno", "HS-TCP", "S-TCP")]
+    return Answer(None, f"a bound; ours are {min(ours):.4f} to {max(ours):.4f}")
+
+
+@paper.number("sc_udp")
+def sc_udp(measured: Measured, row: Row) -> Answer:
+    """Section 6.2.2."""
+    return Answer(None, "UDP back to back, without an ACK to process, does not share the costs of this host model")
+
+
+paper.claims_of(FOLDER / "claims.csv", lambda measured: cells(measured).names())
+
+
+# Figures: a colour a path or stack, a dash a period.
+
+MBPS = Axis("throughput (Mb/s, payload)", start=0)
+NAMES = Axis("stack", start=-0.5, end=len(STACKS) - 0.5, names=STACKS)
+
+
+def _by_stack(name: str, values: list[float], colour: int, *, line: bool = False, dash: int = 0) -> Series:
+    return Series(name, list(range(len(values))), values, line=line, colour=colour, marker=colour, dash=dash)
+
+
+@paper.figure(where="Figure 1")
+def figure1(measured: Measured) -> Plot:
+    """Ours filled by path; the published average as a line."""
+    c, published = cells(measured), table1()
+    series = [_by_stack(path, [c.thr_mean(path, s) for s in STACKS], i) for i, path in enumerate(PATHS)]
+    series.append(_by_stack("average", [c.average(s) for s in STACKS], 6, line=True))
+    series.append(
+        _by_stack("average, published", [mean(published[p, n, s] for p in PATHS for n in (2, 3)) for s in STACKS], 6, line=True, dash=1)
+    )
+    return Plot("figure1", "Throughput, windows 2 and 3", NAMES, MBPS, series)
+
+
+@paper.figure(where="Table 1")
+def table1_scatter(measured: Measured) -> Plot:
+    """Every cell, ours against the published."""
+    c, published = cells(measured), table1()
+    series = [
+        Series(
+            path,
+            [published[path, n, s] for n in SIZES for s in STACKS],
+            [c.thr(path, n, s) for n in SIZES for s in STACKS],
+            line=False,
+            colour=i,
+            marker=i,
+        )
+        for i, path in enumerate(PATHS)
+    ]
+    series.append(Series("equal", [0, 600], [0, 600], markers=False, colour=6, dash=2))
+    ranks = ", ".join(f"{path} {c.rank_correlation(path, published):.2f}" for path in PATHS)
+    stacks = ", ".join(f"{path} {c.stacks_correlation(path, published):.2f}" for path in PATHS)
+    return Plot(
+        "table1",
+        "Every cell of Table 1",
+        Axis("published throughput (Mb/s, payload)", start=0, end=600),
+        Axis("ours (Mb/s, payload)", start=0, end=600),
+        series,
+        caption=f"Rank correlation over all 72 cells {c.rank_correlation(None, published):.2f}; {ranks}. "
+        f"Of the eight stacks alone (means of windows 2 and 3): {stacks}.",
+    )
+
+
+def _series_of(measured: Measured, stem: str, groups: tuple[str, ...], **where: str) -> list[Series]:
+    c = cells(measured)
+    run = c.rows_of(stem, **where)["run"].iloc[0]
+    rates = c.intervals(stem, run, groups)
+    return [Series(group, rates.index.tolist(), rates[group].tolist(), markers=False) for group in groups]
+
+
+@paper.figure(where="Figure 2")
+def figure2(measured: Measured) -> Plot:
+    """BIC beside the sinusoid."""
+    series = _series_of(measured, "sinusoid", ("test", "udp"), path="UFL", window="8 MiB", stack="BIC", period="60 s")
+    total = [a + b for a, b in zip(series[0].y, series[1].y, strict=True)]
+    series.append(Series("total", series[0].x, total, markers=False))
+    return Plot("figure2", "BIC and sinusoidal UDP to UFL, 8 MiB", Axis("time (s)"), MBPS, series)
+
+
+@paper.figure(where="Figure 3")
+def figure3(measured: Measured) -> Plot:
+    """Stability by path."""
+    c = cells(measured)
+    series = [_by_stack(path, [c.stability_mean(s, path) for s in STACKS], i) for i, path in enumerate(PATHS)]
+    series.append(_by_stack("average", [c.stability_mean(s) for s in STACKS], 6, line=True))
+    return Plot("figure3", "Stability, windows 2 and 3", NAMES, Axis("standard deviation / mean", start=0), series)
+
+
+@paper.figure(where="Figure 4")
+def figure4(measured: Measured) -> Plot:
+    """Stability beside UDP by period."""
+    c = cells(measured)
+    series = [_by_stack(f"period {period} s", [c.stability_udp_mean(s, period) for s in STACKS], i) for i, period in enumerate((30, 60))]
+    series.append(_by_stack("without UDP", [c.stability_mean(s) for s in STACKS], 6, line=True, dash=1))
+    return Plot("figure4", "Stability beside sinusoidal UDP, windows 2 and 3", NAMES, Axis("standard deviation / mean", start=0), series)
+
+
+def _two(number: str, stack: str) -> None:
+    @paper.figure(where="Figure 5")
+    def figure(measured: Measured) -> Plot:
+        index = cells(measured).fair("UFL", 3, stack)
+        series = _series_of(measured, "intra", ("first", "second"), path="UFL", window=WINDOWS["UFL"][2], stack=stack)
+        return Plot(f"figure5{number}", f"Two flows of {stack} to UFL, 8 MiB: index {index:.3f}", Axis("time (s)"), MBPS, series)
+
+
+_two("a", "FAST")
+_two("b", "HS-TCP")
+
+
+@paper.figure(where="Figure 6")
+def figure6(measured: Measured) -> Plot:
+    """PAIX during the challenge."""
+    series: list[Series] = []
+    for name in ("one HS-TCP", "one HS-TCP, loaded", "one S-TCP", "two S-TCP"):
+        c = cells(measured)
+        rates = c.intervals("sc2003-challenge", c.rows_of("sc2003-challenge", test=name)["run"].iloc[0], ("test",))["test"]
+        series.append(Series(name, rates.index.tolist(), rates.tolist(), markers=False))
+    return Plot("figure6", "Phoenix to PAIX beside other traffic", Axis("time (s)"), MBPS, series)
+
+
+@paper.figure(where="Figure 7")
+def figure7(measured: Measured) -> Plot:
+    """Chicago and Amsterdam."""
+    series: list[Series] = []
+    for name in ("Chicago", "Amsterdam"):
+        c = cells(measured)
+        rates = c.intervals("sc2003-challenge", c.rows_of("sc2003-challenge", test=name)["run"].iloc[0], ("test",))["test"]
+        series.append(Series(name, rates.index.tolist(), rates.tolist(), markers=False))
+    return Plot("figure7", "Phoenix to Chicago and Amsterdam", Axis("time (s)"), MBPS, series)
+
+
+@paper.figure(where="section 4.3")
+def transmit_queue(measured: Measured) -> Plot:
+    """Throughput against the transmit queue."""
+    c = cells(measured)
+    queues = (100, 2000, 10000)
+    series = [Series(s, queues, [c.txqueue(s, q) for q in queues]) for s in STACKS[2:]]
+    return Plot(
+        "txqueuelen",
+        f"Transmit queue of the sending host, {' and '.join(LONG_QUEUE_PATHS)}, window 2",
+        Axis("txqueuelen (packets)", log=True),
+        MBPS,
+        series,
+    )
+
+
+@paper.figure(where="Table 3")
+def table3(measured: Measured) -> Plot:
+    """Asymmetry by path."""
+    c = cells(measured)
+    series = [_by_stack(path, [c.asym(s, path) for s in STACKS[1:]], i) for i, path in enumerate(PATHS)]
+    names = Axis("stack", start=-0.5, end=len(STACKS) - 1.5, names=STACKS[1:])
+    return Plot(
+        "table3", "Asymmetry against all others", names, Axis("asymmetry: 1 takes all", start=-1, end=1), series, rules=[Rule("fair", y=0)]
+    )

@@ -1,0 +1,49 @@
+"""Theory against the numbers that its sources print."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from longfat import theory
+
+
+def test_the_windows_of_rfc_3649() -> None:
+    # RFC 3649 section 5, Table 2: HighSpeed TCP; section 3, Table 1: standard TCP.
+    for p, window in ((1e-3, 38), (1e-4, 263), (1e-5, 1795), (1e-6, 12279), (1e-7, 83981)):
+        assert theory.highspeed(p) == pytest.approx(window, rel=0.015)
+    for p, window in ((1e-2, 12), (1e-3, 38), (1e-4, 120), (1e-5, 379), (1e-6, 1200)):
+        assert theory.aimd(p) == pytest.approx(window, rel=0.035)
+
+
+def test_ten_gigabit_needs_five_billion_packets_a_loss() -> None:
+    window = theory.reno_window(10e9, 0.1, 1500)
+    assert window == pytest.approx(83_333, rel=1e-4)
+    assert theory.reno_interval(window) == pytest.approx(5e9, rel=0.1)
+
+
+def test_cubic_as_rfc_9438_prints_it() -> None:
+    # Section 5.1, Eq. 6: 1.054 RTT^0.75 / p^0.75.
+    assert theory.cubic(1e-5, 0.1) == pytest.approx(1.054 * (0.1 / 1e-5) ** 0.75, rel=1e-3)
+    assert theory.cubic_friendly(1e-4) == pytest.approx(theory.aimd(1e-4), rel=1e-9)
+
+
+def test_scalable_has_one_loss_a_cycle() -> None:
+    # From 0.875 W, adding 0.01 an ACK, W is reached after 12.5 W segments.
+    p = 1e-5
+    peak = 0.01 / (0.125 * p)
+    assert 0.125 * peak / 0.01 == pytest.approx(1 / p)
+    assert 0.875 * peak < theory.scalable(p) < peak
+
+
+def test_timeouts_take_over_at_high_loss() -> None:
+    assert theory.pftk(1e-6, 0.1, 0.4, 1) == pytest.approx(theory.mathis(1e-6), rel=0.01)
+    assert theory.pftk(0.1, 0.1, 0.4, 1) < 0.5 * theory.mathis(0.1)
+    assert theory.pftk(1e-6, 0.1, 0.4, max_window=100) == 100
+
+
+@pytest.mark.parametrize("p", [0.0, -1e-3, 1.0, math.nan])
+def test_no_probability_is_an_error(p: float) -> None:
+    for function in (theory.aimd, theory.mathis, theory.highspeed, theory.scalable):
+        with pytest.raises(ValueError, match="probability"):
+            function(p)
