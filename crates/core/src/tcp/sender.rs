@@ -115,16 +115,17 @@ fn estimator(config: &TcpConfig) -> RttEstimator {
 
 impl Sender {
     pub fn new(config: &TcpConfig, iss: u32, phase: Duration) -> Self {
+        let control = congestion::build(config);
         Sender {
             iss,
             board: Scoreboard::default(),
-            control: congestion::build(config),
+            kind: if control.starts_over() { RecoveryKind::Tahoe } else { config.recovery },
+            control,
             rtt: estimator(config),
             stats: Stats::default(),
             mss: u64::from(config.mss),
             payload_max: u64::from(config.mss),
             ecn: false,
-            kind: config.recovery,
             threshold: config.dupack_threshold,
             use_prr: config.prr,
             limited_transmit: config.limited_transmit,

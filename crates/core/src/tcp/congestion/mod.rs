@@ -3,8 +3,17 @@
 //! A control owns `cwnd`, `ssthresh` and its pacing rate. The sender owns loss recovery (and the window *during* it,
 //! by PRR or by Reno's inflation) and the pacing itself.
 
+pub mod aimd;
+pub mod bic;
 pub mod cubic;
+pub mod highspeed;
+pub mod htcp;
+pub mod hybla;
+pub mod illinois;
 pub mod reno;
+pub mod scalable;
+pub mod tahoe;
+pub mod westwood;
 
 mod slow_start;
 mod window;
@@ -101,6 +110,10 @@ pub trait CongestionControl: std::fmt::Debug {
     fn uses_prr(&self) -> bool {
         true
     }
+    /// Whether a loss is answered as a timeout is, by slow start over all that is outstanding (Tahoe), whatever `recovery` says.
+    fn starts_over(&self) -> bool {
+        false
+    }
     /// Whether samples shall carry the delivery rate: costs the sender a record for each transmission in flight.
     fn wants_rate(&self) -> bool {
         false
@@ -120,7 +133,19 @@ pub struct ControlKind {
 }
 
 /// Every congestion control, in the order of listings.
-pub const REGISTRY: &[ControlKind] = &[reno::KIND, cubic::KIND];
+pub const REGISTRY: &[ControlKind] = &[
+    reno::KIND,
+    cubic::KIND,
+    tahoe::KIND,
+    aimd::KIND,
+    scalable::KIND,
+    highspeed::KIND,
+    htcp::KIND,
+    bic::KIND,
+    hybla::KIND,
+    westwood::KIND,
+    illinois::KIND,
+];
 
 /// The names in [`REGISTRY`].
 pub const NAMES: &[&str] = &{
@@ -150,5 +175,7 @@ pub fn build(config: &TcpConfig) -> Box<dyn CongestionControl + Send> {
     (kind.build)(config)
 }
 
+#[cfg(test)]
+mod testing;
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,11 @@
 //! Conformance: what every congestion control in the registry must do. Loops over the registry.
 
+use super::testing::give;
 use super::*;
+use crate::params::{Kind, Value};
 use crate::tcp::stack;
+
+mod lives;
 
 fn config(name: &'static str) -> TcpConfig {
     let mut config = TcpConfig::new(&stack::find("rfc").unwrap().params(), 1500);
@@ -38,7 +42,10 @@ fn live(name: &'static str, mut check: impl FnMut(&dyn CongestionControl)) {
             701 => control.on_congestion(&event(Congestion::TimeoutAgain, n, control.cwnd())),
             900 => control.on_congestion(&event(Congestion::Ecn, n, control.cwnd())),
             950 => control.on_restart(Duration::from_secs(5)),
-            _ => control.on_ack(&ack(n, control.cwnd())),
+            _ => {
+                let sample = ack(n, control.cwnd());
+                give(control.as_mut(), &sample);
+            }
         }
         check(control.as_ref());
     }
@@ -60,7 +67,8 @@ fn every_control_starts_with_the_initial_window_and_grows() {
         let mut control = (kind.build)(&config(kind.name));
         assert_eq!(control.cwnd(), 10 * 1448, "{}", kind.name);
         for n in 0..100 {
-            control.on_ack(&ack(n, control.cwnd()));
+            let sample = ack(n, control.cwnd());
+            give(control.as_mut(), &sample);
         }
         assert!(control.cwnd() > 10 * 1448, "{}", kind.name);
     }
@@ -71,7 +79,8 @@ fn every_control_shrinks_on_loss_and_falls_to_one_segment_on_timeout() {
     for kind in REGISTRY {
         let mut control = (kind.build)(&config(kind.name));
         for n in 0..100 {
-            control.on_ack(&ack(n, control.cwnd()));
+            let sample = ack(n, control.cwnd());
+            give(control.as_mut(), &sample);
         }
         let before = control.cwnd();
         control.on_congestion(&event(Congestion::Loss, 100, before));
@@ -89,9 +98,49 @@ fn no_control_grows_while_something_else_is_the_limit() {
     for kind in REGISTRY {
         let mut control = (kind.build)(&config(kind.name));
         for n in 0..100 {
-            control.on_ack(&AckSample { cwnd_limited: false, ..ack(n, 1448) });
+            give(control.as_mut(), &AckSample { cwnd_limited: false, ..ack(n, 1448) });
         }
         assert_eq!(control.cwnd(), 10 * 1448, "{}", kind.name);
+    }
+}
+
+#[test]
+fn every_control_takes_back_what_was_for_nothing_and_only_once() {
+    for kind in REGISTRY {
+        for why in [Congestion::Loss, Congestion::Timeout, Congestion::Ecn] {
+            let mut control = (kind.build)(&config(kind.name));
+            for n in 0..100 {
+                let sample = ack(n, control.cwnd());
+                give(control.as_mut(), &sample);
+            }
+            // A first reduction that was right, so that there is a threshold to give back.
+            control.on_congestion(&event(Congestion::Loss, 100, control.cwnd()));
+            control.on_recovered(Time::ZERO + Duration::from_millis(100));
+            let before = (control.cwnd(), control.ssthresh());
+            control.on_congestion(&event(why, 101, before.0));
+            control.on_spurious();
+            let after = (control.cwnd(), control.ssthresh());
+            assert!(after.0 >= before.0 && after.1 >= before.1, "{} after {why:?}: {before:?} became {after:?}", kind.name);
+            control.on_spurious();
+            assert_eq!((control.cwnd(), control.ssthresh()), after, "{} after {why:?}", kind.name);
+        }
+    }
+}
+
+#[test]
+fn every_default_is_within_its_bounds() {
+    for (kind, p) in REGISTRY.iter().flat_map(|kind| kind.params.iter().map(move |p| (kind, p))) {
+        let within = match (p.kind, p.default) {
+            (_, None | Some(Value::Auto)) => true,
+            (Kind::Number { min, max }, Some(Value::Number(x))) => min <= x && x <= max,
+            (Kind::Count { min, max, .. }, Some(Value::Count(n))) | (Kind::Bytes { min, max }, Some(Value::Bytes(n))) => {
+                min <= n && n <= max
+            }
+            (Kind::Duration { min, max }, Some(Value::Duration(d))) => min <= d && d <= max,
+            (Kind::Choice(words), Some(Value::Choice(word))) => words.contains(&word),
+            (kind, Some(value)) => std::mem::discriminant(&kind) == std::mem::discriminant(&Kind::Bool) && matches!(value, Value::Bool(_)),
+        };
+        assert!(within, "{}: {} is {:?}", kind.name, p.name, p.default);
     }
 }
 

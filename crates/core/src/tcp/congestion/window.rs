@@ -4,6 +4,9 @@
 use super::{AckSample, Congestion, CongestionEvent, SlowStart};
 use crate::tcp::TcpConfig;
 
+/// As large as a window can be: what the largest window scale lets a peer offer (RFC 7323 §2.3).
+const MAX: u64 = 1 << 30;
+
 /// `cwnd` and `ssthresh`, and how they move.
 #[derive(Clone, Debug)]
 pub struct Window {
@@ -53,8 +56,27 @@ impl Window {
         if !self.in_slow_start() {
             return false;
         }
-        self.cwnd += self.slow_start.growth(ack);
+        let growth = self.slow_start.growth(ack);
+        self.cwnd = self.bounded(self.cwnd.saturating_add(growth));
         true
+    }
+
+    /// The same with `factor` times the growth. What a factor over one adds ends at ssthresh: one ACK might go far beyond it.
+    #[inline]
+    pub fn slow_start_by(&mut self, ack: &AckSample, factor: f64) -> bool {
+        if !self.in_slow_start() {
+            return false;
+        }
+        let plain = self.slow_start.growth(ack) as f64;
+        let room = (self.ssthresh - self.cwnd) as f64;
+        self.grow((plain * factor).min(room.max(plain)));
+        true
+    }
+
+    /// `cwnd` grown to `wanted`: to no more than can be used, unless it is there already.
+    #[inline]
+    fn bounded(&self, wanted: u64) -> u64 {
+        wanted.min(MAX.max(self.cwnd))
     }
 
     /// Segments that this ACK stands for: the bytes acknowledged (RFC 3465 §2.1), or one where the stack counts ACKs.
@@ -72,8 +94,9 @@ impl Window {
             (self.cwnd, self.fraction) = (self.cwnd.min(2 * self.mss), 0.0);
             return;
         }
-        self.cwnd = exact as u64;
-        self.fraction = exact - self.cwnd as f64;
+        let whole = exact as u64;
+        self.fraction = exact - whole as f64;
+        self.cwnd = self.bounded(whole);
     }
 
     /// Additive increase: `segments` for each window acknowledged.
