@@ -15,7 +15,7 @@ use serde_json::{Map, Value as Json};
 use sha2::{Digest, Sha256};
 
 /// Part of a run's identity: raised whenever the same experiment gives other numbers than before.
-pub const RESULTS_VERSION: u32 = 1;
+pub const RESULTS_VERSION: u32 = 2;
 
 type Table = Map<String, Json>;
 
@@ -176,6 +176,8 @@ fn parameter(c: &TcpConfig, name: &str) -> Value {
         "initial_window" => count(c.initial_window),
         "initial_ssthresh" if c.initial_ssthresh == u64::MAX => Value::Auto,
         "initial_ssthresh" => Value::Bytes(c.initial_ssthresh),
+        "slow_start" => Value::Choice(c.slow_start),
+        "max_ssthresh" => count(c.max_ssthresh),
         "window_scale" => Value::Bool(c.window_scale),
         "timestamps" => Value::Bool(c.timestamps),
         "sack" => Value::Bool(c.sack),

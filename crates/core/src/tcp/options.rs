@@ -2,7 +2,7 @@
 //! documentation all read, and the plain struct ([`TcpConfig`]) the endpoint works from.
 
 use crate::params::{Choice, Kind, ParamSpec, Params, Value};
-use crate::tcp::congestion;
+use crate::tcp::congestion::{self, slow_start};
 use crate::time::Duration;
 
 const fn seconds(s: u64) -> Value {
@@ -53,6 +53,18 @@ pub const PARAMS: &[ParamSpec] = &[
         kind: BUFFER,
         default: Some(Value::Auto),
         doc: "ssthresh at the start; by default without bound",
+    },
+    ParamSpec {
+        name: "slow_start",
+        kind: Kind::Choice(slow_start::NAMES),
+        default: Some(Value::Choice("standard")),
+        doc: "how cwnd grows below ssthresh, and when that ends without a loss: RFC 5681; limited (RFC 3742); HyStart (Ha and Rhee 2008); HyStart++ (RFC 9406)",
+    },
+    ParamSpec {
+        name: "max_ssthresh",
+        kind: Kind::Count { unit: "segments", min: 2, max: 1_000_000 },
+        default: Some(Value::Count(100)),
+        doc: "limited slow start: from this window on it adds no more than about half of it a round trip (RFC 3742 §2: 100)",
     },
     ParamSpec {
         name: "window_scale",
@@ -182,6 +194,8 @@ pub struct TcpConfig {
     pub receive_buffer: u64,
     pub initial_window: u32,
     pub initial_ssthresh: u64,
+    pub slow_start: &'static str,
+    pub max_ssthresh: u32,
     pub window_scale: bool,
     pub timestamps: bool,
     pub sack: bool,
@@ -226,6 +240,8 @@ impl TcpConfig {
             receive_buffer: params.integer("receive_buffer"),
             initial_window: params.integer("initial_window") as u32,
             initial_ssthresh: if params.is_auto("initial_ssthresh") { u64::MAX } else { params.integer("initial_ssthresh") },
+            slow_start: params.choice("slow_start"),
+            max_ssthresh: params.integer("max_ssthresh") as u32,
             window_scale: params.boolean("window_scale"),
             timestamps,
             sack: params.boolean("sack"),

@@ -6,7 +6,7 @@
 pub mod cubic;
 pub mod reno;
 
-mod slow_start;
+pub mod slow_start;
 mod window;
 
 use crate::params::{Choice, ParamSpec, Params};

@@ -11,6 +11,7 @@ pub struct Window {
     pub ssthresh: u64,
     pub mss: u64,
     initial: u64,
+    initial_ssthresh: u64,
     counts_acks: bool,
     slow_start: SlowStart,
     /// What growth has left over beyond whole bytes.
@@ -29,6 +30,7 @@ impl Window {
             ssthresh: config.initial_ssthresh,
             mss,
             initial,
+            initial_ssthresh: config.initial_ssthresh,
             counts_acks: config.abc_limit == 0,
             slow_start: SlowStart::new(config),
             fraction: 0.0,
@@ -53,7 +55,11 @@ impl Window {
         if !self.in_slow_start() {
             return false;
         }
-        self.cwnd += self.slow_start.growth(ack);
+        let step = self.slow_start.step(ack, self.cwnd, self.ssthresh == self.initial_ssthresh);
+        self.cwnd += step.growth;
+        if step.leave {
+            self.ssthresh = self.ssthresh.min(self.cwnd);
+        }
         true
     }
 
@@ -99,6 +105,7 @@ impl Window {
             Congestion::Timeout | Congestion::TimeoutAgain => self.mss,
         };
         self.fraction = 0.0;
+        self.slow_start.reset();
     }
 
     /// The last reduction was for nothing: as before it (RFC 4015 §3.2 has the same aim). Whether there was one.
@@ -112,6 +119,7 @@ impl Window {
     /// After an idle rto: back to the initial window (RFC 5681 §4.1).
     pub fn restart(&mut self) {
         self.cwnd = self.cwnd.min(self.initial);
+        self.slow_start.reset();
     }
 
     /// The SYN was lost: one segment (RFC 5681 §3.1).
