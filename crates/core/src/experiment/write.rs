@@ -8,7 +8,7 @@ use crate::params::{Choice, ParamSpec, Value};
 use crate::queue::REGISTRY as QUEUES;
 use crate::tcp::TcpConfig;
 use crate::tcp::congestion::REGISTRY as CONTROLS;
-use crate::tcp::options::{DelayedAck, PARAMS, RecoveryKind};
+use crate::tcp::options::{CwndValidation, DelayedAck, PARAMS, RecoveryKind};
 use crate::time::Duration;
 use crate::units::text::{RATE, SIZE, TIME};
 use serde_json::{Map, Value as Json};
@@ -204,7 +204,11 @@ fn parameter(c: &TcpConfig, name: &str) -> Value {
         "prr" => Value::Bool(c.prr),
         "abc_limit" => count(c.abc_limit),
         "extra_increment" => Value::Bool(c.extra_increment),
-        "restart_after_idle" => Value::Bool(c.restart_after_idle),
+        "cwnd_validation" => Value::Choice(match c.cwnd_validation {
+            CwndValidation::Off => "off",
+            CwndValidation::Rfc5681 => "rfc5681",
+            CwndValidation::Rfc7661 => "rfc7661",
+        }),
         "nagle" => Value::Bool(c.nagle),
         other => panic!("no way to write the TCP parameter {other}"),
     }

@@ -146,10 +146,10 @@ pub const PARAMS: &[ParamSpec] = &[
         doc: "congestion avoidance adds mss/8 more an ACK, as BSD did (RFC 2525 §2.6)",
     },
     ParamSpec {
-        name: "restart_after_idle",
-        kind: Kind::Bool,
-        default: Some(Value::Bool(true)),
-        doc: "back to the initial window after an rto of idleness (RFC 5681 §4.1)",
+        name: "cwnd_validation",
+        kind: Kind::Choice(&["off", "rfc5681", "rfc7661"]),
+        default: Some(Value::Choice("rfc5681")),
+        doc: "what becomes of a cwnd that is not used: `rfc5681`: back to the initial window after an rto of idleness (§4.1); `rfc7661`: kept for five minutes, but at congestion what was used counts; `off`: kept",
     },
     ParamSpec {
         name: "nagle",
@@ -183,6 +183,17 @@ pub enum DelayedAck {
     Heartbeat(Duration),
 }
 
+/// What becomes of a congestion window that is not used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CwndValidation {
+    /// It is kept.
+    Off,
+    /// The initial window after an idle rto (RFC 5681 §4.1).
+    Rfc5681,
+    /// Kept, and validated by use (RFC 7661).
+    Rfc7661,
+}
+
 /// Everything an endpoint is told, resolved. The fields are the parameters of [`PARAMS`].
 #[derive(Clone, PartialEq, Debug)]
 #[allow(missing_docs)] // PARAMS says what each one is
@@ -214,7 +225,7 @@ pub struct TcpConfig {
     pub prr: bool,
     pub abc_limit: u32,
     pub extra_increment: bool,
-    pub restart_after_idle: bool,
+    pub cwnd_validation: CwndValidation,
     pub nagle: bool,
 }
 
@@ -264,7 +275,11 @@ impl TcpConfig {
             prr: params.boolean("prr"),
             abc_limit: params.integer("abc_limit") as u32,
             extra_increment: params.boolean("extra_increment"),
-            restart_after_idle: params.boolean("restart_after_idle"),
+            cwnd_validation: match params.choice("cwnd_validation") {
+                "off" => CwndValidation::Off,
+                "rfc7661" => CwndValidation::Rfc7661,
+                _ => CwndValidation::Rfc5681,
+            },
             nagle: params.boolean("nagle"),
         }
     }

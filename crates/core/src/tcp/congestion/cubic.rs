@@ -138,6 +138,11 @@ impl CongestionControl for Cubic {
         self.epoch = None;
     }
 
+    fn on_validation(&mut self, cwnd: u64, ssthresh: u64) {
+        self.window.validate(cwnd, ssthresh);
+        self.epoch = None;
+    }
+
     fn on_syn_loss(&mut self) {
         self.window.syn_loss();
     }

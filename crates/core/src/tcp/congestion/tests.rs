@@ -188,3 +188,17 @@ fn leaving_slow_start_sets_ssthresh_and_growth_goes_on_in_congestion_avoidance()
         }
     }
 }
+
+/// A control that keeps a window must take one that was found not validated; one that models the path need not.
+#[test]
+fn every_control_that_keeps_a_window_takes_another() {
+    for kind in REGISTRY {
+        let mut control = (kind.build)(&config(kind.name));
+        for n in 0..100 {
+            control.on_ack(&ack(n, control.cwnd()));
+        }
+        control.on_validation(40 * 1448, 60 * 1448);
+        let taken = (control.cwnd(), control.ssthresh()) == (40 * 1448, 60 * 1448);
+        assert!(taken || !control.uses_prr(), "{}: on_validation is missing", kind.name);
+    }
+}

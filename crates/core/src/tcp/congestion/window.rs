@@ -122,6 +122,13 @@ impl Window {
         self.slow_start.reset();
     }
 
+    /// What the sender made of a window that was not in use (RFC 7661 §4.4).
+    pub fn validate(&mut self, cwnd: u64, ssthresh: u64) {
+        self.cwnd = cwnd.max(self.mss);
+        self.ssthresh = ssthresh.max(2 * self.mss);
+        self.fraction = 0.0;
+    }
+
     /// The SYN was lost: one segment (RFC 5681 §3.1).
     pub fn syn_loss(&mut self) {
         self.cwnd = self.mss;
