@@ -8,14 +8,14 @@ use crate::params::{Choice, ParamSpec, Value};
 use crate::queue::REGISTRY as QUEUES;
 use crate::tcp::TcpConfig;
 use crate::tcp::congestion::REGISTRY as CONTROLS;
-use crate::tcp::options::{DelayedAck, PARAMS, RecoveryKind};
+use crate::tcp::options::{CwndValidation, DelayedAck, PARAMS, RecoveryKind};
 use crate::time::Duration;
 use crate::units::text::{RATE, SIZE, TIME};
 use serde_json::{Map, Value as Json};
 use sha2::{Digest, Sha256};
 
 /// Part of a run's identity: raised whenever the same experiment gives other numbers than before.
-pub const RESULTS_VERSION: u32 = 1;
+pub const RESULTS_VERSION: u32 = 2;
 
 type Table = Map<String, Json>;
 
@@ -183,6 +183,8 @@ fn parameter(c: &TcpConfig, name: &str) -> Value {
         "initial_window" => count(c.initial_window),
         "initial_ssthresh" if c.initial_ssthresh == u64::MAX => Value::Auto,
         "initial_ssthresh" => Value::Bytes(c.initial_ssthresh),
+        "slow_start" => Value::Choice(c.slow_start),
+        "max_ssthresh" => count(c.max_ssthresh),
         "window_scale" => Value::Bool(c.window_scale),
         "timestamps" => Value::Bool(c.timestamps),
         "sack" => Value::Bool(c.sack),
@@ -209,7 +211,11 @@ fn parameter(c: &TcpConfig, name: &str) -> Value {
         "prr" => Value::Bool(c.prr),
         "abc_limit" => count(c.abc_limit),
         "extra_increment" => Value::Bool(c.extra_increment),
-        "restart_after_idle" => Value::Bool(c.restart_after_idle),
+        "cwnd_validation" => Value::Choice(match c.cwnd_validation {
+            CwndValidation::Off => "off",
+            CwndValidation::Rfc5681 => "rfc5681",
+            CwndValidation::Rfc7661 => "rfc7661",
+        }),
         "nagle" => Value::Bool(c.nagle),
         other => panic!("no way to write the TCP parameter {other}"),
     }

@@ -15,7 +15,7 @@ pub mod scalable;
 pub mod tahoe;
 pub mod westwood;
 
-mod slow_start;
+pub mod slow_start;
 mod window;
 
 use crate::params::{Choice, ParamSpec, Params};
@@ -100,6 +100,9 @@ pub trait CongestionControl: std::fmt::Debug {
     fn on_recovered(&mut self, _now: Time) {}
     /// Sending starts again after an idle `rto` (RFC 5681 §4.1).
     fn on_restart(&mut self, idle: Duration);
+    /// The window was not in use and is not trusted further: these shall it and ssthresh be (RFC 7661 §4.4). For a control that
+    /// keeps a window; one that models the path has nothing to set.
+    fn on_validation(&mut self, _cwnd: u64, _ssthresh: u64) {}
     /// The SYN was lost: start with one segment (RFC 5681 §3.1).
     fn on_syn_loss(&mut self);
     /// At what rate to space segments; `None`: ACKs clock them.

@@ -77,6 +77,11 @@ impl CongestionControl for Reno {
         self.window.restart();
     }
 
+    fn on_validation(&mut self, cwnd: u64, ssthresh: u64) {
+        self.window.validate(cwnd, ssthresh);
+        self.acked = 0;
+    }
+
     fn on_syn_loss(&mut self) {
         self.window.syn_loss();
     }

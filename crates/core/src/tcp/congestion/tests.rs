@@ -184,3 +184,70 @@ fn reno_halves_to_the_byte_or_as_bsd_did_to_whole_segments() {
         assert_eq!(control.ssthresh(), expected);
     }
 }
+
+/// Round trips that come and go with the flow's own queue, in trains of ACKs: whatever the slow start makes of it, the control keeps
+/// its bounds, grows no faster than the bytes acknowledged, and does the same again.
+#[test]
+fn every_control_lives_with_every_slow_start() {
+    for kind in REGISTRY {
+        for slow_start in slow_start::NAMES {
+            let config = TcpConfig { slow_start, ..config(kind.name) };
+            let life = || {
+                let mut control = (kind.build)(&config);
+                let mut windows = Vec::new();
+                for n in 0..3_000 {
+                    let (before, below) = (control.cwnd(), control.cwnd() < control.ssthresh());
+                    let queue = Duration::from_micros((n % 300) * 100);
+                    let rtt = Duration::from_millis(70) + queue;
+                    match n % 997 {
+                        500 => control.on_congestion(&event(Congestion::Loss, n, before)),
+                        700 => control.on_congestion(&event(Congestion::Timeout, n, before)),
+                        701 => control.on_spurious(),
+                        950 => control.on_restart(Duration::from_secs(5)),
+                        _ => {
+                            let sample = AckSample { rtt: Some(rtt), round: n / 50, ..ack(n, before) };
+                            control.on_sample(&sample);
+                            control.on_ack(&sample);
+                            let most = before + if below { sample.acked } else { before };
+                            assert!(control.cwnd() <= most, "{} with {slow_start}", kind.name);
+                        }
+                    }
+                    assert!(control.cwnd() >= 1448 && control.ssthresh() >= 2 * 1448, "{} with {slow_start}", kind.name);
+                    windows.push((control.cwnd(), control.ssthresh()));
+                }
+                windows
+            };
+            assert_eq!(life(), life(), "{} with {slow_start}", kind.name);
+        }
+    }
+}
+
+#[test]
+fn leaving_slow_start_sets_ssthresh_and_growth_goes_on_in_congestion_avoidance() {
+    for name in ["reno", "cubic"] {
+        for (slow_start, leaves) in [("standard", false), ("limited", false), ("hystart", true), ("hystart++", true)] {
+            let mut control = (find(name).unwrap().build)(&TcpConfig { slow_start, ..config(name) });
+            // 20 ACKs a round; the round trip rises by 20 ms in the third.
+            for n in 0..400 {
+                let rtt = Duration::from_millis(if n < 40 { 70 } else { 90 });
+                control.on_ack(&AckSample { rtt: Some(rtt), round: n / 20, now: Time::ZERO + Duration::from_millis(10 * n), ..ack(n, 0) });
+            }
+            assert_eq!(control.ssthresh() < u64::MAX, leaves, "{name} with {slow_start}");
+            assert!(!leaves || control.cwnd() > control.ssthresh(), "{name} with {slow_start}");
+        }
+    }
+}
+
+/// A control that keeps a window must take one that was found not validated; one that models the path need not.
+#[test]
+fn every_control_that_keeps_a_window_takes_another() {
+    for kind in REGISTRY {
+        let mut control = (kind.build)(&config(kind.name));
+        for n in 0..100 {
+            control.on_ack(&ack(n, control.cwnd()));
+        }
+        control.on_validation(40 * 1448, 60 * 1448);
+        let taken = (control.cwnd(), control.ssthresh()) == (40 * 1448, 60 * 1448);
+        assert!(taken || !control.uses_prr(), "{}: on_validation is missing", kind.name);
+    }
+}

@@ -1,6 +1,7 @@
 //! What nearly every control has: a window in bytes with its threshold, slow start, growth by fractions of a byte, and the
 //! reactions that are the same for all. A control is a `Window`, its own congestion avoidance and its own decrease.
 
+use super::slow_start::Step;
 use super::{AckSample, Congestion, CongestionEvent, SlowStart};
 use crate::tcp::TcpConfig;
 
@@ -14,6 +15,7 @@ pub struct Window {
     pub ssthresh: u64,
     pub mss: u64,
     initial: u64,
+    initial_ssthresh: u64,
     counts_acks: bool,
     slow_start: SlowStart,
     /// What growth has left over beyond whole bytes.
@@ -32,6 +34,7 @@ impl Window {
             ssthresh: config.initial_ssthresh,
             mss,
             initial,
+            initial_ssthresh: config.initial_ssthresh,
             counts_acks: config.abc_limit == 0,
             slow_start: SlowStart::new(config),
             fraction: 0.0,
@@ -56,8 +59,9 @@ impl Window {
         if !self.in_slow_start() {
             return false;
         }
-        let growth = self.slow_start.growth(ack);
-        self.cwnd = self.bounded(self.cwnd.saturating_add(growth));
+        let step = self.slow_start.step(ack, self.cwnd, self.ssthresh == self.initial_ssthresh);
+        self.cwnd = self.bounded(self.cwnd.saturating_add(step.growth));
+        self.after(step);
         true
     }
 
@@ -67,10 +71,18 @@ impl Window {
         if !self.in_slow_start() {
             return false;
         }
-        let plain = self.slow_start.growth(ack) as f64;
-        let room = (self.ssthresh - self.cwnd) as f64;
+        let step = self.slow_start.step(ack, self.cwnd, self.ssthresh == self.initial_ssthresh);
+        let (plain, room) = (step.growth as f64, (self.ssthresh - self.cwnd) as f64);
         self.grow((plain * factor).min(room.max(plain)));
+        self.after(step);
         true
+    }
+
+    #[inline]
+    fn after(&mut self, step: Step) {
+        if step.leave {
+            self.ssthresh = self.ssthresh.min(self.cwnd);
+        }
     }
 
     /// `cwnd` grown to `wanted`: to no more than can be used, unless it is there already.
@@ -122,6 +134,7 @@ impl Window {
             Congestion::Timeout | Congestion::TimeoutAgain => self.mss,
         };
         self.fraction = 0.0;
+        self.slow_start.reset();
     }
 
     /// The last reduction was for nothing: as before it (RFC 4015 §3.2 has the same aim). Whether there was one.
@@ -135,6 +148,14 @@ impl Window {
     /// After an idle rto: back to the initial window (RFC 5681 §4.1).
     pub fn restart(&mut self) {
         self.cwnd = self.cwnd.min(self.initial);
+        self.slow_start.reset();
+    }
+
+    /// What the sender made of a window that was not in use (RFC 7661 §4.4).
+    pub fn validate(&mut self, cwnd: u64, ssthresh: u64) {
+        self.cwnd = cwnd.max(self.mss);
+        self.ssthresh = ssthresh.max(2 * self.mss);
+        self.fraction = 0.0;
     }
 
     /// The SYN was lost: one segment (RFC 5681 §3.1).
