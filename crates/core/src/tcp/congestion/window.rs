@@ -114,7 +114,8 @@ impl Window {
     /// Additive increase: `segments` for each window acknowledged.
     #[inline]
     pub fn increase(&mut self, ack: &AckSample, segments: f64) {
-        self.grow(segments * self.acked_segments(ack) / self.segments() * self.mss as f64);
+        let acked = if self.counts_acks { self.mss } else { ack.acked };
+        self.grow(segments * self.mss as f64 * acked as f64 / self.cwnd as f64);
     }
 
     /// Multiplicative decrease: what was in flight, times `factor`, is the new ssthresh, and cwnd goes there; after a timeout it
