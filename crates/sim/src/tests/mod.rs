@@ -1,4 +1,5 @@
 //! Links alone against hand-computed timelines and a plain reference; then whole dumbbells.
 
+mod delay_based;
 mod links;
 mod runs;

@@ -5,16 +5,24 @@
 
 pub mod aimd;
 pub mod bic;
+pub mod compound;
 pub mod cubic;
+pub mod fast;
 pub mod highspeed;
+pub mod hstcp_lp;
 pub mod htcp;
 pub mod hybla;
 pub mod illinois;
 pub mod reno;
 pub mod scalable;
 pub mod tahoe;
+pub mod tcp_lp;
+pub mod vegas;
 pub mod westwood;
+pub mod yeah;
 
+mod low_priority;
+mod rounds;
 mod slow_start;
 mod window;
 
@@ -145,6 +153,12 @@ pub const REGISTRY: &[ControlKind] = &[
     hybla::KIND,
     westwood::KIND,
     illinois::KIND,
+    vegas::KIND,
+    fast::KIND,
+    yeah::KIND,
+    compound::KIND,
+    tcp_lp::KIND,
+    hstcp_lp::KIND,
 ];
 
 /// The names in [`REGISTRY`].
