@@ -1,5 +1,6 @@
 //! Links alone against hand-computed timelines and a plain reference; then whole dumbbells.
 
+mod delay_based;
 mod links;
 mod runs;
 mod slow_start;

@@ -3,7 +3,6 @@
 use super::{AckSample, CongestionControl, CongestionEvent, ControlKind, Window};
 use crate::params::{Kind, ParamSpec, Value};
 use crate::tcp::TcpConfig;
-use crate::time::Duration;
 
 pub(super) const KIND: ControlKind = ControlKind {
     name: "aimd",
@@ -50,6 +49,10 @@ impl Aimd {
 }
 
 impl CongestionControl for Aimd {
+    fn window(&mut self) -> Option<&mut Window> {
+        Some(&mut self.window)
+    }
+
     fn cwnd(&self) -> u64 {
         self.window.cwnd
     }
@@ -73,21 +76,13 @@ impl CongestionControl for Aimd {
     fn on_spurious(&mut self) {
         self.window.undo();
     }
-
-    fn on_restart(&mut self, _idle: Duration) {
-        self.window.restart();
-    }
-
-    fn on_syn_loss(&mut self) {
-        self.window.syn_loss();
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::{Congestion, reno, testing::*};
     use super::*;
-    use crate::time::Time;
+    use crate::time::{Duration, Time};
 
     const RTT: Duration = Duration::from_millis(100);
 

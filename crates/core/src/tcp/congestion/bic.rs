@@ -4,7 +4,6 @@
 use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Window};
 use crate::params::{Kind, ParamSpec, Value};
 use crate::tcp::TcpConfig;
-use crate::time::Duration;
 
 pub(super) const KIND: ControlKind = ControlKind {
     name: "bic",
@@ -101,6 +100,10 @@ impl Bic {
 }
 
 impl CongestionControl for Bic {
+    fn window(&mut self) -> Option<&mut Window> {
+        Some(&mut self.window)
+    }
+
     fn cwnd(&self) -> u64 {
         self.window.cwnd
     }
@@ -140,21 +143,13 @@ impl CongestionControl for Bic {
             self.search = self.before;
         }
     }
-
-    fn on_restart(&mut self, _idle: Duration) {
-        self.window.restart();
-    }
-
-    fn on_syn_loss(&mut self) {
-        self.window.syn_loss();
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::testing::*;
     use super::*;
-    use crate::time::Time;
+    use crate::time::{Duration, Time};
 
     const RTT: Duration = Duration::from_millis(100);
 

@@ -90,6 +90,10 @@ impl Cubic {
 }
 
 impl CongestionControl for Cubic {
+    fn window(&mut self) -> Option<&mut Window> {
+        Some(&mut self.window)
+    }
+
     fn cwnd(&self) -> u64 {
         self.window.cwnd
     }
@@ -141,10 +145,6 @@ impl CongestionControl for Cubic {
     fn on_validation(&mut self, cwnd: u64, ssthresh: u64) {
         self.window.validate(cwnd, ssthresh);
         self.epoch = None;
-    }
-
-    fn on_syn_loss(&mut self) {
-        self.window.syn_loss();
     }
 }
 

@@ -3,7 +3,6 @@
 
 use super::{AckSample, CongestionControl, CongestionEvent, ControlKind, Window};
 use crate::tcp::TcpConfig;
-use crate::time::Duration;
 
 pub(super) const KIND: ControlKind = ControlKind {
     name: "highspeed",
@@ -69,6 +68,10 @@ impl HighSpeed {
 }
 
 impl CongestionControl for HighSpeed {
+    fn window(&mut self) -> Option<&mut Window> {
+        Some(&mut self.window)
+    }
+
     fn cwnd(&self) -> u64 {
         self.window.cwnd
     }
@@ -99,21 +102,13 @@ impl CongestionControl for HighSpeed {
     fn on_spurious(&mut self) {
         self.window.undo();
     }
-
-    fn on_restart(&mut self, _idle: Duration) {
-        self.window.restart();
-    }
-
-    fn on_syn_loss(&mut self) {
-        self.window.syn_loss();
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::{Congestion, testing::*};
     use super::*;
-    use crate::time::Time;
+    use crate::time::{Duration, Time};
 
     /// Of RFC 3649, Appendix B: w, a(w), b(w).
     const TABLE: &[(f64, f64, f64)] = &[

@@ -125,6 +125,10 @@ impl Htcp {
 }
 
 impl CongestionControl for Htcp {
+    fn window(&mut self) -> Option<&mut Window> {
+        Some(&mut self.window)
+    }
+
     fn cwnd(&self) -> u64 {
         self.window.cwnd
     }
@@ -183,10 +187,6 @@ impl CongestionControl for Htcp {
         self.window.restart();
         // The path may be another one by now: time counts from the next ACK.
         self.epoch = None;
-    }
-
-    fn on_syn_loss(&mut self) {
-        self.window.syn_loss();
     }
 }
 

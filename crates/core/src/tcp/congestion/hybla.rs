@@ -47,6 +47,10 @@ impl Hybla {
 }
 
 impl CongestionControl for Hybla {
+    fn window(&mut self) -> Option<&mut Window> {
+        Some(&mut self.window)
+    }
+
     fn cwnd(&self) -> u64 {
         self.window.cwnd
     }
@@ -76,14 +80,6 @@ impl CongestionControl for Hybla {
 
     fn on_spurious(&mut self) {
         self.window.undo();
-    }
-
-    fn on_restart(&mut self, _idle: Duration) {
-        self.window.restart();
-    }
-
-    fn on_syn_loss(&mut self) {
-        self.window.syn_loss();
     }
 }
 

@@ -144,6 +144,10 @@ impl Illinois {
 }
 
 impl CongestionControl for Illinois {
+    fn window(&mut self) -> Option<&mut Window> {
+        Some(&mut self.window)
+    }
+
     fn cwnd(&self) -> u64 {
         self.window.cwnd
     }
@@ -196,10 +200,6 @@ impl CongestionControl for Illinois {
     fn on_restart(&mut self, _idle: Duration) {
         self.window.restart();
         self.state = RENO;
-    }
-
-    fn on_syn_loss(&mut self) {
-        self.window.syn_loss();
     }
 }
 

@@ -5,16 +5,24 @@
 
 pub mod aimd;
 pub mod bic;
+pub mod compound;
 pub mod cubic;
+pub mod fast;
 pub mod highspeed;
+pub mod hstcp_lp;
 pub mod htcp;
 pub mod hybla;
 pub mod illinois;
 pub mod reno;
 pub mod scalable;
 pub mod tahoe;
+pub mod tcp_lp;
+pub mod vegas;
 pub mod westwood;
+pub mod yeah;
 
+mod low_priority;
+mod rounds;
 pub mod slow_start;
 mod window;
 
@@ -98,13 +106,29 @@ pub trait CongestionControl: std::fmt::Debug {
     fn on_spurious(&mut self) {}
     /// Fast recovery is over: all that was outstanding when it began has arrived.
     fn on_recovered(&mut self, _now: Time) {}
+    /// The window of a control that keeps one: what the next three do to it is the same for all, and an override only adds what
+    /// the control keeps beside it. `None`: the control models the path, and overrides what it must.
+    fn window(&mut self) -> Option<&mut Window> {
+        None
+    }
     /// Sending starts again after an idle `rto` (RFC 5681 §4.1).
-    fn on_restart(&mut self, idle: Duration);
-    /// The window was not in use and is not trusted further: these shall it and ssthresh be (RFC 7661 §4.4). For a control that
-    /// keeps a window; one that models the path has nothing to set.
-    fn on_validation(&mut self, _cwnd: u64, _ssthresh: u64) {}
+    fn on_restart(&mut self, _idle: Duration) {
+        if let Some(window) = self.window() {
+            window.restart();
+        }
+    }
+    /// The window was not in use and is not trusted further: these shall it and ssthresh be (RFC 7661 §4.4).
+    fn on_validation(&mut self, cwnd: u64, ssthresh: u64) {
+        if let Some(window) = self.window() {
+            window.validate(cwnd, ssthresh);
+        }
+    }
     /// The SYN was lost: start with one segment (RFC 5681 §3.1).
-    fn on_syn_loss(&mut self);
+    fn on_syn_loss(&mut self) {
+        if let Some(window) = self.window() {
+            window.syn_loss();
+        }
+    }
     /// At what rate to space segments; `None`: ACKs clock them.
     fn pacing_rate(&self) -> Option<Rate> {
         None
@@ -148,6 +172,12 @@ pub const REGISTRY: &[ControlKind] = &[
     hybla::KIND,
     westwood::KIND,
     illinois::KIND,
+    vegas::KIND,
+    fast::KIND,
+    yeah::KIND,
+    compound::KIND,
+    tcp_lp::KIND,
+    hstcp_lp::KIND,
 ];
 
 /// The names in [`REGISTRY`].

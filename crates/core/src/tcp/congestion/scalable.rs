@@ -3,7 +3,6 @@
 use super::{AckSample, CongestionControl, CongestionEvent, ControlKind, Window};
 use crate::params::{Kind, ParamSpec, Value};
 use crate::tcp::TcpConfig;
-use crate::time::Duration;
 
 pub(super) const KIND: ControlKind = ControlKind {
     name: "scalable",
@@ -53,6 +52,10 @@ impl Scalable {
 }
 
 impl CongestionControl for Scalable {
+    fn window(&mut self) -> Option<&mut Window> {
+        Some(&mut self.window)
+    }
+
     fn cwnd(&self) -> u64 {
         self.window.cwnd
     }
@@ -84,21 +87,13 @@ impl CongestionControl for Scalable {
     fn on_spurious(&mut self) {
         self.window.undo();
     }
-
-    fn on_restart(&mut self, _idle: Duration) {
-        self.window.restart();
-    }
-
-    fn on_syn_loss(&mut self) {
-        self.window.syn_loss();
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::{Congestion, testing::*};
     use super::*;
-    use crate::time::Time;
+    use crate::time::{Duration, Time};
 
     const RTT: Duration = Duration::from_millis(200);
 

@@ -1,7 +1,6 @@
 //! Tahoe (Jacobson 1988): every loss, however it is seen, sends the window back to one segment, and slow start begins again.
 
-use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, reno::Reno};
-use crate::time::Duration;
+use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Window, reno::Reno};
 
 pub(super) const KIND: ControlKind = ControlKind {
     name: "tahoe",
@@ -16,6 +15,10 @@ pub(super) const KIND: ControlKind = ControlKind {
 pub struct Tahoe(Reno);
 
 impl CongestionControl for Tahoe {
+    fn window(&mut self) -> Option<&mut Window> {
+        self.0.window()
+    }
+
     fn cwnd(&self) -> u64 {
         self.0.cwnd()
     }
@@ -42,14 +45,6 @@ impl CongestionControl for Tahoe {
         self.0.on_spurious();
     }
 
-    fn on_restart(&mut self, idle: Duration) {
-        self.0.on_restart(idle);
-    }
-
-    fn on_syn_loss(&mut self) {
-        self.0.on_syn_loss();
-    }
-
     fn starts_over(&self) -> bool {
         true
     }
@@ -59,7 +54,7 @@ impl CongestionControl for Tahoe {
 mod tests {
     use super::super::testing::*;
     use super::*;
-    use crate::time::Time;
+    use crate::time::{Duration, Time};
 
     #[test]
     fn a_loss_is_one_segment_and_slow_start_to_half_the_window() {

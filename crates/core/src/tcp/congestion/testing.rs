@@ -62,3 +62,30 @@ pub(super) fn reduce(control: &mut dyn CongestionControl, now: Time, kind: Conge
 pub(super) fn segments(control: &dyn CongestionControl) -> f64 {
     control.cwnd() as f64 / MSS as f64
 }
+
+/// A path whose round trips a test chooses, and where a connection over it is in its rounds.
+pub(super) struct Path {
+    rtt_min: Duration,
+    round: u64,
+    pub now: Time,
+}
+
+impl Path {
+    /// A path of so many milliseconds while it is empty.
+    pub fn new(rtt_min: u64) -> Self {
+        Path { rtt_min: Duration::from_millis(rtt_min), round: 0, now: Time::ZERO }
+    }
+
+    /// A round trip of `rtt` milliseconds.
+    pub fn round(&mut self, control: &mut dyn CongestionControl, rtt: u64) {
+        self.round_with(control, rtt, None);
+    }
+
+    /// The same, with a one-way delay in milliseconds.
+    pub fn round_with(&mut self, control: &mut dyn CongestionControl, rtt: u64, forward_delay: Option<i64>) {
+        self.round += 1;
+        let forward_delay = forward_delay.map(|ms| ms * 1_000_000_000);
+        let sample = AckSample { round: self.round, rtt_min: self.rtt_min, forward_delay, ..ack(self.now, Duration::from_millis(rtt)) };
+        self.now = round(control, &sample);
+    }
+}

@@ -37,6 +37,10 @@ impl Westwood {
 }
 
 impl CongestionControl for Westwood {
+    fn window(&mut self) -> Option<&mut Window> {
+        Some(&mut self.window)
+    }
+
     fn cwnd(&self) -> u64 {
         self.window.cwnd
     }
@@ -90,10 +94,6 @@ impl CongestionControl for Westwood {
         self.window.restart();
         // Idleness is no bandwidth of the path.
         (self.since, self.delivered) = (None, 0);
-    }
-
-    fn on_syn_loss(&mut self) {
-        self.window.syn_loss();
     }
 }
 

@@ -111,6 +111,12 @@ impl Window {
         self.cwnd = self.bounded(whole);
     }
 
+    /// To `bytes`, but never under one segment, by the control's own choice and not for a loss. Ends slow start.
+    pub fn move_to(&mut self, bytes: u64) {
+        (self.cwnd, self.fraction) = (bytes.max(self.mss), 0.0);
+        self.ssthresh = self.ssthresh.min(self.cwnd).max(2 * self.mss);
+    }
+
     /// Additive increase: `segments` for each window acknowledged.
     #[inline]
     pub fn increase(&mut self, ack: &AckSample, segments: f64) {
