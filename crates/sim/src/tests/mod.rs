@@ -2,3 +2,4 @@
 
 mod links;
 mod runs;
+mod traffic;
