@@ -4,3 +4,4 @@ mod delay_based;
 mod links;
 mod runs;
 mod slow_start;
+mod traffic;
