@@ -117,6 +117,9 @@ def test_list_names_everything() -> None:
     assert done.returncode == 0
     for word in ("papers", "experiments", "droptail", "bsd-reno-1994", "ds3", "ttcp_utilization_bps"):
         assert word in done.stdout
+    one = command("list", "reno")
+    assert "RFC 5681; Jacobson" in one.stdout
+    assert "cubic" not in one.stdout
     detailed = command("list", "queues")
     assert "default" in detailed.stdout
 

@@ -1,6 +1,6 @@
 """The documents are true: what they show is run, what they link to is there, every algorithm has its page.
 
-The README and the tutorial are run from top to bottom, each in a folder of its own:
+The README, the tutorial and the page on stepping a control are run from top to bottom, each in a folder of its own:
 
 - a block marked `toml NAME` becomes the file NAME;
 - a block marked `console` is a session: its lines that begin with `$ longfat` are run, and the lines under each are what
@@ -29,7 +29,7 @@ import longfat
 import pytest
 
 ROOT = Path(__file__).parent.parent
-RUN = [ROOT / "README.md", ROOT / "docs" / "tutorial.md"]
+RUN = [ROOT / "README.md", ROOT / "docs" / "tutorial.md", ROOT / "docs" / "by-hand.md"]
 DOCUMENTS = [
     path
     for pattern in ("*.md", "docs/**/*.md", "papers/*/*.md", "experiments/**/*.md", "crates/**/*.md")

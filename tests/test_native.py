@@ -36,14 +36,29 @@ def test_the_module_has_what_the_stub_says_and_nothing_else() -> None:
     assert public(_longfat) == expected
 
 
-@pytest.mark.parametrize("name", ["Document", "Run"])
+@pytest.mark.parametrize("name", ["Document", "Run", "CongestionControl"])
 def test_classes_have_the_members_of_the_stub(name: str) -> None:
     node = next(n for n in STUB.body if isinstance(n, ast.ClassDef) and n.name == name)
     expected = {member for member in stub_names(node.body) if member != "__new__"}
     assert public(getattr(_longfat, name)) == expected
 
 
-@pytest.mark.parametrize("path", ["Document", "Document.set", "Document.run", "Run.execute", "quantity", "schema", "registries"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "Document",
+        "Document.set",
+        "Document.run",
+        "Run.execute",
+        "CongestionControl.on_ack",
+        "CongestionControl.on_congestion",
+        "CongestionControl.on_recovered",
+        "CongestionControl.on_restart",
+        "quantity",
+        "schema",
+        "registries",
+    ],
+)
 def test_signatures_agree(path: str) -> None:
     owner, _, method = path.partition(".")
     body = STUB.body
@@ -55,6 +70,7 @@ def test_signatures_agree(path: str) -> None:
         binary = getattr(binary, method) if method else binary
     in_stub = [a.arg for a in node.args.args if a.arg not in ("self", "cls")]
     required = len(in_stub) - len(node.args.defaults)
+    in_stub += [a.arg for a in node.args.kwonlyargs]  # all of ours have defaults
     parameters = [p for p in inspect.signature(binary).parameters.values() if p.name != "self"]
     assert [p.name for p in parameters] == in_stub
     assert [p.default is inspect.Parameter.empty for p in parameters] == [i < required for i in range(len(in_stub))]

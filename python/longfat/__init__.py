@@ -8,15 +8,17 @@
     results.runs[["flow[0].window_bytes", "ttcp_utilization_bps"]]
 
 `load` gives an `Experiment`; its `run()` a `Result`, its `sweep()` `Results`, whose tables are pandas DataFrames
-described in `longfat.results`. Whatever a user can cause raises a `LongfatError` that says what would be right.
+described in `longfat.results`. `CongestionControl` steps a congestion control by
+hand. Whatever a user can cause raises a `LongfatError` that says what would be right.
 """
 
-from longfat._longfat import __version__, registries, schema
+from longfat._longfat import CongestionControl, __version__, registries, schema
 from longfat.errors import ExperimentError, LongfatError, StorageError
 from longfat.experiment import Experiment, load, load_results
 from longfat.results import Result, Results
 
 __all__ = [
+    "CongestionControl",
     "Experiment",
     "ExperimentError",
     "LongfatError",

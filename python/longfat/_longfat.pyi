@@ -73,6 +73,79 @@ class Run:
     def execute(self, progress: Callable[[float], object] | None = None) -> Trace:
         """Runs it without the GIL. `progress` hears the share done ten times a second; what it raises ends it."""
 
+class CongestionControl:
+    """A congestion control by itself, stepped by hand: no sender, no network, only its hooks.
+
+    What a sender of a bulk transfer would know is kept here unless it is told: time, what is in flight (cwnd), the rounds,
+    srtt, the least round trip. So this is one flow in slow start, an ACK a segment:
+
+        cc = longfat.CongestionControl("cubic")
+        while cc.round <= 3:
+            cc.on_ack(rtt=0.07)
+
+    Bytes are of the payload, times in seconds, rates in bits per second of payload.
+    """
+
+    def __new__(cls, name: str, mss: int = 1448, **params: float | str | bool) -> CongestionControl:
+        """`name` as `longfat list congestion_controls` has it; `mss` in bytes.
+
+        `params` are the control's own, and of TCP's `initial_window`, `initial_ssthresh`, `slow_start`, `max_ssthresh`,
+        `abc_limit`, `extra_increment`: as in an experiment file ("4 MiB"), or plain numbers of bytes, segments, seconds,
+        bits per second. Raises LongfatError.
+        """
+    name: str
+    mss: int
+    """Payload bytes of a segment."""
+    cwnd: int
+    """The congestion window, in bytes."""
+    ssthresh: int | None
+    """The slow start threshold, in bytes; None while there is none."""
+    pacing_rate: float | None
+    """Bits per second; None where ACKs clock the segments."""
+    now: float
+    """Seconds: the time of the last call."""
+    round: int
+    """Round trips so far, counted in packets."""
+    srtt: float
+    """The smoothed round trip in seconds; 0 before the first."""
+    rtt_min: float
+    """The least round trip in seconds; 0 before the first."""
+    def on_ack(
+        self,
+        acked: int | None = None,
+        rtt: float | None = None,
+        now: float | None = None,
+        *,
+        delivered: int | None = None,
+        marked: int = 0,
+        in_flight: int | None = None,
+        forward_delay: float | None = None,
+        delivery_rate: float | None = None,
+        round: int | None = None,
+        cwnd_limited: bool = True,
+        in_recovery: bool = False,
+    ) -> None:
+        """An ACK for `acked` bytes (by default one mss) that measured a round trip of `rtt` seconds (by default none).
+
+        `now` is in seconds; by default as much later as `acked` is a part of a window that takes `rtt`. `delivered` (by
+        default `acked`) and `marked` (CE) are bytes, `in_flight` those before the ACK (by default cwnd). `forward_delay` is
+        the one-way delay in seconds, up to a constant; `delivery_rate` in bits per second (by default what is in flight,
+        each srtt). With `in_recovery` the control only hears of it, and does not grow. Raises LongfatError.
+        """
+    def on_congestion(self, kind: str = "loss", now: float | None = None, *, flight_size: int | None = None) -> None:
+        """Congestion: `loss`, `timeout`, `timeout_again` (without progress since the last), `ecn` or `local` (send stall).
+
+        `flight_size` is what is in flight, in bytes (by default cwnd). Raises LongfatError.
+        """
+    def on_recovered(self, now: float | None = None) -> None:
+        """Fast recovery is over."""
+    def on_spurious(self) -> None:
+        """The last reduction was for nothing."""
+    def on_restart(self, idle: float) -> None:
+        """Sending starts again after `idle` seconds, more than an rto."""
+    def on_syn_loss(self) -> None:
+        """The SYN was lost."""
+
 def registries() -> dict[str, list[Entry]]:
     """Everything that can be named in an experiment, and the metrics, by kind."""
 

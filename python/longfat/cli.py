@@ -182,19 +182,24 @@ def _print_comparison(folder: Path, results: Path) -> None:
 
 @app.command("list")
 def list_command(
-    kind: Annotated[str | None, typer.Argument(help="experiments, papers, queues, stacks, links, metrics, tcp ...")] = None,
+    what: Annotated[
+        str | None,
+        typer.Argument(metavar="KIND|NAME", help="experiments, papers, queues, stacks, links, metrics, tcp ..., or the name of an entry."),
+    ] = None,
 ) -> None:
-    """Show everything that has a name."""
+    """Show everything that has a name; of a kind or one entry, parameters and sources, too."""
     kinds = {"papers": papers, "experiments": experiments}
     tables = registries()
-    if kind is not None and kind not in kinds and kind not in tables:
-        raise LongfatError(f"nothing to list is called {kind!r}: choose one of {', '.join([*kinds, *tables])}")
     for name, names in kinds.items():
-        if kind in (None, name):
+        if what in (None, name):
             terminal.print_names(out, name, names())
+    if what is not None and what not in tables:
+        tables = {name: [entry for entry in entries if entry["name"] == what] for name, entries in tables.items()}
+        if what not in kinds and not any(tables.values()):
+            raise LongfatError(f"nothing to list is called {what!r}: choose one of {', '.join([*kinds, *tables])}, or a name in them")
     for name, entries in tables.items():
-        if kind in (None, name):
-            terminal.print_entries(out, name, entries, details=kind is not None)
+        if entries and (what not in tables or what == name):
+            terminal.print_entries(out, name, entries, details=what is not None)
 
 
 @app.command("schema")

@@ -2,7 +2,7 @@
 //!
 //! The same code runs under virtual time (`longfat-sim`) and, later, under real time. Modules see
 //! each other in one direction only: [`units`], [`time`], [`rng`], [`params`] and [`packet`] come first,
-//! then [`tcp`], [`queue`] and [`link`] (`tcp` and `queue` never see each other), then [`experiment`],
+//! then [`tcp`], [`traffic`], [`queue`] and [`link`] (`tcp` and `queue` never see each other), then [`experiment`],
 //! [`trace`] and [`metric`].
 
 pub mod experiment;
@@ -16,4 +16,5 @@ pub mod rng;
 pub mod tcp;
 pub mod time;
 pub mod trace;
+pub mod traffic;
 pub mod units;

@@ -11,10 +11,11 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("params", &["time", "units"]),
     ("packet", &["time"]),
     ("probe", &["packet", "time"]),
+    ("traffic", &["packet", "rng", "time", "units"]),
     ("tcp", &["packet", "params", "rng", "time", "units"]),
     ("queue", &["packet", "params", "rng", "time", "units"]),
     ("link", &["packet", "params", "rng", "time", "units"]),
-    ("experiment", &["link", "packet", "params", "probe", "queue", "rng", "tcp", "time", "units"]),
+    ("experiment", &["link", "packet", "params", "probe", "queue", "rng", "tcp", "time", "traffic", "units"]),
     ("trace", &["experiment", "queue", "time"]),
     ("metric", &["experiment", "params", "queue", "tcp", "time", "trace", "units"]),
 ];

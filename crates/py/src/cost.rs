@@ -1,6 +1,7 @@
 //! How much work a run is, before it is run: for the order of a sweep, its progress bar and its time left.
 
 use longfat_core::experiment::{Experiment, Traffic};
+use longfat_core::traffic::Schedule;
 
 /// About how many packets pass how many links. Each data packet and half an ACK pass the whole path.
 pub fn estimate(experiment: &Experiment) -> f64 {
@@ -14,11 +15,26 @@ pub fn estimate(experiment: &Experiment) -> f64 {
             Traffic::Ping { interval, .. } => {
                 return expected_end(experiment) / interval.as_secs_f64();
             }
+            Traffic::Udp { schedule, size } => {
+                return mean_bps(schedule) * expected_end(experiment) / (8.0 * f64::from(size));
+            }
+            // At most: a transfer takes time as well.
+            Traffic::Web(web) => (web.size as f64 * expected_end(experiment) / web.think.as_secs_f64()).min(most),
         };
         bytes / f64::from(flow.sender.mss)
     });
     // One-way links: half of them lie on the way of the data.
     packets.sum::<f64>() * 1.5 * (experiment.network.links.len() as f64 / 2.0).max(1.0)
+}
+
+fn mean_bps(schedule: Schedule) -> f64 {
+    match schedule {
+        Schedule::Constant { rate } | Schedule::Sinusoid { mean: rate, .. } => rate.as_bps() as f64,
+        Schedule::OnOff { rate, on, off } => {
+            let (on, off) = (on.mean.as_secs_f64(), off.mean.as_secs_f64());
+            rate.as_bps() as f64 * on / (on + off)
+        }
+    }
 }
 
 /// When the run will end if its volumes fill the bottleneck, in virtual seconds.

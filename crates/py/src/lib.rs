@@ -1,5 +1,7 @@
 //! The Python module `longfat._longfat`: thin. What it offers is written down in `python/longfat/_longfat.pyi`.
 
+mod choose;
+mod control;
 mod cost;
 mod document;
 mod registries;
@@ -18,6 +20,7 @@ fn _longfat(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("COMMIT", env!("LONGFAT_COMMIT"))?;
     module.add_class::<document::Document>()?;
     module.add_class::<document::Run>()?;
+    module.add_class::<control::PyCongestionControl>()?;
     module.add_function(wrap_pyfunction!(document::quantity, module)?)?;
     module.add_function(wrap_pyfunction!(document::schema, module)?)?;
     module.add_function(wrap_pyfunction!(registries::registries, module)?)

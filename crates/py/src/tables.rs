@@ -1,6 +1,6 @@
 //! A trace as columns: numpy arrays, and lists of words. Every column's name ends with its unit.
 
-use longfat_core::experiment::{Experiment, Traffic};
+use longfat_core::experiment::Experiment;
 use longfat_core::metric::{REGISTRY, Scope};
 use longfat_core::queue::DropReason;
 use longfat_core::time::Time;
@@ -98,12 +98,7 @@ fn flows<'py>(py: Python<'py>, experiment: &Experiment, records: &[FlowRecord]) 
     table.words("from", given.iter().map(|f| nodes[f.from].name.as_str()))?;
     table.words("to", given.iter().map(|f| nodes[f.to].name.as_str()))?;
     table.words("congestion_control", given.iter().map(|f| f.sender.congestion_control.kind))?;
-    let kind = |traffic| match traffic {
-        Traffic::Ttcp { .. } => "ttcp",
-        Traffic::Bulk => "bulk",
-        Traffic::Ping { .. } => "ping",
-    };
-    table.words("traffic", given.iter().map(|f| kind(f.traffic)))?;
+    table.words("traffic", given.iter().map(|f| f.traffic.kind()))?;
     let times: [Column<FlowRecord, Option<Time>>; 4] = [
         ("start_s", |r| Some(r.start)),
         ("established_s", |r| r.established),

@@ -1,9 +1,10 @@
-//! What runs at one end of a flow: TCP, or a probe. The world treats both alike.
+//! What runs at one end of a flow: TCP, UDP, or a probe. The world treats all alike.
 
 use longfat_core::packet::{Ecn, Segment};
 use longfat_core::probe::Ping;
 use longfat_core::tcp::{Connection, Stats, TcpInfo};
 use longfat_core::time::Time;
+use longfat_core::traffic::Udp;
 
 /// One end's protocol.
 #[derive(Debug)]
@@ -11,6 +12,7 @@ use longfat_core::time::Time;
 pub enum Agent {
     Tcp(Connection),
     Ping(Ping),
+    Udp(Udp),
 }
 
 impl Agent {
@@ -20,6 +22,7 @@ impl Agent {
         match self {
             Agent::Tcp(tcp) => tcp.handle_segment(now, segment, ecn),
             Agent::Ping(ping) => ping.handle_segment(now, segment),
+            Agent::Udp(udp) => udp.handle_segment(segment),
         }
     }
 
@@ -36,6 +39,7 @@ impl Agent {
         match self {
             Agent::Tcp(tcp) => tcp.poll_transmit(now),
             Agent::Ping(ping) => ping.poll_transmit(now).map(|segment| (segment, Ecn::NotEct)),
+            Agent::Udp(udp) => udp.poll_transmit(now).map(|segment| (segment, Ecn::NotEct)),
         }
     }
 
@@ -45,6 +49,7 @@ impl Agent {
         match self {
             Agent::Tcp(tcp) => tcp.poll_timeout().unwrap_or(Time::MAX).min(tcp.paced_until(now).unwrap_or(Time::MAX)),
             Agent::Ping(ping) => ping.poll_timeout().unwrap_or(Time::MAX),
+            Agent::Udp(udp) => udp.poll_timeout().unwrap_or(Time::MAX),
         }
     }
 
@@ -53,7 +58,7 @@ impl Agent {
         matches!(self, Agent::Tcp(tcp) if tcp.poll_timeout().is_some_and(|timeout| timeout <= now))
     }
 
-    /// Totals so far; of a probe, requests count as segments and replies as ACKs.
+    /// Totals so far; packets of UDP count as segments, and of a probe requests count as segments and replies as ACKs.
     pub fn stats(&self) -> Stats {
         match self {
             Agent::Tcp(tcp) => tcp.stats(),
@@ -69,23 +74,26 @@ impl Agent {
                     ..Stats::default()
                 }
             }
+            Agent::Udp(udp) => Stats { segments_sent: udp.packets_sent(), bytes_sent: udp.bytes_sent(), ..Stats::default() },
         }
     }
 
-    /// State, for sampling; of a probe, only the last round trip.
+    /// State, for sampling: of a probe only the last round trip, of UDP nothing.
     pub fn info(&self) -> TcpInfo {
         match self {
             Agent::Tcp(tcp) => tcp.info(),
             Agent::Ping(ping) => TcpInfo { srtt: ping.stats().rtt_last, ..TcpInfo::default() },
+            Agent::Udp(_) => TcpInfo::default(),
         }
     }
 
-    /// In-order payload bytes that arrived here.
+    /// Payload bytes that arrived here; of TCP, in order.
     #[inline]
     pub fn bytes_delivered(&self) -> u64 {
         match self {
             Agent::Tcp(tcp) => tcp.bytes_delivered(),
             Agent::Ping(_) => 0,
+            Agent::Udp(udp) => udp.bytes_delivered(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The ends of a flow: a TCP connection or a probe, the application on it, and its one pending event.
+//! The ends of a flow: a TCP connection, UDP or a probe, the application on it, and its one pending event.
 
 use longfat_core::experiment::{Flow, Traffic};
 use longfat_core::probe::Ping;
@@ -6,6 +6,7 @@ use longfat_core::rng::Rng;
 use longfat_core::tcp::Connection;
 use longfat_core::time::{Duration, Time};
 use longfat_core::trace::EventKind;
+use longfat_core::traffic::{Departures, Transfers, Udp};
 
 use crate::agent::Agent;
 use crate::ledger::Tally;
@@ -19,6 +20,8 @@ pub enum Milestone {
     AllAcked,
     /// The receiver: the end of the stream.
     EndOfStream,
+    /// The sender of transfers: the acknowledgment of the last byte of this one. Comes again and again.
+    Transferred,
     /// Nothing more.
     Nothing,
 }
@@ -39,6 +42,9 @@ pub struct Endpoint {
     traffic: Traffic,
     started: bool,
     stop: Time,
+    /// Of web traffic.
+    transfers: Option<Transfers>,
+    transferring: bool,
     pub sent: Tally,
     pub delivered: Tally,
     /// Fast retransmits, timeouts and ended recoveries already written down as events.
@@ -55,16 +61,22 @@ pub fn personality(seed: u64, name: &str) -> (u32, Duration) {
 
 impl Endpoint {
     /// The end that connects and sends.
-    pub fn sender(flow: &Flow, iss: u32, phase: Duration) -> Self {
+    pub fn sender(flow: &Flow, iss: u32, phase: Duration, rng: Rng) -> Self {
         let start = Time::ZERO + flow.start;
         let stop = flow.stop.map_or(Time::MAX, |stop| Time::ZERO + stop);
         match flow.traffic {
             Traffic::Ping { interval, size } => {
                 Self::new(Agent::Ping(Ping::ask(interval, size, start, stop)), flow, start, Milestone::Nothing)
             }
-            _ => {
+            Traffic::Udp { schedule, size } => {
+                let departures = Departures::new(schedule, size, start, rng);
+                let first = departures.next();
+                Self::new(Agent::Udp(Udp::send(departures, size, stop)), flow, first, Milestone::Nothing)
+            }
+            traffic => {
                 let tcp = Agent::Tcp(Connection::connect(flow.sender.clone(), iss, phase));
-                Endpoint { alarm: start, stop, ..Self::new(tcp, flow, start, Milestone::Nothing) }
+                let transfers = if let Traffic::Web(web) = traffic { Some(Transfers::new(web, rng)) } else { None };
+                Endpoint { alarm: start, stop, transfers, ..Self::new(tcp, flow, start, Milestone::Nothing) }
             }
         }
     }
@@ -73,36 +85,68 @@ impl Endpoint {
     pub fn receiver(flow: &Flow, iss: u32, phase: Duration) -> Self {
         match flow.traffic {
             Traffic::Ping { .. } => Self::new(Agent::Ping(Ping::answer()), flow, Time::MAX, Milestone::Nothing),
+            Traffic::Udp { .. } => Self::new(Agent::Udp(Udp::receive()), flow, Time::MAX, Milestone::Nothing),
             _ => Self::new(Agent::Tcp(Connection::listen(flow.receiver.clone(), iss, phase)), flow, Time::MAX, Milestone::EndOfStream),
         }
     }
 
     fn new(agent: Agent, flow: &Flow, wake: Time, milestone: Milestone) -> Self {
         let (sent, delivered) = (Tally::default(), Tally::default());
-        let (alarm, stop) = (Time::MAX, Time::MAX);
-        let traffic = flow.traffic;
-        Endpoint { agent, first_link: 0, route: 0, wake, milestone, alarm, traffic, started: false, stop, sent, delivered, noted: [0; 3] }
+        Endpoint {
+            agent,
+            first_link: 0,
+            route: 0,
+            wake,
+            milestone,
+            alarm: Time::MAX,
+            traffic: flow.traffic,
+            started: false,
+            stop: Time::MAX,
+            transfers: None,
+            transferring: false,
+            sent,
+            delivered,
+            noted: [0; 3],
+        }
     }
 
-    /// The application's time has come: it starts (`ttcp` writes its volume and closes), or it stops.
-    pub fn act(&mut self) {
+    /// The application's time has come: it starts (`ttcp` writes its volume and closes), goes on, or stops.
+    pub fn act(&mut self, now: Time) {
         let Agent::Tcp(tcp) = &mut self.agent else { return };
         self.alarm = Time::MAX;
-        if self.started {
-            tcp.stop();
-            return;
+        if now >= self.stop {
+            // A transfer under way is finished; a stream without end is not.
+            if self.transfers.is_some() { tcp.close() } else { tcp.stop() }
+        } else if self.started {
+            if let Some(transfers) = &mut self.transfers {
+                tcp.write(transfers.size());
+                self.transferring = true;
+            }
+            self.alarm = self.stop;
+        } else {
+            self.started = true;
+            self.milestone = Milestone::Established;
+            match self.traffic {
+                Traffic::Ttcp { volume } => {
+                    tcp.write(volume);
+                    tcp.close();
+                }
+                Traffic::Web(_) => self.think(now),
+                _ => {
+                    tcp.write(u64::MAX);
+                    self.alarm = self.stop;
+                }
+            }
         }
-        self.started = true;
-        self.milestone = Milestone::Established;
-        match self.traffic {
-            Traffic::Ttcp { volume } => {
-                tcp.write(volume);
-                tcp.close();
-            }
-            _ => {
-                tcp.write(u64::MAX);
-                self.alarm = self.stop;
-            }
+    }
+
+    /// A transfer is over; after a while comes the next.
+    pub fn think(&mut self, now: Time) {
+        self.transferring = false;
+        if let Some(transfers) = &mut self.transfers
+            && now < self.stop
+        {
+            self.alarm = now.saturating_add(transfers.think()).min(self.stop);
         }
     }
 
@@ -124,10 +168,15 @@ impl Endpoint {
         let Agent::Tcp(tcp) = &self.agent else { return None };
         let (done, next) = match reached {
             Milestone::Established => {
-                let next = if self.has_volume() { Milestone::AllAcked } else { Milestone::Nothing };
+                let next = match self.traffic {
+                    Traffic::Ttcp { .. } => Milestone::AllAcked,
+                    Traffic::Web(_) => Milestone::Transferred,
+                    _ => Milestone::Nothing,
+                };
                 (tcp.is_established(), next)
             }
             Milestone::AllAcked => (tcp.all_acked(), Milestone::Nothing),
+            Milestone::Transferred => (self.transferring && tcp.all_acked(), reached),
             Milestone::EndOfStream => (tcp.end_of_stream(), Milestone::Nothing),
             Milestone::Nothing => (false, reached),
         };

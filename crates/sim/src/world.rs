@@ -164,7 +164,7 @@ impl World {
         let endpoint = &mut self.endpoints[number];
         endpoint.wake = Time::MAX;
         if endpoint.alarm <= self.now {
-            endpoint.act();
+            endpoint.act(self.now);
         }
         if endpoint.agent.is_due(self.now) {
             endpoint.agent.handle_timeout(self.now);
@@ -223,6 +223,7 @@ impl World {
                     self.all_delivered = Some(self.snapshot());
                 }
             }
+            Milestone::Transferred => self.endpoints[number].think(self.now),
             Milestone::Nothing => {}
         }
     }
@@ -266,11 +267,13 @@ fn endpoints(experiment: &Experiment, table: &RouteTable) -> (Vec<Endpoint>, Vec
     let mut initial = Vec::with_capacity(2 * experiment.flows.len());
     for (name, flow) in flow_names(experiment).into_iter().zip(&experiment.flows) {
         let (iss, phase) = personality(experiment.seed, &format!("{name} sender"));
-        endpoints.push(Endpoint::sender(flow, iss, phase));
-        initial.push(iss);
+        endpoints.push(Endpoint::sender(flow, iss, phase, Rng::named(experiment.seed, &format!("{name} traffic"))));
+        // What is not TCP numbers its packets from 0; the stream of TCP begins after the SYN.
+        let first = |iss: u32| if flow.traffic.is_tcp() { iss } else { u32::MAX };
+        initial.push(first(iss));
         let (iss, phase) = personality(experiment.seed, &format!("{name} receiver"));
         endpoints.push(Endpoint::receiver(flow, iss, phase));
-        initial.push(iss);
+        initial.push(first(iss));
     }
     for (endpoint, &(first_link, route)) in endpoints.iter_mut().zip(&table.starts) {
         (endpoint.first_link, endpoint.route) = (first_link, route);

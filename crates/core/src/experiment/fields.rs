@@ -7,6 +7,7 @@ use crate::probe;
 use crate::queue;
 use crate::tcp::{congestion, options, stack};
 use crate::time::Duration;
+use crate::traffic::LEAST_SIZE;
 use std::sync::LazyLock;
 
 /// The least MTU: leaves the 32 bytes of the least mss after 40 bytes of headers and 12 of timestamps.
@@ -17,6 +18,8 @@ const TIME: Kind = Kind::Duration { min: Duration::ZERO, max: Duration::from_sec
 /// One way or round trip of a path: at most 1000 s.
 const DELAY: Kind = Kind::Duration { min: Duration::ZERO, max: Duration::from_secs(1000) };
 const SOME_TIME: Kind = Kind::Duration { min: Duration::from_micros(1), max: Duration::from_secs(100_000) };
+/// Of a Pareto distribution with a mean.
+const SHAPE: Kind = Kind::Number { min: 1.01, max: 100.0 };
 const FALSE: Value = Value::Bool(false);
 const NO_TIME: Value = Value::Duration(Duration::ZERO);
 
@@ -256,6 +259,10 @@ fn traffic() -> &'static [Case] {
             default: Some(Value::Bytes(84)),
             doc: "the whole IP packet, request and reply alike",
         };
+        let packet = Field::or("size", Kind::Bytes { min: LEAST_SIZE as u64, max: 65_535 }, Value::Bytes(1500), "the whole IP packet");
+        let rate = |name, doc| Field::param(ParamSpec { name, kind: Kind::Rate, default: None, doc });
+        let span = |name, doc| Field::param(ParamSpec { name, kind: SOME_TIME, default: None, doc });
+        let shape = |name, doc| Field::or(name, SHAPE, Value::Number(1.5), doc);
         vec![
             Case { name: "bulk", doc: "writes without end; the run does not wait for it", fields: vec![] },
             Case {
@@ -267,6 +274,53 @@ fn traffic() -> &'static [Case] {
                 name: "ping",
                 doc: "a probe, not TCP: an echo request now and then, which the other end answers; the run does not wait for it",
                 fields: vec![Field::param(interval), Field::param(size)],
+            },
+            Case {
+                name: "udp",
+                doc: "UDP at a constant rate, or on and off at even times; the run does not wait for it",
+                fields: vec![
+                    rate("rate", "of IP packets, while on"),
+                    packet,
+                    Field::auto("on", SOME_TIME, "how long it sends before each pause; by default it does not pause"),
+                    Field::auto("off", SOME_TIME, "how long each pause is"),
+                ],
+            },
+            Case {
+                name: "sinusoid",
+                doc: "UDP at mean + amplitude sin(2 pi t / period), t from the start of the flow; the run does not wait for it",
+                fields: vec![
+                    rate("mean", "mean rate of IP packets"),
+                    rate("amplitude", "how far the rate goes above and below the mean; at most the mean"),
+                    span("period", "of the sine"),
+                    packet,
+                ],
+            },
+            Case {
+                name: "on_off",
+                doc: "UDP on and off for random times with heavy tails: many together are long-range dependent; the run does not wait for it",
+                fields: vec![
+                    rate("rate", "of IP packets, while on"),
+                    packet,
+                    span("on", "mean of the times it is on"),
+                    span("off", "mean of the times it is off"),
+                    shape("on_shape", "shape of the Pareto distribution of the times on; the variance is infinite below 2"),
+                    shape("off_shape", "the same of the times off"),
+                ],
+            },
+            Case {
+                name: "web",
+                doc: "transfers of random size over one TCP connection, with time to think between them; the run does not wait for it",
+                fields: vec![
+                    Field::param(ParamSpec {
+                        name: "size",
+                        kind: Kind::Bytes { min: 1, max: 1 << 40 },
+                        default: None,
+                        doc: "mean payload of a transfer; its distribution is Pareto",
+                    }),
+                    Field::or("shape", SHAPE, Value::Number(1.2), "shape of that distribution; the variance is infinite below 2"),
+                    span("think", "mean time from the acknowledgment of a transfer's last byte to the next transfer"),
+                    Field::auto("think_shape", SHAPE, "shape of the Pareto distribution of that time; by default it is exponential"),
+                ],
             },
         ]
     });

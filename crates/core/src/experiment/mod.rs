@@ -17,7 +17,7 @@ mod write;
 
 pub use crate::params::Choice;
 pub use document::{Document, Run};
-pub use error::{Error, Report};
+pub use error::{Error, Report, nearest};
 pub use model::{Experiment, Flow, Link, Measure, Network, Node, Traffic};
 pub use schema::{reference, schema};
 pub use sweep::Axis;

@@ -4,6 +4,7 @@
 use crate::params::Choice;
 use crate::tcp::TcpConfig;
 use crate::time::Duration;
+use crate::traffic::{Schedule, Spell, Web};
 use crate::units::Rate;
 
 /// One run of an experiment.
@@ -86,12 +87,30 @@ pub enum Traffic {
     Bulk,
     /// No TCP: an echo request of `size` bytes (the IP packet) every `interval`; the run does not wait for it.
     Ping { interval: Duration, size: u32 },
+    /// No TCP: packets of `size` bytes (IP) as the schedule says; the run does not wait for it.
+    Udp { schedule: Schedule, size: u32 },
+    /// Transfers of random size with time to think between them; the run does not wait for it.
+    Web(Web),
 }
 
 impl Traffic {
+    /// Its word in an experiment file.
+    pub const fn kind(self) -> &'static str {
+        match self {
+            Traffic::Ttcp { .. } => "ttcp",
+            Traffic::Bulk => "bulk",
+            Traffic::Ping { .. } => "ping",
+            Traffic::Udp { schedule: Schedule::Sinusoid { .. }, .. } => "sinusoid",
+            // On and off times of one length are no more random than a constant rate.
+            Traffic::Udp { schedule: Schedule::OnOff { on: Spell { shape: Some(_), .. }, .. }, .. } => "on_off",
+            Traffic::Udp { .. } => "udp",
+            Traffic::Web(_) => "web",
+        }
+    }
+
     /// Whether it goes over a TCP connection.
     pub const fn is_tcp(self) -> bool {
-        !matches!(self, Traffic::Ping { .. })
+        !matches!(self, Traffic::Ping { .. } | Traffic::Udp { .. })
     }
 }
 

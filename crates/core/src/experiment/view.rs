@@ -79,6 +79,10 @@ impl<'a> View<'a> {
         Ok(if let Value::Count(n) | Value::Bytes(n) = self.value(name)? { Some(n) } else { None })
     }
 
+    pub fn number(&self, name: &str) -> Result<Option<f64>, Fault> {
+        Ok(if let Value::Number(x) = self.value(name)? { Some(x) } else { None })
+    }
+
     pub fn boolean(&self, name: &str) -> Result<bool, Fault> {
         Ok(self.value(name)? == Value::Bool(true))
     }

@@ -8,14 +8,16 @@ use crate::params::{Choice, ParamSpec, Value};
 use crate::queue::REGISTRY as QUEUES;
 use crate::tcp::TcpConfig;
 use crate::tcp::congestion::REGISTRY as CONTROLS;
-use crate::tcp::options::{DelayedAck, PARAMS, RecoveryKind};
+use crate::tcp::options::{CwndValidation, DelayedAck, PARAMS, RecoveryKind};
 use crate::time::Duration;
+use crate::traffic::Schedule;
+use crate::units::Rate;
 use crate::units::text::{RATE, SIZE, TIME};
 use serde_json::{Map, Value as Json};
 use sha2::{Digest, Sha256};
 
 /// Part of a run's identity: raised whenever the same experiment gives other numbers than before.
-pub const RESULTS_VERSION: u32 = 1;
+pub const RESULTS_VERSION: u32 = 2;
 
 type Table = Map<String, Json>;
 
@@ -120,14 +122,7 @@ fn flows<'a>(flows: &[Flow], name: &dyn Fn(usize) -> &'a str) -> Vec<Json> {
         if let Some(stop) = first.stop {
             row.insert("stop".into(), duration(stop));
         }
-        let traffic = match first.traffic {
-            Traffic::Bulk => serde_json::json!({ "kind": "bulk" }),
-            Traffic::Ping { interval, size } => {
-                serde_json::json!({ "kind": "ping", "interval": duration(interval), "size": SIZE.format(size.into()) })
-            }
-            Traffic::Ttcp { volume } => serde_json::json!({ "kind": "ttcp", "volume": SIZE.format(volume) }),
-        };
-        row.insert("traffic".into(), traffic);
+        row.insert("traffic".into(), traffic(first.traffic));
         let mut receiver = endpoint(&first.receiver);
         // Of several routes, each connection can have an mss of its own: then the route decides.
         for (table, end) in [(&mut row, (|f| &f.sender) as fn(&Flow) -> &TcpConfig), (&mut receiver, |f| &f.receiver)] {
@@ -142,6 +137,50 @@ fn flows<'a>(flows: &[Flow], name: &dyn Fn(usize) -> &'a str) -> Vec<Json> {
         rows.push(row.into());
     }
     rows
+}
+
+fn traffic(traffic: Traffic) -> Json {
+    let mut table = Table::new();
+    table.insert("kind".into(), traffic.kind().into());
+    let mut say = |name: &str, value: Json| table.insert(name.into(), value);
+    match traffic {
+        Traffic::Bulk => {}
+        Traffic::Ttcp { volume } => {
+            say("volume", size(volume));
+        }
+        Traffic::Ping { interval, size: bytes } => {
+            say("interval", duration(interval));
+            say("size", size(bytes.into()));
+        }
+        Traffic::Udp { schedule, size: bytes } => {
+            let rate = |rate: Rate| Json::from(RATE.format(rate.as_bps()));
+            say("size", size(bytes.into()));
+            match schedule {
+                Schedule::Constant { rate: r } => {
+                    say("rate", rate(r));
+                }
+                Schedule::Sinusoid { mean, amplitude, period } => {
+                    say("mean", rate(mean));
+                    say("amplitude", rate(amplitude));
+                    say("period", duration(period));
+                }
+                Schedule::OnOff { rate: r, on, off } => {
+                    say("rate", rate(r));
+                    for (name, shape_name, spell) in [("on", "on_shape", on), ("off", "off_shape", off)] {
+                        say(name, duration(spell.mean));
+                        spell.shape.map(|shape| say(shape_name, shape.into()));
+                    }
+                }
+            }
+        }
+        Traffic::Web(web) => {
+            say("size", size(web.size));
+            say("shape", web.shape.into());
+            say("think", duration(web.think));
+            web.think_shape.map(|shape| say("think_shape", shape.into()));
+        }
+    }
+    table.into()
 }
 
 fn ends<'a>(group: &[Flow], streams: usize, end: impl Fn(&Flow) -> usize, name: &dyn Fn(usize) -> &'a str) -> Json {
@@ -183,6 +222,8 @@ fn parameter(c: &TcpConfig, name: &str) -> Value {
         "initial_window" => count(c.initial_window),
         "initial_ssthresh" if c.initial_ssthresh == u64::MAX => Value::Auto,
         "initial_ssthresh" => Value::Bytes(c.initial_ssthresh),
+        "slow_start" => Value::Choice(c.slow_start),
+        "max_ssthresh" => count(c.max_ssthresh),
         "window_scale" => Value::Bool(c.window_scale),
         "timestamps" => Value::Bool(c.timestamps),
         "sack" => Value::Bool(c.sack),
@@ -209,7 +250,11 @@ fn parameter(c: &TcpConfig, name: &str) -> Value {
         "prr" => Value::Bool(c.prr),
         "abc_limit" => count(c.abc_limit),
         "extra_increment" => Value::Bool(c.extra_increment),
-        "restart_after_idle" => Value::Bool(c.restart_after_idle),
+        "cwnd_validation" => Value::Choice(match c.cwnd_validation {
+            CwndValidation::Off => "off",
+            CwndValidation::Rfc5681 => "rfc5681",
+            CwndValidation::Rfc7661 => "rfc7661",
+        }),
         "nagle" => Value::Bool(c.nagle),
         other => panic!("no way to write the TCP parameter {other}"),
     }

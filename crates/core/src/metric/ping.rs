@@ -24,7 +24,7 @@ pub const LOSS: Metric = Metric {
     name: "ping_loss_share",
     unit: "1",
     summary: "requests of the run's pings that were dropped, or whose reply was, over requests sent; mean over the probes",
-    source: "RFC 2925 §2.2",
+    source: "RFC 6673",
     // Each packet dropped is one request without its reply; what is on its way at the end is not lost.
     compute: |experiment, trace| {
         vec![(Scope::Run, mean(experiment, trace, |probe| probe.packets_dropped as f64 / probe.segments_sent as f64))]

@@ -17,6 +17,7 @@ mod seq;
 pub mod stack;
 #[cfg(test)]
 mod tests;
+mod validation;
 pub mod wire;
 
 pub use connection::{Connection, State, Stats, TcpInfo};

@@ -2,7 +2,7 @@
 //! documentation all read, and the plain struct ([`TcpConfig`]) the endpoint works from.
 
 use crate::params::{Choice, Kind, ParamSpec, Params, Value};
-use crate::tcp::congestion;
+use crate::tcp::congestion::{self, slow_start};
 use crate::time::Duration;
 
 const fn seconds(s: u64) -> Value {
@@ -53,6 +53,18 @@ pub const PARAMS: &[ParamSpec] = &[
         kind: BUFFER,
         default: Some(Value::Auto),
         doc: "ssthresh at the start; by default without bound",
+    },
+    ParamSpec {
+        name: "slow_start",
+        kind: Kind::Choice(slow_start::NAMES),
+        default: Some(Value::Choice("standard")),
+        doc: "how cwnd grows below ssthresh, and when that ends without a loss: RFC 5681; limited (RFC 3742); HyStart (Ha and Rhee 2008); HyStart++ (RFC 9406)",
+    },
+    ParamSpec {
+        name: "max_ssthresh",
+        kind: Kind::Count { unit: "segments", min: 2, max: 1_000_000 },
+        default: Some(Value::Count(100)),
+        doc: "limited slow start: from this window on it adds no more than about half of it a round trip (RFC 3742 §2: 100)",
     },
     ParamSpec {
         name: "window_scale",
@@ -134,10 +146,10 @@ pub const PARAMS: &[ParamSpec] = &[
         doc: "congestion avoidance adds mss/8 more an ACK, as BSD did (RFC 2525 §2.6)",
     },
     ParamSpec {
-        name: "restart_after_idle",
-        kind: Kind::Bool,
-        default: Some(Value::Bool(true)),
-        doc: "back to the initial window after an rto of idleness (RFC 5681 §4.1)",
+        name: "cwnd_validation",
+        kind: Kind::Choice(&["off", "rfc5681", "rfc7661"]),
+        default: Some(Value::Choice("rfc5681")),
+        doc: "what becomes of a cwnd that is not used: `rfc5681`: back to the initial window after an rto of idleness (§4.1); `rfc7661`: kept for five minutes, but at congestion what was used counts; `off`: kept",
     },
     ParamSpec {
         name: "nagle",
@@ -171,6 +183,17 @@ pub enum DelayedAck {
     Heartbeat(Duration),
 }
 
+/// What becomes of a congestion window that is not used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CwndValidation {
+    /// It is kept.
+    Off,
+    /// The initial window after an idle rto (RFC 5681 §4.1).
+    Rfc5681,
+    /// Kept, and validated by use (RFC 7661).
+    Rfc7661,
+}
+
 /// Everything an endpoint is told, resolved. The fields are the parameters of [`PARAMS`].
 #[derive(Clone, PartialEq, Debug)]
 #[allow(missing_docs)] // PARAMS says what each one is
@@ -182,6 +205,8 @@ pub struct TcpConfig {
     pub receive_buffer: u64,
     pub initial_window: u32,
     pub initial_ssthresh: u64,
+    pub slow_start: &'static str,
+    pub max_ssthresh: u32,
     pub window_scale: bool,
     pub timestamps: bool,
     pub sack: bool,
@@ -200,7 +225,7 @@ pub struct TcpConfig {
     pub prr: bool,
     pub abc_limit: u32,
     pub extra_increment: bool,
-    pub restart_after_idle: bool,
+    pub cwnd_validation: CwndValidation,
     pub nagle: bool,
 }
 
@@ -226,6 +251,8 @@ impl TcpConfig {
             receive_buffer: params.integer("receive_buffer"),
             initial_window: params.integer("initial_window") as u32,
             initial_ssthresh: if params.is_auto("initial_ssthresh") { u64::MAX } else { params.integer("initial_ssthresh") },
+            slow_start: params.choice("slow_start"),
+            max_ssthresh: params.integer("max_ssthresh") as u32,
             window_scale: params.boolean("window_scale"),
             timestamps,
             sack: params.boolean("sack"),
@@ -248,7 +275,11 @@ impl TcpConfig {
             prr: params.boolean("prr"),
             abc_limit: params.integer("abc_limit") as u32,
             extra_increment: params.boolean("extra_increment"),
-            restart_after_idle: params.boolean("restart_after_idle"),
+            cwnd_validation: match params.choice("cwnd_validation") {
+                "off" => CwndValidation::Off,
+                "rfc7661" => CwndValidation::Rfc7661,
+                _ => CwndValidation::Rfc5681,
+            },
             nagle: params.boolean("nagle"),
         }
     }

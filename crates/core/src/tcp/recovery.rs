@@ -107,6 +107,13 @@ impl Sender {
             self.round += 1;
             self.round_end = self.board.max();
         }
+        if let Some(validation) = &mut self.validation
+            && self.phase != Phase::Recovery
+            && validation.is_new(self.round)
+        {
+            validation.round(now, self.round, ack, self.rtt.srtt());
+            self.validate(now);
+        }
         let delivered = ack + self.board.sacked_bytes() - delivered_before;
         let sample = self.sample(now, segment, acked, delivered, in_flight, rtt);
         self.control.on_sample(&sample);
@@ -166,6 +173,11 @@ impl Sender {
         if ends {
             self.end_recovery();
             self.control.on_recovered(now);
+            if let Some(validation) = &mut self.validation
+                && let Some(to) = validation.recovered(self.control.ssthresh())
+            {
+                self.control.on_validation(to.cwnd, to.ssthresh);
+            }
             return true;
         }
         match self.kind {
@@ -235,7 +247,25 @@ impl Sender {
         // RFC 5681 §3.2 step 2: limited transmit does not count, and what cwnd allows is what the sender meant to send. After a
         // timeout most of what is outstanding is long lost, and cwnd says what is in flight: a timeout with some progress since
         // the last one then leaves a lower ssthresh than Eq. 4 would (an upper bound), as BSD's min(cwnd, rwnd) / 2 does.
-        self.board.outstanding().min(self.control.cwnd().max(self.mss))
+        let flight = self.board.outstanding().min(self.control.cwnd().max(self.mss));
+        self.validation.as_ref().map_or(flight, |v| v.basis(flight))
+    }
+
+    /// Looks after a window that is not used (RFC 7661).
+    pub(super) fn validate(&mut self, now: Time) {
+        let (cwnd, ssthresh) = (self.control.cwnd(), self.control.ssthresh());
+        if let Some(validation) = &mut self.validation
+            && let Some(to) = validation.look(now, self.rtt.srtt(), cwnd, ssthresh)
+        {
+            self.control.on_validation(to.cwnd, to.ssthresh);
+        }
+    }
+
+    /// The window was reduced, from `flight_size`; what follows is a fast recovery or not.
+    fn validated_by_congestion(&mut self, flight_size: u64, recovery: bool) {
+        if let Some(validation) = &mut self.validation {
+            validation.congestion(flight_size, recovery);
+        }
     }
 
     fn enter_recovery(&mut self, now: Time, delivered_before: u64) {
@@ -245,6 +275,7 @@ impl Sender {
         self.no_fast_retransmit_below = self.recover;
         self.timed = None;
         self.reduced();
+        self.validated_by_congestion(flight_size, self.kind != RecoveryKind::Tahoe);
         if self.kind == RecoveryKind::Tahoe {
             // Fast retransmit, then slow start over all that is outstanding (Jacobson 1988; Fall and Floyd 1996 §2).
             self.control.on_congestion(&CongestionEvent { now, kind: Congestion::Timeout, flight_size });
@@ -341,6 +372,7 @@ impl Sender {
         let flight_size = self.flight_size();
         self.control.on_congestion(&CongestionEvent { now, kind, flight_size });
         self.reduced();
+        self.validated_by_congestion(flight_size, false);
         self.start_over();
         self.rtt.back_off();
         self.arm_rto(now);
@@ -350,6 +382,7 @@ impl Sender {
     fn echo_of_congestion(&mut self, now: Time) {
         let flight_size = self.flight_size();
         self.control.on_congestion(&CongestionEvent { now, kind: Congestion::Ecn, flight_size });
+        self.validated_by_congestion(flight_size, false);
         self.reduced();
     }
 

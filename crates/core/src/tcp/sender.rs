@@ -3,11 +3,13 @@
 use crate::packet::{Segment, flags};
 use crate::tcp::clock::Clock;
 use crate::tcp::congestion::{self, CongestionControl};
+use crate::tcp::options::CwndValidation;
 use crate::tcp::prr::Prr;
 use crate::tcp::rtt::RttEstimator;
 use crate::tcp::scoreboard::Scoreboard;
 use crate::tcp::sent_log::SentLog;
 use crate::tcp::seq::wrap;
+use crate::tcp::validation::Validation;
 use crate::tcp::{RecoveryKind, Stats, TcpConfig};
 use crate::time::{Duration, Time};
 
@@ -56,6 +58,7 @@ pub(super) struct Sender {
     limited_transmit: bool,
     nagle: bool,
     restart_after_idle: bool,
+    pub(super) validation: Option<Validation>,
     /// One past the last byte written (offset 1 is the first byte).
     end: u64,
     closed: bool,
@@ -113,23 +116,29 @@ fn estimator(config: &TcpConfig) -> RttEstimator {
     RttEstimator::new(config.rto_initial, min, config.rto_max, granularity)
 }
 
+fn validation(config: &TcpConfig) -> Option<Validation> {
+    (config.cwnd_validation == CwndValidation::Rfc7661).then(|| Validation::new(u64::from(config.mss) * u64::from(config.initial_window)))
+}
+
 impl Sender {
     pub fn new(config: &TcpConfig, iss: u32, phase: Duration) -> Self {
+        let control = congestion::build(config);
         Sender {
             iss,
             board: Scoreboard::default(),
-            control: congestion::build(config),
+            kind: if control.starts_over() { RecoveryKind::Tahoe } else { config.recovery },
+            control,
             rtt: estimator(config),
             stats: Stats::default(),
             mss: u64::from(config.mss),
             payload_max: u64::from(config.mss),
             ecn: false,
-            kind: config.recovery,
             threshold: config.dupack_threshold,
             use_prr: config.prr,
             limited_transmit: config.limited_transmit,
             nagle: config.nagle,
-            restart_after_idle: config.restart_after_idle,
+            restart_after_idle: config.cwnd_validation == CwndValidation::Rfc5681,
+            validation: validation(config),
             end: 1,
             closed: false,
             send_buffer: config.send_buffer,
@@ -169,7 +178,9 @@ impl Sender {
     /// The other side takes no more than `mss` bytes in a segment.
     pub fn agree_mss(&mut self, config: &TcpConfig, mss: u64) {
         self.mss = mss;
-        self.control = congestion::build(&TcpConfig { mss: mss as u32, ..config.clone() });
+        let config = TcpConfig { mss: mss as u32, ..config.clone() };
+        self.control = congestion::build(&config);
+        self.validation = validation(&config);
     }
 
     pub fn write(&mut self, bytes: u64) {
@@ -269,7 +280,7 @@ impl Sender {
             if self.board.next_lost(self.payload_max) == Some((start, range.end)) {
                 self.board.retransmitted(start, range.end);
             }
-            return (range.end > start).then(|| self.count(now, range));
+            return (range.end > start).then(|| self.count_repair(now, range));
         }
         let (start, end) = self.board.next_lost(self.payload_max)?;
         if !self.force && pipe + (end - start) > window {
@@ -278,7 +289,15 @@ impl Sender {
         }
         self.force = false;
         self.board.retransmitted(start, end);
-        Some(self.count(now, Range { start, end, again: true }))
+        Some(self.count_repair(now, Range { start, end, again: true }))
+    }
+
+    /// Something lost goes again.
+    fn count_repair(&mut self, now: Time, range: Range) -> Range {
+        if let Some(validation) = &mut self.validation {
+            validation.repaired(range.end - range.start);
+        }
+        self.count(now, range)
     }
 
     /// New data, as far as the windows, the buffer and the silly-window rules allow.
@@ -305,6 +324,9 @@ impl Sender {
             // RFC 5681 §4.1.
             self.control.on_restart(now.since(self.last_sent));
             self.last_sent = now;
+        }
+        if idle {
+            self.validate(now);
         }
         // RFC 9293 §3.8.6.2.1: a full segment; or all there is, subject to Nagle; or half the largest window.
         let last = payload == buffered;

@@ -61,9 +61,10 @@ pub const REGISTRY: &[Stack] = &[
     // without bound, as a host tuned for a long fat path has them: tcp_rmem and tcp_wmem end at 6 MiB and 4 MiB by default.
     Stack {
         name: "linux",
-        summary: "today's Linux defaults: CUBIC, initial window 10, SACK with PRR, rto of at least 200 ms (RACK-TLP and HyStart are not there yet)",
+        summary: "today's Linux defaults: CUBIC with HyStart, initial window 10, SACK with PRR, rto of at least 200 ms (RACK-TLP is not there yet)",
         overrides: &[
             ("congestion_control", Value::Choice("cubic")),
+            ("slow_start", Value::Choice("hystart")),
             ("rto_min", Value::Duration(Duration::from_millis(200))),
             ("rto_min_of", Value::Choice("variance")),
             ("rto_max", Value::Duration(Duration::from_secs(120))),

@@ -13,6 +13,8 @@ mod handshake;
 mod overshoot;
 mod recovery;
 mod stream;
+mod tahoe;
+mod unused;
 mod window;
 
 /// A segment on its way: (arrival, order of sending, to the client?, segment, ECN).

@@ -1,8 +1,9 @@
 //! The flows: from groups in the file to single connections with their ends, routes and parameters.
 
 use super::network::Plan;
+use super::traffic::traffic;
 use crate::experiment::error::Fault;
-use crate::experiment::fields::{self, CONTROL, TRAFFIC};
+use crate::experiment::fields::{self, CONTROL};
 use crate::experiment::model::{Flow, Network, Traffic};
 use crate::experiment::route::Routes;
 use crate::experiment::tree::{Step, path_text};
@@ -131,18 +132,6 @@ fn hosts(view: &View<'_>, key: &str, usual: &str, plan: &Plan<'_>) -> Result<Vec
     Ok(all)
 }
 
-fn traffic(view: &View<'_>) -> Result<Traffic, Fault> {
-    let Some(node) = view.get("traffic") else { return Ok(Traffic::Bulk) };
-    match View::variant(node, view.path_of("traffic"), &TRAFFIC)? {
-        ("ttcp", view) => Ok(Traffic::Ttcp { volume: view.integer("volume")?.unwrap_or(1) }),
-        ("ping", view) => Ok(Traffic::Ping {
-            interval: view.duration("interval")?.unwrap_or(Duration::from_secs(1)),
-            size: view.integer("size")?.unwrap_or(84) as u32,
-        }),
-        _ => Ok(Traffic::Bulk),
-    }
-}
-
 /// The parameters of both ends: the receiver is like the sender but for what `receiver` says.
 fn ends(view: &View<'_>) -> Result<(End, End), Fault> {
     let rfc = End::of(&stack::REGISTRY[0]);
@@ -220,10 +209,10 @@ pub fn connections(groups: &[Group<'_>], network: &mut Network) -> Result<Vec<Fl
                 Entry::Vacant(entry) => entry.insert(there_and_back(group, &routes, network, from, to)?),
             };
             let mtu = route.iter().map(|&l| network.links[l].mtu).min().expect("a route has a link");
-            if let Traffic::Ping { size, .. } = group.traffic
+            if let Traffic::Ping { size, .. } | Traffic::Udp { size, .. } = group.traffic
                 && size > mtu
             {
-                let fault = group.view.fault("traffic", format!("a ping of `{}` does not fit the route", group.name));
+                let fault = group.view.fault("traffic", format!("a packet of `{}` does not fit the route", group.name));
                 return Err(fault.expected(format!("a size of at most {}, the smallest MTU", SIZE.format(mtu.into()))));
             }
             let flow = Flow {

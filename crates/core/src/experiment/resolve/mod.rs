@@ -4,6 +4,7 @@
 mod flow;
 mod network;
 mod queue;
+mod traffic;
 
 use super::error::Fault;
 use super::fields;

@@ -221,6 +221,28 @@ duration = "10 s"
 }
 
 #[test]
+fn every_traffic_is_written_back() {
+    for traffic in [
+        "\"bulk\"",
+        "{ kind = \"ping\", interval = \"70 ms\" }",
+        "{ kind = \"udp\", rate = \"100 Mbit/s\" }",
+        "{ kind = \"udp\", rate = \"100 Mbit/s\", size = \"100 bytes\", on = \"1 s\", off = \"2 s\" }",
+        "{ kind = \"sinusoid\", mean = \"60 Mbit/s\", amplitude = \"60 Mbit/s\", period = \"30 s\" }",
+        "{ kind = \"on_off\", rate = \"1 Mbit/s\", on = \"1 s\", off = \"2 s\", on_shape = 1.2, off_shape = 1.9 }",
+        "{ kind = \"web\", size = \"12 KiB\", think = \"2 s\" }",
+        "{ kind = \"web\", size = \"12 KiB\", shape = 1.1, think = \"2 s\", think_shape = 1.5 }",
+    ] {
+        let text = format!(
+            "[path]\npreset = \"dumbbell\"\nrtt = \"70 ms\"\nbottleneck = {{ rate = \"467 Mbit/s\" }}\nedge = {{ rate = \"1 Gbit/s\" }}\n\
+             [[flow]]\ntraffic = {traffic}\n[measure]\nduration = \"1 s\"\n"
+        );
+        let run = Document::parse(&text, "a").and_then(|d| d.run(0)).unwrap_or_else(|e| panic!("{e}"));
+        let again = Document::parse(&run.to_toml(), "b").and_then(|d| d.run(0)).unwrap_or_else(|e| panic!("{e}\n{}", run.to_toml()));
+        assert_eq!(again.experiment, run.experiment, "{}", run.to_toml());
+    }
+}
+
+#[test]
 fn the_slowest_link_of_the_first_flow_is_the_bottleneck_where_none_is_marked() {
     let experiment = resolve(
         r#"

@@ -1,5 +1,5 @@
 //! CUBIC (RFC 9438): the window is a cubic function of the time since the last congestion event, so that its growth does not
-//! depend on the round trip; with fast convergence and the Reno-friendly region. Slow start is the standard one (HyStart++ apart).
+//! depend on the round trip; with fast convergence and the Reno-friendly region. Slow start is whatever `slow_start` says.
 
 use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Window};
 use crate::tcp::TcpConfig;
@@ -90,6 +90,10 @@ impl Cubic {
 }
 
 impl CongestionControl for Cubic {
+    fn window(&mut self) -> Option<&mut Window> {
+        Some(&mut self.window)
+    }
+
     fn cwnd(&self) -> u64 {
         self.window.cwnd
     }
@@ -104,7 +108,7 @@ impl CongestionControl for Cubic {
             self.epoch = None;
             return;
         }
-        // RFC 9438 §4.10 leaves slow start as it is.
+        // RFC 9438 §4.10: slow start is not CUBIC's; it should be HyStart++ or another that does not overshoot.
         if !self.window.slow_start(ack) {
             self.congestion_avoidance(ack);
         }
@@ -138,8 +142,9 @@ impl CongestionControl for Cubic {
         self.epoch = None;
     }
 
-    fn on_syn_loss(&mut self) {
-        self.window.syn_loss();
+    fn on_validation(&mut self, cwnd: u64, ssthresh: u64) {
+        self.window.validate(cwnd, ssthresh);
+        self.epoch = None;
     }
 }
 

@@ -3,10 +3,27 @@
 //! A control owns `cwnd`, `ssthresh` and its pacing rate. The sender owns loss recovery (and the window *during* it,
 //! by PRR or by Reno's inflation) and the pacing itself.
 
+pub mod aimd;
+pub mod bic;
+pub mod compound;
 pub mod cubic;
+pub mod fast;
+pub mod highspeed;
+pub mod hstcp_lp;
+pub mod htcp;
+pub mod hybla;
+pub mod illinois;
 pub mod reno;
+pub mod scalable;
+pub mod tahoe;
+pub mod tcp_lp;
+pub mod vegas;
+pub mod westwood;
+pub mod yeah;
 
-mod slow_start;
+mod low_priority;
+mod rounds;
+pub mod slow_start;
 mod window;
 
 use crate::params::{Choice, ParamSpec, Params};
@@ -89,10 +106,29 @@ pub trait CongestionControl: std::fmt::Debug {
     fn on_spurious(&mut self) {}
     /// Fast recovery is over: all that was outstanding when it began has arrived.
     fn on_recovered(&mut self, _now: Time) {}
+    /// The window of a control that keeps one: what the next three do to it is the same for all, and an override only adds what
+    /// the control keeps beside it. `None`: the control models the path, and overrides what it must.
+    fn window(&mut self) -> Option<&mut Window> {
+        None
+    }
     /// Sending starts again after an idle `rto` (RFC 5681 §4.1).
-    fn on_restart(&mut self, idle: Duration);
+    fn on_restart(&mut self, _idle: Duration) {
+        if let Some(window) = self.window() {
+            window.restart();
+        }
+    }
+    /// The window was not in use and is not trusted further: these shall it and ssthresh be (RFC 7661 §4.4).
+    fn on_validation(&mut self, cwnd: u64, ssthresh: u64) {
+        if let Some(window) = self.window() {
+            window.validate(cwnd, ssthresh);
+        }
+    }
     /// The SYN was lost: start with one segment (RFC 5681 §3.1).
-    fn on_syn_loss(&mut self);
+    fn on_syn_loss(&mut self) {
+        if let Some(window) = self.window() {
+            window.syn_loss();
+        }
+    }
     /// At what rate to space segments; `None`: ACKs clock them.
     fn pacing_rate(&self) -> Option<Rate> {
         None
@@ -100,6 +136,10 @@ pub trait CongestionControl: std::fmt::Debug {
     /// Whether proportional rate reduction may steer the window during recovery. If not, [`Self::cwnd`] holds at all times.
     fn uses_prr(&self) -> bool {
         true
+    }
+    /// Whether a loss is answered as a timeout is, by slow start over all that is outstanding (Tahoe), whatever `recovery` says.
+    fn starts_over(&self) -> bool {
+        false
     }
     /// Whether samples shall carry the delivery rate: costs the sender a record for each transmission in flight.
     fn wants_rate(&self) -> bool {
@@ -120,7 +160,25 @@ pub struct ControlKind {
 }
 
 /// Every congestion control, in the order of listings.
-pub const REGISTRY: &[ControlKind] = &[reno::KIND, cubic::KIND];
+pub const REGISTRY: &[ControlKind] = &[
+    reno::KIND,
+    cubic::KIND,
+    tahoe::KIND,
+    aimd::KIND,
+    scalable::KIND,
+    highspeed::KIND,
+    htcp::KIND,
+    bic::KIND,
+    hybla::KIND,
+    westwood::KIND,
+    illinois::KIND,
+    vegas::KIND,
+    fast::KIND,
+    yeah::KIND,
+    compound::KIND,
+    tcp_lp::KIND,
+    hstcp_lp::KIND,
+];
 
 /// The names in [`REGISTRY`].
 pub const NAMES: &[&str] = &{
@@ -150,5 +208,7 @@ pub fn build(config: &TcpConfig) -> Box<dyn CongestionControl + Send> {
     (kind.build)(config)
 }
 
+#[cfg(test)]
+mod testing;
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,6 @@
 
 use super::{AckSample, CongestionControl, CongestionEvent, ControlKind, Window};
 use crate::tcp::TcpConfig;
-use crate::time::Duration;
 
 pub(super) const KIND: ControlKind = ControlKind {
     name: "reno",
@@ -46,6 +45,10 @@ impl Reno {
 }
 
 impl CongestionControl for Reno {
+    fn window(&mut self) -> Option<&mut Window> {
+        Some(&mut self.window)
+    }
+
     fn cwnd(&self) -> u64 {
         self.window.cwnd
     }
@@ -73,11 +76,8 @@ impl CongestionControl for Reno {
         self.window.undo();
     }
 
-    fn on_restart(&mut self, _idle: Duration) {
-        self.window.restart();
-    }
-
-    fn on_syn_loss(&mut self) {
-        self.window.syn_loss();
+    fn on_validation(&mut self, cwnd: u64, ssthresh: u64) {
+        self.window.validate(cwnd, ssthresh);
+        self.acked = 0;
     }
 }

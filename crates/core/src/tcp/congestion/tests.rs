@@ -1,7 +1,11 @@
 //! Conformance: what every congestion control in the registry must do. Loops over the registry.
 
+use super::testing::give;
 use super::*;
+use crate::params::{Kind, Value};
 use crate::tcp::stack;
+
+mod lives;
 
 fn config(name: &'static str) -> TcpConfig {
     let mut config = TcpConfig::new(&stack::find("rfc").unwrap().params(), 1500);
@@ -38,7 +42,10 @@ fn live(name: &'static str, mut check: impl FnMut(&dyn CongestionControl)) {
             701 => control.on_congestion(&event(Congestion::TimeoutAgain, n, control.cwnd())),
             900 => control.on_congestion(&event(Congestion::Ecn, n, control.cwnd())),
             950 => control.on_restart(Duration::from_secs(5)),
-            _ => control.on_ack(&ack(n, control.cwnd())),
+            _ => {
+                let sample = ack(n, control.cwnd());
+                give(control.as_mut(), &sample);
+            }
         }
         check(control.as_ref());
     }
@@ -60,7 +67,8 @@ fn every_control_starts_with_the_initial_window_and_grows() {
         let mut control = (kind.build)(&config(kind.name));
         assert_eq!(control.cwnd(), 10 * 1448, "{}", kind.name);
         for n in 0..100 {
-            control.on_ack(&ack(n, control.cwnd()));
+            let sample = ack(n, control.cwnd());
+            give(control.as_mut(), &sample);
         }
         assert!(control.cwnd() > 10 * 1448, "{}", kind.name);
     }
@@ -71,7 +79,8 @@ fn every_control_shrinks_on_loss_and_falls_to_one_segment_on_timeout() {
     for kind in REGISTRY {
         let mut control = (kind.build)(&config(kind.name));
         for n in 0..100 {
-            control.on_ack(&ack(n, control.cwnd()));
+            let sample = ack(n, control.cwnd());
+            give(control.as_mut(), &sample);
         }
         let before = control.cwnd();
         control.on_congestion(&event(Congestion::Loss, 100, before));
@@ -89,9 +98,49 @@ fn no_control_grows_while_something_else_is_the_limit() {
     for kind in REGISTRY {
         let mut control = (kind.build)(&config(kind.name));
         for n in 0..100 {
-            control.on_ack(&AckSample { cwnd_limited: false, ..ack(n, 1448) });
+            give(control.as_mut(), &AckSample { cwnd_limited: false, ..ack(n, 1448) });
         }
         assert_eq!(control.cwnd(), 10 * 1448, "{}", kind.name);
+    }
+}
+
+#[test]
+fn every_control_takes_back_what_was_for_nothing_and_only_once() {
+    for kind in REGISTRY {
+        for why in [Congestion::Loss, Congestion::Timeout, Congestion::Ecn] {
+            let mut control = (kind.build)(&config(kind.name));
+            for n in 0..100 {
+                let sample = ack(n, control.cwnd());
+                give(control.as_mut(), &sample);
+            }
+            // A first reduction that was right, so that there is a threshold to give back.
+            control.on_congestion(&event(Congestion::Loss, 100, control.cwnd()));
+            control.on_recovered(Time::ZERO + Duration::from_millis(100));
+            let before = (control.cwnd(), control.ssthresh());
+            control.on_congestion(&event(why, 101, before.0));
+            control.on_spurious();
+            let after = (control.cwnd(), control.ssthresh());
+            assert!(after.0 >= before.0 && after.1 >= before.1, "{} after {why:?}: {before:?} became {after:?}", kind.name);
+            control.on_spurious();
+            assert_eq!((control.cwnd(), control.ssthresh()), after, "{} after {why:?}", kind.name);
+        }
+    }
+}
+
+#[test]
+fn every_default_is_within_its_bounds() {
+    for (kind, p) in REGISTRY.iter().flat_map(|kind| kind.params.iter().map(move |p| (kind, p))) {
+        let within = match (p.kind, p.default) {
+            (_, None | Some(Value::Auto)) => true,
+            (Kind::Number { min, max }, Some(Value::Number(x))) => min <= x && x <= max,
+            (Kind::Count { min, max, .. }, Some(Value::Count(n))) | (Kind::Bytes { min, max }, Some(Value::Bytes(n))) => {
+                min <= n && n <= max
+            }
+            (Kind::Duration { min, max }, Some(Value::Duration(d))) => min <= d && d <= max,
+            (Kind::Choice(words), Some(Value::Choice(word))) => words.contains(&word),
+            (kind, Some(value)) => std::mem::discriminant(&kind) == std::mem::discriminant(&Kind::Bool) && matches!(value, Value::Bool(_)),
+        };
+        assert!(within, "{}: {} is {:?}", kind.name, p.name, p.default);
     }
 }
 
@@ -133,5 +182,74 @@ fn reno_halves_to_the_byte_or_as_bsd_did_to_whole_segments() {
         let mut control = (find("reno").unwrap().build)(&TcpConfig { abc_limit, ..config("reno") });
         control.on_congestion(&event(Congestion::Loss, 0, 15 * 1448));
         assert_eq!(control.ssthresh(), expected);
+    }
+}
+
+/// Round trips that come and go with the flow's own queue, in trains of ACKs: whatever the slow start makes of it, the control keeps
+/// its bounds, grows no faster than the bytes acknowledged, and does the same again.
+#[test]
+fn every_control_lives_with_every_slow_start() {
+    for kind in REGISTRY {
+        for slow_start in slow_start::NAMES {
+            let config = TcpConfig { slow_start, ..config(kind.name) };
+            let life = || {
+                let mut control = (kind.build)(&config);
+                let mut windows = Vec::new();
+                for n in 0..3_000 {
+                    let (before, below) = (control.cwnd(), control.cwnd() < control.ssthresh());
+                    let queue = Duration::from_micros((n % 300) * 100);
+                    let rtt = Duration::from_millis(70) + queue;
+                    match n % 997 {
+                        500 => control.on_congestion(&event(Congestion::Loss, n, before)),
+                        700 => control.on_congestion(&event(Congestion::Timeout, n, before)),
+                        701 => control.on_spurious(),
+                        950 => control.on_restart(Duration::from_secs(5)),
+                        _ => {
+                            let sample = AckSample { rtt: Some(rtt), round: n / 50, ..ack(n, before) };
+                            control.on_sample(&sample);
+                            control.on_ack(&sample);
+                            // What was acknowledged; of Hybla, 2^rho - 1 times that, and rho = 100 ms / 25 ms at most.
+                            let fold = if kind.name == "hybla" { 15 } else { 1 };
+                            let most = before + if below { fold * sample.acked } else { before };
+                            assert!(control.cwnd() <= most, "{} with {slow_start}", kind.name);
+                        }
+                    }
+                    assert!(control.cwnd() >= 1448 && control.ssthresh() >= 2 * 1448, "{} with {slow_start}", kind.name);
+                    windows.push((control.cwnd(), control.ssthresh()));
+                }
+                windows
+            };
+            assert_eq!(life(), life(), "{} with {slow_start}", kind.name);
+        }
+    }
+}
+
+#[test]
+fn leaving_slow_start_sets_ssthresh_and_growth_goes_on_in_congestion_avoidance() {
+    for name in ["reno", "cubic"] {
+        for (slow_start, leaves) in [("standard", false), ("limited", false), ("hystart", true), ("hystart++", true)] {
+            let mut control = (find(name).unwrap().build)(&TcpConfig { slow_start, ..config(name) });
+            // 20 ACKs a round; the round trip rises by 20 ms in the third.
+            for n in 0..400 {
+                let rtt = Duration::from_millis(if n < 40 { 70 } else { 90 });
+                control.on_ack(&AckSample { rtt: Some(rtt), round: n / 20, now: Time::ZERO + Duration::from_millis(10 * n), ..ack(n, 0) });
+            }
+            assert_eq!(control.ssthresh() < u64::MAX, leaves, "{name} with {slow_start}");
+            assert!(!leaves || control.cwnd() > control.ssthresh(), "{name} with {slow_start}");
+        }
+    }
+}
+
+/// A control that keeps a window must take one that was found not validated; one that models the path need not.
+#[test]
+fn every_control_that_keeps_a_window_takes_another() {
+    for kind in REGISTRY {
+        let mut control = (kind.build)(&config(kind.name));
+        for n in 0..100 {
+            control.on_ack(&ack(n, control.cwnd()));
+        }
+        control.on_validation(40 * 1448, 60 * 1448);
+        let taken = (control.cwnd(), control.ssthresh()) == (40 * 1448, 60 * 1448);
+        assert!(taken || !control.uses_prr(), "{}: on_validation is missing", kind.name);
     }
 }

@@ -1,8 +1,12 @@
 //! What nearly every control has: a window in bytes with its threshold, slow start, growth by fractions of a byte, and the
 //! reactions that are the same for all. A control is a `Window`, its own congestion avoidance and its own decrease.
 
+use super::slow_start::Step;
 use super::{AckSample, Congestion, CongestionEvent, SlowStart};
 use crate::tcp::TcpConfig;
+
+/// As large as a window can be: what the largest window scale lets a peer offer (RFC 7323 §2.3).
+const MAX: u64 = 1 << 30;
 
 /// `cwnd` and `ssthresh`, and how they move.
 #[derive(Clone, Debug)]
@@ -11,6 +15,7 @@ pub struct Window {
     pub ssthresh: u64,
     pub mss: u64,
     initial: u64,
+    initial_ssthresh: u64,
     counts_acks: bool,
     slow_start: SlowStart,
     /// What growth has left over beyond whole bytes.
@@ -29,6 +34,7 @@ impl Window {
             ssthresh: config.initial_ssthresh,
             mss,
             initial,
+            initial_ssthresh: config.initial_ssthresh,
             counts_acks: config.abc_limit == 0,
             slow_start: SlowStart::new(config),
             fraction: 0.0,
@@ -53,8 +59,36 @@ impl Window {
         if !self.in_slow_start() {
             return false;
         }
-        self.cwnd += self.slow_start.growth(ack);
+        let step = self.slow_start.step(ack, self.cwnd, self.ssthresh == self.initial_ssthresh);
+        self.cwnd = self.bounded(self.cwnd.saturating_add(step.growth));
+        self.after(step);
         true
+    }
+
+    /// The same with `factor` times the growth. What a factor over one adds ends at ssthresh: one ACK might go far beyond it.
+    #[inline]
+    pub fn slow_start_by(&mut self, ack: &AckSample, factor: f64) -> bool {
+        if !self.in_slow_start() {
+            return false;
+        }
+        let step = self.slow_start.step(ack, self.cwnd, self.ssthresh == self.initial_ssthresh);
+        let (plain, room) = (step.growth as f64, (self.ssthresh - self.cwnd) as f64);
+        self.grow((plain * factor).min(room.max(plain)));
+        self.after(step);
+        true
+    }
+
+    #[inline]
+    fn after(&mut self, step: Step) {
+        if step.leave {
+            self.ssthresh = self.ssthresh.min(self.cwnd);
+        }
+    }
+
+    /// `cwnd` grown to `wanted`: to no more than can be used, unless it is there already.
+    #[inline]
+    fn bounded(&self, wanted: u64) -> u64 {
+        wanted.min(MAX.max(self.cwnd))
     }
 
     /// Segments that this ACK stands for: the bytes acknowledged (RFC 3465 §2.1), or one where the stack counts ACKs.
@@ -72,14 +106,22 @@ impl Window {
             (self.cwnd, self.fraction) = (self.cwnd.min(2 * self.mss), 0.0);
             return;
         }
-        self.cwnd = exact as u64;
-        self.fraction = exact - self.cwnd as f64;
+        let whole = exact as u64;
+        self.fraction = exact - whole as f64;
+        self.cwnd = self.bounded(whole);
+    }
+
+    /// To `bytes`, but never under one segment, by the control's own choice and not for a loss. Ends slow start.
+    pub fn move_to(&mut self, bytes: u64) {
+        (self.cwnd, self.fraction) = (bytes.max(self.mss), 0.0);
+        self.ssthresh = self.ssthresh.min(self.cwnd).max(2 * self.mss);
     }
 
     /// Additive increase: `segments` for each window acknowledged.
     #[inline]
     pub fn increase(&mut self, ack: &AckSample, segments: f64) {
-        self.grow(segments * self.acked_segments(ack) / self.segments() * self.mss as f64);
+        let acked = if self.counts_acks { self.mss } else { ack.acked };
+        self.grow(segments * self.mss as f64 * acked as f64 / self.cwnd as f64);
     }
 
     /// Multiplicative decrease: what was in flight, times `factor`, is the new ssthresh, and cwnd goes there; after a timeout it
@@ -99,6 +141,7 @@ impl Window {
             Congestion::Timeout | Congestion::TimeoutAgain => self.mss,
         };
         self.fraction = 0.0;
+        self.slow_start.reset();
     }
 
     /// The last reduction was for nothing: as before it (RFC 4015 §3.2 has the same aim). Whether there was one.
@@ -112,6 +155,14 @@ impl Window {
     /// After an idle rto: back to the initial window (RFC 5681 §4.1).
     pub fn restart(&mut self) {
         self.cwnd = self.cwnd.min(self.initial);
+        self.slow_start.reset();
+    }
+
+    /// What the sender made of a window that was not in use (RFC 7661 §4.4).
+    pub fn validate(&mut self, cwnd: u64, ssthresh: u64) {
+        self.cwnd = cwnd.max(self.mss);
+        self.ssthresh = ssthresh.max(2 * self.mss);
+        self.fraction = 0.0;
     }
 
     /// The SYN was lost: one segment (RFC 5681 §3.1).

@@ -1,0 +1,138 @@
+//! TCP-LP's part (Kuzmanovic and Knightly 2003), for any control that shall yield to others: congestion is seen early, by
+//! one-way delays, and a second sight of it soon after the first means that others are there.
+
+use super::{AckSample, Window};
+use crate::params::{Kind, ParamSpec, Value};
+use crate::tcp::TcpConfig;
+use crate::time::Time;
+
+/// INFOCOM 2003 §IV-A: delta = 0.15 of the range of delays; §IV-B: an inference phase of three round trips.
+pub const PARAMS: &[ParamSpec] = &[
+    ParamSpec {
+        name: "delta",
+        kind: Kind::Number { min: 0.0, max: 1.0 },
+        default: Some(Value::Number(0.15)),
+        doc: "early congestion: a smoothed one-way delay beyond this share of the way from the least to the greatest seen",
+    },
+    ParamSpec {
+        name: "inference",
+        kind: Kind::Count { unit: "", min: 0, max: 1000 },
+        default: Some(Value::Count(3)),
+        doc: "round trips of the inference phase, in which the window does not grow",
+    },
+];
+
+/// INFOCOM 2003 §IV-A: the weight of a new delay in the smoothed one.
+const SMOOTHING: f64 = 0.125;
+
+/// What the delays tell of congestion.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Early {
+    /// Nothing.
+    Clear,
+    /// Congestion: give up what a loss would cost.
+    First,
+    /// Again, in the inference phase: others are there. Down to one segment.
+    Second,
+}
+
+/// The delays seen, and the inference phase. Delays are in ps, up to a constant.
+#[derive(Clone, Copy, Debug)]
+pub struct LowPriority {
+    delta: f64,
+    inference: u64,
+    /// What one tick of the timestamps cannot tell apart.
+    grain: f64,
+    mss: u64,
+    range: Option<(i64, i64)>,
+    smoothed: Option<f64>,
+    round: u64,
+    /// Delays before this round are of a window that has been given up since.
+    seen_from: u64,
+    /// The inference phase ends.
+    until: Time,
+}
+
+impl LowPriority {
+    /// As `config` asks.
+    pub fn new(config: &TcpConfig) -> Self {
+        let params = &config.congestion_control.params;
+        LowPriority {
+            delta: params.number("delta"),
+            inference: params.integer("inference"),
+            grain: config.timestamp_tick.as_ps() as f64,
+            mss: u64::from(config.mss),
+            range: None,
+            smoothed: None,
+            round: 0,
+            seen_from: 0,
+            until: Time::ZERO,
+        }
+    }
+
+    /// Takes in the delay that this ACK tells.
+    #[inline]
+    pub fn measure(&mut self, ack: &AckSample) {
+        self.round = ack.round;
+        let Some(delay) = ack.forward_delay else { return };
+        // A duplicate ACK echoes the timestamp of the last segment in order (RFC 7323 §4.3), long ago; and the receiver's timer
+        // may hold the ACK of a segment that is alone on its way (RFC 1122 §4.2.3.2), which is no delay of the path.
+        if ack.acked == 0 || ack.in_flight <= self.mss {
+            return;
+        }
+        let (least, most) = self.range.unwrap_or((delay, delay));
+        self.range = Some((least.min(delay), most.max(delay)));
+        if ack.round >= self.seen_from {
+            let smoothed = self.smoothed.unwrap_or(delay as f64);
+            self.smoothed = Some(smoothed + SMOOTHING * (delay as f64 - smoothed));
+        }
+    }
+
+    /// An ACK outside recovery: `w`, of so many segments, grows by `a` segments a window, or gives up the share `b` of itself.
+    #[inline]
+    pub fn on_ack(&mut self, w: &mut Window, ack: &AckSample, a: impl FnOnce(f64) -> f64, b: impl FnOnce(f64) -> f64) {
+        // INFOCOM 2003 Fig. 2 is of congestion avoidance: slow start is TCP's, and finds the greatest delay.
+        let early = if w.in_slow_start() { Early::Clear } else { self.early(ack) };
+        match early {
+            Early::First => w.move_to((w.cwnd as f64 * (1.0 - b(w.segments()))) as u64),
+            Early::Second => w.move_to(w.mss),
+            Early::Clear => {
+                if ack.cwnd_limited && !self.holds(ack.now) && !w.slow_start(ack) {
+                    w.increase(ack, a(w.segments()));
+                }
+            }
+        }
+    }
+
+    /// Whether the delays tell of congestion now. If so, an inference phase begins.
+    #[inline]
+    fn early(&mut self, ack: &AckSample) -> Early {
+        let (Some((least, most)), Some(smoothed)) = (self.range, self.smoothed) else { return Early::Clear };
+        // INFOCOM 2003 §IV-A: d > d_min + delta (d_max - d_min); but not where the clock's tick alone explains it.
+        let threshold = (self.delta * (most - least) as f64).max(self.grain);
+        if smoothed - least as f64 <= threshold {
+            return Early::Clear;
+        }
+        let early = if self.holds(ack.now) { Early::Second } else { Early::First };
+        self.until = ack.now + ack.srtt.saturating_mul(self.inference);
+        self.reduced();
+        early
+    }
+
+    /// Whether the inference phase lasts, in which the window does not grow (INFOCOM 2003 §IV-B).
+    #[inline]
+    fn holds(&self, now: Time) -> bool {
+        now < self.until
+    }
+
+    /// The window was reduced, for whatever reason. What it does shows from the end of the round after this one on.
+    pub fn reduced(&mut self) {
+        self.seen_from = self.round + 2;
+        self.smoothed = None;
+    }
+
+    /// The last reduction was for nothing: the window is as it was, and so are the delays it causes.
+    pub fn undo(&mut self) {
+        self.seen_from = self.round;
+    }
+}

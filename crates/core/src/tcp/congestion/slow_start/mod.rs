@@ -1,0 +1,104 @@
+//! Slow start: how fast the window grows below ssthresh, and when it stops by itself. One file a variant, one line in
+//! [`REGISTRY`]; every control that grows by [`Window::slow_start`](super::Window::slow_start) has them all.
+
+mod hystart;
+mod hystart_plus_plus;
+mod limited;
+
+use super::AckSample;
+use crate::tcp::TcpConfig;
+use hystart::HyStart;
+use hystart_plus_plus::HyStartPlusPlus;
+use limited::Limited;
+
+/// A variant of slow start: its name, and how it begins.
+pub type Kind = (&'static str, fn(&TcpConfig) -> Variant);
+
+/// Every variant, in the order of listings.
+pub const REGISTRY: &[Kind] = &[
+    ("standard", |_| Variant::Standard),
+    ("limited", |c| Variant::Limited(Limited::new(c))),
+    ("hystart", |c| Variant::HyStart(HyStart::new(c))),
+    ("hystart++", |c| Variant::HyStartPlusPlus(HyStartPlusPlus::new(c))),
+];
+
+/// The names in [`REGISTRY`].
+pub const NAMES: &[&str] = &{
+    let mut names = [""; REGISTRY.len()];
+    let mut i = 0;
+    while i < names.len() {
+        names[i] = REGISTRY[i].0;
+        i += 1;
+    }
+    names
+};
+
+/// The state of a variant.
+#[derive(Clone, Debug)]
+pub enum Variant {
+    Standard,
+    Limited(Limited),
+    HyStart(HyStart),
+    HyStartPlusPlus(HyStartPlusPlus),
+}
+
+/// What an ACK in slow start does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Step {
+    /// By how many bytes cwnd grows.
+    pub growth: u64,
+    /// Whether slow start is over then: ssthresh becomes cwnd.
+    pub leave: bool,
+}
+
+/// Slow start (RFC 5681 §3.1) with appropriate byte counting (RFC 3465), in one of the variants.
+#[derive(Clone, Debug)]
+pub struct SlowStart {
+    mss: u64,
+    /// RFC 3465's L in segments; 0 counts ACKs, not bytes.
+    abc_limit: u64,
+    variant: Variant,
+}
+
+impl SlowStart {
+    /// As `config` asks.
+    pub fn new(config: &TcpConfig) -> Self {
+        let kind = REGISTRY.iter().find(|kind| kind.0 == config.slow_start).expect("validated: a registered slow start");
+        SlowStart { mss: u64::from(config.mss), abc_limit: u64::from(config.abc_limit), variant: (kind.1)(config) }
+    }
+
+    /// What an ACK does at `cwnd`. `initial`: this is the first slow start, whose end nobody knows yet.
+    #[inline]
+    pub fn step(&mut self, ack: &AckSample, cwnd: u64, initial: bool) -> Step {
+        let growth = self.growth(ack);
+        match &mut self.variant {
+            Variant::Limited(v) => Step { growth: v.growth(cwnd, growth), leave: false },
+            Variant::HyStart(v) => Step { growth, leave: v.found(ack, cwnd) },
+            Variant::HyStartPlusPlus(v) if initial => v.step(ack),
+            Variant::Standard | Variant::HyStartPlusPlus(_) => Step { growth, leave: false },
+        }
+    }
+
+    /// By how many bytes standard slow start grows.
+    #[inline]
+    fn growth(&self, ack: &AckSample) -> u64 {
+        // RFC 5681 Eq. 2: cwnd += min(N, SMSS); RFC 3465 §2.2 raises the bound to L segments, and §2.3 lowers it to one after a timeout.
+        match self.abc_limit {
+            0 => self.mss,
+            _ if ack.after_timeout => ack.acked.min(self.mss),
+            limit => ack.acked.min(limit.saturating_mul(self.mss)),
+        }
+    }
+
+    /// What was measured belongs to a slow start that is over.
+    pub fn reset(&mut self) {
+        match &mut self.variant {
+            Variant::Standard | Variant::Limited(_) => {}
+            Variant::HyStart(v) => v.reset(),
+            Variant::HyStartPlusPlus(v) => v.reset(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

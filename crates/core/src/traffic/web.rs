@@ -1,0 +1,77 @@
+//! Web-like transfers: sizes with a heavy tail, and time to think between them.
+
+use crate::rng::Rng;
+use crate::time::Duration;
+
+/// Transfers of random size over one connection; after the last byte of one is acknowledged, the reader thinks before the next.
+/// Crovella and Bestavros 1997 (*IEEE/ACM ToN* 5(6)) found sizes and times of thought on the web to be Pareto.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Web {
+    /// Mean size, in bytes of payload, and shape of its Pareto distribution.
+    pub size: u64,
+    pub shape: f64,
+    /// Mean time to think; Pareto of this shape, or exponential.
+    pub think: Duration,
+    pub think_shape: Option<f64>,
+}
+
+/// The transfers of one flow.
+#[derive(Debug)]
+pub struct Transfers {
+    web: Web,
+    rng: Rng,
+}
+
+/// No single transfer is longer: 1 PiB.
+const LARGEST: u64 = 1 << 50;
+
+impl Transfers {
+    /// With the flow's own randomness.
+    pub fn new(web: Web, rng: Rng) -> Self {
+        Transfers { web, rng }
+    }
+
+    /// Bytes of the next transfer: at least one.
+    pub fn size(&mut self) -> u64 {
+        let size = self.rng.pareto(self.web.shape, self.web.size as f64);
+        // A cast of a float to an integer saturates.
+        ((size + 0.5) as u64).clamp(1, LARGEST)
+    }
+
+    /// How long the reader thinks before the next transfer: at least a moment.
+    pub fn think(&mut self) -> Duration {
+        let mean = self.web.think.as_secs_f64();
+        let seconds = match self.web.think_shape {
+            Some(shape) => self.rng.pareto(shape, mean),
+            None => self.rng.exponential(mean),
+        };
+        Duration::from_secs_f64(seconds).max(Duration::from_ps(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_and_thoughts_have_their_means_and_tails() {
+        let web = Web { size: 100_000, shape: 2.5, think: Duration::from_millis(500), think_shape: None };
+        let mut transfers = Transfers::new(web, Rng::named(1, "web"));
+        let n = 200_000;
+        let sizes: Vec<f64> = (0..n).map(|_| transfers.size() as f64).collect();
+        let thoughts: Vec<f64> = (0..n).map(|_| transfers.think().as_secs_f64()).collect();
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+        let beyond = |values: &[f64], x: f64| values.iter().filter(|value| **value > x).count() as f64 / values.len() as f64;
+        assert!((mean(&sizes) / 1e5 - 1.0).abs() < 0.01, "{}", mean(&sizes));
+        assert!((mean(&thoughts) / 0.5 - 1.0).abs() < 0.01, "{}", mean(&thoughts));
+        // The least size is 60,000 bytes: P(X > 600,000) = 10^-2.5. Of an exponential, P(X > 1 s) = e^-2.
+        assert!((beyond(&sizes, 6e5) - 0.003_162).abs() < 0.0004, "{}", beyond(&sizes, 6e5));
+        assert!((beyond(&thoughts, 1.0) - 0.1353).abs() < 0.003, "{}", beyond(&thoughts, 1.0));
+        assert!(sizes.iter().all(|size| *size >= 59_999.0));
+
+        let mut pareto = Transfers::new(Web { think_shape: Some(1.5), ..web }, Rng::named(1, "web"));
+        let thoughts: Vec<f64> = (0..n).map(|_| pareto.think().as_secs_f64()).collect();
+        // The least is 0.5 / 3 s: P(X > 4 x least) = 4^-1.5 = 1/8.
+        assert!((beyond(&thoughts, 2.0 / 3.0) - 0.125).abs() < 0.003, "{}", beyond(&thoughts, 2.0 / 3.0));
+    }
+}

@@ -1,0 +1,131 @@
+//! Whole runs of the controls that look at delays: what each keeps in the queue, and how it shares.
+
+use longfat_core::params::Value;
+use longfat_core::tcp::{DelayedAck, TcpConfig, congestion};
+use longfat_core::time::Duration;
+use longfat_core::trace::Trace;
+use longfat_core::units::{Capacity, Rate};
+
+use crate::dumbbell::{Dumbbell, droptail, loss_model, tcp};
+use crate::run;
+
+/// TCP with the control called `name`.
+fn control(name: &str, params: &[(&'static str, Value)]) -> TcpConfig {
+    let mut choice = congestion::choice(name);
+    for (name, value) in params {
+        choice.params.set(name, *value);
+    }
+    TcpConfig { congestion_control: choice, ..tcp("rfc") }
+}
+
+/// So many Mb/s and packets of queue, 40 ms, a flow for each control; the second half of 40 s is measured.
+fn run_of(mbps: u64, queue: u64, controls: &[TcpConfig]) -> Trace {
+    let mut experiment = Dumbbell {
+        pairs: controls.len(),
+        rate: Rate::from_bps(mbps * 1_000_000),
+        rtt: Duration::from_millis(40),
+        queue: droptail(Capacity::Packets(queue)),
+        duration: Duration::from_secs(40),
+        ..Dumbbell::default()
+    }
+    .experiment();
+    // A delayed ACK always answers two segments of which the second waited for the first, so that the least round trip would
+    // be of a path with a packet in it.
+    for flow in &mut experiment.flows {
+        flow.receiver.delayed_ack = DelayedAck::Off;
+    }
+    for (flow, tcp) in experiment.flows.iter_mut().zip(controls) {
+        flow.sender = tcp.clone();
+    }
+    experiment.measure.warmup = Duration::from_secs(20);
+    run(&experiment).unwrap()
+}
+
+/// Payload of each flow in the measured half, as a share of what the link can carry (1448 of 1500 bytes are payload).
+fn shares(trace: &Trace, mbps: u64) -> Vec<f64> {
+    let all = mbps as f64 * 1e6 / 8.0 * 20.0 * 1448.0 / 1500.0;
+    trace.flows.iter().map(|flow| (flow.bytes_delivered - flow.bytes_delivered_at_warmup) as f64 / all).collect()
+}
+
+#[test]
+fn vegas_keeps_alpha_to_beta_packets_in_the_queue() {
+    for (alpha, beta) in [(2.0, 4.0), (8.0, 12.0)] {
+        let vegas = control("vegas", &[("alpha", Value::Number(alpha)), ("beta", Value::Number(beta))]);
+        let trace = run_of(20, 200, &[vegas]);
+        let queue = trace.links[0].queue_mean_packets;
+        assert!((alpha..=beta).contains(&queue), "{queue}");
+        assert!(shares(&trace, 20)[0] > 0.99);
+        assert_eq!(trace.flows[0].segments_retransmitted, 0);
+    }
+}
+
+#[test]
+fn fast_keeps_alpha_packets_in_the_queue() {
+    for alpha in [30, 100] {
+        let trace = run_of(100, 1000, &[control("fast", &[("alpha", Value::Count(alpha))])]);
+        let queue = trace.links[0].queue_mean_packets;
+        assert!((queue / alpha as f64 - 1.0).abs() < 0.1, "{queue}");
+        assert!(shares(&trace, 100)[0] > 0.99);
+        assert_eq!(trace.flows[0].segments_retransmitted, 0);
+    }
+}
+
+#[test]
+fn two_fast_flows_share_evenly() {
+    let fast = control("fast", &[("alpha", Value::Count(50))]);
+    let trace = run_of(100, 1000, &[fast.clone(), fast]);
+    let shares = shares(&trace, 100);
+    assert!((shares[0] / shares[1] - 1.0).abs() < 0.1, "{shares:?}");
+    assert!(shares[0] + shares[1] > 0.99);
+}
+
+#[test]
+fn tcp_lp_yields_to_reno_and_has_nearly_all_of_the_link_alone() {
+    let lp = control("tcp_lp", &[]);
+    // A queue of 2.4 BDP.
+    let alone = run_of(20, 160, std::slice::from_ref(&lp));
+    let beside = run_of(20, 160, &[control("reno", &[]), lp]);
+    let (alone, beside) = (shares(&alone, 20), shares(&beside, 20));
+    assert!(alone[0] > 0.9, "{alone:?}");
+    assert!(beside[1] < 0.25 * beside[0], "{beside:?}");
+}
+
+#[test]
+fn hstcp_lp_yields_to_reno_and_has_more_of_a_fat_path_alone_than_tcp_lp() {
+    let alone = |name: &str| shares(&run_of(400, 1300, &[control(name, &[])]), 400)[0];
+    let (tcp_lp, hstcp_lp) = (alone("tcp_lp"), alone("hstcp_lp"));
+    println!("{hstcp_lp} {tcp_lp}");
+    assert!(hstcp_lp > tcp_lp, "{hstcp_lp} {tcp_lp}");
+    let beside = shares(&run_of(100, 800, &[control("reno", &[]), control("hstcp_lp", &[])]), 100);
+    println!("{beside:?}");
+    assert!(beside[1] < 0.25 * beside[0], "{beside:?}");
+}
+
+#[test]
+fn yeah_empties_the_queue_before_it_overflows() {
+    // 80 packets are 9.6 ms here and an eighth of the round trip is 5 ms: above that it is Reno up to 80, then it lets go.
+    let trace = run_of(100, 400, &[control("yeah", &[])]);
+    let queue = trace.links[0].queue_mean_packets;
+    assert!(shares(&trace, 100)[0] > 0.99);
+    assert!((20.0..80.0).contains(&queue), "{queue}");
+}
+
+#[test]
+fn compound_is_faster_than_reno_on_a_bad_line_and_fair_to_it_on_a_full_one() {
+    let run = |name: &str| {
+        let loss = loss_model("bernoulli", &[("probability", Value::Number(1e-4))]);
+        let dumbbell = Dumbbell {
+            rate: Rate::from_bps(200_000_000),
+            rtt: Duration::from_millis(100),
+            loss,
+            tcp: control(name, &[]),
+            duration: Duration::from_secs(60),
+            ..Dumbbell::default()
+        };
+        run(&dumbbell.experiment()).unwrap().flows[0].bytes_delivered as f64
+    };
+    let (reno, compound) = (run("reno"), run("compound"));
+    assert!(compound > 1.5 * reno, "{compound} {reno}");
+    let shares = shares(&run_of(100, 330, &[control("reno", &[]), control("compound", &[])]), 100);
+    assert!(shares[0] > 0.4 && shares[0] + shares[1] > 0.98, "{shares:?}");
+}

@@ -1,0 +1,69 @@
+//! How slow start ends on a long fat path: by the loss of what it overshot, or by itself.
+
+use std::fmt::Write;
+
+use longfat_core::tcp::TcpConfig;
+use longfat_core::tcp::congestion::{self, slow_start};
+use longfat_core::time::Duration;
+use longfat_core::trace::Trace;
+use longfat_core::units::{Capacity, Rate};
+
+use crate::dumbbell::{Dumbbell, droptail, tcp};
+use crate::run;
+
+/// 622 Mb/s, 70 ms, a queue of `bdps` bandwidth-delay products: the first 5 s.
+fn first_five_seconds(control: &str, slow_start: &'static str, bdps: f64) -> Trace {
+    let tcp = TcpConfig { congestion_control: congestion::choice(control), slow_start, ..tcp("rfc") };
+    let mut experiment = Dumbbell {
+        rate: Rate::from_bps(622_000_000),
+        rtt: Duration::from_millis(70),
+        queue: droptail(Capacity::Bdp(bdps)),
+        tcp,
+        duration: Duration::from_secs(5),
+        ..Dumbbell::default()
+    }
+    .experiment();
+    experiment.measure.interval = Some(Duration::from_millis(10));
+    run(&experiment).unwrap()
+}
+
+/// What was lost, of each variant in the order of the registry, as a line of `text`.
+fn compare(control: &str, bdps: f64, text: &mut String) -> Vec<u64> {
+    let row = |name: &&'static str| {
+        let trace = first_five_seconds(control, name, bdps);
+        let (flow, link) = (&trace.flows[0], &trace.links[0]);
+        let left = trace.flow_series.iter().find(|s| s.ssthresh < u64::MAX);
+        let (at, ssthresh) =
+            left.map_or(("-".into(), "-".into()), |s| (format!("{:.2} s", s.time.as_secs_f64()), format!("{}", s.ssthresh / 1448)));
+        let (dropped, again, rto, max) = (flow.packets_dropped, flow.segments_retransmitted, flow.timeouts, link.queue_max_packets);
+        let busy = 100.0 * link.busy_s / 5.0;
+        writeln!(
+            text,
+            "{control:7}  {bdps:4} BDP  {name:10}  {at:>7}  {ssthresh:>8}  {dropped:5}  {again:6}  {rto:3}  {max:9}  {busy:6.1}"
+        )
+        .unwrap();
+        dropped
+    };
+    slow_start::NAMES.iter().map(row).collect()
+}
+
+/// HyStart counts how long ACKs come in a row: half a round trip of them, in the round that begins with 2560 segments, and it leaves at
+/// 4378, 1.2 times the path. HyStart++ waits until the least round trip of a *round* rises, which is that of packets sent a round
+/// before: the window had to be 9/8 of the path then (3628 packets) and is twice that by now. So the loss is on its way already where
+/// the queue is of one BDP, and all that slower growth can do is make it smaller; of half a BDP, nothing.
+#[test]
+fn the_end_of_slow_start_on_a_long_fat_path() {
+    let mut text = "the first 5 s on 622 Mb/s, 70 ms (3628 packets of 1500 bytes), one flow; windows in segments\n".to_owned();
+    text += "control  queue     slow start  left at  ssthresh   lost  resent  rto  queue max  busy %\n";
+    let mut lost = Vec::new();
+    for (control, bdps) in [("reno", 0.5), ("reno", 1.0), ("reno", 2.0), ("reno", 8.0), ("cubic", 1.0)] {
+        lost.push((control, bdps, compare(control, bdps, &mut text)));
+    }
+    insta::assert_snapshot!(text);
+    for (control, bdps, lost) in lost {
+        let [standard, limited, hystart, hystart_plus_plus] = lost[..] else { panic!("a new variant: {lost:?}") };
+        assert!(limited == 0 && hystart == 0, "{control}, {bdps} BDP: limited {limited}, hystart {hystart} lost");
+        let less = if bdps < 1.0 { standard + 1 } else { standard };
+        assert!(hystart_plus_plus < less, "{control}, {bdps} BDP: hystart++ {hystart_plus_plus}, standard {standard} lost");
+    }
+}

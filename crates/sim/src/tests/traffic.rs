@@ -1,0 +1,132 @@
+//! Traffic other than TCP streams, in whole runs.
+
+use longfat_core::experiment::Traffic;
+use longfat_core::params::Value;
+use longfat_core::time::{Duration, Time};
+use longfat_core::traffic::{Schedule, Spell, Web};
+use longfat_core::units::{Capacity, Rate};
+use proptest::prelude::*;
+
+use crate::dumbbell::{Dumbbell, droptail, loss_model};
+use crate::run;
+
+const WEB: Web = Web { size: 50_000, shape: 1.5, think: Duration::from_millis(100), think_shape: None };
+
+fn mbps(n: u64) -> Rate {
+    Rate::from_bps(n * 1_000_000)
+}
+
+fn udp(schedule: Schedule) -> Traffic {
+    Traffic::Udp { schedule, size: 1500 }
+}
+
+#[test]
+fn udp_counts_what_is_sent_delivered_and_dropped() {
+    // 12 Mb/s into 10 Mb/s, with room for 10 packets, for 5 s: 5000 packets, 1 ms apart, of which the link takes one each 1.2 ms.
+    let traffic = udp(Schedule::Constant { rate: mbps(12) });
+    let mut experiment = Dumbbell { traffic, queue: droptail(Capacity::Packets(10)), ..Dumbbell::default() }.experiment();
+    experiment.flows[0].stop = Some(Duration::from_secs(5));
+    experiment.measure.events = true;
+    let trace = run(&experiment).unwrap();
+    let flow = &trace.flows[0];
+    assert_eq!((flow.segments_sent, flow.bytes_sent), (5000, 5000 * 1472));
+    assert_eq!(flow.packets_delivered + flow.packets_dropped, 5000);
+    assert_eq!(flow.bytes_delivered, flow.packets_delivered * 1472);
+    let expected = 5000.0 / 1.2 + 11.0;
+    assert!((flow.packets_delivered as f64 - expected).abs() < 3.0, "{} of {expected}", flow.packets_delivered);
+    // Events name the packet: the first is dropped once ten are in the queue, and no number is beyond the last.
+    let seqs: Vec<u64> = trace.events.iter().map(|event| event.seq).collect();
+    assert!(seqs.is_sorted() && (50..80).contains(&seqs[0]) && *seqs.last().unwrap() < 5000, "{} to {:?}", seqs[0], seqs.last());
+}
+
+#[test]
+fn tcp_gives_way_to_a_sinusoid_and_takes_what_it_leaves() {
+    let mut experiment = Dumbbell { pairs: 2, duration: Duration::from_secs(120), ..Dumbbell::default() }.experiment();
+    let period = Duration::from_secs(20);
+    experiment.flows[1].traffic = udp(Schedule::Sinusoid { mean: mbps(3), amplitude: mbps(2), period });
+    experiment.measure.interval = Some(Duration::from_secs(5));
+    let trace = run(&experiment).unwrap();
+    // The mean of the wave is 3 + 4 / pi in the first half of each period, two intervals, and 3 - 4 / pi in the second.
+    let sum = |flow: usize, half: usize| -> f64 {
+        let total = |i: usize| trace.flow_series[2 * i + flow].bytes_delivered;
+        (1..6).map(|n| (total(4 * n + 2 * half + 2) - total(4 * n + 2 * half)) as f64 * 8.0 / 10e6).sum::<f64>() / 5.0
+    };
+    let wave = |half| sum(1, half);
+    assert!((wave(0) - (3.0 + 4.0 / std::f64::consts::PI) * 1472.0 / 1500.0).abs() < 0.1, "{}", wave(0));
+    assert!((wave(1) - (3.0 - 4.0 / std::f64::consts::PI) * 1472.0 / 1500.0).abs() < 0.1, "{}", wave(1));
+    assert!(sum(0, 1) - sum(0, 0) > 1.5, "TCP has {} and {} Mb/s", sum(0, 0), sum(0, 1));
+    assert!(trace.links[0].busy_s > 0.95 * 120.0);
+}
+
+#[test]
+fn readers_of_the_web_think_and_fetch() {
+    // Ten readers on an idle path: a transfer of 50 kB takes some round trips of 20 ms, so that each fetches some 3 or 4 a second.
+    let dumbbell =
+        Dumbbell { pairs: 10, rate: mbps(100), traffic: Traffic::Web(WEB), duration: Duration::from_secs(100), ..Dumbbell::default() };
+    let mut experiment = dumbbell.experiment();
+    experiment.flows[9].stop = Some(Duration::from_secs(50));
+    let trace = run(&experiment).unwrap();
+    for (i, flow) in trace.flows.iter().enumerate() {
+        let seconds = if i == 9 { 50.0 } else { 100.0 };
+        let most = 50_000.0 * 8.0 / 0.1;
+        let rate = flow.bytes_delivered as f64 * 8.0 / seconds;
+        assert!(rate > 0.2 * most && rate < most, "flow {i}: {rate} bit/s");
+        assert_eq!(flow.delivered_all.is_some(), i == 9, "flow {i} has closed");
+    }
+    let rates: Vec<u64> = trace.flows.iter().map(|flow| flow.bytes_delivered).collect();
+    assert!(rates.windows(2).all(|pair| pair[0] != pair[1]), "each has its own randomness");
+    assert_eq!(trace.end, Time::from_ps(100_000_000_000_000));
+}
+
+#[test]
+fn adding_a_flow_changes_no_others_randomness() {
+    // Apart, with capacity for all: the times at which the first flow's packets leave depend on nothing but its name.
+    let spell = Spell { mean: Duration::from_millis(50), shape: Some(1.5) };
+    let traffic = udp(Schedule::OnOff { rate: mbps(1), on: spell, off: spell });
+    let sent = |pairs| {
+        let dumbbell = Dumbbell { pairs, rate: mbps(1000), traffic, ..Dumbbell::default() };
+        run(&dumbbell.experiment()).unwrap().flows[0].clone()
+    };
+    let (alone, beside) = (sent(1), sent(3));
+    assert!(alone.segments_sent > 100);
+    assert_eq!(format!("{alone:?}"), format!("{beside:?}"));
+}
+
+fn any_traffic() -> impl Strategy<Value = Traffic> {
+    let spell = (20_u64..200, prop::option::of(1.1_f64..3.0)).prop_map(|(ms, shape)| Spell { mean: Duration::from_millis(ms), shape });
+    prop_oneof![
+        Just(Traffic::Bulk),
+        (1_u64..500_000).prop_map(|volume| Traffic::Ttcp { volume }),
+        (1_u64..100).prop_map(|ms| Traffic::Ping { interval: Duration::from_millis(ms), size: 84 }),
+        (40_u32..1500, 1_u64..20).prop_map(|(size, rate)| Traffic::Udp { schedule: Schedule::Constant { rate: mbps(rate) }, size }),
+        (1_u64..10, 10_u64..2000).prop_map(|(rate, ms)| {
+            udp(Schedule::Sinusoid { mean: mbps(rate), amplitude: mbps(rate), period: Duration::from_millis(ms) })
+        }),
+        (1_u64..20, spell.clone(), spell).prop_map(|(rate, on, off)| udp(Schedule::OnOff { rate: mbps(rate), on, off })),
+        (1_u64..200_000, 1_u64..500).prop_map(|(size, ms)| Traffic::Web(Web { size, think: Duration::from_millis(ms), ..WEB })),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    /// The audit at the end of every run checks the books; whatever the traffic, lost packets and stops in the middle.
+    #[test]
+    fn every_traffic_keeps_its_books(
+        kinds in prop::collection::vec((any_traffic(), prop::option::of(500_u64..2500)), 1..6),
+        seed in 0_u64..1000,
+    ) {
+        let loss = loss_model("bernoulli", &[("probability", Value::Number(0.01)), ("corruption", Value::Number(0.01))]);
+        let dumbbell =
+            Dumbbell { pairs: kinds.len(), loss, queue: droptail(Capacity::Packets(20)), duration: Duration::from_secs(3), ..Dumbbell::default() };
+        let mut experiment = dumbbell.experiment();
+        experiment.seed = seed;
+        experiment.measure.events = true;
+        for (flow, (traffic, stop)) in experiment.flows.iter_mut().zip(kinds) {
+            flow.traffic = traffic;
+            flow.stop = stop.filter(|_| !matches!(traffic, Traffic::Ttcp { .. })).map(Duration::from_millis);
+        }
+        let trace = run(&experiment).unwrap();
+        // As text, in which NaN is equal to NaN.
+        prop_assert!(format!("{trace:?}") == format!("{:?}", run(&experiment).unwrap()), "two runs differ");
+    }
+}
