@@ -244,7 +244,8 @@ class Cells:
     def _halves(self, stack: str) -> tuple[float, float]:
         run = self.rows_of("reverse", stack=stack)["run"].iloc[0]
         rates = self.intervals("reverse", run, ("test",))["test"]
-        return float(rates[rates.index <= 600].mean()), float(rates[rates.index > 600].mean())
+        half = rates.index[-1] / 2
+        return float(rates[rates.index <= half].mean()), float(rates[rates.index > half].mean())
 
     def reverse(self, stack: str) -> float:
         """In the first ten minutes, with reverse traffic."""

@@ -32,7 +32,7 @@ impl Document {
     }
     #[getter]
     fn axes(&self) -> Vec<(String, Vec<String>)> {
-        self.0.axes().iter().map(|axis| (axis.name.clone(), axis.labels.clone())).collect()
+        self.0.axes().map(|axis| (axis.name.clone(), axis.labels.clone())).collect()
     }
     #[getter]
     fn run_count(&self) -> u64 {

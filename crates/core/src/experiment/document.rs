@@ -98,8 +98,8 @@ impl Document {
     }
 
     /// The axes of the sweep, in the order of the file. Later axes change faster from run to run.
-    pub fn axes(&self) -> &[Axis] {
-        &self.sweep.axes
+    pub fn axes(&self) -> impl Iterator<Item = &Axis> {
+        self.sweep.axes.iter().filter(|axis| !axis.follows)
     }
 
     /// Runs of each combination.
@@ -117,8 +117,8 @@ impl Document {
         assert!(index < self.run_count(), "run {index} of {}", self.run_count());
         let (combination, repeat) = (index / self.repeats, index % self.repeats);
         let choice = self.sweep.choice(combination);
-        let labels: Vec<(String, String)> =
-            self.sweep.axes.iter().zip(&choice).map(|(axis, &value)| (axis.name.clone(), axis.labels[value].clone())).collect();
+        let chosen = self.sweep.axes.iter().zip(&choice).filter(|(axis, _)| !axis.follows);
+        let labels: Vec<(String, String)> = chosen.map(|(axis, &value)| (axis.name.clone(), axis.labels[value].clone())).collect();
         let root = self.sweep.apply(&self.root, &choice);
         let mut faults = Vec::new();
         Shape::Table(fields::root).check(&root, &mut Vec::new(), &mut faults);

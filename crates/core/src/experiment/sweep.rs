@@ -20,6 +20,8 @@ pub struct Axis {
     span: Span,
     values: Vec<Node>,
     zip: Option<String>,
+    /// Whether another axis of its zip before it has its name: then both are one to those who look at the runs.
+    pub(super) follows: bool,
 }
 
 /// All axes of a document, and the order of its runs: later axes change faster, repeats fastest.
@@ -66,6 +68,21 @@ fn label(value: &Node, position: usize) -> String {
 /// A scalar as text, without quotes.
 fn plain(node: &Node) -> String {
     node.as_text().map_or_else(|| node.found(), str::to_owned)
+}
+
+impl Axis {
+    /// No two of its values may be called the same, or runs could not be told apart.
+    fn distinct(&self) -> Result<(), Fault> {
+        let mut seen = BTreeMap::new();
+        for (i, label) in self.labels.iter().enumerate() {
+            if seen.insert(label, i).is_some() {
+                let span = self.values[i].span;
+                let fault = Fault::new(span, path_text(&self.path), format!("two values of this sweep are called \"{label}\""));
+                return Err(fault.help("values that are tables can be told apart by a `label`; beside an axis of its `zip`, one with the same `name` needs no labels"));
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Sweep {
@@ -127,19 +144,13 @@ impl Sweep {
             _ => return Err(Fault::new(node.span, &key, "a sweep has no values").expected("sweep = [ one or more values ]")),
         };
         let mut labels: Vec<String> = Vec::with_capacity(values.len());
-        let mut seen = BTreeMap::new();
         for (i, value) in values.iter().enumerate() {
             no_sweep_in(value, "a value of a sweep cannot hold another sweep")?;
             let given = value.as_table().and_then(|t| t.get("label"));
             if let Some(label) = given.filter(|l| matches!(l.value, Tree::Table(_) | Tree::Array(_) | Tree::Datetime)) {
                 return Err(Fault::new(label.span, &key, "a label is a word or a number").found(label.found()));
             }
-            let text = label(value, i);
-            if seen.insert(text.clone(), i).is_some() {
-                let fault = Fault::new(value.span, &key, format!("two values of this sweep are called \"{text}\""));
-                return Err(fault.help("values that are tables can be told apart by a `label`"));
-            }
-            labels.push(text);
+            labels.push(label(value, i));
         }
         let values = values.iter().map(unlabelled).collect();
         self.axes.push(Axis {
@@ -149,6 +160,7 @@ impl Sweep {
             span: node.span,
             values,
             zip: word("zip")?,
+            follows: false,
         });
         Ok(())
     }
@@ -166,10 +178,16 @@ impl Sweep {
                 axis.name = if unique { short[i].clone() } else { path_text(&axis.path) };
             }
         }
-        for (i, axis) in self.axes.iter().enumerate() {
-            if self.axes[..i].iter().any(|a| a.name == axis.name) {
-                return Err(Fault::new(axis.span, path_text(&axis.path), format!("two axes are called \"{}\"", axis.name))
-                    .help("give one of them another `name`"));
+        for i in 0..self.axes.len() {
+            let (before, axis) = self.axes.split_at_mut(i);
+            let axis = &mut axis[0];
+            match before.iter().find(|a| a.name == axis.name) {
+                Some(first) if first.zip == axis.zip && axis.zip.is_some() => axis.follows = true,
+                Some(_) => {
+                    return Err(Fault::new(axis.span, path_text(&axis.path), format!("two axes are called \"{}\"", axis.name))
+                        .help("give one of them another `name`; axes of one `zip` may share a name, and then are one"));
+                }
+                None => axis.distinct()?,
             }
         }
         Ok(())

@@ -22,10 +22,32 @@ fn labels(document: &Document) -> Vec<String> {
 #[test]
 fn axes_multiply_and_the_last_is_fastest() {
     let d = document("", "count = { sweep = [1, 4] }\nwindow = { sweep = [\"8 KiB\", \"1 MB\"], name = \"w\" }");
-    assert_eq!(d.axes().iter().map(|a| a.name.as_str()).collect::<Vec<_>>(), ["count", "w"]);
+    assert_eq!(d.axes().map(|a| a.name.as_str()).collect::<Vec<_>>(), ["count", "w"]);
     assert_eq!(labels(&d), ["1 8 KiB", "1 1 MB", "4 8 KiB", "4 1 MB"]);
     let run = d.run(2).unwrap();
     assert_eq!((run.experiment.flows.len(), run.experiment.flows[0].sender.send_buffer), (4, 8192));
+}
+
+#[test]
+fn zipped_axes_of_one_name_are_one_axis() {
+    let flow = |second: &str| {
+        with(
+            "",
+            &format!(
+                "count = {{ sweep = [1, 4, 4], zip = \"z\", name = \"test\" }}\nmss = {{ sweep = [\"512 bytes\", \"auto\"] }}\n{second}"
+            ),
+        )
+    };
+    // The values of the first must differ; those of the second need not.
+    assert!(Document::parse(&flow(""), "f").unwrap_err().to_string().contains("called \"4\""));
+    let text =
+        flow("window = { sweep = [\"8 KiB\", \"8 KiB\", \"1 MB\"], zip = \"z\", name = \"test\" }").replace("[1, 4, 4]", "[1, 4, 5]");
+    let d = Document::parse(&text, "f").unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(d.run_count(), 6);
+    assert_eq!(d.axes().map(|a| a.name.as_str()).collect::<Vec<_>>(), ["test", "mss"]);
+    let run = d.run(5).unwrap();
+    assert_eq!(run.labels[0], ("test".to_owned(), "5".to_owned()));
+    assert_eq!((run.experiment.flows.len(), run.experiment.flows[0].sender.send_buffer), (5, 1_000_000));
 }
 
 #[test]
@@ -59,7 +81,7 @@ fn values_that_are_tables_have_labels() {
 #[test]
 fn axes_of_one_key_have_their_path_for_a_name() {
     let d = document("", "window = { sweep = [\"8 KiB\"] }\nreceiver = { window = { sweep = [\"9 KiB\"] } }");
-    assert_eq!(d.axes().iter().map(|a| a.name.as_str()).collect::<Vec<_>>(), ["flow[0].window", "flow[0].receiver.window"]);
+    assert_eq!(d.axes().map(|a| a.name.as_str()).collect::<Vec<_>>(), ["flow[0].window", "flow[0].receiver.window"]);
 }
 
 #[test]
