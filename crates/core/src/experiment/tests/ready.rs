@@ -50,3 +50,32 @@ fn every_run_resolves_and_reads_back_as_itself() {
         }
     }
 }
+
+/// The whole experiments among the TOML blocks of a document.
+fn examples(text: &str) -> impl Iterator<Item = &str> {
+    text.split("\n```toml")
+        .skip(1)
+        .filter_map(|rest| rest.split_once('\n')?.1.split_once("\n```"))
+        .map(|(body, _)| body)
+        .filter(|body| body.starts_with("title"))
+}
+
+#[test]
+fn every_example_of_a_page_can_be_run() {
+    let docs: PathBuf = [env!("CARGO_MANIFEST_DIR"), "..", "..", "docs"].iter().collect();
+    let mut found = 0;
+    for folder in ["congestion", "queues", "stacks"] {
+        for page in std::fs::read_dir(docs.join(folder)).unwrap() {
+            let page = page.unwrap().path();
+            let (name, text) = (page.display().to_string(), std::fs::read_to_string(&page).unwrap());
+            for example in examples(&text) {
+                let document = Document::parse(example, &name).unwrap_or_else(|e| panic!("{e}"));
+                for index in 0..document.run_count() {
+                    document.run(index).unwrap_or_else(|e| panic!("{e}"));
+                }
+                found += 1;
+            }
+        }
+    }
+    assert!(found > 9);
+}

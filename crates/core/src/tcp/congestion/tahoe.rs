@@ -45,6 +45,10 @@ impl CongestionControl for Tahoe {
         self.0.on_spurious();
     }
 
+    fn on_validation(&mut self, cwnd: u64, ssthresh: u64) {
+        self.0.on_validation(cwnd, ssthresh);
+    }
+
     fn starts_over(&self) -> bool {
         true
     }

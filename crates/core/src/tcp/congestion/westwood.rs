@@ -1,6 +1,7 @@
 //! Westwood+ (Grieco and Mascolo 2004): Reno whose threshold after a loss is what the path has been delivering, not half.
 
 use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Window};
+use crate::params::{Kind, ParamSpec, Value};
 use crate::tcp::TcpConfig;
 use crate::time::{Duration, Time};
 
@@ -8,12 +9,16 @@ pub(super) const KIND: ControlKind = ControlKind {
     name: "westwood",
     summary: "Westwood+: Reno's increase; a loss leaves the bandwidth estimate times RTTmin",
     source: "Grieco and Mascolo, Performance evaluation and comparison of Westwood+, New Reno, and Vegas TCP congestion control, ACM CCR 34(2), 2004",
-    params: &[],
+    params: &[ParamSpec {
+        name: "filter",
+        kind: Kind::Number { min: 0.0, max: 0.999 },
+        // Grieco and Mascolo 2004 §2.
+        default: Some(Value::Number(0.9)),
+        doc: "the share of its last value that the bandwidth estimate keeps at each sample",
+    }],
     build: |c| Box::new(Westwood::new(c)),
 };
 
-/// Grieco and Mascolo 2004 §2: the filter keeps so much of its last value at each sample.
-const KEPT: f64 = 0.9;
 /// Grieco and Mascolo 2004 §2: samples are taken over a round trip, but no less than this.
 const INTERVAL_MIN: Duration = Duration::from_millis(50);
 
@@ -21,6 +26,7 @@ const INTERVAL_MIN: Duration = Duration::from_millis(50);
 #[derive(Clone, Debug)]
 pub struct Westwood {
     window: Window,
+    filter: f64,
     /// BWE, in bytes per second; None before the first sample.
     bandwidth: Option<f64>,
     rtt_min: Duration,
@@ -32,7 +38,14 @@ pub struct Westwood {
 impl Westwood {
     /// As `config` asks.
     pub fn new(config: &TcpConfig) -> Self {
-        Westwood { window: Window::new(config), bandwidth: None, rtt_min: Duration::ZERO, since: None, delivered: 0 }
+        Westwood {
+            window: Window::new(config),
+            filter: config.congestion_control.params.number("filter"),
+            bandwidth: None,
+            rtt_min: Duration::ZERO,
+            since: None,
+            delivered: 0,
+        }
     }
 }
 
@@ -61,7 +74,7 @@ impl CongestionControl for Westwood {
         let span = ack.now.since(since);
         if span >= INTERVAL_MIN.max(ack.rtt.unwrap_or(ack.srtt)) {
             let sample = self.delivered as f64 / span.as_secs_f64();
-            self.bandwidth = Some(self.bandwidth.map_or(sample, |old| KEPT * old + (1.0 - KEPT) * sample));
+            self.bandwidth = Some(self.bandwidth.map_or(sample, |old| self.filter * old + (1.0 - self.filter) * sample));
             (self.since, self.delivered) = (Some(ack.now), 0);
         }
     }

@@ -28,6 +28,8 @@ enum Step {
     Recovered,
     Spurious,
     Restart,
+    /// The window is not trusted any more (RFC 7661 §4.4).
+    Validation,
     SynLoss,
 }
 
@@ -70,6 +72,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::Recovered),
         1 => Just(Step::Spurious),
         1 => Just(Step::Restart),
+        1 => Just(Step::Validation),
         1 => Just(Step::SynLoss),
     ]
 }
@@ -139,6 +142,7 @@ fn run(kind: &ControlKind, config: &TcpConfig, steps: &[Step]) -> Vec<(u64, u64)
             Step::Recovered => control.on_recovered(now),
             Step::Spurious => control.on_spurious(),
             Step::Restart => control.on_restart(Duration::from_secs(1)),
+            Step::Validation => control.on_validation(before / 2, before / 4 * 3),
             Step::SynLoss => control.on_syn_loss(),
         }
         let (cwnd, ssthresh) = (control.cwnd(), control.ssthresh());
