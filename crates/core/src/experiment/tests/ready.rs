@@ -50,3 +50,26 @@ fn every_run_resolves_and_reads_back_as_itself() {
         }
     }
 }
+
+/// The example on the page of each algorithm, where it is a whole experiment.
+#[test]
+fn every_example_of_a_page_resolves() {
+    let docs: PathBuf = [env!("CARGO_MANIFEST_DIR"), "..", "..", "docs"].iter().collect();
+    let mut whole = 0;
+    for folder in ["congestion", "queues", "stacks"] {
+        for page in std::fs::read_dir(docs.join(folder)).unwrap().map(|entry| entry.unwrap().path()) {
+            let text = std::fs::read_to_string(&page).unwrap();
+            for example in text.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()) {
+                if !example.starts_with("title") {
+                    continue;
+                }
+                let document = Document::parse(example, &page.display().to_string()).unwrap_or_else(|e| panic!("{e}"));
+                for index in 0..document.run_count() {
+                    document.run(index).unwrap_or_else(|e| panic!("{e}"));
+                }
+                whole += 1;
+            }
+        }
+    }
+    assert!(whole > 6, "{whole}");
+}
