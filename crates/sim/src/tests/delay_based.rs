@@ -94,10 +94,8 @@ fn tcp_lp_yields_to_reno_and_has_nearly_all_of_the_link_alone() {
 fn hstcp_lp_yields_to_reno_and_has_more_of_a_fat_path_alone_than_tcp_lp() {
     let alone = |name: &str| shares(&run_of(400, 1300, &[control(name, &[])]), 400)[0];
     let (tcp_lp, hstcp_lp) = (alone("tcp_lp"), alone("hstcp_lp"));
-    println!("{hstcp_lp} {tcp_lp}");
     assert!(hstcp_lp > tcp_lp, "{hstcp_lp} {tcp_lp}");
     let beside = shares(&run_of(100, 800, &[control("reno", &[]), control("hstcp_lp", &[])]), 100);
-    println!("{beside:?}");
     assert!(beside[1] < 0.25 * beside[0], "{beside:?}");
 }
 

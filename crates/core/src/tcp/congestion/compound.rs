@@ -43,7 +43,7 @@ pub struct Compound {
     /// The delay window, in segments, and as before the last reduction.
     dwnd: f64,
     dwnd_before: f64,
-    /// The least mean of a round since the last timeout; zero before the first.
+    /// The least round trip since the last timeout; zero before the first.
     base: Duration,
 }
 
@@ -71,7 +71,8 @@ impl Compound {
         let change = dwnd - self.dwnd;
         self.window.grow(change * self.window.mss as f64);
         self.window.ssthresh = self.window.ssthresh.min(self.window.cwnd).max(2 * self.window.mss);
-        self.dwnd = dwnd;
+        // The window itself may be at the most that can be used.
+        self.dwnd = dwnd.min(self.window.segments());
     }
 
     /// A round of congestion avoidance is over; its round trip was `rtt`.
@@ -153,6 +154,11 @@ impl CongestionControl for Compound {
     fn on_restart(&mut self, _idle: Duration) {
         self.window.restart();
         self.rounds.restart();
+        self.dwnd = 0.0;
+    }
+
+    fn on_validation(&mut self, cwnd: u64, ssthresh: u64) {
+        self.window.validate(cwnd, ssthresh);
         self.dwnd = 0.0;
     }
 }

@@ -170,6 +170,11 @@ impl CongestionControl for Fast {
         (self.left, self.frozen) = (0.0, true);
     }
 
+    fn on_validation(&mut self, cwnd: u64, ssthresh: u64) {
+        self.window.validate(cwnd, ssthresh);
+        (self.left, self.frozen) = (0.0, true);
+    }
+
     fn pacing_rate(&self) -> Option<Rate> {
         if self.average <= 0.0 {
             return None;

@@ -4,6 +4,7 @@
 use super::low_priority::{self, LowPriority};
 use super::{AckSample, CongestionControl, CongestionEvent, ControlKind, Window, highspeed};
 use crate::tcp::TcpConfig;
+use crate::time::Duration;
 
 pub(super) const KIND: ControlKind = ControlKind {
     name: "hstcp_lp",
@@ -65,8 +66,13 @@ impl CongestionControl for HstcpLp {
 
     fn on_spurious(&mut self) {
         if self.window.undo() {
-            self.low.undo();
+            self.low.restart();
         }
+    }
+
+    fn on_restart(&mut self, _idle: Duration) {
+        self.window.restart();
+        self.low.restart();
     }
 }
 

@@ -131,8 +131,9 @@ impl LowPriority {
         self.smoothed = None;
     }
 
-    /// The last reduction was for nothing: the window is as it was, and so are the delays it causes.
-    pub fn undo(&mut self) {
+    /// Delays tell from now on: a reduction was for nothing, or sending starts again after idleness.
+    pub fn restart(&mut self) {
         self.seen_from = self.round;
+        self.smoothed = None;
     }
 }

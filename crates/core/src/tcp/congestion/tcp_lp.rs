@@ -3,6 +3,7 @@
 use super::low_priority::{self, LowPriority};
 use super::{AckSample, CongestionControl, CongestionEvent, ControlKind, Window};
 use crate::tcp::TcpConfig;
+use crate::time::Duration;
 
 pub(super) const KIND: ControlKind = ControlKind {
     name: "tcp_lp",
@@ -54,8 +55,13 @@ impl CongestionControl for TcpLp {
 
     fn on_spurious(&mut self) {
         if self.window.undo() {
-            self.low.undo();
+            self.low.restart();
         }
+    }
+
+    fn on_restart(&mut self, _idle: Duration) {
+        self.window.restart();
+        self.low.restart();
     }
 }
 
