@@ -38,7 +38,7 @@ pub struct Endpoint {
     pub wake: Time,
     pub milestone: Milestone,
     /// When the application next acts.
-    alarm: Time,
+    pub alarm: Time,
     /// Whether anything is said of its host.
     pub on_host: bool,
     /// Whether it waits for room at the interface, and for the processor.
@@ -51,7 +51,7 @@ pub struct Endpoint {
     started: bool,
     stop: Time,
     /// Of web traffic.
-    transfers: Option<Transfers>,
+    transfers: Option<Box<Transfers>>,
     transferring: bool,
     pub sent: Tally,
     pub delivered: Tally,
@@ -85,7 +85,7 @@ impl Endpoint {
             }
             traffic => {
                 let tcp = Agent::Tcp(Connection::connect(flow.sender.clone(), iss, phase));
-                let transfers = if let Traffic::Web(web) = traffic { Some(Transfers::new(web, rng)) } else { None };
+                let transfers = if let Traffic::Web(web) = traffic { Some(Box::new(Transfers::new(web, rng))) } else { None };
                 Endpoint { alarm: start, stop, transfers, ..Self::new(tcp, flow, start, Milestone::Nothing) }
             }
         }
@@ -195,12 +195,6 @@ impl Endpoint {
     /// Whether the run waits for this flow: it has a volume.
     pub fn has_volume(&self) -> bool {
         matches!(self.traffic, Traffic::Ttcp { .. })
-    }
-
-    /// When this end wants to be woken.
-    #[inline]
-    pub fn wake_at(&self, now: Time) -> Time {
-        self.agent.wake_at(now).min(self.alarm)
     }
 
     /// The milestone that has been reached since the last call, if one has.

@@ -158,10 +158,8 @@ impl World {
             self.packets.remove(id);
             return;
         }
-        if self.endpoints[number].on_host
-            && let Some(processor) = self.endpoints[number].processor()
-        {
-            return self.arrive_on_host(processor, id);
+        if self.endpoints[number].on_host {
+            return self.arrive_on_host(number, id);
         }
         self.receive(number, id);
         self.attend(number);
@@ -176,28 +174,29 @@ impl World {
         endpoint.delivered.add(packet.ip_len());
         endpoint.agent.handle_segment(self.now, &packet.segment, packet.ecn);
         self.packets.remove(id);
-        if let Some(milestone) = endpoint.reached() {
-            self.note_milestone(number, milestone);
-        }
     }
 
     /// The pending time of an endpoint has come.
     fn wake(&mut self, number: usize) {
         let endpoint = &mut self.endpoints[number];
-        endpoint.wake = Time::MAX;
         endpoint.handle_time(self.now);
-        self.attend(number);
+        endpoint.wake = endpoint.alarm;
+        if endpoint.on_host {
+            self.attend_on_host(number);
+        } else {
+            self.attend(number);
+        }
         let wake = self.endpoints[number].wake;
         assert!(wake > self.now, "endpoint {number} was woken at {wake:?}, and wants it again at once");
         // Whatever it asks for, its event is no longer pending.
         self.events.set(self.links.len() + number, self.endpoints[number].wake);
     }
 
-    /// After anything that happened at an endpoint: sends what it has to send, sets its timer.
+    /// After anything that happened at an endpoint: notes it, sends what it has to send, sets its timer.
     #[inline]
     fn attend(&mut self, number: usize) {
-        if self.endpoints[number].on_host {
-            return self.attend_on_host(number);
+        if let Some(milestone) = self.endpoints[number].reached() {
+            self.note_milestone(number, milestone);
         }
         loop {
             let endpoint = &mut self.endpoints[number];
@@ -225,12 +224,21 @@ impl World {
             self.note_events(number);
         }
         let endpoint = &mut self.endpoints[number];
-        let next = endpoint.wake_at(self.now);
+        let next = endpoint.agent.wake_at(self.now);
         // A packet may arrive at the very instant a timer is set for: the timer's event is then still to come.
         assert!(next >= self.now, "endpoint {number} wants to be woken at {next:?}, and it is {:?} already", self.now);
         if next < endpoint.wake {
             endpoint.wake = next;
             self.events.set(self.links.len() + number, next);
+        }
+    }
+
+    /// The application may have something to do before the endpoint would be woken otherwise.
+    fn set_alarm(&mut self, number: usize) {
+        let endpoint = &mut self.endpoints[number];
+        if endpoint.alarm < endpoint.wake {
+            endpoint.wake = endpoint.alarm;
+            self.events.set(self.links.len() + number, endpoint.wake);
         }
     }
 
@@ -252,7 +260,10 @@ impl World {
                     self.all_delivered = Some(self.snapshot());
                 }
             }
-            Milestone::Transferred => self.endpoints[number].think(self.now),
+            Milestone::Transferred => {
+                self.endpoints[number].think(self.now);
+                self.set_alarm(number);
+            }
             Milestone::Nothing => {}
         }
     }

@@ -52,6 +52,9 @@ impl World {
     /// After anything that happened at an endpoint of such a host.
     #[cold]
     pub(super) fn attend_on_host(&mut self, number: usize) {
+        if let Some(milestone) = self.endpoints[number].reached() {
+            self.note_milestone(number, milestone);
+        }
         match self.endpoints[number].processor() {
             Some(processor) => {
                 self.ask(processor, number);
@@ -67,11 +70,16 @@ impl World {
         }
     }
 
-    /// A packet has come to a host with a processor.
+    /// A packet has come to such an endpoint.
     #[cold]
-    pub(super) fn arrive_on_host(&mut self, processor: usize, id: PacketId) {
-        self.hosts.processors[processor].arrived(id);
-        self.serve(processor);
+    pub(super) fn arrive_on_host(&mut self, number: usize, id: PacketId) {
+        if let Some(processor) = self.endpoints[number].processor() {
+            self.hosts.processors[processor].arrived(id);
+            self.serve(processor);
+        } else {
+            self.receive(number, id);
+            self.attend_on_host(number);
+        }
     }
 
     /// The event of source `number` of the hosts has come.
@@ -146,6 +154,7 @@ impl World {
                     self.endpoints[number].is_asking = false;
                     // Its timers may have gone off while it waited.
                     self.endpoints[number].handle_time(self.now);
+                    self.set_alarm(number);
                     let Some((segment, ecn)) = self.poll_at_nic(number) else {
                         self.settle(number);
                         continue;
@@ -174,7 +183,7 @@ impl World {
                     panic!("a packet came to a host that is not its end");
                 };
                 self.receive(number as usize, id);
-                self.ask(processor, number as usize);
+                return self.attend_on_host(number as usize);
             }
         }
         self.serve(processor);
