@@ -15,6 +15,7 @@ mod sender;
 mod sent_log;
 mod seq;
 pub mod stack;
+mod stall;
 #[cfg(test)]
 mod tests;
 mod validation;

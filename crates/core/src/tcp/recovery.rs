@@ -243,7 +243,7 @@ impl Sender {
         }
     }
 
-    fn flight_size(&self) -> u64 {
+    pub(super) fn flight_size(&self) -> u64 {
         // RFC 5681 §3.2 step 2: limited transmit does not count, and what cwnd allows is what the sender meant to send. After a
         // timeout most of what is outstanding is long lost, and cwnd says what is in flight: a timeout with some progress since
         // the last one then leaves a lower ssthresh than Eq. 4 would (an upper bound), as BSD's min(cwnd, rwnd) / 2 does.
@@ -320,7 +320,7 @@ impl Sender {
 
     /// RFC 3168 §6.1.2: after a reduction for whatever reason, CWR goes on the next new segment, and echoes of marks on what
     /// was sent before do not reduce again.
-    fn reduced(&mut self) {
+    pub(super) fn reduced(&mut self) {
         if self.ecn {
             self.cwr_until = self.board.max();
             self.cwr_pending = true;

@@ -9,6 +9,7 @@ use crate::tcp::rtt::RttEstimator;
 use crate::tcp::scoreboard::Scoreboard;
 use crate::tcp::sent_log::SentLog;
 use crate::tcp::seq::wrap;
+use crate::tcp::stall::Room;
 use crate::tcp::validation::Validation;
 use crate::tcp::{RecoveryKind, Stats, TcpConfig};
 use crate::time::{Duration, Time};
@@ -103,6 +104,9 @@ pub(super) struct Sender {
     /// An ECN reduction is answered with CWR on the next new segment, and none more until this is acknowledged.
     pub(super) cwr_pending: bool,
     pub(super) cwr_until: u64,
+    /// Whether the host's interface takes another segment; no second reduction for it before this is acknowledged.
+    pub(super) room: Room,
+    pub(super) stalled_until: u64,
     /// Round trips counted in packets; the current one ends when something beyond `round_end` is acknowledged.
     pub(super) round: u64,
     pub(super) round_end: u64,
@@ -170,6 +174,8 @@ impl Sender {
             next_paced: Time::ZERO,
             cwr_pending: false,
             cwr_until: 0,
+            room: Room::Yes,
+            stalled_until: 0,
             round: 0,
             round_end: 0,
         }
@@ -274,6 +280,9 @@ impl Sender {
     fn next_repair(&mut self, now: Time, pipe: u64, window: u64) -> Option<Range> {
         self.limit = Limit::Application;
         if self.force && !matches!(self.kind, RecoveryKind::Sack) {
+            if !self.may_transmit() {
+                return None;
+            }
             self.force = false;
             let start = self.board.una();
             let range = Range { start, end: (start + self.payload_max).min(self.board.max()), again: true };
@@ -285,6 +294,9 @@ impl Sender {
         let (start, end) = self.board.next_lost(self.payload_max)?;
         if !self.force && pipe + (end - start) > window {
             self.limit = Limit::Cwnd;
+            return None;
+        }
+        if !self.may_transmit() {
             return None;
         }
         self.force = false;
@@ -342,6 +354,11 @@ impl Sender {
             self.limit = Limit::Cwnd;
             return None;
         }
+        if !self.may_transmit() {
+            // The host is the limit: cwnd must not grow for it.
+            self.limit = Limit::Application;
+            return None;
+        }
         let end = start + len;
         self.board.sent_new(len);
         self.log.sent(start, end, now);
@@ -358,6 +375,9 @@ impl Sender {
             return None;
         }
         if let Some((start, end)) = self.board.next_hole(self.payload_max) {
+            if !self.may_transmit() {
+                return None;
+            }
             self.board.retransmitted(start, end);
             return Some(self.count(now, Range { start, end, again: true }));
         }
@@ -367,6 +387,9 @@ impl Sender {
         // Departs from rule 4 where the highest outstanding byte is SACKed: the ACK clock then needs no rescue, and the highest
         // hole has been sent again already by rule 1 or 3.
         let (start, end) = self.board.last_segment(self.payload_max)?;
+        if !self.may_transmit() {
+            return None;
+        }
         self.rescued = true;
         Some(self.count(now, Range { start, end, again: true }))
     }

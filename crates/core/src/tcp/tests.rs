@@ -12,6 +12,7 @@ use crate::time::{Duration, Time};
 mod handshake;
 mod overshoot;
 mod recovery;
+mod stall;
 mod stream;
 mod tahoe;
 mod unused;
