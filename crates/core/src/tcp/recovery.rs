@@ -144,9 +144,13 @@ impl Sender {
     /// What this ACK tells the control.
     #[inline]
     fn sample(&self, now: Time, segment: &Segment, acked: u64, delivered: u64, in_flight: u64, rtt: Option<Duration>) -> AckSample {
-        let forward_delay = match (segment.timestamps(), self.timestamp_clock) {
-            // The peer's clock is taken to tick as ours does.
-            (Some((val, ecr)), Some(clock)) => Some(i64::from(val.wrapping_sub(ecr) as i32) * clock.span(1).as_ps() as i64),
+        // From when the newest data was sent, not from the echo: that is of the first segment the ACK answers (RFC 7323 §4.3), which
+        // may have waited for the second. The peer's clock is taken to tick as ours does.
+        let forward_delay = match (segment.timestamps(), self.timestamp_clock, rtt) {
+            (Some((val, _)), Some(clock), Some(rtt)) => {
+                let sent = clock.ticks(Time::from_ps(now.as_ps() - rtt.as_ps())) as u32;
+                Some(i64::from(val.wrapping_sub(sent) as i32) * clock.span(1).as_ps() as i64)
+            }
             _ => None,
         };
         AckSample {
