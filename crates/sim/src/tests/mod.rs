@@ -2,6 +2,7 @@
 
 mod delay_based;
 mod links;
+mod rates;
 mod runs;
 mod slow_start;
 mod traffic;
