@@ -54,33 +54,48 @@ pub struct LostPacket {
     pub app_limited: bool,
 }
 
-/// The per-packet state of §4.1.2.1.2.
+/// The per-packet state of §4.1.2.1.2. A window is of no more than 1 GiB, so that 32 bits hold what is measured against it.
 #[derive(Clone, Copy, Debug)]
 struct Record {
-    start: u64,
     end: u64,
     at: Time,
     delivered: u64,
     delivered_at: Time,
     first_sent: Time,
     lost: u64,
+    len: u32,
     /// After the last byte of it.
-    in_flight: u64,
+    in_flight: u32,
+    /// Bytes of it that were SACKed.
+    sacked: u32,
     app_limited: bool,
 }
 
 impl Record {
-    /// Bytes in flight when the byte before `end` had left.
-    fn in_flight_at(&self, end: u64) -> u64 {
-        self.in_flight.saturating_sub(self.end - end)
+    fn start(&self) -> u64 {
+        self.end - u64::from(self.len)
     }
 
-    /// Takes in what follows it in the stream, if it left at the same instant and with the same knowledge.
+    /// Bytes in flight when the byte before `end` had left.
+    fn in_flight_at(&self, end: u64) -> u64 {
+        u64::from(self.in_flight).saturating_sub(self.end - end)
+    }
+
+    /// Only what is below `end`.
+    fn cut_at(&mut self, end: u64) {
+        self.in_flight = self.in_flight_at(end) as u32;
+        self.len -= (self.end - end) as u32;
+        self.end = end;
+    }
+
+    /// Takes in what follows it in the stream, if it left at the same instant, with the same knowledge and nothing in between.
     fn merge(&mut self, next: &Record) -> bool {
-        let same = self.end == next.start
+        let same = self.end == next.start()
+            && self.in_flight + next.len == next.in_flight
             && (self.at, self.delivered, self.lost, self.app_limited) == (next.at, next.delivered, next.lost, next.app_limited);
         if same {
             (self.end, self.in_flight) = (next.end, next.in_flight);
+            self.len += next.len;
         }
         same
     }
@@ -113,10 +128,15 @@ pub(super) struct RateSampler {
     pub lost_until: u64,
 }
 
-/// Grows by an eighth: a window of many thousands of segments is most of a connection's memory.
+/// When full, a ring gives up what was SACKed whole, or grows by an eighth: a window of many thousands of segments is most of a
+/// connection's memory, and while a hole at its left edge waits to be filled nearly all of it is SACKed.
 fn make_room(ring: &mut VecDeque<Record>) {
     if ring.len() == ring.capacity() {
-        ring.reserve_exact(16 + ring.len() / 8);
+        ring.retain(|r| r.sacked < r.len);
+        let wanted = 16 + ring.len() / 8;
+        if ring.capacity() - ring.len() < wanted {
+            ring.reserve_exact(wanted);
+        }
     }
 }
 
@@ -127,14 +147,15 @@ impl RateSampler {
             (self.first_sent, self.delivered_at) = (now, now);
         }
         let record = Record {
-            start,
             end,
             at: now,
             delivered: self.delivered,
             delivered_at: self.delivered_at,
             first_sent: self.first_sent,
             lost: self.lost,
-            in_flight,
+            len: (end - start) as u32,
+            in_flight: in_flight as u32,
+            sacked: 0,
             app_limited: self.app_limited != 0,
         };
         let ring = if again { &mut self.again } else { &mut self.first };
@@ -152,16 +173,16 @@ impl RateSampler {
     /// A retransmission below the last one: it takes the place of those of the same bytes.
     fn send_again_below(&mut self, record: Record) {
         let ring = &mut self.again;
-        let mut i = ring.partition_point(|r| r.end <= record.start);
-        while let Some(other) = ring.get_mut(i).filter(|r| r.start < record.end) {
-            if other.start < record.start {
-                other.in_flight = other.in_flight_at(record.start);
-                other.end = record.start;
+        let start = record.start();
+        let mut i = ring.partition_point(|r| r.end <= start);
+        while let Some(other) = ring.get_mut(i).filter(|r| r.start() < record.end) {
+            if other.start() < start {
+                other.cut_at(start);
                 i += 1;
             } else if other.end > record.end {
-                other.start = record.end;
+                other.len = (other.end - record.end) as u32;
                 break;
-            } else if (other.start, other.end) == (record.start, record.end) {
+            } else if (other.len, other.end) == (record.len, record.end) {
                 *other = record;
                 return;
             } else {
@@ -177,13 +198,13 @@ impl RateSampler {
         self.delivered_at = now;
         // The highest byte of it that was sent only once.
         let mut once = end;
-        if self.again.front().is_some_and(|r| r.start < end) {
+        if self.again.front().is_some_and(|r| r.start() < end) {
             let from = self.again.partition_point(|r| r.end <= start);
-            let until = self.again.partition_point(|r| r.start < end);
+            let until = self.again.partition_point(|r| r.start() < end);
             for i in (from..until).rev() {
                 let record = self.again[i];
                 if record.end >= once {
-                    once = record.start;
+                    once = record.start();
                 }
                 self.consider(Newest { record, end: record.end.min(end), once: false });
             }
@@ -192,6 +213,17 @@ impl RateSampler {
             && let Some(&record) = self.record_of(once - 1)
         {
             self.consider(Newest { record, end: once, once: once > self.ambiguous_until });
+        }
+        if self.first.front().is_some_and(|r| r.end <= start) {
+            self.note_sacked(start, end);
+        }
+    }
+
+    /// `start..end` arrived before what lies at the left edge.
+    fn note_sacked(&mut self, start: u64, end: u64) {
+        let from = self.first.partition_point(|r| r.end <= start);
+        for record in self.first.iter_mut().skip(from).take_while(|r| r.start() < end) {
+            record.sacked += (record.end.min(end) - record.start().max(start)) as u32;
         }
     }
 
@@ -247,19 +279,19 @@ impl RateSampler {
         let mut from = start;
         while from < end {
             let record = match self.again.get(again) {
-                Some(r) if r.start <= from => {
+                Some(r) if r.start() <= from => {
                     again += 1;
                     *r
                 }
                 next => {
                     // Up to where a retransmission begins.
-                    let until = next.map_or(end, |r| r.start.min(end));
+                    let until = next.map_or(end, |r| r.start().min(end));
                     while self.first.get(first).is_some_and(|r| r.end <= from) {
                         first += 1;
                     }
-                    let Some(&r) = self.first.get(first) else { return };
-                    let cut = r.end.min(until);
-                    Record { end: cut, in_flight: r.in_flight_at(cut), ..r }
+                    let Some(&(mut record)) = self.first.get(first) else { return };
+                    record.cut_at(record.end.min(until));
+                    record
                 }
             };
             let until = record.end.min(end);
