@@ -335,8 +335,8 @@ proptest! {
                     prop_assert_eq!(sample, expected);
                 }
                 5 => {
-                    let out = (0..model.packets.len()).filter(|n| model.packets[*n].out && !model.packets[*n].arrived);
-                    if let Some(n) = out.skip(at_segment % 5).next() {
+                    let mut out = (0..model.packets.len()).filter(|n| model.packets[*n].out && !model.packets[*n].arrived);
+                    if let Some(n) = out.nth(at_segment % 5) {
                         let packets = flow.lose(n as u64, n as u64 + 1);
                         model.lost += 1;
                         model.packets[n].out = false;
@@ -346,8 +346,8 @@ proptest! {
                     }
                 }
                 _ => {
-                    let lost = (0..model.packets.len()).filter(|n| !model.packets[*n].out && !model.packets[*n].arrived);
-                    if let Some(n) = lost.skip(at_segment % 3).next() {
+                    let mut lost = (0..model.packets.len()).filter(|n| !model.packets[*n].out && !model.packets[*n].arrived);
+                    if let Some(n) = lost.nth(at_segment % 3) {
                         flow.send_again(now, n as u64);
                         model.send(now, n);
                     }

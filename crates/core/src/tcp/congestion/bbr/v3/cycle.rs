@@ -54,18 +54,17 @@ impl Bbr3 {
         if !self.plateau.ever || self.adapt_longterm(ack, rs) {
             return;
         }
-        match self.state {
+        let state = self.state;
+        match state {
             State::Down | State::Cruise if self.is_time_to_probe(ack.now) => self.start_refill(rs.total_delivered),
             State::Down if self.is_time_to_cruise(rs.in_flight) => self.state = State::Cruise,
             State::Refill if self.rounds.start => {
                 self.probing_samples = true;
                 self.start_up(rs.total_delivered, rate);
             }
-            State::Up => {
-                if self.is_time_to_go_down(ack, rs, rate) {
-                    self.prev_probe_too_high = false;
-                    self.start_down(ack.now, rs.total_delivered);
-                }
+            State::Up if self.is_time_to_go_down(ack, rs, rate) => {
+                self.prev_probe_too_high = false;
+                self.start_down(ack.now, rs.total_delivered);
             }
             _ => {}
         }

@@ -375,7 +375,7 @@ fn a_mark_is_congestion() {
 fn probe_rtt_halves_the_flight_every_five_seconds_without_a_new_minimum() {
     let mut path = Path::steady();
     path.rtt = 110;
-    path.until(6, |b| b.in_probe_rtt());
+    path.until(6, Bbr3::in_probe_rtt);
     assert!((5_000..=5_500).contains(&path.ms), "{}", path.ms);
     assert_eq!(path.bbr.min_rtt, Some(Duration::from_millis(100)), "good for ten seconds");
     assert_eq!(path.bbr.cwnd(), path.bbr.probe_rtt_cwnd());
@@ -388,7 +388,7 @@ fn probe_rtt_halves_the_flight_every_five_seconds_without_a_new_minimum() {
     assert!(path.bbr.cwnd() > 100 * MSS);
     // The next: five seconds later, by when the old minimum is ten seconds old too.
     path.in_flight = 100 * MSS;
-    path.until(6, |b| b.in_probe_rtt());
+    path.until(6, Bbr3::in_probe_rtt);
     path.ack();
     assert_eq!(path.bbr.min_rtt, Some(Duration::from_millis(110)));
 }
