@@ -4,7 +4,7 @@ use crate::packet::{Segment, flags};
 use crate::tcp::RecoveryKind;
 use crate::tcp::congestion::{AckSample, Congestion, CongestionEvent};
 use crate::tcp::prr::Prr;
-use crate::tcp::sender::{Limit, Phase, Sender};
+use crate::tcp::sender::{Phase, Sender};
 use crate::tcp::seq::unwrap;
 use crate::time::{Duration, Time};
 
@@ -20,9 +20,10 @@ impl Sender {
         if ack < una {
             return false;
         }
+        self.check_app_limited();
         let delivered_before = una + self.board.sacked_bytes();
         let in_flight = self.board.pipe();
-        let sacked = if self.kind == RecoveryKind::Sack && segment.sack_count() > 0 { self.take_sacks(segment) } else { 0 };
+        let sacked = if self.kind == RecoveryKind::Sack && segment.sack_count() > 0 { self.take_sacks(now, segment) } else { 0 };
         if sacked > 0
             && let Some(top) = self.board.highest_sacked()
         {
@@ -42,7 +43,7 @@ impl Sender {
             };
             if sacked > 0 {
                 let sample = self.sample(now, segment, 0, sacked, in_flight, None);
-                self.control.on_sample(&sample);
+                self.tell(&sample);
             }
             if duplicate {
                 self.duplicate_ack(now, delivered_before);
@@ -51,7 +52,7 @@ impl Sender {
         false
     }
 
-    fn take_sacks(&mut self, segment: &Segment) -> u64 {
+    fn take_sacks(&mut self, now: Time, segment: &Segment) -> u64 {
         let una = self.board.una();
         let mut news = 0;
         for i in 0..segment.sack_count() {
@@ -59,6 +60,7 @@ impl Sender {
             let (left, right) = (unwrap(self.iss, una, left), unwrap(self.iss, una, right));
             // A duplicate report (RFC 2883) lies below the left edge or inside what is SACKed: it adds nothing.
             if left >= una && left < right && right <= self.board.max() {
+                self.note_arrived(now, left, right);
                 news += self.board.sack(left, right);
             }
         }
@@ -100,6 +102,7 @@ impl Sender {
     fn new_ack(&mut self, now: Time, segment: &Segment, ack: u64, delivered_before: u64, in_flight: u64) {
         let acked = ack - self.board.una();
         let rtt = self.measure(now, segment, ack);
+        self.note_arrived(now, self.board.una(), ack);
         self.board.acknowledge(ack);
         self.duplicates = 0;
         self.timeout_una = None;
@@ -116,7 +119,7 @@ impl Sender {
         }
         let delivered = ack + self.board.sacked_bytes() - delivered_before;
         let sample = self.sample(now, segment, acked, delivered, in_flight, rtt);
-        self.control.on_sample(&sample);
+        self.tell(&sample);
         let mut restart_timer = true;
         match self.phase {
             Phase::Open => self.control.on_ack(&sample),
@@ -143,7 +146,7 @@ impl Sender {
 
     /// What this ACK tells the control.
     #[inline]
-    fn sample(&self, now: Time, segment: &Segment, acked: u64, delivered: u64, in_flight: u64, rtt: Option<Duration>) -> AckSample {
+    fn sample(&mut self, now: Time, segment: &Segment, acked: u64, delivered: u64, in_flight: u64, rtt: Option<Duration>) -> AckSample {
         // From when the newest data was sent, not from the echo: that is of the first segment the ACK answers (RFC 7323 §4.3), which
         // may have waited for the second. The peer's clock is taken to tick as ours does.
         let forward_delay = match (segment.timestamps(), self.timestamp_clock, rtt) {
@@ -164,10 +167,10 @@ impl Sender {
             rtt_min: self.stats.rtt_min,
             forward_delay,
             round: self.round,
-            cwnd_limited: self.limit == Limit::Cwnd,
+            cwnd_limited: self.cwnd_limited(),
             after_timeout: self.phase == Phase::Loss,
             in_recovery: self.phase == Phase::Recovery,
-            rate: None,
+            rate: self.rate_sample(now),
         }
     }
 
@@ -193,6 +196,7 @@ impl Sender {
                 // RFC 6582 §3.2 step 3, partial ACK: retransmit the next hole, deflate by what was acknowledged, add back one
                 // segment; the timer restarts on the first partial ACK only.
                 self.force = true;
+                self.note_lost_head();
                 self.inflation -= acked as i64;
                 if acked >= self.mss {
                     self.inflation += self.mss as i64;
@@ -242,6 +246,7 @@ impl Sender {
             return;
         }
         self.board.update_lost(self.threshold, self.mss);
+        self.note_losses();
         if self.board.has_lost() || self.duplicates >= self.threshold {
             self.enter_recovery(now, delivered_before);
         }
@@ -308,6 +313,7 @@ impl Sender {
             // RFC 5681 §3.2 step 3: the duplicate ACKs tell of segments that have left.
             self.inflation = i64::from(self.threshold) * self.mss as i64;
             self.force = true;
+            self.note_lost_head();
         }
         self.arm_rto(now);
     }
@@ -315,6 +321,7 @@ impl Sender {
     /// SACK recovery: what this ACK lets out.
     fn steer(&mut self, delivered_before: u64, advanced: bool) {
         let newly_lost = self.board.update_lost(self.threshold, self.mss);
+        self.note_losses();
         let delivered = (self.board.una() + self.board.sacked_bytes()).saturating_sub(delivered_before);
         self.recovery_window = match &mut self.prr {
             Some(prr) => prr.on_ack(delivered, self.board.pipe(), advanced && !newly_lost),
@@ -337,6 +344,7 @@ impl Sender {
     /// them if it looks out for that. We keep them: a receiver that reneged shows it when the left edge meets a SACKed byte, and
     /// the timeout that follows forgets them.
     fn start_over(&mut self) {
+        self.note_all_lost();
         if self.board.reneged() {
             self.board.forget_sacks();
         }
@@ -368,6 +376,7 @@ impl Sender {
             self.deadline = Time::MAX;
             return;
         }
+        self.check_app_limited();
         self.stats.timeouts += 1;
         let una = self.board.una();
         // RFC 5681 §3.1: a second timeout for the same segment leaves ssthresh as it is.

@@ -3,6 +3,7 @@
 mod delay_based;
 mod hosts;
 mod links;
+mod rates;
 mod runs;
 mod slow_start;
 mod traffic;
