@@ -39,7 +39,8 @@ impl Connection {
         let acceptable = segment.has(flags::ACK) && segment.ack == self.iss.wrapping_add(1) && self.sender.board.max() == 1;
         if segment.has(flags::RST) {
             if acceptable {
-                self.state = State::Closed;
+                self.was_reset = true;
+                self.end();
             }
             return;
         }
