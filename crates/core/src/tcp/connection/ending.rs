@@ -42,6 +42,11 @@ impl Connection {
         self.was_reset
     }
 
+    /// Whether the reset came before the connection was open: it was refused.
+    pub fn was_refused(&self) -> bool {
+        self.was_reset && self.sender.board.una() == 0
+    }
+
     /// CLOSED: no timer runs, nothing but a reset goes out.
     pub(super) fn end(&mut self) {
         self.state = State::Closed;
