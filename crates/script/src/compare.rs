@@ -51,7 +51,7 @@ pub fn show(segment: &Segment, len: u64, ecn: Ecn) -> String {
         Ecn::Ect1 => "[ect1] ".to_owned(),
         Ecn::Ce => "[ce] ".to_owned(),
     };
-    text += &head(segment.flags, segment.seq, len);
+    text += &head(segment, len);
     if segment.has(flags::ACK) {
         let _ = write!(text, " ack {}", segment.ack);
     }
@@ -69,7 +69,7 @@ pub fn show_expected(packet: &Packet) -> String {
         EcnField::Is(Ecn::Ect1) => "[ect1] ".to_owned(),
         EcnField::Is(Ecn::Ce) => "[ce] ".to_owned(),
     };
-    text += &head(packet.segment.flags, packet.segment.seq, packet.len);
+    text += &head(&packet.segment, packet.len);
     if let Some(ack) = packet.ack {
         let _ = write!(text, " ack {ack}");
     }
@@ -82,13 +82,13 @@ pub fn show_expected(packet: &Packet) -> String {
     }
 }
 
-fn head(bits: u8, seq: u32, len: u64) -> String {
+fn head(segment: &Segment, len: u64) -> String {
     let letters = [(flags::SYN, 'S'), (flags::FIN, 'F'), (flags::RST, 'R'), (flags::PSH, 'P'), (flags::ECE, 'E'), (flags::CWR, 'W'), (flags::ACK, '.')];
-    let mut flags: String = letters.iter().filter(|(bit, _)| bits & bit != 0).map(|(_, letter)| *letter).collect();
+    let mut flags: String = letters.iter().filter(|(bit, _)| segment.has(*bit)).map(|(_, letter)| *letter).collect();
     if flags.is_empty() {
         flags.push('-');
     }
-    format!("{flags} {seq}:{}({len})", seq.wrapping_add(len as u32))
+    format!("{flags} {}:{}({len})", segment.seq, segment.seq.wrapping_add(len as u32))
 }
 
 fn options(segment: &Segment, any_ts_val: bool, any_ts_ecr: bool) -> String {

@@ -240,7 +240,9 @@ impl Settings {
             "tcp_sack" => self.force("sack", switch()?),
             "tcp_timestamps" => self.force("timestamps", switch()?),
             "tcp_window_scaling" => self.force("window_scale", switch()?),
-            "tcp_slow_start_after_idle" => self.force("restart_after_idle", switch()?),
+            "tcp_slow_start_after_idle" => {
+                self.force("cwnd_validation", Value::Choice(if number()? == 0 { "off" } else { "rfc5681" }));
+            }
             "tcp_rmem" => self.force("receive_buffer", last(1)?),
             "tcp_wmem" => self.force("send_buffer", last(1)?),
             "tcp_reordering" => self.force("dupack_threshold", Value::Count(number()?.clamp(1, 1000))),

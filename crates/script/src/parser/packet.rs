@@ -5,16 +5,6 @@ use crate::lexer::Token;
 use crate::syntax::{Action, EcnField, Options, Packet, SyntaxError};
 use longfat_core::packet::{Ecn, Segment, flags};
 
-/// Letters of flags; `U` and `A` (accurate ECN's AE) are known, but no endpoint here has them.
-const FLAGS: &[(char, u8)] = &[
-    ('F', flags::FIN),
-    ('S', flags::SYN),
-    ('R', flags::RST),
-    ('P', flags::PSH),
-    ('E', flags::ECE),
-    ('W', flags::CWR),
-];
-
 /// More payload than any script has, and small enough that sums of it fit.
 const LONGEST: u64 = 1 << 31;
 
@@ -35,9 +25,9 @@ impl Parser {
             self.next();
             return if word == "icmp" { self.icmp() } else { self.udp() };
         }
-        let (bits, odd) = self.flags()?;
+        let (flags, odd) = self.flags()?;
         let (start, len) = self.sequence()?;
-        let mut segment = Segment::new(start, bits, len.min(u64::from(u16::MAX)) as u16);
+        let mut segment = Segment::new(start, flags.flags, len.min(u64::from(u16::MAX)) as u16);
         let ack = if self.takes_word("ack") { Some(self.count("an acknowledgment number", u32::MAX.into())? as u32) } else { None };
         segment.ack = ack.unwrap_or(0);
         let window = if self.takes_word("win") { Some(self.count("a window, as in the header", 65_535)? as u16) } else { None };
@@ -103,22 +93,28 @@ impl Parser {
         Ok(found)
     }
 
-    /// The flags, and what is odd about them.
-    fn flags(&mut self) -> Result<(u8, Option<String>), SyntaxError> {
+    /// The flags, as those of a segment without anything else, and what is odd about them.
+    fn flags(&mut self) -> Result<(Segment, Option<String>), SyntaxError> {
         let expected = "flags: letters of SFRPEW, `.` for ACK, `-` for none";
+        let mut segment = Segment::default();
         if self.takes('-') {
-            return Ok((0, None));
+            return Ok((segment, None));
         }
-        let mut bits = 0;
         let mut odd = None;
         let place = self.place();
         if let Token::Word(word) = self.peek().clone() {
             for c in word.chars() {
-                match FLAGS.iter().find(|(letter, _)| *letter == c) {
-                    Some((_, bit)) => bits |= bit,
-                    None if c == 'U' => odd = Some("urgent data".to_owned()),
-                    None if c == 'A' || c.is_ascii_digit() => odd = Some("the AE flag and the ACE field of accurate ECN".to_owned()),
-                    None => return Err(SyntaxError::new(place, format!("`{c}` is no TCP flag"), expected.to_owned())),
+                match c {
+                    'F' => segment.flags |= flags::FIN,
+                    'S' => segment.flags |= flags::SYN,
+                    'R' => segment.flags |= flags::RST,
+                    'P' => segment.flags |= flags::PSH,
+                    'E' => segment.flags |= flags::ECE,
+                    'W' => segment.flags |= flags::CWR,
+                    'U' => odd = Some("urgent data".to_owned()),
+                    'A' => odd = Some("the AE flag of accurate ECN".to_owned()),
+                    c if c.is_ascii_digit() => odd = Some("the ACE field of accurate ECN".to_owned()),
+                    _ => return Err(SyntaxError::new(place, format!("`{c}` is no TCP flag"), expected.to_owned())),
                 }
             }
             self.next();
@@ -126,9 +122,9 @@ impl Parser {
             return self.unexpected(&format!("{expected}; or `icmp`, `udp`"));
         }
         if self.takes('.') {
-            bits |= flags::ACK;
+            segment.flags |= flags::ACK;
         }
-        Ok((bits, odd))
+        Ok((segment, odd))
     }
 
     /// `first:last(length)`: the first number and the length.
