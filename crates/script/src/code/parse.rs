@@ -39,9 +39,6 @@ pub fn parse(text: &str, start: Place) -> Result<Vec<Statement>, SyntaxError> {
             return Ok(all);
         }
         all.push(parser.statement()?);
-        if !matches!(parser.peek(), Word::Newline | Word::Symbol(";") | Word::End) {
-            return parser.unexpected("the end of the statement");
-        }
     }
 }
 
@@ -152,52 +149,57 @@ impl Parser<'_> {
     }
 
     fn statement(&mut self) -> Result<Statement, SyntaxError> {
-        let (word, place, start, _) = self.words[self.at].clone();
-        let Word::Name(name) = word else { return self.unexpected("a statement: assert, print or name = expression") };
-        let kind = if KEYWORDS.contains(&name.as_str()) {
-            self.skip();
-            Kind::Unsupported(format!("`{name}` in a code block"))
-        } else {
-            self.next();
-            match name.as_str() {
-                "assert" => {
-                    let condition = self.expression()?;
-                    let message = if self.takes(",") { Some(self.expression()?) } else { None };
-                    Kind::Assert(condition, message)
-                }
-                "print" if self.ends() => Kind::Print(Vec::new()),
-                "print" => match self.expression()? {
-                    // print(a, b) reads as the list it would be in Python 2.
-                    Expr::List(all) => Kind::Print(all),
-                    first => {
-                        let mut all = vec![first];
-                        while self.takes(",") {
-                            all.push(self.expression()?);
-                        }
-                        Kind::Print(all)
-                    }
-                },
-                _ if self.takes("=") => Kind::Assign(name, self.expression()?),
-                _ => {
-                    self.at -= 1;
-                    return self.unexpected("a statement: assert, print or name = expression");
-                }
-            }
-        };
-        // A method, an attribute: Python, and not here.
-        let kind = if *self.peek() == Word::Symbol(".") {
-            self.skip();
-            Kind::Unsupported("methods and attributes in a code block".to_owned())
-        } else {
-            kind
+        let (_, place, start, _) = self.words[self.at];
+        let kind = match (self.kind(), self.peek()) {
+            (Ok(kind), Word::Newline | Word::End | Word::Symbol(";")) => kind,
+            // Where it cannot go on, this may be Python all the same.
+            (_, Word::Symbol(".")) => self.give_up("methods and attributes"),
+            (_, Word::Name(name)) if matches!(name.as_str(), "if" | "else" | "for" | "lambda") => self.give_up("conditions, loops and functions"),
+            (_, Word::Text(_)) => self.give_up("texts with a prefix"),
+            (Ok(_), _) => return self.unexpected("the end of the statement"),
+            (Err(e), _) => return Err(e),
         };
         let end = self.words[self.at].2;
         Ok(Statement { place, text: self.text[start..end].trim().to_owned(), kind })
     }
 
-    /// To the end of the block: what follows belongs to a statement that is not understood.
-    fn skip(&mut self) {
+    /// What follows belongs to a statement that is not understood: to the end of the block.
+    fn give_up(&mut self, what: &str) -> Kind {
         self.at = self.words.len() - 1;
+        Kind::Unsupported(format!("{what} in a code block"))
+    }
+
+    fn kind(&mut self) -> Result<Kind, SyntaxError> {
+        let Word::Name(name) = self.peek().clone() else { return self.unexpected("a statement: assert, print or name = expression") };
+        if KEYWORDS.contains(&name.as_str()) {
+            return Ok(self.give_up(&format!("`{name}`")));
+        }
+        self.next();
+        match name.as_str() {
+            "assert" => {
+                let condition = self.expression()?;
+                let message = if self.takes(",") { Some(self.expression()?) } else { None };
+                Ok(Kind::Assert(condition, message))
+            }
+            "print" if self.ends() => Ok(Kind::Print(Vec::new())),
+            "print" => match self.expression()? {
+                // print(a, b) reads as the list it would be in Python 2.
+                Expr::List(all) => Ok(Kind::Print(all)),
+                first => {
+                    let mut all = vec![first];
+                    while self.takes(",") {
+                        all.push(self.expression()?);
+                    }
+                    Ok(Kind::Print(all))
+                }
+            },
+            _ if self.takes("=") => Ok(Kind::Assign(name, self.expression()?)),
+            _ if *self.peek() == Word::Symbol(".") => self.unexpected("a statement"),
+            _ => {
+                self.at -= 1;
+                self.unexpected("a statement: assert, print or name = expression")
+            }
+        }
     }
 
     fn expression(&mut self) -> Result<Expr, SyntaxError> {

@@ -45,27 +45,22 @@ impl Host {
             "poll" => return self.poll(now, call, progress),
             _ => {}
         }
-        let Some(Expression::Integer(fd)) = call.arguments.first() else {
-            return match call.name.as_str() {
-                "epoll_create" | "epoll_ctl" | "epoll_wait" | "dup" | "pipe" | "splice" | "sendfile" => {
-                    Unsupported(format!("the system call {}", call.name))
-                }
-                _ => Wrong(format!("{} needs a file descriptor first", call.name)),
-            };
-        };
-        let fd = *fd;
-        if !self.sockets.contains_key(&fd) {
-            return Fails("EBADF");
-        }
         let wants = match call.name.as_str() {
+            "close" => 1,
             "listen" | "shutdown" => 2,
             "bind" | "connect" | "accept" | "accept4" | "read" | "write" | "send" | "recv" | "sendto" | "recvfrom" => 3,
             "fcntl" | "ioctl" | "sendmsg" | "recvmsg" | "writev" | "readv" => 2,
             "setsockopt" | "getsockopt" => 5,
-            _ => 1,
+            name => return Unsupported(format!("the system call {name}")),
         };
         if call.arguments.len() < wants {
             return Wrong(format!("{} takes {wants} arguments or more", call.name));
+        }
+        let Expression::Integer(fd) = call.arguments[0] else {
+            return Wrong(format!("{} needs a file descriptor first", call.name));
+        };
+        if !self.sockets.contains_key(&fd) {
+            return Fails("EBADF");
         }
         let argument = |i: usize| call.arguments.get(i).cloned().unwrap_or(Expression::Anything);
         match call.name.as_str() {
@@ -84,8 +79,7 @@ impl Host {
             "readv" => self.read(fd, &vector_len(&argument(1)), &Expression::Integer(0)),
             "writev" => self.write(fd, &vector_len(&argument(1)), &Expression::Integer(0), progress),
             "recvmsg" => self.read(fd, &message_len(&argument(1)), &argument(2)),
-            "sendmsg" => self.write(fd, &message_len(&argument(1)), &argument(2), progress),
-            name => Unsupported(format!("the system call {name}")),
+            _ => self.write(fd, &message_len(&argument(1)), &argument(2), progress),
         }
     }
 
