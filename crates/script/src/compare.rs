@@ -83,7 +83,15 @@ pub fn show_expected(packet: &Packet) -> String {
 }
 
 fn head(segment: &Segment, len: u64) -> String {
-    let letters = [(flags::SYN, 'S'), (flags::FIN, 'F'), (flags::RST, 'R'), (flags::PSH, 'P'), (flags::ECE, 'E'), (flags::CWR, 'W'), (flags::ACK, '.')];
+    let letters = [
+        (flags::SYN, 'S'),
+        (flags::FIN, 'F'),
+        (flags::RST, 'R'),
+        (flags::PSH, 'P'),
+        (flags::ECE, 'E'),
+        (flags::CWR, 'W'),
+        (flags::ACK, '.'),
+    ];
     let mut flags: String = letters.iter().filter(|(bit, _)| segment.has(*bit)).map(|(_, letter)| *letter).collect();
     if flags.is_empty() {
         flags.push('-');

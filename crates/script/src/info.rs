@@ -66,7 +66,9 @@ pub fn lookup(name: &str, connection: Option<&Connection>) -> Option<Result<Valu
         "total_retrans" => i128::from(stats.segments_retransmitted),
         "bytes_sent" => i128::from(stats.bytes_sent),
         "bytes_retrans" => i128::from(stats.bytes_retransmitted),
-        "bytes_acked" => i128::from(stats.bytes_sent.saturating_sub(stats.bytes_retransmitted) + unsent).saturating_sub(i128::from(unacked)),
+        "bytes_acked" => {
+            i128::from(stats.bytes_sent.saturating_sub(stats.bytes_retransmitted) + unsent).saturating_sub(i128::from(unacked))
+        }
         "bytes_received" => i128::from(connection.bytes_delivered()),
         "data_segs_out" => i128::from(stats.segments_sent),
         _ => return Some(Err(format!("{name}: the endpoint does not keep that number"))),

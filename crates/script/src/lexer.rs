@@ -135,7 +135,11 @@ impl<'a> Lexer<'a> {
                 self.take(1);
                 Ok(Token::Mark(c))
             }
-            c => Err(SyntaxError::new(self.place, format!("the character {c:?} means nothing here"), "plain ASCII outside of comments".to_owned())),
+            c => Err(SyntaxError::new(
+                self.place,
+                format!("the character {c:?} means nothing here"),
+                "plain ASCII outside of comments".to_owned(),
+            )),
         }
     }
 
@@ -204,7 +208,11 @@ impl<'a> Lexer<'a> {
         let text = self.take(end);
         let tail = self.take_while(is_word);
         if !tail.is_empty() {
-            return Err(SyntaxError::new(place, format!("`{text}{tail}` is neither a number nor a word"), "a space between them".to_owned()));
+            return Err(SyntaxError::new(
+                place,
+                format!("`{text}{tail}` is neither a number nor a word"),
+                "a space between them".to_owned(),
+            ));
         }
         match points {
             0 => text.parse().map(Token::Integer).map_err(|_| too_large(text)),

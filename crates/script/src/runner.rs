@@ -216,7 +216,9 @@ impl<'a> Runner<'a> {
         let ecn = match packet.ecn {
             EcnField::Unsaid => Ecn::NotEct,
             EcnField::Is(ecn) => ecn,
-            EcnField::EitherEct => return Err(refused(place, Refusal::Wrong("[ect01] in an injected packet; say [ect0] or [ect1]".to_owned()))),
+            EcnField::EitherEct => {
+                return Err(refused(place, Refusal::Wrong("[ect01] in an injected packet; say [ect0] or [ect1]".to_owned())));
+            }
         };
         let segment = self.numbers.inject(packet);
         self.remember(self.now, '<', &packet.segment, packet.len, ecn);
@@ -241,7 +243,9 @@ impl<'a> Runner<'a> {
         let Some((at, sent)) = self.take(packet) else {
             self.now = self.now.max(latest);
             let text = format!("no packet is sent by {:.6}", latest.as_secs_f64());
-            return Err(self.with_history(fail(place, text), vec![format!("expected  {:>10.6} > {}", end.as_secs_f64(), show_expected(packet))]));
+            return Err(
+                self.with_history(fail(place, text), vec![format!("expected  {:>10.6} > {}", end.as_secs_f64(), show_expected(packet))])
+            );
         };
         self.numbers.learn(packet, &sent.segment);
         let got = Sent { segment: self.numbers.show(&sent.segment), ..sent };
@@ -311,7 +315,10 @@ impl<'a> Runner<'a> {
                 self.pending = Some(Pending { call, place, progress, due, wake });
             }
             (Attempt::Blocks(_), None) => {
-                let text = format!("{} blocks; a call that may is written with the time when it returns, `+0...0.1 {}(...)`", call.name, call.name);
+                let text = format!(
+                    "{} blocks; a call that may is written with the time when it returns, `+0...0.1 {}(...)`",
+                    call.name, call.name
+                );
                 return Err(self.with_history(fail(place, text), Vec::new()));
             }
             (attempt, due) => {

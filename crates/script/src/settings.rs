@@ -145,7 +145,11 @@ impl Settings {
             }
             "mtu" => {
                 // The least that leaves the least mss (32) after IPv6 and TCP headers with timestamps.
-                self.mtu = value.parse().ok().filter(|mtu| (104..=65_535).contains(mtu)).ok_or_else(|| wrong(name, value, "bytes, from 104 to 65535"))?;
+                self.mtu = value
+                    .parse()
+                    .ok()
+                    .filter(|mtu| (104..=65_535).contains(mtu))
+                    .ok_or_else(|| wrong(name, value, "bytes, from 104 to 65535"))?;
             }
             "stack" => {
                 let names: Vec<&str> = stack::REGISTRY.iter().map(|s| s.name).collect();
@@ -157,7 +161,8 @@ impl Settings {
                 "0" | "false" => self.strict = false,
                 _ => return Err(wrong(name, value, "1 or 0")),
             },
-            "local_ip" | "remote_ip" | "gateway_ip" | "netmask_ip" | "connect_port" | "bind_port" | "speed" | "wire_protocol" | "persistent_tun_dev" => {
+            "local_ip" | "remote_ip" | "gateway_ip" | "netmask_ip" | "connect_port" | "bind_port" | "speed" | "wire_protocol"
+            | "persistent_tun_dev" => {
                 return Ok(Some(format!("--{name} has no meaning without an IP layer")));
             }
             _ => match name.strip_prefix("set ") {
@@ -234,7 +239,9 @@ impl Settings {
         let switch = || number().map(|n| Value::Bool(n != 0));
         let last = |least: u64| {
             let last = value.split_whitespace().last().and_then(|n| n.parse::<u64>().ok());
-            last.filter(|n| (least..=1 << 30).contains(n)).map(Value::Bytes).ok_or_else(|| wrong(name, value, "three sizes in bytes, the last at most 2^30"))
+            last.filter(|n| (least..=1 << 30).contains(n))
+                .map(Value::Bytes)
+                .ok_or_else(|| wrong(name, value, "three sizes in bytes, the last at most 2^30"))
         };
         match name {
             "tcp_sack" => self.force("sack", switch()?),

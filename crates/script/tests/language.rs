@@ -111,7 +111,12 @@ fn sysctls_and_commands_are_read_as_a_shell_would() {
 
 #[test]
 fn a_block_prints_and_remembers() {
-    let report = run(&format!("{OPEN}+0 %{{ cwnd = tcpi_snd_cwnd\nprint(\"cwnd\", cwnd, 7 // 2, -7 // 2, -7 % 3, 2 ** 10, 1 / 4) }}%\n+1 %{{ assert cwnd in (9, 10) and not cwnd < 9 < cwnd; assert min(3, 2.5, 9) == 2.5 and abs(-3) == 3 }}%"), "t.pkt");
+    let report = run(
+        &format!(
+            "{OPEN}+0 %{{ cwnd = tcpi_snd_cwnd\nprint(\"cwnd\", cwnd, 7 // 2, -7 // 2, -7 % 3, 2 ** 10, 1 / 4) }}%\n+1 %{{ assert cwnd in (9, 10) and not cwnd < 9 < cwnd; assert min(3, 2.5, 9) == 2.5 and abs(-3) == 3 }}%"
+        ),
+        "t.pkt",
+    );
     assert_eq!(report.verdict, Verdict::Pass, "{report}");
     assert_eq!(report.printed, ["cwnd 10 3 -4 2 1024 0.25"]);
 }
@@ -140,9 +145,58 @@ fn mutate(text: &str, at: usize, how: u8, word: &str) -> String {
 }
 
 const WORDS: &[&str] = &[
-    "<", ">", "(", ")", "[", "]", "{", "}", "%{", "}%", "`", "\"", "...", "+", "~", "*", "-", ".", ",", ":", "=", "|", "0", "1", "4294967295", "65535", "9223372036854775807", "99999.999",
-    "S.", "F", "R", "SEW", "ack", "win", "mss", "sack 1:2", "TS val 1 ecr 1", "close(4) = 0", "read(4, ..., 100) = 100", "write(4, ..., 100000000) = 100000000", "--strict", "shutdown(4, SHUT_RDWR) = 0",
-    "assert", "not ", "**", "<<", "/ 0", "tcpi_rto", "\u{e9}", "\n", "//", "/*",
+    "<",
+    ">",
+    "(",
+    ")",
+    "[",
+    "]",
+    "{",
+    "}",
+    "%{",
+    "}%",
+    "`",
+    "\"",
+    "...",
+    "+",
+    "~",
+    "*",
+    "-",
+    ".",
+    ",",
+    ":",
+    "=",
+    "|",
+    "0",
+    "1",
+    "4294967295",
+    "65535",
+    "9223372036854775807",
+    "99999.999",
+    "S.",
+    "F",
+    "R",
+    "SEW",
+    "ack",
+    "win",
+    "mss",
+    "sack 1:2",
+    "TS val 1 ecr 1",
+    "close(4) = 0",
+    "read(4, ..., 100) = 100",
+    "write(4, ..., 100000000) = 100000000",
+    "--strict",
+    "shutdown(4, SHUT_RDWR) = 0",
+    "assert",
+    "not ",
+    "**",
+    "<<",
+    "/ 0",
+    "tcpi_rto",
+    "\u{e9}",
+    "\n",
+    "//",
+    "/*",
 ];
 
 proptest! {

@@ -5,7 +5,8 @@ use crate::syntax::{Place, SyntaxError};
 
 /// Symbols, longest first.
 const SYMBOLS: &[&str] = &[
-    "**", "//", "==", "!=", "<=", ">=", "<<", ">>", "<", ">", "+", "-", "*", "/", "%", "&", "|", "^", "~", "(", ")", "[", "]", ",", "=", ".", ";",
+    "**", "//", "==", "!=", "<=", ">=", "<<", ">>", "<", ">", "+", "-", "*", "/", "%", "&", "|", "^", "~", "(", ")", "[", "]", ",", "=",
+    ".", ";",
 ];
 /// Binary operators of each level, the loosest first; comparisons and what is looser are handled by name.
 const LEVELS: &[&[&str]] = &[&["|"], &["^"], &["&"], &["<<", ">>"], &["+", "-"], &["*", "//", "/", "%"]];
@@ -154,7 +155,9 @@ impl Parser<'_> {
             (Ok(kind), Word::Newline | Word::End | Word::Symbol(";")) => kind,
             // Where it cannot go on, this may be Python all the same.
             (_, Word::Symbol(".")) => self.give_up("methods and attributes"),
-            (_, Word::Name(name)) if matches!(name.as_str(), "if" | "else" | "for" | "lambda") => self.give_up("conditions, loops and functions"),
+            (_, Word::Name(name)) if matches!(name.as_str(), "if" | "else" | "for" | "lambda") => {
+                self.give_up("conditions, loops and functions")
+            }
             (_, Word::Text(_)) => self.give_up("texts with a prefix"),
             (Ok(_), _) => return self.unexpected("the end of the statement"),
             (Err(e), _) => return Err(e),

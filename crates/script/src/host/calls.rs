@@ -337,7 +337,9 @@ impl Host {
         let connection = self.connection().filter(|_| self.owns(fd));
         let state = connection.map_or(State::Closed, Connection::state);
         let open = connection.is_some_and(|c| c.is_established() && state != State::Closed);
-        let ended = socket.read_shut || connection.is_some_and(Connection::end_of_stream) || (socket.role == Role::Connection && state == State::Closed);
+        let ended = socket.read_shut
+            || connection.is_some_and(Connection::end_of_stream)
+            || (socket.role == Role::Connection && state == State::Closed);
         let readable = match socket.role {
             Role::Listener => open,
             _ => ended || connection.is_some_and(|c| c.unread() > 0),

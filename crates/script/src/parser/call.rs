@@ -32,7 +32,9 @@ impl Parser {
     fn note(&mut self) -> Result<(), SyntaxError> {
         while !self.takes(')') {
             match self.peek() {
-                Token::End | Token::Command(_) | Token::Code(_) | Token::Setting(..) => return self.unexpected("`)` after the words of an error"),
+                Token::End | Token::Command(_) | Token::Code(_) | Token::Setting(..) => {
+                    return self.unexpected("`)` after the words of an error");
+                }
                 _ => self.next(),
             };
         }

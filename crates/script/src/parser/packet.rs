@@ -136,7 +136,11 @@ impl Parser {
         let len = self.length()?;
         if start.wrapping_add(len as u32) != end {
             let right = start.wrapping_add(len as u32);
-            return Err(SyntaxError::new(place, format!("{len} bytes from {start} do not end at {end}"), format!("{start}:{right}({len})")));
+            return Err(SyntaxError::new(
+                place,
+                format!("{len} bytes from {start} do not end at {end}"),
+                format!("{start}:{right}({len})"),
+            ));
         }
         Ok((start, len))
     }
@@ -155,7 +159,11 @@ impl Parser {
             self.next();
             self.expect('>', "`...`")?;
             if inject {
-                return Err(SyntaxError::new(place, "an injected packet has no options to leave open".to_owned(), "its options, or none".to_owned()));
+                return Err(SyntaxError::new(
+                    place,
+                    "an injected packet has no options to leave open".to_owned(),
+                    "its options, or none".to_owned(),
+                ));
             }
             return Ok(Ok(Options::Any));
         }
