@@ -1,6 +1,6 @@
 //! What a script sets before the endpoint is made: options at its head, and sysctls.
 
-use longfat_core::params::{Literal, ParamSpec, Params, Value};
+use longfat_core::params::{Kind, Literal, ParamSpec, Params, Value};
 use longfat_core::tcp::options::PARAMS;
 use longfat_core::tcp::{TcpConfig, congestion, stack};
 use longfat_core::time::Duration;
@@ -27,6 +27,8 @@ pub enum IpVersion {
 /// `tcp_ecn` (Linux Documentation/networking/ip-sysctl): 0, 1, 2.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum EcnUse {
+    /// As the stack or the parameter says.
+    Unsaid,
     Off,
     On,
     /// Answer, do not ask.
@@ -76,9 +78,6 @@ const WITHOUT_EFFECT: &[&str] = &[
     "tcp_workaround_signed_windows",
 ];
 
-/// Mechanisms that a sysctl turns on and off, and the TCP parameter of that name, where there is one.
-const MECHANISMS: &[(&str, &str)] = &[("tcp_recovery", "rack"), ("tcp_early_retrans", "tail_loss_probe"), ("tcp_frto", "frto")];
-
 impl Default for Settings {
     fn default() -> Self {
         let mut settings = Settings {
@@ -88,7 +87,7 @@ impl Default for Settings {
             tolerance: Duration::from_millis(4),
             strict: false,
             mtu: 1500,
-            ecn: EcnUse::Off,
+            ecn: EcnUse::Unsaid,
             timestamps_checked: false,
         };
         settings.set_stack(stack::find("linux").expect("a registered stack"));
@@ -100,7 +99,7 @@ impl Settings {
     fn set_stack(&mut self, stack: &stack::Stack) {
         self.stack = stack.name;
         self.params = stack.params();
-        self.ecn = EcnUse::Off;
+        self.ecn = EcnUse::Unsaid;
         if stack.name == "linux" {
             self.params.set("receive_buffer", Value::Bytes(RECEIVE_BUFFER));
             self.params.set("send_buffer", Value::Bytes(SEND_BUFFER));
@@ -113,10 +112,15 @@ impl Settings {
         // RFC 8200 §3: its header has 40 bytes, 20 more than that of IPv4.
         let mtu = if self.ip == IpVersion::V6 { self.mtu - 20 } else { self.mtu };
         let mut params = self.params.clone();
-        if !params.boolean("sack") && params.choice("recovery") == "sack" {
+        if !params.boolean("sack") && !matches!(params.choice("recovery"), "tahoe" | "reno") {
             params.set("recovery", Value::Choice("newreno"));
         }
-        params.set("ecn", Value::Bool(self.ecn == EcnUse::On || (listens && self.ecn == EcnUse::Answer)));
+        match self.ecn {
+            EcnUse::On => params.set("ecn", Value::Bool(true)),
+            EcnUse::Answer if listens => params.set("ecn", Value::Bool(true)),
+            EcnUse::Off => params.set("ecn", Value::Bool(false)),
+            EcnUse::Answer | EcnUse::Unsaid => {}
+        }
         TcpConfig::new(&params, mtu)
     }
 
@@ -196,7 +200,7 @@ impl Settings {
 
     fn assign(&mut self, spec: &ParamSpec, value: Value) {
         if spec.name == "ecn" {
-            self.ecn = if value == Value::Bool(true) { EcnUse::On } else { EcnUse::Off };
+            self.ecn = EcnUse::Unsaid;
         }
         self.params.set(spec.name, value);
     }
@@ -265,10 +269,14 @@ impl Settings {
                 Some(control) => self.force("congestion_control", Value::Choice(control.name)),
                 None => return Err(Refusal::Unsupported(format!("the congestion control {value}"))),
             },
+            "tcp_recovery" => return Ok(self.recovery(number()? & 1 != 0)),
+            "tcp_frto" => match PARAMS.iter().find(|p| p.name == "frto") {
+                Some(spec) => self.force(spec.name, switch()?),
+                None => return Ok((number()? != 0).then(|| "tcp_frto: longfat does not have that mechanism".to_owned())),
+            },
+            // Tail loss probes come with RACK (RFC 8985 §7).
+            "tcp_early_retrans" => return number().map(|_| Some("tcp_early_retrans has no effect of its own here".to_owned())),
             _ => {
-                if let Some((_, param)) = MECHANISMS.iter().find(|(sysctl, _)| *sysctl == name) {
-                    return self.mechanism(name, param, number()? != 0);
-                }
                 if WITHOUT_EFFECT.contains(&name) || name.starts_with("tcp_comp_sack") || name.starts_with("tcp_pacing") {
                     return Ok(Some(format!("{name} has no effect here")));
                 }
@@ -278,13 +286,18 @@ impl Settings {
         Ok(None)
     }
 
-    fn mechanism(&mut self, sysctl: &str, param: &'static str, on: bool) -> Outcome {
-        match PARAMS.iter().find(|p| p.name == param) {
-            Some(spec) => self.params.set(spec.name, Value::Bool(on)),
-            None if on => return Ok(Some(format!("{sysctl}: longfat does not have that mechanism"))),
+    /// RACK, where there is such a recovery, or SACK without it.
+    fn recovery(&mut self, rack: bool) -> Option<String> {
+        let kinds = match PARAMS.iter().find(|p| p.name == "recovery").map(|p| p.kind) {
+            Some(Kind::Choice(kinds)) => kinds,
+            _ => &[],
+        };
+        match kinds.iter().find(|kind| **kind == "rack") {
+            Some(kind) => self.force("recovery", Value::Choice(if rack { kind } else { "sack" })),
+            None if rack => return Some("tcp_recovery: longfat does not have RACK".to_owned()),
             None => {}
         }
-        Ok(None)
+        None
     }
 
     /// TCP_CONGESTION of a socket.
