@@ -1,6 +1,6 @@
 //! How the sender reacts: to ACKs, duplicate ACKs, SACKs, ECN echoes and the retransmission timer.
 
-use crate::packet::{Segment, flags};
+use crate::packet::Segment;
 use crate::tcp::RecoveryKind;
 use crate::tcp::congestion::{AckSample, Congestion, CongestionEvent};
 use crate::tcp::prr::Prr;
@@ -29,21 +29,25 @@ impl Sender {
             self.measure_sacked(now, top);
         }
         let window_changed = self.update_window(segment, ack);
-        if self.ecn && segment.has(flags::ECE) && self.phase == Phase::Open && una >= self.cwr_until && self.board.outstanding() > 0 {
-            self.echo_of_congestion(now);
-        }
         if ack > una {
             self.new_ack(now, segment, ack, delivered_before, in_flight);
-        } else if self.board.outstanding() > 0 && self.persist.is_none() {
+            return false;
+        }
+        let marks = self.ecn.take(segment, sacked, self.mss);
+        if sacked > 0 {
+            let sample = AckSample { marked: marks.bytes, ..self.sample(now, segment, 0, sacked, in_flight, None) };
+            self.control.on_sample(&sample);
+        }
+        if marks.any {
+            let flight_size = self.flight_size();
+            self.echo_of_congestion(now, una, flight_size);
+        }
+        if self.board.outstanding() > 0 && self.persist.is_none() {
             // RFC 6675 §2 counts ACKs that SACK something new; RFC 5681 §2 those that change nothing.
             let duplicate = match self.kind {
                 RecoveryKind::Sack => sacked > 0,
                 _ => segment.seq_len() == 0 && !window_changed,
             };
-            if sacked > 0 {
-                let sample = self.sample(now, segment, 0, sacked, in_flight, None);
-                self.control.on_sample(&sample);
-            }
             if duplicate {
                 self.duplicate_ack(now, delivered_before);
             }
@@ -98,7 +102,9 @@ impl Sender {
     /// The left edge moves.
     #[inline]
     fn new_ack(&mut self, now: Time, segment: &Segment, ack: u64, delivered_before: u64, in_flight: u64) {
-        let acked = ack - self.board.una();
+        let una = self.board.una();
+        let acked = ack - una;
+        let flight_size = if self.ecn.is_on() { self.flight_size() } else { 0 };
         let rtt = self.measure(now, segment, ack);
         self.board.acknowledge(ack);
         self.duplicates = 0;
@@ -115,8 +121,12 @@ impl Sender {
             self.validate(now);
         }
         let delivered = ack + self.board.sacked_bytes() - delivered_before;
-        let sample = self.sample(now, segment, acked, delivered, in_flight, rtt);
+        let marks = self.ecn.take(segment, delivered, self.mss);
+        let sample = AckSample { marked: marks.bytes, ..self.sample(now, segment, acked, delivered, in_flight, rtt) };
         self.control.on_sample(&sample);
+        if marks.any {
+            self.echo_of_congestion(now, una, flight_size);
+        }
         let mut restart_timer = true;
         match self.phase {
             Phase::Open => self.control.on_ack(&sample),
@@ -325,9 +335,9 @@ impl Sender {
     /// RFC 3168 §6.1.2: after a reduction for whatever reason, CWR goes on the next new segment, and echoes of marks on what
     /// was sent before do not reduce again.
     pub(super) fn reduced(&mut self) {
-        if self.ecn {
+        if self.ecn.is_on() {
             self.cwr_until = self.board.max();
-            self.cwr_pending = true;
+            self.cwr_pending = self.ecn.answers_by_cwr();
         }
     }
 
@@ -382,12 +392,15 @@ impl Sender {
         self.arm_rto(now);
     }
 
-    /// RFC 3168 §6.1.2: as for a loss, at most once a round trip, and without retransmitting.
-    fn echo_of_congestion(&mut self, now: Time) {
-        let flight_size = self.flight_size();
-        self.control.on_congestion(&CongestionEvent { now, kind: Congestion::Ecn, flight_size });
-        self.validated_by_congestion(flight_size, false);
-        self.reduced();
+    /// An ACK tells of marks; before it, all was acknowledged up to `una`, and `flight_size` was in flight. RFC 3168 §6.1.2: as for a
+    /// loss, at most once a round trip, and without retransmitting. How far the window shrinks is the control's business, also
+    /// where it counts the marks (RFC 8257 §3.3).
+    fn echo_of_congestion(&mut self, now: Time, una: u64, flight_size: u64) {
+        if self.phase == Phase::Open && una >= self.cwr_until && flight_size > 0 {
+            self.control.on_congestion(&CongestionEvent { now, kind: self.ecn.event(), flight_size });
+            self.validated_by_congestion(flight_size, false);
+            self.reduced();
+        }
     }
 
     /// A round trip for the estimator, and an exact one for the control and the statistics.
