@@ -4,7 +4,6 @@ use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKi
 use crate::params::{Kind, ParamSpec, Value};
 use crate::tcp::TcpConfig;
 use crate::tcp::ecn::EcnUse;
-use crate::time::Duration;
 
 pub(super) const KIND: ControlKind = ControlKind {
     name: "dctcp",
@@ -80,6 +79,10 @@ impl Dctcp {
 }
 
 impl CongestionControl for Dctcp {
+    fn window(&mut self) -> Option<&mut Window> {
+        Some(&mut self.window)
+    }
+
     fn cwnd(&self) -> u64 {
         self.window.cwnd
     }
@@ -115,14 +118,6 @@ impl CongestionControl for Dctcp {
 
     fn on_spurious(&mut self) {
         self.window.undo();
-    }
-
-    fn on_restart(&mut self, _idle: Duration) {
-        self.window.restart();
-    }
-
-    fn on_syn_loss(&mut self) {
-        self.window.syn_loss();
     }
 }
 

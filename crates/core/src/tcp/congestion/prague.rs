@@ -94,6 +94,10 @@ impl Prague {
 }
 
 impl CongestionControl for Prague {
+    fn window(&mut self) -> Option<&mut Window> {
+        Some(&mut self.window)
+    }
+
     /// In whole segments, rounded up, so that the pacing below is what holds the fraction (the draft, §2.4.6).
     fn cwnd(&self) -> u64 {
         self.window.cwnd.next_multiple_of(self.window.mss)
@@ -138,14 +142,6 @@ impl CongestionControl for Prague {
 
     fn on_spurious(&mut self) {
         self.window.undo();
-    }
-
-    fn on_restart(&mut self, _idle: Duration) {
-        self.window.restart();
-    }
-
-    fn on_syn_loss(&mut self) {
-        self.window.syn_loss();
     }
 
     /// The draft, §2.4.6: the window over a round trip; twice that in slow start, which doubles within it.
