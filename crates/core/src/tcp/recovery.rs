@@ -28,7 +28,7 @@ impl Sender {
         {
             self.measure_sacked(now, top);
         }
-        let window_changed = self.update_window(segment, ack);
+        let window_changed = self.update_window(now, segment, ack);
         if ack > una {
             self.new_ack(now, segment, ack, delivered_before, in_flight);
             return false;
@@ -71,7 +71,7 @@ impl Sender {
 
     /// RFC 9293 §3.10.7.4: the newest segment sets the window. Whether it changed.
     #[inline]
-    fn update_window(&mut self, segment: &Segment, ack: u64) -> bool {
+    fn update_window(&mut self, now: Time, segment: &Segment, ack: u64) -> bool {
         let newer = (segment.seq.wrapping_sub(self.wl.0) as i32) > 0 || (segment.seq == self.wl.0 && ack >= self.wl.1);
         if !newer {
             return false;
@@ -82,13 +82,13 @@ impl Sender {
         self.edge = ack + rwnd;
         self.max_rwnd = self.max_rwnd.max(rwnd);
         if self.persist.is_some() && self.edge > self.board.una().max(ack) {
-            self.window_opened(ack);
+            self.window_opened(now, ack);
         }
         self.edge != before
     }
 
     /// The window that was closed is open: whatever the probes did not get through is sent again.
-    fn window_opened(&mut self, ack: u64) {
+    fn window_opened(&mut self, now: Time, ack: u64) {
         self.persist = None;
         self.deadline = Time::MAX;
         if ack < self.board.max() {
@@ -96,6 +96,8 @@ impl Sender {
             self.board.mark_lost_until(self.board.max());
             self.phase = Phase::Loss;
             self.recover = self.board.max();
+            // Pacing may hold back what goes again, and what is outstanding has a timer (RFC 6298 §5.1).
+            self.arm_rto(now);
         }
     }
 
