@@ -105,7 +105,7 @@ fn prague_depends_less_on_the_round_trip() {
         let mut experiment = dumbbell.experiment();
         experiment.measure.warmup = Duration::from_secs(30);
         for link in experiment.network.links.iter_mut().filter(|l| l.name.starts_with("receiver2")) {
-            link.delay = link.delay + Duration::from_micros(7_500);
+            link.delay += Duration::from_micros(7_500);
         }
         let trace = run(&experiment).unwrap();
         let rate = |i: usize| (trace.flows[i].bytes_delivered - trace.flows[i].bytes_delivered_at_warmup) as f64;

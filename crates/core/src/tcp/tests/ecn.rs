@@ -210,13 +210,13 @@ fn data_is_ecn_capable_where_both_ends_are_and_the_path_is_honest() {
     // RFC 9768 §3.2.2.3: each end is told what became of its SYN.
     assert_eq!(
         capable(AccEcn, AccEcn, |syn, ecn| if syn {
-            *ecn = Ecn::Ect0
+            *ecn = Ecn::Ect0;
         }),
         [false, true]
     );
     assert_eq!(
         capable(AccEcn, AccEcn, |syn, ecn| if !syn {
-            *ecn = Ecn::Ce
+            *ecn = Ecn::Ce;
         }),
         [true, false]
     );
