@@ -116,9 +116,9 @@ impl Settings {
             params.set("recovery", Value::Choice("newreno"));
         }
         match self.ecn {
-            EcnUse::On => params.set("ecn", Value::Bool(true)),
-            EcnUse::Answer if listens => params.set("ecn", Value::Bool(true)),
-            EcnUse::Off => params.set("ecn", Value::Bool(false)),
+            EcnUse::On => params.set("ecn", Value::Choice("classic")),
+            EcnUse::Answer if listens => params.set("ecn", Value::Choice("classic")),
+            EcnUse::Off => params.set("ecn", Value::Choice("off")),
             EcnUse::Answer | EcnUse::Unsaid => {}
         }
         TcpConfig::new(&params, mtu)

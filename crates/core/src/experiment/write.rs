@@ -252,7 +252,7 @@ fn parameter(c: &TcpConfig, name: &str) -> Value {
         "window_scale" => Value::Bool(c.window_scale),
         "timestamps" => Value::Bool(c.timestamps),
         "sack" => Value::Bool(c.sack),
-        "ecn" => Value::Bool(c.ecn),
+        "ecn" => Value::Choice(c.ecn.name()),
         "delayed_ack" => Value::Choice(match c.delayed_ack {
             DelayedAck::Off => "off",
             DelayedAck::Timer(_) => "timer",

@@ -5,6 +5,7 @@ mod opening;
 
 use crate::packet::{Ecn, Segment, flags};
 use crate::tcp::TcpConfig;
+use crate::tcp::ecn::EcnKind;
 use crate::tcp::receiver::{Receiver, Verdict};
 use crate::tcp::sender::Sender;
 use crate::tcp::seq::wrap;
@@ -45,10 +46,12 @@ pub struct Connection {
     /// Negotiated by the SYNs.
     timestamps: bool,
     window_scale: bool,
-    ecn: bool,
+    /// The ECN field of the last SYN that arrived.
+    syn_ecn: Ecn,
     time_wait: Time,
-    /// A reset that answers a segment without a connection, or ends this one.
-    reset: Option<Segment>,
+    /// What goes before all else: a reset that answers a segment without a connection or ends this one, or an ACK that must not
+    /// wait for data to carry it.
+    prompt: Option<Segment>,
     /// Nobody will read what arrives: the application has closed both ways.
     released: bool,
     /// The other side has reset the connection.
@@ -129,9 +132,9 @@ impl Connection {
             syn_retransmitted: false,
             timestamps: config.timestamps,
             window_scale: config.window_scale,
-            ecn: config.ecn,
+            syn_ecn: Ecn::NotEct,
             time_wait: Time::MAX,
-            reset: None,
+            prompt: None,
             released: false,
             was_reset: false,
             config,
@@ -179,8 +182,8 @@ impl Connection {
     #[inline]
     pub fn handle_segment(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
         match self.state {
-            State::Listen => self.handle_in_listen(now, segment),
-            State::SynSent => self.handle_in_syn_sent(now, segment),
+            State::Listen => self.handle_in_listen(now, segment, ecn),
+            State::SynSent => self.handle_in_syn_sent(now, segment, ecn),
             State::Closed => self.refuse(segment),
             _ => self.handle_synchronized(now, segment, ecn),
         }
@@ -197,6 +200,9 @@ impl Connection {
             // A repeated SYN-ACK or SYN, or an attack: RFC 5961 §4.2 answers with an ACK. A repeated SYN wants the SYN-ACK again.
             if self.state == State::SynReceived && !segment.has(flags::ACK) {
                 self.syn_now = true;
+                self.syn_ecn = ecn;
+            } else if segment.has(flags::ACK) && self.receiver.echo.kind() == EcnKind::AccEcn {
+                self.answer_syn_ack(now, ecn);
             } else {
                 self.ack_now = true;
             }
@@ -227,6 +233,10 @@ impl Connection {
             return;
         }
         if accepted && !segment.has(flags::SYN) {
+            if segment.len > 0 && self.receiver.splits_ack(ecn) {
+                let ack = self.pure_ack(now);
+                self.prompt = Some(ack);
+            }
             let had_ended = self.receiver.end_of_stream();
             if self.receiver.handle(now, segment, ecn) == Verdict::AckNow {
                 self.ack_now = true;
@@ -270,9 +280,12 @@ impl Connection {
     /// The next segment to send, if any may go now, and its ECN field. Call until `None`.
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<(Segment, Ecn)> {
+        if self.prompt.is_some() {
+            return self.prompt.take().map(|segment| (segment, Ecn::NotEct));
+        }
         if self.state == State::Established || !matches!(self.state, State::Listen | State::SynSent | State::SynReceived | State::Closed) {
             // RFC 6691 §2: the payload makes room for the options that go with it.
-            self.sender.payload_max = self.sender.mss - self.receiver.sack_len(self.sender.mss, self.timestamps);
+            self.sender.payload_max = self.sender.mss - self.receiver.options_len(self.sender.mss, self.timestamps);
             if let Some(range) = self.sender.next(now) {
                 let mut segment = self.sender.segment(range);
                 self.stamp(now, &mut segment);
@@ -280,19 +293,23 @@ impl Connection {
                     self.after_ack(now);
                 }
                 // RFC 3168 §6.1.5, §6.1.6: retransmissions and window probes are not ECN-capable.
-                let ecn = if self.ecn && segment.len > 0 && !range.again && !self.sender.is_probing() { Ecn::Ect0 } else { Ecn::NotEct };
-                return Some((segment, ecn));
+                let capable = segment.len > 0 && !range.again && !self.sender.is_probing();
+                return Some((segment, if capable { self.sender.ecn.codepoint() } else { Ecn::NotEct }));
             }
         } else if self.syn_now {
             return Some((self.syn(now), Ecn::NotEct));
         }
         if self.ack_now && !matches!(self.state, State::Listen | State::Closed) {
-            let mut segment = Segment::new(wrap(self.iss, self.sender.board.max()), 0, 0);
-            self.stamp(now, &mut segment);
-            self.sender.stats.acks_sent += 1;
-            return Some((segment, Ecn::NotEct));
+            return Some((self.pure_ack(now), Ecn::NotEct));
         }
-        self.reset.take().map(|segment| (segment, Ecn::NotEct))
+        None
+    }
+
+    fn pure_ack(&mut self, now: Time) -> Segment {
+        let mut segment = Segment::new(wrap(self.iss, self.sender.board.max()), 0, 0);
+        self.stamp(now, &mut segment);
+        self.sender.stats.acks_sent += 1;
+        segment
     }
 
     #[inline]
@@ -305,9 +322,6 @@ impl Connection {
         // A pure ACK has the option space to itself; beside data, only what the payload leaves of a full segment.
         let room = if segment.len == 0 { u64::MAX } else { self.sender.mss.saturating_sub(u64::from(segment.len)) };
         self.receiver.stamp(segment, room);
-        if !self.ecn {
-            segment.flags &= !flags::ECE;
-        }
         self.ack_now = false;
     }
 
@@ -359,7 +373,7 @@ impl Connection {
             timestamps: self.timestamps,
             sack: self.receiver.sacks(),
             window_scale: self.window_scale,
-            ecn: self.ecn,
+            ecn: self.sender.ecn.is_on(),
         }
     }
 
@@ -420,10 +434,18 @@ impl Connection {
 }
 
 #[cfg(test)]
+use crate::tcp::congestion::CongestionControl;
+
+#[cfg(test)]
 impl Connection {
     /// The receiver gives up what it holds out of order, as RFC 2018 §8 allows it.
     pub(super) fn renege(&mut self) {
         self.receiver.renege();
+    }
+
+    /// Another control, from here on.
+    pub(super) fn set_control(&mut self, control: Box<dyn CongestionControl + Send>) {
+        self.sender.control = control;
     }
 
     /// What must hold between any two calls.

@@ -3,6 +3,7 @@
 mod clock;
 pub mod congestion;
 mod connection;
+pub mod ecn;
 pub mod options;
 mod pacing;
 mod prr;

@@ -3,6 +3,7 @@
 
 use crate::params::{Choice, Kind, ParamSpec, Params, Value};
 use crate::tcp::congestion::{self, slow_start};
+use crate::tcp::ecn::EcnKind;
 use crate::time::Duration;
 
 const fn seconds(s: u64) -> Value {
@@ -80,7 +81,12 @@ pub const PARAMS: &[ParamSpec] = &[
         default: Some(Value::Bool(true)),
         doc: "offer and answer selective acknowledgments (RFC 2018)",
     },
-    ParamSpec { name: "ecn", kind: Kind::Bool, default: Some(Value::Bool(false)), doc: "explicit congestion notification (RFC 3168)" },
+    ParamSpec {
+        name: "ecn",
+        kind: Kind::Choice(EcnKind::NAMES),
+        default: Some(Value::Auto),
+        doc: "explicit congestion notification: `off`, `classic` (RFC 3168), `dctcp` (RFC 8257), `accecn` (RFC 9768); by default what the sender's congestion control needs, for most of them `off`",
+    },
     ParamSpec {
         name: "delayed_ack",
         kind: Kind::Choice(&["off", "timer", "heartbeat"]),
@@ -240,7 +246,7 @@ pub struct TcpConfig {
     pub window_scale: bool,
     pub timestamps: bool,
     pub sack: bool,
-    pub ecn: bool,
+    pub ecn: EcnKind,
     pub delayed_ack: DelayedAck,
     pub ack_every: u32,
     pub quick_acks: u32,
@@ -260,6 +266,14 @@ pub struct TcpConfig {
     pub pacing: Pacing,
     pub pacing_ss_ratio: u32,
     pub pacing_ca_ratio: u32,
+}
+
+/// The kind of ECN that is asked for, or that the control needs.
+pub fn ecn(params: &Params) -> EcnKind {
+    match params.get("ecn") {
+        Value::Choice(name) => EcnKind::named(name),
+        _ => congestion::find(params.choice("congestion_control")).expect("a registered congestion control").ecn.default,
+    }
 }
 
 impl TcpConfig {
@@ -289,7 +303,7 @@ impl TcpConfig {
             window_scale: params.boolean("window_scale"),
             timestamps,
             sack: params.boolean("sack"),
-            ecn: params.boolean("ecn"),
+            ecn: ecn(params),
             delayed_ack: match params.choice("delayed_ack") {
                 "off" => DelayedAck::Off,
                 "heartbeat" => DelayedAck::Heartbeat(delay),

@@ -29,22 +29,26 @@ impl Sender {
         {
             self.measure_sacked(now, top);
         }
-        let window_changed = self.update_window(segment, ack);
-        if self.ecn && segment.has(flags::ECE) && self.phase == Phase::Open && una >= self.cwr_until && self.board.outstanding() > 0 {
-            self.echo_of_congestion(now);
-        }
+        let window_changed = self.update_window(now, segment, ack);
         if ack > una {
             self.new_ack(now, segment, ack, delivered_before, in_flight);
-        } else if self.board.outstanding() > 0 && self.persist.is_none() {
+            return false;
+        }
+        let marks = self.ecn.take(segment, sacked, self.mss);
+        if sacked > 0 {
+            let sample = AckSample { marked: marks.bytes, ..self.sample(now, segment, 0, sacked, in_flight, None) };
+            self.tell(&sample);
+        }
+        if marks.any {
+            let flight_size = self.flight_size();
+            self.echo_of_congestion(now, una, flight_size);
+        }
+        if self.board.outstanding() > 0 && self.persist.is_none() {
             // RFC 6675 §2 counts ACKs that SACK something new; RFC 5681 §2 those that change nothing.
             let duplicate = match self.kind {
                 RecoveryKind::Sack => sacked > 0,
                 _ => segment.seq_len() == 0 && !window_changed,
             };
-            if sacked > 0 {
-                let sample = self.sample(now, segment, 0, sacked, in_flight, None);
-                self.tell(&sample);
-            }
             if duplicate {
                 self.duplicate_ack(now, delivered_before);
             }
@@ -69,7 +73,7 @@ impl Sender {
 
     /// RFC 9293 §3.10.7.4: the newest segment sets the window. Whether it changed.
     #[inline]
-    fn update_window(&mut self, segment: &Segment, ack: u64) -> bool {
+    fn update_window(&mut self, now: Time, segment: &Segment, ack: u64) -> bool {
         let newer = (segment.seq.wrapping_sub(self.wl.0) as i32) > 0 || (segment.seq == self.wl.0 && ack >= self.wl.1);
         if !newer {
             return false;
@@ -80,13 +84,13 @@ impl Sender {
         self.edge = ack + rwnd;
         self.max_rwnd = self.max_rwnd.max(rwnd);
         if self.persist.is_some() && self.edge > self.board.una().max(ack) {
-            self.window_opened(ack);
+            self.window_opened(now, ack);
         }
         self.edge != before
     }
 
     /// The window that was closed is open: whatever the probes did not get through is sent again.
-    fn window_opened(&mut self, ack: u64) {
+    fn window_opened(&mut self, now: Time, ack: u64) {
         self.persist = None;
         self.deadline = Time::MAX;
         if ack < self.board.max() {
@@ -94,13 +98,17 @@ impl Sender {
             self.board.mark_lost_until(self.board.max());
             self.phase = Phase::Loss;
             self.recover = self.board.max();
+            // Pacing may hold back what goes again, and what is outstanding has a timer (RFC 6298 §5.1).
+            self.arm_rto(now);
         }
     }
 
     /// The left edge moves.
     #[inline]
     fn new_ack(&mut self, now: Time, segment: &Segment, ack: u64, delivered_before: u64, in_flight: u64) {
-        let acked = ack - self.board.una();
+        let una = self.board.una();
+        let acked = ack - una;
+        let flight_size = if self.ecn.is_on() { self.flight_size() } else { 0 };
         let rtt = self.measure(now, segment, ack);
         self.note_arrived(now, self.board.una(), ack);
         self.board.acknowledge(ack);
@@ -118,12 +126,16 @@ impl Sender {
             self.validate(now);
         }
         let delivered = ack + self.board.sacked_bytes() - delivered_before;
-        let sample = self.sample(now, segment, acked, delivered, in_flight, rtt);
+        let marks = self.ecn.take(segment, delivered, self.mss);
+        let sample = AckSample { marked: marks.bytes, ..self.sample(now, segment, acked, delivered, in_flight, rtt) };
         self.tell(&sample);
+        if marks.any {
+            self.echo_of_congestion(now, una, flight_size);
+        }
         let mut restart_timer = true;
         match self.phase {
             // RFC 3168 §6.1.2: an ACK that echoes a mark does not let the window grow.
-            Phase::Open if self.ecn && segment.has(flags::ECE) => {}
+            Phase::Open if self.ecn.is_classic() && segment.has(flags::ECE) => {}
             Phase::Open => self.control.on_ack(&sample),
             Phase::Loss => {
                 self.control.on_ack(&sample);
@@ -334,9 +346,9 @@ impl Sender {
     /// RFC 3168 §6.1.2: after a reduction for whatever reason, CWR goes on the next new segment, and echoes of marks on what
     /// was sent before do not reduce again.
     pub(super) fn reduced(&mut self) {
-        if self.ecn {
+        if self.ecn.is_on() {
             self.cwr_until = self.board.max();
-            self.cwr_pending = true;
+            self.cwr_pending = self.ecn.answers_by_cwr();
         }
     }
 
@@ -393,12 +405,15 @@ impl Sender {
         self.arm_rto(now);
     }
 
-    /// RFC 3168 §6.1.2: as for a loss, at most once a round trip, and without retransmitting.
-    fn echo_of_congestion(&mut self, now: Time) {
-        let flight_size = self.flight_size();
-        self.control.on_congestion(&CongestionEvent { now, kind: Congestion::Ecn, flight_size });
-        self.validated_by_congestion(flight_size, false);
-        self.reduced();
+    /// An ACK tells of marks; before it, all was acknowledged up to `una`, and `flight_size` was in flight. RFC 3168 §6.1.2: as for a
+    /// loss, at most once a round trip, and without retransmitting. How far the window shrinks is the control's business, also
+    /// where it counts the marks (RFC 8257 §3.3).
+    fn echo_of_congestion(&mut self, now: Time, una: u64, flight_size: u64) {
+        if self.phase == Phase::Open && una >= self.cwr_until && flight_size > 0 {
+            self.control.on_congestion(&CongestionEvent { now, kind: self.ecn.event(), flight_size });
+            self.validated_by_congestion(flight_size, false);
+            self.reduced();
+        }
     }
 
     /// A round trip for the estimator, and an exact one for the control and the statistics.

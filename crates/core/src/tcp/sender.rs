@@ -3,6 +3,7 @@
 use crate::packet::{Segment, flags};
 use crate::tcp::clock::Clock;
 use crate::tcp::congestion::{self, CongestionControl};
+use crate::tcp::ecn::Feedback;
 use crate::tcp::options::CwndValidation;
 use crate::tcp::pacing::{self, Pacer};
 use crate::tcp::prr::Prr;
@@ -55,9 +56,10 @@ pub(super) struct Sender {
     pub(super) rtt: RttEstimator,
     pub(super) stats: Stats,
     pub(super) mss: u64,
-    /// `mss` less the SACK blocks that the next segment carries.
+    /// `mss` less the options that the next segment carries.
     pub(super) payload_max: u64,
-    pub(super) ecn: bool,
+    /// What the ACKs tell of ECN marks.
+    pub(super) ecn: Feedback,
     pub(super) kind: RecoveryKind,
     pub(super) threshold: u32,
     pub(super) use_prr: bool,
@@ -152,7 +154,7 @@ impl Sender {
             stats: Stats::default(),
             mss: u64::from(config.mss),
             payload_max: u64::from(config.mss),
-            ecn: false,
+            ecn: Feedback::new(congestion::ecn_use(config)),
             threshold: config.dupack_threshold,
             use_prr: config.prr,
             limited_transmit: config.limited_transmit,

@@ -1,6 +1,7 @@
 //! Links alone against hand-computed timelines and a plain reference; then whole dumbbells.
 
 mod delay_based;
+mod ecn;
 mod hosts;
 mod links;
 mod rates;

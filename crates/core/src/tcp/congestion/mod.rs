@@ -8,12 +8,14 @@ pub mod bbr;
 pub mod bic;
 pub mod compound;
 pub mod cubic;
+pub mod dctcp;
 pub mod fast;
 pub mod highspeed;
 pub mod hstcp_lp;
 pub mod htcp;
 pub mod hybla;
 pub mod illinois;
+pub mod prague;
 pub mod reno;
 pub mod scalable;
 pub mod tahoe;
@@ -29,6 +31,7 @@ mod window;
 
 use crate::params::{Choice, ParamSpec, Params};
 use crate::tcp::TcpConfig;
+use crate::tcp::ecn::EcnUse;
 use crate::tcp::rate::{LostPacket, RateSample};
 use crate::time::{Duration, Time};
 use crate::units::Rate;
@@ -43,7 +46,7 @@ pub struct AckSample {
     pub acked: u64,
     /// Bytes newly known to have arrived, cumulatively or by SACK; each counts once.
     pub delivered: u64,
-    /// Of `delivered`, those that ECN feedback says were marked CE.
+    /// Of `delivered`, those that ECN feedback says were marked CE; zero under classic ECN (RFC 3168), which does not say.
     pub marked: u64,
     /// Bytes in flight before this ACK.
     pub in_flight: u64,
@@ -76,7 +79,8 @@ pub enum Congestion {
     Timeout,
     /// The same timer again, with no progress: ssthresh stays (RFC 5681 §3.1 after Eq. 4).
     TimeoutAgain,
-    /// An ECN echo.
+    /// ECN feedback tells of marks, at most once a round trip. To a control that needs exact feedback it comes only where there
+    /// is such: elsewhere a mark comes as a `Loss` (RFC 3168 §5).
     Ecn,
     /// The host's own transmit queue was full: Linux 2.4's local congestion, Web100's send stall.
     Local,
@@ -179,6 +183,7 @@ pub struct ControlKind {
     /// Where it is defined: RFC, or authors, title, venue and year.
     pub source: &'static str,
     pub params: &'static [ParamSpec],
+    pub ecn: EcnUse,
     pub build: fn(&TcpConfig) -> Box<dyn CongestionControl + Send>,
 }
 
@@ -203,6 +208,8 @@ pub const REGISTRY: &[ControlKind] = &[
     hstcp_lp::KIND,
     bbr::v1::KIND,
     bbr::v3::KIND,
+    dctcp::KIND,
+    prague::KIND,
 ];
 
 /// The names in [`REGISTRY`].
@@ -225,6 +232,11 @@ pub fn find(name: &str) -> Option<&'static ControlKind> {
 pub fn choice(name: &str) -> Choice {
     let kind = find(name).unwrap_or_else(|| panic!("no congestion control is called {name}"));
     Choice { kind: kind.name, params: Params::defaults(kind.params) }
+}
+
+/// What the control that `config` asks for makes of ECN.
+pub fn ecn_use(config: &TcpConfig) -> EcnUse {
+    find(config.congestion_control.kind).expect("validated: a registered congestion control").ecn
 }
 
 /// The control that `config` asks for.

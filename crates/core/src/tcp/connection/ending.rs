@@ -32,7 +32,7 @@ impl Connection {
             let (next, irs) = self.receiver.next();
             let mut reset = Segment::new(wrap(self.iss, self.sender.board.max()), flags::RST | flags::ACK, 0);
             reset.ack = wrap(irs, next);
-            self.reset = Some(reset);
+            self.prompt = Some(reset);
         }
         self.end();
     }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
+use crate::tcp::ecn::EcnKind;
 use crate::tcp::wire::{self, Address, Parsed};
 
 /// What the network does to one segment.
@@ -38,12 +39,13 @@ fn any_config() -> impl Strategy<Value = TcpConfig> {
     let recovery = prop_oneof![Just(RecoveryKind::Tahoe), Just(RecoveryKind::Reno), Just(RecoveryKind::NewReno), Just(RecoveryKind::Sack)];
     let stack = prop_oneof![Just("rfc"), Just("bsd-reno-1994"), Just("linux")];
     let mss = prop_oneof![1 => 1u32..40, 4 => 40u32..2000, 1 => 2000u32..9000];
-    // Beside the stack's own: controls that pace and ask for a record of each transmission.
-    let control = prop_oneof![2 => Just(None), 1 => Just(Some("bbr")), 1 => Just(Some("bbr3"))];
     let pacing = prop_oneof![Just(Pacing::Auto), Just(Pacing::On), Just(Pacing::Off)];
     let buffer = || prop_oneof![1 => 1u64..50, 1 => 50u64..5_000, 4 => 5_000u64..200_000];
-    ((stack, recovery, mss, buffer(), buffer()), (any::<[bool; 8]>(), 1u32..6, 1u32..4), (control, pacing)).prop_map(
-        |((stack, recovery, mss, send_buffer, receive_buffer), (flags, dupack_threshold, ack_every), (control, pacing))| TcpConfig {
+    let ecn = prop_oneof![Just(EcnKind::Off), Just(EcnKind::Classic), Just(EcnKind::Dctcp), Just(EcnKind::AccEcn)];
+    let control = prop::sample::select(congestion::NAMES);
+    ((stack, recovery, mss, buffer(), buffer()), (any::<[bool; 8]>(), 1u32..6, 1u32..4), (ecn, control, pacing)).prop_map(
+        |((stack, recovery, mss, send_buffer, receive_buffer), (flags, dupack_threshold, ack_every), (ecn, control, pacing))| TcpConfig {
+            congestion_control: congestion::choice(control),
             recovery,
             mss,
             send_buffer,
@@ -52,14 +54,13 @@ fn any_config() -> impl Strategy<Value = TcpConfig> {
             window_scale: flags[1],
             // SACK is what most of the cases are for.
             sack: flags[2] || flags[6],
-            ecn: flags[3],
+            ecn,
             nagle: flags[4],
             prr: flags[5],
             limited_transmit: flags[7],
             dupack_threshold,
             ack_every,
             pacing,
-            congestion_control: control.map_or(config(stack).congestion_control, congestion::choice),
             // So that a run with many timeouts stays short.
             rto_max: Duration::from_secs(4),
             ..config(stack)
@@ -292,7 +293,7 @@ proptest! {
     /// Segments that no sender of ours would send: nothing breaks, and no byte beyond those that arrived is called delivered.
     #[test]
     fn any_segment_is_taken_or_refused_without_harm(
-        segments in prop::collection::vec((any::<(u32, u32, u16, u8)>(), 0u16..3000, any::<Option<(u32, u32)>>(), prop::collection::vec(any::<(u32, u32)>(), 0..4)), 0..60),
+        segments in prop::collection::vec((any::<(u32, u32, u16, u16)>(), 0u16..3000, any::<Option<(u32, u32)>>(), prop::collection::vec(any::<(u32, u32)>(), 0..4)), 0..60),
         near: bool,
     ) {
         let mut pair = Pair::with_iss(config("rfc"), config("linux"), ms(10), 0, 0);

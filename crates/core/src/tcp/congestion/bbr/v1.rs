@@ -7,6 +7,7 @@ use super::{MaxFilter, Pace, Rounds, bdp};
 use crate::rng::Rng;
 use crate::tcp::TcpConfig;
 use crate::tcp::congestion::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Established};
+use crate::tcp::ecn::EcnUse;
 use crate::tcp::rate::{LostPacket, RateSample};
 use crate::time::{Duration, Time};
 use crate::units::Rate;
@@ -16,6 +17,7 @@ pub(in crate::tcp::congestion) const KIND: ControlKind = ControlKind {
     summary: "version 1: paces at the bandwidth it measures, with two bandwidth-delay products in flight at most",
     source: "Cardwell et al., BBR: Congestion-Based Congestion Control, CACM 60(2), 2017; draft-cardwell-iccrg-bbr-congestion-control-00",
     params: &[],
+    ecn: EcnUse::CLASSIC,
     build: |c| Box::new(Bbr::new(c)),
 };
 

@@ -9,6 +9,7 @@ use super::{MaxFilter, Pace, Rounds};
 use crate::rng::Rng;
 use crate::tcp::TcpConfig;
 use crate::tcp::congestion::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Established};
+use crate::tcp::ecn::EcnUse;
 use crate::tcp::rate::{LostPacket, RateSample};
 use crate::time::{Duration, Time};
 use crate::units::Rate;
@@ -20,6 +21,7 @@ pub(in crate::tcp::congestion) const KIND: ControlKind = ControlKind {
     summary: "version 3: a model of bandwidth, round trip and losses, with probes that give way",
     source: "draft-ietf-ccwg-bbr-06, BBR Congestion Control",
     params: &[],
+    ecn: EcnUse::CLASSIC,
     build: |c| Box::new(Bbr3::new(c)),
 };
 
