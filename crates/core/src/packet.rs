@@ -10,15 +10,16 @@ pub use pool::{Line, PacketId, Packets};
 
 use crate::time::Time;
 
-/// TCP flags, as on the wire (RFC 9293 §3.1).
+/// TCP flags, as on the wire (RFC 9293 §3.1); the ninth is the last of the bits that were reserved (RFC 9768 §2).
 pub mod flags {
-    pub const FIN: u8 = 0x01;
-    pub const SYN: u8 = 0x02;
-    pub const RST: u8 = 0x04;
-    pub const PSH: u8 = 0x08;
-    pub const ACK: u8 = 0x10;
-    pub const ECE: u8 = 0x40;
-    pub const CWR: u8 = 0x80;
+    pub const FIN: u16 = 0x01;
+    pub const SYN: u16 = 0x02;
+    pub const RST: u16 = 0x04;
+    pub const PSH: u16 = 0x08;
+    pub const ACK: u16 = 0x10;
+    pub const ECE: u16 = 0x40;
+    pub const CWR: u16 = 0x80;
+    pub const AE: u16 = 0x100;
 }
 
 /// The ECN field of the IP header (RFC 3168 §5).
@@ -43,10 +44,35 @@ const MSS: u8 = 0x04;
 const WINDOW_SCALE: u8 = 0x08;
 const SACK_SHIFT: u32 = 4;
 
+/// [`Segment::accecn`]: present, in order 1, and how many fields.
+const ACCECN: u8 = 0x80;
+const ACCECN_ORDER: u8 = 0x04;
+const ACCECN_FIELDS: u8 = 0x03;
+
+/// The AccECN option (RFC 9768 §3.2.3): byte counters of 24 bits that the receiver keeps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AccEcnOption {
+    /// Which of the two orders: 0 is EE0B, ECEB, EE1B; 1 is EE1B, ECEB, EE0B.
+    pub order: u8,
+    /// How many of the three fields are there, from the front.
+    pub fields: u8,
+    /// The fields; those that are not there are zero.
+    pub values: [u32; 3],
+}
+
+impl AccEcnOption {
+    /// Its length, padded to 4 bytes: 2 bytes and 3 for each field.
+    #[inline]
+    pub const fn padded_len(fields: u8) -> u32 {
+        (2 + 3 * fields as u32).next_multiple_of(4)
+    }
+}
+
 /// A TCP segment without its payload bytes: sequence numbers as on the wire (32 bits, they wrap).
 ///
 /// SYN options and SACK blocks never share a segment, so they share their space; a fourth SACK block
-/// takes the place of the timestamps (RFC 2018 §3: four blocks fit only without them).
+/// takes the place of the timestamps (RFC 2018 §3: four blocks fit only without them). The fields of an AccECN option take
+/// the space of the last SACK blocks, from the back: at most two blocks fit beside one, and one beside all three fields.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 #[repr(C)]
 pub struct Segment {
@@ -60,21 +86,21 @@ pub struct Segment {
     /// The window field as on the wire, not yet scaled.
     pub window: u16,
     /// See [`flags`].
-    pub flags: u8,
+    pub flags: u16,
     options: u8,
-    /// No hole at the end: a copy is then whole words, which the next copy can read at full speed.
-    unused: u16,
+    /// The AccECN option. (And no hole at the end: a copy is then whole words, which the next copy can read at full speed.)
+    accecn: u8,
 }
 
 impl Segment {
     /// A segment with these flags and `len` payload bytes, without options; ack and window are zero.
     #[inline]
-    pub const fn new(seq: u32, flags: u8, len: u16) -> Self {
-        Segment { seq, ack: 0, space: [0; 8], len, window: 0, flags, options: 0, unused: 0 }
+    pub const fn new(seq: u32, flags: u16, len: u16) -> Self {
+        Segment { seq, ack: 0, space: [0; 8], len, window: 0, flags, options: 0, accecn: 0 }
     }
     /// Whether all of `bits` are set.
     #[inline]
-    pub const fn has(&self, bits: u8) -> bool {
+    pub const fn has(&self, bits: u16) -> bool {
         self.flags & bits == bits
     }
     /// Sequence space this segment takes: payload, SYN and FIN.
@@ -106,11 +132,16 @@ impl Segment {
         let at = (2 + 2 * i) & 7;
         (self.space[at], self.space[at + 1])
     }
-    /// Appends a SACK block; false when there is no room (three with timestamps, four without).
+    /// Appends a SACK block; false when there is no room (three with timestamps, four without; fewer beside an AccECN option).
     #[inline]
     pub fn push_sack(&mut self, left: u32, right: u32) -> bool {
         let n = self.sack_count();
-        if n == 4 || (n == 3 && self.options & TIMESTAMPS != 0) {
+        let most = match (self.accecn, self.options & TIMESTAMPS) {
+            (0, 0) => 4,
+            (0, _) => 3,
+            (accecn, _) => blocks_beside(accecn & ACCECN_FIELDS),
+        };
+        if n >= most {
             return false;
         }
         debug_assert!(!self.has(flags::SYN));
@@ -118,6 +149,32 @@ impl Segment {
         self.space[at] = left;
         self.space[at + 1] = right;
         self.options = (self.options & 0x0f) | (((n + 1) as u8) << SACK_SHIFT);
+        true
+    }
+    /// The AccECN option (RFC 9768 §3.2.3).
+    #[inline]
+    pub fn accecn(&self) -> Option<AccEcnOption> {
+        if self.accecn == 0 {
+            return None;
+        }
+        let fields = self.accecn & ACCECN_FIELDS;
+        let mut values = [0; 3];
+        for (i, value) in values.iter_mut().enumerate().take(fields.into()) {
+            *value = self.space[7 - i];
+        }
+        Some(AccEcnOption { order: u8::from(self.accecn & ACCECN_ORDER != 0), fields, values })
+    }
+    /// Adds the AccECN option, the fields taken to 24 bits; false when the SACK blocks leave no room for it, or it is there already.
+    #[inline]
+    pub fn set_accecn(&mut self, option: AccEcnOption) -> bool {
+        debug_assert!(option.fields <= 3 && option.order <= 1);
+        if self.accecn != 0 || self.sack_count() > blocks_beside(option.fields) {
+            return false;
+        }
+        self.accecn = ACCECN | (option.order * ACCECN_ORDER) | option.fields;
+        for (i, value) in option.values.iter().enumerate().take(option.fields.into()) {
+            self.space[7 - i] = value & 0x00ff_ffff;
+        }
         true
     }
     /// Maximum segment size option of a SYN (RFC 9293 §3.7.1).
@@ -170,6 +227,9 @@ impl Segment {
         if o >> SACK_SHIFT != 0 {
             n += 4 + 8 * (o >> SACK_SHIFT) as u32;
         }
+        if self.accecn != 0 {
+            n += AccEcnOption::padded_len(self.accecn & ACCECN_FIELDS);
+        }
         n
     }
     /// Length of the IPv4 packet that carries this segment: 20 + 20 + options + payload.
@@ -177,6 +237,12 @@ impl Segment {
     pub const fn ip_len(&self) -> u32 {
         40 + self.options_len() + self.len as u32
     }
+}
+
+/// How many SACK blocks fit beside an AccECN option of so many fields, timestamps or not (RFC 9293 §3.1: 40 bytes of options).
+#[inline]
+const fn blocks_beside(fields: u8) -> usize {
+    if fields == 3 { 1 } else { 2 }
 }
 
 impl std::fmt::Debug for Segment {
@@ -189,6 +255,7 @@ impl std::fmt::Debug for Segment {
             (flags::ACK, '.'),
             (flags::ECE, 'E'),
             (flags::CWR, 'W'),
+            (flags::AE, 'A'),
         ];
         let flags: String = names.iter().filter(|(bit, _)| self.has(*bit)).map(|(_, c)| *c).collect();
         write!(f, "{flags} {}:{}({}) ack {} win {}", self.seq, self.seq.wrapping_add(self.seq_len()), self.len, self.ack, self.window)?;
@@ -207,6 +274,9 @@ impl std::fmt::Debug for Segment {
         for i in 0..self.sack_count() {
             let (left, right) = self.sack(i);
             write!(f, " sack {left}:{right}")?;
+        }
+        if let Some(AccEcnOption { order, fields, values }) = self.accecn() {
+            write!(f, " ECN{order} {:?}", &values[..fields.into()])?;
         }
         Ok(())
     }

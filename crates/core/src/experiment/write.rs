@@ -8,7 +8,7 @@ use crate::params::{Choice, ParamSpec, Value};
 use crate::queue::REGISTRY as QUEUES;
 use crate::tcp::TcpConfig;
 use crate::tcp::congestion::REGISTRY as CONTROLS;
-use crate::tcp::options::{CwndValidation, DelayedAck, PARAMS, RecoveryKind};
+use crate::tcp::options::{CwndValidation, DelayedAck, PARAMS, Pacing, RecoveryKind};
 use crate::time::Duration;
 use crate::traffic::Schedule;
 use crate::units::Rate;
@@ -252,7 +252,7 @@ fn parameter(c: &TcpConfig, name: &str) -> Value {
         "window_scale" => Value::Bool(c.window_scale),
         "timestamps" => Value::Bool(c.timestamps),
         "sack" => Value::Bool(c.sack),
-        "ecn" => Value::Bool(c.ecn),
+        "ecn" => Value::Choice(c.ecn.name()),
         "delayed_ack" => Value::Choice(match c.delayed_ack {
             DelayedAck::Off => "off",
             DelayedAck::Timer(_) => "timer",
@@ -281,6 +281,13 @@ fn parameter(c: &TcpConfig, name: &str) -> Value {
             CwndValidation::Rfc7661 => "rfc7661",
         }),
         "nagle" => Value::Bool(c.nagle),
+        "pacing" => Value::Choice(match c.pacing {
+            Pacing::Auto => "auto",
+            Pacing::On => "on",
+            Pacing::Off => "off",
+        }),
+        "pacing_ss_ratio" => count(c.pacing_ss_ratio),
+        "pacing_ca_ratio" => count(c.pacing_ca_ratio),
         other => panic!("no way to write the TCP parameter {other}"),
     }
 }

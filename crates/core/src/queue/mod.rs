@@ -7,6 +7,7 @@ pub mod fifo;
 pub mod pool;
 mod red;
 mod red_ansnet;
+mod step;
 #[cfg(test)]
 mod tests;
 
@@ -100,7 +101,7 @@ pub struct QueueKind {
 }
 
 /// Every queue, in the order of listings.
-pub const REGISTRY: &[QueueKind] = &[droptail::KIND, buffer_pool::KIND, red::KIND, red_ansnet::KIND];
+pub const REGISTRY: &[QueueKind] = &[droptail::KIND, buffer_pool::KIND, red::KIND, red_ansnet::KIND, step::KIND];
 
 /// The entry called `name`.
 pub fn find(name: &str) -> Option<&'static QueueKind> {

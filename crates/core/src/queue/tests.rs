@@ -251,6 +251,8 @@ fn contradictions_are_one_sentence() {
         ("red_ansnet", &[("min_threshold", Value::Number(0.9)), ("max_threshold", Value::Number(0.8))]),
         ("red_ansnet", &[("buffers", Value::Count(0))]),
         ("red_ansnet", &[("receive_buffers", Value::Count(2))]),
+        ("step", &[("threshold", capacity(Packets(20))), ("delay", Value::Duration(Duration::from_millis(1)))]),
+        ("step", &[("limit", capacity(Packets(20))), ("threshold", capacity(Packets(20)))]),
     ];
     let sentences: Vec<String> = cases
         .iter()
@@ -281,6 +283,8 @@ fn contradictions_are_one_sentence() {
     red_ansnet: min_threshold (0.9) must be under max_threshold (0.8)
     red_ansnet: a peer card may take 0 buffers on the transmit side, but one packet of the MTU (4352 bytes) takes 3
     red_ansnet: 2 buffers are left for the receive side, but one packet of the MTU (4352 bytes) takes 3; leave none, or at least 3
+    step: threshold and delay are two ways to say when to mark; give one of them
+    step: threshold (20 packets) must be under the limit (20 packets), or nothing is ever marked
     ");
 }
 

@@ -1,9 +1,11 @@
 //! One end of a TCP connection: opening, closing, and the two halves between (RFC 9293).
 
+mod ending;
 mod opening;
 
 use crate::packet::{Ecn, Segment, flags};
 use crate::tcp::TcpConfig;
+use crate::tcp::ecn::EcnKind;
 use crate::tcp::receiver::{Receiver, Verdict};
 use crate::tcp::sender::Sender;
 use crate::tcp::seq::wrap;
@@ -44,10 +46,16 @@ pub struct Connection {
     /// Negotiated by the SYNs.
     timestamps: bool,
     window_scale: bool,
-    ecn: bool,
+    /// The ECN field of the last SYN that arrived.
+    syn_ecn: Ecn,
     time_wait: Time,
-    /// A reset that answers a segment without a connection.
-    reset: Option<Segment>,
+    /// What goes before all else: a reset that answers a segment without a connection or ends this one, or an ACK that must not
+    /// wait for data to carry it.
+    prompt: Option<Segment>,
+    /// Nobody will read what arrives: the application has closed both ways.
+    released: bool,
+    /// The other side has reset the connection.
+    was_reset: bool,
 }
 
 /// Totals since the start. Byte counts are payload.
@@ -82,6 +90,17 @@ pub struct TcpInfo {
     pub srtt: Duration,
     pub rttvar: Duration,
     pub rto: Duration,
+    /// How often the retransmission timer went off since the last round trip was measured.
+    pub backoff: u32,
+    /// Payload bytes of a full segment, as agreed.
+    pub mss: u64,
+    /// Bytes sent and not acknowledged.
+    pub outstanding: u64,
+    /// What the SYNs agreed on.
+    pub timestamps: bool,
+    pub sack: bool,
+    pub window_scale: bool,
+    pub ecn: bool,
 }
 
 /// RFC 9293 §3.4.2: the maximum segment lifetime; TIME-WAIT lasts two.
@@ -113,9 +132,11 @@ impl Connection {
             syn_retransmitted: false,
             timestamps: config.timestamps,
             window_scale: config.window_scale,
-            ecn: config.ecn,
+            syn_ecn: Ecn::NotEct,
             time_wait: Time::MAX,
-            reset: None,
+            prompt: None,
+            released: false,
+            was_reset: false,
             config,
         }
     }
@@ -125,9 +146,14 @@ impl Connection {
         self.sender.write(bytes);
     }
 
-    /// Nothing more will be written: a FIN follows the last byte.
-    pub fn close(&mut self) {
-        self.sender.close();
+    /// Whether a partial segment waits while data is unacknowledged (RFC 896); TCP_NODELAY turns it off.
+    pub fn set_nagle(&mut self, on: bool) {
+        self.sender.set_nagle(on);
+    }
+
+    /// Whether partial segments wait in any case: TCP_CORK.
+    pub fn set_cork(&mut self, on: bool) {
+        self.sender.set_cork(on);
     }
 
     /// The application stops writing in the middle of a stream without end: a FIN follows the last byte that has been sent.
@@ -156,8 +182,8 @@ impl Connection {
     #[inline]
     pub fn handle_segment(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
         match self.state {
-            State::Listen => self.handle_in_listen(now, segment),
-            State::SynSent => self.handle_in_syn_sent(now, segment),
+            State::Listen => self.handle_in_listen(now, segment, ecn),
+            State::SynSent => self.handle_in_syn_sent(now, segment, ecn),
             State::Closed => self.refuse(segment),
             _ => self.handle_synchronized(now, segment, ecn),
         }
@@ -174,6 +200,9 @@ impl Connection {
             // A repeated SYN-ACK or SYN, or an attack: RFC 5961 §4.2 answers with an ACK. A repeated SYN wants the SYN-ACK again.
             if self.state == State::SynReceived && !segment.has(flags::ACK) {
                 self.syn_now = true;
+                self.syn_ecn = ecn;
+            } else if segment.has(flags::ACK) && self.receiver.echo.kind() == EcnKind::AccEcn {
+                self.answer_syn_ack(now, ecn);
             } else {
                 self.ack_now = true;
             }
@@ -200,7 +229,14 @@ impl Connection {
             }
             self.after_ack(now);
         }
+        if self.released && accepted && self.comes_too_late(segment) {
+            return;
+        }
         if accepted && !segment.has(flags::SYN) {
+            if segment.len > 0 && self.receiver.splits_ack(ecn) {
+                let ack = self.pure_ack(now);
+                self.prompt = Some(ack);
+            }
             let had_ended = self.receiver.end_of_stream();
             if self.receiver.handle(now, segment, ecn) == Verdict::AckNow {
                 self.ack_now = true;
@@ -216,55 +252,6 @@ impl Connection {
                 self.time_wait = now + MSL * 2;
             }
         }
-    }
-
-    /// RFC 5961 §3.2: a reset must name exactly the next byte; one elsewhere in the window is answered.
-    fn handle_reset(&mut self, segment: &Segment, accepted: bool) {
-        let (nxt, irs) = self.receiver.next();
-        if segment.seq == wrap(irs, nxt) {
-            self.state = State::Closed;
-            self.sender.deadline = Time::MAX;
-            self.ack_now = false;
-        } else if accepted {
-            self.ack_now = true;
-        }
-    }
-
-    /// Our FIN may be acknowledged now.
-    fn after_ack(&mut self, now: Time) {
-        let (sent, acked) = self.sender.fin();
-        self.state = match self.state {
-            State::Established if sent => State::FinWait1,
-            State::CloseWait if sent => State::LastAck,
-            state => state,
-        };
-        if !acked {
-            return;
-        }
-        self.state = match self.state {
-            State::FinWait1 => State::FinWait2,
-            State::Closing => {
-                self.time_wait = now + MSL * 2;
-                State::TimeWait
-            }
-            State::LastAck => State::Closed,
-            state => state,
-        };
-    }
-
-    /// The other side's FIN is in order now.
-    fn after_fin(&mut self, now: Time) {
-        let (sent, acked) = self.sender.fin();
-        self.state = match self.state {
-            State::Established if !sent => State::CloseWait,
-            State::Established | State::FinWait1 if !acked => State::Closing,
-            State::Established | State::FinWait1 | State::FinWait2 => {
-                self.time_wait = now + MSL * 2;
-                State::TimeWait
-            }
-            state => state,
-        };
-        self.ack_now = true;
     }
 
     /// The time that `poll_timeout` named has come (calling it early does no harm).
@@ -293,9 +280,12 @@ impl Connection {
     /// The next segment to send, if any may go now, and its ECN field. Call until `None`.
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<(Segment, Ecn)> {
+        if self.prompt.is_some() {
+            return self.prompt.take().map(|segment| (segment, Ecn::NotEct));
+        }
         if self.state == State::Established || !matches!(self.state, State::Listen | State::SynSent | State::SynReceived | State::Closed) {
             // RFC 6691 §2: the payload makes room for the options that go with it.
-            self.sender.payload_max = self.sender.mss - self.receiver.sack_len(self.sender.mss, self.timestamps);
+            self.sender.payload_max = self.sender.mss - self.receiver.options_len(self.sender.mss, self.timestamps);
             if let Some(range) = self.sender.next(now) {
                 let mut segment = self.sender.segment(range);
                 self.stamp(now, &mut segment);
@@ -303,19 +293,23 @@ impl Connection {
                     self.after_ack(now);
                 }
                 // RFC 3168 §6.1.5, §6.1.6: retransmissions and window probes are not ECN-capable.
-                let ecn = if self.ecn && segment.len > 0 && !range.again && !self.sender.is_probing() { Ecn::Ect0 } else { Ecn::NotEct };
-                return Some((segment, ecn));
+                let capable = segment.len > 0 && !range.again && !self.sender.is_probing();
+                return Some((segment, if capable { self.sender.ecn.codepoint() } else { Ecn::NotEct }));
             }
         } else if self.syn_now {
             return Some((self.syn(now), Ecn::NotEct));
         }
-        if self.ack_now && self.state != State::Listen {
-            let mut segment = Segment::new(wrap(self.iss, self.sender.board.max()), 0, 0);
-            self.stamp(now, &mut segment);
-            self.sender.stats.acks_sent += 1;
-            return Some((segment, Ecn::NotEct));
+        if self.ack_now && !matches!(self.state, State::Listen | State::Closed) {
+            return Some((self.pure_ack(now), Ecn::NotEct));
         }
-        self.reset.take().map(|segment| (segment, Ecn::NotEct))
+        None
+    }
+
+    fn pure_ack(&mut self, now: Time) -> Segment {
+        let mut segment = Segment::new(wrap(self.iss, self.sender.board.max()), 0, 0);
+        self.stamp(now, &mut segment);
+        self.sender.stats.acks_sent += 1;
+        segment
     }
 
     #[inline]
@@ -328,9 +322,6 @@ impl Connection {
         // A pure ACK has the option space to itself; beside data, only what the payload leaves of a full segment.
         let room = if segment.len == 0 { u64::MAX } else { self.sender.mss.saturating_sub(u64::from(segment.len)) };
         self.receiver.stamp(segment, room);
-        if !self.ecn {
-            segment.flags &= !flags::ECE;
-        }
         self.ack_now = false;
     }
 
@@ -348,7 +339,7 @@ impl Connection {
     }
 
     /// Whether `poll_transmit` has kept back a segment for want of room.
-    pub fn was_refused(&self) -> bool {
+    pub fn wants_room(&self) -> bool {
         self.sender.room == Room::Refused
     }
 
@@ -376,6 +367,13 @@ impl Connection {
             srtt: s.rtt.srtt(),
             rttvar: s.rtt.rttvar(),
             rto: s.rtt.rto(),
+            backoff: s.rtt.backoff(),
+            mss: s.mss,
+            outstanding: s.board.outstanding(),
+            timestamps: self.timestamps,
+            sack: self.receiver.sacks(),
+            window_scale: self.window_scale,
+            ecn: self.sender.ecn.is_on(),
         }
     }
 
@@ -394,6 +392,16 @@ impl Connection {
     #[inline]
     pub fn bytes_delivered(&self) -> u64 {
         self.receiver.delivered()
+    }
+
+    /// Bytes written here and not acknowledged, and those of them not sent yet.
+    pub fn unacked(&self) -> (u64, u64) {
+        self.sender.unacked()
+    }
+
+    /// In-order bytes that wait for [`Connection::read`].
+    pub fn unread(&self) -> u64 {
+        self.receiver.unread()
     }
 
     /// In-order bytes that the application has read.
@@ -426,10 +434,18 @@ impl Connection {
 }
 
 #[cfg(test)]
+use crate::tcp::congestion::CongestionControl;
+
+#[cfg(test)]
 impl Connection {
     /// The receiver gives up what it holds out of order, as RFC 2018 §8 allows it.
     pub(super) fn renege(&mut self) {
         self.receiver.renege();
+    }
+
+    /// Another control, from here on.
+    pub(super) fn set_control(&mut self, control: Box<dyn CongestionControl + Send>) {
+        self.sender.control = control;
     }
 
     /// What must hold between any two calls.

@@ -3,13 +3,16 @@
 mod clock;
 pub mod congestion;
 mod connection;
+pub mod ecn;
 pub mod options;
+mod pacing;
 mod prr;
 mod range_set;
 pub mod rate;
 mod receiver;
 mod recovery;
 mod rtt;
+mod sampling;
 mod scoreboard;
 mod sender;
 mod sent_log;
@@ -22,4 +25,4 @@ mod validation;
 pub mod wire;
 
 pub use connection::{Connection, State, Stats, TcpInfo};
-pub use options::{DelayedAck, RecoveryKind, TcpConfig};
+pub use options::{DelayedAck, Pacing, RecoveryKind, TcpConfig};

@@ -3,6 +3,7 @@
 
 use crate::params::{Choice, Kind, ParamSpec, Params, Value};
 use crate::tcp::congestion::{self, slow_start};
+use crate::tcp::ecn::EcnKind;
 use crate::time::Duration;
 
 const fn seconds(s: u64) -> Value {
@@ -13,6 +14,7 @@ const fn millis(ms: u64) -> Value {
 }
 const ANY_TIME: Kind = Kind::Duration { min: Duration::ZERO, max: Duration::from_secs(100_000) };
 const SOME_TIME: Kind = Kind::Duration { min: Duration::from_micros(1), max: Duration::from_secs(100_000) };
+const PERCENT: Kind = Kind::Count { unit: "", min: 1, max: 1000 };
 const BUFFER: Kind = Kind::Bytes { min: 1, max: 1 << 30 };
 
 /// Every TCP parameter, with the default of a plain RFC stack. A stack profile overrides some.
@@ -79,7 +81,12 @@ pub const PARAMS: &[ParamSpec] = &[
         default: Some(Value::Bool(true)),
         doc: "offer and answer selective acknowledgments (RFC 2018)",
     },
-    ParamSpec { name: "ecn", kind: Kind::Bool, default: Some(Value::Bool(false)), doc: "explicit congestion notification (RFC 3168)" },
+    ParamSpec {
+        name: "ecn",
+        kind: Kind::Choice(EcnKind::NAMES),
+        default: Some(Value::Auto),
+        doc: "explicit congestion notification: `off`, `classic` (RFC 3168), `dctcp` (RFC 8257), `accecn` (RFC 9768); by default what the sender's congestion control needs, for most of them `off`",
+    },
     ParamSpec {
         name: "delayed_ack",
         kind: Kind::Choice(&["off", "timer", "heartbeat"]),
@@ -157,6 +164,24 @@ pub const PARAMS: &[ParamSpec] = &[
         default: Some(Value::Bool(true)),
         doc: "hold back a partial segment while data is unacknowledged (RFC 896)",
     },
+    ParamSpec {
+        name: "pacing",
+        kind: Kind::Choice(&["auto", "on", "off"]),
+        default: Some(Value::Choice("auto")),
+        doc: "space segments out: `auto`, at the rate of a control that has one; `on`, also window-based controls, at a multiple of cwnd / srtt; `off`, never",
+    },
+    ParamSpec {
+        name: "pacing_ss_ratio",
+        kind: PERCENT,
+        default: Some(Value::Count(200)),
+        doc: "percent of cwnd / srtt at which a window-based control is paced in slow start (Linux: tcp_pacing_ss_ratio)",
+    },
+    ParamSpec {
+        name: "pacing_ca_ratio",
+        kind: PERCENT,
+        default: Some(Value::Count(120)),
+        doc: "the same in congestion avoidance (Linux: tcp_pacing_ca_ratio)",
+    },
 ];
 
 /// How losses are repaired.
@@ -194,6 +219,17 @@ pub enum CwndValidation {
     Rfc7661,
 }
 
+/// Whose segments are spaced out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pacing {
+    /// Those of a control that has a rate.
+    Auto,
+    /// Also those of a window-based control.
+    On,
+    /// Nobody's: they leave in bursts.
+    Off,
+}
+
 /// Everything an endpoint is told, resolved. The fields are the parameters of [`PARAMS`].
 #[derive(Clone, PartialEq, Debug)]
 #[allow(missing_docs)] // PARAMS says what each one is
@@ -210,7 +246,7 @@ pub struct TcpConfig {
     pub window_scale: bool,
     pub timestamps: bool,
     pub sack: bool,
-    pub ecn: bool,
+    pub ecn: EcnKind,
     pub delayed_ack: DelayedAck,
     pub ack_every: u32,
     pub quick_acks: u32,
@@ -227,6 +263,17 @@ pub struct TcpConfig {
     pub extra_increment: bool,
     pub cwnd_validation: CwndValidation,
     pub nagle: bool,
+    pub pacing: Pacing,
+    pub pacing_ss_ratio: u32,
+    pub pacing_ca_ratio: u32,
+}
+
+/// The kind of ECN that is asked for, or that the control needs.
+pub fn ecn(params: &Params) -> EcnKind {
+    match params.get("ecn") {
+        Value::Choice(name) => EcnKind::named(name),
+        _ => congestion::find(params.choice("congestion_control")).expect("a registered congestion control").ecn.default,
+    }
 }
 
 impl TcpConfig {
@@ -256,7 +303,7 @@ impl TcpConfig {
             window_scale: params.boolean("window_scale"),
             timestamps,
             sack: params.boolean("sack"),
-            ecn: params.boolean("ecn"),
+            ecn: ecn(params),
             delayed_ack: match params.choice("delayed_ack") {
                 "off" => DelayedAck::Off,
                 "heartbeat" => DelayedAck::Heartbeat(delay),
@@ -281,6 +328,13 @@ impl TcpConfig {
                 _ => CwndValidation::Rfc5681,
             },
             nagle: params.boolean("nagle"),
+            pacing: match params.choice("pacing") {
+                "on" => Pacing::On,
+                "off" => Pacing::Off,
+                _ => Pacing::Auto,
+            },
+            pacing_ss_ratio: params.integer("pacing_ss_ratio") as u32,
+            pacing_ca_ratio: params.integer("pacing_ca_ratio") as u32,
         }
     }
 }

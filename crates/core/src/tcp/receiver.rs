@@ -2,6 +2,7 @@
 
 use crate::packet::{Ecn, Segment, flags};
 use crate::tcp::clock::Clock;
+use crate::tcp::ecn::Echo;
 use crate::tcp::range_set::RangeSet;
 use crate::tcp::seq::{timestamp_before, unwrap, wrap};
 use crate::tcp::{DelayedAck, TcpConfig};
@@ -50,8 +51,8 @@ pub(super) struct Receiver {
     ts_recent: u32,
     ts_recent_at: Time,
     last_ack_sent: u64,
-    /// ECN: echo CE until CWR (RFC 3168 §6.1.3).
-    echo_ce: bool,
+    /// What the ACKs tell of ECN marks.
+    pub echo: Echo,
     pub duplicates: u64,
 }
 
@@ -87,7 +88,7 @@ impl Receiver {
             ts_recent: 0,
             ts_recent_at: Time::ZERO,
             last_ack_sent: 0,
-            echo_ce: false,
+            echo: Echo::new(),
             duplicates: 0,
         }
     }
@@ -151,16 +152,14 @@ impl Receiver {
             self.ts_recent = val;
             self.ts_recent_at = now;
         }
-        // RFC 3168 §6.1.3: CWR ends the echo; a CE on the same packet begins the next.
-        if segment.has(flags::CWR) {
-            self.echo_ce = false;
-        }
-        if ecn == Ecn::Ce {
-            self.echo_ce = true;
-        }
-        if len == 0 {
-            return Verdict::Quiet;
-        }
+        let tell = self.echo.arrived(segment.flags, segment.len.into(), ecn, self.unacked + len > 0);
+        let verdict = if len == 0 { Verdict::Quiet } else { self.take(now, segment, start, len) };
+        if tell { Verdict::AckNow } else { verdict }
+    }
+
+    /// A segment of `len` octets of the stream.
+    #[inline]
+    fn take(&mut self, now: Time, segment: &Segment, start: u64, len: u64) -> Verdict {
         self.largest_segment = self.largest_segment.max(u32::from(segment.len));
         let end = (start + len).min(self.promised);
         if segment.has(flags::FIN) && end == start + len {
@@ -170,6 +169,12 @@ impl Receiver {
             return self.in_order(now, start, end);
         }
         self.beyond_a_gap(start.max(self.nxt), end, start)
+    }
+
+    /// Whether what waits for a delayed ACK must be acknowledged apart from data that has `ecn` in its ECN field.
+    #[inline]
+    pub fn splits_ack(&self, ecn: Ecn) -> bool {
+        self.unacked > 0 && self.echo.splits_ack(ecn)
     }
 
     /// A segment outside the window: an old one is reported as a duplicate (RFC 2883 §4) in the ACK that answers it.
@@ -258,25 +263,24 @@ impl Receiver {
         self.recent = kept;
     }
 
-    /// The acknowledgment as it stands: ack, window, timestamp echo, SACK blocks, ECE. Counts as sent.
+    /// The acknowledgment as it stands: ack, window, SACK blocks, ECN. Counts as sent. `room` is for options.
     #[inline]
     pub fn stamp(&mut self, segment: &mut Segment, room: u64) {
         segment.flags |= flags::ACK;
-        if self.echo_ce {
-            segment.flags |= flags::ECE;
-        }
         segment.ack = wrap(self.irs, self.nxt);
         segment.window = self.advertise(segment.has(flags::SYN));
         if self.sack && (self.duplicate.is_some() || !self.out_of_order.is_empty()) {
-            self.report(segment, room);
+            self.report(segment, room.saturating_sub(self.echo.option_len().into()));
         }
+        let blocks = segment.sack_count() as u64;
+        self.echo.stamp(segment, room.saturating_sub(if blocks > 0 { 4 + 8 * blocks } else { 0 }));
         self.unacked = 0;
         self.ack_deadline = Time::MAX;
         self.last_ack_sent = self.nxt;
     }
 
     fn report(&mut self, segment: &mut Segment, room: u64) {
-        let most = (room.saturating_sub(4) / 8) as usize;
+        let most = ((room.saturating_sub(4) / 8) as usize).min(self.most_blocks());
         if let Some((s, e)) = self.duplicate.take_if(|_| most > 0) {
             segment.push_sack(wrap(self.irs, s), wrap(self.irs, e));
         }
@@ -292,15 +296,28 @@ impl Receiver {
         }
     }
 
-    /// Bytes of SACK option that a data segment of at most `mss` bytes, option included, shall carry now: all that there is to
-    /// tell, but no more than half the segment.
+    /// RFC 9768 §3.2.3.3: two blocks come before the AccECN option, a third does not.
     #[inline]
-    pub fn sack_len(&self, mss: u64, timestamps: bool) -> u64 {
+    fn most_blocks(&self) -> usize {
+        if self.echo.option_len() > 0 { 2 } else { 4 }
+    }
+
+    /// Bytes of options that a data segment of at most `mss` bytes, options included, shall carry now, the timestamps apart.
+    #[inline]
+    pub fn options_len(&self, mss: u64, timestamps: bool) -> u64 {
+        // A segment this short has no room for the counters of AccECN; they are on the next pure ACK.
+        let counters = if mss >= 64 { self.echo.option_len() } else { 0 };
+        u64::from(counters) + self.sack_len(mss, timestamps)
+    }
+
+    /// Of these, SACK: all that there is to tell, but no more than half the segment.
+    #[inline]
+    fn sack_len(&self, mss: u64, timestamps: bool) -> u64 {
         if !self.sack || (self.duplicate.is_none() && self.out_of_order.is_empty()) {
             return 0;
         }
         let blocks = u64::from(self.duplicate.is_some()) + self.out_of_order.count_up_to(4) as u64;
-        match blocks.min(if timestamps { 3 } else { 4 }).min((mss / 2).saturating_sub(4) / 8) {
+        match blocks.min(if timestamps { 3 } else { 4 }).min(self.most_blocks() as u64).min((mss / 2).saturating_sub(4) / 8) {
             0 => 0,
             n => 4 + 8 * n,
         }
@@ -340,6 +357,16 @@ impl Receiver {
         let taken = bytes.min(self.unread);
         self.unread -= taken;
         taken
+    }
+
+    /// In order and not yet read.
+    pub fn unread(&self) -> u64 {
+        self.unread
+    }
+
+    /// No ACK is owed any more.
+    pub fn stop(&mut self) {
+        self.ack_deadline = Time::MAX;
     }
 
     #[inline]

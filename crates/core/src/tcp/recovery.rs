@@ -4,7 +4,7 @@ use crate::packet::{Segment, flags};
 use crate::tcp::RecoveryKind;
 use crate::tcp::congestion::{AckSample, Congestion, CongestionEvent};
 use crate::tcp::prr::Prr;
-use crate::tcp::sender::{Limit, Phase, Sender};
+use crate::tcp::sender::{Phase, Sender};
 use crate::tcp::seq::unwrap;
 use crate::time::{Duration, Time};
 
@@ -20,30 +20,35 @@ impl Sender {
         if ack < una {
             return false;
         }
+        self.check_app_limited();
         let delivered_before = una + self.board.sacked_bytes();
         let in_flight = self.board.pipe();
-        let sacked = if self.kind == RecoveryKind::Sack && segment.sack_count() > 0 { self.take_sacks(segment) } else { 0 };
+        let sacked = if self.kind == RecoveryKind::Sack && segment.sack_count() > 0 { self.take_sacks(now, segment) } else { 0 };
         if sacked > 0
             && let Some(top) = self.board.highest_sacked()
         {
             self.measure_sacked(now, top);
         }
-        let window_changed = self.update_window(segment, ack);
-        if self.ecn && segment.has(flags::ECE) && self.phase == Phase::Open && una >= self.cwr_until && self.board.outstanding() > 0 {
-            self.echo_of_congestion(now);
-        }
+        let window_changed = self.update_window(now, segment, ack);
         if ack > una {
             self.new_ack(now, segment, ack, delivered_before, in_flight);
-        } else if self.board.outstanding() > 0 && self.persist.is_none() {
+            return false;
+        }
+        let marks = self.ecn.take(segment, sacked, self.mss);
+        if sacked > 0 {
+            let sample = AckSample { marked: marks.bytes, ..self.sample(now, segment, 0, sacked, in_flight, None) };
+            self.tell(&sample);
+        }
+        if marks.any {
+            let flight_size = self.flight_size();
+            self.echo_of_congestion(now, una, flight_size);
+        }
+        if self.board.outstanding() > 0 && self.persist.is_none() {
             // RFC 6675 §2 counts ACKs that SACK something new; RFC 5681 §2 those that change nothing.
             let duplicate = match self.kind {
                 RecoveryKind::Sack => sacked > 0,
                 _ => segment.seq_len() == 0 && !window_changed,
             };
-            if sacked > 0 {
-                let sample = self.sample(now, segment, 0, sacked, in_flight, None);
-                self.control.on_sample(&sample);
-            }
             if duplicate {
                 self.duplicate_ack(now, delivered_before);
             }
@@ -51,7 +56,7 @@ impl Sender {
         false
     }
 
-    fn take_sacks(&mut self, segment: &Segment) -> u64 {
+    fn take_sacks(&mut self, now: Time, segment: &Segment) -> u64 {
         let una = self.board.una();
         let mut news = 0;
         for i in 0..segment.sack_count() {
@@ -59,6 +64,7 @@ impl Sender {
             let (left, right) = (unwrap(self.iss, una, left), unwrap(self.iss, una, right));
             // A duplicate report (RFC 2883) lies below the left edge or inside what is SACKed: it adds nothing.
             if left >= una && left < right && right <= self.board.max() {
+                self.note_arrived(now, left, right);
                 news += self.board.sack(left, right);
             }
         }
@@ -67,7 +73,7 @@ impl Sender {
 
     /// RFC 9293 §3.10.7.4: the newest segment sets the window. Whether it changed.
     #[inline]
-    fn update_window(&mut self, segment: &Segment, ack: u64) -> bool {
+    fn update_window(&mut self, now: Time, segment: &Segment, ack: u64) -> bool {
         let newer = (segment.seq.wrapping_sub(self.wl.0) as i32) > 0 || (segment.seq == self.wl.0 && ack >= self.wl.1);
         if !newer {
             return false;
@@ -78,13 +84,13 @@ impl Sender {
         self.edge = ack + rwnd;
         self.max_rwnd = self.max_rwnd.max(rwnd);
         if self.persist.is_some() && self.edge > self.board.una().max(ack) {
-            self.window_opened(ack);
+            self.window_opened(now, ack);
         }
         self.edge != before
     }
 
     /// The window that was closed is open: whatever the probes did not get through is sent again.
-    fn window_opened(&mut self, ack: u64) {
+    fn window_opened(&mut self, now: Time, ack: u64) {
         self.persist = None;
         self.deadline = Time::MAX;
         if ack < self.board.max() {
@@ -92,14 +98,19 @@ impl Sender {
             self.board.mark_lost_until(self.board.max());
             self.phase = Phase::Loss;
             self.recover = self.board.max();
+            // Pacing may hold back what goes again, and what is outstanding has a timer (RFC 6298 §5.1).
+            self.arm_rto(now);
         }
     }
 
     /// The left edge moves.
     #[inline]
     fn new_ack(&mut self, now: Time, segment: &Segment, ack: u64, delivered_before: u64, in_flight: u64) {
-        let acked = ack - self.board.una();
+        let una = self.board.una();
+        let acked = ack - una;
+        let flight_size = if self.ecn.is_on() { self.flight_size() } else { 0 };
         let rtt = self.measure(now, segment, ack);
+        self.note_arrived(now, self.board.una(), ack);
         self.board.acknowledge(ack);
         self.duplicates = 0;
         self.timeout_una = None;
@@ -115,10 +126,16 @@ impl Sender {
             self.validate(now);
         }
         let delivered = ack + self.board.sacked_bytes() - delivered_before;
-        let sample = self.sample(now, segment, acked, delivered, in_flight, rtt);
-        self.control.on_sample(&sample);
+        let marks = self.ecn.take(segment, delivered, self.mss);
+        let sample = AckSample { marked: marks.bytes, ..self.sample(now, segment, acked, delivered, in_flight, rtt) };
+        self.tell(&sample);
+        if marks.any {
+            self.echo_of_congestion(now, una, flight_size);
+        }
         let mut restart_timer = true;
         match self.phase {
+            // RFC 3168 §6.1.2: an ACK that echoes a mark does not let the window grow.
+            Phase::Open if self.ecn.is_classic() && segment.has(flags::ECE) => {}
             Phase::Open => self.control.on_ack(&sample),
             Phase::Loss => {
                 self.control.on_ack(&sample);
@@ -143,10 +160,14 @@ impl Sender {
 
     /// What this ACK tells the control.
     #[inline]
-    fn sample(&self, now: Time, segment: &Segment, acked: u64, delivered: u64, in_flight: u64, rtt: Option<Duration>) -> AckSample {
-        let forward_delay = match (segment.timestamps(), self.timestamp_clock) {
-            // The peer's clock is taken to tick as ours does.
-            (Some((val, ecr)), Some(clock)) => Some(i64::from(val.wrapping_sub(ecr) as i32) * clock.span(1).as_ps() as i64),
+    fn sample(&mut self, now: Time, segment: &Segment, acked: u64, delivered: u64, in_flight: u64, rtt: Option<Duration>) -> AckSample {
+        // From when the newest data was sent, not from the echo: that is of the first segment the ACK answers (RFC 7323 §4.3), which
+        // may have waited for the second. The peer's clock is taken to tick as ours does.
+        let forward_delay = match (segment.timestamps(), self.timestamp_clock, rtt) {
+            (Some((val, _)), Some(clock), Some(rtt)) => {
+                let sent = clock.ticks(Time::from_ps(now.as_ps() - rtt.as_ps())) as u32;
+                Some(i64::from(val.wrapping_sub(sent) as i32) * clock.span(1).as_ps() as i64)
+            }
             _ => None,
         };
         AckSample {
@@ -160,10 +181,10 @@ impl Sender {
             rtt_min: self.stats.rtt_min,
             forward_delay,
             round: self.round,
-            cwnd_limited: self.limit == Limit::Cwnd,
+            cwnd_limited: self.cwnd_limited(),
             after_timeout: self.phase == Phase::Loss,
             in_recovery: self.phase == Phase::Recovery,
-            rate: None,
+            rate: self.rate_sample(now),
         }
     }
 
@@ -189,6 +210,7 @@ impl Sender {
                 // RFC 6582 §3.2 step 3, partial ACK: retransmit the next hole, deflate by what was acknowledged, add back one
                 // segment; the timer restarts on the first partial ACK only.
                 self.force = true;
+                self.note_lost_head();
                 self.inflation -= acked as i64;
                 if acked >= self.mss {
                     self.inflation += self.mss as i64;
@@ -238,6 +260,7 @@ impl Sender {
             return;
         }
         self.board.update_lost(self.threshold, self.mss);
+        self.note_losses();
         if self.board.has_lost() || self.duplicates >= self.threshold {
             self.enter_recovery(now, delivered_before);
         }
@@ -304,6 +327,7 @@ impl Sender {
             // RFC 5681 §3.2 step 3: the duplicate ACKs tell of segments that have left.
             self.inflation = i64::from(self.threshold) * self.mss as i64;
             self.force = true;
+            self.note_lost_head();
         }
         self.arm_rto(now);
     }
@@ -311,6 +335,7 @@ impl Sender {
     /// SACK recovery: what this ACK lets out.
     fn steer(&mut self, delivered_before: u64, advanced: bool) {
         let newly_lost = self.board.update_lost(self.threshold, self.mss);
+        self.note_losses();
         let delivered = (self.board.una() + self.board.sacked_bytes()).saturating_sub(delivered_before);
         self.recovery_window = match &mut self.prr {
             Some(prr) => prr.on_ack(delivered, self.board.pipe(), advanced && !newly_lost),
@@ -321,9 +346,9 @@ impl Sender {
     /// RFC 3168 §6.1.2: after a reduction for whatever reason, CWR goes on the next new segment, and echoes of marks on what
     /// was sent before do not reduce again.
     pub(super) fn reduced(&mut self) {
-        if self.ecn {
+        if self.ecn.is_on() {
             self.cwr_until = self.board.max();
-            self.cwr_pending = true;
+            self.cwr_pending = self.ecn.answers_by_cwr();
         }
     }
 
@@ -333,6 +358,7 @@ impl Sender {
     /// them if it looks out for that. We keep them: a receiver that reneged shows it when the left edge meets a SACKed byte, and
     /// the timeout that follows forgets them.
     fn start_over(&mut self) {
+        self.note_all_lost();
         if self.board.reneged() {
             self.board.forget_sacks();
         }
@@ -364,6 +390,7 @@ impl Sender {
             self.deadline = Time::MAX;
             return;
         }
+        self.check_app_limited();
         self.stats.timeouts += 1;
         let una = self.board.una();
         // RFC 5681 §3.1: a second timeout for the same segment leaves ssthresh as it is.
@@ -378,12 +405,15 @@ impl Sender {
         self.arm_rto(now);
     }
 
-    /// RFC 3168 §6.1.2: as for a loss, at most once a round trip, and without retransmitting.
-    fn echo_of_congestion(&mut self, now: Time) {
-        let flight_size = self.flight_size();
-        self.control.on_congestion(&CongestionEvent { now, kind: Congestion::Ecn, flight_size });
-        self.validated_by_congestion(flight_size, false);
-        self.reduced();
+    /// An ACK tells of marks; before it, all was acknowledged up to `una`, and `flight_size` was in flight. RFC 3168 §6.1.2: as for a
+    /// loss, at most once a round trip, and without retransmitting. How far the window shrinks is the control's business, also
+    /// where it counts the marks (RFC 8257 §3.3).
+    fn echo_of_congestion(&mut self, now: Time, una: u64, flight_size: u64) {
+        if self.phase == Phase::Open && una >= self.cwr_until && flight_size > 0 {
+            self.control.on_congestion(&CongestionEvent { now, kind: self.ecn.event(), flight_size });
+            self.validated_by_congestion(flight_size, false);
+            self.reduced();
+        }
     }
 
     /// A round trip for the estimator, and an exact one for the control and the statistics.

@@ -185,8 +185,12 @@ impl Scoreboard {
         self.retransmitted_until
     }
 
+    /// The first bytes from `from` on, and below `until`, that are not SACKed.
+    pub fn next_not_sacked(&self, from: u64, until: u64) -> Option<(u64, u64)> {
+        self.sacked.next_hole(from, until)
+    }
+
     /// Below this everything not SACKed counts as lost.
-    #[cfg(test)]
     pub fn lost_until(&self) -> u64 {
         self.lost_until
     }

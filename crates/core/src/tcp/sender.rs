@@ -3,16 +3,21 @@
 use crate::packet::{Segment, flags};
 use crate::tcp::clock::Clock;
 use crate::tcp::congestion::{self, CongestionControl};
+use crate::tcp::ecn::Feedback;
 use crate::tcp::options::CwndValidation;
+use crate::tcp::pacing::{self, Pacer};
 use crate::tcp::prr::Prr;
+use crate::tcp::rate::RateSampler;
 use crate::tcp::rtt::RttEstimator;
 use crate::tcp::scoreboard::Scoreboard;
 use crate::tcp::sent_log::SentLog;
 use crate::tcp::seq::wrap;
 use crate::tcp::stall::Room;
 use crate::tcp::validation::Validation;
-use crate::tcp::{RecoveryKind, Stats, TcpConfig};
+use crate::tcp::{Pacing, RecoveryKind, Stats, TcpConfig};
 use crate::time::{Duration, Time};
+use crate::units::Rate;
+use std::collections::VecDeque;
 
 /// Where the sender is in repairing losses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,6 +36,7 @@ pub(super) enum Limit {
     Cwnd,
     Rwnd,
     Application,
+    Pacing,
 }
 
 /// One transmission: offsets `start..end` of the stream (data, and the FIN as its last octet).
@@ -50,18 +56,23 @@ pub(super) struct Sender {
     pub(super) rtt: RttEstimator,
     pub(super) stats: Stats,
     pub(super) mss: u64,
-    /// `mss` less the SACK blocks that the next segment carries.
+    /// `mss` less the options that the next segment carries.
     pub(super) payload_max: u64,
-    pub(super) ecn: bool,
+    /// What the ACKs tell of ECN marks.
+    pub(super) ecn: Feedback,
     pub(super) kind: RecoveryKind,
     pub(super) threshold: u32,
     pub(super) use_prr: bool,
     limited_transmit: bool,
     nagle: bool,
+    /// Partial segments wait, whatever Nagle says (tcp(7), TCP_CORK; without its ceiling of 200 ms).
+    cork: bool,
     restart_after_idle: bool,
     pub(super) validation: Option<Validation>,
     /// One past the last byte written (offset 1 is the first byte).
     end: u64,
+    /// Where each write that is not wholly acknowledged ends.
+    writes: VecDeque<u64>,
     closed: bool,
     send_buffer: u64,
     /// Right edge of the peer's window, the segment that set it (RFC 9293's SND.WL1, SND.WL2), and the largest window seen.
@@ -100,7 +111,13 @@ pub(super) struct Sender {
     /// `una` at the last timeout: the same again means no progress.
     pub(super) timeout_una: Option<u64>,
     last_sent: Time,
-    next_paced: Time,
+    pacer: Pacer,
+    /// Percent of cwnd / srtt that a window-based control is paced at, in slow start and in congestion avoidance.
+    pacing_ratios: [u32; 2],
+    /// The last round in which cwnd was the limit.
+    cwnd_round: Option<u64>,
+    /// For a control that wants rates.
+    pub(super) rate: Option<Box<RateSampler>>,
     /// An ECN reduction is answered with CWR on the next new segment, and none more until this is acknowledged.
     pub(super) cwr_pending: bool,
     pub(super) cwr_until: u64,
@@ -131,19 +148,22 @@ impl Sender {
             iss,
             board: Scoreboard::default(),
             kind: if control.starts_over() { RecoveryKind::Tahoe } else { config.recovery },
+            rate: control.wants_rate().then(Box::default),
             control,
             rtt: estimator(config),
             stats: Stats::default(),
             mss: u64::from(config.mss),
             payload_max: u64::from(config.mss),
-            ecn: false,
+            ecn: Feedback::new(congestion::ecn_use(config)),
             threshold: config.dupack_threshold,
             use_prr: config.prr,
             limited_transmit: config.limited_transmit,
             nagle: config.nagle,
+            cork: false,
             restart_after_idle: config.cwnd_validation == CwndValidation::Rfc5681,
             validation: validation(config),
             end: 1,
+            writes: VecDeque::new(),
             closed: false,
             send_buffer: config.send_buffer,
             edge: 0,
@@ -171,7 +191,9 @@ impl Sender {
             probe: false,
             timeout_una: None,
             last_sent: Time::ZERO,
-            next_paced: Time::ZERO,
+            pacer: Pacer::new(config.pacing),
+            pacing_ratios: [config.pacing_ss_ratio, config.pacing_ca_ratio],
+            cwnd_round: None,
             cwr_pending: false,
             cwr_until: 0,
             room: Room::Yes,
@@ -190,7 +212,28 @@ impl Sender {
     }
 
     pub fn write(&mut self, bytes: u64) {
+        self.check_app_limited();
         self.end = self.end.saturating_add(bytes).min(u64::MAX / 2);
+        let una = self.board.una();
+        while self.writes.front().is_some_and(|end| *end <= una) {
+            self.writes.pop_front();
+        }
+        if self.writes.back() != Some(&self.end) {
+            self.writes.push_back(self.end);
+        }
+    }
+
+    pub fn set_nagle(&mut self, on: bool) {
+        self.nagle = on;
+    }
+
+    pub fn set_cork(&mut self, on: bool) {
+        self.cork = on;
+    }
+
+    /// Bytes written and not acknowledged, and those of them not sent yet.
+    pub fn unacked(&self) -> (u64, u64) {
+        (self.end.saturating_sub(self.board.una().max(1)), self.end.saturating_sub(self.board.max().max(1)))
     }
 
     pub fn close(&mut self) {
@@ -208,6 +251,11 @@ impl Sender {
     /// End of the stream in sequence space: the data, and the FIN once closed.
     fn stream_end(&self) -> u64 {
         self.end + u64::from(self.closed)
+    }
+
+    /// One past what the application has been able to write so far.
+    pub(super) fn end_of_buffered(&self) -> u64 {
+        self.stream_end().min(self.board.una().saturating_add(self.send_buffer))
     }
 
     /// Whether all that was written (and the FIN, if closed) is acknowledged.
@@ -249,7 +297,8 @@ impl Sender {
         if self.probe {
             return Some(self.window_probe(now));
         }
-        if now < self.next_paced {
+        if self.pacer.holds(now) {
+            self.limit = self.limit_when_paced();
             return None;
         }
         let pipe = self.board.pipe();
@@ -274,6 +323,35 @@ impl Sender {
             return self.next_speculative(now, pipe, window);
         }
         new
+    }
+
+    /// While pacing holds the sender back: what would keep it from sending if pacing did not.
+    fn limit_when_paced(&self) -> Limit {
+        if self.board.pipe() + self.payload_max > self.window() {
+            Limit::Cwnd
+        } else if self.board.has_lost() || self.force {
+            Limit::Pacing
+        } else if self.board.max() >= self.end_of_buffered() {
+            Limit::Application
+        } else if self.board.max() >= self.edge {
+            Limit::Rwnd
+        } else {
+            Limit::Pacing
+        }
+    }
+
+    /// Whether cwnd keeps the sender from sending more. Between two bursts of a paced sender that is told from this round and the
+    /// one before: a window used up once a round is the limit, whatever spaces the segments within it.
+    #[inline]
+    pub(super) fn cwnd_limited(&mut self) -> bool {
+        match self.limit {
+            Limit::Cwnd => {
+                self.cwnd_round = Some(self.round);
+                true
+            }
+            Limit::Pacing => self.cwnd_round.is_some_and(|last| self.round <= last + 1),
+            Limit::Rwnd | Limit::Application => false,
+        }
     }
 
     /// Lost data, oldest first. Sets `limit` to Cwnd where only the window forbids it.
@@ -332,6 +410,9 @@ impl Sender {
             return None;
         }
         let idle = una == start;
+        if idle && self.rate.as_ref().is_some_and(|rate| rate.is_app_limited()) {
+            self.control.on_idle_end(now);
+        }
         if idle && self.restart_after_idle && start > 1 && now.since(self.last_sent) > self.rtt.rto() {
             // RFC 5681 §4.1.
             self.control.on_restart(now.since(self.last_sent));
@@ -342,7 +423,7 @@ impl Sender {
         }
         // RFC 9293 §3.8.6.2.1: a full segment; or all there is, subject to Nagle; or half the largest window.
         let last = payload == buffered;
-        let nagle_permits = !self.nagle || idle || (self.closed && payload == left);
+        let nagle_permits = (!self.nagle || idle) && !self.cork || (self.closed && payload == left);
         if !(payload == self.payload_max || fin || (last && nagle_permits) || (payload > 0 && 2 * payload >= self.max_rwnd)) {
             self.limit = if last { Limit::Application } else { Limit::Rwnd };
             if !last {
@@ -416,10 +497,28 @@ impl Sender {
         if self.deadline == Time::MAX {
             self.arm_rto(now);
         }
-        if let Some(rate) = self.control.pacing_rate() {
-            self.next_paced = self.next_paced.max(now) + rate.transmit_time(payload);
+        if let Some(rate) = &mut self.rate {
+            rate.sent(now, range.start, range.end, range.again, self.board.pipe());
+        }
+        if let Some(rate) = self.pacing_rate() {
+            self.pacer.sent(now, payload, rate, self.mss);
         }
         range
+    }
+
+    /// The rate to space segments at, if any (of payload).
+    #[inline]
+    fn pacing_rate(&self) -> Option<Rate> {
+        let own = self.control.pacing_rate();
+        match self.pacer.mode {
+            Pacing::Auto => own,
+            Pacing::Off => None,
+            Pacing::On => own.or_else(|| {
+                let slow_start = self.control.cwnd() < self.control.ssthresh();
+                let [ss, ca] = self.pacing_ratios;
+                Some(pacing::window_rate(self.window(), self.rtt.srtt(), if slow_start { ss } else { ca }))
+            }),
+        }
     }
 
     /// The TCP header of `range`, without what the receiver half stamps on it.
@@ -430,7 +529,8 @@ impl Sender {
         if range.end > self.end {
             segment.flags |= flags::FIN;
         }
-        if range.start + payload == self.end && payload > 0 {
+        // RFC 9293 §3.9.1.2: without a PUSH of its own, an interface sets the flag on the last segment of what was written.
+        if payload > 0 && self.writes.binary_search(&(range.start + payload)).is_ok() {
             segment.flags |= flags::PSH;
         }
         // RFC 3168 §6.1.2: on new data; §6.1.6: not on a window probe.
@@ -492,6 +592,6 @@ impl Sender {
 
     /// When pacing lets the next segment go, if that is what holds it.
     pub fn paced_until(&self, now: Time) -> Time {
-        if self.next_paced > now { self.next_paced } else { Time::MAX }
+        if self.limit == Limit::Pacing && self.pacer.next() > now { self.pacer.next() } else { Time::MAX }
     }
 }

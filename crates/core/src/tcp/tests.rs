@@ -9,6 +9,7 @@ use super::*;
 use crate::packet::{Ecn, Segment, flags};
 use crate::time::{Duration, Time};
 
+mod ecn;
 mod handshake;
 mod overshoot;
 mod recovery;

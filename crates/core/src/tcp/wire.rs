@@ -6,15 +6,17 @@
 
 use std::fmt;
 
-use crate::packet::{Ecn, Segment, flags};
+use crate::packet::{AccEcnOption, Ecn, Segment, flags};
 
 /// Bytes of the IPv4 header, which has no options here.
 const IP_HEADER: usize = 20;
 /// Bytes of the TCP header without options.
 const TCP_HEADER: usize = 20;
 const PROTOCOL_TCP: u8 = 6;
+/// The flags of a TCP header: all but the data offset and the three bits still reserved (RFC 9768 §3.2.2, figure 3).
+const FLAGS: u16 = 0x01ff;
 
-/// Kinds of TCP options (RFC 9293 §3.2, RFC 2018 §2 and §3, RFC 7323 §2.2 and §3.2).
+/// Kinds of TCP options (RFC 9293 §3.2, RFC 2018 §2 and §3, RFC 7323 §2.2 and §3.2, RFC 9768 §3.2.3).
 mod kind {
     pub const END: u8 = 0;
     pub const NOP: u8 = 1;
@@ -23,6 +25,9 @@ mod kind {
     pub const SACK_PERMITTED: u8 = 4;
     pub const SACK: u8 = 5;
     pub const TIMESTAMPS: u8 = 8;
+    /// RFC 9768 §3.2.3: order 0 and order 1.
+    pub const ACCECN0: u8 = 172;
+    pub const ACCECN1: u8 = 174;
 }
 
 /// One end of a connection: an IPv4 address and a port.
@@ -121,7 +126,7 @@ pub fn emit(source: Address, destination: Address, ecn: Ecn, segment: &Segment, 
     out.extend(segment.seq.to_be_bytes());
     out.extend(segment.ack.to_be_bytes());
     let words = (TCP_HEADER as u32 + segment.options_len()) / 4;
-    out.extend([(words << 4) as u8, segment.flags]);
+    out.extend(((words as u16) << 12 | segment.flags & FLAGS).to_be_bytes());
     out.extend(segment.window.to_be_bytes());
     out.extend([0; 4]);
     emit_options(segment, out);
@@ -158,6 +163,14 @@ fn emit_options(segment: &Segment, out: &mut Vec<u8>) {
             let (left, right) = segment.sack(i);
             out.extend(left.to_be_bytes());
             out.extend(right.to_be_bytes());
+        }
+    }
+    if let Some(AccEcnOption { order, fields, values }) = segment.accecn() {
+        let length = 2 + 3 * fields;
+        out.extend((u32::from(length)..AccEcnOption::padded_len(fields)).map(|_| kind::NOP));
+        out.extend([if order == 0 { kind::ACCECN0 } else { kind::ACCECN1 }, length]);
+        for value in &values[..fields.into()] {
+            out.extend(&value.to_be_bytes()[1..]);
         }
     }
 }
@@ -201,7 +214,7 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed<'_>, WireError> {
         return Err(WireError::DataOffset);
     }
     let payload = &tcp[header..];
-    let mut segment = Segment::new(be32(tcp, 4), tcp[13], payload.len() as u16);
+    let mut segment = Segment::new(be32(tcp, 4), be16(tcp, 12) & FLAGS, payload.len() as u16);
     segment.ack = be32(tcp, 8);
     segment.window = be16(tcp, 14);
     parse_options(&tcp[TCP_HEADER..header], &mut segment)?;
@@ -241,6 +254,13 @@ fn parse_options(mut options: &[u8], segment: &mut Segment) -> Result<(), WireEr
             kind::WINDOW_SCALE if syn => segment.set_window_scale(option[2]),
             kind::SACK_PERMITTED if syn => segment.set_sack_permitted(),
             kind::TIMESTAMPS if segment.sack_count() < 4 => segment.set_timestamps(be32(option, 2), be32(option, 6)),
+            // RFC 9768 §3.2.3: of any length, the whole fields count.
+            kind::ACCECN0 | kind::ACCECN1 => {
+                let mut values = [0; 3];
+                let fields = option[2..].chunks_exact(3).zip(&mut values);
+                let fields = fields.map(|(field, value)| *value = be32(&[0, field[0], field[1], field[2]], 0)).count() as u8;
+                segment.set_accecn(AccEcnOption { order: u8::from(kind == kind::ACCECN1), fields, values });
+            }
             kind::SACK if !syn => {
                 for block in option[2..].chunks_exact(8) {
                     segment.push_sack(be32(block, 0), be32(block, 4));

@@ -9,6 +9,7 @@ use crate::experiment::route::Routes;
 use crate::experiment::tree::{Step, path_text};
 use crate::experiment::view::View;
 use crate::params::{Choice, Params, Value};
+use crate::tcp::ecn::EcnKind;
 use crate::tcp::{TcpConfig, congestion, options, stack};
 use crate::time::Duration;
 use crate::units::text::{SIZE, TIME};
@@ -172,6 +173,8 @@ fn endpoint(view: &View<'_>, basis: &End) -> Result<End, Fault> {
             params.set(buffer, Value::Bytes(window));
         }
     }
+    // The receiver of a flow answers as its sender asks.
+    params.set("ecn", Value::Choice(options::ecn(&params).name()));
     contradictions(view, &params)?;
     Ok(End { params, control })
 }
@@ -184,6 +187,14 @@ fn contradictions(view: &View<'_>, params: &Params) -> Result<(), Fault> {
     if params.choice("recovery") == "sack" && !params.boolean("sack") && !receiver {
         let fault = view.fault(at("sack", "recovery"), "recovery by SACK needs the SACK option");
         return Err(fault.expected("sack = true, or recovery = \"newreno\""));
+    }
+    let control = params.choice("congestion_control");
+    let uses = congestion::find(control).expect("a registered congestion control").ecn;
+    if !uses.accepts(options::ecn(params)) && !receiver {
+        let fault = view.fault(at("ecn", "congestion_control"), format!("`{control}` must be told how much was marked"));
+        let enough = EcnKind::NAMES.iter().filter(|name| uses.accepts(EcnKind::named(name)));
+        let enough: Vec<String> = enough.map(|name| format!("ecn = \"{name}\"")).collect();
+        return Err(fault.expected(enough.join(" or ")).help("leave `ecn` out for the one that it needs"));
     }
     let max = params.duration("rto_max");
     for name in ["rto_min", "rto_initial"] {

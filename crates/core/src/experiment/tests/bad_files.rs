@@ -55,6 +55,7 @@ const CASES: &[(&str, &str, &str)] = &[
     ("mss above the MTU", "stack = \"linux\"", "mss = \"9000 bytes\""),
     ("window and buffer", "stack = \"linux\"", "send_buffer = \"1 MiB\""),
     ("SACK recovery without SACK", "stack = \"linux\"", "sack = false"),
+    ("a control that must count marks, without that", "stack = \"linux\"", "congestion_control = \"dctcp\"\necn = \"classic\""),
     ("rto_min above rto_max", "stack = \"linux\"", "rto_min = \"100 s\""),
     ("no such host", "stack = \"linux\"", "from = \"lift\""),
     ("a router as host", "stack = \"linux\"", "to = \"router2\""),

@@ -3,6 +3,7 @@
 use super::{AckSample, CongestionControl, CongestionEvent, ControlKind, Window};
 use crate::params::{Kind, ParamSpec, Value};
 use crate::tcp::TcpConfig;
+use crate::tcp::ecn::EcnUse;
 
 pub(super) const KIND: ControlKind = ControlKind {
     name: "aimd",
@@ -28,6 +29,7 @@ pub(super) const KIND: ControlKind = ControlKind {
             doc: "slow start: segments for each segment acknowledged; with c the window grows (1 + c)-fold a round trip",
         },
     ],
+    ecn: EcnUse::CLASSIC,
     build: |config| Box::new(Aimd::new(config)),
 };
 

@@ -4,6 +4,7 @@
 use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Window};
 use crate::params::{Kind, ParamSpec, Value};
 use crate::tcp::TcpConfig;
+use crate::tcp::ecn::EcnUse;
 
 pub(super) const KIND: ControlKind = ControlKind {
     name: "bic",
@@ -35,6 +36,7 @@ pub(super) const KIND: ControlKind = ControlKind {
             doc: "below this window it is Reno",
         },
     ],
+    ecn: EcnUse::CLASSIC,
     build: |c| Box::new(Bic::new(c)),
 };
 

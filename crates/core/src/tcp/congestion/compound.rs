@@ -5,6 +5,7 @@ use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKi
 use crate::params::{Kind, ParamSpec, Value};
 use crate::tcp::TcpConfig;
 use crate::tcp::congestion::rounds::Rounds;
+use crate::tcp::ecn::EcnUse;
 use crate::time::Duration;
 
 const fn number(name: &'static str, max: f64, default: f64, doc: &'static str) -> ParamSpec {
@@ -23,6 +24,7 @@ pub(super) const KIND: ControlKind = ControlKind {
         number("zeta", 100.0, 1.0, "the delay window gives up zeta segments for each that waits in the queue"),
         number("gamma", 1e6, 30.0, "with so many segments in the queue the delay window shrinks"),
     ],
+    ecn: EcnUse::CLASSIC,
     build: |c| Box::new(Compound::new(c)),
 };
 

@@ -3,6 +3,7 @@
 
 use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Window};
 use crate::tcp::TcpConfig;
+use crate::tcp::ecn::EcnUse;
 use crate::time::{Duration, Time};
 
 pub(super) const KIND: ControlKind = ControlKind {
@@ -10,6 +11,7 @@ pub(super) const KIND: ControlKind = ControlKind {
     summary: "the window a cubic of the time since the last loss",
     source: "RFC 9438",
     params: &[],
+    ecn: EcnUse::CLASSIC,
     build: |c| Box::new(Cubic::new(c)),
 };
 

@@ -4,6 +4,7 @@
 use super::{AckSample, CongestionControl, CongestionEvent, ControlKind, Window};
 use crate::params::{Kind, ParamSpec, Value};
 use crate::tcp::TcpConfig;
+use crate::tcp::ecn::EcnUse;
 use crate::time::Duration;
 use crate::units::Rate;
 
@@ -31,6 +32,7 @@ pub(super) const KIND: ControlKind = ControlKind {
             doc: "with less queueing delay than this the window grows exponentially",
         },
     ],
+    ecn: EcnUse::CLASSIC,
     build: |c| Box::new(Fast::new(c)),
 };
 

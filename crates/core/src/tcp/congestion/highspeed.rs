@@ -3,12 +3,14 @@
 
 use super::{AckSample, CongestionControl, CongestionEvent, ControlKind, Window};
 use crate::tcp::TcpConfig;
+use crate::tcp::ecn::EcnUse;
 
 pub(super) const KIND: ControlKind = ControlKind {
     name: "highspeed",
     summary: "AIMD(a(w), b(w)) above 38 segments",
     source: "RFC 3649",
     params: &[],
+    ecn: EcnUse::CLASSIC,
     build: |c| Box::new(HighSpeed::new(c)),
 };
 

@@ -4,6 +4,7 @@
 use super::low_priority::{self, LowPriority};
 use super::{AckSample, CongestionControl, CongestionEvent, ControlKind, Window, highspeed};
 use crate::tcp::TcpConfig;
+use crate::tcp::ecn::EcnUse;
 use crate::time::Duration;
 
 pub(super) const KIND: ControlKind = ControlKind {
@@ -11,6 +12,7 @@ pub(super) const KIND: ControlKind = ControlKind {
     summary: "low priority: HighSpeed that yields as soon as one-way delays tell of others; needs timestamps",
     source: "RFC 3649; Kuzmanovic and Knightly, TCP-LP, INFOCOM 2003; Kuzmanovic, Knightly and Cottrell, HSTCP-LP, PFLDnet 2004",
     params: low_priority::PARAMS,
+    ecn: EcnUse::CLASSIC,
     build: |c| Box::new(HstcpLp::new(c)),
 };
 

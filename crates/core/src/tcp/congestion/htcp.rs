@@ -4,6 +4,7 @@
 use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Window};
 use crate::params::{Kind, ParamSpec, Value};
 use crate::tcp::TcpConfig;
+use crate::tcp::ecn::EcnUse;
 use crate::time::{Duration, Time};
 
 pub(super) const KIND: ControlKind = ControlKind {
@@ -24,6 +25,7 @@ pub(super) const KIND: ControlKind = ControlKind {
             doc: "after a loss keep RTTmin / RTTmax of the window, between 0.5 and 0.8; off: half",
         },
     ],
+    ecn: EcnUse::CLASSIC,
     build: |c| Box::new(Htcp::new(c)),
 };
 

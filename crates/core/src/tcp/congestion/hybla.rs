@@ -3,6 +3,7 @@
 use super::{AckSample, CongestionControl, CongestionEvent, ControlKind, Window};
 use crate::params::{Kind, ParamSpec, Value};
 use crate::tcp::TcpConfig;
+use crate::tcp::ecn::EcnUse;
 use crate::time::Duration;
 
 pub(super) const KIND: ControlKind = ControlKind {
@@ -15,6 +16,7 @@ pub(super) const KIND: ControlKind = ControlKind {
         default: Some(Value::Duration(Duration::from_millis(25))),
         doc: "the round trip of the reference connection",
     }],
+    ecn: EcnUse::CLASSIC,
     build: |c| Box::new(Hybla::new(c)),
 };
 

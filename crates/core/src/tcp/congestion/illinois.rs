@@ -3,6 +3,7 @@
 use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Window};
 use crate::params::{Kind, ParamSpec, Value};
 use crate::tcp::TcpConfig;
+use crate::tcp::ecn::EcnUse;
 use crate::time::Duration;
 
 pub(super) const KIND: ControlKind = ControlKind {
@@ -47,6 +48,7 @@ pub(super) const KIND: ControlKind = ControlKind {
             doc: "below this window it is Reno",
         },
     ],
+    ecn: EcnUse::CLASSIC,
     build: |c| Box::new(Illinois::new(c)),
 };
 

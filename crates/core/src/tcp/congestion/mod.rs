@@ -4,15 +4,18 @@
 //! by PRR or by Reno's inflation) and the pacing itself.
 
 pub mod aimd;
+pub mod bbr;
 pub mod bic;
 pub mod compound;
 pub mod cubic;
+pub mod dctcp;
 pub mod fast;
 pub mod highspeed;
 pub mod hstcp_lp;
 pub mod htcp;
 pub mod hybla;
 pub mod illinois;
+pub mod prague;
 pub mod reno;
 pub mod scalable;
 pub mod tahoe;
@@ -28,7 +31,8 @@ mod window;
 
 use crate::params::{Choice, ParamSpec, Params};
 use crate::tcp::TcpConfig;
-use crate::tcp::rate::RateSample;
+use crate::tcp::ecn::EcnUse;
+use crate::tcp::rate::{LostPacket, RateSample};
 use crate::time::{Duration, Time};
 use crate::units::Rate;
 pub use slow_start::SlowStart;
@@ -42,7 +46,7 @@ pub struct AckSample {
     pub acked: u64,
     /// Bytes newly known to have arrived, cumulatively or by SACK; each counts once.
     pub delivered: u64,
-    /// Of `delivered`, those that ECN feedback says were marked CE.
+    /// Of `delivered`, those that ECN feedback says were marked CE; zero under classic ECN (RFC 3168), which does not say.
     pub marked: u64,
     /// Bytes in flight before this ACK.
     pub in_flight: u64,
@@ -75,7 +79,8 @@ pub enum Congestion {
     Timeout,
     /// The same timer again, with no progress: ssthresh stays (RFC 5681 §3.1 after Eq. 4).
     TimeoutAgain,
-    /// An ECN echo.
+    /// ECN feedback tells of marks, at most once a round trip. To a control that needs exact feedback it comes only where there
+    /// is such: elsewhere a mark comes as a `Loss` (RFC 3168 §5).
     Ecn,
     /// The host's own transmit queue was full: Linux 2.4's local congestion, Web100's send stall.
     Local,
@@ -90,12 +95,26 @@ pub struct CongestionEvent {
     pub flight_size: u64,
 }
 
+/// What the handshake has shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Established {
+    pub now: Time,
+    /// Of the SYN, where it was sent only once.
+    pub rtt: Option<Duration>,
+    /// Whether both ends do selective acknowledgments.
+    pub sack: bool,
+    /// For a control that draws lots: the connection's own.
+    pub seed: u64,
+}
+
 /// A congestion control. Windows are in bytes. Each method stands for a hook of Linux's `tcp_congestion_ops`.
 pub trait CongestionControl: std::fmt::Debug {
     /// The congestion window.
     fn cwnd(&self) -> u64;
     /// The slow start threshold; `u64::MAX` while there is none.
     fn ssthresh(&self) -> u64;
+    /// The handshake is done.
+    fn on_established(&mut self, _established: &Established) {}
     /// An ACK delivered something, in whatever phase; comes before [`Self::on_ack`]. For what measures rather than grows.
     fn on_sample(&mut self, _ack: &AckSample) {}
     /// New data was acknowledged outside fast recovery: the window may grow.
@@ -129,6 +148,10 @@ pub trait CongestionControl: std::fmt::Debug {
             window.syn_loss();
         }
     }
+    /// A transmission counts as lost now. Only where [`Self::wants_rate`].
+    fn on_lost(&mut self, _packet: &LostPacket) {}
+    /// Something is about to be sent after a time in which nothing was in flight for want of data. Only where [`Self::wants_rate`].
+    fn on_idle_end(&mut self, _now: Time) {}
     /// At what rate to space segments; `None`: ACKs clock them.
     fn pacing_rate(&self) -> Option<Rate> {
         None
@@ -139,6 +162,10 @@ pub trait CongestionControl: std::fmt::Debug {
     }
     /// Whether a loss is answered as a timeout is, by slow start over all that is outstanding (Tahoe), whatever `recovery` says.
     fn starts_over(&self) -> bool {
+        false
+    }
+    /// Whether the control sends less than it could on purpose, so that rates now are no measure of the path.
+    fn holds_back(&self) -> bool {
         false
     }
     /// Whether samples shall carry the delivery rate: costs the sender a record for each transmission in flight.
@@ -156,6 +183,7 @@ pub struct ControlKind {
     /// Where it is defined: RFC, or authors, title, venue and year.
     pub source: &'static str,
     pub params: &'static [ParamSpec],
+    pub ecn: EcnUse,
     pub build: fn(&TcpConfig) -> Box<dyn CongestionControl + Send>,
 }
 
@@ -178,6 +206,10 @@ pub const REGISTRY: &[ControlKind] = &[
     compound::KIND,
     tcp_lp::KIND,
     hstcp_lp::KIND,
+    bbr::v1::KIND,
+    bbr::v3::KIND,
+    dctcp::KIND,
+    prague::KIND,
 ];
 
 /// The names in [`REGISTRY`].
@@ -200,6 +232,11 @@ pub fn find(name: &str) -> Option<&'static ControlKind> {
 pub fn choice(name: &str) -> Choice {
     let kind = find(name).unwrap_or_else(|| panic!("no congestion control is called {name}"));
     Choice { kind: kind.name, params: Params::defaults(kind.params) }
+}
+
+/// What the control that `config` asks for makes of ECN.
+pub fn ecn_use(config: &TcpConfig) -> EcnUse {
+    find(config.congestion_control.kind).expect("validated: a registered congestion control").ecn
 }
 
 /// The control that `config` asks for.

@@ -2,12 +2,14 @@
 
 use super::{AckSample, CongestionControl, CongestionEvent, ControlKind, Window};
 use crate::tcp::TcpConfig;
+use crate::tcp::ecn::EcnUse;
 
 pub(super) const KIND: ControlKind = ControlKind {
     name: "reno",
     summary: "AIMD(1, 1/2): slow start and congestion avoidance of RFC 5681",
     source: "RFC 5681; Jacobson, Congestion avoidance and control, SIGCOMM 1988",
     params: &[],
+    ecn: EcnUse::CLASSIC,
     build: |c| Box::new(Reno::new(c)),
 };
 

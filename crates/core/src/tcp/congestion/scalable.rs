@@ -3,6 +3,7 @@
 use super::{AckSample, CongestionControl, CongestionEvent, ControlKind, Window};
 use crate::params::{Kind, ParamSpec, Value};
 use crate::tcp::TcpConfig;
+use crate::tcp::ecn::EcnUse;
 
 pub(super) const KIND: ControlKind = ControlKind {
     name: "scalable",
@@ -28,6 +29,7 @@ pub(super) const KIND: ControlKind = ControlKind {
             doc: "up to this window it is Reno",
         },
     ],
+    ecn: EcnUse::CLASSIC,
     build: |c| Box::new(Scalable::new(c)),
 };
 

@@ -1,12 +1,14 @@
 //! Tahoe (Jacobson 1988): every loss, however it is seen, sends the window back to one segment, and slow start begins again.
 
 use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Window, reno::Reno};
+use crate::tcp::ecn::EcnUse;
 
 pub(super) const KIND: ControlKind = ControlKind {
     name: "tahoe",
     summary: "every loss goes to one segment and slow start; implies recovery = \"tahoe\"",
     source: "Jacobson, Congestion avoidance and control, SIGCOMM 1988",
     params: &[],
+    ecn: EcnUse::CLASSIC,
     build: |c| Box::new(Tahoe(Reno::new(c))),
 };
 

@@ -3,6 +3,7 @@
 use super::low_priority::{self, LowPriority};
 use super::{AckSample, CongestionControl, CongestionEvent, ControlKind, Window};
 use crate::tcp::TcpConfig;
+use crate::tcp::ecn::EcnUse;
 use crate::time::Duration;
 
 pub(super) const KIND: ControlKind = ControlKind {
@@ -10,6 +11,7 @@ pub(super) const KIND: ControlKind = ControlKind {
     summary: "low priority: Reno that yields as soon as one-way delays tell of others; needs timestamps",
     source: "Kuzmanovic and Knightly, TCP-LP: a distributed algorithm for low priority data transfer, INFOCOM 2003",
     params: low_priority::PARAMS,
+    ecn: EcnUse::CLASSIC,
     build: |c| Box::new(TcpLp::new(c)),
 };
 

@@ -4,6 +4,7 @@
 use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Window};
 use crate::params::{Kind, ParamSpec, Value};
 use crate::tcp::TcpConfig;
+use crate::tcp::ecn::EcnUse;
 use crate::time::Duration;
 
 pub(super) const KIND: ControlKind = ControlKind {
@@ -31,6 +32,7 @@ pub(super) const KIND: ControlKind = ControlKind {
             doc: "with more segments in the queue than this, slow start ends",
         },
     ],
+    ecn: EcnUse::CLASSIC,
     build: |c| Box::new(Vegas::new(c)),
 };
 

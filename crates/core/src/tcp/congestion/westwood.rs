@@ -3,6 +3,7 @@
 use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Window};
 use crate::params::{Kind, ParamSpec, Value};
 use crate::tcp::TcpConfig;
+use crate::tcp::ecn::EcnUse;
 use crate::time::{Duration, Time};
 
 pub(super) const KIND: ControlKind = ControlKind {
@@ -16,6 +17,7 @@ pub(super) const KIND: ControlKind = ControlKind {
         default: Some(Value::Number(0.9)),
         doc: "the share of its last value that the bandwidth estimate keeps at each sample",
     }],
+    ecn: EcnUse::CLASSIC,
     build: |c| Box::new(Westwood::new(c)),
 };
 

@@ -5,6 +5,7 @@ use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKi
 use crate::params::{Kind, ParamSpec, Value};
 use crate::tcp::TcpConfig;
 use crate::tcp::congestion::rounds::Rounds;
+use crate::tcp::ecn::EcnUse;
 use crate::time::Duration;
 
 pub(super) const KIND: ControlKind = ControlKind {
@@ -25,6 +26,7 @@ pub(super) const KIND: ControlKind = ControlKind {
             doc: "fast mode wants less queueing delay than 1/phi of the base round trip",
         },
     ],
+    ecn: EcnUse::CLASSIC,
     build: |c| Box::new(Yeah::new(c)),
 };
 

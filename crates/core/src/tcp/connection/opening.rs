@@ -1,8 +1,9 @@
 //! Opening: the SYNs, what they agree on, and what is refused (RFC 9293 §3.5, §3.10.7).
 
 use super::{Connection, State};
-use crate::packet::{Segment, flags};
+use crate::packet::{Ecn, Segment, flags};
 use crate::tcp::RecoveryKind;
+use crate::tcp::ecn::{ACE, EcnKind};
 use crate::time::Time;
 
 impl Connection {
@@ -17,11 +18,11 @@ impl Connection {
             reset = Segment::new(0, flags::RST | flags::ACK, 0);
             reset.ack = segment.seq.wrapping_add(segment.seq_len());
         }
-        self.reset = Some(reset);
+        self.prompt = Some(reset);
     }
 
     /// RFC 9293 §3.10.7.2.
-    pub(super) fn handle_in_listen(&mut self, now: Time, segment: &Segment) {
+    pub(super) fn handle_in_listen(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
         if segment.has(flags::ACK) {
             self.refuse(segment);
             return;
@@ -29,17 +30,18 @@ impl Connection {
         if segment.has(flags::RST) || !segment.has(flags::SYN) {
             return;
         }
-        self.accept_syn(now, segment);
+        self.accept_syn(now, segment, ecn);
         self.state = State::SynReceived;
         self.syn_now = true;
     }
 
     /// RFC 9293 §3.10.7.3.
-    pub(super) fn handle_in_syn_sent(&mut self, now: Time, segment: &Segment) {
+    pub(super) fn handle_in_syn_sent(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
         let acceptable = segment.has(flags::ACK) && segment.ack == self.iss.wrapping_add(1) && self.sender.board.max() == 1;
         if segment.has(flags::RST) {
             if acceptable {
-                self.state = State::Closed;
+                self.was_reset = true;
+                self.end();
             }
             return;
         }
@@ -50,10 +52,13 @@ impl Connection {
         if !segment.has(flags::SYN) {
             return;
         }
-        self.accept_syn(now, segment);
+        self.accept_syn(now, segment, ecn);
         if acceptable {
             self.establish(now, segment);
             self.ack_now = true;
+            if self.receiver.echo.kind() == EcnKind::AccEcn {
+                self.answer_syn_ack(now, ecn);
+            }
         } else {
             // Both sides opened at once (RFC 9293 §3.5 figure 8).
             self.state = State::SynReceived;
@@ -62,7 +67,7 @@ impl Connection {
     }
 
     /// What the other side's SYN offers, against what we do.
-    fn accept_syn(&mut self, now: Time, segment: &Segment) {
+    fn accept_syn(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
         self.timestamps = self.config.timestamps && segment.timestamps().is_some();
         if !self.timestamps {
             self.sender.timestamp_clock = None;
@@ -76,21 +81,37 @@ impl Connection {
         if self.sender.kind == RecoveryKind::Sack && !sack {
             self.sender.kind = RecoveryKind::NewReno;
         }
-        // RFC 9293 §3.7.1: 536 where the option is missing; RFC 6691: options come off it.
-        let options = if self.timestamps { 12 } else { 0 };
-        let peer = u64::from(segment.mss().unwrap_or(536)).saturating_sub(options).max(1);
-        if peer < self.sender.mss {
+        // RFC 9293 §3.7.1: 536 where the option is missing; RFC 6691: options come off it. What timestamps would have taken of
+        // our own segments is payload where the other side does not have them.
+        let options = |on: bool| if on { 12 } else { 0 };
+        let peer = u64::from(segment.mss().unwrap_or(536)).saturating_sub(options(self.timestamps)).max(1);
+        let own = u64::from(self.config.mss) + options(self.config.timestamps && !self.timestamps);
+        if peer.min(own) != self.sender.mss {
             // The control counts in segments of the size agreed, not of the size we offered.
-            self.sender.agree_mss(&self.config, peer);
+            self.sender.agree_mss(&self.config, peer.min(own));
         }
-        // RFC 3168 §6.1.1: ECE with CWR on a SYN asks, ECE alone on a SYN-ACK agrees.
-        self.ecn = self.config.ecn && segment.has(flags::ECE) && segment.has(flags::ACK) != segment.has(flags::CWR);
-        self.sender.ecn = self.ecn;
+        let answers = segment.has(flags::ACK);
+        let offered = self.config.ecn;
+        let agreed = if answers { offered.agreed_by_syn_ack(segment.flags) } else { offered.agreed_to_syn(segment.flags) };
+        self.syn_ecn = ecn;
+        self.receiver.echo.agree(agreed, ecn, answers);
+        self.sender.ecn.agree(agreed);
+        if answers {
+            self.sender.ecn.take_syn_ack(segment);
+        }
         self.receiver.start(now, segment);
         // The window of a SYN is never scaled (RFC 7323 §2.2).
         self.sender.edge = 1 + u64::from(segment.window);
         self.sender.max_rwnd = u64::from(segment.window);
         self.sender.wl = (segment.seq, 1);
+    }
+
+    /// RFC 9768 §3.2.2.1: the SYN-ACK is answered by a pure ACK, which says what was in its ECN field.
+    pub(super) fn answer_syn_ack(&mut self, now: Time, syn_ack: Ecn) {
+        let mut ack = self.pure_ack(now);
+        ack.flags &= !ACE;
+        self.receiver.echo.stamp_handshake(&mut ack, syn_ack);
+        self.prompt = Some(ack);
     }
 
     pub(super) fn establish(&mut self, now: Time, segment: &Segment) {
@@ -99,10 +120,14 @@ impl Connection {
         if self.syn_retransmitted {
             self.sender.rtt.after_syn_loss();
             self.sender.control.on_syn_loss();
+            self.sender.established(now, None);
         } else {
-            self.sender.handshake_rtt(now.since(self.syn_sent_at), now);
+            let rtt = now.since(self.syn_sent_at);
+            self.sender.handshake_rtt(rtt, now);
+            self.sender.established(now, Some(rtt));
         }
         if !segment.has(flags::SYN) {
+            self.sender.ecn.take_handshake_ack(segment);
             self.sender.edge = 1 + (u64::from(segment.window) << self.sender.shift);
             self.sender.max_rwnd = self.sender.edge - 1;
             self.sender.wl = (segment.seq, 1);
@@ -130,16 +155,17 @@ impl Connection {
         segment.window = self.receiver.first_window();
         if answer {
             self.stamp(now, &mut segment);
-            if self.ecn {
-                segment.flags |= flags::ECE;
+            let agreed = self.receiver.echo.kind();
+            segment.flags |= agreed.answer(self.syn_ecn);
+            // RFC 9768 §3.2.3.2.2: not again, should it be what was lost.
+            if agreed == EcnKind::AccEcn && !self.syn_retransmitted {
+                self.receiver.echo.stamp_first_option(&mut segment);
             }
         } else {
             if let Some(clock) = self.sender.timestamp_clock {
                 segment.set_timestamps(clock.ticks(now) as u32, 0);
             }
-            if self.config.ecn {
-                segment.flags |= flags::ECE | flags::CWR;
-            }
+            segment.flags |= self.config.ecn.request();
         }
         self.syn_now = false;
         self.sender.arm_rto(now);

@@ -1,6 +1,7 @@
 //! Flow control: the receiver's window, zero windows and probes, delayed ACKs, ECN, PAWS.
 
 use super::*;
+use crate::tcp::ecn::EcnKind;
 
 #[test]
 fn without_window_scaling_a_window_is_at_most_64_kib_a_round_trip() {
@@ -133,7 +134,7 @@ fn sack_blocks_name_the_newest_range_first() {
 
 #[test]
 fn a_mark_halves_the_window_once_a_round_trip_and_loses_nothing() {
-    let ecn = TcpConfig { ecn: true, initial_window: 20, initial_ssthresh: 20 * 1448, ..config("rfc") };
+    let ecn = TcpConfig { ecn: EcnKind::Classic, initial_window: 20, initial_ssthresh: 20 * 1448, ..config("rfc") };
     let mut pair = Pair::new(ecn.clone(), ecn, ms(50)).network(|n, _, segment, ecn| {
         assert!(segment.len == 0 || n < 3 || *ecn == Ecn::Ect0);
         if (10..14).contains(&n) {
@@ -214,7 +215,7 @@ fn blocks_beside_data_make_the_payload_shorter_not_the_packet_longer() {
 /// One loss and some marks in the same window of data: one reduction, and one CWR (RFC 3168 §6.1.2).
 #[test]
 fn a_loss_and_a_mark_in_one_window_reduce_once() {
-    let ecn = TcpConfig { ecn: true, initial_window: 20, initial_ssthresh: 20 * 1448, ..config("rfc") };
+    let ecn = TcpConfig { ecn: EcnKind::Classic, initial_window: 20, initial_ssthresh: 20 * 1448, ..config("rfc") };
     let mut data = 0;
     let mut pair = Pair::new(ecn.clone(), ecn, ms(50)).network(move |_, client, segment, ecn| {
         data += u64::from(client && segment.len > 0);
@@ -239,7 +240,7 @@ fn a_loss_and_a_mark_in_one_window_reduce_once() {
 
 #[test]
 fn a_window_probe_is_not_ecn_capable() {
-    let ecn = TcpConfig { ecn: true, ..config("rfc") };
+    let ecn = TcpConfig { ecn: EcnKind::Classic, ..config("rfc") };
     let probing = Rc::new(Cell::new(false));
     let seen = Rc::new(Cell::new(0));
     let (flag, count) = (probing.clone(), seen.clone());

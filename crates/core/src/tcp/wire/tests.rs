@@ -41,6 +41,40 @@ fn a_syn_is_laid_out_as_rfc_9293_says() {
     assert_eq!(tcp[20..40], [2, 4, 5, 180, 4, 2, 8, 10, 0x11, 0x11, 0x11, 0x11, 0, 0, 0, 0, 1, 3, 3, 7]);
 }
 
+#[test]
+fn an_accecn_option_is_laid_out_as_rfc_9768_says() {
+    let mut ack = Segment::new(1, flags::ACK | flags::AE | flags::ECE, 0);
+    assert!(ack.set_accecn(AccEcnOption { order: 0, fields: 3, values: [0x01_0203, 0x04_0506, 0xff07_0809] }));
+    let packet = bytes_of(&ack, &[]);
+    // §3.2.2 figure 3: AE is the bit before CWR; §3.2.3 figure 4.
+    assert_eq!(packet[32..34], [8 << 4 | 1, 0x50]);
+    assert_eq!(packet[40..], [1, 172, 11, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    let mut ack = Segment::new(1, flags::ACK, 0);
+    assert!(ack.push_sack(7, 8) && ack.push_sack(9, 10));
+    assert!(!ack.set_accecn(AccEcnOption { order: 1, fields: 3, values: [1; 3] }), "40 bytes are all there is");
+    assert!(ack.set_accecn(AccEcnOption { order: 1, fields: 2, values: [1, 2, 0] }));
+    assert!(!ack.push_sack(11, 12));
+    assert_eq!(bytes_of(&ack, &[])[60..], [174, 8, 0, 0, 1, 0, 0, 2]);
+    assert_eq!((ack.sack(0), ack.sack(1), ack.accecn().unwrap().values), ((7, 8), (9, 10), [1, 2, 0]));
+}
+
+/// RFC 9768 §3.2.3: of an option of any other length, the whole fields count.
+#[test]
+fn an_accecn_option_of_any_length_is_read() {
+    let mut ack = Segment::new(1, flags::ACK, 0);
+    assert!(ack.set_accecn(AccEcnOption { order: 0, fields: 3, values: [0; 3] }));
+    let with = |options: [u8; 12]| {
+        let mut packet = bytes_of(&ack, &[]);
+        packet[40..].copy_from_slice(&options);
+        repair(&mut packet);
+        parse(&packet).unwrap().segment.accecn().unwrap()
+    };
+    let option = |order, fields, values| AccEcnOption { order, fields, values };
+    assert_eq!(with([172, 12, 0, 0, 1, 0, 0, 2, 0, 0, 3, 9]), option(0, 3, [1, 2, 3]));
+    assert_eq!(with([174, 7, 0, 0, 1, 9, 9, 1, 1, 1, 1, 1]), option(1, 1, [1, 0, 0]));
+    assert_eq!(with([1, 172, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1]), option(0, 0, [0; 3]));
+}
+
 /// By hand: a bare SYN from 1.2.3.4:1 to 5.6.7.8:2 with sequence number 3.
 #[test]
 fn the_checksum_of_a_bare_syn_is_the_one_computed_by_hand() {
@@ -116,9 +150,11 @@ fn a_bad_header_is_refused_for_what_it_is() {
 }
 
 fn any_segment() -> impl Strategy<Value = (Segment, Vec<u8>)> {
-    let fields = (any::<(u32, u32, u16, u8)>(), prop::collection::vec(any::<u8>(), 0..300));
-    let options = (any::<(Option<(u32, u32)>, Option<u16>, Option<u8>, bool)>(), prop::collection::vec(any::<(u32, u32)>(), 0..5));
-    (fields, options).prop_map(|(((seq, ack, window, flags), payload), ((timestamps, mss, shift, sack_permitted), blocks))| {
+    let fields = (any::<(u32, u32, u16)>(), 0..=FLAGS, prop::collection::vec(any::<u8>(), 0..300));
+    let counters = prop::option::of((0u8..2, 0u8..4, any::<[u32; 3]>()));
+    let options =
+        (any::<(Option<(u32, u32)>, Option<u16>, Option<u8>, bool)>(), prop::collection::vec(any::<(u32, u32)>(), 0..5), counters);
+    (fields, options).prop_map(|(((seq, ack, window), flags, payload), ((timestamps, mss, shift, sack_permitted), blocks, counters))| {
         let mut segment = Segment::new(seq, flags, payload.len() as u16);
         segment.ack = ack;
         segment.window = window;
@@ -134,6 +170,10 @@ fn any_segment() -> impl Strategy<Value = (Segment, Vec<u8>)> {
         } else {
             blocks.into_iter().for_each(|(left, right)| _ = segment.push_sack(left, right));
         }
+        if let Some((order, fields, values)) = counters {
+            segment.set_accecn(AccEcnOption { order, fields, values });
+        }
+        assert!(segment.options_len() <= 40, "{segment:?}");
         (segment, payload)
     })
 }
