@@ -203,7 +203,8 @@ def run_table(results: Results) -> tuple[list[str], list[list[str]]]:
     runs = results.runs
     hidden = {"run", "seed", "steps", *(() if runs["repeat"].nunique() > 1 else ("repeat",))}
     twins = {name for name in runs.columns for axis in results.axes if name.startswith(f"{axis}_") and name not in results.axes}
-    shown = [name for name in runs.columns if name not in hidden | twins]
+    # A column without a single value (no probe, no second sender) says nothing.
+    shown = [name for name in runs.columns if name not in hidden | twins and (name in results.axes or not runs[name].isna().all())]
     titles: list[str] = []
     cells: list[list[str]] = []
     for name in shown:
