@@ -14,6 +14,8 @@ from longfat import theory
 from longfat.paper import Measured
 
 PERIODS = ("1e-2", "1e-3", "1e-4", "1e-5", "1e-6", "1e-7", "1e-8")
+START, INTERVAL = 30.0, 5.0
+"""Of the second flow, and of the series, in seconds, in `convergence.toml`."""
 RATIOS = ("1", "2", "3", "6")
 
 LOSS_BASED = ("reno", "tahoe", "scalable", "highspeed", "htcp", "bic", "cubic", "hybla", "westwood")
@@ -77,8 +79,8 @@ class Cells:
         flows = flows.assign(p=flows["p"].astype(float), window=flows["goodput_bps"] * flows["rtt_min_s"] / 8000)
         return flows.groupby(["recovery", "p"], as_index=False)["window"].mean()
 
-    def convergence(self) -> dict[str, float]:
-        """Seconds from the start of the second flow until Jain's index of 5 s stays over 0.95; NaN where it does not."""
+    def convergence(self) -> dict[str, tuple[float, float]]:
+        """Seconds from the start of the second flow until Jain's index of 5 s is over 0.95 for the first time, and until it stays so."""
         return {run.labels["control"]: _converged(run.flow_series) for run in self.measured["convergence"]}
 
     def rtt_ratio(self) -> pd.DataFrame:
@@ -108,17 +110,19 @@ class Cells:
             "rtt_ratio": lambda control, ratio: self.rtt_ratio().loc[control, str(ratio)],
             "reno_share": lambda control, rate: self.reno_share().loc[control, rate],
             "utilization": lambda control, buffer: self.utilization().loc[control, buffer],
-            "convergence": lambda control: self.convergence()[control],
+            "convergence": lambda control: self.convergence()[control][1],
             "random": lambda p: float(self.random().query("p == @p")["window"].max()),
             "pftk": lambda p: theory.pftk(p, 0.1, 1.0, segments_per_ack=1),
             "mathis": theory.mathis,
         }
 
 
-def _converged(series: pd.DataFrame) -> float:
+def _converged(series: pd.DataFrame) -> tuple[float, float]:
     delivered = series.pivot(index="time_s", columns="flow", values="bytes_delivered")
-    rates = delivered.diff()[delivered.index > 35.0]
+    rates = delivered.diff()[delivered.index > START + INTERVAL]
     jain = rates.sum(axis=1) ** 2 / (2 * (rates**2).sum(axis=1))
-    unfair = jain.index[jain <= 0.95]
-    last = float(unfair[-1]) if len(unfair) else 30.0
-    return math.nan if last == float(jain.index[-1]) else last - 30.0
+    fair, unfair = jain.index[jain > 0.95], jain.index[jain <= 0.95]
+    first = float(fair[0]) - INTERVAL - START if len(fair) else math.nan
+    if not len(unfair):
+        return first, first
+    return first, math.nan if unfair[-1] == jain.index[-1] else float(unfair[-1]) - START
