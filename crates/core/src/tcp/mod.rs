@@ -3,12 +3,15 @@
 mod clock;
 pub mod congestion;
 mod connection;
+mod info;
 pub mod options;
 mod prr;
+mod rack;
 mod range_set;
 pub mod rate;
 mod receiver;
 mod recovery;
+mod retransmissions;
 mod rtt;
 mod scoreboard;
 mod sender;
@@ -20,5 +23,5 @@ mod tests;
 mod validation;
 pub mod wire;
 
-pub use connection::{Connection, State, Stats, TcpInfo};
+pub use connection::{CaState, Connection, State, Stats, TcpInfo};
 pub use options::{DelayedAck, RecoveryKind, TcpConfig};

@@ -40,6 +40,14 @@ impl RttEstimator {
         self.base = self.srtt + (self.rttvar * 4).max(self.granularity);
     }
 
+    /// The timer went off too early, for a delay of `rtt` that may come again: RFC 4015 §3, step 9. Ends the backoff.
+    pub fn after_spike(&mut self, rtt: Duration) {
+        self.backoff = 0;
+        self.srtt = self.srtt.max(rtt);
+        self.rttvar = self.rttvar.max(rtt / 2);
+        self.base = self.srtt + (self.rttvar * 4).max(self.granularity);
+    }
+
     /// The timer went off: RFC 6298 §5.5, double.
     pub fn back_off(&mut self) {
         self.backoff = (self.backoff + 1).min(20);

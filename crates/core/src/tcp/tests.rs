@@ -9,9 +9,11 @@ use super::*;
 use crate::packet::{Ecn, Segment, flags};
 use crate::time::{Duration, Time};
 
+mod by_time;
 mod handshake;
 mod overshoot;
 mod recovery;
+mod spurious;
 mod stream;
 mod tahoe;
 mod unused;
