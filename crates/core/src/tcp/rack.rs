@@ -3,6 +3,8 @@
 //! Per-segment times are runs of what left at one instant: first transmissions in [`SentLog`], later ones in [`Retransmissions`].
 //! Both are in order of time, so that detection goes on from where it stopped and sees each transmission about once.
 
+use std::cmp::Ordering;
+
 use crate::tcp::retransmissions::Retransmissions;
 use crate::tcp::scoreboard::Scoreboard;
 use crate::tcp::sent_log::SentLog;
@@ -16,8 +18,8 @@ const PERSIST: u32 = 16;
 pub(super) struct Rack {
     /// What was sent again.
     pub again: Retransmissions,
-    /// RACK.xmit_ts and RACK.end_seq: of all that has arrived, what was sent last.
-    newest: Option<(Time, u64)>,
+    /// RACK.xmit_ts and RACK.end_seq: of all that has arrived, what was sent last; and whether it was sent again then.
+    newest: Option<(Time, u64, bool)>,
     /// RACK.rtt, and when that segment was sent, if this ACK told of it.
     rtt: Duration,
     told: Time,
@@ -73,7 +75,7 @@ impl Rack {
     #[inline]
     pub fn arrived_in_order(&mut self, now: Time, end: u64, sent: Time) {
         self.fack = self.fack.max(end);
-        self.advance(now, sent, end);
+        self.advance(now, sent, end, false);
     }
 
     /// RFC 8985 §6.2 steps 2 and 3, of `start..end`, which has arrived now. `tells`: whether the ACK can be that of a
@@ -96,13 +98,13 @@ impl Rack {
         });
         note(from, end);
         if let Some((sent, end)) = again {
-            self.advance(now, sent, end);
+            self.advance(now, sent, end, true);
         }
         let [first, last] = originals;
         if last.1 > 0 {
             let (oldest, newest) = (log.at(first.0).1, log.at(last.1 - 1).1);
             self.span = Some(self.span.map_or((oldest, newest), |span| (span.0.min(oldest), span.1.max(newest))));
-            self.advance(now, newest, last.1);
+            self.advance(now, newest, last.1, false);
             // Pieces of one ACK come in no order of their own (§6.2 step 3 takes them in sequence).
             if first.0 < self.fack_before {
                 self.reordering_seen = true;
@@ -114,11 +116,11 @@ impl Rack {
 
     /// RFC 8985 §6.2 step 2. Of what one ACK tells of, what was sent last gives the round trip.
     #[inline]
-    fn advance(&mut self, now: Time, sent: Time, end: u64) {
+    fn advance(&mut self, now: Time, sent: Time, end: u64, again: bool) {
         if sent >= self.told {
             (self.rtt, self.told) = (now.since(sent), sent);
         }
-        self.newest = self.newest.max(Some((sent, end)));
+        self.newest = self.newest.max(Some((sent, end, again)));
     }
 
     /// The ACK says that something arrived twice (RFC 8985 §6.2 step 4): the window was too small. Once a round trip.
@@ -152,20 +154,24 @@ impl Rack {
     /// RFC 8985 §6.2 step 5. Whether anything became lost; `wake` is when the next will be.
     pub fn detect(&mut self, now: Time, window: Duration, board: &mut Scoreboard, log: &SentLog) -> bool {
         let Some(newest) = self.newest else { return false };
-        self.judge(now, window, board, log, |sent, end| match sent.cmp(&newest.0) {
-            std::cmp::Ordering::Less => end,
-            std::cmp::Ordering::Equal => end.min(newest.1),
-            std::cmp::Ordering::Greater => 0,
+        self.judge(now, window, board, log, |sent, end, again| match sent.cmp(&newest.0) {
+            Ordering::Less => end,
+            // Departs from RFC 8985 §6.2 step 2 (of what left at one time, what ends lower left first): old and new data of one
+            // instant can have left in either order, so neither tells of the other.
+            Ordering::Equal if again != newest.2 => 0,
+            Ordering::Equal => end.min(newest.1),
+            Ordering::Greater => 0,
         })
     }
 
     /// RFC 8985 §6.3: the retransmission timer went off. The first segment is lost, and whatever else has been out for long enough.
     pub fn timeout(&mut self, now: Time, window: Duration, board: &mut Scoreboard, log: &SentLog, mss: u64) {
-        self.judge(now, window, board, log, |_, end| end);
+        self.judge(now, window, board, log, |_, end, _| end);
         self.wake = None;
         let una = board.una();
         if let Some((start, end)) = board.next_missing(una, board.max().min(una + mss)) {
             board.lose(start, end);
+            self.judged = self.judged.max(end);
         }
     }
 
@@ -187,15 +193,22 @@ impl Rack {
         self.again.judge_again();
     }
 
-    /// Calls lost what is overdue. Of a transmission at a time and up to an end, `until` says up to where it may be.
-    fn judge(&mut self, now: Time, window: Duration, board: &mut Scoreboard, log: &SentLog, until: impl Fn(Time, u64) -> u64) -> bool {
+    /// Calls lost what is overdue. Of a transmission (its time, its end, whether it was sent again), `until` says up to where it may be.
+    fn judge(
+        &mut self,
+        now: Time,
+        window: Duration,
+        board: &mut Scoreboard,
+        log: &SentLog,
+        until: impl Fn(Time, u64, bool) -> u64,
+    ) -> bool {
         let before = board.lost_bytes();
         self.wake = None;
         let patience = self.rtt + window;
         self.judged = self.judged.max(board.una());
         while self.judged < board.max() {
             let (end, sent) = log.at(self.judged);
-            let end = until(sent, end);
+            let end = until(sent, end, false);
             if end <= self.judged {
                 break;
             }
@@ -214,18 +227,18 @@ impl Rack {
             self.judged = end;
         }
         while let Some(oldest) = self.again.oldest() {
-            let end = until(oldest.sent, oldest.end);
+            let end = until(oldest.sent, oldest.end, true);
             if end <= oldest.start {
                 break;
             }
             let due = oldest.sent + patience;
-            if due > now {
+            let mut out = self.again.within(oldest.start, end).filter(|piece| piece.sent == oldest.sent).peekable();
+            if due > now && out.peek().is_some() {
+                drop(out);
                 self.wake_at(due);
                 break;
             }
-            for piece in self.again.within(oldest.start, end).filter(|piece| piece.sent == oldest.sent) {
-                board.lose(piece.start, piece.end);
-            }
+            out.for_each(|piece| board.lose(piece.start, piece.end));
             self.again.judged(end);
         }
         board.lost_bytes() > before
@@ -252,3 +265,6 @@ impl Rack {
         None
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -41,7 +41,11 @@ impl Retransmissions {
         }
         match self.in_time.back_mut() {
             Some(last) if last.sent == now && last.end == start => last.end = end,
-            _ => self.in_time.push_back(Again { start, end, sent: now }),
+            _ => {
+                // Of one instant, what ends lower comes first (RFC 8985 §6.2 step 2).
+                let later = self.in_time.iter().rev().take_while(|entry| entry.sent == now && entry.end > end).count();
+                self.in_time.insert(self.in_time.len() - later, Again { start, end, sent: now });
+            }
         }
     }
 
