@@ -5,7 +5,7 @@
 
 use std::cmp::Ordering;
 
-use crate::tcp::retransmissions::Retransmissions;
+use crate::tcp::retransmissions::{Order, Retransmissions};
 use crate::tcp::scoreboard::Scoreboard;
 use crate::tcp::sent_log::SentLog;
 use crate::time::{Duration, Time};
@@ -18,8 +18,8 @@ const PERSIST: u32 = 16;
 pub(super) struct Rack {
     /// What was sent again.
     pub again: Retransmissions,
-    /// RACK.xmit_ts and RACK.end_seq: of all that has arrived, what was sent last; and whether it was sent again then.
-    newest: Option<(Time, u64, bool)>,
+    /// RACK.xmit_ts and RACK.end_seq: of all that has arrived, what was sent last.
+    newest: Option<(Order, u64)>,
     /// RACK.rtt, and when that segment was sent, if this ACK told of it.
     rtt: Duration,
     told: Time,
@@ -75,13 +75,13 @@ impl Rack {
     #[inline]
     pub fn arrived_in_order(&mut self, now: Time, end: u64, sent: Time) {
         self.fack = self.fack.max(end);
-        self.advance(now, sent, end, false);
+        self.advance(now, Order { sent, position: end, serial: 0 }, end);
     }
 
     /// RFC 8985 §6.2 steps 2 and 3, of `start..end`, which has arrived now. `tells`: whether the ACK can be that of a
     /// retransmission at the time given, and not of what was sent before it.
     pub fn arrived(&mut self, now: Time, start: u64, end: u64, log: &SentLog, tells: impl Fn(Time) -> bool) {
-        let mut again: Option<(Time, u64)> = None;
+        let mut again: Option<(Order, u64)> = None;
         let mut from = start;
         let mut originals = [(0, 0); 2];
         let mut note = |s: u64, e: u64| {
@@ -92,19 +92,19 @@ impl Rack {
         self.again.take(start, end, |piece| {
             note(from, piece.start);
             from = piece.end;
-            if tells(piece.sent) {
-                again = again.max(Some((piece.sent, piece.end)));
+            if tells(piece.order.sent) {
+                again = again.max(Some((piece.order, piece.end)));
             }
         });
         note(from, end);
-        if let Some((sent, end)) = again {
-            self.advance(now, sent, end, true);
+        if let Some((order, end)) = again {
+            self.advance(now, order, end);
         }
         let [first, last] = originals;
         if last.1 > 0 {
             let (oldest, newest) = (log.at(first.0).1, log.at(last.1 - 1).1);
             self.span = Some(self.span.map_or((oldest, newest), |span| (span.0.min(oldest), span.1.max(newest))));
-            self.advance(now, newest, last.1, false);
+            self.advance(now, Order { sent: newest, position: last.1, serial: 0 }, last.1);
             // Pieces of one ACK come in no order of their own (§6.2 step 3 takes them in sequence).
             if first.0 < self.fack_before {
                 self.reordering_seen = true;
@@ -116,11 +116,11 @@ impl Rack {
 
     /// RFC 8985 §6.2 step 2. Of what one ACK tells of, what was sent last gives the round trip.
     #[inline]
-    fn advance(&mut self, now: Time, sent: Time, end: u64, again: bool) {
-        if sent >= self.told {
-            (self.rtt, self.told) = (now.since(sent), sent);
+    fn advance(&mut self, now: Time, order: Order, end: u64) {
+        if order.sent >= self.told {
+            (self.rtt, self.told) = (now.since(order.sent), order.sent);
         }
-        self.newest = self.newest.max(Some((sent, end, again)));
+        self.newest = self.newest.max(Some((order, end)));
     }
 
     /// The ACK says that something arrived twice (RFC 8985 §6.2 step 4): the window was too small. Once a round trip.
@@ -154,19 +154,18 @@ impl Rack {
     /// RFC 8985 §6.2 step 5. Whether anything became lost; `wake` is when the next will be.
     pub fn detect(&mut self, now: Time, window: Duration, board: &mut Scoreboard, log: &SentLog) -> bool {
         let Some(newest) = self.newest else { return false };
-        self.judge(now, window, board, log, |sent, end, again| match sent.cmp(&newest.0) {
+        // RFC 8985 §6.2 step 2 tells what left at one instant apart by where it ends; we know what left first.
+        self.judge(now, window, board, log, |order, end| match order.cmp(&newest.0) {
             Ordering::Less => end,
-            // Departs from RFC 8985 §6.2 step 2 (of what left at one time, what ends lower left first): old and new data of one
-            // instant can have left in either order, so neither tells of the other.
-            Ordering::Equal if again != newest.2 => 0,
             Ordering::Equal => end.min(newest.1),
+            Ordering::Greater if order.sent == newest.0.sent && order.serial == 0 => newest.0.position,
             Ordering::Greater => 0,
         })
     }
 
     /// RFC 8985 §6.3: the retransmission timer went off. The first segment is lost, and whatever else has been out for long enough.
     pub fn timeout(&mut self, now: Time, window: Duration, board: &mut Scoreboard, log: &SentLog, mss: u64) {
-        self.judge(now, window, board, log, |_, end, _| end);
+        self.judge(now, window, board, log, |_, end| end);
         self.wake = None;
         let una = board.una();
         if let Some((start, end)) = board.next_missing(una, board.max().min(una + mss)) {
@@ -193,22 +192,15 @@ impl Rack {
         self.again.judge_again();
     }
 
-    /// Calls lost what is overdue. Of a transmission (its time, its end, whether it was sent again), `until` says up to where it may be.
-    fn judge(
-        &mut self,
-        now: Time,
-        window: Duration,
-        board: &mut Scoreboard,
-        log: &SentLog,
-        until: impl Fn(Time, u64, bool) -> u64,
-    ) -> bool {
+    /// Calls lost what is overdue. Of a transmission and its end, `until` says up to where it may be.
+    fn judge(&mut self, now: Time, window: Duration, board: &mut Scoreboard, log: &SentLog, until: impl Fn(Order, u64) -> u64) -> bool {
         let before = board.lost_bytes();
         self.wake = None;
         let patience = self.rtt + window;
         self.judged = self.judged.max(board.una());
         while self.judged < board.max() {
             let (end, sent) = log.at(self.judged);
-            let end = until(sent, end, false);
+            let end = until(Order { sent, position: end, serial: 0 }, end);
             if end <= self.judged {
                 break;
             }
@@ -227,12 +219,12 @@ impl Rack {
             self.judged = end;
         }
         while let Some(oldest) = self.again.oldest() {
-            let end = until(oldest.sent, oldest.end, true);
+            let end = until(oldest.order, oldest.end);
             if end <= oldest.start {
                 break;
             }
-            let due = oldest.sent + patience;
-            let mut out = self.again.within(oldest.start, end).filter(|piece| piece.sent == oldest.sent).peekable();
+            let due = oldest.order.sent + patience;
+            let mut out = self.again.within(oldest.start, end).filter(|piece| piece.order == oldest.order).peekable();
             if due > now && out.peek().is_some() {
                 drop(out);
                 self.wake_at(due);

@@ -4,12 +4,21 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::time::Time;
 
+/// When something was sent, told apart from all else of the same instant: first transmissions by where they end (and serial 0),
+/// retransmissions by what had been sent for the first time before them, and by number.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Order {
+    pub sent: Time,
+    pub position: u64,
+    pub serial: u64,
+}
+
 /// One retransmission, or several in a row at one instant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Again {
     pub start: u64,
     pub end: u64,
-    pub sent: Time,
+    pub order: Order,
 }
 
 /// The newest retransmission of every byte that was sent again and has not arrived, by offset; and, in order of time, those that are
@@ -17,9 +26,10 @@ pub(super) struct Again {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Retransmissions {
     /// Start, to end and time.
-    newest: BTreeMap<u64, (u64, Time)>,
+    newest: BTreeMap<u64, (u64, Order)>,
     /// Parts of these may have arrived, or may have been sent again later: `newest` then says otherwise.
     in_time: VecDeque<Again>,
+    serial: u64,
 }
 
 impl Retransmissions {
@@ -29,22 +39,22 @@ impl Retransmissions {
         self.newest.is_empty()
     }
 
-    /// `start..end` leaves again.
-    pub fn sent(&mut self, start: u64, end: u64, now: Time) {
+    /// `start..end` leaves again, when everything below `max` has been sent.
+    pub fn sent(&mut self, start: u64, end: u64, max: u64, now: Time) {
         self.take(start, end, |_| {});
-        let joined = self.newest.range_mut(..start).next_back().filter(|(_, entry)| **entry == (start, now));
-        match joined {
-            Some((_, entry)) => entry.0 = end,
-            None => {
-                self.newest.insert(start, (end, now));
-            }
-        }
+        self.serial += 1;
+        let mut order = Order { sent: now, position: max, serial: self.serial };
         match self.in_time.back_mut() {
-            Some(last) if last.sent == now && last.end == start => last.end = end,
+            Some(last) if last.end == start && (last.order.sent, last.order.position) == (now, max) => {
+                last.end = end;
+                order = last.order;
+            }
+            _ => self.in_time.push_back(Again { start, end, order }),
+        }
+        match self.newest.range_mut(..start).next_back() {
+            Some((_, entry)) if *entry == (start, order) => entry.0 = end,
             _ => {
-                // Of one instant, what ends lower comes first (RFC 8985 §6.2 step 2).
-                let later = self.in_time.iter().rev().take_while(|entry| entry.sent == now && entry.end > end).count();
-                self.in_time.insert(self.in_time.len() - later, Again { start, end, sent: now });
+                self.newest.insert(start, (end, order));
             }
         }
     }
@@ -54,9 +64,9 @@ impl Retransmissions {
         if let Some((_, entry)) = self.newest.range_mut(..offset).next_back()
             && entry.0 > offset
         {
-            let (end, sent) = *entry;
+            let (end, order) = *entry;
             entry.0 = offset;
-            self.newest.insert(offset, (end, sent));
+            self.newest.insert(offset, (end, order));
         }
     }
 
@@ -67,9 +77,9 @@ impl Retransmissions {
         }
         self.cut(start);
         self.cut(end);
-        while let Some((&at, &(until, sent))) = self.newest.range(start..end).next() {
+        while let Some((&at, &(until, order))) = self.newest.range(start..end).next() {
             self.newest.remove(&at);
-            gone(Again { start: at, end: until, sent });
+            gone(Again { start: at, end: until, order });
         }
         if self.newest.is_empty() {
             self.in_time.clear();
@@ -79,16 +89,16 @@ impl Retransmissions {
     /// What of `start..end` was sent again, in order.
     pub fn within(&self, start: u64, end: u64) -> impl Iterator<Item = Again> + '_ {
         let before = self.newest.range(..start).next_back();
-        before.into_iter().chain(self.newest.range(start..end)).filter_map(move |(&at, &(until, sent))| {
+        before.into_iter().chain(self.newest.range(start..end)).filter_map(move |(&at, &(until, order))| {
             let (start, end) = (at.max(start), until.min(end));
-            (start < end).then_some(Again { start, end, sent })
+            (start < end).then_some(Again { start, end, order })
         })
     }
 
     /// The oldest retransmission of which something has neither arrived nor been sent again since nor been called lost.
     pub fn oldest(&mut self) -> Option<Again> {
         while let Some(&oldest) = self.in_time.front() {
-            if self.within(oldest.start, oldest.end).any(|piece| piece.sent == oldest.sent) {
+            if self.within(oldest.start, oldest.end).any(|piece| piece.order == oldest.order) {
                 return Some(oldest);
             }
             self.in_time.pop_front();
@@ -108,8 +118,8 @@ impl Retransmissions {
 
     /// None has been called lost: all are to be judged again.
     pub fn judge_again(&mut self) {
-        self.in_time = self.newest.iter().map(|(&start, &(end, sent))| Again { start, end, sent }).collect();
-        self.in_time.make_contiguous().sort_by_key(|again| (again.sent, again.end));
+        self.in_time = self.newest.iter().map(|(&start, &(end, order))| Again { start, end, order }).collect();
+        self.in_time.make_contiguous().sort_by_key(|again| (again.order, again.end));
     }
 
     /// All have been called lost.
@@ -141,19 +151,20 @@ mod tests {
     #[test]
     fn the_oldest_still_out_comes_first() {
         let mut r = Retransmissions::default();
-        r.sent(10, 20, at(1));
-        r.sent(20, 30, at(1));
-        r.sent(50, 60, at(2));
+        let oldest = |r: &mut Retransmissions| r.oldest().map(|o| (o.start, o.end, o.order.sent));
+        r.sent(10, 20, 90, at(1));
+        r.sent(20, 30, 90, at(1));
+        r.sent(50, 60, 90, at(2));
         // Sent again later: the first is no longer what counts of 10..20.
-        r.sent(10, 20, at(3));
-        assert_eq!(r.oldest(), Some(Again { start: 10, end: 30, sent: at(1) }));
-        r.take(20, 30, |gone| assert_eq!(gone.sent, at(1)));
-        assert_eq!(r.oldest().unwrap().sent, at(2));
+        r.sent(10, 20, 90, at(3));
+        assert_eq!(oldest(&mut r), Some((10, 30, at(1))));
+        r.take(20, 30, |gone| assert_eq!(gone.order.sent, at(1)));
+        assert_eq!(oldest(&mut r), Some((50, 60, at(2))));
         r.judged(60);
-        assert_eq!(r.oldest().unwrap(), Again { start: 10, end: 20, sent: at(3) });
+        assert_eq!(oldest(&mut r), Some((10, 20, at(3))));
         assert_eq!(r.bytes(), 20);
         r.judge_again();
-        assert_eq!(r.oldest().unwrap().sent, at(2));
+        assert_eq!(oldest(&mut r), Some((50, 60, at(2))));
     }
 
     proptest! {
@@ -166,18 +177,18 @@ mod tests {
                 let end = start + len;
                 if arrives {
                     let mut gone = Vec::new();
-                    r.take(start, end, |g| gone.extend((g.start..g.end).map(|b| (b, g.sent))));
+                    r.take(start, end, |g| gone.extend((g.start..g.end).map(|b| (b, g.order.sent))));
                     let expected: Vec<_> = (start..end).filter_map(|b| model.remove(&b).map(|t| (b, t))).collect();
                     prop_assert_eq!(gone, expected);
                 } else {
                     let now = at(n as u64 / 2);
-                    r.sent(start, end, now);
+                    r.sent(start, end, 99, now);
                     model.extend((start..end).map(|b| (b, now)));
                 }
-                let held: Vec<_> = r.within(5, 45).flat_map(|g| (g.start..g.end).map(move |b| (b, g.sent))).collect();
+                let held: Vec<_> = r.within(5, 45).flat_map(|g| (g.start..g.end).map(move |b| (b, g.order.sent))).collect();
                 prop_assert_eq!(held, model.range(5..45).map(|(b, t)| (*b, *t)).collect::<Vec<_>>());
                 prop_assert_eq!(r.bytes(), model.len() as u64);
-                prop_assert_eq!(r.oldest().map(|o| o.sent), model.values().min().copied());
+                prop_assert_eq!(r.oldest().map(|o| o.order.sent), model.values().min().copied());
             }
         }
     }

@@ -122,6 +122,19 @@ mod tests {
         assert!(e.rto() < ms(300));
     }
 
+    /// RFC 4015 §3, step 9: after a spurious timeout, a timeout that outlasts the delay that caused it.
+    #[test]
+    fn a_spike_is_remembered() {
+        let mut e = estimator();
+        e.sample(ms(100));
+        e.back_off();
+        e.after_spike(ms(500));
+        assert_eq!((e.srtt(), e.rttvar(), e.rto()), (ms(500), ms(250), ms(1500)));
+        // No less than before.
+        e.after_spike(ms(50));
+        assert_eq!(e.rto(), ms(1500));
+    }
+
     #[test]
     fn a_steady_round_trip_ends_at_the_least_rto_or_the_granularity() {
         let mut e = estimator();

@@ -275,7 +275,11 @@ impl Sender {
         let mut window = self.window();
         match self.forward {
             Some(Forward::Second { allowed }) => return self.next_forward(now, allowed),
-            Some(Forward::First { end }) if end > 0 => return None,
+            Some(Forward::First { end }) if end > 0 => {
+                // One segment is all that cwnd allows after a timeout.
+                self.limit = Limit::Cwnd;
+                return None;
+            }
             _ => {}
         }
         if self.phase == Phase::Recovery || self.phase == Phase::Loss || self.force {
@@ -413,7 +417,7 @@ impl Sender {
             self.stats.segments_retransmitted += 1;
             self.timed = None;
             if self.kind == RecoveryKind::Rack {
-                self.rack.again.sent(range.start, range.end, now);
+                self.rack.again.sent(range.start, range.end, self.board.max(), now);
             } else {
                 self.log.sent_again(range.end);
             }

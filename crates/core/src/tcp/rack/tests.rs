@@ -46,15 +46,17 @@ struct Books {
     log: SentLog,
     rack: Rack,
     bytes: Vec<Byte>,
-    newest: Option<(Time, u64, bool)>,
+    newest: Option<(Order, u64)>,
     rtt: Duration,
     fack: u64,
     reordered: bool,
+    serial: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Byte {
     sent: Time,
+    order: Order,
     again: bool,
     arrived: bool,
     lost: bool,
@@ -72,14 +74,17 @@ impl Books {
         let (start, len, now) = (self.board.max(), segments * SEGMENT, self.now());
         self.board.sent_new(len);
         self.log.sent(start, start + len, now);
-        self.bytes.extend((0..len).map(|_| Byte { sent: now, again: false, arrived: false, lost: false }));
+        let order = |i| Order { sent: now, position: start + i + 1, serial: 0 };
+        self.bytes.extend((0..len).map(|i| Byte { sent: now, order: order(i), again: false, arrived: false, lost: false }));
     }
 
     fn send_again(&mut self, start: u64, end: u64) {
         let now = self.now();
-        self.rack.again.sent(start, end, now);
+        self.serial += 1;
+        let (max, serial) = (self.board.max(), self.serial);
+        self.rack.again.sent(start, end, max, now);
         for byte in &mut self.bytes[start as usize..end as usize] {
-            *byte = Byte { sent: now, again: true, arrived: byte.arrived, lost: false };
+            *byte = Byte { sent: now, order: Order { sent: now, position: max, serial }, again: true, arrived: byte.arrived, lost: false };
         }
     }
 
@@ -114,14 +119,14 @@ impl Books {
             .collect::<std::collections::BTreeSet<_>>()
             .into_iter()
             .collect();
-        let told: Vec<(Time, u64, bool)> = fresh
+        let told: Vec<(Order, u64)> = fresh
             .iter()
             .map(|i| (self.bytes[*i as usize], *i))
             .filter(|(b, _)| !b.again || tells(b.sent))
-            .map(|(b, i)| (b.sent, i + 1, b.again))
+            .map(|(b, i)| (b.order, i + 1))
             .collect();
         if let Some(last) = told.iter().max() {
-            self.rtt = now.since(last.0);
+            self.rtt = now.since(last.0.sent);
         }
         self.newest = self.newest.max(told.iter().copied().max());
         let late = fresh.iter().any(|i| *i < self.fack && !self.bytes[*i as usize].again);
@@ -135,7 +140,7 @@ impl Books {
     }
 
     fn before_newest(&self, byte: &Byte, offset: u64) -> bool {
-        self.newest.is_some_and(|n| byte.sent < n.0 || (byte.sent == n.0 && byte.again == n.2 && offset < n.1))
+        self.newest.is_some_and(|n| (byte.order, offset + 1) < n)
     }
 
     fn detect(&mut self, window: Duration) {

@@ -3,7 +3,7 @@
 
 use crate::packet::{Segment, flags};
 use crate::tcp::RecoveryKind;
-use crate::tcp::sender::{Phase, Range, Sender};
+use crate::tcp::sender::{Limit, Phase, Range, Sender};
 use crate::tcp::seq::{timestamp_before, unwrap};
 use crate::time::Time;
 
@@ -98,6 +98,8 @@ impl Sender {
                 // Step 3a: it was a loss. Step 3b: this was sent before the timeout. (Neither: an ACK that says nothing new.)
                 if beyond || (!selective && !moves) {
                     self.forward = None;
+                    // §2.1: room for one more than the two new ones, so that the repair goes on.
+                    self.force = !selective;
                 } else {
                     return moves || sacked > 0;
                 }
@@ -155,6 +157,7 @@ impl Sender {
     /// RFC 5682 step 2b: up to two new segments; where there are none to send, what was lost goes again as ever.
     pub(in crate::tcp) fn next_forward(&mut self, now: Time, allowed: u8) -> Option<Range> {
         if allowed == 0 {
+            self.limit = Limit::Cwnd;
             return None;
         }
         let range = self.next_new(now, 0, u64::MAX);

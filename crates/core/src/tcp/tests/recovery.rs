@@ -4,7 +4,13 @@ use super::*;
 
 /// A transfer in which the data segments numbered in `lost` (0 is the first, retransmissions count) are lost. Cwnd and ssthresh
 /// start at `window` segments, so that the sender is in congestion avoidance with that window.
-fn transfer(recovery: RecoveryKind, window: u32, segments: u64, lost: &'static [u64], change: impl Fn(&mut TcpConfig)) -> Vec<(u64, u64)> {
+pub(super) fn transfer(
+    recovery: RecoveryKind,
+    window: u32,
+    segments: u64,
+    lost: &'static [u64],
+    change: impl Fn(&mut TcpConfig),
+) -> Vec<(u64, u64)> {
     let mut sender = TcpConfig {
         recovery,
         mss: 1000,
@@ -36,7 +42,7 @@ fn transfer(recovery: RecoveryKind, window: u32, segments: u64, lost: &'static [
 }
 
 /// The segments sent at `ms`.
-fn at(sent: &[(u64, u64)], ms: u64) -> Vec<u64> {
+pub(super) fn at(sent: &[(u64, u64)], ms: u64) -> Vec<u64> {
     sent.iter().filter(|(t, _)| *t == ms).map(|(_, n)| *n).collect()
 }
 
