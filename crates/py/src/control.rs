@@ -188,7 +188,7 @@ impl PyCongestionControl {
             cwnd_limited,
             after_timeout: self.loss_left > 0,
             in_recovery,
-            rate: self.rate(in_flight, delivery_rate)?,
+            rate: self.rate(in_flight, delivered, rtt, delivery_rate)?,
             ..AckSample::default()
         };
         self.loss_left = self.loss_left.saturating_sub(acked);
@@ -255,7 +255,7 @@ impl PyCongestionControl {
 
 impl PyCongestionControl {
     /// What a control that asks for it hears of the delivery rate: by default what is in flight, every round trip.
-    fn rate(&self, in_flight: u64, delivery_rate: Option<f64>) -> PyResult<Option<RateSample>> {
+    fn rate(&self, in_flight: u64, news: u64, rtt: Option<Duration>, delivery_rate: Option<f64>) -> PyResult<Option<RateSample>> {
         let interval = match delivery_rate {
             Some(bps) if bps > 0.0 && bps <= 1e14 => Duration::from_secs_f64(in_flight as f64 * 8.0 / bps),
             Some(bps) => {
@@ -272,6 +272,8 @@ impl PyCongestionControl {
             prior_delivered: self.delivered.saturating_sub(in_flight),
             total_delivered: self.delivered,
             in_flight_then: in_flight,
+            in_flight: in_flight.saturating_sub(news),
+            rtt,
             ..RateSample::default()
         }))
     }

@@ -108,7 +108,7 @@ fn flows<'py>(py: Python<'py>, experiment: &Experiment, records: &[FlowRecord]) 
     for (name, get) in times {
         table.times(name, records.iter().map(get))?;
     }
-    let integers: [Column<FlowRecord, u64>; 13] = [
+    let integers: [Column<FlowRecord, u64>; 14] = [
         ("bytes_delivered", |r| r.bytes_delivered),
         ("bytes_delivered_at_warmup", |r| r.bytes_delivered_at_warmup),
         ("bytes_sent", |r| r.bytes_sent),
@@ -118,6 +118,7 @@ fn flows<'py>(py: Python<'py>, experiment: &Experiment, records: &[FlowRecord]) 
         ("acks_sent", |r| r.acks_sent),
         ("fast_retransmits", |r| r.fast_retransmits),
         ("timeouts", |r| r.timeouts),
+        ("send_stalls", |r| r.send_stalls),
         ("duplicates_received", |r| r.duplicates_received),
         ("packets_delivered", |r| r.packets_delivered),
         ("packets_dropped", |r| r.packets_dropped),

@@ -1,10 +1,11 @@
 //! The audit: at the end of every run, every packet and byte is accounted for, by link and by flow. A wrong sum is a
 //! defect of the simulator, so it panics, in release as well.
 
-use longfat_core::packet::Packet;
+use longfat_core::packet::{Packet, PacketId};
 use longfat_core::queue::{DropReason, QueueLog};
 use longfat_core::time::Time;
 
+use crate::cpu::Processor;
 use crate::ledger::Tally;
 use crate::world::World;
 
@@ -34,7 +35,8 @@ impl QueueLog for Census {
 pub fn audit(world: &mut World) {
     // Queued + on wires: both sides count the packets, the links by what they hold and the pool by its slots.
     let held: u64 = world.links.iter().map(|link| link.queue_holds().0 + link.in_flight().len() as u64).sum();
-    assert_eq!(world.packets.len() as u64, held, "packets kept = queued + in flight");
+    let on_hosts: Vec<PacketId> = world.hosts.processors.iter().flat_map(Processor::holds).collect();
+    assert_eq!(world.packets.len(), held as usize + on_hosts.len(), "packets kept = queued + in flight + with processors");
     let mut census = Census { origin: world.ledger.origin().to_vec(), remaining: vec![Tally::default(); world.milestones.len()] };
     for (i, link) in world.links.iter_mut().enumerate() {
         let count = &link.count;
@@ -44,6 +46,10 @@ pub fn audit(world: &mut World) {
         assert_eq!(count.transmitted, accounted, "link {i}: transmitted = delivered + lost + in flight");
         assert_eq!((count.backlog, count.backlog_bytes), link.queue_holds(), "link {i}: its queue holds what came and did not leave");
         link.empty(world.now, &mut world.packets, &mut census);
+    }
+    for id in on_hosts {
+        census.add(&world.packets[id]);
+        world.packets.remove(id);
     }
     let in_network: u64 = census.remaining.iter().map(|tally| tally.packets).sum();
     assert_eq!(world.ledger.in_network(), in_network, "packets in the network");

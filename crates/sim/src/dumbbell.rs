@@ -115,6 +115,7 @@ impl Dumbbell {
             title: "dumbbell".into(),
             seed: 1,
             network: Network { nodes, links },
+            hosts: Vec::new(),
             flows,
             measure: Measure { duration: self.duration, warmup: Duration::ZERO, interval: None, events: false },
         }

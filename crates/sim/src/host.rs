@@ -39,17 +39,27 @@ pub struct Endpoint {
     pub milestone: Milestone,
     /// When the application next acts.
     pub alarm: Time,
+    /// Whether anything is said of its host.
+    pub on_host: bool,
+    /// Whether it waits for room at the interface, and for the processor.
+    pub is_waiting: bool,
+    pub is_asking: bool,
+    /// Numbers of the interface and of the processor of its host; [`NONE`].
+    nic: u32,
+    processor: u32,
     traffic: Traffic,
     started: bool,
     stop: Time,
     /// Of web traffic.
-    transfers: Option<Transfers>,
+    transfers: Option<Box<Transfers>>,
     transferring: bool,
     pub sent: Tally,
     pub delivered: Tally,
     /// Fast retransmits, timeouts and ended recoveries already written down as events.
     noted: [u64; 4],
 }
+
+const NONE: u32 = u32::MAX;
 
 /// The initial sequence number and the clock phase of an endpoint: its own, whatever other flows there are.
 pub fn personality(seed: u64, name: &str) -> (u32, Duration) {
@@ -75,7 +85,7 @@ impl Endpoint {
             }
             traffic => {
                 let tcp = Agent::Tcp(Connection::connect(flow.sender.clone(), iss, phase));
-                let transfers = if let Traffic::Web(web) = traffic { Some(Transfers::new(web, rng)) } else { None };
+                let transfers = if let Traffic::Web(web) = traffic { Some(Box::new(Transfers::new(web, rng))) } else { None };
                 Endpoint { alarm: start, stop, transfers, ..Self::new(tcp, flow, start, Milestone::Nothing) }
             }
         }
@@ -99,6 +109,11 @@ impl Endpoint {
             wake,
             milestone,
             alarm: Time::MAX,
+            on_host: false,
+            is_waiting: false,
+            is_asking: false,
+            nic: NONE,
+            processor: NONE,
             traffic: flow.traffic,
             started: false,
             stop: Time::MAX,
@@ -110,8 +125,35 @@ impl Endpoint {
         }
     }
 
+    /// Its host has this interface, at which TCP waits, and this processor.
+    pub fn place(&mut self, nic: Option<usize>, processor: Option<usize>) {
+        let number = |n: Option<usize>| n.map_or(NONE, |n| n as u32);
+        (self.nic, self.processor) = (number(nic), number(processor));
+        self.on_host = nic.or(processor).is_some();
+    }
+
+    /// The interface of its host.
+    pub fn nic(&self) -> Option<usize> {
+        (self.nic != NONE).then_some(self.nic as usize)
+    }
+
+    /// The processor of its host.
+    pub fn processor(&self) -> Option<usize> {
+        (self.processor != NONE).then_some(self.processor as usize)
+    }
+
+    /// Does what is due now: of the application, and of the protocol's timers.
+    pub fn handle_time(&mut self, now: Time) {
+        if self.alarm <= now {
+            self.act(now);
+        }
+        if self.agent.is_due(now) {
+            self.agent.handle_timeout(now);
+        }
+    }
+
     /// The application's time has come: it starts (`ttcp` writes its volume and closes), goes on, or stops.
-    pub fn act(&mut self, now: Time) {
+    fn act(&mut self, now: Time) {
         let Agent::Tcp(tcp) = &mut self.agent else { return };
         self.alarm = Time::MAX;
         if now >= self.stop {
@@ -153,12 +195,6 @@ impl Endpoint {
     /// Whether the run waits for this flow: it has a volume.
     pub fn has_volume(&self) -> bool {
         matches!(self.traffic, Traffic::Ttcp { .. })
-    }
-
-    /// When this end wants to be woken.
-    #[inline]
-    pub fn wake_at(&self, now: Time) -> Time {
-        self.agent.wake_at(now).min(self.alarm)
     }
 
     /// The milestone that has been reached since the last call, if one has.

@@ -8,11 +8,13 @@ pub mod dumbbell;
 
 mod agent;
 mod audit;
+mod cpu;
 mod event_set;
 mod host;
 mod ledger;
 mod link;
 mod measure;
+mod nic;
 mod route;
 mod wire;
 mod world;

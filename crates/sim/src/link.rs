@@ -190,6 +190,11 @@ impl Link {
         }
     }
 
+    /// When the transmitter falls idle, or fell.
+    pub fn busy_until(&self) -> Time {
+        self.busy_until
+    }
+
     /// Time spent transmitting up to `now`.
     pub fn busy(&self, now: Time) -> Duration {
         Duration::from_ps(self.count.busy_ps).saturating_sub(self.busy_until.since(now))

@@ -1,10 +1,10 @@
 //! Measuring: samples at even spacing, the measured span, and the records at the end. Nothing here costs a packet
 //! anything, and nothing here changes what happens.
 
-use longfat_core::experiment::{Experiment, Traffic};
+use longfat_core::experiment::{Experiment, Host, Traffic};
 
 use longfat_core::time::{Duration, Time};
-use longfat_core::trace::{FlowRecord, FlowSample, LinkRecord, LinkSample, Trace};
+use longfat_core::trace::{FlowRecord, FlowSample, HostRecord, LinkRecord, LinkSample, Trace};
 
 use crate::agent::Agent;
 use crate::ledger::DROP_REASONS;
@@ -15,6 +15,8 @@ use crate::world::{World, flow_names};
 pub struct Snapshot {
     time: Time,
     links: Vec<LinkTotals>,
+    /// How long each processor has been at work.
+    processors: Vec<Duration>,
     /// In-order bytes delivered, for each flow.
     delivered: Vec<u64>,
 }
@@ -33,6 +35,7 @@ impl Snapshot {
         Snapshot {
             time: world.now,
             links: world.links.iter().map(totals).collect(),
+            processors: world.hosts.processors.iter().map(|processor| processor.busy(world.now)).collect(),
             delivered: world.endpoints.chunks(2).map(|pair| pair[1].agent.bytes_delivered()).collect(),
         }
     }
@@ -132,6 +135,7 @@ impl Recorder {
         trace.packets_in_network_max = world.ledger.in_network_max();
         trace.flows = (0..experiment.flows.len()).map(|i| flow_record(world, experiment, i, at_warmup.delivered[i])).collect();
         trace.links = (0..world.links.len()).map(|i| link_record(world, experiment, i, &span_start, &span_end)).collect();
+        trace.hosts = host_records(experiment, &span_start, &span_end);
         trace.events = world.ledger.take_events();
         trace.warnings = warnings(world, experiment, self.span_start);
         trace
@@ -176,6 +180,7 @@ fn flow_record(world: &World, experiment: &Experiment, flow: usize, at_warmup: u
         acks_sent: received.acks_sent,
         fast_retransmits: sent.fast_retransmits,
         timeouts: sent.timeouts,
+        send_stalls: sent.send_stalls,
         duplicates_received: received.duplicates_received,
         packets_dropped: world.ledger.dropped_of(flow).packets,
         rtt_min_s: min,
@@ -185,6 +190,12 @@ fn flow_record(world: &World, experiment: &Experiment, flow: usize, at_warmup: u
         packets_delivered: world.endpoints[2 * flow + 1].delivered.packets,
         in_flight_max: sent.in_flight_max,
     }
+}
+
+fn host_records(experiment: &Experiment, start: &Snapshot, end: &Snapshot) -> Vec<HostRecord> {
+    let mut processors = start.processors.iter().zip(&end.processors).map(|(from, to)| to.saturating_sub(*from).as_secs_f64());
+    let busy = |host: &Host| host.cpu.and_then(|_| processors.next()).unwrap_or(f64::NAN);
+    experiment.hosts.iter().map(busy).map(|cpu_busy_s| HostRecord { cpu_busy_s }).collect()
 }
 
 fn link_record(world: &World, experiment: &Experiment, number: usize, start: &Snapshot, end: &Snapshot) -> LinkRecord {

@@ -3,12 +3,14 @@
 //! The sources of events are numbered: the links in the order of the network, then the endpoints (for each flow its
 //! sender, then its receiver). Events at equal times are handled in the order of these numbers.
 
+mod hosts;
+
 use std::collections::BTreeMap;
 
 use longfat_core::experiment::route::Routes;
 use longfat_core::experiment::{Experiment, Flow, Traffic};
 use longfat_core::link::loss;
-use longfat_core::packet::{Packet, PacketId, Packets};
+use longfat_core::packet::{Ecn, Packet, PacketId, Packets, Segment};
 use longfat_core::queue::{self, DropReason, QueueContext};
 use longfat_core::rng::Rng;
 use longfat_core::time::Time;
@@ -21,6 +23,7 @@ use crate::ledger::Ledger;
 use crate::link::Link;
 use crate::measure::Snapshot;
 use crate::route::{Hop, RouteTable};
+use hosts::Hosts;
 
 /// When a flow reached its milestones.
 #[derive(Clone, Copy, Debug, Default)]
@@ -52,6 +55,7 @@ pub struct World {
     hops: Vec<Hop>,
     events: EventSet,
     pub ledger: Ledger,
+    pub hosts: Hosts,
     pub milestones: Vec<Milestones>,
     /// Volumes not yet delivered, and volumes not yet known to be delivered.
     undelivered: usize,
@@ -64,10 +68,11 @@ impl World {
     /// The world of `experiment` at time zero.
     pub fn new(experiment: &Experiment) -> Result<Self, Error> {
         let table = RouteTable::new(experiment)?;
-        let (endpoints, initial) = endpoints(experiment, &table);
+        let (mut endpoints, initial) = endpoints(experiment, &table);
         let links = links(experiment);
         let volumes = experiment.flows.iter().filter(|flow| matches!(flow.traffic, Traffic::Ttcp { .. })).count();
-        let mut events = EventSet::new(links.len() + endpoints.len());
+        let hosts = Hosts::new(experiment, &mut endpoints);
+        let mut events = EventSet::new(links.len() + endpoints.len() + hosts.sources());
         for (i, endpoint) in endpoints.iter().enumerate() {
             events.set(links.len() + i, endpoint.wake);
         }
@@ -82,6 +87,7 @@ impl World {
             packets: Packets::new(),
             hops: table.hops,
             events,
+            hosts,
             ledger: Ledger::new(table.origin, &initial, experiment.measure.events),
             milestones: vec![Milestones::default(); experiment.flows.len()],
             undelivered: volumes,
@@ -104,7 +110,8 @@ impl World {
             self.steps += 1;
             match source.checked_sub(self.links.len()) {
                 None => self.link_event(source),
-                Some(endpoint) => self.wake(endpoint),
+                Some(endpoint) if endpoint < self.endpoints.len() => self.wake(endpoint),
+                Some(number) => self.host_event(number - self.endpoints.len()),
             }
             if self.unfinished == 0 {
                 return Pause::Done;
@@ -151,32 +158,41 @@ impl World {
             self.packets.remove(id);
             return;
         }
+        if self.endpoints[number].on_host {
+            return self.arrive_on_host(number, id);
+        }
+        self.receive(number, id);
+        self.attend(number);
+    }
+
+    /// The packet `id` comes to the protocol.
+    #[inline]
+    fn receive(&mut self, number: usize, id: PacketId) {
+        let packet = &self.packets[id];
         self.ledger.left();
         let endpoint = &mut self.endpoints[number];
         endpoint.delivered.add(packet.ip_len());
         endpoint.agent.handle_segment(self.now, &packet.segment, packet.ecn);
         self.packets.remove(id);
-        self.attend(number);
     }
 
     /// The pending time of an endpoint has come.
     fn wake(&mut self, number: usize) {
         let endpoint = &mut self.endpoints[number];
-        endpoint.wake = Time::MAX;
-        if endpoint.alarm <= self.now {
-            endpoint.act(self.now);
+        endpoint.handle_time(self.now);
+        endpoint.wake = endpoint.alarm;
+        if endpoint.on_host {
+            self.attend_on_host(number);
+        } else {
+            self.attend(number);
         }
-        if endpoint.agent.is_due(self.now) {
-            endpoint.agent.handle_timeout(self.now);
-        }
-        self.attend(number);
         let wake = self.endpoints[number].wake;
         assert!(wake > self.now, "endpoint {number} was woken at {wake:?}, and wants it again at once");
         // Whatever it asks for, its event is no longer pending.
         self.events.set(self.links.len() + number, self.endpoints[number].wake);
     }
 
-    /// After anything that happened at an endpoint: note it, send what it has to send, set its timer.
+    /// After anything that happened at an endpoint: notes it, sends what it has to send, sets its timer.
     #[inline]
     fn attend(&mut self, number: usize) {
         if let Some(milestone) = self.endpoints[number].reached() {
@@ -185,23 +201,44 @@ impl World {
         loop {
             let endpoint = &mut self.endpoints[number];
             let Some((segment, ecn)) = endpoint.agent.poll_transmit(self.now) else { break };
-            endpoint.sent.add(segment.ip_len());
-            let packet = Packet { stamp: self.now, route: endpoint.route, ingress: 0, ecn, corrupted: false, segment };
             let first = endpoint.first_link as usize;
-            self.ledger.entered(number, &segment);
-            let id = self.packets.insert(packet);
+            let id = self.enter(number, segment, ecn);
             self.offer(first, id);
         }
+        self.settle(number);
+    }
+
+    /// The endpoint sends a packet: it is in the network now.
+    #[inline]
+    fn enter(&mut self, number: usize, segment: Segment, ecn: Ecn) -> PacketId {
+        let endpoint = &mut self.endpoints[number];
+        endpoint.sent.add(segment.ip_len());
+        self.ledger.entered(number, &segment);
+        self.packets.insert(Packet { stamp: self.now, route: endpoint.route, ingress: 0, ecn, corrupted: false, segment })
+    }
+
+    /// The endpoint has nothing more to send for now: notes what happened, and sets its timer.
+    #[inline]
+    fn settle(&mut self, number: usize) {
         if self.ledger.keeps_events() {
             self.note_events(number);
         }
         let endpoint = &mut self.endpoints[number];
-        let next = endpoint.wake_at(self.now);
+        let next = endpoint.agent.wake_at(self.now);
         // A packet may arrive at the very instant a timer is set for: the timer's event is then still to come.
         assert!(next >= self.now, "endpoint {number} wants to be woken at {next:?}, and it is {:?} already", self.now);
         if next < endpoint.wake {
             endpoint.wake = next;
             self.events.set(self.links.len() + number, next);
+        }
+    }
+
+    /// The application may have something to do before the endpoint would be woken otherwise.
+    fn set_alarm(&mut self, number: usize) {
+        let endpoint = &mut self.endpoints[number];
+        if endpoint.alarm < endpoint.wake {
+            endpoint.wake = endpoint.alarm;
+            self.events.set(self.links.len() + number, endpoint.wake);
         }
     }
 
@@ -223,7 +260,10 @@ impl World {
                     self.all_delivered = Some(self.snapshot());
                 }
             }
-            Milestone::Transferred => self.endpoints[number].think(self.now),
+            Milestone::Transferred => {
+                self.endpoints[number].think(self.now);
+                self.set_alarm(number);
+            }
             Milestone::Nothing => {}
         }
     }

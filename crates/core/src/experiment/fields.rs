@@ -56,6 +56,11 @@ pub fn root() -> &'static [Field] {
             Field::or("seed", count(0, MAX_SEED), Value::Count(1), "start of all randomness"),
             Field::or("repeats", count(1, 1_000_000), Value::Count(1), "runs of each combination; repeat n (from 0) runs with seed + n"),
             Field::required("path", Shape::Variants(&PATH), "hosts, routers and the links between them"),
+            Field::new(
+                "host",
+                Shape::List(&Shape::Table(host)),
+                "what is special about hosts; without it they take no time and have room for all",
+            ),
             Field::required("flow", Shape::List(&Shape::Table(flow)), "the TCP connections, in groups"),
             Field::required("measure", Shape::Table(measure), "how long a run is, and what it records"),
             Field::new(
@@ -371,6 +376,39 @@ pub fn flow() -> &'static [Field] {
         ];
         fields.extend(endpoint());
         fields
+    });
+    &TABLE
+}
+
+/// A host, or several alike.
+pub fn host() -> &'static [Field] {
+    static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
+        let cycles = Kind::Count { unit: "cycles", min: 0, max: 1_000_000_000 };
+        let packet = |name, doc| Field::or(name, cycles, Value::Count(0), doc);
+        let byte = |name, doc| Field::or(name, Kind::Number { min: 0.0, max: 1e6 }, Value::Number(0.0), doc);
+        vec![
+            Field::required("name", Shape::Names, "a host, a group of them (`left`, `right`, `in`, `out`) or a list"),
+            Field::auto(
+                "txqueuelen",
+                Kind::Count { unit: "packets", min: 1, max: 1_000_000_000 },
+                "length of the transmit queue in front of each of its links; by default it has room for all",
+            ),
+            Field::or(
+                "on_full",
+                Kind::Choice(&["stall", "wait", "drop"]),
+                Value::Choice("stall"),
+                "what becomes of TCP's segment when that is full: not sent and taken as congestion (Linux 2.4), kept until there is room, or lost",
+            ),
+            Field::auto(
+                "cpu",
+                Kind::Count { unit: "MHz", min: 1, max: 1_000_000 },
+                "clock of the processor that serves its packets one after the other; by default they take no time",
+            ),
+            packet("send_packet", "to send a packet, whatever its size"),
+            byte("send_byte", "cycles for each byte of a packet sent (IP)"),
+            packet("receive_packet", "to receive a packet"),
+            byte("receive_byte", "cycles for each byte of a packet received (IP)"),
+        ]
     });
     &TABLE
 }

@@ -14,6 +14,8 @@ pub struct Experiment {
     /// Repeats differ only in this.
     pub seed: u64,
     pub network: Network,
+    /// The hosts of which anything is said; the others are infinitely fast.
+    pub hosts: Vec<Host>,
     pub flows: Vec<Flow>,
     pub measure: Measure,
 }
@@ -55,6 +57,50 @@ pub struct Link {
     pub loss: Choice,
     /// The link whose utilization headlines the report.
     pub bottleneck: bool,
+}
+
+/// What a host does to the packets of its flows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Host {
+    /// Index into [`Network::nodes`].
+    pub node: usize,
+    pub nic: Option<Nic>,
+    pub cpu: Option<Cpu>,
+}
+
+/// The transmit queue in front of each link of a host.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Nic {
+    /// Packets.
+    pub txqueuelen: u64,
+    pub on_full: OnFull,
+}
+
+/// What becomes of a segment of TCP that finds the transmit queue full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnFull {
+    /// It is not sent, TCP takes it as congestion, and tries again with the next ACK: Linux 2.4.
+    Stall,
+    /// It waits in the socket until there is room.
+    Wait,
+    /// It is lost.
+    Drop,
+}
+
+/// A processor that serves the packets of its host one after the other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cpu {
+    pub mhz: u64,
+    /// To send a packet, and to receive one.
+    pub send: Cycles,
+    pub receive: Cycles,
+}
+
+/// Cycles for each packet, and for each byte of it (IP).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cycles {
+    pub packet: u64,
+    pub byte: f64,
 }
 
 /// One connection, or one flow of another kind. `count = 8` in the file is eight of these, and with `streams = 16` each is

@@ -140,6 +140,7 @@ pub fn reference() -> String {
         }
     }
     section(&mut out, "A link", "In `bottleneck`, `edge`, `hops` and `path.link`; `reverse` takes the same keys.", fields::link());
+    section(&mut out, "host", "", fields::host());
     let endpoint = fields::endpoint();
     let own: Vec<Field> = fields::flow().iter().copied().filter(|f| endpoint.iter().all(|e| e.name != f.name)).collect();
     section(&mut out, "flow", "", &own);

@@ -2,13 +2,13 @@
 //! the results folder, reads back as the same run, and is hashed to identify it.
 
 use super::fields;
-use super::model::{Experiment, Flow, Link, Traffic};
+use super::model::{Experiment, Flow, Host, Link, OnFull, Traffic};
 use crate::link::loss::REGISTRY as LOSSES;
 use crate::params::{Choice, ParamSpec, Value};
 use crate::queue::REGISTRY as QUEUES;
 use crate::tcp::TcpConfig;
 use crate::tcp::congestion::REGISTRY as CONTROLS;
-use crate::tcp::options::{CwndValidation, DelayedAck, PARAMS, RecoveryKind};
+use crate::tcp::options::{CwndValidation, DelayedAck, PARAMS, Pacing, RecoveryKind};
 use crate::time::Duration;
 use crate::traffic::Schedule;
 use crate::units::Rate;
@@ -58,6 +58,9 @@ pub fn experiment(experiment: &Experiment) -> Json {
     });
     path.insert("link".into(), links.collect());
     file.insert("path".into(), path.into());
+    if !experiment.hosts.is_empty() {
+        file.insert("host".into(), experiment.hosts.iter().map(|h| host(h, name(h.node))).collect());
+    }
     file.insert("flow".into(), flows(&experiment.flows, &name).into());
     let mut measure = Table::new();
     measure.insert("duration".into(), duration(experiment.measure.duration));
@@ -87,6 +90,28 @@ fn way(link: &Link, other: Option<&Table>) -> Table {
         table.insert("bottleneck".into(), true.into());
     }
     table
+}
+
+fn host(host: &Host, name: &str) -> Json {
+    let mut table = Table::new();
+    table.insert("name".into(), name.into());
+    if let Some(nic) = host.nic {
+        table.insert("txqueuelen".into(), format!("{} packets", nic.txqueuelen).into());
+        let on_full = match nic.on_full {
+            OnFull::Stall => "stall",
+            OnFull::Wait => "wait",
+            OnFull::Drop => "drop",
+        };
+        table.insert("on_full".into(), on_full.into());
+    }
+    if let Some(cpu) = host.cpu {
+        table.insert("cpu".into(), format!("{} MHz", cpu.mhz).into());
+        for (way, cycles) in [("send", cpu.send), ("receive", cpu.receive)] {
+            table.insert(format!("{way}_packet"), format!("{} cycles", cycles.packet).into());
+            table.insert(format!("{way}_byte"), cycles.byte.into());
+        }
+    }
+    table.into()
 }
 
 fn choice(choice: &Choice, specs: &[ParamSpec]) -> Json {
@@ -260,6 +285,13 @@ fn parameter(c: &TcpConfig, name: &str) -> Value {
             CwndValidation::Rfc7661 => "rfc7661",
         }),
         "nagle" => Value::Bool(c.nagle),
+        "pacing" => Value::Choice(match c.pacing {
+            Pacing::Auto => "auto",
+            Pacing::On => "on",
+            Pacing::Off => "off",
+        }),
+        "pacing_ss_ratio" => count(c.pacing_ss_ratio),
+        "pacing_ca_ratio" => count(c.pacing_ca_ratio),
         other => panic!("no way to write the TCP parameter {other}"),
     }
 }
@@ -329,7 +361,7 @@ pub fn toml(resolved: &Json) -> String {
 /// The entries of a table in the order of the reference: names and kinds first.
 fn in_order(entries: &Table) -> Vec<(&String, &Json)> {
     let mut known = vec!["kind", "preset"];
-    for fields in [fields::explicit_link(), fields::flow(), fields::measure(), fields::root()] {
+    for fields in [fields::explicit_link(), fields::host(), fields::flow(), fields::measure(), fields::root()] {
         known.extend(fields.iter().map(|f| f.name));
     }
     let mut rows: Vec<_> = entries.iter().collect();

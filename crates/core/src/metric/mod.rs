@@ -2,6 +2,7 @@
 
 mod asymmetry;
 mod completion;
+mod cpu;
 mod goodput;
 mod jain;
 mod loss;
@@ -34,7 +35,7 @@ pub enum Scope {
 pub struct Metric {
     /// Its column in the results; ends with the unit where there is one.
     pub name: &'static str,
-    /// `bit/s`, `s`, or `1` for a share.
+    /// `bit/s`, `s`, `MHz/(Mbit/s)`, or `1` for a share.
     pub unit: &'static str,
     /// What it is, in one line.
     pub summary: &'static str,
@@ -65,6 +66,9 @@ pub const REGISTRY: &[Metric] = &[
     ping::MEAN,
     ping::DEVIATION,
     ping::LOSS,
+    cpu::SENDER,
+    cpu::RECEIVER,
+    cpu::MHZ_PER_MBPS,
 ];
 
 /// The flows a run is about: those of a fixed volume; where there are none such, those without end; and where there are

@@ -1,12 +1,12 @@
 //! Each metric against a trace small enough to work out by hand.
 
 use super::{REGISTRY, Scope};
-use crate::experiment::{Choice, Experiment, Flow, Link, Measure, Network, Node, Traffic};
+use crate::experiment::{Choice, Cpu, Cycles, Experiment, Flow, Host, Link, Measure, Network, Node, Traffic};
 use crate::params::Params;
 use crate::queue::DropReason;
 use crate::tcp::{TcpConfig, stack};
 use crate::time::{Duration, Time};
-use crate::trace::{FlowRecord, FlowSample, LinkRecord, Trace};
+use crate::trace::{FlowRecord, FlowSample, HostRecord, LinkRecord, Trace};
 use crate::units::Rate;
 
 fn flow(traffic: Traffic) -> Flow {
@@ -37,6 +37,7 @@ fn experiment(traffic: &[Traffic]) -> Experiment {
         title: String::new(),
         seed: 1,
         network: Network { nodes: vec![node("a"), node("b")], links: vec![link(true), link(false)] },
+        hosts: vec![],
         flows: traffic.iter().enumerate().map(|(i, t)| Flow { stream_of: i, ..flow(*t) }).collect(),
         measure: Measure { duration: Duration::from_secs(10), warmup: Duration::from_secs(2), interval: None, events: false },
     }
@@ -205,6 +206,27 @@ fn probes_say_mean_deviation_and_loss() {
 }
 
 #[test]
+fn a_bit_costs_cycles() {
+    let mut e = experiment(&[Traffic::Bulk; 3]);
+    e.flows[2].from = 1;
+    let cycles = Cycles { packet: 1000, byte: 0.0 };
+    let cpu = Cpu { mhz: 3000, send: cycles, receive: cycles };
+    e.hosts = vec![Host { node: 0, nic: None, cpu: Some(cpu) }];
+    // 10 s of 3000 MHz, busy for 4: 1200 MHz. The two senders on it have 100 and 200 Mbit/s since the warmup at 2 s; the third is
+    // on a host of which nothing is said.
+    let bulk = |mbytes: u64| FlowRecord { bytes_delivered: mbytes * 1_000_000, ..FlowRecord::default() };
+    let hosts = vec![HostRecord { cpu_busy_s: 4.0 }];
+    let trace = Trace { flows: vec![bulk(100), bulk(200), bulk(400)], hosts, end: at(10), span: (at(0), at(10)), ..Trace::default() };
+    let get = |name, scope| value(name, scope, &e, &trace);
+    assert_eq!((get("sender_cpu_utilization", Scope::Flow(0)), get("sender_cpu_utilization", Scope::Flow(1))), (0.4, 0.4));
+    assert!(get("sender_cpu_utilization", Scope::Flow(2)).is_nan() && get("receiver_cpu_utilization", Scope::Flow(0)).is_nan());
+    for scope in [Scope::Run, Scope::Sender(0), Scope::Sender(1)] {
+        assert!((get("mhz_per_mbps", scope) - 1200.0 / 300.0).abs() < 1e-12);
+    }
+    assert!(value("mhz_per_mbps", Scope::Run, &experiment(&[Traffic::Bulk; 3]), &trace).is_nan());
+}
+
+#[test]
 fn names_are_unique_and_carry_their_unit() {
     for (i, metric) in REGISTRY.iter().enumerate() {
         assert!(REGISTRY[..i].iter().all(|m| m.name != metric.name), "{} twice", metric.name);
@@ -212,6 +234,7 @@ fn names_are_unique_and_carry_their_unit() {
             "bit/s" => "_bps",
             "s" => "_s",
             "1" => "",
+            "MHz/(Mbit/s)" => "_per_mbps",
             other => panic!("{}: unknown unit {other}", metric.name),
         };
         assert!(metric.name.ends_with(suffix), "{} does not end with {suffix}", metric.name);

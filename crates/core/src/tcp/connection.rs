@@ -7,6 +7,7 @@ use crate::tcp::TcpConfig;
 use crate::tcp::receiver::{Receiver, Verdict};
 use crate::tcp::sender::Sender;
 use crate::tcp::seq::wrap;
+use crate::tcp::stall::Room;
 use crate::time::{Duration, Time};
 
 /// The states of RFC 9293 §3.3.2. CLOSED before opening is `Listen` or `SynSent` that has not sent yet.
@@ -66,6 +67,7 @@ pub struct Stats {
     /// Tail loss probes sent, and those that repaired a loss by themselves.
     pub tail_probes: u64,
     pub tail_losses: u64,
+    pub send_stalls: u64,
     pub duplicates_received: u64,
     pub rtt_min: Duration,
     pub rtt_max: Duration,
@@ -366,6 +368,23 @@ impl Connection {
     pub fn poll_timeout(&self) -> Option<Time> {
         let at = self.sender.deadline.min(self.receiver.ack_deadline()).min(self.time_wait);
         if at == Time::MAX { None } else { Some(at) }
+    }
+
+    /// Whether the host's interface takes another segment: `poll_transmit` gives none with data while it does not. Pure ACKs and
+    /// window probes go in any case.
+    pub fn set_room(&mut self, room: bool) {
+        self.sender.room = if room { Room::Yes } else { Room::No };
+    }
+
+    /// Whether `poll_transmit` has kept back a segment for want of room.
+    pub fn was_refused(&self) -> bool {
+        self.sender.room == Room::Refused
+    }
+
+    /// The interface has refused a segment, and this stack takes that as congestion: counts a send stall, and reduces the
+    /// window, once a round trip.
+    pub fn local_congestion(&mut self, now: Time) {
+        self.sender.local_congestion(now);
     }
 
     /// When `poll_transmit` is worth asking again though nothing arrived: pacing holds a segment back until then.

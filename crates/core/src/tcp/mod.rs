@@ -5,6 +5,7 @@ pub mod congestion;
 mod connection;
 mod info;
 pub mod options;
+mod pacing;
 mod prr;
 mod rack;
 mod range_set;
@@ -13,15 +14,17 @@ mod receiver;
 mod recovery;
 mod retransmissions;
 mod rtt;
+mod sampling;
 mod scoreboard;
 mod sender;
 mod sent_log;
 mod seq;
 pub mod stack;
+mod stall;
 #[cfg(test)]
 mod tests;
 mod validation;
 pub mod wire;
 
 pub use connection::{CaState, Connection, State, Stats, TcpInfo};
-pub use options::{DelayedAck, RecoveryKind, TcpConfig};
+pub use options::{DelayedAck, Pacing, RecoveryKind, TcpConfig};

@@ -13,6 +13,7 @@ const fn millis(ms: u64) -> Value {
 }
 const ANY_TIME: Kind = Kind::Duration { min: Duration::ZERO, max: Duration::from_secs(100_000) };
 const SOME_TIME: Kind = Kind::Duration { min: Duration::from_micros(1), max: Duration::from_secs(100_000) };
+const PERCENT: Kind = Kind::Count { unit: "", min: 1, max: 1000 };
 const BUFFER: Kind = Kind::Bytes { min: 1, max: 1 << 30 };
 
 /// Every TCP parameter, with the default of a plain RFC stack. A stack profile overrides some.
@@ -175,6 +176,24 @@ pub const PARAMS: &[ParamSpec] = &[
         default: Some(Value::Bool(true)),
         doc: "hold back a partial segment while data is unacknowledged (RFC 896)",
     },
+    ParamSpec {
+        name: "pacing",
+        kind: Kind::Choice(&["auto", "on", "off"]),
+        default: Some(Value::Choice("auto")),
+        doc: "space segments out: `auto`, at the rate of a control that has one; `on`, also window-based controls, at a multiple of cwnd / srtt; `off`, never",
+    },
+    ParamSpec {
+        name: "pacing_ss_ratio",
+        kind: PERCENT,
+        default: Some(Value::Count(200)),
+        doc: "percent of cwnd / srtt at which a window-based control is paced in slow start (Linux: tcp_pacing_ss_ratio)",
+    },
+    ParamSpec {
+        name: "pacing_ca_ratio",
+        kind: PERCENT,
+        default: Some(Value::Count(120)),
+        doc: "the same in congestion avoidance (Linux: tcp_pacing_ca_ratio)",
+    },
 ];
 
 /// How losses are repaired.
@@ -222,6 +241,17 @@ pub enum CwndValidation {
     Rfc7661,
 }
 
+/// Whose segments are spaced out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pacing {
+    /// Those of a control that has a rate.
+    Auto,
+    /// Also those of a window-based control.
+    On,
+    /// Nobody's: they leave in bursts.
+    Off,
+}
+
 /// Everything an endpoint is told, resolved. The fields are the parameters of [`PARAMS`].
 #[derive(Clone, PartialEq, Debug)]
 #[allow(missing_docs)] // PARAMS says what each one is
@@ -258,6 +288,9 @@ pub struct TcpConfig {
     pub extra_increment: bool,
     pub cwnd_validation: CwndValidation,
     pub nagle: bool,
+    pub pacing: Pacing,
+    pub pacing_ss_ratio: u32,
+    pub pacing_ca_ratio: u32,
 }
 
 impl TcpConfig {
@@ -316,6 +349,13 @@ impl TcpConfig {
                 _ => CwndValidation::Rfc5681,
             },
             nagle: params.boolean("nagle"),
+            pacing: match params.choice("pacing") {
+                "on" => Pacing::On,
+                "off" => Pacing::Off,
+                _ => Pacing::Auto,
+            },
+            pacing_ss_ratio: params.integer("pacing_ss_ratio") as u32,
+            pacing_ca_ratio: params.integer("pacing_ca_ratio") as u32,
         }
     }
 }

@@ -151,11 +151,11 @@ impl Rack {
         (min_rtt.saturating_mul(u64::from(self.mult)) / 4).min(srtt)
     }
 
-    /// RFC 8985 §6.2 step 5. Whether anything became lost; `wake` is when the next will be.
-    pub fn detect(&mut self, now: Time, window: Duration, board: &mut Scoreboard, log: &SentLog) -> bool {
+    /// RFC 8985 §6.2 step 5. Whether anything became lost, which `lost` is told of; `wake` is when the next will be.
+    pub fn detect(&mut self, now: Time, window: Duration, board: &mut Scoreboard, log: &SentLog, lost: impl FnMut(u64, u64)) -> bool {
         let Some(newest) = self.newest else { return false };
         // RFC 8985 §6.2 step 2 tells what left at one instant apart by where it ends; we know what left first.
-        self.judge(now, window, board, log, |order, end| match order.cmp(&newest.0) {
+        self.judge(now, window, board, log, lost, |order, end| match order.cmp(&newest.0) {
             Ordering::Less => end,
             Ordering::Equal => end.min(newest.1),
             Ordering::Greater if order.sent == newest.0.sent && order.serial == 0 => newest.0.position,
@@ -164,21 +164,32 @@ impl Rack {
     }
 
     /// RFC 8985 §6.3: the retransmission timer went off. The first segment is lost, and whatever else has been out for long enough.
-    pub fn timeout(&mut self, now: Time, window: Duration, board: &mut Scoreboard, log: &SentLog, mss: u64) {
-        self.judge(now, window, board, log, |_, end| end);
+    pub fn timeout(
+        &mut self,
+        now: Time,
+        window: Duration,
+        board: &mut Scoreboard,
+        log: &SentLog,
+        mss: u64,
+        mut lost: impl FnMut(u64, u64),
+    ) {
+        self.judge(now, window, board, log, &mut lost, |_, end| end);
         self.wake = None;
         let una = board.una();
         if let Some((start, end)) = board.next_missing(una, board.max().min(una + mss)) {
-            board.lose(start, end);
+            if board.lose(start, end) {
+                lost(start, end);
+            }
             self.judged = self.judged.max(end);
         }
     }
 
     /// Everything that has not arrived is lost.
-    pub fn lose_all(&mut self, board: &mut Scoreboard) {
+    pub fn lose_all(&mut self, board: &mut Scoreboard, mut lost: impl FnMut(u64, u64)) {
         let mut at = board.una();
         while let Some((start, end)) = board.next_missing(at, board.max()) {
             board.lose(start, end);
+            lost(start, end);
             at = end;
         }
         self.judged = board.max();
@@ -193,7 +204,15 @@ impl Rack {
     }
 
     /// Calls lost what is overdue. Of a transmission and its end, `until` says up to where it may be.
-    fn judge(&mut self, now: Time, window: Duration, board: &mut Scoreboard, log: &SentLog, until: impl Fn(Order, u64) -> u64) -> bool {
+    fn judge(
+        &mut self,
+        now: Time,
+        window: Duration,
+        board: &mut Scoreboard,
+        log: &SentLog,
+        mut lost: impl FnMut(u64, u64),
+        until: impl Fn(Order, u64) -> u64,
+    ) -> bool {
         let before = board.lost_bytes();
         self.wake = None;
         let patience = self.rtt + window;
@@ -210,7 +229,9 @@ impl Rack {
                     self.wake_at(due);
                     break;
                 }
-                board.lose(s, e);
+                if board.lose(s, e) {
+                    lost(s, e);
+                }
                 self.judged = e;
             }
             if self.wake.is_some() {
@@ -230,7 +251,11 @@ impl Rack {
                 self.wake_at(due);
                 break;
             }
-            out.for_each(|piece| board.lose(piece.start, piece.end));
+            out.for_each(|piece| {
+                if board.lose(piece.start, piece.end) {
+                    lost(piece.start, piece.end);
+                }
+            });
             self.again.judged(end);
         }
         board.lost_bytes() > before

@@ -1,14 +1,23 @@
 //! Delivery rate: how fast data arrives at the other end, as a control that models the path wants to know it
-//! (draft-ietf-ccwg-bbr §4.1, delivery rate sampling).
+//! (draft-ietf-ccwg-bbr-06 §4.1; the same as draft-cheng-iccrg-delivery-rate-estimation).
+//!
+//! Every transmission leaves a record of what was known when it left. Records of first transmissions stand in a ring in the order
+//! of the stream, which is also that of time; those of retransmissions in one of their own, in the order of the stream. Segments
+//! that leave at one instant with nothing learned between them share a record, and nothing is lost by that: their fields are the
+//! same but for the bytes in flight, which grow by what was sent. A record is looked at when its bytes arrive or are lost, so the
+//! cost is constant per transmission (and a binary search where something arrives out of order).
 
-use crate::time::Duration;
+use std::collections::VecDeque;
+
+use crate::time::{Duration, Time};
 
 /// What an ACK tells of the rate at which data was delivered. Byte counts are of the stream's payload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RateSample {
     /// Bytes delivered in `interval`: between the sending of the newest segment this ACK delivers and its delivery.
     pub delivered: u64,
-    /// The longer of the spans in which those bytes were sent and in which they were acknowledged.
+    /// The longer of the spans in which those bytes were sent and in which they were acknowledged. Zero where it is shorter than
+    /// the least round trip, which no delivery can be: an ambiguous retransmission then, and no rate to be had.
     pub interval: Duration,
     /// All bytes delivered on the connection when that segment was sent, and now.
     pub prior_delivered: u64,
@@ -16,8 +25,309 @@ pub struct RateSample {
     /// All bytes of the connection marked lost so far, and of them those since that segment was sent.
     pub total_lost: u64,
     pub lost: u64,
-    /// Bytes in flight when that segment was sent, itself included.
+    /// Bytes in flight when that segment was sent, itself included, and now, with this ACK taken in.
     pub in_flight_then: u64,
+    pub in_flight: u64,
+    /// The round trip of that segment, if it was sent only once.
+    pub rtt: Option<Duration>,
     /// Whether the sender had too little to send when that segment was sent.
     pub app_limited: bool,
 }
+
+impl RateSample {
+    /// Bytes of payload per second; zero where the sample is not to be relied on.
+    #[inline]
+    pub fn bytes_per_second(&self) -> f64 {
+        if self.interval.is_zero() { 0.0 } else { self.delivered as f64 / self.interval.as_secs_f64() }
+    }
+}
+
+/// Bytes `start..end` of the stream, sent together, of which the sender now says that they are lost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LostPacket {
+    pub start: u64,
+    pub end: u64,
+    /// Bytes in flight when they were sent, themselves included.
+    pub in_flight_then: u64,
+    /// Bytes marked lost since then, themselves included.
+    pub lost: u64,
+    pub app_limited: bool,
+}
+
+/// The per-packet state of §4.1.2.1.2. A window is of no more than 1 GiB, so that 32 bits hold what is measured against it.
+#[derive(Clone, Copy, Debug)]
+struct Record {
+    end: u64,
+    at: Time,
+    delivered: u64,
+    delivered_at: Time,
+    first_sent: Time,
+    lost: u64,
+    len: u32,
+    /// After the last byte of it.
+    in_flight: u32,
+    /// Bytes of it that were SACKed.
+    sacked: u32,
+    app_limited: bool,
+}
+
+impl Record {
+    fn start(&self) -> u64 {
+        self.end - u64::from(self.len)
+    }
+
+    /// Bytes in flight when the byte before `end` had left.
+    fn in_flight_at(&self, end: u64) -> u64 {
+        u64::from(self.in_flight).saturating_sub(self.end - end)
+    }
+
+    /// Only what is below `end`.
+    fn cut_at(&mut self, end: u64) {
+        self.in_flight = self.in_flight_at(end) as u32;
+        self.len -= (self.end - end) as u32;
+        self.end = end;
+    }
+
+    /// Takes in what follows it in the stream, if it left at the same instant, with the same knowledge and nothing in between.
+    fn merge(&mut self, next: &Record) -> bool {
+        let same = self.end == next.start()
+            && self.in_flight + next.len == next.in_flight
+            && (self.at, self.delivered, self.lost, self.app_limited) == (next.at, next.delivered, next.lost, next.app_limited);
+        if same {
+            (self.end, self.in_flight) = (next.end, next.in_flight);
+            self.len += next.len;
+        }
+        same
+    }
+}
+
+/// The newest of what this ACK delivers.
+#[derive(Clone, Copy, Debug)]
+struct Newest {
+    record: Record,
+    end: u64,
+    /// Whether it was sent only once.
+    once: bool,
+}
+
+/// The per-connection state of §4.1.2.1.1, and the records.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RateSampler {
+    delivered: u64,
+    delivered_at: Time,
+    first_sent: Time,
+    lost: u64,
+    /// `delivered` when the bubble of the last application-limited phase will have left the path; 0: there is none.
+    app_limited: u64,
+    first: VecDeque<Record>,
+    again: VecDeque<Record>,
+    /// Below this, records of retransmissions were given up: what arrives there may have been sent twice.
+    ambiguous_until: u64,
+    newest: Option<Newest>,
+    /// Losses below this are counted.
+    pub lost_until: u64,
+}
+
+/// When full, a ring gives up what was SACKed whole, or grows by an eighth: a window of many thousands of segments is most of a
+/// connection's memory, and while a hole at its left edge waits to be filled nearly all of it is SACKed.
+fn make_room(ring: &mut VecDeque<Record>) {
+    if ring.len() == ring.capacity() {
+        ring.retain(|r| r.sacked < r.len);
+        let wanted = 16 + ring.len() / 8;
+        if ring.capacity() - ring.len() < wanted {
+            ring.reserve_exact(wanted);
+        }
+    }
+}
+
+impl RateSampler {
+    /// §4.1.2.2: `start..end` leaves, with `in_flight` bytes now on their way.
+    pub fn sent(&mut self, now: Time, start: u64, end: u64, again: bool, in_flight: u64) {
+        if in_flight <= end - start {
+            (self.first_sent, self.delivered_at) = (now, now);
+        }
+        let record = Record {
+            end,
+            at: now,
+            delivered: self.delivered,
+            delivered_at: self.delivered_at,
+            first_sent: self.first_sent,
+            lost: self.lost,
+            len: (end - start) as u32,
+            in_flight: in_flight as u32,
+            sacked: 0,
+            app_limited: self.app_limited != 0,
+        };
+        let ring = if again { &mut self.again } else { &mut self.first };
+        if ring.back_mut().is_some_and(|last| last.merge(&record)) {
+            return;
+        }
+        make_room(ring);
+        if again && ring.back().is_some_and(|last| last.end > start) {
+            self.send_again_below(record);
+        } else {
+            ring.push_back(record);
+        }
+    }
+
+    /// A retransmission below the last one: it takes the place of those of the same bytes.
+    fn send_again_below(&mut self, record: Record) {
+        let ring = &mut self.again;
+        let start = record.start();
+        let mut i = ring.partition_point(|r| r.end <= start);
+        while let Some(other) = ring.get_mut(i).filter(|r| r.start() < record.end) {
+            if other.start() < start {
+                other.cut_at(start);
+                i += 1;
+            } else if other.end > record.end {
+                other.len = (other.end - record.end) as u32;
+                break;
+            } else if (other.len, other.end) == (record.len, record.end) {
+                *other = record;
+                return;
+            } else {
+                ring.remove(i);
+            }
+        }
+        ring.insert(i, record);
+    }
+
+    /// §4.1.2.3, UpdateRateSample: `start..end`, all of it outstanding and none of it SACKed before, has arrived.
+    pub fn arrived(&mut self, now: Time, start: u64, end: u64) {
+        self.delivered += end - start;
+        self.delivered_at = now;
+        // The highest byte of it that was sent only once.
+        let mut once = end;
+        if self.again.front().is_some_and(|r| r.start() < end) {
+            let from = self.again.partition_point(|r| r.end <= start);
+            let until = self.again.partition_point(|r| r.start() < end);
+            for i in (from..until).rev() {
+                let record = self.again[i];
+                if record.end >= once {
+                    once = record.start();
+                }
+                self.consider(Newest { record, end: record.end.min(end), once: false });
+            }
+        }
+        if once > start
+            && let Some(&record) = self.record_of(once - 1)
+        {
+            self.consider(Newest { record, end: once, once: once > self.ambiguous_until });
+        }
+        if self.first.front().is_some_and(|r| r.end <= start) {
+            self.note_sacked(start, end);
+        }
+    }
+
+    /// `start..end` arrived before what lies at the left edge.
+    fn note_sacked(&mut self, start: u64, end: u64) {
+        let from = self.first.partition_point(|r| r.end <= start);
+        for record in self.first.iter_mut().skip(from).take_while(|r| r.start() < end) {
+            record.sacked += (record.end.min(end) - record.start().max(start)) as u32;
+        }
+    }
+
+    /// The first transmission of the byte at `offset`.
+    fn record_of(&self, offset: u64) -> Option<&Record> {
+        // Nearly always the first or the second.
+        let near = self.first.iter().take(2).find(|r| r.end > offset);
+        near.or_else(|| self.first.get(self.first.partition_point(|r| r.end <= offset)))
+    }
+
+    /// §4.1.2.3, IsNewestPacket.
+    fn consider(&mut self, other: Newest) {
+        if self.newest.is_none_or(|newest| (other.record.at, other.end) > (newest.record.at, newest.end)) {
+            self.newest = Some(other);
+        }
+    }
+
+    /// Everything below `una` has arrived.
+    pub fn forget_below(&mut self, una: u64) {
+        for ring in [&mut self.first, &mut self.again] {
+            while ring.front().is_some_and(|r| r.end <= una) {
+                ring.pop_front();
+            }
+        }
+    }
+
+    /// §4.1.2.3, GenerateRateSample: what the arrivals since the last call add up to, with `in_flight` bytes on their way now.
+    pub fn sample(&mut self, now: Time, rtt_min: Duration, in_flight: u64) -> Option<RateSample> {
+        if self.app_limited != 0 && self.delivered > self.app_limited {
+            self.app_limited = 0;
+        }
+        let Newest { record, end, once } = self.newest.take()?;
+        self.first_sent = record.at;
+        let interval = record.at.since(record.first_sent).max(now.since(record.delivered_at));
+        Some(RateSample {
+            delivered: self.delivered - record.delivered,
+            interval: if interval < rtt_min { Duration::ZERO } else { interval },
+            prior_delivered: record.delivered,
+            total_delivered: self.delivered,
+            total_lost: self.lost,
+            lost: self.lost - record.lost,
+            in_flight_then: record.in_flight_at(end),
+            in_flight,
+            rtt: once.then(|| now.since(record.at)),
+            app_limited: record.app_limited,
+        })
+    }
+
+    /// `start..end`, outstanding and not SACKed, is lost, as it was last sent. Tells `each` transmission it was part of.
+    pub fn lost(&mut self, start: u64, end: u64, mut each: impl FnMut(&LostPacket)) {
+        let mut again = self.again.partition_point(|r| r.end <= start);
+        let mut first = self.first.partition_point(|r| r.end <= start);
+        let mut from = start;
+        while from < end {
+            let record = match self.again.get(again) {
+                Some(r) if r.start() <= from => {
+                    again += 1;
+                    *r
+                }
+                next => {
+                    // Up to where a retransmission begins.
+                    let until = next.map_or(end, |r| r.start().min(end));
+                    while self.first.get(first).is_some_and(|r| r.end <= from) {
+                        first += 1;
+                    }
+                    let Some(&(mut record)) = self.first.get(first) else { return };
+                    record.cut_at(record.end.min(until));
+                    record
+                }
+            };
+            let until = record.end.min(end);
+            self.lost += until - from;
+            each(&LostPacket {
+                start: from,
+                end: until,
+                in_flight_then: record.in_flight_at(until),
+                lost: self.lost - record.lost,
+                app_limited: record.app_limited,
+            });
+            from = until;
+        }
+    }
+
+    /// After a timeout all that is outstanding up to `max` counts as lost, and is sent again from the start. What is known of
+    /// earlier retransmissions is given up: should one of them still arrive, the first transmission stands for it, whose interval
+    /// is longer and whose rate is lower.
+    pub fn start_over(&mut self, max: u64) {
+        if let Some(last) = self.again.back() {
+            self.ambiguous_until = self.ambiguous_until.max(last.end);
+        }
+        self.again.clear();
+        self.lost_until = max;
+    }
+
+    /// §4.1.2.4, MarkConnectionAppLimited: there is room for more than the `in_flight` bytes, and nothing to fill it with.
+    pub fn mark_app_limited(&mut self, in_flight: u64) {
+        self.app_limited = (self.delivered + in_flight).max(1);
+    }
+
+    /// Whether what is sent now counts as limited by the application.
+    pub fn is_app_limited(&self) -> bool {
+        self.app_limited != 0
+    }
+}
+
+#[cfg(test)]
+mod tests;

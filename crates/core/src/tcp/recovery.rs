@@ -10,7 +10,8 @@ use crate::packet::{Segment, flags};
 use crate::tcp::RecoveryKind;
 use crate::tcp::congestion::{AckSample, Congestion, CongestionEvent};
 use crate::tcp::prr::Prr;
-use crate::tcp::sender::{Limit, Phase, Sender};
+use crate::tcp::sampling::lost;
+use crate::tcp::sender::{Phase, Sender};
 use crate::tcp::seq::unwrap;
 use crate::time::{Duration, Time};
 
@@ -26,6 +27,7 @@ impl Sender {
         if ack < una {
             return false;
         }
+        self.check_app_limited();
         let delivered_before = una + self.board.sacked_bytes();
         let in_flight = self.board.pipe();
         let selective = self.kind.is_selective() && segment.sack_count() > 0;
@@ -58,7 +60,7 @@ impl Sender {
             };
             if sacked > 0 {
                 let sample = self.sample(now, segment, 0, sacked, in_flight, None);
-                self.control.on_sample(&sample);
+                self.tell(&sample);
             }
             if duplicate {
                 self.duplicate_ack(now, delivered_before);
@@ -81,6 +83,7 @@ impl Sender {
             let (left, right) = (unwrap(self.iss, una, left), unwrap(self.iss, una, right));
             // A duplicate report (RFC 2883) lies below the left edge or inside what is SACKed: it adds nothing.
             if left >= una && left < right && right <= self.board.max() {
+                self.note_arrived(now, left, right);
                 news += self.board.sack(left, right, |start, end| {
                     if by_time {
                         self.rack.arrived(now, start, end, &self.log, tells);
@@ -124,7 +127,7 @@ impl Sender {
     fn lose_all(&mut self) {
         self.board.forget_losses();
         if self.kind == RecoveryKind::Rack {
-            self.rack.lose_all(&mut self.board);
+            self.rack.lose_all(&mut self.board, lost(&mut self.rate, &mut self.control));
         } else {
             self.board.mark_lost_until(self.board.max());
         }
@@ -135,6 +138,7 @@ impl Sender {
     fn new_ack(&mut self, now: Time, segment: &Segment, ack: u64, delivered_before: u64, in_flight: u64) {
         let acked = ack - self.board.una();
         let rtt = self.measure(now, segment, ack);
+        self.note_arrived(now, self.board.una(), ack);
         self.board.acknowledge(ack);
         self.duplicates = 0;
         self.timeout_una = None;
@@ -151,7 +155,7 @@ impl Sender {
         }
         let delivered = ack + self.board.sacked_bytes() - delivered_before;
         let sample = self.sample(now, segment, acked, delivered, in_flight, rtt);
-        self.control.on_sample(&sample);
+        self.tell(&sample);
         let mut restart_timer = true;
         match self.phase {
             Phase::Open => self.control.on_ack(&sample),
@@ -179,10 +183,14 @@ impl Sender {
 
     /// What this ACK tells the control.
     #[inline]
-    fn sample(&self, now: Time, segment: &Segment, acked: u64, delivered: u64, in_flight: u64, rtt: Option<Duration>) -> AckSample {
-        let forward_delay = match (segment.timestamps(), self.timestamp_clock) {
-            // The peer's clock is taken to tick as ours does.
-            (Some((val, ecr)), Some(clock)) => Some(i64::from(val.wrapping_sub(ecr) as i32) * clock.span(1).as_ps() as i64),
+    fn sample(&mut self, now: Time, segment: &Segment, acked: u64, delivered: u64, in_flight: u64, rtt: Option<Duration>) -> AckSample {
+        // From when the newest data was sent, not from the echo: that is of the first segment the ACK answers (RFC 7323 §4.3), which
+        // may have waited for the second. The peer's clock is taken to tick as ours does.
+        let forward_delay = match (segment.timestamps(), self.timestamp_clock, rtt) {
+            (Some((val, _)), Some(clock), Some(rtt)) => {
+                let sent = clock.ticks(Time::from_ps(now.as_ps() - rtt.as_ps())) as u32;
+                Some(i64::from(val.wrapping_sub(sent) as i32) * clock.span(1).as_ps() as i64)
+            }
             _ => None,
         };
         AckSample {
@@ -196,10 +204,10 @@ impl Sender {
             rtt_min: self.stats.rtt_min,
             forward_delay,
             round: self.round,
-            cwnd_limited: self.limit == Limit::Cwnd,
+            cwnd_limited: self.cwnd_limited(),
             after_timeout: self.phase == Phase::Loss,
             in_recovery: self.phase == Phase::Recovery,
-            rate: None,
+            rate: self.rate_sample(now),
         }
     }
 
@@ -225,6 +233,7 @@ impl Sender {
                 // RFC 6582 §3.2 step 3, partial ACK: retransmit the next hole, deflate by what was acknowledged, add back one
                 // segment; the timer restarts on the first partial ACK only.
                 self.force = true;
+                self.note_lost_head();
                 self.inflation -= acked as i64;
                 if acked >= self.mss {
                     self.inflation += self.mss as i64;
@@ -282,12 +291,13 @@ impl Sender {
             return;
         }
         self.board.update_lost(self.threshold, self.mss);
+        self.note_losses();
         if self.board.has_lost() || self.duplicates >= self.threshold {
             self.enter_recovery(now, delivered_before);
         }
     }
 
-    fn flight_size(&self) -> u64 {
+    pub(super) fn flight_size(&self) -> u64 {
         // RFC 5681 §3.2 step 2: limited transmit does not count, and what cwnd allows is what the sender meant to send. After a
         // timeout most of what is outstanding is long lost, and cwnd says what is in flight: a timeout with some progress since
         // the last one then leaves a lower ssthresh than Eq. 4 would (an upper bound), as BSD's min(cwnd, rwnd) / 2 does.
@@ -352,6 +362,7 @@ impl Sender {
             // RFC 5681 §3.2 step 3: the duplicate ACKs tell of segments that have left.
             self.inflation = i64::from(self.threshold) * self.mss as i64;
             self.force = true;
+            self.note_lost_head();
         }
         self.arm_rto(now);
     }
@@ -362,6 +373,7 @@ impl Sender {
             RecoveryKind::Rack => self.detect_losses(now),
             _ => self.board.update_lost(self.threshold, self.mss),
         };
+        self.note_losses();
         let delivered = (self.board.una() + self.board.sacked_bytes()).saturating_sub(delivered_before);
         self.recovery_window = match &mut self.prr {
             Some(prr) => prr.on_ack(delivered, self.board.pipe(), advanced && !newly_lost),
@@ -371,7 +383,7 @@ impl Sender {
 
     /// RFC 3168 §6.1.2: after a reduction for whatever reason, CWR goes on the next new segment, and echoes of marks on what
     /// was sent before do not reduce again.
-    fn reduced(&mut self) {
+    pub(super) fn reduced(&mut self) {
         if self.ecn {
             self.cwr_until = self.board.max();
             self.cwr_pending = true;
@@ -384,6 +396,9 @@ impl Sender {
     /// them if it looks out for that. We keep them: a receiver that reneged shows it when the left edge meets a SACKed byte, and
     /// the timeout that follows forgets them.
     fn start_over(&mut self, now: Time) {
+        if self.kind != RecoveryKind::Rack {
+            self.note_all_lost();
+        }
         let reneged = self.board.reneged();
         if reneged {
             self.board.forget_sacks();
@@ -391,7 +406,7 @@ impl Sender {
         if self.kind == RecoveryKind::Rack && !reneged {
             // RFC 8985 §6.3: only what has been out for long enough.
             let window = self.reordering_window();
-            self.rack.timeout(now, window, &mut self.board, &self.log, self.mss);
+            self.rack.timeout(now, window, &mut self.board, &self.log, self.mss, lost(&mut self.rate, &mut self.control));
         } else {
             self.lose_all();
         }
@@ -428,6 +443,7 @@ impl Sender {
         if self.time_is_up(now) {
             return;
         }
+        self.check_app_limited();
         self.stats.timeouts += 1;
         let una = self.board.una();
         // RFC 5681 §3.1: a second timeout for the same segment leaves ssthresh as it is.

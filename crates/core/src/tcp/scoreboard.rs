@@ -136,11 +136,13 @@ impl Scoreboard {
         news
     }
 
-    /// `start..end`, of which nothing is SACKed, is lost: the newest transmission of it, whichever that was.
-    pub fn lose(&mut self, start: u64, end: u64) {
+    /// `start..end`, of which nothing is SACKed, is lost: the newest transmission of it, whichever that was. Whether it was not before.
+    pub fn lose(&mut self, start: u64, end: u64) -> bool {
         debug_assert!(self.una <= start && end <= self.max && self.sacked.bytes_within(start, end) == 0);
+        let before = self.lost_bytes;
         let news = &mut self.lost_bytes;
         self.lost.insert(start, end, |s, e| *news += e - s);
+        self.lost_bytes > before
     }
 
     /// Bytes lost by time and not sent again since.
@@ -242,7 +244,6 @@ impl Scoreboard {
     }
 
     /// Below this everything not SACKed counts as lost.
-    #[cfg(test)]
     pub fn lost_until(&self) -> u64 {
         self.lost_until
     }

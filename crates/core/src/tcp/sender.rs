@@ -4,16 +4,20 @@ use crate::packet::{Segment, flags};
 use crate::tcp::clock::Clock;
 use crate::tcp::congestion::{self, CongestionControl};
 use crate::tcp::options::CwndValidation;
+use crate::tcp::pacing::{self, Pacer};
 use crate::tcp::prr::Prr;
 use crate::tcp::rack::Rack;
+use crate::tcp::rate::RateSampler;
 use crate::tcp::recovery::{Forward, Probe, Timer, Undo};
 use crate::tcp::rtt::RttEstimator;
 use crate::tcp::scoreboard::Scoreboard;
 use crate::tcp::sent_log::SentLog;
 use crate::tcp::seq::wrap;
+use crate::tcp::stall::Room;
 use crate::tcp::validation::Validation;
-use crate::tcp::{RecoveryKind, Stats, TcpConfig};
+use crate::tcp::{Pacing, RecoveryKind, Stats, TcpConfig};
 use crate::time::{Duration, Time};
+use crate::units::Rate;
 
 /// Where the sender is in repairing losses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,6 +36,7 @@ pub(super) enum Limit {
     Cwnd,
     Rwnd,
     Application,
+    Pacing,
 }
 
 /// One transmission: offsets `start..end` of the stream (data, and the FIN as its last octet).
@@ -113,10 +118,19 @@ pub(super) struct Sender {
     /// `una` at the last timeout: the same again means no progress.
     pub(super) timeout_una: Option<u64>,
     last_sent: Time,
-    next_paced: Time,
+    pacer: Pacer,
+    /// Percent of cwnd / srtt that a window-based control is paced at, in slow start and in congestion avoidance.
+    pacing_ratios: [u32; 2],
+    /// The last round in which cwnd was the limit.
+    cwnd_round: Option<u64>,
+    /// For a control that wants rates.
+    pub(super) rate: Option<Box<RateSampler>>,
     /// An ECN reduction is answered with CWR on the next new segment, and none more until this is acknowledged.
     pub(super) cwr_pending: bool,
     pub(super) cwr_until: u64,
+    /// Whether the host's interface takes another segment; no second reduction for it before this is acknowledged.
+    pub(super) room: Room,
+    pub(super) stalled_until: u64,
     /// Round trips counted in packets; the current one ends when something beyond `round_end` is acknowledged.
     pub(super) round: u64,
     pub(super) round_end: u64,
@@ -141,6 +155,7 @@ impl Sender {
             iss,
             board: Scoreboard::default(),
             kind: if control.starts_over() { RecoveryKind::Tahoe } else { config.recovery },
+            rate: control.wants_rate().then(Box::default),
             control,
             rtt: estimator(config),
             stats: Stats::default(),
@@ -189,9 +204,13 @@ impl Sender {
             probe: false,
             timeout_una: None,
             last_sent: Time::ZERO,
-            next_paced: Time::ZERO,
+            pacer: Pacer::new(config.pacing),
+            pacing_ratios: [config.pacing_ss_ratio, config.pacing_ca_ratio],
+            cwnd_round: None,
             cwr_pending: false,
             cwr_until: 0,
+            room: Room::Yes,
+            stalled_until: 0,
             round: 0,
             round_end: 0,
         }
@@ -206,6 +225,7 @@ impl Sender {
     }
 
     pub fn write(&mut self, bytes: u64) {
+        self.check_app_limited();
         self.end = self.end.saturating_add(bytes).min(u64::MAX / 2);
     }
 
@@ -224,6 +244,11 @@ impl Sender {
     /// End of the stream in sequence space: the data, and the FIN once closed.
     fn stream_end(&self) -> u64 {
         self.end + u64::from(self.closed)
+    }
+
+    /// One past what the application has been able to write so far.
+    pub(super) fn end_of_buffered(&self) -> u64 {
+        self.stream_end().min(self.board.una().saturating_add(self.send_buffer))
     }
 
     /// Whether all that was written (and the FIN, if closed) is acknowledged.
@@ -265,7 +290,8 @@ impl Sender {
         if self.probe {
             return Some(self.window_probe(now));
         }
-        if now < self.next_paced {
+        if self.pacer.holds(now) {
+            self.limit = self.limit_when_paced();
             return None;
         }
         if self.tail.due {
@@ -304,10 +330,42 @@ impl Sender {
         new
     }
 
+    /// While pacing holds the sender back: what would keep it from sending if pacing did not.
+    fn limit_when_paced(&self) -> Limit {
+        if self.board.pipe() + self.payload_max > self.window() {
+            Limit::Cwnd
+        } else if self.board.has_lost() || self.force {
+            Limit::Pacing
+        } else if self.board.max() >= self.end_of_buffered() {
+            Limit::Application
+        } else if self.board.max() >= self.edge {
+            Limit::Rwnd
+        } else {
+            Limit::Pacing
+        }
+    }
+
+    /// Whether cwnd keeps the sender from sending more. Between two bursts of a paced sender that is told from this round and the
+    /// one before: a window used up once a round is the limit, whatever spaces the segments within it.
+    #[inline]
+    pub(super) fn cwnd_limited(&mut self) -> bool {
+        match self.limit {
+            Limit::Cwnd => {
+                self.cwnd_round = Some(self.round);
+                true
+            }
+            Limit::Pacing => self.cwnd_round.is_some_and(|last| self.round <= last + 1),
+            Limit::Rwnd | Limit::Application => false,
+        }
+    }
+
     /// Lost data, oldest first. Sets `limit` to Cwnd where only the window forbids it.
     fn next_repair(&mut self, now: Time, pipe: u64, window: u64) -> Option<Range> {
         self.limit = Limit::Application;
         if self.force && !self.kind.is_selective() {
+            if !self.may_transmit() {
+                return None;
+            }
             self.force = false;
             let start = self.board.una();
             let range = Range { start, end: (start + self.payload_max).min(self.board.max()), again: true };
@@ -319,6 +377,9 @@ impl Sender {
         let (start, end) = self.board.next_lost(self.payload_max)?;
         if !self.force && pipe + (end - start) > window {
             self.limit = Limit::Cwnd;
+            return None;
+        }
+        if !self.may_transmit() {
             return None;
         }
         self.force = false;
@@ -354,6 +415,9 @@ impl Sender {
             return None;
         }
         let idle = una == start;
+        if idle && self.rate.as_ref().is_some_and(|rate| rate.is_app_limited()) {
+            self.control.on_idle_end(now);
+        }
         if idle && self.restart_after_idle && start > 1 && now.since(self.last_sent) > self.rtt.rto() {
             // RFC 5681 §4.1.
             self.control.on_restart(now.since(self.last_sent));
@@ -376,6 +440,11 @@ impl Sender {
             self.limit = Limit::Cwnd;
             return None;
         }
+        if !self.may_transmit() {
+            // The host is the limit: cwnd must not grow for it.
+            self.limit = Limit::Application;
+            return None;
+        }
         let end = start + len;
         self.board.sent_new(len);
         self.log.sent(start, end, now);
@@ -392,6 +461,9 @@ impl Sender {
             return None;
         }
         if let Some((start, end)) = self.board.next_hole(self.payload_max) {
+            if !self.may_transmit() {
+                return None;
+            }
             self.board.retransmitted(start, end);
             return Some(self.count(now, Range { start, end, again: true }));
         }
@@ -401,6 +473,9 @@ impl Sender {
         // Departs from rule 4 where the highest outstanding byte is SACKed: the ACK clock then needs no rescue, and the highest
         // hole has been sent again already by rule 1 or 3.
         let (start, end) = self.board.last_segment(self.payload_max)?;
+        if !self.may_transmit() {
+            return None;
+        }
         self.rescued = true;
         Some(self.count(now, Range { start, end, again: true }))
     }
@@ -440,10 +515,28 @@ impl Sender {
         if self.kind == RecoveryKind::Rack && self.persist.is_none() {
             self.set_timer(now);
         }
-        if let Some(rate) = self.control.pacing_rate() {
-            self.next_paced = self.next_paced.max(now) + rate.transmit_time(payload);
+        if let Some(rate) = &mut self.rate {
+            rate.sent(now, range.start, range.end, range.again, self.board.pipe());
+        }
+        if let Some(rate) = self.pacing_rate() {
+            self.pacer.sent(now, payload, rate, self.mss);
         }
         range
+    }
+
+    /// The rate to space segments at, if any (of payload).
+    #[inline]
+    fn pacing_rate(&self) -> Option<Rate> {
+        let own = self.control.pacing_rate();
+        match self.pacer.mode {
+            Pacing::Auto => own,
+            Pacing::Off => None,
+            Pacing::On => own.or_else(|| {
+                let slow_start = self.control.cwnd() < self.control.ssthresh();
+                let [ss, ca] = self.pacing_ratios;
+                Some(pacing::window_rate(self.window(), self.rtt.srtt(), if slow_start { ss } else { ca }))
+            }),
+        }
     }
 
     /// The TCP header of `range`, without what the receiver half stamps on it.
@@ -518,6 +611,6 @@ impl Sender {
 
     /// When pacing lets the next segment go, if that is what holds it.
     pub fn paced_until(&self, now: Time) -> Time {
-        if self.next_paced > now { self.next_paced } else { Time::MAX }
+        if self.limit == Limit::Pacing && self.pacer.next() > now { self.pacer.next() } else { Time::MAX }
     }
 }

@@ -14,6 +14,7 @@ mod handshake;
 mod overshoot;
 mod recovery;
 mod spurious;
+mod stall;
 mod stream;
 mod tahoe;
 mod unused;

@@ -10,6 +10,8 @@ pub struct Trace {
     pub flows: Vec<FlowRecord>,
     /// One record a one-way link, in the order of the network's links.
     pub links: Vec<LinkRecord>,
+    /// One record a host of which something is said, in the order of [`crate::experiment::Experiment::hosts`].
+    pub hosts: Vec<HostRecord>,
     /// Samples of flows, in order of time, then flow.
     pub flow_series: Vec<FlowSample>,
     /// Samples of links, in order of time, then link.
@@ -50,6 +52,8 @@ pub struct FlowRecord {
     pub acks_sent: u64,
     pub fast_retransmits: u64,
     pub timeouts: u64,
+    /// Segments that found the transmit queue of their host full, and were taken as congestion.
+    pub send_stalls: u64,
     /// Data segments that arrived and held nothing new.
     pub duplicates_received: u64,
     /// Packets of this flow (both ways) that a queue or link dropped.
@@ -94,6 +98,13 @@ pub struct LinkRecord {
     /// Mean over the measured span.
     pub queue_mean_packets: f64,
     pub queue_mean_bytes: f64,
+}
+
+/// What one host did.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HostRecord {
+    /// Seconds of the measured span in which its processor was at work; NaN where it has none.
+    pub cpu_busy_s: f64,
 }
 
 /// A flow at one instant.

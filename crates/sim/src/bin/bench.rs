@@ -1,4 +1,4 @@
-//! `bench [CASE...]`: what the simulator costs, on a few dumbbells; prints a table and writes `bench.json`.
+//! `bench [CASE...]`: what the simulator costs, on dumbbells; prints a table and writes `bench.json`.
 //!
 //! Each case runs in a process of its own, so that its peak memory is its own. A packet in flight is any packet in a queue
 //! or on a wire; what it costs in memory is the peak of the case less the peak of the same case cut short after its
@@ -32,9 +32,9 @@ fn dumbbell(pairs: usize, rate_mbps: u64, rtt_ms: u64, edge_gbps: u64, seconds: 
     }
 }
 
-/// With a congestion control that fills such a path.
-fn cubic(dumbbell: Dumbbell) -> Dumbbell {
-    Dumbbell { tcp: TcpConfig { congestion_control: congestion::choice("cubic"), ..dumbbell.tcp }, ..dumbbell }
+/// With another congestion control.
+fn with(control: &str, dumbbell: Dumbbell) -> Dumbbell {
+    Dumbbell { tcp: TcpConfig { congestion_control: congestion::choice(control), ..dumbbell.tcp }, ..dumbbell }
 }
 
 /// With losses found by time (RACK-TLP).
@@ -47,7 +47,11 @@ const CASES: &[Case] = &[
     Case { name: "a-rack", summary: "as a, with recovery = rack", dumbbell: || rack(dumbbell(1, 622, 70, 1, 60)) },
     Case { name: "b", summary: "10 flows, 622 Mb/s, 70 ms, 60 s", dumbbell: || dumbbell(10, 622, 70, 1, 60) },
     Case { name: "c", summary: "100 flows, 1 Gb/s, 50 ms, 60 s", dumbbell: || dumbbell(100, 1000, 50, 1, 60) },
-    Case { name: "d", summary: "1 flow, 10 Gb/s, 100 ms, 20 s, CUBIC", dumbbell: || cubic(dumbbell(1, 10_000, 100, 40, 20)) },
+    Case { name: "d", summary: "1 flow, 10 Gb/s, 100 ms, 20 s, CUBIC", dumbbell: || with("cubic", dumbbell(1, 10_000, 100, 40, 20)) },
+    Case { name: "e", summary: "1 flow, 622 Mb/s, 70 ms, 60 s, BBR", dumbbell: || with("bbr", dumbbell(1, 622, 70, 1, 60)) },
+    Case { name: "f", summary: "1 flow, 622 Mb/s, 70 ms, 60 s, BBR3", dumbbell: || with("bbr3", dumbbell(1, 622, 70, 1, 60)) },
+    Case { name: "g", summary: "1 flow, 10 Gb/s, 100 ms, 20 s, BBR", dumbbell: || with("bbr", dumbbell(1, 10_000, 100, 40, 20)) },
+    Case { name: "h", summary: "1 flow, 10 Gb/s, 100 ms, 20 s, BBR3", dumbbell: || with("bbr3", dumbbell(1, 10_000, 100, 40, 20)) },
 ];
 
 /// What one run of a case measured, in the order it is handed from the child to the parent.

@@ -1,7 +1,9 @@
 //! Links alone against hand-computed timelines and a plain reference; then whole dumbbells.
 
 mod delay_based;
+mod hosts;
 mod links;
+mod rates;
 mod runs;
 mod slow_start;
 mod traffic;

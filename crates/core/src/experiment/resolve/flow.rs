@@ -110,7 +110,8 @@ fn group<'a>(view: View<'a>, name: String, plan: &Plan<'a>, duration: Duration) 
     })
 }
 
-fn hosts(view: &View<'_>, key: &str, usual: &str, plan: &Plan<'_>) -> Result<Vec<usize>, Fault> {
+/// The hosts that `view` names at `key`, or those of the name `usual`.
+pub fn hosts(view: &View<'_>, key: &str, usual: &str, plan: &Plan<'_>) -> Result<Vec<usize>, Fault> {
     let find = |name: &str, fault: &dyn Fn(String) -> Fault| {
         plan.hosts(name).ok_or_else(|| {
             let router = plan.network.nodes.iter().any(|n| n.name == name);

@@ -2,6 +2,7 @@
 //! and what contradicts itself is found.
 
 mod flow;
+mod host;
 mod network;
 mod queue;
 mod traffic;
@@ -27,8 +28,9 @@ pub fn resolve(root: &Node, repeat: u64) -> Result<Experiment, Fault> {
     let mut plan = network::plan(&file)?;
     let groups = flow::groups(&file, &plan, measure.duration)?;
     let flows = flow::connections(&groups, &mut plan.network)?;
-    let network = queue::finish(plan, &flows, seed)?;
-    Ok(Experiment { title: file.text("title").unwrap_or("").to_owned(), seed, network, flows, measure })
+    let hosts = host::hosts(&file, &plan)?;
+    let network = queue::finish(plan, &flows, &hosts, seed)?;
+    Ok(Experiment { title: file.text("title").unwrap_or("").to_owned(), seed, network, hosts, flows, measure })
 }
 
 fn measure(file: &View<'_>) -> Result<Measure, Fault> {

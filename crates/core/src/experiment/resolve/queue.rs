@@ -3,7 +3,7 @@
 use super::network::{Plan, Written};
 use crate::experiment::error::Fault;
 use crate::experiment::fields::QUEUE;
-use crate::experiment::model::{Flow, Link, Network};
+use crate::experiment::model::{Flow, Host, Link, Network, Nic};
 use crate::experiment::route::Routes;
 use crate::experiment::tree::path_text;
 use crate::experiment::view::View;
@@ -17,7 +17,7 @@ use crate::units::Capacity;
 const UNLIMITED: Capacity = Capacity::Bytes(1 << 30);
 
 /// Chooses every queue.
-pub fn finish(plan: Plan<'_>, flows: &[Flow], seed: u64) -> Result<Network, Fault> {
+pub fn finish(plan: Plan<'_>, flows: &[Flow], hosts: &[Host], seed: u64) -> Result<Network, Fault> {
     let Plan { mut network, queues, .. } = plan;
     let rtts = Routes::new(&network).round_trips(flows);
     // The two ways of a link stand side by side, and are both a bottleneck's.
@@ -25,10 +25,22 @@ pub fn finish(plan: Plan<'_>, flows: &[Flow], seed: u64) -> Result<Network, Faul
     for (i, (written, place)) in queues.into_iter().enumerate() {
         let rtt = rtts[i];
         let link = &mut network.links[i];
-        let (entry, mut params) = match &written {
+        let (mut entry, mut params) = match &written {
             Some(written) => choose(written)?,
             None => default(bottlenecks[i]),
         };
+        let nic = hosts.iter().find(|host| host.node == link.from).and_then(|host| host.nic);
+        if let Some(Nic { txqueuelen, .. }) = nic {
+            let transmit_queue = droptail(Capacity::Packets(txqueuelen));
+            if let Some(written) = &written
+                && (entry.name, &params) != (transmit_queue.0.name, &transmit_queue.1)
+            {
+                let message = format!("link `{}` has a queue of its own, and the transmit queue of its host", link.name);
+                let fault = Fault::new(written.node.span, path_text(&written.path), message);
+                return Err(fault.help("leave out this queue, or the host's txqueuelen"));
+            }
+            (entry, params) = transmit_queue;
+        }
         for (_, value) in &mut params.0 {
             *value = in_bytes(*value, link, rtt);
         }
@@ -52,9 +64,13 @@ fn choose(written: &Written<'_>) -> Result<(&'static QueueKind, Params), Fault> 
 
 /// One BDP of droptail at a bottleneck; elsewhere droptail that never limits.
 fn default(bottleneck: bool) -> (&'static QueueKind, Params) {
+    droptail(if bottleneck { Capacity::Bdp(1.0) } else { UNLIMITED })
+}
+
+fn droptail(limit: Capacity) -> (&'static QueueKind, Params) {
     let entry = REGISTRY.iter().find(|q| q.name == "droptail").expect("droptail is in the registry");
     let mut params = Params::defaults(entry.params);
-    params.set("limit", Value::Capacity(if bottleneck { Capacity::Bdp(1.0) } else { UNLIMITED }));
+    params.set("limit", Value::Capacity(limit));
     (entry, params)
 }
 

@@ -1,8 +1,9 @@
 //! What presets resolve to, judged by eye: one line a link, a flow.
 
 use super::super::route::Routes;
-use super::super::{Document, Experiment, Link};
+use super::super::{Cpu, Cycles, Document, Experiment, Link};
 use crate::time::Duration;
+use crate::units::Capacity;
 use crate::units::text::{RATE, TIME};
 use proptest::prelude::*;
 
@@ -216,6 +217,46 @@ duration = "10 s"
         (2, a, 0.0, false),
     ];
     assert_eq!(seen, expected);
+    let again = Document::parse(&run.to_toml(), "b").and_then(|d| d.run(0)).unwrap_or_else(|e| panic!("{e}\n{}", run.to_toml()));
+    assert_eq!(again.experiment, run.experiment, "{}", run.to_toml());
+}
+
+#[test]
+fn hosts_have_a_queue_at_each_of_their_links() {
+    let text = r#"
+[path]
+preset = "dumbbell"
+pairs = 2
+rtt = "70 ms"
+bottleneck = { rate = "467 Mbit/s" }
+edge = { rate = "1 Gbit/s" }
+[[host]]
+name = ["right", "left2"]
+txqueuelen = "100 packets"
+on_full = "wait"
+[[host]]
+name = "left1"
+cpu = "3060 MHz"
+send_packet = "10773 cycles"
+receive_byte = 0.5
+[[flow]]
+[measure]
+duration = "10 s"
+"#;
+    let run = Document::parse(text, "a").and_then(|d| d.run(0)).unwrap_or_else(|e| panic!("{e}"));
+    let network = &run.experiment.network;
+    let limit = |from: &str| {
+        let link = network.links.iter().find(|link| network.nodes[link.from].name == from).unwrap();
+        link.queue.params.capacity("limit")
+    };
+    let packets = Capacity::Packets(100);
+    assert_eq!((limit("left2"), limit("right1"), limit("right2")), (packets, packets, packets));
+    assert_ne!(limit("left1"), packets);
+    let hosts: Vec<_> =
+        run.experiment.hosts.iter().map(|host| (network.nodes[host.node].name.as_str(), host.nic.is_some(), host.cpu)).collect();
+    let (receive, send) = (Cycles { packet: 0, byte: 0.5 }, Cycles { packet: 10_773, byte: 0.0 });
+    let cpu = Cpu { mhz: 3060, send, receive };
+    assert_eq!(hosts, [("left1", false, Some(cpu)), ("right1", true, None), ("left2", true, None), ("right2", true, None)]);
     let again = Document::parse(&run.to_toml(), "b").and_then(|d| d.run(0)).unwrap_or_else(|e| panic!("{e}\n{}", run.to_toml()));
     assert_eq!(again.experiment, run.experiment, "{}", run.to_toml());
 }

@@ -75,17 +75,15 @@ impl LowPriority {
     pub fn measure(&mut self, ack: &AckSample) {
         self.round = ack.round;
         let Some(delay) = ack.forward_delay else { return };
-        // A duplicate ACK echoes the timestamp of the last segment in order (RFC 7323 §4.3), long ago; and the receiver's timer
-        // may hold the ACK of a segment that is alone on its way (RFC 1122 §4.2.3.2), which is no delay of the path.
-        if ack.acked == 0 || ack.in_flight <= self.mss {
+        // The receiver's timer may hold the ACK of a segment that is alone on its way (RFC 1122 §4.2.3.2), which is no delay of the
+        // path; so it may in the gap that a reduction leaves.
+        if ack.acked == 0 || ack.in_flight <= self.mss || ack.round < self.seen_from {
             return;
         }
         let (least, most) = self.range.unwrap_or((delay, delay));
         self.range = Some((least.min(delay), most.max(delay)));
-        if ack.round >= self.seen_from {
-            let smoothed = self.smoothed.unwrap_or(delay as f64);
-            self.smoothed = Some(smoothed + SMOOTHING * (delay as f64 - smoothed));
-        }
+        let smoothed = self.smoothed.unwrap_or(delay as f64);
+        self.smoothed = Some(smoothed + SMOOTHING * (delay as f64 - smoothed));
     }
 
     /// An ACK outside recovery: `w`, of so many segments, grows by `a` segments a window, or gives up the share `b` of itself.

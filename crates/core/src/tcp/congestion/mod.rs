@@ -4,6 +4,7 @@
 //! by PRR or by Reno's inflation) and the pacing itself.
 
 pub mod aimd;
+pub mod bbr;
 pub mod bic;
 pub mod compound;
 pub mod cubic;
@@ -28,7 +29,7 @@ mod window;
 
 use crate::params::{Choice, ParamSpec, Params};
 use crate::tcp::TcpConfig;
-use crate::tcp::rate::RateSample;
+use crate::tcp::rate::{LostPacket, RateSample};
 use crate::time::{Duration, Time};
 use crate::units::Rate;
 pub use slow_start::SlowStart;
@@ -90,12 +91,26 @@ pub struct CongestionEvent {
     pub flight_size: u64,
 }
 
+/// What the handshake has shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Established {
+    pub now: Time,
+    /// Of the SYN, where it was sent only once.
+    pub rtt: Option<Duration>,
+    /// Whether both ends do selective acknowledgments.
+    pub sack: bool,
+    /// For a control that draws lots: the connection's own.
+    pub seed: u64,
+}
+
 /// A congestion control. Windows are in bytes. Each method stands for a hook of Linux's `tcp_congestion_ops`.
 pub trait CongestionControl: std::fmt::Debug {
     /// The congestion window.
     fn cwnd(&self) -> u64;
     /// The slow start threshold; `u64::MAX` while there is none.
     fn ssthresh(&self) -> u64;
+    /// The handshake is done.
+    fn on_established(&mut self, _established: &Established) {}
     /// An ACK delivered something, in whatever phase; comes before [`Self::on_ack`]. For what measures rather than grows.
     fn on_sample(&mut self, _ack: &AckSample) {}
     /// New data was acknowledged outside fast recovery: the window may grow.
@@ -129,6 +144,10 @@ pub trait CongestionControl: std::fmt::Debug {
             window.syn_loss();
         }
     }
+    /// A transmission counts as lost now. Only where [`Self::wants_rate`].
+    fn on_lost(&mut self, _packet: &LostPacket) {}
+    /// Something is about to be sent after a time in which nothing was in flight for want of data. Only where [`Self::wants_rate`].
+    fn on_idle_end(&mut self, _now: Time) {}
     /// At what rate to space segments; `None`: ACKs clock them.
     fn pacing_rate(&self) -> Option<Rate> {
         None
@@ -139,6 +158,10 @@ pub trait CongestionControl: std::fmt::Debug {
     }
     /// Whether a loss is answered as a timeout is, by slow start over all that is outstanding (Tahoe), whatever `recovery` says.
     fn starts_over(&self) -> bool {
+        false
+    }
+    /// Whether the control sends less than it could on purpose, so that rates now are no measure of the path.
+    fn holds_back(&self) -> bool {
         false
     }
     /// Whether samples shall carry the delivery rate: costs the sender a record for each transmission in flight.
@@ -178,6 +201,8 @@ pub const REGISTRY: &[ControlKind] = &[
     compound::KIND,
     tcp_lp::KIND,
     hstcp_lp::KIND,
+    bbr::v1::KIND,
+    bbr::v3::KIND,
 ];
 
 /// The names in [`REGISTRY`].

@@ -99,8 +99,11 @@ impl Connection {
         if self.syn_retransmitted {
             self.sender.rtt.after_syn_loss();
             self.sender.control.on_syn_loss();
+            self.sender.established(now, None);
         } else {
-            self.sender.handshake_rtt(now.since(self.syn_sent_at), now);
+            let rtt = now.since(self.syn_sent_at);
+            self.sender.handshake_rtt(rtt, now);
+            self.sender.established(now, Some(rtt));
         }
         if !segment.has(flags::SYN) {
             self.sender.edge = 1 + (u64::from(segment.window) << self.sender.shift);

@@ -145,7 +145,7 @@ impl Books {
 
     fn detect(&mut self, window: Duration) {
         let (now, patience) = (self.now(), self.rtt + window);
-        let news = self.rack.detect(now, window, &mut self.board, &self.log);
+        let news = self.rack.detect(now, window, &mut self.board, &self.log, |_, _| {});
         let (mut lost, mut wake) = (false, None::<Time>);
         for i in 0..self.bytes.len() {
             let byte = self.bytes[i];
@@ -165,7 +165,7 @@ impl Books {
 
     fn timeout(&mut self, window: Duration) {
         let (now, patience) = (self.now(), self.rtt + window);
-        self.rack.timeout(now, window, &mut self.board, &self.log, SEGMENT);
+        self.rack.timeout(now, window, &mut self.board, &self.log, SEGMENT, |_, _| {});
         let una = self.board.una();
         let first = self.board.next_missing(una, (una + SEGMENT).min(self.board.max())).unwrap_or((0, 0));
         for (i, byte) in self.bytes.iter_mut().enumerate().filter(|(_, byte)| !byte.arrived) {

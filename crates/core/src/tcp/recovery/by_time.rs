@@ -3,6 +3,7 @@
 
 use crate::packet::Segment;
 use crate::tcp::congestion::{Congestion, CongestionEvent};
+use crate::tcp::sampling::lost;
 use crate::tcp::sender::{Phase, Range, Sender};
 use crate::tcp::seq::timestamp_before;
 use crate::time::{Duration, Time};
@@ -71,7 +72,7 @@ impl Sender {
     /// RFC 8985 §6.2 step 5. Whether anything became lost.
     pub(super) fn detect_losses(&mut self, now: Time) -> bool {
         let window = self.reordering_window();
-        self.rack.detect(now, window, &mut self.board, &self.log)
+        self.rack.detect(now, window, &mut self.board, &self.log, lost(&mut self.rate, &mut self.control))
     }
 
     /// Sets the timer for what comes first.
@@ -127,7 +128,7 @@ impl Sender {
     pub(in crate::tcp) fn tail_probe(&mut self, now: Time) -> Option<Range> {
         self.tail.due = false;
         let range = self.next_new(now, 0, u64::MAX).or_else(|| {
-            let (start, end) = self.board.last_segment(self.payload_max)?;
+            let (start, end) = self.board.last_segment(self.payload_max).filter(|_| self.may_transmit())?;
             Some(self.count(now, Range { start, end, again: true }))
         })?;
         self.stats.tail_probes += 1;

@@ -44,9 +44,12 @@ fn any_config() -> impl Strategy<Value = TcpConfig> {
     ];
     let stack = prop_oneof![Just("rfc"), Just("bsd-reno-1994"), Just("linux")];
     let mss = prop_oneof![1 => 1u32..40, 4 => 40u32..2000, 1 => 2000u32..9000];
+    // Beside the stack's own: controls that pace and ask for a record of each transmission.
+    let control = prop_oneof![2 => Just(None), 1 => Just(Some("bbr")), 1 => Just(Some("bbr3"))];
+    let pacing = prop_oneof![Just(Pacing::Auto), Just(Pacing::On), Just(Pacing::Off)];
     let buffer = || prop_oneof![1 => 1u64..50, 1 => 50u64..5_000, 4 => 5_000u64..200_000];
-    ((stack, recovery, mss, buffer(), buffer()), (any::<[bool; 11]>(), 1u32..6, 1u32..4)).prop_map(
-        |((stack, recovery, mss, send_buffer, receive_buffer), (flags, dupack_threshold, ack_every))| TcpConfig {
+    ((stack, recovery, mss, buffer(), buffer()), (any::<[bool; 11]>(), 1u32..6, 1u32..4), (control, pacing)).prop_map(
+        |((stack, recovery, mss, send_buffer, receive_buffer), (flags, dupack_threshold, ack_every), (control, pacing))| TcpConfig {
             recovery,
             mss,
             send_buffer,
@@ -64,6 +67,8 @@ fn any_config() -> impl Strategy<Value = TcpConfig> {
             undo: flags[10],
             dupack_threshold,
             ack_every,
+            pacing,
+            congestion_control: control.map_or(config(stack).congestion_control, congestion::choice),
             // So that a run with many timeouts stays short.
             rto_max: Duration::from_secs(4),
             ..config(stack)

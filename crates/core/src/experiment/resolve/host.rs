@@ -1,0 +1,67 @@
+//! The hosts: their transmit queues and processors.
+
+use super::flow;
+use super::network::Plan;
+use crate::experiment::error::Fault;
+use crate::experiment::fields;
+use crate::experiment::model::{Cpu, Cycles, Host, Nic, OnFull};
+use crate::experiment::view::View;
+
+/// The names of what a processor's work costs.
+const COSTS: [&str; 4] = ["send_packet", "send_byte", "receive_packet", "receive_byte"];
+
+/// Every host of which the file says something, in the order of the network.
+pub fn hosts(file: &View<'_>, plan: &Plan<'_>) -> Result<Vec<Host>, Fault> {
+    let mut hosts: Vec<Host> = Vec::new();
+    for (node, path) in file.items("host") {
+        let view = View::new(node, path, fields::host());
+        let (nic, cpu) = (nic(&view)?, cpu(&view)?);
+        if nic.is_none() && cpu.is_none() {
+            return Err(view.fault("name", "nothing is said of this host").expected("txqueuelen or cpu"));
+        }
+        for node in flow::hosts(&view, "name", "left", plan)? {
+            if hosts.iter().any(|host| host.node == node) {
+                let name = &plan.network.nodes[node].name;
+                return Err(view.fault("name", format!("host `{name}` is described twice")).help("say all of it in one table"));
+            }
+            hosts.push(Host { node, nic, cpu });
+        }
+    }
+    hosts.sort_by_key(|host| host.node);
+    Ok(hosts)
+}
+
+fn nic(view: &View<'_>) -> Result<Option<Nic>, Fault> {
+    let Some(txqueuelen) = view.integer("txqueuelen")? else {
+        return match view.get("on_full") {
+            Some(_) => Err(view.fault("on_full", "a queue that has room for all is never full").expected("a txqueuelen beside it")),
+            None => Ok(None),
+        };
+    };
+    let on_full = match view.word("on_full")? {
+        Some("wait") => OnFull::Wait,
+        Some("drop") => OnFull::Drop,
+        _ => OnFull::Stall,
+    };
+    Ok(Some(Nic { txqueuelen, on_full }))
+}
+
+fn cpu(view: &View<'_>) -> Result<Option<Cpu>, Fault> {
+    let cycles = |packet, byte| -> Result<Cycles, Fault> {
+        Ok(Cycles { packet: view.integer(packet)?.unwrap_or(0), byte: view.number(byte)?.unwrap_or(0.0) })
+    };
+    let (send, receive) = (cycles(COSTS[0], COSTS[1])?, cycles(COSTS[2], COSTS[3])?);
+    let Some(mhz) = view.integer("cpu")? else {
+        return match COSTS.into_iter().find(|cost| view.get(cost).is_some()) {
+            Some(cost) => {
+                Err(view.fault(cost, "cycles take time only on a processor").expected("a cpu beside it, such as cpu = \"3060 MHz\""))
+            }
+            None => Ok(None),
+        };
+    };
+    let free = |cycles: Cycles| cycles.packet == 0 && cycles.byte == 0.0;
+    if free(send) && free(receive) {
+        return Err(view.fault("cpu", "nothing costs this processor any time").expected(format!("one of {}", COSTS.join(", "))));
+    }
+    Ok(Some(Cpu { mhz, send, receive }))
+}

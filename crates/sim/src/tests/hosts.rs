@@ -1,0 +1,196 @@
+//! Hosts with transmit queues and processors.
+
+use longfat_core::experiment::{Cpu, Cycles, Experiment, Flow, Host, Nic, OnFull, Traffic};
+use longfat_core::params::{Params, Value};
+use longfat_core::tcp::{TcpConfig, congestion};
+use longfat_core::time::Duration;
+use longfat_core::trace::Trace;
+use longfat_core::units::{Capacity, Rate};
+use proptest::prelude::*;
+
+use crate::dumbbell::{Dumbbell, droptail, tcp};
+use crate::run;
+
+/// `experiment` with this transmit queue at its senders.
+fn with_nic(mut experiment: Experiment, txqueuelen: u64, on_full: OnFull) -> Experiment {
+    for flow in &experiment.flows {
+        if experiment.hosts.iter().all(|host| host.node != flow.from) {
+            experiment.hosts.push(Host { node: flow.from, nic: Some(Nic { txqueuelen, on_full }), cpu: None });
+        }
+    }
+    for link in experiment.network.links.iter_mut().filter(|link| experiment.hosts.iter().any(|host| host.node == link.from)) {
+        link.queue = droptail(Capacity::Packets(txqueuelen));
+    }
+    experiment
+}
+
+/// One flow of Reno with windows of 8 MB over 622 Mb/s and 70 ms, from a host with a 1 Gb/s interface: its slow start doubles the
+/// window each round trip, and sends bursts at twice the rate of the path.
+fn slac() -> Dumbbell {
+    let window = 8 << 20;
+    Dumbbell {
+        rate: Rate::from_bps(622_000_000),
+        rtt: Duration::from_millis(70),
+        tcp: TcpConfig { send_buffer: window, receive_buffer: window, ..tcp("rfc") },
+        duration: Duration::from_secs(20),
+        ..Dumbbell::default()
+    }
+}
+
+#[test]
+fn a_short_transmit_queue_stalls_and_a_long_one_does_not() {
+    // The bottleneck is the interface itself: what comes out of it faster than 1 Gb/s only its own queue can hold.
+    let fast = Dumbbell { rate: Rate::from_bps(1_000_000_000), edge_rate: Rate::from_bps(622_000_000), ..slac() };
+    let traces: Vec<Trace> =
+        [100, 2000, 10_000].into_iter().map(|n| run(&with_nic(fast.experiment(), n, OnFull::Stall)).unwrap()).collect();
+    let stalls: Vec<u64> = traces.iter().map(|trace| trace.flows[0].send_stalls).collect();
+    assert!(stalls[0] > 0, "{stalls:?}");
+    assert_eq!(stalls[2], 0, "a window of 8 MB is under 6000 packets");
+    for trace in &traces {
+        // A stall is congestion without a loss.
+        let flow = &trace.flows[0];
+        assert_eq!((flow.packets_dropped, flow.segments_retransmitted, flow.timeouts), (0, 0, 0));
+    }
+    let goodput: Vec<u64> = traces.iter().map(|trace| trace.flows[0].bytes_delivered).collect();
+    assert!(goodput[0] < goodput[2], "Reno halves its window at a stall, and 100 packets are far less than a BDP: {goodput:?}");
+    assert!(traces[0].links[2].queue_max_packets <= 100);
+    assert!(traces[2].links[2].queue_max_packets > 100);
+}
+
+#[test]
+fn stall_wait_and_drop_differ_in_what_becomes_of_a_segment() {
+    let fast = Dumbbell { rate: Rate::from_bps(1_000_000_000), edge_rate: Rate::from_bps(622_000_000), ..slac() };
+    let mut experiment = fast.experiment();
+    experiment.measure.warmup = Duration::from_secs(10);
+    let flow = |on_full| run(&with_nic(experiment.clone(), 100, on_full)).unwrap().flows[0].clone();
+    let (stall, wait, drop) = (flow(OnFull::Stall), flow(OnFull::Wait), flow(OnFull::Drop));
+    assert!(stall.send_stalls > 0 && stall.packets_dropped == 0);
+    assert_eq!((wait.send_stalls, wait.packets_dropped, wait.segments_retransmitted), (0, 0, 0));
+    assert!(drop.send_stalls == 0 && drop.packets_dropped > 0 && drop.segments_retransmitted >= drop.packets_dropped);
+    // Waiting costs nothing: the window of 8 MB keeps an interface busy whose BDP is 5.4 MB.
+    let rate = (wait.bytes_delivered - wait.bytes_delivered_at_warmup) as f64 * 8.0 / 10.0;
+    assert!(rate > 0.99 * 622e6 * 1448.0 / 1500.0, "{rate}");
+    assert!(wait.bytes_delivered > stall.bytes_delivered);
+}
+
+#[test]
+fn flows_that_wait_for_one_interface_have_their_turns() {
+    let fast = Dumbbell { rate: Rate::from_bps(1_000_000_000), edge_rate: Rate::from_bps(100_000_000), ..slac() };
+    let mut experiment = fast.experiment();
+    let flow = experiment.flows[0].clone();
+    // Each could fill the path alone, so that only their turns decide.
+    let sender = TcpConfig { initial_window: 1000, ..flow.sender.clone() };
+    experiment.flows = (0..3).map(|i| Flow { stream_of: i, sender: sender.clone(), ..flow.clone() }).collect();
+    let trace = run(&with_nic(experiment, 10, OnFull::Wait)).unwrap();
+    let bytes: Vec<f64> = trace.flows.iter().map(|flow| flow.bytes_delivered as f64).collect();
+    assert!(bytes.iter().all(|b| (b / bytes[0] - 1.0).abs() < 0.05), "{bytes:?}");
+    assert!(trace.links[2].busy_s > 0.97 * 20.0);
+}
+
+/// The hosts of SC2003, from §6.2.2 of Bulot, Cottrell and Hughes-Jones 2004; docs/hosts.md derives the costs.
+fn sc2003(node: usize) -> Host {
+    let cycles = Cycles { packet: 33_718, byte: 0.0403 };
+    Host { node, nic: None, cpu: Some(Cpu { mhz: 3060, send: cycles, receive: cycles }) }
+}
+
+/// Payload in Mb/s, and the shares of time in which the processors of sender and receiver worked.
+fn over_ten_gigabits(mtu: u32, ends: &[usize], rtt_ms: u64) -> (f64, Vec<f64>) {
+    let window = 32 << 20;
+    let tcp = TcpConfig {
+        send_buffer: window,
+        receive_buffer: window,
+        mss: mtu - 52,
+        congestion_control: congestion::choice("cubic"),
+        ..tcp("rfc")
+    };
+    let rtt = Duration::from_millis(rtt_ms);
+    let duration = Duration::from_secs(20);
+    let mut experiment = Dumbbell {
+        rate: Rate::from_bps(10_000_000_000),
+        edge_rate: Rate::from_bps(10_000_000_000),
+        rtt,
+        tcp,
+        duration,
+        ..Dumbbell::default()
+    }
+    .experiment();
+    experiment.network.links.iter_mut().for_each(|link| link.mtu = mtu);
+    experiment.measure.warmup = Duration::from_secs(5);
+    let flow = experiment.flows[0].clone();
+    experiment.hosts =
+        [flow.from, flow.to].into_iter().zip(0..).filter(|(_, end)| ends.contains(end)).map(|(node, _)| sc2003(node)).collect();
+    let trace = run(&experiment).unwrap();
+    let flow = &trace.flows[0];
+    assert_eq!(flow.packets_dropped, 0);
+    let rate = (flow.bytes_delivered - flow.bytes_delivered_at_warmup) as f64 * 8.0 / 15.0 / 1e6;
+    (rate, trace.hosts.iter().map(|host| host.cpu_busy_s / 15.0).collect())
+}
+
+#[test]
+fn the_two_limits_of_the_sc2003_hosts() {
+    // §6.2.2: about 4.3 Gb/s with an MTU of 9000 bytes, about 700 Mb/s with 1500.
+    for (mtu, limit) in [(9000, 4300.0), (1500, 700.0)] {
+        let (rate, busy) = over_ten_gigabits(mtu, &[0], 17);
+        assert!((rate / limit - 1.0).abs() < 0.02, "a sender alone at {mtu}: {rate} Mb/s");
+        assert!(busy[0] > 0.99, "{busy:?}");
+        let (rate, busy) = over_ten_gigabits(mtu, &[0, 1], 17);
+        assert!((rate / limit - 1.0).abs() < 0.03, "both at {mtu}: {rate} Mb/s");
+        assert!(busy.iter().any(|share| *share > 0.98), "{busy:?}");
+    }
+}
+
+#[test]
+fn an_idle_processor_costs_time_and_no_rate() {
+    // A window of 8 MB over 70 ms is 959 Mb/s of payload, or 13,400 packets of 9000 bytes a second: a quarter of its time.
+    let (free, _) = over_ten_gigabits(9000, &[], 300);
+    let (rate, busy) = over_ten_gigabits(9000, &[0, 1], 300);
+    assert!((rate / free - 1.0).abs() < 0.01, "{rate} and {free}");
+    let expected = free / 4300.0;
+    assert!(busy.iter().all(|share| (share / expected - 1.0).abs() < 0.05), "{busy:?}, expected {expected}");
+}
+
+#[test]
+fn a_host_that_costs_nothing_changes_nothing() {
+    let plain = slac().experiment();
+    let mut said = plain.clone();
+    let nothing = Cycles { packet: 0, byte: 0.0 };
+    let cpu = Some(Cpu { mhz: 1000, send: nothing, receive: nothing });
+    said.hosts = vec![Host { node: plain.flows[0].from, nic: None, cpu }, Host { node: plain.flows[0].to, nic: None, cpu }];
+    let (plain, said) = (run(&plain).unwrap(), run(&said).unwrap());
+    let text = |trace: &Trace| format!("{:?}{:?}", trace.flows, trace.links);
+    assert!(text(&plain) == text(&said), "{:?}\n{:?}", plain.flows[0], said.flows[0]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    /// Whatever the hosts: the audit of each run balances, nobody waits for ever, and two runs are the same.
+    #[test]
+    fn hosts_keep_their_books(
+        txqueuelen in 1_u64..50,
+        on_full in prop_oneof![Just(OnFull::Stall), Just(OnFull::Wait), Just(OnFull::Drop)],
+        mhz in prop::option::of(5_u64..1000),
+        streams in 1_usize..4,
+        recovery in prop_oneof![Just("sack"), Just("newreno")],
+        seed in 0_u64..100,
+    ) {
+        let mut params = longfat_core::tcp::stack::find("rfc").unwrap().params();
+        params.set("recovery", Value::Choice(recovery));
+        let tcp = TcpConfig::new(&Params(params.0), 1500);
+        let edge_rate = Rate::from_bps(20_000_000);
+        let traffic = Traffic::Ttcp { volume: 200_000 };
+        let dumbbell = Dumbbell { tcp, edge_rate, traffic, queue: droptail(Capacity::Packets(10)), duration: Duration::from_secs(60), ..Dumbbell::default() };
+        let mut experiment = dumbbell.experiment();
+        experiment.seed = seed;
+        let flow = experiment.flows[0].clone();
+        experiment.flows = (0..streams).map(|_| flow.clone()).collect();
+        let udp = longfat_core::traffic::Schedule::Constant { rate: Rate::from_bps(1_000_000) };
+        experiment.flows.push(Flow { traffic: Traffic::Udp { schedule: udp, size: 1000 }, ..flow.clone() });
+        let mut experiment = with_nic(experiment, txqueuelen, on_full);
+        let cycles = Cycles { packet: 2000, byte: 1.0 };
+        experiment.hosts[0].cpu = mhz.map(|mhz| Cpu { mhz, send: cycles, receive: cycles });
+        experiment.hosts.push(Host { node: flow.to, nic: None, cpu: experiment.hosts[0].cpu });
+        let trace = run(&experiment).unwrap();
+        prop_assert!(trace.flows[..streams].iter().all(|flow| flow.bytes_delivered == 200_000), "{:?}", trace.warnings);
+        prop_assert!(format!("{trace:?}") == format!("{:?}", run(&experiment).unwrap()), "two runs differ");
+    }
+}

@@ -1,0 +1,191 @@
+//! Endpoints on hosts of which something is said: what they send has to find room in the transmit queue, and what they send
+//! and receive takes the processor's time. Endpoints on other hosts never come here.
+
+use longfat_core::experiment::{Experiment, OnFull};
+use longfat_core::packet::{Ecn, PacketId, Segment};
+
+use super::World;
+use crate::agent::Agent;
+use crate::cpu::{Job, Next, Processor};
+use crate::host::Endpoint;
+use crate::nic::Nic;
+use crate::route::Hop;
+
+/// The transmit queues at which TCP waits, and the processors. Each is a source of events; queues come before processors.
+#[derive(Debug, Default)]
+pub struct Hosts {
+    pub nics: Vec<Nic>,
+    pub processors: Vec<Processor>,
+}
+
+impl Hosts {
+    /// Those of `experiment`; tells each of its endpoints.
+    pub fn new(experiment: &Experiment, endpoints: &mut [Endpoint]) -> Self {
+        let mut hosts = Hosts::default();
+        for host in &experiment.hosts {
+            let processor = host.cpu.as_ref().map(|cpu| {
+                hosts.processors.push(Processor::new(cpu));
+                hosts.processors.len() - 1
+            });
+            let first_nic = hosts.nics.len();
+            // Lost when the queue is full: that is what the link's queue does by itself.
+            if let Some(nic) = host.nic.filter(|nic| nic.on_full != OnFull::Drop) {
+                let links = experiment.network.links.iter().enumerate().filter(|(_, link)| link.from == host.node);
+                hosts.nics.extend(links.map(|(i, _)| Nic::new(i as u32, nic.txqueuelen, nic.on_full)));
+            }
+            let nodes = experiment.flows.iter().flat_map(|flow| [flow.from, flow.to]);
+            for (endpoint, _) in endpoints.iter_mut().zip(nodes).filter(|(_, node)| *node == host.node) {
+                let nic = hosts.nics[first_nic..].iter().position(|nic| nic.link == endpoint.first_link);
+                endpoint.place(nic.map(|i| first_nic + i), processor);
+            }
+        }
+        hosts
+    }
+
+    /// How many sources of events.
+    pub fn sources(&self) -> usize {
+        self.nics.len() + self.processors.len()
+    }
+}
+
+impl World {
+    /// After anything that happened at an endpoint of such a host.
+    #[cold]
+    pub(super) fn attend_on_host(&mut self, number: usize) {
+        if let Some(milestone) = self.endpoints[number].reached() {
+            self.note_milestone(number, milestone);
+        }
+        match self.endpoints[number].processor() {
+            Some(processor) => {
+                self.ask(processor, number);
+                self.serve(processor);
+            }
+            None => {
+                while let Some((segment, ecn)) = self.poll_at_nic(number) {
+                    let id = self.enter(number, segment, ecn);
+                    self.offer(self.endpoints[number].first_link as usize, id);
+                }
+                self.settle(number);
+            }
+        }
+    }
+
+    /// A packet has come to such an endpoint.
+    #[cold]
+    pub(super) fn arrive_on_host(&mut self, number: usize, id: PacketId) {
+        if let Some(processor) = self.endpoints[number].processor() {
+            self.hosts.processors[processor].arrived(id);
+            self.serve(processor);
+        } else {
+            self.receive(number, id);
+            self.attend_on_host(number);
+        }
+    }
+
+    /// The event of source `number` of the hosts has come.
+    #[cold]
+    pub(super) fn host_event(&mut self, number: usize) {
+        match number.checked_sub(self.hosts.nics.len()) {
+            None => self.nic_event(number),
+            Some(processor) => self.processor_event(processor),
+        }
+    }
+
+    /// What the endpoint has to send, if there is room for it.
+    fn poll_at_nic(&mut self, number: usize) -> Option<(Segment, Ecn)> {
+        let endpoint = &mut self.endpoints[number];
+        let (Some(place), Agent::Tcp(tcp)) = (endpoint.nic(), &mut endpoint.agent) else {
+            return endpoint.agent.poll_transmit(self.now);
+        };
+        let nic = &mut self.hosts.nics[place];
+        let link = &mut self.links[nic.link as usize];
+        link.advance(self.now, &mut self.packets, &mut self.ledger);
+        tcp.set_room(nic.has_room_for(number as u32, link.count.backlog));
+        let polled = tcp.poll_transmit(self.now);
+        if tcp.was_refused() {
+            if nic.stalls {
+                tcp.local_congestion(self.now);
+            }
+            // Linux 2.4 tries again when an ACK comes; where none can, or where TCP merely waits, once there is room.
+            let waits = !nic.stalls || tcp.info().in_flight == 0;
+            if waits && !endpoint.is_waiting {
+                endpoint.is_waiting = true;
+                nic.waiting.push_back(number as u32);
+                let source = self.links.len() + self.endpoints.len() + place;
+                self.events.set(source, self.links[self.hosts.nics[place].link as usize].busy_until());
+            }
+        }
+        polled
+    }
+
+    /// A packet has left the transmit queue: those that wait for room have their turn.
+    fn nic_event(&mut self, place: usize) {
+        let link = self.hosts.nics[place].link as usize;
+        let has_room = |world: &mut World| {
+            world.links[link].advance(world.now, &mut world.packets, &mut world.ledger);
+            world.hosts.nics[place].has_room(world.links[link].count.backlog)
+        };
+        while has_room(self) {
+            let Some(number) = self.hosts.nics[place].waiting.pop_front() else { break };
+            self.endpoints[number as usize].is_waiting = false;
+            self.hosts.nics[place].turn = Some(number);
+            self.attend_on_host(number as usize);
+        }
+        let waits = !self.hosts.nics[place].waiting.is_empty();
+        let at = if waits { self.links[link].busy_until() } else { longfat_core::time::Time::MAX };
+        self.events.set(self.links.len() + self.endpoints.len() + place, at);
+    }
+
+    /// The endpoint may have something to send.
+    fn ask(&mut self, processor: usize, number: usize) {
+        let endpoint = &mut self.endpoints[number];
+        if !endpoint.is_asking {
+            endpoint.is_asking = true;
+            self.hosts.processors[processor].ask(number as u32);
+        }
+    }
+
+    /// An idle processor takes the next thing to do.
+    fn serve(&mut self, processor: usize) {
+        while let Some(next) = self.hosts.processors[processor].next() {
+            match next {
+                Next::Ask(number) => {
+                    let number = number as usize;
+                    self.endpoints[number].is_asking = false;
+                    // Its timers may have gone off while it waited.
+                    self.endpoints[number].handle_time(self.now);
+                    self.set_alarm(number);
+                    let Some((segment, ecn)) = self.poll_at_nic(number) else {
+                        self.settle(number);
+                        continue;
+                    };
+                    let id = self.enter(number, segment, ecn);
+                    let job = Job::Send(id, self.endpoints[number].first_link);
+                    self.hosts.processors[processor].begin(self.now, job, segment.ip_len());
+                    self.ask(processor, number);
+                }
+                Next::Receive(id) => {
+                    let len = self.packets[id].ip_len();
+                    self.hosts.processors[processor].begin(self.now, Job::Receive(id), len);
+                }
+            }
+        }
+        let source = self.links.len() + self.endpoints.len() + self.hosts.nics.len() + processor;
+        self.events.set(source, self.hosts.processors[processor].done());
+    }
+
+    /// A processor is done with a packet.
+    fn processor_event(&mut self, processor: usize) {
+        match self.hosts.processors[processor].finish() {
+            Job::Send(id, link) => self.offer(link as usize, id),
+            Job::Receive(id) => {
+                let Hop::Endpoint(number) = self.hops[self.packets[id].route as usize] else {
+                    panic!("a packet came to a host that is not its end");
+                };
+                self.receive(number as usize, id);
+                return self.attend_on_host(number as usize);
+            }
+        }
+        self.serve(processor);
+    }
+}
