@@ -1,8 +1,9 @@
 """The documents are true: what they show is run, what they link to is there, every algorithm has its page.
 
-The README, the tutorial and the page on stepping a control are run from top to bottom, each in a folder of its own:
+The README, the tutorial and the pages on stepping a control and on packet scripts are run from top to bottom, each in a
+folder of its own:
 
-- a block marked `toml NAME` becomes the file NAME;
+- a block marked `toml NAME` or `pkt NAME` becomes the file NAME;
 - a block marked `console` is a session: its lines that begin with `$ longfat` are run, and the lines under each are what
   was printed. A block in which something else than longfat is called is left alone;
 - a block marked `python` is run, all of a document in one namespace; a block marked `output` holds what it printed.
@@ -29,7 +30,7 @@ import longfat
 import pytest
 
 ROOT = Path(__file__).parent.parent
-RUN = [ROOT / "README.md", ROOT / "docs" / "tutorial.md", ROOT / "docs" / "by-hand.md"]
+RUN = [ROOT / "README.md", *(ROOT / "docs" / name for name in ("tutorial.md", "by-hand.md", "scripts.md"))]
 DOCUMENTS = [
     path
     for pattern in ("*.md", "docs/**/*.md", "papers/*/*.md", "experiments/**/*.md", "crates/**/*.md")
@@ -54,7 +55,7 @@ class Session:
 
     def _block(self, block: re.Match[str]) -> str:
         language, name, body = block[1], block[2], block[3]
-        if language == "toml" and name:
+        if language in ("toml", "pkt") and name:
             (self.folder / name).write_text(body, encoding="utf-8")
         elif language == "console":
             body = self._console(body)
@@ -74,8 +75,8 @@ class Session:
         call = [sys.executable, "-m", "longfat", *shlex.split(command)[1:]]
         environment = {**os.environ, "COLUMNS": WIDTH, "NO_COLOR": "1"}
         done = subprocess.run(call, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=300, check=False)
-        # An error a document shows on purpose is as much part of it as a table.
-        assert done.returncode == 0 or done.stderr.startswith("error: "), done.stderr
+        # An error a document shows on purpose is as much part of it as a table, and so is a packet script that fails.
+        assert done.returncode == 0 or done.stderr.startswith("error: ") or command.startswith("longfat script "), done.stderr
         return self._tidy(done.stdout + done.stderr)
 
     def _python(self, body: str) -> str:

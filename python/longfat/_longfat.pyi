@@ -1,7 +1,7 @@
 """The native part: parses experiments and runs them. Private; `longfat` is the public face."""
 
 from collections.abc import Callable
-from typing import TypedDict
+from typing import Literal, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,19 @@ class Entry(TypedDict):
     summary: str
     source: str
     params: list[Param]
+
+class ScriptReport(TypedDict):
+    file: str
+    verdict: Literal["pass", "fail", "not supported", "error"]
+    line: int | None
+    """Where it failed, or what it needs is written; counted from 1."""
+    column: int | None
+    message: str | None
+    details: list[str]
+    """Expected and got, and the packets before."""
+    notes: list[tuple[int, str]]
+    """What was read and passed over, with its line."""
+    printed: list[str]
 
 class Trace(TypedDict):
     metrics: dict[str, float]
@@ -148,6 +161,9 @@ class CongestionControl:
 
 def registries() -> dict[str, list[Entry]]:
     """Everything that can be named in an experiment, and the metrics, by kind."""
+
+def run_script(text: str, file: str) -> ScriptReport:
+    """Runs a packet script against a TCP endpoint, in virtual time; `file` is what the report calls it."""
 
 def schema() -> str:
     """The JSON Schema of experiment files."""

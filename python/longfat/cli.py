@@ -1,4 +1,4 @@
-"""The command line: `longfat run`, `report`, `compare`, `list`, `schema`, `show`."""
+"""The command line: `longfat run`, `report`, `compare`, `list`, `schema`, `show`, `script`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import shlex
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 from rich.console import Console
 
-from longfat import terminal
+from longfat import script, terminal
 from longfat._longfat import __version__, registries, schema
 from longfat.errors import LongfatError
 from longfat.experiment import Experiment, load, load_results
@@ -24,6 +24,9 @@ from longfat.report import write_report
 from longfat.store import Store
 from longfat.sweep import default_jobs, measure_speed
 from longfat.terminal import progress_bar
+
+if TYPE_CHECKING:
+    from longfat._longfat import ScriptReport
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
 # Into a file or a pipe, wide enough for the tables; `COLUMNS` says otherwise.
@@ -200,6 +203,27 @@ def list_command(
     for name, entries in tables.items():
         if entries and (what not in tables or what == name):
             terminal.print_entries(out, name, entries, details=what is not None)
+
+
+@app.command("script")
+def script_command(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Packet scripts, or folders of them (*.pkt).")],
+    as_json: Annotated[
+        bool, typer.Option("--json", help="A list of {file, verdict, line, column, message, details, notes, printed}.")
+    ] = False,
+) -> None:
+    """Run packet scripts against the TCP endpoint; exit code 1 where one fails or is none."""
+    reports: list[ScriptReport] = []
+    for file in script.scripts(files):
+        reports.append(script.run(file))
+        if not as_json and (text := script.text(reports[-1])):
+            print(text)
+    if as_json:
+        print(json.dumps(reports, indent=2, ensure_ascii=False))
+    else:
+        print(script.summary(reports))
+    if any(report["verdict"] in ("fail", "error") for report in reports):
+        raise typer.Exit(1)
 
 
 @app.command("schema")

@@ -67,9 +67,13 @@ fn modules_of_the_core_look_down_only() {
 }
 
 #[test]
-fn the_core_knows_no_backend_and_the_simulator_no_face() {
+fn the_core_knows_no_backend_and_backends_neither_face_nor_each_other() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    for (of, forbidden) in [("core", &["longfat_sim", "longfat_py", "pyo3"][..]), ("sim", &["longfat_py", "pyo3"][..])] {
+    for (of, forbidden) in [
+        ("core", &["longfat_sim", "longfat_script", "longfat_py", "pyo3"][..]),
+        ("sim", &["longfat_script", "longfat_py", "pyo3"][..]),
+        ("script", &["longfat_sim", "longfat_py", "pyo3"][..]),
+    ] {
         let manifest = fs::read_to_string(crates.join(of).join("Cargo.toml")).unwrap();
         for name in forbidden {
             assert!(named(&crates.join(of).join("src"), &format!("{name}::")).is_empty(), "{of} names {name}");

@@ -5,6 +5,7 @@ mod control;
 mod cost;
 mod document;
 mod registries;
+mod script;
 mod tables;
 
 use pyo3::prelude::*;
@@ -23,5 +24,6 @@ fn _longfat(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<control::PyCongestionControl>()?;
     module.add_function(wrap_pyfunction!(document::quantity, module)?)?;
     module.add_function(wrap_pyfunction!(document::schema, module)?)?;
+    module.add_function(wrap_pyfunction!(script::run_script, module)?)?;
     module.add_function(wrap_pyfunction!(registries::registries, module)?)
 }

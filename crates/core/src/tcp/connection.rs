@@ -1,5 +1,6 @@
 //! One end of a TCP connection: opening, closing, and the two halves between (RFC 9293).
 
+mod ending;
 mod opening;
 
 use crate::packet::{Ecn, Segment, flags};
@@ -46,8 +47,12 @@ pub struct Connection {
     window_scale: bool,
     ecn: bool,
     time_wait: Time,
-    /// A reset that answers a segment without a connection.
+    /// A reset that answers a segment without a connection, or ends this one.
     reset: Option<Segment>,
+    /// Nobody will read what arrives: the application has closed both ways.
+    released: bool,
+    /// The other side has reset the connection.
+    was_reset: bool,
 }
 
 /// Totals since the start. Byte counts are payload.
@@ -87,6 +92,17 @@ pub struct TcpInfo {
     pub srtt: Duration,
     pub rttvar: Duration,
     pub rto: Duration,
+    /// How often the retransmission timer went off since the last round trip was measured.
+    pub backoff: u32,
+    /// Payload bytes of a full segment, as agreed.
+    pub mss: u64,
+    /// Bytes sent and not acknowledged.
+    pub outstanding: u64,
+    /// What the SYNs agreed on.
+    pub timestamps: bool,
+    pub sack: bool,
+    pub window_scale: bool,
+    pub ecn: bool,
     pub ca_state: CaState,
     /// How far out of order segments are known to arrive, in segments; where time finds losses (`rack`), measured, else the
     /// duplicate ACK threshold.
@@ -145,6 +161,8 @@ impl Connection {
             ecn: config.ecn,
             time_wait: Time::MAX,
             reset: None,
+            released: false,
+            was_reset: false,
             config,
         }
     }
@@ -154,9 +172,14 @@ impl Connection {
         self.sender.write(bytes);
     }
 
-    /// Nothing more will be written: a FIN follows the last byte.
-    pub fn close(&mut self) {
-        self.sender.close();
+    /// Whether a partial segment waits while data is unacknowledged (RFC 896); TCP_NODELAY turns it off.
+    pub fn set_nagle(&mut self, on: bool) {
+        self.sender.set_nagle(on);
+    }
+
+    /// Whether partial segments wait in any case: TCP_CORK.
+    pub fn set_cork(&mut self, on: bool) {
+        self.sender.set_cork(on);
     }
 
     /// The application stops writing in the middle of a stream without end: a FIN follows the last byte that has been sent.
@@ -229,6 +252,9 @@ impl Connection {
             }
             self.after_ack(now);
         }
+        if self.released && accepted && self.comes_too_late(segment) {
+            return;
+        }
         if accepted && !segment.has(flags::SYN) {
             let had_ended = self.receiver.end_of_stream();
             if self.receiver.handle(now, segment, ecn) == Verdict::AckNow {
@@ -245,55 +271,6 @@ impl Connection {
                 self.time_wait = now + MSL * 2;
             }
         }
-    }
-
-    /// RFC 5961 §3.2: a reset must name exactly the next byte; one elsewhere in the window is answered.
-    fn handle_reset(&mut self, segment: &Segment, accepted: bool) {
-        let (nxt, irs) = self.receiver.next();
-        if segment.seq == wrap(irs, nxt) {
-            self.state = State::Closed;
-            self.sender.deadline = Time::MAX;
-            self.ack_now = false;
-        } else if accepted {
-            self.ack_now = true;
-        }
-    }
-
-    /// Our FIN may be acknowledged now.
-    fn after_ack(&mut self, now: Time) {
-        let (sent, acked) = self.sender.fin();
-        self.state = match self.state {
-            State::Established if sent => State::FinWait1,
-            State::CloseWait if sent => State::LastAck,
-            state => state,
-        };
-        if !acked {
-            return;
-        }
-        self.state = match self.state {
-            State::FinWait1 => State::FinWait2,
-            State::Closing => {
-                self.time_wait = now + MSL * 2;
-                State::TimeWait
-            }
-            State::LastAck => State::Closed,
-            state => state,
-        };
-    }
-
-    /// The other side's FIN is in order now.
-    fn after_fin(&mut self, now: Time) {
-        let (sent, acked) = self.sender.fin();
-        self.state = match self.state {
-            State::Established if !sent => State::CloseWait,
-            State::Established | State::FinWait1 if !acked => State::Closing,
-            State::Established | State::FinWait1 | State::FinWait2 => {
-                self.time_wait = now + MSL * 2;
-                State::TimeWait
-            }
-            state => state,
-        };
-        self.ack_now = true;
     }
 
     /// The time that `poll_timeout` named has come (calling it early does no harm).
@@ -338,7 +315,7 @@ impl Connection {
         } else if self.syn_now {
             return Some((self.syn(now), Ecn::NotEct));
         }
-        if self.ack_now && self.state != State::Listen {
+        if self.ack_now && !matches!(self.state, State::Listen | State::Closed) {
             let mut segment = Segment::new(wrap(self.iss, self.sender.board.max()), 0, 0);
             self.stamp(now, &mut segment);
             self.sender.stats.acks_sent += 1;
@@ -377,7 +354,7 @@ impl Connection {
     }
 
     /// Whether `poll_transmit` has kept back a segment for want of room.
-    pub fn was_refused(&self) -> bool {
+    pub fn wants_room(&self) -> bool {
         self.sender.room == Room::Refused
     }
 
@@ -396,7 +373,13 @@ impl Connection {
 
     /// State, for sampling.
     pub fn info(&self) -> TcpInfo {
-        self.sender.info()
+        TcpInfo {
+            timestamps: self.timestamps,
+            sack: self.receiver.sacks(),
+            window_scale: self.window_scale,
+            ecn: self.ecn,
+            ..self.sender.info()
+        }
     }
 
     /// Totals so far.
@@ -414,6 +397,16 @@ impl Connection {
     #[inline]
     pub fn bytes_delivered(&self) -> u64 {
         self.receiver.delivered()
+    }
+
+    /// Bytes written here and not acknowledged, and those of them not sent yet.
+    pub fn unacked(&self) -> (u64, u64) {
+        self.sender.unacked()
+    }
+
+    /// In-order bytes that wait for [`Connection::read`].
+    pub fn unread(&self) -> u64 {
+        self.receiver.unread()
     }
 
     /// In-order bytes that the application has read.

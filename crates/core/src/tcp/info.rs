@@ -4,6 +4,7 @@ use crate::tcp::sender::{Phase, Sender};
 use crate::tcp::{CaState, RecoveryKind, TcpInfo};
 
 impl Sender {
+    /// Without what the SYNs agreed on.
     pub fn info(&self) -> TcpInfo {
         let segments = |bytes: u64| bytes.div_ceil(self.mss) as u32;
         let (lost, retrans) = self.lost_and_retransmitted();
@@ -15,11 +16,15 @@ impl Sender {
             srtt: self.rtt.srtt(),
             rttvar: self.rtt.rttvar(),
             rto: self.rtt.rto(),
+            backoff: self.rtt.backoff(),
+            mss: self.mss,
+            outstanding: self.board.outstanding(),
             ca_state: self.ca_state(),
             reordering: self.threshold.max(segments(self.rack.reordering)),
             sacked: segments(self.board.sacked_bytes()),
             lost: segments(lost),
             retrans: segments(retrans),
+            ..TcpInfo::default()
         }
     }
 

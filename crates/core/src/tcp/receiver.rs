@@ -351,6 +351,16 @@ impl Receiver {
         taken
     }
 
+    /// In order and not yet read.
+    pub fn unread(&self) -> u64 {
+        self.unread
+    }
+
+    /// No ACK is owed any more.
+    pub fn stop(&mut self) {
+        self.ack_deadline = Time::MAX;
+    }
+
     #[inline]
     pub fn ts_recent(&self) -> u32 {
         self.ts_recent

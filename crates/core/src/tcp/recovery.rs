@@ -158,6 +158,8 @@ impl Sender {
         self.tell(&sample);
         let mut restart_timer = true;
         match self.phase {
+            // RFC 3168 §6.1.2: an ACK that echoes a mark does not let the window grow.
+            Phase::Open if self.ecn && segment.has(flags::ECE) => {}
             Phase::Open => self.control.on_ack(&sample),
             Phase::Loss => {
                 self.control.on_ack(&sample);

@@ -59,6 +59,11 @@ impl RttEstimator {
         self.backoff > 0
     }
 
+    /// How often the timer went off since the last sample.
+    pub fn backoff(&self) -> u32 {
+        self.backoff
+    }
+
     /// The SYN was lost: RFC 6298 §5.7 wants at least 3 s once data flows.
     pub fn after_syn_loss(&mut self) {
         self.backoff = 0;

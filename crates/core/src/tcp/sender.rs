@@ -18,6 +18,7 @@ use crate::tcp::validation::Validation;
 use crate::tcp::{Pacing, RecoveryKind, Stats, TcpConfig};
 use crate::time::{Duration, Time};
 use crate::units::Rate;
+use std::collections::VecDeque;
 
 /// Where the sender is in repairing losses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,10 +65,14 @@ pub(super) struct Sender {
     pub(super) use_prr: bool,
     limited_transmit: bool,
     nagle: bool,
+    /// Partial segments wait, whatever Nagle says (tcp(7), TCP_CORK; without its ceiling of 200 ms).
+    cork: bool,
     restart_after_idle: bool,
     pub(super) validation: Option<Validation>,
     /// One past the last byte written (offset 1 is the first byte).
     end: u64,
+    /// Where each write that is not wholly acknowledged ends.
+    writes: VecDeque<u64>,
     closed: bool,
     send_buffer: u64,
     /// Right edge of the peer's window, the segment that set it (RFC 9293's SND.WL1, SND.WL2), and the largest window seen.
@@ -166,9 +171,11 @@ impl Sender {
             use_prr: config.prr,
             limited_transmit: config.limited_transmit,
             nagle: config.nagle,
+            cork: false,
             restart_after_idle: config.cwnd_validation == CwndValidation::Rfc5681,
             validation: validation(config),
             end: 1,
+            writes: VecDeque::new(),
             closed: false,
             send_buffer: config.send_buffer,
             edge: 0,
@@ -227,6 +234,26 @@ impl Sender {
     pub fn write(&mut self, bytes: u64) {
         self.check_app_limited();
         self.end = self.end.saturating_add(bytes).min(u64::MAX / 2);
+        let una = self.board.una();
+        while self.writes.front().is_some_and(|end| *end <= una) {
+            self.writes.pop_front();
+        }
+        if self.writes.back() != Some(&self.end) {
+            self.writes.push_back(self.end);
+        }
+    }
+
+    pub fn set_nagle(&mut self, on: bool) {
+        self.nagle = on;
+    }
+
+    pub fn set_cork(&mut self, on: bool) {
+        self.cork = on;
+    }
+
+    /// Bytes written and not acknowledged, and those of them not sent yet.
+    pub fn unacked(&self) -> (u64, u64) {
+        (self.end.saturating_sub(self.board.una().max(1)), self.end.saturating_sub(self.board.max().max(1)))
     }
 
     pub fn close(&mut self) {
@@ -428,7 +455,7 @@ impl Sender {
         }
         // RFC 9293 §3.8.6.2.1: a full segment; or all there is, subject to Nagle; or half the largest window.
         let last = payload == buffered;
-        let nagle_permits = !self.nagle || idle || (self.closed && payload == left);
+        let nagle_permits = (!self.nagle || idle) && !self.cork || (self.closed && payload == left);
         if !(payload == self.payload_max || fin || (last && nagle_permits) || (payload > 0 && 2 * payload >= self.max_rwnd)) {
             self.limit = if last { Limit::Application } else { Limit::Rwnd };
             if !last {
@@ -547,7 +574,8 @@ impl Sender {
         if range.end > self.end {
             segment.flags |= flags::FIN;
         }
-        if range.start + payload == self.end && payload > 0 {
+        // RFC 9293 §3.9.1.2: without a PUSH of its own, an interface sets the flag on the last segment of what was written.
+        if payload > 0 && self.writes.binary_search(&(range.start + payload)).is_ok() {
             segment.flags |= flags::PSH;
         }
         // RFC 3168 §6.1.2: on new data; §6.1.6: not on a window probe.

@@ -102,7 +102,7 @@ impl World {
         link.advance(self.now, &mut self.packets, &mut self.ledger);
         tcp.set_room(nic.has_room_for(number as u32, link.count.backlog));
         let polled = tcp.poll_transmit(self.now);
-        if tcp.was_refused() {
+        if tcp.wants_room() {
             if nic.stalls {
                 tcp.local_congestion(self.now);
             }

@@ -72,6 +72,7 @@ const WORDS: &[&str] = &[
     "window",
     "mss",
     "traffic",
+    "host",
     "\"ttcp\"",
     "volume",
     "receiver",

@@ -39,7 +39,8 @@ impl Connection {
         let acceptable = segment.has(flags::ACK) && segment.ack == self.iss.wrapping_add(1) && self.sender.board.max() == 1;
         if segment.has(flags::RST) {
             if acceptable {
-                self.state = State::Closed;
+                self.was_reset = true;
+                self.end();
             }
             return;
         }
@@ -76,12 +77,14 @@ impl Connection {
         if self.sender.kind.is_selective() && !sack {
             self.sender.kind = RecoveryKind::NewReno;
         }
-        // RFC 9293 §3.7.1: 536 where the option is missing; RFC 6691: options come off it.
-        let options = if self.timestamps { 12 } else { 0 };
-        let peer = u64::from(segment.mss().unwrap_or(536)).saturating_sub(options).max(1);
-        if peer < self.sender.mss {
+        // RFC 9293 §3.7.1: 536 where the option is missing; RFC 6691: options come off it. What timestamps would have taken of
+        // our own segments is payload where the other side does not have them.
+        let options = |on: bool| if on { 12 } else { 0 };
+        let peer = u64::from(segment.mss().unwrap_or(536)).saturating_sub(options(self.timestamps)).max(1);
+        let own = u64::from(self.config.mss) + options(self.config.timestamps && !self.timestamps);
+        if peer.min(own) != self.sender.mss {
             // The control counts in segments of the size agreed, not of the size we offered.
-            self.sender.agree_mss(&self.config, peer);
+            self.sender.agree_mss(&self.config, peer.min(own));
         }
         // RFC 3168 §6.1.1: ECE with CWR on a SYN asks, ECE alone on a SYN-ACK agrees.
         self.ecn = self.config.ecn && segment.has(flags::ECE) && segment.has(flags::ACK) != segment.has(flags::CWR);

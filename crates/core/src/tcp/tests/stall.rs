@@ -16,14 +16,14 @@ fn a_refused_segment_is_not_sent_and_goes_later() {
     let mut pair = sending();
     let before = pair.client.stats();
     pair.client.set_room(false);
-    assert!(!pair.client.was_refused(), "nothing was asked for yet");
+    assert!(!pair.client.wants_room(), "nothing was asked for yet");
     pair.run_until(at_ms(520));
-    assert!(pair.client.was_refused());
+    assert!(pair.client.wants_room());
     assert_eq!(pair.client.stats().bytes_sent, before.bytes_sent);
     assert_eq!(pair.client.stats().send_stalls, 0, "whether it is congestion is for the driver to say");
     pair.client.set_room(true);
     pair.run_until(at_ms(1_000));
-    assert!(!pair.client.was_refused());
+    assert!(!pair.client.wants_room());
     let sent = pair.client.stats();
     assert!(sent.bytes_sent > 2 * before.bytes_sent);
     assert_eq!((sent.bytes_retransmitted, sent.timeouts), (0, 0));
@@ -72,7 +72,7 @@ fn acknowledgments_and_window_probes_go_without_room() {
     pair.server.set_room(true);
     pair.run_until(at_ms(2_000));
     assert_eq!((pair.client.bytes_delivered(), pair.server.bytes_delivered()), (10_000, 0), "the client acknowledged it");
-    assert!(pair.client.was_refused());
+    assert!(pair.client.wants_room());
     pair.client.set_room(true);
     pair.run_until(at_ms(3_000));
     assert_eq!(pair.server.bytes_delivered(), 10_000);

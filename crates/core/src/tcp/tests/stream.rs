@@ -85,7 +85,6 @@ fn byte(offset: u32, client: bool) -> u8 {
 struct Side {
     client: bool,
     iss: u32,
-    mss: u64,
     announced: u64,
     timestamps: bool,
     scale: Option<u8>,
@@ -99,11 +98,9 @@ struct Side {
 
 impl Side {
     fn new(client: bool, iss: u32, config: &TcpConfig) -> Self {
-        let mss = u64::from(config.mss);
         Side {
             client,
             iss,
-            mss,
             announced: 0,
             timestamps: config.timestamps,
             scale: None,
@@ -127,10 +124,9 @@ impl Side {
         if segment.has(flags::RST) {
             return;
         }
-        // No segment larger than the sender wants or the other side announced, options included (RFC 6691 §2).
-        let own = u64::from(segment.len) + u64::from(segment.options_len()) - if segment.timestamps().is_some() { 12 } else { 0 };
-        assert!(segment.len == 0 || own <= self.mss, "{segment:?} with mss {}", self.mss);
+        // No segment larger than either side announced, options included (RFC 6691 §2).
         let whole = u64::from(segment.len) + u64::from(segment.options_len());
+        assert!(segment.len == 0 || whole <= self.announced, "{segment:?} from one who takes {}", self.announced);
         // Below 28 bytes a segment has no room for what is on it anyway.
         assert!(segment.len <= 1 || whole <= other.announced, "{segment:?} to one who takes {}", other.announced);
         assert!(self.timestamps || segment.timestamps().is_none());

@@ -1,0 +1,365 @@
+//! Statements and expressions, by precedence climbing.
+
+use super::{Expr, Kind, Statement, Value};
+use crate::syntax::{Place, SyntaxError};
+
+/// Symbols, longest first.
+const SYMBOLS: &[&str] = &[
+    "**", "//", "==", "!=", "<=", ">=", "<<", ">>", "<", ">", "+", "-", "*", "/", "%", "&", "|", "^", "~", "(", ")", "[", "]", ",", "=",
+    ".", ";",
+];
+/// Binary operators of each level, the loosest first; comparisons and what is looser are handled by name.
+const LEVELS: &[&[&str]] = &[&["|"], &["^"], &["&"], &["<<", ">>"], &["+", "-"], &["*", "//", "/", "%"]];
+const COMPARISONS: &[&str] = &["==", "!=", "<=", ">=", "<", ">"];
+/// Statements of Python that are not here.
+const KEYWORDS: &[&str] =
+    &["if", "for", "while", "def", "import", "from", "try", "with", "class", "return", "del", "global", "pass", "raise", "exec"];
+/// Parentheses in parentheses.
+const DEEPEST: usize = 32;
+
+#[derive(Clone, PartialEq, Debug)]
+enum Word {
+    Name(String),
+    Number(Value),
+    Text(String),
+    Symbol(&'static str),
+    Newline,
+    End,
+}
+
+/// The statements of `text`, which begins two characters after `start`.
+pub fn parse(text: &str, start: Place) -> Result<Vec<Statement>, SyntaxError> {
+    let words = words(text, Place { line: start.line, column: start.column + 2 })?;
+    let mut parser = Parser { words, text, at: 0, depth: 0 };
+    let mut all = Vec::new();
+    loop {
+        while matches!(parser.peek(), Word::Newline | Word::Symbol(";")) {
+            parser.at += 1;
+        }
+        if *parser.peek() == Word::End {
+            return Ok(all);
+        }
+        all.push(parser.statement()?);
+    }
+}
+
+/// Words with their place and where they begin and end in the text. Inside brackets a new line means nothing.
+fn words(text: &str, start: Place) -> Result<Vec<(Word, Place, usize, usize)>, SyntaxError> {
+    let mut all = Vec::new();
+    let mut place = start;
+    let mut open = 0_usize;
+    let mut at = 0;
+    while let Some(c) = text[at..].chars().next() {
+        let rest = &text[at..];
+        let (word, len) = if c == '\n' {
+            ((open == 0).then_some(Word::Newline), 1)
+        } else if c.is_whitespace() {
+            (None, c.len_utf8())
+        } else if c == '#' || rest.starts_with("\\\n") {
+            (None, rest.find('\n').map_or(rest.len(), |n| n + usize::from(c == '\\')))
+        } else if c == '"' || c == '\'' {
+            let Some(len) = rest[1..].find(c) else {
+                return Err(SyntaxError::new(place, "this text does not end".to_owned(), format!("a closing `{c}`")));
+            };
+            (Some(Word::Text(rest[1..=len].to_owned())), len + 2)
+        } else if c.is_ascii_digit() || (c == '.' && rest[1..].starts_with(|c: char| c.is_ascii_digit())) {
+            let (value, len) = number(rest, place)?;
+            (Some(Word::Number(value)), len)
+        } else if c.is_ascii_alphabetic() || c == '_' {
+            let len = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+            (Some(Word::Name(rest[..len].to_owned())), len)
+        } else if let Some(symbol) = SYMBOLS.iter().find(|s| rest.starts_with(**s)) {
+            match *symbol {
+                "(" | "[" => open += 1,
+                ")" | "]" => open = open.saturating_sub(1),
+                _ => {}
+            }
+            (Some(Word::Symbol(symbol)), symbol.len())
+        } else {
+            return Err(SyntaxError::new(place, format!("the character {c:?} means nothing here"), "a Python expression".to_owned()));
+        };
+        if let Some(word) = word {
+            all.push((word, place, at, at + len));
+        }
+        for c in rest[..len].chars() {
+            place = if c == '\n' { Place { line: place.line + 1, column: 1 } } else { Place { column: place.column + 1, ..place } };
+        }
+        at += len;
+    }
+    all.push((Word::End, place, at, at));
+    Ok(all)
+}
+
+fn number(rest: &str, place: Place) -> Result<(Value, usize), SyntaxError> {
+    let len = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '.' && c != '_').unwrap_or(rest.len());
+    let digits = rest[..len].replace('_', "");
+    let value = match digits.strip_prefix("0x") {
+        Some(hex) => i128::from_str_radix(hex, 16).ok().map(Value::Int),
+        None => digits.parse().map(Value::Int).ok().or_else(|| digits.parse().map(Value::Float).ok()),
+    };
+    let value = value.ok_or_else(|| SyntaxError::new(place, format!("`{}` is no number", &rest[..len]), "a number".to_owned()))?;
+    Ok((value, len))
+}
+
+struct Parser<'a> {
+    words: Vec<(Word, Place, usize, usize)>,
+    text: &'a str,
+    at: usize,
+    depth: usize,
+}
+
+impl Parser<'_> {
+    fn peek(&self) -> &Word {
+        &self.words[self.at].0
+    }
+
+    fn next(&mut self) -> Word {
+        let word = self.peek().clone();
+        self.at = (self.at + 1).min(self.words.len() - 1);
+        word
+    }
+
+    fn unexpected<T>(&self, expected: &str) -> Result<T, SyntaxError> {
+        let (word, place, start, end) = &self.words[self.at];
+        let found = match word {
+            Word::End => "the end of the block".to_owned(),
+            Word::Newline => "the end of the line".to_owned(),
+            _ => format!("`{}`", &self.text[*start..*end]),
+        };
+        Err(SyntaxError::new(*place, format!("unexpected {found}"), expected.to_owned()))
+    }
+
+    fn takes(&mut self, symbol: &str) -> bool {
+        let is = matches!(self.peek(), Word::Symbol(s) if *s == symbol);
+        if is {
+            self.next();
+        }
+        is
+    }
+
+    fn takes_name(&mut self, name: &str) -> bool {
+        let is = matches!(self.peek(), Word::Name(n) if n == name);
+        if is {
+            self.next();
+        }
+        is
+    }
+
+    fn ends(&self) -> bool {
+        matches!(self.peek(), Word::Newline | Word::End | Word::Symbol(";"))
+    }
+
+    fn statement(&mut self) -> Result<Statement, SyntaxError> {
+        let (_, place, start, _) = self.words[self.at];
+        let kind = match (self.kind(), self.peek()) {
+            (Ok(kind), Word::Newline | Word::End | Word::Symbol(";")) => kind,
+            // Where it cannot go on, this may be Python all the same.
+            (_, Word::Symbol(".")) => self.give_up("methods and attributes"),
+            (_, Word::Name(name)) if matches!(name.as_str(), "if" | "else" | "for" | "lambda") => {
+                self.give_up("conditions, loops and functions")
+            }
+            (_, Word::Text(_)) => self.give_up("texts with a prefix"),
+            (Ok(_), _) => return self.unexpected("the end of the statement"),
+            (Err(e), _) => return Err(e),
+        };
+        let end = self.words[self.at].2;
+        Ok(Statement { place, text: self.text[start..end].trim().to_owned(), kind })
+    }
+
+    /// What follows belongs to a statement that is not understood: to the end of the block.
+    fn give_up(&mut self, what: &str) -> Kind {
+        self.at = self.words.len() - 1;
+        Kind::Unsupported(format!("{what} in a code block"))
+    }
+
+    fn kind(&mut self) -> Result<Kind, SyntaxError> {
+        let Word::Name(name) = self.peek().clone() else { return self.unexpected("a statement: assert, print or name = expression") };
+        if KEYWORDS.contains(&name.as_str()) {
+            return Ok(self.give_up(&format!("`{name}`")));
+        }
+        self.next();
+        match name.as_str() {
+            "assert" => {
+                let condition = self.expression()?;
+                let message = if self.takes(",") { Some(self.expression()?) } else { None };
+                Ok(Kind::Assert(condition, message))
+            }
+            "print" if self.ends() => Ok(Kind::Print(Vec::new())),
+            "print" => match self.expression()? {
+                // print(a, b) reads as the list it would be in Python 2.
+                Expr::List(all) => Ok(Kind::Print(all)),
+                first => {
+                    let mut all = vec![first];
+                    while self.takes(",") {
+                        all.push(self.expression()?);
+                    }
+                    Ok(Kind::Print(all))
+                }
+            },
+            _ if self.takes("=") => Ok(Kind::Assign(name, self.expression()?)),
+            _ if *self.peek() == Word::Symbol(".") => self.unexpected("a statement"),
+            _ => {
+                self.at -= 1;
+                self.unexpected("a statement: assert, print or name = expression")
+            }
+        }
+    }
+
+    fn expression(&mut self) -> Result<Expr, SyntaxError> {
+        if self.depth == DEEPEST {
+            return self.unexpected("less nesting");
+        }
+        self.depth += 1;
+        let found = self.or();
+        self.depth -= 1;
+        found
+    }
+
+    fn or(&mut self) -> Result<Expr, SyntaxError> {
+        let mut left = self.and()?;
+        while self.takes_name("or") {
+            left = Expr::Binary("or", Box::new(left), Box::new(self.and()?));
+        }
+        Ok(left)
+    }
+
+    fn and(&mut self) -> Result<Expr, SyntaxError> {
+        let mut left = self.not()?;
+        while self.takes_name("and") {
+            left = Expr::Binary("and", Box::new(left), Box::new(self.not()?));
+        }
+        Ok(left)
+    }
+
+    fn not(&mut self) -> Result<Expr, SyntaxError> {
+        let mut count = 0;
+        while self.takes_name("not") {
+            count += 1;
+        }
+        let inner = self.comparison()?;
+        Ok(match count {
+            0 => inner,
+            // Twice not makes a truth value all the same.
+            n if n % 2 == 1 => Expr::Unary("not", Box::new(inner)),
+            _ => Expr::Unary("not", Box::new(Expr::Unary("not", Box::new(inner)))),
+        })
+    }
+
+    fn comparison(&mut self) -> Result<Expr, SyntaxError> {
+        let first = self.level(0)?;
+        let mut rest = Vec::new();
+        loop {
+            let operator = if let Some(symbol) = COMPARISONS.iter().find(|s| *self.peek() == Word::Symbol(s)) {
+                self.next();
+                symbol
+            } else if self.takes_name("in") {
+                "in"
+            } else if self.takes_name("is") {
+                if self.takes_name("not") { "!=" } else { "==" }
+            } else if self.takes_name("not") {
+                if !self.takes_name("in") {
+                    return self.unexpected("`in` after `not`");
+                }
+                "not in"
+            } else {
+                break;
+            };
+            rest.push((operator, self.level(0)?));
+        }
+        Ok(if rest.is_empty() { first } else { Expr::Compare(Box::new(first), rest) })
+    }
+
+    fn level(&mut self, level: usize) -> Result<Expr, SyntaxError> {
+        let Some(operators) = LEVELS.get(level) else { return self.unary() };
+        let mut left = self.level(level + 1)?;
+        while let Some(operator) = operators.iter().find(|o| *self.peek() == Word::Symbol(o)) {
+            self.next();
+            left = Expr::Binary(operator, Box::new(left), Box::new(self.level(level + 1)?));
+        }
+        Ok(left)
+    }
+
+    fn unary(&mut self) -> Result<Expr, SyntaxError> {
+        let mut signs = Vec::new();
+        while let Some(sign) = ["-", "+", "~"].into_iter().find(|s| *self.peek() == Word::Symbol(s)) {
+            if signs.len() == DEEPEST {
+                return self.unexpected("fewer signs");
+            }
+            self.next();
+            signs.push(sign);
+        }
+        let base = self.atom()?;
+        let inner = if self.takes("**") { Expr::Binary("**", Box::new(base), Box::new(self.nested_unary()?)) } else { base };
+        Ok(signs.into_iter().rev().fold(inner, |inner, sign| Expr::Unary(sign, Box::new(inner))))
+    }
+
+    fn nested_unary(&mut self) -> Result<Expr, SyntaxError> {
+        if self.depth == DEEPEST {
+            return self.unexpected("less nesting");
+        }
+        self.depth += 1;
+        let found = self.unary();
+        self.depth -= 1;
+        found
+    }
+
+    fn atom(&mut self) -> Result<Expr, SyntaxError> {
+        match self.peek().clone() {
+            Word::Number(value) => {
+                self.next();
+                Ok(Expr::Literal(value))
+            }
+            Word::Text(mut text) => {
+                self.next();
+                // Texts side by side are one.
+                while let Word::Text(more) = self.peek().clone() {
+                    self.next();
+                    text.push_str(&more);
+                }
+                Ok(Expr::Literal(Value::Text(text)))
+            }
+            Word::Name(name) => {
+                self.next();
+                match name.as_str() {
+                    "True" => Ok(Expr::Literal(Value::Bool(true))),
+                    "False" => Ok(Expr::Literal(Value::Bool(false))),
+                    "None" => Ok(Expr::Literal(Value::None)),
+                    "and" | "or" | "in" | "is" | "not" | "if" | "else" | "for" | "lambda" | "assert" | "print" => {
+                        self.at -= 1;
+                        self.unexpected("a value")
+                    }
+                    _ if self.takes("(") => Ok(Expr::Call(name, self.items(")")?.0)),
+                    _ => Ok(Expr::Name(name)),
+                }
+            }
+            Word::Symbol("(") => {
+                self.next();
+                match self.items(")")? {
+                    (mut one, false) if one.len() == 1 => Ok(one.remove(0)),
+                    (all, _) => Ok(Expr::List(all)),
+                }
+            }
+            Word::Symbol("[") => {
+                self.next();
+                Ok(Expr::List(self.items("]")?.0))
+            }
+            _ => self.unexpected("a value"),
+        }
+    }
+
+    /// Expressions with commas between, to `end`; whether there was a comma.
+    fn items(&mut self, end: &str) -> Result<(Vec<Expr>, bool), SyntaxError> {
+        let mut all = Vec::new();
+        let mut comma = false;
+        while !self.takes(end) {
+            all.push(self.expression()?);
+            if !matches!(self.peek(), Word::Symbol(s) if *s == end) {
+                if !self.takes(",") {
+                    return self.unexpected(&format!("`,` or `{end}`"));
+                }
+                comma = true;
+            }
+        }
+        Ok((all, comma))
+    }
+}

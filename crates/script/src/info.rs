@@ -1,0 +1,92 @@
+//! The names an assertion can use: `tcpi_*` as tcp(7) and ss(8) have them, and the constants.
+
+use crate::code::Value;
+use longfat_core::tcp::{Connection, State};
+use longfat_core::time::Duration;
+
+/// What Linux shows for "no threshold yet".
+const INFINITE_SSTHRESH: i128 = 0x7fff_ffff;
+
+const CONSTANTS: &[(&str, i128)] = &[
+    ("TCP_ESTABLISHED", 1),
+    ("TCP_SYN_SENT", 2),
+    ("TCP_SYN_RECV", 3),
+    ("TCP_FIN_WAIT1", 4),
+    ("TCP_FIN_WAIT2", 5),
+    ("TCP_TIME_WAIT", 6),
+    ("TCP_CLOSE", 7),
+    ("TCP_CLOSE_WAIT", 8),
+    ("TCP_LAST_ACK", 9),
+    ("TCP_LISTEN", 10),
+    ("TCP_CLOSING", 11),
+    ("TCP_CA_Open", 0),
+    ("TCP_CA_Disorder", 1),
+    ("TCP_CA_CWR", 2),
+    ("TCP_CA_Recovery", 3),
+    ("TCP_CA_Loss", 4),
+    ("TCPI_OPT_TIMESTAMPS", 1),
+    ("TCPI_OPT_SACK", 2),
+    ("TCPI_OPT_WSCALE", 4),
+    ("TCPI_OPT_ECN", 8),
+    ("TCP_INFINITE_SSTHRESH", INFINITE_SSTHRESH),
+];
+
+/// What `name` stands for. `None`: there is no such name. `Err`: there is, but the endpoint does not keep that number.
+///
+/// Counts of segments are bytes divided by the mss, rounded up where Linux counts segments and down for windows.
+pub fn lookup(name: &str, connection: Option<&Connection>) -> Option<Result<Value, String>> {
+    if let Some((_, value)) = CONSTANTS.iter().find(|(constant, _)| *constant == name) {
+        return Some(Ok(Value::Int(*value)));
+    }
+    let field = name.strip_prefix("tcpi_")?;
+    let Some(connection) = connection else { return Some(Err(format!("{name} before there is a connection"))) };
+    let (info, stats) = (connection.info(), connection.stats());
+    let segments = |bytes: u64| i128::from(bytes.div_ceil(info.mss.max(1)));
+    let windows = |bytes: u64| i128::from(bytes / info.mss.max(1));
+    let micros = |span: Duration| i128::from(span.as_ps() / 1_000_000);
+    let (unacked, unsent) = connection.unacked();
+    Some(Ok(Value::Int(match field {
+        "state" => state(connection.state()),
+        "backoff" => i128::from(info.backoff),
+        "options" => {
+            let bits = [(info.timestamps, 1), (info.sack, 2), (info.window_scale, 4), (info.ecn, 8)];
+            bits.iter().filter(|(is, _)| *is).map(|(_, bit)| bit).sum()
+        }
+        "rto" => micros(info.rto),
+        "rtt" => micros(info.srtt),
+        "rttvar" => micros(info.rttvar),
+        "min_rtt" => micros(stats.rtt_min),
+        "snd_mss" => i128::from(info.mss),
+        "snd_cwnd" => windows(info.cwnd),
+        "snd_ssthresh" if info.ssthresh == u64::MAX => INFINITE_SSTHRESH,
+        "snd_ssthresh" => windows(info.ssthresh),
+        "snd_wnd" => i128::from(info.rwnd),
+        "unacked" => segments(info.outstanding),
+        "notsent_bytes" => i128::from(unsent),
+        "total_retrans" => i128::from(stats.segments_retransmitted),
+        "bytes_sent" => i128::from(stats.bytes_sent),
+        "bytes_retrans" => i128::from(stats.bytes_retransmitted),
+        "bytes_acked" => {
+            i128::from(stats.bytes_sent.saturating_sub(stats.bytes_retransmitted) + unsent).saturating_sub(i128::from(unacked))
+        }
+        "bytes_received" => i128::from(connection.bytes_delivered()),
+        "data_segs_out" => i128::from(stats.segments_sent),
+        _ => return Some(Err(format!("{name}: the endpoint does not keep that number"))),
+    })))
+}
+
+fn state(state: State) -> i128 {
+    match state {
+        State::Established => 1,
+        State::SynSent => 2,
+        State::SynReceived => 3,
+        State::FinWait1 => 4,
+        State::FinWait2 => 5,
+        State::TimeWait => 6,
+        State::Closed => 7,
+        State::CloseWait => 8,
+        State::LastAck => 9,
+        State::Listen => 10,
+        State::Closing => 11,
+    }
+}

@@ -1,0 +1,69 @@
+//! What became of a script, for people and for programs.
+
+use crate::syntax::Place;
+use std::fmt;
+
+/// What a script comes to.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Verdict {
+    Pass,
+    Fail(Finding),
+    /// The script needs something that longfat does not have.
+    NotSupported(Finding),
+    /// It is no script.
+    Error(Finding),
+}
+
+/// What was found, and where.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Finding {
+    pub place: Place,
+    pub message: String,
+    /// More lines: expected and got, the packets before.
+    pub details: Vec<String>,
+}
+
+/// A script's verdict with all that was said on the way.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Report {
+    pub file: String,
+    pub verdict: Verdict,
+    /// Things read and passed over, each with its place.
+    pub notes: Vec<(Place, String)>,
+    /// What `print` printed.
+    pub printed: Vec<String>,
+}
+
+impl Verdict {
+    /// One word for counting.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Verdict::Pass => "pass",
+            Verdict::Fail(_) => "fail",
+            Verdict::NotSupported(_) => "not supported",
+            Verdict::Error(_) => "error",
+        }
+    }
+
+    pub fn finding(&self) -> Option<&Finding> {
+        match self {
+            Verdict::Pass => None,
+            Verdict::Fail(finding) | Verdict::NotSupported(finding) | Verdict::Error(finding) => Some(finding),
+        }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.verdict.finding() {
+            None => write!(f, "{}: pass", self.file)?,
+            Some(Finding { place, message, details }) => {
+                write!(f, "{}:{}:{}: {}: {message}", self.file, place.line, place.column, self.verdict.word())?;
+                for line in details {
+                    write!(f, "\n  {line}")?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

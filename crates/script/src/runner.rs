@@ -1,0 +1,427 @@
+//! Runs a script against the host, in virtual time.
+
+use crate::code::{self, Stop, Variables};
+use crate::compare::{Sent, differences, show, show_expected};
+use crate::host::{Attempt, Host, Progress};
+use crate::info;
+use crate::numbers::Numbers;
+use crate::report::{Finding, Verdict};
+use crate::settings::{Refusal, Settings};
+use crate::syntax::{Action, Call, EcnField, Event, Expression, Options, Packet, Place, Script, When};
+use longfat_core::packet::{Ecn, Segment, flags};
+use longfat_core::time::{Duration, Time};
+use std::collections::VecDeque;
+
+/// How many packets before a failure are shown.
+const SHOWN: usize = 8;
+/// How long a packet that may come at any time is waited for: twice the time a connection lingers, and longer than any rto.
+const PATIENCE: Duration = Duration::from_secs(600);
+/// Packets that wait to be expected: a script that asks for more writes without end.
+const MOST_PACKETS: usize = 100_000;
+
+/// A system call that has not returned.
+struct Pending<'a> {
+    call: &'a Call,
+    place: Place,
+    progress: Progress,
+    /// When the script says that it returns.
+    due: Time,
+    /// When it must be tried again though nothing arrives.
+    wake: Option<Time>,
+}
+
+pub struct Runner<'a> {
+    script: &'a Script,
+    settings: Settings,
+    host: Host,
+    now: Time,
+    /// When the event before was, for those that count from it.
+    base: Time,
+    /// What the times of the event under way count from.
+    origin: Time,
+    /// What went wrong while time went by.
+    failure: Option<Verdict>,
+    numbers: Numbers,
+    /// What was sent and not yet expected.
+    sent: VecDeque<(Time, Segment, Ecn)>,
+    pending: Option<Pending<'a>>,
+    variables: Variables,
+    history: VecDeque<String>,
+    pub notes: Vec<(Place, String)>,
+    pub printed: Vec<String>,
+}
+
+type Step = Result<(), Verdict>;
+
+fn fail(place: Place, message: impl Into<String>) -> Verdict {
+    Verdict::Fail(Finding { place, message: message.into(), details: Vec::new() })
+}
+
+fn unsupported(place: Place, message: impl Into<String>) -> Verdict {
+    Verdict::NotSupported(Finding { place, message: message.into(), details: Vec::new() })
+}
+
+fn refused(place: Place, refusal: Refusal) -> Verdict {
+    match refusal {
+        Refusal::Wrong(message) => Verdict::Error(Finding { place, message, details: Vec::new() }),
+        Refusal::Unsupported(what) => unsupported(place, what),
+    }
+}
+
+impl<'a> Runner<'a> {
+    pub fn new(script: &'a Script) -> Self {
+        let settings = Settings::default();
+        Runner {
+            script,
+            host: Host::new(settings.clone()),
+            settings,
+            now: Time::ZERO,
+            base: Time::ZERO,
+            origin: Time::ZERO,
+            failure: None,
+            numbers: Numbers::default(),
+            sent: VecDeque::new(),
+            pending: None,
+            variables: Variables::new(),
+            history: VecDeque::new(),
+            notes: Vec::new(),
+            printed: Vec::new(),
+        }
+    }
+
+    pub fn run(&mut self) -> Verdict {
+        match self.all() {
+            Ok(()) => Verdict::Pass,
+            Err(verdict) => verdict,
+        }
+    }
+
+    fn all(&mut self) -> Step {
+        let script = self.script;
+        for setting in &script.settings {
+            let done = self.settings.option(&setting.name, &setting.value).map_err(|r| refused(setting.place, r))?;
+            self.notes.extend(done.map(|note| (setting.place, note)));
+        }
+        self.host.settings = self.settings.clone();
+        for event in &script.events {
+            self.event(event)?;
+        }
+        self.finish_call()?;
+        if let (true, Some(event)) = (self.settings.strict, script.events.last()) {
+            // What the last event set off is sent by now.
+            if let Some((at, segment, ecn)) = self.sent.front().copied() {
+                let line = self.line(at, '>', &self.numbers.show(&segment), u64::from(segment.len), ecn);
+                return Err(self.with_history(fail(event.place, "a packet was sent that nothing expects"), vec![line]));
+            }
+        }
+        Ok(())
+    }
+
+    /// When `when` is, at the earliest and the latest.
+    fn span(&self, when: When) -> (Time, Time) {
+        let from = |relative: bool| if relative { self.base } else { Time::ZERO };
+        match when {
+            When::Any => (self.now, self.now.saturating_add(PATIENCE)),
+            When::At { time, relative } => (from(relative).saturating_add(time), from(relative).saturating_add(time)),
+            When::Between { from: start, to, relative } => (from(relative).saturating_add(start), from(relative).saturating_add(to)),
+        }
+    }
+
+    fn event(&mut self, event: &'a Event) -> Step {
+        let (start, end) = self.span(event.when);
+        let place = event.place;
+        if let Action::Expect(packet) = &event.action {
+            return self.expect(event, packet, start, end);
+        }
+        if matches!(event.when, When::At { relative: false, .. }) && start < self.base {
+            return Err(fail(place, format!("this event comes before the one above it, at {:.6}", self.base.as_secs_f64())));
+        }
+        self.advance(start);
+        self.check()?;
+        self.origin = if matches!(event.when, When::At { relative: false, .. }) { Time::ZERO } else { self.base };
+        self.base = start;
+        match &event.action {
+            Action::Inject(packet) => self.inject(place, packet),
+            Action::Call(call) => self.call(place, call),
+            Action::Command(text) => self.command(place, text),
+            Action::Code(statements) => self.code(statements),
+            Action::Unsupported(what) => Err(unsupported(place, what)),
+            Action::Expect(_) => unreachable!("handled above"),
+        }
+    }
+
+    /// Runs the host until `until`.
+    fn advance(&mut self, until: Time) {
+        while self.step(until) {}
+        self.now = self.now.max(until);
+    }
+
+    /// The next thing the host does by itself, if it is due by `until`.
+    fn step(&mut self, until: Time) -> bool {
+        self.flush();
+        let wake = self.pending.as_ref().and_then(|p| p.wake);
+        let Some(next) = self.host.wakes(self.now).into_iter().chain(wake).min() else { return false };
+        if next > until || self.sent.len() > MOST_PACKETS {
+            return false;
+        }
+        self.now = self.now.max(next);
+        self.host.timeout(self.now);
+        self.flush();
+        true
+    }
+
+    /// Takes what the endpoint sends now; a call that waits is tried again.
+    fn flush(&mut self) {
+        loop {
+            while let Some((segment, ecn)) = self.host.transmit(self.now) {
+                self.sent.push_back((self.now, segment, ecn));
+                if self.sent.len() > MOST_PACKETS {
+                    return;
+                }
+            }
+            let Some(mut pending) = self.pending.take() else { return };
+            match self.host.attempt(self.now, pending.call, &mut pending.progress) {
+                Attempt::Blocks(wake) => {
+                    pending.wake = wake;
+                    self.pending = Some(pending);
+                    return;
+                }
+                attempt => {
+                    let judged = judge(pending.place, pending.call, attempt).and_then(|()| self.on_time(&pending));
+                    self.failure = self.failure.take().or(judged.err());
+                }
+            }
+        }
+    }
+
+    /// A call that blocked returns now: whether that is when the script says.
+    fn on_time(&self, pending: &Pending<'_>) -> Step {
+        let early = pending.due.since(self.now) > self.settings.tolerance;
+        if early || self.now.since(pending.due) > self.settings.tolerance {
+            let (now, due) = (self.now.as_secs_f64(), pending.due.as_secs_f64());
+            return Err(fail(pending.place, format!("{} returns at {now:.6} instead of {due:.6}", pending.call.name)));
+        }
+        Ok(())
+    }
+
+    /// What has failed while time went by.
+    fn check(&mut self) -> Step {
+        self.failure.take().map_or(Ok(()), |verdict| Err(self.with_history(verdict, Vec::new())))
+    }
+
+    fn inject(&mut self, place: Place, packet: &Packet) -> Step {
+        if packet.segment.has(flags::SYN) && !packet.segment.has(flags::ACK) && self.host.connection().is_none() {
+            return Err(fail(place, "no socket listens or connects"));
+        }
+        let ecn = match packet.ecn {
+            EcnField::Unsaid => Ecn::NotEct,
+            EcnField::Is(ecn) => ecn,
+            EcnField::EitherEct => {
+                return Err(refused(place, Refusal::Wrong("[ect01] in an injected packet; say [ect0] or [ect1]".to_owned())));
+            }
+        };
+        let segment = self.numbers.inject(packet);
+        self.remember(self.now, '<', &packet.segment, packet.len, ecn);
+        let (taken, anew) = self.host.handle(self.now, &segment, ecn);
+        if anew {
+            self.numbers = Numbers::default();
+        }
+        if !taken {
+            return Err(fail(place, "no socket is there to take the packet"));
+        }
+        self.flush();
+        self.check()
+    }
+
+    fn expect(&mut self, event: &Event, packet: &Packet, start: Time, end: Time) -> Step {
+        let place = event.place;
+        let tolerance = self.settings.tolerance;
+        let latest = end.saturating_add(tolerance);
+        self.flush();
+        while self.sent.is_empty() && self.step(latest) {}
+        self.check()?;
+        let Some((at, sent)) = self.take(packet) else {
+            self.now = self.now.max(latest);
+            let text = format!("no packet is sent by {:.6}", latest.as_secs_f64());
+            return Err(
+                self.with_history(fail(place, text), vec![format!("expected  {:>10.6} > {}", end.as_secs_f64(), show_expected(packet))])
+            );
+        };
+        self.numbers.learn(packet, &sent.segment);
+        let got = Sent { segment: self.numbers.show(&sent.segment), ..sent };
+        let mut wrong = differences(packet, &got);
+        wrong.extend(self.timestamp_differs(packet, &got));
+        let timed = event.when != When::Any;
+        if timed && (start.since(at) > tolerance || at > latest) {
+            wrong.push("time");
+        }
+        if !wrong.is_empty() {
+            let time = |from: Time, to: Time| match (timed, from == to) {
+                (false, _) => "         *".to_owned(),
+                (true, true) => format!("{:>10.6}", from.as_secs_f64()),
+                (true, false) => format!("{:.6}~{:.6}", from.as_secs_f64(), to.as_secs_f64()),
+            };
+            let lines = vec![
+                format!("expected  {} > {}", time(start, end), show_expected(packet)),
+                format!("got       {}", self.line(at, '>', &got.segment, got.len, got.ecn)),
+            ];
+            return Err(self.with_history(fail(place, format!("the packet differs in {}", wrong.join(", "))), lines));
+        }
+        self.remember(at, '>', &got.segment, got.len, got.ecn);
+        self.base = if matches!(event.when, When::At { .. }) { start } else { at.max(self.base) };
+        Ok(())
+    }
+
+    /// The first packet that was sent; where the script's is longer, with those that go on where it ends. Stacks hand several
+    /// segments at once to the network card, and that is what scripts made beside such a stack show.
+    fn take(&mut self, packet: &Packet) -> Option<(Time, Sent)> {
+        let (at, mut segment, ecn) = self.sent.pop_front()?;
+        let mut len = u64::from(segment.len);
+        while len > 0 && len < packet.len && !segment.has(flags::FIN) {
+            let Some((next_at, next, next_ecn)) = self.sent.front().copied() else { break };
+            let follows = next.seq == segment.seq.wrapping_add(len as u32) && next.ack == segment.ack && next_ecn == ecn;
+            if !follows || next.len == 0 || next_at.since(at) > self.settings.tolerance || len + u64::from(next.len) > packet.len {
+                break;
+            }
+            len += u64::from(next.len);
+            segment.flags |= next.flags;
+            self.sent.pop_front();
+        }
+        Some((at, Sent { segment, len, ecn }))
+    }
+
+    /// TSval against the clock, where the script says how fast it ticks.
+    fn timestamp_differs(&self, packet: &Packet, got: &Sent) -> Option<&'static str> {
+        let Options::Listed { any_ts_val, .. } = packet.options else { return None };
+        match (packet.segment.timestamps(), got.segment.timestamps()) {
+            (Some((want, _)), Some((have, _))) if self.settings.timestamps_checked && !any_ts_val => {
+                let tick = self.settings.params.duration("timestamp_tick").as_ps().max(1);
+                let most = self.settings.tolerance.as_ps().div_ceil(tick);
+                let off = (have.wrapping_sub(want) as i32).unsigned_abs();
+                (u64::from(off) > most).then_some("TS val")
+            }
+            _ => None,
+        }
+    }
+
+    fn call(&mut self, place: Place, call: &'a Call) -> Step {
+        self.finish_call()?;
+        let mut progress = Progress::default();
+        // What a call counts from is the time of the event before it, as its own time does; `base` has moved to its start.
+        let due = call.end.map(|end| self.origin.saturating_add(end));
+        let attempt = self.host.attempt(self.now, call, &mut progress);
+        match (attempt, due) {
+            (Attempt::Blocks(wake), Some(due)) => {
+                self.pending = Some(Pending { call, place, progress, due, wake });
+            }
+            (Attempt::Blocks(_), None) => {
+                let text = format!(
+                    "{} blocks; a call that may is written with the time when it returns, `+0...0.1 {}(...)`",
+                    call.name, call.name
+                );
+                return Err(self.with_history(fail(place, text), Vec::new()));
+            }
+            (attempt, due) => {
+                judge(place, call, attempt).map_err(|v| self.with_history(v, Vec::new()))?;
+                if let Some(due) = due {
+                    self.on_time(&Pending { call, place, progress, due, wake: None })?;
+                }
+            }
+        }
+        self.flush();
+        self.check()
+    }
+
+    /// A call that blocks must have returned before the next one, and before the end.
+    fn finish_call(&mut self) -> Step {
+        let Some(latest) = self.pending.as_ref().map(|p| p.due.saturating_add(self.settings.tolerance)) else { return Ok(()) };
+        while self.pending.is_some() && self.step(latest) {}
+        self.check()?;
+        match &self.pending {
+            Some(pending) => {
+                let text = format!("{} has not returned by {:.6}", pending.call.name, latest.as_secs_f64());
+                Err(self.with_history(fail(pending.place, text), Vec::new()))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn command(&mut self, place: Place, text: &str) -> Step {
+        let before = self.settings.params.clone();
+        let notes = self.settings.command(text).map_err(|r| refused(place, r))?;
+        self.notes.extend(notes.into_iter().map(|note| (place, note)));
+        if self.settings.params != before && self.host.has_sockets() {
+            return Err(unsupported(place, "a sysctl once there is a socket"));
+        }
+        self.host.settings = self.settings.clone();
+        Ok(())
+    }
+
+    fn code(&mut self, statements: &[code::Statement]) -> Step {
+        self.flush();
+        for statement in statements {
+            let connection = self.host.connection();
+            match code::run(statement, &mut self.variables, &|name| info::lookup(name, connection)) {
+                Ok(printed) => self.printed.extend(printed),
+                Err(Stop::Fail(message)) => return Err(self.with_history(fail(statement.place, message), Vec::new())),
+                Err(Stop::Unsupported(what)) => return Err(unsupported(statement.place, what)),
+            }
+        }
+        Ok(())
+    }
+
+    fn line(&self, at: Time, direction: char, segment: &Segment, len: u64, ecn: Ecn) -> String {
+        format!("{:>10.6} {direction} {}", at.as_secs_f64(), show(segment, len, ecn))
+    }
+
+    fn remember(&mut self, at: Time, direction: char, segment: &Segment, len: u64, ecn: Ecn) {
+        let line = self.line(at, direction, segment, len, ecn);
+        if self.history.len() == SHOWN {
+            self.history.pop_front();
+        }
+        self.history.push_back(line);
+    }
+
+    /// The verdict with what came before it, and with what was sent and not yet looked at.
+    fn with_history(&self, verdict: Verdict, lines: Vec<String>) -> Verdict {
+        let Verdict::Fail(mut finding) = verdict else { return verdict };
+        finding.details.extend(lines);
+        if !self.history.is_empty() {
+            finding.details.push("before it".to_owned());
+            finding.details.extend(self.history.iter().map(|line| format!("          {line}")));
+        }
+        if !self.sent.is_empty() {
+            finding.details.push("sent and not looked at".to_owned());
+            let shown = self.sent.iter().take(SHOWN).map(|(at, segment, ecn)| {
+                format!("          {}", self.line(*at, '>', &self.numbers.show(segment), u64::from(segment.len), *ecn))
+            });
+            finding.details.extend(shown);
+        }
+        Verdict::Fail(finding)
+    }
+}
+
+/// Whether a call gave what the script says.
+fn judge(place: Place, call: &Call, attempt: Attempt) -> Step {
+    let expected = match (&call.result, &call.errno) {
+        (Expression::Anything, _) => None,
+        (Expression::Integer(n), errno) => Some((*n, errno.as_deref())),
+        _ => return Err(unsupported(place, "a result that is no number")),
+    };
+    let name = &call.name;
+    let (result, errno) = match attempt {
+        Attempt::Returns(n) => (n, None),
+        Attempt::Fails(errno) => (-1, Some(errno)),
+        Attempt::Differs(what) => return Err(fail(place, format!("{name}: {what}"))),
+        Attempt::Wrong(what) => return Err(refused(place, Refusal::Wrong(what))),
+        Attempt::Unsupported(what) => return Err(unsupported(place, what)),
+        Attempt::Blocks(_) => unreachable!("a call that blocks is not judged"),
+    };
+    let Some((want, want_errno)) = expected else { return Ok(()) };
+    // A script may leave the error open.
+    if want == result && (want_errno.is_none() || want_errno == errno) {
+        return Ok(());
+    }
+    let text = |n: i64, errno: Option<&str>| errno.map_or(n.to_string(), |errno| format!("{n} {errno}"));
+    Err(fail(place, format!("{name} returns {} instead of {}", text(result, errno), text(want, want_errno))))
+}

@@ -1,0 +1,339 @@
+//! What a script sets before the endpoint is made: options at its head, and sysctls.
+
+use longfat_core::params::{Kind, Literal, ParamSpec, Params, Value};
+use longfat_core::tcp::options::PARAMS;
+use longfat_core::tcp::{TcpConfig, congestion, stack};
+use longfat_core::time::Duration;
+
+/// What cannot be set, and why.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Refusal {
+    /// A mistake of the script.
+    Wrong(String),
+    /// The language has it, longfat does not.
+    Unsupported(String),
+}
+
+/// `Ok` may carry a note: it was read, and it does nothing.
+type Outcome = Result<Option<String>, Refusal>;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IpVersion {
+    V4,
+    V6,
+    V4MappedV6,
+}
+
+/// `tcp_ecn` (Linux Documentation/networking/ip-sysctl): 0, 1, 2.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum EcnUse {
+    /// As the stack or the parameter says.
+    Unsaid,
+    Off,
+    On,
+    /// Answer, do not ask.
+    Answer,
+}
+
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub params: Params,
+    pub stack: &'static str,
+    pub ip: IpVersion,
+    pub tolerance: Duration,
+    /// Every packet that is sent must be expected.
+    pub strict: bool,
+    mtu: u32,
+    ecn: EcnUse,
+    /// How finely TSval is compared; without it, not at all.
+    pub timestamps_checked: bool,
+}
+
+/// What the Linux documentation gives as the ends of `tcp_rmem` and `tcp_wmem`: a script that says nothing runs on such a host.
+const RECEIVE_BUFFER: u64 = 6 << 20;
+const SEND_BUFFER: u64 = 4 << 20;
+
+/// Sysctls that change nothing an endpoint alone would show.
+const WITHOUT_EFFECT: &[&str] = &[
+    "tcp_available_congestion_control",
+    "tcp_autocorking",
+    "tcp_early_demux",
+    "tcp_fastopen",
+    "tcp_fastopen_key",
+    "tcp_limit_output_bytes",
+    "tcp_low_latency",
+    "tcp_max_syn_backlog",
+    "tcp_max_tso_segs",
+    "tcp_min_tso_segs",
+    "tcp_mem",
+    "tcp_moderate_rcvbuf",
+    "tcp_mtu_probing",
+    "tcp_no_metrics_save",
+    "tcp_no_ssthresh_metrics_save",
+    "tcp_notsent_lowat",
+    "tcp_syncookies",
+    "tcp_tso_rtt_log",
+    "tcp_tso_win_divisor",
+    "tcp_tw_reuse",
+    "tcp_workaround_signed_windows",
+];
+
+impl Default for Settings {
+    fn default() -> Self {
+        let mut settings = Settings {
+            params: Params::default(),
+            stack: "",
+            ip: IpVersion::V4,
+            tolerance: Duration::from_millis(4),
+            strict: false,
+            mtu: 1500,
+            ecn: EcnUse::Unsaid,
+            timestamps_checked: false,
+        };
+        settings.set_stack(stack::find("linux").expect("a registered stack"));
+        settings
+    }
+}
+
+impl Settings {
+    fn set_stack(&mut self, stack: &stack::Stack) {
+        self.stack = stack.name;
+        self.params = stack.params();
+        self.ecn = EcnUse::Unsaid;
+        if stack.name == "linux" {
+            self.params.set("receive_buffer", Value::Bytes(RECEIVE_BUFFER));
+            self.params.set("send_buffer", Value::Bytes(SEND_BUFFER));
+            self.ecn = EcnUse::Answer;
+        }
+    }
+
+    /// The endpoint's configuration; `listens`: of the side that answers.
+    pub fn config(&self, listens: bool) -> TcpConfig {
+        // RFC 8200 §3: its header has 40 bytes, 20 more than that of IPv4.
+        let mtu = if self.ip == IpVersion::V6 { self.mtu - 20 } else { self.mtu };
+        let mut params = self.params.clone();
+        if !params.boolean("sack") && !matches!(params.choice("recovery"), "tahoe" | "reno") {
+            params.set("recovery", Value::Choice("newreno"));
+        }
+        match self.ecn {
+            EcnUse::On => params.set("ecn", Value::Bool(true)),
+            EcnUse::Answer if listens => params.set("ecn", Value::Bool(true)),
+            EcnUse::Off => params.set("ecn", Value::Bool(false)),
+            EcnUse::Answer | EcnUse::Unsaid => {}
+        }
+        TcpConfig::new(&params, mtu)
+    }
+
+    /// `--name=value`.
+    pub fn option(&mut self, name: &str, value: &str) -> Outcome {
+        let micros = || match value.parse::<u64>() {
+            Ok(n) if n <= 1_000_000_000 => Ok(Duration::from_micros(n)),
+            _ => Err(wrong(name, value, "microseconds, from 0 to 1000000000")),
+        };
+        match name {
+            "tolerance_usecs" => self.tolerance = micros()?,
+            "tcp_ts_tick_usecs" => {
+                let tick = micros()?;
+                self.timestamps_checked = !tick.is_zero();
+                if self.timestamps_checked {
+                    self.params.set("timestamp_tick", Value::Duration(tick));
+                }
+            }
+            "ip_version" => {
+                self.ip = match value {
+                    "ipv4" => IpVersion::V4,
+                    "ipv6" => IpVersion::V6,
+                    "ipv4-mapped-ipv6" | "ipv4_mapped_ipv6" => IpVersion::V4MappedV6,
+                    _ => return Err(wrong(name, value, "ipv4, ipv6 or ipv4-mapped-ipv6")),
+                };
+            }
+            "mtu" => {
+                // The least that leaves the least mss (32) after IPv6 and TCP headers with timestamps.
+                self.mtu = value
+                    .parse()
+                    .ok()
+                    .filter(|mtu| (104..=65_535).contains(mtu))
+                    .ok_or_else(|| wrong(name, value, "bytes, from 104 to 65535"))?;
+            }
+            "stack" => {
+                let names: Vec<&str> = stack::REGISTRY.iter().map(|s| s.name).collect();
+                let stack = stack::find(value).ok_or_else(|| wrong(name, value, &format!("one of {}", names.join(", "))))?;
+                self.set_stack(stack);
+            }
+            "strict" => match value {
+                "" | "1" | "true" => self.strict = true,
+                "0" | "false" => self.strict = false,
+                _ => return Err(wrong(name, value, "1 or 0")),
+            },
+            "local_ip" | "remote_ip" | "gateway_ip" | "netmask_ip" | "connect_port" | "bind_port" | "speed" | "wire_protocol"
+            | "persistent_tun_dev" => {
+                return Ok(Some(format!("--{name} has no meaning without an IP layer")));
+            }
+            _ => match name.strip_prefix("set ") {
+                Some(param) => return self.param(param.strip_prefix("tcp.").unwrap_or(param), value),
+                None => return Err(Refusal::Unsupported(format!("the option --{name}"))),
+            },
+        }
+        Ok(None)
+    }
+
+    /// `--set tcp.name=value`: a TCP parameter, as an experiment file would write it.
+    fn param(&mut self, name: &str, value: &str) -> Outcome {
+        let spec = PARAMS.iter().find(|p| p.name == name).ok_or_else(|| {
+            let nearest = PARAMS.iter().map(|p| p.name).min_by_key(|p| strsim::levenshtein(p, name)).unwrap_or_default();
+            Refusal::Wrong(format!("there is no TCP parameter `{name}`; did you mean `{nearest}`?"))
+        })?;
+        let literals = [value.parse().ok().map(Literal::Bool), value.parse().ok().map(Literal::Integer), Some(Literal::Text(value))];
+        let mut mismatch = None;
+        for literal in literals.into_iter().flatten() {
+            match spec.read(literal) {
+                Ok(value) => {
+                    self.assign(spec, value);
+                    return Ok(None);
+                }
+                Err(e) => mismatch = Some(e),
+            }
+        }
+        let expected = mismatch.map_or_else(String::new, |e| e.expected);
+        Err(wrong(&format!("set {name}"), value, &expected))
+    }
+
+    fn assign(&mut self, spec: &ParamSpec, value: Value) {
+        if spec.name == "ecn" {
+            self.ecn = EcnUse::Unsaid;
+        }
+        self.params.set(spec.name, value);
+    }
+
+    /// Sets `name` to what the option or the sysctl says, where the parameter takes it.
+    fn force(&mut self, name: &'static str, value: Value) {
+        self.params.set(name, value);
+    }
+
+    /// A shell command: only those that set sysctls mean something here.
+    pub fn command(&mut self, text: &str) -> Result<Vec<String>, Refusal> {
+        let mut notes = Vec::new();
+        for line in text.split(['\n', ';']).flat_map(|line| line.split("&&")) {
+            let mut words = line.split_whitespace().peekable();
+            let Some(program) = words.next() else { continue };
+            match program.rsplit('/').next().unwrap_or(program) {
+                "sysctl" | "set_sysctls.py" => {
+                    let all = words.collect::<Vec<_>>().join(" ").replace(" = ", "=");
+                    for assignment in assignments(&all)? {
+                        notes.extend(self.sysctl(assignment.0, assignment.1)?);
+                    }
+                }
+                "defaults.sh" => notes.push(format!("`{program}` is taken for the defaults of the stack `{}`", self.stack)),
+                "true" | "sync" | ":" => {}
+                _ => return Err(Refusal::Unsupported(format!("the shell command `{}`", line.trim()))),
+            }
+        }
+        Ok(notes)
+    }
+
+    fn sysctl(&mut self, path: &str, value: &str) -> Outcome {
+        let path = path.trim_start_matches("/proc/sys/").replace('/', ".");
+        let Some(name) = path.strip_prefix("net.ipv4.") else {
+            return match path.as_str() {
+                path if path.starts_with("net.core.") => Ok(Some(format!("{path} has no effect here"))),
+                _ => Err(Refusal::Unsupported(format!("the sysctl {path}"))),
+            };
+        };
+        let number = || value.parse::<u64>().map_err(|_| wrong(name, value, "a whole number"));
+        let switch = || number().map(|n| Value::Bool(n != 0));
+        let last = |least: u64| {
+            let last = value.split_whitespace().last().and_then(|n| n.parse::<u64>().ok());
+            last.filter(|n| (least..=1 << 30).contains(n))
+                .map(Value::Bytes)
+                .ok_or_else(|| wrong(name, value, "three sizes in bytes, the last at most 2^30"))
+        };
+        match name {
+            "tcp_sack" => self.force("sack", switch()?),
+            "tcp_timestamps" => self.force("timestamps", switch()?),
+            "tcp_window_scaling" => self.force("window_scale", switch()?),
+            "tcp_slow_start_after_idle" => {
+                self.force("cwnd_validation", Value::Choice(if number()? == 0 { "off" } else { "rfc5681" }));
+            }
+            "tcp_rmem" => self.force("receive_buffer", last(1)?),
+            "tcp_wmem" => self.force("send_buffer", last(1)?),
+            "tcp_reordering" => self.force("dupack_threshold", Value::Count(number()?.clamp(1, 1000))),
+            "tcp_rto_min_us" => self.force("rto_min", Value::Duration(Duration::from_micros(number()?.min(120_000_000)))),
+            "tcp_rto_max_ms" => self.force("rto_max", Value::Duration(Duration::from_millis(number()?.clamp(1000, 120_000)))),
+            "tcp_ecn" => match number()? {
+                0 => self.ecn = EcnUse::Off,
+                1 => self.ecn = EcnUse::On,
+                2 => self.ecn = EcnUse::Answer,
+                _ => return Err(Refusal::Unsupported(format!("tcp_ecn={value} (accurate ECN)"))),
+            },
+            "tcp_congestion_control" => match congestion::find(value) {
+                Some(control) => self.force("congestion_control", Value::Choice(control.name)),
+                None => return Err(Refusal::Unsupported(format!("the congestion control {value}"))),
+            },
+            "tcp_recovery" => return Ok(self.recovery(number()? & 1 != 0)),
+            "tcp_frto" => match PARAMS.iter().find(|p| p.name == "frto") {
+                Some(spec) => self.force(spec.name, switch()?),
+                None => return Ok((number()? != 0).then(|| "tcp_frto: longfat does not have that mechanism".to_owned())),
+            },
+            // Tail loss probes come with RACK (RFC 8985 §7).
+            "tcp_early_retrans" => return number().map(|_| Some("tcp_early_retrans has no effect of its own here".to_owned())),
+            _ => {
+                if WITHOUT_EFFECT.contains(&name) || name.starts_with("tcp_comp_sack") || name.starts_with("tcp_pacing") {
+                    return Ok(Some(format!("{name} has no effect here")));
+                }
+                return Err(Refusal::Unsupported(format!("the sysctl net.ipv4.{name}")));
+            }
+        }
+        Ok(None)
+    }
+
+    /// RACK, where there is such a recovery, or SACK without it.
+    fn recovery(&mut self, rack: bool) -> Option<String> {
+        let kinds = match PARAMS.iter().find(|p| p.name == "recovery").map(|p| p.kind) {
+            Some(Kind::Choice(kinds)) => kinds,
+            _ => &[],
+        };
+        match kinds.iter().find(|kind| **kind == "rack") {
+            Some(kind) => self.force("recovery", Value::Choice(if rack { kind } else { "sack" })),
+            None if rack => return Some("tcp_recovery: longfat does not have RACK".to_owned()),
+            None => {}
+        }
+        None
+    }
+
+    /// TCP_CONGESTION of a socket.
+    pub fn set_control(&mut self, name: &str) -> bool {
+        let found = congestion::find(name);
+        if let Some(control) = found {
+            self.force("congestion_control", Value::Choice(control.name));
+        }
+        found.is_some()
+    }
+}
+
+/// `name=value` pairs; a value goes on to the next name.
+fn assignments(text: &str) -> Result<Vec<(&str, &str)>, Refusal> {
+    let mut found: Vec<(&str, usize, usize)> = Vec::new();
+    let mut at = 0;
+    for word in text.split(' ') {
+        if let Some((name, value)) = word.split_once('=').filter(|(name, _)| !name.starts_with('-')) {
+            found.push((name, at + word.len() - value.len(), at));
+        } else if found.is_empty() && !word.is_empty() && !word.starts_with('-') {
+            return Err(Refusal::Unsupported(format!("`{word}` as an argument of sysctl")));
+        }
+        at += word.len() + 1;
+    }
+    let ends = found.iter().skip(1).map(|f| f.2).chain([text.len()]).collect::<Vec<_>>();
+    Ok(found
+        .iter()
+        .zip(ends)
+        .map(|((name, start, _), end)| {
+            // Whatever redirection follows is the shell's.
+            let value = text[*start..end].split('>').next().unwrap_or_default();
+            (*name, value.trim().trim_matches(['"', '\'']))
+        })
+        .collect())
+}
+
+fn wrong(name: &str, value: &str, expected: &str) -> Refusal {
+    Refusal::Wrong(format!("{name} = `{value}`; expected {expected}"))
+}

@@ -1,0 +1,140 @@
+//! The tree of a script, and where in the file each part is.
+
+use crate::code::Statement;
+use longfat_core::packet::{Ecn, Segment};
+use longfat_core::time::Duration;
+use std::fmt;
+
+/// A place in the file, both counted from 1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    pub line: u32,
+    pub column: u32,
+}
+
+/// Why a text is no script.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SyntaxError {
+    pub place: Place,
+    pub message: String,
+    pub expected: String,
+}
+
+impl SyntaxError {
+    pub fn new(place: Place, message: String, expected: String) -> Self {
+        SyntaxError { place, message, expected }
+    }
+}
+
+impl fmt::Display for SyntaxError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; expected {}", self.message, self.expected)
+    }
+}
+
+/// A whole script.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Script {
+    pub settings: Vec<Setting>,
+    pub events: Vec<Event>,
+}
+
+/// `--name=value` at the head.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Setting {
+    pub place: Place,
+    pub name: String,
+    pub value: String,
+}
+
+/// Something that happens, or is expected to.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Event {
+    pub place: Place,
+    pub when: When,
+    pub action: Action,
+}
+
+/// Spans are from the start of the script or, relative, from the event before.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum When {
+    At { time: Duration, relative: bool },
+    Between { from: Duration, to: Duration, relative: bool },
+    Any,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum Action {
+    /// `<`: a segment arrives.
+    Inject(Packet),
+    /// `>`: a segment is sent.
+    Expect(Packet),
+    Call(Call),
+    /// What a shell would run.
+    Command(String),
+    /// What stands between `%{` and `}%`.
+    Code(Vec<Statement>),
+    /// In the language, but nothing a TCP endpoint alone can do: what.
+    Unsupported(String),
+}
+
+/// A segment as the script writes it: sequence and acknowledgment numbers count from what the script gave the SYNs.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Packet {
+    /// Flags, numbers, length and, if they are listed, options.
+    pub segment: Segment,
+    /// Bytes of payload: an expected packet may be longer than any segment.
+    pub len: u64,
+    pub ecn: EcnField,
+    /// The acknowledgment number, if one is written.
+    pub ack: Option<u32>,
+    pub window: Option<u16>,
+    pub options: Options,
+}
+
+/// What is said of the ECN field.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum EcnField {
+    /// Nothing: not ECN-capable where injected, anything where expected.
+    Unsaid,
+    Is(Ecn),
+    /// ECT(0) or ECT(1).
+    EitherEct,
+}
+
+/// What is said of the options.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Options {
+    /// `<...>`.
+    Any,
+    /// Those in the packet's segment; the numbers of its timestamps may be left open.
+    Listed { any_ts_val: bool, any_ts_ecr: bool },
+}
+
+/// A system call: `[...end] name(arguments) = result [errno]`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Call {
+    /// When it returns, if it blocks; counted as the event's own time.
+    pub end: Option<Duration>,
+    pub name: String,
+    pub arguments: Vec<Expression>,
+    pub result: Expression,
+    pub errno: Option<String>,
+}
+
+/// An argument or a result.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Expression {
+    /// `...`.
+    Anything,
+    Integer(i64),
+    Word(String),
+    Text(String),
+    /// Bits or-ed together.
+    Or(Vec<Expression>),
+    List(Vec<Expression>),
+    /// `{name=value, ...}`.
+    Record(Vec<(String, Expression)>),
+    /// `htons(8080)` and the like.
+    Applied(String, Vec<Expression>),
+}

@@ -1,0 +1,57 @@
+"""Packet scripts: which files, and their reports together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from longfat._longfat import run_script
+from longfat.errors import LongfatError
+
+if TYPE_CHECKING:
+    from longfat._longfat import ScriptReport
+
+
+def scripts(paths: Iterable[Path]) -> list[Path]:
+    """The files, and of folders every `*.pkt` below them."""
+    found: list[Path] = []
+    for path in paths:
+        if path.is_dir():
+            below = sorted(path.rglob("*.pkt"))
+            if not below:
+                raise LongfatError(f"{path} holds no packet script (*.pkt)")
+            found += below
+        elif path.is_file():
+            found.append(path)
+        else:
+            raise LongfatError(f"there is no file or folder {path}")
+    return found
+
+
+def run(file: Path) -> ScriptReport:
+    """Runs one script."""
+    try:
+        return run_script(file.read_text(encoding="utf-8"), str(file))
+    except (OSError, UnicodeDecodeError) as error:
+        raise LongfatError(f"cannot read {file}: {error}") from error
+
+
+def text(report: ScriptReport) -> str:
+    """What there is to say of one script; nothing where it passes in silence."""
+    lines = list(report["printed"])
+    if report["verdict"] != "pass":
+        lines.append(f"{report['file']}:{report['line']}:{report['column']}: {report['verdict']}: {report['message']}")
+        lines += [f"  {line}" for line in report["details"]]
+        lines += [f"  note: line {line}: {note}" for line, note in report["notes"]]
+    return "\n".join(lines)
+
+
+def summary(reports: list[ScriptReport]) -> str:
+    """`41 passed, 1 failed, 2 not supported`."""
+    counts = Counter(report["verdict"] for report in reports)
+    parts = [f"{counts['pass']:,} passed", f"{counts['fail']:,} failed", f"{counts['not supported']:,} not supported"]
+    if counts["error"]:
+        parts.append(f"{counts['error']:,} with errors")
+    return ", ".join(parts)

@@ -1,0 +1,78 @@
+"""`longfat script`: verdicts, exit codes, folders, JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, command
+
+OPEN = """\
+0   socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
++0  bind(3, ..., ...) = 0
++0  listen(3, 1) = 0
++0  < S 0:0(0) win 64000 <mss 1000>
++0  > S. 0:0(0) ack 1 <mss 1460>
+"""
+GOOD = OPEN + "+.1 < . 1:1(0) ack 1 win 64000\n+0  accept(3, ..., ...) = 4\n+0  %{ print('cwnd', tcpi_snd_cwnd) }%\n"
+BAD = OPEN.replace("ack 1", "ack 2")
+ELSEWHERE = OPEN + "+.1 < icmp unreachable host_unreachable [0:0(0)]\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    below = tmp_path / "scripts" / "more"
+    below.mkdir(parents=True)
+    (tmp_path / "scripts" / "good.pkt").write_text(GOOD)
+    (tmp_path / "scripts" / "elsewhere.pkt").write_text("`./defaults.sh`\n" + ELSEWHERE)
+    (below / "bad.pkt").write_text(BAD)
+    (below / "none.pkt").write_text(GOOD + "+0 < S. 1:1\n")
+    return tmp_path / "scripts"
+
+
+def test_each_verdict_is_counted_apart(folder: Path) -> None:
+    done = command("script", "scripts", cwd=folder.parent)
+    assert done.returncode == 1
+    assert done.stdout.splitlines() == [
+        "scripts/elsewhere.pkt:7:1: not supported: ICMP (unreachable host_unreachable)",
+        "  note: line 1: `./defaults.sh` is taken for the defaults of the stack `linux`",
+        "cwnd 10",
+        "scripts/more/bad.pkt:5:1: fail: the packet differs in acknowledgment number",
+        "  expected    0.000000 > S. 0:0(0) ack 2 <mss 1460>",
+        "  got         0.000000 > S. 0:0(0) ack 1 win 65535 <mss 1460>",
+        "  before it",
+        "              0.000000 < S 0:0(0) win 64000 <mss 1000>",
+        "scripts/more/none.pkt:10:1: error: unexpected the end of the file; expected `(` after sequence numbers",
+        "1 passed, 1 failed, 1 not supported, 1 with errors",
+    ]
+
+
+def test_what_passes_and_what_is_not_supported_is_no_failure(folder: Path) -> None:
+    done = command("script", folder / "good.pkt", folder / "elsewhere.pkt")
+    assert done.returncode == 0
+    assert done.stdout.endswith("1 passed, 0 failed, 1 not supported\n")
+
+
+def test_json(folder: Path) -> None:
+    done = command("script", "--json", folder / "good.pkt", folder / "more" / "bad.pkt")
+    assert done.returncode == 1
+    good, bad = json.loads(done.stdout)
+    assert (good["verdict"], good["line"], good["printed"]) == ("pass", None, ["cwnd 10"])
+    assert (bad["verdict"], bad["line"], bad["column"]) == ("fail", 5, 1)
+
+
+def test_our_own_scripts_pass() -> None:
+    done = command("script", ROOT / "tests" / "scripts")
+    assert done.returncode == 0, done.stdout
+    assert " 0 failed, 0 not supported" in done.stdout
+
+
+@pytest.mark.parametrize("what", ["no-such.pkt", "empty", "binary.pkt"])
+def test_a_mistake_is_one_message(what: str, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "binary.pkt").write_bytes(b"\xff\xfe")
+    done = command("script", what, cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: ")
+    assert "Traceback" not in done.stderr
