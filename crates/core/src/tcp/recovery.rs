@@ -24,6 +24,8 @@ struct News {
     delivered: u64,
     /// RFC 6675's pipe before it.
     in_flight: u64,
+    /// The round trip of what it SACKs.
+    rtt: Option<Duration>,
     marks: Marks,
 }
 
@@ -46,11 +48,7 @@ impl Sender {
         let reported = if selective { self.duplicate_told(segment, ack) } else { None };
         self.rack.begin();
         let sacked = if selective { self.take_sacks(now, segment) } else { 0 };
-        if sacked > 0
-            && let Some(top) = self.board.highest_sacked()
-        {
-            self.measure_sacked(now, top);
-        }
+        let rtt = self.board.highest_sacked().filter(|_| sacked > 0).and_then(|top| self.measure_sacked(now, top));
         let window_changed = self.update_window(now, segment, ack);
         let delivered = sacked + self.board.missing_below(ack);
         let marks = self.ecn.take(segment, delivered, self.mss);
@@ -61,7 +59,7 @@ impl Sender {
             debug_assert!(range.0 < range.1);
             self.rack.duplicate_reported(self.board.max());
         }
-        let news = News { ack, delivered_before, delivered, in_flight, marks };
+        let news = News { ack, delivered_before, delivered, in_flight, rtt, marks };
         if ack > una {
             self.new_ack(now, segment, &news);
         } else {
@@ -166,7 +164,8 @@ impl Sender {
         let una = self.board.una();
         let acked = ack - una;
         let flight_size = if self.ecn.is_on() { self.flight_size() } else { 0 };
-        let rtt = self.measure(now, segment, ack);
+        // That of what was sent last, where there are two.
+        let rtt = self.measure(now, segment, ack).into_iter().chain(news.rtt).min();
         self.note_arrived(now, self.board.una(), ack);
         self.board.acknowledge(ack);
         self.duplicates = 0;
@@ -553,18 +552,18 @@ impl Sender {
 
     /// SACKs newly reach up to `top`: that segment has just arrived, and unless it was sent twice its round trip is as good as that
     /// of one acknowledged (RFC 6298 §3 forbids only the ambiguous ones). While the left edge stands still there is no other.
-    fn measure_sacked(&mut self, now: Time, top: u64) {
+    fn measure_sacked(&mut self, now: Time, top: u64) -> Option<Duration> {
         let sent = match self.kind {
             RecoveryKind::Rack => self.rack.span,
             _ => self.log.arrived(top).filter(|_| self.log.is_clear(top - 1)),
         };
-        let Some((_, sent)) = sent else { return };
-        let rtt = now.since(sent);
+        let rtt = now.since(sent?.1);
         self.note_rtt(rtt);
         if self.clock.is_exact() && top > self.sampled_until {
             self.rtt.sample(rtt);
             self.sampled_until = self.board.max();
         }
+        Some(rtt)
     }
 
     #[inline]

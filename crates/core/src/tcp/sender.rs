@@ -321,6 +321,10 @@ impl Sender {
         }
         if self.pacer.holds(now) {
             self.limit = self.limit_when_paced();
+            if self.limit == Limit::Rwnd {
+                // A window that closed meanwhile is probed, whatever pacing says.
+                self.arm_persist(now);
+            }
             return None;
         }
         if self.tail.due {

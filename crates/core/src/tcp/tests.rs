@@ -14,6 +14,7 @@ mod ecn;
 mod handshake;
 mod overshoot;
 mod recovery;
+mod samples;
 mod spurious;
 mod stall;
 mod stream;
