@@ -220,5 +220,6 @@ fn word(kind: EventKind) -> &'static str {
         EventKind::FastRetransmit => "fast_retransmit",
         EventKind::Timeout => "timeout",
         EventKind::RecoveryEnd => "recovery_end",
+        EventKind::RecoveryUndone => "recovery_undone",
     }
 }

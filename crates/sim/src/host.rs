@@ -56,7 +56,7 @@ pub struct Endpoint {
     pub sent: Tally,
     pub delivered: Tally,
     /// Fast retransmits, timeouts and ended recoveries already written down as events.
-    noted: [u64; 3],
+    noted: [u64; 4],
 }
 
 const NONE: u32 = u32::MAX;
@@ -121,7 +121,7 @@ impl Endpoint {
             transferring: false,
             sent,
             delivered,
-            noted: [0; 3],
+            noted: [0; 4],
         }
     }
 
@@ -233,8 +233,9 @@ impl Endpoint {
     /// Calls `note` for each thing worth an event since the last call.
     pub fn note_events(&mut self, mut note: impl FnMut(EventKind)) {
         let stats = self.agent.stats();
-        let now = [stats.fast_retransmits, stats.timeouts, stats.recoveries_ended];
-        for (i, kind) in [EventKind::FastRetransmit, EventKind::Timeout, EventKind::RecoveryEnd].into_iter().enumerate() {
+        let now = [stats.fast_retransmits, stats.timeouts, stats.recoveries_ended, stats.spurious_recoveries];
+        let kinds = [EventKind::FastRetransmit, EventKind::Timeout, EventKind::RecoveryEnd, EventKind::RecoveryUndone];
+        for (i, kind) in kinds.into_iter().enumerate() {
             for _ in self.noted[i]..now[i] {
                 note(kind);
             }

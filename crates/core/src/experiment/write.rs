@@ -240,6 +240,7 @@ fn parameter(c: &TcpConfig, name: &str) -> Value {
             RecoveryKind::Reno => "reno",
             RecoveryKind::NewReno => "newreno",
             RecoveryKind::Sack => "sack",
+            RecoveryKind::Rack => "rack",
         }),
         "mss" => Value::Bytes(c.mss.into()),
         "send_buffer" => Value::Bytes(c.send_buffer),
@@ -252,6 +253,7 @@ fn parameter(c: &TcpConfig, name: &str) -> Value {
         "window_scale" => Value::Bool(c.window_scale),
         "timestamps" => Value::Bool(c.timestamps),
         "sack" => Value::Bool(c.sack),
+        "dsack" => Value::Bool(c.dsack),
         "ecn" => Value::Choice(c.ecn.name()),
         "delayed_ack" => Value::Choice(match c.delayed_ack {
             DelayedAck::Off => "off",
@@ -273,6 +275,8 @@ fn parameter(c: &TcpConfig, name: &str) -> Value {
         "dupack_threshold" => count(c.dupack_threshold),
         "limited_transmit" => Value::Bool(c.limited_transmit),
         "prr" => Value::Bool(c.prr),
+        "frto" => Value::Bool(c.frto),
+        "undo" => Value::Bool(c.undo),
         "abc_limit" => count(c.abc_limit),
         "extra_increment" => Value::Bool(c.extra_increment),
         "cwnd_validation" => Value::Choice(match c.cwnd_validation {

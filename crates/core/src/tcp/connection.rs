@@ -70,6 +70,11 @@ pub struct Stats {
     pub fast_retransmits: u64,
     pub recoveries_ended: u64,
     pub timeouts: u64,
+    /// Reductions taken back: the losses they were for were none.
+    pub spurious_recoveries: u64,
+    /// Tail loss probes sent, and those that repaired a loss by themselves.
+    pub tail_probes: u64,
+    pub tail_losses: u64,
     pub send_stalls: u64,
     pub duplicates_received: u64,
     pub rtt_min: Duration,
@@ -101,6 +106,30 @@ pub struct TcpInfo {
     pub sack: bool,
     pub window_scale: bool,
     pub ecn: bool,
+    pub ca_state: CaState,
+    /// How far out of order segments are known to arrive, in segments; where time finds losses (`rack`), measured, else the
+    /// duplicate ACK threshold.
+    pub reordering: u32,
+    /// Of the segments outstanding: SACKed; called lost; sent again.
+    pub sacked: u32,
+    pub lost: u32,
+    pub retrans: u32,
+}
+
+/// Where a sender is in loss recovery, by the names of `tcpi_ca_state` (tcp(7), `TCP_INFO`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum CaState {
+    /// Nothing is amiss.
+    #[default]
+    Open,
+    /// Duplicate ACKs or SACKs, but nothing lost yet.
+    Disorder,
+    /// The window was reduced without a loss: an ECN echo, until what was outstanding then is acknowledged.
+    Cwr,
+    /// Fast recovery.
+    Recovery,
+    /// After a timeout.
+    Loss,
 }
 
 /// RFC 9293 §3.4.2: the maximum segment lifetime; TIME-WAIT lasts two.
@@ -358,22 +387,12 @@ impl Connection {
 
     /// State, for sampling.
     pub fn info(&self) -> TcpInfo {
-        let s = &self.sender;
         TcpInfo {
-            cwnd: s.window(),
-            ssthresh: s.control.ssthresh(),
-            in_flight: s.board.pipe(),
-            rwnd: s.rwnd(),
-            srtt: s.rtt.srtt(),
-            rttvar: s.rtt.rttvar(),
-            rto: s.rtt.rto(),
-            backoff: s.rtt.backoff(),
-            mss: s.mss,
-            outstanding: s.board.outstanding(),
             timestamps: self.timestamps,
             sack: self.receiver.sacks(),
             window_scale: self.window_scale,
             ecn: self.sender.ecn.is_on(),
+            ..self.sender.info()
         }
     }
 

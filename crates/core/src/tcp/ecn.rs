@@ -8,7 +8,7 @@ mod feedback;
 
 use crate::packet::{Ecn, flags};
 pub(super) use echo::Echo;
-pub(super) use feedback::Feedback;
+pub(super) use feedback::{Feedback, Marks};
 
 /// How a receiver tells its sender of marks; also what an end is set to offer and to accept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -27,9 +27,9 @@ pub const PARAMS: &[ParamSpec] = &[
     },
     ParamSpec {
         name: "recovery",
-        kind: Kind::Choice(&["tahoe", "reno", "newreno", "sack"]),
+        kind: Kind::Choice(&["tahoe", "reno", "newreno", "sack", "rack"]),
         default: Some(Value::Choice("sack")),
-        doc: "how losses are repaired: Tahoe (slow start after fast retransmit), Reno (RFC 2581), NewReno (RFC 6582), SACK (RFC 6675)",
+        doc: "how losses are repaired: Tahoe (slow start after fast retransmit), Reno (RFC 2581), NewReno (RFC 6582), SACK (RFC 6675), RACK-TLP (RFC 8985; SACK with losses found by time, and probes for lost tails)",
     },
     ParamSpec {
         name: "mss",
@@ -80,6 +80,12 @@ pub const PARAMS: &[ParamSpec] = &[
         kind: Kind::Bool,
         default: Some(Value::Bool(true)),
         doc: "offer and answer selective acknowledgments (RFC 2018)",
+    },
+    ParamSpec {
+        name: "dsack",
+        kind: Kind::Bool,
+        default: Some(Value::Bool(true)),
+        doc: "report what arrived twice in the first SACK block (RFC 2883)",
     },
     ParamSpec {
         name: "ecn",
@@ -141,6 +147,18 @@ pub const PARAMS: &[ParamSpec] = &[
         doc: "proportional rate reduction in SACK recovery (RFC 9937); off: RFC 6675's cwnd at once",
     },
     ParamSpec {
+        name: "frto",
+        kind: Kind::Bool,
+        default: Some(Value::Bool(false)),
+        doc: "after a timeout, new data before old, to find out whether it was spurious; if so, no go-back-N and the window as before (F-RTO, RFC 5682)",
+    },
+    ParamSpec {
+        name: "undo",
+        kind: Kind::Bool,
+        default: Some(Value::Bool(false)),
+        doc: "take a reduction back that timestamps (Eifel, RFC 3522 and 4015) or DSACKs (RFC 3708) prove needless",
+    },
+    ParamSpec {
         name: "abc_limit",
         kind: Kind::Count { unit: "segments", min: 0, max: 1_000_000 },
         default: Some(Value::Count(2)),
@@ -195,6 +213,16 @@ pub enum RecoveryKind {
     NewReno,
     /// Selective acknowledgments (RFC 6675).
     Sack,
+    /// Selective acknowledgments and time (RFC 8985).
+    Rack,
+}
+
+impl RecoveryKind {
+    /// Whether SACKs steer it.
+    #[inline]
+    pub fn is_selective(self) -> bool {
+        matches!(self, RecoveryKind::Sack | RecoveryKind::Rack)
+    }
 }
 
 /// When an ACK that need not go at once goes.
@@ -246,6 +274,7 @@ pub struct TcpConfig {
     pub window_scale: bool,
     pub timestamps: bool,
     pub sack: bool,
+    pub dsack: bool,
     pub ecn: EcnKind,
     pub delayed_ack: DelayedAck,
     pub ack_every: u32,
@@ -259,6 +288,8 @@ pub struct TcpConfig {
     pub dupack_threshold: u32,
     pub limited_transmit: bool,
     pub prr: bool,
+    pub frto: bool,
+    pub undo: bool,
     pub abc_limit: u32,
     pub extra_increment: bool,
     pub cwnd_validation: CwndValidation,
@@ -291,6 +322,7 @@ impl TcpConfig {
                 "tahoe" => RecoveryKind::Tahoe,
                 "reno" => RecoveryKind::Reno,
                 "newreno" => RecoveryKind::NewReno,
+                "rack" => RecoveryKind::Rack,
                 _ => RecoveryKind::Sack,
             },
             mss,
@@ -303,6 +335,7 @@ impl TcpConfig {
             window_scale: params.boolean("window_scale"),
             timestamps,
             sack: params.boolean("sack"),
+            dsack: params.boolean("dsack"),
             ecn: ecn(params),
             delayed_ack: match params.choice("delayed_ack") {
                 "off" => DelayedAck::Off,
@@ -320,6 +353,8 @@ impl TcpConfig {
             dupack_threshold: params.integer("dupack_threshold") as u32,
             limited_transmit: params.boolean("limited_transmit"),
             prr: params.boolean("prr"),
+            frto: params.boolean("frto"),
+            undo: params.boolean("undo"),
             abc_limit: params.integer("abc_limit") as u32,
             extra_increment: params.boolean("extra_increment"),
             cwnd_validation: match params.choice("cwnd_validation") {

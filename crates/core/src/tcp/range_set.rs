@@ -125,6 +125,30 @@ impl RangeSet {
         self.blocks[place.0][place.1] = merged;
     }
 
+    /// Takes `start..end` out; how many bytes of it were in the set.
+    pub fn remove_within(&mut self, start: u64, end: u64) -> u64 {
+        let mut gone = 0;
+        let mut place = self.first_reaching(start + 1);
+        while let Some((s, e)) = self.get(place).filter(|range| range.0 < end) {
+            gone += e.min(end) - s.max(start);
+            match (s < start, e > end) {
+                (false, false) => {
+                    self.remove(place);
+                    place = self.first_reaching(start + 1);
+                }
+                (false, true) => self.blocks[place.0][place.1].0 = end,
+                (true, cut) => {
+                    self.blocks[place.0][place.1].1 = start;
+                    if cut {
+                        self.put((place.0, place.1 + 1), (end, e));
+                    }
+                    place = self.first_reaching(start + 1);
+                }
+            }
+        }
+        gone
+    }
+
     /// Removes everything below `offset`.
     pub fn remove_below(&mut self, offset: u64) {
         while let Some(block) = self.blocks.front_mut() {
@@ -194,13 +218,18 @@ mod tests {
     proptest! {
         /// Against a plain set of bytes.
         #[test]
-        fn behaves_as_a_set_of_bytes(operations in prop::collection::vec((0u64..60, 1u64..12, prop::bool::weighted(0.15)), 1..60)) {
+        fn behaves_as_a_set_of_bytes(operations in prop::collection::vec((0u64..60, 1u64..12, 0u8..7), 1..60)) {
             let mut set = RangeSet::default();
             let mut model = BTreeSet::new();
-            for (at, len, remove) in operations {
-                if remove {
+            for (at, len, what) in operations {
+                if what == 0 {
                     set.remove_below(at);
                     model.retain(|b| *b >= at);
+                } else if what <= 2 {
+                    let gone = set.remove_within(at, at + len);
+                    let before = model.len();
+                    model.retain(|b| !(at..at + len).contains(b));
+                    prop_assert_eq!(gone, (before - model.len()) as u64);
                 } else {
                     let mut fresh = Vec::new();
                     set.insert(at, at + len, |s, e| fresh.extend(s..e));

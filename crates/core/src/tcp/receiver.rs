@@ -31,6 +31,7 @@ pub(super) struct Receiver {
     /// The last segment held nothing new: report it first (RFC 2883).
     duplicate: Option<(u64, u64)>,
     sack: bool,
+    dsack: bool,
     /// Offset of the other side's FIN, once seen.
     fin: Option<u64>,
     buffer: u64,
@@ -72,6 +73,7 @@ impl Receiver {
             recent: [0; 4],
             duplicate: None,
             sack: config.sack,
+            dsack: config.dsack,
             fin: None,
             buffer: config.receive_buffer,
             unread: 0,
@@ -269,7 +271,7 @@ impl Receiver {
         segment.flags |= flags::ACK;
         segment.ack = wrap(self.irs, self.nxt);
         segment.window = self.advertise(segment.has(flags::SYN));
-        if self.sack && (self.duplicate.is_some() || !self.out_of_order.is_empty()) {
+        if self.sack && (self.reported().is_some() || !self.out_of_order.is_empty()) {
             self.report(segment, room.saturating_sub(self.echo.option_len().into()));
         }
         let blocks = segment.sack_count() as u64;
@@ -279,9 +281,16 @@ impl Receiver {
         self.last_ack_sent = self.nxt;
     }
 
+    /// What came twice, where that is to be told.
+    #[inline]
+    fn reported(&self) -> Option<(u64, u64)> {
+        self.duplicate.filter(|_| self.dsack)
+    }
+
     fn report(&mut self, segment: &mut Segment, room: u64) {
         let most = ((room.saturating_sub(4) / 8) as usize).min(self.most_blocks());
-        if let Some((s, e)) = self.duplicate.take_if(|_| most > 0) {
+        if let Some((s, e)) = self.reported().filter(|_| most > 0) {
+            self.duplicate = None;
             segment.push_sack(wrap(self.irs, s), wrap(self.irs, e));
         }
         for p in self.recent {
@@ -313,10 +322,10 @@ impl Receiver {
     /// Of these, SACK: all that there is to tell, but no more than half the segment.
     #[inline]
     fn sack_len(&self, mss: u64, timestamps: bool) -> u64 {
-        if !self.sack || (self.duplicate.is_none() && self.out_of_order.is_empty()) {
+        if !self.sack || (self.reported().is_none() && self.out_of_order.is_empty()) {
             return 0;
         }
-        let blocks = u64::from(self.duplicate.is_some()) + self.out_of_order.count_up_to(4) as u64;
+        let blocks = u64::from(self.reported().is_some()) + self.out_of_order.count_up_to(4) as u64;
         match blocks.min(if timestamps { 3 } else { 4 }).min(self.most_blocks() as u64).min((mss / 2).saturating_sub(4) / 8) {
             0 => 0,
             n => 4 + 8 * n,

@@ -1,12 +1,33 @@
 //! How the sender reacts: to ACKs, duplicate ACKs, SACKs, ECN echoes and the retransmission timer.
 
+mod by_time;
+mod spurious;
+
+pub(super) use by_time::{Probe, Timer};
+pub(super) use spurious::{Forward, Undo};
+
 use crate::packet::{Segment, flags};
 use crate::tcp::RecoveryKind;
 use crate::tcp::congestion::{AckSample, Congestion, CongestionEvent};
+use crate::tcp::ecn::Marks;
 use crate::tcp::prr::Prr;
+use crate::tcp::sampling::lost;
 use crate::tcp::sender::{Phase, Sender};
 use crate::tcp::seq::unwrap;
 use crate::time::{Duration, Time};
+
+/// What an ACK that is taken in brings.
+struct News {
+    ack: u64,
+    /// Of the stream, what had been delivered before, below the left edge or SACKed; and how many bytes this ACK adds.
+    delivered_before: u64,
+    delivered: u64,
+    /// RFC 6675's pipe before it.
+    in_flight: u64,
+    /// The round trip of what it SACKs.
+    rtt: Option<Duration>,
+    marks: Marks,
+}
 
 impl Sender {
     /// Takes in the ACK side of a segment. Whether it must be answered (it acknowledges what was never sent).
@@ -23,49 +44,73 @@ impl Sender {
         self.check_app_limited();
         let delivered_before = una + self.board.sacked_bytes();
         let in_flight = self.board.pipe();
-        let sacked = if self.kind == RecoveryKind::Sack && segment.sack_count() > 0 { self.take_sacks(now, segment) } else { 0 };
-        if sacked > 0
-            && let Some(top) = self.board.highest_sacked()
-        {
-            self.measure_sacked(now, top);
-        }
+        let selective = self.kind.is_selective() && segment.sack_count() > 0;
+        let reported = if selective { self.duplicate_told(segment, ack) } else { None };
+        self.rack.begin();
+        let sacked = if selective { self.take_sacks(now, segment) } else { 0 };
+        let rtt = self.board.highest_sacked().filter(|_| sacked > 0).and_then(|top| self.measure_sacked(now, top));
         let window_changed = self.update_window(now, segment, ack);
-        if ack > una {
-            self.new_ack(now, segment, ack, delivered_before, in_flight);
-            return false;
+        let delivered = sacked + self.board.missing_below(ack);
+        let marks = self.ecn.take(segment, delivered, self.mss);
+        if self.undo.is_some() || self.forward.is_some() {
+            self.judge_reduction(now, segment, ack, sacked, reported, marks.any);
         }
-        let marks = self.ecn.take(segment, sacked, self.mss);
+        if let Some(range) = reported.filter(|range| Some(range.1) != self.tail.end) {
+            debug_assert!(range.0 < range.1);
+            self.rack.duplicate_reported(self.board.max());
+        }
+        let news = News { ack, delivered_before, delivered, in_flight, rtt, marks };
+        if ack > una {
+            self.new_ack(now, segment, &news);
+        } else {
+            self.still_ack(now, segment, &news, window_changed);
+        }
+        if self.kind == RecoveryKind::Rack {
+            self.probe_answered(now, ack, ack > una, segment, reported);
+            self.set_timer(now);
+        }
+        false
+    }
+
+    /// The left edge stands still.
+    fn still_ack(&mut self, now: Time, segment: &Segment, news: &News, window_changed: bool) {
+        let sacked = news.delivered;
         if sacked > 0 {
-            let sample = AckSample { marked: marks.bytes, ..self.sample(now, segment, 0, sacked, in_flight, None) };
+            let sample = self.sample(now, segment, news, 0, None);
             self.tell(&sample);
         }
-        if marks.any {
+        if news.marks.any {
             let flight_size = self.flight_size();
-            self.echo_of_congestion(now, una, flight_size);
+            self.echo_of_congestion(now, news.ack, flight_size);
         }
         if self.board.outstanding() > 0 && self.persist.is_none() {
             // RFC 6675 §2 counts ACKs that SACK something new; RFC 5681 §2 those that change nothing.
             let duplicate = match self.kind {
-                RecoveryKind::Sack => sacked > 0,
+                RecoveryKind::Sack | RecoveryKind::Rack => sacked > 0,
                 _ => segment.seq_len() == 0 && !window_changed,
             };
             if duplicate {
-                self.duplicate_ack(now, delivered_before);
+                self.duplicate_ack(now, news.delivered_before);
             }
         }
-        false
     }
 
     fn take_sacks(&mut self, now: Time, segment: &Segment) -> u64 {
         let una = self.board.una();
         let mut news = 0;
+        let by_time = self.kind == RecoveryKind::Rack;
+        let tells = self.tells_of_retransmission(now, None);
         for i in 0..segment.sack_count() {
             let (left, right) = segment.sack(i);
             let (left, right) = (unwrap(self.iss, una, left), unwrap(self.iss, una, right));
             // A duplicate report (RFC 2883) lies below the left edge or inside what is SACKed: it adds nothing.
             if left >= una && left < right && right <= self.board.max() {
                 self.note_arrived(now, left, right);
-                news += self.board.sack(left, right);
+                news += self.board.sack(left, right, |start, end| {
+                    if by_time {
+                        self.rack.arrived(now, start, end, &self.log, tells);
+                    }
+                });
             }
         }
         news
@@ -94,8 +139,7 @@ impl Sender {
         self.persist = None;
         self.deadline = Time::MAX;
         if ack < self.board.max() {
-            self.board.forget_losses();
-            self.board.mark_lost_until(self.board.max());
+            self.lose_all();
             self.phase = Phase::Loss;
             self.recover = self.board.max();
             // Pacing may hold back what goes again, and what is outstanding has a timer (RFC 6298 §5.1).
@@ -103,13 +147,25 @@ impl Sender {
         }
     }
 
+    /// All that is outstanding and not SACKed is lost; none of it counts as retransmitted.
+    fn lose_all(&mut self) {
+        self.board.forget_losses();
+        if self.kind == RecoveryKind::Rack {
+            self.rack.lose_all(&mut self.board, lost(&mut self.rate, &mut self.control));
+        } else {
+            self.board.mark_lost_until(self.board.max());
+        }
+    }
+
     /// The left edge moves.
     #[inline]
-    fn new_ack(&mut self, now: Time, segment: &Segment, ack: u64, delivered_before: u64, in_flight: u64) {
+    fn new_ack(&mut self, now: Time, segment: &Segment, news: &News) {
+        let &News { ack, delivered_before, marks, .. } = news;
         let una = self.board.una();
         let acked = ack - una;
         let flight_size = if self.ecn.is_on() { self.flight_size() } else { 0 };
-        let rtt = self.measure(now, segment, ack);
+        // That of what was sent last, where there are two.
+        let rtt = self.measure(now, segment, ack).into_iter().chain(news.rtt).min();
         self.note_arrived(now, self.board.una(), ack);
         self.board.acknowledge(ack);
         self.duplicates = 0;
@@ -125,9 +181,7 @@ impl Sender {
             validation.round(now, self.round, ack, self.rtt.srtt());
             self.validate(now);
         }
-        let delivered = ack + self.board.sacked_bytes() - delivered_before;
-        let marks = self.ecn.take(segment, delivered, self.mss);
-        let sample = AckSample { marked: marks.bytes, ..self.sample(now, segment, acked, delivered, in_flight, rtt) };
+        let sample = self.sample(now, segment, news, acked, rtt);
         self.tell(&sample);
         if marks.any {
             self.echo_of_congestion(now, una, flight_size);
@@ -141,11 +195,12 @@ impl Sender {
                 self.control.on_ack(&sample);
                 if ack >= self.recover {
                     self.phase = Phase::Open;
+                    self.rack.recovered();
                 }
             }
             Phase::Recovery => restart_timer = self.ack_in_recovery(now, ack, acked, delivered_before),
         }
-        if self.phase != Phase::Recovery && self.board.has_sacked() {
+        if self.phase != Phase::Recovery && (self.board.has_sacked() || !self.rack.again.is_empty()) {
             self.look_for_losses(now, delivered_before);
         }
         if self.board.outstanding() == 0 {
@@ -160,7 +215,7 @@ impl Sender {
 
     /// What this ACK tells the control.
     #[inline]
-    fn sample(&mut self, now: Time, segment: &Segment, acked: u64, delivered: u64, in_flight: u64, rtt: Option<Duration>) -> AckSample {
+    fn sample(&mut self, now: Time, segment: &Segment, news: &News, acked: u64, rtt: Option<Duration>) -> AckSample {
         // From when the newest data was sent, not from the echo: that is of the first segment the ACK answers (RFC 7323 §4.3), which
         // may have waited for the second. The peer's clock is taken to tick as ours does.
         let forward_delay = match (segment.timestamps(), self.timestamp_clock, rtt) {
@@ -173,9 +228,9 @@ impl Sender {
         AckSample {
             now,
             acked,
-            delivered,
-            marked: 0,
-            in_flight,
+            delivered: news.delivered,
+            marked: news.marks.bytes,
+            in_flight: news.in_flight,
             rtt,
             srtt: self.rtt.srtt(),
             rtt_min: self.stats.rtt_min,
@@ -202,8 +257,8 @@ impl Sender {
             return true;
         }
         match self.kind {
-            RecoveryKind::Sack => {
-                self.steer(delivered_before, true);
+            RecoveryKind::Sack | RecoveryKind::Rack => {
+                self.steer(now, delivered_before, true);
                 true
             }
             _ => {
@@ -225,10 +280,11 @@ impl Sender {
     fn end_recovery(&mut self) {
         // Without SACK, what still counts as lost here is the rest of a timeout's go-back-N that Reno's fast retransmit
         // interrupted: it goes on where it was.
-        self.phase = if self.kind != RecoveryKind::Sack && self.board.has_lost() { Phase::Loss } else { Phase::Open };
+        self.phase = if !self.kind.is_selective() && self.board.has_lost() { Phase::Loss } else { Phase::Open };
         self.inflation = 0;
         self.prr = None;
         self.force = false;
+        self.rack.recovered();
         self.stats.recoveries_ended += 1;
     }
 
@@ -236,10 +292,10 @@ impl Sender {
     fn duplicate_ack(&mut self, now: Time, delivered_before: u64) {
         self.duplicates += 1;
         match (self.phase, self.kind) {
-            (Phase::Recovery, RecoveryKind::Sack) => self.steer(delivered_before, false),
+            (Phase::Recovery, RecoveryKind::Sack | RecoveryKind::Rack) => self.steer(now, delivered_before, false),
             // RFC 5681 §3.2 step 4: one more segment has left.
             (Phase::Recovery, _) => self.inflation += self.mss as i64,
-            (_, RecoveryKind::Sack) => self.look_for_losses(now, delivered_before),
+            (_, RecoveryKind::Sack | RecoveryKind::Rack) => self.look_for_losses(now, delivered_before),
             (_, kind) => {
                 if self.duplicates != self.threshold {
                     return;
@@ -255,6 +311,13 @@ impl Sender {
 
     /// Outside fast recovery, with SACK: RFC 6675 §5 steps 1 and 2.
     fn look_for_losses(&mut self, now: Time, delivered_before: u64) {
+        if self.kind == RecoveryKind::Rack {
+            self.detect_losses(now);
+            if self.phase == Phase::Open && self.board.has_lost() {
+                self.enter_recovery(now, delivered_before);
+            }
+            return;
+        }
         if self.phase == Phase::Loss {
             // Everything below `recover` is being sent again already.
             return;
@@ -297,12 +360,14 @@ impl Sender {
         self.recover = self.board.max();
         self.no_fast_retransmit_below = self.recover;
         self.timed = None;
+        self.tail = Probe::default();
         self.reduced();
         self.validated_by_congestion(flight_size, self.kind != RecoveryKind::Tahoe);
+        self.watch(false);
         if self.kind == RecoveryKind::Tahoe {
             // Fast retransmit, then slow start over all that is outstanding (Jacobson 1988; Fall and Floyd 1996 §2).
             self.control.on_congestion(&CongestionEvent { now, kind: Congestion::Timeout, flight_size });
-            self.start_over();
+            self.start_over(now);
             // It stands for a timeout, so a timeout of the same segment after it is the second: ssthresh stays (RFC 5681 §3.1).
             self.timeout_una = Some(self.board.una());
             self.arm_rto(now);
@@ -311,18 +376,20 @@ impl Sender {
         self.control.on_congestion(&CongestionEvent { now, kind: Congestion::Loss, flight_size });
         self.phase = Phase::Recovery;
         self.partial_acks = 0;
-        if self.kind == RecoveryKind::Sack {
-            self.board.mark_lost_until(self.board.una() + self.mss);
+        if self.kind.is_selective() {
+            if self.kind == RecoveryKind::Sack {
+                self.board.mark_lost_until(self.board.una() + self.mss);
+            }
             self.rescued = false;
             // Nothing forces a retransmission that is still on its way from the recovery before.
-            self.force = self.board.retransmitted_until() == self.board.una();
+            self.force = self.kind == RecoveryKind::Rack || self.board.retransmitted_until() == self.board.una();
             self.prr = (self.use_prr && self.control.uses_prr()).then(|| {
                 // RFC 9937 §6.1: what was outstanding, without what was SACKed before this ACK.
                 let delivered = self.board.una() + self.board.sacked_bytes() - delivered_before;
                 let flight = self.board.outstanding() - self.board.sacked_bytes() + delivered;
                 Prr::new(flight, self.control.ssthresh(), self.mss)
             });
-            self.steer(delivered_before, false);
+            self.steer(now, delivered_before, false);
         } else {
             // RFC 5681 §3.2 step 3: the duplicate ACKs tell of segments that have left.
             self.inflation = i64::from(self.threshold) * self.mss as i64;
@@ -333,8 +400,11 @@ impl Sender {
     }
 
     /// SACK recovery: what this ACK lets out.
-    fn steer(&mut self, delivered_before: u64, advanced: bool) {
-        let newly_lost = self.board.update_lost(self.threshold, self.mss);
+    fn steer(&mut self, now: Time, delivered_before: u64, advanced: bool) {
+        let newly_lost = match self.kind {
+            RecoveryKind::Rack => self.detect_losses(now),
+            _ => self.board.update_lost(self.threshold, self.mss),
+        };
         self.note_losses();
         let delivered = (self.board.una() + self.board.sacked_bytes()).saturating_sub(delivered_before);
         self.recovery_window = match &mut self.prr {
@@ -357,13 +427,21 @@ impl Sender {
     /// RFC 2018 §8 would forget the SACKs after a timeout, since the receiver may have reneged; RFC 6675 §5.1 lets a sender keep
     /// them if it looks out for that. We keep them: a receiver that reneged shows it when the left edge meets a SACKed byte, and
     /// the timeout that follows forgets them.
-    fn start_over(&mut self) {
-        self.note_all_lost();
-        if self.board.reneged() {
+    fn start_over(&mut self, now: Time) {
+        if self.kind != RecoveryKind::Rack {
+            self.note_all_lost();
+        }
+        let reneged = self.board.reneged();
+        if reneged {
             self.board.forget_sacks();
         }
-        self.board.forget_losses();
-        self.board.mark_lost_until(self.board.max());
+        if self.kind == RecoveryKind::Rack && !reneged {
+            // RFC 8985 §6.3: only what has been out for long enough.
+            let window = self.reordering_window();
+            self.rack.timeout(now, window, &mut self.board, &self.log, self.mss, lost(&mut self.rate, &mut self.control));
+        } else {
+            self.lose_all();
+        }
         self.phase = Phase::Loss;
         self.recover = self.board.max();
         // RFC 6582 §3.2 step 1 and §4: going back over what the receiver may have brings duplicate ACKs of the very end of it, so
@@ -371,10 +449,14 @@ impl Sender {
         self.no_fast_retransmit_below = self.recover + 1;
         self.inflation = 0;
         self.prr = None;
-        self.force = false;
+        // RFC 6298 §5.4: the first goes again, whatever else may still be in flight.
+        self.force = self.kind == RecoveryKind::Rack;
+        self.tail = Probe::default();
         self.duplicates = 0;
         self.timed = None;
-        self.log.sent_again(self.board.max());
+        if self.kind != RecoveryKind::Rack {
+            self.log.sent_again(self.board.max());
+        }
     }
 
     /// The retransmission timer went off (RFC 6298 §5.4 to 5.6).
@@ -390,6 +472,9 @@ impl Sender {
             self.deadline = Time::MAX;
             return;
         }
+        if self.time_is_up(now) {
+            return;
+        }
         self.check_app_limited();
         self.stats.timeouts += 1;
         let una = self.board.una();
@@ -400,7 +485,13 @@ impl Sender {
         self.control.on_congestion(&CongestionEvent { now, kind, flight_size });
         self.reduced();
         self.validated_by_congestion(flight_size, false);
-        self.start_over();
+        // RFC 5682 §2.1 step 1: not where a timeout's retransmissions are under way. A timeout repeated leaves what is watched.
+        let first = self.phase != Phase::Loss;
+        if kind == Congestion::Timeout {
+            self.watch(true);
+        }
+        self.start_over(now);
+        self.forward = (self.use_frto && first).then_some(Forward::First { end: 0 });
         self.rtt.back_off();
         self.arm_rto(now);
     }
@@ -413,6 +504,8 @@ impl Sender {
             self.control.on_congestion(&CongestionEvent { now, kind: self.ecn.event(), flight_size });
             self.validated_by_congestion(flight_size, false);
             self.reduced();
+            // What this leaves is not to be taken back for an earlier loss that was none.
+            self.undo = None;
         }
     }
 
@@ -420,8 +513,12 @@ impl Sender {
     #[inline]
     fn measure(&mut self, now: Time, segment: &Segment, ack: u64) -> Option<Duration> {
         // Karn: only bytes sent once.
-        let clear = self.log.is_clear(self.board.una());
-        let sent = self.log.arrived(ack).filter(|_| clear);
+        let sent = if self.kind == RecoveryKind::Rack {
+            self.told_in_order(now, segment, ack)
+        } else {
+            let clear = self.log.is_clear(self.board.una());
+            self.log.arrived(ack).filter(|_| clear)
+        };
         let exact = sent.map(|(first, _)| now.since(first));
         let latest = sent.map(|(_, last)| now.since(last));
         if let Some(rtt) = latest {
@@ -455,14 +552,18 @@ impl Sender {
 
     /// SACKs newly reach up to `top`: that segment has just arrived, and unless it was sent twice its round trip is as good as that
     /// of one acknowledged (RFC 6298 §3 forbids only the ambiguous ones). While the left edge stands still there is no other.
-    fn measure_sacked(&mut self, now: Time, top: u64) {
-        let Some((_, sent)) = self.log.arrived(top).filter(|_| self.log.is_clear(top - 1)) else { return };
-        let rtt = now.since(sent);
+    fn measure_sacked(&mut self, now: Time, top: u64) -> Option<Duration> {
+        let sent = match self.kind {
+            RecoveryKind::Rack => self.rack.span,
+            _ => self.log.arrived(top).filter(|_| self.log.is_clear(top - 1)),
+        };
+        let rtt = now.since(sent?.1);
         self.note_rtt(rtt);
         if self.clock.is_exact() && top > self.sampled_until {
             self.rtt.sample(rtt);
             self.sampled_until = self.board.max();
         }
+        Some(rtt)
     }
 
     #[inline]

@@ -40,6 +40,14 @@ impl RttEstimator {
         self.base = self.srtt + (self.rttvar * 4).max(self.granularity);
     }
 
+    /// The timer went off too early, for a delay of `rtt` that may come again: RFC 4015 §3, step 9. Ends the backoff.
+    pub fn after_spike(&mut self, rtt: Duration) {
+        self.backoff = 0;
+        self.srtt = self.srtt.max(rtt);
+        self.rttvar = self.rttvar.max(rtt / 2);
+        self.base = self.srtt + (self.rttvar * 4).max(self.granularity);
+    }
+
     /// The timer went off: RFC 6298 §5.5, double.
     pub fn back_off(&mut self) {
         self.backoff = (self.backoff + 1).min(20);
@@ -117,6 +125,19 @@ mod tests {
         }
         e.sample(ms(100));
         assert!(e.rto() < ms(300));
+    }
+
+    /// RFC 4015 §3, step 9: after a spurious timeout, a timeout that outlasts the delay that caused it.
+    #[test]
+    fn a_spike_is_remembered() {
+        let mut e = estimator();
+        e.sample(ms(100));
+        e.back_off();
+        e.after_spike(ms(500));
+        assert_eq!((e.srtt(), e.rttvar(), e.rto()), (ms(500), ms(250), ms(1500)));
+        // No less than before.
+        e.after_spike(ms(50));
+        assert_eq!(e.rto(), ms(1500));
     }
 
     #[test]

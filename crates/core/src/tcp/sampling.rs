@@ -1,16 +1,27 @@
 //! What the sender tells the delivery-rate sampler, and through it a control that wants rates. Others pay a branch.
 
-use crate::tcp::RecoveryKind;
-use crate::tcp::congestion::{AckSample, Established};
-use crate::tcp::rate::RateSample;
+use crate::tcp::congestion::{AckSample, CongestionControl, Established};
+use crate::tcp::rate::{RateSample, RateSampler};
 use crate::tcp::sender::Sender;
 use crate::time::{Duration, Time};
+
+/// For a scoreboard that finds losses one by one: tells of each.
+pub(super) fn lost<'a>(
+    rate: &'a mut Option<Box<RateSampler>>,
+    control: &'a mut Box<dyn CongestionControl + Send>,
+) -> impl FnMut(u64, u64) + 'a {
+    move |start, end| {
+        if let Some(rate) = rate {
+            rate.lost(start, end, |packet| control.on_lost(packet));
+        }
+    }
+}
 
 impl Sender {
     /// The handshake is done, and took `rtt` where that is known.
     pub fn established(&mut self, now: Time, rtt: Option<Duration>) {
         // The initial sequence number is drawn from the connection's own stream.
-        let established = Established { now, rtt, sack: self.kind == RecoveryKind::Sack, seed: u64::from(self.iss) };
+        let established = Established { now, rtt, sack: self.kind.is_selective(), seed: u64::from(self.iss) };
         self.control.on_established(&established);
     }
 
@@ -19,7 +30,7 @@ impl Sender {
     pub fn note_arrived(&mut self, now: Time, start: u64, end: u64) {
         if let Some(rate) = &mut self.rate {
             let mut from = start;
-            while let Some((hole, until)) = self.board.next_not_sacked(from, end) {
+            while let Some((hole, until)) = self.board.next_missing(from, end) {
                 rate.arrived(now, hole, until);
                 from = until;
             }
@@ -74,7 +85,7 @@ impl Sender {
     fn lose(&mut self, start: u64, end: u64) {
         let Some(rate) = &mut self.rate else { return };
         let mut from = start;
-        while let Some((hole, until)) = self.board.next_not_sacked(from, end) {
+        while let Some((hole, until)) = self.board.next_missing(from, end) {
             rate.lost(hole, until, |packet| self.control.on_lost(packet));
             from = until;
         }

@@ -3,6 +3,9 @@
 //! Two marks stand for the per-octet flags of the RFC: everything below `lost_until` that is not SACKed counts as lost, and
 //! everything below `retransmitted_until` that is not SACKed has been retransmitted (RFC 6675's HighRxt). Each mark only
 //! moves forward within an episode, so that `pipe` is kept up to date at a cost that does not grow with the window.
+//!
+//! RACK (RFC 8985) marks losses by time, anywhere, and finds lost retransmissions too. There the marks stay at the left edge, and a
+//! set of ranges tells what is lost and not sent again since: all else that is not SACKed is in flight, once.
 
 use crate::tcp::range_set::RangeSet;
 
@@ -17,6 +20,9 @@ pub(super) struct Scoreboard {
     sacked_below_lost: u64,
     retransmitted_until: u64,
     sacked_below_retransmitted: u64,
+    /// Lost by time, and not sent again since.
+    lost: RangeSet,
+    lost_bytes: u64,
 }
 
 impl Scoreboard {
@@ -43,7 +49,7 @@ impl Scoreboard {
     pub fn pipe(&self) -> u64 {
         let again = self.retransmitted_until - self.una - self.sacked_below_retransmitted;
         let first_time = self.max - self.lost_until - (self.sacked_bytes - self.sacked_below_lost);
-        again + first_time
+        again + first_time - self.lost_bytes
     }
 
     /// Sent and not cumulatively acknowledged.
@@ -66,6 +72,12 @@ impl Scoreboard {
         self.sacked.end()
     }
 
+    /// Bytes below `ack` that are outstanding and not SACKed.
+    #[inline]
+    pub fn missing_below(&self, ack: u64) -> u64 {
+        ack - self.una - if self.sacked_bytes > 0 { self.sacked.bytes_within(self.una, ack) } else { 0 }
+    }
+
     /// Everything below `ack` has arrived.
     #[inline]
     pub fn acknowledge(&mut self, ack: u64) {
@@ -76,13 +88,16 @@ impl Scoreboard {
             self.sacked_below_retransmitted -= self.sacked.bytes_within(self.una, ack.min(self.retransmitted_until));
             self.sacked.remove_below(ack);
         }
+        if self.lost_bytes > 0 {
+            self.lost_bytes -= self.lost.remove_within(self.una, ack);
+        }
         self.una = ack;
         self.lost_until = self.lost_until.max(ack);
         self.retransmitted_until = self.retransmitted_until.max(ack);
     }
 
-    /// A SACK block; bytes it tells for the first time.
-    pub fn sack(&mut self, start: u64, end: u64) -> u64 {
+    /// A SACK block; bytes it tells for the first time. `fresh` is called with each piece of them, in order.
+    pub fn sack(&mut self, start: u64, end: u64, mut fresh: impl FnMut(u64, u64)) -> u64 {
         let (start, end) = (start.max(self.una), end.min(self.max));
         let mut news = 0;
         let (lost, again) = (self.lost_until, self.retransmitted_until);
@@ -91,7 +106,11 @@ impl Scoreboard {
             news += e - s;
             below_lost += e.min(lost).saturating_sub(s);
             below_again += e.min(again).saturating_sub(s);
+            fresh(s, e);
         });
+        if self.lost_bytes > 0 && start < end {
+            self.lost_bytes -= self.lost.remove_within(start, end);
+        }
         self.sacked_bytes += news;
         self.sacked_below_lost += below_lost;
         self.sacked_below_retransmitted += below_again;
@@ -123,6 +142,26 @@ impl Scoreboard {
         news
     }
 
+    /// `start..end`, of which nothing is SACKed, is lost: the newest transmission of it, whichever that was. Whether it was not before.
+    pub fn lose(&mut self, start: u64, end: u64) -> bool {
+        debug_assert!(self.una <= start && end <= self.max && self.sacked.bytes_within(start, end) == 0);
+        let before = self.lost_bytes;
+        let news = &mut self.lost_bytes;
+        self.lost.insert(start, end, |s, e| *news += e - s);
+        self.lost_bytes > before
+    }
+
+    /// Bytes lost by time and not sent again since.
+    pub fn lost_bytes(&self) -> u64 {
+        self.lost_bytes
+    }
+
+    /// The first bytes at or after `from`, and before `until`, that have not arrived.
+    #[inline]
+    pub fn next_missing(&self, from: u64, until: u64) -> Option<(u64, u64)> {
+        self.sacked.next_hole(from.max(self.una), until)
+    }
+
     /// A new episode: nothing counts as retransmitted any more.
     pub fn forget_retransmissions(&mut self) {
         self.retransmitted_until = self.una;
@@ -133,6 +172,8 @@ impl Scoreboard {
     pub fn forget_losses(&mut self) {
         self.lost_until = self.una;
         self.sacked_below_lost = 0;
+        self.lost.clear();
+        self.lost_bytes = 0;
         self.forget_retransmissions();
     }
 
@@ -152,6 +193,9 @@ impl Scoreboard {
     /// The next lost bytes not yet retransmitted (RFC 6675 §4 NextSeg rule 1): start, and at most `mss` bytes on.
     #[inline]
     pub fn next_lost(&self, mss: u64) -> Option<(u64, u64)> {
+        if let Some((start, end)) = self.lost.first() {
+            return Some((start, end.min(start + mss)));
+        }
         if self.retransmitted_until >= self.lost_until {
             return None;
         }
@@ -174,6 +218,10 @@ impl Scoreboard {
 
     /// `start..end` was retransmitted; all holes before it have been too.
     pub fn retransmitted(&mut self, start: u64, end: u64) {
+        if self.lost_bytes > 0 {
+            self.lost_bytes -= self.lost.remove_within(start, end);
+            return;
+        }
         debug_assert!(end > self.retransmitted_until && end <= self.max);
         let skipped = self.sacked.bytes_within(self.retransmitted_until, start);
         self.sacked_below_retransmitted += skipped;
@@ -185,9 +233,20 @@ impl Scoreboard {
         self.retransmitted_until
     }
 
-    /// The first bytes from `from` on, and below `until`, that are not SACKed.
-    pub fn next_not_sacked(&self, from: u64, until: u64) -> Option<(u64, u64)> {
-        self.sacked.next_hole(from, until)
+    /// Bytes lost, and bytes sent again, as the marks have them.
+    pub fn marked(&self) -> (u64, u64) {
+        let lost = self.lost_until - self.una - self.sacked_below_lost;
+        (lost, self.retransmitted_until - self.una - self.sacked_below_retransmitted)
+    }
+
+    /// What is lost by time and not sent again since.
+    pub fn lost(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.lost.descending()
+    }
+
+    /// Whether `threshold` segments are SACKed: as many separate ranges, or more bytes than one less can hold (RFC 6675 §4).
+    pub fn has_sacked_enough(&self, threshold: u32, mss: u64) -> bool {
+        self.sacked_bytes > u64::from(threshold - 1) * mss || self.sacked.count_up_to(threshold as usize) == threshold as usize
     }
 
     /// Below this everything not SACKed counts as lost.
@@ -265,7 +324,7 @@ mod tests {
                     }
                     1 | 2 => {
                         let (s, e) = (at * MSS, ((at + len) * MSS).min(300));
-                        let news = board.sack(s, e);
+                        let news = board.sack(s, e, |_, _| {});
                         let mut expected = 0;
                         for i in s.max(model.una)..e {
                             expected += u64::from(!model.sacked[i as usize]);

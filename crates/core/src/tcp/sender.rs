@@ -7,7 +7,9 @@ use crate::tcp::ecn::Feedback;
 use crate::tcp::options::CwndValidation;
 use crate::tcp::pacing::{self, Pacer};
 use crate::tcp::prr::Prr;
+use crate::tcp::rack::Rack;
 use crate::tcp::rate::RateSampler;
+use crate::tcp::recovery::{Forward, Probe, Timer, Undo};
 use crate::tcp::rtt::RttEstimator;
 use crate::tcp::scoreboard::Scoreboard;
 use crate::tcp::sent_log::SentLog;
@@ -98,6 +100,18 @@ pub(super) struct Sender {
     pub(super) partial_acks: u32,
     pub(super) limit: Limit,
     pub(super) log: SentLog,
+    /// Loss detection by time, the tail loss probe, and what the one timer of both is for: with `RecoveryKind::Rack` only.
+    pub(super) rack: Rack,
+    pub(super) tail: Probe,
+    pub(super) timer: Timer,
+    /// When the retransmission timer would go off, were the timer not set for something earlier.
+    pub(super) rto_at: Time,
+    /// F-RTO, while it waits for the ACKs that decide.
+    pub(super) use_frto: bool,
+    pub(super) forward: Option<Forward>,
+    /// The last reduction, while it can still prove needless.
+    pub(super) use_undo: bool,
+    pub(super) undo: Option<Undo>,
     /// The next sample for the estimator is of data beyond this.
     pub(super) sampled_until: u64,
     /// Without timestamps on a ticking clock, one segment at a time is timed: (end offset, tick).
@@ -182,6 +196,14 @@ impl Sender {
             partial_acks: 0,
             limit: Limit::Application,
             log: SentLog::default(),
+            rack: Rack::default(),
+            tail: Probe::default(),
+            timer: Timer::Retransmission,
+            rto_at: Time::MAX,
+            use_frto: config.frto,
+            forward: None,
+            use_undo: config.undo,
+            undo: None,
             sampled_until: 0,
             timed: None,
             clock: Clock::new(config.slow_timer, phase),
@@ -271,7 +293,7 @@ impl Sender {
     /// The window the sender keeps to: the control's, or that of the recovery under way.
     #[inline]
     pub fn window(&self) -> u64 {
-        if self.phase == Phase::Recovery && self.kind == RecoveryKind::Sack {
+        if self.phase == Phase::Recovery && self.kind.is_selective() {
             // PRR counts bytes: what a short segment delivered need not make room for a whole one. One segment may always be
             // in flight (the loss window of RFC 5681 §3.1), or a recovery whose pipe is empty would wait for the timer.
             self.recovery_window.max(self.mss)
@@ -299,10 +321,26 @@ impl Sender {
         }
         if self.pacer.holds(now) {
             self.limit = self.limit_when_paced();
+            if self.limit == Limit::Rwnd {
+                // A window that closed meanwhile is probed, whatever pacing says.
+                self.arm_persist(now);
+            }
             return None;
+        }
+        if self.tail.due {
+            return self.tail_probe(now);
         }
         let pipe = self.board.pipe();
         let mut window = self.window();
+        match self.forward {
+            Some(Forward::Second { allowed }) => return self.next_forward(now, allowed),
+            Some(Forward::First { end }) if end > 0 => {
+                // One segment is all that cwnd allows after a timeout.
+                self.limit = Limit::Cwnd;
+                return None;
+            }
+            _ => {}
+        }
         if self.phase == Phase::Recovery || self.phase == Phase::Loss || self.force {
             if let Some(range) = self.next_repair(now, pipe, window) {
                 return Some(range);
@@ -313,7 +351,7 @@ impl Sender {
         } else if self.duplicates > 0 {
             if !self.limited_transmit {
                 window = window.saturating_sub(self.board.sacked_bytes());
-            } else if self.kind != RecoveryKind::Sack {
+            } else if !self.kind.is_selective() {
                 // RFC 3042: on the first two duplicate ACKs, up to cwnd + 2 SMSS may be outstanding.
                 window += u64::from(self.duplicates.min(2)) * self.mss;
             }
@@ -327,9 +365,12 @@ impl Sender {
 
     /// While pacing holds the sender back: what would keep it from sending if pacing did not.
     fn limit_when_paced(&self) -> Limit {
-        if self.board.pipe() + self.payload_max > self.window() {
+        if self.force || self.tail.due {
+            // Neither heeds the window.
+            Limit::Pacing
+        } else if self.board.pipe() + self.payload_max > self.window() {
             Limit::Cwnd
-        } else if self.board.has_lost() || self.force {
+        } else if self.board.has_lost() {
             Limit::Pacing
         } else if self.board.max() >= self.end_of_buffered() {
             Limit::Application
@@ -357,7 +398,7 @@ impl Sender {
     /// Lost data, oldest first. Sets `limit` to Cwnd where only the window forbids it.
     fn next_repair(&mut self, now: Time, pipe: u64, window: u64) -> Option<Range> {
         self.limit = Limit::Application;
-        if self.force && !matches!(self.kind, RecoveryKind::Sack) {
+        if self.force && !self.kind.is_selective() {
             if !self.may_transmit() {
                 return None;
             }
@@ -392,7 +433,7 @@ impl Sender {
 
     /// New data, as far as the windows, the buffer and the silly-window rules allow.
     #[inline]
-    fn next_new(&mut self, now: Time, pipe: u64, window: u64) -> Option<Range> {
+    pub(super) fn next_new(&mut self, now: Time, pipe: u64, window: u64) -> Option<Range> {
         let start = self.board.max();
         let una = self.board.una();
         let left = self.end.saturating_sub(start);
@@ -477,7 +518,7 @@ impl Sender {
 
     /// Bookkeeping common to every transmission.
     #[inline]
-    fn count(&mut self, now: Time, range: Range) -> Range {
+    pub(super) fn count(&mut self, now: Time, range: Range) -> Range {
         let len = range.end - range.start;
         let payload = range.end.min(self.end.max(range.start)) - range.start;
         self.stats.bytes_sent += payload;
@@ -485,8 +526,18 @@ impl Sender {
         if range.again {
             self.stats.bytes_retransmitted += payload;
             self.stats.segments_retransmitted += 1;
-            self.log.sent_again(range.end);
             self.timed = None;
+            if self.kind == RecoveryKind::Rack {
+                self.rack.again.sent(range.start, range.end, self.board.max(), now);
+            } else {
+                self.log.sent_again(range.end);
+            }
+            if let Some(Forward::First { end: end @ 0 }) = &mut self.forward {
+                *end = range.end;
+            }
+            if let Some(undo) = &mut self.undo {
+                undo.sent(len, self.timestamp_clock.map(|clock| clock.ticks(now) as u32));
+            }
         }
         if let Some(prr) = &mut self.prr {
             prr.sent(len);
@@ -496,6 +547,9 @@ impl Sender {
         // RFC 6298 §5.1.
         if self.deadline == Time::MAX {
             self.arm_rto(now);
+        }
+        if self.kind == RecoveryKind::Rack && self.persist.is_none() {
+            self.set_timer(now);
         }
         if let Some(rate) = &mut self.rate {
             rate.sent(now, range.start, range.end, range.again, self.board.pipe());
@@ -553,6 +607,8 @@ impl Sender {
 
     pub fn arm_rto(&mut self, now: Time) {
         self.deadline = self.clock.deadline(now, self.rtt.rto());
+        self.rto_at = self.deadline;
+        self.timer = Timer::Retransmission;
     }
 
     /// The peer's window keeps us from sending and nothing is in flight: ask again later (RFC 9293 §3.8.6.1).

@@ -69,6 +69,20 @@ impl SentLog {
         Some((first, last))
     }
 
+    /// When the byte at `offset`, which has been sent and not yet taken out by [`Self::arrived`], was sent for the first time, and
+    /// the end of what left with it.
+    #[inline]
+    pub fn at(&self, offset: u64) -> (u64, Time) {
+        // Nearly always it is what was sent last, or first.
+        let last = self.entries.len() - 1;
+        let at = match self.entries.front() {
+            Some(first) if first.0 > offset => 0,
+            _ if last > 0 && self.entries[last - 1].0 <= offset => last,
+            _ => self.entries.partition_point(|entry| entry.0 <= offset),
+        };
+        self.entries[at]
+    }
+
     fn forget_below(&mut self, offset: u64) {
         while let Some(&(end, _)) = self.entries.front()
             && end <= offset

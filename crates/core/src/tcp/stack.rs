@@ -57,13 +57,17 @@ pub const REGISTRY: &[Stack] = &[
         ],
     },
     // Linux Documentation/networking/ip-sysctl: tcp_sack, tcp_timestamps, tcp_window_scaling and tcp_slow_start_after_idle on,
+    // tcp_recovery = 1 (RACK), tcp_early_retrans = 3 (tail loss probe), tcp_frto = 2, tcp_dsack = 1,
     // tcp_ecn = 2 (answers but does not ask: off between two such), tcp_rto_max_ms 120 s, tcp_rto_min_us 200 ms. Buffers are left
     // without bound, as a host tuned for a long fat path has them: tcp_rmem and tcp_wmem end at 6 MiB and 4 MiB by default.
     Stack {
         name: "linux",
-        summary: "today's Linux defaults: CUBIC with HyStart, initial window 10, SACK with PRR, rto of at least 200 ms (RACK-TLP is not there yet)",
+        summary: "today's Linux defaults: CUBIC with HyStart, initial window 10, RACK-TLP with PRR, F-RTO and undo, rto of at least 200 ms",
         overrides: &[
             ("congestion_control", Value::Choice("cubic")),
+            ("recovery", Value::Choice("rack")),
+            ("frto", Value::Bool(true)),
+            ("undo", Value::Bool(true)),
             ("slow_start", Value::Choice("hystart")),
             ("rto_min", Value::Duration(Duration::from_millis(200))),
             ("rto_min_of", Value::Choice("variance")),

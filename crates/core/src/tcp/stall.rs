@@ -33,6 +33,7 @@ impl Sender {
             let flight_size = self.flight_size();
             self.control.on_congestion(&CongestionEvent { now, kind: Congestion::Local, flight_size });
             self.reduced();
+            self.undo = None;
         }
     }
 }

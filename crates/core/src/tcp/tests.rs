@@ -9,10 +9,13 @@ use super::*;
 use crate::packet::{Ecn, Segment, flags};
 use crate::time::{Duration, Time};
 
+mod by_time;
 mod ecn;
 mod handshake;
 mod overshoot;
 mod recovery;
+mod samples;
+mod spurious;
 mod stall;
 mod stream;
 mod tahoe;

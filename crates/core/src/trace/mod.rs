@@ -159,4 +159,6 @@ pub enum EventKind {
     FastRetransmit,
     Timeout,
     RecoveryEnd,
+    /// What looked like a loss was none, and the reduction is taken back.
+    RecoveryUndone,
 }

@@ -78,7 +78,7 @@ impl Connection {
         self.sender.shift = if self.window_scale { segment.window_scale().unwrap_or(0).min(14) } else { 0 };
         let shift = if self.window_scale { self.receiver.wanted_shift() } else { 0 };
         self.receiver.agree(shift, sack);
-        if self.sender.kind == RecoveryKind::Sack && !sack {
+        if self.sender.kind.is_selective() && !sack {
             self.sender.kind = RecoveryKind::NewReno;
         }
         // RFC 9293 §3.7.1: 536 where the option is missing; RFC 6691: options come off it. What timestamps would have taken of

@@ -137,12 +137,13 @@ fn check_sack_with_prr(outcome: &Outcome) {
     }
 }
 
-const STYLES: [(&str, RecoveryKind, bool); 5] = [
+const STYLES: [(&str, RecoveryKind, bool); 6] = [
     ("tahoe", RecoveryKind::Tahoe, false),
     ("reno", RecoveryKind::Reno, false),
     ("newreno", RecoveryKind::NewReno, false),
     ("sack", RecoveryKind::Sack, false),
     ("sack + prr", RecoveryKind::Sack, true),
+    ("rack + prr", RecoveryKind::Rack, true),
 ];
 
 /// One row a style; docs/recovery.md explains the numbers.

@@ -36,14 +36,20 @@ fn mischief() -> impl Strategy<Value = Mischief> {
 }
 
 fn any_config() -> impl Strategy<Value = TcpConfig> {
-    let recovery = prop_oneof![Just(RecoveryKind::Tahoe), Just(RecoveryKind::Reno), Just(RecoveryKind::NewReno), Just(RecoveryKind::Sack)];
+    let recovery = prop_oneof![
+        1 => Just(RecoveryKind::Tahoe),
+        1 => Just(RecoveryKind::Reno),
+        1 => Just(RecoveryKind::NewReno),
+        1 => Just(RecoveryKind::Sack),
+        3 => Just(RecoveryKind::Rack),
+    ];
     let stack = prop_oneof![Just("rfc"), Just("bsd-reno-1994"), Just("linux")];
     let mss = prop_oneof![1 => 1u32..40, 4 => 40u32..2000, 1 => 2000u32..9000];
     let pacing = prop_oneof![Just(Pacing::Auto), Just(Pacing::On), Just(Pacing::Off)];
     let buffer = || prop_oneof![1 => 1u64..50, 1 => 50u64..5_000, 4 => 5_000u64..200_000];
     let ecn = prop_oneof![Just(EcnKind::Off), Just(EcnKind::Classic), Just(EcnKind::Dctcp), Just(EcnKind::AccEcn)];
     let control = prop::sample::select(congestion::NAMES);
-    ((stack, recovery, mss, buffer(), buffer()), (any::<[bool; 8]>(), 1u32..6, 1u32..4), (ecn, control, pacing)).prop_map(
+    ((stack, recovery, mss, buffer(), buffer()), (any::<[bool; 11]>(), 1u32..6, 1u32..4), (ecn, control, pacing)).prop_map(
         |((stack, recovery, mss, send_buffer, receive_buffer), (flags, dupack_threshold, ack_every), (ecn, control, pacing))| TcpConfig {
             congestion_control: congestion::choice(control),
             recovery,
@@ -58,6 +64,9 @@ fn any_config() -> impl Strategy<Value = TcpConfig> {
             nagle: flags[4],
             prr: flags[5],
             limited_transmit: flags[7],
+            dsack: flags[8],
+            frto: flags[9],
+            undo: flags[10],
             dupack_threshold,
             ack_every,
             pacing,

@@ -270,3 +270,24 @@ fn linux_bounds_the_variance_and_the_rfc_the_whole_rto() {
         assert!(rto.as_secs_f64() / expected.as_secs_f64() > 0.99 && rto.as_secs_f64() / expected.as_secs_f64() < 1.15, "{stack}: {rto:?}");
     }
 }
+
+/// A window that closes while pacing holds the sender back is probed all the same: what opens it again may be lost.
+#[test]
+fn a_window_closed_between_two_paced_segments_is_probed() {
+    let sender = TcpConfig { mss: 1000, pacing: Pacing::On, pacing_ss_ratio: 10, pacing_ca_ratio: 10, nagle: false, ..config("rfc") };
+    let receiver = TcpConfig { receive_buffer: 2_000, delayed_ack: DelayedAck::Off, window_scale: false, ..config("rfc") };
+    let opened = std::cell::Cell::new(false);
+    let mut pair = Pair::with_iss(sender, receiver, ms(10), 0, 0).network(|_, client, segment, _| {
+        // The first window update is lost.
+        let lost = !client && segment.window > 0 && segment.ack == 2_001 && !opened.replace(true);
+        if lost { vec![] } else { vec![Duration::ZERO] }
+    });
+    pair.server.set_auto_read(false);
+    pair.client.write(4_000);
+    pair.run_until(at_ms(900));
+    assert_eq!(pair.server.unread(), 2_000);
+    pair.server.set_auto_read(true);
+    pair.server.read(2_000);
+    pair.run_until(at_ms(20_000));
+    assert!(opened.get() && pair.server.bytes_delivered() == 4_000, "{:?}", pair.client);
+}

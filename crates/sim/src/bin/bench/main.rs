@@ -9,7 +9,7 @@ mod controls;
 use std::process::{Command, ExitCode};
 use std::{env, fs, io};
 
-use longfat_core::tcp::{TcpConfig, congestion};
+use longfat_core::tcp::{RecoveryKind, TcpConfig, congestion};
 use longfat_core::time::Duration;
 use longfat_core::units::Rate;
 use longfat_sim::dumbbell::Dumbbell;
@@ -39,8 +39,14 @@ fn with(control: &str, dumbbell: Dumbbell) -> Dumbbell {
     Dumbbell { tcp: TcpConfig { congestion_control: congestion::choice(control), ..dumbbell.tcp }, ..dumbbell }
 }
 
+/// With losses found by time (RACK-TLP).
+fn rack(dumbbell: Dumbbell) -> Dumbbell {
+    Dumbbell { tcp: TcpConfig { recovery: RecoveryKind::Rack, ..dumbbell.tcp }, ..dumbbell }
+}
+
 const CASES: &[Case] = &[
     Case { name: "a", summary: "1 flow, 622 Mb/s, 70 ms, 60 s", dumbbell: || dumbbell(1, 622, 70, 1, 60) },
+    Case { name: "a-rack", summary: "as a, with recovery = rack", dumbbell: || rack(dumbbell(1, 622, 70, 1, 60)) },
     Case { name: "b", summary: "10 flows, 622 Mb/s, 70 ms, 60 s", dumbbell: || dumbbell(10, 622, 70, 1, 60) },
     Case { name: "c", summary: "100 flows, 1 Gb/s, 50 ms, 60 s", dumbbell: || dumbbell(100, 1000, 50, 1, 60) },
     Case { name: "d", summary: "1 flow, 10 Gb/s, 100 ms, 20 s, CUBIC", dumbbell: || with("cubic", dumbbell(1, 10_000, 100, 40, 20)) },
@@ -127,7 +133,7 @@ fn parent(names: &[&str]) -> io::Result<()> {
     }
     let cases = if names.is_empty() { CASES.iter().collect() } else { names.iter().map(|n| find(n)).collect::<io::Result<Vec<_>>>()? };
     println!(
-        "case                                  data pkt/CPU s  events/CPU s  CPU s  peak RSS  B/pkt in flight  goodput (payload)  resent  timeouts"
+        "case                                       data pkt/CPU s  events/CPU s  CPU s  peak RSS  B/pkt in flight  goodput (payload)  resent  timeouts"
     );
     let mut rows = Vec::new();
     for case in cases {
@@ -138,7 +144,7 @@ fn parent(names: &[&str]) -> io::Result<()> {
         let bytes_per_packet = grown as f64 / cost.packets_in_network_max as f64;
         let goodput_bps = cost.bytes_delivered as f64 * 8.0 / (case.dumbbell)().duration.as_secs_f64();
         println!(
-            "{:2}{:36} {:10.2} M  {:10.2} M  {:5.2}  {:5.1} MB  {:15.0}  {:12.1} Mb/s  {:6}  {:8}",
+            "{:7}{:36} {:10.2} M  {:10.2} M  {:5.2}  {:5.1} MB  {:15.0}  {:12.1} Mb/s  {:6}  {:8}",
             case.name,
             case.summary,
             per_cpu_s(cost.data_packets) / 1e6,

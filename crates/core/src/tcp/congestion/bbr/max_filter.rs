@@ -1,9 +1,13 @@
 //! The greatest of the values of the last few units of a virtual time.
 
-/// Keeps the maximum of each of the last `N` units of time: exact, and constant in cost per value.
+/// Keeps the maximum of each of the last `N` units of time: exact, and constant in cost per value. A value too old is forgotten when
+/// another takes its place, and not before: time alone teaches nothing (draft-ietf-ccwg-bbr-06 §5.5.5 has time as an argument of
+/// the filter's update).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MaxFilter<const N: usize> {
     now: u64,
+    /// When the last value came.
+    updated: u64,
     /// The maximum of time `t` is at `t % N`.
     maxima: [f64; N],
     max: f64,
@@ -11,24 +15,29 @@ pub(super) struct MaxFilter<const N: usize> {
 
 impl<const N: usize> MaxFilter<N> {
     pub fn new() -> Self {
-        MaxFilter { now: 0, maxima: [0.0; N], max: 0.0 }
+        MaxFilter { now: 0, updated: 0, maxima: [0.0; N], max: 0.0 }
     }
 
-    /// Time goes on to `now`; what is `N` units old or more is forgotten.
+    /// Time goes on to `now`.
     pub fn advance(&mut self, now: u64) {
-        if now == self.now {
-            return;
-        }
-        for t in self.now + 1..=now.min(self.now + N as u64) {
+        self.now = now;
+    }
+
+    /// Forgets what is `N` units old or more.
+    fn forget_old(&mut self) {
+        for t in self.updated + 1..=self.now.min(self.updated + N as u64) {
             self.maxima[(t % N as u64) as usize] = 0.0;
         }
-        self.now = now;
+        self.updated = self.now;
         self.max = self.maxima.iter().fold(0.0, |a, b| a.max(*b));
     }
 
     /// A value of now; not negative.
     #[inline]
     pub fn update(&mut self, value: f64) {
+        if self.updated != self.now {
+            self.forget_old();
+        }
         let slot = &mut self.maxima[(self.now % N as u64) as usize];
         *slot = slot.max(value);
         self.max = self.max.max(value);
@@ -36,13 +45,14 @@ impl<const N: usize> MaxFilter<N> {
 
     /// Forgets all there was before now.
     pub fn forget_past(&mut self) {
+        self.forget_old();
         let now = self.maxima[(self.now % N as u64) as usize];
         self.maxima = [0.0; N];
         self.maxima[(self.now % N as u64) as usize] = now;
         self.max = now;
     }
 
-    /// The greatest value of the window; zero where there is none.
+    /// The greatest value of the window that ended with the last one; zero where there was none.
     #[inline]
     pub fn max(&self) -> f64 {
         self.max
@@ -61,14 +71,20 @@ mod tests {
         for &(later, value) in steps {
             now += later;
             filter.advance(now);
-            if value > 0 {
-                filter.update(f64::from(value));
-                seen.push((now, f64::from(value)));
-            } else {
-                filter.forget_past();
-                seen.retain(|(at, _)| *at == now);
+            match value {
+                0 => {
+                    filter.forget_past();
+                    seen.retain(|(at, _)| *at == now);
+                }
+                // Time goes on and no value comes.
+                1..5 => {}
+                _ => {
+                    filter.update(f64::from(value));
+                    seen.retain(|(at, _)| at + N as u64 > now);
+                    seen.push((now, f64::from(value)));
+                }
             }
-            let expected = seen.iter().filter(|(at, _)| at + N as u64 > now).map(|(_, v)| *v).fold(0.0, f64::max);
+            let expected = seen.iter().map(|(_, v)| *v).fold(0.0, f64::max);
             prop_assert_eq!(filter.max(), expected);
         }
         Ok(())

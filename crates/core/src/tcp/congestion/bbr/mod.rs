@@ -37,18 +37,20 @@ impl Rounds {
     }
 }
 
-/// The pacing rate (draft-ietf-ccwg-bbr-06 §5.6.2): until the pipe is known to be full it only rises.
+/// The pacing rate (draft-ietf-ccwg-bbr-06 §5.6.2): until the pipe is known to be full it only rises. Beyond the draft it never falls
+/// below a segment a second: slower than the least retransmission timeout (RFC 6298 §2.4) it would measure nothing but itself.
 #[derive(Clone, Copy, Debug)]
 struct Pace {
     bytes_per_second: f64,
     rate: Rate,
     initial_cwnd: u64,
+    floor: f64,
     knows_rtt: bool,
 }
 
 impl Pace {
-    fn new(gain: f64, initial_cwnd: u64) -> Self {
-        let mut pace = Pace { bytes_per_second: 0.0, rate: Rate::from_bps(1), initial_cwnd, knows_rtt: false };
+    fn new(gain: f64, initial_cwnd: u64, mss: u64) -> Self {
+        let mut pace = Pace { bytes_per_second: 0.0, rate: Rate::from_bps(1), initial_cwnd, floor: mss as f64, knows_rtt: false };
         pace.begin(gain, Duration::from_millis(1));
         pace
     }
@@ -65,15 +67,16 @@ impl Pace {
         }
     }
 
+    /// `bytes_per_second`, zero where no rate has been measured yet: what there is then stays.
     fn set(&mut self, bytes_per_second: f64, full_pipe: bool) {
-        if full_pipe || bytes_per_second > self.bytes_per_second {
+        if (full_pipe && bytes_per_second > 0.0) || bytes_per_second > self.bytes_per_second {
             self.put(bytes_per_second);
         }
     }
 
     fn put(&mut self, bytes_per_second: f64) {
-        self.bytes_per_second = bytes_per_second;
-        self.rate = rate(bytes_per_second);
+        self.bytes_per_second = bytes_per_second.max(self.floor);
+        self.rate = rate(self.bytes_per_second);
     }
 }
 

@@ -104,7 +104,7 @@ impl Bbr {
             min_rtt_at: Time::ZERO,
             min_rtt_expired: false,
             pipe_full: FullPipe::default(),
-            pace: Pace::new(HIGH_GAIN, cwnd),
+            pace: Pace::new(HIGH_GAIN, cwnd, mss),
             prior_cwnd: 0,
             recovering: false,
             conserve_until: None,
@@ -189,7 +189,7 @@ impl Bbr {
     /// §4.3.2.2.
     fn check_full_pipe(&mut self, rs: &RateSample) {
         let pipe = &mut self.pipe_full;
-        if pipe.full || !self.rounds.start || rs.app_limited {
+        if pipe.full || !self.rounds.start || rs.app_limited || rs.interval.is_zero() {
             return;
         }
         if self.bandwidth.max() >= pipe.bandwidth * 1.25 {

@@ -163,7 +163,7 @@ impl Bbr3 {
             state: State::Startup,
             rounds: Rounds::default(),
             plateau: Plateau::default(),
-            pace: Pace::new(STARTUP_PACING_GAIN, cwnd),
+            pace: Pace::new(STARTUP_PACING_GAIN, cwnd, mss),
             rng: Rng::named(0, "bbr"),
             max_bandwidth: MaxFilter::new(),
             cycles: 0,
@@ -249,7 +249,8 @@ impl Bbr3 {
 
     /// §5.3.1.2, CheckFullBWReached.
     fn check_plateau(&mut self, rs: &RateSample, rate: f64) {
-        if self.plateau.now || !self.rounds.start || rs.app_limited {
+        // A sample without an interval is none (§4.1.2.3).
+        if self.plateau.now || !self.rounds.start || rs.app_limited || rate == 0.0 {
             return;
         }
         if rate >= self.plateau.bandwidth * 1.25 {

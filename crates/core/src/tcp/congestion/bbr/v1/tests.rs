@@ -242,3 +242,16 @@ fn idleness_is_as_good_as_probe_rtt_and_starts_again_at_the_bandwidth() {
     path.ack();
     assert!(matches!(path.bbr.state, State::ProbeBw { .. }));
 }
+
+#[test]
+fn samples_without_an_interval_leave_the_bandwidth_as_it_is() {
+    let mut path = Path::steady();
+    let bandwidth = path.bbr.bandwidth.max();
+    // 50 rounds, where the filter is ten long.
+    for _ in 0..500 {
+        path.ack_with(|ack| ack.rate.as_mut().unwrap().interval = Duration::ZERO);
+        assert_eq!(path.bbr.bandwidth.max(), bandwidth);
+    }
+    path.rate /= 2.0;
+    path.until(3, |b| b.bandwidth.max() < 0.6 * bandwidth);
+}

@@ -95,7 +95,8 @@ impl Bbr3 {
 
     /// §5.5.10.3, AdvanceLatestDeliverySignals.
     pub(super) fn advance_latest(&mut self, rs: &RateSample, rate: f64) {
-        if self.loss_round_start {
+        // A sample without an interval says nothing of the rate (§4.1.2.3).
+        if self.loss_round_start && rate > 0.0 {
             (self.bandwidth_latest, self.inflight_latest) = (rate, rs.delivered);
         }
     }

@@ -436,3 +436,28 @@ fn two_connections_do_not_probe_in_step() {
     assert_eq!(wait(1), wait(1));
     assert!((Duration::from_secs(2)..Duration::from_secs(3)).contains(&wait(3)));
 }
+
+#[test]
+fn samples_without_an_interval_leave_the_model_as_it_is() {
+    let mut path = Path::steady();
+    let (bandwidth, pacing) = (path.bbr.max_bandwidth.max(), path.pacing());
+    // A minute: some twenty cycles of ProbeBW, of which none brings a rate.
+    for _ in 0..6_000 {
+        path.ack_with(|ack| ack.rate.as_mut().unwrap().interval = Duration::ZERO);
+        assert_eq!(path.bbr.max_bandwidth.max(), bandwidth);
+        assert!(path.pacing() >= 0.9 * 0.99 * bandwidth, "{} after {pacing}", path.pacing());
+    }
+    assert!(path.bbr.cycles > 10);
+    // The first rate there is takes the place of all that was before.
+    path.rate /= 2.0;
+    path.until(10, |b| b.max_bandwidth.max() < 0.6 * bandwidth);
+}
+
+#[test]
+fn no_rate_is_less_than_a_segment_a_second() {
+    let mut path = Path::steady();
+    path.rate = 100.0;
+    path.until(60, |b| b.max_bandwidth.max() < 0.2 * MSS as f64);
+    path.ack();
+    assert_eq!(path.pacing(), MSS as f64);
+}
