@@ -78,11 +78,10 @@ fn a_bad_change_changes_nothing_and_says_where_it_is() {
 
 #[test]
 fn the_quick_form_changes_what_it_names_and_is_checked_with_the_rest() {
-    let text = format!("{}\n[quick]\n\"measure.duration\" = \"2 s\"\n\"flow[0].window\" = \"64 KiB\"\nseed = {{ sweep = [1, 2] }}\n", FILES[0].1);
+    let text = format!("{}\n[quick]\n\"measure.duration\" = \"2 s\"\n\"flow[0].window\" = \"64 KiB\"\n", FILES[0].1);
     let document = Document::parse(&text, "lfn.toml").unwrap_or_else(|e| panic!("{e}"));
     let quick = document.quick().unwrap().expect("it has a quick form");
     let (long, short) = (document.run(0).unwrap(), quick.run(0).unwrap());
-    assert_eq!((document.run_count(), quick.run_count()), (lfn().run_count(), 2 * lfn().run_count()));
     assert!(short.experiment.measure.duration < long.experiment.measure.duration);
     assert_eq!(short.experiment.flows[0].sender.send_buffer, 65_536);
     assert!(quick.quick().unwrap().is_none());
