@@ -78,7 +78,8 @@ fn a_bad_change_changes_nothing_and_says_where_it_is() {
 
 #[test]
 fn the_quick_form_changes_what_it_names_and_is_checked_with_the_rest() {
-    let text = format!("{}\n[quick]\n\"measure.duration\" = \"2 s\"\n\"flow[0].window\" = \"64 KiB\"\nseed = {{ sweep = [1, 2] }}\n", FILES[0].1);
+    let text =
+        format!("{}\n[quick]\n\"measure.duration\" = \"2 s\"\n\"flow[0].window\" = \"64 KiB\"\nseed = {{ sweep = [1, 2] }}\n", FILES[0].1);
     let document = Document::parse(&text, "lfn.toml").unwrap_or_else(|e| panic!("{e}"));
     let quick = document.quick().unwrap().expect("it has a quick form");
     let (long, short) = (document.run(0).unwrap(), quick.run(0).unwrap());
@@ -95,7 +96,7 @@ fn the_quick_form_changes_what_it_names_and_is_checked_with_the_rest() {
     );
     let swept = Document::parse(&swept, "lfn.toml").unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(swept.axes().count(), document.axes().count());
-    assert_eq!(swept.quick().unwrap().unwrap().axes().count(), document.axes().count() + 2);
+    assert_eq!(swept.quick().unwrap().unwrap().axes().count(), document.axes().count() + 3);
 
     let wrong = text.replace("\"2 s\"", "\"2 parsecs\"");
     let error = Document::parse(&wrong, "lfn.toml").unwrap_err().to_string();
