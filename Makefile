@@ -7,7 +7,7 @@ RESULTS ?= results
 REPORTS ?= reports
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test lint format bench system-packages clean
+.PHONY: help build run validation test lint format bench system-packages clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,6 +18,12 @@ build: .venv/requirements ## Build longfat into .venv (release)
 run: build ## Reproduce ANSNET 1994: run it, print the comparison, write the report
 	$(BIN)/longfat run ansnet --results $(RESULTS)
 	$(BIN)/longfat report ansnet --results $(RESULTS) --out $(REPORTS)
+
+validation: build ## Run the controls beside their theory, check, and draw docs/validation (CPU: half an hour)
+	$(BIN)/longfat run validation --results $(RESULTS)
+	$(BIN)/longfat compare validation --results $(RESULTS) --strict > /dev/null
+	$(BIN)/longfat report validation --results $(RESULTS) --out $(REPORTS)
+	cp $(REPORTS)/validation/figures/*.svg docs/validation/
 
 test: build ## Run every test, Rust and Python
 	cargo test --workspace --quiet

@@ -172,6 +172,14 @@ def test_compare_prints_a_table_and_a_list(home: Path) -> None:
     assert {line["verdict"] for line in lines} <= {"holds", "differs", "not testable"}
 
 
+def test_strict_is_about_claims(home: Path) -> None:
+    # A number differs, which is what a comparison is for; the claim holds.
+    assert command("compare", "mine", "--strict", cwd=home).returncode == 0
+    paper = home / "papers" / "mine" / "paper.py"
+    paper.write_text(PAPER.replace('rate["16 KiB"], ">"', 'rate["16 KiB"], "<"'))
+    assert command("compare", "mine", "--strict", cwd=home).returncode == 1
+
+
 def test_compare_without_results_says_how_to_get_them(home: Path) -> None:
     done = command("compare", "mine", "--results", "nowhere", cwd=home)
     assert done.returncode == 1

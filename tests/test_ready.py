@@ -31,3 +31,13 @@ def test_an_axis_named_like_a_column_keeps_both() -> None:
     experiment["flow[0].congestion_control"] = ["reno", "cubic"]
     flows = experiment.sweep().flows
     assert flows["congestion_control"].tolist() == flows["flow_congestion_control"].tolist() == ["reno", "cubic"]
+
+
+def test_an_axis_whose_number_is_a_column_leaves_that_column() -> None:
+    experiment = longfat.load("lfn")
+    experiment["flow[0].recovery"] = "sack"
+    experiment["measure.duration"] = "300 ms"
+    experiment.set("path.bottleneck.rate", '{ name = "rate", sweep = ["10 Mbit/s", "20 Mbit/s"] }')
+    results = experiment.sweep()
+    assert results.runs["rate_bps"].tolist() == [10e6, 20e6]
+    assert set(results.links["rate_bps"]) == {10e6, 20e6, 1e9}

@@ -34,6 +34,9 @@ def test_scalable_has_one_loss_a_cycle() -> None:
     peak = 0.01 / (0.125 * p)
     assert 0.125 * peak / 0.01 == pytest.approx(1 / p)
     assert 0.875 * peak < theory.scalable(p) < peak
+    # 0.125 W / ln(8/7) on average; a round trip of 14.35 that does not grow takes 7 %.
+    assert theory.scalable(p) == pytest.approx(0.125 * peak / math.log(8 / 7))
+    assert theory.scalable(p, recovery=1) / theory.scalable(p) == pytest.approx(13.353 / 14.353, rel=1e-4)
 
 
 def test_timeouts_take_over_at_high_loss() -> None:

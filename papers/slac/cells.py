@@ -132,10 +132,9 @@ class Cells:
         return max(means) - min(means)
 
     def mhz(self, stack: str | None = None) -> float:
-        """MHz of the sender's CPU for each Mb/s, over all paths and windows; of all stacks together, or one."""
+        """MHz of the sender's CPU for each Mb/s, over the paths; of all stacks together, or one."""
         where = {} if stack is None else {"stack": stack}
-        rows = self.rows_of("throughput", **where)
-        return float(rows["mhz_per_mbps"].mean())
+        return float(self.rows_of("cpu", **where)["mhz_per_mbps"].mean())
 
     # Sections 4.5, 4.6
 

@@ -19,7 +19,7 @@ from longfat.errors import LongfatError
 from longfat.experiment import Experiment, load, load_results
 from longfat.grid import grids
 from longfat.locate import Source, experiments, paper_folder, papers, sources
-from longfat.paper import compare, load_measured, load_paper, load_published
+from longfat.paper import Comparison, compare, load_measured, load_paper, load_published
 from longfat.report import write_report
 from longfat.store import Store
 from longfat.sweep import default_jobs, measure_speed
@@ -166,6 +166,7 @@ def compare_command(
     what: Annotated[str, typer.Argument(metavar="PAPER", help="Its name or folder.")],
     results: ResultsOption = RESULTS,
     as_json: Annotated[bool, typer.Option("--json", help="A list of {id, where, published, ours, unit, verdict, note}.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 where a claim differs.")] = False,
 ) -> None:
     """Set results beside what a paper published."""
     folder = paper_folder(what)
@@ -173,14 +174,17 @@ def compare_command(
         lines = compare(load_paper(folder), load_published(folder), load_measured(folder, results))
         print(json.dumps([asdict(line) for line in lines], indent=2, ensure_ascii=False))
     else:
-        _print_comparison(folder, results)
+        lines = _print_comparison(folder, results)
+    if strict and any(line.verdict == "differs" and isinstance(line.published, str) for line in lines):
+        raise typer.Exit(1)
 
 
-def _print_comparison(folder: Path, results: Path) -> None:
+def _print_comparison(folder: Path, results: Path) -> list[Comparison]:
     paper, rows = load_paper(folder), load_published(folder)
     lines = compare(paper, rows, load_measured(folder, results))
     terminal.print_grids(out, grids(paper, rows, lines))
     terminal.print_comparison(out, lines)
+    return lines
 
 
 @app.command("list")

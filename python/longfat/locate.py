@@ -1,7 +1,7 @@
 """Where experiments are found by name, and where their results go.
 
-A name is looked up first from the working directory (`papers/NAME`, `experiments/NAME.toml`), then among those
-that come with longfat: `python/longfat/{papers,experiments}` are links to the folders at the top of the repository,
+A name is looked up first from the working directory (`papers/NAME`, `experiments/NAME.toml`, `experiments/NAME`), then among
+those that come with longfat: `python/longfat/{papers,experiments}` are links to the folders at the top of the repository,
 and a wheel carries their contents.
 """
 
@@ -15,6 +15,7 @@ from pathlib import Path
 from longfat.errors import LongfatError
 
 PACKAGE = Path(__file__).parent
+HOMES = ("papers", "experiments")
 
 
 @dataclass(frozen=True)
@@ -38,33 +39,33 @@ def sources(what: str) -> list[Source]:
     if path.is_dir():
         return _folder(path)
     for root in roots():
-        if (root / "papers" / what).is_dir():
-            return _folder(root / "papers" / what)
-        for file in (root / "papers" / f"{what}.toml", root / "experiments" / f"{what}.toml"):
-            if file.is_file():
-                return [_source(file)]
+        for home in (root / name for name in HOMES):
+            if (home / what).is_dir():
+                return _folder(home / what)
+            if (home / f"{what}.toml").is_file():
+                return [_source(home / f"{what}.toml")]
     raise LongfatError(f"no file, folder, paper or experiment is called {what!r}{_nearest(what, names())}")
 
 
 def paper_folder(what: str) -> Path:
-    """The folder of a paper, by path or name. LongfatError where there is none."""
-    for folder in [Path(what), *(root / "papers" / what for root in roots())]:
+    """The folder of a paper, or of what is kept as one is, by path or name. LongfatError where there is none."""
+    for folder in [Path(what), *(root / home / what for root in roots() for home in HOMES)]:
         if (folder / "paper.py").is_file():
             return folder
     raise LongfatError(f"no paper is called {what!r}{_nearest(what, papers())}")
 
 
 def papers() -> list[str]:
-    """Names of every paper that can be found."""
-    return _unique(path.parent.name for root in roots() for path in sorted(root.glob("papers/*/paper.py")))
+    """Names of every paper that can be found, and of what is kept as one is: experiments with theory beside them."""
+    return _unique(path.parent.name for root in roots() for home in HOMES for path in sorted(root.glob(f"{home}/*/paper.py")))
 
 
 def experiments() -> list[str]:
-    """Names of every experiment that can be found, those of papers as `PAPER/NAME`."""
+    """Names of every experiment that can be found, those of papers and other folders as `FOLDER/NAME`."""
     return _unique(
         _source(path).name
         for root in roots()
-        for pattern in ("papers/*/*.toml", "experiments/*.toml")
+        for pattern in ("papers/*/*.toml", "experiments/*/*.toml", "experiments/*.toml")
         for path in sorted(root.glob(pattern))
     )
 
@@ -76,8 +77,8 @@ def names() -> list[str]:
 
 def _source(file: Path) -> Source:
     folder = file.resolve().parent
-    is_paper = (folder / "paper.py").is_file() or folder.parent.name == "papers"
-    return Source(file, f"{folder.name}/{file.stem}" if is_paper else file.stem)
+    in_folder = (folder / "paper.py").is_file() or folder.parent.name in HOMES
+    return Source(file, f"{folder.name}/{file.stem}" if in_folder else file.stem)
 
 
 def _folder(folder: Path) -> list[Source]:

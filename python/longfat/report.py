@@ -31,7 +31,7 @@ from longfat.paper import (
 from longfat.plot import Plot, default_plots, plotly_figure, save
 from longfat.results import Results
 from longfat.store import Store
-from longfat.terminal import count, difference, duration, number, run_table, summary
+from longfat.terminal import count, difference, duration, number, run_table, short, summary
 
 MOST_ROWS = 500
 """Runs listed in a page; the rest are in runs.parquet."""
@@ -115,7 +115,7 @@ def render(*, experiments: Mapping[str, Results], **content: Any) -> str:
         lstrip_blocks=True,
     )
     template = environment.get_template("report.html.jinja")
-    words = {"number": number, "difference": difference, "summary": summary, "duration": duration, "count": count}
+    words = {"number": number, "short": short, "difference": difference, "summary": summary, "duration": duration, "count": count}
     return template.render(experiments=experiments, plotly=plotly.offline.get_plotlyjs(), **words, **content)
 
 

@@ -95,8 +95,10 @@ def add_quantities(table: pd.DataFrame, axes: Sequence[str]) -> pd.DataFrame:
         units = {value[1] if value else None for value in values.values()}
         if len(units) == 1 and None not in units:
             numbers = {text: value[0] for text, value in values.items() if value}
-            place = list(table.columns).index(axis) + 1
-            table.insert(place, f"{axis}_{units.pop()}", table[axis].map(numbers))
+            place, column = list(table.columns).index(axis) + 1, f"{axis}_{units.pop()}"
+            # An axis `rate` leaves the links their own `rate_bps`.
+            if column not in table.columns:
+                table.insert(place, column, table[axis].map(numbers))
     return table
 
 

@@ -83,6 +83,11 @@ def number(value: float | str | None) -> str:
     return f"{value:.4g}" if abs(value) < 1e6 else f"{value:.3e}"
 
 
+def short(value: float | str | None) -> str:
+    """A number for a cell of a grid: three digits."""
+    return f"{value:.3g}" if isinstance(value, float) and abs(value) < 1000 else number(value)
+
+
 def difference(line: Comparison) -> str:
     """By how much ours is off, in percent of the published number."""
     if isinstance(line.published, float) and isinstance(line.ours, float) and line.published:
@@ -100,7 +105,7 @@ def print_grids(console: Console, tables: Sequence[Grid]) -> None:
     """Tables of a paper: ours, and the published number in parentheses."""
     for grid in tables:
         table = Table(box=box.SIMPLE_HEAD, title=f"{grid.where}: {escape(grid.title)}: ours (published)", title_justify="left")
-        table.add_column("")
+        table.add_column("", no_wrap=True)
         for column in grid.columns:
             table.add_column(escape(column), justify="right", no_wrap=True)
         for name, lines in grid.rows.items():
@@ -111,7 +116,7 @@ def print_grids(console: Console, tables: Sequence[Grid]) -> None:
 def _cell(line: Comparison | None) -> str:
     if line is None:
         return ""
-    return f"[{STYLE[line.verdict]}]{number(line.ours)} ({number(line.published)})[/]"
+    return f"[{STYLE[line.verdict]}]{short(line.ours)} ({short(line.published)})[/]"
 
 
 def print_comparison(console: Console, lines: Sequence[Comparison]) -> None:
@@ -198,7 +203,8 @@ def run_table(results: Results) -> tuple[list[str], list[list[str]]]:
     runs = results.runs
     hidden = {"run", "seed", "steps", *(() if runs["repeat"].nunique() > 1 else ("repeat",))}
     twins = {name for name in runs.columns for axis in results.axes if name.startswith(f"{axis}_") and name not in results.axes}
-    shown = [name for name in runs.columns if name not in hidden | twins]
+    # A column without a single value (no probe, no second sender) says nothing.
+    shown = [name for name in runs.columns if name not in hidden | twins and (name in results.axes or not runs[name].isna().all())]
     titles: list[str] = []
     cells: list[list[str]] = []
     for name in shown:

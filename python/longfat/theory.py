@@ -52,14 +52,14 @@ def highspeed(p: float) -> float:
     return LOW_WINDOW * (p / LOW_P) ** slope
 
 
-def scalable(p: float, a: float = 0.01, b: float = 0.125) -> float:
+def scalable(p: float, a: float = 0.01, b: float = 0.125, recovery: float = 0.0) -> float:
     """Scalable TCP (Kelly, CCR 33(2), 2003) with one loss a cycle.
 
-    The window grows by `a` an ACK from (1 - b) W to W, so a cycle is b W / a = 1/p segments. It grows exponentially in time, so
-    its average over time is b W / ln(1 / (1 - b)). (Kelly's own a / bp is the W at which growth and loss balance.)
+    The window grows by `a` an ACK from (1 - b) W to W, exponentially in time: a cycle has ln(1 / (1 - b)) / a round trips, whatever
+    W is, and 1/p segments. `recovery` round trips more are those in which it does not grow; Kelly has none. (His own a / bp is the W
+    at which growth and loss balance.)
     """
-    peak = a / (b * _loss(p))
-    return peak * b / math.log(1 / (1 - b))
+    return 1 / (_loss(p) * (math.log(1 / (1 - b)) / a + recovery))
 
 
 def cubic(p: float, rtt: float, c: float = 0.4, beta: float = 0.7) -> float:

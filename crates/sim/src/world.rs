@@ -72,7 +72,7 @@ impl World {
         let links = links(experiment);
         let volumes = experiment.flows.iter().filter(|flow| matches!(flow.traffic, Traffic::Ttcp { .. })).count();
         let hosts = Hosts::new(experiment, &mut endpoints);
-        let mut events = EventSet::new(links.len() + endpoints.len() + hosts.sources());
+        let mut events = EventSet::new(links.len(), endpoints.len() + hosts.sources());
         for (i, endpoint) in endpoints.iter().enumerate() {
             events.set(links.len() + i, endpoint.wake);
         }

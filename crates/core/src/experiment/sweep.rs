@@ -102,6 +102,10 @@ impl Sweep {
             Tree::Table(table) if table.get("sweep").is_some() => self.axis(node, table, path)?,
             Tree::Table(table) => {
                 for entry in &table.0 {
+                    if path.is_empty() && entry.key == "quick" {
+                        // Its sweeps are those of the quick form.
+                        continue;
+                    }
                     if path.is_empty() && FIXED.contains(&entry.key.as_str()) {
                         no_sweep_in(&entry.node, &format!("`{}` is the same in all runs", entry.key))?;
                         continue;

@@ -87,6 +87,15 @@ fn the_quick_form_changes_what_it_names_and_is_checked_with_the_rest() {
     assert!(quick.quick().unwrap().is_none());
     assert!(lfn().quick().unwrap().is_none());
 
+    // A sweep of the quick form is one of that form alone; zipped axes may have fewer values there.
+    let swept = text.replace(
+        "\"64 KiB\"",
+        "{ sweep = [\"64 KiB\", \"1 MiB\"], zip = \"z\" }\n\"path.rtt\" = { sweep = [\"1 s\", \"2 s\"], zip = \"z\" }",
+    );
+    let swept = Document::parse(&swept, "lfn.toml").unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(swept.axes().count(), document.axes().count());
+    assert_eq!(swept.quick().unwrap().unwrap().axes().count(), document.axes().count() + 2);
+
     let wrong = text.replace("\"2 s\"", "\"2 parsecs\"");
     let error = Document::parse(&wrong, "lfn.toml").unwrap_err().to_string();
     assert!(error.contains("2 parsecs") && error.contains("lfn.toml:"), "{error}");

@@ -2,6 +2,7 @@
 
 mod bernoulli;
 mod gilbert_elliott;
+mod periodic;
 
 use crate::packet::Packet;
 use crate::params::{Kind, ParamSpec, Params, Value};
@@ -38,7 +39,7 @@ pub struct LossKind {
 }
 
 /// Every model, in the order of listings.
-pub const REGISTRY: &[LossKind] = &[NONE, bernoulli::KIND, gilbert_elliott::KIND];
+pub const REGISTRY: &[LossKind] = &[NONE, bernoulli::KIND, gilbert_elliott::KIND, periodic::KIND];
 
 /// The entry called `name`.
 pub fn find(name: &str) -> Option<&'static LossKind> {

@@ -2,14 +2,20 @@ use super::*;
 use crate::packet::{Ecn, Segment};
 
 fn packet() -> Packet {
-    Packet { stamp: Time::ZERO, route: 0, ingress: 0, ecn: Ecn::NotEct, corrupted: false, segment: Segment::default() }
+    packet_of(1000)
+}
+
+fn packet_of(payload: u16) -> Packet {
+    let segment = Segment::new(0, 0, payload);
+    Packet { stamp: Time::ZERO, route: 0, ingress: 0, ecn: Ecn::NotEct, corrupted: false, segment }
 }
 
 fn build(name: &str, given: &[(&'static str, f64)], seed: u64) -> Option<Box<dyn Loss + Send>> {
     let kind = find(name).unwrap();
     let mut params = Params::defaults(kind.params);
     for &(name, x) in given {
-        params.set(name, Value::Number(x));
+        let spec = kind.params.iter().find(|spec| spec.name == name).unwrap();
+        params.set(name, if matches!(spec.kind, Kind::Count { .. }) { Value::Count(x as u64) } else { Value::Number(x) });
     }
     (kind.check)(&params).unwrap();
     (kind.build)(&params, Rng::named(seed, "line"))
@@ -34,7 +40,7 @@ fn every_model_is_deterministic_and_checks_its_defaults() {
     for kind in REGISTRY {
         let mut params = Params::defaults(kind.params);
         for spec in kind.params.iter().filter(|s| s.default.is_none()) {
-            params.set(spec.name, Value::Number(0.3));
+            params.set(spec.name, if matches!(spec.kind, Kind::Count { .. }) { Value::Count(3) } else { Value::Number(0.3) });
         }
         assert_eq!((kind.check)(&params), Ok(()), "{}", kind.name);
         let run = |seed| -> Vec<Fate> {
@@ -44,7 +50,7 @@ fn every_model_is_deterministic_and_checks_its_defaults() {
             }
         };
         assert_eq!(run(1), run(1), "{}", kind.name);
-        if kind.name != "none" {
+        if !["none", "periodic"].contains(&kind.name) {
             assert_ne!(run(1), run(2), "{}", kind.name);
         }
         assert!(REGISTRY.iter().filter(|other| other.name == kind.name).count() == 1, "{} twice", kind.name);
@@ -93,6 +99,23 @@ fn gilbert_elliott_starts_bad_as_often_as_it_is_bad() {
 fn gilbert_elliott_loses_in_both_states_by_their_own_probability() {
     let seen = fates("gilbert_elliott", &[("p", 0.01), ("r", 0.04), ("loss_good", 0.001), ("loss_bad", 0.5)], 1_000_000);
     assert!((part(&seen, Fate::Lose) - (0.8 * 0.001 + 0.2 * 0.5)).abs() < 0.004);
+}
+
+#[test]
+fn periodic_loses_every_nth_packet_of_data() {
+    let lost = |given: &[(&'static str, f64)]| -> Vec<usize> {
+        fates("periodic", given, 20).iter().enumerate().filter(|(_, f)| **f == Fate::Lose).map(|(i, _)| i + 1).collect()
+    };
+    assert_eq!(lost(&[("period", 7.0)]), [7, 14]);
+    assert_eq!(lost(&[("period", 7.0), ("offset", 2.0)]), [2, 9, 16]);
+    assert_eq!(lost(&[("period", 10.0), ("offset", 15.0)]), [15]);
+    assert_eq!(lost(&[("period", 1.0)]).len(), 20);
+
+    // What carries no data (a SYN, an ACK) is neither lost nor counted.
+    let mut loss = build("periodic", &[("period", 2.0)], 1).unwrap();
+    let fates: Vec<Fate> = [0, 1000, 0, 0, 1000, 0, 1].iter().map(|&n| loss.on_packet(Time::ZERO, &packet_of(n))).collect();
+    assert_eq!(fates.iter().position(|f| *f == Fate::Lose), Some(4));
+    assert_eq!(part(&fates, Fate::Lose), 1.0 / 7.0);
 }
 
 #[test]

@@ -4,6 +4,8 @@
 //! or on a wire; what it costs in memory is the peak of the case less the peak of the same case cut short after its
 //! handshakes, over the most packets that were in the network at once (the state of TCP included).
 
+mod controls;
+
 use std::process::{Command, ExitCode};
 use std::{env, fs, io};
 
@@ -89,7 +91,10 @@ fn find(name: &str) -> io::Result<&'static Case> {
 
 /// Runs one case and prints its cost as numbers.
 fn child(name: &str, short: bool) -> io::Result<()> {
-    let mut dumbbell = (find(name)?.dumbbell)();
+    let mut dumbbell = match name.strip_prefix(controls::PREFIX) {
+        Some(control) => controls::of(control),
+        None => (find(name)?.dumbbell)(),
+    };
     if short {
         dumbbell.duration = dumbbell.rtt * 2;
     }
@@ -109,16 +114,23 @@ fn run_child(name: &str, how: &str) -> io::Result<Cost> {
     if !output.status.success() {
         return Err(io::Error::other(format!("case {name} failed: {}", String::from_utf8_lossy(&output.stderr).trim())));
     }
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    parse(name, &String::from_utf8_lossy(&output.stdout))
+}
+
+/// What the child for `name` printed.
+fn parse(name: &str, text: &str) -> io::Result<Cost> {
     let numbers: Vec<u64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     let [data_packets, events, bytes_delivered, packets_in_network_max, retransmitted, timeouts, cpu_ns, peak_rss_bytes] = numbers[..]
     else {
-        return Err(io::Error::other(format!("case {name} printed {text:?}")));
+        return Err(io::Error::other(format!("{name} printed {text:?}")));
     };
     Ok(Cost { data_packets, events, bytes_delivered, packets_in_network_max, retransmitted, timeouts, cpu_ns, peak_rss_bytes })
 }
 
 fn parent(names: &[&str]) -> io::Result<()> {
+    if names == ["controls"] {
+        return controls::table().map(|_| ());
+    }
     let cases = if names.is_empty() { CASES.iter().collect() } else { names.iter().map(|n| find(n)).collect::<io::Result<Vec<_>>>()? };
     println!(
         "case                                       data pkt/CPU s  events/CPU s  CPU s  peak RSS  B/pkt in flight  goodput (payload)  resent  timeouts"
@@ -154,6 +166,9 @@ fn parent(names: &[&str]) -> io::Result<()> {
             bytes_per_packet,
             goodput_bps,
         ));
+    }
+    if names.is_empty() {
+        rows.extend(controls::table()?);
     }
     fs::write("bench.json", format!("[\n{}\n]\n", rows.join(",\n")))
 }

@@ -1,0 +1,128 @@
+"""What the runs of the family say: a number for each question."""
+
+# pandas leaves the type of cells open.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pandas as pd
+from longfat import theory
+from longfat.paper import Measured
+
+PERIODS = ("1e-2", "1e-3", "1e-4", "1e-5", "1e-6", "1e-7", "1e-8")
+START, INTERVAL = 30.0, 5.0
+"""Of the second flow, and of the series, in seconds, in `convergence.toml`."""
+RATIOS = ("1", "2", "3", "6")
+
+LOSS_BASED = ("reno", "tahoe", "scalable", "highspeed", "htcp", "bic", "cubic", "hybla", "westwood")
+WITH_DELAY = ("reno", "illinois", "vegas", "fast", "yeah", "compound", "tcp_lp", "hstcp_lp", "bbr", "bbr3")
+
+Window = Callable[[float], float]
+
+
+def cubic(rtt: float) -> Window:
+    """CUBIC's window as RFC 9438 section 5.1 tabulates it: the larger of its two regions'."""
+    return lambda p: max(theory.cubic(p, rtt), theory.cubic_friendly(p))
+
+
+THEORY: Mapping[str, Window] = {
+    "reno": theory.aimd,
+    "aimd": lambda p: theory.aimd(p, 1, 0.125),
+    "scalable": theory.scalable,
+    "highspeed": theory.highspeed,
+    "cubic": cubic(0.1),
+    "cubic-10ms": cubic(0.01),
+}
+"""The response function of each, in segments."""
+
+
+class Cells:
+    """The numbers of one set of results."""
+
+    def __init__(self, measured: Measured) -> None:
+        self.measured = measured
+        self._windows: dict[str, dict[str, float]] = {}
+
+    def windows(self, what: str) -> dict[str, float]:
+        """Average window in segments by p, of a key of `THEORY`."""
+        if what not in self._windows:
+            self._windows[what] = self._read(what)
+        return self._windows[what]
+
+    def _read(self, what: str) -> dict[str, float]:
+        found = dict[str, float]()
+        for run in self.measured["response-reno" if what == "aimd" else f"response-{what}"]:
+            if run.labels.get("control", what) != what:
+                continue
+            drops = run.events.loc[run.events["kind"] == "dropped_loss", "time_s"].tolist()
+            # Whole cycles, the first half of them left to the transient: each has 1/p packets, and takes what it takes.
+            first = len(drops) // 2
+            rounds = (drops[-1] - drops[first]) / float(run.flows["rtt_min_s"].iloc[0])
+            found[run.labels["p"]] = (len(drops) - 1 - first) / float(run.labels["p"]) / rounds
+        return found
+
+    def window(self, what: str, p: str) -> float:
+        """One of them; NaN where it was not run."""
+        return self.windows(what).get(p, math.nan)
+
+    def off(self, what: str, p: str, of: Window | None = None) -> float:
+        """How far it is from the theory: 0.05 is 5 % more."""
+        return self.window(what, p) / (of or THEORY[what])(float(p)) - 1
+
+    def random(self) -> pd.DataFrame:
+        """Under random loss: p, recovery, and the window that the rate of delivery makes, mean of the repeats."""
+        flows = self.measured["response-random"].flows
+        flows = flows.assign(p=flows["p"].astype(float), window=flows["goodput_bps"] * flows["rtt_min_s"] / 8000)
+        return flows.groupby(["recovery", "p"], as_index=False)["window"].mean()
+
+    def convergence(self) -> dict[str, tuple[float, float]]:
+        """Seconds from the start of the second flow until Jain's index of 5 s is over 0.95 for the first time, and until it stays so."""
+        return {run.labels["control"]: _converged(run.flow_series) for run in self.measured["convergence"]}
+
+    def rtt_ratio(self) -> pd.DataFrame:
+        """Rate of the flow of 20 ms over that of the other, mean of the repeats: a row a control, a column a ratio."""
+        rates = self._rates("rtt-unfairness", ["control", "ratio", "repeat"], "flow")
+        ratio = (rates[0] / rates[1]).groupby(level=["control", "ratio"]).mean()
+        return ratio.unstack()
+
+    def reno_share(self) -> pd.DataFrame:
+        """What Reno gets beside a control over what it gets beside another Reno: a row a control, a column a capacity in bit/s."""
+        rates = self._rates("friendliness", ["control", "capacity_bps"], "group")["reno"].unstack()
+        return rates / rates.loc["reno"]
+
+    def utilization(self) -> pd.DataFrame:
+        """Of the bottleneck, by control and buffer in BDP."""
+        runs = self.measured["utilization"].runs
+        table = runs.pivot_table(index="control", columns="buffer", values="bottleneck_utilization")
+        table.columns = [float(str(name).split()[0]) for name in table.columns]
+        return table.sort_index(axis=1)
+
+    def _rates(self, stem: str, rows: list[str], columns: str) -> pd.DataFrame:
+        return self.measured[stem].flows.pivot_table(index=rows, columns=columns, values="goodput_bps")
+
+    def names(self) -> dict[str, Any]:
+        """What inequalities of `claims.csv` may say."""
+        return {
+            "rtt_ratio": lambda control, ratio: self.rtt_ratio().loc[control, str(ratio)],
+            "reno_share": lambda control, rate: self.reno_share().loc[control, rate],
+            "utilization": lambda control, buffer: self.utilization().loc[control, buffer],
+            "convergence": lambda control: self.convergence()[control][1],
+            "random": lambda p: float(self.random().query("p == @p")["window"].max()),
+            "pftk": lambda p: theory.pftk(p, 0.1, 1.0, segments_per_ack=1),
+            "mathis": theory.mathis,
+        }
+
+
+def _converged(series: pd.DataFrame) -> tuple[float, float]:
+    delivered = series.pivot(index="time_s", columns="flow", values="bytes_delivered")
+    rates = delivered.diff()[delivered.index > START + INTERVAL]
+    jain = rates.sum(axis=1) ** 2 / (2 * (rates**2).sum(axis=1))
+    fair, unfair = jain.index[jain > 0.95], jain.index[jain <= 0.95]
+    first = float(fair[0]) - INTERVAL - START if len(fair) else math.nan
+    if not len(unfair):
+        return first, first
+    return first, math.nan if unfair[-1] == jain.index[-1] else float(unfair[-1]) - START
