@@ -1,7 +1,7 @@
 //! The names an assertion can use: `tcpi_*` as tcp(7) and ss(8) have them, and the constants.
 
 use crate::code::Value;
-use longfat_core::tcp::{Connection, State};
+use longfat_core::tcp::{CaState, Connection, State};
 use longfat_core::time::Duration;
 
 /// What Linux shows for "no threshold yet".
@@ -47,6 +47,7 @@ pub fn lookup(name: &str, connection: Option<&Connection>) -> Option<Result<Valu
     let (unacked, unsent) = connection.unacked();
     Some(Ok(Value::Int(match field {
         "state" => state(connection.state()),
+        "ca_state" => ca_state(info.ca_state),
         "backoff" => i128::from(info.backoff),
         "options" => {
             let bits = [(info.timestamps, 1), (info.sack, 2), (info.window_scale, 4), (info.ecn, 8)];
@@ -62,6 +63,10 @@ pub fn lookup(name: &str, connection: Option<&Connection>) -> Option<Result<Valu
         "snd_ssthresh" => windows(info.ssthresh),
         "snd_wnd" => i128::from(info.rwnd),
         "unacked" => segments(info.outstanding),
+        "sacked" => i128::from(info.sacked),
+        "lost" => i128::from(info.lost),
+        "retrans" => i128::from(info.retrans),
+        "reordering" => i128::from(info.reordering),
         "notsent_bytes" => i128::from(unsent),
         "total_retrans" => i128::from(stats.segments_retransmitted),
         "bytes_sent" => i128::from(stats.bytes_sent),
@@ -73,6 +78,16 @@ pub fn lookup(name: &str, connection: Option<&Connection>) -> Option<Result<Valu
         "data_segs_out" => i128::from(stats.segments_sent),
         _ => return Some(Err(format!("{name}: the endpoint does not keep that number"))),
     })))
+}
+
+fn ca_state(state: CaState) -> i128 {
+    match state {
+        CaState::Open => 0,
+        CaState::Disorder => 1,
+        CaState::Cwr => 2,
+        CaState::Recovery => 3,
+        CaState::Loss => 4,
+    }
 }
 
 fn state(state: State) -> i128 {

@@ -1,6 +1,6 @@
 //! What a script sets before the endpoint is made: options at its head, and sysctls.
 
-use longfat_core::params::{Kind, Literal, ParamSpec, Params, Value};
+use longfat_core::params::{Literal, ParamSpec, Params, Value};
 use longfat_core::tcp::options::PARAMS;
 use longfat_core::tcp::{TcpConfig, congestion, stack};
 use longfat_core::time::Duration;
@@ -269,13 +269,12 @@ impl Settings {
                 Some(control) => self.force("congestion_control", Value::Choice(control.name)),
                 None => return Err(Refusal::Unsupported(format!("the congestion control {value}"))),
             },
-            "tcp_recovery" => return Ok(self.recovery(number()? & 1 != 0)),
-            "tcp_frto" => match PARAMS.iter().find(|p| p.name == "frto") {
-                Some(spec) => self.force(spec.name, switch()?),
-                None => return Ok((number()? != 0).then(|| "tcp_frto: longfat does not have that mechanism".to_owned())),
-            },
-            // Tail loss probes come with RACK (RFC 8985 §7).
-            "tcp_early_retrans" => return number().map(|_| Some("tcp_early_retrans has no effect of its own here".to_owned())),
+            // Bit 0: RACK, which finds lost retransmissions too; the others vary it.
+            "tcp_recovery" => self.force("recovery", Value::Choice(if number()? & 1 != 0 { "rack" } else { "sack" })),
+            "tcp_frto" => self.force("frto", switch()?),
+            "tcp_dsack" => self.force("dsack", switch()?),
+            // 3 and 4: tail loss probes (they need RACK here); less: none.
+            "tcp_early_retrans" => self.force("tail_probe", Value::Bool(number()? >= 3)),
             _ => {
                 if WITHOUT_EFFECT.contains(&name) || name.starts_with("tcp_comp_sack") || name.starts_with("tcp_pacing") {
                     return Ok(Some(format!("{name} has no effect here")));
@@ -284,20 +283,6 @@ impl Settings {
             }
         }
         Ok(None)
-    }
-
-    /// RACK, where there is such a recovery, or SACK without it.
-    fn recovery(&mut self, rack: bool) -> Option<String> {
-        let kinds = match PARAMS.iter().find(|p| p.name == "recovery").map(|p| p.kind) {
-            Some(Kind::Choice(kinds)) => kinds,
-            _ => &[],
-        };
-        match kinds.iter().find(|kind| **kind == "rack") {
-            Some(kind) => self.force("recovery", Value::Choice(if rack { kind } else { "sack" })),
-            None if rack => return Some("tcp_recovery: longfat does not have RACK".to_owned()),
-            None => {}
-        }
-        None
     }
 
     /// TCP_CONGESTION of a socket.

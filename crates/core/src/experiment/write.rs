@@ -275,6 +275,7 @@ fn parameter(c: &TcpConfig, name: &str) -> Value {
         "dupack_threshold" => count(c.dupack_threshold),
         "limited_transmit" => Value::Bool(c.limited_transmit),
         "prr" => Value::Bool(c.prr),
+        "tail_probe" => Value::Bool(c.tail_probe),
         "frto" => Value::Bool(c.frto),
         "undo" => Value::Bool(c.undo),
         "abc_limit" => count(c.abc_limit),

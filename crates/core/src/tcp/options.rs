@@ -147,6 +147,12 @@ pub const PARAMS: &[ParamSpec] = &[
         doc: "proportional rate reduction in SACK recovery (RFC 9937); off: RFC 6675's cwnd at once",
     },
     ParamSpec {
+        name: "tail_probe",
+        kind: Kind::Bool,
+        default: Some(Value::Bool(true)),
+        doc: "with recovery `rack`: two round trips without an ACK send a tail loss probe (RFC 8985 section 7)",
+    },
+    ParamSpec {
         name: "frto",
         kind: Kind::Bool,
         default: Some(Value::Bool(false)),
@@ -288,6 +294,7 @@ pub struct TcpConfig {
     pub dupack_threshold: u32,
     pub limited_transmit: bool,
     pub prr: bool,
+    pub tail_probe: bool,
     pub frto: bool,
     pub undo: bool,
     pub abc_limit: u32,
@@ -353,6 +360,7 @@ impl TcpConfig {
             dupack_threshold: params.integer("dupack_threshold") as u32,
             limited_transmit: params.boolean("limited_transmit"),
             prr: params.boolean("prr"),
+            tail_probe: params.boolean("tail_probe"),
             frto: params.boolean("frto"),
             undo: params.boolean("undo"),
             abc_limit: params.integer("abc_limit") as u32,

@@ -1,7 +1,9 @@
 //! How the sender reacts: to ACKs, duplicate ACKs, SACKs, ECN echoes and the retransmission timer.
 
 mod by_time;
+mod measure;
 mod spurious;
+mod timeout;
 
 pub(super) use by_time::{Probe, Timer};
 pub(super) use spurious::{Forward, Undo};
@@ -11,7 +13,6 @@ use crate::tcp::RecoveryKind;
 use crate::tcp::congestion::{AckSample, Congestion, CongestionEvent};
 use crate::tcp::ecn::Marks;
 use crate::tcp::prr::Prr;
-use crate::tcp::sampling::lost;
 use crate::tcp::sender::{Phase, Sender};
 use crate::tcp::seq::unwrap;
 use crate::time::{Duration, Time};
@@ -132,29 +133,6 @@ impl Sender {
             self.window_opened(now, ack);
         }
         self.edge != before
-    }
-
-    /// The window that was closed is open: whatever the probes did not get through is sent again.
-    fn window_opened(&mut self, now: Time, ack: u64) {
-        self.persist = None;
-        self.deadline = Time::MAX;
-        if ack < self.board.max() {
-            self.lose_all();
-            self.phase = Phase::Loss;
-            self.recover = self.board.max();
-            // Pacing may hold back what goes again, and what is outstanding has a timer (RFC 6298 §5.1).
-            self.arm_rto(now);
-        }
-    }
-
-    /// All that is outstanding and not SACKed is lost; none of it counts as retransmitted.
-    fn lose_all(&mut self) {
-        self.board.forget_losses();
-        if self.kind == RecoveryKind::Rack {
-            self.rack.lose_all(&mut self.board, lost(&mut self.rate, &mut self.control));
-        } else {
-            self.board.mark_lost_until(self.board.max());
-        }
     }
 
     /// The left edge moves.
@@ -422,80 +400,6 @@ impl Sender {
         }
     }
 
-    /// All that is outstanding and not SACKed counts as lost; none of it as retransmitted.
-    ///
-    /// RFC 2018 §8 would forget the SACKs after a timeout, since the receiver may have reneged; RFC 6675 §5.1 lets a sender keep
-    /// them if it looks out for that. We keep them: a receiver that reneged shows it when the left edge meets a SACKed byte, and
-    /// the timeout that follows forgets them.
-    fn start_over(&mut self, now: Time) {
-        if self.kind != RecoveryKind::Rack {
-            self.note_all_lost();
-        }
-        let reneged = self.board.reneged();
-        if reneged {
-            self.board.forget_sacks();
-        }
-        if self.kind == RecoveryKind::Rack && !reneged {
-            // RFC 8985 §6.3: only what has been out for long enough.
-            let window = self.reordering_window();
-            self.rack.timeout(now, window, &mut self.board, &self.log, self.mss, lost(&mut self.rate, &mut self.control));
-        } else {
-            self.lose_all();
-        }
-        self.phase = Phase::Loss;
-        self.recover = self.board.max();
-        // RFC 6582 §3.2 step 1 and §4: going back over what the receiver may have brings duplicate ACKs of the very end of it, so
-        // the ACK must cover *more* than what was sent.
-        self.no_fast_retransmit_below = self.recover + 1;
-        self.inflation = 0;
-        self.prr = None;
-        // RFC 6298 §5.4: the first goes again, whatever else may still be in flight.
-        self.force = self.kind == RecoveryKind::Rack;
-        self.tail = Probe::default();
-        self.duplicates = 0;
-        self.timed = None;
-        if self.kind != RecoveryKind::Rack {
-            self.log.sent_again(self.board.max());
-        }
-    }
-
-    /// The retransmission timer went off (RFC 6298 §5.4 to 5.6).
-    ///
-    /// We never give up: RFC 9293 §3.8.3 lets the application set R2 to infinity, and an experiment is such an application. (BSD
-    /// gave up after 12 retransmissions, about 9 minutes; Linux after 15, `tcp_retries2`.)
-    pub fn retransmission_timeout(&mut self, now: Time) {
-        if let Some(probes) = self.persist {
-            self.persist_timeout(now, probes);
-            return;
-        }
-        if self.board.outstanding() == 0 {
-            self.deadline = Time::MAX;
-            return;
-        }
-        if self.time_is_up(now) {
-            return;
-        }
-        self.check_app_limited();
-        self.stats.timeouts += 1;
-        let una = self.board.una();
-        // RFC 5681 §3.1: a second timeout for the same segment leaves ssthresh as it is.
-        let kind = if self.timeout_una == Some(una) { Congestion::TimeoutAgain } else { Congestion::Timeout };
-        self.timeout_una = Some(una);
-        let flight_size = self.flight_size();
-        self.control.on_congestion(&CongestionEvent { now, kind, flight_size });
-        self.reduced();
-        self.validated_by_congestion(flight_size, false);
-        // RFC 5682 §2.1 step 1: not where a timeout's retransmissions are under way. A timeout repeated leaves what is watched.
-        let first = self.phase != Phase::Loss;
-        if kind == Congestion::Timeout {
-            self.watch(true);
-        }
-        self.start_over(now);
-        self.forward = (self.use_frto && first).then_some(Forward::First { end: 0 });
-        self.rtt.back_off();
-        self.arm_rto(now);
-    }
-
     /// An ACK tells of marks; before it, all was acknowledged up to `una`, and `flight_size` was in flight. RFC 3168 §6.1.2: as for a
     /// loss, at most once a round trip, and without retransmitting. How far the window shrinks is the control's business, also
     /// where it counts the marks (RFC 8257 §3.3).
@@ -507,71 +411,5 @@ impl Sender {
             // What this leaves is not to be taken back for an earlier loss that was none.
             self.undo = None;
         }
-    }
-
-    /// A round trip for the estimator, and an exact one for the control and the statistics.
-    #[inline]
-    fn measure(&mut self, now: Time, segment: &Segment, ack: u64) -> Option<Duration> {
-        // Karn: only bytes sent once.
-        let sent = if self.kind == RecoveryKind::Rack {
-            self.told_in_order(now, segment, ack)
-        } else {
-            let clear = self.log.is_clear(self.board.una());
-            self.log.arrived(ack).filter(|_| clear)
-        };
-        let exact = sent.map(|(first, _)| now.since(first));
-        let latest = sent.map(|(_, last)| now.since(last));
-        if let Some(rtt) = latest {
-            self.note_rtt(rtt);
-        }
-        let echoed = match (segment.timestamps(), self.timestamp_clock) {
-            // RFC 7323 §4: the echo tells of any segment, sent again or not.
-            (Some((_, ecr)), Some(clock)) => Some((clock, (clock.ticks(now) as u32).wrapping_sub(ecr))),
-            _ => None,
-        };
-        if self.clock.is_exact() {
-            // One sample a round trip, as RFC 6298 §3 has it: with one an ACK, alpha and beta would span a few ACKs instead of a few
-            // round trips, and rttvar would vanish (RFC 7323 §4.2 weighs them down instead, to the same end).
-            if ack > self.sampled_until || self.rtt.is_backed_off() {
-                let echo = echoed.filter(|(_, t)| *t < 1 << 31).map(|(clock, ticks)| clock.span(u64::from(ticks)));
-                if let Some(rtt) = exact.or(echo) {
-                    self.rtt.sample(rtt);
-                    self.sampled_until = self.board.max();
-                }
-            }
-        } else if let Some((clock, ticks)) = echoed.filter(|(_, t)| *t < 1 << 31) {
-            self.rtt.sample(clock.span(u64::from(ticks)));
-        } else if let Some((end, tick)) = self.timed
-            && ack >= end
-        {
-            self.timed = None;
-            self.rtt.sample(self.clock.span(self.clock.ticks(now) - tick));
-        }
-        latest
-    }
-
-    /// SACKs newly reach up to `top`: that segment has just arrived, and unless it was sent twice its round trip is as good as that
-    /// of one acknowledged (RFC 6298 §3 forbids only the ambiguous ones). While the left edge stands still there is no other.
-    fn measure_sacked(&mut self, now: Time, top: u64) -> Option<Duration> {
-        let sent = match self.kind {
-            RecoveryKind::Rack => self.rack.span,
-            _ => self.log.arrived(top).filter(|_| self.log.is_clear(top - 1)),
-        };
-        let rtt = now.since(sent?.1);
-        self.note_rtt(rtt);
-        if self.clock.is_exact() && top > self.sampled_until {
-            self.rtt.sample(rtt);
-            self.sampled_until = self.board.max();
-        }
-        Some(rtt)
-    }
-
-    #[inline]
-    fn note_rtt(&mut self, rtt: Duration) {
-        let s = &mut self.stats;
-        s.rtt_min = if s.rtt_samples == 0 { rtt } else { s.rtt_min.min(rtt) };
-        s.rtt_max = s.rtt_max.max(rtt);
-        s.rtt_sum_ps += u128::from(rtt.as_ps());
-        s.rtt_samples += 1;
     }
 }

@@ -85,7 +85,12 @@ impl Sender {
         (self.deadline, self.timer) = match self.rack.wake {
             Some(wake) if wake < self.rto_at => (wake, Timer::Reordering),
             // RFC 8985 §7.2: not in recovery, nothing SACKed, and no probe out.
-            None if self.phase == Phase::Open && !self.board.has_sacked() && self.tail.end.is_none() && !self.tail.due => {
+            None if self.use_tail_probe
+                && self.phase == Phase::Open
+                && !self.board.has_sacked()
+                && self.tail.end.is_none()
+                && !self.tail.due =>
+            {
                 ((now + self.probe_timeout()).min(self.rto_at), Timer::Probe)
             }
             _ => (self.rto_at, Timer::Retransmission),

@@ -225,3 +225,29 @@ fn the_state_is_told() {
         ]
     );
 }
+
+/// Pacing may be what holds the probe back: it goes when pacing lets it, and does not wait for the retransmission timer.
+#[test]
+fn a_probe_that_pacing_holds_goes_when_it_may() {
+    // 10 % of a window of one segment each 100 ms: 1 s a segment.
+    let sender = TcpConfig {
+        recovery: RACK,
+        mss: 1000,
+        initial_window: 1,
+        pacing: Pacing::On,
+        pacing_ss_ratio: 10,
+        rto_min: Duration::from_secs(3),
+        ..config("rfc")
+    };
+    let mut data = 0;
+    let mut pair = Pair::with_iss(sender, config("rfc"), ms(50), 0, 0).network(move |_, client, segment, _| {
+        data += u64::from(client && segment.len > 0);
+        if client && segment.len > 0 && data == 1 { vec![] } else { vec![Duration::ZERO] }
+    });
+    pair.client.write(1_000);
+    pair.run_until(at_ms(10_000));
+    let sent: Vec<u64> = pair.data().map(|(at, _)| at.as_ps() / 1_000_000_000).collect();
+    // The probe is due 200 ms + 200 ms (a lone segment) after 100 ms.
+    assert_eq!(sent, [100, 1_100]);
+    assert_eq!((pair.client.stats().tail_probes, pair.client.stats().timeouts), (1, 0));
+}

@@ -106,3 +106,51 @@ fn a_retransmission_waits_for_room_as_well() {
         assert_eq!(pair.server.bytes_delivered(), 200_000, "{stack}");
     }
 }
+
+/// A tail loss probe waits for the interface, and goes when there is room.
+#[test]
+fn a_tail_loss_probe_waits_for_room() {
+    let sender = TcpConfig { recovery: RecoveryKind::Rack, mss: 1000, ..config("rfc") };
+    let mut data = 0;
+    let mut pair = Pair::with_iss(sender, config("rfc"), ms(50), 0, 0).network(move |_, client, segment, _| {
+        data += u64::from(client && segment.len > 0);
+        if client && segment.len > 0 && data <= 2 { vec![] } else { vec![Duration::ZERO] }
+    });
+    pair.client.write(2_000);
+    // Both are lost; the probe is due two round trips after 100 ms.
+    pair.run_until(at_ms(250));
+    pair.client.set_room(false);
+    pair.run_until(at_ms(350));
+    assert!(pair.client.wants_room() && pair.client.stats().tail_probes == 0);
+    pair.client.set_room(true);
+    pair.run_until(at_ms(600));
+    let stats = pair.client.stats();
+    assert_eq!((stats.tail_probes, stats.timeouts, pair.server.bytes_delivered()), (1, 0, 2_000));
+    assert_eq!(pair.data().nth(2).unwrap().0, at_ms(350));
+}
+
+/// The new segments of F-RTO wait for the interface: a want of room does not make a spurious timeout a real one.
+#[test]
+fn the_new_segments_of_frto_wait_for_room() {
+    let sender = TcpConfig { mss: 1000, undo: false, tail_probe: false, ..config("linux") };
+    let receiver = TcpConfig { delayed_ack: DelayedAck::Off, ..config("rfc") };
+    let mut data = 0;
+    let mut pair = Pair::with_iss(sender, receiver, ms(50), 0, 0).network(move |_, client, segment, _| {
+        data += u64::from(client && segment.len > 0);
+        // The first window comes 400 ms late and 20 ms apart, and what the timer sends again after 300 ms comes after it.
+        vec![if client && segment.len > 0 && data <= 11 { ms(400 + 20 * (data - 1)) } else { Duration::ZERO }]
+    });
+    pair.client.write(100_000);
+    pair.run_until(at_ms(590));
+    assert_eq!((pair.client.stats().timeouts, pair.client.stats().segments_retransmitted), (1, 1));
+    pair.client.set_room(false);
+    pair.run_until(at_ms(610));
+    assert!(pair.client.wants_room());
+    pair.client.set_room(true);
+    // The second ACK of the window, at 620 ms, decides.
+    pair.run_until(at_ms(625));
+    let stats = pair.client.stats();
+    assert_eq!((stats.spurious_recoveries, stats.segments_retransmitted), (1, 1), "{stats:?}");
+    let after_the_stall: Vec<u32> = pair.data().filter(|(at, _)| *at == at_ms(610)).map(|(_, s)| (s.seq - 1) / 1000).collect();
+    assert_eq!(after_the_stall, [10, 11]);
+}

@@ -49,7 +49,7 @@ fn any_config() -> impl Strategy<Value = TcpConfig> {
     let buffer = || prop_oneof![1 => 1u64..50, 1 => 50u64..5_000, 4 => 5_000u64..200_000];
     let ecn = prop_oneof![Just(EcnKind::Off), Just(EcnKind::Classic), Just(EcnKind::Dctcp), Just(EcnKind::AccEcn)];
     let control = prop::sample::select(congestion::NAMES);
-    ((stack, recovery, mss, buffer(), buffer()), (any::<[bool; 11]>(), 1u32..6, 1u32..4), (ecn, control, pacing)).prop_map(
+    ((stack, recovery, mss, buffer(), buffer()), (any::<[bool; 12]>(), 1u32..6, 1u32..4), (ecn, control, pacing)).prop_map(
         |((stack, recovery, mss, send_buffer, receive_buffer), (flags, dupack_threshold, ack_every), (ecn, control, pacing))| TcpConfig {
             congestion_control: congestion::choice(control),
             recovery,
@@ -66,6 +66,7 @@ fn any_config() -> impl Strategy<Value = TcpConfig> {
             limited_transmit: flags[7],
             dsack: flags[8],
             frto: flags[9],
+            tail_probe: flags[11],
             undo: flags[10],
             dupack_threshold,
             ack_every,
