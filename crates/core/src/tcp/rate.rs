@@ -290,6 +290,12 @@ impl RateSampler {
                         first += 1;
                     }
                     let Some(&(mut record)) = self.first.get(first) else { return };
+                    // What had been SACKed, and the receiver gave up again (RFC 2018 §8), has no record any more.
+                    if record.start() >= until {
+                        from = until;
+                        continue;
+                    }
+                    from = from.max(record.start());
                     record.cut_at(record.end.min(until));
                     record
                 }
