@@ -93,13 +93,22 @@ fn random_losses_of_one_percent_cost_little() {
         queue: droptail(Capacity::Bdp(2.0)),
         ..dumbbell(control, 1, 100, 40, 40)
     };
+    // A run depends on where the losses fall (36 seeds of version 3 had between 0.57 and 0.85): the mean of six.
+    let mean = |control| {
+        let shares = (1..=6).map(|seed| {
+            let mut experiment = lossy(control).experiment();
+            (experiment.seed, experiment.measure.warmup) = (seed, Duration::from_secs(5));
+            share(&run(&experiment).unwrap(), 0, lossy(control).rate)
+        });
+        shares.sum::<f64>() / 6.0
+    };
     // Version 3 gives way by what is lost, round by round, until it probes again after 2 to 3 s: 0.99^n over up to 62 rounds of
     // 40 ms (the draft's own model, §5.3.3.8.3).
     for (control, least) in [("bbr", 0.8), ("bbr3", 0.7)] {
-        let share = share(&measured(&lossy(control), 5), 0, lossy(control).rate);
+        let share = mean(control);
         assert!(share > least, "{control} gets {share}");
     }
-    let reno = share(&measured(&lossy("reno"), 5), 0, lossy("reno").rate);
+    let reno = mean("reno");
     assert!(reno < 0.1, "a window-based control gets {reno}");
 }
 
