@@ -93,7 +93,7 @@ fn random_losses_of_one_percent_cost_little() {
         queue: droptail(Capacity::Bdp(2.0)),
         ..dumbbell(control, 1, 100, 40, 40)
     };
-    // A run depends on where the losses fall (36 seeds of version 3 had between 0.57 and 0.85): the mean of six.
+    // A run depends on where the losses fall (the least of 36 seeds of version 3 was 0.57): the mean of six.
     let mean = |control| {
         let shares = (1..=6).map(|seed| {
             let mut experiment = lossy(control).experiment();
