@@ -414,10 +414,11 @@ def transmit_queue(measured: Measured) -> Plot:
     series = [Series(s, queues, [c.txqueue(s, q) for q in queues]) for s in STACKS[2:]]
     return Plot(
         "txqueuelen",
-        f"Transmit queue of the sending host, {' and '.join(LONG_QUEUE_PATHS)}, window 2",
+        "Transmit queue of the sending host",
         Axis("txqueuelen (packets)", log=True),
         MBPS,
         series,
+        caption=f"Window 2; mean of {' and '.join(LONG_QUEUE_PATHS)}.",
     )
 
 
