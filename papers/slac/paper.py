@@ -16,7 +16,7 @@ FOLDER = Path(__file__).parent
 paper = Paper(
     title="Evaluation of Advanced TCP Stacks on Fast Long-Distance Production Networks",
     citation="H. Bulot, R. L. Cottrell and R. Hughes-Jones: Evaluation of Advanced TCP Stacks on Fast Long-Distance Production Networks. "
-    "PFLDnet 2004, Argonne; Journal of Grid Computing 1(4), 2003",
+    "2004",
 )
 
 _latest: list[tuple[Measured, Cells]] = []
