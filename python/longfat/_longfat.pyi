@@ -58,6 +58,8 @@ class Document:
 
     def __new__(cls, text: str, file: str) -> Document:
         """Raises longfat.ExperimentError; `file` is for its messages."""
+    text: str
+    """As one file: as it was given, or of one with a `base` and of a changed one what they come to."""
     title: str
     axes: list[tuple[str, list[str]]]
     """Name and values of each axis, as in the file; the last turns fastest."""

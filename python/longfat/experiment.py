@@ -28,13 +28,13 @@ class Experiment:
     """
 
     def __init__(self, text: str, file: str = "<string>", name: str = "experiment") -> None:
-        self.text = text
-        """The TOML as it was given."""
         self.name = name
         """What its results go by."""
         self.changes: dict[str, str] = {}
         """What was set since, as TOML."""
         self._document = Document(text, file)
+        self.text: str = self._document.text
+        """The TOML as it was given; of a file with a `base`, the one file that both come to."""
 
     def __repr__(self) -> str:
         runs = "1 run" if self.run_count == 1 else f"{self.run_count:,} runs"

@@ -24,7 +24,12 @@ pub struct Document(experiment::Document);
 impl Document {
     #[new]
     fn new(text: &str, file: &str) -> PyResult<Self> {
-        experiment::Document::parse(text, file).map(Document).map_err(error)
+        let mut read = |name: &str| std::fs::read_to_string(name).map_err(|e| e.to_string());
+        experiment::Document::parse_based(text, file, &mut read).map(Document).map_err(error)
+    }
+    #[getter]
+    fn text(&self) -> String {
+        self.0.text()
     }
     #[getter]
     fn title(&self) -> &str {

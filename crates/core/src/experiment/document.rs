@@ -1,7 +1,9 @@
 //! A document: the text of an experiment, its changes, and the runs it stands for.
 
+use super::base;
 use super::error::{Error, Fault};
 use super::model::Experiment;
+use super::print::print;
 use super::resolve::resolve;
 use super::shape::Shape;
 use super::sweep::{Axis, Sweep};
@@ -12,7 +14,7 @@ use serde_json::Value as Json;
 /// An experiment as written, valid in every value; single runs are resolved on demand.
 #[derive(Clone, Debug)]
 pub struct Document {
-    /// (name, content) of the file and of each change since; spans point into them.
+    /// (name, content) of what the file is based on, of the file, and of each change since; spans point into them.
     texts: Vec<(String, String)>,
     root: Node,
     sweep: Sweep,
@@ -43,11 +45,21 @@ impl Run {
 }
 
 impl Document {
-    /// Reads an experiment. `file_name` is for messages only. Every value is checked, and the first run resolved.
+    /// Reads an experiment that is based on no other. `file_name` is for messages only. Every value is checked, and the first run resolved.
     pub fn parse(text: &str, file_name: &str) -> Result<Self, Error> {
-        let texts = vec![(file_name.to_owned(), text.to_owned())];
-        let root = Node::parse_document(text, 0).map_err(|fault| fault.locate(&texts))?;
-        let document = Self::build(texts, root)?;
+        Self::parse_based(text, file_name, &mut |_| Err("there is only this text".to_owned()))
+    }
+
+    /// The same of one that may have a `base`: `read` gives the content of a file, or why it cannot be read. Where `base` is
+    /// relative, it is so to the folder of `file_name`.
+    pub fn parse_based(text: &str, file_name: &str, read: &mut dyn FnMut(&str) -> Result<String, String>) -> Result<Self, Error> {
+        let texts = base::texts(text, file_name, read).map_err(|(fault, texts)| fault.locate(&texts))?;
+        let mut root: Option<Node> = None;
+        for (number, (_, text)) in texts.iter().enumerate() {
+            let node = Node::parse_document(text, number).map_err(|fault| fault.locate(&texts))?;
+            root = Some(root.map_or(node.clone(), |below| base::merge(below, node)));
+        }
+        let document = Self::build(texts, root.expect("there is a file"))?;
         document.quick()?;
         Ok(document)
     }
@@ -149,9 +161,21 @@ impl Document {
         }
     }
 
-    /// The text of the file, then of each change since, with their names: what the document was made from.
-    pub fn sources(&self) -> &[(String, String)] {
-        &self.texts
+    /// The experiment as one file: the text as it was given, or of one with a `base` and of a changed one what they come to.
+    pub fn text(&self) -> String {
+        if let [(_, text)] = &self.texts[..] {
+            return text.clone();
+        }
+        let mut file = self.root.clone();
+        if let Tree::Table(table) = &mut file.value {
+            for entry in &mut table.0 {
+                if let ("skip", Tree::Array(rules)) = (entry.key.as_str(), &mut entry.node.value) {
+                    *rules = rules.iter().filter_map(|rule| self.sweep.current_rule(rule)).collect();
+                }
+            }
+            table.0.retain(|entry| entry.key != "base" && !matches!(&entry.node.value, Tree::Array(rules) if rules.is_empty()));
+        }
+        print(&file)
     }
 
     /// The title, or an empty text.

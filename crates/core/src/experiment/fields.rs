@@ -53,6 +53,11 @@ pub fn root() -> &'static [Field] {
         vec![
             Field::new("title", Shape::Text, "one line that heads the report"),
             Field::new("description", Shape::Text, "what the experiment asks, and where its numbers come from"),
+            Field::new(
+                "base",
+                Shape::Text,
+                "another experiment file that this one changes: its path from the folder of this one. Tables are changed key by key, and so are flows, hosts and links of the same name; what has a `sweep`, `kind` or `preset`, and every other value, is replaced",
+            ),
             Field::or("seed", count(0, MAX_SEED), Value::Count(1), "start of all randomness"),
             Field::or("repeats", count(1, 1_000_000), Value::Count(1), "runs of each combination; repeat n (from 0) runs with seed + n"),
             Field::required("path", Shape::Variants(&PATH), "hosts, routers and the links between them"),

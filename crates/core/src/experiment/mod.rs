@@ -1,9 +1,11 @@
 //! The experiment: what a person writes (TOML, [`Document`]), and what a backend runs ([`Experiment`]).
 
+mod base;
 mod document;
 mod error;
 mod fields;
 mod model;
+mod print;
 mod resolve;
 pub mod route;
 mod schema;

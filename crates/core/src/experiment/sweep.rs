@@ -274,6 +274,23 @@ impl Sweep {
         Ok(())
     }
 
+    /// Leaves of a rule what is still there of the axes and values it names; `None` where it can no longer be met.
+    pub fn current_rule(&self, rule: &Node) -> Option<Node> {
+        let mut rule = rule.clone();
+        let Tree::Table(table) = &mut rule.value else { return None };
+        for entry in &mut table.0 {
+            let axis = self.axes.iter().position(|a| a.name == entry.key)?;
+            match &mut entry.node.value {
+                Tree::Array(items) => {
+                    items.retain(|item| self.label_position(axis, item, "").is_ok());
+                    items.first()?;
+                }
+                _ => drop(self.label_position(axis, &entry.node, "").ok()?),
+            }
+        }
+        Some(rule)
+    }
+
     fn label_position(&self, axis: usize, item: &Node, key: &str) -> Result<usize, Fault> {
         let labels = &self.axes[axis].labels;
         let text = plain(item);

@@ -1,6 +1,7 @@
 //! The model as a whole: ready experiments, what they resolve to, bad files, random files, and the reference.
 
 mod bad_files;
+mod bases;
 mod changes;
 mod fuzz;
 mod networks;

@@ -3,6 +3,8 @@
 
 use super::fields;
 use super::model::{Experiment, Flow, Host, Link, OnFull, Traffic};
+use super::print::{float, print, quote};
+use super::tree::{self, Entry, Node, Span, Tree};
 use crate::link::loss::REGISTRY as LOSSES;
 use crate::params::{Choice, ParamSpec, Value};
 use crate::queue::REGISTRY as QUEUES;
@@ -330,33 +332,29 @@ fn canonical(json: &Json, out: &mut String) {
             out.push(']');
         }
         Json::String(text) => quote(text, out),
-        // Rust prints the shortest decimal that reads back as the same f64, on every platform.
-        Json::Number(n) if n.is_f64() => out.push_str(&format!("{:?}", n.as_f64().unwrap_or(0.0))),
+        Json::Number(n) if n.is_f64() => float(n.as_f64().unwrap_or(0.0), out),
         other => out.push_str(&other.to_string()),
     }
 }
 
-/// A string of JSON, which is also one of TOML.
-fn quote(text: &str, out: &mut String) {
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            c if c < ' ' || c == '\u{7f}' => out.push_str(&format!("\\u{:04x}", c as u32)),
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-}
-
 /// A resolved experiment as TOML. Reads back as the same experiment.
 pub fn toml(resolved: &Json) -> String {
-    let mut out = String::new();
-    if let Some(file) = resolved.as_object() {
-        table(file, "", &mut out);
-    }
-    out
+    print(&node(resolved))
+}
+
+fn node(json: &Json) -> Node {
+    let value = match json {
+        Json::Object(entries) => {
+            let entry = |(key, value): (&String, &Json)| Entry { key: key.clone(), key_span: Span::default(), node: node(value) };
+            Tree::Table(tree::Table(in_order(entries).into_iter().map(entry).collect()))
+        }
+        Json::Array(items) => Tree::Array(items.iter().map(node).collect()),
+        Json::String(text) => Tree::Text(text.clone()),
+        Json::Bool(b) => Tree::Bool(*b),
+        Json::Number(n) => n.as_i64().map_or_else(|| Tree::Float(n.as_f64().unwrap_or(0.0)), Tree::Integer),
+        Json::Null => unreachable!("nothing resolved is null"),
+    };
+    Node { span: Span::default(), value }
 }
 
 /// The entries of a table in the order of the reference: names and kinds first.
@@ -368,56 +366,4 @@ fn in_order(entries: &Table) -> Vec<(&String, &Json)> {
     let mut rows: Vec<_> = entries.iter().collect();
     rows.sort_by_key(|(key, _)| (known.iter().position(|k| k == key).unwrap_or(known.len()), *key));
     rows
-}
-
-/// Values first, then tables under their headings; short tables stay inline.
-fn table(entries: &Table, heading: &str, out: &mut String) {
-    let nested = |value: &Json| value.is_array() && value[0].is_object() || heading.is_empty() && value.is_object();
-    let (tables, values): (Vec<_>, Vec<_>) = in_order(entries).into_iter().partition(|(_, v)| nested(v));
-    for (key, value) in values {
-        out.push_str(key);
-        out.push_str(" = ");
-        inline(value, out);
-        out.push('\n');
-    }
-    for (key, value) in tables {
-        let path = if heading.is_empty() { key.clone() } else { format!("{heading}.{key}") };
-        match value {
-            Json::Object(map) => {
-                out.push_str(&format!("\n[{path}]\n"));
-                table(map, &path, out);
-            }
-            Json::Array(items) => {
-                for item in items.iter().filter_map(Json::as_object) {
-                    out.push_str(&format!("\n[[{path}]]\n"));
-                    table(item, &path, out);
-                }
-            }
-            _ => {}
-        }
-    }
-}
-
-fn inline(value: &Json, out: &mut String) {
-    match value {
-        Json::Object(map) => {
-            out.push_str("{ ");
-            for (i, (key, value)) in in_order(map).into_iter().enumerate() {
-                out.push_str(if i > 0 { ", " } else { "" });
-                out.push_str(key);
-                out.push_str(" = ");
-                inline(value, out);
-            }
-            out.push_str(" }");
-        }
-        Json::Array(items) => {
-            out.push('[');
-            for (i, item) in items.iter().enumerate() {
-                out.push_str(if i > 0 { ", " } else { "" });
-                inline(item, out);
-            }
-            out.push(']');
-        }
-        scalar => canonical(scalar, out),
-    }
 }

@@ -1,0 +1,111 @@
+//! What a file says on top of the one it is based on.
+
+use super::error::Fault;
+use super::tree::{Entry, Node, Span, Table, Tree};
+
+/// Files that may be based on each other in a row.
+const MAX_DEPTH: usize = 8;
+
+/// The texts of a document as (name, content), the deepest base first, the file itself last.
+///
+/// `read` gives the content of a file, or why it cannot be read; names are relative to the file that has them.
+pub fn texts(text: &str, name: &str, read: &mut dyn FnMut(&str) -> Result<String, String>) -> Result<Vec<(String, String)>, (Fault, Vec<(String, String)>)> {
+    let mut chain = vec![(name.to_owned(), text.to_owned())];
+    loop {
+        let (file, text) = &chain[chain.len() - 1];
+        // Faults are shown in the text they are about, which is the only one then.
+        let fail = |fault: Fault| (fault, vec![(file.clone(), text.clone())]);
+        let root = Node::parse_document(text, 0).map_err(fail)?;
+        let Some(base) = root.as_table().and_then(|table| table.get("base")) else { break };
+        let wrong = |message: String| fail(Fault::new(base.span, "base", message).found(base.found()));
+        let Some(path) = base.as_text() else { return Err(wrong("this must be the path of a file".to_owned())) };
+        let next = beside(file, path);
+        if chain.iter().any(|(name, _)| *name == next) {
+            return Err(wrong(format!("{next} is based on itself")));
+        }
+        if chain.len() == MAX_DEPTH {
+            return Err(wrong(format!("more than {MAX_DEPTH} files are based on each other")));
+        }
+        let content = read(&next).map_err(|why| wrong(format!("cannot read {next}: {why}")))?;
+        chain.push((next, content));
+    }
+    chain.reverse();
+    Ok(chain)
+}
+
+/// `path` as seen from the folder of `file`.
+fn beside(file: &str, path: &str) -> String {
+    let mut folder: Vec<&str> = match file.rsplit_once('/') {
+        Some((folder, _)) if !path.starts_with('/') => folder.split('/').collect(),
+        _ => Vec::new(),
+    };
+    for step in path.split('/') {
+        match (step, folder.last()) {
+            (".", _) => {}
+            ("..", Some(&last)) if last != ".." && !last.is_empty() => {
+                folder.pop();
+            }
+            _ => folder.push(step),
+        }
+    }
+    folder.join("/")
+}
+
+/// `base` with what `file` says put in: tables key by key, rows of the same `name` likewise; all else is as the file says.
+pub fn merge(base: Node, file: Node) -> Node {
+    let span = file.span;
+    let value = match (base.value, file.value) {
+        (Tree::Table(base), Tree::Table(file)) if !is_whole(&base) && !says_kind(&file) => Tree::Table(merge_tables(base, file)),
+        (Tree::Array(base), Tree::Array(file)) if base.iter().chain(&file).all(|row| row_name(row).is_some()) => {
+            Tree::Array(merge_rows(base, file))
+        }
+        (_, file) => file,
+    };
+    Node { span, value }
+}
+
+/// A sweep: its values stand for themselves.
+fn is_whole(table: &Table) -> bool {
+    table.get("sweep").is_some()
+}
+
+/// It is a table of its own, not a change of another.
+fn says_kind(table: &Table) -> bool {
+    ["sweep", "preset", "kind"].iter().any(|key| table.get(key).is_some())
+}
+
+fn merge_tables(mut base: Table, file: Table) -> Table {
+    for entry in file.0 {
+        match base.0.iter_mut().find(|old| old.key == entry.key) {
+            Some(old) => {
+                let before = std::mem::replace(&mut old.node, Node { span: Span::default(), value: Tree::Bool(false) });
+                *old = Entry { node: merge(before, entry.node), ..entry };
+            }
+            None => base.0.push(entry),
+        }
+    }
+    base
+}
+
+fn row_name(row: &Node) -> Option<&str> {
+    row.as_table()?.get("name")?.as_text()
+}
+
+/// A new row stands after the one before it in the file, or first.
+fn merge_rows(mut base: Vec<Node>, file: Vec<Node>) -> Vec<Node> {
+    let mut next = 0;
+    for row in file {
+        match base.iter().position(|old| row_name(old) == row_name(&row)) {
+            Some(at) => {
+                let old = base.remove(at);
+                base.insert(at, merge(old, row));
+                next = at + 1;
+            }
+            None => {
+                base.insert(next, row);
+                next += 1;
+            }
+        }
+    }
+    base
+}
