@@ -1,20 +1,22 @@
 //! What a file says on top of the one it is based on.
 
-use super::error::Fault;
+use super::error::{Error, Fault};
 use super::tree::{Entry, Node, Span, Table, Tree};
+
+/// Gives the content of the file of a name, or says why it cannot be read.
+pub type Reader<'a> = &'a mut dyn FnMut(&str) -> Result<String, String>;
 
 /// Files that may be based on each other in a row.
 const MAX_DEPTH: usize = 8;
 
 /// The texts of a document as (name, content), the deepest base first, the file itself last.
 ///
-/// `read` gives the content of a file, or why it cannot be read; names are relative to the file that has them.
-pub fn texts(text: &str, name: &str, read: &mut dyn FnMut(&str) -> Result<String, String>) -> Result<Vec<(String, String)>, (Fault, Vec<(String, String)>)> {
+/// Names are relative to the file that has them.
+pub fn texts(text: &str, name: &str, read: Reader<'_>) -> Result<Vec<(String, String)>, Error> {
     let mut chain = vec![(name.to_owned(), text.to_owned())];
     loop {
         let (file, text) = &chain[chain.len() - 1];
-        // Faults are shown in the text they are about, which is the only one then.
-        let fail = |fault: Fault| (fault, vec![(file.clone(), text.clone())]);
+        let fail = |fault: Fault| fault.locate(std::slice::from_ref(&chain[chain.len() - 1]));
         let root = Node::parse_document(text, 0).map_err(fail)?;
         let Some(base) = root.as_table().and_then(|table| table.get("base")) else { break };
         let wrong = |message: String| fail(Fault::new(base.span, "base", message).found(base.found()));

@@ -1,6 +1,6 @@
 //! A document: the text of an experiment, its changes, and the runs it stands for.
 
-use super::base;
+use super::base::{self, Reader};
 use super::error::{Error, Fault};
 use super::model::Experiment;
 use super::print::print;
@@ -50,10 +50,9 @@ impl Document {
         Self::parse_based(text, file_name, &mut |_| Err("there is only this text".to_owned()))
     }
 
-    /// The same of one that may have a `base`: `read` gives the content of a file, or why it cannot be read. Where `base` is
-    /// relative, it is so to the folder of `file_name`.
-    pub fn parse_based(text: &str, file_name: &str, read: &mut dyn FnMut(&str) -> Result<String, String>) -> Result<Self, Error> {
-        let texts = base::texts(text, file_name, read).map_err(|(fault, texts)| fault.locate(&texts))?;
+    /// The same of one that may have a `base`, which is then asked of `read`: by its path, from the folder of `file_name`.
+    pub fn parse_based(text: &str, file_name: &str, read: Reader<'_>) -> Result<Self, Error> {
+        let texts = base::texts(text, file_name, read)?;
         let mut root: Option<Node> = None;
         for (number, (_, text)) in texts.iter().enumerate() {
             let node = Node::parse_document(text, number).map_err(|fault| fault.locate(&texts))?;

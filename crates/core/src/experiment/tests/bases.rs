@@ -1,6 +1,7 @@
 //! Files based on files.
 
 use super::super::Document;
+use crate::time::Duration;
 use std::collections::BTreeMap;
 
 const PATHS: &str = r#"title = "paths"
@@ -62,7 +63,7 @@ duration = "2 s"
     let bottleneck = experiment.network.links.iter().find(|l| l.bottleneck).unwrap();
     assert_eq!((bottleneck.rate.as_bps(), bottleneck.queue.kind), (50_000_000, "red"));
     assert_eq!(experiment.measure.duration.as_secs_f64(), 2.0);
-    assert_eq!(experiment.measure.interval.map(|d| d.as_secs_f64()), Some(0.5), "not named, not changed");
+    assert_eq!(experiment.measure.interval, Some(Duration::from_millis(500)), "not named, not changed");
     assert_eq!(document.quick().unwrap().unwrap().run(0).unwrap().experiment.measure.duration.as_secs_f64(), 1.0);
     // And it is the same as the one file it comes to.
     let alone = Document::parse(&document.text(), "alone").unwrap_or_else(|e| panic!("{e}\n{}", document.text()));
@@ -90,7 +91,11 @@ fn what_is_wrong_is_shown_in_the_file_that_says_it() {
         ("a base of itself", &[("f.toml", "base = \"./g.toml\"\n"), ("g.toml", "base = \"f.toml\"\n")], "f.toml"),
         ("a base that is not TOML", &[("f.toml", "base = \"g.toml\"\n"), ("g.toml", "[path\n")], "f.toml"),
         ("an error in the base", &[("f.toml", "base = \"g.toml\"\n"), ("g.toml", &PATHS.replace("70 ms", "70 km"))], "f.toml"),
-        ("an error on top of the base", &[("f.toml", "base = \"g.toml\"\n\n[measure]\nduration = \"1 km\"\n"), ("g.toml", PATHS)], "f.toml"),
+        (
+            "an error on top of the base",
+            &[("f.toml", "base = \"g.toml\"\n\n[measure]\nduration = \"1 km\"\n"), ("g.toml", PATHS)],
+            "f.toml",
+        ),
         ("too many", &chain, "0"),
     ] {
         let error = load(files, name).map(|_| ()).unwrap_err();
