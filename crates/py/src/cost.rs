@@ -12,6 +12,7 @@ pub fn estimate(experiment: &Experiment) -> f64 {
             Traffic::Ttcp { volume } => (volume as f64).min(most),
             // Flows without end fill the bottleneck together.
             Traffic::Bulk => most / bulk,
+            Traffic::Writes { schedule, .. } => (mean_bps(schedule) * expected_end(experiment) / 8.0).min(most),
             Traffic::Ping { interval, .. } => {
                 return expected_end(experiment) / interval.as_secs_f64();
             }
@@ -29,7 +30,7 @@ pub fn estimate(experiment: &Experiment) -> f64 {
 
 fn mean_bps(schedule: Schedule) -> f64 {
     match schedule {
-        Schedule::Constant { rate } | Schedule::Sinusoid { mean: rate, .. } => rate.as_bps() as f64,
+        Schedule::Constant { rate } | Schedule::Sinusoid { mean: rate, .. } | Schedule::Random { rate, .. } => rate.as_bps() as f64,
         Schedule::OnOff { rate, on, off } => {
             let (on, off) = (on.mean.as_secs_f64(), off.mean.as_secs_f64());
             rate.as_bps() as f64 * on / (on + off)

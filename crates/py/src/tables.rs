@@ -108,7 +108,7 @@ fn flows<'py>(py: Python<'py>, experiment: &Experiment, records: &[FlowRecord]) 
     for (name, get) in times {
         table.times(name, records.iter().map(get))?;
     }
-    let integers: [Column<FlowRecord, u64>; 14] = [
+    let integers: [Column<FlowRecord, u64>; 15] = [
         ("bytes_delivered", |r| r.bytes_delivered),
         ("bytes_delivered_at_warmup", |r| r.bytes_delivered_at_warmup),
         ("bytes_sent", |r| r.bytes_sent),
@@ -116,6 +116,7 @@ fn flows<'py>(py: Python<'py>, experiment: &Experiment, records: &[FlowRecord]) 
         ("segments_sent", |r| r.segments_sent),
         ("segments_retransmitted", |r| r.segments_retransmitted),
         ("acks_sent", |r| r.acks_sent),
+        ("acks_received", |r| r.acks_received),
         ("fast_retransmits", |r| r.fast_retransmits),
         ("timeouts", |r| r.timeouts),
         ("send_stalls", |r| r.send_stalls),

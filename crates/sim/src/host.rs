@@ -52,6 +52,8 @@ pub struct Endpoint {
     stop: Time,
     /// Of web traffic.
     transfers: Option<Box<Transfers>>,
+    /// Of an application that writes at a rate of its own: when, and how much.
+    writes: Option<Box<(Departures, u32)>>,
     transferring: bool,
     pub sent: Tally,
     pub delivered: Tally,
@@ -85,8 +87,13 @@ impl Endpoint {
             }
             traffic => {
                 let tcp = Agent::Tcp(Connection::connect(flow.sender.clone(), iss, phase));
-                let transfers = if let Traffic::Web(web) = traffic { Some(Box::new(Transfers::new(web, rng))) } else { None };
-                Endpoint { alarm: start, stop, transfers, ..Self::new(tcp, flow, start, Milestone::Nothing) }
+                let (mut transfers, mut writes) = (None, None);
+                match traffic {
+                    Traffic::Web(web) => transfers = Some(Box::new(Transfers::new(web, rng))),
+                    Traffic::Writes { schedule, size } => writes = Some(Box::new((Departures::new(schedule, size, start, rng), size))),
+                    _ => {}
+                }
+                Endpoint { alarm: start, stop, transfers, writes, ..Self::new(tcp, flow, start, Milestone::Nothing) }
             }
         }
     }
@@ -118,6 +125,7 @@ impl Endpoint {
             started: false,
             stop: Time::MAX,
             transfers: None,
+            writes: None,
             transferring: false,
             sent,
             delivered,
@@ -157,8 +165,19 @@ impl Endpoint {
         let Agent::Tcp(tcp) = &mut self.agent else { return };
         self.alarm = Time::MAX;
         if now >= self.stop {
-            // A transfer under way is finished; a stream without end is not.
-            if self.transfers.is_some() { tcp.close() } else { tcp.stop() }
+            // What has been written is finished; a stream without end is not.
+            if self.transfers.is_some() || self.writes.is_some() { tcp.close() } else { tcp.stop() }
+        } else if let Some(writes) = &mut self.writes {
+            let (departures, size) = &mut **writes;
+            if !self.started {
+                self.started = true;
+                self.milestone = Milestone::Established;
+            }
+            while departures.next() <= now {
+                tcp.write(u64::from(*size));
+                departures.advance();
+            }
+            self.alarm = departures.next().min(self.stop);
         } else if self.started {
             if let Some(transfers) = &mut self.transfers {
                 tcp.write(transfers.size());

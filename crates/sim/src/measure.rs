@@ -178,6 +178,8 @@ fn flow_record(world: &World, experiment: &Experiment, flow: usize, at_warmup: u
         segments_sent: sent.segments_sent,
         segments_retransmitted: sent.segments_retransmitted,
         acks_sent: received.acks_sent,
+        // One packet was the answer to the SYN.
+        acks_received: world.endpoints[2 * flow].delivered.packets.saturating_sub(u64::from(milestones.established.is_some())),
         fast_retransmits: sent.fast_retransmits,
         timeouts: sent.timeouts,
         send_stalls: sent.send_stalls,

@@ -318,6 +318,21 @@ fn traffic() -> &'static [Case] {
                 ],
             },
             Case {
+                name: "writes",
+                doc: "writes over TCP at a rate of its own, whatever TCP has sent of it; the run does not wait for it",
+                fields: vec![
+                    rate("rate", "mean, of payload written"),
+                    Field::or("size", Kind::Bytes { min: 1, max: 1 << 30 }, Value::Bytes(1460), "bytes of each write"),
+                    Field::or(
+                        "gaps",
+                        Kind::Choice(&["even", "poisson", "pareto"]),
+                        Value::Choice("even"),
+                        "time between writes: even (a constant rate), exponential (Poisson arrivals) or Pareto, independent of each other",
+                    ),
+                    shape("shape", "of Pareto gaps; the variance is infinite below 2"),
+                ],
+            },
+            Case {
                 name: "web",
                 doc: "transfers of random size over one TCP connection, with time to think between them; the run does not wait for it",
                 fields: vec![

@@ -135,6 +135,8 @@ pub enum Traffic {
     Ping { interval: Duration, size: u32 },
     /// No TCP: packets of `size` bytes (IP) as the schedule says; the run does not wait for it.
     Udp { schedule: Schedule, size: u32 },
+    /// Write `size` bytes at the instants of the schedule, whether TCP has sent the last or not; the run does not wait for it.
+    Writes { schedule: Schedule, size: u32 },
     /// Transfers of random size with time to think between them; the run does not wait for it.
     Web(Web),
 }
@@ -150,6 +152,7 @@ impl Traffic {
             // On and off times of one length are no more random than a constant rate.
             Traffic::Udp { schedule: Schedule::OnOff { on: Spell { shape: Some(_), .. }, .. }, .. } => "on_off",
             Traffic::Udp { .. } => "udp",
+            Traffic::Writes { .. } => "writes",
             Traffic::Web(_) => "web",
         }
     }

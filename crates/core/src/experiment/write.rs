@@ -179,6 +179,18 @@ fn traffic(traffic: Traffic) -> Json {
             say("interval", duration(interval));
             say("size", size(bytes.into()));
         }
+        Traffic::Writes { schedule, size: bytes } => {
+            say("size", size(bytes.into()));
+            let (r, gaps, shape) = match schedule {
+                Schedule::Random { rate, shape: None } => (rate, "poisson", None),
+                Schedule::Random { rate, shape } => (rate, "pareto", shape),
+                Schedule::Constant { rate } => (rate, "even", None),
+                other => panic!("no way to write {other:?} over TCP"),
+            };
+            say("rate", RATE.format(r.as_bps()).into());
+            say("gaps", gaps.into());
+            shape.map(|shape| say("shape", shape.into()));
+        }
         Traffic::Udp { schedule, size: bytes } => {
             let rate = |rate: Rate| Json::from(RATE.format(rate.as_bps()));
             say("size", size(bytes.into()));
@@ -191,6 +203,7 @@ fn traffic(traffic: Traffic) -> Json {
                     say("amplitude", rate(amplitude));
                     say("period", duration(period));
                 }
+                Schedule::Random { .. } => panic!("no way to write random gaps of UDP"),
                 Schedule::OnOff { rate: r, on, off } => {
                     say("rate", rate(r));
                     for (name, shape_name, spell) in [("on", "on_shape", on), ("off", "off_shape", off)] {

@@ -6,6 +6,7 @@ mod cpu;
 mod goodput;
 mod jain;
 mod loss;
+mod memory;
 mod ping;
 mod queue_delay;
 mod retransmit;
@@ -59,6 +60,8 @@ pub const REGISTRY: &[Metric] = &[
     utilization::BOTTLENECK,
     unfairness::UNFAIRNESS,
     jain::JAIN,
+    memory::SHARE,
+    memory::FAIRNESS,
     asymmetry::ASYMMETRY,
     retransmit::SHARE,
     loss::SHARE,
@@ -76,7 +79,7 @@ pub const REGISTRY: &[Metric] = &[
 fn measured(experiment: &Experiment) -> Vec<usize> {
     let rank = |i: usize| match experiment.flows[i].traffic {
         Traffic::Ttcp { .. } => 0,
-        Traffic::Bulk => 1,
+        Traffic::Bulk | Traffic::Writes { .. } => 1,
         Traffic::Udp { .. } | Traffic::Web(_) => 2,
         Traffic::Ping { .. } => 3,
     };

@@ -40,6 +40,24 @@ pub const REGISTRY: &[Stack] = &[
             ("extra_increment", Value::Bool(true)),
         ],
     },
+    // RFC 2581 (1999) and RFC 2988 (2000) as they stood for the simulators of their time, which had no handshake options to agree on.
+    // That they began with one segment and acknowledged each is what the packets of papers/drs, counted, say.
+    Stack {
+        name: "reno-2001",
+        summary: "Reno as simulators of 2001 had it: RFC 2581 and 2988, initial window 1, an ACK a segment, no SACK, no timestamps",
+        overrides: &[
+            ("recovery", Value::Choice("reno")),
+            ("sack", Value::Bool(false)),
+            ("timestamps", Value::Bool(false)),
+            ("initial_window", Value::Count(1)),
+            ("delayed_ack", Value::Choice("off")),
+            ("slow_timer", Value::Duration(Duration::from_millis(100))),
+            ("rto_initial", Value::Duration(Duration::from_secs(3))),
+            ("limited_transmit", Value::Bool(false)),
+            ("prr", Value::Bool(false)),
+            ("abc_limit", Value::Count(0)),
+        ],
+    },
     // Sarolahti and Kuznetsov, Congestion Control in Linux TCP, USENIX 2002, describe Linux 2.4; the SLAC paper (2004, section 3)
     // ran 2.4.19 to 2.4.22 with other congestion controls in it.
     Stack {

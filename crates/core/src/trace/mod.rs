@@ -50,6 +50,8 @@ pub struct FlowRecord {
     pub segments_sent: u64,
     pub segments_retransmitted: u64,
     pub acks_sent: u64,
+    /// Of those, and of the data that came back, the packets that reached the sender since the SYN was answered.
+    pub acks_received: u64,
     pub fast_retransmits: u64,
     pub timeouts: u64,
     /// Segments that found the transmit queue of their host full, and were taken as congestion.

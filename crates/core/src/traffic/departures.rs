@@ -48,6 +48,7 @@ impl Departures {
             Schedule::Constant { rate } => self.start + Duration::from_ps((bits * PS_PER_S / u128::from(rate.as_bps())) as u64),
             Schedule::Sinusoid { mean, amplitude, period } => self.start + sinusoid(bits, mean, amplitude, period),
             Schedule::OnOff { rate, on, off } => self.on_off(rate.transmit_time(self.bits / 8), on, off),
+            Schedule::Random { rate, shape } => self.next.saturating_add(self.gap(self.bits as f64 / rate.as_bps() as f64, shape)),
         };
     }
 
@@ -61,6 +62,15 @@ impl Departures {
         }
         self.on_left = self.on_left - need;
         at.saturating_add(need)
+    }
+
+    /// A gap of `mean` seconds on average: at least a moment.
+    fn gap(&mut self, mean: f64, shape: Option<f64>) -> Duration {
+        let seconds = match shape {
+            Some(shape) => self.rng.pareto(shape, mean),
+            None => self.rng.exponential(mean),
+        };
+        Duration::from_secs_f64(seconds).max(Duration::from_ps(1))
     }
 
     /// The state in which the flow starts. One of random times is as if it had been going for ever, so that it has its mean
@@ -220,6 +230,23 @@ mod tests {
         // The least is 1 s: P(rest > x) = 1 - x / 3 up to it, and (1 / x)^0.5 / 1.5 beyond.
         for (x, expected) in [(0.5, 5.0 / 6.0), (1.0, 2.0 / 3.0), (4.0, 1.0 / 3.0), (100.0, 1.0 / 15.0)] {
             assert!((share(x) - expected).abs() < 0.005, "{x}: {} for {expected}", share(x));
+        }
+    }
+
+    #[test]
+    fn random_gaps_have_their_mean_and_tail() {
+        // 1500 bytes at 12 Mb/s: 1 ms on average.
+        let gaps = |shape| {
+            let times = times(Schedule::Random { rate: Rate::from_bps(12 * MBPS), shape }, 1500, 200.0);
+            times.windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<f64>>()
+        };
+        for (shape, beyond, share) in [(None, 2e-3, 0.135_335), (Some(2.5), 1.2e-3, 0.176_777)] {
+            let gaps = gaps(shape);
+            let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+            assert!((mean / 1e-3 - 1.0).abs() < 0.01, "{mean}");
+            // P(X > 2 mean) = e^-2; of Pareto the least is 0.6 ms, and P(X > 2 x that) = 2^-2.5.
+            let more = gaps.iter().filter(|gap| **gap > beyond).count() as f64 / gaps.len() as f64;
+            assert!((more - share).abs() < 0.003, "{more} for {share}");
         }
     }
 

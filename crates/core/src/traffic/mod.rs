@@ -1,5 +1,5 @@
-//! Traffic that is not simply a volume or a stream without end: packets of UDP at a rate that follows a schedule, and
-//! transfers as a reader of the web makes them. What is random comes from the flow's own stream of numbers.
+//! Traffic that is not simply a volume or a stream without end: packets of UDP, or writes over TCP, at a rate that follows a
+//! schedule, and transfers as a reader of the web makes them. What is random comes from the flow's own stream of numbers.
 
 mod departures;
 mod udp;
@@ -12,7 +12,7 @@ pub use web::{Transfers, Web};
 use crate::time::Duration;
 use crate::units::Rate;
 
-/// When the packets of a UDP flow leave. Rates are of IP packets.
+/// When the packets of a UDP flow leave, or an application writes. Rates are of IP packets, or of payload written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Schedule {
     /// Evenly spaced.
@@ -21,6 +21,8 @@ pub enum Schedule {
     Sinusoid { mean: Rate, amplitude: Rate, period: Duration },
     /// Evenly spaced while on; on and off times follow each other.
     OnOff { rate: Rate, on: Spell, off: Spell },
+    /// With independent gaps of this mean rate: Pareto of this shape, or exponential (Poisson arrivals).
+    Random { rate: Rate, shape: Option<f64> },
 }
 
 /// How long an on or an off time lasts.

@@ -22,6 +22,7 @@ pub fn traffic(view: &View<'_>) -> Result<Traffic, Fault> {
         ("udp", view) => udp(&view),
         ("sinusoid", view) => sinusoid(&view),
         ("on_off", view) => on_off(&view),
+        ("writes", view) => writes(&view),
         ("web", view) => Ok(Traffic::Web(Web {
             size: view.integer("size")?.unwrap_or(1),
             shape: view.number("shape")?.unwrap_or(2.0),
@@ -65,6 +66,16 @@ fn on_off(view: &View<'_>) -> Result<Traffic, Fault> {
     };
     let schedule = Schedule::OnOff { rate: rate(view, "rate")?, on: spell("on", "on_shape")?, off: spell("off", "off_shape")? };
     checked(view, schedule, size(view)?)
+}
+
+fn writes(view: &View<'_>) -> Result<Traffic, Fault> {
+    let rate = rate(view, "rate")?;
+    let schedule = match view.word("gaps")? {
+        Some("poisson") => Schedule::Random { rate, shape: None },
+        Some("pareto") => Schedule::Random { rate, shape: view.number("shape")? },
+        _ => Schedule::Constant { rate },
+    };
+    Ok(Traffic::Writes { schedule, size: view.integer("size")?.map_or(1460, |n| n as u32) })
 }
 
 /// A flow whose times on have no room for a packet is a mistake.
