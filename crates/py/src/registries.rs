@@ -2,7 +2,7 @@
 
 use longfat_core::link::{framing, loss};
 use longfat_core::params::{ParamSpec, Value};
-use longfat_core::tcp::{congestion, options, stack};
+use longfat_core::tcp::{congestion, options, right_sizing, stack};
 use longfat_core::{metric, queue};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -23,6 +23,10 @@ pub fn registries(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let controls = list("congestion_controls")?;
     for control in congestion::REGISTRY {
         controls.append(entry(py, control.name, control.summary, control.source, control.params)?)?;
+    }
+    let sizings = list("window_sizings")?;
+    for sizing in right_sizing::REGISTRY {
+        sizings.append(entry(py, sizing.name, sizing.summary, sizing.source, sizing.params)?)?;
     }
     let queues = list("queues")?;
     for queue in queue::REGISTRY {

@@ -5,7 +5,7 @@ use crate::link::{framing, loss};
 use crate::params::{Kind, ParamSpec, Value};
 use crate::probe;
 use crate::queue;
-use crate::tcp::{congestion, options, stack};
+use crate::tcp::{congestion, options, right_sizing, stack};
 use crate::time::Duration;
 use crate::traffic::LEAST_SIZE;
 use std::sync::LazyLock;
@@ -247,6 +247,18 @@ fn controls() -> &'static [Case] {
     &TABLE
 }
 
+pub static SIZING: Variants = Variants { what: "window sizing", tag: "kind", default: None, cases: sizings };
+
+fn sizings() -> &'static [Case] {
+    static TABLE: LazyLock<Vec<Case>> = LazyLock::new(|| {
+        right_sizing::REGISTRY
+            .iter()
+            .map(|s| Case { name: s.name, doc: s.summary, fields: s.params.iter().copied().map(Field::param).collect() })
+            .collect()
+    });
+    &TABLE
+}
+
 pub static TRAFFIC: Variants = Variants { what: "traffic", tag: "kind", default: None, cases: traffic };
 
 fn traffic() -> &'static [Case] {
@@ -363,6 +375,7 @@ pub fn endpoint() -> &'static [Field] {
         // Without a value the stack decides.
         fields.extend(options::PARAMS.iter().map(|p| match p.name {
             "congestion_control" => Field::new(p.name, Shape::Variants(&CONTROL), p.doc),
+            "window_sizing" => Field::new(p.name, Shape::Variants(&SIZING), p.doc),
             _ => Field::auto(p.name, p.kind, p.doc),
         }));
         fields

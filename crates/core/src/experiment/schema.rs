@@ -1,6 +1,6 @@
 //! The JSON Schema of experiment files, and their reference in Markdown: both from the tables in [`super::fields`].
 
-use super::fields::{self, CONTROL, LOSS, PATH, QUEUE, TRAFFIC};
+use super::fields::{self, CONTROL, LOSS, PATH, QUEUE, SIZING, TRAFFIC};
 use super::shape::{Field, Shape, Variants};
 use crate::params::{ParamSpec, Value};
 use serde_json::{Map, Value as Json, json};
@@ -17,6 +17,7 @@ pub fn schema() -> Json {
             "loss": variants(&LOSS),
             "traffic": variants(&TRAFFIC),
             "congestion_control": variants(&CONTROL),
+            "window_sizing": variants(&SIZING),
             "path": variants(&PATH),
             "endpoint": table(fields::endpoint()),
             "link": table(fields::link()),
@@ -133,8 +134,14 @@ fn variants(variants: &Variants) -> Json {
 pub fn reference() -> String {
     let mut out = String::new();
     section(&mut out, "The file", "", fields::root());
-    for (title, variants) in [("path", &PATH), ("queue", &QUEUE), ("loss", &LOSS), ("traffic", &TRAFFIC), ("congestion_control", &CONTROL)]
-    {
+    for (title, variants) in [
+        ("path", &PATH),
+        ("queue", &QUEUE),
+        ("loss", &LOSS),
+        ("traffic", &TRAFFIC),
+        ("congestion_control", &CONTROL),
+        ("window_sizing", &SIZING),
+    ] {
         for case in (variants.cases)() {
             section(&mut out, &format!("{title}: {} = \"{}\"", variants.tag, case.name), case.doc, &case.fields);
         }

@@ -11,6 +11,7 @@ use crate::queue::REGISTRY as QUEUES;
 use crate::tcp::TcpConfig;
 use crate::tcp::congestion::REGISTRY as CONTROLS;
 use crate::tcp::options::{CwndValidation, DelayedAck, PARAMS, Pacing, RecoveryKind};
+use crate::tcp::right_sizing::REGISTRY as SIZINGS;
 use crate::time::Duration;
 use crate::traffic::Schedule;
 use crate::units::Rate;
@@ -235,10 +236,20 @@ fn ends<'a>(group: &[Flow], streams: usize, end: impl Fn(&Flow) -> usize, name: 
 fn endpoint(config: &TcpConfig) -> Table {
     let mut table = Table::new();
     for spec in PARAMS {
-        if spec.name == "congestion_control" {
-            let control = &config.congestion_control;
-            let specs = CONTROLS.iter().find(|c| c.name == control.kind).map_or(&[][..], |c| c.params);
-            table.insert(spec.name.into(), if specs.is_empty() { control.kind.into() } else { choice(control, specs) });
+        let registered = match spec.name {
+            "congestion_control" => {
+                let control = &config.congestion_control;
+                Some((control, CONTROLS.iter().find(|c| c.name == control.kind).map(|c| c.params)))
+            }
+            "window_sizing" => {
+                let sizing = &config.window_sizing;
+                Some((sizing, SIZINGS.iter().find(|s| s.name == sizing.kind).map(|s| s.params)))
+            }
+            _ => None,
+        };
+        if let Some((chosen, specs)) = registered {
+            let specs = specs.unwrap_or_default();
+            table.insert(spec.name.into(), if specs.is_empty() { chosen.kind.into() } else { choice(chosen, specs) });
             continue;
         }
         let value = spec.kind.write(parameter(config, spec.name));

@@ -18,6 +18,8 @@ pub enum Kind {
     Count { unit: &'static str, min: u64, max: u64 },
     /// A queue capacity: `"60 packets"`, `"384 KiB"`, `"1 bdp"`.
     Capacity,
+    /// A TCP window, in full segments or bytes: `"700 segments"`, `"1 MiB"`. Its value is a [`Capacity`] whose packets are segments.
+    Window,
     /// A span: `"68 ms"`.
     Duration { min: Duration, max: Duration },
     /// A rate: `"44.21 Mbit/s"`.
@@ -118,6 +120,15 @@ impl Params {
         match self.get(name) {
             Value::Choice(c) => c,
             other => panic!("{name} is {other:?}, not a choice"),
+        }
+    }
+    /// A TCP window, for segments of `mss` payload bytes; `None` where it was left to its owner.
+    pub fn window(&self, name: &str, mss: u64) -> Option<u64> {
+        match self.get(name) {
+            Value::Auto => None,
+            Value::Capacity(Capacity::Packets(n)) => Some(n.saturating_mul(mss)),
+            Value::Capacity(Capacity::Bytes(n)) => Some(n),
+            other => panic!("{name} is {other:?}, not a window"),
         }
     }
     /// A queue capacity.

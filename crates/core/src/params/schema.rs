@@ -21,6 +21,11 @@ impl Kind {
                 "pattern": format!("^[0-9]+(\\.[0-9]+)? ?(packets?|bdp)$|{}", SIZE.pattern()),
                 "examples": ["60 packets", "384 KiB", "1 bdp"],
             }),
+            Kind::Window => json!({
+                "type": "string",
+                "pattern": format!("^[0-9]+ ?segments?$|{}", SIZE.pattern()),
+                "examples": ["700 segments", "1 MiB"],
+            }),
             Kind::Duration { .. } => json!({ "type": "string", "pattern": TIME.pattern(), "examples": [TIME.example] }),
             Kind::Rate => json!({ "type": "string", "pattern": RATE.pattern(), "examples": [RATE.example] }),
             Kind::Number { min, max } => json!({ "type": "number", "minimum": min, "maximum": max }),

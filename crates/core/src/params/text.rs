@@ -10,6 +10,8 @@ const MAX_RATE: u64 = 100_000_000_000_000;
 /// Bounds of a capacity: 1 TiB, 10^9 packets, 1000 BDP.
 const MAX_BYTES: u64 = 1 << 40;
 const MAX_PACKETS: u64 = 1_000_000_000;
+/// The largest window: 2^16 - 1, scaled by 2^14 (RFC 7323 §2.3), rounded up.
+const MAX_WINDOW: u64 = 1 << 30;
 const MAX_BDP: f64 = 1000.0;
 
 /// A value as a file holds it, before anything is known of what it should be.
@@ -63,6 +65,7 @@ impl Kind {
                 _ => Err(out_of_range()),
             },
             (Kind::Capacity, Literal::Text(text)) => read_capacity(text).map_err(quantity)?.map(Value::Capacity).ok_or_else(out_of_range),
+            (Kind::Window, Literal::Text(text)) => read_window(text).map_err(quantity)?.map(Value::Capacity).ok_or_else(out_of_range),
             (Kind::Count { unit: "", min, max }, Literal::Integer(n)) => {
                 let n = u64::try_from(n).map_err(|_| out_of_range())?;
                 within((min..=max).contains(&n), Value::Count(n))
@@ -77,9 +80,10 @@ impl Kind {
             (Kind::Choice(words), Literal::Text(text)) => {
                 words.iter().find(|w| **w == text).map(|w| Value::Choice(w)).ok_or_else(|| mismatch("there is no such choice"))
             }
-            (Kind::Bytes { .. } | Kind::Duration { .. } | Kind::Rate | Kind::Capacity, Literal::Integer(_) | Literal::Float(_)) => {
-                Err(mismatch("a quantity is a string with its unit"))
-            }
+            (
+                Kind::Bytes { .. } | Kind::Duration { .. } | Kind::Rate | Kind::Capacity | Kind::Window,
+                Literal::Integer(_) | Literal::Float(_),
+            ) => Err(mismatch("a quantity is a string with its unit")),
             (Kind::Count { unit, .. }, Literal::Integer(n)) if !unit.is_empty() => {
                 Err(mismatch(&format!("a quantity is a string with its unit: write \"{n} {unit}\"")))
             }
@@ -103,6 +107,9 @@ impl Kind {
                 format!("a count from {min} to {max} with its unit, such as \"{} {unit}\"", 10.clamp(*min, *max))
             }
             Kind::Capacity => "a queue capacity, such as \"60 packets\", \"384 KiB\" or \"1 bdp\"".to_owned(),
+            Kind::Window => {
+                format!("a window of at least 1 segment and at most {}, such as \"700 segments\" or \"1 MiB\"", SIZE.format(MAX_WINDOW))
+            }
             Kind::Duration { min, max } => {
                 let (min, max) = (min.as_ps(), max.as_ps());
                 let fitting = example(100_000_000_000, min, max, |n| TIME.format(n));
@@ -124,6 +131,7 @@ impl Kind {
                 _ => n.into(),
             },
             Value::Capacity(Capacity::Bytes(n)) => SIZE.format(n).into(),
+            Value::Capacity(Capacity::Packets(n)) if *self == Kind::Window => format!("{n} segments").into(),
             Value::Capacity(Capacity::Packets(n)) => format!("{n} packets").into(),
             Value::Capacity(Capacity::Bdp(x)) => format!("{x} bdp").into(),
             Value::Duration(d) => TIME.format(d.as_ps()).into(),
@@ -167,6 +175,15 @@ fn read_capacity(text: &str) -> Result<Option<Capacity>, QuantityError> {
     })
 }
 
+fn read_window(text: &str) -> Result<Option<Capacity>, QuantityError> {
+    let (number, word) = split(text)?;
+    Ok(match word {
+        "segments" | "segment" => Some(scale(number, 1, "segments")?).filter(|n| (1..=MAX_WINDOW).contains(n)).map(Capacity::Packets),
+        "" => return Err(QuantityError::NoUnit { units: format!("segments, {}", SIZE.unit_names()) }),
+        _ => Some(SIZE.parse(text)?).filter(|n| (1..=MAX_WINDOW).contains(n)).map(Capacity::Bytes),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -179,6 +196,16 @@ mod tests {
         assert_eq!(read_capacity("0.5 bdp"), Ok(Some(Capacity::Bdp(0.5))));
         assert_eq!(read_capacity("0 packets"), Ok(None));
         assert!(read_capacity("60").is_err());
+    }
+
+    #[test]
+    fn a_window_is_in_segments_or_bytes() {
+        assert_eq!(read_window("700 segments"), Ok(Some(Capacity::Packets(700))));
+        assert_eq!(read_window("1 segment"), Ok(Some(Capacity::Packets(1))));
+        assert_eq!(read_window("64 KiB"), Ok(Some(Capacity::Bytes(65_536))));
+        assert_eq!(read_window("0 segments"), Ok(None));
+        assert_eq!(read_window("2 GiB"), Ok(None));
+        assert!(read_window("44").is_err() && read_window("44 packets").is_err() && read_window("1 bdp").is_err());
     }
 
     #[test]
@@ -202,6 +229,8 @@ mod tests {
                 (Kind::Capacity, Value::Capacity(Capacity::Bdp(x))),
                 (Kind::Count { unit: "segments", min: 0, max: u64::MAX }, Value::Count(n)),
                 (Kind::Rate, Value::Rate(Rate::from_bps(n))),
+                (Kind::Window, Value::Capacity(Capacity::Bytes(n % MAX_WINDOW + 1))),
+                (Kind::Window, Value::Capacity(Capacity::Packets(n % MAX_WINDOW + 1))),
             ];
             for (kind, value) in pairs {
                 let json = kind.write(value).unwrap();

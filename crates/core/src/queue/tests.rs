@@ -75,6 +75,7 @@ fn value(kind: Kind) -> BoxedStrategy<Value> {
         Kind::Rate => (1..10_000_000_000_u64).prop_map(|bps| Value::Rate(Rate::from_bps(bps))).boxed(),
         Kind::Number { min, max } => (min..=max).prop_map(Value::Number).boxed(),
         Kind::Bool => any::<bool>().prop_map(Value::Bool).boxed(),
+        Kind::Window => (1_u64..10_000).prop_map(|n| Value::Capacity(Capacity::Packets(n))).boxed(),
         Kind::Choice(words) => select(words).prop_map(Value::Choice).boxed(),
     }
 }

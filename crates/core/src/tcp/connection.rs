@@ -7,6 +7,7 @@ use crate::packet::{Ecn, Segment, flags};
 use crate::tcp::TcpConfig;
 use crate::tcp::ecn::EcnKind;
 use crate::tcp::receiver::{Receiver, Verdict};
+use crate::tcp::right_sizing::MemoryUse;
 use crate::tcp::sender::Sender;
 use crate::tcp::seq::wrap;
 use crate::tcp::stall::Room;
@@ -114,6 +115,8 @@ pub struct TcpInfo {
     pub sacked: u32,
     pub lost: u32,
     pub retrans: u32,
+    /// What it has of its host's memory.
+    pub memory: MemoryUse,
 }
 
 /// Where a sender is in loss recovery, by the names of `tcpi_ca_state` (tcp(7), `TCP_INFO`).
@@ -350,7 +353,7 @@ impl Connection {
         }
         // A pure ACK has the option space to itself; beside data, only what the payload leaves of a full segment.
         let room = if segment.len == 0 { u64::MAX } else { self.sender.mss.saturating_sub(u64::from(segment.len)) };
-        self.receiver.stamp(segment, room);
+        self.receiver.stamp(now, segment, room);
         self.ack_now = false;
     }
 
@@ -385,6 +388,41 @@ impl Connection {
         if at == Time::MAX { None } else { Some(at) }
     }
 
+    /// What this connection has of its host's memory, and what it would have.
+    #[inline]
+    pub fn memory(&self) -> MemoryUse {
+        let send_buffer = self.sender.send_buffer;
+        MemoryUse {
+            send_buffered: self.sender.unacked().0.min(send_buffer),
+            send_buffer,
+            send_wanted: self.sender.wanted_buffer(),
+            ..self.receiver.memory()
+        }
+    }
+
+    /// How much of its host's memory this connection may have: `send` bytes for data written and not acknowledged, `receive` bytes
+    /// for data not read and the window beyond it. Without a word, all it asks for.
+    ///
+    /// The send buffer keeps to it always: the application waits. What the receiver advertises from now on keeps to it where the
+    /// window sizing is one that promises only what is there ([`right_sizing::ReceiveSizing::keeps_to_memory`]); `static` and
+    /// others promise what they will. A limit below what is promised takes nothing back, since the right edge of a window does not
+    /// move left (RFC 9293 §3.8.6.2.1): so a host that hands out memory must count, for each connection, the larger of its limit and of
+    /// [`MemoryUse::receive_committed`], and of what is in its send buffer.
+    ///
+    /// With a limit of less than a segment the connection stands still: a host leaves each at least so much.
+    ///
+    /// [`right_sizing::ReceiveSizing::keeps_to_memory`]: super::right_sizing::ReceiveSizing::keeps_to_memory
+    pub fn set_memory_limit(&mut self, send: u64, receive: u64) {
+        self.sender.set_memory(send);
+        self.ack_now |= self.receiver.set_memory(receive) && self.receives();
+    }
+
+    /// How many more bytes this connection would hold if `segment` came now: of data that the application takes at once none, of data
+    /// beyond a gap or of an application that reads later what is new of it. For a host that has to find memory for it, or drop it.
+    pub fn would_hold(&self, segment: &Segment) -> u64 {
+        self.receiver.would_hold(segment)
+    }
+
     /// State, for sampling.
     pub fn info(&self) -> TcpInfo {
         TcpInfo {
@@ -392,6 +430,7 @@ impl Connection {
             sack: self.receiver.sacks(),
             window_scale: self.window_scale,
             ecn: self.sender.ecn.is_on(),
+            memory: self.memory(),
             ..self.sender.info()
         }
     }

@@ -14,6 +14,7 @@ pub mod rate;
 mod receiver;
 mod recovery;
 mod retransmissions;
+pub mod right_sizing;
 mod rtt;
 mod sampling;
 mod scoreboard;

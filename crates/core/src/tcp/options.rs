@@ -4,6 +4,7 @@
 use crate::params::{Choice, Kind, ParamSpec, Params, Value};
 use crate::tcp::congestion::{self, slow_start};
 use crate::tcp::ecn::EcnKind;
+use crate::tcp::right_sizing;
 use crate::time::Duration;
 
 const fn seconds(s: u64) -> Value {
@@ -44,6 +45,12 @@ pub const PARAMS: &[ParamSpec] = &[
         doc: "SO_SNDBUF: bytes written but not yet acknowledged",
     },
     ParamSpec { name: "receive_buffer", kind: BUFFER, default: Some(Value::Bytes(1 << 30)), doc: "SO_RCVBUF: the most rwnd can be" },
+    ParamSpec {
+        name: "window_sizing",
+        kind: Kind::Choice(right_sizing::NAMES),
+        default: Some(Value::Choice("static")),
+        doc: "how the buffers follow the path, within what send_buffer and receive_buffer allow: a name, or a table of `kind` and its parameters",
+    },
     ParamSpec {
         name: "initial_window",
         kind: Kind::Count { unit: "segments", min: 1, max: 1000 },
@@ -273,6 +280,7 @@ pub struct TcpConfig {
     pub mss: u32,
     pub send_buffer: u64,
     pub receive_buffer: u64,
+    pub window_sizing: Choice,
     pub initial_window: u32,
     pub initial_ssthresh: u64,
     pub slow_start: &'static str,
@@ -335,6 +343,7 @@ impl TcpConfig {
             mss,
             send_buffer: params.integer("send_buffer"),
             receive_buffer: params.integer("receive_buffer"),
+            window_sizing: right_sizing::choice(params.choice("window_sizing")),
             initial_window: params.integer("initial_window") as u32,
             initial_ssthresh: if params.is_auto("initial_ssthresh") { u64::MAX } else { params.integer("initial_ssthresh") },
             slow_start: params.choice("slow_start"),

@@ -4,6 +4,7 @@ use crate::packet::{Ecn, Segment, flags};
 use crate::tcp::clock::Clock;
 use crate::tcp::ecn::Echo;
 use crate::tcp::range_set::RangeSet;
+use crate::tcp::right_sizing::{self, Answer, Arrival, MemoryUse, ReceiveSizing};
 use crate::tcp::seq::{timestamp_before, unwrap, wrap};
 use crate::tcp::{DelayedAck, TcpConfig};
 use crate::time::{Duration, Time};
@@ -24,8 +25,9 @@ pub(super) struct Receiver {
     irs: u32,
     /// Next offset expected.
     nxt: u64,
-    /// Data beyond a gap.
+    /// Data beyond a gap, and how much that is.
     out_of_order: RangeSet,
+    held: u64,
     /// A point in each of the ranges last reported, newest first (RFC 2018 §4).
     recent: [u64; 4],
     /// The last segment held nothing new: report it first (RFC 2883).
@@ -34,7 +36,14 @@ pub(super) struct Receiver {
     dsack: bool,
     /// Offset of the other side's FIN, once seen.
     fin: Option<u64>,
+    /// What the receive buffer holds now, unread data and window together; what sizes it, the most it can be, and what memory there
+    /// is for it.
     buffer: u64,
+    sizing: Option<Box<dyn ReceiveSizing + Send>>,
+    most_buffer: u64,
+    memory: u64,
+    /// Bytes that had come when the last ACK went out. For the sizing alone.
+    received_before: u64,
     /// In order, not yet read by the application.
     unread: u64,
     auto_read: bool,
@@ -66,16 +75,21 @@ impl Receiver {
             DelayedAck::Heartbeat(tick) => Clock::new(tick, phase),
             DelayedAck::Off | DelayedAck::Timer(_) => Clock::new(Duration::ZERO, phase),
         };
-        Receiver {
+        let mut receiver = Receiver {
             irs: 0,
             nxt: 0,
             out_of_order: RangeSet::default(),
+            held: 0,
             recent: [0; 4],
             duplicate: None,
             sack: config.sack,
             dsack: config.dsack,
             fin: None,
-            buffer: config.receive_buffer,
+            buffer: 0,
+            sizing: (right_sizing::kind(config).receive)(config),
+            most_buffer: right_sizing::bounds(config).1,
+            memory: u64::MAX,
+            received_before: 0,
             unread: 0,
             auto_read: true,
             promised: 0,
@@ -92,7 +106,9 @@ impl Receiver {
             last_ack_sent: 0,
             echo: Echo::new(),
             duplicates: 0,
-        }
+        };
+        receiver.bound_buffer();
+        receiver
     }
 
     /// The other side's SYN arrived.
@@ -113,9 +129,9 @@ impl Receiver {
         self.sack = sack;
     }
 
-    /// The least shift that lets the window field show the whole buffer (RFC 7323 §2.3: at most 14).
+    /// The least shift that lets the window field show the largest buffer (RFC 7323 §2.3: at most 14).
     pub fn wanted_shift(&self) -> u8 {
-        (0..14).find(|s| self.buffer >> s <= 0xffff).unwrap_or(14)
+        (0..14).find(|s| self.most_buffer >> s <= 0xffff).unwrap_or(14)
     }
 
     /// Whether `segment` is not an old one whose number came round again (PAWS, RFC 7323 §5.3).
@@ -156,6 +172,9 @@ impl Receiver {
         }
         let tell = self.echo.arrived(segment.flags, segment.len.into(), ecn, self.unacked + len > 0);
         let verdict = if len == 0 { Verdict::Quiet } else { self.take(now, segment, start, len) };
+        if self.sizing.is_some() && len > 0 {
+            self.follow_arrival(now, segment);
+        }
         if tell { Verdict::AckNow } else { verdict }
     }
 
@@ -223,6 +242,7 @@ impl Receiver {
     fn beyond_a_gap(&mut self, start: u64, end: u64, sent_start: u64) -> Verdict {
         let mut fresh = 0;
         self.out_of_order.insert(start, end, |s, e| fresh += e - s);
+        self.held += fresh;
         if fresh == 0 {
             self.duplicates += 1;
         }
@@ -232,6 +252,7 @@ impl Receiver {
         }
         match self.out_of_order.first() {
             Some((s, e)) if s <= self.nxt => {
+                self.held -= e - self.nxt;
                 self.advance(e);
                 self.out_of_order.remove_below(e);
             }
@@ -267,7 +288,7 @@ impl Receiver {
 
     /// The acknowledgment as it stands: ack, window, SACK blocks, ECN. Counts as sent. `room` is for options.
     #[inline]
-    pub fn stamp(&mut self, segment: &mut Segment, room: u64) {
+    pub fn stamp(&mut self, now: Time, segment: &mut Segment, room: u64) {
         segment.flags |= flags::ACK;
         segment.ack = wrap(self.irs, self.nxt);
         segment.window = self.advertise(segment.has(flags::SYN));
@@ -279,6 +300,11 @@ impl Receiver {
         self.unacked = 0;
         self.ack_deadline = Time::MAX;
         self.last_ack_sent = self.nxt;
+        if let Some(sizing) = &mut self.sizing {
+            let timestamp = segment.timestamps().map(|(val, _)| val);
+            sizing.on_answer(&Answer { now, timestamp, received_before: self.received_before, edge: self.promised });
+            self.received_before = self.nxt + self.held;
+        }
     }
 
     /// What came twice, where that is to be told.
@@ -344,6 +370,69 @@ impl Receiver {
             self.promised = edge;
         }
         ((self.promised - self.nxt) >> shift).min(0xffff) as u16
+    }
+
+    /// Data has been taken in: sizes the window.
+    fn follow_arrival(&mut self, now: Time, segment: &Segment) {
+        let arrival = Arrival {
+            now,
+            received: self.nxt + self.held,
+            read: self.nxt - self.unread,
+            next: self.nxt,
+            echoed: segment.timestamps().map(|(_, ecr)| ecr),
+            segment: self.largest_segment.into(),
+            gap: self.held > 0,
+        };
+        if let Some(sizing) = &mut self.sizing {
+            sizing.on_arrival(&arrival);
+        }
+        self.bound_buffer();
+    }
+
+    /// What the receive buffer would be with memory enough.
+    fn wanted_buffer(&self) -> u64 {
+        self.sizing.as_ref().map_or(u64::MAX, |sizing| sizing.buffer()).min(self.most_buffer)
+    }
+
+    fn bound_buffer(&mut self) {
+        let keeps = self.sizing.as_ref().is_some_and(|sizing| sizing.keeps_to_memory());
+        self.buffer = self.wanted_buffer().min(if keeps { self.memory } else { u64::MAX });
+    }
+
+    /// The host has so much memory for unread data and window. What is promised beyond it stays promised. Whether the other side,
+    /// without room for a segment till now, should hear of it.
+    pub fn set_memory(&mut self, bytes: u64) -> bool {
+        self.memory = bytes;
+        self.bound_buffer();
+        self.promised.saturating_sub(self.nxt) < u64::from(self.largest_segment.max(1)) && self.wants_update()
+    }
+
+    /// The SYN and its answer took `rtt`.
+    pub fn established(&mut self, rtt: Duration) {
+        if let Some(sizing) = &mut self.sizing {
+            sizing.on_established(rtt);
+        }
+    }
+
+    /// The receiving side of what the connection has of its host's memory.
+    pub fn memory(&self) -> MemoryUse {
+        MemoryUse {
+            receive_buffered: self.unread + self.held,
+            unread: self.unread,
+            promised: self.promised.saturating_sub(self.nxt),
+            receive_wanted: self.wanted_buffer(),
+            ..MemoryUse::default()
+        }
+    }
+
+    /// How many more bytes would have to be held if `segment` came now: none of what the application takes at once.
+    pub fn would_hold(&self, segment: &Segment) -> u64 {
+        let start = unwrap(self.irs, self.nxt, segment.seq).max(self.nxt);
+        let end = (unwrap(self.irs, self.nxt, segment.seq) + u64::from(segment.len)).min(self.promised);
+        if end <= start || (start == self.nxt && self.auto_read) {
+            return 0;
+        }
+        end - start - self.out_of_order.bytes_within(start, end)
     }
 
     /// Whether the window has opened so far since the last ACK that the other side should know (TCP/IP Illustrated vol. 1 §20.4:
@@ -433,6 +522,7 @@ impl Receiver {
     #[cfg(test)]
     pub fn renege(&mut self) {
         self.out_of_order.clear();
+        self.held = 0;
         self.recent = [0; 4];
         self.fin = self.fin.filter(|fin| *fin < self.nxt);
     }

@@ -70,6 +70,7 @@ impl Sender {
             self.probe_answered(now, ack, ack > una, segment, reported);
             self.set_timer(now);
         }
+        self.size_buffer(now);
         false
     }
 

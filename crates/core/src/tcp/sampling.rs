@@ -23,6 +23,7 @@ impl Sender {
         // The initial sequence number is drawn from the connection's own stream.
         let established = Established { now, rtt, sack: self.kind.is_selective(), seed: u64::from(self.iss) };
         self.control.on_established(&established);
+        self.size_buffer(now);
     }
 
     /// `start..end` arrives, except for what is SACKed already.

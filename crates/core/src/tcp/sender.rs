@@ -12,6 +12,7 @@ use crate::tcp::prr::Prr;
 use crate::tcp::rack::Rack;
 use crate::tcp::rate::RateSampler;
 use crate::tcp::recovery::{Forward, Probe, Timer, Undo};
+use crate::tcp::right_sizing::{self, SendSizing, SendState};
 use crate::tcp::rtt::RttEstimator;
 use crate::tcp::scoreboard::Scoreboard;
 use crate::tcp::sent_log::SentLog;
@@ -76,7 +77,11 @@ pub(super) struct Sender {
     /// Where each write that is not wholly acknowledged ends.
     writes: VecDeque<u64>,
     closed: bool,
-    send_buffer: u64,
+    /// What the send buffer holds now; what sizes it, the most it can be, and what memory there is for it.
+    pub(super) send_buffer: u64,
+    sizing: Option<Box<dyn SendSizing + Send>>,
+    most_buffer: u64,
+    memory: u64,
     /// Right edge of the peer's window, the segment that set it (RFC 9293's SND.WL1, SND.WL2), and the largest window seen.
     pub(super) edge: u64,
     pub(super) wl: (u32, u64),
@@ -180,7 +185,10 @@ impl Sender {
             end: 1,
             writes: VecDeque::new(),
             closed: false,
-            send_buffer: config.send_buffer,
+            send_buffer: right_sizing::bounds(config).0,
+            sizing: (right_sizing::kind(config).send)(config),
+            most_buffer: right_sizing::bounds(config).0,
+            memory: u64::MAX,
             edge: 0,
             wl: (0, 0),
             max_rwnd: 0,
@@ -233,6 +241,51 @@ impl Sender {
         let config = TcpConfig { mss: mss as u32, ..config.clone() };
         self.control = congestion::build(&config);
         self.validation = validation(&config);
+        self.sizing = (right_sizing::kind(&config).send)(&config);
+        self.most_buffer = right_sizing::bounds(&config).0;
+        self.bound_buffer();
+    }
+
+    /// The state may have changed: sizes the send buffer.
+    #[inline]
+    pub(super) fn size_buffer(&mut self, now: Time) {
+        if self.sizing.is_some() {
+            self.follow_window(now);
+        }
+    }
+
+    fn follow_window(&mut self, now: Time) {
+        let cwnd = self.window();
+        let state = SendState {
+            now,
+            cwnd,
+            ssthresh: self.control.ssthresh(),
+            needed: self.board.outstanding() + cwnd.saturating_sub(self.board.pipe()),
+            max_rwnd: self.max_rwnd,
+            una: self.board.una(),
+            mss: self.mss,
+            round: self.round,
+            srtt: self.rtt.srtt(),
+        };
+        if let Some(sizing) = &mut self.sizing {
+            sizing.update(&state);
+        }
+        self.bound_buffer();
+    }
+
+    /// What the send buffer would be with memory enough.
+    pub(super) fn wanted_buffer(&self) -> u64 {
+        self.sizing.as_ref().map_or(u64::MAX, |sizing| sizing.buffer()).min(self.most_buffer)
+    }
+
+    fn bound_buffer(&mut self) {
+        self.send_buffer = self.wanted_buffer().min(self.memory);
+    }
+
+    /// The host has so much memory for the send buffer.
+    pub fn set_memory(&mut self, bytes: u64) {
+        self.memory = bytes;
+        self.bound_buffer();
     }
 
     pub fn write(&mut self, bytes: u64) {

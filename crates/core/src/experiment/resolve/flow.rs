@@ -3,14 +3,14 @@
 use super::network::Plan;
 use super::traffic::traffic;
 use crate::experiment::error::Fault;
-use crate::experiment::fields::{self, CONTROL};
+use crate::experiment::fields::{self, CONTROL, SIZING};
 use crate::experiment::model::{Flow, Network, Traffic};
 use crate::experiment::route::Routes;
 use crate::experiment::tree::{Step, path_text};
 use crate::experiment::view::View;
 use crate::params::{Choice, Params, Value};
 use crate::tcp::ecn::EcnKind;
-use crate::tcp::{TcpConfig, congestion, options, stack};
+use crate::tcp::{TcpConfig, congestion, options, right_sizing, stack};
 use crate::time::Duration;
 use crate::units::text::{SIZE, TIME};
 use std::collections::BTreeMap;
@@ -43,12 +43,15 @@ pub struct Group<'a> {
 struct End {
     params: Params,
     control: Choice,
+    sizing: Choice,
 }
 
 impl End {
     fn of(stack: &stack::Stack) -> Self {
         let params = stack.params();
-        End { control: congestion::choice(params.choice("congestion_control")), params }
+        let control = congestion::choice(params.choice("congestion_control"));
+        let sizing = right_sizing::choice(params.choice("window_sizing"));
+        End { params, control, sizing }
     }
 }
 
@@ -147,14 +150,19 @@ fn ends(view: &View<'_>) -> Result<(End, End), Fault> {
 
 fn endpoint(view: &View<'_>, basis: &End) -> Result<End, Fault> {
     let stack = view.word("stack")?.and_then(stack::find);
-    let End { mut params, mut control } = stack.map_or_else(|| basis.clone(), End::of);
+    let End { mut params, mut control, mut sizing } = stack.map_or_else(|| basis.clone(), End::of);
     if let Some(node) = view.get("congestion_control") {
         let (kind, view) = View::variant(node, view.path_of("congestion_control"), &CONTROL)?;
         control = Choice { kind, params: view.params()? };
         params.set("congestion_control", Value::Choice(kind));
     }
+    if let Some(node) = view.get("window_sizing") {
+        let (kind, view) = View::variant(node, view.path_of("window_sizing"), &SIZING)?;
+        sizing = Choice { kind, params: view.params()? };
+        params.set("window_sizing", Value::Choice(kind));
+    }
     for spec in options::PARAMS {
-        if view.get(spec.name).is_none() || spec.name == "congestion_control" {
+        if view.get(spec.name).is_none() || ["congestion_control", "window_sizing"].contains(&spec.name) {
             continue;
         }
         match view.value(spec.name)? {
@@ -176,7 +184,7 @@ fn endpoint(view: &View<'_>, basis: &End) -> Result<End, Fault> {
     // The receiver of a flow answers as its sender asks.
     params.set("ecn", Value::Choice(options::ecn(&params).name()));
     contradictions(view, &params)?;
-    Ok(End { params, control })
+    Ok(End { params, control, sizing })
 }
 
 fn contradictions(view: &View<'_>, params: &Params) -> Result<(), Fault> {
@@ -275,6 +283,13 @@ fn config(group: &Group<'_>, end: &End, mtu: u32) -> Result<TcpConfig, Fault> {
             let fault = group.view.fault("mss", format!("a segment of `{}` does not fit the route", group.name));
             Err(fault.expected(format!("at most {}: the smallest MTU is {mtu}, and the headers take {headers}", SIZE.format(most))))
         }
-        _ => Ok(TcpConfig { congestion_control: end.control.clone(), ..TcpConfig::new(params, mtu) }),
+        _ => {
+            let config =
+                TcpConfig { congestion_control: end.control.clone(), window_sizing: end.sizing.clone(), ..TcpConfig::new(params, mtu) };
+            match (right_sizing::kind(&config).check)(&config) {
+                Ok(()) => Ok(config),
+                Err((name, sentence)) => Err(group.view.fault("window_sizing", format!("`{name}` cannot be this: {sentence}"))),
+            }
+        }
     }
 }

@@ -124,6 +124,7 @@ impl Connection {
         } else {
             let rtt = now.since(self.syn_sent_at);
             self.sender.handshake_rtt(rtt, now);
+            self.receiver.established(rtt);
             self.sender.established(now, Some(rtt));
         }
         if !segment.has(flags::SYN) {
