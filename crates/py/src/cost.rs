@@ -18,6 +18,10 @@ pub fn estimate(experiment: &Experiment) -> f64 {
             Traffic::Udp { schedule, size } => {
                 return mean_bps(schedule) * expected_end(experiment) / (8.0 * f64::from(size));
             }
+            // At most: what cannot go at once goes together.
+            Traffic::Telnet { interval, .. } => {
+                return expected_end(experiment) / interval.as_secs_f64();
+            }
             // At most: a transfer takes time as well.
             Traffic::Web(web) => (web.size as f64 * expected_end(experiment) / web.think.as_secs_f64()).min(most),
         };

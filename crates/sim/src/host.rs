@@ -6,7 +6,7 @@ use longfat_core::rng::Rng;
 use longfat_core::tcp::Connection;
 use longfat_core::time::{Duration, Time};
 use longfat_core::trace::EventKind;
-use longfat_core::traffic::{Departures, Transfers, Udp};
+use longfat_core::traffic::{Departures, Keystrokes, Transfers, Udp};
 
 use crate::agent::Agent;
 use crate::ledger::Tally;
@@ -44,15 +44,18 @@ pub struct Endpoint {
     /// Whether it waits for room at the interface, and for the processor.
     pub is_waiting: bool,
     pub is_asking: bool,
-    /// Numbers of the interface and of the processor of its host; [`NONE`].
+    /// Numbers of the interface, of the processor and of the overhead of its host; [`NONE`].
     nic: u32,
     processor: u32,
+    overhead: u32,
     traffic: Traffic,
     started: bool,
     stop: Time,
     /// Of web traffic.
     transfers: Option<Box<Transfers>>,
     transferring: bool,
+    /// Of telnet.
+    keys: Option<Box<Keystrokes>>,
     pub sent: Tally,
     pub delivered: Tally,
     /// Fast retransmits, timeouts and ended recoveries already written down as events.
@@ -85,8 +88,13 @@ impl Endpoint {
             }
             traffic => {
                 let tcp = Agent::Tcp(Connection::connect(flow.sender.clone(), iss, phase));
-                let transfers = if let Traffic::Web(web) = traffic { Some(Box::new(Transfers::new(web, rng))) } else { None };
-                Endpoint { alarm: start, stop, transfers, ..Self::new(tcp, flow, start, Milestone::Nothing) }
+                let (mut transfers, mut keys) = (None, None);
+                match traffic {
+                    Traffic::Web(web) => transfers = Some(Box::new(Transfers::new(web, rng))),
+                    Traffic::Telnet { interval, size } => keys = Some(Box::new(Keystrokes::new(interval, size, rng))),
+                    _ => {}
+                }
+                Endpoint { alarm: start, stop, transfers, keys, ..Self::new(tcp, flow, start, Milestone::Nothing) }
             }
         }
     }
@@ -114,27 +122,34 @@ impl Endpoint {
             is_asking: false,
             nic: NONE,
             processor: NONE,
+            overhead: NONE,
             traffic: flow.traffic,
             started: false,
             stop: Time::MAX,
             transfers: None,
             transferring: false,
+            keys: None,
             sent,
             delivered,
             noted: [0; 4],
         }
     }
 
-    /// Its host has this interface, at which TCP waits, and this processor.
-    pub fn place(&mut self, nic: Option<usize>, processor: Option<usize>) {
+    /// Its host has this interface, at which TCP waits, this processor and this overhead.
+    pub fn place(&mut self, nic: Option<usize>, processor: Option<usize>, overhead: Option<usize>) {
         let number = |n: Option<usize>| n.map_or(NONE, |n| n as u32);
-        (self.nic, self.processor) = (number(nic), number(processor));
-        self.on_host = nic.or(processor).is_some();
+        (self.nic, self.processor, self.overhead) = (number(nic), number(processor), number(overhead));
+        self.on_host = nic.or(processor).or(overhead).is_some();
     }
 
     /// The interface of its host.
     pub fn nic(&self) -> Option<usize> {
         (self.nic != NONE).then_some(self.nic as usize)
+    }
+
+    /// The overhead of its host.
+    pub fn overhead(&self) -> Option<usize> {
+        (self.overhead != NONE).then_some(self.overhead as usize)
     }
 
     /// The processor of its host.
@@ -157,8 +172,11 @@ impl Endpoint {
         let Agent::Tcp(tcp) = &mut self.agent else { return };
         self.alarm = Time::MAX;
         if now >= self.stop {
-            // A transfer under way is finished; a stream without end is not.
-            if self.transfers.is_some() { tcp.close() } else { tcp.stop() }
+            // A transfer under way is finished, and so is what was typed; a stream without end is not.
+            if self.transfers.is_some() || self.keys.is_some() { tcp.close() } else { tcp.stop() }
+        } else if let (Some(keys), true) = (&mut self.keys, self.started) {
+            tcp.write(keys.size());
+            self.alarm = now.saturating_add(keys.gap()).min(self.stop);
         } else if self.started {
             if let Some(transfers) = &mut self.transfers {
                 tcp.write(transfers.size());
@@ -174,6 +192,10 @@ impl Endpoint {
                     tcp.close();
                 }
                 Traffic::Web(_) => self.think(now),
+                Traffic::Telnet { .. } => {
+                    let gap = self.keys.as_mut().expect("telnet has keys").gap();
+                    self.alarm = now.saturating_add(gap).min(self.stop);
+                }
                 _ => {
                     tcp.write(u64::MAX);
                     self.alarm = self.stop;

@@ -66,6 +66,8 @@ pub struct Host {
     pub node: usize,
     pub nic: Option<Nic>,
     pub cpu: Option<Cpu>,
+    /// Each packet it sends is held for a random time, even between none and this.
+    pub overhead: Option<Duration>,
 }
 
 /// The transmit queue in front of each link of a host.
@@ -135,6 +137,8 @@ pub enum Traffic {
     Ping { interval: Duration, size: u32 },
     /// No TCP: packets of `size` bytes (IP) as the schedule says; the run does not wait for it.
     Udp { schedule: Schedule, size: u32 },
+    /// Writes of `size` bytes at random times, `interval` apart on average; the run does not wait for it.
+    Telnet { interval: Duration, size: u64 },
     /// Transfers of random size with time to think between them; the run does not wait for it.
     Web(Web),
 }
@@ -150,6 +154,7 @@ impl Traffic {
             // On and off times of one length are no more random than a constant rate.
             Traffic::Udp { schedule: Schedule::OnOff { on: Spell { shape: Some(_), .. }, .. }, .. } => "on_off",
             Traffic::Udp { .. } => "udp",
+            Traffic::Telnet { .. } => "telnet",
             Traffic::Web(_) => "web",
         }
     }

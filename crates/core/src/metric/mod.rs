@@ -77,7 +77,7 @@ fn measured(experiment: &Experiment) -> Vec<usize> {
     let rank = |i: usize| match experiment.flows[i].traffic {
         Traffic::Ttcp { .. } => 0,
         Traffic::Bulk => 1,
-        Traffic::Udp { .. } | Traffic::Web(_) => 2,
+        Traffic::Udp { .. } | Traffic::Web(_) | Traffic::Telnet { .. } => 2,
         Traffic::Ping { .. } => 3,
     };
     let flows = 0..experiment.flows.len();

@@ -1,11 +1,14 @@
 //! Traffic that is not simply a volume or a stream without end: packets of UDP at a rate that follows a schedule, and
-//! transfers as a reader of the web makes them. What is random comes from the flow's own stream of numbers.
+//! transfers as a reader of the web makes them, and
+//! keystrokes. What is random comes from the flow's own stream of numbers.
 
 mod departures;
+mod telnet;
 mod udp;
 mod web;
 
 pub use departures::Departures;
+pub use telnet::Keystrokes;
 pub use udp::{LEAST_SIZE, Udp};
 pub use web::{Transfers, Web};
 

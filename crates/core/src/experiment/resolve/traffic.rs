@@ -22,6 +22,10 @@ pub fn traffic(view: &View<'_>) -> Result<Traffic, Fault> {
         ("udp", view) => udp(&view),
         ("sinusoid", view) => sinusoid(&view),
         ("on_off", view) => on_off(&view),
+        ("telnet", view) => Ok(Traffic::Telnet {
+            interval: view.duration("interval")?.unwrap_or(Duration::from_secs(1)),
+            size: view.integer("size")?.unwrap_or(1),
+        }),
         ("web", view) => Ok(Traffic::Web(Web {
             size: view.integer("size")?.unwrap_or(1),
             shape: view.number("shape")?.unwrap_or(2.0),
