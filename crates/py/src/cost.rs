@@ -12,7 +12,11 @@ pub fn estimate(experiment: &Experiment) -> f64 {
             Traffic::Ttcp { volume } => (volume as f64).min(most),
             // Flows without end fill the bottleneck together.
             Traffic::Bulk => most / bulk,
-            Traffic::Writes { schedule, .. } => (mean_bps(schedule) * expected_end(experiment) / 8.0).min(most),
+            // At most: what cannot go at once goes together.
+            Traffic::Writes { schedule, size } => {
+                let bytes = (mean_bps(schedule) * expected_end(experiment) / 8.0).min(most);
+                return bytes / f64::from(size.min(flow.sender.mss));
+            }
             Traffic::Ping { interval, .. } => {
                 return expected_end(experiment) / interval.as_secs_f64();
             }

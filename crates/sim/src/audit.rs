@@ -7,6 +7,7 @@ use longfat_core::time::Time;
 
 use crate::cpu::Processor;
 use crate::ledger::Tally;
+use crate::overhead::Overhead;
 use crate::world::World;
 
 /// Counts what is still in the network, by flow.
@@ -35,8 +36,9 @@ impl QueueLog for Census {
 pub fn audit(world: &mut World) {
     // Queued + on wires: both sides count the packets, the links by what they hold and the pool by its slots.
     let held: u64 = world.links.iter().map(|link| link.queue_holds().0 + link.in_flight().len() as u64).sum();
-    let on_hosts: Vec<PacketId> = world.hosts.processors.iter().flat_map(Processor::holds).collect();
-    assert_eq!(world.packets.len(), held as usize + on_hosts.len(), "packets kept = queued + in flight + with processors");
+    let on_processors = world.hosts.processors.iter().flat_map(Processor::holds);
+    let on_hosts: Vec<PacketId> = on_processors.chain(world.hosts.overheads.iter().flat_map(Overhead::holds)).collect();
+    assert_eq!(world.packets.len(), held as usize + on_hosts.len(), "packets kept = queued + in flight + on hosts");
     let mut census = Census { origin: world.ledger.origin().to_vec(), remaining: vec![Tally::default(); world.milestones.len()] };
     for (i, link) in world.links.iter_mut().enumerate() {
         let count = &link.count;

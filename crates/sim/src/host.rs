@@ -44,9 +44,10 @@ pub struct Endpoint {
     /// Whether it waits for room at the interface, and for the processor.
     pub is_waiting: bool,
     pub is_asking: bool,
-    /// Numbers of the interface and of the processor of its host; [`NONE`].
+    /// Numbers of the interface, of the processor and of the overhead of its host; [`NONE`].
     nic: u32,
     processor: u32,
+    overhead: u32,
     traffic: Traffic,
     started: bool,
     stop: Time,
@@ -121,6 +122,7 @@ impl Endpoint {
             is_asking: false,
             nic: NONE,
             processor: NONE,
+            overhead: NONE,
             traffic: flow.traffic,
             started: false,
             stop: Time::MAX,
@@ -133,16 +135,21 @@ impl Endpoint {
         }
     }
 
-    /// Its host has this interface, at which TCP waits, and this processor.
-    pub fn place(&mut self, nic: Option<usize>, processor: Option<usize>) {
+    /// Its host has this interface, at which TCP waits, this processor and this overhead.
+    pub fn place(&mut self, nic: Option<usize>, processor: Option<usize>, overhead: Option<usize>) {
         let number = |n: Option<usize>| n.map_or(NONE, |n| n as u32);
-        (self.nic, self.processor) = (number(nic), number(processor));
-        self.on_host = nic.or(processor).is_some();
+        (self.nic, self.processor, self.overhead) = (number(nic), number(processor), number(overhead));
+        self.on_host = nic.or(processor).or(overhead).is_some();
     }
 
     /// The interface of its host.
     pub fn nic(&self) -> Option<usize> {
         (self.nic != NONE).then_some(self.nic as usize)
+    }
+
+    /// The overhead of its host.
+    pub fn overhead(&self) -> Option<usize> {
+        (self.overhead != NONE).then_some(self.overhead as usize)
     }
 
     /// The processor of its host.

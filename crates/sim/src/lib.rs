@@ -15,6 +15,7 @@ mod ledger;
 mod link;
 mod measure;
 mod nic;
+mod overhead;
 mod route;
 mod wire;
 mod world;

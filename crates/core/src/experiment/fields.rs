@@ -345,6 +345,14 @@ fn traffic() -> &'static [Case] {
                 ],
             },
             Case {
+                name: "telnet",
+                doc: "someone types: `writes` with Poisson gaps, said by their mean; the run does not wait for it",
+                fields: vec![
+                    span("interval", "mean time from one write to the next; its distribution is exponential"),
+                    Field::or("size", Kind::Bytes { min: 1, max: 65_535 }, Value::Bytes(1), "payload of each write"),
+                ],
+            },
+            Case {
                 name: "web",
                 doc: "transfers of random size over one TCP connection, with time to think between them; the run does not wait for it",
                 fields: vec![
@@ -441,6 +449,11 @@ pub fn host() -> &'static [Field] {
             byte("send_byte", "cycles for each byte of a packet sent (IP)"),
             packet("receive_packet", "to receive a packet"),
             byte("receive_byte", "cycles for each byte of a packet received (IP)"),
+            Field::auto(
+                "overhead",
+                SOME_TIME,
+                "each packet it sends is held for a random time, even between none and this, and none overtakes another",
+            ),
         ]
     });
     &TABLE

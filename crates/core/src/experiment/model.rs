@@ -66,6 +66,8 @@ pub struct Host {
     pub node: usize,
     pub nic: Option<Nic>,
     pub cpu: Option<Cpu>,
+    /// Each packet it sends is held for a random time, even between none and this.
+    pub overhead: Option<Duration>,
 }
 
 /// The transmit queue in front of each link of a host.

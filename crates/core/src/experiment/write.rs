@@ -114,6 +114,9 @@ fn host(host: &Host, name: &str) -> Json {
             table.insert(format!("{way}_byte"), cycles.byte.into());
         }
     }
+    if let Some(overhead) = host.overhead {
+        table.insert("overhead".into(), duration(overhead));
+    }
     table.into()
 }
 
@@ -274,6 +277,7 @@ fn parameter(c: &TcpConfig, name: &str) -> Value {
         "initial_window" => count(c.initial_window),
         "initial_ssthresh" if c.initial_ssthresh == u64::MAX => Value::Auto,
         "initial_ssthresh" => Value::Bytes(c.initial_ssthresh),
+        "ssthresh_half_rwnd" => Value::Bool(c.ssthresh_half_rwnd),
         "slow_start" => Value::Choice(c.slow_start),
         "max_ssthresh" => count(c.max_ssthresh),
         "window_scale" => Value::Bool(c.window_scale),
@@ -297,8 +301,10 @@ fn parameter(c: &TcpConfig, name: &str) -> Value {
         "rto_min" => Value::Duration(c.rto_min),
         "rto_min_of" => Value::Choice(if c.rto_min_of_variance { "variance" } else { "rto" }),
         "rto_max" => Value::Duration(c.rto_max),
+        "rto_after_syn_loss" => Value::Duration(c.rto_after_syn_loss),
         "timestamp_tick" => Value::Duration(c.timestamp_tick),
         "dupack_threshold" => count(c.dupack_threshold),
+        "repeated_fast_retransmit" => Value::Bool(c.repeated_fast_retransmit),
         "limited_transmit" => Value::Bool(c.limited_transmit),
         "prr" => Value::Bool(c.prr),
         "tail_probe" => Value::Bool(c.tail_probe),

@@ -79,9 +79,10 @@ pub const REGISTRY: &[Metric] = &[
 fn measured(experiment: &Experiment) -> Vec<usize> {
     let rank = |i: usize| match experiment.flows[i].traffic {
         Traffic::Ttcp { .. } => 0,
-        Traffic::Bulk | Traffic::Writes { .. } => 1,
-        Traffic::Udp { .. } | Traffic::Web(_) => 2,
-        Traffic::Ping { .. } => 3,
+        Traffic::Bulk => 1,
+        Traffic::Writes { .. } => 2,
+        Traffic::Udp { .. } | Traffic::Web(_) => 3,
+        Traffic::Ping { .. } => 4,
     };
     let flows = 0..experiment.flows.len();
     let first = flows.clone().map(rank).min().unwrap_or(3);

@@ -211,7 +211,7 @@ fn a_bit_costs_cycles() {
     e.flows[2].from = 1;
     let cycles = Cycles { packet: 1000, byte: 0.0 };
     let cpu = Cpu { mhz: 3000, send: cycles, receive: cycles };
-    e.hosts = vec![Host { node: 0, nic: None, cpu: Some(cpu) }];
+    e.hosts = vec![Host { node: 0, nic: None, cpu: Some(cpu), overhead: None }];
     // 10 s of 3000 MHz, busy for 4: 1200 MHz. The two senders on it have 100 and 200 Mbit/s since the warmup at 2 s; the third is
     // on a host of which nothing is said.
     let bulk = |mbytes: u64| FlowRecord { bytes_delivered: mbytes * 1_000_000, ..FlowRecord::default() };

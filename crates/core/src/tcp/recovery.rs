@@ -279,8 +279,10 @@ impl Sender {
                 if self.duplicates != self.threshold {
                     return;
                 }
-                // RFC 6582 §3.2 step 1: not again for losses of the window already repaired. Reno had no such guard.
-                if kind != RecoveryKind::Reno && self.board.una() < self.no_fast_retransmit_below {
+                // RFC 6582 §3.2 step 1: not again for losses of the window already repaired. Reno had no such guard, nor Tahoe as BSD
+                // had it.
+                let guarded = kind != RecoveryKind::Reno && !self.repeated_fast_retransmit;
+                if guarded && self.board.una() < self.no_fast_retransmit_below {
                     return;
                 }
                 self.enter_recovery(now, delivered_before);

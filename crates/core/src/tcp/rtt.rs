@@ -64,11 +64,11 @@ impl RttEstimator {
         self.backoff
     }
 
-    /// The SYN was lost: RFC 6298 §5.7 wants at least 3 s once data flows.
-    pub fn after_syn_loss(&mut self) {
+    /// The SYN was lost: data begins with an rto of at least `least` (RFC 6298 §5.7: 3 s).
+    pub fn after_syn_loss(&mut self, least: Duration) {
         self.backoff = 0;
         if !self.measured {
-            self.base = self.base.max(Duration::from_secs(3));
+            self.base = self.base.max(least);
         }
     }
 

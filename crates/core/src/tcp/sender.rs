@@ -66,6 +66,7 @@ pub(super) struct Sender {
     pub(super) kind: RecoveryKind,
     pub(super) threshold: u32,
     pub(super) use_prr: bool,
+    pub(super) repeated_fast_retransmit: bool,
     limited_transmit: bool,
     nagle: bool,
     /// Partial segments wait, whatever Nagle says (tcp(7), TCP_CORK; without its ceiling of 200 ms).
@@ -149,9 +150,9 @@ pub(super) struct Sender {
     pub(super) round_end: u64,
 }
 
-/// RFC 6298 §2 with the bounds of the stack: G is the clock's tick, at least 1 ms.
+/// RFC 6298 §2 with the bounds of the stack: G is the clock's tick; of an exact clock, 1 ms.
 fn estimator(config: &TcpConfig) -> RttEstimator {
-    let granularity = config.slow_timer.max(Duration::from_millis(1));
+    let granularity = if config.slow_timer.is_zero() { Duration::from_millis(1) } else { config.slow_timer };
     let (min, granularity) =
         if config.rto_min_of_variance { (Duration::ZERO, granularity.max(config.rto_min)) } else { (config.rto_min, granularity) };
     RttEstimator::new(config.rto_initial, min, config.rto_max, granularity)
@@ -177,6 +178,7 @@ impl Sender {
             ecn: Feedback::new(congestion::ecn_use(config)),
             threshold: config.dupack_threshold,
             use_prr: config.prr,
+            repeated_fast_retransmit: config.repeated_fast_retransmit,
             limited_transmit: config.limited_transmit,
             nagle: config.nagle,
             cork: false,

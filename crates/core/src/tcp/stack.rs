@@ -16,6 +16,33 @@ pub struct Stack {
 /// Every stack, in the order of listings.
 pub const REGISTRY: &[Stack] = &[
     Stack { name: "rfc", summary: "what the RFCs say today: SACK with PRR, initial window 10, rto of at least 1 s", overrides: &[] },
+    // Jacobson, Congestion avoidance and control, SIGCOMM 1988; Stevens, TCP/IP Illustrated vol. 1 §20.4 and §21 and vol. 2 §25;
+    // Romanow and Floyd 1995, section 2 and appendix B.
+    Stack {
+        name: "bsd-tahoe-1988",
+        summary: "4.3BSD-Tahoe: slow start after every loss, ssthresh from half the peer's window, 500 ms slow timer, no options but MSS",
+        overrides: &[
+            ("recovery", Value::Choice("tahoe")),
+            ("timestamps", Value::Bool(false)),
+            ("window_scale", Value::Bool(false)),
+            ("sack", Value::Bool(false)),
+            ("initial_window", Value::Count(1)),
+            ("ssthresh_half_rwnd", Value::Bool(true)),
+            ("send_buffer", Value::Bytes(4096)),
+            ("receive_buffer", Value::Bytes(4096)),
+            ("delayed_ack", Value::Choice("heartbeat")),
+            ("delayed_ack_time", Value::Duration(Duration::from_millis(200))),
+            ("slow_timer", Value::Duration(Duration::from_millis(500))),
+            ("rto_initial", Value::Duration(Duration::from_secs(6))),
+            ("rto_min", Value::Duration(Duration::from_secs(1))),
+            ("rto_max", Value::Duration(Duration::from_secs(64))),
+            ("rto_after_syn_loss", Value::Duration(Duration::ZERO)),
+            ("repeated_fast_retransmit", Value::Bool(true)),
+            ("limited_transmit", Value::Bool(false)),
+            ("prr", Value::Bool(false)),
+            ("abc_limit", Value::Count(0)),
+        ],
+    },
     // RFC 2525 and Stevens, TCP/IP Illustrated vol. 1 §21 and vol. 2 §25, describe these of 4.3BSD-Reno and its descendants;
     // the ANSNET paper (1994, §4.3) names IRIX 5.2: BSD Reno with RFC 1323 by Skibo.
     Stack {

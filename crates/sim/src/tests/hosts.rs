@@ -15,7 +15,7 @@ use crate::run;
 fn with_nic(mut experiment: Experiment, txqueuelen: u64, on_full: OnFull) -> Experiment {
     for flow in &experiment.flows {
         if experiment.hosts.iter().all(|host| host.node != flow.from) {
-            experiment.hosts.push(Host { node: flow.from, nic: Some(Nic { txqueuelen, on_full }), cpu: None });
+            experiment.hosts.push(Host { node: flow.from, nic: Some(Nic { txqueuelen, on_full }), cpu: None, overhead: None });
         }
     }
     for link in experiment.network.links.iter_mut().filter(|link| experiment.hosts.iter().any(|host| host.node == link.from)) {
@@ -90,7 +90,7 @@ fn flows_that_wait_for_one_interface_have_their_turns() {
 /// The hosts of SC2003, from §6.2.2 of Bulot, Cottrell and Hughes-Jones 2004; docs/hosts.md derives the costs.
 fn sc2003(node: usize) -> Host {
     let cycles = Cycles { packet: 33_718, byte: 0.0403 };
-    Host { node, nic: None, cpu: Some(Cpu { mhz: 3060, send: cycles, receive: cycles }) }
+    Host { node, nic: None, cpu: Some(Cpu { mhz: 3060, send: cycles, receive: cycles }), overhead: None }
 }
 
 /// Payload in Mb/s, and the shares of time in which the processors of sender and receiver worked.
@@ -155,10 +155,51 @@ fn a_host_that_costs_nothing_changes_nothing() {
     let mut said = plain.clone();
     let nothing = Cycles { packet: 0, byte: 0.0 };
     let cpu = Some(Cpu { mhz: 1000, send: nothing, receive: nothing });
-    said.hosts = vec![Host { node: plain.flows[0].from, nic: None, cpu }, Host { node: plain.flows[0].to, nic: None, cpu }];
+    said.hosts = vec![
+        Host { node: plain.flows[0].from, nic: None, cpu, overhead: None },
+        Host { node: plain.flows[0].to, nic: None, cpu, overhead: None },
+    ];
     let (plain, said) = (run(&plain).unwrap(), run(&said).unwrap());
     let text = |trace: &Trace| format!("{:?}{:?}", trace.flows, trace.links);
     assert!(text(&plain) == text(&said), "{:?}\n{:?}", plain.flows[0], said.flows[0]);
+}
+
+/// `experiment` whose senders hold each packet for up to `most`.
+fn with_overhead(mut experiment: Experiment, most: Duration) -> Experiment {
+    let hosts = experiment.flows.iter().map(|flow| Host { node: flow.from, nic: None, cpu: None, overhead: Some(most) });
+    experiment.hosts = hosts.collect();
+    experiment
+}
+
+#[test]
+fn an_overhead_is_even_between_none_and_the_most() {
+    // A probe each 10 ms over a path of 20 ms, of which it meets nobody: the overhead is all that varies.
+    let ping = Traffic::Ping { interval: Duration::from_millis(10), size: 84 };
+    let experiment = Dumbbell { traffic: ping, duration: Duration::from_secs(100), ..Dumbbell::default() }.experiment();
+    let plain = run(&experiment).unwrap().flows[0].clone();
+    let held = run(&with_overhead(experiment, Duration::from_millis(6))).unwrap().flows[0].clone();
+    assert_eq!((plain.rtt_deviation_s, held.packets_delivered), (0.0, plain.packets_delivered));
+    assert!(
+        held.rtt_min_s - plain.rtt_min_s < 1e-4 && held.rtt_max_s - plain.rtt_min_s > 5.9e-3 && held.rtt_max_s - plain.rtt_min_s <= 6e-3
+    );
+    assert!((held.rtt_mean_s - plain.rtt_mean_s - 3e-3).abs() < 1e-4, "{}", held.rtt_mean_s);
+    // Of an even distribution, most / sqrt(12).
+    assert!((held.rtt_deviation_s / (6e-3 / 12_f64.sqrt()) - 1.0).abs() < 0.03, "{}", held.rtt_deviation_s);
+}
+
+#[test]
+fn packets_do_not_overtake_each_other_while_they_are_held() {
+    // Held for up to 30 ms in a round trip of 20: a packet that overtook another would bring duplicate ACKs.
+    let experiment =
+        Dumbbell { duration: Duration::from_secs(20), queue: droptail(Capacity::Packets(1000)), ..Dumbbell::default() }.experiment();
+    let mut experiment = with_overhead(experiment, Duration::from_millis(30));
+    let window = 40_000;
+    (experiment.flows[0].sender.send_buffer, experiment.flows[0].receiver.receive_buffer) = (window, window);
+    let trace = run(&experiment).unwrap();
+    let flow = &trace.flows[0];
+    assert_eq!((flow.segments_retransmitted, flow.duplicates_received, flow.packets_dropped), (0, 0, 0));
+    assert!(flow.bytes_delivered > 1_000_000);
+    assert!(format!("{trace:?}") == format!("{:?}", run(&experiment).unwrap()), "two runs differ");
 }
 
 proptest! {
@@ -188,7 +229,7 @@ proptest! {
         let mut experiment = with_nic(experiment, txqueuelen, on_full);
         let cycles = Cycles { packet: 2000, byte: 1.0 };
         experiment.hosts[0].cpu = mhz.map(|mhz| Cpu { mhz, send: cycles, receive: cycles });
-        experiment.hosts.push(Host { node: flow.to, nic: None, cpu: experiment.hosts[0].cpu });
+        experiment.hosts.push(Host { node: flow.to, nic: None, cpu: experiment.hosts[0].cpu, overhead: None });
         let trace = run(&experiment).unwrap();
         prop_assert!(trace.flows[..streams].iter().all(|flow| flow.bytes_delivered == 200_000), "{:?}", trace.warnings);
         prop_assert!(format!("{trace:?}") == format!("{:?}", run(&experiment).unwrap()), "two runs differ");

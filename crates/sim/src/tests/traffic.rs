@@ -79,6 +79,23 @@ fn readers_of_the_web_think_and_fetch() {
 }
 
 #[test]
+fn telnet_writes_now_and_then_and_finishes_what_was_typed() {
+    // 20 writes a second of 7 bytes.
+    let traffic = Traffic::Writes { schedule: Schedule::Random { rate: Rate::from_bps(20 * 7 * 8), shape: None }, size: 7 };
+    let mut experiment = Dumbbell { pairs: 2, traffic, duration: Duration::from_secs(100), ..Dumbbell::default() }.experiment();
+    experiment.flows[1].stop = Some(Duration::from_secs(50));
+    let trace = run(&experiment).unwrap();
+    for (flow, seconds) in trace.flows.iter().zip([100.0, 50.0]) {
+        // Each write is a segment of its own: 50 ms are longer than the round trip, mostly, and Nagle's rule joins the others.
+        let writes = flow.bytes_delivered / 7;
+        assert_eq!(flow.bytes_delivered % 7, 0);
+        assert!((writes as f64 / (seconds * 20.0) - 1.0).abs() < 0.1, "{writes} writes");
+        assert!(flow.segments_sent < writes && flow.segments_sent > writes / 2, "{} segments", flow.segments_sent);
+    }
+    assert!(trace.flows[1].delivered_all.is_some() && trace.flows[0].delivered_all.is_none());
+}
+
+#[test]
 fn adding_a_flow_changes_no_others_randomness() {
     // Apart, with capacity for all: the times at which the first flow's packets leave depend on nothing but its name.
     let spell = Spell { mean: Duration::from_millis(50), shape: Some(1.5) };
@@ -103,6 +120,8 @@ fn any_traffic() -> impl Strategy<Value = Traffic> {
             udp(Schedule::Sinusoid { mean: mbps(rate), amplitude: mbps(rate), period: Duration::from_millis(ms) })
         }),
         (1_u64..20, spell.clone(), spell).prop_map(|(rate, on, off)| udp(Schedule::OnOff { rate: mbps(rate), on, off })),
+        (10_000_u64..10_000_000, 1_u32..3000, prop::option::of(1.1_f64..3.0))
+            .prop_map(|(bps, size, shape)| { Traffic::Writes { schedule: Schedule::Random { rate: Rate::from_bps(bps), shape }, size } }),
         (1_u64..200_000, 1_u64..500).prop_map(|(size, ms)| Traffic::Web(Web { size, think: Duration::from_millis(ms), ..WEB })),
     ]
 }

@@ -1,21 +1,24 @@
-//! Endpoints on hosts of which something is said: what they send has to find room in the transmit queue, and what they send
-//! and receive takes the processor's time. Endpoints on other hosts never come here.
+//! Endpoints on hosts of which something is said: what they send has to find room in the transmit queue, what they send and
+//! receive takes the processor's time, or what they send is held for a while. Endpoints on other hosts never come here.
 
 use longfat_core::experiment::{Experiment, OnFull};
 use longfat_core::packet::{Ecn, PacketId, Segment};
+use longfat_core::rng::Rng;
 
 use super::World;
 use crate::agent::Agent;
 use crate::cpu::{Job, Next, Processor};
 use crate::host::Endpoint;
 use crate::nic::Nic;
+use crate::overhead::Overhead;
 use crate::route::Hop;
 
-/// The transmit queues at which TCP waits, and the processors. Each is a source of events; queues come before processors.
+/// The transmit queues at which TCP waits, the processors and the overheads. Each is a source of events, in this order.
 #[derive(Debug, Default)]
 pub struct Hosts {
     pub nics: Vec<Nic>,
     pub processors: Vec<Processor>,
+    pub overheads: Vec<Overhead>,
 }
 
 impl Hosts {
@@ -27,6 +30,11 @@ impl Hosts {
                 hosts.processors.push(Processor::new(cpu));
                 hosts.processors.len() - 1
             });
+            let overhead = host.overhead.map(|most| {
+                let name = format!("{} overhead", experiment.network.nodes[host.node].name);
+                hosts.overheads.push(Overhead::new(most, Rng::named(experiment.seed, &name)));
+                hosts.overheads.len() - 1
+            });
             let first_nic = hosts.nics.len();
             // Lost when the queue is full: that is what the link's queue does by itself.
             if let Some(nic) = host.nic.filter(|nic| nic.on_full != OnFull::Drop) {
@@ -36,7 +44,7 @@ impl Hosts {
             let nodes = experiment.flows.iter().flat_map(|flow| [flow.from, flow.to]);
             for (endpoint, _) in endpoints.iter_mut().zip(nodes).filter(|(_, node)| *node == host.node) {
                 let nic = hosts.nics[first_nic..].iter().position(|nic| nic.link == endpoint.first_link);
-                endpoint.place(nic.map(|i| first_nic + i), processor);
+                endpoint.place(nic.map(|i| first_nic + i), processor, overhead);
             }
         }
         hosts
@@ -44,7 +52,7 @@ impl Hosts {
 
     /// How many sources of events.
     pub fn sources(&self) -> usize {
-        self.nics.len() + self.processors.len()
+        self.nics.len() + self.processors.len() + self.overheads.len()
     }
 }
 
@@ -63,7 +71,7 @@ impl World {
             None => {
                 while let Some((segment, ecn)) = self.poll_at_nic(number) {
                     let id = self.enter(number, segment, ecn);
-                    self.offer(self.endpoints[number].first_link as usize, id);
+                    self.send(number, id);
                 }
                 self.settle(number);
             }
@@ -87,8 +95,34 @@ impl World {
     pub(super) fn host_event(&mut self, number: usize) {
         match number.checked_sub(self.hosts.nics.len()) {
             None => self.nic_event(number),
-            Some(processor) => self.processor_event(processor),
+            Some(n) if n < self.hosts.processors.len() => self.processor_event(n),
+            Some(n) => self.overhead_event(n - self.hosts.processors.len()),
         }
+    }
+
+    /// The packet `id` of an endpoint goes to its first link, at once or after a while.
+    fn send(&mut self, number: usize, id: PacketId) {
+        let endpoint = &self.endpoints[number];
+        match endpoint.overhead() {
+            None => self.offer(endpoint.first_link as usize, id),
+            Some(overhead) => {
+                self.hosts.overheads[overhead].hold(self.now, id, endpoint.first_link);
+                self.set_overhead(overhead);
+            }
+        }
+    }
+
+    /// Packets that were held go now.
+    fn overhead_event(&mut self, overhead: usize) {
+        while let Some((id, link)) = self.hosts.overheads[overhead].take(self.now) {
+            self.offer(link as usize, id);
+        }
+        self.set_overhead(overhead);
+    }
+
+    fn set_overhead(&mut self, overhead: usize) {
+        let source = self.links.len() + self.endpoints.len() + self.hosts.nics.len() + self.hosts.processors.len() + overhead;
+        self.events.set(source, self.hosts.overheads[overhead].next());
     }
 
     /// What the endpoint has to send, if there is room for it.

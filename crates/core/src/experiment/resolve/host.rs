@@ -1,4 +1,4 @@
-//! The hosts: their transmit queues and processors.
+//! The hosts: their transmit queues, processors and overheads.
 
 use super::flow;
 use super::network::Plan;
@@ -15,16 +15,21 @@ pub fn hosts(file: &View<'_>, plan: &Plan<'_>) -> Result<Vec<Host>, Fault> {
     let mut hosts: Vec<Host> = Vec::new();
     for (node, path) in file.items("host") {
         let view = View::new(node, path, fields::host());
-        let (nic, cpu) = (nic(&view)?, cpu(&view)?);
-        if nic.is_none() && cpu.is_none() {
-            return Err(view.fault("name", "nothing is said of this host").expected("txqueuelen or cpu"));
+        let (nic, cpu, overhead) = (nic(&view)?, cpu(&view)?, view.duration("overhead")?);
+        if nic.is_none() && cpu.is_none() && overhead.is_none() {
+            return Err(view.fault("name", "nothing is said of this host").expected("txqueuelen, cpu or overhead"));
+        }
+        if overhead.is_some() && (nic.is_some() || cpu.is_some()) {
+            let fault =
+                view.fault("overhead", "a random overhead stands for what a host does to packets, and this host says more exactly what");
+            return Err(fault.expected("either overhead, or txqueuelen and cpu"));
         }
         for node in flow::hosts(&view, "name", "left", plan)? {
             if hosts.iter().any(|host| host.node == node) {
                 let name = &plan.network.nodes[node].name;
                 return Err(view.fault("name", format!("host `{name}` is described twice")).help("say all of it in one table"));
             }
-            hosts.push(Host { node, nic, cpu });
+            hosts.push(Host { node, nic, cpu, overhead });
         }
     }
     hosts.sort_by_key(|host| host.node);

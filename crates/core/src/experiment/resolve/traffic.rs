@@ -23,6 +23,7 @@ pub fn traffic(view: &View<'_>) -> Result<Traffic, Fault> {
         ("sinusoid", view) => sinusoid(&view),
         ("on_off", view) => on_off(&view),
         ("writes", view) => writes(&view),
+        ("telnet", view) => telnet(&view),
         ("web", view) => Ok(Traffic::Web(Web {
             size: view.integer("size")?.unwrap_or(1),
             shape: view.number("shape")?.unwrap_or(2.0),
@@ -66,6 +67,15 @@ fn on_off(view: &View<'_>) -> Result<Traffic, Fault> {
     };
     let schedule = Schedule::OnOff { rate: rate(view, "rate")?, on: spell("on", "on_shape")?, off: spell("off", "off_shape")? };
     checked(view, schedule, size(view)?)
+}
+
+/// Someone types. "At random times" (Romanow and Floyd 1995, appendix A) is taken as a Poisson process. Departs from what people
+/// type: Danzig and Jamin 1991 (tcplib) and Paxson and Floyd 1995 found gaps with a heavy tail.
+fn telnet(view: &View<'_>) -> Result<Traffic, Fault> {
+    let interval = view.duration("interval")?.unwrap_or(Duration::from_secs(1));
+    let size = view.integer("size")?.unwrap_or(1);
+    let rate = Rate::from_bps((u128::from(size) * 8_000_000_000_000 / u128::from(interval.as_ps())).max(1) as u64);
+    Ok(Traffic::Writes { schedule: Schedule::Random { rate, shape: None }, size: size as u32 })
 }
 
 fn writes(view: &View<'_>) -> Result<Traffic, Fault> {

@@ -115,6 +115,12 @@ pub trait CongestionControl: std::fmt::Debug {
     fn ssthresh(&self) -> u64;
     /// The handshake is done.
     fn on_established(&mut self, _established: &Established) {}
+    /// The peer first advertises this window, and ssthresh shall start at half of it. Only where the stack says so.
+    fn on_first_window(&mut self, rwnd: u64) {
+        if let Some(window) = self.window() {
+            window.start_at_half(rwnd);
+        }
+    }
     /// An ACK delivered something, in whatever phase; comes before [`Self::on_ack`]. For what measures rather than grows.
     fn on_sample(&mut self, _ack: &AckSample) {}
     /// New data was acknowledged outside fast recovery: the window may grow.

@@ -165,6 +165,12 @@ impl Window {
         self.fraction = 0.0;
     }
 
+    /// ssthresh starts at half of the window advertised, in whole segments and no less than two (Romanow and Floyd 1995 §2).
+    pub fn start_at_half(&mut self, rwnd: u64) {
+        self.ssthresh = (rwnd / 2 / self.mss).max(2) * self.mss;
+        self.initial_ssthresh = self.ssthresh;
+    }
+
     /// The SYN was lost: one segment (RFC 5681 §3.1).
     pub fn syn_loss(&mut self) {
         self.cwnd = self.mss;

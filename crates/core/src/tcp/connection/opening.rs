@@ -118,7 +118,7 @@ impl Connection {
         self.sender.board.acknowledge(1);
         self.sender.deadline = Time::MAX;
         if self.syn_retransmitted {
-            self.sender.rtt.after_syn_loss();
+            self.sender.rtt.after_syn_loss(self.config.rto_after_syn_loss);
             self.sender.control.on_syn_loss();
             self.sender.established(now, None);
         } else {
@@ -132,6 +132,9 @@ impl Connection {
             self.sender.edge = 1 + (u64::from(segment.window) << self.sender.shift);
             self.sender.max_rwnd = self.sender.edge - 1;
             self.sender.wl = (segment.seq, 1);
+        }
+        if self.config.ssthresh_half_rwnd {
+            self.sender.control.on_first_window(self.sender.max_rwnd);
         }
         self.state = State::Established;
     }

@@ -43,7 +43,7 @@ fn any_config() -> impl Strategy<Value = TcpConfig> {
         1 => Just(RecoveryKind::Sack),
         3 => Just(RecoveryKind::Rack),
     ];
-    let stack = prop_oneof![Just("rfc"), Just("bsd-reno-1994"), Just("linux")];
+    let stack = prop_oneof![Just("rfc"), Just("bsd-tahoe-1988"), Just("bsd-reno-1994"), Just("linux")];
     let mss = prop_oneof![1 => 1u32..40, 4 => 40u32..2000, 1 => 2000u32..9000];
     let pacing = prop_oneof![Just(Pacing::Auto), Just(Pacing::On), Just(Pacing::Off)];
     let buffer = || prop_oneof![1 => 1u64..50, 1 => 50u64..5_000, 4 => 5_000u64..200_000];
@@ -334,7 +334,7 @@ proptest! {
 #[test]
 fn sequence_numbers_wrap_in_the_middle_of_a_stream() {
     let apps = Applications { volumes: (200_000, 50_000), closing: Closing::ClientFirst, reads: (vec![], vec![]), reneges: vec![] };
-    for stack in ["rfc", "bsd-reno-1994", "linux"] {
+    for stack in ["rfc", "bsd-tahoe-1988", "bsd-reno-1994", "linux"] {
         exchange(config(stack), config(stack), (u32::MAX - 50_000, u32::MAX - 3), &apps, &[]);
     }
 }

@@ -28,7 +28,7 @@ fn the_send_buffer_limits_too() {
 
 #[test]
 fn a_closed_window_is_probed_and_the_stream_goes_on_when_it_opens() {
-    for stack in ["rfc", "bsd-reno-1994", "linux"] {
+    for stack in ["rfc", "bsd-tahoe-1988", "bsd-reno-1994", "linux"] {
         let receiver = TcpConfig { receive_buffer: 8_000, ..config(stack) };
         let mut pair = Pair::new(config(stack), receiver, ms(10));
         pair.server.set_auto_read(false);

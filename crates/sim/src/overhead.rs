@@ -1,0 +1,53 @@
+//! The overhead of a host: what it sends is held for a random time, so that flows do not fall into step with each other.
+//!
+//! Floyd and Jacobson 1992 (*On Traffic Phase Effects in Packet-Switched Gateways*) show that in a network in which everything
+//! takes the same time each time, who loses packets is decided by phases; a random time for each packet, about as long as the
+//! bottleneck needs for one, does away with that. Packets do not overtake each other.
+
+use std::collections::VecDeque;
+
+use longfat_core::packet::PacketId;
+use longfat_core::rng::Rng;
+use longfat_core::time::{Duration, Time};
+
+/// The packets that one host holds.
+#[derive(Debug)]
+pub struct Overhead {
+    most: Duration,
+    rng: Rng,
+    /// When each leaves, to which link.
+    held: VecDeque<(Time, PacketId, u32)>,
+    last: Time,
+}
+
+impl Overhead {
+    /// Up to `most` for each packet.
+    pub fn new(most: Duration, rng: Rng) -> Self {
+        Overhead { most, rng, held: VecDeque::new(), last: Time::ZERO }
+    }
+
+    /// Holds the packet `id`, which goes to `link`.
+    pub fn hold(&mut self, now: Time, id: PacketId, link: u32) {
+        let leaves = now.saturating_add(Duration::from_ps(self.rng.below(self.most.as_ps() + 1)));
+        self.last = self.last.max(leaves);
+        self.held.push_back((self.last, id, link));
+    }
+
+    /// When the next one leaves; [`Time::MAX`] when it holds none.
+    pub fn next(&self) -> Time {
+        self.held.front().map_or(Time::MAX, |held| held.0)
+    }
+
+    /// The next one to leave now, and its link.
+    pub fn take(&mut self, now: Time) -> Option<(PacketId, u32)> {
+        if self.next() > now {
+            return None;
+        }
+        self.held.pop_front().map(|(_, id, link)| (id, link))
+    }
+
+    /// Every packet it holds.
+    pub fn holds(&self) -> impl Iterator<Item = PacketId> {
+        self.held.iter().map(|held| held.1)
+    }
+}
