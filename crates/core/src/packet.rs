@@ -48,6 +48,10 @@ const SACK_SHIFT: u32 = 4;
 const ACCECN: u8 = 0x80;
 const ACCECN_ORDER: u8 = 0x04;
 const ACCECN_FIELDS: u8 = 0x03;
+/// [`Segment::accecn`], the bits between: the length of all options in words of 4 bytes, at most ten (RFC 9293 §3.1). Kept up to date,
+/// since every queue and link on the way asks for it.
+const WORDS: u8 = 0x78;
+const WORDS_SHIFT: u32 = 3;
 
 /// The AccECN option (RFC 9768 §3.2.3): byte counters of 24 bits that the receiver keeps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -88,7 +92,8 @@ pub struct Segment {
     /// See [`flags`].
     pub flags: u16,
     options: u8,
-    /// The AccECN option. (And no hole at the end: a copy is then whole words, which the next copy can read at full speed.)
+    /// The AccECN option, and the length of all options. (And no hole at the end: a copy is then whole words, which the next copy
+    /// can read at full speed.)
     accecn: u8,
 }
 
@@ -117,7 +122,8 @@ impl Segment {
     #[inline]
     pub fn set_timestamps(&mut self, val: u32, ecr: u32) {
         debug_assert!(self.sack_count() < 4);
-        self.options |= TIMESTAMPS;
+        // SACK-permitted fills the two bytes of padding before timestamps; alone it takes four.
+        self.add(TIMESTAMPS, if self.sack_permitted() { 2 } else { 3 });
         self.space[0] = val;
         self.space[1] = ecr;
     }
@@ -136,10 +142,10 @@ impl Segment {
     #[inline]
     pub fn push_sack(&mut self, left: u32, right: u32) -> bool {
         let n = self.sack_count();
-        let most = match (self.accecn, self.options & TIMESTAMPS) {
+        let most = match (self.accecn & ACCECN, self.options & TIMESTAMPS) {
             (0, 0) => 4,
             (0, _) => 3,
-            (accecn, _) => blocks_beside(accecn & ACCECN_FIELDS),
+            _ => blocks_beside(self.accecn & ACCECN_FIELDS),
         };
         if n >= most {
             return false;
@@ -149,12 +155,13 @@ impl Segment {
         self.space[at] = left;
         self.space[at + 1] = right;
         self.options = (self.options & 0x0f) | (((n + 1) as u8) << SACK_SHIFT);
+        self.lengthen(if n == 0 { 3 } else { 2 });
         true
     }
     /// The AccECN option (RFC 9768 §3.2.3).
     #[inline]
     pub fn accecn(&self) -> Option<AccEcnOption> {
-        if self.accecn == 0 {
+        if self.accecn & ACCECN == 0 {
             return None;
         }
         let fields = self.accecn & ACCECN_FIELDS;
@@ -168,10 +175,11 @@ impl Segment {
     #[inline]
     pub fn set_accecn(&mut self, option: AccEcnOption) -> bool {
         debug_assert!(option.fields <= 3 && option.order <= 1);
-        if self.accecn != 0 || self.sack_count() > blocks_beside(option.fields) {
+        if self.accecn & ACCECN != 0 || self.sack_count() > blocks_beside(option.fields) {
             return false;
         }
-        self.accecn = ACCECN | (option.order * ACCECN_ORDER) | option.fields;
+        self.accecn |= ACCECN | (option.order * ACCECN_ORDER) | option.fields;
+        self.lengthen(AccEcnOption::padded_len(option.fields) / 4);
         for (i, value) in option.values.iter().enumerate().take(option.fields.into()) {
             self.space[7 - i] = value & 0x00ff_ffff;
         }
@@ -184,7 +192,7 @@ impl Segment {
     /// Adds the MSS option; only on a SYN.
     pub fn set_mss(&mut self, mss: u16) {
         debug_assert!(self.has(flags::SYN));
-        self.options |= MSS;
+        self.add(MSS, 1);
         self.space[2] = u32::from(mss);
     }
     /// Window scale option of a SYN (RFC 7323 §2).
@@ -194,7 +202,7 @@ impl Segment {
     /// Adds the window scale option; only on a SYN.
     pub fn set_window_scale(&mut self, shift: u8) {
         debug_assert!(self.has(flags::SYN));
-        self.options |= WINDOW_SCALE;
+        self.add(WINDOW_SCALE, 1);
         self.space[3] = u32::from(shift);
     }
     /// SACK-permitted option of a SYN (RFC 2018 §2).
@@ -204,33 +212,24 @@ impl Segment {
     /// Adds the SACK-permitted option; only on a SYN.
     pub fn set_sack_permitted(&mut self) {
         debug_assert!(self.has(flags::SYN));
-        self.options |= SACK_PERMITTED;
+        self.add(SACK_PERMITTED, if self.options & TIMESTAMPS != 0 { 0 } else { 1 });
+    }
+    /// Adds the option `bit`, of so many words, unless it is there.
+    #[inline]
+    fn add(&mut self, bit: u8, words: u32) {
+        if self.options & bit == 0 {
+            self.options |= bit;
+            self.lengthen(words);
+        }
+    }
+    #[inline]
+    fn lengthen(&mut self, words: u32) {
+        self.accecn += (words << WORDS_SHIFT) as u8;
     }
     /// Bytes of TCP options as usually laid out: each option padded to 4 bytes (RFC 7323 appendix A).
     #[inline]
     pub const fn options_len(&self) -> u32 {
-        let o = self.options;
-        let mut n = 0;
-        if o & TIMESTAMPS != 0 {
-            n += 12;
-        }
-        if o & MSS != 0 {
-            n += 4;
-        }
-        if o & WINDOW_SCALE != 0 {
-            n += 4;
-        }
-        // SACK-permitted fills the two bytes of padding before timestamps; alone it takes four.
-        if o & SACK_PERMITTED != 0 && o & TIMESTAMPS == 0 {
-            n += 4;
-        }
-        if o >> SACK_SHIFT != 0 {
-            n += 4 + 8 * (o >> SACK_SHIFT) as u32;
-        }
-        if self.accecn != 0 {
-            n += AccEcnOption::padded_len(self.accecn & ACCECN_FIELDS);
-        }
-        n
+        4 * ((self.accecn & WORDS) >> WORDS_SHIFT) as u32
     }
     /// Length of the IPv4 packet that carries this segment: 20 + 20 + options + payload.
     #[inline]

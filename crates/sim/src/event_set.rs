@@ -63,7 +63,8 @@ impl EventSet {
 
 #[derive(Debug)]
 struct Tree {
-    /// `tree[1]` is the root, the children of `i` are `2 i` and `2 i + 1`, the leaves are `tree[leaves..]`.
+    /// `tree[1]` is the root, the children of `i` are `2 i` and `2 i + 1`, the leaves are `tree[leaves..]`; of whatever number, so
+    /// that no level more is replayed than there must be.
     tree: Vec<Entry>,
     leaves: usize,
 }
@@ -76,15 +77,12 @@ impl std::fmt::Debug for Entry {
 
 impl Tree {
     fn new(sources: usize) -> Self {
-        let leaves = sources.next_power_of_two().max(2);
-        let mut tree = vec![Entry { time: Time::MAX, source: 0 }; 2 * leaves];
-        for (i, leaf) in tree[leaves..].iter_mut().enumerate() {
-            leaf.source = i as u64;
+        let leaves = sources.max(2);
+        let mut tree = Tree { tree: vec![Entry { time: Time::MAX, source: u64::MAX }; 2 * leaves], leaves };
+        for source in 0..sources {
+            tree.set(source, Time::MAX);
         }
-        for i in (1..leaves).rev() {
-            tree[i] = tree[2 * i];
-        }
-        Tree { tree, leaves }
+        tree
     }
 
     #[inline]

@@ -123,8 +123,9 @@ impl World {
     /// The packet at the head of a link's wire has arrived.
     #[inline]
     fn link_event(&mut self, number: usize) {
-        let arrival = self.links[number].arrival(self.now, &mut self.packets, &mut self.ledger);
-        self.reschedule(number);
+        let link = &mut self.links[number];
+        let arrival = link.arrival(self.now, &mut self.packets, &mut self.ledger);
+        reschedule(link, number, &mut self.events);
         let Some(id) = arrival else { return };
         match self.hops[self.packets[id].route as usize] {
             Hop::Link(next) => self.offer(next as usize, id),
@@ -134,19 +135,9 @@ impl World {
 
     #[inline]
     fn offer(&mut self, number: usize, id: PacketId) {
-        self.links[number].offer(self.now, id, &mut self.packets, &mut self.ledger);
-        self.reschedule(number);
-    }
-
-    /// Puts a link's next event into the event set.
-    #[inline]
-    fn reschedule(&mut self, number: usize) {
         let link = &mut self.links[number];
-        let next = link.next_event();
-        if next != link.scheduled {
-            link.scheduled = next;
-            self.events.set(number, next);
-        }
+        link.offer(self.now, id, &mut self.packets, &mut self.ledger);
+        reschedule(link, number, &mut self.events);
     }
 
     #[inline]
@@ -288,6 +279,16 @@ impl World {
     pub fn snapshot(&mut self) -> Snapshot {
         self.advance_links();
         Snapshot::of(self)
+    }
+}
+
+/// Puts the next event of `link`, which is number `number`, into the event set.
+#[inline]
+fn reschedule(link: &mut Link, number: usize, events: &mut EventSet) {
+    let next = link.next_event();
+    if next != link.scheduled {
+        link.scheduled = next;
+        events.set(number, next);
     }
 }
 

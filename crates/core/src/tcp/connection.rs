@@ -8,7 +8,7 @@ use crate::tcp::TcpConfig;
 use crate::tcp::ecn::EcnKind;
 use crate::tcp::receiver::{Receiver, Verdict};
 use crate::tcp::right_sizing::MemoryUse;
-use crate::tcp::sender::Sender;
+use crate::tcp::sender::{Range, Sender};
 use crate::tcp::seq::wrap;
 use crate::tcp::stall::Room;
 use crate::time::{Duration, Time};
@@ -316,9 +316,7 @@ impl Connection {
             return self.prompt.take().map(|segment| (segment, Ecn::NotEct));
         }
         if self.state == State::Established || !matches!(self.state, State::Listen | State::SynSent | State::SynReceived | State::Closed) {
-            // RFC 6691 §2: the payload makes room for the options that go with it.
-            self.sender.payload_max = self.sender.mss - self.receiver.options_len(self.sender.mss, self.timestamps);
-            if let Some(range) = self.sender.next(now) {
+            if let Some(range) = self.next(now) {
                 let mut segment = self.sender.segment(range);
                 self.stamp(now, &mut segment);
                 if segment.has(flags::FIN) {
@@ -335,6 +333,16 @@ impl Connection {
             return Some((self.pure_ack(now), Ecn::NotEct));
         }
         None
+    }
+
+    #[inline]
+    fn next(&mut self, now: Time) -> Option<Range> {
+        if self.sender.is_done() {
+            return None;
+        }
+        // RFC 6691 §2: the payload makes room for the options that go with it.
+        self.sender.payload_max = self.sender.mss - self.receiver.options_len(self.sender.mss, self.timestamps);
+        self.sender.next(now)
     }
 
     fn pure_ack(&mut self, now: Time) -> Segment {

@@ -42,6 +42,10 @@ impl Sender {
         if ack < una {
             return false;
         }
+        if self.awaits_nothing(segment) {
+            self.update_window(now, segment, ack);
+            return false;
+        }
         self.check_app_limited();
         let delivered_before = una + self.board.sacked_bytes();
         let in_flight = self.board.pipe();
@@ -72,6 +76,14 @@ impl Sender {
         }
         self.size_buffer(now);
         false
+    }
+
+    /// Whether there is nothing that `segment` could acknowledge or report: of a stream that only goes the other way, always.
+    #[inline]
+    fn awaits_nothing(&self, segment: &Segment) -> bool {
+        self.board.outstanding() == 0
+            && segment.sack_count() == 0
+            && !(self.ecn.is_on() || self.rate.is_some() || self.undo.is_some() || self.forward.is_some() || self.tail.end.is_some())
     }
 
     /// The left edge stands still.

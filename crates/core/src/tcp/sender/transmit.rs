@@ -10,6 +10,17 @@ use crate::time::Time;
 use crate::units::Rate;
 
 impl Sender {
+    /// Whether all that was written is acknowledged, and there is nothing else to send: of a stream that only goes the other way,
+    /// always.
+    #[inline]
+    pub fn is_done(&mut self) -> bool {
+        let done = self.board.una() >= self.stream_end() && !(self.probe || self.force || self.tail.due || self.forward.is_some());
+        if done {
+            self.limit = Limit::Application;
+        }
+        done
+    }
+
     /// The next transmission allowed now. It is counted as sent.
     #[inline]
     pub fn next(&mut self, now: Time) -> Option<Range> {
