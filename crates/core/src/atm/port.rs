@@ -312,7 +312,7 @@ impl Port {
     fn begin_frame(&mut self, run: &Run, queued: u64) {
         let now = Time::from_ps(self.slot * self.cell_time);
         let (own, channels) = self.occupancy.as_mut().map_or((0, 0), |occupancy| occupancy.of(run.channel, queued));
-        let verdict = self.discard.on_frame(&Arrival { now, queued, own, channels, is_ect: run.is_ect });
+        let verdict = self.discard.on_frame(&Arrival { now, queued, silent_from: self.leaves(), own, channels, is_ect: run.is_ect });
         if self.channels[run.channel as usize].begin(verdict) {
             self.count.packets_marked += 1;
             self.outcomes.push(Outcome::Marked { packet: run.packet, route: run.route, at: now });

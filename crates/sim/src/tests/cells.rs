@@ -33,7 +33,7 @@ warmup = "0.5 s"
 
 #[test]
 fn ten_connections() {
-    for policy in ["plain", "ppd", "epd"] {
+    for policy in ["plain", "ppd", "epd", "epd_red", "epd_fair", "epd_ecn"] {
         let experiment = figure1(&[("path.discard.kind", policy)]);
         let trace: Trace = run(&experiment).unwrap();
         let link = trace.links.iter().find(|l| l.name == "bottleneck>").unwrap();

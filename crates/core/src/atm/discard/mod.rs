@@ -2,6 +2,9 @@
 //! file a policy, one line in [`REGISTRY`].
 
 mod epd;
+mod epd_ecn;
+mod epd_fair;
+mod epd_red;
 mod plain;
 mod ppd;
 
@@ -17,6 +20,8 @@ pub struct Arrival {
     pub now: Time,
     /// Cells in the output buffer.
     pub queued: u64,
+    /// When the line falls silent unless more comes, or when it did.
+    pub silent_from: Time,
     /// Of these, cells of its channel, and how many channels have any; 0 unless the policy [accounts](DiscardKind::accounts).
     pub own: u64,
     pub channels: u64,
@@ -69,7 +74,8 @@ pub struct DiscardKind {
 }
 
 /// Every policy, in the order of listings.
-pub const REGISTRY: &[DiscardKind] = &[plain::KIND, ppd::KIND, epd::KIND];
+pub const REGISTRY: &[DiscardKind] = 
+    &[plain::KIND, ppd::KIND, epd::KIND, epd_red::KIND, epd_fair::KIND, epd_ecn::KIND];
 
 /// The entry called `name`.
 pub fn find(name: &str) -> Option<&'static DiscardKind> {
