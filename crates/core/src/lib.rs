@@ -2,9 +2,10 @@
 //!
 //! The same code runs under virtual time (`longfat-sim`) and, later, under real time. Modules see
 //! each other in one direction only: [`units`], [`time`], [`rng`], [`params`] and [`packet`] come first,
-//! then [`tcp`], [`traffic`], [`queue`] and [`link`] (`tcp` and `queue` never see each other), then [`experiment`],
+//! then [`tcp`], [`traffic`], [`queue`] and [`link`] (`tcp` and `queue` never see each other), [`atm`], then [`experiment`],
 //! [`trace`] and [`metric`].
 
+pub mod atm;
 pub mod experiment;
 pub mod link;
 pub mod metric;

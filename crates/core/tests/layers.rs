@@ -14,9 +14,10 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("traffic", &["packet", "rng", "time", "units"]),
     ("tcp", &["packet", "params", "rng", "time", "units"]),
     ("queue", &["packet", "params", "rng", "time", "units"]),
-    ("link", &["packet", "params", "rng", "time", "units"]),
-    ("experiment", &["link", "packet", "params", "probe", "queue", "rng", "tcp", "time", "traffic", "units"]),
-    ("trace", &["experiment", "queue", "time"]),
+    ("link", &["atm", "packet", "params", "rng", "time", "units"]),
+    ("atm", &["packet", "params", "queue", "rng", "time", "units"]),
+    ("experiment", &["atm", "link", "packet", "params", "probe", "queue", "rng", "tcp", "time", "traffic", "units"]),
+    ("trace", &["atm", "experiment", "queue", "time"]),
     ("metric", &["experiment", "params", "queue", "tcp", "time", "trace", "units"]),
 ];
 

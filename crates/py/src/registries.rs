@@ -1,5 +1,6 @@
 //! Everything that has a name: for `longfat list`, the documentation and completion.
 
+use longfat_core::atm::discard;
 use longfat_core::link::{framing, loss};
 use longfat_core::params::{ParamSpec, Value};
 use longfat_core::tcp::{congestion, options, right_sizing, stack};
@@ -35,6 +36,10 @@ pub fn registries(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let links = list("links")?;
     for link in framing::REGISTRY {
         links.append(entry(py, link.name, link.summary, "", &[])?)?;
+    }
+    let discards = list("discards")?;
+    for policy in discard::REGISTRY {
+        discards.append(entry(py, policy.name, policy.summary, policy.source, policy.params)?)?;
     }
     let losses = list("losses")?;
     for loss in loss::REGISTRY {

@@ -1,10 +1,12 @@
 //! A trace as columns: numpy arrays, and lists of words. Every column's name ends with its unit.
 
-use longfat_core::experiment::Experiment;
+use longfat_core::atm::discard::CellDrop;
+use longfat_core::atm::port;
+use longfat_core::experiment::{Experiment, Link};
 use longfat_core::metric::{REGISTRY, Scope};
 use longfat_core::queue::DropReason;
 use longfat_core::time::Time;
-use longfat_core::trace::{Event, EventKind, FlowRecord, FlowSample, LinkRecord, LinkSample, Trace};
+use longfat_core::trace::{CellRecord, Event, EventKind, FlowRecord, FlowSample, LinkRecord, LinkSample, Trace};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -108,7 +110,7 @@ fn flows<'py>(py: Python<'py>, experiment: &Experiment, records: &[FlowRecord]) 
     for (name, get) in times {
         table.times(name, records.iter().map(get))?;
     }
-    let integers: [Column<FlowRecord, u64>; 15] = [
+    let integers: [Column<FlowRecord, u64>; 16] = [
         ("bytes_delivered", |r| r.bytes_delivered),
         ("bytes_delivered_at_warmup", |r| r.bytes_delivered_at_warmup),
         ("bytes_sent", |r| r.bytes_sent),
@@ -121,6 +123,8 @@ fn flows<'py>(py: Python<'py>, experiment: &Experiment, records: &[FlowRecord]) 
         ("timeouts", |r| r.timeouts),
         ("send_stalls", |r| r.send_stalls),
         ("duplicates_received", |r| r.duplicates_received),
+        ("bytes_duplicate", |r| r.bytes_duplicate),
+        ("bytes_duplicate_at_warmup", |r| r.bytes_duplicate_at_warmup),
         ("packets_delivered", |r| r.packets_delivered),
         ("packets_dropped", |r| r.packets_dropped),
         ("in_flight_max_bytes", |r| r.in_flight_max),
@@ -168,7 +172,41 @@ fn links<'py>(py: Python<'py>, experiment: &Experiment, records: &[LinkRecord]) 
     table.numbers("busy_s", records.iter().map(|r| r.busy_s))?;
     table.numbers("queue_mean_packets", records.iter().map(|r| r.queue_mean_packets))?;
     table.numbers("queue_mean_bytes", records.iter().map(|r| r.queue_mean_bytes))?;
+    if records.iter().any(|r| r.cells.is_some()) {
+        cells(&table, given, records)?;
+    }
     Ok(table)
+}
+
+/// What the output ports of switches counted: over the whole run, and over the measured span. NaN where there is none.
+fn cells(table: &Table<'_>, given: &[Link], records: &[LinkRecord]) -> PyResult<()> {
+    let none = "";
+    table.words("discard", given.iter().map(|l| l.discard.as_ref().map_or(none, |policy| policy.kind)))?;
+    let columns: [Column<CellRecord, (u64, u64)>; 12] = [
+        ("cells_in", |c| (c.total.cells_in(), c.in_span.cells_in())),
+        ("cells_dropped_overflow", |c| both(c, |n| n.dropped[CellDrop::Overflow as usize])),
+        ("cells_dropped_rest", |c| both(c, |n| n.dropped[CellDrop::Rest as usize])),
+        ("cells_dropped_early", |c| both(c, |n| n.dropped[CellDrop::Early as usize])),
+        ("cells_transmitted", |c| (c.transmitted, c.transmitted_in_span)),
+        ("cells_whole", |c| both(c, |n| n.whole)),
+        ("cells_dead", |c| both(c, |n| n.dead)),
+        ("packets_whole", |c| both(c, |n| n.packets_whole)),
+        ("packets_partial", |c| both(c, |n| n.packets_partial)),
+        ("packets_dropped_whole", |c| both(c, |n| n.packets_dropped)),
+        ("packets_merged", |c| both(c, |n| n.packets_merged)),
+        ("packets_marked", |c| both(c, |n| n.packets_marked)),
+    ];
+    for (name, get) in columns {
+        let values =
+            |which: fn((u64, u64)) -> u64| records.iter().map(move |r| r.cells.as_ref().map_or(f64::NAN, |cells| which(get(cells)) as f64));
+        table.numbers(name, values(|(total, _)| total))?;
+        table.numbers(&format!("{name}_in_span"), values(|(_, in_span)| in_span))?;
+    }
+    Ok(())
+}
+
+fn both(cells: &CellRecord, get: fn(&port::Count) -> u64) -> (u64, u64) {
+    (get(&cells.total), get(&cells.in_span))
 }
 
 fn flow_series<'py>(py: Python<'py>, samples: &[FlowSample]) -> PyResult<Bound<'py, PyDict>> {

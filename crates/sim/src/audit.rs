@@ -38,12 +38,17 @@ pub fn audit(world: &mut World) {
     let held: u64 = world.links.iter().map(|link| link.queue_holds().0 + link.in_flight().len() as u64).sum();
     let on_processors = world.hosts.processors.iter().flat_map(Processor::holds);
     let on_hosts: Vec<PacketId> = on_processors.chain(world.hosts.overheads.iter().flat_map(Overhead::holds)).collect();
-    assert_eq!(world.packets.len(), held as usize + on_hosts.len(), "packets kept = queued + in flight + on hosts");
+    let in_cells: Vec<(PacketId, u32, bool)> = world.ports.unfinished().collect();
+    let kept = held as usize + on_hosts.len() + in_cells.len();
+    assert_eq!(world.packets.len(), kept, "packets kept = queued + in flight + on hosts + in switches");
     let mut census = Census { origin: world.ledger.origin().to_vec(), remaining: vec![Tally::default(); world.milestones.len()] };
     for (i, link) in world.links.iter_mut().enumerate() {
         let count = &link.count;
-        let accounted = count.transmitted + count.queue_drops() + count.backlog;
-        assert_eq!(count.packets_in, accounted, "link {i}: packets in = transmitted + dropped + queued");
+        let (packets_in, dropped, queued) = match world.ports.in_front_of(i) {
+            None => (count.packets_in, count.queue_drops(), count.backlog),
+            Some(port) => (port.packets_in, port.packets_lost, port.unfinished().filter(|(_, _, is_lost)| !is_lost).count() as u64),
+        };
+        assert_eq!(packets_in, count.transmitted + dropped + queued, "link {i}: packets in = transmitted + dropped + queued");
         let accounted = count.delivered + count.lost + link.in_flight().len() as u64;
         assert_eq!(count.transmitted, accounted, "link {i}: transmitted = delivered + lost + in flight");
         assert_eq!((count.backlog, count.backlog_bytes), link.queue_holds(), "link {i}: its queue holds what came and did not leave");
@@ -51,6 +56,14 @@ pub fn audit(world: &mut World) {
     }
     for id in on_hosts {
         census.add(&world.packets[id]);
+        world.packets.remove(id);
+    }
+    // What a switch has dropped of is lost, and has been counted, also where other cells of it are still on their way.
+    for (id, route, is_lost) in in_cells {
+        world.packets[id].route = route;
+        if !is_lost {
+            census.add(&world.packets[id]);
+        }
         world.packets.remove(id);
     }
     let in_network: u64 = census.remaining.iter().map(|tally| tally.packets).sum();

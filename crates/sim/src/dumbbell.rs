@@ -3,7 +3,7 @@
 //! Pairs of hosts, an edge link each, two routers and one bottleneck between them. Node 0 is the left router, node 1 the
 //! right one, then come the left and the right host of each pair. Links 0 and 1 are the two ways of the bottleneck.
 
-use longfat_core::experiment::{Choice, Experiment, Flow, Link, Measure, Network, Node, Traffic};
+use longfat_core::experiment::{Choice, Experiment, Flow, Link, Measure, Network, Node, NodeKind, Traffic};
 use longfat_core::link::loss;
 use longfat_core::params::{Params, Value};
 use longfat_core::queue;
@@ -128,10 +128,12 @@ impl Dumbbell {
             to,
             rate: self.edge_rate,
             delay: self.edge_delay,
+            cells: false,
             overhead: 0,
             min_frame: 0,
             mtu: MTU,
             queue: droptail(Capacity::Packets(1 << 40)),
+            discard: None,
             loss: loss_model("none", &[]),
             bottleneck: false,
         }
@@ -139,5 +141,5 @@ impl Dumbbell {
 }
 
 fn node(name: String, host: bool) -> Node {
-    Node { name, host }
+    Node { name, kind: if host { NodeKind::Host } else { NodeKind::Router } }
 }

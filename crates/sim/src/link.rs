@@ -4,11 +4,14 @@
 //! later first does what has happened meanwhile: as long as the transmitter had fallen idle and packets waited, the next
 //! one left the queue at just that time. A packet that starts at `s` goes straight onto the wire, stamped with its arrival
 //! at `s + transmit time + delay`. A queue is only ever non-empty while a packet is in transmission, and so on the wire:
-//! the arrival of the wire's head is the only event a link needs.
+//! the arrival of the wire's head is the only event a link needs. (A switch takes a packet cell by cell, from the first one
+//! on: on a link to a switch that is the arrival.)
 //!
 //! At equal times a departure from a queue comes before an arrival at it.
 
+use longfat_core::atm::aal5;
 use longfat_core::experiment;
+use longfat_core::link::framing::wire_len;
 use longfat_core::link::loss::{Fate, Loss};
 use longfat_core::packet::{Line, PacketId, Packets};
 use longfat_core::queue::{DropReason, Queue, discard};
@@ -23,12 +26,16 @@ use crate::wire::Wire;
 pub struct Link {
     wire: Wire,
     busy_until: Time,
-    /// The length of the last frame and the time it took: nearly every frame has the length of the one before it.
-    last_frame: (u32, Duration),
+    /// What the last packet took on the line: nearly every packet has the length of the one before it.
+    last: Framed,
     delay: Duration,
     rate: Rate,
+    cell_time: Duration,
     overhead: u32,
     min_frame: u32,
+    cells: bool,
+    /// It leads to a switch, which takes the cells of a packet one by one.
+    to_switch: bool,
     mtu: u32,
     number: u32,
     /// The port by which its packets enter the next router.
@@ -43,17 +50,37 @@ pub struct Link {
     pub scheduled: Time,
 }
 
+/// A packet on the line.
+#[derive(Debug, Default)]
+struct Framed {
+    ip_len: u32,
+    bytes: u32,
+    time: Duration,
+    /// Until the far end has what it waits for: the whole of it, or its first cell.
+    lead: Duration,
+}
+
 impl Link {
     /// The idle link number `number` of the network, made as `link` says, with `queue` in front of it and `loss` on it.
-    pub fn new(number: u32, link: &experiment::Link, port: u16, queue: Box<dyn Queue + Send>, loss: Option<Box<dyn Loss + Send>>) -> Self {
+    pub fn new(
+        number: u32,
+        link: &experiment::Link,
+        to_switch: bool,
+        port: u16,
+        queue: Box<dyn Queue + Send>,
+        loss: Option<Box<dyn Loss + Send>>,
+    ) -> Self {
         Link {
             wire: Wire::new(),
             busy_until: Time::ZERO,
-            last_frame: (0, Duration::ZERO),
+            last: Framed::default(),
             delay: link.delay,
             rate: link.rate,
+            cell_time: link.rate.transmit_time(aal5::CELL.into()),
             overhead: link.overhead,
             min_frame: link.min_frame,
+            cells: link.cells,
+            to_switch,
             mtu: link.mtu,
             number,
             port,
@@ -136,23 +163,65 @@ impl Link {
     /// The transmitter takes the packet `id`, of `len` bytes, at `start`.
     #[inline]
     fn transmit(&mut self, start: Time, id: PacketId, len: u32, packets: &mut Packets) {
-        let frame = (len + self.overhead).max(self.min_frame);
-        if frame != self.last_frame.0 {
-            self.last_frame = (frame, self.rate.transmit_time(u64::from(frame)));
+        if len != self.last.ip_len {
+            self.last = self.framed(len);
         }
-        let time = self.last_frame.1;
+        let time = self.last.time;
         self.busy_until = start + time;
         self.count.transmitted += 1;
         self.count.ip_bytes += u64::from(len);
-        self.count.wire_bytes += u64::from(frame);
+        self.count.wire_bytes += u64::from(self.last.bytes);
         self.count.busy_ps += time.as_ps();
-        self.wire.push(id, self.busy_until + self.delay, self.port, packets);
+        self.wire.push(id, start + self.last.lead + self.delay, self.port, packets);
+    }
+
+    /// What a packet of `ip_len` bytes takes.
+    fn framed(&self, ip_len: u32) -> Framed {
+        let bytes = wire_len(ip_len, self.overhead, self.min_frame, self.cells);
+        let whole = self.rate.transmit_time(u64::from(bytes));
+        let cell = self.cell_time;
+        // So many times the time of a cell, to the picosecond, which that of all their bytes need not be.
+        let time = if self.cells { cell * u64::from(bytes / aal5::CELL) } else { whole };
+        Framed { ip_len, bytes, time, lead: if self.to_switch { cell } else { time } }
+    }
+
+    /// The cells of a packet of `ip_len` bytes.
+    pub fn cells_of(&self, ip_len: u32) -> u32 {
+        aal5::cells(ip_len + self.overhead)
+    }
+
+    /// Of the link behind an output port: the packet `id`, of `len` bytes in so many cells, has been sent whole by `end`.
+    pub fn carry(&mut self, id: PacketId, len: u32, end: Time, packets: &mut Packets) {
+        self.count.transmitted += 1;
+        self.count.ip_bytes += u64::from(len);
+        self.wire.push(id, end + self.delay, self.port, packets);
+    }
+
+    /// The same before another switch, to which its cells have gone by themselves.
+    pub fn pass_on(&mut self, len: u32) {
+        self.count.transmitted += 1;
+        self.count.delivered += 1;
+        self.count.ip_bytes += u64::from(len);
+    }
+
+    /// The port by which what it carries enters the next node.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The time a cell takes to the far end once it has left.
+    pub fn delay(&self) -> Duration {
+        self.delay
     }
 
     /// When this link next has something to do.
     #[inline]
     pub fn next_event(&self) -> Time {
-        let arrival = self.wire.head_arrives();
+        let mut arrival = self.wire.head_arrives();
+        // A switch has taken the first cell of a packet that is still in transmission: the next one's comes as soon as it can.
+        if arrival == Time::MAX && self.count.backlog > 0 {
+            arrival = self.busy_until + self.cell_time + self.delay;
+        }
         if self.clocked { arrival.min(self.queue.poll_timeout().unwrap_or(Time::MAX)) } else { arrival }
     }
 

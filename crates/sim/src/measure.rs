@@ -1,14 +1,15 @@
 //! Measuring: samples at even spacing, the measured span, and the records at the end. Nothing here costs a packet
 //! anything, and nothing here changes what happens.
 
+use longfat_core::atm::aal5;
 use longfat_core::experiment::{Experiment, Host, Traffic};
 
 use longfat_core::time::{Duration, Time};
-use longfat_core::trace::{FlowRecord, FlowSample, HostRecord, LinkRecord, LinkSample, Trace};
+use longfat_core::trace::{CellRecord, FlowRecord, FlowSample, HostRecord, LinkRecord, LinkSample, Trace};
 
 use crate::agent::Agent;
 use crate::ledger::DROP_REASONS;
-use crate::world::{World, flow_names};
+use crate::world::{CellTotals, World, flow_names};
 
 /// What the links and flows had done by some instant.
 #[derive(Clone, Debug)]
@@ -19,6 +20,8 @@ pub struct Snapshot {
     processors: Vec<Duration>,
     /// In-order bytes delivered, for each flow.
     delivered: Vec<u64>,
+    /// Payload bytes that arrived again, for each flow.
+    duplicate: Vec<u64>,
 }
 
 #[derive(Clone, Debug)]
@@ -26,17 +29,29 @@ struct LinkTotals {
     busy: Duration,
     /// Integrals over time of packets and bytes queued, in ps.
     waited: (u128, u128),
+    /// From a switch.
+    cells: CellTotals,
+}
+
+impl LinkTotals {
+    fn of(world: &World, number: usize) -> Self {
+        let link = &world.links[number];
+        match world.cell_totals(number) {
+            None => LinkTotals { busy: link.busy(world.now), waited: link.count.waited(world.now), cells: CellTotals::default() },
+            Some(cells) => LinkTotals { busy: cells.busy, waited: (cells.waited, cells.waited * u128::from(aal5::CELL)), cells },
+        }
+    }
 }
 
 impl Snapshot {
     /// Of `world` now; its links have been advanced to now.
     pub fn of(world: &World) -> Self {
-        let totals = |link: &crate::link::Link| LinkTotals { busy: link.busy(world.now), waited: link.count.waited(world.now) };
         Snapshot {
             time: world.now,
-            links: world.links.iter().map(totals).collect(),
+            links: (0..world.links.len()).map(|link| LinkTotals::of(world, link)).collect(),
             processors: world.hosts.processors.iter().map(|processor| processor.busy(world.now)).collect(),
             delivered: world.endpoints.chunks(2).map(|pair| pair[1].agent.bytes_delivered()).collect(),
+            duplicate: world.endpoints.chunks(2).map(|pair| pair[1].agent.stats().bytes_duplicate).collect(),
         }
     }
 }
@@ -105,12 +120,16 @@ impl Recorder {
         }
         for (i, link) in world.links.iter().enumerate() {
             let count = &link.count;
+            let (backlog_packets, backlog_bytes, wire_bytes) = match world.cell_totals(i) {
+                None => (count.backlog, count.backlog_bytes, count.wire_bytes),
+                Some(cells) => (cells.queued, cells.queued * u64::from(aal5::CELL), cells.transmitted * u64::from(aal5::CELL)),
+            };
             self.trace.link_series.push(LinkSample {
                 time,
                 link: i as u32,
-                backlog_packets: count.backlog,
-                backlog_bytes: count.backlog_bytes,
-                wire_bytes: count.wire_bytes,
+                backlog_packets,
+                backlog_bytes,
+                wire_bytes,
                 drops: count.drops.iter().sum(),
                 marks: count.marks,
             });
@@ -133,7 +152,7 @@ impl Recorder {
         trace.span = (span_start.time.min(span_end.time), span_end.time);
         trace.steps = world.steps;
         trace.packets_in_network_max = world.ledger.in_network_max();
-        trace.flows = (0..experiment.flows.len()).map(|i| flow_record(world, experiment, i, at_warmup.delivered[i])).collect();
+        trace.flows = (0..experiment.flows.len()).map(|i| flow_record(world, experiment, i, &at_warmup)).collect();
         trace.links = (0..world.links.len()).map(|i| link_record(world, experiment, i, &span_start, &span_end)).collect();
         trace.hosts = host_records(experiment, &span_start, &span_end);
         trace.events = world.ledger.take_events();
@@ -158,7 +177,7 @@ fn flow_sample(time: Time, flow: usize, sender: &Agent, receiver: &Agent) -> Flo
     }
 }
 
-fn flow_record(world: &World, experiment: &Experiment, flow: usize, at_warmup: u64) -> FlowRecord {
+fn flow_record(world: &World, experiment: &Experiment, flow: usize, at_warmup: &Snapshot) -> FlowRecord {
     let (sender, receiver) = (&world.endpoints[2 * flow].agent, &world.endpoints[2 * flow + 1].agent);
     let (sent, received) = (sender.stats(), receiver.stats());
     let milestones = &world.milestones[flow];
@@ -172,7 +191,7 @@ fn flow_record(world: &World, experiment: &Experiment, flow: usize, at_warmup: u
         delivered_all: milestones.delivered_all,
         acked_all: milestones.acked_all,
         bytes_delivered: receiver.bytes_delivered(),
-        bytes_delivered_at_warmup: at_warmup,
+        bytes_delivered_at_warmup: at_warmup.delivered[flow],
         bytes_sent: sent.bytes_sent,
         bytes_retransmitted: sent.bytes_retransmitted,
         segments_sent: sent.segments_sent,
@@ -184,6 +203,8 @@ fn flow_record(world: &World, experiment: &Experiment, flow: usize, at_warmup: u
         timeouts: sent.timeouts,
         send_stalls: sent.send_stalls,
         duplicates_received: received.duplicates_received,
+        bytes_duplicate: received.bytes_duplicate,
+        bytes_duplicate_at_warmup: at_warmup.duplicate[flow],
         packets_dropped: world.ledger.dropped_of(flow).packets,
         rtt_min_s: min,
         rtt_mean_s: mean,
@@ -205,7 +226,7 @@ fn link_record(world: &World, experiment: &Experiment, number: usize, start: &Sn
     let (from, to) = (&start.links[number], &end.links[number]);
     let span = end.time.since(start.time).as_ps() as f64;
     let mean = |from: u128, to: u128| if span > 0.0 { to.saturating_sub(from) as f64 / span } else { 0.0 };
-    LinkRecord {
+    let record = LinkRecord {
         name: experiment.network.links[number].name.clone(),
         packets_in: count.packets_in,
         packets_transmitted: count.transmitted,
@@ -222,6 +243,22 @@ fn link_record(world: &World, experiment: &Experiment, number: usize, start: &Sn
         queue_max_bytes: count.backlog_bytes_max,
         queue_mean_packets: mean(from.waited.0, to.waited.0),
         queue_mean_bytes: mean(from.waited.1, to.waited.1),
+        cells: None,
+    };
+    let (Some(cells), Some(port)) = (world.cell_totals(number), world.ports.in_front_of(number)) else { return record };
+    LinkRecord {
+        packets_in: port.packets_in,
+        packets_queued: port.unfinished().filter(|(_, _, is_lost)| !is_lost).count() as u64,
+        wire_bytes: cells.transmitted * u64::from(aal5::CELL),
+        queue_max_packets: cells.count.queue_max,
+        queue_max_bytes: cells.count.queue_max * u64::from(aal5::CELL),
+        cells: Some(CellRecord {
+            total: cells.count,
+            transmitted: cells.transmitted,
+            in_span: to.cells.count.since(&from.cells.count),
+            transmitted_in_span: to.cells.transmitted - from.cells.transmitted,
+        }),
+        ..record
     }
 }
 

@@ -1,7 +1,7 @@
 //! The route table: every flow's way there and back, laid out hop after hop. A packet carries its place in the table.
 
-use longfat_core::experiment::Experiment;
 use longfat_core::experiment::route::Routes;
+use longfat_core::experiment::{Experiment, Link};
 
 use crate::Error;
 
@@ -10,8 +10,19 @@ use crate::Error;
 pub enum Hop {
     /// Into the queue of this link.
     Link(u32),
+    /// Into an output port of a switch: this [`Place`].
+    Port(u32),
     /// To this endpoint.
     Endpoint(u32),
+}
+
+/// A channel of an output port: one flow's, one way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The link behind the port.
+    pub link: u32,
+    /// Its number among the channels of the port.
+    pub channel: u32,
 }
 
 /// The routes of all endpoints. Endpoint `2 f` sends for flow `f`, endpoint `2 f + 1` answers.
@@ -23,13 +34,22 @@ pub struct RouteTable {
     pub origin: Vec<u32>,
     /// For each endpoint, the first link of its packets and the cursor they start with.
     pub starts: Vec<(u32, u32)>,
+    pub places: Vec<Place>,
+    /// For each link, how many channels its output port has; 0 where it has none.
+    pub channels: Vec<u32>,
 }
 
 impl RouteTable {
     /// The routes of every flow of `experiment`.
     pub fn new(experiment: &Experiment) -> Result<Self, Error> {
         let routes = Routes::new(&experiment.network);
-        let mut table = RouteTable { hops: Vec::new(), origin: Vec::new(), starts: Vec::new() };
+        let mut table = RouteTable {
+            hops: Vec::new(),
+            origin: Vec::new(),
+            starts: Vec::new(),
+            places: Vec::new(),
+            channels: vec![0; experiment.network.links.len()],
+        };
         for (i, flow) in experiment.flows.iter().enumerate() {
             for (endpoint, peer, from, to) in [(2 * i, 2 * i + 1, flow.from, flow.to), (2 * i + 1, 2 * i, flow.to, flow.from)] {
                 let path = routes.path(from, to).filter(|path| !path.is_empty());
@@ -37,16 +57,26 @@ impl RouteTable {
                     let name = |node: usize| experiment.network.nodes[node].name.clone();
                     return Err(Error::NoRoute { flow: i, group: flow.group.clone(), from: name(from), to: name(to) });
                 };
-                table.add(endpoint as u32, peer as u32, &path);
+                table.add(endpoint as u32, peer as u32, &path, &experiment.network.links);
             }
         }
         Ok(table)
     }
 
-    fn add(&mut self, endpoint: u32, peer: u32, path: &[usize]) {
+    fn add(&mut self, endpoint: u32, peer: u32, path: &[usize], links: &[Link]) {
         self.starts.push((path[0] as u32, self.hops.len() as u32));
-        self.hops.extend(path.iter().map(|&link| Hop::Link(link as u32)));
+        for &link in path {
+            let hop = if links[link].discard.is_some() { self.channel(link) } else { Hop::Link(link as u32) };
+            self.hops.push(hop);
+        }
         self.hops.push(Hop::Endpoint(peer));
         self.origin.resize(self.hops.len(), endpoint);
+    }
+
+    /// One more channel of the port in front of `link`.
+    fn channel(&mut self, link: usize) -> Hop {
+        self.places.push(Place { link: link as u32, channel: self.channels[link] });
+        self.channels[link] += 1;
+        Hop::Port(self.places.len() as u32 - 1)
     }
 }

@@ -3,10 +3,12 @@
 //! The sources of events are numbered: the links in the order of the network, then the endpoints (for each flow its
 //! sender, then its receiver). Events at equal times are handled in the order of these numbers.
 
+mod cells;
 mod hosts;
 
 use std::collections::BTreeMap;
 
+use longfat_core::atm::port::Run;
 use longfat_core::experiment::route::Routes;
 use longfat_core::experiment::{Experiment, Flow, Traffic};
 use longfat_core::link::loss;
@@ -23,6 +25,8 @@ use crate::ledger::Ledger;
 use crate::link::Link;
 use crate::measure::Snapshot;
 use crate::route::{Hop, RouteTable};
+pub use cells::CellTotals;
+use cells::Ports;
 use hosts::Hosts;
 
 /// When a flow reached its milestones.
@@ -56,6 +60,9 @@ pub struct World {
     events: EventSet,
     pub ledger: Ledger,
     pub hosts: Hosts,
+    pub ports: Ports,
+    /// Cells on their way from one switch to another: room used again and again.
+    onward: Vec<Run>,
     pub milestones: Vec<Milestones>,
     /// Volumes not yet delivered, and volumes not yet known to be delivered.
     undelivered: usize,
@@ -70,6 +77,7 @@ impl World {
         let table = RouteTable::new(experiment)?;
         let (mut endpoints, initial) = endpoints(experiment, &table);
         let links = links(experiment);
+        let ports = Ports::new(experiment, &table);
         let volumes = experiment.flows.iter().filter(|flow| matches!(flow.traffic, Traffic::Ttcp { .. })).count();
         let hosts = Hosts::new(experiment, &mut endpoints);
         let mut events = EventSet::new(links.len(), endpoints.len() + hosts.sources());
@@ -88,6 +96,8 @@ impl World {
             hops: table.hops,
             events,
             hosts,
+            ports,
+            onward: Vec::new(),
             ledger: Ledger::new(table.origin, &initial, experiment.measure.events),
             milestones: vec![Milestones::default(); experiment.flows.len()],
             undelivered: volumes,
@@ -123,12 +133,19 @@ impl World {
     /// The packet at the head of a link's wire has arrived.
     #[inline]
     fn link_event(&mut self, number: usize) {
-        let link = &mut self.links[number];
-        let arrival = link.arrival(self.now, &mut self.packets, &mut self.ledger);
-        reschedule(link, number, &mut self.events);
+        let arrival = match self.ports.of(number) {
+            None => {
+                let link = &mut self.links[number];
+                let arrival = link.arrival(self.now, &mut self.packets, &mut self.ledger);
+                reschedule(link, number, &mut self.events);
+                arrival
+            }
+            Some(port) => self.port_event(number, port),
+        };
         let Some(id) = arrival else { return };
         match self.hops[self.packets[id].route as usize] {
             Hop::Link(next) => self.offer(next as usize, id),
+            Hop::Port(place) => self.offer_cells(number, place, id),
             Hop::Endpoint(endpoint) => self.deliver(endpoint as usize, id, number),
         }
     }
@@ -273,6 +290,7 @@ impl World {
         for link in &mut self.links {
             link.advance(self.now, &mut self.packets, &mut self.ledger);
         }
+        self.advance_ports();
     }
 
     /// What the links and flows have done so far.
@@ -332,7 +350,8 @@ fn links(experiment: &Experiment) -> Vec<Link> {
         let context = QueueContext { rate: link.rate, rtt: rtts[i], mtu: link.mtu, rng: rng("queue") };
         let queue = (kind.build)(&link.queue.params, context);
         let kind = loss::find(link.loss.kind).unwrap_or_else(|| panic!("link {}: no loss is called {}", link.name, link.loss.kind));
-        Link::new(i as u32, link, ports[i], queue, (kind.build)(&link.loss.params, rng("loss")))
+        let to_switch = network.nodes[link.to].is_switch();
+        Link::new(i as u32, link, to_switch, ports[i], queue, (kind.build)(&link.loss.params, rng("loss")))
     };
     network.links.iter().enumerate().map(make).collect()
 }

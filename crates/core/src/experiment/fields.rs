@@ -1,6 +1,7 @@
 //! Every key of an experiment file, with what it means: the tables behind validation, schema and reference.
 
 use super::shape::{Case, Field, Shape, Variants};
+use crate::atm::{discard, port};
 use crate::link::{framing, loss};
 use crate::params::{Kind, ParamSpec, Value};
 use crate::probe;
@@ -93,6 +94,9 @@ fn paths() -> &'static [Case] {
             ..link("bottleneck", "the link (or each of the links) shared by the flows; its queue is one BDP of droptail unless given")
         };
         let edge = Field { required: true, ..link("edge", "the link of each host; its queue never limits unless given") };
+        // RF95 §2: a 16-port switch.
+        let most = port::MAX_INPUTS as u64;
+        let ports = Field::or("ports", count(2, most), Value::Count(16), "of each switch: the most links at it");
         let one_rtt = ParamSpec {
             name: "rtt",
             kind: DELAY,
@@ -148,11 +152,30 @@ fn paths() -> &'static [Case] {
                 ],
             },
             Case {
+                name: "atm",
+                doc: "hosts `left1`.. on a cell switch, and host `right1` behind it; or switches in a row, and hosts `right1`.. on the last",
+                fields: vec![
+                    Field::or("senders", count(1, 1000), Value::Count(1), "hosts `left1`.."),
+                    Field::or("receivers", count(1, 1000), Value::Count(1), "hosts `right1`..; one, unless there are several switches"),
+                    Field::or("switches", count(1, 100), Value::Count(1), "how many in a row"),
+                    Field { doc: "the link from the last switch to `right1`; with several switches, each link between two", ..bottleneck },
+                    edge,
+                    Field::new(
+                        "discard",
+                        Shape::Variants(&DISCARD),
+                        "of each output port of the switches, unless its link has its own; by default `plain`",
+                    ),
+                    ports,
+                ],
+            },
+            Case {
                 name: "explicit",
-                doc: "hosts, routers and links by name",
+                doc: "hosts, routers, switches and links by name",
                 fields: vec![
                     Field::required("hosts", Shape::Names, "nodes that end flows; they pass nothing on"),
                     Field::new("routers", Shape::Names, "nodes that pass packets on"),
+                    Field::new("switches", Shape::Names, "nodes that pass cells on; their links are of a type that carries cells"),
+                    ports,
                     Field::required("link", Shape::List(&Shape::Table(explicit_link)), "the links; each is two ways"),
                 ],
             },
@@ -168,17 +191,26 @@ pub fn way() -> &'static [Field] {
             Field::auto(
                 "type",
                 Kind::Choice(&LINK_TYPES),
-                "gives rate, overhead, min_frame and mtu, each of which can be changed beside it; by default `plain`",
+                "gives rate, overhead, min_frame and mtu, each of which can be changed beside it, and whether packets go in cells; by default `plain`",
             ),
             Field::auto("rate", Kind::Rate, "of framed packets; needed where the type gives none"),
             Field::auto("delay", DELAY, "propagation, one way; by default 0 s, or what the path's rtt leaves"),
             Field::auto("mtu", Kind::Bytes { min: LEAST_MTU, max: 65_535 }, "largest IP packet"),
-            Field::auto("overhead", Kind::Bytes { min: 0, max: 10_000 }, "link-layer bytes added to each packet"),
+            Field::auto(
+                "overhead",
+                Kind::Bytes { min: 0, max: 10_000 },
+                "link-layer bytes added to each packet; with cells, in the AAL5 frame",
+            ),
             Field::auto("min_frame", Kind::Bytes { min: 0, max: 65_535 }, "least frame, with overhead; shorter ones are padded"),
             Field::new(
                 "queue",
                 Shape::Variants(&QUEUE),
                 "in front of the link; by default one BDP of droptail at a bottleneck, and none that limits (1 GiB) elsewhere",
+            ),
+            Field::new(
+                "discard",
+                Shape::Variants(&DISCARD),
+                "of the output port of the switch that the link comes from; by default `plain`",
             ),
             Field::new("loss", Shape::Variants(&LOSS), "packets the link loses; by default none"),
             Field::or("bottleneck", Kind::Bool, FALSE, "the link whose utilization heads the report"),
@@ -218,6 +250,18 @@ fn queues() -> &'static [Case] {
         queue::REGISTRY
             .iter()
             .map(|q| Case { name: q.name, doc: q.summary, fields: q.params.iter().copied().map(Field::param).collect() })
+            .collect()
+    });
+    &TABLE
+}
+
+pub static DISCARD: Variants = Variants { what: "discard policy", tag: "kind", default: None, cases: discards };
+
+fn discards() -> &'static [Case] {
+    static TABLE: LazyLock<Vec<Case>> = LazyLock::new(|| {
+        discard::REGISTRY
+            .iter()
+            .map(|d| Case { name: d.name, doc: d.summary, fields: d.params.iter().copied().map(Field::param).collect() })
             .collect()
     });
     &TABLE

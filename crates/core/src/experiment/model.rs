@@ -27,11 +27,34 @@ pub struct Network {
     pub links: Vec<Link>,
 }
 
-/// A host ends flows; a router passes packets on.
+/// Where links meet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
     pub name: String,
-    pub host: bool,
+    pub kind: NodeKind,
+}
+
+/// What a node does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeKind {
+    /// It ends flows, and passes nothing on.
+    Host,
+    /// It passes packets on.
+    Router,
+    /// It passes cells on, and has so many ports.
+    Switch { ports: u64 },
+}
+
+impl Node {
+    /// Whether flows end here.
+    pub fn is_host(&self) -> bool {
+        self.kind == NodeKind::Host
+    }
+
+    /// Whether this is a switch.
+    pub fn is_switch(&self) -> bool {
+        matches!(self.kind, NodeKind::Switch { .. })
+    }
 }
 
 /// A one-way link with the queue in front of it.
@@ -46,14 +69,18 @@ pub struct Link {
     pub rate: Rate,
     /// Propagation delay.
     pub delay: Duration,
-    /// Link-layer bytes added to each IP packet.
+    /// Packets are carried as AAL5 frames, in cells.
+    pub cells: bool,
+    /// Link-layer bytes added to each IP packet; with cells, within the AAL5 frame.
     pub overhead: u32,
     /// Least frame, in bytes with overhead; shorter ones are padded.
     pub min_frame: u32,
     /// Largest IP packet.
     pub mtu: u32,
-    /// Capacities in BDPs are already bytes.
+    /// Capacities in BDPs are already bytes. From a switch it stays empty, since packets are no longer packets there.
     pub queue: Choice,
+    /// From a switch: the policy of the output port in front of the link.
+    pub discard: Option<Choice>,
     pub loss: Choice,
     /// The link whose utilization headlines the report.
     pub bottleneck: bool,

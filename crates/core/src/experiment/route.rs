@@ -22,7 +22,7 @@ impl<'a> Routes<'a> {
         let mut into = vec![Vec::new(); network.nodes.len()];
         for (i, link) in network.links.iter().enumerate() {
             into[link.to].push(i);
-            if !network.nodes[link.to].host {
+            if !network.nodes[link.to].is_host() {
                 to_routers[link.from].push(i);
             }
         }
@@ -98,7 +98,7 @@ impl<'a> Routes<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{Choice, Link, Node};
+    use crate::experiment::{Choice, Link, Node, NodeKind};
     use crate::params::Params;
     use crate::units::Rate;
 
@@ -112,15 +112,20 @@ mod tests {
             to: at(to),
             rate: Rate::from_bps(1000),
             delay: Duration::from_millis(i as u64 + 1),
+            cells: false,
             overhead: 0,
             min_frame: 0,
             mtu: 1500,
+            discard: None,
             queue: choice.clone(),
             loss: choice.clone(),
             bottleneck: false,
         };
         Network {
-            nodes: names.chars().map(|c| Node { name: c.to_string(), host: c.is_uppercase() }).collect(),
+            nodes: names
+                .chars()
+                .map(|c| Node { name: c.to_string(), kind: if c.is_uppercase() { NodeKind::Host } else { NodeKind::Router } })
+                .collect(),
             links: links.iter().enumerate().map(link).collect(),
         }
     }

@@ -1,6 +1,6 @@
 //! The JSON Schema of experiment files, and their reference in Markdown: both from the tables in [`super::fields`].
 
-use super::fields::{self, CONTROL, LOSS, PATH, QUEUE, SIZING, TRAFFIC};
+use super::fields::{self, CONTROL, DISCARD, LOSS, PATH, QUEUE, SIZING, TRAFFIC};
 use super::shape::{Field, Shape, Variants};
 use crate::params::{ParamSpec, Value};
 use serde_json::{Map, Value as Json, json};
@@ -14,6 +14,7 @@ pub fn schema() -> Json {
         "$defs": {
             "sweep": sweep(),
             "queue": variants(&QUEUE),
+            "discard_policy": variants(&DISCARD),
             "loss": variants(&LOSS),
             "traffic": variants(&TRAFFIC),
             "congestion_control": variants(&CONTROL),
@@ -137,6 +138,7 @@ pub fn reference() -> String {
     for (title, variants) in [
         ("path", &PATH),
         ("queue", &QUEUE),
+        ("discard", &DISCARD),
         ("loss", &LOSS),
         ("traffic", &TRAFFIC),
         ("congestion_control", &CONTROL),

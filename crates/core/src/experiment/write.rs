@@ -2,9 +2,10 @@
 //! the results folder, reads back as the same run, and is hashed to identify it.
 
 use super::fields;
-use super::model::{Experiment, Flow, Host, Link, OnFull, Traffic};
+use super::model::{self, Experiment, Flow, Host, Link, NodeKind, OnFull, Traffic};
 use super::print::{float, print, quote};
 use super::tree::{self, Entry, Node, Span, Tree};
+use crate::atm::discard::REGISTRY as DISCARDS;
 use crate::link::loss::REGISTRY as LOSSES;
 use crate::params::{Choice, ParamSpec, Value};
 use crate::queue::REGISTRY as QUEUES;
@@ -40,12 +41,17 @@ pub fn experiment(experiment: &Experiment) -> Json {
     file.insert("seed".into(), experiment.seed.into());
     let nodes = &experiment.network.nodes;
     let name = |i: usize| nodes[i].name.as_str();
-    let names = |host: bool| Json::from(nodes.iter().filter(|n| n.host == host).map(|n| n.name.as_str()).collect::<Vec<_>>());
+    let names = |of: fn(&model::Node) -> bool| nodes.iter().filter(|n| of(n)).map(|n| Json::from(n.name.as_str())).collect::<Vec<_>>();
     let mut path = Table::new();
     path.insert("preset".into(), "explicit".into());
-    path.insert("hosts".into(), names(true));
-    if nodes.iter().any(|n| !n.host) {
-        path.insert("routers".into(), names(false));
+    path.insert("hosts".into(), names(model::Node::is_host).into());
+    let routers = names(|node| node.kind == NodeKind::Router);
+    if !routers.is_empty() {
+        path.insert("routers".into(), routers.into());
+    }
+    if let Some(NodeKind::Switch { ports }) = nodes.iter().map(|node| node.kind).find(|kind| matches!(kind, NodeKind::Switch { .. })) {
+        path.insert("switches".into(), names(model::Node::is_switch).into());
+        path.insert("ports".into(), ports.into());
     }
     // The two ways of a link stand side by side.
     let links = experiment.network.links.chunks(2).map(|ways| {
@@ -53,7 +59,10 @@ pub fn experiment(experiment: &Experiment) -> Json {
         table.insert("name".into(), ways[0].name.strip_suffix('>').unwrap_or(&ways[0].name).into());
         table.insert("from".into(), name(ways[0].from).into());
         table.insert("to".into(), name(ways[0].to).into());
-        let reverse = way(&ways[1], Some(&way(&ways[0], None)));
+        let mut reverse = way(&ways[1], (ways[0].cells == ways[1].cells).then_some(&table));
+        if ways[0].cells && !ways[1].cells {
+            reverse.insert("type".into(), "plain".into());
+        }
         if !reverse.is_empty() {
             table.insert("reverse".into(), reverse.into());
         }
@@ -79,12 +88,22 @@ pub fn experiment(experiment: &Experiment) -> Json {
 /// One way of a link; with `other`, only what differs from it.
 fn way(link: &Link, other: Option<&Table>) -> Table {
     let mut table = Table::new();
+    if link.cells {
+        table.insert("type".into(), "atm".into());
+    }
     table.insert("rate".into(), RATE.format(link.rate.as_bps()).into());
     table.insert("delay".into(), duration(link.delay));
     table.insert("mtu".into(), size(link.mtu.into()));
     table.insert("overhead".into(), size(link.overhead.into()));
     table.insert("min_frame".into(), size(link.min_frame.into()));
-    table.insert("queue".into(), choice(&link.queue, QUEUES.iter().find(|q| q.name == link.queue.kind).map_or(&[], |q| q.params)));
+    match &link.discard {
+        Some(policy) => {
+            table.insert("discard".into(), choice(policy, DISCARDS.iter().find(|d| d.name == policy.kind).map_or(&[], |d| d.params)))
+        }
+        None => {
+            table.insert("queue".into(), choice(&link.queue, QUEUES.iter().find(|q| q.name == link.queue.kind).map_or(&[], |q| q.params)))
+        }
+    };
     table.insert("loss".into(), choice(&link.loss, LOSSES.iter().find(|l| l.name == link.loss.kind).map_or(&[], |l| l.params)));
     if let Some(other) = other {
         table.retain(|key, value| other.get(key.as_str()) != Some(value));

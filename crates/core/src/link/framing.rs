@@ -1,5 +1,6 @@
 //! What a kind of link adds to an IP packet, and what is left of its line rate: one row a kind in [`REGISTRY`].
 
+use crate::atm::aal5;
 use crate::units::Rate;
 
 /// One kind of link.
@@ -16,20 +17,34 @@ pub struct Framing {
     pub min_frame: u32,
     /// The largest IP packet unless the user says otherwise.
     pub mtu: u32,
+    /// Whether packets are carried as AAL5 frames of cells; the overhead is in the frame then.
+    pub cells: bool,
 }
 
-impl Framing {
-    /// Bytes the line is busy with for an IP packet of `ip_len` bytes.
-    #[inline]
-    pub const fn wire_len(&self, ip_len: u32) -> u32 {
-        let framed = ip_len + self.overhead;
-        if framed > self.min_frame { framed } else { self.min_frame }
+/// Bytes the line is busy with for an IP packet of `ip_len` bytes: framed, or in cells.
+#[inline]
+pub const fn wire_len(ip_len: u32, overhead: u32, min_frame: u32, cells: bool) -> u32 {
+    let framed = ip_len + overhead;
+    if cells {
+        aal5::cells(framed) * aal5::CELL
+    } else if framed > min_frame {
+        framed
+    } else {
+        min_frame
     }
 }
 
 /// Every kind of link, in the order of listings.
 pub const REGISTRY: &[Framing] = &[
-    Framing { name: "plain", summary: "a rate you give, nothing added to a packet", rate: None, overhead: 0, min_frame: 0, mtu: 1500 },
+    Framing {
+        name: "plain",
+        summary: "a rate you give, nothing added to a packet",
+        rate: None,
+        overhead: 0,
+        min_frame: 0,
+        mtu: 1500,
+        cells: false,
+    },
     ethernet("ethernet-10m", "Ethernet, 10 Mb/s", 10_000_000),
     ethernet("ethernet-100m", "Ethernet, 100 Mb/s", 100_000_000),
     ethernet("ethernet-1g", "Ethernet, 1 Gb/s", 1_000_000_000),
@@ -46,6 +61,7 @@ pub const REGISTRY: &[Framing] = &[
         min_frame: 0,
         // RFC 1390, "Maximum Transmission Unit".
         mtu: 4352,
+        cells: false,
     },
     Framing {
         name: "ds3",
@@ -56,6 +72,7 @@ pub const REGISTRY: &[Framing] = &[
         min_frame: 0,
         // The field's practice for serial lines between FDDI rings; a 4352-byte FDDI packet must pass (ANSNET paper, 4.1).
         mtu: 4470,
+        cells: false,
     },
     Framing {
         name: "t1",
@@ -66,11 +83,18 @@ pub const REGISTRY: &[Framing] = &[
         min_frame: 0,
         // RFC 1661 §2: default maximum receive unit.
         mtu: 1500,
+        cells: false,
     },
     sonet("oc-3c", "packet over SONET OC-3c: 155.52 Mb/s on the line, 149.76 Mb/s of payload", 3),
     sonet("oc-12c", "packet over SONET OC-12c: 622.08 Mb/s on the line, 599.04 Mb/s of payload", 12),
     sonet("oc-48c", "packet over SONET OC-48c: 2488.32 Mb/s on the line, 2396.16 Mb/s of payload", 48),
     sonet("oc-192c", "packet over SONET OC-192c: 9953.28 Mb/s on the line, 9584.64 Mb/s of payload", 192),
+    // Romanow and Floyd 1995, section 2: 141.333 Mb/s, so that a cell takes 3 microseconds. To the picosecond.
+    atm("atm", "ATM at 141.333 Mb/s: a cell takes 3 microseconds", 141_333_333),
+    // ANSI T1.646, "B-ISDN user-network interfaces": 12 cells in each PLCP frame of 125 microseconds.
+    atm("atm-ds3", "ATM over DS3 with PLCP: 96,000 cells a second", 96_000 * 424),
+    atm("atm-oc-3c", "ATM over SONET OC-3c: 149.76 Mb/s of cells", 149_760_000),
+    atm("atm-oc-12c", "ATM over SONET OC-12c: 599.04 Mb/s of cells", 599_040_000),
 ];
 
 /// The entry called `name`.
@@ -86,7 +110,7 @@ const PPP_FCS32: u32 = 9;
 
 /// IEEE 802.3 clauses 3 and 4: preamble and delimiter 8, header 14, FCS 4, gap 12; 46 bytes of payload at least, 1500 at most.
 const fn ethernet(name: &'static str, summary: &'static str, bps: u64) -> Framing {
-    Framing { name, summary, rate: Some(Rate::from_bps(bps)), overhead: 8 + 14 + 4 + 12, min_frame: 38 + 46, mtu: 1500 }
+    Framing { name, summary, rate: Some(Rate::from_bps(bps)), overhead: 8 + 14 + 4 + 12, min_frame: 38 + 46, mtu: 1500, cells: false }
 }
 
 /// RFC 2615 §4: PPP in an STS-Nc payload. ANSI T1.105: 87 N columns of 9 bytes, 8000 times a second, less one column of
@@ -94,12 +118,30 @@ const fn ethernet(name: &'static str, summary: &'static str, bps: u64) -> Framin
 const fn sonet(name: &'static str, summary: &'static str, n: u64) -> Framing {
     let columns = 87 * n - n / 3;
     // MTU: the field's practice on such interfaces, as for ds3.
-    Framing { name, summary, rate: Some(Rate::from_bps(columns * 9 * 8 * 8000)), overhead: PPP_FCS32, min_frame: 0, mtu: 4470 }
+    Framing {
+        name,
+        summary,
+        rate: Some(Rate::from_bps(columns * 9 * 8 * 8000)),
+        overhead: PPP_FCS32,
+        min_frame: 0,
+        mtu: 4470,
+        cells: false,
+    }
+}
+
+const fn atm(name: &'static str, summary: &'static str, bps: u64) -> Framing {
+    // RFC 2225 §6 and §7: LLC/SNAP encapsulation and an MTU of 9180 by default.
+    Framing { name, summary, rate: Some(Rate::from_bps(bps)), overhead: aal5::LLC_SNAP, min_frame: 0, mtu: 9180, cells: true }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn len(name: &str, ip_len: u32) -> u32 {
+        let f = find(name).unwrap();
+        wire_len(ip_len, f.overhead, f.min_frame, f.cells)
+    }
 
     fn bps(name: &str) -> u64 {
         find(name).and_then(|f| f.rate).unwrap().as_bps()
@@ -120,10 +162,19 @@ mod tests {
     #[test]
     fn ethernet_packet_rates_are_the_well_known_ones() {
         // Frames of 64 bytes at 1 Gb/s: 1,488,095 a second; of 1518: 81,274.
-        let per_second = |ip_len| bps("ethernet-1g") / 8 / u64::from(find("ethernet-1g").unwrap().wire_len(ip_len));
+        let per_second = |ip_len| bps("ethernet-1g") / 8 / u64::from(len("ethernet-1g", ip_len));
         assert_eq!(per_second(20), 1_488_095);
         assert_eq!(per_second(46), 1_488_095);
         assert_eq!(per_second(1500), 81_274);
+    }
+
+    #[test]
+    fn an_atm_link_carries_whole_cells() {
+        // 9180 bytes, LLC/SNAP and trailer: 9196 bytes in 192 cells. An ACK takes one cell without LLC/SNAP, and two with it.
+        assert_eq!(len("atm", 9180), 192 * 53);
+        assert_eq!((len("atm", 40), wire_len(40, 0, 0, true)), (2 * 53, 53));
+        assert_eq!(find("atm").unwrap().rate.unwrap().transmit_time(53), crate::time::Duration::from_micros(3));
+        assert_eq!(bps("atm-ds3"), 40_704_000);
     }
 
     #[test]
@@ -132,7 +183,9 @@ mod tests {
             assert!(REGISTRY[..i].iter().all(|other| other.name != framing.name), "{} twice", framing.name);
             assert!(framing.mtu >= 576 && !framing.summary.is_empty(), "{}", framing.name);
             assert_eq!(framing.rate.is_none(), framing.name == "plain");
-            assert!(framing.wire_len(framing.mtu) == framing.mtu + framing.overhead, "{}", framing.name);
+            if !framing.cells {
+                assert_eq!(len(framing.name, framing.mtu), framing.mtu + framing.overhead, "{}", framing.name);
+            }
         }
     }
 }

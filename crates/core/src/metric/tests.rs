@@ -1,7 +1,7 @@
 //! Each metric against a trace small enough to work out by hand.
 
 use super::{REGISTRY, Scope};
-use crate::experiment::{Choice, Cpu, Cycles, Experiment, Flow, Host, Link, Measure, Network, Node, Traffic};
+use crate::experiment::{Choice, Cpu, Cycles, Experiment, Flow, Host, Link, Measure, Network, Node, NodeKind, Traffic};
 use crate::params::Params;
 use crate::queue::DropReason;
 use crate::tcp::{TcpConfig, stack};
@@ -22,17 +22,19 @@ fn link(bottleneck: bool) -> Link {
         to: 1,
         rate: Rate::from_bps(1_000_000),
         delay: Duration::ZERO,
+        cells: false,
         overhead: 0,
         min_frame: 0,
         mtu: 1500,
         queue: none.clone(),
+        discard: None,
         loss: none,
         bottleneck,
     }
 }
 
 fn experiment(traffic: &[Traffic]) -> Experiment {
-    let node = |name: &str| Node { name: name.into(), host: true };
+    let node = |name: &str| Node { name: name.into(), kind: NodeKind::Host };
     Experiment {
         title: String::new(),
         seed: 1,

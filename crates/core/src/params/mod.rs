@@ -2,6 +2,8 @@
 //! defaults, the documentation and sweeps all come.
 
 mod schema;
+#[cfg(test)]
+pub mod testing;
 mod text;
 
 pub use text::{Literal, Mismatch};
@@ -26,6 +28,8 @@ pub enum Kind {
     Rate,
     /// A plain number.
     Number { min: f64, max: f64 },
+    /// A count with its unit word, or a fraction of what it is a part of: `"500 cells"`, `0.5`. A [`Value::Count`] or [`Value::Number`].
+    Portion { unit: &'static str },
     /// `true` or `false`.
     Bool,
     /// One of these words.

@@ -29,6 +29,10 @@ impl Kind {
             Kind::Duration { .. } => json!({ "type": "string", "pattern": TIME.pattern(), "examples": [TIME.example] }),
             Kind::Rate => json!({ "type": "string", "pattern": RATE.pattern(), "examples": [RATE.example] }),
             Kind::Number { min, max } => json!({ "type": "number", "minimum": min, "maximum": max }),
+            Kind::Portion { unit } => {
+                let count = Kind::Count { unit, min: 0, max: u64::MAX }.schema();
+                json!({ "anyOf": [count, Kind::Number { min: 0.0, max: 1.0 }.schema()] })
+            }
             Kind::Bool => json!({ "type": "boolean" }),
             Kind::Choice(words) => json!({ "enum": words }),
         }

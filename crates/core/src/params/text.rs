@@ -76,6 +76,9 @@ impl Kind {
             }
             (Kind::Number { min, max }, Literal::Float(x)) => within(x.is_finite() && x >= min && x <= max, Value::Number(x)),
             (Kind::Number { min, max }, Literal::Integer(n)) => within(n as f64 >= min && n as f64 <= max, Value::Number(n as f64)),
+            (Kind::Portion { unit }, Literal::Text(text)) => Ok(Value::Count(read_count(text, unit).map_err(quantity)?)),
+            (Kind::Portion { .. }, Literal::Float(x)) => within((0.0..=1.0).contains(&x), Value::Number(x)),
+            (Kind::Portion { .. }, Literal::Integer(n)) => within((0..=1).contains(&n), Value::Number(n as f64)),
             (Kind::Bool, Literal::Bool(b)) => Ok(Value::Bool(b)),
             (Kind::Choice(words), Literal::Text(text)) => {
                 words.iter().find(|w| **w == text).map(|w| Value::Choice(w)).ok_or_else(|| mismatch("there is no such choice"))
@@ -117,6 +120,7 @@ impl Kind {
             }
             Kind::Rate => "a rate from 1 bit/s to 100 Tbit/s, such as \"44.21 Mbit/s\"".to_owned(),
             Kind::Number { min, max } => format!("a number from {min} to {max}"),
+            Kind::Portion { unit } => format!("a count with its unit, such as \"500 {unit}\", or a fraction from 0 to 1"),
             Kind::Bool => "true or false".to_owned(),
             Kind::Choice(words) => format!("one of {}", quoted(words)),
         }
@@ -127,7 +131,7 @@ impl Kind {
         Some(match value {
             Value::Bytes(n) => SIZE.format(n).into(),
             Value::Count(n) => match *self {
-                Kind::Count { unit, .. } if !unit.is_empty() => format!("{n} {unit}").into(),
+                Kind::Count { unit, .. } | Kind::Portion { unit } if !unit.is_empty() => format!("{n} {unit}").into(),
                 _ => n.into(),
             },
             Value::Capacity(Capacity::Bytes(n)) => SIZE.format(n).into(),

@@ -126,6 +126,12 @@ impl Red {
         self.silent_from = now + self.config.rate.transmit_time(u64::from(ip_len));
     }
 
+    /// The line falls silent at `at`, or did, for a queue that knows so beforehand.
+    pub fn silent_from(&mut self, at: Time) {
+        // Not back to a silence of which a part is accounted for.
+        self.silent_from = self.silent_from.max(at);
+    }
+
     /// FJ93 §4 and Fig. 2: the average is an exponentially weighted one, and during silence it falls as if `m` small
     /// packets had met an empty queue.
     fn sample(&mut self, now: Time, held: f64) {

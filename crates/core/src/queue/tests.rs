@@ -6,6 +6,7 @@ use proptest::sample::select;
 use super::fifo::{Limit, Measure};
 use super::*;
 use crate::packet::{Ecn, Segment};
+use crate::params::testing::any_params;
 use crate::params::{Kind, Value};
 use crate::rng::Rng;
 use crate::units::Capacity;
@@ -58,39 +59,8 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A value of `kind`, more often small than large, so that limits are met.
-fn value(kind: Kind) -> BoxedStrategy<Value> {
-    let small = |min: u64, max: u64| min..=max.min(min + 40);
-    match kind {
-        Kind::Bytes { min, max } => prop_oneof![small(min, max), min..=max].prop_map(Value::Bytes).boxed(),
-        Kind::Count { min, max, .. } => prop_oneof![9 => small(min, max), 1 => min..=max].prop_map(Value::Count).boxed(),
-        Kind::Capacity => prop_oneof![
-            (1..60_u64).prop_map(Capacity::Packets),
-            (1..60_000_u64).prop_map(Capacity::Bytes),
-            (0.1..3.0).prop_map(Capacity::Bdp),
-        ]
-        .prop_map(Value::Capacity)
-        .boxed(),
-        Kind::Duration { min, max } => (min.as_ps()..=max.as_ps()).prop_map(|ps| Value::Duration(Duration::from_ps(ps))).boxed(),
-        Kind::Rate => (1..10_000_000_000_u64).prop_map(|bps| Value::Rate(Rate::from_bps(bps))).boxed(),
-        Kind::Number { min, max } => (min..=max).prop_map(Value::Number).boxed(),
-        Kind::Bool => any::<bool>().prop_map(Value::Bool).boxed(),
-        Kind::Window => (1_u64..10_000).prop_map(|n| Value::Capacity(Capacity::Packets(n))).boxed(),
-        Kind::Choice(words) => select(words).prop_map(Value::Choice).boxed(),
-    }
-}
-
-/// Parameters for `kind`: for each the default or, as often, any value.
-fn params(kind: &'static QueueKind) -> BoxedStrategy<Params> {
-    let each = kind.params.iter().map(|spec| match spec.default {
-        Some(default) => prop_oneof![Just(default), value(spec.kind)].boxed(),
-        None => value(spec.kind),
-    });
-    each.collect::<Vec<_>>().prop_map(|values| Params(kind.params.iter().map(|s| s.name).zip(values).collect())).boxed()
-}
-
 fn any_kind_and_params() -> impl Strategy<Value = (usize, Params)> {
-    (0..REGISTRY.len()).prop_flat_map(|i| params(&REGISTRY[i]).prop_map(move |p| (i, p)))
+    (0..REGISTRY.len()).prop_flat_map(|i| any_params(REGISTRY[i].params).prop_map(move |p| (i, p)))
 }
 
 /// Everything that could be seen of one history.

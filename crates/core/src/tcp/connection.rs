@@ -78,6 +78,8 @@ pub struct Stats {
     pub tail_losses: u64,
     pub send_stalls: u64,
     pub duplicates_received: u64,
+    /// Of what was received, what was there already, whether or not all of its segment was.
+    pub bytes_duplicate: u64,
     pub rtt_min: Duration,
     pub rtt_max: Duration,
     pub rtt_sum_ps: u128,
@@ -445,7 +447,7 @@ impl Connection {
 
     /// Totals so far.
     pub fn stats(&self) -> Stats {
-        Stats { duplicates_received: self.receiver.duplicates, ..self.sender.stats }
+        Stats { duplicates_received: self.receiver.duplicates, bytes_duplicate: self.receiver.bytes_duplicate, ..self.sender.stats }
     }
 
     /// Fast retransmits and timeouts so far: cheap, for a driver that records each as an event.

@@ -64,6 +64,7 @@ pub(super) struct Receiver {
     /// What the ACKs tell of ECN marks.
     pub echo: Echo,
     pub duplicates: u64,
+    pub bytes_duplicate: u64,
 }
 
 /// RFC 7323 §5.5: after 24 days TS.Recent says nothing.
@@ -106,6 +107,7 @@ impl Receiver {
             last_ack_sent: 0,
             echo: Echo::new(),
             duplicates: 0,
+            bytes_duplicate: 0,
         };
         receiver.bound_buffer();
         receiver
@@ -204,6 +206,7 @@ impl Receiver {
         let len = u64::from(segment.seq_len());
         if len > 0 && start < self.nxt && start + len <= self.nxt {
             self.duplicates += 1;
+            self.bytes_duplicate += u64::from(segment.len);
             self.duplicate = Some((start, start + len));
         }
     }
@@ -212,6 +215,7 @@ impl Receiver {
     #[inline]
     fn in_order(&mut self, now: Time, start: u64, end: u64) -> Verdict {
         if start < self.nxt {
+            self.bytes_duplicate += self.nxt - start;
             self.duplicate = Some((start, self.nxt));
         }
         let fresh = end - self.nxt;
@@ -246,6 +250,7 @@ impl Receiver {
         if fresh == 0 {
             self.duplicates += 1;
         }
+        self.bytes_duplicate += end - sent_start - fresh;
         if fresh < end - sent_start.min(start) {
             // RFC 2883 §4: the first block tells what came twice.
             self.duplicate = Some(if fresh == 0 { (sent_start, end) } else { (sent_start, start) }).filter(|(s, e)| s < e);

@@ -1,5 +1,6 @@
 //! What a run records: counters a flow and a link, time series, events. Backends fill it; metrics and results read it.
 
+use crate::atm::port;
 use crate::queue::DropReason;
 use crate::time::Time;
 
@@ -58,6 +59,9 @@ pub struct FlowRecord {
     pub send_stalls: u64,
     /// Data segments that arrived and held nothing new.
     pub duplicates_received: u64,
+    /// Payload bytes that arrived again, and the same at the end of the warmup.
+    pub bytes_duplicate: u64,
+    pub bytes_duplicate_at_warmup: u64,
     /// Packets of this flow (both ways) that a queue or link dropped.
     pub packets_dropped: u64,
     /// Over the RTT samples taken, in seconds; NaN without one.
@@ -75,6 +79,8 @@ pub struct FlowRecord {
 /// What one one-way link did over the whole run, unless a field says otherwise. Checked at the end of every run:
 /// `packets_in` = `packets_transmitted` + drops in the queue + `packets_queued`, and
 /// `packets_transmitted` = `packets_delivered` + `packets_lost` + `packets_in_flight`.
+///
+/// From a switch, a packet counts as transmitted when all its cells passed, and what `queue_*` counts as packets is cells.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinkRecord {
     pub name: String,
@@ -100,6 +106,19 @@ pub struct LinkRecord {
     /// Mean over the measured span.
     pub queue_mean_packets: f64,
     pub queue_mean_bytes: f64,
+    /// From a switch.
+    pub cells: Option<CellRecord>,
+}
+
+/// What the output port in front of a link did to cells.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CellRecord {
+    /// Over the whole run.
+    pub total: port::Count,
+    pub transmitted: u64,
+    /// Over the measured span.
+    pub in_span: port::Count,
+    pub transmitted_in_span: u64,
 }
 
 /// What one host did.

@@ -24,10 +24,12 @@ fn spec(queue: experiment::Choice) -> experiment::Link {
         to: 1,
         rate: Rate::from_bps(10_000_000),
         delay: Duration::from_millis(5),
+        cells: false,
         overhead: 20,
         min_frame: 64,
         mtu: 1500,
         queue,
+        discard: None,
         loss: loss_model("none", &[]),
         bottleneck: true,
     }
@@ -59,7 +61,7 @@ impl Rig {
         let loss = loss::find(spec.loss.kind).unwrap();
         let loss = (loss.build)(&spec.loss.params, Rng::named(1, "the loss of a test"));
         // One route, of endpoint 0: this link, and its end.
-        let link = Link::new(0, spec, 0, build_queue(spec), loss);
+        let link = Link::new(0, spec, false, 0, build_queue(spec), loss);
         Rig { link, packets: Packets::new(), ledger: Ledger::new(vec![0, 0], &[0, 0], true), arrived: Vec::new() }
     }
     /// Handles the link's events before `until`.

@@ -1,6 +1,6 @@
 use std::fmt::Write;
 
-use longfat_core::experiment::{Choice, Experiment, Link, Node, Traffic};
+use longfat_core::experiment::{Choice, Experiment, Link, Node, NodeKind, Traffic};
 use longfat_core::params::{Kind, Params, Value};
 use longfat_core::queue;
 use longfat_core::time::{Duration, Time};
@@ -90,7 +90,7 @@ fn a_parking_lot() {
     let mut experiment = Dumbbell { pairs: 3, duration: Duration::from_secs(60), ..Dumbbell::default() }.experiment();
     let network = &mut experiment.network;
     let end = network.nodes.len();
-    network.nodes.push(Node { name: "end".into(), host: false });
+    network.nodes.push(Node { name: "end".into(), kind: NodeKind::Router });
     let second = |name: &str, from, to, like: usize| Link { name: name.into(), from, to, ..network.links[like].clone() };
     let more = [second("second>", 1, end, 0), second("second<", end, 1, 1)];
     network.links.extend(more);
@@ -269,7 +269,7 @@ fn flows_that_start_later_start_later() {
 #[test]
 fn a_flow_without_a_path_is_an_error_that_names_it() {
     let mut experiment = volumes(1).experiment();
-    experiment.network.nodes.push(Node { name: "island".into(), host: true });
+    experiment.network.nodes.push(Node { name: "island".into(), kind: NodeKind::Host });
     experiment.flows[0].to = experiment.network.nodes.len() - 1;
     let error = run(&experiment).unwrap_err();
     assert_eq!(error.to_string(), "flow 0 (forward): no path leads from sender1 to island; a flow needs links both ways, through routers");

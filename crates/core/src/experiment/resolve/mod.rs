@@ -5,6 +5,7 @@ mod flow;
 mod host;
 mod network;
 mod queue;
+mod switch;
 mod traffic;
 
 use super::error::Fault;

@@ -1,11 +1,12 @@
 //! The path: presets and explicit links become nodes and one-way links whose queues are still to be chosen.
 
+use crate::atm::aal5;
 use crate::experiment::error::Fault;
 use crate::experiment::fields::{self, LOSS, PATH};
-use crate::experiment::model::{Link, Network, Node as NetworkNode};
+use crate::experiment::model::{Link, Network, Node as NetworkNode, NodeKind};
 use crate::experiment::tree::{Node, Step, Tree, path_text};
 use crate::experiment::view::View;
-use crate::link::framing;
+use crate::link::framing::{self, Framing};
 use crate::link::loss::REGISTRY as LOSSES;
 use crate::params::{Choice, Params, Value};
 use crate::time::Duration;
@@ -16,10 +17,18 @@ use crate::units::text::TIME;
 #[derive(Default)]
 pub struct Plan<'a> {
     pub network: Network,
-    /// What is written of each link's queue, if anything is, and where the link is.
-    pub queues: Vec<(Option<Written<'a>>, Written<'a>)>,
+    /// What is written of what stands in front of each link.
+    pub fronts: Vec<Front<'a>>,
     /// Names that stand for several hosts.
     pub groups: Vec<(&'static str, Vec<usize>)>,
+}
+
+/// What is written of what stands in front of a link, and where the link is.
+#[derive(Clone)]
+pub struct Front<'a> {
+    pub queue: Option<Written<'a>>,
+    pub discard: Option<Written<'a>>,
+    pub place: Written<'a>,
 }
 
 /// A node of the file, and where it stands.
@@ -35,12 +44,12 @@ struct Way<'a> {
     rate: Rate,
     delay: Option<Duration>,
     mtu: u32,
+    cells: bool,
     overhead: u32,
     min_frame: u32,
-    queue: Option<Written<'a>>,
     loss: Choice,
     bottleneck: bool,
-    place: Written<'a>,
+    front: Front<'a>,
 }
 
 /// A link as the file describes it, both ways.
@@ -58,6 +67,7 @@ pub fn plan<'a>(file: &View<'a>) -> Result<Plan<'a>, Fault> {
         "dumbbell" => dumbbell(&path),
         "chain" => chain(&path),
         "parking_lot" => parking_lot(&path),
+        "atm" => atm(&path),
         _ => explicit(&path),
     }?;
     plan.hosts_first();
@@ -65,16 +75,17 @@ pub fn plan<'a>(file: &View<'a>) -> Result<Plan<'a>, Fault> {
 }
 
 impl<'a> Plan<'a> {
-    fn node(&mut self, name: String, host: bool) -> usize {
-        self.network.nodes.push(NetworkNode { name, host });
+    fn node(&mut self, name: String, kind: NodeKind) -> usize {
+        self.network.nodes.push(NetworkNode { name, kind });
         self.network.nodes.len() - 1
     }
 
-    /// Numbers the hosts before the routers, as an explicit path lists them, so that both are the same network.
+    /// Numbers the hosts before the routers and these before the switches, as an explicit path lists them, so that both are
+    /// the same network.
     fn hosts_first(&mut self) {
         let nodes = &mut self.network.nodes;
         let mut order: Vec<usize> = (0..nodes.len()).collect();
-        order.sort_by_key(|&i| !nodes[i].host);
+        order.sort_by_key(|&i| (!nodes[i].is_host(), nodes[i].is_switch()));
         let mut place = vec![0; nodes.len()];
         order.iter().enumerate().for_each(|(new, &old)| place[old] = new);
         *nodes = order.iter().map(|&i| nodes[i].clone()).collect();
@@ -93,27 +104,29 @@ impl<'a> Plan<'a> {
                 to,
                 rate: way.rate,
                 delay: way.delay.unwrap_or(Duration::ZERO),
+                cells: way.cells,
                 overhead: way.overhead,
                 min_frame: way.min_frame,
                 mtu: way.mtu,
                 // Chosen once the routes are known.
                 queue: Choice { kind: "", params: Params::default() },
+                discard: None,
                 loss: way.loss.clone(),
                 bottleneck: way.bottleneck,
             });
-            self.queues.push((way.queue.clone(), way.place.clone()));
+            self.fronts.push(way.front.clone());
         }
     }
 
     /// The hosts that `name` stands for.
     pub fn hosts(&self, name: &str) -> Option<Vec<usize>> {
         let group = self.groups.iter().find(|(n, _)| *n == name).map(|(_, hosts)| hosts.clone());
-        group.or_else(|| self.network.nodes.iter().position(|n| n.host && n.name == name).map(|i| vec![i]))
+        group.or_else(|| self.network.nodes.iter().position(|n| n.is_host() && n.name == name).map(|i| vec![i]))
     }
 
     /// Every name a flow can be from or to.
     pub fn host_names(&self) -> Vec<&str> {
-        let hosts = self.network.nodes.iter().filter(|n| n.host).map(|n| n.name.as_str());
+        let hosts = self.network.nodes.iter().filter(|n| n.is_host()).map(|n| n.name.as_str());
         let mut names: Vec<&str> = self.groups.iter().map(|(n, _)| *n).chain(hosts).collect();
         names.dedup();
         names
@@ -145,13 +158,15 @@ fn line<'a>(view: &View<'a>) -> Result<Line<'a>, Fault> {
 
 /// One way of a link: what `view` says over its type, or over the other way.
 fn way<'a>(view: &View<'a>, other: Option<&Way<'a>>) -> Result<Way<'a>, Fault> {
-    let (usual_rate, mtu, overhead, min_frame) = match (view.word("type")?.and_then(framing::find), other) {
-        (Some(f), _) => (f.rate, f.mtu, f.overhead, f.min_frame),
-        (None, Some(w)) => (Some(w.rate), w.mtu, w.overhead, w.min_frame),
-        (None, None) => (None, framing::REGISTRY[0].mtu, framing::REGISTRY[0].overhead, framing::REGISTRY[0].min_frame),
+    let usual = match (view.word("type")?.and_then(framing::find), other) {
+        (Some(framing), _) => *framing,
+        (None, Some(w)) => {
+            Framing { rate: Some(w.rate), overhead: w.overhead, min_frame: w.min_frame, mtu: w.mtu, cells: w.cells, ..framing::REGISTRY[0] }
+        }
+        (None, None) => framing::REGISTRY[0],
     };
     let written = if let Value::Rate(rate) = view.value("rate")? { Some(rate) } else { None };
-    let rate = written.or(usual_rate).ok_or_else(|| {
+    let rate = written.or(usual.rate).ok_or_else(|| {
         let types: Vec<&str> = framing::REGISTRY.iter().filter(|f| f.rate.is_some()).map(|f| f.name).collect();
         let fault = view.fault("rate", "the link has neither a `rate` nor a `type` that gives one");
         fault.expected(format!("a rate such as \"622 Mbit/s\", or one of the types {}", types.join(", ")))
@@ -161,17 +176,38 @@ fn way<'a>(view: &View<'a>, other: Option<&Way<'a>>) -> Result<Way<'a>, Fault> {
         Some(node) => loss(node, view.path_of("loss"))?,
         None => other.map_or_else(no_loss, |w| w.loss.clone()),
     };
-    Ok(Way {
+    let written = |name: &str| view.get(name).map(|node| Written { node, path: view.path_of(name) });
+    let front = Front {
+        queue: written("queue").or_else(|| other.and_then(|w| w.front.queue.clone())),
+        discard: written("discard").or_else(|| other.and_then(|w| w.front.discard.clone())),
+        place: Written { node: view.node, path: view.path.clone() },
+    };
+    let way = Way {
         rate,
         delay: view.duration("delay")?.or(other.and_then(|w| w.delay)),
-        mtu: small("mtu", mtu)?,
-        overhead: small("overhead", overhead)?,
-        min_frame: small("min_frame", min_frame)?,
-        queue: view.get("queue").map(|node| Written { node, path: view.path_of("queue") }).or_else(|| other.and_then(|w| w.queue.clone())),
+        mtu: small("mtu", usual.mtu)?,
+        cells: usual.cells,
+        overhead: small("overhead", usual.overhead)?,
+        min_frame: small("min_frame", usual.min_frame)?,
         loss,
         bottleneck: view.boolean("bottleneck")?,
-        place: Written { node: view.node, path: view.path.clone() },
-    })
+        front,
+    };
+    if way.cells {
+        check_cells(view, &way)?;
+    }
+    Ok(way)
+}
+
+fn check_cells(view: &View<'_>, way: &Way<'_>) -> Result<(), Fault> {
+    if way.mtu + way.overhead > aal5::MAX_SDU {
+        let fault = view.fault("mtu", format!("a packet of {} bytes with {} bytes of overhead fits no AAL5 frame", way.mtu, way.overhead));
+        return Err(fault.expected(format!("an mtu of at most {} bytes", aal5::MAX_SDU.saturating_sub(way.overhead))));
+    }
+    if way.min_frame > 0 {
+        return Err(view.fault("min_frame", "cells are all of one size").help("leave min_frame out, or choose a type that carries frames"));
+    }
+    Ok(())
 }
 
 fn no_loss() -> Choice {
@@ -237,11 +273,11 @@ fn dumbbell<'a>(path: &View<'a>) -> Result<Plan<'a>, Fault> {
     };
 
     let mut plan = Plan::default();
-    let (router1, router2) = (plan.node("router1".to_owned(), false), plan.node("router2".to_owned(), false));
+    let (router1, router2) = (plan.node("router1".to_owned(), NodeKind::Router), plan.node("router2".to_owned(), NodeKind::Router));
     plan.link("bottleneck", router1, router2, &bottleneck);
     let (mut left, mut right) = (Vec::new(), Vec::new());
     for pair in 0..pairs {
-        let (a, b) = (plan.node(format!("left{}", pair + 1), true), plan.node(format!("right{}", pair + 1), true));
+        let (a, b) = (plan.node(format!("left{}", pair + 1), NodeKind::Host), plan.node(format!("right{}", pair + 1), NodeKind::Host));
         let rtt = rtts.get(pair).or(rtts.first()).copied().unwrap_or(Duration::ZERO);
         let (more_there, more_back) = halves(rtt.saturating_sub(shortest));
         let delay = |way: &Way<'_>| way.delay.unwrap_or(Duration::ZERO);
@@ -282,14 +318,14 @@ fn chain<'a>(path: &View<'a>) -> Result<Plan<'a>, Fault> {
         i if i == n => "right".to_owned(),
         i => format!("router{i}"),
     };
-    let nodes: Vec<usize> = (0..=n).map(|i| plan.node(name(i), i == 0 || i == n)).collect();
+    let nodes: Vec<usize> = (0..=n).map(|i| plan.node(name(i), if i == 0 || i == n { NodeKind::Host } else { NodeKind::Router })).collect();
     let routers = path.get("queue").map(|node| Written { node, path: path.path_of("queue") });
     for (i, hop) in hops.iter_mut().enumerate() {
-        if i > 0 && hop.there.queue.is_none() {
-            hop.there.queue.clone_from(&routers);
+        if i > 0 && hop.there.front.queue.is_none() {
+            hop.there.front.queue.clone_from(&routers);
         }
-        if i + 1 < n && hop.back.queue.is_none() {
-            hop.back.queue.clone_from(&routers);
+        if i + 1 < n && hop.back.front.queue.is_none() {
+            hop.back.front.queue.clone_from(&routers);
         }
         plan.link(&format!("hop{}", i + 1), nodes[i], nodes[i + 1], hop);
     }
@@ -315,7 +351,7 @@ fn parking_lot<'a>(path: &View<'a>) -> Result<Plan<'a>, Fault> {
     let shares = rest.map(|rest| shares(rest, n));
 
     let mut plan = Plan::default();
-    let routers: Vec<usize> = (0..=n).map(|i| plan.node(format!("router{}", i + 1), false)).collect();
+    let routers: Vec<usize> = (0..=n).map(|i| plan.node(format!("router{}", i + 1), NodeKind::Router)).collect();
     for i in 0..n as usize {
         let here = match &shares {
             Some(shares) => bottleneck.with_delay(halves(shares[i]).0, halves(shares[i]).1),
@@ -324,7 +360,7 @@ fn parking_lot<'a>(path: &View<'a>) -> Result<Plan<'a>, Fault> {
         plan.link(&format!("bottleneck{}", i + 1), routers[i], routers[i + 1], &here);
     }
     let mut host = |name: String, router: usize, towards: bool| {
-        let host = plan.node(name.clone(), true);
+        let host = plan.node(name.clone(), NodeKind::Host);
         let router_name = plan.network.nodes[router].name.clone();
         match towards {
             true => plan.link(&format!("{name}-{router_name}"), host, router, &edge),
@@ -343,15 +379,63 @@ fn parking_lot<'a>(path: &View<'a>) -> Result<Plan<'a>, Fault> {
     Ok(plan)
 }
 
+/// RF95 Figure 1, and the same with several switches in a row.
+fn atm<'a>(path: &View<'a>) -> Result<Plan<'a>, Fault> {
+    let number = |name: &str| Ok(path.integer(name)?.map_or(1, |n| n as usize));
+    let (senders, receivers, switches) = (number("senders")?, number("receivers")?, number("switches")?);
+    if switches == 1 && receivers > 1 {
+        let fault =
+            path.fault("receivers", "behind one switch, each of several receivers has an output of its own, and there is no bottleneck");
+        return Err(fault.help("give it one receiver, or the path several switches"));
+    }
+    let mut bottleneck = shared_line(path, "bottleneck", false)?;
+    bottleneck.there.bottleneck = true;
+    let mut edge = shared_line(path, "edge", false)?;
+    let discard = path.get("discard").map(|node| Written { node, path: path.path_of("discard") });
+    for way in [&mut bottleneck, &mut edge].into_iter().flat_map(|line| [&mut line.there, &mut line.back]) {
+        way.front.discard = way.front.discard.take().or_else(|| discard.clone());
+    }
+
+    let mut plan = Plan::default();
+    let kind = switch(path)?;
+    let row: Vec<usize> = (1..=switches).map(|i| plan.node(format!("switch{i}"), kind)).collect();
+    for (i, pair) in row.windows(2).enumerate() {
+        plan.link(&format!("bottleneck{}", i + 1), pair[0], pair[1], &bottleneck);
+    }
+    let (first, last) = (row[0], row[switches - 1]);
+    let mut right = Vec::new();
+    for i in 1..=receivers {
+        let host = plan.node(format!("right{i}"), NodeKind::Host);
+        match switches {
+            1 => plan.link("bottleneck", last, host, &bottleneck),
+            n => plan.link(&format!("switch{n}-right{i}"), last, host, &edge),
+        }
+        right.push(host);
+    }
+    let mut left = Vec::new();
+    for i in 1..=senders {
+        let host = plan.node(format!("left{i}"), NodeKind::Host);
+        plan.link(&format!("left{i}-switch1"), host, first, &edge);
+        left.push(host);
+    }
+    plan.groups = vec![("left", left), ("right", right)];
+    Ok(plan)
+}
+
+/// A switch of this path.
+fn switch(path: &View<'_>) -> Result<NodeKind, Fault> {
+    Ok(NodeKind::Switch { ports: path.integer("ports")?.expect("it has a default") })
+}
+
 fn explicit<'a>(path: &View<'a>) -> Result<Plan<'a>, Fault> {
     let mut plan = Plan::default();
-    for (key, host) in [("hosts", true), ("routers", false)] {
+    for (key, kind) in [("hosts", NodeKind::Host), ("routers", NodeKind::Router), ("switches", switch(path)?)] {
         for (node, at) in path.items(key) {
             let name = node.as_text().unwrap_or_default();
             if plan.network.nodes.iter().any(|n| n.name == name) || name.is_empty() {
                 return Err(Fault::new(node.span, path_text(&at), "each node has a name of its own").found(node.found()));
             }
-            plan.node(name.to_owned(), host);
+            plan.node(name.to_owned(), kind);
         }
     }
     for (node, at) in path.items("link") {
@@ -360,7 +444,7 @@ fn explicit<'a>(path: &View<'a>) -> Result<Plan<'a>, Fault> {
         let end = |key: &str| -> Result<usize, Fault> {
             let name = view.text(key).unwrap_or_default();
             plan.network.nodes.iter().position(|n| n.name == name).ok_or_else(|| {
-                let fault = view.fault(key, format!("there is no node `{name}`")).expected("one of the path's hosts and routers");
+                let fault = view.fault(key, format!("there is no node `{name}`")).expected("one of the path's hosts, routers and switches");
                 fault.nearest(name, plan.network.nodes.iter().map(|n| n.name.as_str()))
             })
         };

@@ -1,6 +1,7 @@
-//! The queues, last: a capacity in BDPs needs the routes, and a default needs the bottleneck.
+//! What stands in front of each link, last: a capacity in BDPs needs the routes, and a default needs the bottleneck.
 
-use super::network::{Plan, Written};
+use super::network::{Front, Plan, Written};
+use super::switch;
 use crate::experiment::error::Fault;
 use crate::experiment::fields::QUEUE;
 use crate::experiment::model::{Flow, Host, Link, Network, Nic};
@@ -18,16 +19,24 @@ const UNLIMITED: Capacity = Capacity::Bytes(1 << 30);
 
 /// Chooses every queue.
 pub fn finish(plan: Plan<'_>, flows: &[Flow], hosts: &[Host], seed: u64) -> Result<Network, Fault> {
-    let Plan { mut network, queues, .. } = plan;
+    let Plan { mut network, fronts, .. } = plan;
+    switch::check(&network, &fronts, flows)?;
     let rtts = Routes::new(&network).round_trips(flows);
     // The two ways of a link stand side by side, and are both a bottleneck's.
     let bottlenecks: Vec<bool> = network.links.chunks(2).flat_map(|ways| [ways.iter().any(|l| l.bottleneck); 2]).collect();
-    for (i, (written, place)) in queues.into_iter().enumerate() {
+    for (i, Front { queue: written, discard, place }) in fronts.into_iter().enumerate() {
         let rtt = rtts[i];
         let link = &mut network.links[i];
+        if network.nodes[link.from].is_switch() {
+            link.discard = Some(switch::policy(discard, &place, link, seed)?);
+            let (entry, params) = droptail(UNLIMITED);
+            link.queue = Choice { kind: entry.name, params };
+            continue;
+        }
         let (mut entry, mut params) = match &written {
             Some(written) => choose(written)?,
-            None => default(bottlenecks[i]),
+            // A switch does the limiting.
+            None => default(bottlenecks[i] && !network.nodes[link.to].is_switch()),
         };
         let nic = hosts.iter().find(|host| host.node == link.from).and_then(|host| host.nic);
         if let Some(Nic { txqueuelen, .. }) = nic {

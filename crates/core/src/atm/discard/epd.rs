@@ -1,0 +1,27 @@
+//! `epd`: early packet discard.
+
+use super::{Arrival, BUFFER, Discard, DiscardKind, THRESHOLD, Verdict, check_early, threshold};
+
+/// The registry entry.
+pub const KIND: DiscardKind = DiscardKind {
+    name: "epd",
+    summary: "early packet discard: while the queue is above a threshold, frames that begin are dropped whole",
+    source: "Romanow and Floyd 1995, section 5",
+    params: &[BUFFER, THRESHOLD],
+    drops_rest: true,
+    accounts: false,
+    check: check_early,
+    build: |params, _| Box::new(Epd { threshold: threshold(params) }),
+};
+
+struct Epd {
+    threshold: u64,
+}
+
+impl Discard for Epd {
+    fn on_frame(&mut self, arrival: &Arrival) -> Verdict {
+        // RF95 §5: as long as what is in use exceeds the threshold, the first cell of a packet is dropped and so are all its
+        // others. Frames under way pass, for which the rest of the buffer is there.
+        if arrival.queued > self.threshold { Verdict::Drop } else { Verdict::Accept }
+    }
+}

@@ -1,0 +1,150 @@
+//! Discard policies: what the output port of a switch does with a frame, and with the rest of a frame that lost a cell. One
+//! file a policy, one line in [`REGISTRY`].
+
+mod epd;
+mod epd_ecn;
+mod epd_fair;
+mod epd_red;
+mod plain;
+mod ppd;
+
+use crate::params::{Kind, ParamSpec, Params, Value};
+use crate::queue::DropReason;
+use crate::rng::Rng;
+use crate::time::Time;
+use crate::units::Rate;
+
+/// The first cell of a frame, as its port sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    pub now: Time,
+    /// Cells in the output buffer.
+    pub queued: u64,
+    /// When the line falls silent unless more comes, or when it did.
+    pub silent_from: Time,
+    /// Of these, cells of its channel, and how many channels have any; 0 unless the policy [accounts](DiscardKind::accounts).
+    pub own: u64,
+    pub channels: u64,
+    /// Whether the packet in it is ECN-capable. Its IP header is in the first cell.
+    pub is_ect: bool,
+}
+
+/// What becomes of a frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// Its cells come into the buffer as long as it has room.
+    Accept,
+    /// The same, and each is marked: congestion was experienced (EFCI).
+    Mark,
+    /// None of its cells comes in.
+    Drop,
+}
+
+/// Decides frame by frame. Time never runs backwards between calls.
+pub trait Discard {
+    /// The first cell of a frame comes.
+    fn on_frame(&mut self, arrival: &Arrival) -> Verdict;
+}
+
+/// What a policy is told of its place when it is made.
+#[derive(Clone, Debug)]
+pub struct DiscardContext {
+    /// Rate of the link, in bits of whole cells.
+    pub rate: Rate,
+    /// Cells of the largest packet.
+    pub frame: u32,
+    /// Its own stream of randomness.
+    pub rng: Rng,
+}
+
+/// One policy.
+pub struct DiscardKind {
+    pub name: &'static str,
+    /// One line for listings.
+    pub summary: &'static str,
+    pub source: &'static str,
+    pub params: &'static [ParamSpec],
+    /// Whether the rest of a frame that lost a cell is dropped, but for its last cell.
+    pub drops_rest: bool,
+    /// Whether it must be told how many cells each channel has in the buffer.
+    pub accounts: bool,
+    /// Checks what bounds on single parameters cannot say. `Err` is one sentence for the user.
+    pub check: fn(&Params, &DiscardContext) -> Result<(), String>,
+    pub build: fn(&Params, DiscardContext) -> Box<dyn Discard + Send>,
+}
+
+/// Every policy, in the order of listings.
+pub const REGISTRY: &[DiscardKind] = &[plain::KIND, ppd::KIND, epd::KIND, epd_red::KIND, epd_fair::KIND, epd_ecn::KIND];
+
+/// The entry called `name`.
+pub fn find(name: &str) -> Option<&'static DiscardKind> {
+    REGISTRY.iter().find(|kind| kind.name == name)
+}
+
+/// Why a port did not let a cell in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CellDrop {
+    /// The buffer was full.
+    Overflow,
+    /// Its frame had lost a cell.
+    Rest,
+    /// Its frame was dropped whole.
+    Early,
+}
+
+impl CellDrop {
+    /// Why its packet did not arrive.
+    pub const fn reason(self) -> DropReason {
+        match self {
+            CellDrop::Overflow | CellDrop::Rest => DropReason::Overflow,
+            CellDrop::Early => DropReason::Early,
+        }
+    }
+}
+
+const BUFFER: ParamSpec = ParamSpec {
+    name: "buffer",
+    kind: Kind::Count { unit: "cells", min: 1, max: 1_000_000_000 },
+    // RF95 §2: 1000 or 2000 cells a port would not be unusual for a small switch.
+    default: Some(Value::Count(1000)),
+    doc: "cells the output buffer holds, the one in transmission not counted",
+};
+
+/// The size of the buffer that `params` give.
+pub fn buffer(params: &Params) -> u64 {
+    params.integer("buffer")
+}
+
+const THRESHOLD: ParamSpec = ParamSpec {
+    name: "threshold",
+    kind: Kind::Portion { unit: "cells" },
+    // RF95 §5.
+    default: Some(Value::Number(0.5)),
+    doc: "queue above which no new frame is let in: cells, or a fraction of the buffer",
+};
+
+/// The threshold that `params` give, in cells.
+fn threshold(params: &Params) -> u64 {
+    cells_of(params.get("threshold"), buffer(params))
+}
+
+/// A portion of the buffer, in cells.
+fn cells_of(portion: Value, buffer: u64) -> u64 {
+    match portion {
+        Value::Count(cells) => cells,
+        Value::Number(share) => (share * buffer as f64) as u64,
+        other => panic!("{other:?} is no portion"),
+    }
+}
+
+/// What early discard needs: a buffer that holds the largest frame, and a threshold within it.
+fn check_early(params: &Params, context: &DiscardContext) -> Result<(), String> {
+    let (buffer, threshold) = (buffer(params), threshold(params));
+    if buffer < u64::from(context.frame) {
+        return Err(format!("the buffer is {buffer} cells, less than one packet of the MTU ({} cells)", context.frame));
+    }
+    if threshold > buffer {
+        return Err(format!("the threshold ({threshold} cells) is above the buffer ({buffer} cells)"));
+    }
+    Ok(())
+}

@@ -1,0 +1,471 @@
+//! An output port of a cell switch: cells come from several inputs, wait in one buffer, and leave one after the other.
+//!
+//! RF95 §2: an output-buffered switch. Its time is cut into slots of one cell time. In a slot, at most two cells come to
+//! the output, of different inputs; where more inputs have one, they are served in turn, and the others wait at their inputs. One cell leaves in each slot. When two come and there is one place, each has an equal chance of it.
+//!
+//! Nothing here happens by itself: [`Port::advance`] does what has happened up to a time, and the caller says the time.
+//! The buffer is first in, first out, so that the slot in which a cell leaves is known when it comes in: no cell is kept.
+
+mod channel;
+mod input;
+#[cfg(test)]
+mod tests;
+
+use super::discard::{Arrival, CellDrop, Discard};
+use crate::packet::PacketId;
+use crate::queue::DropReason;
+use crate::rng::Rng;
+use crate::time::{Duration, Time};
+use channel::{Channel, Occupancy, State};
+use input::Input;
+
+/// The most inputs of a port.
+pub const MAX_INPUTS: usize = u64::BITS as usize;
+
+/// Cells of one packet that follow each other on a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    pub packet: PacketId,
+    /// The driver's, passed on as it is.
+    pub route: u32,
+    /// The channel, by its number at this port.
+    pub channel: u32,
+    pub cells: u32,
+    /// The cells of the whole packet.
+    pub of: u32,
+    /// When the first has come, whole.
+    pub arrives: Time,
+    /// The last one is marked as the end of a frame.
+    pub is_end: bool,
+    /// No more cells of the packet follow: of each packet, one run in a network says so. It may be a run of no cells.
+    pub is_final: bool,
+    /// A switch before this one has dropped some of the packet.
+    pub is_lost: bool,
+    /// Congestion was experienced before (EFCI).
+    pub is_marked: bool,
+    /// The packet is ECN-capable.
+    pub is_ect: bool,
+}
+
+/// What became of a packet at a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All its cells passed; its last one has left at this time.
+    Whole { packet: PacketId, route: u32, leaves: Time, is_marked: bool },
+    /// It will not arrive, and this port is the first to know. `is_gone` when no cell of it goes on to another switch.
+    Lost { packet: PacketId, route: u32, at: Time, reason: DropReason, is_gone: bool },
+    /// It was lost before, and its last cell is gone now.
+    Gone { packet: PacketId },
+    /// It passes marked.
+    Marked { packet: PacketId, route: u32, at: Time },
+}
+
+/// What a port has counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// Cells let into the buffer.
+    pub passed: u64,
+    /// Cells dropped, by [`CellDrop`].
+    pub dropped: [u64; 3],
+    /// Of the cells that passed: those of packets that passed whole, and those of packets that did not. What is missing in
+    /// the sum are cells of packets that have not ended yet.
+    pub whole: u64,
+    pub dead: u64,
+    /// Packets: whole; without some of their cells; without any; with all, but taken for one with what was left of another.
+    pub packets_whole: u64,
+    pub packets_partial: u64,
+    pub packets_dropped: u64,
+    pub packets_merged: u64,
+    /// Packets marked here.
+    pub packets_marked: u64,
+    pub queue_max: u64,
+    /// Slots that the cells which passed have to wait in the buffer, summed up.
+    pub waits: u64,
+}
+
+impl Count {
+    /// Cells that came to the output.
+    pub fn cells_in(&self) -> u64 {
+        self.passed + self.dropped.iter().sum::<u64>()
+    }
+
+    /// What was counted after `earlier`; the most queued is that of the whole time.
+    pub fn since(&self, earlier: &Count) -> Count {
+        Count {
+            passed: self.passed - earlier.passed,
+            dropped: std::array::from_fn(|i| self.dropped[i] - earlier.dropped[i]),
+            whole: self.whole - earlier.whole,
+            dead: self.dead - earlier.dead,
+            packets_whole: self.packets_whole - earlier.packets_whole,
+            packets_partial: self.packets_partial - earlier.packets_partial,
+            packets_dropped: self.packets_dropped - earlier.packets_dropped,
+            packets_merged: self.packets_merged - earlier.packets_merged,
+            packets_marked: self.packets_marked - earlier.packets_marked,
+            queue_max: self.queue_max,
+            waits: self.waits - earlier.waits,
+        }
+    }
+
+    /// Where a packet counts, of which `passed` cells passed.
+    fn packets(&mut self, whole: bool, passed: u32, cause: Option<CellDrop>) -> &mut u64 {
+        match cause {
+            _ if whole => &mut self.packets_whole,
+            _ if passed == 0 => &mut self.packets_dropped,
+            None => &mut self.packets_merged,
+            Some(_) => &mut self.packets_partial,
+        }
+    }
+}
+
+/// What a port is made with.
+pub struct PortConfig {
+    pub cell_time: Duration,
+    /// Cells the buffer holds.
+    pub buffer: u64,
+    /// The cell time of the line into each input.
+    pub inputs: Vec<Duration>,
+    pub channels: usize,
+    /// Whether another switch follows, and wants the cells.
+    pub is_before_switch: bool,
+    pub drops_rest: bool,
+    pub accounts: bool,
+    pub rng: Rng,
+}
+
+/// One output port.
+pub struct Port {
+    cell_time: u64,
+    buffer: u64,
+    is_before_switch: bool,
+    drops_rest: bool,
+    discard: Box<dyn Discard + Send>,
+    inputs: Vec<Input>,
+    channels: Vec<Channel>,
+    /// The next slot to look at.
+    slot: u64,
+    /// A bit for each input: it has a cell in that slot.
+    ready: u64,
+    /// When the first of the other inputs has one.
+    next: u64,
+    /// The input served last.
+    turn: u32,
+    /// The first slot in which nothing is to leave yet.
+    free: u64,
+    /// The slot from which on a cell leaves in each, until `free`.
+    busy_from: u64,
+    coin: Coin,
+    /// `None`: the policy does not ask.
+    occupancy: Option<Occupancy>,
+    pub count: Count,
+    outcomes: Vec<Outcome>,
+    onward: Vec<Run>,
+}
+
+impl Port {
+    /// An empty port.
+    pub fn new(config: PortConfig, discard: Box<dyn Discard + Send>) -> Self {
+        assert!((1..=MAX_INPUTS).contains(&config.inputs.len()) && !config.cell_time.is_zero() && config.buffer > 0);
+        Port {
+            cell_time: config.cell_time.as_ps(),
+            buffer: config.buffer,
+            is_before_switch: config.is_before_switch,
+            drops_rest: config.drops_rest,
+            discard,
+            inputs: config.inputs.into_iter().map(Input::new).collect(),
+            channels: vec![Channel::default(); config.channels],
+            slot: 0,
+            ready: 0,
+            next: input::NEVER,
+            turn: 0,
+            free: 0,
+            busy_from: 0,
+            coin: Coin { rng: config.rng, bits: 1 },
+            occupancy: config.accounts.then(|| Occupancy::new(config.channels)),
+            count: Count::default(),
+            outcomes: Vec::new(),
+            onward: Vec::new(),
+        }
+    }
+
+    /// `run` comes into `input`, behind what came there before, and not before the time up to which the port was advanced.
+    pub fn arrive(&mut self, input: usize, run: Run) {
+        debug_assert!(run.arrives.as_ps() >= self.slot.saturating_sub(1) * self.cell_time);
+        if self.inputs[input].push(run) {
+            self.step_behind(input);
+            self.next = self.next.min(self.inputs[input].next);
+        }
+    }
+
+    /// Does what has happened in the slots that began before `now`: what comes at a time is there in the slot that begins then.
+    #[inline]
+    pub fn advance(&mut self, now: Time) {
+        let end = now.as_ps().div_ceil(self.cell_time);
+        while self.slot < end {
+            if self.ready == 0 {
+                let next = self.next.div_ceil(self.cell_time);
+                if next >= end {
+                    self.slot = end;
+                    return;
+                }
+                self.slot = self.slot.max(next);
+            }
+            if self.next <= self.slot * self.cell_time {
+                self.look_at_inputs();
+            }
+            self.pass_cells();
+            self.slot += 1;
+        }
+    }
+
+    /// Which inputs have a cell in this slot.
+    fn look_at_inputs(&mut self) {
+        let now = self.slot * self.cell_time;
+        self.next = input::NEVER;
+        for (i, input) in self.inputs.iter().enumerate() {
+            if input.next <= now {
+                self.ready |= 1 << i;
+            } else {
+                self.next = self.next.min(input.next);
+            }
+        }
+    }
+
+    /// The cells of one slot: RF95 §2.
+    #[inline]
+    fn pass_cells(&mut self) {
+        let first = after(self.ready, self.turn);
+        let others = self.ready & !(1 << first);
+        if others == 0 {
+            self.turn = first;
+            return self.serve(first as usize);
+        }
+        let second = after(others, first);
+        self.turn = second;
+        let one_place = self.queued() + 1 == self.buffer;
+        let (first, second) = if one_place && self.coin.toss() { (second, first) } else { (first, second) };
+        self.serve(first as usize);
+        self.serve(second as usize);
+    }
+
+    /// Cells in the buffer in this slot, when one has left.
+    #[inline]
+    fn queued(&self) -> u64 {
+        self.free.saturating_sub(self.slot + 1)
+    }
+
+    /// The next cell of `input` comes to the output.
+    #[inline]
+    fn serve(&mut self, input: usize) {
+        let run = self.inputs[input].take();
+        let is_end = run.cells == 0 && run.is_end;
+        let queued = self.queued();
+        let number = run.channel as usize;
+        if self.channels[number].state == State::Between {
+            self.begin_frame(&run, queued);
+        }
+        let channel = &mut self.channels[number];
+        // RF95 §4: the end of a frame passes, so that what follows it can arrive. §5: of a frame dropped whole it does not, unless
+        // the far end still waits for the end of another.
+        let drop = match channel.state {
+            State::Rest if !is_end => Some(CellDrop::Rest),
+            State::Dropping if !(is_end && channel.far_end.is_open()) => Some(CellDrop::Early),
+            _ if queued >= self.buffer => Some(CellDrop::Overflow),
+            _ => None,
+        };
+        let mut whole = false;
+        match drop {
+            None => {
+                channel.far_end.come(1);
+                if is_end {
+                    whole = channel.far_end.end_of_frame(run.of);
+                }
+                self.admit(&run, queued, is_end);
+            }
+            Some(why) => {
+                self.count.dropped[why as usize] += 1;
+                channel.cause.get_or_insert(why);
+                if why == CellDrop::Overflow && self.drops_rest {
+                    channel.state = State::Rest;
+                }
+            }
+        }
+        let channel = &mut self.channels[number];
+        if is_end {
+            // An end that did not pass while the far end waits for one: what follows is the rest of the same frame to it, and lost.
+            let doomed = drop.is_some() && self.drops_rest && channel.far_end.is_open();
+            channel.state = if doomed { State::Rest } else { State::Between };
+        }
+        if run.cells == 0 {
+            if run.is_final {
+                self.end_packet(&run, whole);
+            }
+            self.step_behind(input);
+        }
+        let next = self.inputs[input].next;
+        if next > (self.slot + 1) * self.cell_time {
+            self.ready &= !(1 << input);
+            self.next = self.next.min(next);
+        }
+    }
+
+    /// A frame begins on the channel of `run`: what becomes of it.
+    fn begin_frame(&mut self, run: &Run, queued: u64) {
+        let now = Time::from_ps(self.slot * self.cell_time);
+        let (own, channels) = self.occupancy.as_mut().map_or((0, 0), |occupancy| occupancy.of(run.channel, queued));
+        let verdict = self.discard.on_frame(&Arrival { now, queued, silent_from: self.leaves(), own, channels, is_ect: run.is_ect });
+        if self.channels[run.channel as usize].begin(verdict) {
+            self.count.packets_marked += 1;
+            self.outcomes.push(Outcome::Marked { packet: run.packet, route: run.route, at: now });
+        }
+    }
+
+    /// The cell just taken from `run` comes into the buffer.
+    #[inline]
+    fn admit(&mut self, run: &Run, queued: u64, is_end: bool) {
+        let start = self.free.max(self.slot + 1);
+        if start > self.free {
+            self.busy_from = start;
+        }
+        self.free = start + 1;
+        self.count.passed += 1;
+        self.count.waits += queued;
+        self.count.queue_max = self.count.queue_max.max(queued + 1);
+        if let Some(occupancy) = &mut self.occupancy {
+            occupancy.come(run.channel, queued);
+        }
+        if self.is_before_switch {
+            self.pass_on(run, is_end);
+        }
+    }
+
+    /// No more cells of the packet of `run` will come.
+    fn end_packet(&mut self, run: &Run, whole: bool) {
+        let now = Time::from_ps(self.slot * self.cell_time);
+        let Run { packet, route, .. } = *run;
+        let channel = &mut self.channels[run.channel as usize];
+        let passed = channel.far_end.end_of_packet();
+        let cause = channel.cause.take();
+        let is_marked = channel.is_marked || run.is_marked;
+        *self.count.packets(whole, passed, cause) += 1;
+        *(if whole { &mut self.count.whole } else { &mut self.count.dead }) += u64::from(passed);
+        if whole {
+            return self.outcomes.push(Outcome::Whole { packet, route, leaves: self.leaves(), is_marked });
+        }
+        let is_gone = passed == 0 || !self.is_before_switch;
+        if !is_gone {
+            self.end_onward(run);
+        }
+        if !run.is_lost {
+            let reason = cause.map_or(DropReason::Corrupted, CellDrop::reason);
+            self.outcomes.push(Outcome::Lost { packet, route, at: now, reason, is_gone });
+        } else if is_gone {
+            self.outcomes.push(Outcome::Gone { packet });
+        }
+    }
+
+    /// A cell of `run` goes on to the next switch.
+    fn pass_on(&mut self, run: &Run, is_end: bool) {
+        let leaves = self.leaves();
+        let is_marked = self.channels[run.channel as usize].is_marked || run.is_marked;
+        if let Some(last) = self.onward.last_mut()
+            && last.packet == run.packet
+            && last.arrives.as_ps() + u64::from(last.cells) * self.cell_time == leaves.as_ps()
+        {
+            last.cells += 1;
+            last.is_end = is_end;
+            return;
+        }
+        self.onward.push(Run { cells: 1, arrives: leaves, is_end, is_final: run.is_final && run.cells == 0, is_marked, ..*run });
+    }
+
+    /// No more cells of the packet of `run`, which is not whole, go on.
+    fn end_onward(&mut self, run: &Run) {
+        let leaves = self.leaves();
+        self.onward.push(Run { cells: 0, arrives: leaves, is_end: false, is_final: true, is_lost: true, ..*run });
+    }
+
+    /// `input` has served its run: the next one, if there is one. A run of no cells takes no slot.
+    fn step_behind(&mut self, input: usize) {
+        while let Some(run) = self.inputs[input].step() {
+            self.end_packet(&run, false);
+        }
+    }
+
+    /// When the cell that came in last will have left, or has.
+    fn leaves(&self) -> Time {
+        Time::from_ps(self.free * self.cell_time)
+    }
+
+    /// Before this time no frame leaves whole of which the caller has not been told.
+    pub fn next_departure(&self) -> Time {
+        let end = self.inputs.iter().map(|input| input.end_of_frame(self.slot, self.cell_time)).min().unwrap_or(input::NEVER);
+        if end == input::NEVER { Time::MAX } else { Time::from_ps((self.free.max(end + 1) + 1) * self.cell_time) }
+    }
+
+    /// What became of packets since the last call.
+    pub fn outcomes(&mut self) -> std::vec::Drain<'_, Outcome> {
+        self.outcomes.drain(..)
+    }
+
+    /// The cells for the next switch since the last call, each run as it leaves here.
+    pub fn onward(&mut self) -> std::vec::Drain<'_, Run> {
+        self.onward.drain(..)
+    }
+
+    /// Cells in the buffer at `now`, up to which the port was advanced.
+    pub fn backlog(&self, now: Time) -> u64 {
+        self.free.saturating_sub((now.as_ps() / self.cell_time + 1).max(self.busy_from))
+    }
+
+    /// Cells that have left whole by `now`, up to which the port was advanced.
+    pub fn transmitted(&self, now: Time) -> u64 {
+        self.count.passed - self.free.saturating_sub((now.as_ps() / self.cell_time).max(self.busy_from))
+    }
+
+    /// Time spent transmitting up to `now`, up to which the port was advanced.
+    pub fn busy(&self, now: Time) -> Duration {
+        // Only the cells of the last busy period can still be ahead.
+        let ahead = (self.free * self.cell_time).saturating_sub(now.as_ps().max(self.busy_from * self.cell_time));
+        Duration::from_ps(self.count.passed * self.cell_time - ahead)
+    }
+
+    /// The integral over time, up to `now`, of the cells in the buffer, in ps.
+    pub fn waited(&self, now: Time) -> u128 {
+        // Each cell in the buffer still has to wait for those before it.
+        let queued = u128::from(self.free.saturating_sub(now.as_ps().div_ceil(self.cell_time) + 1));
+        let to_come = queued * queued.saturating_sub(1) / 2;
+        (u128::from(self.count.waits) - to_come.min(u128::from(self.count.waits))) * u128::from(self.cell_time)
+    }
+
+    /// Packets that have not ended, each in the run that says so: (packet, route, whether it is lost).
+    pub fn unfinished(&self) -> impl Iterator<Item = (PacketId, u32, bool)> {
+        let runs = self.inputs.iter().flat_map(Input::runs);
+        runs.filter(|run| run.is_final).map(|run| (run.packet, run.route, run.is_lost))
+    }
+}
+
+/// The first of `inputs` after `turn`, in a circle.
+#[inline]
+fn after(inputs: u64, turn: u32) -> u32 {
+    let ahead = inputs & !(u64::MAX >> (63 - turn));
+    if ahead != 0 { ahead.trailing_zeros() } else { inputs.trailing_zeros() }
+}
+
+/// Tosses of a fair coin.
+struct Coin {
+    rng: Rng,
+    /// The tosses to come, under a bit that says how many there are.
+    bits: u64,
+}
+
+impl Coin {
+    #[inline]
+    fn toss(&mut self) -> bool {
+        if self.bits == 1 {
+            self.bits = self.rng.next_u64() | 1 << 63;
+        }
+        let heads = self.bits & 1 == 1;
+        self.bits >>= 1;
+        heads
+    }
+}
