@@ -22,6 +22,7 @@ def plotly_figure(plot: Plot) -> dict[str, Any]:
             "xaxis": _axis(plot.x),
             "yaxis": _axis(plot.y),
             "showlegend": len(plot.series) > 1,
+            "barmode": "stack",
             "shapes": [_rule(rule.x, rule.y) for rule in plot.rules],
             "annotations": [_label(rule.label, rule.x, rule.y, plot) for rule in plot.rules],
         },
@@ -29,6 +30,9 @@ def plotly_figure(plot: Plot) -> dict[str, Any]:
 
 
 def _trace(series: Series, style: Style) -> dict[str, Any]:
+    if series.bar:
+        bars = {"type": "bar", "name": series.name, "x": _numbers(series.x), "y": _numbers(series.y)}
+        return bars | {"marker": {"color": style.colour}}
     x, y = thin(series.x, series.y)
     # Markers on a dense line would hide it.
     markers = not series.line or (series.markers and len(x) <= DENSE)
@@ -66,7 +70,7 @@ def _numbers(values: Sequence[float]) -> list[float | None]:
 def _axis(axis: Axis) -> dict[str, Any]:
     layout: dict[str, Any] = {"title": {"text": axis.title}, "type": "log" if axis.log else "linear"}
     if axis.names:
-        layout |= {"tickvals": list(range(len(axis.names))), "ticktext": list(axis.names)}
+        layout |= {"tickvals": list(range(len(axis.names))), "ticktext": [name.replace("\n", "<br>") for name in axis.names]}
     if axis.start is not None or axis.end is not None:
         ends = [None if end is None else math.log10(end) if axis.log else end for end in (axis.start, axis.end)]
         layout |= {"range": ends, "autorange": _autorange(axis)}

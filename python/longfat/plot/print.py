@@ -47,9 +47,15 @@ def draw(plot: Plot) -> Figure:
     figure = Figure(figsize=(6.4, 3.6), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
+    below: dict[float, float] = {}
     for series, style in zip(plot.series, styles(plot.series), strict=True):
         dense = len(series.x) > DENSE
         colour = "black" if style.colour == INK else style.colour
+        if series.bar:
+            bottom = [below.get(x, 0.0) for x in series.x]
+            axes.bar(series.x, series.y, bottom=bottom, label=series.name, color=colour, width=0.85, edgecolor="white", linewidth=0.4)
+            below |= {x: b + y for x, y, b in zip(series.x, series.y, bottom, strict=True)}
+            continue
         axes.plot(
             series.x,
             series.y,

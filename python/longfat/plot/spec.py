@@ -19,7 +19,7 @@ class Axis:
     """Where the axis begins (a data value, also when `log`); by default, where the data does."""
     end: float | None = None
     names: Sequence[str] = ()
-    """What the values 0, 1, 2... are called, where they count things (stacks) rather than measure."""
+    """What the values 0, 1, 2... are called, where they count things (stacks) rather than measure. May be of two lines."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,8 @@ class Series:
     markers: bool = True
     step: bool = False
     """Hold each value until the next, as counters and windows do."""
+    bar: bool = False
+    """A bar at each x instead of a line, on top of the bars of the series before it."""
     colour: int | None = None
     dash: int | None = None
     marker: int | None = None

@@ -1,0 +1,229 @@
+"""What `claims.csv` and the figures speak of, from our results.
+
+Effective throughput, cell loss and shares of the link's time are fractions; retransmission and cell loss rates of Figures 7 to 10 are
+percent. Packet sizes are those of whole IP packets in bytes, buffers are in cells, windows in kB. Without more said: ten connections
+with windows of 64 kB.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from math import nan
+from statistics import mean, median
+from typing import Any
+
+import pandas as pd
+from longfat._longfat import quantity
+from longfat.paper import Measured, MissingResults
+
+# "packet" is Packet TCP.
+POLICIES = ("plain", "partial", "early")
+SIZES = (512, 1500, 4352, 9180)
+BUFFERS = (256, 1000, 2000, 5000, 8000)
+WINDOWS = (8, 16, 32, 64)
+COUNTS = (5, 10)
+# Without window scaling 65,535 bytes is the most.
+LABELS = {8: "8 KiB", 16: "16 KiB", 32: "32 KiB", 64: "65535 bytes"}
+# Section 2: 53 bytes in 3 us.
+LINK_MBPS = 141.333333
+# AAL5: the packet and a trailer of 8 bytes, in payloads of 48.
+CELLS = {size: -(-(size + 8) // 48) for size in SIZES}
+# Appendix A gives the first and the last time, and the least and the greatest rate.
+PACKET_US = {512: 29, 1500: 85, 4352: 246, 9180: 520}
+RATES = {size: size * 8 / PACKET_US[size] for size in SIZES}
+# Where the link's time goes: section 3.1.
+PARTS = ("good", "duplicate", "dead", "idle")
+
+
+def falls(values: Sequence[float]) -> float:
+    """How steadily `values` fall: minus Spearman's rank correlation with their order. 1 where each is below the one before."""
+    return -correlation(range(len(values)), values)
+
+
+def correlation(x: Sequence[float], y: Sequence[float]) -> float:
+    """Spearman's."""
+    # Of ranks, Pearson's is Spearman's.
+    return float(pd.Series(list(x)).rank().corr(pd.Series(list(y)).rank()))
+
+
+def share(cases: Iterable[bool]) -> float:
+    """Of the cases, those in which it is so."""
+    return mean(float(case) for case in cases)
+
+
+class Cells:
+    """Reads the results once, and answers for runs."""
+
+    def __init__(self, measured: Measured) -> None:
+        self.measured = measured
+        self._tables: dict[tuple[str, str], pd.DataFrame] = {}
+
+    def names(self) -> dict[str, Any]:
+        """What an inequality may use."""
+        constants = ("POLICIES", "SIZES", "BUFFERS", "WINDOWS", "COUNTS", "LINK_MBPS", "CELLS", "PACKET_US", "RATES")
+        names = (*constants, "falls", "correlation", "share")
+        functions = {name: getattr(self, name) for name in dir(self) if not name.startswith("_") and callable(getattr(self, name))}
+        builtins = {f.__name__: f for f in (abs, min, max, sum, sorted, mean, median, list, range, reversed)}
+        return {"__builtins__": {}, **{name: globals()[name] for name in names}, **builtins, **functions}
+
+    # Tables
+
+    def runs(self, stem: str, **where: Any) -> pd.DataFrame:
+        """The runs of an experiment in which the axes have these labels."""
+        return self._rows(stem, "runs", where)
+
+    def flows(self, stem: str, **where: Any) -> pd.DataFrame:
+        """The same of flows."""
+        return self._rows(stem, "flows", where)
+
+    def bottleneck(self, stem: str, **where: Any) -> pd.DataFrame:
+        """The same of the congested link."""
+        return self._rows(stem, "links", {"bottleneck": 1, **where})
+
+    def _rows(self, stem: str, table: str, where: dict[str, Any]) -> pd.DataFrame:
+        if (stem, table) not in self._tables:
+            self._tables[stem, table] = getattr(self.measured[stem], table)
+        rows = self._tables[stem, table]
+        for column, value in where.items():
+            rows = rows[rows[column] == value]
+        if rows.empty:
+            raise MissingResults(f"no run of {stem} with {', '.join(f'{k} {v}' for k, v in where.items())}")
+        return rows
+
+    def _grid(self, size: int, buffer: int, n: int, window: int) -> dict[str, Any]:
+        return {"size": f"{size} bytes", "buffer": f"{buffer} cells", "connections": str(n), "window": LABELS[window]}
+
+    # Sections 3 to 5 and appendix C: the grid
+
+    def eff(self, policy: str, size: int, buffer: int, n: int = 10, window: int = 64) -> float:
+        """Effective throughput, of the most that is possible."""
+        return float(self.runs(policy, **self._grid(size, buffer, n, window))["effective_throughput"].mean())
+
+    def mean_eff(self, policy: str) -> float:
+        """Over the sizes and buffers of ten connections with 64 kB."""
+        return mean(self.eff(policy, s, b) for s in SIZES for b in BUFFERS)
+
+    def split(self, policy: str, part: str, size: int, buffer: int, n: int = 10, window: int = 64) -> float:
+        """The share of the link's time that is `good`, `duplicate`, `dead` or `idle`."""
+        return float(self.bottleneck(policy, **self._grid(size, buffer, n, window))[f"{part}_share"].mean())
+
+    def mean_split(self, policy: str, part: str) -> float:
+        """The same over the sizes and buffers of ten connections with 64 kB."""
+        return mean(self.split(policy, part, s, b) for s in SIZES for b in BUFFERS)
+
+    def segregated(self, policy: str, size: int, buffer: int, n: int = 10, window: int = 64) -> float:
+        """Connections that get nothing."""
+        return float(self.runs(policy, **self._grid(size, buffer, n, window))["starved_flows"].mean())
+
+    def retransmissions(self, policy: str, size: int, buffer: int, n: int = 10, window: int = 64) -> float:
+        """Retransmitted packets for each hundred distinct ones."""
+        return 100 * float(self.runs(policy, **self._grid(size, buffer, n, window))["retransmission_rate"].mean())
+
+    def loss(self, policy: str, size: int, buffer: int, n: int = 10, window: int = 64) -> float:
+        """Cells dropped at the congested port, percent of those that came."""
+        return 100 * float(self.bottleneck(policy, **self._grid(size, buffer, n, window))["cell_loss_share"].mean())
+
+    def rtt(self, policy: str, size: int, buffer: int) -> float:
+        """Mean round trip of the bulk connections, in s."""
+        flows = self.flows(policy, **self._grid(size, buffer, 10, 64))
+        return float(flows[flows["group"] == "bulk"]["rtt_mean_s"].mean())
+
+    def waste(self, size: int, buffer: int) -> float:
+        """Cells that plain ATM carries for nothing, for each packet of which it drops some."""
+        link = self.bottleneck("plain", **self._grid(size, buffer, 10, 64)).iloc[0]
+        lost = link["packets_partial_in_span"] + link["packets_merged_in_span"] + link["packets_dropped_whole_in_span"]
+        return float(link["cells_dead_in_span"] / lost)
+
+    def overflows(self, size: int, buffer: int) -> float:
+        """Cells that found the buffer full in spite of Early Packet Discard."""
+        return float(self.bottleneck("early", **self._grid(size, buffer, 10, 64))["cells_dropped_overflow_in_span"].sum())
+
+    def base_rtt_us(self) -> float:
+        """Propagation there and back, of what was run: over the edge of a sender and the congested link."""
+        results = self.measured["plain"]
+        links = json.loads(results.open(str(results.runs["run"].iloc[0])).resolved)["path"]["link"]
+        delays = {link["name"]: quantity(link["delay"]) for link in links}
+        return sum(2e6 * seconds for name in ("left1-switch1", "bottleneck") for seconds, _ in [delays[name] or (nan, "")])
+
+    def telnet_share(self, policy: str) -> float:
+        """The most of the link's time that telnet takes, in any run: two cells a segment."""
+        flows = self.measured[policy].flows
+        telnet = flows[flows["group"] == "telnet"]
+        return float((telnet["segments_sent"] * 2 * 3e-6 / 16).max())
+
+    # Sections 3.1 and 5
+
+    def alone(self, size: int) -> float:
+        """Utilization of the link by one connection with 8 kB."""
+        return float(self.runs("alone", size=f"{size} bytes")["bottleneck_utilization"].mean())
+
+    def crowd(self, size: int, buffer: int, n: int, window: int) -> float:
+        """Effective throughput of plain ATM with more connections."""
+        assert (size, window) == (512, 8), "what the experiment has"
+        return float(self.runs("crowd", buffer=f"{buffer} cells", connections=str(n))["effective_throughput"].mean())
+
+    def excess(self, size: int, packets: int, threshold: int = 1000) -> float:
+        """Effective throughput with so many packets of buffer above the threshold."""
+        return float(self.runs(f"excess-{threshold}", case=f"{size} bytes, {packets} packets")["effective_throughput"].mean())
+
+    def udp(self, policy: str) -> float:
+        """Effective throughput of UDP at twice the rate of the link."""
+        return float(self.runs("udp", policy=policy)["effective_throughput"].mean())
+
+    def share_of(self, stem: str, policy: str, group: str) -> float:
+        """Mean goodput of the flows of `group`, as a share of that of all measured flows together."""
+        flows = self.flows(stem, policy=policy)
+        flows = flows[flows["group"] != "telnet"]
+        return float(flows[flows["group"].str.startswith(group)]["goodput_bps"].mean() / flows["goodput_bps"].sum())
+
+    # Section 6
+
+    def policy_eff(self, policy: str, size: int) -> float:
+        """Effective throughput under a policy of section 6."""
+        return float(self.runs("policies", policy=policy, size=f"{size} bytes")["effective_throughput"].mean())
+
+    def policy_jain(self, policy: str) -> float:
+        """Jain's index, mean over the sizes."""
+        return float(self.runs("policies", policy=policy)["jain_index"].mean())
+
+    def policy_retransmissions(self, policy: str) -> float:
+        """Packet retransmission rate in percent, mean over the sizes."""
+        return 100 * float(self.runs("policies", policy=policy)["retransmission_rate"].mean())
+
+    def policy_overflow(self, policy: str) -> float:
+        """The share of cells that found the buffer full, over all sizes."""
+        links = self.bottleneck("policies", policy=policy)
+        return float(links["cells_dropped_overflow_in_span"].sum() / links["cells_in_in_span"].sum())
+
+    def average_queue(self, policy: str) -> float:
+        """Mean queue in cells, over the sizes."""
+        return float(self.bottleneck("policies", policy=policy)["queue_mean_packets"].mean())
+
+    # Appendix B
+
+    def _clock(self, clock: str, congestion: str) -> pd.DataFrame:
+        n, buffers = {"mild": (5, (5000, 8000)), "severe": (10, (256, 1000))}[congestion]
+        return pd.concat([self.runs("clock", clock=clock, connections=str(n), buffer=f"{b} cells") for b in buffers])
+
+    def clock_eff(self, clock: str, congestion: str) -> float:
+        """Effective throughput of Early Packet Discard with this clock, mean over sizes and buffers."""
+        return float(self._clock(clock, congestion)["effective_throughput"].mean())
+
+    def clock_jain(self, clock: str, congestion: str) -> float:
+        """The least of Jain's indices."""
+        return float(self._clock(clock, congestion)["jain_index"].min())
+
+    def clock_duplicates(self, clock: str) -> float:
+        """Packets that arrived though they were there already, of all runs with this clock."""
+        flows = self.flows("clock", clock=clock)
+        return float(flows[flows["group"] == "bulk"]["duplicates_received"].sum())
+
+    def timeouts(self, stack: str) -> float:
+        """Expiries of the retransmission timer, over all policies and sizes."""
+        flows = self.flows("recovery", stack={"one": "one duplicate"}.get(stack, stack))
+        return float(flows[flows["group"] == "bulk"]["timeouts"].sum())
+
+    def stack_eff(self, stack: str) -> float:
+        """Effective throughput, mean over all policies and sizes."""
+        return float(self.runs("recovery", stack={"one": "one duplicate"}.get(stack, stack))["effective_throughput"].mean())

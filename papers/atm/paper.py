@@ -1,0 +1,246 @@
+"""ATM 1995 beside longfat: numbers, claims, figures. `cells.py` says what is measured, `README.md` what came out.
+
+The text we have of the paper has the captions of its figures and no curves: the figures here are drawn from our runs, with the numbers of
+the text as lines across them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+from longfat.paper import Answer, Measured, Paper, Row
+from longfat.plot import Axis, Plot, Rule, Series
+
+from .cells import BUFFERS, COUNTS, LINK_MBPS, PARTS, POLICIES, RATES, SIZES, WINDOWS, Cells
+
+FOLDER = Path(__file__).parent
+
+paper = Paper(
+    title="Dynamics of TCP Traffic over ATM Networks",
+    citation="A. Romanow and S. Floyd: Dynamics of TCP Traffic over ATM Networks. IEEE Journal on Selected Areas in Communications, 1995",
+)
+
+_latest: list[tuple[Measured, Cells]] = []
+
+
+def cells(measured: Measured) -> Cells:
+    """The cells of `measured`, made once."""
+    if not _latest or _latest[0][0] is not measured:
+        _latest[:] = [(measured, Cells(measured))]
+    return _latest[0][1]
+
+
+# Numbers
+
+for _quantity, _why in {"condition": "a condition of the simulations", "caption": "a figure, drawn in the report from our runs"}.items():
+
+    def _not_a_result(measured: Measured, row: Row, why: str = _why) -> Answer:
+        return Answer(None, why)
+
+    paper.number(_quantity)(_not_a_result)
+
+
+@paper.number("cell_time")
+def cell_time(measured: Measured, row: Row) -> float:
+    """Section 2: of 53 bytes."""
+    return 53 * 8 / LINK_MBPS
+
+
+@paper.number("bdp_cells")
+def bdp_cells(measured: Measured, row: Row) -> float:
+    """Section 2."""
+    return cells(measured).base_rtt_us() / (53 * 8 / LINK_MBPS)
+
+
+@paper.number("transfer")
+def transfer(measured: Measured, row: Row) -> Answer:
+    """Section 2: in 15 s, MB of 10^6 bytes."""
+    return Answer(LINK_MBPS * 15 / 8, f"of cells; {LINK_MBPS * 15 / 8 * 48 / 53:.0f} MB without their headers")
+
+
+@paper.number("eff_min")
+def eff_min(measured: Measured, row: Row) -> Answer | float:
+    """Section 3."""
+    c = cells(measured)
+    if row["policy"] == "packet":
+        least = min((c.eff("packet", s, b, n, w), s, b, n, w) for s in SIZES for b in BUFFERS for n in COUNTS for w in WINDOWS)
+        return Answer(None, f"a bound; our least is {_case(least)}")
+    shown = [(s, b) for s in SIZES for b in BUFFERS if (s, b) != (9180, 256)]
+    least = min((c.eff("plain", s, b, n, w), s, b, n, w) for s, b in shown for n in COUNTS for w in WINDOWS)
+    return Answer(100 * least[0], f"ours with {_case(least)}; footnote 5 leaves 9180 bytes with 256 cells out")
+
+
+def _case(found: tuple[float, int, int, int, int]) -> str:
+    value, size, buffer, n, window = found
+    return f"{100 * value:.1f} % ({size} bytes, {buffer} cells, {n} connections, {window} kB)"
+
+
+@paper.number("idle_max")
+def idle_max(measured: Measured, row: Row) -> Answer:
+    """Section 3.1."""
+    c = cells(measured)
+    most = max((c.split("plain", "idle", s, b, n, w), s, b, n, w) for s in SIZES for b in BUFFERS for n in COUNTS for w in WINDOWS)
+    return Answer(100 * most[0], f"ours: {_case(most)}")
+
+
+@paper.number("idle_median")
+def idle_median(measured: Measured, row: Row) -> float:
+    """Section 3.1."""
+    c = cells(measured)
+    return 100 * median(c.split("plain", "idle", s, b) for s in SIZES for b in BUFFERS)
+
+
+@paper.number("excess_needed")
+def excess_needed(measured: Measured, row: Row) -> Answer:
+    """Section 5.1: packets of excess from which on every size has 90 %."""
+    c = cells(measured)
+    enough = [k for k in (1, 2, 3, 4, 5) if all(c.excess(s, j) >= 0.9 for s in SIZES for j in range(k, 6))]
+    return Answer(float(min(enough)) if enough else None, "" if enough else "no excess of up to 5 packets is enough for every size")
+
+
+@paper.number("rate_min")
+def rate_min(measured: Measured, row: Row) -> float:
+    """Appendix A."""
+    return min(RATES.values())
+
+
+@paper.number("rate_max")
+def rate_max(measured: Measured, row: Row) -> float:
+    """Appendix A."""
+    return max(RATES.values())
+
+
+@paper.number("packet_time")
+def packet_time(measured: Measured, row: Row) -> float:
+    """Appendix A: on the links of Packet TCP."""
+    size = int(row["size"])
+    return size * 8 / RATES[size]
+
+
+@paper.number("telnet_share")
+def telnet_share(measured: Measured, row: Row) -> Answer:
+    """Appendix A."""
+    c = cells(measured)
+    return Answer(None, f"a bound; ours takes at most {100 * max(c.telnet_share(p) for p in POLICIES):.2f} %")
+
+
+paper.claims_of(FOLDER / "claims.csv", lambda measured: cells(measured).names())
+
+
+# Figures: a colour and a marker a packet size.
+
+BUFFER = Axis("switch buffer (cells of 53 bytes)", start=0)
+EFFECTIVE = Axis("effective throughput, of the most possible", start=0, end=1.02)
+RETRANSMITTED = Axis("retransmitted / distinct packets (%)", start=0)
+LEAST = Rule("34 %: the least the paper names", y=0.34)
+NINETY = Rule("90 %", y=0.9)
+
+
+def _sizes(value: Callable[[int, int], float], dash: int = 0, suffix: str = "") -> list[Series]:
+    return [
+        Series(f"{size} bytes{suffix}", BUFFERS, [value(size, b) for b in BUFFERS], colour=i, marker=i, dash=dash)
+        for i, size in enumerate(SIZES)
+    ]
+
+
+def _throughput(id: str, where: str, title: str, policy: str, n: int, window: int, rule: Rule, caption: str = "") -> None:
+    @paper.figure(where=where)
+    def figure(measured: Measured) -> Plot:
+        c = cells(measured)
+        series = _sizes(lambda s, b: c.eff(policy, s, b, n, window))
+        return Plot(id, f"{title}: {n} connections, {window} kB", BUFFER, EFFECTIVE, series, caption, [rule])
+
+
+_throughput("figure2a", "Figure 2", "TCP over plain ATM", "plain", 5, 64, LEAST)
+_throughput("figure2b", "Figure 2", "TCP over plain ATM", "plain", 10, 64, LEAST)
+_throughput("figure2c", "Figure 2", "TCP over plain ATM", "plain", 10, 8, LEAST)
+_throughput("figure3", "Figure 3", "Packet TCP", "packet", 10, 64, NINETY, "The queue holds as many bytes as the cells.")
+_throughput("figure4", "Figure 4", "Partial Packet Discard", "partial", 10, 64, LEAST)
+_throughput("figure5", "Figure 5", "Early Packet Discard", "early", 10, 64, NINETY, "The threshold is half of the buffer.")
+
+
+@paper.figure(where="Figure 6")
+def figure6(measured: Measured) -> Plot:
+    """Solid for 1000 cells, dashed for 2000."""
+    c = cells(measured)
+    packets = (1, 2, 3, 4, 5)
+    series = [
+        Series(f"{size} bytes, threshold {t}", packets, [c.excess(size, k, t) for k in packets], colour=i, marker=i, dash=dash)
+        for dash, t in enumerate((1000, 2000))
+        for i, size in enumerate(SIZES)
+    ]
+    return Plot(
+        "figure6",
+        "Early Packet Discard: buffer above the threshold",
+        Axis("buffer above the threshold (packets)", start=0.8, end=5.2),
+        EFFECTIVE,
+        series,
+        rules=[NINETY],
+    )
+
+
+@paper.figure(where="Figure 7")
+def figure7(measured: Measured) -> Plot:
+    """Of cells."""
+    c = cells(measured)
+    dropped = Axis("cells dropped / cells come (%)", start=0)
+    return Plot("figure7", "Cells dropped, plain ATM: 10 connections, 64 kB", BUFFER, dropped, _sizes(lambda s, b: c.loss("plain", s, b)))
+
+
+def _retransmissions(id: str, where: str, title: str, policy: str) -> None:
+    @paper.figure(where=where)
+    def figure(measured: Measured) -> Plot:
+        c = cells(measured)
+        series = _sizes(lambda s, b: c.retransmissions(policy, s, b))
+        return Plot(id, f"Packets retransmitted, {title}: 10 connections, 64 kB", BUFFER, RETRANSMITTED, series)
+
+
+_retransmissions("figure8", "Figure 8", "plain ATM", "plain")
+_retransmissions("figure9", "Figure 9", "Early Packet Discard", "early")
+_retransmissions("figure10", "Figure 10", "Packet TCP", "packet")
+
+
+# Section 3.1's causes, stacked: the buffers of one packet size beside each other, a gap between the sizes.
+
+PLACES = {(size, buffer): i * (len(BUFFERS) + 1) + j for i, size in enumerate(SIZES) for j, buffer in enumerate(BUFFERS)}
+NAMED = {
+    "good": ("new data", 2),
+    "duplicate": ("data that had arrived", 4),
+    "dead": ("cells of packets that lost one", 1),
+    "idle": ("idle", 3),
+}
+
+
+def _place_names() -> list[str]:
+    names = [""] * (max(PLACES.values()) + 1)
+    for (size, buffer), place in PLACES.items():
+        short = str(buffer) if buffer < 1000 else f"{buffer // 1000}k"
+        names[place] = f"{short}\n{size} bytes" if buffer == 2000 else short
+    return names
+
+
+def _split(id: str, title: str, policy: str) -> None:
+    @paper.figure(where="section 3.1")
+    def figure(measured: Measured) -> Plot:
+        c = cells(measured)
+        series = [
+            Series(NAMED[part][0], list(PLACES.values()), [c.split(policy, part, s, b) for s, b in PLACES], bar=True, colour=NAMED[part][1])
+            for part in PARTS
+        ]
+        names = _place_names()
+        return Plot(
+            id,
+            f"Where the link's time goes, {title}",
+            Axis("switch buffer (cells) and packet size", start=-0.8, end=len(names) - 0.2, names=names),
+            Axis("share of the link's time", start=0, end=1),
+            series,
+            caption="Ten connections with 64 kB. New data includes headers, acknowledgments and telnet.",
+        )
+
+
+_split("causes-plain", "plain ATM", "plain")
+_split("causes-partial", "Partial Packet Discard", "partial")
+_split("causes-early", "Early Packet Discard", "early")
+_split("causes-packet", "Packet TCP", "packet")
