@@ -1,4 +1,4 @@
-//! How much a link and its queue dropped.
+//! How much a link and its queue, or a switch before it, dropped.
 
 use super::{Metric, Scope};
 
@@ -12,6 +12,23 @@ pub const SHARE: Metric = Metric {
         let share = |link: &crate::trace::LinkRecord| {
             let dropped: u64 = link.drops.iter().map(|(_, n)| n).sum();
             dropped as f64 / link.packets_in as f64
+        };
+        trace.links.iter().enumerate().map(|(i, link)| (Scope::Link(i), share(link))).collect()
+    },
+};
+
+pub const CELLS: Metric = Metric {
+    name: "cell_loss_share",
+    unit: "1",
+    summary: "cells dropped at the output port before the link, for whatever reason, over cells that came to it in the measured span; NaN behind no switch",
+    source: "Romanow and Floyd 1995, appendix C",
+    compute: |_, trace| {
+        let share = |link: &crate::trace::LinkRecord| {
+            let count = |cells: &crate::trace::CellRecord| {
+                let port = &cells.in_span;
+                port.dropped.iter().sum::<u64>() as f64 / port.cells_in() as f64
+            };
+            link.cells.as_ref().map_or(f64::NAN, count)
         };
         trace.links.iter().enumerate().map(|(i, link)| (Scope::Link(i), share(link))).collect()
     },

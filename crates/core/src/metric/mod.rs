@@ -3,14 +3,17 @@
 mod asymmetry;
 mod completion;
 mod cpu;
+mod effective;
 mod goodput;
 mod jain;
+mod link_time;
 mod loss;
 mod memory;
 mod ping;
 mod queue_delay;
 mod retransmit;
 mod stability;
+mod starved;
 mod ttcp;
 mod unfairness;
 mod utilization;
@@ -63,8 +66,16 @@ pub const REGISTRY: &[Metric] = &[
     memory::SHARE,
     memory::FAIRNESS,
     asymmetry::ASYMMETRY,
+    starved::FLOWS,
+    effective::THROUGHPUT,
     retransmit::SHARE,
+    retransmit::RATE,
     loss::SHARE,
+    loss::CELLS,
+    link_time::GOOD,
+    link_time::DUPLICATE,
+    link_time::DEAD,
+    link_time::IDLE,
     queue_delay::MEAN,
     ping::MEAN,
     ping::DEVIATION,

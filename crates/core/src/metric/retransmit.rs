@@ -1,6 +1,7 @@
 //! How much was sent again.
 
-use super::{Metric, Scope};
+use super::{Metric, Scope, measured};
+use crate::trace::FlowRecord;
 
 pub const SHARE: Metric = Metric {
     name: "retransmit_share",
@@ -9,7 +10,24 @@ pub const SHARE: Metric = Metric {
     // RFC 6349 §4.2: the complement of its TCP efficiency.
     source: "RFC 6349 §4.2",
     compute: |_, trace| {
-        let share = |flow: &crate::trace::FlowRecord| flow.bytes_retransmitted as f64 / flow.bytes_sent as f64;
+        let share = |flow: &FlowRecord| flow.bytes_retransmitted as f64 / flow.bytes_sent as f64;
         trace.flows.iter().enumerate().map(|(i, flow)| (Scope::Flow(i), share(flow))).collect()
+    },
+};
+
+pub const RATE: Metric = Metric {
+    name: "retransmission_rate",
+    unit: "1",
+    summary: "segments retransmitted over distinct segments, of the measured flows together and of each flow; over 1 where segments go again and again",
+    source: "Romanow and Floyd 1995, appendix C",
+    compute: |experiment, trace| {
+        let rate = |flows: &[&FlowRecord]| {
+            let sum = |of: fn(&FlowRecord) -> u64| flows.iter().map(|flow| of(flow)).sum::<u64>() as f64;
+            let again = sum(|flow| flow.segments_retransmitted);
+            again / (sum(|flow| flow.segments_sent) - again)
+        };
+        let all: Vec<&FlowRecord> = measured(experiment).into_iter().map(|i| &trace.flows[i]).collect();
+        let each = trace.flows.iter().enumerate().map(|(i, flow)| (Scope::Flow(i), rate(&[flow])));
+        each.chain([(Scope::Run, rate(&all))]).collect()
     },
 };
