@@ -12,14 +12,17 @@ pub(super) struct RttEstimator {
     backoff: u32,
     min: Duration,
     max: Duration,
+    /// The most backoffs that count.
+    doublings: u32,
     /// Clock granularity G.
     granularity: Duration,
     measured: bool,
 }
 
 impl RttEstimator {
-    pub fn new(initial: Duration, min: Duration, max: Duration, granularity: Duration) -> Self {
-        RttEstimator { srtt: Duration::ZERO, rttvar: Duration::ZERO, base: initial, backoff: 0, min, max, granularity, measured: false }
+    pub fn new(initial: Duration, min: Duration, max: Duration, granularity: Duration, doublings: u32) -> Self {
+        let (srtt, rttvar) = (Duration::ZERO, Duration::ZERO);
+        RttEstimator { srtt, rttvar, base: initial, backoff: 0, min, max, doublings, granularity, measured: false }
     }
 
     /// A measured round trip; ends any backoff (RFC 6298 §5, note after 5.7: a new sample after backoff resets it).
@@ -74,7 +77,7 @@ impl RttEstimator {
 
     /// The timeout to arm now (RFC 6298 §2.4, §2.5: between least and most).
     pub fn rto(&self) -> Duration {
-        self.base.max(self.min).saturating_mul(1 << self.backoff).min(self.max)
+        self.base.max(self.min).saturating_mul(1 << self.backoff.min(self.doublings)).min(self.max)
     }
 
     pub fn srtt(&self) -> Duration {
@@ -95,7 +98,7 @@ mod tests {
     }
 
     fn estimator() -> RttEstimator {
-        RttEstimator::new(Duration::from_secs(1), ms(200), Duration::from_secs(60), ms(1))
+        RttEstimator::new(Duration::from_secs(1), ms(200), Duration::from_secs(60), ms(1), 20)
     }
 
     /// By hand from RFC 6298 §2: R = 100 ms, then 200 ms.
@@ -125,6 +128,18 @@ mod tests {
         }
         e.sample(ms(100));
         assert!(e.rto() < ms(300));
+    }
+
+    /// TCP/IP Illustrated vol. 2 §25: BSD's table of backoffs ends at 64.
+    #[test]
+    fn the_backoff_of_bsd_ends_at_64_times() {
+        let mut e = RttEstimator::new(ms(200), ms(2), Duration::from_secs(64), ms(1), 6);
+        let mut factors = Vec::new();
+        for _ in 0..9 {
+            factors.push(e.rto().as_ps() / ms(200).as_ps());
+            e.back_off();
+        }
+        assert_eq!(factors, [1, 2, 4, 8, 16, 32, 64, 64, 64]);
     }
 
     /// RFC 4015 §3, step 9: after a spurious timeout, a timeout that outlasts the delay that caused it.

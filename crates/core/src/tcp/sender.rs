@@ -67,6 +67,7 @@ pub(super) struct Sender {
     pub(super) threshold: u32,
     pub(super) use_prr: bool,
     pub(super) repeated_fast_retransmit: bool,
+    pub(super) halve_each_timeout: bool,
     limited_transmit: bool,
     nagle: bool,
     /// Partial segments wait, whatever Nagle says (tcp(7), TCP_CORK; without its ceiling of 200 ms).
@@ -155,7 +156,7 @@ fn estimator(config: &TcpConfig) -> RttEstimator {
     let granularity = if config.slow_timer.is_zero() { Duration::from_millis(1) } else { config.slow_timer };
     let (min, granularity) =
         if config.rto_min_of_variance { (Duration::ZERO, granularity.max(config.rto_min)) } else { (config.rto_min, granularity) };
-    RttEstimator::new(config.rto_initial, min, config.rto_max, granularity)
+    RttEstimator::new(config.rto_initial, min, config.rto_max, granularity, config.rto_doublings)
 }
 
 fn validation(config: &TcpConfig) -> Option<Validation> {
@@ -179,6 +180,7 @@ impl Sender {
             threshold: config.dupack_threshold,
             use_prr: config.prr,
             repeated_fast_retransmit: config.repeated_fast_retransmit,
+            halve_each_timeout: config.halve_each_timeout,
             limited_transmit: config.limited_transmit,
             nagle: config.nagle,
             cork: false,

@@ -28,7 +28,8 @@ impl Sender {
         self.stats.timeouts += 1;
         let una = self.board.una();
         // RFC 5681 §3.1: a second timeout for the same segment leaves ssthresh as it is.
-        let kind = if self.timeout_una == Some(una) { Congestion::TimeoutAgain } else { Congestion::Timeout };
+        let again = self.timeout_una == Some(una) && !self.halve_each_timeout;
+        let kind = if again { Congestion::TimeoutAgain } else { Congestion::Timeout };
         self.timeout_una = Some(una);
         let flight_size = self.flight_size();
         self.control.on_congestion(&CongestionEvent { now, kind, flight_size });

@@ -104,3 +104,17 @@ fn bsd_retransmits_fast_again_within_one_window() {
     assert_eq!(again(false), 1);
     assert!(again(true) > 1);
 }
+
+#[test]
+fn bsd_lowers_ssthresh_with_each_timeout() {
+    let after = |halve| {
+        // From 2 s on nothing arrives.
+        let mut pair = tahoe_1988(32_000, |c| c.halve_each_timeout = halve);
+        let clock = pair.clock.clone();
+        pair = pair.network(move |_, client, _, _| if client && clock.get() > at_ms(2_000) { vec![] } else { vec![Duration::ZERO] });
+        pair.run_until(at_ms(20_000));
+        assert!(pair.client.stats().timeouts > 2);
+        pair.client.info().ssthresh
+    };
+    assert_eq!((after(false), after(true)), (16_000, 2_000));
+}
