@@ -8,3 +8,4 @@ mod rates;
 mod runs;
 mod slow_start;
 mod traffic;
+mod window_sizing;

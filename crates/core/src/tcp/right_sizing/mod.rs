@@ -9,7 +9,9 @@
 //! `maxwnd`, a parameter of every kind, is the most that one connection may use at either end (Weigle and Feng 2001 §II); and the
 //! host says how much memory there is ([`Connection::set_memory_limit`](super::Connection::set_memory_limit)).
 
+mod drs;
 mod fixed;
+mod flight;
 mod ideal;
 
 use crate::params::{Choice, Kind, ParamSpec, Params, Value};
@@ -55,8 +57,8 @@ pub struct SendState {
     /// What must be in the send buffer for that window to be used: what is sent and not acknowledged, and what the window lets
     /// go beside it.
     pub needed: u64,
-    /// What the other end has ever allowed at once.
-    pub max_rwnd: u64,
+    /// What the other end allows now, from `una` on.
+    pub rwnd: u64,
     /// Offset up to which all is acknowledged.
     pub una: u64,
     pub mss: u64,
@@ -87,8 +89,6 @@ pub struct Arrival {
     pub echoed: Option<u32>,
     /// The largest payload of a segment so far.
     pub segment: u64,
-    /// Whether something before what has come is missing.
-    pub gap: bool,
 }
 
 /// An ACK goes out.
@@ -97,8 +97,8 @@ pub struct Answer {
     pub now: Time,
     /// Its timestamp, where timestamps are in use.
     pub timestamp: Option<u32>,
-    /// Bytes that had come when the ACK before this one went out.
-    pub received_before: u64,
+    /// Bytes that have come so far, in order or not; each counts once.
+    pub received: u64,
     /// The right edge of the window.
     pub edge: u64,
 }
@@ -137,7 +137,7 @@ pub struct SizingKind {
 }
 
 /// Every kind, in the order of listings.
-pub const REGISTRY: &[SizingKind] = &[fixed::KIND, ideal::KIND];
+pub const REGISTRY: &[SizingKind] = &[fixed::KIND, ideal::KIND, drs::KIND];
 
 /// The names in [`REGISTRY`].
 pub const NAMES: &[&str] = &{
