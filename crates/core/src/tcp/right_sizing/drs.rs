@@ -89,8 +89,8 @@ struct Drs {
     slow_start: bool,
     /// Round trips in a row without growth like that of slow start.
     steady: u32,
-    /// The largest flight of this round trip, and those of the two before; zero: none yet.
-    flights: [u64; 3],
+    /// The largest flight of this round trip, and those of the three before; zero: none yet.
+    flights: [u64; 4],
     /// Whether a window was too full to tell.
     filled: bool,
     /// What the window was to be, at most, in this round trip and those before.
@@ -113,7 +113,7 @@ impl Drs {
             shrink_after: params.integer("shrink_after") as usize,
             slow_start: true,
             steady: 0,
-            flights: [0; 3],
+            flights: [0; 4],
             filled: false,
             targets: [0; MOST_ROUNDS + 1],
             window: initial,
@@ -131,7 +131,8 @@ impl Drs {
         let most = self.targets[..=self.shrink_after].iter().copied().max().unwrap_or(0);
         self.window = in_steps(most, self.leeway).max(self.initial);
         if flight.ends_round {
-            self.flights = [0, self.flights[0], self.flights[1]];
+            self.flights.rotate_right(1);
+            self.flights[0] = 0;
             self.filled = false;
             self.targets.rotate_right(1);
             self.targets[0] = 0;
@@ -140,8 +141,9 @@ impl Drs {
 
     /// A round trip is over: what the sender does (§II: mean rates over the last several round trips).
     fn judge(&mut self) {
-        let [now, before, _] = self.flights;
-        let fast = now * FAST.1 >= before * FAST.0;
+        // Over two round trips each, since without timestamps a flight that comes as a burst can fall on either side of a boundary.
+        let [now, last, before_last, _] = self.flights;
+        let fast = (now + last) * FAST.1 >= (last + before_last) * FAST.0;
         self.steady = if fast { 0 } else { self.steady + 1 };
         // A window that was filled hides what the sender would do. It is taken for slow start, since the other error would hold
         // the sender back for good: one offered cwnd + 1 and one in additive increase look the same from here.
@@ -154,7 +156,7 @@ impl Drs {
 
     /// The window to advertise when so much was in flight a round trip ago.
     fn target(&self, flight: u64, segment: u64) -> u64 {
-        let [_, last, before_last] = self.flights;
+        let [_, last, before_last, earlier] = self.flights;
         if self.slow_start {
             // What a flight tells is a round trip old when the ACK with the new window reaches the sender, and in slow start the
             // window has grown by then as it did the round trip before.
@@ -167,7 +169,7 @@ impl Drs {
         } else {
             // §II: awnd >= cwnd + 1, what additive increase adds in the round trip to come; other controls add more, and here as much as
             // they did. Two segments besides are for limited transmit (RFC 3042), and tell a sender at its own window from one at ours.
-            let growth = if before_last > 0 { last.saturating_sub(before_last) } else { 0 };
+            let growth = if earlier > 0 { last.saturating_sub(earlier) / 2 } else { 0 };
             flight + growth + growth.max(segment) + 2 * segment
         }
     }
@@ -180,7 +182,8 @@ impl ReceiveSizing for Drs {
 
     fn on_arrival(&mut self, arrival: &Arrival) {
         self.held = arrival.received - arrival.next;
-        if let Some(flight) = self.meter.on_arrival(arrival, !self.slow_start) {
+        let follows = !self.slow_start && self.window <= self.flights[1] + self.flights[1] / 4;
+        if let Some(flight) = self.meter.on_arrival(arrival, follows) {
             self.take(flight, arrival.segment);
         }
     }

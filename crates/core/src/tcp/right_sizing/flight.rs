@@ -48,9 +48,15 @@ pub(super) struct FlightMeter {
     received: u64,
     rtt: Duration,
     round_began: Time,
-    /// Without timestamps: since when the window up to this edge is being received.
+    /// Without timestamps: since when the window up to this edge is being received; and of how many windows in a row, each meant to be
+    /// no more than the flight, which was received fastest.
     window: Option<(Time, u64)>,
+    fastest: (u32, Duration),
 }
+
+/// So many windows must all have taken clearly longer than a round trip was thought to be, before it is thought to be longer: a
+/// window that ends in the gap between two bursts takes longer by the gap.
+const WINDOWS: u32 = 8;
 
 impl FlightMeter {
     /// The SYN and its answer took `rtt`.
@@ -104,17 +110,25 @@ impl FlightMeter {
         Some(Flight { bytes: before.saturating_sub(mark.received), fills_window: before + arrival.segment > mark.edge, ends_round })
     }
 
-    /// The time to receive one window. It can fall short of the guess only where that is too long; that it exceeds it clearly
-    /// means something only where the window is the limit, or nearly.
+    /// The time to receive one window: an upper bound of the round trip, and close to it only where the window is the limit or nearly.
     fn time_window(&mut self, arrival: &Arrival, follows: bool) {
         let Some((since, _)) = self.window.filter(|(_, edge)| arrival.next >= *edge) else { return };
         let took = arrival.now.since(since);
         self.window = None;
         if self.rtt.is_zero() || took < self.rtt {
             self.rtt = took;
-        } else if follows && took > self.rtt + self.rtt / 8 {
-            // Upwards by an eighth, as an average would: a pause of the sender's application is no round trip.
-            self.rtt = self.rtt + (took - self.rtt) / 8;
+        }
+        let (n, fastest) = self.fastest;
+        self.fastest = match (follows, n) {
+            (false, _) => (0, took),
+            (true, 0) => (1, took),
+            (true, n) => (n + 1, fastest.min(took)),
+        };
+        if self.fastest.0 == WINDOWS {
+            if self.fastest.1 > self.rtt + self.rtt / 8 {
+                self.rtt = self.fastest.1;
+            }
+            self.fastest.0 = 0;
         }
     }
 }
