@@ -401,6 +401,9 @@ impl Receiver {
     /// without room for a segment till now, should hear of it.
     pub fn set_memory(&mut self, bytes: u64) -> bool {
         self.memory = bytes;
+        if let Some(sizing) = &mut self.sizing {
+            sizing.on_memory(bytes);
+        }
         self.bound_buffer();
         self.promised.saturating_sub(self.nxt) < u64::from(self.largest_segment.max(1)) && self.wants_update()
     }
@@ -410,6 +413,11 @@ impl Receiver {
         if let Some(sizing) = &mut self.sizing {
             sizing.on_established(rtt);
         }
+    }
+
+    /// The round trip as measured here, and what came in the last one: where the window follows them.
+    pub fn measured(&self) -> (Duration, u64) {
+        self.sizing.as_ref().map_or((Duration::ZERO, 0), |sizing| sizing.measured())
     }
 
     /// The receiving side of what the connection has of its host's memory.

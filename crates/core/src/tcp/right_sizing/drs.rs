@@ -192,6 +192,10 @@ impl ReceiveSizing for Drs {
         self.meter.on_answer(answer);
     }
 
+    fn measured(&self) -> (Duration, u64) {
+        (self.meter.rtt(), self.flights[1])
+    }
+
     fn buffer(&self) -> u64 {
         self.window + self.held
     }

@@ -9,10 +9,13 @@
 //! `maxwnd`, a parameter of every kind, is the most that one connection may use at either end (Weigle and Feng 2001 §II); and the
 //! host says how much memory there is ([`Connection::set_memory_limit`](super::Connection::set_memory_limit)).
 
+mod auto_psc;
 mod drs;
 mod fixed;
 mod flight;
 mod ideal;
+mod linux;
+mod search;
 
 use crate::params::{Choice, Kind, ParamSpec, Params, Value};
 use crate::tcp::TcpConfig;
@@ -113,6 +116,12 @@ pub trait ReceiveSizing: Debug {
     fn on_answer(&mut self, _answer: &Answer) {}
     /// How much the receive buffer holds: what is unread, and the window. Bounds apply besides.
     fn buffer(&self) -> u64;
+    /// The round trip as measured here, and the bytes that came in the last whole one.
+    fn measured(&self) -> (Duration, u64) {
+        (Duration::ZERO, 0)
+    }
+    /// The host says how much memory there is, for what [`Self::buffer`] may grow to.
+    fn on_memory(&mut self, _bytes: u64) {}
     /// Whether the window is one that the memory of the host can take ([`super::Connection::set_memory_limit`]). If not, data
     /// may come for which there is none.
     fn keeps_to_memory(&self) -> bool {
@@ -137,7 +146,7 @@ pub struct SizingKind {
 }
 
 /// Every kind, in the order of listings.
-pub const REGISTRY: &[SizingKind] = &[fixed::KIND, ideal::KIND, drs::KIND];
+pub const REGISTRY: &[SizingKind] = &[fixed::KIND, ideal::KIND, drs::KIND, search::KIND, auto_psc::KIND, linux::KIND];
 
 /// The names in [`REGISTRY`].
 pub const NAMES: &[&str] = &{
