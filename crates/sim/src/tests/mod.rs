@@ -9,3 +9,4 @@ mod rates;
 mod runs;
 mod slow_start;
 mod traffic;
+mod window_sizing;
