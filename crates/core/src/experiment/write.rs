@@ -2,7 +2,7 @@
 //! the results folder, reads back as the same run, and is hashed to identify it.
 
 use super::fields;
-use super::model::{Experiment, Flow, Host, Link, OnFull, Traffic};
+use super::model::{Experiment, Flow, Host, Link, OnFull, Ties, Traffic};
 use super::print::{float, print, quote};
 use super::tree::{self, Entry, Node, Span, Tree};
 use crate::link::loss::REGISTRY as LOSSES;
@@ -38,6 +38,9 @@ pub fn experiment(experiment: &Experiment) -> Json {
         file.insert("title".into(), experiment.title.clone().into());
     }
     file.insert("seed".into(), experiment.seed.into());
+    if experiment.ties == Ties::Random {
+        file.insert("ties".into(), "random".into());
+    }
     let nodes = &experiment.network.nodes;
     let name = |i: usize| nodes[i].name.as_str();
     let names = |host: bool| Json::from(nodes.iter().filter(|n| n.host == host).map(|n| n.name.as_str()).collect::<Vec<_>>());

@@ -7,4 +7,5 @@ mod links;
 mod rates;
 mod runs;
 mod slow_start;
+mod ties;
 mod traffic;
