@@ -175,7 +175,7 @@ pub(self) const MAXWND: ParamSpec = ParamSpec {
 };
 
 /// The most that the send buffer and the receive buffer can be: what the application allows, and maxwnd.
-pub(super) fn bounds(config: &TcpConfig) -> (u64, u64) {
+pub fn bounds(config: &TcpConfig) -> (u64, u64) {
     let maxwnd = maxwnd(config);
     (config.send_buffer.min(maxwnd), config.receive_buffer.min(maxwnd))
 }
