@@ -3,6 +3,7 @@
 
 use longfat_core::experiment::{Experiment, Host, Traffic};
 
+use longfat_core::tcp::right_sizing;
 use longfat_core::time::{Duration, Time};
 use longfat_core::trace::{FlowRecord, FlowSample, HostRecord, LinkRecord, LinkSample, Trace};
 
@@ -235,9 +236,10 @@ fn warnings(world: &World, experiment: &Experiment, span_start: Time) -> Vec<Str
         ));
     }
     for (i, (name, flow)) in flow_names(experiment).iter().zip(&experiment.flows).enumerate() {
-        if !(flow.sender.window_scale && flow.receiver.window_scale) && flow.receiver.receive_buffer > 65_535 {
-            let asked = flow.receiver.receive_buffer;
-            warnings.push(format!("flow {name}: without window scaling its window is 65535 bytes, not the {asked} of its receive buffer"));
+        let (_, asked) = right_sizing::bounds(&flow.receiver);
+        if flow.traffic.is_tcp() && !(flow.sender.window_scale && flow.receiver.window_scale) && asked > 65_535 {
+            let what = if asked < flow.receiver.receive_buffer { "maxwnd" } else { "receive buffer" };
+            warnings.push(format!("flow {name}: without window scaling its window is at most 65535 bytes, not the {asked} of its {what}"));
         }
         if let Traffic::Ttcp { volume } = flow.traffic
             && world.milestones[i].delivered_all.is_none()

@@ -384,7 +384,11 @@ pub fn endpoint() -> &'static [Field] {
         let buffer = options::PARAMS.iter().find(|p| p.name == "send_buffer").map_or(Kind::Bool, |p| p.kind);
         let mut fields = vec![
             Field::auto("stack", Kind::Choice(&STACKS), "named set of parameters to start from; by default `rfc`"),
-            Field::auto("window", buffer, "send_buffer and receive_buffer at once: the largest window"),
+            Field::auto(
+                "window",
+                buffer,
+                "send_buffer and receive_buffer at once: the largest window; \"auto\": as large as the path makes it, by `window_sizing`, which is `drs` then unless it is given",
+            ),
         ];
         // Without a value the stack decides.
         fields.extend(options::PARAMS.iter().map(|p| match p.name {

@@ -7,4 +7,5 @@ mod fuzz;
 mod networks;
 mod ready;
 mod reference;
+mod sizing;
 mod sweeps;

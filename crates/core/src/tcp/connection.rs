@@ -115,6 +115,9 @@ pub struct TcpInfo {
     pub sacked: u32,
     pub lost: u32,
     pub retrans: u32,
+    /// The round trip as the receiving side measures it, and the bytes that came in the last one: where its window follows them.
+    pub rcv_rtt: Duration,
+    pub rcv_space: u64,
     /// What it has of its host's memory.
     pub memory: MemoryUse,
 }
@@ -433,7 +436,10 @@ impl Connection {
 
     /// State, for sampling.
     pub fn info(&self) -> TcpInfo {
+        let (rcv_rtt, rcv_space) = self.receiver.measured();
         TcpInfo {
+            rcv_rtt,
+            rcv_space,
             timestamps: self.timestamps,
             sack: self.receiver.sacks(),
             window_scale: self.window_scale,

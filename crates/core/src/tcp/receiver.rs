@@ -42,8 +42,6 @@ pub(super) struct Receiver {
     sizing: Option<Box<dyn ReceiveSizing + Send>>,
     most_buffer: u64,
     memory: u64,
-    /// Bytes that had come when the last ACK went out. For the sizing alone.
-    received_before: u64,
     /// In order, not yet read by the application.
     unread: u64,
     auto_read: bool,
@@ -89,7 +87,6 @@ impl Receiver {
             sizing: (right_sizing::kind(config).receive)(config),
             most_buffer: right_sizing::bounds(config).1,
             memory: u64::MAX,
-            received_before: 0,
             unread: 0,
             auto_read: true,
             promised: 0,
@@ -302,8 +299,7 @@ impl Receiver {
         self.last_ack_sent = self.nxt;
         if let Some(sizing) = &mut self.sizing {
             let timestamp = segment.timestamps().map(|(val, _)| val);
-            sizing.on_answer(&Answer { now, timestamp, received_before: self.received_before, edge: self.promised });
-            self.received_before = self.nxt + self.held;
+            sizing.on_answer(&Answer { now, timestamp, received: self.nxt + self.held, edge: self.promised });
         }
     }
 
@@ -381,7 +377,6 @@ impl Receiver {
             next: self.nxt,
             echoed: segment.timestamps().map(|(_, ecr)| ecr),
             segment: self.largest_segment.into(),
-            gap: self.held > 0,
         };
         if let Some(sizing) = &mut self.sizing {
             sizing.on_arrival(&arrival);
@@ -389,9 +384,12 @@ impl Receiver {
         self.bound_buffer();
     }
 
-    /// What the receive buffer would be with memory enough.
+    /// What the receive buffer would be with memory enough. A scaled window comes in units, and what is shown is rounded down (RFC
+    /// 7323 §2.2): so what is asked for is rounded up.
     fn wanted_buffer(&self) -> u64 {
-        self.sizing.as_ref().map_or(u64::MAX, |sizing| sizing.buffer()).min(self.most_buffer)
+        let Some(sizing) = &self.sizing else { return self.most_buffer };
+        let unit = 1 << self.shift;
+        (sizing.buffer().div_ceil(unit) * unit).min(self.most_buffer)
     }
 
     fn bound_buffer(&mut self) {
@@ -403,6 +401,9 @@ impl Receiver {
     /// without room for a segment till now, should hear of it.
     pub fn set_memory(&mut self, bytes: u64) -> bool {
         self.memory = bytes;
+        if let Some(sizing) = &mut self.sizing {
+            sizing.on_memory(bytes);
+        }
         self.bound_buffer();
         self.promised.saturating_sub(self.nxt) < u64::from(self.largest_segment.max(1)) && self.wants_update()
     }
@@ -412,6 +413,11 @@ impl Receiver {
         if let Some(sizing) = &mut self.sizing {
             sizing.on_established(rtt);
         }
+    }
+
+    /// The round trip as measured here, and what came in the last one: where the window follows them.
+    pub fn measured(&self) -> (Duration, u64) {
+        self.sizing.as_ref().map_or((Duration::ZERO, 0), |sizing| sizing.measured())
     }
 
     /// The receiving side of what the connection has of its host's memory.

@@ -263,7 +263,7 @@ impl Sender {
             cwnd,
             ssthresh: self.control.ssthresh(),
             needed: self.board.outstanding() + cwnd.saturating_sub(self.board.pipe()),
-            max_rwnd: self.max_rwnd,
+            rwnd: self.rwnd(),
             una: self.board.una(),
             mss: self.mss,
             round: self.round,

@@ -9,3 +9,4 @@ mod runs;
 mod slow_start;
 mod ties;
 mod traffic;
+mod window_sizing;

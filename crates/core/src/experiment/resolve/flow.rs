@@ -148,6 +148,11 @@ fn ends(view: &View<'_>) -> Result<(End, End), Fault> {
     Ok((sender, receiver))
 }
 
+/// What the plain stack has for `name`.
+fn plain(name: &str) -> Value {
+    options::PARAMS.iter().find(|spec| spec.name == name).and_then(|spec| spec.default).unwrap_or(Value::Auto)
+}
+
 fn endpoint(view: &View<'_>, basis: &End) -> Result<End, Fault> {
     let stack = view.word("stack")?.and_then(stack::find);
     let End { mut params, mut control, mut sizing } = stack.map_or_else(|| basis.clone(), End::of);
@@ -167,8 +172,20 @@ fn endpoint(view: &View<'_>, basis: &End) -> Result<End, Fault> {
         }
         match view.value(spec.name)? {
             // "auto" where a stack has a value of its own: the default of the plain stack.
-            Value::Auto => params.set(spec.name, spec.default.unwrap_or(Value::Auto)),
+            Value::Auto => params.set(spec.name, plain(spec.name)),
             value => params.set(spec.name, value),
+        }
+    }
+    if view.get("window").is_some() && view.value("window")? == Value::Auto {
+        // As large as the path makes it: the buffers set no bound of their own, and unless something else is said, right-sizing does.
+        for buffer in ["send_buffer", "receive_buffer"] {
+            if view.get(buffer).is_none() {
+                params.set(buffer, plain(buffer));
+            }
+        }
+        if view.get("window_sizing").is_none() {
+            sizing = right_sizing::choice("drs");
+            params.set("window_sizing", Value::Choice(sizing.kind));
         }
     }
     if let Some(window) = view.integer("window")? {

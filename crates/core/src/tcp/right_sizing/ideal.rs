@@ -15,7 +15,7 @@ pub(super) const KIND: SizingKind = SizingKind {
     receive: |_| None,
 };
 
-/// What waits beside what cwnd lets go, in segments: the two of limited transmit (RFC 3042), and a full one, without which the
+/// What waits beside what the windows let go, in segments: the two of limited transmit (RFC 3042), and a full one, without which the
 /// sender would be waiting for the application.
 pub(super) const SPARE: u64 = 3;
 
@@ -33,7 +33,7 @@ impl Default for Ideal {
 
 impl SendSizing for Ideal {
     fn update(&mut self, state: &SendState) {
-        self.buffer = state.needed + SPARE * state.mss;
+        self.buffer = state.needed.min(state.rwnd) + SPARE * state.mss;
     }
 
     fn buffer(&self) -> u64 {

@@ -9,8 +9,13 @@
 //! `maxwnd`, a parameter of every kind, is the most that one connection may use at either end (Weigle and Feng 2001 §II); and the
 //! host says how much memory there is ([`Connection::set_memory_limit`](super::Connection::set_memory_limit)).
 
+mod auto_psc;
+mod drs;
 mod fixed;
+mod flight;
 mod ideal;
+mod linux;
+mod search;
 
 use crate::params::{Choice, Kind, ParamSpec, Params, Value};
 use crate::tcp::TcpConfig;
@@ -55,8 +60,8 @@ pub struct SendState {
     /// What must be in the send buffer for that window to be used: what is sent and not acknowledged, and what the window lets
     /// go beside it.
     pub needed: u64,
-    /// What the other end has ever allowed at once.
-    pub max_rwnd: u64,
+    /// What the other end allows now, from `una` on.
+    pub rwnd: u64,
     /// Offset up to which all is acknowledged.
     pub una: u64,
     pub mss: u64,
@@ -87,8 +92,6 @@ pub struct Arrival {
     pub echoed: Option<u32>,
     /// The largest payload of a segment so far.
     pub segment: u64,
-    /// Whether something before what has come is missing.
-    pub gap: bool,
 }
 
 /// An ACK goes out.
@@ -97,8 +100,8 @@ pub struct Answer {
     pub now: Time,
     /// Its timestamp, where timestamps are in use.
     pub timestamp: Option<u32>,
-    /// Bytes that had come when the ACK before this one went out.
-    pub received_before: u64,
+    /// Bytes that have come so far, in order or not; each counts once.
+    pub received: u64,
     /// The right edge of the window.
     pub edge: u64,
 }
@@ -113,6 +116,12 @@ pub trait ReceiveSizing: Debug {
     fn on_answer(&mut self, _answer: &Answer) {}
     /// How much the receive buffer holds: what is unread, and the window. Bounds apply besides.
     fn buffer(&self) -> u64;
+    /// The round trip as measured here, and the bytes that came in the last whole one.
+    fn measured(&self) -> (Duration, u64) {
+        (Duration::ZERO, 0)
+    }
+    /// The host says how much memory there is, for what [`Self::buffer`] may grow to.
+    fn on_memory(&mut self, _bytes: u64) {}
     /// Whether the window is one that the memory of the host can take ([`super::Connection::set_memory_limit`]). If not, data
     /// may come for which there is none.
     fn keeps_to_memory(&self) -> bool {
@@ -137,7 +146,7 @@ pub struct SizingKind {
 }
 
 /// Every kind, in the order of listings.
-pub const REGISTRY: &[SizingKind] = &[fixed::KIND, ideal::KIND];
+pub const REGISTRY: &[SizingKind] = &[fixed::KIND, ideal::KIND, drs::KIND, search::KIND, auto_psc::KIND, linux::KIND];
 
 /// The names in [`REGISTRY`].
 pub const NAMES: &[&str] = &{
