@@ -50,3 +50,15 @@ def test_no_probability_is_an_error(p: float) -> None:
     for function in (theory.aimd, theory.mathis, theory.highspeed, theory.scalable):
         with pytest.raises(ValueError, match="probability"):
             function(p)
+
+
+def test_what_weigle_and_feng_print() -> None:
+    # Footnote 2: 266 s, which is 8 MB of 10^6 bytes; its formula, with 1024^2, makes 279.6.
+    assert theory.recovery_time(8e6, 1500, 0.1) == pytest.approx(266.67, abs=0.01)
+    assert theory.recovery_time(8 * 1024**2, 1500, 0.1) == pytest.approx(279.62, abs=0.01)
+    # Section IV-A, to the packet: 44 packets a round trip of three links each way, ACKs of 40 bytes, 200 s.
+    for rate, delay, packets in ((100e6, 0.010, 145_527), (1e9, 0.016, 91_407)):
+        assert theory.window_packets(200, 3 * (2 * delay + 8 * 1540 / rate), 44) == packets
+    # Section IV-D: 18.38 kb/s for each of 5440 KB.
+    assert theory.proportion(1024, 5440, 100e6) == pytest.approx(18.82e6, rel=1e-3)
+    assert theory.proportion(64, 5440, 100e6) == pytest.approx(1.176e6, rel=1e-3)

@@ -80,3 +80,29 @@ def reno_window(rate_bps: float, rtt: float, packet: float) -> float:
 def reno_interval(window: float) -> float:
     """Packets for each loss at which Reno keeps `window` on average: 2 W^2 / 3 (RFC 3649 section 1: 5e9 at 83,333)."""
     return 2 * window * window / 3
+
+
+def recovery_time(window: float, segment: float, rtt: float, a: float = 1.0, b: float = 0.5) -> float:
+    """Seconds that AIMD(a, b) takes back to `window` bytes from (1 - b) of it, `a` segments a round trip that stays the same.
+
+    Weigle and Feng 2001, footnote 2: half of 8 MB by segments of 1500 bytes in round trips of 100 ms.
+    """
+    return b * window / segment / a * rtt
+
+
+def window_packets(duration: float, rtt: float, window: int, initial: int = 1, growth: float = 2.0) -> int:
+    """Packets acknowledged in `duration` by a flow that a `window` of packets limits, and nothing else.
+
+    A window a round trip, after slow start from `initial` packets, `growth`-fold a round trip; what is on its way at the end does not
+    count. The bursts of a round trip are taken as instants: they are, while the window is small against the path.
+    """
+    total, packets = 0, initial
+    for _ in range(int(duration / rtt)):
+        total += min(packets, window)
+        packets = min(window, math.ceil(packets * growth))
+    return total
+
+
+def proportion(mine: float, total: float, rate_bps: float) -> float:
+    """The rate that is in proportion to memory: `mine` of `total` bytes (Weigle and Feng 2001, sections II-A and IV-D)."""
+    return rate_bps * mine / total

@@ -2,6 +2,7 @@
 
 use super::{Metric, Scope, measured_rates, senders};
 use crate::experiment::Experiment;
+use crate::tcp::right_sizing::bounds;
 
 // Weigle and Feng 2001, section II-A: flows should acquire bandwidth proportional to the memory they dedicate. Section IV-D: a
 // flow's part of the bandwidth beside its part of all memory.
@@ -34,11 +35,11 @@ pub const FAIRNESS: Metric = Metric {
     },
 };
 
-/// Bytes that each measured sender may have in flight at most: of each of its streams the smaller of the two buffers.
+/// Bytes that each measured sender may have in flight at most: of each of its streams the smaller of the two ends' windows.
 fn memory(experiment: &Experiment) -> Vec<f64> {
     let of = |flow: usize| {
         let flow = &experiment.flows[flow];
-        flow.sender.send_buffer.min(flow.receiver.receive_buffer) as f64
+        bounds(&flow.sender).0.min(bounds(&flow.receiver).1) as f64
     };
     senders(experiment).into_iter().map(|streams| streams.into_iter().map(of).sum()).collect()
 }

@@ -1,13 +1,13 @@
 //! Each metric against a trace small enough to work out by hand.
 
 use super::{REGISTRY, Scope};
-use crate::experiment::{Choice, Cpu, Cycles, Experiment, Flow, Host, Link, Measure, Network, Node, NodeKind, Traffic};
-use crate::params::Params;
+use crate::experiment::{Choice, Cpu, Cycles, Experiment, Flow, Host, Link, Measure, Network, Node, NodeKind, Ties, Traffic};
+use crate::params::{Params, Value};
 use crate::queue::DropReason;
-use crate::tcp::{TcpConfig, stack};
+use crate::tcp::{TcpConfig, right_sizing, stack};
 use crate::time::{Duration, Time};
 use crate::trace::{FlowRecord, FlowSample, HostRecord, LinkRecord, Trace};
-use crate::units::Rate;
+use crate::units::{Capacity, Rate};
 
 fn flow(traffic: Traffic) -> Flow {
     let tcp = TcpConfig::new(&stack::find("rfc").unwrap().params(), 1500);
@@ -36,6 +36,7 @@ fn link(bottleneck: bool) -> Link {
 fn experiment(traffic: &[Traffic]) -> Experiment {
     let node = |name: &str| Node { name: name.into(), kind: NodeKind::Host };
     Experiment {
+        ties: Ties::LinkOrder,
         title: String::new(),
         seed: 1,
         network: Network { nodes: vec![node("a"), node("b")], links: vec![link(true), link(false)] },
@@ -184,6 +185,35 @@ fn streams_of_a_volume_are_done_when_the_last_is() {
     // 2 MB in 8 s against 1 MB in 8 s.
     assert_eq!(value("unfairness", Scope::Run, &e, &trace), 0.5);
     assert!((value("asymmetry", Scope::Run, &e, &trace) - 1.0 / 3.0).abs() < 1e-12);
+}
+
+#[test]
+fn bandwidth_is_fair_to_memory() {
+    // Weigle and Feng 2001 §IV-D: five flows of 64 KiB and five of 1 MiB; 1,176 and 18,820 kb/s are in proportion.
+    let mut e = experiment(&[Traffic::Bulk; 10]);
+    for (i, flow) in e.flows.iter_mut().enumerate() {
+        flow.receiver.receive_buffer = if i < 5 { 64 << 10 } else { 1 << 20 };
+    }
+    let trace = |rates: [u64; 2]| {
+        let flow = |i: usize| FlowRecord { bytes_delivered: rates[i / 5], ..FlowRecord::default() };
+        Trace { flows: (0..10).map(flow).collect(), end: at(10), ..Trace::default() }
+    };
+    let even = trace([1_000_000, 16_000_000]);
+    assert_eq!(value("memory_fairness", Scope::Run, &e, &even), 1.0);
+    assert_eq!((value("memory_share", Scope::Sender(0), &e, &even), value("memory_share", Scope::Sender(9), &e, &even)), (1.0, 1.0));
+    // All the same: a flow of 64 KiB has a tenth of the bandwidth for 64 of 5440 KiB of memory.
+    let same = trace([1_000_000; 2]);
+    assert!((value("memory_share", Scope::Sender(0), &e, &same) - 8.5).abs() < 1e-12);
+    assert!((value("memory_share", Scope::Sender(5), &e, &same) - 5440.0 / 10_240.0).abs() < 1e-12);
+    // Rates over memory are as 16 to 1: (5 x 17)^2 / (10 x 5 x 257).
+    assert!((value("memory_fairness", Scope::Run, &e, &same) - 7225.0 / 12_850.0).abs() < 1e-12);
+    // `maxwnd` bounds as a buffer does.
+    let mut sizing = right_sizing::choice("ideal");
+    sizing.params.set("maxwnd", Value::Capacity(Capacity::Bytes(64 << 10)));
+    for flow in &mut e.flows {
+        flow.sender.window_sizing = sizing.clone();
+    }
+    assert_eq!(value("memory_fairness", Scope::Run, &e, &same), 1.0);
 }
 
 #[test]

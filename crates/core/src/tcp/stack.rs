@@ -84,7 +84,9 @@ pub const REGISTRY: &[Stack] = &[
             ("rto_initial", Value::Duration(Duration::from_secs(3))),
             ("limited_transmit", Value::Bool(false)),
             ("prr", Value::Bool(false)),
-            ("abc_limit", Value::Count(0)),
+            // A segment an ACK in slow start. Simulators counted windows in segments: growth in bytes an ACK, rounded up to one
+            // (RFC 5681 §3.1), would be exponential beyond mss^2 bytes.
+            ("abc_limit", Value::Count(1)),
         ],
     },
     // Sarolahti and Kuznetsov, Congestion Control in Linux TCP, USENIX 2002, describe Linux 2.4; the SLAC paper (2004, section 3)

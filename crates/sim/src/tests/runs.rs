@@ -356,3 +356,26 @@ fn a_probe_that_stops_says_how_much_its_round_trips_vary() {
     assert!((trace.flows[1].rtt_mean_s - trace.flows[0].rtt_min_s) > 60e-6);
     assert!(run(&volumes(1).experiment()).unwrap().flows[0].rtt_deviation_s.is_nan(), "TCP gives none");
 }
+
+/// Weigle and Feng 2001 §IV-A: packets acknowledged in 200 s of a flow whose window is 64 KB, on three links each way. Here a round
+/// trip for the handshake comes before.
+#[test]
+fn a_window_of_64_kb_has_the_packets_of_the_right_sizing_study() {
+    for (mbps, delay, packets) in [(100, 10, 145_527), (1000, 16, 91_407)] {
+        let (rate, delay) = (Rate::from_bps(mbps * 1_000_000), Duration::from_millis(delay));
+        let mut tcp = tcp("reno-2001");
+        tcp.receive_buffer = 64 << 10;
+        let dumbbell = Dumbbell {
+            rate,
+            edge_rate: rate,
+            edge_delay: delay,
+            rtt: delay * 6,
+            queue: droptail(Capacity::Packets(100)),
+            tcp,
+            duration: Duration::from_secs(200) + delay * 6,
+            ..Dumbbell::default()
+        };
+        let flow = &run(&dumbbell.experiment()).unwrap().flows[0];
+        assert_eq!((flow.acks_received, flow.in_flight_max), (packets, 44 * 1460));
+    }
+}

@@ -59,6 +59,33 @@ fn tcp_gives_way_to_a_sinusoid_and_takes_what_it_leaves() {
 }
 
 #[test]
+fn an_application_with_a_rate_of_its_own_has_that_rate_or_what_tcp_gives() {
+    // 1 kB a millisecond over a link of 10 Mb/s that takes it: after 5 s it closes, and all has come. At twice the link's rate it is
+    // as if it never waited.
+    let writes = |mbps_: u64, shape: Option<Option<f64>>| {
+        let rate = mbps(mbps_);
+        let schedule = shape.map_or(Schedule::Constant { rate }, |shape| Schedule::Random { rate, shape });
+        let traffic = Traffic::Writes { schedule, size: 1000 };
+        let mut experiment = Dumbbell { traffic, duration: Duration::from_secs(20), ..Dumbbell::default() }.experiment();
+        experiment.flows[0].stop = Some(Duration::from_secs(5));
+        run(&experiment).unwrap().flows[0].clone()
+    };
+    let even = writes(8, None);
+    assert_eq!((even.bytes_delivered, even.delivered_all.is_some()), (5_000_000, true));
+    for shape in [None, Some(2.5)] {
+        let random = writes(8, Some(shape));
+        assert!((random.bytes_delivered as f64 / 5e6 - 1.0).abs() < 0.06, "{}", random.bytes_delivered);
+        assert_ne!(random.bytes_delivered, 5_000_000);
+    }
+    let mut bulk = Dumbbell::default().experiment();
+    let backlog = Traffic::Writes { schedule: Schedule::Constant { rate: mbps(20) }, size: 1000 };
+    let delivered = |experiment: &_| run(experiment).unwrap().flows[0].bytes_delivered;
+    let without_end = delivered(&bulk);
+    bulk.flows[0].traffic = backlog;
+    assert!((delivered(&bulk) as f64 / without_end as f64 - 1.0).abs() < 0.01);
+}
+
+#[test]
 fn readers_of_the_web_think_and_fetch() {
     // Ten readers on an idle path: a transfer of 50 kB takes some round trips of 20 ms, so that each fetches some 3 or 4 a second.
     let dumbbell =
@@ -113,6 +140,9 @@ fn any_traffic() -> impl Strategy<Value = Traffic> {
     let spell = (20_u64..200, prop::option::of(1.1_f64..3.0)).prop_map(|(ms, shape)| Spell { mean: Duration::from_millis(ms), shape });
     prop_oneof![
         Just(Traffic::Bulk),
+        (1_u64..2_000, prop::option::of(1.1_f64..3.0), 1_u32..3_000).prop_map(|(kbps, shape, size)| {
+            Traffic::Writes { schedule: Schedule::Random { rate: Rate::from_bps(kbps * 1000), shape }, size }
+        }),
         (1_u64..500_000).prop_map(|volume| Traffic::Ttcp { volume }),
         (1_u64..100).prop_map(|ms| Traffic::Ping { interval: Duration::from_millis(ms), size: 84 }),
         (40_u32..1500, 1_u64..20).prop_map(|(size, rate)| Traffic::Udp { schedule: Schedule::Constant { rate: mbps(rate) }, size }),

@@ -1,0 +1,323 @@
+"""What the paper counts, from our results: what `paper.py` compares and draws, and what `claims.csv` speaks of.
+
+A figure is named as in the paper (`figure7`); those that the paper says look alike at 1 Gb/s are `figure3-1g` and `figure5-1g`.
+Windows and queues are in packets, and a packet is 1500 bytes on every link. A flow's packets are its ACKs that came back to the
+sender (section IV), duplicates among them; where several flows are of one kind it is their mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import mean, median
+from typing import Any, NamedTuple
+
+import pandas as pd
+from longfat.paper import Measured, MissingResults
+
+WINDOWS = tuple(range(50, 701, 50))
+WINDOWS_1G = tuple(range(500, 7001, 500))
+QUEUES = (100, 500, 16384)
+MIXES = ("1+1", "10+1", "5+5", "0+10")
+# What else was varied is varied at these windows.
+SENSITIVE = (300, 500, 650, 700)
+VEGAS = ("vegas 1-3", "vegas 2-4", "vegas 10-20", "vegas 30-60")
+
+PACKET = 1500
+ACK = 40
+SEGMENT = 1460
+SECONDS = 200
+STATIC_WINDOW = 44
+
+
+class Net(NamedTuple):
+    """One of the two networks of section III: each of the three links of a path."""
+
+    rate: float
+    delay: float
+
+    @property
+    def rtt(self) -> float:
+        """Of a full packet and its ACK through empty queues, in seconds."""
+        return 3 * (2 * self.delay + 8 * (PACKET + ACK) / self.rate)
+
+    @property
+    def bdp(self) -> float:
+        """Packets, of propagation alone."""
+        return self.rate * 6 * self.delay / (8 * PACKET)
+
+
+SLOW, FAST = Net(100e6, 0.010), Net(1e9, 0.016)
+
+# The experiment of each figure, and the flows in it.
+FIGURES = {
+    "figure2": ("figure2", None),
+    "figure2-1g": ("figure2-1g", None),
+    "figure3": ("figures-100m", "1+1"),
+    "figure3-1g": ("figures-1g", "1+1"),
+    "figure4": ("figure4", None),
+    "figure5": ("figures-100m", "10+1"),
+    "figure5-1g": ("figures-1g", "10+1"),
+    "figure6": ("figures-100m", "5+5"),
+    "figure7": ("figures-1g", "5+5"),
+    "figure8": ("figures-100m", "0+10"),
+}
+
+
+def net(figure: str) -> Net:
+    """The network of a figure."""
+    return FAST if figure == "figure7" or figure.endswith("-1g") else SLOW
+
+
+class Cells:
+    """Reads the results once, and answers for cells."""
+
+    def __init__(self, measured: Measured) -> None:
+        self.measured = measured
+        self._tables: dict[tuple[str, str], pd.DataFrame] = {}
+
+    def names(self) -> dict[str, Any]:
+        """What an inequality may use."""
+        constants = {name: globals()[name] for name in ("WINDOWS", "WINDOWS_1G", "QUEUES", "MIXES", "SENSITIVE")}
+        functions = {name: getattr(self, name) for name in dir(self) if not name.startswith("_") and callable(getattr(self, name))}
+        builtins = {f.__name__: f for f in (abs, min, max, sum, zip, mean)}
+        return {"__builtins__": {}, **constants, **builtins, **functions, "used": used}
+
+    # Tables
+
+    def table(self, stem: str, name: str) -> pd.DataFrame:
+        """A table of an experiment, with `maxwnd` as a number; of links only the bottleneck, forward."""
+        if (stem, name) not in self._tables:
+            rows = getattr(self.measured[stem], name).copy()
+            if "maxwnd" in rows:
+                rows["maxwnd"] = rows["maxwnd"].str.split().str[0].astype(int)
+            if name == "links":
+                rows = rows[rows["name"].eq("bottleneck>")]
+            self._tables[stem, name] = rows
+        return self._tables[stem, name]
+
+    def rows(self, stem: str, name: str = "flows", **where: Any) -> pd.DataFrame:
+        """Its rows with these values; a queue given as a number is one of so many packets."""
+        rows = self.table(stem, name)
+        for column, value in where.items():
+            if column in rows and value is not None:
+                rows = rows[rows[column].eq(f"{value} packets" if column == "queue" and isinstance(value, int) else value)]
+        if rows.empty:
+            raise MissingResults(f"no run of {stem} with {', '.join(f'{k} {v}' for k, v in where.items())}")
+        return rows
+
+    def flows(self, figure: str, queue: int, maxwnd: int, kind: str | None = None) -> pd.DataFrame:
+        """The flows of one run of a figure, or those of one kind."""
+        stem, mix = FIGURES[figure]
+        return self.rows(stem, mix=mix, queue=queue, maxwnd=maxwnd, group=kind)
+
+    # Packets
+
+    def each(self, figure: str, queue: int, maxwnd: int, kind: str) -> list[float]:
+        """Packets acknowledged of each flow of a kind."""
+        return self.flows(figure, queue, maxwnd, kind)["acks_received"].tolist()
+
+    def acked(self, figure: str, queue: int, maxwnd: int, kind: str) -> float:
+        """Their mean."""
+        return mean(self.each(figure, queue, maxwnd, kind))
+
+    def capacity(self, figure: str) -> float:
+        """Packets that the bottleneck can carry in 200 s."""
+        return int(net(figure).rate * SECONDS / (8 * PACKET))
+
+    def total(self, figure: str, queue: int, maxwnd: int) -> float:
+        """Packets acknowledged of all flows."""
+        return float(self.flows(figure, queue, maxwnd)["acks_received"].sum())
+
+    def utilization(self, figure: str, queue: int, maxwnd: int) -> float:
+        """The same as a part of what the bottleneck can carry."""
+        return self.total(figure, queue, maxwnd) / self.capacity(figure)
+
+    def mbps(self, figure: str, queue: int, maxwnd: int, kind: str) -> float:
+        """Packets acknowledged as a rate in Mb/s of IP packets."""
+        return self.acked(figure, queue, maxwnd, kind) * 8 * PACKET / SECONDS / 1e6
+
+    def ratio(self, figure: str, queue: int, maxwnd: int) -> float:
+        """Dynamic over static."""
+        return self.acked(figure, queue, maxwnd, "dynamic") / self.acked(figure, queue, maxwnd, "static")
+
+    def lead(self, figure: str, queue: int, maxwnd: int) -> float:
+        """The dynamic flow with most over the median of the dynamic flows."""
+        each = self.each(figure, queue, maxwnd, "dynamic")
+        return max(each) / median(each)
+
+    def best(self, figure: str, queue: int) -> int:
+        """The window at which the dynamic flow has most; of equal ones the smallest."""
+        windows = WINDOWS_1G if net(figure) is FAST else WINDOWS
+        return max(windows, key=lambda w: (self.acked(figure, queue, w, "dynamic"), -w))
+
+    def full(self, figure: str, queue: int) -> float:
+        """Packets that path and queue hold."""
+        return net(figure).bdp + queue
+
+    # What else was measured
+
+    def loss(self, figure: str, queue: int, maxwnd: int) -> float:
+        """Share of packets that the bottleneck's queue dropped."""
+        stem, mix = FIGURES[figure]
+        return float(self.rows(stem, "links", mix=mix, link_queue=None, queue=queue, maxwnd=maxwnd)["loss_share"].iloc[0])
+
+    def timeouts(self, figure: str, queue: int, maxwnd: int, kind: str) -> float:
+        """Of all flows of a kind."""
+        return float(self.flows(figure, queue, maxwnd, kind)["timeouts"].sum())
+
+    def rtt(self, figure: str, queue: int, maxwnd: int) -> float:
+        """Mean of the static flows' round trips, ms."""
+        return 1000 * float(self.flows(figure, queue, maxwnd, "static")["rtt_mean_s"].mean())
+
+    def in_flight(self, figure: str, queue: int, maxwnd: int) -> float:
+        """The most packets that a dynamic flow had in flight."""
+        return float(self.flows(figure, queue, maxwnd, "dynamic")["in_flight_max_bytes"].max()) / SEGMENT
+
+    def memory_fairness(self, figure: str, queue: int, maxwnd: int) -> float:
+        """Section II-A's fairness: Jain's index of bandwidth over memory."""
+        return self._of_run("memory_fairness", figure, queue, maxwnd)
+
+    def memory_share(self, figure: str, queue: int, maxwnd: int) -> float:
+        """The dynamic flows' part of the bandwidth over their part of the memory."""
+        return float(self.flows(figure, queue, maxwnd, "dynamic")["memory_share"].mean())
+
+    def jain(self, figure: str, queue: int, maxwnd: int) -> float:
+        """Jain's index of all flows' rates."""
+        return self._of_run("jain_index", figure, queue, maxwnd)
+
+    def _of_run(self, column: str, figure: str, queue: int, maxwnd: int) -> float:
+        stem, mix = FIGURES[figure]
+        return float(self.rows(stem, "runs", mix=mix, queue=queue, maxwnd=maxwnd)[column].iloc[0])
+
+    # Figure 4
+
+    def cwnd(self, kind: str) -> pd.DataFrame:
+        """Of one flow over time: `time_s`, `cwnd` in packets."""
+        result = self.measured["figure4"][0]
+        flow = result.flows.loc[result.flows["group"].eq(kind), "flow"].iloc[0]
+        series = result.flow_series[result.flow_series["flow"].eq(flow)]
+        return pd.DataFrame({"time_s": series["time_s"], "cwnd": series["cwnd_bytes"] / SEGMENT})
+
+    def cwnd_variation(self, kind: str) -> float:
+        """Standard deviation over mean, after 10 s."""
+        cwnd = self.cwnd(kind).query("time_s > 10")["cwnd"]
+        return float(cwnd.std() / cwnd.mean())
+
+    def loss_over(self, seconds: float) -> pd.Series:
+        """Share of packets dropped by the bottleneck's queue in each stretch of so many seconds, by its end."""
+        result = self.measured["figure4"][0]
+        link = result.links.loc[result.links["name"].eq("bottleneck>"), "link"].iloc[0]
+        series = result.link_series[result.link_series["link"].eq(link)]
+        last = series.groupby((series["time_s"] / seconds + 1e-9).astype(int))[["time_s", "wire_bytes", "drops"]].last().set_index("time_s")
+        steps = last.diff().iloc[1:]
+        return steps["drops"] / (steps["drops"] + steps["wire_bytes"] / PACKET)
+
+    def loss_peak(self) -> float:
+        """The most of any second."""
+        return float(self.loss_over(1).max())
+
+    # Section III: other traffic, other queues
+
+    def _traffic(self, what: str, mix: str, queue: int, maxwnd: int, kind: str) -> float:
+        label = f"{queue} packets, RED" if what == "red" else f"{queue} packets"
+        source = "bulk" if what == "red" else what
+        return mean(self.rows("traffic", mix=mix, queue=label, source=source, maxwnd=maxwnd, group=kind)["acks_received"])
+
+    def changed(self, what: str, mix: str, maxwnd: int) -> float:
+        """By what share it moves the packets of a kind of flows: the most over kinds and queues."""
+        kinds = ("dynamic",) if mix == "0+10" else ("dynamic", "static")
+        return max(
+            abs(self._traffic(what, mix, q, maxwnd, kind) / self._traffic("bulk", mix, q, maxwnd, kind) - 1) for q in QUEUES for kind in kinds
+        )
+
+    def advantage_changed(self, what: str, mix: str, maxwnd: int) -> float:
+        """By what share it moves dynamic over static: the most over queues."""
+        if mix == "0+10":
+            return 0.0
+
+        def ratio(what: str, queue: int) -> float:
+            return self._traffic(what, mix, queue, maxwnd, "dynamic") / self._traffic(what, mix, queue, maxwnd, "static")
+
+        return max(abs(ratio(what, q) / ratio("bulk", q) - 1) for q in QUEUES)
+
+    # Section IV-B: remedies
+
+    def remedy(self, which: str, queue: int, maxwnd: int, mix: str = "1+1") -> float:
+        """Packets of the dynamic flows."""
+        return mean(self.rows("remedies", mix=mix, queue=queue, maxwnd=maxwnd, remedy=which, group="dynamic")["acks_received"])
+
+    def restart(self, which: str, maxwnd: int) -> float:
+        """The same with and without slow-start restart."""
+        return self.remedy("restart off" if which == "off" else "none", 100, maxwnd)
+
+    # Section IV-D: ties
+
+    def tie_lead(self, rule: str, maxwnd: int) -> float:
+        """As `lead`, of five and five with a queue of 100."""
+        each = self.rows("ties", ties=rule, maxwnd=maxwnd, group="dynamic")["acks_received"]
+        return float(each.max() / each.median())
+
+    # Section IV-E
+
+    def crowd(self, flows: int) -> float:
+        """Utilization by so many static flows."""
+        return float(self.rows("crowd", flows=str(flows))["acks_received"].sum()) / self.capacity("figure2")
+
+    # Section V: Vegas
+
+    def vegas(self, control: str, mix: str, queue: int, maxwnd: int) -> float:
+        """Packets acknowledged of all flows."""
+        return float(self.rows("vegas", mix=mix, queue=queue, maxwnd=maxwnd, control=control)["acks_received"].sum())
+
+    def vegas_loss(self, mix: str, queue: int) -> float:
+        """The most packets lost at any window, with the best alpha and beta that the authors of Vegas gave (2 and 4)."""
+        links = [self.rows("vegas", "links", mix=mix, queue=queue, maxwnd=w, control="vegas 2-4") for w in SENSITIVE]
+        return max(float(link["loss_share"].iloc[0]) for link in links)
+
+    def vegas_wins(self) -> float:
+        """Of all mixes, queues and windows the share in which the best Vegas carries at least what Reno does."""
+        cells = [(m, q, w) for m in MIXES for q in QUEUES for w in SENSITIVE]
+        return mean(max(self.vegas(v, *cell) for v in VEGAS) >= self.vegas("reno", *cell) for cell in cells)
+
+    def vegas_spread(self, pacing: str) -> float:
+        """How much the total depends on the queue: (most - least) / most over the queues, the mean over mixes and windows.
+
+        Of Reno, of Vegas (`off`), or of Vegas with its packets spaced (`on`); of Vegas the alpha and beta for which it is least.
+        """
+        controls = ("reno",) if pacing == "reno" else tuple(v + " spaced" * (pacing == "on") for v in VEGAS)
+
+        def spread(control: str) -> float:
+            cells = [[self.vegas(control, m, q, w) for q in QUEUES] for m in MIXES for w in SENSITIVE]
+            return mean((max(cell) - min(cell)) / max(cell) for cell in cells)
+
+        return min(spread(control) for control in controls)
+
+    # Section II: right-sizing itself
+
+    def _sizing(self, kind: str, queue: int, maxwnd: int, mix: str = "1+1") -> pd.DataFrame:
+        return self.rows("right-sizing", mix=mix, queue=queue, sizing=f"{kind} {maxwnd}", group="dynamic")
+
+    def sized(self, kind: str, queue: int, maxwnd: int) -> float:
+        """Packets of the dynamic flow, its window sized in this way."""
+        return mean(self._sizing(kind, queue, maxwnd)["acks_received"])
+
+    def offered(self, kind: str, queue: int, maxwnd: int) -> float:
+        """The window that its receiver offered, bytes: mean over the run."""
+        run, flow = self._sizing(kind, queue, maxwnd)[["run", "flow"]].iloc[0]
+        series = self.measured["right-sizing"].open(run).flow_series
+        return float(series.loc[series["flow"].eq(flow), "rwnd_bytes"].mean())
+
+    def sized_unscaled(self, kind: str) -> float:
+        """Packets of a flow without window scaling."""
+        return mean(self.rows("unscaled", sizing=kind)["acks_received"])
+
+    def beside_tuned(self, queue: int, maxwnd: int) -> float:
+        """Five dynamic flows beside five static ones of the same window: the smaller kind over the larger."""
+        flows = self.rows("tuned", queue=queue, maxwnd=maxwnd)
+        means: Sequence[float] = flows.groupby("group")["acks_received"].mean().tolist()
+        return min(means) / max(means)
+
+
+def used(rate: float, rtt: float, window: float = 65536) -> float:
+    """What a path of this rate and round trip holds, as a part of a window (section I-B)."""
+    return rate * rtt / 8 / window
