@@ -3,7 +3,7 @@
 //! Pairs of hosts, an edge link each, two routers and one bottleneck between them. Node 0 is the left router, node 1 the
 //! right one, then come the left and the right host of each pair. Links 0 and 1 are the two ways of the bottleneck.
 
-use longfat_core::experiment::{Choice, Experiment, Flow, Link, Measure, Network, Node, NodeKind, Traffic};
+use longfat_core::experiment::{Choice, Experiment, Flow, Link, Measure, Network, Node, NodeKind, Ties, Traffic};
 use longfat_core::link::loss;
 use longfat_core::params::{Params, Value};
 use longfat_core::queue;
@@ -16,6 +16,10 @@ use longfat_core::units::{Capacity, Rate};
 pub struct Dumbbell {
     /// Host pairs, one flow each, from left to right.
     pub pairs: usize,
+    /// Flows of each pair.
+    pub streams: usize,
+    /// From the start of one flow to that of the next.
+    pub stagger: Duration,
     /// Of the bottleneck.
     pub rate: Rate,
     /// Propagation, there and back, edges included.
@@ -64,6 +68,8 @@ impl Default for Dumbbell {
     fn default() -> Self {
         Dumbbell {
             pairs: 1,
+            streams: 1,
+            stagger: Duration::ZERO,
             rate: Rate::from_bps(10_000_000),
             rtt: Duration::from_millis(20),
             edge_rate: Rate::from_bps(1_000_000_000),
@@ -99,21 +105,24 @@ impl Dumbbell {
             links.push(self.edge(format!("sender{i}<"), 0, from));
             links.push(self.edge(format!("receiver{i}>"), 1, to));
             links.push(self.edge(format!("receiver{i}<"), to, 1));
-            flows.push(Flow {
-                group: "forward".into(),
-                from,
-                to,
-                sender: self.tcp.clone(),
-                receiver: self.tcp.clone(),
-                traffic: self.traffic,
-                start: Duration::ZERO,
-                stop: None,
-                stream_of: i - 1,
-            });
+            for _ in 0..self.streams {
+                flows.push(Flow {
+                    group: "forward".into(),
+                    from,
+                    to,
+                    sender: self.tcp.clone(),
+                    receiver: self.tcp.clone(),
+                    traffic: self.traffic,
+                    start: self.stagger * flows.len() as u64,
+                    stop: None,
+                    stream_of: flows.len(),
+                });
+            }
         }
         Experiment {
             title: "dumbbell".into(),
             seed: 1,
+            ties: Ties::LinkOrder,
             network: Network { nodes, links },
             hosts: Vec::new(),
             flows,

@@ -1,7 +1,8 @@
 //! The world: links and endpoints, and what happens to them, event by event.
 //!
 //! The sources of events are numbered: the links in the order of the network, then the endpoints (for each flow its
-//! sender, then its receiver). Events at equal times are handled in the order of these numbers.
+//! sender, then its receiver). Events at equal times are handled in the order of these numbers, those of links at random if the
+//! experiment says so.
 
 mod cells;
 mod hosts;
@@ -10,7 +11,7 @@ use std::collections::BTreeMap;
 
 use longfat_core::atm::port::Run;
 use longfat_core::experiment::route::Routes;
-use longfat_core::experiment::{Experiment, Flow, Traffic};
+use longfat_core::experiment::{Experiment, Flow, Ties, Traffic};
 use longfat_core::link::loss;
 use longfat_core::packet::{Ecn, Packet, PacketId, Packets, Segment};
 use longfat_core::queue::{self, DropReason, QueueContext};
@@ -81,6 +82,9 @@ impl World {
         let volumes = experiment.flows.iter().filter(|flow| matches!(flow.traffic, Traffic::Ttcp { .. })).count();
         let hosts = Hosts::new(experiment, &mut endpoints);
         let mut events = EventSet::new(links.len(), endpoints.len() + hosts.sources());
+        if experiment.ties == Ties::Random {
+            events.rank_at_random(Rng::named(experiment.seed, "ties"));
+        }
         for (i, endpoint) in endpoints.iter().enumerate() {
             events.set(links.len() + i, endpoint.wake);
         }

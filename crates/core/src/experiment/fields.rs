@@ -61,6 +61,12 @@ pub fn root() -> &'static [Field] {
             ),
             Field::or("seed", count(0, MAX_SEED), Value::Count(1), "start of all randomness"),
             Field::or("repeats", count(1, 1_000_000), Value::Count(1), "runs of each combination; repeat n (from 0) runs with seed + n"),
+            Field::or(
+                "ties",
+                Kind::Choice(&["link_order", "random"]),
+                Value::Choice("link_order"),
+                "packets that arrive at a router at the same instant are queued in the order in which their links are numbered, as in Weigle and Feng 2001, or in a random one",
+            ),
             Field::required("path", Shape::Variants(&PATH), "hosts, routers and the links between them"),
             Field::new(
                 "host",

@@ -13,11 +13,22 @@ pub struct Experiment {
     pub title: String,
     /// Repeats differ only in this.
     pub seed: u64,
+    pub ties: Ties,
     pub network: Network,
     /// The hosts of which anything is said; the others are infinitely fast.
     pub hosts: Vec<Host>,
     pub flows: Vec<Flow>,
     pub measure: Measure,
+}
+
+/// In what order packets are queued that arrive at a router at the same instant, by different links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Ties {
+    /// By the numbers of the links, the lowest first (Weigle and Feng 2001, section IV-D).
+    #[default]
+    LinkOrder,
+    /// In a random order, drawn anew each time.
+    Random,
 }
 
 /// Nodes, and the one-way links between them (a duplex link of the file is two).

@@ -2,7 +2,7 @@
 //! the results folder, reads back as the same run, and is hashed to identify it.
 
 use super::fields;
-use super::model::{self, Experiment, Flow, Host, Link, NodeKind, OnFull, Traffic};
+use super::model::{self, Experiment, Flow, Host, Link, NodeKind, OnFull, Ties, Traffic};
 use super::print::{float, print, quote};
 use super::tree::{self, Entry, Node, Span, Tree};
 use crate::atm::discard::REGISTRY as DISCARDS;
@@ -39,6 +39,9 @@ pub fn experiment(experiment: &Experiment) -> Json {
         file.insert("title".into(), experiment.title.clone().into());
     }
     file.insert("seed".into(), experiment.seed.into());
+    if experiment.ties == Ties::Random {
+        file.insert("ties".into(), "random".into());
+    }
     let nodes = &experiment.network.nodes;
     let name = |i: usize| nodes[i].name.as_str();
     let names = |of: fn(&model::Node) -> bool| nodes.iter().filter(|n| of(n)).map(|n| Json::from(n.name.as_str())).collect::<Vec<_>>();

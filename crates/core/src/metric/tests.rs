@@ -1,7 +1,7 @@
 //! Each metric against a trace small enough to work out by hand.
 
 use super::{REGISTRY, Scope};
-use crate::experiment::{Choice, Cpu, Cycles, Experiment, Flow, Host, Link, Measure, Network, Node, NodeKind, Traffic};
+use crate::experiment::{Choice, Cpu, Cycles, Experiment, Flow, Host, Link, Measure, Network, Node, NodeKind, Ties, Traffic};
 use crate::params::Params;
 use crate::queue::DropReason;
 use crate::tcp::{TcpConfig, stack};
@@ -36,6 +36,7 @@ fn link(bottleneck: bool) -> Link {
 fn experiment(traffic: &[Traffic]) -> Experiment {
     let node = |name: &str| Node { name: name.into(), kind: NodeKind::Host };
     Experiment {
+        ties: Ties::LinkOrder,
         title: String::new(),
         seed: 1,
         network: Network { nodes: vec![node("a"), node("b")], links: vec![link(true), link(false)] },

@@ -8,5 +8,6 @@ mod links;
 mod rates;
 mod runs;
 mod slow_start;
+mod ties;
 mod traffic;
 mod window_sizing;
