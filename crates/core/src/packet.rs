@@ -84,7 +84,6 @@ pub struct Segment {
     pub seq: u32,
     /// Next byte expected from the other side; meaningful with the ACK flag.
     pub ack: u32,
-    space: [u32; 8],
     /// Payload bytes.
     pub len: u16,
     /// The window field as on the wire, not yet scaled.
@@ -92,9 +91,11 @@ pub struct Segment {
     /// See [`flags`].
     pub flags: u16,
     options: u8,
-    /// The AccECN option, and the length of all options. (And no hole at the end: a copy is then whole words, which the next copy
+    /// The AccECN option, and the length of all options. (And no hole anywhere: a copy is then whole words, which the next copy
     /// can read at full speed.)
     accecn: u8,
+    /// Last: what every hop looks at is then in the first half of a packet, and in one line of a cache.
+    space: [u32; 8],
 }
 
 impl Segment {

@@ -5,6 +5,7 @@
 //! handshakes, over the most packets that were in the network at once (the state of TCP included).
 
 mod controls;
+mod scale;
 
 use std::process::{Command, ExitCode};
 use std::{env, fs, io};
@@ -93,8 +94,14 @@ fn find(name: &str) -> io::Result<&'static Case> {
 fn child(name: &str, short: bool) -> io::Result<()> {
     let mut dumbbell = match name.strip_prefix(controls::PREFIX) {
         Some(control) => controls::of(control),
-        None => (find(name)?.dumbbell)(),
+        None => match name.strip_prefix(scale::PREFIX).map(str::parse) {
+            Some(connections) => scale::of(connections.map_err(io::Error::other)?),
+            None => (find(name)?.dumbbell)(),
+        },
     };
+    if let Ok(ms) = env::var("LF_MS") {
+        dumbbell.duration = Duration::from_millis(ms.parse().unwrap());
+    }
     if short {
         dumbbell.duration = dumbbell.rtt * 2;
     }
@@ -130,6 +137,9 @@ fn parse(name: &str, text: &str) -> io::Result<Cost> {
 fn parent(names: &[&str]) -> io::Result<()> {
     if names == ["controls"] {
         return controls::table().map(|_| ());
+    }
+    if names == ["scale"] {
+        return scale::table().map(|_| ());
     }
     let cases = if names.is_empty() { CASES.iter().collect() } else { names.iter().map(|n| find(n)).collect::<io::Result<Vec<_>>>()? };
     println!(
@@ -169,6 +179,7 @@ fn parent(names: &[&str]) -> io::Result<()> {
     }
     if names.is_empty() {
         rows.extend(controls::table()?);
+        rows.extend(scale::table()?);
     }
     fs::write("bench.json", format!("[\n{}\n]\n", rows.join(",\n")))
 }
