@@ -116,6 +116,47 @@ fn a_receiver_that_delays_acks_is_not_taken_for_a_queue() {
     }
 }
 
+/// Two equal low-priority flows and, from right to left, as many Reno flows as wanted; receivers delay ACKs, timestamps tick every
+/// `tick`. Their shares.
+fn low_priority_pair(name: &str, tick: u64, back: usize) -> Vec<f64> {
+    let tcp = TcpConfig { timestamp_tick: Duration::from_millis(tick), ..control(name, &[]) };
+    let dumbbell = Dumbbell {
+        pairs: 2 + back,
+        rate: Rate::from_bps(100_000_000),
+        rtt: Duration::from_millis(40),
+        queue: droptail(Capacity::Packets(320)),
+        duration: Duration::from_secs(60),
+        tcp,
+        ..Dumbbell::default()
+    };
+    let mut experiment = dumbbell.experiment();
+    for flow in &mut experiment.flows[2..] {
+        (flow.from, flow.to, flow.sender) = (flow.to, flow.from, control("reno", &[]));
+    }
+    let trace = run(&experiment).unwrap();
+    trace.flows[..2].iter().map(|flow| flow.bytes_delivered as f64 * 8.0 / 60.0 / 100e6).collect()
+}
+
+#[test]
+fn equal_low_priority_flows_share_whatever_the_clock() {
+    for (name, tick) in [("tcp_lp", 1), ("tcp_lp", 10), ("hstcp_lp", 1), ("hstcp_lp", 10)] {
+        let shares = low_priority_pair(name, tick, 0);
+        let (a, b) = (shares[0], shares[1]);
+        let jain = (a + b) * (a + b) / 2.0 / (a * a + b * b);
+        assert!(jain > 0.8, "{name}, {tick} ms: {shares:?}");
+        assert!(shares[0] + shares[1] > 0.75, "{name}, {tick} ms: {shares:?}");
+    }
+}
+
+#[test]
+fn low_priority_flows_live_beside_reverse_traffic() {
+    // Compressed ACKs let out bursts, whose queue is a real one: they do not have what Reno has here, three quarters of the link.
+    for (name, tick) in [("tcp_lp", 1), ("tcp_lp", 10), ("hstcp_lp", 1), ("hstcp_lp", 10)] {
+        let shares = low_priority_pair(name, tick, 4);
+        assert!(shares[0].min(shares[1]) > 0.08, "{name}, {tick} ms: {shares:?}");
+    }
+}
+
 #[test]
 fn yeah_empties_the_queue_before_it_overflows() {
     // 80 packets are 9.6 ms here and an eighth of the round trip is 5 ms: above that it is Reno up to 80, then it lets go.

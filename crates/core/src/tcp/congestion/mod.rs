@@ -56,7 +56,7 @@ pub struct AckSample {
     /// The least round trip of the connection so far; zero before the first.
     pub rtt_min: Duration,
     /// One-way delay of the newest data from here to there, in ps, up to a constant nobody knows (the clocks are not
-    /// synchronized) and as fine as the peer's timestamps tick. Needs timestamps both ways.
+    /// synchronized), by the peer's last tick: up to one tick of its timestamps too short. Needs timestamps both ways.
     pub forward_delay: Option<i64>,
     /// Round trips so far, counted in packets: one more whenever something sent after the start of the round is acknowledged.
     pub round: u64,
