@@ -71,6 +71,31 @@ fn fast_keeps_alpha_packets_in_the_queue() {
 }
 
 #[test]
+fn fast_comes_back_after_a_loss_without_another() {
+    // A queue of twice alpha, a sixth of the path: what grows by half at once overruns it, again and again.
+    let lost = |multiplicative: bool| {
+        let fast = control("fast", &[("alpha", Value::Count(50)), ("multiplicative", Value::Bool(multiplicative))]);
+        let mut experiment = Dumbbell {
+            rate: Rate::from_bps(100_000_000),
+            rtt: Duration::from_millis(80),
+            queue: droptail(Capacity::Packets(100)),
+            tcp: TcpConfig { initial_ssthresh: 250_000, ..fast },
+            loss: loss_model("periodic", &[("period", Value::Count(20_000)), ("offset", Value::Count(19_999))]),
+            duration: Duration::from_secs(60),
+            ..Dumbbell::default()
+        }
+        .experiment();
+        experiment.flows[0].receiver.delayed_ack = DelayedAck::Off;
+        let flow = &run(&experiment).unwrap().flows[0];
+        (flow.segments_retransmitted, flow.bytes_delivered)
+    };
+    let (linear, multiplicative) = (lost(false), lost(true));
+    println!("{linear:?} {multiplicative:?}");
+    assert!(linear.0 < 50, "{linear:?}");
+    assert!(multiplicative.0 > 10 * linear.0, "{multiplicative:?}");
+}
+
+#[test]
 fn two_fast_flows_share_evenly() {
     let fast = control("fast", &[("alpha", Value::Count(50))]);
     let trace = run_of(100, 1000, &[fast.clone(), fast]);
