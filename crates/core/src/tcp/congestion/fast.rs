@@ -121,17 +121,7 @@ impl Fast {
 }
 
 impl CongestionControl for Fast {
-    fn window(&mut self) -> Option<&mut Window> {
-        Some(&mut self.window)
-    }
-
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh
-    }
+    keeps_window!();
 
     fn on_sample(&mut self, ack: &AckSample) {
         let Some(rtt) = ack.rtt else { return };
@@ -170,10 +160,6 @@ impl CongestionControl for Fast {
         // INFOCOM 2004 §IV-C: a loss halves the window.
         self.window.reduce(event, 0.5);
         (self.left, self.frozen) = (0.0, true);
-    }
-
-    fn on_spurious(&mut self) {
-        self.window.undo();
     }
 
     fn on_restart(&mut self, _idle: Duration) {

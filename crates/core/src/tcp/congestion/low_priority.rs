@@ -1,10 +1,10 @@
-//! TCP-LP's part (Kuzmanovic and Knightly 2003), for any control that shall yield to others: congestion is seen early, by
-//! one-way delays, and a second sight of it soon after the first means that others are there.
+//! TCP-LP (Kuzmanovic and Knightly 2003) with whatever growth: a control that yields to others. Congestion is seen early, by one-way
+//! delays, and a second sight of it soon after the first means that others are there.
 
-use super::{AckSample, Congestion, CongestionEvent, Window};
+use super::{AckSample, Congestion, CongestionControl, CongestionEvent, Window};
 use crate::params::{Kind, ParamSpec, Value};
 use crate::tcp::TcpConfig;
-use crate::time::Time;
+use crate::time::{Duration, Time};
 
 /// INFOCOM 2003 §IV-A: delta = 0.15 of the range of delays; §IV-B: an inference phase of three round trips.
 pub const PARAMS: &[ParamSpec] = &[
@@ -38,7 +38,7 @@ enum Early {
 
 /// The delays seen, and the inference phase. Delays are in ps, up to a constant.
 #[derive(Clone, Copy, Debug)]
-pub struct LowPriority {
+pub(super) struct Delays {
     delta: f64,
     inference: u64,
     /// One tick of the timestamps: a delay is as measured, or longer by less than this.
@@ -50,7 +50,7 @@ pub struct LowPriority {
     range: Option<(i64, i64)>,
     smoothed: Option<f64>,
     /// A loss has shown how long the delay is where the queue is full.
-    full_seen: bool,
+    pub full_seen: bool,
     round: u64,
     /// Delays before this round are of a window that has been given up since.
     seen_from: u64,
@@ -58,11 +58,10 @@ pub struct LowPriority {
     until: Time,
 }
 
-impl LowPriority {
-    /// As `config` asks.
-    pub fn new(config: &TcpConfig) -> Self {
+impl Delays {
+    fn new(config: &TcpConfig) -> Self {
         let params = &config.congestion_control.params;
-        LowPriority {
+        Delays {
             delta: params.number("delta"),
             inference: params.integer("inference"),
             tick: config.timestamp_tick.as_ps() as i64,
@@ -98,26 +97,13 @@ impl LowPriority {
         self.smoothed = Some(smoothed + SMOOTHING * (delay as f64 - smoothed));
     }
 
-    /// An ACK outside recovery: `w`, of so many segments, grows by `a` segments a window, or gives up the share `b` of itself.
-    #[inline]
-    pub fn on_ack(&mut self, w: &mut Window, ack: &AckSample, a: impl FnOnce(f64) -> f64, b: impl FnOnce(f64) -> f64) {
-        // INFOCOM 2003 Fig. 2 is of congestion avoidance: slow start is TCP's, and finds the greatest delay. Where it ends before the
-        // queue was full, at the host's own, the share of a greatest delay that is none would be noise.
-        let early = if w.in_slow_start() || !self.full_seen { Early::Clear } else { self.early(ack) };
-        match early {
-            Early::First => w.move_to((w.cwnd as f64 * (1.0 - b(w.segments()))) as u64),
-            Early::Second => w.move_to(w.mss),
-            Early::Clear => {
-                if ack.cwnd_limited && !self.holds(ack.now) && !w.slow_start(ack) {
-                    w.increase(ack, a(w.segments()));
-                }
-            }
-        }
-    }
-
     /// Whether the delays tell of congestion now. If so, an inference phase begins.
     #[inline]
     fn early(&mut self, ack: &AckSample) -> Early {
+        // Slow start finds the greatest delay. Where it ends before the queue was full, at the host's own, there is none to take a share of.
+        if !self.full_seen {
+            return Early::Clear;
+        }
         let (Some((least, most)), Some(smoothed)) = (self.range, self.smoothed) else { return Early::Clear };
         // INFOCOM 2003 §IV-A: d > d_min + delta (d_max - d_min).
         if smoothed <= least as f64 + self.delta * (most - least).max(0) as f64 {
@@ -135,12 +121,6 @@ impl LowPriority {
         now < self.until
     }
 
-    /// The control was told of congestion.
-    pub fn on_congestion(&mut self, event: &CongestionEvent) {
-        self.full_seen |= event.kind != Congestion::Local;
-        self.reduced();
-    }
-
     /// The window was reduced, for whatever reason. What it does shows from the end of the round after this one on.
     fn reduced(&mut self) {
         self.seen_from = self.round + 2;
@@ -148,8 +128,71 @@ impl LowPriority {
     }
 
     /// Delays tell from now on: a reduction was for nothing, or sending starts again after idleness.
-    pub fn restart(&mut self) {
+    fn restart(&mut self) {
         self.seen_from = self.round;
         self.smoothed = None;
+    }
+}
+
+/// How the window grows where nothing is to be given to others, and what a loss takes.
+pub trait Growth: std::fmt::Debug {
+    /// Segments for each window acknowledged.
+    fn increase(&mut self, w: &Window) -> f64;
+    /// The share of a window of `w` segments that a loss, or the first early indication, takes.
+    fn decrease(w: f64) -> f64;
+}
+
+/// A window that yields.
+#[derive(Clone, Debug)]
+pub struct LowPriority<G> {
+    pub(super) window: Window,
+    pub(super) delays: Delays,
+    growth: G,
+}
+
+impl<G: Growth> LowPriority<G> {
+    /// As `config` asks.
+    pub fn new(config: &TcpConfig, growth: G) -> Self {
+        LowPriority { window: Window::new(config), delays: Delays::new(config), growth }
+    }
+}
+
+impl<G: Growth> CongestionControl for LowPriority<G> {
+    keeps_window!();
+
+    fn on_sample(&mut self, ack: &AckSample) {
+        self.delays.measure(ack);
+    }
+
+    fn on_ack(&mut self, ack: &AckSample) {
+        let w = &mut self.window;
+        // INFOCOM 2003 Fig. 2 is of congestion avoidance: slow start is TCP's.
+        match if w.in_slow_start() { Early::Clear } else { self.delays.early(ack) } {
+            Early::First => w.move_to((w.cwnd as f64 * (1.0 - G::decrease(w.segments()))) as u64),
+            Early::Second => w.move_to(w.mss),
+            Early::Clear => {
+                if ack.cwnd_limited && !self.delays.holds(ack.now) && !w.slow_start(ack) {
+                    let a = self.growth.increase(w);
+                    w.increase(ack, a);
+                }
+            }
+        }
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        self.window.reduce(event, 1.0 - G::decrease(self.window.segments()));
+        self.delays.full_seen |= event.kind != Congestion::Local;
+        self.delays.reduced();
+    }
+
+    fn on_spurious(&mut self) {
+        if self.window.undo() {
+            self.delays.restart();
+        }
+    }
+
+    fn on_restart(&mut self, _idle: Duration) {
+        self.window.restart();
+        self.delays.restart();
     }
 }
