@@ -23,6 +23,9 @@ use sha2::{Digest, Sha256};
 /// Part of a run's identity: raised whenever the same experiment gives other numbers than before.
 pub const RESULTS_VERSION: u32 = 2;
 
+/// Congestion controls whose own numbers have moved since, with how often: part of the identity only of runs that use them.
+const MOVED: &[(&str, u32)] = &[("tcp_lp", 1), ("hstcp_lp", 1)];
+
 type Table = Map<String, Json>;
 
 fn duration(d: Duration) -> Json {
@@ -353,12 +356,17 @@ fn parameter(c: &TcpConfig, name: &str) -> Value {
     }
 }
 
-/// SHA-256, in hexadecimal, of a resolved experiment without its title, and of [`RESULTS_VERSION`].
+/// SHA-256, in hexadecimal, of a resolved experiment without its title, of [`RESULTS_VERSION`] and of what has [`MOVED`].
 pub fn hash(resolved: &Json) -> String {
     let mut text = format!("longfat results {RESULTS_VERSION}\n");
     let mut file = resolved.as_object().cloned().unwrap_or_default();
     file.retain(|key, _| key != "title");
     canonical(&file.into(), &mut text);
+    for (control, times) in MOVED {
+        if text.contains(&format!("\"{control}\"")) {
+            text += &format!("\n{control} {times}");
+        }
+    }
     Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -31,6 +31,12 @@ impl Clock {
         (now.as_ps() + self.phase) / self.tick
     }
 
+    /// What has passed since the last tick.
+    #[inline]
+    pub fn since_tick(self, now: Time) -> Duration {
+        Duration::from_ps((now.as_ps() + self.phase) % self.tick)
+    }
+
     /// Whether this clock is exact.
     #[inline]
     pub fn is_exact(self) -> bool {

@@ -208,11 +208,12 @@ impl Sender {
     #[inline]
     fn sample(&mut self, now: Time, segment: &Segment, news: &News, acked: u64, rtt: Option<Duration>) -> AckSample {
         // From when the newest data was sent, not from the echo: that is of the first segment the ACK answers (RFC 7323 §4.3), which
-        // may have waited for the second. The peer's clock is taken to tick as ours does.
+        // may have waited for the second, and as coarse as our own clock. The peer's clock is taken to tick as ours does.
         let forward_delay = match (segment.timestamps(), self.timestamp_clock, rtt) {
             (Some((val, _)), Some(clock), Some(rtt)) => {
-                let sent = clock.ticks(Time::from_ps(now.as_ps() - rtt.as_ps())) as u32;
-                Some(i64::from(val.wrapping_sub(sent) as i32) * clock.span(1).as_ps() as i64)
+                let sent = now.as_ps() - rtt.as_ps();
+                let ticks = i64::from(val.wrapping_sub(clock.ticks(Time::from_ps(sent)) as u32) as i32);
+                Some(ticks * clock.span(1).as_ps() as i64 - clock.since_tick(Time::from_ps(sent)).as_ps() as i64)
             }
             _ => None,
         };

@@ -51,17 +51,7 @@ impl Aimd {
 }
 
 impl CongestionControl for Aimd {
-    fn window(&mut self) -> Option<&mut Window> {
-        Some(&mut self.window)
-    }
-
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh
-    }
+    keeps_window!();
 
     fn on_ack(&mut self, ack: &AckSample) {
         // Bulot et al. 2004 Eq. 1 below ssthresh, Eq. 2 above.
@@ -73,10 +63,6 @@ impl CongestionControl for Aimd {
     fn on_congestion(&mut self, event: &CongestionEvent) {
         // Bulot et al. 2004 Eq. 3.
         self.window.reduce(event, 1.0 - self.b);
-    }
-
-    fn on_spurious(&mut self) {
-        self.window.undo();
     }
 }
 

@@ -102,17 +102,7 @@ impl Bic {
 }
 
 impl CongestionControl for Bic {
-    fn window(&mut self) -> Option<&mut Window> {
-        Some(&mut self.window)
-    }
-
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh
-    }
+    keeps_window!();
 
     fn on_ack(&mut self, ack: &AckSample) {
         if !ack.cwnd_limited || self.window.slow_start(ack) {

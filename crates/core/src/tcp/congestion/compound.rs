@@ -93,17 +93,7 @@ impl Compound {
 }
 
 impl CongestionControl for Compound {
-    fn window(&mut self) -> Option<&mut Window> {
-        Some(&mut self.window)
-    }
-
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh
-    }
+    keeps_window!();
 
     fn on_ack(&mut self, ack: &AckSample) {
         if !ack.cwnd_limited {

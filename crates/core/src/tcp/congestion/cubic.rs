@@ -92,17 +92,7 @@ impl Cubic {
 }
 
 impl CongestionControl for Cubic {
-    fn window(&mut self) -> Option<&mut Window> {
-        Some(&mut self.window)
-    }
-
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh
-    }
+    keeps_window!();
 
     fn on_ack(&mut self, ack: &AckSample) {
         if !ack.cwnd_limited {

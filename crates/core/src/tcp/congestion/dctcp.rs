@@ -79,17 +79,7 @@ impl Dctcp {
 }
 
 impl CongestionControl for Dctcp {
-    fn window(&mut self) -> Option<&mut Window> {
-        Some(&mut self.window)
-    }
-
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh
-    }
+    keeps_window!();
 
     fn on_sample(&mut self, ack: &AckSample) {
         self.alpha.count(ack);
@@ -114,10 +104,6 @@ impl CongestionControl for Dctcp {
             // RFC 8257 §3.5: losses as in RFC 5681.
             _ => self.window.reduce(event, 0.5),
         }
-    }
-
-    fn on_spurious(&mut self) {
-        self.window.undo();
     }
 }
 

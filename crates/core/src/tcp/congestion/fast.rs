@@ -29,7 +29,13 @@ pub(super) const KIND: ControlKind = ControlKind {
             name: "mi_threshold",
             kind: Kind::Duration { min: Duration::ZERO, max: Duration::from_secs(10) },
             default: Some(Value::Duration(Duration::from_micros(750))),
-            doc: "with less queueing delay than this the window grows exponentially",
+            doc: "with less queueing delay than this the queue counts as empty: slow start goes on",
+        },
+        ParamSpec {
+            name: "multiplicative",
+            kind: Kind::Bool,
+            default: Some(Value::Bool(false)),
+            doc: "while the queue is empty, alpha is as large as the window: exponential growth",
         },
     ],
     ecn: EcnUse::CLASSIC,
@@ -48,6 +54,7 @@ pub struct Fast {
     alpha: f64,
     gamma: f64,
     mi_threshold: f64,
+    multiplicative: bool,
     /// Average round trip, and the least, in seconds; zero before the first.
     average: f64,
     base: f64,
@@ -68,6 +75,7 @@ impl Fast {
             alpha: params.integer("alpha") as f64,
             gamma: params.number("gamma"),
             mi_threshold: params.duration("mi_threshold").as_secs_f64(),
+            multiplicative: params.boolean("multiplicative"),
             average: 0.0,
             base: 0.0,
             round: 0,
@@ -86,8 +94,9 @@ impl Fast {
     /// The next window, in segments (INFOCOM 2004 §IV-C): never more than double.
     fn next_window(&self) -> f64 {
         let w = self.window.segments();
-        // INFOCOM 2004 §IV-C: alpha may be proportional to w while there is no queueing delay, for exponential growth.
-        let alpha = if self.queue_is_empty() { self.alpha.max(w) } else { self.alpha };
+        // INFOCOM 2004 §IV-C: alpha is constant, and growth linear where there is no queueing delay. It may instead be proportional to
+        // w there, for exponential growth.
+        let alpha = if self.multiplicative && self.queue_is_empty() { self.alpha.max(w) } else { self.alpha };
         let wanted = (1.0 - self.gamma) * w + self.gamma * (self.base / self.average * w + alpha);
         wanted.min(2.0 * w)
     }
@@ -112,17 +121,7 @@ impl Fast {
 }
 
 impl CongestionControl for Fast {
-    fn window(&mut self) -> Option<&mut Window> {
-        Some(&mut self.window)
-    }
-
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh
-    }
+    keeps_window!();
 
     fn on_sample(&mut self, ack: &AckSample) {
         let Some(rtt) = ack.rtt else { return };
@@ -161,10 +160,6 @@ impl CongestionControl for Fast {
         // INFOCOM 2004 §IV-C: a loss halves the window.
         self.window.reduce(event, 0.5);
         (self.left, self.frozen) = (0.0, true);
-    }
-
-    fn on_spurious(&mut self) {
-        self.window.undo();
     }
 
     fn on_restart(&mut self, _idle: Duration) {
@@ -225,8 +220,11 @@ mod tests {
     }
 
     #[test]
-    fn with_an_empty_queue_it_grows_by_half_and_never_more_than_doubles() {
+    fn with_an_empty_queue_it_grows_by_half_of_alpha_or_of_itself_and_never_more_than_doubles() {
         let (mut path, mut f) = (Path::new(100), fast(1000, 100));
+        path.round(&mut f, 100);
+        assert_eq!(f.cwnd() / MSS, 1050);
+        let (mut path, mut f) = (Path::new(100), Fast { multiplicative: true, ..fast(1000, 100) });
         path.round(&mut f, 100);
         assert_eq!(f.cwnd() / MSS, 1500);
         // A small window with a large alpha: 10/2 + (10 + 100)/2 = 60, but at most 20.

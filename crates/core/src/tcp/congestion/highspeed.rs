@@ -53,56 +53,53 @@ pub(super) fn increase(w: f64) -> f64 {
     (w * w * loss_rate(w) * 2.0 * b / (2.0 - b)).max(1.0)
 }
 
+/// a(w), computed for a window of so many bytes; good for one segment more. a(w) < w / 50: a segment of growth is dozens of ACKs, so that
+/// the logarithms cost nothing.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Increase {
+    a: f64,
+    computed_at: u64,
+}
+
+impl Increase {
+    #[inline]
+    pub fn at(&mut self, w: &Window) -> f64 {
+        if w.cwnd.wrapping_sub(self.computed_at) >= w.mss {
+            (self.computed_at, self.a) = (w.cwnd, increase(w.segments()));
+        }
+        self.a
+    }
+}
+
 /// AIMD whose constants depend on the window.
 #[derive(Clone, Debug)]
 pub struct HighSpeed {
     window: Window,
-    /// a(w), computed for a window of this many bytes; good for one segment more.
-    a: f64,
-    computed_at: u64,
+    increase: Increase,
 }
 
 impl HighSpeed {
     /// As `config` asks.
     pub fn new(config: &TcpConfig) -> Self {
-        HighSpeed { window: Window::new(config), a: 1.0, computed_at: 0 }
+        HighSpeed { window: Window::new(config), increase: Increase::default() }
     }
 }
 
 impl CongestionControl for HighSpeed {
-    fn window(&mut self) -> Option<&mut Window> {
-        Some(&mut self.window)
-    }
-
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh
-    }
+    keeps_window!();
 
     fn on_ack(&mut self, ack: &AckSample) {
         let w = &mut self.window;
         if !ack.cwnd_limited || w.slow_start(ack) {
             return;
         }
-        // a(w) < w / 50: a segment of growth is dozens of ACKs, so that the logarithms cost nothing.
-        if w.cwnd.wrapping_sub(self.computed_at) >= w.mss {
-            self.computed_at = w.cwnd;
-            self.a = increase(w.segments());
-        }
         // RFC 3649 §5: w += a(w) / w for each segment acknowledged.
-        w.increase(ack, self.a);
+        w.increase(ack, self.increase.at(w));
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
         // RFC 3649 §5: w = (1 - b(w)) w.
         self.window.reduce(event, 1.0 - decrease(self.window.segments()));
-    }
-
-    fn on_spurious(&mut self) {
-        self.window.undo();
     }
 }
 

@@ -1,95 +1,47 @@
 //! HSTCP-LP (Kuzmanovic, Knightly and Cottrell 2004): HighSpeed TCP that yields, by TCP-LP's early congestion indications and
 //! inference phase. The SLAC evaluation (Bulot, Cottrell and Hughes-Jones 2004, section 2.6): the two merged.
 
-use super::low_priority::{self, LowPriority};
-use super::{AckSample, CongestionControl, CongestionEvent, ControlKind, Window, highspeed};
-use crate::tcp::TcpConfig;
+use super::highspeed::{self, Increase};
+use super::low_priority::{Growth, LowPriority, PARAMS};
+use super::{ControlKind, Window};
 use crate::tcp::ecn::EcnUse;
-use crate::time::Duration;
 
 pub(super) const KIND: ControlKind = ControlKind {
     name: "hstcp_lp",
     summary: "low priority: HighSpeed that yields as soon as one-way delays tell of others; needs timestamps",
     source: "RFC 3649; Kuzmanovic and Knightly, TCP-LP, INFOCOM 2003; Kuzmanovic, Knightly and Cottrell, HSTCP-LP, PFLDnet 2004",
-    params: low_priority::PARAMS,
+    params: PARAMS,
     ecn: EcnUse::CLASSIC,
-    build: |c| Box::new(HstcpLp::new(c)),
+    build: |c| Box::new(LowPriority::new(c, Increase::default())),
 };
 
-/// HighSpeed's window with early congestion indications.
-#[derive(Clone, Debug)]
-pub struct HstcpLp {
-    window: Window,
-    low: LowPriority,
-    /// a(w), computed for a window of so many segments; good for one segment more.
-    a: f64,
-    computed_at: f64,
-}
-
-impl HstcpLp {
-    /// As `config` asks.
-    pub fn new(config: &TcpConfig) -> Self {
-        HstcpLp { window: Window::new(config), low: LowPriority::new(config), a: 1.0, computed_at: 0.0 }
-    }
-}
-
-impl CongestionControl for HstcpLp {
-    fn window(&mut self) -> Option<&mut Window> {
-        Some(&mut self.window)
+/// RFC 3649 §5: a(w) segments a window, and a loss or, here, an early indication takes b(w).
+impl Growth for Increase {
+    fn increase(&mut self, w: &Window) -> f64 {
+        self.at(w)
     }
 
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh
-    }
-
-    fn on_sample(&mut self, ack: &AckSample) {
-        self.low.measure(ack);
-    }
-
-    fn on_ack(&mut self, ack: &AckSample) {
-        // RFC 3649 §5: a(w) segments a window, and a loss or, here, an early indication takes b(w).
-        let increase = |w: f64| {
-            if (w - self.computed_at).abs() >= 1.0 {
-                (self.computed_at, self.a) = (w, highspeed::increase(w));
-            }
-            self.a
-        };
-        self.low.on_ack(&mut self.window, ack, increase, highspeed::decrease);
-    }
-
-    fn on_congestion(&mut self, event: &CongestionEvent) {
-        self.window.reduce(event, 1.0 - highspeed::decrease(self.window.segments()));
-        self.low.reduced();
-    }
-
-    fn on_spurious(&mut self) {
-        if self.window.undo() {
-            self.low.restart();
-        }
-    }
-
-    fn on_restart(&mut self, _idle: Duration) {
-        self.window.restart();
-        self.low.restart();
+    fn decrease(w: f64) -> f64 {
+        highspeed::decrease(w)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Congestion, testing::*};
+    use super::super::{AckSample, Congestion, CongestionControl, testing::*};
     use super::*;
     use crate::time::Time;
 
-    /// In congestion avoidance, with one-way delays seen from 0 to 100 ms: early congestion is beyond 15 ms.
+    type HstcpLp = LowPriority<Increase>;
+
+    /// In congestion avoidance, with one-way delays seen from 0 to 100 ms: early congestion is beyond 15.85 ms.
     fn hstcp_lp(segments: u64) -> (Path, HstcpLp) {
-        let (mut path, mut lp) = (Path::new(100), HstcpLp::new(&config("hstcp_lp", &[], segments)));
+        let (mut path, mut lp) = (Path::new(100), LowPriority::new(&config("hstcp_lp", &[], segments), Increase::default()));
+        lp.delays.full_seen = true;
         path.round_with(&mut lp, 100, Some(0));
-        let most = AckSample { round: 1, acked: 1, in_flight: 100 * MSS, forward_delay: Some(100_000_000_000), ..AckSample::default() };
-        lp.low.measure(&most);
+        path.round_with(&mut lp, 100, Some(0));
+        let most = AckSample { round: 2, acked: 1, in_flight: 100 * MSS, forward_delay: Some(100_000_000_000), ..AckSample::default() };
+        lp.delays.measure(&most);
         (path, lp)
     }
 
@@ -102,7 +54,7 @@ mod tests {
         assert!(a > 10.0 && (lp.window.segments() - before - a).abs() < 0.05 * a, "{} {a}", lp.window.segments() - before);
         let before = lp.window.segments();
         path.round_with(&mut lp, 120, Some(20));
-        // Smoothed delays pass 15 ms at the 11th ACK.
+        // Smoothed delays pass that at the 12th ACK.
         let left = 1.0 - highspeed::decrease(before);
         assert!(left > 0.6 && (lp.window.segments() / before - left).abs() < 0.001, "{} {left}", lp.window.segments() / before);
         // Nothing for three round trips; a second indication in them, and one segment is left.

@@ -127,17 +127,7 @@ impl Htcp {
 }
 
 impl CongestionControl for Htcp {
-    fn window(&mut self) -> Option<&mut Window> {
-        Some(&mut self.window)
-    }
-
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh
-    }
+    keeps_window!();
 
     fn on_sample(&mut self, ack: &AckSample) {
         if ack.rtt_min != self.rtt_min {

@@ -49,17 +49,7 @@ impl Hybla {
 }
 
 impl CongestionControl for Hybla {
-    fn window(&mut self) -> Option<&mut Window> {
-        Some(&mut self.window)
-    }
-
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh
-    }
+    keeps_window!();
 
     fn on_sample(&mut self, ack: &AckSample) {
         // The least round trip, so that a queue does not feed its own growth.
@@ -78,10 +68,6 @@ impl CongestionControl for Hybla {
     fn on_congestion(&mut self, event: &CongestionEvent) {
         // Caini and Firrincieli 2004 §3: the decrease is Reno's.
         self.window.reduce(event, 0.5);
-    }
-
-    fn on_spurious(&mut self) {
-        self.window.undo();
     }
 }
 

@@ -3,6 +3,19 @@
 //! A control owns `cwnd`, `ssthresh` and its pacing rate. The sender owns loss recovery (and the window *during* it,
 //! by PRR or by Reno's inflation) and the pacing itself.
 
+/// What a control says of the [`Window`] in its field `window`; the rest of [`CongestionControl`] finds it.
+macro_rules! keeps_window {
+    () => {
+        fn window(&self) -> Option<&Window> {
+            Some(&self.window)
+        }
+
+        fn window_mut(&mut self) -> Option<&mut Window> {
+            Some(&mut self.window)
+        }
+    };
+}
+
 pub mod aimd;
 pub mod bbr;
 pub mod bic;
@@ -56,7 +69,7 @@ pub struct AckSample {
     /// The least round trip of the connection so far; zero before the first.
     pub rtt_min: Duration,
     /// One-way delay of the newest data from here to there, in ps, up to a constant nobody knows (the clocks are not
-    /// synchronized) and as fine as the peer's timestamps tick. Needs timestamps both ways.
+    /// synchronized), by the peer's last tick: up to one tick of its timestamps too short. Needs timestamps both ways.
     pub forward_delay: Option<i64>,
     /// Round trips so far, counted in packets: one more whenever something sent after the start of the round is acknowledged.
     pub round: u64,
@@ -109,10 +122,23 @@ pub struct Established {
 
 /// A congestion control. Windows are in bytes. Each method stands for a hook of Linux's `tcp_congestion_ops`.
 pub trait CongestionControl: std::fmt::Debug {
+    /// The window of a control that keeps one: what follows from it is the same for all, and an override only adds what the control keeps
+    /// beside it. `None`: the control models the path, and overrides what it must.
+    fn window(&self) -> Option<&Window> {
+        None
+    }
+    /// The same, to be changed.
+    fn window_mut(&mut self) -> Option<&mut Window> {
+        None
+    }
     /// The congestion window.
-    fn cwnd(&self) -> u64;
+    fn cwnd(&self) -> u64 {
+        self.window().expect("a control without a window knows its cwnd").cwnd
+    }
     /// The slow start threshold; `u64::MAX` while there is none.
-    fn ssthresh(&self) -> u64;
+    fn ssthresh(&self) -> u64 {
+        self.window().map_or(u64::MAX, |window| window.ssthresh)
+    }
     /// The handshake is done.
     fn on_established(&mut self, _established: &Established) {}
     /// The peer first advertises this window, and ssthresh shall start at half of it. Only where the stack says so.
@@ -128,29 +154,28 @@ pub trait CongestionControl: std::fmt::Debug {
     /// Congestion: choose ssthresh, and cwnd as it shall be when recovery ends.
     fn on_congestion(&mut self, event: &CongestionEvent);
     /// The last reduction was for nothing: take it back.
-    fn on_spurious(&mut self) {}
+    fn on_spurious(&mut self) {
+        if let Some(window) = self.window_mut() {
+            window.undo();
+        }
+    }
     /// Fast recovery is over: all that was outstanding when it began has arrived.
     fn on_recovered(&mut self, _now: Time) {}
-    /// The window of a control that keeps one: what the next three do to it is the same for all, and an override only adds what
-    /// the control keeps beside it. `None`: the control models the path, and overrides what it must.
-    fn window(&mut self) -> Option<&mut Window> {
-        None
-    }
     /// Sending starts again after an idle `rto` (RFC 5681 §4.1).
     fn on_restart(&mut self, _idle: Duration) {
-        if let Some(window) = self.window() {
+        if let Some(window) = self.window_mut() {
             window.restart();
         }
     }
     /// The window was not in use and is not trusted further: these shall it and ssthresh be (RFC 7661 §4.4).
     fn on_validation(&mut self, cwnd: u64, ssthresh: u64) {
-        if let Some(window) = self.window() {
+        if let Some(window) = self.window_mut() {
             window.validate(cwnd, ssthresh);
         }
     }
     /// The SYN was lost: start with one segment (RFC 5681 §3.1).
     fn on_syn_loss(&mut self) {
-        if let Some(window) = self.window() {
+        if let Some(window) = self.window_mut() {
             window.syn_loss();
         }
     }

@@ -94,17 +94,11 @@ impl Prague {
 }
 
 impl CongestionControl for Prague {
-    fn window(&mut self) -> Option<&mut Window> {
-        Some(&mut self.window)
-    }
+    keeps_window!();
 
     /// In whole segments, rounded up, so that the pacing below is what holds the fraction (the draft, §2.4.6).
     fn cwnd(&self) -> u64 {
         self.window.cwnd.next_multiple_of(self.window.mss)
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh
     }
 
     fn on_sample(&mut self, ack: &AckSample) {
@@ -138,10 +132,6 @@ impl CongestionControl for Prague {
             return;
         }
         self.reduced = Some(event.now);
-    }
-
-    fn on_spurious(&mut self) {
-        self.window.undo();
     }
 
     /// The draft, §2.4.6: the window over a round trip; twice that in slow start, which doubles within it.

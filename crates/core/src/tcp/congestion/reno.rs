@@ -47,17 +47,7 @@ impl Reno {
 }
 
 impl CongestionControl for Reno {
-    fn window(&mut self) -> Option<&mut Window> {
-        Some(&mut self.window)
-    }
-
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh
-    }
+    keeps_window!();
 
     fn on_ack(&mut self, ack: &AckSample) {
         // A window that nothing tests must not grow (RFC 7661 §4.3.1).
@@ -72,10 +62,6 @@ impl CongestionControl for Reno {
         let unit = if self.counts_acks { self.window.mss } else { 1 };
         self.window.reduce_to(event, event.flight_size / 2 / unit * unit);
         self.acked = 0;
-    }
-
-    fn on_spurious(&mut self) {
-        self.window.undo();
     }
 
     fn on_validation(&mut self, cwnd: u64, ssthresh: u64) {

@@ -54,17 +54,7 @@ impl Scalable {
 }
 
 impl CongestionControl for Scalable {
-    fn window(&mut self) -> Option<&mut Window> {
-        Some(&mut self.window)
-    }
-
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh
-    }
+    keeps_window!();
 
     fn on_ack(&mut self, ack: &AckSample) {
         let w = &mut self.window;
@@ -84,10 +74,6 @@ impl CongestionControl for Scalable {
         // Kelly 2003 §3: cwnd -= b cwnd; half within the legacy window.
         let b = if self.window.cwnd <= self.legacy { 0.5 } else { self.b };
         self.window.reduce(event, 1.0 - b);
-    }
-
-    fn on_spurious(&mut self) {
-        self.window.undo();
     }
 }
 

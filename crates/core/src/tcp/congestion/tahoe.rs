@@ -17,16 +17,12 @@ pub(super) const KIND: ControlKind = ControlKind {
 pub struct Tahoe(Reno);
 
 impl CongestionControl for Tahoe {
-    fn window(&mut self) -> Option<&mut Window> {
+    fn window(&self) -> Option<&Window> {
         self.0.window()
     }
 
-    fn cwnd(&self) -> u64 {
-        self.0.cwnd()
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.0.ssthresh()
+    fn window_mut(&mut self) -> Option<&mut Window> {
+        self.0.window_mut()
     }
 
     fn on_ack(&mut self, ack: &AckSample) {

@@ -82,17 +82,7 @@ impl Vegas {
 }
 
 impl CongestionControl for Vegas {
-    fn window(&mut self) -> Option<&mut Window> {
-        Some(&mut self.window)
-    }
-
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh
-    }
+    keeps_window!();
 
     fn on_ack(&mut self, ack: &AckSample) {
         if !ack.cwnd_limited {
@@ -121,10 +111,6 @@ impl CongestionControl for Vegas {
         };
         self.window.reduce(event, factor);
         self.doubles = true;
-    }
-
-    fn on_spurious(&mut self) {
-        self.window.undo();
     }
 
     fn on_restart(&mut self, _idle: Duration) {

@@ -52,17 +52,7 @@ impl Westwood {
 }
 
 impl CongestionControl for Westwood {
-    fn window(&mut self) -> Option<&mut Window> {
-        Some(&mut self.window)
-    }
-
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh
-    }
+    keeps_window!();
 
     fn on_sample(&mut self, ack: &AckSample) {
         self.rtt_min = ack.rtt_min;

@@ -305,10 +305,6 @@ impl CongestionControl for Bbr {
         self.cwnd
     }
 
-    fn ssthresh(&self) -> u64 {
-        u64::MAX
-    }
-
     /// §4.3.1.
     fn on_established(&mut self, established: &Established) {
         self.rng = Rng::named(established.seed, "bbr");

@@ -340,10 +340,6 @@ impl CongestionControl for Bbr3 {
         self.cwnd
     }
 
-    fn ssthresh(&self) -> u64 {
-        u64::MAX
-    }
-
     /// §5.2.1.
     fn on_established(&mut self, established: &Established) {
         self.rng = Rng::named(established.seed, "bbr");
