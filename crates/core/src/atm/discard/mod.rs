@@ -58,6 +58,7 @@ pub struct DiscardContext {
 }
 
 /// One policy.
+#[derive(Debug)]
 pub struct DiscardKind {
     pub name: &'static str,
     /// One line for listings.
@@ -74,8 +75,7 @@ pub struct DiscardKind {
 }
 
 /// Every policy, in the order of listings.
-pub const REGISTRY: &[DiscardKind] = 
-    &[plain::KIND, ppd::KIND, epd::KIND, epd_red::KIND, epd_fair::KIND, epd_ecn::KIND];
+pub const REGISTRY: &[DiscardKind] = &[plain::KIND, ppd::KIND, epd::KIND, epd_red::KIND, epd_fair::KIND, epd_ecn::KIND];
 
 /// The entry called `name`.
 pub fn find(name: &str) -> Option<&'static DiscardKind> {
