@@ -50,7 +50,7 @@ pub struct Run {
 /// What became of a packet at a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// All its cells passed; its last one has left at this time.
+    /// All its cells passed, and, unless there is another switch to come, it is whole; its last cell has left at this time.
     Whole { packet: PacketId, route: u32, leaves: Time, is_marked: bool },
     /// It will not arrive, and this port is the first to know. `is_gone` when no cell of it goes on to another switch.
     Lost { packet: PacketId, route: u32, at: Time, reason: DropReason, is_gone: bool },
@@ -348,7 +348,11 @@ impl Port {
         let is_marked = channel.is_marked || run.is_marked;
         *self.count.packets(whole, passed, cause) += 1;
         *(if whole { &mut self.count.whole } else { &mut self.count.dead }) += u64::from(passed);
-        if whole {
+        // Taken for one with the rest of another frame, a packet may still be saved if the next switch drops that rest.
+        if whole || (self.is_before_switch && passed == run.of) {
+            if let Some(last) = self.onward.last_mut() {
+                last.is_final = true;
+            }
             return self.outcomes.push(Outcome::Whole { packet, route, leaves: self.leaves(), is_marked });
         }
         let is_gone = passed == 0 || !self.is_before_switch;
@@ -368,6 +372,7 @@ impl Port {
         let leaves = self.leaves();
         let is_marked = self.channels[run.channel as usize].is_marked || run.is_marked;
         if let Some(last) = self.onward.last_mut()
+            && !last.is_final
             && last.packet == run.packet
             && last.arrives.as_ps() + u64::from(last.cells) * self.cell_time == leaves.as_ps()
         {
@@ -375,7 +380,7 @@ impl Port {
             last.is_end = is_end;
             return;
         }
-        self.onward.push(Run { cells: 1, arrives: leaves, is_end, is_final: run.is_final && run.cells == 0, is_marked, ..*run });
+        self.onward.push(Run { cells: 1, arrives: leaves, is_end, is_final: false, is_marked, ..*run });
     }
 
     /// No more cells of the packet of `run`, which is not whole, go on.

@@ -58,6 +58,7 @@ pub struct DiscardContext {
 }
 
 /// One policy.
+#[derive(Debug)]
 pub struct DiscardKind {
     pub name: &'static str,
     /// One line for listings.

@@ -1,1 +1,469 @@
+//! What every policy of the registry must do at a port, whatever its parameters; and a port against a plain reference, which
+//! keeps every cell.
 
+use std::collections::{BTreeSet, VecDeque};
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::atm::discard::{self, DiscardContext, DiscardKind, REGISTRY, Verdict, find};
+use crate::packet::{Ecn, Packet, Packets, Segment};
+use crate::params::Params;
+use crate::params::testing::any_params;
+use crate::rng::Rng;
+use crate::units::Rate;
+
+/// 53 bytes in 3 microseconds.
+const CELL_TIME: Duration = Duration::from_micros(3);
+const CHANNELS: usize = 6;
+/// Cells of the largest packet.
+const FRAME: u32 = 12;
+
+/// A packet that comes to a port: its channel, cells, whether it is ECN-capable, and the time since the packet before it on
+/// the same line was through.
+#[derive(Clone, Copy, Debug)]
+struct Given {
+    channel: usize,
+    cells: u32,
+    is_ect: bool,
+    gap: Duration,
+}
+
+fn packets_given() -> impl Strategy<Value = Vec<Given>> {
+    let gap = prop_oneof![4 => Just(0), 1 => 0..20_000_000_u64].prop_map(Duration::from_ps);
+    let one = (0..CHANNELS, 1..=FRAME, any::<bool>(), gap).prop_map(|(channel, cells, is_ect, gap)| Given { channel, cells, is_ect, gap });
+    prop::collection::vec(one, 1..120)
+}
+
+/// A policy with parameters that it accepts.
+fn policy() -> impl Strategy<Value = (&'static DiscardKind, Params)> {
+    (0..REGISTRY.len())
+        .prop_flat_map(|i| any_params(REGISTRY[i].params).prop_map(move |params| (&REGISTRY[i], params)))
+        .prop_filter("the policy refuses its parameters", |(kind, params)| (kind.check)(params, &context()).is_ok())
+}
+
+fn context() -> DiscardContext {
+    DiscardContext { rate: Rate::from_bps(141_333_333), frame: FRAME, rng: Rng::named(1, "discard") }
+}
+
+fn with_buffer(name: &str, cells: u64) -> (&'static DiscardKind, Params) {
+    let kind = find(name).unwrap();
+    let mut params = Params::defaults(kind.params);
+    params.set("buffer", crate::params::Value::Count(cells));
+    (kind, params)
+}
+
+/// The cell times of the lines into a port: as fast as it, slower, faster.
+fn spacing(input: usize) -> Duration {
+    [CELL_TIME, CELL_TIME, Duration::from_ps(4_100_000), Duration::from_ps(1_900_000)][input % 4]
+}
+
+fn port(kind: &DiscardKind, params: &Params, inputs: Vec<Duration>, is_before_switch: bool) -> Port {
+    let config = PortConfig {
+        cell_time: CELL_TIME,
+        buffer: discard::buffer(params),
+        inputs,
+        channels: CHANNELS,
+        is_before_switch,
+        drops_rest: kind.drops_rest,
+        accounts: kind.accounts,
+        rng: Rng::named(1, "fabric"),
+    };
+    Port::new(config, (kind.build)(params, context()))
+}
+
+/// The runs that `given` makes on `lines` lines, in order of time, and the line of each. A channel is on one line.
+fn runs(given: &[Given], lines: usize) -> Vec<(usize, Run)> {
+    let mut packets = Packets::new();
+    let mut free = vec![Time::ZERO; lines];
+    let mut runs: Vec<(usize, Run)> = given
+        .iter()
+        .enumerate()
+        .map(|(i, &Given { channel, cells, is_ect, gap })| {
+            let line = channel % lines;
+            let packet =
+                Packet { stamp: Time::ZERO, route: 0, ingress: 0, ecn: Ecn::NotEct, corrupted: false, segment: Segment::default() };
+            let arrives = free[line] + gap + spacing(line);
+            free[line] = free[line] + gap + spacing(line) * u64::from(cells);
+            let run = Run {
+                packet: packets.insert(packet),
+                route: i as u32,
+                channel: channel as u32,
+                cells,
+                of: cells,
+                arrives,
+                is_end: true,
+                is_final: true,
+                is_lost: false,
+                is_marked: false,
+                is_ect,
+            };
+            (line, run)
+        })
+        .collect();
+    runs.sort_by_key(|(_, run)| run.arrives);
+    runs
+}
+
+/// What could be seen of a port.
+#[derive(Debug, PartialEq)]
+struct Seen {
+    outcomes: Vec<Outcome>,
+    count: Count,
+    /// At each look: cells in the buffer, transmitted, busy, and the integral of the first.
+    looks: Vec<(u64, u64, Duration, u128)>,
+}
+
+/// `runs` through a new port, told of each when its first cell comes, and looked at after each.
+fn through(mut port: Port, runs: &[(usize, Run)]) -> Seen {
+    let mut seen = Seen { outcomes: Vec::new(), count: Count::default(), looks: Vec::new() };
+    let mut look = |port: &mut Port, now: Time| {
+        let promised = port.next_departure();
+        port.advance(now);
+        for outcome in port.outcomes() {
+            if let Outcome::Whole { leaves, .. } = outcome {
+                assert!(leaves >= promised, "a frame left at {leaves:?}, before {promised:?}");
+            }
+            seen.outcomes.push(outcome);
+        }
+        seen.looks.push((port.backlog(now), port.transmitted(now), port.busy(now), port.waited(now)));
+    };
+    for (line, run) in runs {
+        look(&mut port, run.arrives);
+        port.arrive(*line, *run);
+    }
+    look(&mut port, END);
+    assert_eq!(port.next_departure(), Time::MAX);
+    assert_eq!(port.unfinished().count(), 0);
+    seen.count = port.count;
+    seen
+}
+
+/// Long after everything.
+const END: Time = Time::from_ps(1_000_000_000_000);
+
+/// A cell of the reference.
+#[derive(Clone, Copy, Debug)]
+struct Cell {
+    run: Run,
+    /// Which one of its packet.
+    number: u32,
+}
+
+impl Cell {
+    fn is_end(&self) -> bool {
+        self.number + 1 == self.run.of
+    }
+}
+
+/// The port as one would first write it: every cell is kept, and every slot is done.
+struct Reference {
+    drops_rest: bool,
+    buffer: usize,
+    discard: Box<dyn Discard + Send>,
+    inputs: Vec<VecDeque<(Time, Cell)>>,
+    turn: usize,
+    coin: Coin,
+    held: VecDeque<Cell>,
+    /// Cells with the time they have left.
+    sent: Vec<(Time, Cell)>,
+    dropped: Vec<(Cell, CellDrop)>,
+    /// Of each channel: the frame's state, the cells passed since the last end of a frame.
+    channels: Vec<(State, usize)>,
+    marked: BTreeSet<u32>,
+    integral: u128,
+}
+
+impl Reference {
+    fn new(kind: &DiscardKind, params: &Params, lines: usize) -> Self {
+        Reference {
+            drops_rest: kind.drops_rest,
+            buffer: discard::buffer(params) as usize,
+            discard: (kind.build)(params, context()),
+            inputs: vec![VecDeque::new(); lines],
+            turn: 0,
+            coin: Coin { rng: Rng::named(1, "fabric"), bits: 1 },
+            held: VecDeque::new(),
+            sent: Vec::new(),
+            dropped: Vec::new(),
+            channels: vec![(State::Between, 0); CHANNELS],
+            marked: BTreeSet::new(),
+            integral: 0,
+        }
+    }
+
+    fn announce(&mut self, line: usize, run: Run) {
+        for number in 0..run.cells {
+            self.inputs[line].push_back((run.arrives + spacing(line) * u64::from(number), Cell { run, number }));
+        }
+    }
+
+    fn slot(&mut self, slot: u64) {
+        let now = Time::from_ps(slot * CELL_TIME.as_ps());
+        self.integral += u128::from(CELL_TIME.as_ps()) * self.held.len() as u128;
+        let leaves = now + CELL_TIME;
+        if let Some(cell) = self.held.pop_front() {
+            self.integral -= u128::from(CELL_TIME.as_ps());
+            self.sent.push((leaves, cell));
+        }
+        let lines = self.inputs.len();
+        let ready = |line: &usize| self.inputs[*line].front().is_some_and(|(time, _)| *time <= now);
+        let mut chosen: Vec<usize> = (1..=lines).map(|i| (self.turn + i) % lines).filter(ready).take(2).collect();
+        if let Some(last) = chosen.last() {
+            self.turn = *last;
+        }
+        if chosen.len() == 2 && self.held.len() + 1 == self.buffer && self.coin.toss() {
+            chosen.reverse();
+        }
+        for line in chosen {
+            let (_, cell) = self.inputs[line].pop_front().unwrap();
+            self.come(now, leaves, cell);
+        }
+    }
+
+    fn come(&mut self, now: Time, leaves: Time, cell: Cell) {
+        let of_channel = |held: &Cell| held.run.channel;
+        let Run { channel, is_ect, route, .. } = cell.run;
+        if self.channels[channel as usize].0 == State::Between {
+            let silent_from = match self.sent.last() {
+                _ if !self.held.is_empty() => leaves + CELL_TIME * self.held.len() as u64,
+                Some((last, _)) => *last,
+                None => Time::ZERO,
+            };
+            let own = self.held.iter().filter(|held| of_channel(held) == channel).count() as u64;
+            let channels = self.held.iter().map(of_channel).collect::<BTreeSet<_>>().len() as u64;
+            let arrival = Arrival { now, queued: self.held.len() as u64, silent_from, own, channels, is_ect };
+            let verdict = self.discard.on_frame(&arrival);
+            if verdict == Verdict::Mark {
+                assert!(is_ect, "a packet that is not ECN-capable was marked");
+                self.marked.insert(route);
+            }
+            self.channels[channel as usize].0 = if verdict == Verdict::Drop { State::Dropping } else { State::Passing };
+        }
+        let (state, open) = &mut self.channels[channel as usize];
+        let drop = match *state {
+            State::Rest if !cell.is_end() => Some(CellDrop::Rest),
+            State::Dropping if !cell.is_end() || *open == 0 => Some(CellDrop::Early),
+            _ => (self.held.len() == self.buffer).then_some(CellDrop::Overflow),
+        };
+        match drop {
+            None => {
+                *open = if cell.is_end() { 0 } else { *open + 1 };
+                self.held.push_back(cell);
+            }
+            Some(why) => {
+                self.dropped.push((cell, why));
+                if why == CellDrop::Overflow && self.drops_rest {
+                    *state = State::Rest;
+                }
+            }
+        }
+        if cell.is_end() {
+            *state = if drop.is_some() && *open > 0 && self.drops_rest { State::Rest } else { State::Between };
+        }
+    }
+
+    /// The packets that reach the far end whole, and when, in order: the cells of a channel up to an end are one frame.
+    fn whole(&self) -> Vec<(u32, Time)> {
+        let mut frames = vec![Vec::new(); CHANNELS];
+        let mut whole = Vec::new();
+        for (time, cell) in &self.sent {
+            let frame: &mut Vec<Cell> = &mut frames[cell.run.channel as usize];
+            frame.push(*cell);
+            if cell.is_end() {
+                let same = frame.iter().all(|other| other.run.route == cell.run.route);
+                if same && frame.len() == cell.run.of as usize {
+                    whole.push((cell.run.route, *time));
+                }
+                frame.clear();
+            }
+        }
+        whole
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    /// The port that keeps no cell and skips what is idle does what the one that keeps them all does.
+    #[test]
+    fn a_port_is_its_reference((kind, params) in policy(), given in packets_given(), lines in 1..5_usize) {
+        let runs = runs(&given, lines);
+        let seen = through(port(kind, &params, (0..lines).map(spacing).collect(), false), &runs);
+        let mut reference = Reference::new(kind, &params, lines);
+        let mut pending = runs.iter().peekable();
+        let mut looks = seen.looks.iter();
+        let total: u64 = given.iter().map(|g| u64::from(g.cells)).sum();
+        let end = runs.last().unwrap().1.arrives.as_ps() / CELL_TIME.as_ps() + 2 * total + 10;
+        for slot in 0..end {
+            let begins = Time::from_ps(slot * CELL_TIME.as_ps());
+            while let Some((line, run)) = pending.next_if(|(_, run)| run.arrives <= begins) {
+                reference.announce(*line, *run);
+                // Between the slots: what was there before this one.
+                let (queued, ..) = looks.next().unwrap();
+                let now = run.arrives.as_ps();
+                let in_time = now > (slot.saturating_sub(1)) * CELL_TIME.as_ps() || slot == 0;
+                prop_assert!(in_time);
+                // At the very beginning of a slot the next cell has left the buffer already.
+                let left = u64::from(now == begins.as_ps() && !reference.held.is_empty());
+                prop_assert_eq!(*queued, reference.held.len() as u64 - left, "at {} ps", now);
+            }
+            reference.slot(slot);
+        }
+        let whole: Vec<(u32, Time)> = seen.outcomes.iter().filter_map(|outcome| match outcome {
+            Outcome::Whole { route, leaves, is_marked, .. } => {
+                assert_eq!(*is_marked, reference.marked.contains(route));
+                Some((*route, *leaves))
+            }
+            _ => None,
+        }).collect();
+        prop_assert_eq!(whole, reference.whole());
+        prop_assert_eq!(seen.count.passed, reference.sent.len() as u64);
+        for why in [CellDrop::Overflow, CellDrop::Rest, CellDrop::Early] {
+            let of = reference.dropped.iter().filter(|(_, other)| *other == why).count() as u64;
+            prop_assert_eq!(seen.count.dropped[why as usize], of, "{:?}", why);
+        }
+        let (backlog, transmitted, busy, waited) = *seen.looks.last().unwrap();
+        prop_assert_eq!((backlog, transmitted), (0, reference.sent.len() as u64));
+        prop_assert_eq!(busy, CELL_TIME * transmitted);
+        prop_assert_eq!(waited, reference.integral);
+        // RF95 §4: only a full buffer, or a frame dropped whole, loses the end of a frame.
+        let of_rest = |(cell, why): &&(Cell, CellDrop)| cell.is_end() && *why == CellDrop::Rest;
+        prop_assert_eq!(reference.dropped.iter().filter(of_rest).count(), 0);
+    }
+
+    /// Conservation in cells and in frames; whole frames where the buffer did not overflow; and the same again.
+    #[test]
+    fn nothing_is_lost_from_the_books((kind, params) in policy(), given in packets_given(), lines in 1..5_usize) {
+        let runs = runs(&given, lines);
+        let new = || port(kind, &params, (0..lines).map(spacing).collect(), false);
+        let seen = through(new(), &runs);
+        let Count { passed, whole, dead, packets_whole, packets_partial, packets_dropped, packets_merged, packets_marked, .. } = seen.count;
+        prop_assert_eq!(seen.count.cells_in(), given.iter().map(|g| u64::from(g.cells)).sum::<u64>());
+        prop_assert_eq!(passed, whole + dead);
+        prop_assert_eq!(packets_whole + packets_partial + packets_dropped + packets_merged, given.len() as u64);
+        let ended = |outcome: &&Outcome| matches!(outcome, Outcome::Whole { .. } | Outcome::Lost { is_gone: true, .. });
+        prop_assert_eq!(seen.outcomes.iter().filter(ended).count(), given.len());
+        prop_assert!(seen.count.queue_max <= discard::buffer(&params));
+        let [overflow, rest, early] = seen.count.dropped;
+        if overflow == 0 {
+            prop_assert_eq!((rest, dead, packets_partial, packets_merged), (0, 0, 0, 0), "{}: only a full buffer breaks a frame", kind.name);
+        }
+        prop_assert!(kind.drops_rest || rest == 0);
+        prop_assert!(kind.name.starts_with("epd") || early == 0);
+        prop_assert!(kind.name == "epd_ecn" || packets_marked == 0);
+        prop_assert_eq!(seen, through(new(), &runs));
+    }
+
+    /// Cells that go on to a second switch arrive there one by one, whatever runs they are told in.
+    #[test]
+    fn a_second_switch_sees_cells((kind, params) in policy(), (kind2, params2) in policy(), given in packets_given()) {
+        let runs = runs(&given, 4);
+        let mut first = port(kind, &params, (0..4).map(spacing).collect(), true);
+        let mut second = port(kind2, &params2, vec![CELL_TIME], false);
+        let delay = Duration::from_micros(7);
+        let (mut lost, mut gone, mut whole) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
+        let mut known = Vec::new();
+        let mut announced = Vec::new();
+        let step = |first: &mut Port, second: &mut Port, now: Time, announced: &mut Vec<Run>, known: &mut Vec<Outcome>| {
+            first.advance(now);
+            known.extend(first.outcomes().filter(|outcome| !matches!(outcome, Outcome::Whole { .. })));
+            for run in first.onward() {
+                let run = Run { arrives: run.arrives + delay, ..run };
+                announced.push(run);
+                second.arrive(0, run);
+            }
+            second.advance(now);
+            known.extend(second.outcomes());
+        };
+        for (line, run) in &runs {
+            step(&mut first, &mut second, run.arrives, &mut announced, &mut known);
+            first.arrive(*line, *run);
+        }
+        step(&mut first, &mut second, END, &mut announced, &mut known);
+        for outcome in known {
+            match outcome {
+                Outcome::Whole { route, leaves, .. } => whole.push((route, leaves)),
+                Outcome::Lost { route, is_gone, packet, .. } => {
+                    prop_assert!(lost.insert(route), "told twice");
+                    let twice = is_gone && !gone.insert(format!("{packet:?}"));
+                    prop_assert!(!twice);
+                }
+                Outcome::Gone { packet } => {
+                    let first = gone.insert(format!("{packet:?}"));
+                    prop_assert!(first, "let go of twice");
+                }
+                Outcome::Marked { .. } => {}
+            }
+        }
+        prop_assert_eq!(lost.len() + whole.len(), given.len(), "each packet is whole or lost, once");
+        prop_assert_eq!(gone.len(), lost.len(), "what is lost is let go of");
+        prop_assert_eq!(first.unfinished().chain(second.unfinished()).count(), 0);
+        prop_assert_eq!(second.count.cells_in(), first.count.passed);
+
+        let mut reference = Reference::new(kind, &params, 4);
+        let mut reference2 = Reference::new(kind2, &params2, 1);
+        let mut pending = runs.iter().peekable();
+        let total: u64 = given.iter().map(|g| u64::from(g.cells)).sum();
+        let end = runs.last().unwrap().1.arrives.as_ps() / CELL_TIME.as_ps() + 3 * total + 20;
+        for slot in 0..end {
+            while let Some((line, run)) = pending.next_if(|(_, run)| run.arrives.as_ps() <= slot * CELL_TIME.as_ps()) {
+                reference.announce(*line, *run);
+            }
+            let sent = reference.sent.len();
+            reference.slot(slot);
+            reference2.inputs[0].extend(reference.sent[sent..].iter().map(|(time, cell)| (*time + delay, *cell)));
+            reference2.slot(slot);
+        }
+        prop_assert_eq!(second.count.passed, reference2.sent.len() as u64);
+        prop_assert_eq!(whole, reference2.whole());
+    }
+}
+
+/// RF95 §2: two cells for one place have equal chances.
+#[test]
+fn contenders_have_equal_chances() {
+    let (kind, params) = with_buffer("plain", 1);
+    let given: Vec<Given> = (0..2).map(|channel| Given { channel, cells: 40_000, is_ect: false, gap: Duration::ZERO }).collect();
+    let runs = runs(&given, 2);
+    let mut port = port(kind, &params, vec![CELL_TIME; 2], true);
+    for (line, run) in &runs {
+        port.arrive(*line, *run);
+    }
+    port.advance(END);
+    let mut passed = [0_u64; 2];
+    for run in port.onward() {
+        passed[run.channel as usize] += u64::from(run.cells);
+    }
+    // One place is free in each slot: 40,000 fair tosses, whose standard deviation is 100.
+    assert_eq!(passed.iter().sum::<u64>(), 40_000);
+    assert!(passed.iter().all(|n| n.abs_diff(20_000) < 400), "{passed:?}");
+}
+
+/// Three inputs in turn: each sends two cells in three slots.
+#[test]
+fn inputs_are_served_in_turn() {
+    let (kind, params) = with_buffer("plain", 1000);
+    let given: Vec<Given> = (0..3).map(|channel| Given { channel, cells: 12, is_ect: false, gap: Duration::ZERO }).collect();
+    let mut port = port(kind, &params, vec![CELL_TIME; 3], true);
+    for (line, run) in runs(&given, 3) {
+        port.arrive(line, Run { arrives: Time::from_ps(3_000_000), ..run });
+    }
+    port.advance(END);
+    let order: Vec<u32> = port.onward().flat_map(|run| std::iter::repeat_n(run.channel, run.cells as usize)).collect();
+    assert_eq!(order[..9], [1, 2, 0, 1, 2, 0, 1, 2, 0]);
+    assert_eq!(port.count.queue_max, 19, "36 cells come in 18 slots, and one leaves in each but the first");
+}
+
+/// A frame alone: its first cell is there at 3 us, crosses in the slot from then on, and leaves in the next.
+#[test]
+fn a_frame_alone_takes_its_cells_and_two_slots() {
+    let (kind, params) = with_buffer("epd", 100);
+    let runs = runs(&[Given { channel: 0, cells: 10, is_ect: false, gap: Duration::ZERO }], 1);
+    let seen = through(port(kind, &params, vec![CELL_TIME], false), &runs);
+    let Outcome::Whole { leaves, .. } = seen.outcomes[0] else { panic!("{:?}", seen.outcomes) };
+    // The last cell comes at 30 us, and has left at 36 us.
+    assert_eq!(leaves, Time::from_ps(36_000_000));
+    assert_eq!(seen.looks.last().unwrap().2, Duration::from_micros(30));
+    assert_eq!(seen.count.queue_max, 1);
+}

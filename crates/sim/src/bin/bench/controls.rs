@@ -5,7 +5,6 @@
 //! Where a control loses more all the same, the table says so: repairing a loss costs more than any control. The CPU time is the
 //! least of [`ROUNDS`] runs, taken in turn, so that what else the machine does falls on all; instructions are counted where `perf` can.
 
-use std::process::Command;
 use std::{env, io};
 
 use longfat_core::params::Value;
@@ -49,18 +48,8 @@ struct PerPacket {
 
 fn run(control: &str) -> io::Result<PerPacket> {
     let child = [env::current_exe()?.into_os_string(), "--child".into(), format!("{PREFIX}{control}").into(), "whole".into()];
-    let counted = Command::new("perf").args(["stat", "-x", ",", "-e", "instructions:u", "--"]).args(&child).output();
-    let output = match counted {
-        Ok(output) if output.status.success() => output,
-        _ => Command::new(&child[0]).args(&child[1..]).output()?,
-    };
-    if !output.status.success() {
-        return Err(io::Error::other(format!("{control} failed: {}", String::from_utf8_lossy(&output.stderr).trim())));
-    }
-    let cost = parse(control, &String::from_utf8_lossy(&output.stdout))?;
-    // `perf stat -x,`: the count is the first field; "<not supported>" on machines that do not count.
-    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    let count = stderr.lines().find(|line| line.contains("instructions")).and_then(|line| line.split(',').next()?.parse::<f64>().ok());
+    let (stdout, count) = super::counted(&child)?;
+    let cost = parse(control, &stdout)?;
     let packets = cost.data_packets as f64;
     Ok(PerPacket {
         cpu_ns: cost.cpu_ns as f64 / packets,

@@ -4,9 +4,11 @@
 //! or on a wire; what it costs in memory is the peak of the case less the peak of the same case cut short after its
 //! handshakes, over the most packets that were in the network at once (the state of TCP included).
 
+mod cells;
 mod controls;
 mod scale;
 
+use std::ffi::OsString;
 use std::process::{Command, ExitCode};
 use std::{env, fs, io};
 
@@ -92,6 +94,9 @@ fn find(name: &str) -> io::Result<&'static Case> {
 
 /// Runs one case and prints its cost as numbers.
 fn child(name: &str, short: bool) -> io::Result<()> {
+    if let Some(name) = name.strip_prefix(cells::PREFIX) {
+        return cells::child(name, cpu_ns);
+    }
     let mut dumbbell = match name.strip_prefix(controls::PREFIX) {
         Some(control) => controls::of(control),
         None => match name.strip_prefix(scale::PREFIX).map(str::parse) {
@@ -99,9 +104,6 @@ fn child(name: &str, short: bool) -> io::Result<()> {
             None => (find(name)?.dumbbell)(),
         },
     };
-    if let Ok(ms) = env::var("LF_MS") {
-        dumbbell.duration = Duration::from_millis(ms.parse().unwrap());
-    }
     if short {
         dumbbell.duration = dumbbell.rtt * 2;
     }
@@ -140,6 +142,9 @@ fn parent(names: &[&str]) -> io::Result<()> {
     }
     if names == ["scale"] {
         return scale::table().map(|_| ());
+    }
+    if names == ["cells"] {
+        return cells::table().map(|_| ());
     }
     let cases = if names.is_empty() { CASES.iter().collect() } else { names.iter().map(|n| find(n)).collect::<io::Result<Vec<_>>>()? };
     println!(
@@ -180,8 +185,25 @@ fn parent(names: &[&str]) -> io::Result<()> {
     if names.is_empty() {
         rows.extend(controls::table()?);
         rows.extend(scale::table()?);
+        rows.extend(cells::table()?);
     }
     fs::write("bench.json", format!("[\n{}\n]\n", rows.join(",\n")))
+}
+
+/// Runs `child`: what it printed, and the instructions it took, where `perf` can count them.
+fn counted(child: &[OsString]) -> io::Result<(String, Option<f64>)> {
+    let counted = Command::new("perf").args(["stat", "-x", ",", "-e", "instructions:u", "--"]).args(child).output();
+    let output = match counted {
+        Ok(output) if output.status.success() => output,
+        _ => Command::new(&child[0]).args(&child[1..]).output()?,
+    };
+    if !output.status.success() {
+        return Err(io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+    }
+    // `perf stat -x,`: the count is the first field; "<not supported>" on machines that do not count.
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    let count = stderr.lines().find(|line| line.contains("instructions")).and_then(|line| line.split(',').next()?.parse::<f64>().ok());
+    Ok((String::from_utf8_lossy(&output.stdout).into_owned(), count))
 }
 
 /// CPU time of this process's only thread so far, in nanoseconds: the first number of Linux's `schedstat`.
