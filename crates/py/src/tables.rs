@@ -218,6 +218,10 @@ fn flow_series<'py>(py: Python<'py>, samples: &[FlowSample]) -> PyResult<Bound<'
     table.numbers("ssthresh_bytes", samples.iter().map(|s| if s.ssthresh == u64::MAX { f64::NAN } else { s.ssthresh as f64 }))?;
     table.integers("in_flight_bytes", samples.iter().map(|s| s.in_flight))?;
     table.integers("rwnd_bytes", samples.iter().map(|s| s.rwnd))?;
+    table.integers("send_buffered_bytes", samples.iter().map(|s| s.send_buffered))?;
+    table.integers("send_buffer_bytes", samples.iter().map(|s| s.send_buffer))?;
+    table.integers("receive_buffered_bytes", samples.iter().map(|s| s.receive_buffered))?;
+    table.integers("promised_bytes", samples.iter().map(|s| s.promised))?;
     table.numbers("srtt_s", samples.iter().map(|s| s.srtt_s))?;
     table.numbers("rto_s", samples.iter().map(|s| s.rto_s))?;
     table.integers("bytes_delivered", samples.iter().map(|s| s.bytes_delivered))?;

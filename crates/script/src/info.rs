@@ -61,6 +61,8 @@ pub fn lookup(name: &str, connection: Option<&Connection>) -> Option<Result<Valu
         "snd_cwnd" => windows(info.cwnd),
         "snd_ssthresh" if info.ssthresh == u64::MAX => INFINITE_SSTHRESH,
         "snd_ssthresh" => windows(info.ssthresh),
+        "rcv_rtt" => micros(info.rcv_rtt),
+        "rcv_space" => i128::from(info.rcv_space),
         "snd_wnd" => i128::from(info.rwnd),
         "unacked" => segments(info.outstanding),
         "sacked" => i128::from(info.sacked),

@@ -163,7 +163,7 @@ impl Recorder {
 }
 
 fn flow_sample(time: Time, flow: usize, sender: &Agent, receiver: &Agent) -> FlowSample {
-    let info = sender.info();
+    let (info, held) = (sender.info(), receiver.info().memory);
     FlowSample {
         time,
         flow: flow as u32,
@@ -171,6 +171,10 @@ fn flow_sample(time: Time, flow: usize, sender: &Agent, receiver: &Agent) -> Flo
         ssthresh: info.ssthresh,
         in_flight: info.in_flight,
         rwnd: info.rwnd,
+        send_buffered: info.memory.send_buffered,
+        send_buffer: info.memory.send_buffer,
+        receive_buffered: held.receive_buffered,
+        promised: held.promised,
         srtt_s: info.srtt.as_secs_f64(),
         rto_s: info.rto.as_secs_f64(),
         bytes_delivered: receiver.bytes_delivered(),

@@ -155,7 +155,22 @@ fn streams() -> (Experiment, Trace) {
 
 fn no_sample() -> FlowSample {
     let (cwnd, ssthresh, in_flight, rwnd, bytes_retransmitted) = (0, 0, 0, 0, 0);
-    FlowSample { time: at(0), flow: 0, cwnd, ssthresh, in_flight, rwnd, srtt_s: 0.0, rto_s: 0.0, bytes_delivered: 0, bytes_retransmitted }
+    FlowSample {
+        time: at(0),
+        flow: 0,
+        cwnd,
+        ssthresh,
+        in_flight,
+        rwnd,
+        send_buffered: 0,
+        send_buffer: 0,
+        receive_buffered: 0,
+        promised: 0,
+        srtt_s: 0.0,
+        rto_s: 0.0,
+        bytes_delivered: 0,
+        bytes_retransmitted,
+    }
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod handshake;
 mod overshoot;
 mod recovery;
 mod samples;
+mod sizing;
 mod spurious;
 mod stall;
 mod stream;

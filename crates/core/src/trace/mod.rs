@@ -140,6 +140,12 @@ pub struct FlowSample {
     pub in_flight: u64,
     /// Peer's window, bytes.
     pub rwnd: u64,
+    /// At the sender: bytes of send buffer in use, and how large it is.
+    pub send_buffered: u64,
+    pub send_buffer: u64,
+    /// At the receiver: bytes that wait, for the application or behind a gap; and bytes advertised beyond what is in order.
+    pub receive_buffered: u64,
+    pub promised: u64,
     pub srtt_s: f64,
     pub rto_s: f64,
     /// Totals so far.

@@ -24,8 +24,8 @@ pub(super) const KIND: SizingKind = SizingKind {
         ParamSpec {
             name: "initial",
             kind: Kind::Window,
-            default: Some(Value::Capacity(Capacity::Packets(20))),
-            doc: "window before anything is known of the sender, and the least later on: by default twice the initial window of RFC 6928",
+            default: Some(Value::Capacity(Capacity::Packets(24))),
+            doc: "window before anything is known of the sender, and the least later on: by default twice the initial window of RFC 6928, and a step",
         },
         ParamSpec {
             name: "shrink_after",
@@ -159,16 +159,17 @@ impl Drs {
         let [_, last, before_last, earlier] = self.flights;
         if self.slow_start {
             // What a flight tells is a round trip old when the ACK with the new window reaches the sender, and in slow start the
-            // window has grown by then as it did the round trip before.
-            let growth = |flight: u64| match before_last {
+            // window has grown by then as it did the round trip before: but a quarter more, since both are counted in whole segments
+            // and whole ACKs, and no more than twice.
+            let grown = match before_last {
                 0 => 2 * flight,
-                _ => flight.max((u128::from(flight) * u128::from(last.min(2 * before_last)) / u128::from(before_last)) as u64),
+                _ => (u128::from(flight) * u128::from(last + last / 4) / u128::from(before_last)).min(2 * u128::from(flight)) as u64,
             };
-            // §II: awnd >= 2 cwnd.
-            2 * growth(flight) + segment
+            // §II: awnd >= 2 cwnd. Two segments besides, for limited transmit (RFC 3042).
+            2 * grown.max(flight) + 2 * segment
         } else {
             // §II: awnd >= cwnd + 1, what additive increase adds in the round trip to come; other controls add more, and here as much as
-            // they did. Two segments besides are for limited transmit (RFC 3042), and tell a sender at its own window from one at ours.
+            // they did. The two segments here also tell a sender at its own window from one at ours.
             let growth = if earlier > 0 { last.saturating_sub(earlier) / 2 } else { 0 };
             flight + growth + growth.max(segment) + 2 * segment
         }

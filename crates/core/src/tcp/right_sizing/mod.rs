@@ -16,6 +16,8 @@ mod flight;
 mod ideal;
 mod linux;
 mod search;
+#[cfg(test)]
+mod tests;
 
 use crate::params::{Choice, Kind, ParamSpec, Params, Value};
 use crate::tcp::TcpConfig;

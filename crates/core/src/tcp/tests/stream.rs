@@ -49,31 +49,35 @@ fn any_config() -> impl Strategy<Value = TcpConfig> {
     let buffer = || prop_oneof![1 => 1u64..50, 1 => 50u64..5_000, 4 => 5_000u64..200_000];
     let ecn = prop_oneof![Just(EcnKind::Off), Just(EcnKind::Classic), Just(EcnKind::Dctcp), Just(EcnKind::AccEcn)];
     let control = prop::sample::select(congestion::NAMES);
-    ((stack, recovery, mss, buffer(), buffer()), (any::<[bool; 12]>(), 1u32..6, 1u32..4), (ecn, control, pacing)).prop_map(
-        |((stack, recovery, mss, send_buffer, receive_buffer), (flags, dupack_threshold, ack_every), (ecn, control, pacing))| TcpConfig {
-            congestion_control: congestion::choice(control),
-            recovery,
-            mss,
-            send_buffer,
-            receive_buffer,
-            timestamps: flags[0],
-            window_scale: flags[1],
-            // SACK is what most of the cases are for.
-            sack: flags[2] || flags[6],
-            ecn,
-            nagle: flags[4],
-            prr: flags[5],
-            limited_transmit: flags[7],
-            dsack: flags[8],
-            frto: flags[9],
-            tail_probe: flags[11],
-            undo: flags[10],
-            dupack_threshold,
-            ack_every,
-            pacing,
-            // So that a run with many timeouts stays short.
-            rto_max: Duration::from_secs(4),
-            ..config(stack)
+    let sizing = prop::sample::select(right_sizing::NAMES);
+    ((stack, recovery, mss, buffer(), buffer()), (any::<[bool; 12]>(), 1u32..6, 1u32..4), (ecn, control, pacing, sizing)).prop_map(
+        |((stack, recovery, mss, send_buffer, receive_buffer), (flags, dupack_threshold, ack_every), (ecn, control, pacing, sizing))| {
+            TcpConfig {
+                congestion_control: congestion::choice(control),
+                recovery,
+                mss,
+                send_buffer,
+                receive_buffer,
+                window_sizing: right_sizing::choice(sizing),
+                timestamps: flags[0],
+                window_scale: flags[1],
+                // SACK is what most of the cases are for.
+                sack: flags[2] || flags[6],
+                ecn,
+                nagle: flags[4],
+                prr: flags[5],
+                limited_transmit: flags[7],
+                dsack: flags[8],
+                frto: flags[9],
+                tail_probe: flags[11],
+                undo: flags[10],
+                dupack_threshold,
+                ack_every,
+                pacing,
+                // So that a run with many timeouts stays short.
+                rto_max: Duration::from_secs(4),
+                ..config(stack)
+            }
         },
     )
 }
