@@ -91,7 +91,7 @@ impl Tree {
         let leaves = sources.max(2);
         let mut tree = Tree { tree: vec![Entry { time: Time::MAX, source: u64::MAX }; 2 * leaves], leaves };
         for source in 0..sources {
-            tree.set(source, Time::MAX);
+            tree.set(source, Time::MAX, 0);
         }
         tree
     }

@@ -70,7 +70,10 @@ impl World {
     pub fn new(experiment: &Experiment) -> Result<Self, Error> {
         let table = RouteTable::new(experiment)?;
         let (mut endpoints, initial) = endpoints(experiment, &table);
-        let links = links(experiment);
+        let mut links = links(experiment);
+        if experiment.departures_last {
+            links.iter_mut().for_each(Link::depart_last);
+        }
         let volumes = experiment.flows.iter().filter(|flow| matches!(flow.traffic, Traffic::Ttcp { .. })).count();
         let hosts = Hosts::new(experiment, &mut endpoints);
         let mut events = EventSet::new(links.len(), endpoints.len() + hosts.sources());
