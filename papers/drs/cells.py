@@ -209,7 +209,7 @@ class Cells:
         link = result.links.loc[result.links["name"].eq("bottleneck>"), "link"].iloc[0]
         series = result.link_series[result.link_series["link"].eq(link)]
         last = series.groupby((series["time_s"] / seconds + 1e-9).astype(int))[["time_s", "wire_bytes", "drops"]].last().set_index("time_s")
-        steps = last.diff().iloc[1:]
+        steps = last.diff().fillna(last)
         return steps["drops"] / (steps["drops"] + steps["wire_bytes"] / PACKET)
 
     def loss_peak(self) -> float:
