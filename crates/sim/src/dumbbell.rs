@@ -123,6 +123,7 @@ impl Dumbbell {
             title: "dumbbell".into(),
             seed: 1,
             ties: Ties::LinkOrder,
+            departures_last: false,
             network: Network { nodes, links },
             hosts: Vec::new(),
             flows,

@@ -7,7 +7,7 @@
 //! the arrival of the wire's head is the only event a link needs. (A switch takes a packet cell by cell, from the first one
 //! on: on a link to a switch that is the arrival.)
 //!
-//! At equal times a departure from a queue comes before an arrival at it.
+//! At equal times a departure from a queue comes before an arrival at it, unless the experiment says otherwise.
 
 use longfat_core::atm::aal5;
 use longfat_core::experiment;
@@ -42,6 +42,8 @@ pub struct Link {
     port: u16,
     /// Whether the queue acts on a clock of its own.
     clocked: bool,
+    /// How long after its time a departure is seen by an arrival: not at all, or by the next instant.
+    lag: Duration,
     queue: Box<dyn Queue + Send>,
     /// `None`: a perfect line.
     loss: Option<Box<dyn Loss + Send>>,
@@ -85,6 +87,7 @@ impl Link {
             number,
             port,
             clocked: queue.poll_timeout().is_some(),
+            lag: Duration::ZERO,
             queue,
             loss,
             count: Count::default(),
@@ -92,10 +95,15 @@ impl Link {
         }
     }
 
+    /// From here on departures come after the arrivals of the same instant.
+    pub fn depart_last(&mut self) {
+        self.lag = Duration::from_ps(1);
+    }
+
     /// The packet `id` comes to the queue.
     #[inline]
     pub fn offer(&mut self, now: Time, id: PacketId, packets: &mut Packets, ledger: &mut Ledger) {
-        self.advance(now, packets, ledger);
+        self.advance(Time::from_ps(now.as_ps().saturating_sub(self.lag.as_ps())), packets, ledger);
         let len = packets[id].ip_len();
         self.count.packets_in += 1;
         let idle = self.busy_until <= now && self.count.backlog == 0;
@@ -228,7 +236,7 @@ impl Link {
     /// The event has come: the packet that arrives at the far end now, if one does.
     #[inline]
     pub fn arrival(&mut self, now: Time, packets: &mut Packets, ledger: &mut Ledger) -> Option<PacketId> {
-        self.advance(now, packets, ledger);
+        self.advance(Time::from_ps(now.as_ps().saturating_sub(self.lag.as_ps())), packets, ledger);
         if self.wire.head_arrives() > now {
             return None;
         }

@@ -77,7 +77,10 @@ impl World {
     pub fn new(experiment: &Experiment) -> Result<Self, Error> {
         let table = RouteTable::new(experiment)?;
         let (mut endpoints, initial) = endpoints(experiment, &table);
-        let links = links(experiment);
+        let mut links = links(experiment);
+        if experiment.departures_last {
+            links.iter_mut().for_each(Link::depart_last);
+        }
         let ports = Ports::new(experiment, &table);
         let volumes = experiment.flows.iter().filter(|flow| matches!(flow.traffic, Traffic::Ttcp { .. })).count();
         let hosts = Hosts::new(experiment, &mut endpoints);

@@ -67,6 +67,12 @@ pub fn root() -> &'static [Field] {
                 Value::Choice("link_order"),
                 "packets that arrive at a router at the same instant are queued in the order in which their links are numbered, as in Weigle and Feng 2001, or in a random one",
             ),
+            Field::or(
+                "departures",
+                Kind::Choice(&["first", "last"]),
+                Value::Choice("first"),
+                "whether a packet leaves a queue before or after those that arrive at it at the same instant: whether they find its place free",
+            ),
             Field::required("path", Shape::Variants(&PATH), "hosts, routers and the links between them"),
             Field::new(
                 "host",

@@ -14,6 +14,8 @@ pub struct Experiment {
     /// Repeats differ only in this.
     pub seed: u64,
     pub ties: Ties,
+    /// Whether a departure from a queue comes after the arrivals at it of the same instant, instead of before them.
+    pub departures_last: bool,
     pub network: Network,
     /// The hosts of which anything is said; the others are infinitely fast.
     pub hosts: Vec<Host>,

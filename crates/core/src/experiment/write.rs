@@ -45,6 +45,9 @@ pub fn experiment(experiment: &Experiment) -> Json {
     if experiment.ties == Ties::Random {
         file.insert("ties".into(), "random".into());
     }
+    if experiment.departures_last {
+        file.insert("departures".into(), "last".into());
+    }
     let nodes = &experiment.network.nodes;
     let name = |i: usize| nodes[i].name.as_str();
     let names = |of: fn(&model::Node) -> bool| nodes.iter().filter(|n| of(n)).map(|n| Json::from(n.name.as_str())).collect::<Vec<_>>();

@@ -37,6 +37,7 @@ fn experiment(traffic: &[Traffic]) -> Experiment {
     let node = |name: &str| Node { name: name.into(), kind: NodeKind::Host };
     Experiment {
         ties: Ties::LinkOrder,
+        departures_last: false,
         title: String::new(),
         seed: 1,
         network: Network { nodes: vec![node("a"), node("b")], links: vec![link(true), link(false)] },

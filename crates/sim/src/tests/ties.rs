@@ -39,3 +39,35 @@ fn at_random_none_has_an_advantage() {
     assert_eq!(of_one, shares(Ties::Random, 1));
     assert_ne!(of_one, shares(Ties::Random, 2));
 }
+
+/// A source fills the bottleneck by itself, and with each of its packets that comes another leaves. A second one's packets come
+/// between: what arrived of each, and what was dropped.
+fn in_between(departures_last: bool) -> Vec<(u64, u64)> {
+    let rate = Rate::from_bps(100_000_000);
+    let of = |rate| Traffic::Udp { schedule: Schedule::Constant { rate }, size: 1500 };
+    let dumbbell = Dumbbell {
+        pairs: 2,
+        rate,
+        edge_rate: rate,
+        queue: droptail(Capacity::Packets(2)),
+        traffic: of(rate),
+        duration: Duration::from_secs(1),
+        ..Dumbbell::default()
+    };
+    let mut experiment = dumbbell.experiment();
+    experiment.departures_last = departures_last;
+    experiment.flows[1].traffic = of(Rate::from_bps(10_000_000));
+    experiment.flows[1].start = Duration::from_micros(50);
+    run(&experiment).unwrap().flows.iter().map(|flow| (flow.packets_delivered, flow.packets_dropped)).collect()
+}
+
+/// Where departures come first, the place is free for the packet that comes at that instant, and never for one between: the first
+/// source loses nothing, the second all but what found the queue empty. Where they come last it is the first source that finds the
+/// queue full, once for each packet of the second.
+#[test]
+fn who_finds_the_place_of_a_packet_that_leaves() {
+    let [first, second] = in_between(false)[..] else { panic!("two flows") };
+    assert!(first.1 == 0 && second.0 <= 3 && second.1 > 800, "{first:?} {second:?}");
+    let [first, second] = in_between(true)[..] else { panic!("two flows") };
+    assert!((800..834).contains(&first.1) && second.1 == 0, "{first:?} {second:?}");
+}

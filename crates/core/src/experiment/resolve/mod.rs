@@ -26,13 +26,14 @@ pub fn resolve(root: &Node, repeat: u64) -> Result<Experiment, Fault> {
     }
     let seed = first + repeat;
     let ties = if file.word("ties")? == Some("random") { Ties::Random } else { Ties::LinkOrder };
+    let departures_last = file.word("departures")? == Some("last");
     let measure = measure(&file)?;
     let mut plan = network::plan(&file)?;
     let groups = flow::groups(&file, &plan, measure.duration)?;
     let flows = flow::connections(&groups, &mut plan.network)?;
     let hosts = host::hosts(&file, &plan)?;
     let network = queue::finish(plan, &flows, &hosts, seed)?;
-    Ok(Experiment { title: file.text("title").unwrap_or("").to_owned(), seed, ties, network, hosts, flows, measure })
+    Ok(Experiment { title: file.text("title").unwrap_or("").to_owned(), seed, ties, departures_last, network, hosts, flows, measure })
 }
 
 fn measure(file: &View<'_>) -> Result<Measure, Fault> {

@@ -143,7 +143,7 @@ pub trait CongestionControl: std::fmt::Debug {
     fn on_established(&mut self, _established: &Established) {}
     /// The peer first advertises this window, and ssthresh shall start at half of it. Only where the stack says so.
     fn on_first_window(&mut self, rwnd: u64) {
-        if let Some(window) = self.window() {
+        if let Some(window) = self.window_mut() {
             window.start_at_half(rwnd);
         }
     }
