@@ -48,8 +48,15 @@ impl RangeSet {
             Some(_) if last > 0 && before(&self.blocks[last - 1]) => last,
             _ => self.blocks.partition_point(before),
         };
-        let within = self.blocks.get(block).map_or(0, |ranges| ranges.partition_point(|r| r.1 < offset));
-        if self.blocks.get(block).is_some_and(|ranges| within == ranges.len()) { (block + 1, 0) } else { (block, within) }
+        let Some(ranges) = self.blocks.get(block) else { return (block, 0) };
+        // And there it is the first range or the last.
+        let len = ranges.len();
+        let within = match ranges.front() {
+            Some(first) if first.1 >= offset => 0,
+            _ if len > 1 && ranges[len - 2].1 < offset => len - usize::from(ranges[len - 1].1 >= offset),
+            _ => ranges.partition_point(|r| r.1 < offset),
+        };
+        if within == len { (block + 1, 0) } else { (block, within) }
     }
 
     #[inline]
@@ -57,10 +64,10 @@ impl RangeSet {
         self.blocks.get(block).and_then(|ranges| ranges.get(within)).copied()
     }
 
-    /// The ranges from `place` on, in order.
-    fn from(&self, (block, within): Place) -> impl Iterator<Item = Range> + '_ {
-        let head = self.blocks.get(block).into_iter().flat_map(move |ranges| ranges.range(within..));
-        head.chain(self.blocks.range((block + 1).min(self.blocks.len())..).flatten()).copied()
+    /// The place behind that of a range.
+    #[inline]
+    fn after(&self, (block, within): Place) -> Place {
+        if within + 1 < self.blocks[block].len() { (block, within + 1) } else { (block + 1, 0) }
     }
 
     fn remove(&mut self, (block, within): Place) {
@@ -109,8 +116,8 @@ impl RangeSet {
         }
         let mut merged = (start.min(first.0), first.1);
         // Ranges after the first that the new one reaches, too.
-        let next = |set: &Self, (block, within): Place| {
-            let after = if within + 1 < set.blocks[block].len() { (block, within + 1) } else { (block + 1, 0) };
+        let next = |set: &Self, place: Place| {
+            let after = set.after(place);
             set.get(after).filter(|range| range.0 <= end).map(|range| (after, range))
         };
         while let Some((after, range)) = next(self, place) {
@@ -190,22 +197,29 @@ impl RangeSet {
 
     /// The first hole at or after `from` that begins below `until`, cut off there: (start, end).
     pub fn next_hole(&self, from: u64, until: u64) -> Option<Range> {
-        let mut ranges = self.from(self.first_reaching(from + 1));
-        let mut next = ranges.next();
-        let start = match next {
-            Some(range) if range.0 <= from => {
-                next = ranges.next();
-                range.1
-            }
-            _ => from,
+        if from >= until {
+            return None;
+        }
+        let place = self.first_reaching(from + 1);
+        let (start, next) = match self.get(place) {
+            Some(range) if range.0 <= from => (range.1, self.get(self.after(place))),
+            next => (from, next),
         };
         (start < until).then(|| (start, next.map_or(until, |range| range.0.min(until))))
     }
 
     /// Bytes of the set inside `from..until`; costs the ranges there.
     pub fn bytes_within(&self, from: u64, until: u64) -> u64 {
-        let ranges = self.from(self.first_reaching(from + 1)).take_while(|range| range.0 < until);
-        ranges.map(|range| range.1.min(until) - range.0.max(from)).sum()
+        if from >= until {
+            return 0;
+        }
+        let mut bytes = 0;
+        let mut place = self.first_reaching(from + 1);
+        while let Some(range) = self.get(place).filter(|range| range.0 < until) {
+            bytes += range.1.min(until) - range.0.max(from);
+            place = self.after(place);
+        }
+        bytes
     }
 }
 

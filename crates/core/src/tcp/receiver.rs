@@ -28,8 +28,8 @@ pub(super) struct Receiver {
     /// Data beyond a gap, and how much that is.
     out_of_order: RangeSet,
     held: u64,
-    /// A point in each of the ranges last reported, newest first (RFC 2018 §4).
-    recent: [u64; 4],
+    /// The ranges of it that grew last, newest first (RFC 2018 §4); what ends below `nxt` is none any more.
+    recent: [(u64, u64); 4],
     /// The last segment held nothing new: report it first (RFC 2883).
     duplicate: Option<(u64, u64)>,
     sack: bool,
@@ -79,7 +79,7 @@ impl Receiver {
             nxt: 0,
             out_of_order: RangeSet::default(),
             held: 0,
-            recent: [0; 4],
+            recent: [(0, 0); 4],
             duplicate: None,
             sack: config.sack,
             dsack: config.dsack,
@@ -274,17 +274,11 @@ impl Receiver {
 
     /// Puts the range at `point` at the head of what is reported (RFC 2018 §4).
     fn remember(&mut self, point: u64) {
-        let set = &self.out_of_order;
-        let Some(newest) = set.containing(point) else { return };
-        let mut kept = [point, 0, 0, 0];
-        let mut n = 1;
-        for p in self.recent {
-            let range = set.containing(p);
-            if n < 4 && range.is_some_and(|r| r != newest && !kept[1..n].iter().any(|k| set.containing(*k) == Some(r))) {
-                kept[n] = p;
-                n += 1;
-            }
-        }
+        let Some(newest) = self.out_of_order.containing(point) else { return };
+        let mut kept = [newest, (0, 0), (0, 0), (0, 0)];
+        // A range grows, or two become one, only by what arrives: then that is the newest.
+        let others = self.recent.into_iter().filter(|r| r.0 > self.nxt && !(newest.0 <= r.0 && r.1 <= newest.1));
+        kept[1..].iter_mut().zip(others).for_each(|(kept, range)| *kept = range);
         self.recent = kept;
     }
 
@@ -320,13 +314,8 @@ impl Receiver {
             self.duplicate = None;
             segment.push_sack(wrap(self.irs, s), wrap(self.irs, e));
         }
-        for p in self.recent {
-            if segment.sack_count() >= most {
-                return;
-            }
-            if let Some((s, e)) = self.out_of_order.containing(p)
-                && !segment.push_sack(wrap(self.irs, s), wrap(self.irs, e))
-            {
+        for (s, e) in self.recent.into_iter().filter(|range| range.0 > self.nxt) {
+            if segment.sack_count() >= most || !segment.push_sack(wrap(self.irs, s), wrap(self.irs, e)) {
                 return;
             }
         }
@@ -534,7 +523,7 @@ impl Receiver {
     pub fn renege(&mut self) {
         self.out_of_order.clear();
         self.held = 0;
-        self.recent = [0; 4];
+        self.recent = [(0, 0); 4];
         self.fin = self.fin.filter(|fin| *fin < self.nxt);
     }
 }

@@ -114,11 +114,16 @@ impl Sender {
         let mut news = 0;
         let by_time = self.kind == RecoveryKind::Rack;
         let tells = self.tells_of_retransmission(now, None);
-        for i in 0..segment.sack_count() {
+        let mut told = [(0, 0); 4];
+        for (i, told) in told.iter_mut().enumerate().take(segment.sack_count()) {
             let (left, right) = segment.sack(i);
             let (left, right) = (unwrap(self.iss, una, left), unwrap(self.iss, una, right));
             // A duplicate report (RFC 2883) lies below the left edge or inside what is SACKed: it adds nothing.
             if left >= una && left < right && right <= self.board.max() {
+                *told = (left, right);
+                if self.board.was_told(left, right) {
+                    continue;
+                }
                 self.note_arrived(now, left, right);
                 news += self.board.sack(left, right, |start, end| {
                     if by_time {
@@ -127,6 +132,7 @@ impl Sender {
                 });
             }
         }
+        self.board.note_told(told);
         news
     }
 
