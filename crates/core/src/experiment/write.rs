@@ -329,6 +329,7 @@ fn parameter(c: &TcpConfig, name: &str) -> Value {
         "rto_min" => Value::Duration(c.rto_min),
         "rto_min_of" => Value::Choice(if c.rto_min_of_variance { "variance" } else { "rto" }),
         "rto_max" => Value::Duration(c.rto_max),
+        "rto_variances" => count(c.rto_variances),
         "rto_doublings" => count(c.rto_doublings),
         "halve_each_timeout" => Value::Bool(c.halve_each_timeout),
         "rto_after_syn_loss" => Value::Duration(c.rto_after_syn_loss),

@@ -141,6 +141,12 @@ pub const PARAMS: &[ParamSpec] = &[
     },
     ParamSpec { name: "rto_max", kind: SOME_TIME, default: Some(seconds(60)), doc: "most rto, also after backoff" },
     ParamSpec {
+        name: "rto_variances",
+        kind: Kind::Count { unit: "", min: 1, max: 16 },
+        default: Some(Value::Count(4)),
+        doc: "rto is srtt and so many rttvar (RFC 6298: 4; Jacobson 1988: 2)",
+    },
+    ParamSpec {
         name: "rto_doublings",
         kind: Kind::Count { unit: "", min: 0, max: 20 },
         default: Some(Value::Count(20)),
@@ -329,6 +335,7 @@ pub struct TcpConfig {
     pub rto_min: Duration,
     pub rto_min_of_variance: bool,
     pub rto_max: Duration,
+    pub rto_variances: u32,
     pub rto_doublings: u32,
     pub halve_each_timeout: bool,
     pub rto_after_syn_loss: Duration,
@@ -401,6 +408,7 @@ impl TcpConfig {
             rto_min: params.duration("rto_min"),
             rto_min_of_variance: params.choice("rto_min_of") == "variance",
             rto_max: params.duration("rto_max"),
+            rto_variances: params.integer("rto_variances") as u32,
             rto_doublings: params.integer("rto_doublings") as u32,
             halve_each_timeout: params.boolean("halve_each_timeout"),
             rto_after_syn_loss: params.duration("rto_after_syn_loss"),

@@ -2,27 +2,41 @@
 
 use crate::time::Duration;
 
+/// What a stack says of its retransmission timeout.
+#[derive(Clone, Debug)]
+pub(super) struct Rules {
+    /// Before a round trip has been measured.
+    pub initial: Duration,
+    pub min: Duration,
+    pub max: Duration,
+    /// Clock granularity G.
+    pub granularity: Duration,
+    /// RTTVARs that are added to SRTT: K of RFC 6298.
+    pub variances: u32,
+    /// The most backoffs that count.
+    pub doublings: u32,
+}
+
 /// SRTT, RTTVAR and RTO.
 #[derive(Clone, Debug)]
 pub(super) struct RttEstimator {
+    rules: Rules,
     srtt: Duration,
     rttvar: Duration,
     /// Before backoff and bounds.
     base: Duration,
     backoff: u32,
-    min: Duration,
-    max: Duration,
-    /// The most backoffs that count.
-    doublings: u32,
-    /// Clock granularity G.
-    granularity: Duration,
     measured: bool,
 }
 
 impl RttEstimator {
-    pub fn new(initial: Duration, min: Duration, max: Duration, granularity: Duration, doublings: u32) -> Self {
-        let (srtt, rttvar) = (Duration::ZERO, Duration::ZERO);
-        RttEstimator { srtt, rttvar, base: initial, backoff: 0, min, max, doublings, granularity, measured: false }
+    pub fn new(rules: Rules) -> Self {
+        RttEstimator { srtt: Duration::ZERO, rttvar: Duration::ZERO, base: rules.initial, backoff: 0, measured: false, rules }
+    }
+
+    /// RFC 6298 §2.3: RTO = SRTT + max(G, K RTTVAR).
+    fn set_base(&mut self) {
+        self.base = self.srtt + (self.rttvar * u64::from(self.rules.variances)).max(self.rules.granularity);
     }
 
     /// A measured round trip; ends any backoff (RFC 6298 §5, note after 5.7: a new sample after backoff resets it).
@@ -39,8 +53,7 @@ impl RttEstimator {
             self.rttvar = rtt / 2;
             self.measured = true;
         }
-        // RFC 6298 §2.3: RTO = SRTT + max(G, 4 RTTVAR).
-        self.base = self.srtt + (self.rttvar * 4).max(self.granularity);
+        self.set_base();
     }
 
     /// The timer went off too early, for a delay of `rtt` that may come again: RFC 4015 §3, step 9. Ends the backoff.
@@ -48,7 +61,7 @@ impl RttEstimator {
         self.backoff = 0;
         self.srtt = self.srtt.max(rtt);
         self.rttvar = self.rttvar.max(rtt / 2);
-        self.base = self.srtt + (self.rttvar * 4).max(self.granularity);
+        self.set_base();
     }
 
     /// The timer went off: RFC 6298 §5.5, double.
@@ -77,7 +90,8 @@ impl RttEstimator {
 
     /// The timeout to arm now (RFC 6298 §2.4, §2.5: between least and most).
     pub fn rto(&self) -> Duration {
-        self.base.max(self.min).saturating_mul(1 << self.backoff.min(self.doublings)).min(self.max)
+        let Rules { min, max, doublings, .. } = self.rules;
+        self.base.max(min).saturating_mul(1 << self.backoff.min(doublings)).min(max)
     }
 
     pub fn srtt(&self) -> Duration {
@@ -97,8 +111,17 @@ mod tests {
         Duration::from_millis(n)
     }
 
+    const RULES: Rules = Rules {
+        initial: Duration::from_secs(1),
+        min: Duration::from_millis(200),
+        max: Duration::from_secs(60),
+        granularity: Duration::from_millis(1),
+        variances: 4,
+        doublings: 20,
+    };
+
     fn estimator() -> RttEstimator {
-        RttEstimator::new(Duration::from_secs(1), ms(200), Duration::from_secs(60), ms(1), 20)
+        RttEstimator::new(RULES)
     }
 
     /// By hand from RFC 6298 §2: R = 100 ms, then 200 ms.
@@ -130,10 +153,18 @@ mod tests {
         assert!(e.rto() < ms(300));
     }
 
+    /// Jacobson 1988: twice the mean deviation; RFC 6298, four times.
+    #[test]
+    fn tahoe_adds_half_of_what_the_rfc_does() {
+        let mut e = RttEstimator::new(Rules { variances: 2, ..RULES });
+        e.sample(ms(1000));
+        assert_eq!((e.rttvar(), e.rto()), (ms(500), ms(2000)));
+    }
+
     /// TCP/IP Illustrated vol. 2 §25: BSD's table of backoffs ends at 64.
     #[test]
     fn the_backoff_of_bsd_ends_at_64_times() {
-        let mut e = RttEstimator::new(ms(200), ms(2), Duration::from_secs(64), ms(1), 6);
+        let mut e = RttEstimator::new(Rules { initial: ms(200), max: Duration::from_secs(64), doublings: 6, ..RULES });
         let mut factors = Vec::new();
         for _ in 0..9 {
             factors.push(e.rto().as_ps() / ms(200).as_ps());

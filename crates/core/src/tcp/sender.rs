@@ -12,8 +12,12 @@ use crate::tcp::prr::Prr;
 use crate::tcp::rack::Rack;
 use crate::tcp::rate::RateSampler;
 use crate::tcp::recovery::{Forward, Probe, Timer, Undo};
+<<<<<<< HEAD
 use crate::tcp::right_sizing::{self, SendSizing, SendState};
 use crate::tcp::rtt::RttEstimator;
+=======
+use crate::tcp::rtt::{RttEstimator, Rules};
+>>>>>>> 91f1822 (Tahoe of 1988: two variances in the timeout)
 use crate::tcp::scoreboard::Scoreboard;
 use crate::tcp::sent_log::SentLog;
 use crate::tcp::stall::Room;
@@ -156,7 +160,8 @@ fn estimator(config: &TcpConfig) -> RttEstimator {
     let granularity = if config.slow_timer.is_zero() { Duration::from_millis(1) } else { config.slow_timer };
     let (min, granularity) =
         if config.rto_min_of_variance { (Duration::ZERO, granularity.max(config.rto_min)) } else { (config.rto_min, granularity) };
-    RttEstimator::new(config.rto_initial, min, config.rto_max, granularity, config.rto_doublings)
+    let (variances, doublings) = (config.rto_variances, config.rto_doublings);
+    RttEstimator::new(Rules { initial: config.rto_initial, min, max: config.rto_max, granularity, variances, doublings })
 }
 
 fn validation(config: &TcpConfig) -> Option<Validation> {

@@ -36,6 +36,7 @@ pub const REGISTRY: &[Stack] = &[
             ("rto_initial", Value::Duration(Duration::from_secs(6))),
             ("rto_min", Value::Duration(Duration::from_secs(1))),
             ("rto_max", Value::Duration(Duration::from_secs(64))),
+            ("rto_variances", Value::Count(2)),
             ("rto_doublings", Value::Count(6)),
             ("halve_each_timeout", Value::Bool(true)),
             ("rto_after_syn_loss", Value::Duration(Duration::ZERO)),

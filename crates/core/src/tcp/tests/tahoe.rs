@@ -116,5 +116,5 @@ fn bsd_lowers_ssthresh_with_each_timeout() {
         assert!(pair.client.stats().timeouts > 2);
         pair.client.info().ssthresh
     };
-    assert_eq!((after(false), after(true)), (16_000, 2_000));
+    assert_eq!((after(false), after(true)), (15_000, 2_000));
 }
