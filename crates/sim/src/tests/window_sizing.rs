@@ -59,9 +59,11 @@ fn kinds_side_by_side() {
             let mut dumbbell = path(control, sizing(name, &[]), queue);
             dumbbell.tcp.timestamps = timestamps;
             let trace = run(&dumbbell);
-            let (cwnd, promised, buffer) = (mean(&trace, |s| s.cwnd), mean(&trace, |s| s.promised), mean(&trace, |s| s.send_buffer.min(1 << 30)));
+            let (cwnd, promised, buffer) =
+                (mean(&trace, |s| s.cwnd), mean(&trace, |s| s.promised), mean(&trace, |s| s.send_buffer.min(1 << 30)));
             let rate = mbps(&trace);
-            writeln!(table, "{control:9} {queue:5}  {timestamps:10}  {name:9} {rate:12.2}  {cwnd:4.0}  {promised:8.0}  {buffer:11.0}").unwrap();
+            writeln!(table, "{control:9} {queue:5}  {timestamps:10}  {name:9} {rate:12.2}  {cwnd:4.0}  {promised:8.0}  {buffer:11.0}")
+                .unwrap();
         }
     }
     insta::assert_snapshot!(table);
