@@ -12,12 +12,8 @@ use crate::tcp::prr::Prr;
 use crate::tcp::rack::Rack;
 use crate::tcp::rate::RateSampler;
 use crate::tcp::recovery::{Forward, Probe, Timer, Undo};
-<<<<<<< HEAD
 use crate::tcp::right_sizing::{self, SendSizing, SendState};
-use crate::tcp::rtt::RttEstimator;
-=======
 use crate::tcp::rtt::{RttEstimator, Rules};
->>>>>>> 91f1822 (Tahoe of 1988: two variances in the timeout)
 use crate::tcp::scoreboard::Scoreboard;
 use crate::tcp::sent_log::SentLog;
 use crate::tcp::stall::Room;
