@@ -96,8 +96,14 @@ class Cells:
 
     def utilization(self) -> pd.DataFrame:
         """Of the bottleneck, by control and buffer in BDP."""
-        runs = self.measured["utilization"].runs
-        table = runs.pivot_table(index="control", columns="buffer", values="bottleneck_utilization")
+        return self._utilization("utilization", "buffer")
+
+    def marking(self) -> pd.DataFrame:
+        """The same, by control and threshold of the marks in BDP."""
+        return self._utilization("marking", "threshold")
+
+    def _utilization(self, stem: str, column: str) -> pd.DataFrame:
+        table = self.measured[stem].runs.pivot_table(index="control", columns=column, values="bottleneck_utilization")
         table.columns = [float(str(name).split()[0]) for name in table.columns]
         return table.sort_index(axis=1)
 
@@ -110,6 +116,7 @@ class Cells:
             "rtt_ratio": lambda control, ratio: self.rtt_ratio().loc[control, str(ratio)],
             "reno_share": lambda control, rate: self.reno_share().loc[control, rate],
             "utilization": lambda control, buffer: self.utilization().loc[control, buffer],
+            "marking": lambda control, threshold: self.marking().loc[control, threshold],
             "convergence": lambda control: self.convergence()[control][1],
             "random": lambda p: float(self.random().query("p == @p")["window"].max()),
             "pftk": lambda p: theory.pftk(p, 0.1, 1.0, segments_per_ack=1),

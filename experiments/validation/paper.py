@@ -186,3 +186,13 @@ _of_controls(
     lambda measured: 100 * cells(measured).utilization(),
     (),
 )
+
+
+@paper.figure(where="Utilization against marks")
+def marking(measured: Measured) -> Plot:
+    """Controls that need exact feedback."""
+    table = 100 * cells(measured).marking()
+    columns = [float(column) for column in table.columns]
+    series = [Series(str(name), columns, table.loc[name].tolist()) for name in table.index]
+    x = Axis("threshold of the marks (bandwidth-delay products)", log=True)
+    return Plot("marking", "Utilization against marks", x, Axis("utilization of the bottleneck (% of time)", start=0, end=105), series)

@@ -110,7 +110,7 @@ fn flows<'py>(py: Python<'py>, experiment: &Experiment, records: &[FlowRecord]) 
     for (name, get) in times {
         table.times(name, records.iter().map(get))?;
     }
-    let integers: [Column<FlowRecord, u64>; 16] = [
+    let integers: [Column<FlowRecord, u64>; 17] = [
         ("bytes_delivered", |r| r.bytes_delivered),
         ("bytes_delivered_at_warmup", |r| r.bytes_delivered_at_warmup),
         ("bytes_sent", |r| r.bytes_sent),
