@@ -9,7 +9,7 @@ const WASTED: &str = "Weigle and Feng 2001, section I-B";
 
 pub const PROMISED_MEAN: Metric = Metric {
     name: "memory_promised_mean_bytes",
-    unit: "B",
+    unit: "byte",
     summary: "receive windows advertised and not filled by data in order, on all hosts with `memory`; mean over the measured span",
     source: PROMISED,
     compute: |experiment, trace| of(experiment, trace, |memory| memory.promised.mean),
@@ -17,7 +17,7 @@ pub const PROMISED_MEAN: Metric = Metric {
 
 pub const PROMISED_PEAK: Metric = Metric {
     name: "memory_promised_peak_bytes",
-    unit: "B",
+    unit: "byte",
     summary: "the same, the most at one time (of each host)",
     source: PROMISED,
     compute: |experiment, trace| of(experiment, trace, |memory| peak(&memory.promised)),
@@ -25,7 +25,7 @@ pub const PROMISED_PEAK: Metric = Metric {
 
 pub const BUFFERED_MEAN: Metric = Metric {
     name: "memory_buffered_mean_bytes",
-    unit: "B",
+    unit: "byte",
     summary: "payload written and not acknowledged, and received and not read, on all hosts with `memory`; mean over the measured span",
     source: PROMISED,
     compute: |experiment, trace| of(experiment, trace, |memory| memory.buffered.mean),
@@ -33,7 +33,7 @@ pub const BUFFERED_MEAN: Metric = Metric {
 
 pub const BUFFERED_PEAK: Metric = Metric {
     name: "memory_buffered_peak_bytes",
-    unit: "B",
+    unit: "byte",
     summary: "the same, the most at one time (of each host)",
     source: PROMISED,
     compute: |experiment, trace| of(experiment, trace, |memory| peak(&memory.buffered)),
@@ -41,7 +41,7 @@ pub const BUFFERED_PEAK: Metric = Metric {
 
 pub const WASTED_MEAN: Metric = Metric {
     name: "memory_wasted_mean_bytes",
-    unit: "B",
+    unit: "byte",
     summary: "of what is buffered, what is written and not sent; of what is promised, that for which nothing is on its way; mean",
     source: WASTED,
     compute: |experiment, trace| of(experiment, trace, |memory| memory.wasted.mean),
@@ -49,7 +49,7 @@ pub const WASTED_MEAN: Metric = Metric {
 
 pub const WASTED_PEAK: Metric = Metric {
     name: "memory_wasted_peak_bytes",
-    unit: "B",
+    unit: "byte",
     summary: "the same, the most at one time (of each host; looked at every 100 ms)",
     source: WASTED,
     compute: |experiment, trace| of(experiment, trace, |memory| peak(&memory.wasted)),

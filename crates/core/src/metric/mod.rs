@@ -40,7 +40,7 @@ pub enum Scope {
 pub struct Metric {
     /// Its column in the results; ends with the unit where there is one.
     pub name: &'static str,
-    /// `bit/s`, `s`, `MHz/(Mbit/s)`, or `1` for a share.
+    /// `bit/s`, `s`, `MHz/(Mbit/s)`, `byte`, or `1` for a share.
     pub unit: &'static str,
     /// What it is, in one line.
     pub summary: &'static str,
