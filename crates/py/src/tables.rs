@@ -15,12 +15,13 @@ use std::ops::Range;
 /// A column: its name, and how a record gives its value.
 type Column<R, T> = (&'static str, fn(&R) -> T);
 
-const REASONS: [(DropReason, &str); 5] = [
+const REASONS: [(DropReason, &str); 6] = [
     (DropReason::Overflow, "overflow"),
     (DropReason::Early, "early"),
     (DropReason::Loss, "loss"),
     (DropReason::Corrupted, "corrupted"),
     (DropReason::TooBig, "too_big"),
+    (DropReason::NoMemory, "no_memory"),
 ];
 
 /// What `Run.execute` returns.
@@ -259,6 +260,7 @@ fn word(kind: EventKind) -> &'static str {
         EventKind::Dropped(DropReason::Loss) => "dropped_loss",
         EventKind::Dropped(DropReason::Corrupted) => "dropped_corrupted",
         EventKind::Dropped(DropReason::TooBig) => "dropped_too_big",
+        EventKind::Dropped(DropReason::NoMemory) => "dropped_no_memory",
         EventKind::Marked => "marked",
         EventKind::FastRetransmit => "fast_retransmit",
         EventKind::Timeout => "timeout",

@@ -111,11 +111,11 @@ impl Agent {
         }
     }
 
-    /// Payload bytes that arrived here; of TCP, in order.
+    /// Payload bytes that arrived here; of TCP, in order, and read by the application.
     #[inline]
     pub fn bytes_delivered(&self) -> u64 {
         match self {
-            Agent::Tcp(tcp) => tcp.bytes_delivered(),
+            Agent::Tcp(tcp) => tcp.bytes_read(),
             Agent::Ping(_) => 0,
             Agent::Udp(udp) => udp.bytes_delivered(),
         }

@@ -5,6 +5,7 @@ use longfat_core::packet::{Packet, PacketId};
 use longfat_core::queue::{DropReason, QueueLog};
 use longfat_core::time::Time;
 
+use crate::agent::Agent;
 use crate::cpu::Processor;
 use crate::ledger::Tally;
 use crate::overhead::Overhead;
@@ -34,6 +35,12 @@ impl QueueLog for Census {
 
 /// Checks `world`, whose links have been advanced to now, and empties its links.
 pub fn audit(world: &mut World) {
+    for pool in &world.hosts.pools {
+        pool.audit(|endpoint| match &world.endpoints[endpoint as usize].agent {
+            Agent::Tcp(tcp) => tcp,
+            _ => panic!("memory is for TCP"),
+        });
+    }
     // Queued + on wires: both sides count the packets, the links by what they hold and the pool by its slots.
     let held: u64 = world.links.iter().map(|link| link.queue_holds().0 + link.in_flight().len() as u64).sum();
     let on_processors = world.hosts.processors.iter().flat_map(Processor::holds);

@@ -115,6 +115,7 @@ impl Dumbbell {
                     traffic: self.traffic,
                     start: self.stagger * flows.len() as u64,
                     stop: None,
+                    read_rate: None,
                     stream_of: flows.len(),
                 });
             }

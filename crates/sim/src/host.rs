@@ -7,6 +7,7 @@ use longfat_core::tcp::Connection;
 use longfat_core::time::{Duration, Time};
 use longfat_core::trace::EventKind;
 use longfat_core::traffic::{Departures, Transfers, Udp};
+use longfat_core::units::Rate;
 
 use crate::agent::Agent;
 use crate::ledger::Tally;
@@ -44,10 +45,11 @@ pub struct Endpoint {
     /// Whether it waits for room at the interface, and for the processor.
     pub is_waiting: bool,
     pub is_asking: bool,
-    /// Numbers of the interface, of the processor and of the overhead of its host; [`NONE`].
+    /// Numbers of the interface, of the processor and of the overhead of its host; [`NONE`]. Of the memory of its host, and of its share.
     nic: u32,
     processor: u32,
     overhead: u32,
+    memory: Option<(u32, u32)>,
     traffic: Traffic,
     started: bool,
     stop: Time,
@@ -56,6 +58,8 @@ pub struct Endpoint {
     /// Of an application that writes at a rate of its own: when, and how much.
     writes: Option<Box<(Departures, u32)>>,
     transferring: bool,
+    /// Of a receiving application that takes its time.
+    reader: Option<Box<Reader>>,
     pub sent: Tally,
     pub delivered: Tally,
     /// Fast retransmits, timeouts and ended recoveries already written down as events.
@@ -63,6 +67,15 @@ pub struct Endpoint {
 }
 
 const NONE: u32 = u32::MAX;
+
+/// An application that reads a block (a full segment), and takes the time its rate gives it before it reads the next.
+#[derive(Debug)]
+struct Reader {
+    rate: Rate,
+    block: u64,
+    /// When it is ready for the next.
+    next: Time,
+}
 
 /// The initial sequence number and the clock phase of an endpoint: its own, whatever other flows there are.
 pub fn personality(seed: u64, name: &str) -> (u32, Duration) {
@@ -104,7 +117,13 @@ impl Endpoint {
         match flow.traffic {
             Traffic::Ping { .. } => Self::new(Agent::Ping(Ping::answer()), flow, Time::MAX, Milestone::Nothing),
             Traffic::Udp { .. } => Self::new(Agent::Udp(Udp::receive()), flow, Time::MAX, Milestone::Nothing),
-            _ => Self::new(Agent::Tcp(Connection::listen(flow.receiver.clone(), iss, phase)), flow, Time::MAX, Milestone::EndOfStream),
+            _ => {
+                let mut tcp = Connection::listen(flow.receiver.clone(), iss, phase);
+                tcp.set_auto_read(flow.read_rate.is_none());
+                let reader = flow.read_rate.map(|rate| Box::new(Reader { rate, block: flow.receiver.mss.into(), next: Time::ZERO }));
+                let on_host = reader.is_some();
+                Endpoint { reader, on_host, ..Self::new(Agent::Tcp(tcp), flow, Time::MAX, Milestone::EndOfStream) }
+            }
         }
     }
 
@@ -123,12 +142,14 @@ impl Endpoint {
             nic: NONE,
             processor: NONE,
             overhead: NONE,
+            memory: None,
             traffic: flow.traffic,
             started: false,
             stop: Time::MAX,
             transfers: None,
             writes: None,
             transferring: false,
+            reader: None,
             sent,
             delivered,
             noted: [0; 4],
@@ -139,7 +160,42 @@ impl Endpoint {
     pub fn place(&mut self, nic: Option<usize>, processor: Option<usize>, overhead: Option<usize>) {
         let number = |n: Option<usize>| n.map_or(NONE, |n| n as u32);
         (self.nic, self.processor, self.overhead) = (number(nic), number(processor), number(overhead));
-        self.on_host = nic.or(processor).or(overhead).is_some();
+        self.on_host |= nic.or(processor).or(overhead).is_some();
+    }
+
+    /// Its host has bounded memory, of which it has this share: numbers of both.
+    pub fn share(&mut self, pool: usize, share: usize) {
+        self.memory = Some((pool as u32, share as u32));
+        self.on_host = true;
+    }
+
+    /// The numbers of the memory of its host and of its share.
+    pub fn memory(&self) -> Option<(usize, usize)> {
+        self.memory.map(|(pool, share)| (pool as usize, share as usize))
+    }
+
+    /// Whether it has yet to open its connection.
+    pub fn is_yet_to_start(&self) -> bool {
+        !self.started && self.milestone == Milestone::Nothing
+    }
+
+    /// How much the receiving application would read at once.
+    pub fn is_ready_to_read(&self, now: Time) -> u64 {
+        self.reader.as_ref().map_or(u64::MAX, |reader| if reader.next <= now { reader.block } else { 0 })
+    }
+
+    /// The receiving application reads, if it is ready to and there is something.
+    pub fn read(&mut self, now: Time) {
+        let (Some(reader), Agent::Tcp(tcp)) = (&mut self.reader, &mut self.agent) else { return };
+        if reader.next <= now {
+            let taken = tcp.read(reader.block);
+            if taken > 0 {
+                reader.next = now + reader.rate.transmit_time(taken);
+            }
+        }
+        if tcp.unread() > 0 {
+            self.alarm = reader.next;
+        }
     }
 
     /// The interface of its host.
@@ -171,6 +227,9 @@ impl Endpoint {
     fn act(&mut self, now: Time) {
         let Agent::Tcp(tcp) = &mut self.agent else { return };
         self.alarm = Time::MAX;
+        if self.reader.is_some() {
+            return;
+        }
         if now >= self.stop {
             // What has been written is finished; a stream without end is not.
             if self.transfers.is_some() || self.writes.is_some() { tcp.close() } else { tcp.stop() }
@@ -239,7 +298,7 @@ impl Endpoint {
             }
             Milestone::AllAcked => (tcp.all_acked(), Milestone::Nothing),
             Milestone::Transferred => (self.transferring && tcp.all_acked(), reached),
-            Milestone::EndOfStream => (tcp.end_of_stream(), Milestone::Nothing),
+            Milestone::EndOfStream => (tcp.end_of_stream() && (self.reader.is_none() || tcp.unread() == 0), Milestone::Nothing),
             Milestone::Nothing => (false, reached),
         };
         if !done {

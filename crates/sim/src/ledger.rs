@@ -157,8 +157,8 @@ pub struct Count {
 }
 
 /// Every reason, in the order of [`Count::drops`].
-pub const DROP_REASONS: [DropReason; 5] =
-    [DropReason::Overflow, DropReason::Early, DropReason::Loss, DropReason::Corrupted, DropReason::TooBig];
+pub const DROP_REASONS: [DropReason; 6] =
+    [DropReason::Overflow, DropReason::Early, DropReason::Loss, DropReason::Corrupted, DropReason::TooBig, DropReason::NoMemory];
 
 impl Count {
     /// A packet came into the queue.

@@ -14,6 +14,7 @@ mod host;
 mod ledger;
 mod link;
 mod measure;
+mod memory;
 mod nic;
 mod overhead;
 mod route;

@@ -6,10 +6,11 @@ use longfat_core::experiment::{Experiment, Host, Traffic};
 
 use longfat_core::tcp::right_sizing;
 use longfat_core::time::{Duration, Time};
-use longfat_core::trace::{CellRecord, FlowRecord, FlowSample, HostRecord, LinkRecord, LinkSample, Trace};
+use longfat_core::trace::{CellRecord, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, LinkSample, MemoryRecord, Trace};
 
 use crate::agent::Agent;
 use crate::ledger::DROP_REASONS;
+use crate::memory::Gauge;
 use crate::world::{CellTotals, World, flow_names};
 
 /// What the links and flows had done by some instant.
@@ -19,6 +20,8 @@ pub struct Snapshot {
     links: Vec<LinkTotals>,
     /// How long each processor has been at work.
     processors: Vec<Duration>,
+    /// Of each memory the integrals over time of what is promised, buffered and wasted, in byte ps.
+    memory: Vec<[u128; 3]>,
     /// In-order bytes delivered, for each flow.
     delivered: Vec<u64>,
     /// Payload bytes that arrived again, for each flow.
@@ -51,6 +54,7 @@ impl Snapshot {
             time: world.now,
             links: (0..world.links.len()).map(|link| LinkTotals::of(world, link)).collect(),
             processors: world.hosts.processors.iter().map(|processor| processor.busy(world.now)).collect(),
+            memory: world.hosts.pools.iter().map(|pool| [&pool.promised, &pool.buffered, &pool.wasted].map(|of| of.integral(world.now))).collect(),
             delivered: world.endpoints.chunks(2).map(|pair| pair[1].agent.bytes_delivered()).collect(),
             duplicate: world.endpoints.chunks(2).map(|pair| pair[1].agent.stats().bytes_duplicate).collect(),
         }
@@ -155,7 +159,7 @@ impl Recorder {
         trace.packets_in_network_max = world.ledger.in_network_max();
         trace.flows = (0..experiment.flows.len()).map(|i| flow_record(world, experiment, i, &at_warmup)).collect();
         trace.links = (0..world.links.len()).map(|i| link_record(world, experiment, i, &span_start, &span_end)).collect();
-        trace.hosts = host_records(experiment, &span_start, &span_end);
+        trace.hosts = host_records(world, experiment, &span_start, &span_end);
         trace.events = world.ledger.take_events();
         trace.warnings = warnings(world, experiment, self.span_start);
         trace
@@ -220,10 +224,24 @@ fn flow_record(world: &World, experiment: &Experiment, flow: usize, at_warmup: &
     }
 }
 
-fn host_records(experiment: &Experiment, start: &Snapshot, end: &Snapshot) -> Vec<HostRecord> {
+fn host_records(world: &World, experiment: &Experiment, start: &Snapshot, end: &Snapshot) -> Vec<HostRecord> {
     let mut processors = start.processors.iter().zip(&end.processors).map(|(from, to)| to.saturating_sub(*from).as_secs_f64());
-    let busy = |host: &Host| host.cpu.and_then(|_| processors.next()).unwrap_or(f64::NAN);
-    experiment.hosts.iter().map(busy).map(|cpu_busy_s| HostRecord { cpu_busy_s }).collect()
+    let span = end.time.since(start.time).as_ps() as f64;
+    let mean = |from: u128, to: u128| if span > 0.0 { to.saturating_sub(from) as f64 / span } else { 0.0 };
+    let mut pools = world.hosts.pools.iter().zip(start.memory.iter().zip(&end.memory)).map(|(pool, (from, to))| {
+        let level = |i: usize, of: &Gauge| Level { mean: mean(from[i], to[i]), peak: of.peak };
+        MemoryRecord {
+            promised: level(0, &pool.promised),
+            buffered: level(1, &pool.buffered),
+            wasted: level(2, &pool.wasted),
+            drops: pool.drops,
+        }
+    });
+    let record = |host: &Host| HostRecord {
+        cpu_busy_s: host.cpu.and_then(|_| processors.next()).unwrap_or(f64::NAN),
+        memory: host.memory.and_then(|_| pools.next()),
+    };
+    experiment.hosts.iter().map(record).collect()
 }
 
 fn link_record(world: &World, experiment: &Experiment, number: usize, start: &Snapshot, end: &Snapshot) -> LinkRecord {

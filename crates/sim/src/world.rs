@@ -94,6 +94,10 @@ impl World {
         for (i, link) in links.iter().enumerate() {
             events.set(i, link.scheduled);
         }
+        let first_pool = links.len() + endpoints.len() + hosts.sources() - hosts.pools.len();
+        for (i, pool) in hosts.pools.iter().enumerate() {
+            events.set(first_pool + i, pool.next_look());
+        }
         Ok(World {
             now: Time::ZERO,
             steps: 0,
@@ -130,7 +134,7 @@ impl World {
                 Some(endpoint) if endpoint < self.endpoints.len() => self.wake(endpoint),
                 Some(number) => self.host_event(number - self.endpoints.len()),
             }
-            if self.unfinished == 0 {
+            if self.unfinished == 0 && self.undelivered == 0 {
                 return Pause::Done;
             }
         }

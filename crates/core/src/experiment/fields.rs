@@ -472,6 +472,7 @@ pub fn flow() -> &'static [Field] {
             Field::or("start", TIME, NO_TIME, "when the first sender connects"),
             Field::or("stagger", TIME, NO_TIME, "time from one sender's start to the next one's"),
             Field::auto("stop", SOME_TIME, "when the application stops, and closes; by default it goes on until the run ends"),
+            Field::auto("read_rate", Kind::Rate, "payload that the receiving application reads in a second; by default all, at once"),
             Field::new("traffic", Shape::Variants(&TRAFFIC), "what the sending application does; by default `bulk`"),
             Field::new("receiver", Shape::Table(endpoint), "what is different at the listening end"),
         ];
@@ -513,6 +514,16 @@ pub fn host() -> &'static [Field] {
                 "overhead",
                 SOME_TIME,
                 "each packet it sends is held for a random time, even between none and this, and none overtakes another",
+            ),
+            Field::auto(
+                "memory",
+                Kind::Bytes { min: 1, max: 1 << 50 },
+                "for the data that its connections have written and not got acknowledged, and received and not read (payload); by default it has room for all",
+            ),
+            Field::auto(
+                "memory_min",
+                Kind::Bytes { min: 1, max: 1 << 30 },
+                "what each end of a connection has of it at least, to send, and as much to receive; by default two segments",
             ),
         ]
     });

@@ -20,7 +20,7 @@ mod write;
 pub use crate::params::Choice;
 pub use document::{Document, Run};
 pub use error::{Error, Report, nearest};
-pub use model::{Cpu, Cycles, Experiment, Flow, Host, Link, Measure, Network, Nic, Node, NodeKind, OnFull, Ties, Traffic};
+pub use model::{Cpu, Cycles, Experiment, Flow, Host, Link, Measure, Memory, Network, Nic, Node, NodeKind, OnFull, Ties, Traffic};
 pub use schema::{reference, schema};
 pub use sweep::Axis;
 pub use write::RESULTS_VERSION;

@@ -108,6 +108,23 @@ pub struct Host {
     pub cpu: Option<Cpu>,
     /// Each packet it sends is held for a random time, even between none and this.
     pub overhead: Option<Duration>,
+    pub memory: Option<Memory>,
+}
+
+/// What a host has for what its connections have written and not got acknowledged, and received and not read: payload bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    pub bytes: u64,
+    /// What each end of a connection has of it at least, to send and to receive; by default two segments.
+    pub least: Option<u64>,
+}
+
+impl Memory {
+    /// What this end of a connection has at least, to send, and as much to receive. One segment would wait for the delayed ACK of
+    /// the other end each time (RFC 9293 section 3.8.6.3: an ACK for every second).
+    pub fn least(&self, tcp: &TcpConfig) -> u64 {
+        self.least.unwrap_or(2 * u64::from(tcp.mss))
+    }
 }
 
 /// The transmit queue in front of each link of a host.
@@ -161,6 +178,8 @@ pub struct Flow {
     pub start: Duration,
     /// When the application stops writing, and closes; `None`: never.
     pub stop: Option<Duration>,
+    /// Payload that the receiving application reads in a second; `None`: all, at once.
+    pub read_rate: Option<Rate>,
     /// The sender it is a stream of. Parallel streams of one sender have the same number; numbers follow each other from 0
     /// in the order of the flows.
     pub stream_of: usize,

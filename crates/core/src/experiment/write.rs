@@ -145,6 +145,12 @@ fn host(host: &Host, name: &str) -> Json {
     if let Some(overhead) = host.overhead {
         table.insert("overhead".into(), duration(overhead));
     }
+    if let Some(memory) = host.memory {
+        table.insert("memory".into(), size(memory.bytes));
+        if let Some(least) = memory.least {
+            table.insert("memory_min".into(), size(least));
+        }
+    }
     table.into()
 }
 
@@ -180,6 +186,9 @@ fn flows<'a>(flows: &[Flow], name: &dyn Fn(usize) -> &'a str) -> Vec<Json> {
         }
         if let Some(stop) = first.stop {
             row.insert("stop".into(), duration(stop));
+        }
+        if let Some(rate) = first.read_rate {
+            row.insert("read_rate".into(), RATE.format(rate.as_bps()).into());
         }
         row.insert("traffic".into(), traffic(first.traffic));
         let mut receiver = endpoint(&first.receiver);

@@ -5,6 +5,7 @@ mod completion;
 mod cpu;
 mod effective;
 mod goodput;
+mod host_memory;
 mod jain;
 mod link_time;
 mod loss;
@@ -39,7 +40,7 @@ pub enum Scope {
 pub struct Metric {
     /// Its column in the results; ends with the unit where there is one.
     pub name: &'static str,
-    /// `bit/s`, `s`, `MHz/(Mbit/s)`, or `1` for a share.
+    /// `bit/s`, `s`, `MHz/(Mbit/s)`, `byte`, or `1` for a share.
     pub unit: &'static str,
     /// What it is, in one line.
     pub summary: &'static str,
@@ -83,6 +84,13 @@ pub const REGISTRY: &[Metric] = &[
     cpu::SENDER,
     cpu::RECEIVER,
     cpu::MHZ_PER_MBPS,
+    host_memory::PROMISED_MEAN,
+    host_memory::PROMISED_PEAK,
+    host_memory::BUFFERED_MEAN,
+    host_memory::BUFFERED_PEAK,
+    host_memory::WASTED_MEAN,
+    host_memory::WASTED_PEAK,
+    host_memory::DROPS,
 ];
 
 /// The flows a run is about: those of a fixed volume; where there are none such, those without end; and where there are

@@ -6,12 +6,12 @@ use crate::params::{Params, Value};
 use crate::queue::DropReason;
 use crate::tcp::{TcpConfig, right_sizing, stack};
 use crate::time::{Duration, Time};
-use crate::trace::{FlowRecord, FlowSample, HostRecord, LinkRecord, Trace};
+use crate::trace::{FlowRecord, FlowSample, HostRecord, Level, LinkRecord, MemoryRecord, Trace};
 use crate::units::{Capacity, Rate};
 
 fn flow(traffic: Traffic) -> Flow {
     let tcp = TcpConfig::new(&stack::find("rfc").unwrap().params(), 1500);
-    Flow { group: "f".into(), from: 0, to: 1, sender: tcp.clone(), receiver: tcp, traffic, start: Duration::ZERO, stop: None, stream_of: 0 }
+    Flow { group: "f".into(), from: 0, to: 1, sender: tcp.clone(), receiver: tcp, traffic, start: Duration::ZERO, stop: None, read_rate: None, stream_of: 0 }
 }
 
 fn link(bottleneck: bool) -> Link {
@@ -259,11 +259,11 @@ fn a_bit_costs_cycles() {
     e.flows[2].from = 1;
     let cycles = Cycles { packet: 1000, byte: 0.0 };
     let cpu = Cpu { mhz: 3000, send: cycles, receive: cycles };
-    e.hosts = vec![Host { node: 0, nic: None, cpu: Some(cpu), overhead: None }];
+    e.hosts = vec![Host { node: 0, nic: None, cpu: Some(cpu), overhead: None, memory: None }];
     // 10 s of 3000 MHz, busy for 4: 1200 MHz. The two senders on it have 100 and 200 Mbit/s since the warmup at 2 s; the third is
     // on a host of which nothing is said.
     let bulk = |mbytes: u64| FlowRecord { bytes_delivered: mbytes * 1_000_000, ..FlowRecord::default() };
-    let hosts = vec![HostRecord { cpu_busy_s: 4.0 }];
+    let hosts = vec![HostRecord { cpu_busy_s: 4.0, memory: None }];
     let trace = Trace { flows: vec![bulk(100), bulk(200), bulk(400)], hosts, end: at(10), span: (at(0), at(10)), ..Trace::default() };
     let get = |name, scope| value(name, scope, &e, &trace);
     assert_eq!((get("sender_cpu_utilization", Scope::Flow(0)), get("sender_cpu_utilization", Scope::Flow(1))), (0.4, 0.4));
@@ -275,6 +275,19 @@ fn a_bit_costs_cycles() {
 }
 
 #[test]
+fn memory_is_that_of_all_hosts_with_a_bound() {
+    let level = |peak| Level { mean: peak as f64 / 2.0, peak };
+    let memory = |n| MemoryRecord { promised: level(10 * n), buffered: level(20 * n), wasted: level(30 * n), drops: n };
+    let host = |memory| HostRecord { cpu_busy_s: f64::NAN, memory };
+    let trace = Trace { hosts: vec![host(Some(memory(1))), host(None), host(Some(memory(2)))], ..Trace::default() };
+    let get = |name| value(name, Scope::Run, &experiment(&[Traffic::Bulk; 2]), &trace);
+    assert_eq!((get("memory_promised_mean_bytes"), get("memory_promised_peak_bytes")), (15.0, 30.0));
+    assert_eq!((get("memory_buffered_peak_bytes"), get("memory_wasted_mean_bytes"), get("memory_drops")), (60.0, 45.0, 3.0));
+    let drops = REGISTRY.iter().find(|metric| metric.name == "memory_drops").unwrap();
+    assert!((drops.compute)(&experiment(&[Traffic::Bulk; 2]), &Trace::default()).is_empty(), "no host is bounded");
+}
+
+#[test]
 fn names_are_unique_and_carry_their_unit() {
     for (i, metric) in REGISTRY.iter().enumerate() {
         assert!(REGISTRY[..i].iter().all(|m| m.name != metric.name), "{} twice", metric.name);
@@ -283,6 +296,7 @@ fn names_are_unique_and_carry_their_unit() {
             "s" => "_s",
             "1" => "",
             "MHz/(Mbit/s)" => "_per_mbps",
+            "byte" => "_bytes",
             other => panic!("{}: unknown unit {other}", metric.name),
         };
         assert!(metric.name.ends_with(suffix), "{} does not end with {suffix}", metric.name);

@@ -30,6 +30,8 @@ pub enum DropReason {
     Corrupted,
     /// Larger than the link's MTU.
     TooBig,
+    /// The host it came to had no memory left for it.
+    NoMemory,
 }
 
 /// Where a queue reports what it did to a packet.

@@ -404,9 +404,12 @@ impl Connection {
     /// What this connection has of its host's memory, and what it would have.
     #[inline]
     pub fn memory(&self) -> MemoryUse {
-        let send_buffer = self.sender.send_buffer;
+        let (send_buffer, board) = (self.sender.send_buffer, &self.sender.board);
         MemoryUse {
-            send_buffered: self.sender.unacked().0.min(send_buffer),
+            acked: board.una(),
+            outstanding: board.outstanding(),
+            // A buffer that has become smaller still holds what is on its way.
+            send_buffered: self.sender.unacked().0.min(send_buffer.max(board.outstanding())),
             send_buffer,
             send_wanted: self.sender.wanted_buffer(),
             ..self.receiver.memory()
@@ -430,10 +433,15 @@ impl Connection {
         self.ack_now |= self.receiver.set_memory(receive) && self.receives();
     }
 
-    /// How many more bytes this connection would hold if `segment` came now: of data that the application takes at once none, of data
-    /// beyond a gap or of an application that reads later what is new of it. For a host that has to find memory for it, or drop it.
-    pub fn would_hold(&self, segment: &Segment) -> u64 {
-        self.receiver.would_hold(segment)
+    /// Whether what it advertises keeps to [`Self::set_memory_limit`].
+    pub fn keeps_to_memory(&self) -> bool {
+        self.receiver.keeps_to_memory()
+    }
+
+    /// How many more bytes this connection would hold if `segment` came now, and the application then read up to `reads`. For a host that
+    /// has to find memory for it, or drop it.
+    pub fn would_hold(&self, segment: &Segment, reads: u64) -> u64 {
+        self.receiver.would_hold(segment, reads)
     }
 
     /// State, for sampling.

@@ -387,8 +387,12 @@ impl Receiver {
     }
 
     fn bound_buffer(&mut self) {
-        let keeps = self.sizing.as_ref().is_some_and(|sizing| sizing.keeps_to_memory());
-        self.buffer = self.wanted_buffer().min(if keeps { self.memory } else { u64::MAX });
+        self.buffer = self.wanted_buffer().min(if self.keeps_to_memory() { self.memory } else { u64::MAX });
+    }
+
+    /// Whether what is advertised keeps to what memory there is.
+    pub fn keeps_to_memory(&self) -> bool {
+        self.sizing.as_ref().is_some_and(|sizing| sizing.keeps_to_memory())
     }
 
     /// The host has so much memory for unread data and window. What is promised beyond it stays promised. Whether the other side,
@@ -425,14 +429,15 @@ impl Receiver {
         }
     }
 
-    /// How many more bytes would have to be held if `segment` came now: none of what the application takes at once.
-    pub fn would_hold(&self, segment: &Segment) -> u64 {
+    /// How many more bytes would have to be held if `segment` came now and the application then read up to `reads`.
+    pub fn would_hold(&self, segment: &Segment, reads: u64) -> u64 {
         let start = unwrap(self.irs, self.nxt, segment.seq).max(self.nxt);
         let end = (unwrap(self.irs, self.nxt, segment.seq) + u64::from(segment.len)).min(self.promised);
         if end <= start || (start == self.nxt && self.auto_read) {
             return 0;
         }
-        end - start - self.out_of_order.bytes_within(start, end)
+        let fresh = end - start - self.out_of_order.bytes_within(start, end);
+        if start == self.nxt { fresh.saturating_sub(reads) } else { fresh }
     }
 
     /// Whether the window has opened so far since the last ACK that the other side should know (TCP/IP Illustrated vol. 1 §20.4:

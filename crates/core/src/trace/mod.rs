@@ -126,6 +126,25 @@ pub struct CellRecord {
 pub struct HostRecord {
     /// Seconds of the measured span in which its processor was at work; NaN where it has none.
     pub cpu_busy_s: f64,
+    /// Where its memory is bounded.
+    pub memory: Option<MemoryRecord>,
+}
+
+/// What the connections of a host had of its memory, in payload bytes: means over the measured span, peaks over the whole run.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct MemoryRecord {
+    pub promised: Level,
+    pub buffered: Level,
+    pub wasted: Level,
+    /// Packets that came and found none left.
+    pub drops: u64,
+}
+
+/// A quantity over time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Level {
+    pub mean: f64,
+    pub peak: u64,
 }
 
 /// A flow at one instant.

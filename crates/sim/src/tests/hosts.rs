@@ -15,7 +15,7 @@ use crate::run;
 fn with_nic(mut experiment: Experiment, txqueuelen: u64, on_full: OnFull) -> Experiment {
     for flow in &experiment.flows {
         if experiment.hosts.iter().all(|host| host.node != flow.from) {
-            experiment.hosts.push(Host { node: flow.from, nic: Some(Nic { txqueuelen, on_full }), cpu: None, overhead: None });
+            experiment.hosts.push(Host { node: flow.from, nic: Some(Nic { txqueuelen, on_full }), cpu: None, overhead: None, memory: None });
         }
     }
     for link in experiment.network.links.iter_mut().filter(|link| experiment.hosts.iter().any(|host| host.node == link.from)) {
@@ -90,7 +90,7 @@ fn flows_that_wait_for_one_interface_have_their_turns() {
 /// The hosts of SC2003, from §6.2.2 of Bulot, Cottrell and Hughes-Jones 2004; docs/hosts.md derives the costs.
 fn sc2003(node: usize) -> Host {
     let cycles = Cycles { packet: 33_718, byte: 0.0403 };
-    Host { node, nic: None, cpu: Some(Cpu { mhz: 3060, send: cycles, receive: cycles }), overhead: None }
+    Host { node, nic: None, cpu: Some(Cpu { mhz: 3060, send: cycles, receive: cycles }), overhead: None, memory: None }
 }
 
 /// Payload in Mb/s, and the shares of time in which the processors of sender and receiver worked.
@@ -156,8 +156,8 @@ fn a_host_that_costs_nothing_changes_nothing() {
     let nothing = Cycles { packet: 0, byte: 0.0 };
     let cpu = Some(Cpu { mhz: 1000, send: nothing, receive: nothing });
     said.hosts = vec![
-        Host { node: plain.flows[0].from, nic: None, cpu, overhead: None },
-        Host { node: plain.flows[0].to, nic: None, cpu, overhead: None },
+        Host { node: plain.flows[0].from, nic: None, cpu, overhead: None, memory: None },
+        Host { node: plain.flows[0].to, nic: None, cpu, overhead: None, memory: None },
     ];
     let (plain, said) = (run(&plain).unwrap(), run(&said).unwrap());
     let text = |trace: &Trace| format!("{:?}{:?}", trace.flows, trace.links);
@@ -166,7 +166,7 @@ fn a_host_that_costs_nothing_changes_nothing() {
 
 /// `experiment` whose senders hold each packet for up to `most`.
 fn with_overhead(mut experiment: Experiment, most: Duration) -> Experiment {
-    let hosts = experiment.flows.iter().map(|flow| Host { node: flow.from, nic: None, cpu: None, overhead: Some(most) });
+    let hosts = experiment.flows.iter().map(|flow| Host { node: flow.from, nic: None, cpu: None, overhead: Some(most), memory: None });
     experiment.hosts = hosts.collect();
     experiment
 }
@@ -229,7 +229,7 @@ proptest! {
         let mut experiment = with_nic(experiment, txqueuelen, on_full);
         let cycles = Cycles { packet: 2000, byte: 1.0 };
         experiment.hosts[0].cpu = mhz.map(|mhz| Cpu { mhz, send: cycles, receive: cycles });
-        experiment.hosts.push(Host { node: flow.to, nic: None, cpu: experiment.hosts[0].cpu, overhead: None });
+        experiment.hosts.push(Host { node: flow.to, nic: None, cpu: experiment.hosts[0].cpu, overhead: None, memory: None });
         let trace = run(&experiment).unwrap();
         prop_assert!(trace.flows[..streams].iter().all(|flow| flow.bytes_delivered == 200_000), "{:?}", trace.warnings);
         prop_assert!(format!("{trace:?}") == format!("{:?}", run(&experiment).unwrap()), "two runs differ");

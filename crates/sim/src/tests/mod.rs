@@ -5,6 +5,7 @@ mod delay_based;
 mod ecn;
 mod hosts;
 mod links;
+mod memory;
 mod rates;
 mod runs;
 mod slow_start;

@@ -39,6 +39,11 @@ pub struct OutputPort {
 }
 
 impl Ports {
+    /// The link behind the port of this place.
+    pub fn link_of(&self, place: u32) -> u32 {
+        self.places[place as usize].link
+    }
+
     /// The ports of `experiment`.
     pub fn new(experiment: &Experiment, table: &RouteTable) -> Self {
         let network = &experiment.network;

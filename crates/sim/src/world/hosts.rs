@@ -1,24 +1,28 @@
 //! Endpoints on hosts of which something is said: what they send has to find room in the transmit queue, what they send and
-//! receive takes the processor's time, or what they send is held for a while. Endpoints on other hosts never come here.
+//! receive takes the processor's time, or what they send is held for a while; what they hold takes memory; or the application takes
+//! its time to read. Endpoints on other hosts never come here.
 
-use longfat_core::experiment::{Experiment, OnFull};
+use longfat_core::experiment::{Experiment, Memory, OnFull};
 use longfat_core::packet::{Ecn, PacketId, Segment};
+use longfat_core::queue::DropReason;
 use longfat_core::rng::Rng;
 
 use super::World;
 use crate::agent::Agent;
 use crate::cpu::{Job, Next, Processor};
 use crate::host::Endpoint;
+use crate::memory::Pool;
 use crate::nic::Nic;
 use crate::overhead::Overhead;
 use crate::route::Hop;
 
-/// The transmit queues at which TCP waits, the processors and the overheads. Each is a source of events, in this order.
+/// The transmit queues at which TCP waits, the processors, the overheads and the memory. Each is a source of events, in this order.
 #[derive(Debug, Default)]
 pub struct Hosts {
     pub nics: Vec<Nic>,
     pub processors: Vec<Processor>,
     pub overheads: Vec<Overhead>,
+    pub pools: Vec<Pool>,
 }
 
 impl Hosts {
@@ -46,23 +50,42 @@ impl Hosts {
                 let nic = hosts.nics[first_nic..].iter().position(|nic| nic.link == endpoint.first_link);
                 endpoint.place(nic.map(|i| first_nic + i), processor, overhead);
             }
+            if let Some(memory) = host.memory {
+                hosts.pools.push(pool(experiment, endpoints, host.node, &memory, hosts.pools.len()));
+            }
         }
         hosts
     }
 
     /// How many sources of events.
     pub fn sources(&self) -> usize {
-        self.nics.len() + self.processors.len() + self.overheads.len()
+        self.nics.len() + self.processors.len() + self.overheads.len() + self.pools.len()
     }
+}
+
+/// The memory of the host `node`, number `number` of all, with a share for each TCP connection that ends there.
+fn pool(experiment: &Experiment, endpoints: &mut [Endpoint], node: usize, memory: &Memory, number: usize) -> Pool {
+    let mut pool = Pool::new(memory.bytes);
+    let ends = experiment.flows.iter().flat_map(|flow| [(flow.from, &flow.sender), (flow.to, &flow.receiver)]);
+    for (i, (_, config)) in ends.enumerate().filter(|(_, (at, _))| *at == node) {
+        if let Agent::Tcp(tcp) = &mut endpoints[i].agent {
+            let share = pool.join(i, tcp, memory.least(config));
+            endpoints[i].share(number, share);
+        }
+    }
+    pool
 }
 
 impl World {
     /// After anything that happened at an endpoint of such a host.
     #[cold]
     pub(super) fn attend_on_host(&mut self, number: usize) {
+        self.endpoints[number].read(self.now);
+        self.set_alarm(number);
         if let Some(milestone) = self.endpoints[number].reached() {
             self.note_milestone(number, milestone);
         }
+        self.provide(number);
         match self.endpoints[number].processor() {
             Some(processor) => {
                 self.ask(processor, number);
@@ -73,9 +96,77 @@ impl World {
                     let id = self.enter(number, segment, ecn);
                     self.send(number, id);
                 }
-                self.settle(number);
+                self.settle_on_host(number);
             }
         }
+    }
+
+    /// The endpoint has nothing more to send for now.
+    fn settle_on_host(&mut self, number: usize) {
+        self.settle(number);
+        self.account(number);
+    }
+
+    /// Counts what the endpoint has of its host's memory, if that is bounded.
+    fn account(&mut self, number: usize) {
+        if let (Some((pool, share)), Agent::Tcp(tcp)) = (self.endpoints[number].memory(), &self.endpoints[number].agent) {
+            if self.hosts.pools[pool].account(self.now, share, tcp) {
+                self.set_pool(pool);
+            }
+        }
+    }
+
+    /// Sets aside what the endpoint asks for of its host's memory, if that is bounded. Whether it has more than before.
+    fn provide(&mut self, number: usize) -> bool {
+        let endpoint = &mut self.endpoints[number];
+        let (Some((pool, share)), Agent::Tcp(tcp)) = (endpoint.memory(), &mut endpoint.agent) else { return false };
+        self.hosts.pools[pool].provide(share, tcp)
+    }
+
+    /// A pool looks at all its connections.
+    fn pool_event(&mut self, pool: usize) {
+        let endpoints = &self.endpoints;
+        let tcp = |number: u32| match &endpoints[number as usize].agent {
+            Agent::Tcp(tcp) => tcp,
+            _ => panic!("memory is for TCP"),
+        };
+        let changed = self.hosts.pools[pool].look(self.now, tcp);
+        let had_more: Vec<bool> = changed.iter().map(|number| self.provide(*number as usize)).collect();
+        // Once more: by now those have given up what they will that come later.
+        for (number, had_more) in changed.into_iter().map(|number| number as usize).zip(had_more) {
+            let has_more = self.provide(number) || had_more;
+            if has_more && !self.endpoints[number].is_yet_to_start() {
+                self.attend_on_host(number);
+            } else {
+                self.account(number);
+            }
+        }
+        self.set_pool(pool);
+    }
+
+    fn set_pool(&mut self, pool: usize) {
+        let source = self.links.len() + self.endpoints.len() + self.hosts.sources() - self.hosts.pools.len() + pool;
+        self.events.set(source, self.hosts.pools[pool].next_look());
+    }
+
+    /// Whether the host has memory for the packet `id`. If not, it is lost.
+    fn admits(&mut self, number: usize, id: PacketId) -> bool {
+        let endpoint = &self.endpoints[number];
+        let (Some((pool, share)), Agent::Tcp(tcp)) = (endpoint.memory(), &endpoint.agent) else { return true };
+        let packet = &self.packets[id];
+        let pool = &mut self.hosts.pools[pool];
+        if pool.has_room_for(share, tcp, &packet.segment, endpoint.is_ready_to_read(self.now)) {
+            return true;
+        }
+        let link = match self.hops[packet.route as usize - 1] {
+            Hop::Link(link) => link,
+            Hop::Port(place) => self.ports.link_of(place),
+            Hop::Endpoint(_) => panic!("a packet came to a host by no link"),
+        };
+        self.links[link as usize].count.drops[DropReason::NoMemory as usize] += 1;
+        self.ledger.dropped(self.now, packet, DropReason::NoMemory, link);
+        self.packets.remove(id);
+        false
     }
 
     /// A packet has come to such an endpoint.
@@ -84,7 +175,7 @@ impl World {
         if let Some(processor) = self.endpoints[number].processor() {
             self.hosts.processors[processor].arrived(id);
             self.serve(processor);
-        } else {
+        } else if self.admits(number, id) {
             self.receive(number, id);
             self.attend_on_host(number);
         }
@@ -96,7 +187,10 @@ impl World {
         match number.checked_sub(self.hosts.nics.len()) {
             None => self.nic_event(number),
             Some(n) if n < self.hosts.processors.len() => self.processor_event(n),
-            Some(n) => self.overhead_event(n - self.hosts.processors.len()),
+            Some(n) => match n - self.hosts.processors.len() {
+                n if n < self.hosts.overheads.len() => self.overhead_event(n),
+                n => self.pool_event(n - self.hosts.overheads.len()),
+            },
         }
     }
 
@@ -189,8 +283,9 @@ impl World {
                     // Its timers may have gone off while it waited.
                     self.endpoints[number].handle_time(self.now);
                     self.set_alarm(number);
+                    self.provide(number);
                     let Some((segment, ecn)) = self.poll_at_nic(number) else {
-                        self.settle(number);
+                        self.settle_on_host(number);
                         continue;
                     };
                     let id = self.enter(number, segment, ecn);
@@ -216,8 +311,10 @@ impl World {
                 let Hop::Endpoint(number) = self.hops[self.packets[id].route as usize] else {
                     panic!("a packet came to a host that is not its end");
                 };
-                self.receive(number as usize, id);
-                return self.attend_on_host(number as usize);
+                if self.admits(number as usize, id) {
+                    self.receive(number as usize, id);
+                    return self.attend_on_host(number as usize);
+                }
             }
         }
         self.serve(processor);

@@ -12,6 +12,7 @@ use crate::params::{Choice, Params, Value};
 use crate::tcp::ecn::EcnKind;
 use crate::tcp::{TcpConfig, congestion, options, right_sizing, stack};
 use crate::time::Duration;
+use crate::units::Rate;
 use crate::units::text::{SIZE, TIME};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -33,6 +34,7 @@ pub struct Group<'a> {
     start: Duration,
     stagger: Duration,
     stop: Option<Duration>,
+    read_rate: Option<Rate>,
     sender: End,
     receiver: End,
     traffic: Traffic,
@@ -97,6 +99,10 @@ fn group<'a>(view: View<'a>, name: String, plan: &Plan<'a>, duration: Duration) 
     if streams > 1 && !traffic.is_tcp() {
         return Err(view.fault("streams", "only TCP has streams").help("`count` gives several senders"));
     }
+    let read_rate = if let Value::Rate(rate) = view.value("read_rate")? { Some(rate) } else { None };
+    if read_rate.is_some() && !traffic.is_tcp() {
+        return Err(view.fault("read_rate", "only TCP waits for an application that reads").help("leave `read_rate` out"));
+    }
     let (sender, receiver) = ends(&view)?;
     Ok(Group {
         from: hosts(&view, "from", "left", plan)?,
@@ -109,6 +115,7 @@ fn group<'a>(view: View<'a>, name: String, plan: &Plan<'a>, duration: Duration) 
         start,
         stagger,
         stop,
+        read_rate,
         sender,
         receiver,
     })
@@ -261,6 +268,7 @@ pub fn connections(groups: &[Group<'_>], network: &mut Network) -> Result<Vec<Fl
                 traffic: group.traffic,
                 start: group.start + group.stagger * i,
                 stop: group.stop,
+                read_rate: group.read_rate,
                 stream_of: senders,
             };
             flows.extend((0..group.streams).map(|_| flow.clone()));

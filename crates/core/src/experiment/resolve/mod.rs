@@ -31,7 +31,7 @@ pub fn resolve(root: &Node, repeat: u64) -> Result<Experiment, Fault> {
     let mut plan = network::plan(&file)?;
     let groups = flow::groups(&file, &plan, measure.duration)?;
     let flows = flow::connections(&groups, &mut plan.network)?;
-    let hosts = host::hosts(&file, &plan)?;
+    let hosts = host::hosts(&file, &plan, &flows)?;
     let network = queue::finish(plan, &flows, &hosts, seed)?;
     Ok(Experiment { title: file.text("title").unwrap_or("").to_owned(), seed, ties, departures_last, network, hosts, flows, measure })
 }

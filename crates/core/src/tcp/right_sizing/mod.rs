@@ -29,6 +29,9 @@ use std::fmt::Debug;
 /// The receiving side is bound to `receive_buffered + promised - held beyond a gap`: [`MemoryUse::receive_committed`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryUse {
+    /// Bytes acknowledged so far, and sent and not acknowledged.
+    pub acked: u64,
+    pub outstanding: u64,
     /// Written here and not acknowledged, as far as the send buffer has room for it.
     pub send_buffered: u64,
     /// What the send buffer may hold now.

@@ -127,14 +127,14 @@ fn what_a_segment_would_hold_is_what_it_holds() {
     for (offset, len, expected) in cases {
         let before = pair.server.memory().receive_buffered;
         let segment = segment(offset, len);
-        assert_eq!(pair.server.would_hold(&segment), expected, "{offset}");
+        assert_eq!(pair.server.would_hold(&segment, 0), expected, "{offset}");
         let mut stamped = segment;
         stamped.set_timestamps(1_000_000, 0);
         pair.server.handle_segment(now, &stamped, Ecn::NotEct);
         assert_eq!(pair.server.memory().receive_buffered, before + expected, "{offset}");
     }
     pair.server.set_auto_read(false);
-    assert_eq!(pair.server.would_hold(&segment(1_000, 700)), 700);
+    assert_eq!(pair.server.would_hold(&segment(1_000, 700), 0), 700);
 }
 
 /// One thing that happens to the host's memory: (when, in ms; bytes for the receive side; bytes for the send side).

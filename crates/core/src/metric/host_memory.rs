@@ -1,0 +1,74 @@
+//! What the connections of hosts with bounded memory had of it: promised, buffered, wasted.
+
+use super::{Metric, Scope};
+use crate::experiment::Experiment;
+use crate::trace::{Level, MemoryRecord, Trace};
+
+const PROMISED: &str = "Weigle and Feng 2001, section V";
+const WASTED: &str = "Weigle and Feng 2001, section I-B";
+
+pub const PROMISED_MEAN: Metric = Metric {
+    name: "memory_promised_mean_bytes",
+    unit: "byte",
+    summary: "receive windows advertised and not filled by data in order, on all hosts with `memory`; mean over the measured span",
+    source: PROMISED,
+    compute: |experiment, trace| of(experiment, trace, |memory| memory.promised.mean),
+};
+
+pub const PROMISED_PEAK: Metric = Metric {
+    name: "memory_promised_peak_bytes",
+    unit: "byte",
+    summary: "the same, the most at one time (of each host)",
+    source: PROMISED,
+    compute: |experiment, trace| of(experiment, trace, |memory| peak(&memory.promised)),
+};
+
+pub const BUFFERED_MEAN: Metric = Metric {
+    name: "memory_buffered_mean_bytes",
+    unit: "byte",
+    summary: "payload written and not acknowledged, and received and not read, on all hosts with `memory`; mean over the measured span",
+    source: PROMISED,
+    compute: |experiment, trace| of(experiment, trace, |memory| memory.buffered.mean),
+};
+
+pub const BUFFERED_PEAK: Metric = Metric {
+    name: "memory_buffered_peak_bytes",
+    unit: "byte",
+    summary: "the same, the most at one time (of each host)",
+    source: PROMISED,
+    compute: |experiment, trace| of(experiment, trace, |memory| peak(&memory.buffered)),
+};
+
+pub const WASTED_MEAN: Metric = Metric {
+    name: "memory_wasted_mean_bytes",
+    unit: "byte",
+    summary: "of what is buffered, what is written and not sent; of what is promised, that for which nothing is on its way; mean",
+    source: WASTED,
+    compute: |experiment, trace| of(experiment, trace, |memory| memory.wasted.mean),
+};
+
+pub const WASTED_PEAK: Metric = Metric {
+    name: "memory_wasted_peak_bytes",
+    unit: "byte",
+    summary: "the same, the most at one time (of each host; looked at every 100 ms)",
+    source: WASTED,
+    compute: |experiment, trace| of(experiment, trace, |memory| peak(&memory.wasted)),
+};
+
+pub const DROPS: Metric = Metric {
+    name: "memory_drops",
+    unit: "1",
+    summary: "packets that came to a host with `memory` and found none left",
+    source: PROMISED,
+    compute: |experiment, trace| of(experiment, trace, |memory| memory.drops as f64),
+};
+
+fn peak(level: &Level) -> f64 {
+    level.peak as f64
+}
+
+/// The sum over the hosts with bounded memory; nothing where there are none.
+fn of(_: &Experiment, trace: &Trace, value: fn(&MemoryRecord) -> f64) -> Vec<(Scope, f64)> {
+    let values: Vec<f64> = trace.hosts.iter().filter_map(|host| host.memory.as_ref()).map(value).collect();
+    if values.is_empty() { Vec::new() } else { vec![(Scope::Run, values.iter().sum())] }
+}
