@@ -167,6 +167,7 @@ fn validation(config: &TcpConfig) -> Option<Validation> {
 impl Sender {
     pub fn new(config: &TcpConfig, iss: u32, phase: Duration) -> Self {
         let control = congestion::build(config);
+        let sizing = (right_sizing::kind(config).send)(config);
         Sender {
             iss,
             board: Scoreboard::default(),
@@ -190,8 +191,8 @@ impl Sender {
             end: 1,
             writes: VecDeque::new(),
             closed: false,
-            send_buffer: right_sizing::bounds(config).0,
-            sizing: (right_sizing::kind(config).send)(config),
+            send_buffer: sizing.as_ref().map_or(u64::MAX, |sizing| sizing.buffer()).min(right_sizing::bounds(config).0),
+            sizing,
             most_buffer: right_sizing::bounds(config).0,
             memory: u64::MAX,
             edge: 0,

@@ -55,8 +55,8 @@ struct AutoPsc {
 impl AutoPsc {
     fn new(config: &TcpConfig) -> Self {
         let (least, most) = multiples(config);
-        // Until the handshake is done there is no window to follow.
-        AutoPsc { least, most, buffer: u64::MAX }
+        // Until the handshake is done: for the initial window.
+        AutoPsc { least, most, buffer: (f64::from(config.initial_window) * f64::from(config.mss) * most) as u64 }
     }
 }
 

@@ -2,7 +2,7 @@
 //! advertises what that window needs in the next round trip, and no more.
 
 use super::flight::{Flight, FlightMeter};
-use super::ideal::SPARE;
+use super::ideal::{SPARE, at_first};
 use super::{Answer, Arrival, MAXWND, ReceiveSizing, SendSizing, SendState, SizingKind, check_maxwnd};
 use crate::params::{Kind, ParamSpec, Value};
 use crate::tcp::TcpConfig;
@@ -59,8 +59,8 @@ struct Source {
 
 impl Source {
     fn new(config: &TcpConfig) -> Self {
-        // Until the handshake is done there is no window to follow.
-        Source { leeway: leeway(config), buffer: u64::MAX }
+        let leeway = leeway(config);
+        Source { leeway, buffer: in_steps(at_first(config), leeway) }
     }
 }
 

@@ -4,6 +4,7 @@
 //! whatever its bounds allow, with or without memory for it: use `drs` where the receiver's memory is the question.
 
 use super::{MAXWND, SendSizing, SendState, SizingKind, check_maxwnd};
+use crate::tcp::TcpConfig;
 
 pub(super) const KIND: SizingKind = SizingKind {
     name: "ideal",
@@ -11,7 +12,7 @@ pub(super) const KIND: SizingKind = SizingKind {
     source: "Weigle and Feng, Dynamic Right-Sizing in TCP: A Simulation Study, ICCCN 2001, section II",
     params: &[MAXWND],
     check: check_maxwnd,
-    send: |_| Some(Box::new(Ideal::default())),
+    send: |config| Some(Box::new(Ideal { buffer: at_first(config) })),
     receive: |_| None,
 };
 
@@ -24,11 +25,9 @@ pub(super) struct Ideal {
     buffer: u64,
 }
 
-impl Default for Ideal {
-    /// Until the handshake is done there is no window to follow.
-    fn default() -> Self {
-        Ideal { buffer: u64::MAX }
-    }
+/// What is needed for the initial window: until the handshake is done there is no other to follow.
+pub(super) fn at_first(config: &TcpConfig) -> u64 {
+    (u64::from(config.initial_window) + SPARE) * u64::from(config.mss)
 }
 
 impl SendSizing for Ideal {

@@ -3,7 +3,7 @@
 //!
 //! The paper gives the idea and no constants. All of them are parameters, and their defaults are ours.
 
-use super::ideal::SPARE;
+use super::ideal::{SPARE, at_first};
 use super::{MAXWND, SendSizing, SendState, SizingKind, check_maxwnd};
 use crate::params::{Kind, ParamSpec, Value};
 use crate::tcp::TcpConfig;
@@ -106,7 +106,7 @@ impl Search {
             resting: 0,
             began: None,
             cwnd: (u64::MAX, 0),
-            needed: u64::MAX,
+            needed: at_first(config),
         }
     }
 

@@ -97,6 +97,17 @@ fn memory_limits_a_promise_and_its_return_opens_the_window() {
 }
 
 #[test]
+fn before_the_handshake_little_is_wanted() {
+    // A host that hands out memory by what is wanted must not give all to those that are still opening.
+    for kind in ["ideal", "drs", "search", "auto-psc", "linux"] {
+        let connection = Connection::connect(with(kind, &[]), 0, Duration::ZERO);
+        let memory = connection.memory();
+        assert!(memory.send_buffer == memory.send_wanted && memory.send_wanted <= 40 * 1448, "{kind}: {memory:?}");
+        assert!(!["drs", "linux"].contains(&kind) || memory.receive_wanted <= 65_536, "{kind}: {memory:?}");
+    }
+}
+
+#[test]
 fn the_send_buffer_keeps_to_memory_whatever_the_kind() {
     for kind in right_sizing::NAMES {
         let mut pair = Pair::new(with(kind, &[]), config("rfc"), ms(30));
