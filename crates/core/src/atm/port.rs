@@ -1,7 +1,7 @@
 //! An output port of a cell switch: cells come from several inputs, wait in one buffer, and leave one after the other.
 //!
-//! RF95 §2: an output-buffered switch. Its time is cut into slots of one cell time. In a slot, at most two cells come to
-//! the output, of different inputs; where more inputs have one, they are served in turn, and the others wait at their inputs. One cell leaves in each slot. When two come and there is one place, each has an equal chance of it.
+//! RF95 §2: an output-buffered switch. Its time is cut into slots of one cell time, that of its fastest line. In a slot, at most two cells come to
+//! the output, of different inputs; where more inputs have one, they are served in turn, and the others wait at their inputs. When two come and there is one place, each has an equal chance of it.
 //!
 //! Nothing here happens by itself: [`Port::advance`] does what has happened up to a time, and the caller says the time.
 //! The buffer is first in, first out, so that the slot in which a cell leaves is known when it comes in: no cell is kept.
@@ -79,8 +79,8 @@ pub struct Count {
     /// Packets marked here.
     pub packets_marked: u64,
     pub queue_max: u64,
-    /// Slots that the cells which passed have to wait in the buffer, summed up.
-    pub waits: u64,
+    /// What the cells which passed have to wait in the buffer, summed up, in ps.
+    pub waits: u128,
 }
 
 impl Count {
@@ -119,6 +119,9 @@ impl Count {
 
 /// What a port is made with.
 pub struct PortConfig {
+    /// From one slot to the next.
+    pub slot_time: Duration,
+    /// Of the line behind the port; at least a slot.
     pub cell_time: Duration,
     /// Cells the buffer holds.
     pub buffer: u64,
@@ -134,6 +137,7 @@ pub struct PortConfig {
 
 /// One output port.
 pub struct Port {
+    slot_time: u64,
     cell_time: u64,
     buffer: u64,
     is_before_switch: bool,
@@ -149,9 +153,11 @@ pub struct Port {
     next: u64,
     /// The input served last.
     turn: u32,
-    /// The first slot in which nothing is to leave yet.
+    /// Cells in the buffer that have not begun to leave before this slot ends, and when the first of them will, in ps.
+    queued: u64,
+    head: u64,
+    /// Until when the line is busy with what came so far, and since when without a pause, in ps.
     free: u64,
-    /// The slot from which on a cell leaves in each, until `free`.
     busy_from: u64,
     coin: Coin,
     /// `None`: the policy does not ask.
@@ -164,8 +170,10 @@ pub struct Port {
 impl Port {
     /// An empty port.
     pub fn new(config: PortConfig, discard: Box<dyn Discard + Send>) -> Self {
-        assert!((1..=MAX_INPUTS).contains(&config.inputs.len()) && !config.cell_time.is_zero() && config.buffer > 0);
+        assert!((1..=MAX_INPUTS).contains(&config.inputs.len()) && config.buffer > 0);
+        assert!(!config.slot_time.is_zero() && config.cell_time >= config.slot_time);
         Port {
+            slot_time: config.slot_time.as_ps(),
             cell_time: config.cell_time.as_ps(),
             buffer: config.buffer,
             is_before_switch: config.is_before_switch,
@@ -177,6 +185,8 @@ impl Port {
             ready: 0,
             next: input::NEVER,
             turn: 0,
+            queued: 0,
+            head: 0,
             free: 0,
             busy_from: 0,
             coin: Coin { rng: config.rng, bits: 1 },
@@ -189,7 +199,6 @@ impl Port {
 
     /// `run` comes into `input`, behind what came there before, and not before the time up to which the port was advanced.
     pub fn arrive(&mut self, input: usize, run: Run) {
-        debug_assert!(run.arrives.as_ps() >= self.slot.saturating_sub(1) * self.cell_time);
         if self.inputs[input].push(run) {
             self.step_behind(input);
             self.next = self.next.min(self.inputs[input].next);
@@ -199,19 +208,20 @@ impl Port {
     /// Does what has happened in the slots that began before `now`: what comes at a time is there in the slot that begins then.
     #[inline]
     pub fn advance(&mut self, now: Time) {
-        let end = now.as_ps().div_ceil(self.cell_time);
+        let end = now.as_ps().div_ceil(self.slot_time);
         while self.slot < end {
             if self.ready == 0 {
-                let next = self.next.div_ceil(self.cell_time);
+                let next = self.next.div_ceil(self.slot_time);
                 if next >= end {
                     self.slot = end;
                     return;
                 }
                 self.slot = self.slot.max(next);
             }
-            if self.next <= self.slot * self.cell_time {
+            if self.next <= self.slot * self.slot_time {
                 self.look_at_inputs();
             }
+            self.send_cells();
             self.pass_cells();
             self.slot += 1;
         }
@@ -219,7 +229,7 @@ impl Port {
 
     /// Which inputs have a cell in this slot.
     fn look_at_inputs(&mut self) {
-        let now = self.slot * self.cell_time;
+        let now = self.slot * self.slot_time;
         self.next = input::NEVER;
         for (i, input) in self.inputs.iter().enumerate() {
             if input.next <= now {
@@ -228,6 +238,24 @@ impl Port {
                 self.next = self.next.min(input.next);
             }
         }
+    }
+
+    /// The cells that begin to leave before this slot ends are no longer in the buffer.
+    #[inline]
+    fn send_cells(&mut self) {
+        let end = self.slot_end();
+        if self.free < end + self.cell_time {
+            self.queued = 0;
+        }
+        while self.queued > 0 && self.head < end {
+            self.queued -= 1;
+            self.head += self.cell_time;
+        }
+    }
+
+    #[inline]
+    fn slot_end(&self) -> u64 {
+        (self.slot + 1) * self.slot_time
     }
 
     /// The cells of one slot: RF95 §2.
@@ -241,16 +269,10 @@ impl Port {
         }
         let second = after(others, first);
         self.turn = second;
-        let one_place = self.queued() + 1 == self.buffer;
+        let one_place = self.queued + 1 == self.buffer;
         let (first, second) = if one_place && self.coin.toss() { (second, first) } else { (first, second) };
         self.serve(first as usize);
         self.serve(second as usize);
-    }
-
-    /// Cells in the buffer in this slot, when one has left.
-    #[inline]
-    fn queued(&self) -> u64 {
-        self.free.saturating_sub(self.slot + 1)
     }
 
     /// The next cell of `input` comes to the output.
@@ -258,7 +280,7 @@ impl Port {
     fn serve(&mut self, input: usize) {
         let run = self.inputs[input].take();
         let is_end = run.cells == 0 && run.is_end;
-        let queued = self.queued();
+        let queued = self.queued;
         let number = run.channel as usize;
         if self.channels[number].state == State::Between {
             self.begin_frame(&run, queued);
@@ -302,7 +324,7 @@ impl Port {
             self.step_behind(input);
         }
         let next = self.inputs[input].next;
-        if next > (self.slot + 1) * self.cell_time {
+        if next > self.slot_end() {
             self.ready &= !(1 << input);
             self.next = self.next.min(next);
         }
@@ -310,7 +332,7 @@ impl Port {
 
     /// A frame begins on the channel of `run`: what becomes of it.
     fn begin_frame(&mut self, run: &Run, queued: u64) {
-        let now = Time::from_ps(self.slot * self.cell_time);
+        let now = Time::from_ps(self.slot * self.slot_time);
         let (own, channels) = self.occupancy.as_mut().map_or((0, 0), |occupancy| occupancy.of(run.channel, queued));
         let verdict = self.discard.on_frame(&Arrival { now, queued, silent_from: self.leaves(), own, channels, is_ect: run.is_ect });
         if self.channels[run.channel as usize].begin(verdict) {
@@ -322,14 +344,18 @@ impl Port {
     /// The cell just taken from `run` comes into the buffer.
     #[inline]
     fn admit(&mut self, run: &Run, queued: u64, is_end: bool) {
-        let start = self.free.max(self.slot + 1);
+        let start = self.free.max(self.slot_end());
         if start > self.free {
             self.busy_from = start;
         }
-        self.free = start + 1;
+        if queued == 0 {
+            self.head = start;
+        }
+        self.free = start + self.cell_time;
+        self.queued = queued + 1;
         self.count.passed += 1;
-        self.count.waits += queued;
-        self.count.queue_max = self.count.queue_max.max(queued + 1);
+        self.count.waits += u128::from(start - self.slot_end());
+        self.count.queue_max = self.count.queue_max.max(self.queued);
         if let Some(occupancy) = &mut self.occupancy {
             occupancy.come(run.channel, queued);
         }
@@ -340,7 +366,7 @@ impl Port {
 
     /// No more cells of the packet of `run` will come.
     fn end_packet(&mut self, run: &Run, whole: bool) {
-        let now = Time::from_ps(self.slot * self.cell_time);
+        let now = Time::from_ps(self.slot * self.slot_time);
         let Run { packet, route, .. } = *run;
         let channel = &mut self.channels[run.channel as usize];
         let passed = channel.far_end.end_of_packet();
@@ -398,13 +424,13 @@ impl Port {
 
     /// When the cell that came in last will have left, or has.
     fn leaves(&self) -> Time {
-        Time::from_ps(self.free * self.cell_time)
+        Time::from_ps(self.free)
     }
 
     /// Before this time no frame leaves whole of which the caller has not been told.
     pub fn next_departure(&self) -> Time {
-        let end = self.inputs.iter().map(|input| input.end_of_frame(self.slot, self.cell_time)).min().unwrap_or(input::NEVER);
-        if end == input::NEVER { Time::MAX } else { Time::from_ps((self.free.max(end + 1) + 1) * self.cell_time) }
+        let end = self.inputs.iter().map(|input| input.end_of_frame(self.slot, self.slot_time)).min().unwrap_or(input::NEVER);
+        if end == input::NEVER { Time::MAX } else { Time::from_ps(self.free.max((end + 1) * self.slot_time) + self.cell_time) }
     }
 
     /// What became of packets since the last call.
@@ -417,29 +443,34 @@ impl Port {
         self.onward.drain(..)
     }
 
-    /// Cells in the buffer at `now`, up to which the port was advanced.
+    /// Cells of the last busy period, in which alone some can still be ahead.
+    fn in_a_row(&self) -> u64 {
+        (self.free - self.busy_from) / self.cell_time
+    }
+
+    /// Cells in the buffer at `now`, up to which the port was advanced: those that begin to leave later.
     pub fn backlog(&self, now: Time) -> u64 {
-        self.free.saturating_sub((now.as_ps() / self.cell_time + 1).max(self.busy_from))
+        (self.free.saturating_sub(now.as_ps() + 1) / self.cell_time).min(self.in_a_row())
     }
 
     /// Cells that have left whole by `now`, up to which the port was advanced.
     pub fn transmitted(&self, now: Time) -> u64 {
-        self.count.passed - self.free.saturating_sub((now.as_ps() / self.cell_time).max(self.busy_from))
+        self.count.passed - self.free.saturating_sub(now.as_ps()).div_ceil(self.cell_time).min(self.in_a_row())
     }
 
     /// Time spent transmitting up to `now`, up to which the port was advanced.
     pub fn busy(&self, now: Time) -> Duration {
-        // Only the cells of the last busy period can still be ahead.
-        let ahead = (self.free * self.cell_time).saturating_sub(now.as_ps().max(self.busy_from * self.cell_time));
+        let ahead = self.free.saturating_sub(now.as_ps().max(self.busy_from));
         Duration::from_ps(self.count.passed * self.cell_time - ahead)
     }
 
     /// The integral over time, up to `now`, of the cells in the buffer, in ps.
     pub fn waited(&self, now: Time) -> u128 {
-        // Each cell in the buffer still has to wait for those before it.
-        let queued = u128::from(self.free.saturating_sub(now.as_ps().div_ceil(self.cell_time) + 1));
-        let to_come = queued * queued.saturating_sub(1) / 2;
-        (u128::from(self.count.waits) - to_come.min(u128::from(self.count.waits))) * u128::from(self.cell_time)
+        // What the cells in the buffer still have to wait: the last one until a cell time before the line is free, and so on.
+        let queued = u128::from(self.backlog(now));
+        let ahead = u128::from(self.free.saturating_sub(now.as_ps()));
+        let to_come = queued * ahead - u128::from(self.cell_time) * queued * (queued + 1) / 2;
+        self.count.waits.saturating_sub(to_come)
     }
 
     /// Packets that have not ended, each in the run that says so: (packet, route, whether it is lost).

@@ -99,7 +99,10 @@ impl OutputPort {
         let frame = longfat_core::atm::aal5::cells(line.mtu + line.overhead);
         let context = DiscardContext { rate: line.rate, frame, rng: rng("discard") };
         let cell_time = |rate: longfat_core::units::Rate| rate.transmit_time(longfat_core::atm::aal5::CELL.into());
+        // Its fabric keeps up with the fastest of its lines.
+        let lines = links.iter().filter(|other| other.to == line.from || other.from == line.from);
         let config = PortConfig {
+            slot_time: lines.map(|other| cell_time(other.rate)).min().expect("a switch has a line"),
             cell_time: cell_time(line.rate),
             buffer: discard::buffer(&policy.params),
             inputs: links.iter().filter(|other| other.to == line.from).map(|other| cell_time(other.rate)).collect(),

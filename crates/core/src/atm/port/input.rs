@@ -60,9 +60,9 @@ impl Input {
     }
 
     /// A slot before which the next end of a frame does not come to the output.
-    pub fn end_of_frame(&self, slot: u64, cell_time: u64) -> u64 {
+    pub fn end_of_frame(&self, slot: u64, slot_time: u64) -> u64 {
         let Some(&(number, at)) = self.ends.front() else { return NEVER };
-        at.div_ceil(cell_time).max(slot + (number - self.served - 1))
+        at.div_ceil(slot_time).max(slot + (number - self.served - 1))
     }
 
     /// The runs, next first.

@@ -125,9 +125,12 @@ fn group<'a>(view: View<'a>, name: String, plan: &Plan<'a>, duration: Duration) 
 pub fn hosts(view: &View<'_>, key: &str, usual: &str, plan: &Plan<'_>) -> Result<Vec<usize>, Fault> {
     let find = |name: &str, fault: &dyn Fn(String) -> Fault| {
         plan.hosts(name).ok_or_else(|| {
-            let router = plan.network.nodes.iter().any(|n| n.name == name);
-            let message =
-                if router { format!("`{name}` is a router, and flows end at hosts") } else { format!("there is no host `{name}`") };
+            let message = match plan.network.nodes.iter().find(|n| n.name == name) {
+                Some(node) => {
+                    format!("`{name}` is a {}, and flows end at hosts", if node.is_switch() { "switch" } else { "router" })
+                }
+                None => format!("there is no host `{name}`"),
+            };
             let names = plan.host_names();
             let shown = if names.len() <= 8 { names.join(", ") } else { format!("{}, ...", names[..8].join(", ")) };
             fault(message).expected(format!("`{key}` = one of {shown}")).nearest(name, names)

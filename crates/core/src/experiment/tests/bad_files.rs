@@ -185,6 +185,103 @@ duration = "1 s"
 }
 
 #[test]
+fn messages_for_switches() {
+    let good = r#"[path]
+preset = "atm"
+senders = 3
+bottleneck = { type = "atm" }
+edge = { type = "atm" }
+discard = { kind = "epd", buffer = "1000 cells", threshold = "500 cells" }
+[[flow]]
+count = 3
+[measure]
+duration = "1 s"
+"#;
+    let explicit = r#"[path]
+hosts = ["a", "b"]
+routers = ["r"]
+switches = ["s", "t"]
+[[path.link]]
+from = "a"
+to = "r"
+rate = "1 Gbit/s"
+[[path.link]]
+from = "r"
+to = "s"
+type = "atm"
+[[path.link]]
+from = "s"
+to = "t"
+type = "atm"
+discard = "epd"
+[[path.link]]
+from = "t"
+to = "b"
+type = "atm"
+[[flow]]
+from = "a"
+to = "b"
+[measure]
+duration = "1 s"
+"#;
+    let cases = [
+        (
+            good,
+            "a packet that no AAL5 frame holds",
+            "bottleneck = { type = \"atm\" }",
+            "bottleneck = { type = \"atm\", mtu = \"65535 bytes\" }",
+        ),
+        (good, "EPD with less than a packet", "1000 cells", "191 cells"),
+        (good, "a threshold above the buffer", "500 cells", "1001 cells"),
+        (good, "a threshold that is no fraction", "\"500 cells\"", "1.5"),
+        (good, "a buffer in bytes", "1000 cells", "1000 bytes"),
+        (good, "RED above EPD", "kind = \"epd\"", "kind = \"epd_red\", min_threshold = 0.4, max_threshold = 0.6"),
+        (good, "RED upside down", "kind = \"epd\"", "kind = \"epd_red\", min_threshold = 0.4"),
+        (good, "an unknown policy", "kind = \"epd\"", "kind = \"edp\""),
+        (good, "a threshold of a policy without one", "kind = \"epd\"", "kind = \"ppd\""),
+        (good, "more links than ports", "senders = 3", "senders = 16"),
+        (good, "several receivers behind one switch", "senders = 3", "receivers = 2"),
+        (good, "frames of a least size in cells", "edge = { type = \"atm\" }", "edge = { type = \"atm\", min_frame = \"64 bytes\" }"),
+        (good, "no cells on the way to a switch", "edge = { type = \"atm\" }", "edge = { type = \"fddi\" }"),
+        (explicit, "a channel with no route", "from = \"t\"\nto = \"b\"", "from = \"t\"\nto = \"r\""),
+        (explicit, "a policy without a switch", "rate = \"1 Gbit/s\"", "rate = \"1 Gbit/s\"\ndiscard = \"epd\""),
+        (explicit, "a queue between switches", "discard = \"epd\"", "queue = { kind = \"droptail\", limit = \"1 MiB\" }"),
+        (explicit, "losses between switches", "discard = \"epd\"", "loss = { kind = \"bernoulli\", probability = 0.1 }"),
+        (explicit, "a flow that ends at a switch", "from = \"a\"\nto = \"b\"\n[m", "from = \"a\"\nto = \"t\"\n[m"),
+    ];
+    let mut out = String::new();
+    for (good, name, from, to) in cases {
+        Document::parse(good, "good.toml").unwrap_or_else(|e| panic!("{e}"));
+        assert!(good.contains(from), "{name}: {from}");
+        let error = Document::parse(&good.replacen(from, to, 1), "bad.toml").expect_err(name);
+        out.push_str(&format!("## {name}\n{error}\n\n"));
+    }
+    out.push_str(&format!("## ports in a ring\n{}\n", Document::parse(&ring(5), "ring.toml").expect_err("a ring")));
+    insta::assert_snapshot!(out);
+}
+
+/// So many switches in a ring, a host at each, and flows from each to the one after the next.
+fn ring(n: usize) -> String {
+    let names = |name: &str| (0..n).map(|i| format!("\"{name}{i}\"")).collect::<Vec<_>>().join(", ");
+    let mut out = format!("[path]\nhosts = [{}]\nswitches = [{}]\n", names("h"), names("s"));
+    for i in 0..n {
+        let next = (i + 1) % n;
+        out += &format!("[[path.link]]\nfrom = \"h{i}\"\nto = \"s{i}\"\ntype = \"atm\"\n");
+        out += &format!("[[path.link]]\nfrom = \"s{i}\"\nto = \"s{next}\"\ntype = \"atm\"\n");
+    }
+    for i in 0..n {
+        out += &format!("[[flow]]\nfrom = \"h{i}\"\nto = \"h{}\"\n", (i + 2) % n);
+    }
+    out + "[measure]\nduration = \"1 s\"\n"
+}
+
+#[test]
+fn a_ring_in_which_no_cells_go_round_is_none() {
+    // Of three, each reaches each over one link.
+    Document::parse(&ring(3), "ring.toml").unwrap_or_else(|e| panic!("{e}"));
+}
+
+#[test]
 fn several_errors_are_told_at_once() {
     let text = GOOD.replace("window =", "windwo =").replace("\"5 s\"", "5").replace("title =", "titel =");
     let error = Document::parse(&text, "bad.toml").unwrap_err();

@@ -14,7 +14,8 @@ fn resolve(text: &str) -> Experiment {
 fn draw(experiment: &Experiment) -> String {
     let nodes = &experiment.network.nodes;
     let link = |l: &Link| {
-        let params: Vec<String> = l.queue.params.0.iter().map(|(name, value)| format!("{name} {value:?}")).collect();
+        let front = l.discard.as_ref().unwrap_or(&l.queue);
+        let params: Vec<String> = front.params.0.iter().map(|(name, value)| format!("{name} {value:?}")).collect();
         format!(
             "{:16} {:8} -> {:8} {:>14} {:>14} mtu {} +{} {} {}{}\n",
             l.name,
@@ -24,7 +25,7 @@ fn draw(experiment: &Experiment) -> String {
             TIME.format(l.delay.as_ps()),
             l.mtu,
             l.overhead,
-            l.queue.kind,
+            front.kind,
             params.join(", "),
             if l.bottleneck { "  BOTTLENECK" } else { "" },
         )
@@ -113,6 +114,24 @@ count = 3
 duration = "10 s"
 "#
     )));
+}
+
+/// RF95 Figure 1; then two switches, with a policy of one link's own, and ways that differ.
+#[test]
+fn atm() {
+    let mut out = String::new();
+    for path in [
+        "senders = 3\nbottleneck = { type = \"atm\" }\nedge = { type = \"atm\" }\ndiscard = { kind = \"epd\", buffer = \"2000 cells\", threshold = \"1000 cells\" }",
+        "senders = 2\nreceivers = 2\nswitches = 2\nports = 4\nbottleneck = { type = \"atm-ds3\", discard = \"ppd\", reverse = { rate = \"30 Mbit/s\", discard = \"epd\" } }\n\
+         edge = { type = \"atm-oc-3c\", overhead = \"0 bytes\", queue = { kind = \"droptail\", limit = \"100 packets\" } }",
+    ] {
+        let text = format!("[path]\npreset = \"atm\"\n{path}\n[[flow]]\ncount = 2\n[measure]\nduration = \"1 s\"\n");
+        let run = Document::parse(&text, "a").and_then(|d| d.run(0)).unwrap_or_else(|e| panic!("{e}"));
+        let again = Document::parse(&run.to_toml(), "b").and_then(|d| d.run(0)).unwrap_or_else(|e| panic!("{e}\n{}", run.to_toml()));
+        assert_eq!(again.experiment, run.experiment, "{}", run.to_toml());
+        out += &draw(&run.experiment);
+    }
+    insta::assert_snapshot!(out);
 }
 
 #[test]
