@@ -1,4 +1,7 @@
-"""Dynamic right-sizing 2001 beside longfat: numbers, tables, claims, figures. `cells.py` says what is counted, `README.md` what came out."""
+"""Dynamic right-sizing 2001 beside longfat: numbers, tables, claims, figures.
+
+`cells.py` says what is counted, `README.md` what came out.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +64,8 @@ def theory_used(measured: Measured, row: Row) -> float:
 def theory_convergence(measured: Measured, row: Row) -> Answer:
     """Footnote 2."""
     return Answer(
-        theory.recovery_time(8e6, 1500, 0.100), f"MB of 10^6; its own formula, of 1024^2, makes {theory.recovery_time(8 * 2**20, 1500, 0.100):.1f}"
+        theory.recovery_time(8e6, 1500, 0.100),
+        f"MB of 10^6; its own formula, of 1024^2, makes {theory.recovery_time(8 * 2**20, 1500, 0.100):.1f}",
     )
 
 
@@ -204,7 +208,10 @@ def rate(measured: Measured, row: Row) -> float | Answer:
 def full(measured: Measured, row: Row) -> Answer:
     """Section IV-B."""
     full = cells(measured).full(row["figure"], _queue(row))
-    return Answer(full, f"path and queue, of which the static flow has {STATIC_WINDOW}: the dynamic one overflows it from {full - STATIC_WINDOW:.0f} on")
+    return Answer(
+        full,
+        f"path and queue, of which the static flow has {STATIC_WINDOW}: the dynamic one overflows it from {full - STATIC_WINDOW:.0f} on",
+    )
 
 
 @paper.number("loss_peak")
@@ -260,7 +267,9 @@ def caption(measured: Measured, row: Row) -> Answer:
     return Answer(None, "a figure, drawn in the report")
 
 
-paper.tables.append(Layout("Table I", "thousand packets acknowledged, queue 100, maxwnd 650", {"acked_thousand": ""}, rows=("kind",), columns="flow"))
+paper.tables.append(
+    Layout("Table I", "thousand packets acknowledged, queue 100, maxwnd 650", {"acked_thousand": ""}, rows=("kind",), columns="flow")
+)
 
 paper.claims_of(FOLDER / "claims.csv", lambda measured: cells(measured).names())
 
@@ -320,25 +329,44 @@ def figure3(measured: Measured) -> Plot:
     """One static and one dynamic flow."""
     published = _published("dynamic, queue 500", {700: 93.8 / 100 * SLOW.rate * SECONDS / (8 * PACKET) / 1e3}, 5)
     return Plot(
-        "figure3", "One static flow, one dynamic flow", MAXWND, THOUSANDS, [*_lines(measured, "figure3", (100, 500)), published],
+        "figure3",
+        "One static flow, one dynamic flow",
+        MAXWND,
+        THOUSANDS,
+        [*_lines(measured, "figure3", (100, 500)), published],
         rules=[Rule("650", x=650)],
     )
 
 
 @paper.figure(where="Figure 4")
 def figure4(measured: Measured) -> Plot:
-    """cwnd over time."""
+    """Both windows, at each round trip."""
     c = cells(measured)
     series = [
-        Series(kind, c.cwnd(kind)["time_s"], c.cwnd(kind)["cwnd"], markers=False, step=True, colour=i) for i, kind in enumerate(("dynamic", "static"))
+        Series(kind, c.cwnd(kind)["time_s"], c.cwnd(kind)["cwnd"], markers=False, step=True, colour=i)
+        for i, kind in enumerate(("dynamic", "static"))
     ]
-    return Plot("figure4", "cwnd over time: queue 100, maxwnd 650", Axis("time (s)", start=0), Axis("cwnd (packets)", start=0), series)
+    return Plot(
+        "figure4",
+        "cwnd over time: queue 100, maxwnd 650",
+        Axis("time (s)", start=0, end=200),
+        Axis("cwnd (packets)", start=0),
+        series,
+        caption="Above 650: fast recovery, which adds a packet for each duplicate ACK.",
+    )
 
 
 @paper.figure(where="Figure 5")
 def figure5(measured: Measured) -> Plot:
     """Ten static flows and a dynamic one."""
-    return Plot("figure5", "Ten static flows, one dynamic flow", MAXWND, THOUSANDS, _lines(measured, "figure5", QUEUES), caption="Static: mean of ten.")
+    return Plot(
+        "figure5",
+        "Ten static flows, one dynamic flow",
+        MAXWND,
+        THOUSANDS,
+        _lines(measured, "figure5", QUEUES),
+        caption="Static: mean of ten.",
+    )
 
 
 @paper.figure(where="Figure 6")
@@ -351,7 +379,14 @@ def figure6(measured: Measured) -> Plot:
         _published("dynamic, queue 100", {650: (389 + 66 + 55 + 71 + 74) / 5}, 3),
         _published("static, queue 100", {650: (108 + 112 + 113 + 112 + 108) / 5}, 1),
     ]
-    return Plot("figure6", "Five static flows, five dynamic flows", MAXWND, THOUSANDS, series, caption="Means of five; those published at 650 are Table I's.")
+    return Plot(
+        "figure6",
+        "Five static flows, five dynamic flows",
+        MAXWND,
+        THOUSANDS,
+        series,
+        caption="Means of five; those published at 650 are Table I's.",
+    )
 
 
 @paper.figure(where="Table I")
@@ -366,34 +401,39 @@ def table1(measured: Measured) -> Plot:
             Series(kind, range(1, 6), ours, line=False, colour=1 - i, marker=i),
             Series(f"{kind}, published", range(1, 6), published[kind], line=False, colour=INK, marker=5 + i),
         ]
-    return Plot("table1", "Five static flows, five dynamic flows: queue 100, maxwnd 650", Axis("flow", start=0.5, end=5.5), THOUSANDS, series)
+    return Plot("table1", "Each of five and five, queue 100, maxwnd 650", Axis("flow", start=0.5, end=5.5), THOUSANDS, series)
 
 
 @paper.figure(where="Figure 7")
 def figure7(measured: Measured) -> Plot:
     """Five and five at 1 Gb/s."""
-    return Plot("figure7", "Five static flows, five dynamic flows at 1 Gb/s", MAXWND, THOUSANDS, _lines(measured, "figure7", (100, 16384)), caption="Means of five.")
+    return Plot(
+        "figure7",
+        "Five static flows, five dynamic flows at 1 Gb/s",
+        MAXWND,
+        THOUSANDS,
+        _lines(measured, "figure7", (100, 16384)),
+        caption="Means of five.",
+    )
 
 
 @paper.figure(where="Figure 8")
 def figure8(measured: Measured) -> Plot:
     """Ten dynamic flows."""
-    return Plot("figure8", "Ten dynamic flows", MAXWND, THOUSANDS, _lines(measured, "figure8", QUEUES, ("dynamic",)), caption="Means of ten.")
+    return Plot(
+        "figure8",
+        "Ten dynamic flows",
+        MAXWND,
+        Axis("packets acknowledged (thousands, in 200 s)", start=0, end=180),
+        _lines(measured, "figure8", QUEUES, ("dynamic",)),
+        caption="Means of ten.",
+    )
 
 
 @paper.figure(where="section IV-B, at 1 Gb/s")
 def figure3_1g(measured: Measured) -> Plot:
     """Figure 3's flows, not in the paper."""
-    return Plot("figure3-1g", "One static flow, one dynamic flow at 1 Gb/s", MAXWND, THOUSANDS, _lines(measured, "figure3-1g", (100, 1000)))
-
-
-@paper.figure(where="section IV-C, at 1 Gb/s")
-def figure5_1g(measured: Measured) -> Plot:
-    """Figure 5's flows, not in the paper."""
-    return Plot(
-        "figure5-1g", "Ten static flows, one dynamic flow at 1 Gb/s", MAXWND, THOUSANDS, _lines(measured, "figure5-1g", (1000, 163840), windows=(1000, 3000, 3500, 5000, 7000)),
-        caption="Static: mean of ten.",
-    )
+    return Plot("figure3-1g", "One static flow, one dynamic flow at 1 Gb/s", MAXWND, THOUSANDS, _lines(measured, "figure3-1g", (100,)))
 
 
 @paper.figure(where="section II-A")
@@ -401,7 +441,9 @@ def fairness(measured: Measured) -> Plot:
     """Bandwidth in proportion to memory."""
     c = cells(measured)
     series = [
-        Series(f"{name}, queue {q:,}", WINDOWS, [c.memory_share(figure, q, w) for w in WINDOWS], colour=COLOURS[q], dash=d, marker=COLOURS[q])
+        Series(
+            f"{name}, queue {q:,}", WINDOWS, [c.memory_share(figure, q, w) for w in WINDOWS], colour=COLOURS[q], dash=d, marker=COLOURS[q]
+        )
         for d, (figure, name) in enumerate((("figure5", "ten and one"), ("figure6", "five and five")))
         for q in QUEUES
     ]
@@ -409,7 +451,7 @@ def fairness(measured: Measured) -> Plot:
         "fairness",
         "Dynamic flows: bandwidth for their memory",
         MAXWND,
-        Axis("part of the bandwidth / part of the memory", start=0),
+        Axis("part of the bandwidth / of the memory", start=0, end=1.2),
         series,
         rules=[Rule("in proportion", y=1)],
     )
@@ -437,6 +479,9 @@ def vegas(measured: Measured) -> Plot:
     ]
     names = [f"{m}\n{q:,}" for m in MIXES for q in QUEUES]
     return Plot(
-        "vegas", "Reno and Vegas, maxwnd 700", Axis("static + dynamic flows, queue (packets)", start=-0.5, end=11.5, names=names),
-        Axis("utilization (%)"), series,
+        "vegas",
+        "Reno and Vegas, maxwnd 700",
+        Axis("static + dynamic flows, queue (packets)", start=-0.5, end=len(names) - 0.5, names=names),
+        Axis("utilization (%)"),
+        series,
     )
