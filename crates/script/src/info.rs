@@ -45,6 +45,7 @@ pub fn lookup(name: &str, connection: Option<&Connection>) -> Option<Result<Valu
     let windows = |bytes: u64| i128::from(bytes / info.mss.max(1));
     let micros = |span: Duration| i128::from(span.as_ps() / 1_000_000);
     let (unacked, unsent) = connection.unacked();
+    let acked = i128::from(stats.bytes_sent.saturating_sub(stats.bytes_retransmitted) + unsent).saturating_sub(i128::from(unacked));
     Some(Ok(Value::Int(match field {
         "state" => state(connection.state()),
         "ca_state" => ca_state(info.ca_state),
@@ -73,9 +74,8 @@ pub fn lookup(name: &str, connection: Option<&Connection>) -> Option<Result<Valu
         "total_retrans" => i128::from(stats.segments_retransmitted),
         "bytes_sent" => i128::from(stats.bytes_sent),
         "bytes_retrans" => i128::from(stats.bytes_retransmitted),
-        "bytes_acked" => {
-            i128::from(stats.bytes_sent.saturating_sub(stats.bytes_retransmitted) + unsent).saturating_sub(i128::from(unacked))
-        }
+        "bytes_acked" => acked,
+        "delivered" => (acked + i128::from(info.mss.max(1)) - 1) / i128::from(info.mss.max(1)) + i128::from(info.sacked),
         "bytes_received" => i128::from(connection.bytes_delivered()),
         "data_segs_out" => i128::from(stats.segments_sent),
         _ => return Some(Err(format!("{name}: the endpoint does not keep that number"))),
