@@ -132,7 +132,10 @@ def test_the_index_reaches_every_page() -> None:
     assert not missing, f"docs/index.md does not link to {', '.join(missing)}"
 
 
-@pytest.mark.parametrize(("kind", "folder"), [("stacks", "stacks"), ("congestion_controls", "congestion"), ("queues", "queues")])
+@pytest.mark.parametrize(
+    ("kind", "folder"),
+    [("stacks", "stacks"), ("congestion_controls", "congestion"), ("queues", "queues"), ("discards", "discard")],
+)
 def test_every_algorithm_has_its_page_with_every_parameter(kind: str, folder: str) -> None:
     for entry in longfat.registries()[kind]:
         page = ROOT / "docs" / folder / f"{entry['name']}.md"
