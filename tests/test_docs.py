@@ -134,7 +134,13 @@ def test_the_index_reaches_every_page() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "folder"),
-    [("stacks", "stacks"), ("congestion_controls", "congestion"), ("window_sizings", "window-sizing"), ("queues", "queues")],
+    [
+        ("stacks", "stacks"),
+        ("congestion_controls", "congestion"),
+        ("window_sizings", "window-sizing"),
+        ("queues", "queues"),
+        ("discards", "discard"),
+    ],
 )
 def test_every_algorithm_has_its_page_with_every_parameter(kind: str, folder: str) -> None:
     for entry in longfat.registries()[kind]:

@@ -62,3 +62,6 @@ impl Reassembly {
         self.held > 0
     }
 }
+
+#[cfg(test)]
+mod tests;
