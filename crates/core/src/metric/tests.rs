@@ -11,7 +11,18 @@ use crate::units::{Capacity, Rate};
 
 fn flow(traffic: Traffic) -> Flow {
     let tcp = TcpConfig::new(&stack::find("rfc").unwrap().params(), 1500);
-    Flow { group: "f".into(), from: 0, to: 1, sender: tcp.clone(), receiver: tcp, traffic, start: Duration::ZERO, stop: None, read_rate: None, stream_of: 0 }
+    Flow {
+        group: "f".into(),
+        from: 0,
+        to: 1,
+        sender: tcp.clone(),
+        receiver: tcp,
+        traffic,
+        start: Duration::ZERO,
+        stop: None,
+        read_rate: None,
+        stream_of: 0,
+    }
 }
 
 fn link(bottleneck: bool) -> Link {

@@ -15,7 +15,13 @@ use crate::run;
 fn with_nic(mut experiment: Experiment, txqueuelen: u64, on_full: OnFull) -> Experiment {
     for flow in &experiment.flows {
         if experiment.hosts.iter().all(|host| host.node != flow.from) {
-            experiment.hosts.push(Host { node: flow.from, nic: Some(Nic { txqueuelen, on_full }), cpu: None, overhead: None, memory: None });
+            experiment.hosts.push(Host {
+                node: flow.from,
+                nic: Some(Nic { txqueuelen, on_full }),
+                cpu: None,
+                overhead: None,
+                memory: None,
+            });
         }
     }
     for link in experiment.network.links.iter_mut().filter(|link| experiment.hosts.iter().any(|host| host.node == link.from)) {
