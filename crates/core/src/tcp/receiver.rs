@@ -6,7 +6,7 @@ use crate::packet::{Ecn, Segment, flags};
 use crate::tcp::clock::Clock;
 use crate::tcp::ecn::Echo;
 use crate::tcp::range_set::RangeSet;
-use crate::tcp::right_sizing::{self, Answer, ReceiveSizing};
+use crate::tcp::right_sizing::{self, ReceiveSizing};
 use crate::tcp::seq::{timestamp_before, unwrap, wrap};
 use crate::tcp::{DelayedAck, TcpConfig};
 use crate::time::{Duration, Time};
@@ -298,9 +298,8 @@ impl Receiver {
         self.unacked = 0;
         self.ack_deadline = Time::MAX;
         self.last_ack_sent = self.nxt;
-        if let Some(sizing) = &mut self.sizing {
-            let timestamp = segment.timestamps().map(|(val, _)| val);
-            sizing.on_answer(&Answer { now, timestamp, received: self.nxt + self.held, edge: self.promised });
+        if self.sizing.is_some() {
+            self.note_answer(now, segment);
         }
     }
 

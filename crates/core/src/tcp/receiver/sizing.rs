@@ -2,12 +2,22 @@
 
 use super::Receiver;
 use crate::packet::Segment;
-use crate::tcp::right_sizing::{Arrival, MemoryUse};
+use crate::tcp::right_sizing::{Answer, Arrival, MemoryUse};
 use crate::tcp::seq::unwrap;
 use crate::time::{Duration, Time};
 
 impl Receiver {
+    /// The ACK in `segment` goes out. Not inlined, and nor is the next: most connections do not size their windows.
+    #[inline(never)]
+    pub(super) fn note_answer(&mut self, now: Time, segment: &Segment) {
+        if let Some(sizing) = &mut self.sizing {
+            let timestamp = segment.timestamps().map(|(val, _)| val);
+            sizing.on_answer(&Answer { now, timestamp, received: self.nxt + self.held, edge: self.promised });
+        }
+    }
+
     /// Data has been taken in: sizes the window.
+    #[inline(never)]
     pub(super) fn follow_arrival(&mut self, now: Time, segment: &Segment) {
         let arrival = Arrival {
             now,

@@ -13,6 +13,7 @@ impl Sender {
         }
     }
 
+    #[inline(never)]
     fn follow_window(&mut self, now: Time) {
         let cwnd = self.window();
         let state = SendState {
