@@ -1,6 +1,7 @@
 //! One end of a TCP connection: opening, closing, and the two halves between (RFC 9293).
 
 mod ending;
+mod memory;
 mod opening;
 
 use crate::packet::{Ecn, Segment, flags};
@@ -399,49 +400,6 @@ impl Connection {
     pub fn paced_until(&self, now: Time) -> Option<Time> {
         let at = self.sender.paced_until(now);
         if at == Time::MAX { None } else { Some(at) }
-    }
-
-    /// What this connection has of its host's memory, and what it would have.
-    #[inline]
-    pub fn memory(&self) -> MemoryUse {
-        let (send_buffer, board) = (self.sender.send_buffer, &self.sender.board);
-        MemoryUse {
-            acked: board.una(),
-            outstanding: board.outstanding(),
-            // A buffer that has become smaller still holds what is on its way.
-            send_buffered: self.sender.unacked().0.min(send_buffer.max(board.outstanding())),
-            send_buffer,
-            send_wanted: self.sender.wanted_buffer(),
-            ..self.receiver.memory()
-        }
-    }
-
-    /// How much of its host's memory this connection may have: `send` bytes for data written and not acknowledged, `receive` bytes
-    /// for data not read and the window beyond it. Without a word, all it asks for.
-    ///
-    /// The send buffer keeps to it always: the application waits. What the receiver advertises from now on keeps to it where the
-    /// window sizing is one that promises only what is there ([`right_sizing::ReceiveSizing::keeps_to_memory`]); `static` and
-    /// others promise what they will. A limit below what is promised takes nothing back, since the right edge of a window does not
-    /// move left (RFC 9293 §3.8.6.2.1): so a host that hands out memory must count, for each connection, the larger of its limit and of
-    /// [`MemoryUse::receive_committed`], and of what is in its send buffer.
-    ///
-    /// With a limit of less than a segment the connection stands still: a host leaves each at least so much.
-    ///
-    /// [`right_sizing::ReceiveSizing::keeps_to_memory`]: super::right_sizing::ReceiveSizing::keeps_to_memory
-    pub fn set_memory_limit(&mut self, send: u64, receive: u64) {
-        self.sender.set_memory(send);
-        self.ack_now |= self.receiver.set_memory(receive) && self.receives();
-    }
-
-    /// Whether what it advertises keeps to [`Self::set_memory_limit`].
-    pub fn keeps_to_memory(&self) -> bool {
-        self.receiver.keeps_to_memory()
-    }
-
-    /// How many more bytes this connection would hold if `segment` came now, and the application then read up to `reads`. For a host that
-    /// has to find memory for it, or drop it.
-    pub fn would_hold(&self, segment: &Segment, reads: u64) -> u64 {
-        self.receiver.would_hold(segment, reads)
     }
 
     /// State, for sampling.

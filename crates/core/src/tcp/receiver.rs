@@ -1,10 +1,12 @@
 //! The receiving half: what has arrived, what to tell the other side, and when.
 
+mod sizing;
+
 use crate::packet::{Ecn, Segment, flags};
 use crate::tcp::clock::Clock;
 use crate::tcp::ecn::Echo;
 use crate::tcp::range_set::RangeSet;
-use crate::tcp::right_sizing::{self, Answer, Arrival, MemoryUse, ReceiveSizing};
+use crate::tcp::right_sizing::{self, ReceiveSizing};
 use crate::tcp::seq::{timestamp_before, unwrap, wrap};
 use crate::tcp::{DelayedAck, TcpConfig};
 use crate::time::{Duration, Time};
@@ -296,9 +298,8 @@ impl Receiver {
         self.unacked = 0;
         self.ack_deadline = Time::MAX;
         self.last_ack_sent = self.nxt;
-        if let Some(sizing) = &mut self.sizing {
-            let timestamp = segment.timestamps().map(|(val, _)| val);
-            sizing.on_answer(&Answer { now, timestamp, received: self.nxt + self.held, edge: self.promised });
+        if self.sizing.is_some() {
+            self.note_answer(now, segment);
         }
     }
 
@@ -360,84 +361,6 @@ impl Receiver {
             self.promised = edge;
         }
         ((self.promised - self.nxt) >> shift).min(0xffff) as u16
-    }
-
-    /// Data has been taken in: sizes the window.
-    fn follow_arrival(&mut self, now: Time, segment: &Segment) {
-        let arrival = Arrival {
-            now,
-            received: self.nxt + self.held,
-            read: self.nxt - self.unread,
-            next: self.nxt,
-            echoed: segment.timestamps().map(|(_, ecr)| ecr),
-            segment: self.largest_segment.into(),
-        };
-        if let Some(sizing) = &mut self.sizing {
-            sizing.on_arrival(&arrival);
-        }
-        self.bound_buffer();
-    }
-
-    /// What the receive buffer would be with memory enough. A scaled window comes in units, and what is shown is rounded down (RFC
-    /// 7323 §2.2): so what is asked for is rounded up.
-    fn wanted_buffer(&self) -> u64 {
-        let Some(sizing) = &self.sizing else { return self.most_buffer };
-        let unit = 1 << self.shift;
-        (sizing.buffer().div_ceil(unit) * unit).min(self.most_buffer)
-    }
-
-    fn bound_buffer(&mut self) {
-        self.buffer = self.wanted_buffer().min(if self.keeps_to_memory() { self.memory } else { u64::MAX });
-    }
-
-    /// Whether what is advertised keeps to what memory there is.
-    pub fn keeps_to_memory(&self) -> bool {
-        self.sizing.as_ref().is_some_and(|sizing| sizing.keeps_to_memory())
-    }
-
-    /// The host has so much memory for unread data and window. What is promised beyond it stays promised. Whether the other side,
-    /// without room for a segment till now, should hear of it.
-    pub fn set_memory(&mut self, bytes: u64) -> bool {
-        self.memory = bytes;
-        if let Some(sizing) = &mut self.sizing {
-            sizing.on_memory(bytes);
-        }
-        self.bound_buffer();
-        self.promised.saturating_sub(self.nxt) < u64::from(self.largest_segment.max(1)) && self.wants_update()
-    }
-
-    /// The SYN and its answer took `rtt`.
-    pub fn established(&mut self, rtt: Duration) {
-        if let Some(sizing) = &mut self.sizing {
-            sizing.on_established(rtt);
-        }
-    }
-
-    /// The round trip as measured here, and what came in the last one: where the window follows them.
-    pub fn measured(&self) -> (Duration, u64) {
-        self.sizing.as_ref().map_or((Duration::ZERO, 0), |sizing| sizing.measured())
-    }
-
-    /// The receiving side of what the connection has of its host's memory.
-    pub fn memory(&self) -> MemoryUse {
-        MemoryUse {
-            receive_buffered: self.unread + self.held,
-            unread: self.unread,
-            promised: self.promised.saturating_sub(self.nxt),
-            receive_wanted: self.wanted_buffer(),
-            ..MemoryUse::default()
-        }
-    }
-
-    /// How many more bytes would have to be held if `segment` came now and the application then read up to `reads`.
-    pub fn would_hold(&self, segment: &Segment, reads: u64) -> u64 {
-        let start = unwrap(self.irs, self.nxt, segment.seq).max(self.nxt);
-        let end = (unwrap(self.irs, self.nxt, segment.seq) + u64::from(segment.len)).min(self.promised);
-        if end <= start || (start == self.nxt && self.auto_read) {
-            return 0;
-        }
-        let fresh = end - start - self.out_of_order.bytes_within(start, end);
-        if start == self.nxt { fresh.saturating_sub(reads) } else { fresh }
     }
 
     /// Whether the window has opened so far since the last ACK that the other side should know (TCP/IP Illustrated vol. 1 §20.4:

@@ -1,5 +1,6 @@
 //! The sending half: what it knows. What may be sent next is in `transmit`; how it reacts to ACKs is in `recovery`.
 
+mod buffer;
 mod timers;
 mod transmit;
 
@@ -12,7 +13,7 @@ use crate::tcp::prr::Prr;
 use crate::tcp::rack::Rack;
 use crate::tcp::rate::RateSampler;
 use crate::tcp::recovery::{Forward, Probe, Timer, Undo};
-use crate::tcp::right_sizing::{self, SendSizing, SendState};
+use crate::tcp::right_sizing::{self, SendSizing};
 use crate::tcp::rtt::{RttEstimator, Rules};
 use crate::tcp::scoreboard::Scoreboard;
 use crate::tcp::sent_log::SentLog;
@@ -249,48 +250,6 @@ impl Sender {
         self.validation = validation(&config);
         self.sizing = (right_sizing::kind(&config).send)(&config);
         self.most_buffer = right_sizing::bounds(&config).0;
-        self.bound_buffer();
-    }
-
-    /// The state may have changed: sizes the send buffer.
-    #[inline]
-    pub(super) fn size_buffer(&mut self, now: Time) {
-        if self.sizing.is_some() {
-            self.follow_window(now);
-        }
-    }
-
-    fn follow_window(&mut self, now: Time) {
-        let cwnd = self.window();
-        let state = SendState {
-            now,
-            cwnd,
-            ssthresh: self.control.ssthresh(),
-            needed: self.board.outstanding() + cwnd.saturating_sub(self.board.pipe()),
-            rwnd: self.rwnd(),
-            una: self.board.una(),
-            mss: self.mss,
-            round: self.round,
-            srtt: self.rtt.srtt(),
-        };
-        if let Some(sizing) = &mut self.sizing {
-            sizing.update(&state);
-        }
-        self.bound_buffer();
-    }
-
-    /// What the send buffer would be with memory enough.
-    pub(super) fn wanted_buffer(&self) -> u64 {
-        self.sizing.as_ref().map_or(u64::MAX, |sizing| sizing.buffer()).min(self.most_buffer)
-    }
-
-    fn bound_buffer(&mut self) {
-        self.send_buffer = self.wanted_buffer().min(self.memory);
-    }
-
-    /// The host has so much memory for the send buffer.
-    pub fn set_memory(&mut self, bytes: u64) {
-        self.memory = bytes;
         self.bound_buffer();
     }
 

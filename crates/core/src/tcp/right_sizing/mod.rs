@@ -181,7 +181,7 @@ pub fn kind(config: &TcpConfig) -> &'static SizingKind {
 }
 
 /// Weigle and Feng 2001 §II: the most memory that any one connection can use.
-pub(self) const MAXWND: ParamSpec = ParamSpec {
+const MAXWND: ParamSpec = ParamSpec {
     name: "maxwnd",
     kind: Kind::Window,
     default: Some(Value::Auto),
@@ -199,7 +199,7 @@ fn maxwnd(config: &TcpConfig) -> u64 {
 }
 
 /// A window below one segment would never let a full one go.
-pub(self) fn check_maxwnd(config: &TcpConfig) -> Result<(), (&'static str, String)> {
+fn check_maxwnd(config: &TcpConfig) -> Result<(), (&'static str, String)> {
     match maxwnd(config) {
         n if n < u64::from(config.mss) => Err((MAXWND.name, format!("{n} bytes are less than one segment of {} bytes", config.mss))),
         _ => Ok(()),

@@ -15,9 +15,13 @@ fn with(kind: &str, changes: &[(&'static str, Value)]) -> TcpConfig {
     TcpConfig { window_sizing, ..config("rfc") }
 }
 
-/// A long stream over 60 ms with a loss now and then: the segments sent (when, from where), and the windows met on the way: (cwnd,
-/// rwnd, ssthresh), once a round trip.
-fn stream(sender: TcpConfig, receiver: TcpConfig, losses: &[u64]) -> (Vec<(Time, u32)>, Vec<(u64, u64, u64)>) {
+/// Segments sent: when, from where. And what a sender saw: cwnd, rwnd, ssthresh.
+type Sent = Vec<(Time, u32)>;
+type Windows = Vec<(u64, u64, u64)>;
+
+/// A long stream over 60 ms with a loss now and then: what was sent, and the windows
+/// once a round trip.
+fn stream(sender: TcpConfig, receiver: TcpConfig, losses: &[u64]) -> (Sent, Windows) {
     let sender = TcpConfig { initial_ssthresh: 300 * 1448, ..sender };
     let losses = losses.to_vec();
     let mut data = 0;
