@@ -54,7 +54,12 @@ impl Snapshot {
             time: world.now,
             links: (0..world.links.len()).map(|link| LinkTotals::of(world, link)).collect(),
             processors: world.hosts.processors.iter().map(|processor| processor.busy(world.now)).collect(),
-            memory: world.hosts.pools.iter().map(|pool| [&pool.promised, &pool.buffered, &pool.wasted].map(|of| of.integral(world.now))).collect(),
+            memory: world
+                .hosts
+                .pools
+                .iter()
+                .map(|pool| [&pool.promised, &pool.buffered, &pool.wasted].map(|of| of.integral(world.now)))
+                .collect(),
             delivered: world.endpoints.chunks(2).map(|pair| pair[1].agent.bytes_delivered()).collect(),
             duplicate: world.endpoints.chunks(2).map(|pair| pair[1].agent.stats().bytes_duplicate).collect(),
         }

@@ -107,7 +107,8 @@ impl Pool {
     pub fn join(&mut self, endpoint: usize, tcp: &mut Connection, least: u64) -> usize {
         let keeps = tcp.keeps_to_memory();
         let receive = if keeps { least } else { 0 };
-        self.free = self.free.checked_sub(least + receive).expect("the experiment was checked: a pool has the least of all its connections");
+        self.free =
+            self.free.checked_sub(least + receive).expect("the experiment was checked: a pool has the least of all its connections");
         let endpoint = endpoint as u32;
         self.shares.push(Share { endpoint, keeps, send: least, receive, least, acked: tcp.memory().acked, buffered: 0, promised: 0 });
         tcp.set_memory_limit(least, least);

@@ -104,11 +104,7 @@ const CASES: &[(&str, &str, &str)] = &[
     ("cycles without a processor", "[[flow]]", "[[host]]\nname = \"left\"\nsend_byte = 1.5\ntxqueuelen = \"1 packet\"\n[[flow]]"),
     ("a processor with nothing to do", "[[flow]]", "[[host]]\nname = \"left\"\ncpu = \"3060 MHz\"\n[[flow]]"),
     ("memory smaller than the minima", "[[flow]]", "[[host]]\nname = \"left\"\nmemory = \"100 KiB\"\n[[flow]]\ncount = 20\n"),
-    (
-        "a minimum below a segment",
-        "[[flow]]",
-        "[[host]]\nname = \"left\"\nmemory = \"100 KiB\"\nmemory_min = \"1000 bytes\"\n[[flow]]",
-    ),
+    ("a minimum below a segment", "[[flow]]", "[[host]]\nname = \"left\"\nmemory = \"100 KiB\"\nmemory_min = \"1000 bytes\"\n[[flow]]"),
     ("a minimum without memory", "[[flow]]", "[[host]]\nname = \"left\"\nmemory_min = \"4 KiB\"\n[[flow]]"),
     ("a probe that is read", "stack = \"linux\"", "read_rate = \"1 Mbit/s\"\ntraffic = \"ping\""),
     ("a clock in GHz", "[[flow]]", "[[host]]\nname = \"left\"\ncpu = \"3.06 GHz\"\n[[flow]]"),
