@@ -3,6 +3,8 @@
 //! Pairs of hosts, an edge link each, two routers and one bottleneck between them. Node 0 is the left router, node 1 the
 //! right one, then come the left and the right host of each pair. Links 0 and 1 are the two ways of the bottleneck.
 
+use std::sync::Arc;
+
 use longfat_core::experiment::{Choice, Experiment, Flow, Link, Measure, Network, Node, NodeKind, Ties, Traffic};
 use longfat_core::link::loss;
 use longfat_core::params::{Params, Value};
@@ -97,6 +99,7 @@ impl Dumbbell {
         };
         let mut links = vec![Link { bottleneck: true, ..bottleneck("bottleneck>", 0, 1) }, bottleneck("bottleneck<", 1, 0)];
         let mut flows = Vec::new();
+        let tcp = Arc::new(self.tcp.clone());
         for i in 1..=self.pairs {
             let (from, to) = (nodes.len(), nodes.len() + 1);
             nodes.push(node(format!("sender{i}"), true));
@@ -110,8 +113,8 @@ impl Dumbbell {
                     group: "forward".into(),
                     from,
                     to,
-                    sender: self.tcp.clone(),
-                    receiver: self.tcp.clone(),
+                    sender: tcp.clone(),
+                    receiver: tcp.clone(),
                     traffic: self.traffic,
                     start: self.stagger * flows.len() as u64,
                     stop: None,

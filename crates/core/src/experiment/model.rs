@@ -6,6 +6,7 @@ use crate::tcp::TcpConfig;
 use crate::time::Duration;
 use crate::traffic::{Schedule, Spell, Web};
 use crate::units::Rate;
+use std::sync::Arc;
 
 /// One run of an experiment.
 #[derive(Clone, Debug, PartialEq)]
@@ -171,8 +172,9 @@ pub struct Flow {
     /// Indices into [`Network::nodes`]: the side that connects and sends, the side that listens.
     pub from: usize,
     pub to: usize,
-    pub sender: TcpConfig,
-    pub receiver: TcpConfig,
+    /// Flows of a kind share theirs: there may be many thousands.
+    pub sender: Arc<TcpConfig>,
+    pub receiver: Arc<TcpConfig>,
     pub traffic: Traffic,
     /// When it connects.
     pub start: Duration,

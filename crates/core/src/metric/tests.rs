@@ -1,5 +1,7 @@
 //! Each metric against a trace small enough to work out by hand.
 
+use std::sync::Arc;
+
 use super::{REGISTRY, Scope};
 use crate::experiment::{Choice, Cpu, Cycles, Experiment, Flow, Host, Link, Measure, Network, Node, NodeKind, Ties, Traffic};
 use crate::params::{Params, Value};
@@ -15,8 +17,8 @@ fn flow(traffic: Traffic) -> Flow {
         group: "f".into(),
         from: 0,
         to: 1,
-        sender: tcp.clone(),
-        receiver: tcp,
+        sender: tcp.clone().into(),
+        receiver: tcp.into(),
         traffic,
         start: Duration::ZERO,
         stop: None,
@@ -219,7 +221,7 @@ fn bandwidth_is_fair_to_memory() {
     // Weigle and Feng 2001 §IV-D: five flows of 64 KiB and five of 1 MiB; 1,176 and 18,820 kb/s are in proportion.
     let mut e = experiment(&[Traffic::Bulk; 10]);
     for (i, flow) in e.flows.iter_mut().enumerate() {
-        flow.receiver.receive_buffer = if i < 5 { 64 << 10 } else { 1 << 20 };
+        Arc::make_mut(&mut flow.receiver).receive_buffer = if i < 5 { 64 << 10 } else { 1 << 20 };
     }
     let trace = |rates: [u64; 2]| {
         let flow = |i: usize| FlowRecord { bytes_delivered: rates[i / 5], ..FlowRecord::default() };
@@ -238,7 +240,7 @@ fn bandwidth_is_fair_to_memory() {
     let mut sizing = right_sizing::choice("ideal");
     sizing.params.set("maxwnd", Value::Capacity(Capacity::Bytes(64 << 10)));
     for flow in &mut e.flows {
-        flow.sender.window_sizing = sizing.clone();
+        Arc::make_mut(&mut flow.sender).window_sizing = sizing.clone();
     }
     assert_eq!(value("memory_fairness", Scope::Run, &e, &same), 1.0);
 }

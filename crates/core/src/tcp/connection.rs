@@ -13,6 +13,7 @@ use crate::tcp::sender::{Range, Sender};
 use crate::tcp::seq::wrap;
 use crate::tcp::stall::Room;
 use crate::time::{Duration, Time};
+use std::sync::Arc;
 
 /// The states of RFC 9293 §3.3.2. CLOSED before opening is `Listen` or `SynSent` that has not sent yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,7 +36,7 @@ pub enum State {
 #[derive(Debug)]
 pub struct Connection {
     state: State,
-    config: TcpConfig,
+    config: Arc<TcpConfig>,
     sender: Sender,
     receiver: Receiver,
     iss: u32,
@@ -147,18 +148,18 @@ const MSL: Duration = Duration::from_secs(30);
 impl Connection {
     /// The side that opens: its first segment is a SYN with sequence number `iss`. `phase` shifts its free-running
     /// clocks (slow timer, delayed-ACK heartbeat, timestamps) against time zero.
-    pub fn connect(config: TcpConfig, iss: u32, phase: Duration) -> Self {
-        let mut connection = Self::new(config, iss, phase, State::SynSent);
+    pub fn connect(config: impl Into<Arc<TcpConfig>>, iss: u32, phase: Duration) -> Self {
+        let mut connection = Self::new(config.into(), iss, phase, State::SynSent);
         connection.syn_now = true;
         connection
     }
 
     /// The side that waits for a SYN.
-    pub fn listen(config: TcpConfig, iss: u32, phase: Duration) -> Self {
-        Self::new(config, iss, phase, State::Listen)
+    pub fn listen(config: impl Into<Arc<TcpConfig>>, iss: u32, phase: Duration) -> Self {
+        Self::new(config.into(), iss, phase, State::Listen)
     }
 
-    fn new(config: TcpConfig, iss: u32, phase: Duration, state: State) -> Self {
+    fn new(config: Arc<TcpConfig>, iss: u32, phase: Duration, state: State) -> Self {
         Connection {
             state,
             sender: Sender::new(&config, iss, phase),

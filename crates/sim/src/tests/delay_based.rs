@@ -1,5 +1,7 @@
 //! Whole runs of the controls that look at delays: what each keeps in the queue, and how it shares.
 
+use std::sync::Arc;
+
 use longfat_core::params::Value;
 use longfat_core::tcp::{DelayedAck, TcpConfig, congestion};
 use longfat_core::time::Duration;
@@ -32,10 +34,10 @@ fn run_of(mbps: u64, queue: u64, controls: &[TcpConfig]) -> Trace {
     // A delayed ACK always answers two segments of which the second waited for the first, so that the least round trip would
     // be of a path with a packet in it.
     for flow in &mut experiment.flows {
-        flow.receiver.delayed_ack = DelayedAck::Off;
+        Arc::make_mut(&mut flow.receiver).delayed_ack = DelayedAck::Off;
     }
     for (flow, tcp) in experiment.flows.iter_mut().zip(controls) {
-        flow.sender = tcp.clone();
+        flow.sender = tcp.clone().into();
     }
     experiment.measure.warmup = Duration::from_secs(20);
     run(&experiment).unwrap()
@@ -85,7 +87,7 @@ fn fast_comes_back_after_a_loss_without_another() {
             ..Dumbbell::default()
         }
         .experiment();
-        experiment.flows[0].receiver.delayed_ack = DelayedAck::Off;
+        Arc::make_mut(&mut experiment.flows[0].receiver).delayed_ack = DelayedAck::Off;
         let flow = &run(&experiment).unwrap().flows[0];
         (flow.segments_retransmitted, flow.bytes_delivered)
     };
@@ -156,7 +158,7 @@ fn low_priority_pair(name: &str, tick: u64, back: usize) -> Vec<f64> {
     };
     let mut experiment = dumbbell.experiment();
     for flow in &mut experiment.flows[2..] {
-        (flow.from, flow.to, flow.sender) = (flow.to, flow.from, control("reno", &[]));
+        (flow.from, flow.to, flow.sender) = (flow.to, flow.from, control("reno", &[]).into());
     }
     let trace = run(&experiment).unwrap();
     trace.flows[..2].iter().map(|flow| flow.bytes_delivered as f64 * 8.0 / 60.0 / 100e6).collect()

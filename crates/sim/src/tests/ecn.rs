@@ -1,5 +1,7 @@
 //! Controls that count marks, on a step marker (RFC 8257 §3.1): what they are for is a short queue on a busy link.
 
+use std::sync::Arc;
+
 use longfat_core::experiment::Choice;
 use longfat_core::params::{Params, Value};
 use longfat_core::queue;
@@ -120,7 +122,7 @@ fn prague_depends_less_on_the_round_trip() {
 fn prague_falls_back_where_feedback_is_classic() {
     let mut experiment = short("prague", EcnKind::AccEcn, 10).experiment();
     for flow in &mut experiment.flows {
-        flow.receiver.ecn = EcnKind::Classic;
+        Arc::make_mut(&mut flow.receiver).ecn = EcnKind::Classic;
     }
     experiment.measure.warmup = Duration::from_secs(5);
     let trace = run(&experiment).unwrap();

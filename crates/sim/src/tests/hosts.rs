@@ -1,5 +1,7 @@
 //! Hosts with transmit queues and processors.
 
+use std::sync::Arc;
+
 use longfat_core::experiment::{Cpu, Cycles, Experiment, Flow, Host, Nic, OnFull, Traffic};
 use longfat_core::params::{Params, Value};
 use longfat_core::tcp::{TcpConfig, congestion};
@@ -85,8 +87,8 @@ fn flows_that_wait_for_one_interface_have_their_turns() {
     let mut experiment = fast.experiment();
     let flow = experiment.flows[0].clone();
     // Each could fill the path alone, so that only their turns decide.
-    let sender = TcpConfig { initial_window: 1000, ..flow.sender.clone() };
-    experiment.flows = (0..3).map(|i| Flow { stream_of: i, sender: sender.clone(), ..flow.clone() }).collect();
+    let sender = TcpConfig { initial_window: 1000, ..(*flow.sender).clone() };
+    experiment.flows = (0..3).map(|i| Flow { stream_of: i, sender: sender.clone().into(), ..flow.clone() }).collect();
     let trace = run(&with_nic(experiment, 10, OnFull::Wait)).unwrap();
     let bytes: Vec<f64> = trace.flows.iter().map(|flow| flow.bytes_delivered as f64).collect();
     assert!(bytes.iter().all(|b| (b / bytes[0] - 1.0).abs() < 0.05), "{bytes:?}");
@@ -200,7 +202,8 @@ fn packets_do_not_overtake_each_other_while_they_are_held() {
         Dumbbell { duration: Duration::from_secs(20), queue: droptail(Capacity::Packets(1000)), ..Dumbbell::default() }.experiment();
     let mut experiment = with_overhead(experiment, Duration::from_millis(30));
     let window = 40_000;
-    (experiment.flows[0].sender.send_buffer, experiment.flows[0].receiver.receive_buffer) = (window, window);
+    let flow = &mut experiment.flows[0];
+    (Arc::make_mut(&mut flow.sender).send_buffer, Arc::make_mut(&mut flow.receiver).receive_buffer) = (window, window);
     let trace = run(&experiment).unwrap();
     let flow = &trace.flows[0];
     assert_eq!((flow.segments_retransmitted, flow.duplicates_received, flow.packets_dropped), (0, 0, 0));

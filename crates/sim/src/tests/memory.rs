@@ -1,5 +1,7 @@
 //! Hosts with bounded memory, and applications that take their time to read.
 
+use std::sync::Arc;
+
 use longfat_core::experiment::{Experiment, Host, Memory, Traffic};
 use longfat_core::queue::DropReason;
 use longfat_core::tcp::{TcpConfig, right_sizing};
@@ -101,8 +103,8 @@ fn what_one_leaves_the_others_share() {
     let dumbbell = Dumbbell { streams: 3, rate: mbps(1000), rtt: Duration::from_millis(100), ..Dumbbell::default() };
     let mut experiment = dumbbell.experiment();
     for (flow, segments) in experiment.flows.iter_mut().zip([4, 12, 64]) {
-        flow.sender.send_buffer = segments * mss;
-        flow.sender.receive_buffer = 4 * mss;
+        Arc::make_mut(&mut flow.sender).send_buffer = segments * mss;
+        Arc::make_mut(&mut flow.sender).receive_buffer = 4 * mss;
     }
     let experiment = with_memory(experiment, 0, 32 * mss);
     let trace = run(&experiment).unwrap();
@@ -149,8 +151,8 @@ proptest! {
         };
         let mut experiment = dumbbell.experiment();
         for (flow, kind) in experiment.flows.iter_mut().zip(&kinds) {
-            flow.sender = sized(kind, 128 * KIB);
-            flow.receiver = sized(kind, 128 * KIB);
+            flow.sender = sized(kind, 128 * KIB).into();
+            flow.receiver = sized(kind, 128 * KIB).into();
             flow.read_rate = read_kbps.map(|kbps| Rate::from_bps(kbps * 1000));
         }
         let mss = u64::from(experiment.flows[0].sender.mss);

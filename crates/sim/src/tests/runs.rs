@@ -1,5 +1,7 @@
 use std::fmt::Write;
 
+use std::sync::Arc;
+
 use longfat_core::experiment::{Choice, Experiment, Link, Node, NodeKind, Traffic};
 use longfat_core::params::{Kind, Params, Value};
 use longfat_core::queue;
@@ -252,7 +254,7 @@ fn a_background_flow_does_not_hold_the_run_up_and_an_unfinished_one_is_named() {
 #[test]
 fn a_window_without_scaling_is_warned_of() {
     let mut experiment = volumes(1).experiment();
-    experiment.flows[0].sender.window_scale = false;
+    Arc::make_mut(&mut experiment.flows[0].sender).window_scale = false;
     let trace = run(&experiment).unwrap();
     assert!(trace.warnings[0].contains("without window scaling"), "{:?}", trace.warnings);
     assert!(trace.flows[0].in_flight_max <= 65_535);

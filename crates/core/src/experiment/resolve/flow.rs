@@ -16,6 +16,7 @@ use crate::units::Rate;
 use crate::units::text::{SIZE, TIME};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::sync::Arc;
 
 /// IPv4 and TCP headers without options; the timestamps option with its padding (RFC 7323 appendix A).
 const HEADERS: u64 = 40;
@@ -248,6 +249,8 @@ pub fn connections(groups: &[Group<'_>], network: &mut Network) -> Result<Vec<Fl
     let mut flows = Vec::new();
     let mut senders = 0;
     for group in groups {
+        // What both ends are like, by the MTU of the route.
+        let mut ends = BTreeMap::new();
         for i in 0..group.count {
             let from = group.from[i as usize % group.from.len()];
             let to = group.to[i as usize % group.to.len()];
@@ -262,12 +265,18 @@ pub fn connections(groups: &[Group<'_>], network: &mut Network) -> Result<Vec<Fl
                 let fault = group.view.fault("traffic", format!("a packet of `{}` does not fit the route", group.name));
                 return Err(fault.expected(format!("a size of at most {}, the smallest MTU", SIZE.format(mtu.into()))));
             }
+            let (sender, receiver) = match ends.entry(mtu) {
+                Entry::Occupied(entry) => entry.into_mut(),
+                Entry::Vacant(entry) => {
+                    entry.insert((Arc::new(config(group, &group.sender, mtu)?), Arc::new(config(group, &group.receiver, mtu)?)))
+                }
+            };
             let flow = Flow {
                 group: group.name.clone(),
                 from,
                 to,
-                sender: config(group, &group.sender, mtu)?,
-                receiver: config(group, &group.receiver, mtu)?,
+                sender: sender.clone(),
+                receiver: receiver.clone(),
                 traffic: group.traffic,
                 start: group.start + group.stagger * i,
                 stop: group.stop,
