@@ -134,6 +134,7 @@ paper.claims_of(FOLDER / "claims.csv", lambda measured: cells(measured).names())
 BUFFER = Axis("switch buffer (cells of 53 bytes)", start=0)
 EFFECTIVE = Axis("effective throughput, of the most possible", start=0, end=1.02)
 RETRANSMITTED = Axis("retransmitted / distinct packets (%)", start=0)
+TEN = "Ten connections with windows of 64 kB."
 LEAST = Rule("34 %: the least the paper names", y=0.34)
 NINETY = Rule("90 %", y=0.9)
 
@@ -157,8 +158,8 @@ _throughput("figure2a", "Figure 2", "TCP over plain ATM", "plain", 5, 64, LEAST)
 _throughput("figure2b", "Figure 2", "TCP over plain ATM", "plain", 10, 64, LEAST)
 _throughput("figure2c", "Figure 2", "TCP over plain ATM", "plain", 10, 8, LEAST)
 _throughput("figure3", "Figure 3", "Packet TCP", "packet", 10, 64, NINETY, "The queue holds as many bytes as the cells.")
-_throughput("figure4", "Figure 4", "Partial Packet Discard", "partial", 10, 64, LEAST)
-_throughput("figure5", "Figure 5", "Early Packet Discard", "early", 10, 64, NINETY, "The threshold is half of the buffer.")
+_throughput("figure4", "Figure 4", "PPD", "partial", 10, 64, LEAST)
+_throughput("figure5", "Figure 5", "EPD", "early", 10, 64, NINETY, "The threshold is half of the buffer.")
 
 
 @paper.figure(where="Figure 6")
@@ -167,16 +168,17 @@ def figure6(measured: Measured) -> Plot:
     c = cells(measured)
     packets = (1, 2, 3, 4, 5)
     series = [
-        Series(f"{size} bytes, threshold {t}", packets, [c.excess(size, k, t) for k in packets], colour=i, marker=i, dash=dash)
+        Series(f"{size} bytes, {t} cells", packets, [c.excess(size, k, t) for k in packets], colour=i, marker=i, dash=dash)
         for dash, t in enumerate((1000, 2000))
         for i, size in enumerate(SIZES)
     ]
     return Plot(
         "figure6",
-        "Early Packet Discard: buffer above the threshold",
+        "EPD: room above the threshold",
         Axis("buffer above the threshold (packets)", start=0.8, end=5.2),
-        EFFECTIVE,
+        Axis("effective throughput, of the most possible", start=0.85, end=1.0),
         series,
+        caption="Ten connections, 64 kB. Lines are packet sizes and thresholds; where they lie on each other, every packet arrives.",
         rules=[NINETY],
     )
 
@@ -186,7 +188,7 @@ def figure7(measured: Measured) -> Plot:
     """Of cells."""
     c = cells(measured)
     dropped = Axis("cells dropped / cells come (%)", start=0)
-    return Plot("figure7", "Cells dropped, plain ATM: 10 connections, 64 kB", BUFFER, dropped, _sizes(lambda s, b: c.loss("plain", s, b)))
+    return Plot("figure7", "Cells dropped, plain ATM", BUFFER, dropped, _sizes(lambda s, b: c.loss("plain", s, b)), TEN)
 
 
 def _retransmissions(id: str, where: str, title: str, policy: str) -> None:
@@ -194,11 +196,11 @@ def _retransmissions(id: str, where: str, title: str, policy: str) -> None:
     def figure(measured: Measured) -> Plot:
         c = cells(measured)
         series = _sizes(lambda s, b: c.retransmissions(policy, s, b))
-        return Plot(id, f"Packets retransmitted, {title}: 10 connections, 64 kB", BUFFER, RETRANSMITTED, series)
+        return Plot(id, f"Packets retransmitted, {title}", BUFFER, RETRANSMITTED, series, TEN)
 
 
 _retransmissions("figure8", "Figure 8", "plain ATM", "plain")
-_retransmissions("figure9", "Figure 9", "Early Packet Discard", "early")
+_retransmissions("figure9", "Figure 9", "EPD", "early")
 _retransmissions("figure10", "Figure 10", "Packet TCP", "packet")
 
 
@@ -214,10 +216,11 @@ NAMED = {
 
 
 def _place_names() -> list[str]:
+    # Every other buffer has room for its name.
+    short = {256: "256", 1000: "", 2000: "2k", 5000: "", 8000: "8k"}
     names = [""] * (max(PLACES.values()) + 1)
     for (size, buffer), place in PLACES.items():
-        short = str(buffer) if buffer < 1000 else f"{buffer // 1000}k"
-        names[place] = f"{short}\n{size} bytes" if buffer == 2000 else short
+        names[place] = f"{short[buffer]}\n{size} bytes" if buffer == 2000 else short[buffer]
     return names
 
 
@@ -232,15 +235,15 @@ def _split(id: str, title: str, policy: str) -> None:
         names = _place_names()
         return Plot(
             id,
-            f"Where the link's time goes, {title}",
-            Axis("switch buffer (cells) and packet size", start=-0.8, end=len(names) - 0.2, names=names),
+            f"The link's time: {title}",
+            Axis("switch buffer (256, 1000, 2000, 5000, 8000 cells) and packet size", start=-0.8, end=len(names) - 0.2, names=names),
             Axis("share of the link's time", start=0, end=1),
             series,
-            caption="Ten connections with 64 kB. New data includes headers, acknowledgments and telnet.",
+            caption=f"{TEN} New data includes headers, acknowledgments and telnet.",
         )
 
 
 _split("causes-plain", "plain ATM", "plain")
-_split("causes-partial", "Partial Packet Discard", "partial")
-_split("causes-early", "Early Packet Discard", "early")
+_split("causes-partial", "PPD", "partial")
+_split("causes-early", "EPD", "early")
 _split("causes-packet", "Packet TCP", "packet")

@@ -97,6 +97,12 @@ const CASES: &[(&str, &str, &str)] = &[
         "[[host]]\nname = \"left\"\ntxqueuelen = \"1 packet\"\n[[host]]\nname = \"left1\"\ntxqueuelen = \"2 packets\"\n[[flow]]",
     ),
     (
+        "an overhead beside a processor",
+        "[[flow]]",
+        "[[host]]\nname = \"left\"\noverhead = \"29 us\"\ncpu = \"3060 MHz\"\nsend_packet = \"1 cycle\"\n[[flow]]",
+    ),
+    ("telnet that never types", "[[flow]]", "[[flow]]\ntraffic = { kind = \"telnet\", interval = \"0 s\" }"),
+    (
         "on_full without a queue",
         "[[flow]]",
         "[[host]]\nname = \"left\"\non_full = \"wait\"\ncpu = \"3060 MHz\"\nsend_packet = \"1 cycle\"\n[[flow]]",
