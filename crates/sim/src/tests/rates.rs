@@ -1,5 +1,7 @@
 //! Controls that model the path, in whole dumbbells: what BBR promises, and what pacing does.
 
+use std::sync::Arc;
+
 use longfat_core::params::Value;
 use longfat_core::tcp::{Pacing, RecoveryKind, TcpConfig, congestion};
 use longfat_core::time::{Duration, Time};
@@ -96,7 +98,7 @@ fn random_losses_of_one_percent_cost_little() {
     let shares = |control, recovery| {
         (1..=6).map(move |seed| {
             let mut experiment = lossy(control).experiment();
-            experiment.flows[0].sender.recovery = recovery;
+            Arc::make_mut(&mut experiment.flows[0].sender).recovery = recovery;
             (experiment.seed, experiment.measure.warmup) = (seed, Duration::from_secs(5));
             share(&run(&experiment).unwrap(), 0, lossy(control).rate)
         })
