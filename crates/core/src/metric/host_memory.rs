@@ -1,7 +1,6 @@
 //! What the connections of hosts with bounded memory had of it: promised, buffered, wasted.
 
 use super::{Metric, Scope};
-use crate::experiment::Experiment;
 use crate::trace::{Level, MemoryRecord, Trace};
 
 const PROMISED: &str = "Weigle and Feng 2001, section V";
@@ -12,7 +11,7 @@ pub const PROMISED_MEAN: Metric = Metric {
     unit: "byte",
     summary: "receive windows advertised and not filled by data in order, on all hosts with `memory`; mean over the measured span",
     source: PROMISED,
-    compute: |experiment, trace| of(experiment, trace, |memory| memory.promised.mean),
+    compute: |_, trace| of(trace, |memory| memory.promised.mean),
 };
 
 pub const PROMISED_PEAK: Metric = Metric {
@@ -20,7 +19,7 @@ pub const PROMISED_PEAK: Metric = Metric {
     unit: "byte",
     summary: "the same, the most at one time (of each host)",
     source: PROMISED,
-    compute: |experiment, trace| of(experiment, trace, |memory| peak(&memory.promised)),
+    compute: |_, trace| of(trace, |memory| peak(&memory.promised)),
 };
 
 pub const BUFFERED_MEAN: Metric = Metric {
@@ -28,7 +27,7 @@ pub const BUFFERED_MEAN: Metric = Metric {
     unit: "byte",
     summary: "payload written and not acknowledged, and received and not read, on all hosts with `memory`; mean over the measured span",
     source: PROMISED,
-    compute: |experiment, trace| of(experiment, trace, |memory| memory.buffered.mean),
+    compute: |_, trace| of(trace, |memory| memory.buffered.mean),
 };
 
 pub const BUFFERED_PEAK: Metric = Metric {
@@ -36,7 +35,7 @@ pub const BUFFERED_PEAK: Metric = Metric {
     unit: "byte",
     summary: "the same, the most at one time (of each host)",
     source: PROMISED,
-    compute: |experiment, trace| of(experiment, trace, |memory| peak(&memory.buffered)),
+    compute: |_, trace| of(trace, |memory| peak(&memory.buffered)),
 };
 
 pub const WASTED_MEAN: Metric = Metric {
@@ -44,7 +43,7 @@ pub const WASTED_MEAN: Metric = Metric {
     unit: "byte",
     summary: "of what is buffered, what is written and not sent; of what is promised, that for which nothing is on its way; mean",
     source: WASTED,
-    compute: |experiment, trace| of(experiment, trace, |memory| memory.wasted.mean),
+    compute: |_, trace| of(trace, |memory| memory.wasted.mean),
 };
 
 pub const WASTED_PEAK: Metric = Metric {
@@ -52,7 +51,7 @@ pub const WASTED_PEAK: Metric = Metric {
     unit: "byte",
     summary: "the same, the most at one time (of each host; looked at every 100 ms)",
     source: WASTED,
-    compute: |experiment, trace| of(experiment, trace, |memory| peak(&memory.wasted)),
+    compute: |_, trace| of(trace, |memory| peak(&memory.wasted)),
 };
 
 pub const DROPS: Metric = Metric {
@@ -60,7 +59,7 @@ pub const DROPS: Metric = Metric {
     unit: "1",
     summary: "packets that came to a host with `memory` and found none left",
     source: PROMISED,
-    compute: |experiment, trace| of(experiment, trace, |memory| memory.drops as f64),
+    compute: |_, trace| of(trace, |memory| memory.drops as f64),
 };
 
 fn peak(level: &Level) -> f64 {
@@ -68,7 +67,7 @@ fn peak(level: &Level) -> f64 {
 }
 
 /// The sum over the hosts with bounded memory; nothing where there are none.
-fn of(_: &Experiment, trace: &Trace, value: fn(&MemoryRecord) -> f64) -> Vec<(Scope, f64)> {
+fn of(trace: &Trace, value: fn(&MemoryRecord) -> f64) -> Vec<(Scope, f64)> {
     let values: Vec<f64> = trace.hosts.iter().filter_map(|host| host.memory.as_ref()).map(value).collect();
     if values.is_empty() { Vec::new() } else { vec![(Scope::Run, values.iter().sum())] }
 }

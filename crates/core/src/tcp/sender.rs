@@ -74,7 +74,7 @@ pub(super) struct Sender {
     /// Partial segments wait, whatever Nagle says (tcp(7), TCP_CORK; without its ceiling of 200 ms).
     cork: bool,
     restart_after_idle: bool,
-    pub(super) validation: Option<Validation>,
+    pub(super) validation: Option<Box<Validation>>,
     /// One past the last byte written (offset 1 is the first byte).
     end: u64,
     /// Where each write that is not wholly acknowledged ends.
@@ -161,8 +161,9 @@ fn estimator(config: &TcpConfig) -> RttEstimator {
     RttEstimator::new(Rules { initial: config.rto_initial, min, max: config.rto_max, granularity, variances, doublings })
 }
 
-fn validation(config: &TcpConfig) -> Option<Validation> {
-    (config.cwnd_validation == CwndValidation::Rfc7661).then(|| Validation::new(u64::from(config.mss) * u64::from(config.initial_window)))
+fn validation(config: &TcpConfig) -> Option<Box<Validation>> {
+    (config.cwnd_validation == CwndValidation::Rfc7661)
+        .then(|| Box::new(Validation::new(u64::from(config.mss) * u64::from(config.initial_window))))
 }
 
 impl Sender {

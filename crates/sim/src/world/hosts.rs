@@ -109,10 +109,10 @@ impl World {
 
     /// Counts what the endpoint has of its host's memory, if that is bounded.
     fn account(&mut self, number: usize) {
-        if let (Some((pool, share)), Agent::Tcp(tcp)) = (self.endpoints[number].memory(), &self.endpoints[number].agent) {
-            if self.hosts.pools[pool].account(self.now, share, tcp) {
-                self.set_pool(pool);
-            }
+        if let (Some((pool, share)), Agent::Tcp(tcp)) = (self.endpoints[number].memory(), &self.endpoints[number].agent)
+            && self.hosts.pools[pool].account(self.now, share, tcp)
+        {
+            self.set_pool(pool);
         }
     }
 
