@@ -12,7 +12,7 @@ from longfat import theory
 from longfat.paper import Answer, Layout, Measured, Paper, Row
 from longfat.plot import Axis, Plot, Rule, Series
 
-from .cells import FAST, MIXES, PACKET, QUEUES, SECONDS, SLOW, STATIC_WINDOW, VEGAS, WINDOWS, WINDOWS_1G, Cells, net, used
+from .cells import FAST, MIXES, PACKET, QUEUES, SECONDS, SLOW, STATIC_WINDOW, WINDOWS, WINDOWS_1G, Cells, net, used
 
 FOLDER = Path(__file__).parent
 
@@ -465,23 +465,25 @@ def remedies(measured: Measured) -> Plot:
     windows = [w for w in WINDOWS if w >= 400]
     series = [Series(name, windows, [c.remedy(name, 100, w) / 1e3 for w in windows]) for name in shown]
     series.append(Series("queue 500", windows, [c.remedy("none", 500, w) / 1e3 for w in windows]))
-    return Plot("remedies", "The dynamic flow beside a static one, queue 100", MAXWND, THOUSANDS, series)
+    return Plot("remedies", "The dynamic flow beside a static one, queue 100", Axis("maxwnd (packets)"), THOUSANDS, series)
 
 
 @paper.figure(where="section V")
 def vegas(measured: Measured) -> Plot:
-    """What all flows carry, by queue, with Reno and with Vegas."""
+    """What all flows carry, by queue, with Reno and with Vegas; side by side where they are the same."""
     c = cells(measured)
     full = c.capacity("figure3") / 100
     series = [
-        Series(control, range(len(MIXES) * 3), [c.vegas(control, m, q, 700) / full for m in MIXES for q in QUEUES], line=False)
-        for control in ("reno", *(v + s for v in VEGAS for s in ("", " spaced")))
+        Series(
+            control,
+            [x + (i - 1.5) * 0.14 for x in range(len(MIXES) * len(QUEUES))],
+            [c.vegas(control, m, q, 700) / full for m in MIXES for q in QUEUES],
+            line=False,
+            colour=colour,
+            marker=colour,
+        )
+        for i, (control, colour) in enumerate((("reno", 6), ("vegas 1-3", 1), ("vegas 10-20", 0), ("vegas 1-3 spaced", 2)))
     ]
     names = [f"{m}\n{q:,}" for m in MIXES for q in QUEUES]
-    return Plot(
-        "vegas",
-        "Reno and Vegas, maxwnd 700",
-        Axis("static + dynamic flows, queue (packets)", start=-0.5, end=len(names) - 0.5, names=names),
-        Axis("utilization (%)"),
-        series,
-    )
+    x = Axis("static + dynamic flows, queue (packets)", start=-0.5, end=len(names) - 0.5, names=names)
+    return Plot("vegas", "Reno and Vegas, maxwnd 700", x, Axis("utilization (%)", start=70, end=101), series)
