@@ -8,6 +8,7 @@
 
 mod channel;
 mod input;
+mod stretch;
 #[cfg(test)]
 mod tests;
 
@@ -222,8 +223,10 @@ impl Port {
                 self.look_at_inputs();
             }
             self.send_cells();
-            self.pass_cells();
-            self.slot += 1;
+            if !self.pass_stretch(end) {
+                self.pass_cells();
+                self.slot += 1;
+            }
         }
     }
 
@@ -360,7 +363,7 @@ impl Port {
             occupancy.come(run.channel, queued);
         }
         if self.is_before_switch {
-            self.pass_on(run, is_end);
+            self.pass_on(run, self.free, 1, is_end);
         }
     }
 
@@ -393,20 +396,19 @@ impl Port {
         }
     }
 
-    /// A cell of `run` goes on to the next switch.
-    fn pass_on(&mut self, run: &Run, is_end: bool) {
-        let leaves = self.leaves();
+    /// So many cells of `run` go on to the next switch, the first of which has left at `leaves`.
+    fn pass_on(&mut self, run: &Run, leaves: u64, cells: u32, is_end: bool) {
         let is_marked = self.channels[run.channel as usize].is_marked || run.is_marked;
         if let Some(last) = self.onward.last_mut()
             && !last.is_final
             && last.packet == run.packet
-            && last.arrives.as_ps() + u64::from(last.cells) * self.cell_time == leaves.as_ps()
+            && last.arrives.as_ps() + u64::from(last.cells) * self.cell_time == leaves
         {
-            last.cells += 1;
+            last.cells += cells;
             last.is_end = is_end;
             return;
         }
-        self.onward.push(Run { cells: 1, arrives: leaves, is_end, is_final: false, is_marked, ..*run });
+        self.onward.push(Run { cells, arrives: Time::from_ps(leaves), is_end, is_final: false, is_marked, ..*run });
     }
 
     /// No more cells of the packet of `run`, which is not whole, go on.

@@ -59,6 +59,33 @@ impl Input {
         *run
     }
 
+    /// The run whose cells are next.
+    #[inline]
+    pub fn head(&self) -> Option<&Run> {
+        self.head.as_ref()
+    }
+
+    /// The cells left of it.
+    #[inline]
+    pub fn left(&self) -> u64 {
+        self.head.map_or(0, |run| run.cells.into())
+    }
+
+    /// From one cell to the next, in ps.
+    #[inline]
+    pub fn spacing(&self) -> u64 {
+        self.spacing
+    }
+
+    /// Takes so many cells of the head, but not its last.
+    #[inline]
+    pub fn skip(&mut self, cells: u64) {
+        let run = self.head.as_mut().expect("an input that is ready has a run");
+        run.cells -= cells as u32;
+        self.next += cells * self.spacing;
+        self.served += cells;
+    }
+
     /// A slot before which the next end of a frame does not come to the output.
     pub fn end_of_frame(&self, slot: u64, slot_time: u64) -> u64 {
         let Some(&(number, at)) = self.ends.front() else { return NEVER };
