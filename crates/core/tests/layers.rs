@@ -18,7 +18,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("atm", &["packet", "params", "queue", "rng", "time", "units"]),
     ("experiment", &["atm", "link", "packet", "params", "probe", "queue", "rng", "tcp", "time", "traffic", "units"]),
     ("trace", &["atm", "experiment", "queue", "time"]),
-    ("metric", &["experiment", "params", "queue", "tcp", "time", "trace", "units"]),
+    ("metric", &["atm", "experiment", "link", "params", "queue", "tcp", "time", "trace", "traffic", "units"]),
 ];
 
 fn files(path: &Path, into: &mut Vec<PathBuf>) {

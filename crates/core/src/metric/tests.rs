@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use super::{REGISTRY, Scope};
+use crate::atm::port::Count;
 use crate::experiment::{Choice, Cpu, Cycles, Experiment, Flow, Host, Link, Measure, Network, Node, NodeKind, Ties, Traffic};
 use crate::params::{Params, Value};
 use crate::queue::DropReason;
 use crate::tcp::{TcpConfig, right_sizing, stack};
 use crate::time::{Duration, Time};
-use crate::trace::{FlowRecord, FlowSample, HostRecord, Level, LinkRecord, MemoryRecord, Trace};
+use crate::trace::{CellRecord, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, MemoryRecord, Trace};
 use crate::units::{Capacity, Rate};
 
 fn flow(traffic: Traffic) -> Flow {
@@ -285,6 +286,49 @@ fn a_bit_costs_cycles() {
         assert!((get("mhz_per_mbps", scope) - 1200.0 / 300.0).abs() < 1e-12);
     }
     assert!(value("mhz_per_mbps", Scope::Run, &experiment(&[Traffic::Bulk; 3]), &trace).is_nan());
+}
+
+/// 10 s at 1 Mbit/s after 2 s of warmup, of which the link is busy for 8: 2,358 cells a second, of 424 us each.
+#[test]
+fn the_time_of_a_link_adds_up() {
+    let mut e = experiment(&[Traffic::Bulk; 3]);
+    for link in &mut e.network.links {
+        (link.cells, link.overhead) = (true, 8);
+    }
+    // 1448 bytes of payload in packets of 1500: 1516 bytes with LLC/SNAP and trailer, 32 cells, 13.568 ms.
+    let segment = 1448;
+    let bulk = |fresh: u64, again: u64| FlowRecord {
+        bytes_delivered: (fresh + 50) * segment,
+        bytes_delivered_at_warmup: 50 * segment,
+        bytes_duplicate: (again + 7) * segment,
+        bytes_duplicate_at_warmup: 7 * segment,
+        segments_sent: 400,
+        segments_retransmitted: 240,
+        ..FlowRecord::default()
+    };
+    let in_span = Count { passed: 18_000, dropped: [1000, 700, 300], dead: 3000, ..Count::default() };
+    let cells = Some(CellRecord { in_span, ..CellRecord::default() });
+    let link = LinkRecord { busy_s: 8.0, cells, ..LinkRecord::default() };
+    let trace = Trace {
+        flows: vec![bulk(300, 10), bulk(200, 20), bulk(1, 0)],
+        links: vec![link, LinkRecord::default()],
+        end: at(12),
+        span: (at(2), at(12)),
+        ..Trace::default()
+    };
+    let get = |name, scope| value(name, scope, &e, &trace);
+    let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{a} for {b}");
+    close(get("effective_throughput", Scope::Run), 501.0 * 0.013_568 / 10.0);
+    close(get("idle_share", Scope::Link(0)), 0.2);
+    close(get("dead_share", Scope::Link(0)), 3000.0 * 0.000_424 / 10.0);
+    close(get("duplicate_share", Scope::Link(0)), 30.0 * 0.013_568 / 10.0);
+    let parts = ["good_share", "duplicate_share", "dead_share", "idle_share"];
+    close(parts.iter().map(|part| get(part, Scope::Link(0))).sum(), 1.0);
+    close(get("cell_loss_share", Scope::Link(0)), 0.1);
+    assert!(get("cell_loss_share", Scope::Link(1)).is_nan());
+    // 240 of 400 went again: 160 distinct ones. Of three, one has under a hundredth of a third.
+    assert_eq!((get("retransmission_rate", Scope::Run), get("retransmission_rate", Scope::Flow(1))), (1.5, 1.5));
+    assert_eq!(get("starved_flows", Scope::Run), 1.0);
 }
 
 #[test]
