@@ -11,6 +11,7 @@ from conftest import ONE, SWEEP
 from longfat import Experiment, Results
 from longfat.plot import Axis, Plot, Rule, Series, default_plots, plotly_figure, save
 from longfat.plot.interactive import MOST_POINTS, thin
+from longfat.plot.print import draw
 from longfat.plot.style import COLOURS, DASHES, styles
 
 
@@ -58,6 +59,17 @@ def test_a_figure_is_valid_json_and_a_gap_is_null() -> None:
     text = json.dumps(figure, allow_nan=False)
     assert json.loads(text)["data"][0]["y"] == [1, None, None]
     assert len(figure["layout"]["shapes"]) == 2
+
+
+def test_bars_stand_on_each_other() -> None:
+    bars = [Series("a", [0, 1], [0.6, 0.5], bar=True), Series("b", [0, 1], [0.4, 0.5], bar=True)]
+    stacked = Plot("p", "A plot", Axis("x", names=("256\n512 bytes", "")), Axis("y"), bars)
+    figure = plotly_figure(stacked)
+    assert [trace["type"] for trace in figure["data"]] == ["bar", "bar"]
+    assert figure["layout"]["barmode"] == "stack"
+    assert figure["layout"]["xaxis"]["ticktext"] == ["256<br>512 bytes", ""]
+    drawn = draw(stacked).axes[0].patches
+    assert [(bar.get_y(), bar.get_height()) for bar in drawn] == [(0.0, 0.6), (0.0, 0.5), (0.6, 0.4), (0.5, 0.5)]
 
 
 def test_files_are_the_same_each_time(tmp_path: Path) -> None:
