@@ -81,10 +81,13 @@ class Cells:
         """The same of the congested link."""
         return self._rows(stem, "links", {"bottleneck": 1, **where})
 
-    def _rows(self, stem: str, table: str, where: dict[str, Any]) -> pd.DataFrame:
+    def _table(self, stem: str, table: str) -> pd.DataFrame:
         if (stem, table) not in self._tables:
             self._tables[stem, table] = getattr(self.measured[stem], table)
-        rows = self._tables[stem, table]
+        return self._tables[stem, table]
+
+    def _rows(self, stem: str, table: str, where: dict[str, Any]) -> pd.DataFrame:
+        rows = self._table(stem, table)
         for column, value in where.items():
             rows = rows[rows[column] == value]
         if rows.empty:
