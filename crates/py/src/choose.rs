@@ -11,7 +11,8 @@ use pyo3::types::{PyBool, PyDict};
 pyo3::import_exception!(longfat.errors, LongfatError);
 
 /// Parameters of TCP that controls read, beside their own.
-const OF_TCP: &[&str] = &["initial_window", "initial_ssthresh", "slow_start", "max_ssthresh", "abc_limit", "extra_increment"];
+const OF_TCP: &[&str] =
+    &["initial_window", "initial_ssthresh", "slow_start", "max_ssthresh", "abc_limit", "count_segments", "extra_increment"];
 
 /// The control, and all it is built from.
 pub struct Chosen {

@@ -351,6 +351,7 @@ fn parameter(c: &TcpConfig, name: &str) -> Value {
         "frto" => Value::Bool(c.frto),
         "undo" => Value::Bool(c.undo),
         "abc_limit" => count(c.abc_limit),
+        "count_segments" => Value::Bool(c.count_segments),
         "extra_increment" => Value::Bool(c.extra_increment),
         "cwnd_validation" => Value::Choice(match c.cwnd_validation {
             CwndValidation::Off => "off",

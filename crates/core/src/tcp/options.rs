@@ -220,6 +220,12 @@ pub const PARAMS: &[ParamSpec] = &[
         doc: "congestion avoidance adds mss/8 more an ACK, as BSD did (RFC 2525 §2.6)",
     },
     ParamSpec {
+        name: "count_segments",
+        kind: Kind::Bool,
+        default: Some(Value::Bool(false)),
+        doc: "growth by ACKs (`abc_limit` 0): congestion avoidance counts a cwnd of them and adds a segment, as Linux does, instead of mss*mss/cwnd bytes for each, which are at least one (RFC 5681 §3.1) and so too many beyond mss*mss",
+    },
+    ParamSpec {
         name: "cwnd_validation",
         kind: Kind::Choice(&["off", "rfc5681", "rfc7661"]),
         default: Some(Value::Choice("rfc5681")),
@@ -349,6 +355,7 @@ pub struct TcpConfig {
     pub undo: bool,
     pub abc_limit: u32,
     pub extra_increment: bool,
+    pub count_segments: bool,
     pub cwnd_validation: CwndValidation,
     pub nagle: bool,
     pub pacing: Pacing,
@@ -422,6 +429,7 @@ impl TcpConfig {
             undo: params.boolean("undo"),
             abc_limit: params.integer("abc_limit") as u32,
             extra_increment: params.boolean("extra_increment"),
+            count_segments: params.boolean("count_segments"),
             cwnd_validation: match params.choice("cwnd_validation") {
                 "off" => CwndValidation::Off,
                 "rfc7661" => CwndValidation::Rfc7661,

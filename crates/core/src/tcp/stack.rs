@@ -104,6 +104,8 @@ pub const REGISTRY: &[Stack] = &[
             ("timestamp_tick", Value::Duration(Duration::from_millis(10))),
             ("quick_acks", Value::Count(16)),
             ("abc_limit", Value::Count(0)),
+            // Linux counts cwnd in segments, and ACKs up to a cwnd of them.
+            ("count_segments", Value::Bool(true)),
         ],
     },
     // Linux Documentation/networking/ip-sysctl: tcp_sack, tcp_timestamps, tcp_window_scaling and tcp_slow_start_after_idle on,

@@ -18,27 +18,34 @@ pub(super) const KIND: ControlKind = ControlKind {
 pub struct Reno {
     window: Window,
     counts_acks: bool,
+    counts_segments: bool,
     extra_increment: bool,
-    /// Bytes acknowledged towards the next segment of congestion avoidance.
+    /// Bytes acknowledged, or segments' worth of ACKs counted, towards the next segment of congestion avoidance.
     acked: u64,
 }
 
 impl Reno {
     /// As `config` asks.
     pub fn new(config: &TcpConfig) -> Self {
-        Reno { window: Window::new(config), counts_acks: config.abc_limit == 0, extra_increment: config.extra_increment, acked: 0 }
+        Reno {
+            window: Window::new(config),
+            counts_acks: config.abc_limit == 0,
+            counts_segments: config.count_segments,
+            extra_increment: config.extra_increment,
+            acked: 0,
+        }
     }
 
     fn congestion_avoidance(&mut self, ack: &AckSample) {
         let w = &mut self.window;
-        if self.counts_acks {
+        if self.counts_acks && !self.counts_segments {
             // RFC 5681 Eq. 3: SMSS*SMSS/cwnd an ACK. RFC 2525 §2.6: BSD added mss/8 to it, which is wrong and faster.
             let extra = if self.extra_increment { w.mss / 8 } else { 0 };
             w.cwnd += (w.mss * w.mss / w.cwnd).max(1) + extra;
             return;
         }
-        // RFC 3465 §2.1: one segment for each cwnd of bytes acknowledged.
-        self.acked += ack.acked;
+        // RFC 3465 §2.1: one segment for each cwnd of bytes acknowledged. Sarolahti and Kuznetsov 2002 on Linux: for each cwnd of ACKs.
+        self.acked += if self.counts_acks { w.mss } else { ack.acked };
         if self.acked >= w.cwnd {
             self.acked -= w.cwnd;
             w.cwnd += w.mss;
@@ -67,5 +74,40 @@ impl CongestionControl for Reno {
     fn on_validation(&mut self, cwnd: u64, ssthresh: u64) {
         self.window.validate(cwnd, ssthresh);
         self.acked = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::*;
+    use super::*;
+    use crate::time::{Duration, Time};
+
+    /// What congestion avoidance adds in a round trip of `segments` ACKs, in bytes.
+    fn growth(count_segments: bool, segments: u64) -> u64 {
+        let mut reno = Reno::new(&TcpConfig { abc_limit: 0, count_segments, ..config("reno", &[], segments) });
+        round(&mut reno, &ack(Time::ZERO, Duration::from_millis(100)));
+        reno.cwnd() - segments * MSS
+    }
+
+    #[test]
+    fn a_segment_a_round_trip_whatever_the_window() {
+        // RFC 5681 Eq. 3 in whole bytes: a little less than a segment, and beyond mss^2 bytes a byte an ACK, which is more.
+        for segments in [10, 100, 900] {
+            assert_eq!(growth(true, segments), MSS, "{segments} segments, counted");
+            assert!((MSS * 9 / 10..=MSS).contains(&growth(false, segments)), "{segments} segments");
+        }
+        // initial_window ends at 1000.
+        assert_eq!((growth(true, 1000), growth(false, 1000)), (MSS, 1000));
+    }
+
+    #[test]
+    fn beyond_mss_squared_a_byte_an_ack_is_too_much() {
+        for (count_segments, grown) in [(true, MSS), (false, 5 * MSS)] {
+            let mut reno = Reno::new(&TcpConfig { abc_limit: 0, count_segments, ..config("reno", &[], 10) });
+            reno.on_validation(5000 * MSS, MSS);
+            round(&mut reno, &ack(Time::ZERO, Duration::from_millis(100)));
+            assert_eq!(reno.cwnd() - 5000 * MSS, grown);
+        }
     }
 }
