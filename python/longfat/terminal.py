@@ -187,15 +187,25 @@ def print_entries(console: Console, title: str, entries: Sequence[Entry], *, det
 
 
 def print_results(console: Console, results: Results) -> None:
-    """The table of runs: axes, then metrics."""
+    """The table of runs: axes, then the metrics in which they differ. What is the same in all, or of one run everything, is a list."""
     titles, rows = run_table(results)
-    table = Table(*(escape(title) for title in titles), box=box.SIMPLE_HEAD)
-    for column in table.columns[len(results.axes) :]:
-        column.justify = "right"
-    for row in rows:
-        table.add_row(*map(escape, row))
     console.print(f"[bold]{escape(results.title)}[/]", soft_wrap=True)
-    console.print(table)
+    width = len(results.axes)
+    differ = [i for i in range(width, len(titles)) if len({row[i] for row in rows}) > 1]
+    if differ:
+        shown = [*range(width), *differ]
+        table = Table(*(escape(titles[i]) for i in shown), box=box.SIMPLE_HEAD)
+        for column in table.columns[width:]:
+            column.justify = "right"
+        for row in rows:
+            table.add_row(*(escape(row[i]) for i in shown))
+        console.print(table)
+    same = [i for i in range(len(titles)) if i not in differ and (i >= width or not differ)]
+    if differ and same:
+        console.print("  in all of them:")
+    margin = max((len(titles[i]) for i in same), default=0)
+    for i in same:
+        console.print(f"  {escape(titles[i]):{margin}}  {escape(rows[0][i])}", soft_wrap=True)
 
 
 def run_table(results: Results) -> tuple[list[str], list[list[str]]]:
