@@ -96,16 +96,17 @@ pub const REGISTRY: &[Metric] = &[
 /// The flows a run is about: those of a fixed volume; where there are none such, those without end; and where there are
 /// none of either, all. What else there is beside them is scenery, and a probe always is.
 fn measured(experiment: &Experiment) -> Vec<usize> {
+    const PROBE: u32 = 4;
     let rank = |i: usize| match experiment.flows[i].traffic {
         Traffic::Ttcp { .. } => 0,
         Traffic::Bulk => 1,
         Traffic::Writes { .. } => 2,
         Traffic::Udp { .. } | Traffic::Web(_) => 3,
-        Traffic::Ping { .. } => 4,
+        Traffic::Ping { .. } => PROBE,
     };
     let flows = 0..experiment.flows.len();
-    let first = flows.clone().map(rank).min().unwrap_or(3);
-    flows.filter(|i| rank(*i) == first && first < 3).collect()
+    let first = flows.clone().map(rank).min().unwrap_or(PROBE);
+    flows.filter(|i| rank(*i) == first && first < PROBE).collect()
 }
 
 /// The measured flows by sender, in the order of the file: parallel streams are one sender.

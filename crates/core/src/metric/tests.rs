@@ -345,6 +345,17 @@ fn memory_is_that_of_all_hosts_with_a_bound() {
 }
 
 #[test]
+fn udp_is_measured_where_there_is_nothing_else() {
+    let schedule = crate::traffic::Schedule::Constant { rate: crate::units::Rate::from_bps(1000) };
+    let udp = Traffic::Udp { schedule, size: 100 };
+    let ping = Traffic::Ping { interval: Duration::from_secs(1), size: 84 };
+    let got = |bytes| FlowRecord { bytes_delivered: bytes, ..FlowRecord::default() };
+    let trace = |n: usize| Trace { flows: vec![got(1000); n], end: at(10), ..Trace::default() };
+    assert_eq!(value("jain_index", Scope::Run, &experiment(&[udp, udp, ping]), &trace(3)), 1.0);
+    assert!(value("jain_index", Scope::Run, &experiment(&[ping, ping]), &trace(2)).is_nan());
+}
+
+#[test]
 fn names_are_unique_and_carry_their_unit() {
     for (i, metric) in REGISTRY.iter().enumerate() {
         assert!(REGISTRY[..i].iter().all(|m| m.name != metric.name), "{} twice", metric.name);
