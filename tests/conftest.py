@@ -33,9 +33,17 @@ interval = "100 ms"
 events = true
 """
 ONE = SWEEP.replace('{ sweep = ["8 KiB", "16 KiB", "64 KiB"] }', '"64 KiB"')
-# Some seconds of work, whatever the machine.
-LONG = ONE.replace('"500 kB"', '"50 GB"').replace('"30 s"', '"10 h"')
-LONG_SWEEP = SWEEP.replace('"500 kB"', '"50 GB"').replace('"30 s"', '"10 h"')
+
+
+def _for_minutes(text: str) -> str:
+    for old, new in [('"100 Mbit/s"', '"1 Gbit/s"'), ('"10 Mbit/s"', '"100 Mbit/s"'), ('"500 kB"', '"50 TB"'), ('"30 s"', '"27 h"')]:
+        text = text.replace(old, new)
+    return text
+
+
+# A minute of work at least, whatever the machine.
+LONG = _for_minutes(ONE)
+LONG_SWEEP = _for_minutes(SWEEP)
 
 
 @pytest.fixture

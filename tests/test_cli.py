@@ -92,7 +92,7 @@ def test_a_sweep_without_end_is_refused_at_once_with_its_size(tmp_path: Path) ->
 def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(tmp_path: Path) -> None:
     # The third run takes minutes; the first two are over at once.
     text = LONG_SWEEP.replace('{ sweep = ["8 KiB", "16 KiB", "64 KiB"] }', '{ sweep = ["8 KiB", "16 KiB", "64 KiB"], zip = "z" }').replace(
-        '"50 GB"', '{ sweep = ["50 kB", "60 kB", "50 GB"], zip = "z" }'
+        '"50 TB"', '{ sweep = ["50 kB", "60 kB", "50 TB"], zip = "z" }'
     )
     (tmp_path / "long.toml").write_text(text)
     call = [sys.executable, "-m", "longfat", "run", "long.toml", "--jobs", "2"]
