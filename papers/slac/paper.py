@@ -18,15 +18,7 @@ paper = Paper(
     citation="H. Bulot, R. L. Cottrell and R. Hughes-Jones: Evaluation of Advanced TCP Stacks on Fast Long-Distance Production Networks. "
     "2004",
 )
-
-_latest: list[tuple[Measured, Cells]] = []
-
-
-def cells(measured: Measured) -> Cells:
-    """The cells of `measured`, made once."""
-    if not _latest or _latest[0][0] is not measured:
-        _latest[:] = [(measured, Cells(measured))]
-    return _latest[0][1]
+cells = Cells.of
 
 
 # Tables
@@ -137,12 +129,7 @@ def table1() -> dict[tuple[str, int, str], float]:
 
 # Numbers of the text
 
-for _quantity, _why in {"condition": "a condition of the test", "caption": "a figure, drawn in the report"}.items():
-
-    def _not_a_result(measured: Measured, row: Row, why: str = _why) -> Answer:
-        return Answer(None, why)
-
-    paper.number(_quantity)(_not_a_result)
+paper.not_results(condition="a condition of the test", caption="a figure, drawn in the report")
 
 
 @paper.number("theory_window")
@@ -272,7 +259,7 @@ def sc_stability(measured: Measured, row: Row) -> Answer | float:
     if test in CHALLENGE:
         return c.challenge(CHALLENGE[test])[1]
     if test == "6.2.1-two-s":
-        return float(c.senders("sc2003-challenge").query("test == 'two S-TCP'")["stability"].mean())
+        return float(c.rows("sc2003-challenge", test="two S-TCP")["stability"].mean())
     mtu = int(test.split("-")[1])
     ours = [c.sc_stability(mtu, w, s) for w in (8, 16) for s in ("Reno", "HS-TCP", "S-TCP")]
     return Answer(None, f"a bound; ours are {min(ours):.4f} to {max(ours):.4f}")
@@ -284,7 +271,7 @@ def sc_udp(measured: Measured, row: Row) -> Answer:
     return Answer(None, "UDP back to back, without an ACK to process, does not share the costs of this host model")
 
 
-paper.claims_of(FOLDER / "claims.csv", lambda measured: cells(measured).names())
+paper.claims_of(FOLDER / "claims.csv", Cells)
 
 
 # Figures: a colour a path or stack, a dash a period.
@@ -340,7 +327,7 @@ def table1_scatter(measured: Measured) -> Plot:
 
 def _series_of(measured: Measured, stem: str, groups: tuple[str, ...], **where: str) -> list[Series]:
     c = cells(measured)
-    run = c.rows_of(stem, **where)["run"].iloc[0]
+    run = c.rows(stem, **where)["run"].iloc[0]
     rates = c.intervals(stem, run, groups)
     return [Series(group, rates.index.tolist(), rates[group].tolist(), markers=False) for group in groups]
 
@@ -390,7 +377,7 @@ def figure6(measured: Measured) -> Plot:
     series: list[Series] = []
     for name in ("one HS-TCP", "one HS-TCP, loaded", "one S-TCP", "two S-TCP"):
         c = cells(measured)
-        rates = c.intervals("sc2003-challenge", c.rows_of("sc2003-challenge", test=name)["run"].iloc[0], ("test",))["test"]
+        rates = c.intervals("sc2003-challenge", c.rows("sc2003-challenge", test=name)["run"].iloc[0], ("test",))["test"]
         series.append(Series(name, rates.index.tolist(), rates.tolist(), markers=False))
     return Plot("figure6", "Phoenix to PAIX beside other traffic", Axis("time (s)"), MBPS, series)
 
@@ -401,7 +388,7 @@ def figure7(measured: Measured) -> Plot:
     series: list[Series] = []
     for name in ("Chicago", "Amsterdam"):
         c = cells(measured)
-        rates = c.intervals("sc2003-challenge", c.rows_of("sc2003-challenge", test=name)["run"].iloc[0], ("test",))["test"]
+        rates = c.intervals("sc2003-challenge", c.rows("sc2003-challenge", test=name)["run"].iloc[0], ("test",))["test"]
         series.append(Series(name, rates.index.tolist(), rates.tolist(), markers=False))
     return Plot("figure7", "Phoenix to Chicago and Amsterdam", Axis("time (s)"), MBPS, series)
 

@@ -17,9 +17,8 @@ from longfat import script, terminal
 from longfat._longfat import __version__, registries, schema
 from longfat.errors import LongfatError
 from longfat.experiment import Experiment, load, load_results
-from longfat.grid import grids
 from longfat.locate import Source, experiments, paper_folder, papers, sources
-from longfat.paper import Comparison, compare, load_measured, load_paper, load_published
+from longfat.paper import Comparison, compare, grids, load_measured, load_paper, load_published
 from longfat.report import write_report
 from longfat.store import Store
 from longfat.sweep import default_jobs, measure_speed

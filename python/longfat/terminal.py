@@ -17,8 +17,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from longfat.grid import Grid
-from longfat.paper import Comparison, Verdict
+from longfat.paper import Comparison, Grid, Verdict
 from longfat.results import Results
 from longfat.sweep import Work
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from longfat.paper import Comparison, Layout, Paper, Row
+from longfat.paper.comparison import Comparison
+from longfat.paper.model import Layout, Paper
+from longfat.paper.published import Row
 
 
 @dataclass(frozen=True)
