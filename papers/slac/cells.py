@@ -244,6 +244,11 @@ class Cells(longfat.paper.Cells):
         """Stability index of the same."""
         return self._sc("stability", mtu, window, stack)
 
+    def sc_udp(self, mtu: int) -> float:
+        """UDP between two of its hosts, back to back, Mb/s of payload."""
+        runs = self.measured["sc2003-udp"].runs
+        return float(runs.loc[runs["mtu_bytes"] == mtu, "goodput_total_bps"].iloc[0] / 1e6)
+
     def challenge(self, test: str) -> tuple[float, float]:
         """A test of the Bandwidth Challenge: the senders' total in Mb/s and its stability index."""
         run = self.rows("sc2003-challenge", test=test)["run"].iloc[0]
