@@ -130,6 +130,13 @@ impl Receiver {
         self.sack = sack;
     }
 
+    /// The handshake begins anew, with a SYN yet to come.
+    pub fn listen_again(&mut self, config: &TcpConfig) {
+        self.agree(0, config.sack);
+        self.echo = Echo::new();
+        self.stop();
+    }
+
     /// The least shift that lets the window field show the largest buffer (RFC 7323 §2.3: at most 14).
     pub fn wanted_shift(&self) -> u8 {
         (0..14).find(|s| self.most_buffer >> s <= 0xffff).unwrap_or(14)

@@ -1,6 +1,6 @@
 //! Opening: the SYNs, what they agree on, and what is refused (RFC 9293 §3.5, §3.10.7).
 
-use super::{Connection, State};
+use super::{Abort, Connection, State};
 use crate::packet::{Ecn, Segment, flags};
 use crate::tcp::RecoveryKind;
 use crate::tcp::ecn::{ACE, EcnKind};
@@ -40,7 +40,7 @@ impl Connection {
         let acceptable = segment.has(flags::ACK) && segment.ack == self.iss.wrapping_add(1) && self.sender.board.max() == 1;
         if segment.has(flags::RST) {
             if acceptable {
-                self.was_reset = true;
+                self.aborted = Some(Abort::Reset);
                 self.end();
             }
             return;
@@ -66,12 +66,56 @@ impl Connection {
         }
     }
 
+    /// A SYN after the first. Whether what comes with it is to be looked at, too.
+    pub(super) fn handle_late_syn(&mut self, now: Time, segment: &Segment, ecn: Ecn, accepted: bool) -> bool {
+        let (_, irs) = self.receiver.next();
+        let answers = segment.has(flags::ACK);
+        if self.state == State::SynReceived && !answers {
+            if segment.seq == irs {
+                // The other side asks again: the SYN-ACK has not arrived.
+                self.syn_now = true;
+                self.syn_ecn = ecn;
+            } else if accepted && self.passive {
+                // RFC 9293 §3.10.7.4, fourth.
+                self.listen_again();
+            } else {
+                self.challenge(now);
+            }
+            return false;
+        }
+        if answers && self.receiver.echo.kind() == EcnKind::AccEcn {
+            self.answer_syn_ack(now, ecn);
+        } else {
+            // A repeated SYN-ACK, or an attack (RFC 5961 §4.2).
+            self.challenge(now);
+        }
+        self.state == State::SynReceived
+    }
+
+    /// Nothing has answered the SYN, or the SYN-ACK.
+    pub(super) fn syn_timeout(&mut self) {
+        let retries = if self.state == State::SynSent { self.config.syn_retries } else { self.config.syn_ack_retries };
+        if retries.is_some_and(|most| self.sender.rtt.backoff() >= most) {
+            self.give_up();
+            return;
+        }
+        self.sender.rtt.back_off();
+        self.sender.deadline = Time::MAX;
+        self.syn_retransmitted = true;
+        self.syn_now = true;
+    }
+
+    /// What the SYN that came has set is forgotten: LISTEN (RFC 9293 §3.10.7.4). What the application has asked for stays.
+    pub(super) fn listen_again(&mut self) {
+        self.state = State::Listen;
+        (self.ack_now, self.syn_now, self.syn_retransmitted) = (false, false, false);
+        self.sender.listen_again(&self.config);
+        self.receiver.listen_again(&self.config);
+    }
+
     /// What the other side's SYN offers, against what we do.
     fn accept_syn(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
         self.timestamps = self.config.timestamps && segment.timestamps().is_some();
-        if !self.timestamps {
-            self.sender.timestamp_clock = None;
-        }
         self.window_scale = self.config.window_scale && segment.window_scale().is_some();
         let sack = self.config.sack && segment.sack_permitted();
         // RFC 7323 §2.3: a shift above 14 is taken as 14.
@@ -117,6 +161,9 @@ impl Connection {
     pub(super) fn establish(&mut self, now: Time, segment: &Segment) {
         self.sender.board.acknowledge(1);
         self.sender.deadline = Time::MAX;
+        if !self.timestamps {
+            self.sender.timestamp_clock = None;
+        }
         if self.syn_retransmitted {
             self.sender.rtt.after_syn_loss(self.config.rto_after_syn_loss);
             self.sender.control.on_syn_loss();
