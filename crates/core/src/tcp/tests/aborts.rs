@@ -22,7 +22,7 @@ fn the_user_timeout_ends_a_connection_that_nothing_answers() {
     let again: Vec<Time> = pair.data().map(|(at, _)| at).filter(|at| *at > at_ms(1_000)).collect();
     let (mut at, mut span) = (again[0], rto);
     for sent in &again[1..] {
-        at = at + span;
+        at += span;
         assert_eq!(*sent, at);
         span = (span * 2).min(Duration::from_secs(120));
     }
