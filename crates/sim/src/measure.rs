@@ -306,6 +306,13 @@ fn warnings(world: &World, experiment: &Experiment, span_start: Time) -> Vec<Str
             let what = if asked < flow.receiver.receive_buffer { "maxwnd" } else { "receive buffer" };
             warnings.push(format!("flow {name}: without window scaling its window is at most 65535 bytes, not the {asked} of its {what}"));
         }
+        if let Agent::Tcp(tcp) = &world.endpoints[2 * i].agent
+            && tcp.gave_up_ecn()
+        {
+            warnings.push(format!(
+                "flow {name} has given up ECN: what it was told of its marks is what a path makes that spoils them (docs/ecn.md)"
+            ));
+        }
         if let Some(at) = world.milestones[i].gave_up {
             let sent = if world.milestones[i].established.is_some() { "what it had sent again" } else { "its SYN" };
             warnings.push(format!("flow {name} was given up at {} s: nothing had answered {sent}", at.as_secs_f64()));

@@ -23,8 +23,9 @@ use sha2::{Digest, Sha256};
 /// Part of a run's identity: raised whenever the same experiment gives other numbers than before.
 pub const RESULTS_VERSION: u32 = 2;
 
-/// Congestion controls whose own numbers have moved since, with how often: part of the identity only of runs that use them.
-const MOVED: &[(&str, u32)] = &[("tcp_lp", 1), ("hstcp_lp", 1)];
+/// Congestion controls, and values of TCP parameters, whose own numbers have moved since, with how often: part of the identity only of
+/// runs that use them.
+const MOVED: &[(&str, u32)] = &[("tcp_lp", 1), ("hstcp_lp", 1), ("accecn", 1), ("rfc7661", 1)];
 
 /// TCP parameters that are younger than stored runs: written only where they say something, so that those runs are still found.
 const LATER: &[&str] = &["user_timeout", "syn_retries", "syn_ack_retries"];
@@ -383,9 +384,9 @@ pub fn hash(resolved: &Json) -> String {
     let mut file = resolved.as_object().cloned().unwrap_or_default();
     file.retain(|key, _| key != "title");
     canonical(&file.into(), &mut text);
-    for (control, times) in MOVED {
-        if text.contains(&format!("\"{control}\"")) {
-            text += &format!("\n{control} {times}");
+    for (word, times) in MOVED {
+        if text.contains(&format!("\"{word}\"")) {
+            text += &format!("\n{word} {times}");
         }
     }
     Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()

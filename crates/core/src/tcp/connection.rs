@@ -322,6 +322,9 @@ impl Connection {
         if self.state == State::Established || !matches!(self.state, State::Listen | State::SynSent | State::SynReceived | State::Closed) {
             if let Some(range) = self.next(now) {
                 let mut segment = self.sender.segment(range);
+                if range.again && range.start == 1 {
+                    self.receiver.echo.forgo_option();
+                }
                 self.stamp(now, &mut segment);
                 if segment.has(flags::FIN) {
                     self.after_ack(now);
@@ -413,6 +416,11 @@ impl Connection {
             memory: self.memory(),
             ..self.sender.info()
         }
+    }
+
+    /// Whether AccECN was agreed on, and the path then found to spoil it: nothing sent from then on is ECN-capable.
+    pub fn gave_up_ecn(&self) -> bool {
+        self.sender.ecn.was_given_up()
     }
 
     /// Totals so far.

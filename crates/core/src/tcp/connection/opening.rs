@@ -6,6 +6,10 @@ use crate::tcp::RecoveryKind;
 use crate::tcp::ecn::{ACE, EcnKind};
 use crate::time::Time;
 
+/// RFC 9768 §3.1.4.1, §3.2.3.2.2: SYNs and SYN-ACKs ask for AccECN, or agree to it, once more when they are lost; not after so many
+/// timeouts.
+const LAST_TRY: u32 = 2;
+
 impl Connection {
     /// RFC 9293 §3.10.7.1: a segment for a connection that is not there is answered with a reset, so that the other side does
     /// not try for ever.
@@ -72,9 +76,7 @@ impl Connection {
         let answers = segment.has(flags::ACK);
         if self.state == State::SynReceived && !answers {
             if segment.seq == irs {
-                // The other side asks again: the SYN-ACK has not arrived.
-                self.syn_now = true;
-                self.syn_ecn = ecn;
+                self.asked_again(segment, ecn);
             } else if accepted && self.passive {
                 // RFC 9293 §3.10.7.4, fourth.
                 self.listen_again();
@@ -90,6 +92,25 @@ impl Connection {
             self.challenge(now);
         }
         self.state == State::SynReceived
+    }
+
+    /// The SYN comes again: the SYN-ACK has not arrived.
+    fn asked_again(&mut self, segment: &Segment, ecn: Ecn) {
+        let (offered, agreed) = (self.config.ecn, self.receiver.echo.kind());
+        if offered.is_contradicted(agreed, segment.flags) {
+            // RFC 9768 §3.1.5: each side could end up with another kind of feedback.
+            self.abort();
+            if self.passive {
+                self.listen_again();
+            }
+            return;
+        }
+        if agreed == EcnKind::AccEcn && segment.flags & ACE == 0 {
+            // §3.1.5: the client may have given up AccECN.
+            self.sender.ecn.withhold();
+        }
+        self.syn_now = true;
+        self.syn_ecn = ecn;
     }
 
     /// Nothing has answered the SYN, or the SYN-ACK.
@@ -138,7 +159,7 @@ impl Connection {
         let offered = self.config.ecn;
         let agreed = if answers { offered.agreed_by_syn_ack(segment.flags) } else { offered.agreed_to_syn(segment.flags) };
         self.syn_ecn = ecn;
-        self.receiver.echo.agree(agreed, ecn, answers);
+        self.receiver.echo.agree(agreed, answers);
         self.sender.ecn.agree(agreed);
         if answers {
             self.sender.ecn.take_syn_ack(segment);
@@ -190,7 +211,8 @@ impl Connection {
     pub(super) fn syn(&mut self, now: Time) -> Segment {
         let answer = self.state == State::SynReceived;
         let mut segment = Segment::new(self.iss, flags::SYN, 0);
-        if self.sender.board.max() == 0 {
+        let (first, timeouts) = (self.sender.board.max() == 0, self.sender.rtt.backoff());
+        if first {
             self.sender.board.sent_new(1);
             self.syn_sent_at = now;
         }
@@ -207,16 +229,23 @@ impl Connection {
         if answer {
             self.stamp(now, &mut segment);
             let agreed = self.receiver.echo.kind();
-            segment.flags |= agreed.answer(self.syn_ecn);
-            // RFC 9768 §3.2.3.2.2: not again, should it be what was lost.
-            if agreed == EcnKind::AccEcn && !self.syn_retransmitted {
+            if agreed == EcnKind::AccEcn && timeouts >= LAST_TRY {
+                // RFC 9768 §3.2.3.2.2 and §3.1.5: the feedback stays what it is, but nothing sent is ECN-capable.
+                self.sender.ecn.withhold();
+            } else {
+                segment.flags |= agreed.answer(self.syn_ecn);
+            }
+            // §3.2.3.2.2: not again, should it be what was lost.
+            if agreed == EcnKind::AccEcn && first {
                 self.receiver.echo.stamp_first_option(&mut segment);
             }
         } else {
             if let Some(clock) = self.sender.timestamp_clock {
                 segment.set_timestamps(clock.ticks(now) as u32, 0);
             }
-            segment.flags |= self.config.ecn.request();
+            if self.config.ecn != EcnKind::AccEcn || timeouts < LAST_TRY {
+                segment.flags |= self.config.ecn.request();
+            }
         }
         self.syn_now = false;
         self.sender.arm_rto(now);
