@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import sys
 from dataclasses import asdict
@@ -11,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
-from rich.console import Console
 
 from longfat import script, terminal
 from longfat._longfat import __version__, registries, schema
@@ -28,9 +26,8 @@ if TYPE_CHECKING:
     from longfat._longfat import ScriptReport
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
-# Into a file or a pipe, wide enough for the tables; `COLUMNS` says otherwise.
-out = Console(highlight=False, width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 110)
-err = Console(stderr=True, highlight=False)
+out = terminal.console()
+err = terminal.console(stderr=True)
 
 RESULTS = Path("results")
 REPORTS = Path("reports")

@@ -23,8 +23,12 @@ use sha2::{Digest, Sha256};
 /// Part of a run's identity: raised whenever the same experiment gives other numbers than before.
 pub const RESULTS_VERSION: u32 = 2;
 
-/// Congestion controls whose own numbers have moved since, with how often: part of the identity only of runs that use them.
-const MOVED: &[(&str, u32)] = &[("tcp_lp", 1), ("hstcp_lp", 1)];
+/// Congestion controls, and values of TCP parameters, whose own numbers have moved since, with how often: part of the identity only of
+/// runs that use them.
+const MOVED: &[(&str, u32)] = &[("tcp_lp", 1), ("hstcp_lp", 1), ("accecn", 1), ("rfc7661", 1)];
+
+/// TCP parameters that are younger than stored runs: written only where they say something, so that those runs are still found.
+const LATER: &[&str] = &["user_timeout", "syn_retries", "syn_ack_retries"];
 
 type Table = Map<String, Json>;
 
@@ -195,6 +199,7 @@ fn flows<'a>(flows: &[Flow], name: &dyn Fn(usize) -> &'a str) -> Vec<Json> {
             }
         }
         receiver.retain(|key, value| row.get(key.as_str()) != Some(value));
+        row.retain(|key, value| !LATER.contains(&key.as_str()) || *value != "auto");
         if !receiver.is_empty() {
             row.insert("receiver".into(), receiver.into());
         }
@@ -337,6 +342,9 @@ fn parameter(c: &TcpConfig, name: &str) -> Value {
         "rto_doublings" => count(c.rto_doublings),
         "halve_each_timeout" => Value::Bool(c.halve_each_timeout),
         "rto_after_syn_loss" => Value::Duration(c.rto_after_syn_loss),
+        "user_timeout" => c.user_timeout.map_or(Value::Auto, Value::Duration),
+        "syn_retries" => c.syn_retries.map_or(Value::Auto, count),
+        "syn_ack_retries" => c.syn_ack_retries.map_or(Value::Auto, count),
         "timestamp_tick" => Value::Duration(c.timestamp_tick),
         "dupack_threshold" => count(c.dupack_threshold),
         "repeated_fast_retransmit" => Value::Bool(c.repeated_fast_retransmit),
@@ -371,9 +379,9 @@ pub fn hash(resolved: &Json) -> String {
     let mut file = resolved.as_object().cloned().unwrap_or_default();
     file.retain(|key, _| key != "title");
     canonical(&file.into(), &mut text);
-    for (control, times) in MOVED {
-        if text.contains(&format!("\"{control}\"")) {
-            text += &format!("\n{control} {times}");
+    for (word, times) in MOVED {
+        if text.contains(&format!("\"{word}\"")) {
+            text += &format!("\n{word} {times}");
         }
     }
     Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()

@@ -64,6 +64,11 @@ pub trait Queue {
         self.enqueue(now, id, packets, log);
         self.dequeue(now, packets, log).is_some()
     }
+    /// A packet of up to so many bytes that finds this queue empty and its link idle always goes out at once, and the queue keeps nothing
+    /// of it in mind: it need not be asked to [`Queue::pass`] it. For the life of the queue, which has no clock.
+    fn passes(&self) -> u32 {
+        0
+    }
     /// IP bytes held.
     fn backlog_bytes(&self) -> u64;
     /// Packets held.

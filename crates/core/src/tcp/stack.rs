@@ -124,6 +124,10 @@ pub const REGISTRY: &[Stack] = &[
             ("rto_min", Value::Duration(Duration::from_millis(200))),
             ("rto_min_of", Value::Choice("variance")),
             ("rto_max", Value::Duration(Duration::from_secs(120))),
+            // What tcp_retries2 = 15 comes to.
+            ("user_timeout", Value::Duration(Duration::from_millis(924_600))),
+            ("syn_retries", Value::Count(6)),
+            ("syn_ack_retries", Value::Count(5)),
             ("quick_acks", Value::Count(16)),
             ("abc_limit", Value::Count(1_000_000)),
         ],

@@ -134,6 +134,15 @@ pub trait ReceiveSizing: Debug {
     }
 }
 
+/// What is wrong with a parameter, for the user.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Refusal {
+    pub param: &'static str,
+    pub sentence: String,
+    /// What would be right.
+    pub expected: String,
+}
+
 /// One kind of window sizing.
 pub struct SizingKind {
     pub name: &'static str,
@@ -142,8 +151,8 @@ pub struct SizingKind {
     /// Where it is defined: authors, title, venue and year.
     pub source: &'static str,
     pub params: &'static [ParamSpec],
-    /// Checks what bounds on single parameters cannot say. `Err` is the parameter, and one sentence for the user.
-    pub check: fn(&TcpConfig) -> Result<(), (&'static str, String)>,
+    /// Checks what bounds on single parameters cannot say.
+    pub check: fn(&TcpConfig) -> Result<(), Refusal>,
     /// For the sending side; `None`: as much as the bounds allow.
     pub send: fn(&TcpConfig) -> Option<Box<dyn SendSizing + Send>>,
     /// The same for the receiving side.
@@ -183,10 +192,16 @@ fn maxwnd(config: &TcpConfig) -> u64 {
     config.window_sizing.params.window(MAXWND.name, config.mss.into()).unwrap_or(u64::MAX)
 }
 
+fn check_maxwnd(config: &TcpConfig) -> Result<(), Refusal> {
+    check_segment(MAXWND.name, maxwnd(config), config)
+}
+
 /// A window below one segment would never let a full one go.
-fn check_maxwnd(config: &TcpConfig) -> Result<(), (&'static str, String)> {
-    match maxwnd(config) {
-        n if n < u64::from(config.mss) => Err((MAXWND.name, format!("{n} bytes are less than one segment of {} bytes", config.mss))),
-        _ => Ok(()),
+fn check_segment(param: &'static str, window: u64, config: &TcpConfig) -> Result<(), Refusal> {
+    let mss = config.mss;
+    if window < u64::from(mss) {
+        let sentence = format!("{window} bytes are less than one segment of {mss} bytes");
+        return Err(Refusal { param, sentence, expected: format!("at least \"1 segment\", or \"{mss} bytes\"") });
     }
+    Ok(())
 }
