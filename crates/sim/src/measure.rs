@@ -309,7 +309,7 @@ fn warnings(world: &World, experiment: &Experiment, span_start: Time) -> Vec<Str
             ));
         }
         if flow.traffic.is_tcp() && !(flow.sender.window_scale && flow.receiver.window_scale) && asked > 65_535 {
-            let what = if asked < flow.receiver.receive_buffer { "maxwnd" } else { "receive buffer" };
+            let what = if asked < flow.receiver.receive_buffer { "window sizing" } else { "receive buffer" };
             warnings.push(format!("flow {name}: without window scaling its window is at most 65535 bytes, not the {asked} of its {what}"));
         }
         if let Agent::Tcp(tcp) = &world.endpoints[2 * i].agent

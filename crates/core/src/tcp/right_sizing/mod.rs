@@ -153,6 +153,8 @@ pub struct SizingKind {
     pub params: &'static [ParamSpec],
     /// Checks what bounds on single parameters cannot say.
     pub check: fn(&TcpConfig) -> Result<(), Refusal>,
+    /// The most that the send buffer and the receive buffer can grow to by its own parameters.
+    pub most: fn(&TcpConfig) -> (u64, u64),
     /// For the sending side; `None`: as much as the bounds allow.
     pub send: fn(&TcpConfig) -> Option<Box<dyn SendSizing + Send>>,
     /// The same for the receiving side.
@@ -182,10 +184,16 @@ const MAXWND: ParamSpec = ParamSpec {
     doc: "the most that one connection may use of memory, at either end: bounds the flow-control window; by default the buffers alone do",
 };
 
-/// The most that the send buffer and the receive buffer can be: what the application allows, and maxwnd.
+/// The most that the send buffer and the receive buffer can be: what the application allows, maxwnd, and the kind's own maximum.
 pub fn bounds(config: &TcpConfig) -> (u64, u64) {
     let maxwnd = maxwnd(config);
-    (config.send_buffer.min(maxwnd), config.receive_buffer.min(maxwnd))
+    let (send, receive) = (kind(config).most)(config);
+    (config.send_buffer.min(maxwnd).min(send), config.receive_buffer.min(maxwnd).min(receive))
+}
+
+/// Of a kind whose buffers only the bounds of all kinds limit.
+const fn unbounded(_: &TcpConfig) -> (u64, u64) {
+    (u64::MAX, u64::MAX)
 }
 
 fn maxwnd(config: &TcpConfig) -> u64 {
