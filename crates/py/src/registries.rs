@@ -1,8 +1,10 @@
 //! Everything that has a name: for `longfat list`, the documentation and completion.
 
 use longfat_core::atm::discard;
+use longfat_core::experiment::listing;
 use longfat_core::link::{framing, loss};
 use longfat_core::params::{ParamSpec, Value};
+use longfat_core::tcp::congestion::slow_start;
 use longfat_core::tcp::{congestion, options, right_sizing, stack};
 use longfat_core::{metric, queue};
 use pyo3::prelude::*;
@@ -25,6 +27,10 @@ pub fn registries(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     for control in congestion::REGISTRY {
         controls.append(entry(py, control.name, control.summary, control.source, control.params)?)?;
     }
+    let slow_starts = list("slow_starts")?;
+    for kind in slow_start::REGISTRY {
+        slow_starts.append(entry(py, kind.name, kind.summary, kind.source, &[])?)?;
+    }
     let sizings = list("window_sizings")?;
     for sizing in right_sizing::REGISTRY {
         sizings.append(entry(py, sizing.name, sizing.summary, sizing.source, sizing.params)?)?;
@@ -37,6 +43,10 @@ pub fn registries(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     for link in framing::REGISTRY {
         links.append(entry(py, link.name, link.summary, "", &[])?)?;
     }
+    let paths = list("paths")?;
+    for preset in listing::paths() {
+        paths.append(entry(py, preset.name, preset.summary, "", &preset.params)?)?;
+    }
     let discards = list("discards")?;
     for policy in discard::REGISTRY {
         discards.append(entry(py, policy.name, policy.summary, policy.source, policy.params)?)?;
@@ -44,6 +54,14 @@ pub fn registries(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let losses = list("losses")?;
     for loss in loss::REGISTRY {
         losses.append(entry(py, loss.name, loss.summary, "", loss.params)?)?;
+    }
+    let traffic = list("traffic")?;
+    for kind in listing::traffic() {
+        traffic.append(entry(py, kind.name, kind.summary, "", &kind.params)?)?;
+    }
+    let hosts = list("hosts")?;
+    for key in listing::host_keys() {
+        hosts.append(entry(py, key.name, key.summary, &key.params.iter().map(described).collect::<String>(), &[])?)?;
     }
     let tcp = list("tcp")?;
     for spec in options::PARAMS {
