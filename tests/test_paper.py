@@ -186,6 +186,10 @@ def figure1(measured):
     runs = measured["small"].runs
     lines = [Series("a </script> name", runs["window_bytes"], runs["ttcp_utilization_bps"])]
     return Plot("figure1", "Rate", Axis("window (bytes)"), Axis("rate (bit/s)"), lines)
+
+@paper.figure(where="Figure 2")
+def figure2(measured):
+    return measured["missing"]
 """
 
 
@@ -222,6 +226,35 @@ def test_compare_prints_a_table_and_a_list(home: Path) -> None:
     assert [set(line) for line in lines] == [{"id", "where", "published", "ours", "unit", "verdict", "note"}] * 3
     assert lines[0]["published"] == 1000
     assert {line["verdict"] for line in lines} <= {"holds", "differs", "not testable"}
+
+
+def test_results_of_the_short_form_are_called_so(home: Path) -> None:
+    kept = home / "results" / "quick" / "mine" / "small"
+    shutil.copytree(home / "results" / "mine" / "small", kept)
+    facts = json.loads((kept / "provenance.json").read_text())
+    (kept / "provenance.json").write_text(json.dumps(facts | {"changes": {"quick": "true"}}))
+    at_length, short = command("compare", "mine", cwd=home), command("compare", "mine", "--quick", cwd=home)
+    assert "hort form" not in at_length.stdout
+    assert short.stdout.startswith("Short form (--quick): what differs here is no result of the paper's experiments")
+    assert "Short form" in command("compare", "mine", "--quick", "--json", cwd=home).stderr
+    assert command("show", "mine/small", "--quick", cwd=home).stdout.startswith("Short form (--quick).\n")
+    missing = command("compare", "mine", "--quick", "--results", "nowhere", cwd=home)
+    assert "no results of mine in nowhere/quick: `longfat run mine --quick` makes them" in missing.stderr
+    done = command("report", "mine", "--quick", cwd=home)
+    page = (home / "reports" / "quick" / "mine" / "report.html").read_text()
+    assert done.returncode == 0, done.stderr
+    assert "Short form (--quick)" in page
+    # A mixture names the experiments that are short.
+    shutil.copytree(home / "results" / "mine" / "small", kept.with_name("missing"))
+    assert "(1 of 2 experiments: small)" in command("compare", "mine", "--quick", cwd=home).stdout
+
+
+def test_a_figure_without_results_is_named(home: Path) -> None:
+    done = command("report", "mine", cwd=home)
+    assert "not drawn: Figure 2: no results of experiment 'missing'" in done.stderr
+    page = (home / "reports" / "mine" / "report.html").read_text()
+    assert "<li>Figure 2: no results of experiment &#39;missing&#39;</li>" in page
+    assert not (home / "reports" / "mine" / "figures" / "figure2.png").exists()
 
 
 def test_strict_is_about_claims(home: Path) -> None:

@@ -183,16 +183,14 @@ def print_names(console: Console, title: str, names: Sequence[str]) -> None:
 
 
 def print_entries(console: Console, title: str, entries: Sequence[Entry], *, details: bool) -> None:
-    """Entries of a registry; with `details`, their parameters and sources."""
+    """Entries of a registry and their sources; with `details`, their parameters."""
     console.print(f"[bold]{title}[/]")
     width = max((len(entry["name"]) for entry in entries), default=0)
     for entry in entries:
         console.print(f"  {escape(entry['name']):{width}}  {escape(entry['summary'])}", soft_wrap=True)
-        if not details:
-            continue
         if entry["source"]:
             console.print(f"  {'':{width}}  [dim]{escape(entry['source'])}[/]", soft_wrap=True)
-        for param in entry["params"]:
+        for param in entry["params"] if details else ():
             given = f" [dim]({escape(param['kind'])}; default {escape(param['default'])})[/]"
             console.print(f"    {escape(param['name'])}: {escape(param['doc'])}{given}", soft_wrap=True)
 
