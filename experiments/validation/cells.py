@@ -121,14 +121,14 @@ class Cells(longfat.paper.Cells):
         return ratio.unstack()
 
     def reno_share(self) -> pd.DataFrame:
-        """What Reno gets beside a control over what it gets beside another Reno: a row a control, a column a capacity in bit/s."""
-        rates = self._rates("friendliness", ["control", "capacity_bps"], "group")["reno"].unstack()
-        return rates / rates.loc["reno"]
+        """What Reno gets beside a control over what two Renos get on average: a row a control, a column a capacity in bit/s."""
+        rates = self._rates("friendliness", ["control", "capacity_bps"], "group")
+        return rates["reno"].unstack() / _even(rates)
 
     def marked_reno_share(self) -> pd.DataFrame:
-        """The same in front of a marker, for a Reno with ECN and one without: a row a control and Reno."""
-        rates = self._rates("friendliness-marking", ["beside", "control", "capacity_bps"], "group")["reno"].unstack()
-        shares = pd.concat([rates.loc[[reno]] / rates.loc[(reno, "reno")] for reno in rates.index.unique("beside")])
+        """The same in front of a marker, for a Reno without ECN, as the two are, and one with: a row a control and Reno."""
+        rates = self._rates("friendliness-marking", ["beside", "control", "capacity_bps"], "group")
+        shares = rates["reno"].unstack() / _even(rates.loc["Reno"])
         shares.index = [f"{control} beside {reno}" for reno, control in shares.index]
         return shares
 
@@ -160,6 +160,11 @@ class Cells(longfat.paper.Cells):
             "pftk_full": lambda p: theory.pftk_full(p, RTT, RTO, segments_per_ack=1),
             "mathis": theory.mathis,
         }
+
+
+def _even(rates: pd.DataFrame) -> pd.Series:
+    # Of two flows without any noise one can stay ahead for long: the even share is the mean of both.
+    return rates.loc["reno"].mean(axis=1)
 
 
 def _converged(series: pd.DataFrame) -> tuple[float, float]:

@@ -190,14 +190,6 @@ def prague(p: float, wait: float = 0.0) -> float:
     return dctcp(p, wait, 1 - p)
 
 
-def dctcp_step(p: float) -> float:
-    """DCTCP on a step marker, which marks one round trip of each cycle: alpha w / 2 round trips of which one has marks, and alpha is p.
-
-    Where w is large: p = 2 / p w. The p here is the share of packets marked, which the control itself chooses.
-    """
-    return 2 / _loss(p) ** 2
-
-
 def _solve(f: Callable[[float], float], low: float, high: float) -> float:
     """Where the rising `f` is zero, by bisection."""
     for _ in range(200):
