@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import mean
 
 from longfat import theory
-from longfat.paper import Answer, Layout, Measured, Paper, Row
+from longfat.paper import Answer, Layout, Measured, Paper, Row, load_published
 from longfat.plot import Axis, Plot, Rule, Series
 
 from .cells import FAST, FIGURES, MIXES, PACKET, QUEUES, SECONDS, SLOW, STATIC_WINDOW, WINDOWS, WINDOWS_1G, Cells, net, used
@@ -281,6 +282,10 @@ def _of(measured: Measured, figure: str, end: float | None = None) -> Axis:
     return _thousands(cells(measured).seconds(FIGURES[figure][0], net(figure)), end)
 
 
+PUBLISHED = {row.id: row.value for row in load_published(FOLDER) if row.value is not None}
+TABLE_1 = {kind: [PUBLISHED[f"table1-{kind}-{flow}"] for flow in range(1, 6)] for kind in ("static", "dynamic")}
+
+
 def _published(name: str, points: dict[float, float], marker: int) -> Series:
     return Series(f"{name}, published", list(points), list(points.values()), line=False, colour=INK, marker=marker)
 
@@ -309,10 +314,11 @@ def figure2(measured: Measured) -> Plot:
     """A static flow's share of what is available; the published values in black."""
     c = cells(measured)
     series: list[Series] = []
-    for i, (figure, name, published) in enumerate((("figure2", "100 Mb/s, 60 ms", 145527), ("figure2-1g", "1 Gb/s, 96 ms", 91407))):
+    networks = (("figure2", "100 Mb/s, 60 ms", "4a-static-100m"), ("figure2-1g", "1 Gb/s, 96 ms", "4a-static-1g"))
+    for i, (figure, name, id) in enumerate(networks):
         share = [100 * c.acked(figure, q, 0, "static") / c.capacity(figure) for q in QUEUES]
         series.append(Series(name, QUEUES, share, colour=i, marker=i))
-        series.append(_published(name, {100: 100 * published * 8 * PACKET / (net(figure).rate * SECONDS)}, 6 - i))
+        series.append(_published(name, {100: 100 * PUBLISHED[id] * 8 * PACKET / (net(figure).rate * SECONDS)}, 6 - i))
     return Plot(
         "figure2",
         "A static flow of 64 KB, alone",
@@ -327,7 +333,7 @@ def figure2(measured: Measured) -> Plot:
 def figure3(measured: Measured) -> Plot:
     """One static and one dynamic flow."""
     cells(measured).check_whole("figure3")
-    published = _published("dynamic, queue 500", {700: 93.8 / 100 * SLOW.rate * SECONDS / (8 * PACKET) / 1e3}, 5)
+    published = _published("dynamic, queue 500", {700: PUBLISHED["4b-500-rate"] / 100 * SLOW.rate * SECONDS / (8 * PACKET) / 1e3}, 5)
     return Plot(
         "figure3",
         "One static flow, one dynamic flow",
@@ -375,10 +381,10 @@ def figure6(measured: Measured) -> Plot:
     cells(measured).check_whole("figure6")
     series = [
         *_lines(measured, "figure6", QUEUES),
-        _published("dynamic, queue 16,384", {700: 314}, 5),
-        _published("static, queue 16,384", {700: 19.6}, 6),
-        _published("dynamic, queue 100", {650: (389 + 66 + 55 + 71 + 74) / 5}, 3),
-        _published("static, queue 100", {650: (108 + 112 + 113 + 112 + 108) / 5}, 1),
+        _published("dynamic, queue 16,384", {700: PUBLISHED["4d-dynamic-packets"] / 1e3}, 5),
+        _published("static, queue 16,384", {700: PUBLISHED["4d-static-packets"] / 1e3}, 6),
+        _published("dynamic, queue 100", {650: mean(TABLE_1["dynamic"])}, 3),
+        _published("static, queue 100", {650: mean(TABLE_1["static"])}, 1),
     ]
     return Plot(
         "figure6",
@@ -395,13 +401,12 @@ def table1(measured: Measured) -> Plot:
     """Each flow at maxwnd 650, queue 100."""
     c = cells(measured)
     c.check_whole("figure6")
-    published = {"static": [108, 112, 113, 112, 108], "dynamic": [389, 66, 55, 71, 74]}
     series: list[Series] = []
     for i, kind in enumerate(("dynamic", "static")):
         ours = [n / 1e3 for n in c.each("figure6", 100, 650, kind)]
         series += [
             Series(kind, range(1, 6), ours, line=False, colour=1 - i, marker=i),
-            Series(f"{kind}, published", range(1, 6), published[kind], line=False, colour=INK, marker=5 + i),
+            Series(f"{kind}, published", range(1, 6), TABLE_1[kind], line=False, colour=INK, marker=5 + i),
         ]
     return Plot(
         "table1", "Each of five and five, queue 100, maxwnd 650", Axis("flow", start=0.5, end=5.5), _of(measured, "figure6"), series

@@ -6,16 +6,6 @@ use crate::params::{Kind, Value};
 use crate::tcp::{congestion, options, right_sizing, stack};
 use std::sync::LazyLock;
 
-const STACKS: [&str; stack::REGISTRY.len()] = {
-    let mut names = [""; stack::REGISTRY.len()];
-    let mut i = 0;
-    while i < names.len() {
-        names[i] = stack::REGISTRY[i].name;
-        i += 1;
-    }
-    names
-};
-
 pub static CONTROL: Variants = one_of!(congestion::REGISTRY, "congestion control");
 pub static SIZING: Variants = one_of!(right_sizing::REGISTRY, "window sizing");
 
@@ -24,7 +14,7 @@ pub fn endpoint() -> &'static [Field] {
     static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
         let buffer = options::PARAMS.iter().find(|p| p.name == "send_buffer").map_or(Kind::Bool, |p| p.kind);
         let mut fields = vec![
-            Field::auto("stack", Kind::Choice(&STACKS), "named set of parameters to start from; by default `rfc`"),
+            Field::auto("stack", Kind::Choice(stack::NAMES), "named set of parameters to start from; by default `rfc`"),
             Field::auto(
                 "window",
                 buffer,

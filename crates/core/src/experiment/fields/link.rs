@@ -12,16 +12,6 @@ use std::sync::LazyLock;
 /// The least MTU: leaves the 32 bytes of the least mss after 40 bytes of headers and 12 of timestamps.
 const LEAST_MTU: u64 = 84;
 
-const LINK_TYPES: [&str; framing::REGISTRY.len()] = {
-    let mut names = [""; framing::REGISTRY.len()];
-    let mut i = 0;
-    while i < names.len() {
-        names[i] = framing::REGISTRY[i].name;
-        i += 1;
-    }
-    names
-};
-
 pub static QUEUE: Variants = one_of!(queue::REGISTRY, "queue");
 pub static DISCARD: Variants = one_of!(discard::REGISTRY, "discard policy");
 pub static LOSS: Variants = one_of!(loss::REGISTRY, "loss");
@@ -32,7 +22,7 @@ pub fn way() -> &'static [Field] {
         vec![
             Field::auto(
                 "type",
-                Kind::Choice(&LINK_TYPES),
+                Kind::Choice(framing::NAMES),
                 "gives rate, overhead, min_frame and mtu, each of which can be changed beside it, and whether packets go in cells; by default `plain`",
             ),
             Field::auto("rate", Kind::Rate, "of framed packets; needed where the type gives none"),

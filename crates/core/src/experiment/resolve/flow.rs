@@ -151,7 +151,7 @@ pub fn hosts(view: &View<'_>, key: &str, usual: &str, plan: &Plan<'_>) -> Result
 
 /// The parameters of both ends: the receiver is like the sender but for what `receiver` says.
 fn ends(view: &View<'_>) -> Result<(End, End), Fault> {
-    let rfc = End::of(&stack::REGISTRY[0]);
+    let rfc = End::of(stack::named("rfc"));
     let sender = endpoint(view, &rfc)?;
     let receiver = match view.sub("receiver", fields::endpoint()) {
         Some(receiver) => endpoint(&receiver, &sender)?,
@@ -226,7 +226,7 @@ fn contradictions(view: &View<'_>, params: &Params) -> Result<(), Fault> {
         return Err(fault.expected("sack = true, or recovery = \"newreno\""));
     }
     let control = params.choice("congestion_control");
-    let uses = congestion::find(control).expect("a registered congestion control").ecn;
+    let uses = congestion::named(control).ecn;
     if !uses.accepts(options::ecn(params)) && !receiver {
         let fault = view.fault(at("ecn", "congestion_control"), format!("`{control}` must be told how much was marked"));
         let enough = EcnKind::NAMES.iter().filter(|name| uses.accepts(EcnKind::named(name)));

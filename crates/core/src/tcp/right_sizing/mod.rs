@@ -19,7 +19,7 @@ mod search;
 #[cfg(test)]
 mod tests;
 
-use crate::params::{Choice, Kind, ParamSpec, Params, Value};
+use crate::params::{Choice, Kind, ParamSpec, Value, by_name};
 use crate::tcp::TcpConfig;
 use crate::time::{Duration, Time};
 use std::fmt::Debug;
@@ -153,6 +153,8 @@ pub struct SizingKind {
     pub params: &'static [ParamSpec],
     /// Checks what bounds on single parameters cannot say.
     pub check: fn(&TcpConfig) -> Result<(), Refusal>,
+    /// The most that the send buffer and the receive buffer can grow to by its own parameters.
+    pub most: fn(&TcpConfig) -> (u64, u64),
     /// For the sending side; `None`: as much as the bounds allow.
     pub send: fn(&TcpConfig) -> Option<Box<dyn SendSizing + Send>>,
     /// The same for the receiving side.
@@ -161,32 +163,17 @@ pub struct SizingKind {
 
 /// Every kind, in the order of listings.
 pub const REGISTRY: &[SizingKind] = &[fixed::KIND, ideal::KIND, drs::KIND, search::KIND, auto_psc::KIND, linux::KIND];
+by_name!(SizingKind, "window sizing");
 
-/// The names in [`REGISTRY`].
-pub const NAMES: &[&str] = &{
-    let mut names = [""; REGISTRY.len()];
-    let mut i = 0;
-    while i < names.len() {
-        names[i] = REGISTRY[i].name;
-        i += 1;
-    }
-    names
-};
-
-/// The kind called `name`.
-pub fn find(name: &str) -> Option<&'static SizingKind> {
-    REGISTRY.iter().find(|kind| kind.name == name)
-}
-
-/// The kind called `name` with its defaults. Panics where there is none: a defect of the program.
+/// The kind called `name`, with its defaults.
 pub fn choice(name: &str) -> Choice {
-    let kind = find(name).unwrap_or_else(|| panic!("no window sizing is called {name}"));
-    Choice { kind: kind.name, params: Params::defaults(kind.params) }
+    let kind = named(name);
+    Choice::defaults(kind.name, kind.params)
 }
 
 /// The kind that `config` asks for.
 pub fn kind(config: &TcpConfig) -> &'static SizingKind {
-    find(config.window_sizing.kind).expect("validated: a registered window sizing")
+    named(config.window_sizing.kind)
 }
 
 /// Weigle and Feng 2001 §II: the most memory that any one connection can use.
@@ -197,10 +184,16 @@ const MAXWND: ParamSpec = ParamSpec {
     doc: "the most that one connection may use of memory, at either end: bounds the flow-control window; by default the buffers alone do",
 };
 
-/// The most that the send buffer and the receive buffer can be: what the application allows, and maxwnd.
+/// The most that the send buffer and the receive buffer can be: what the application allows, maxwnd, and the kind's own maximum.
 pub fn bounds(config: &TcpConfig) -> (u64, u64) {
     let maxwnd = maxwnd(config);
-    (config.send_buffer.min(maxwnd), config.receive_buffer.min(maxwnd))
+    let (send, receive) = (kind(config).most)(config);
+    (config.send_buffer.min(maxwnd).min(send), config.receive_buffer.min(maxwnd).min(receive))
+}
+
+/// Of a kind whose buffers only the bounds of all kinds limit.
+const fn unbounded(_: &TcpConfig) -> (u64, u64) {
+    (u64::MAX, u64::MAX)
 }
 
 fn maxwnd(config: &TcpConfig) -> u64 {

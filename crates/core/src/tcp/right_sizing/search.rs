@@ -4,7 +4,7 @@
 //! The paper gives the idea and no constants. All of them are parameters, and their defaults are ours.
 
 use super::ideal::{SPARE, at_first};
-use super::{MAXWND, SendSizing, SendState, SizingKind, check_maxwnd, check_segment};
+use super::{MAXWND, SendSizing, SendState, SizingKind, check_maxwnd, check_segment, unbounded};
 use crate::params::{Kind, ParamSpec, Value};
 use crate::tcp::TcpConfig;
 use crate::time::Time;
@@ -58,6 +58,7 @@ pub(super) const KIND: SizingKind = SizingKind {
         check_segment("start", start, config)?;
         check_maxwnd(config)
     },
+    most: unbounded,
     send: |config| Some(Box::new(Search::new(config))),
     receive: |_| None,
 };
