@@ -276,7 +276,7 @@ paper.claims_of(FOLDER / "claims.csv", lambda measured: cells(measured).names())
 
 # Figures: a colour a queue; dynamic flows whole, static ones dashed; what was published in black.
 
-THOUSANDS = Axis("packets acknowledged (thousands, in 200 s)", start=0)
+THOUSANDS = Axis("thousand packets in 200 s", start=0)
 MAXWND = Axis("maxwnd (packets)", start=0)
 INK = 6
 COLOURS = {100: 1, 500: 0, 1000: 4, 5000: 3, 16384: 2, 163840: 5}
@@ -397,9 +397,10 @@ def table1(measured: Measured) -> Plot:
     series: list[Series] = []
     for i, kind in enumerate(("dynamic", "static")):
         ours = [n / 1e3 for n in c.each("figure6", 100, 650, kind)]
+        left, right = ([flow + shift for flow in range(1, 6)] for shift in (0.3 * i - 0.21, 0.3 * i - 0.09))
         series += [
-            Series(kind, range(1, 6), ours, line=False, colour=1 - i, marker=i),
-            Series(f"{kind}, published", range(1, 6), published[kind], line=False, colour=INK, marker=5 + i),
+            Series(kind, left, ours, line=False, colour=1 - i, marker=i),
+            Series(f"{kind}, published", right, published[kind], line=False, colour=INK, marker=5 + i),
         ]
     return Plot("table1", "Each of five and five, queue 100, maxwnd 650", Axis("flow", start=0.5, end=5.5), THOUSANDS, series)
 
@@ -424,7 +425,7 @@ def figure8(measured: Measured) -> Plot:
         "figure8",
         "Ten dynamic flows",
         MAXWND,
-        Axis("packets acknowledged (thousands, in 200 s)", start=0, end=180),
+        Axis(THOUSANDS.title, start=0, end=180),
         _lines(measured, "figure8", QUEUES, ("dynamic",)),
         caption="Means of ten.",
     )
@@ -453,7 +454,8 @@ def fairness(measured: Measured) -> Plot:
         MAXWND,
         Axis("part of the bandwidth / of the memory", start=0, end=1.2),
         series,
-        rules=[Rule("in proportion", y=1)],
+        rules=[Rule("", y=1)],
+        caption="1 is in proportion.",
     )
 
 
@@ -465,7 +467,14 @@ def remedies(measured: Measured) -> Plot:
     windows = [w for w in WINDOWS if w >= 400]
     series = [Series(name, windows, [c.remedy(name, 100, w) / 1e3 for w in windows]) for name in shown]
     series.append(Series("queue 500", windows, [c.remedy("none", 500, w) / 1e3 for w in windows]))
-    return Plot("remedies", "The dynamic flow beside a static one, queue 100", Axis("maxwnd (packets)"), THOUSANDS, series)
+    return Plot(
+        "remedies",
+        "The dynamic flow beside a static one, queue 100",
+        Axis("maxwnd (packets)"),
+        THOUSANDS,
+        series,
+        caption="Without slow-start restart it is as without a remedy, to the packet.",
+    )
 
 
 @paper.figure(where="section V")
