@@ -300,6 +300,16 @@ class Cells(longfat.paper.Cells):
 
         return min(spread(control) for control in controls)
 
+    # Section V: promises
+
+    def promised(self, sizing: str) -> float:
+        """Bytes that the connections of the server of 2 MiB may be sent, mean."""
+        return float(self.rows("promises", "runs", sizing=sizing)["memory_promised_mean_bytes"].iloc[0])
+
+    def no_memory(self, sizing: str) -> float:
+        """Packets that came to it and found no memory."""
+        return float(self.rows("promises", "runs", sizing=sizing)["memory_drops"].iloc[0])
+
     # Section II: right-sizing itself
 
     def _sizing(self, kind: str, queue: int, maxwnd: int, mix: str = "1+1") -> pd.DataFrame:

@@ -404,9 +404,10 @@ def table1(measured: Measured) -> Plot:
     series: list[Series] = []
     for i, kind in enumerate(("dynamic", "static")):
         ours = [n / 1e3 for n in c.each("figure6", 100, 650, kind)]
+        left, right = ([flow + shift for flow in range(1, 6)] for shift in (0.3 * i - 0.21, 0.3 * i - 0.09))
         series += [
-            Series(kind, range(1, 6), ours, line=False, colour=1 - i, marker=i),
-            Series(f"{kind}, published", range(1, 6), TABLE_1[kind], line=False, colour=INK, marker=5 + i),
+            Series(kind, left, ours, line=False, colour=1 - i, marker=i),
+            Series(f"{kind}, published", right, TABLE_1[kind], line=False, colour=INK, marker=5 + i),
         ]
     return Plot(
         "table1", "Each of five and five, queue 100, maxwnd 650", Axis("flow", start=0.5, end=5.5), _of(measured, "figure6"), series
@@ -468,7 +469,8 @@ def fairness(measured: Measured) -> Plot:
         MAXWND,
         Axis("part of the bandwidth / of the memory", start=0, end=1.2),
         series,
-        rules=[Rule("in proportion", y=1)],
+        rules=[Rule("", y=1)],
+        caption="1 is in proportion.",
     )
 
 
@@ -481,7 +483,12 @@ def remedies(measured: Measured) -> Plot:
     series = [Series(name, windows, [c.remedy(name, 100, w) / 1e3 for w in windows]) for name in shown]
     series.append(Series("queue 500", windows, [c.remedy("none", 500, w) / 1e3 for w in windows]))
     return Plot(
-        "remedies", "The dynamic flow beside a static one, queue 100", Axis("maxwnd (packets)"), _thousands(c.seconds("remedies")), series
+        "remedies",
+        "The dynamic flow beside a static one, queue 100",
+        Axis("maxwnd (packets)"),
+        _thousands(c.seconds("remedies")),
+        series,
+        caption="Without slow-start restart it is as without a remedy, to the packet.",
     )
 
 

@@ -46,6 +46,7 @@ class Trace(TypedDict):
     metrics: dict[str, float]
     flows: Table
     links: Table
+    hosts: Table
     flow_series: Table
     link_series: Table
     events: Table

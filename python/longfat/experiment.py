@@ -117,7 +117,7 @@ class Experiment:
             store.check_source(self.file)
             work.runs = _distinct([run for run in runs if not store.has(run.hash)])
             perform(work, jobs, tick)
-            results = [_labelled(store.read(run.hash, ("flows", "links")), run) for run in runs]
+            results = [_labelled(store.read(run.hash, ("flows", "links", "hosts")), run) for run in runs]
             return store.combine(self.title, list(self.axes), results, self.text, self._facts(runs, results, jobs))
 
     def _facts(self, runs: Sequence[Run], results: Iterable[Result], jobs: int) -> dict[str, object]:

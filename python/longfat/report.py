@@ -31,7 +31,7 @@ from longfat.paper import (
 from longfat.plot import Plot, default_plots, plotly_figure, save
 from longfat.results import Results
 from longfat.store import Store
-from longfat.terminal import count, difference, duration, number, run_table, short, summary
+from longfat.terminal import count, difference, duration, host_table, number, run_table, short, summary
 
 MOST_ROWS = 500
 """Runs listed in a page; the rest are in runs.parquet."""
@@ -103,7 +103,7 @@ def results_page(results: Results, experiment: Path | None = None) -> Page:
         form="Short form (--quick) of the experiment." if results.quick else "",
         plots=[Shown(plot, "") for plot in plots],
         missing=[],
-        runs=_run_table(results),
+        outcome={"Runs": _cut(*run_table(results)), "Hosts": _cut(*host_table(results))},
         experiments={results.provenance.get("experiment", ""): results},
         text=text,
     )
@@ -129,7 +129,7 @@ def paper_page(paper: Paper, rows: Sequence[Row], measured: Measured) -> Page:
         form=measured.short,
         plots=shown,
         missing=missing,
-        runs=None,
+        outcome={},
         experiments=measured,
         text="",
     )
@@ -163,8 +163,7 @@ def _by_place(lines: Sequence[Comparison]) -> dict[str, list[Comparison]]:
     return groups
 
 
-def _run_table(results: Results) -> dict[str, Any]:
-    columns, rows = run_table(results)
+def _cut(columns: list[str], rows: list[list[str]]) -> dict[str, Any]:
     return {"columns": columns, "rows": rows[:MOST_ROWS], "left_out": max(0, len(rows) - MOST_ROWS)}
 
 

@@ -25,6 +25,8 @@ from longfat.results import Results
 from longfat.sweep import Work
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from longfat._longfat import Entry
 
 __all__ = [
@@ -197,9 +199,15 @@ def print_entries(console: Console, title: str, entries: Sequence[Entry], *, det
 
 def print_results(console: Console, results: Results) -> None:
     """The table of runs: axes, then the metrics in which they differ. What is the same in all, or of one run everything, is a list."""
-    titles, rows = run_table(results)
     console.print(f"[bold]{escape(results.title)}[/]", soft_wrap=True)
-    width = len(results.axes)
+    _print_table(console, *run_table(results), len(results.axes))
+    titles, rows = host_table(results)
+    if rows:
+        console.print("\n[bold]Each host[/]")
+        _print_table(console, titles, rows, len(results.axes) + 1)
+
+
+def _print_table(console: Console, titles: list[str], rows: list[list[str]], width: int) -> None:
     differ = [i for i in range(width, len(titles)) if len({row[i] for row in rows}) > 1]
     if differ:
         shown = [*range(width), *differ]
@@ -215,17 +223,29 @@ def print_results(console: Console, results: Results) -> None:
 
 def run_table(results: Results) -> tuple[list[str], list[list[str]]]:
     """Titles and cells of the table of runs for people: axes, then metrics, in the units people use."""
-    runs = results.runs
-    hidden = {"run", "seed", "steps", *(() if runs["repeat"].nunique() > 1 else ("repeat",))}
-    twins = {name for name in runs.columns for axis in results.axes if name.startswith(f"{axis}_") and name not in results.axes}
+    return _table(results.runs, results.axes)
+
+
+def host_table(results: Results) -> tuple[list[str], list[list[str]]]:
+    """The same of the hosts, where a run has several with bounded memory: of one alone, the table of runs says all."""
+    hosts = results.hosts
+    if hosts.empty or (hosts := hosts[hosts["memory_bytes"].notna()])["name"].nunique() < 2:
+        return [], []
+    return _table(hosts, [*results.axes, "name"])
+
+
+def _table(table: pd.DataFrame, axes: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+    hidden = {"run", "seed", "steps", "host", *(() if table["repeat"].nunique() > 1 else ("repeat",))}
+    twins = {name for name in table.columns for axis in axes if name.startswith(f"{axis}_") and name not in axes}
     # A column without a single value (no probe, no second sender) says nothing.
-    shown = [name for name in runs.columns if name not in hidden | twins and (name in results.axes or not runs[name].isna().all())]
+    shown = [name for name in table.columns if name not in hidden | twins and (name in axes or not table[name].isna().all())]
+    shown.sort(key=lambda name: name not in axes)
     titles: list[str] = []
     cells: list[list[str]] = []
     for name in shown:
-        title, scale = (name, None) if name in results.axes else _for_people(name)
+        title, scale = (name, None) if name in axes else _for_people(name)
         titles.append(title)
-        cells.append([number(value if scale is None else float(value) * scale) for value in runs[name]])
+        cells.append([number(value if scale is None else float(value) * scale) for value in table[name]])
     return titles, [list(row) for row in zip(*cells, strict=True)]
 
 
