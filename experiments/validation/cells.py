@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import longfat.paper
 import pandas as pd
 from longfat import theory
 from longfat.paper import Measured
@@ -40,11 +41,11 @@ THEORY: Mapping[str, Window] = {
 """The response function of each, in segments."""
 
 
-class Cells:
+class Cells(longfat.paper.Cells):
     """The numbers of one set of results."""
 
     def __init__(self, measured: Measured) -> None:
-        self.measured = measured
+        super().__init__(measured)
         self._windows: dict[str, dict[str, float]] = {}
 
     def windows(self, what: str) -> dict[str, float]:

@@ -24,15 +24,7 @@ paper = Paper(
     title="The congestion controls beside their theory",
     citation="RFC 3649, RFC 9438, and the papers named at each claim",
 )
-
-_latest: list[tuple[Measured, Cells]] = []
-
-
-def cells(measured: Measured) -> Cells:
-    """The cells of `measured`, made once."""
-    if not _latest or _latest[0][0] is not measured:
-        _latest[:] = [(measured, Cells(measured))]
-    return _latest[0][1]
+cells = Cells.of
 
 
 # Numbers: the tables of the RFCs.
@@ -73,7 +65,7 @@ for _p in PERIODS[1:]:
     # A cycle of Scalable has 13.4 round trips at any p, so that the one of recovery is 7 %.
     _within("scalable", _p, lambda p: theory.scalable(p, recovery=1), "the window of the response function with a round trip of recovery")
 
-paper.claims_of(FOLDER / "claims.csv", lambda measured: cells(measured).names())
+paper.claims_of(FOLDER / "claims.csv", Cells)
 
 
 # Figures

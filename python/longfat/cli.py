@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import sys
 from dataclasses import asdict
@@ -11,15 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
-from rich.console import Console
 
 from longfat import script, terminal
 from longfat._longfat import __version__, registries, schema
 from longfat.errors import LongfatError
 from longfat.experiment import Experiment, load, load_results
-from longfat.grid import grids
 from longfat.locate import Source, experiments, paper_folder, papers, sources
-from longfat.paper import Comparison, compare, load_measured, load_paper, load_published
+from longfat.paper import Comparison, compare, grids, load_measured, load_paper, load_published
 from longfat.report import write_report
 from longfat.store import Store
 from longfat.sweep import default_jobs, measure_speed
@@ -29,9 +26,8 @@ if TYPE_CHECKING:
     from longfat._longfat import ScriptReport
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
-# Into a file or a pipe, wide enough for the tables; `COLUMNS` says otherwise.
-out = Console(highlight=False, width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 110)
-err = Console(stderr=True, highlight=False)
+out = terminal.console()
+err = terminal.console(stderr=True)
 
 RESULTS = Path("results")
 REPORTS = Path("reports")

@@ -15,7 +15,6 @@ import plotly.offline
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from longfat.errors import StorageError
-from longfat.grid import grids
 from longfat.locate import paper_folder
 from longfat.paper import (
     Comparison,
@@ -24,6 +23,7 @@ from longfat.paper import (
     Paper,
     Row,
     compare,
+    grids,
     load_measured,
     load_paper,
     load_published,

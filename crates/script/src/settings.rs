@@ -90,7 +90,7 @@ impl Default for Settings {
             ecn: EcnUse::Unsaid,
             timestamps_checked: false,
         };
-        settings.set_stack(stack::find("linux").expect("a registered stack"));
+        settings.set_stack(stack::named("linux"));
         settings
     }
 }
@@ -156,8 +156,7 @@ impl Settings {
                     .ok_or_else(|| wrong(name, value, "bytes, from 104 to 65535"))?;
             }
             "stack" => {
-                let names: Vec<&str> = stack::REGISTRY.iter().map(|s| s.name).collect();
-                let stack = stack::find(value).ok_or_else(|| wrong(name, value, &format!("one of {}", names.join(", "))))?;
+                let stack = stack::find(value).ok_or_else(|| wrong(name, value, &format!("one of {}", stack::NAMES.join(", "))))?;
                 self.set_stack(stack);
             }
             "strict" => match value {

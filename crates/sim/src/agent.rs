@@ -43,10 +43,14 @@ impl Agent {
         }
     }
 
-    /// The next packet to send, if any.
+    /// The next packet to send, if any: written to `segment`, and its ECN field.
     #[inline]
-    pub fn poll_transmit(&mut self, now: Time) -> Option<(Segment, Ecn)> {
-        if let Agent::Tcp(tcp) = self { tcp.poll_transmit(now) } else { self.poll_other(now).map(|segment| (segment, Ecn::NotEct)) }
+    pub fn poll_transmit(&mut self, now: Time, segment: &mut Segment) -> Option<Ecn> {
+        if let Agent::Tcp(tcp) = self {
+            return tcp.poll_transmit_into(now, segment);
+        }
+        *segment = self.poll_other(now)?;
+        Some(Ecn::NotEct)
     }
 
     #[cold]

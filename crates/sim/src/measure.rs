@@ -302,8 +302,14 @@ fn warnings(world: &World, experiment: &Experiment, span_start: Time) -> Vec<Str
     }
     for (i, (name, flow)) in flow_names(experiment).iter().zip(&experiment.flows).enumerate() {
         let (_, asked) = right_sizing::bounds(&flow.receiver);
+        let (held, mss) = (right_sizing::bounds(&flow.sender).0.min(asked), u64::from(flow.sender.mss));
+        if flow.traffic.is_tcp() && held < mss {
+            warnings.push(format!(
+                "flow {name}: its window of {held} bytes is less than one segment of {mss}, so no full segment is ever sent"
+            ));
+        }
         if flow.traffic.is_tcp() && !(flow.sender.window_scale && flow.receiver.window_scale) && asked > 65_535 {
-            let what = if asked < flow.receiver.receive_buffer { "maxwnd" } else { "receive buffer" };
+            let what = if asked < flow.receiver.receive_buffer { "window sizing" } else { "receive buffer" };
             warnings.push(format!("flow {name}: without window scaling its window is at most 65535 bytes, not the {asked} of its {what}"));
         }
         if let Agent::Tcp(tcp) = &world.endpoints[2 * i].agent

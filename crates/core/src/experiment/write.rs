@@ -5,14 +5,14 @@ use super::fields;
 use super::model::{self, Experiment, Flow, Host, Link, NodeKind, OnFull, Ties, Traffic};
 use super::print::{float, print, quote};
 use super::tree::{self, Entry, Node, Span, Tree};
-use crate::atm::discard::REGISTRY as DISCARDS;
-use crate::link::loss::REGISTRY as LOSSES;
+use crate::atm::discard;
+use crate::link::loss;
 use crate::params::{Choice, ParamSpec, Value};
-use crate::queue::REGISTRY as QUEUES;
+use crate::queue;
 use crate::tcp::TcpConfig;
-use crate::tcp::congestion::REGISTRY as CONTROLS;
+use crate::tcp::congestion;
 use crate::tcp::options::{CwndValidation, DelayedAck, PARAMS, Pacing, RecoveryKind};
-use crate::tcp::right_sizing::REGISTRY as SIZINGS;
+use crate::tcp::right_sizing;
 use crate::time::Duration;
 use crate::traffic::Schedule;
 use crate::units::Rate;
@@ -111,14 +111,10 @@ fn way(link: &Link, other: Option<&Table>) -> Table {
     table.insert("overhead".into(), size(link.overhead.into()));
     table.insert("min_frame".into(), size(link.min_frame.into()));
     match &link.discard {
-        Some(policy) => {
-            table.insert("discard".into(), choice(policy, DISCARDS.iter().find(|d| d.name == policy.kind).map_or(&[], |d| d.params)))
-        }
-        None => {
-            table.insert("queue".into(), choice(&link.queue, QUEUES.iter().find(|q| q.name == link.queue.kind).map_or(&[], |q| q.params)))
-        }
+        Some(policy) => table.insert("discard".into(), choice(policy, discard::named(policy.kind).params)),
+        None => table.insert("queue".into(), choice(&link.queue, queue::named(link.queue.kind).params)),
     };
-    table.insert("loss".into(), choice(&link.loss, LOSSES.iter().find(|l| l.name == link.loss.kind).map_or(&[], |l| l.params)));
+    table.insert("loss".into(), choice(&link.loss, loss::named(link.loss.kind).params));
     if let Some(other) = other {
         table.retain(|key, value| other.get(key.as_str()) != Some(value));
     }
@@ -288,16 +284,15 @@ fn endpoint(config: &TcpConfig) -> Table {
         let registered = match spec.name {
             "congestion_control" => {
                 let control = &config.congestion_control;
-                Some((control, CONTROLS.iter().find(|c| c.name == control.kind).map(|c| c.params)))
+                Some((control, congestion::named(control.kind).params))
             }
             "window_sizing" => {
                 let sizing = &config.window_sizing;
-                Some((sizing, SIZINGS.iter().find(|s| s.name == sizing.kind).map(|s| s.params)))
+                Some((sizing, right_sizing::named(sizing.kind).params))
             }
             _ => None,
         };
         if let Some((chosen, specs)) = registered {
-            let specs = specs.unwrap_or_default();
             let whole = choice(chosen, specs);
             // A kind without parameters is its name alone.
             let bare = specs.iter().all(|spec| LATER.contains(&spec.name) && whole.get(spec.name).is_none());

@@ -272,7 +272,8 @@ impl Connection {
         }
         if accepted && !segment.has(flags::SYN) {
             if segment.len > 0 && self.receiver.splits_ack(ecn) {
-                let ack = self.pure_ack(now);
+                let mut ack = Segment::default();
+                self.pure_ack(now, &mut ack);
                 self.prompt = Some(ack);
             }
             let had_ended = self.receiver.end_of_stream();
@@ -314,30 +315,39 @@ impl Connection {
     }
 
     /// The next segment to send, if any may go now, and its ECN field. Call until `None`.
-    #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<(Segment, Ecn)> {
-        if self.prompt.is_some() {
-            return self.prompt.take().map(|segment| (segment, Ecn::NotEct));
+        let mut segment = Segment::default();
+        self.poll_transmit_into(now, &mut segment).map(|ecn| (segment, ecn))
+    }
+
+    /// The same, written to where it is to stay: a copy of what has just been put together field by field takes as long as all the rest.
+    #[inline]
+    pub fn poll_transmit_into(&mut self, now: Time, segment: &mut Segment) -> Option<Ecn> {
+        if let Some(prompt) = self.prompt.take() {
+            *segment = prompt;
+            return Some(Ecn::NotEct);
         }
         if self.state == State::Established || !matches!(self.state, State::Listen | State::SynSent | State::SynReceived | State::Closed) {
             if let Some(range) = self.next(now) {
-                let mut segment = self.sender.segment(range);
+                self.sender.segment(range, segment);
                 if range.again && range.start == 1 {
                     self.receiver.echo.forgo_option();
                 }
-                self.stamp(now, &mut segment);
+                self.stamp(now, segment);
                 if segment.has(flags::FIN) {
                     self.after_ack(now);
                 }
                 // RFC 3168 §6.1.5, §6.1.6: retransmissions and window probes are not ECN-capable.
                 let capable = segment.len > 0 && !range.again && !self.sender.is_probing();
-                return Some((segment, if capable { self.sender.ecn.codepoint() } else { Ecn::NotEct }));
+                return Some(if capable { self.sender.ecn.codepoint() } else { Ecn::NotEct });
             }
         } else if self.syn_now {
-            return Some((self.syn(now), Ecn::NotEct));
+            *segment = self.syn(now);
+            return Some(Ecn::NotEct);
         }
         if self.ack_now && !matches!(self.state, State::Listen | State::Closed) {
-            return Some((self.pure_ack(now), Ecn::NotEct));
+            self.pure_ack(now, segment);
+            return Some(Ecn::NotEct);
         }
         None
     }
@@ -352,11 +362,10 @@ impl Connection {
         self.sender.next(now)
     }
 
-    fn pure_ack(&mut self, now: Time) -> Segment {
-        let mut segment = Segment::new(wrap(self.iss, self.sender.board.max()), 0, 0);
-        self.stamp(now, &mut segment);
+    fn pure_ack(&mut self, now: Time, segment: &mut Segment) {
+        *segment = Segment::new(wrap(self.iss, self.sender.board.max()), 0, 0);
+        self.stamp(now, segment);
         self.sender.stats.acks_sent += 1;
-        segment
     }
 
     #[inline]

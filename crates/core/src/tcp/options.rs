@@ -389,7 +389,7 @@ pub struct TcpConfig {
 pub fn ecn(params: &Params) -> EcnKind {
     match params.get("ecn") {
         Value::Choice(name) => EcnKind::named(name),
-        _ => congestion::find(params.choice("congestion_control")).expect("a registered congestion control").ecn.default,
+        _ => congestion::named(params.choice("congestion_control")).ecn.default,
     }
 }
 

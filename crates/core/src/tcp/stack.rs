@@ -1,6 +1,6 @@
 //! Stack profiles: named sets of TCP parameters that together are a stack people run or ran. One entry a stack.
 
-use crate::params::{Params, Value};
+use crate::params::{Params, Value, by_name};
 use crate::tcp::options::PARAMS;
 use crate::time::Duration;
 
@@ -133,11 +133,7 @@ pub const REGISTRY: &[Stack] = &[
         ],
     },
 ];
-
-/// The stack called `name`.
-pub fn find(name: &str) -> Option<&'static Stack> {
-    REGISTRY.iter().find(|s| s.name == name)
-}
+by_name!(Stack, "stack");
 
 impl Stack {
     /// One value for every parameter: the defaults with this stack's overrides.

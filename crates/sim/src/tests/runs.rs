@@ -272,6 +272,20 @@ fn a_background_flow_does_not_hold_the_run_up_and_an_unfinished_one_is_named() {
 }
 
 #[test]
+fn a_window_under_one_segment_is_warned_of() {
+    let mut experiment = volumes(1).experiment();
+    let mss = u64::from(experiment.flows[0].sender.mss);
+    Arc::make_mut(&mut experiment.flows[0].receiver).receive_buffer = mss;
+    assert!(run(&experiment).unwrap().warnings.is_empty(), "one segment is enough");
+    Arc::make_mut(&mut experiment.flows[0].receiver).receive_buffer = mss - 1;
+    let small = run(&experiment).unwrap().warnings;
+    assert!(small[0].contains(&format!("{} bytes is less than one segment of {mss}", mss - 1)), "{small:?}");
+    Arc::make_mut(&mut experiment.flows[0].receiver).receive_buffer = 1 << 20;
+    Arc::make_mut(&mut experiment.flows[0].sender).send_buffer = 1000;
+    assert!(run(&experiment).unwrap().warnings[0].contains("its window of 1000 bytes"));
+}
+
+#[test]
 fn a_window_without_scaling_is_warned_of() {
     let mut experiment = volumes(1).experiment();
     Arc::make_mut(&mut experiment.flows[0].sender).window_scale = false;

@@ -173,7 +173,8 @@ impl Connection {
 
     /// RFC 9768 §3.2.2.1: the SYN-ACK is answered by a pure ACK, which says what was in its ECN field.
     pub(super) fn answer_syn_ack(&mut self, now: Time, syn_ack: Ecn) {
-        let mut ack = self.pure_ack(now);
+        let mut ack = Segment::default();
+        self.pure_ack(now, &mut ack);
         ack.flags &= !ACE;
         self.receiver.echo.stamp_handshake(&mut ack, syn_ack);
         self.prompt = Some(ack);
