@@ -166,7 +166,13 @@ def registries() -> dict[str, list[Entry]]:
     """Everything that can be named in an experiment, and the metrics, by kind."""
 
 def run_script(
-    text: str, file: str, *, ip_version: str | None = None, verbose: bool = False, init_scripts: list[str] = ...
+    text: str,
+    file: str,
+    *,
+    ip_version: str | None = None,
+    settings: list[tuple[str, str]] = ...,
+    verbose: bool = False,
+    init_scripts: list[str] = ...,
 ) -> ScriptReport:
     """Runs a packet script against a TCP endpoint, in virtual time; `file` is where it is, and what the report calls it.
 

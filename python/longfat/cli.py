@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import sys
 from dataclasses import asdict
@@ -11,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
-from rich.console import Console
 
 from longfat import script, terminal
 from longfat._longfat import __version__, registries, schema
@@ -28,9 +26,8 @@ if TYPE_CHECKING:
     from longfat._longfat import ScriptReport
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
-# Into a file or a pipe, wide enough for the tables; `COLUMNS` says otherwise.
-out = Console(highlight=False, width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 110)
-err = Console(stderr=True, highlight=False)
+out = terminal.console()
+err = terminal.console(stderr=True)
 
 RESULTS = Path("results")
 REPORTS = Path("reports")
@@ -217,6 +214,10 @@ def script_command(
             "--ip-version", "--ip_version", metavar="VERSION", help="ipv4, ipv6, ipv4-mapped-ipv6 or all; may be said more than once."
         ),
     ] = None,
+    options: Annotated[
+        list[str] | None,
+        typer.Option("--option", metavar="NAME=VALUE", help="As --NAME=VALUE at the head of a script that does not say it, such as push=any."),
+    ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", help="Print every packet.")] = False,
     init_scripts: Annotated[
         list[Path] | None,
@@ -232,8 +233,9 @@ def script_command(
     if unknown := [version for version in asked if version not in (*script.VERSIONS, "all")]:
         raise LongfatError(f"--ip-version {unknown[0]}: expected {', '.join(script.VERSIONS)} or all")
     chosen = script.VERSIONS if "all" in asked else asked
+    settings = [(name, value) for name, _, value in (option.partition("=") for option in options or [])]
     for file in script.scripts(files):
-        done = script.run(file, chosen, verbose=verbose, init_scripts=init_scripts or ())
+        done = script.run(file, chosen, settings=settings, verbose=verbose, init_scripts=init_scripts or ())
         reports += done
         if not as_json:
             for text in filter(None, (script.text(report, say_version=len(chosen) > 1) for report in done)):

@@ -34,7 +34,14 @@ def scripts(paths: Iterable[Path]) -> list[Path]:
     return found
 
 
-def run(file: Path, versions: Sequence[str] = (), *, verbose: bool = False, init_scripts: Sequence[Path] = ()) -> list[ScriptReport]:
+def run(
+    file: Path,
+    versions: Sequence[str] = (),
+    *,
+    settings: Sequence[tuple[str, str]] = (),
+    verbose: bool = False,
+    init_scripts: Sequence[Path] = (),
+) -> list[ScriptReport]:
     """Runs one script under each of the versions of IP, or IPv4; a script that says its own, under that alone."""
     try:
         source = file.read_text(encoding="utf-8")
@@ -43,7 +50,7 @@ def run(file: Path, versions: Sequence[str] = (), *, verbose: bool = False, init
     init = [str(path) for path in init_scripts]
     reports: dict[str, ScriptReport] = {}
     for version in versions or [None]:
-        report = run_script(source, str(file), ip_version=version, verbose=verbose, init_scripts=init)
+        report = run_script(source, str(file), ip_version=version, settings=list(settings), verbose=verbose, init_scripts=init)
         reports.setdefault(report["ip_version"], report)
     return list(reports.values())
 

@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import math
+import os
+import sys
 from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -17,6 +19,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from longfat.columns import Column, print_columns, print_whole
 from longfat.paper import Comparison, Grid, Verdict
 from longfat.results import Results
 from longfat.sweep import Work
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from longfat._longfat import Entry
 
 __all__ = [
+    "console",
     "count",
     "duration",
     "escape",
@@ -103,13 +107,10 @@ def summary(lines: Sequence[Comparison]) -> str:
 def print_grids(console: Console, tables: Sequence[Grid]) -> None:
     """Tables of a paper: ours, and the published number in parentheses."""
     for grid in tables:
-        table = Table(box=box.SIMPLE_HEAD, title=f"{grid.where}: {escape(grid.title)}: ours (published)", title_justify="left")
-        table.add_column("", no_wrap=True)
-        for column in grid.columns:
-            table.add_column(escape(column), justify="right", no_wrap=True)
-        for name, lines in grid.rows.items():
-            table.add_row(escape(name), *(_cell(line) for line in lines))
-        console.print(table)
+        console.print(f"{escape(grid.where)}: {escape(grid.title)}: ours (published)", soft_wrap=True)
+        names = Column("", [escape(name) for name in grid.rows], left=True)
+        columns = zip(grid.columns, zip(*grid.rows.values(), strict=True), strict=True)
+        print_columns(console, [names], [Column(escape(title), [_cell(line) for line in lines]) for title, lines in columns])
 
 
 def _cell(line: Comparison | None) -> str:
@@ -123,7 +124,7 @@ def print_comparison(console: Console, lines: Sequence[Comparison]) -> None:
     numbers = [line for line in lines if not isinstance(line.published, str)]
     claims = [line for line in lines if isinstance(line.published, str)]
     if numbers:
-        console.print(_number_table(numbers, notes=console.width >= WIDE))
+        print_whole(console, _number_table(numbers, notes=console.width >= WIDE), NARROW)
     for line in claims:
         verdict = f"[{STYLE[line.verdict]}]{line.verdict}[/]"
         console.print(f"{verdict}  {escape(line.where)}: {escape(str(line.published))}", soft_wrap=True)
@@ -142,9 +143,9 @@ def _number_table(lines: Sequence[Comparison], *, notes: bool) -> Table:
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("what", overflow="fold", min_width=24)
     for title in ("published", "ours"):
-        table.add_column(title, justify="right", no_wrap=True)
+        table.add_column(title, justify="right", overflow="fold", min_width=len("-1.234e+06"))
     table.add_column("unit", overflow="fold")
-    table.add_column("off by", justify="right", no_wrap=True)
+    table.add_column("off by", justify="right", overflow="fold", min_width=len("+100.0 %"))
     table.add_column("verdict", overflow="fold")
     if notes:
         table.add_column("note")
@@ -159,8 +160,19 @@ def _number_table(lines: Sequence[Comparison], *, notes: bool) -> Table:
     return table
 
 
+NARROW = 80
+"""Columns that the numbers take at least."""
 WIDE = 130
 """Columns of a terminal from which on notes fit beside the numbers."""
+
+ENDLESS = 10_000
+"""Columns of what is no terminal: as many as any table needs."""
+
+
+def console(*, stderr: bool = False) -> Console:
+    """As wide as the terminal, or as `COLUMNS` says; into a file or a pipe, as wide as it takes."""
+    bounded = stderr or sys.stdout.isatty() or "COLUMNS" in os.environ
+    return Console(stderr=stderr, highlight=False, width=None if bounded else ENDLESS)
 
 
 def print_names(console: Console, title: str, names: Sequence[str]) -> None:
@@ -193,12 +205,8 @@ def print_results(console: Console, results: Results) -> None:
     differ = [i for i in range(width, len(titles)) if len({row[i] for row in rows}) > 1]
     if differ:
         shown = [*range(width), *differ]
-        table = Table(*(escape(titles[i]) for i in shown), box=box.SIMPLE_HEAD)
-        for column in table.columns[width:]:
-            column.justify = "right"
-        for row in rows:
-            table.add_row(*(escape(row[i]) for i in shown))
-        console.print(table)
+        columns = [Column(escape(titles[i]), [escape(row[i]) for row in rows], left=i < width) for i in shown]
+        print_columns(console, columns[:width], columns[width:])
     same = [i for i in range(len(titles)) if i not in differ and (i >= width or not differ)]
     if differ and same:
         console.print("  in all of them:")

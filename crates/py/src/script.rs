@@ -7,17 +7,18 @@ use pyo3::types::PyDict;
 
 /// Runs the script `text`; `file` is where it is, and what the report calls it.
 #[pyfunction]
-#[pyo3(signature = (text, file, *, ip_version=None, verbose=false, init_scripts=Vec::new()))]
+#[pyo3(signature = (text, file, *, ip_version=None, settings=Vec::new(), verbose=false, init_scripts=Vec::new()))]
 pub fn run_script<'py>(
     py: Python<'py>,
     text: &str,
     file: &str,
     ip_version: Option<&str>,
+    settings: Vec<(String, String)>,
     verbose: bool,
     init_scripts: Vec<String>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let named = |name: &str| IpVersion::named(name).ok_or_else(|| PyValueError::new_err(format!("no version of IP is called {name:?}")));
-    let options = Options { ip_version: ip_version.map(named).transpose()?, verbose, init_scripts };
+    let options = Options { ip_version: ip_version.map(named).transpose()?, settings, verbose, init_scripts };
     let report: Report = py.detach(|| longfat_script::run(text, file, &options));
     let result = PyDict::new(py);
     result.set_item("file", file)?;

@@ -130,8 +130,8 @@ fn options(segment: &Segment, any_ts_val: bool, any_ts_ecr: bool) -> String {
         all.push(format!("sack {}", blocks.join(" ")));
     }
     if let Some(AccEcnOption { order, fields, values }) = segment.accecn() {
-        let names = if order == 0 { ["e0b", "ceb", "e1b"] } else { ["e1b", "ceb", "e0b"] };
-        let counters = names.iter().zip(values).take(fields.into()).map(|(name, n)| format!(" {name} {n}"));
+        let names = [["e0b", "ceb", "e1b"], ["e1b", "ceb", "e0b"]][usize::from(order)];
+        let counters = names.iter().zip(values).take(fields.into()).map(|(name, value)| format!(" {name} {value}"));
         all.push(format!("ECN{}", counters.collect::<String>()));
     }
     if all.is_empty() { String::new() } else { format!(" <{}>", all.join(",")) }

@@ -101,6 +101,10 @@ pub fn lookup(name: &str, host: &Host, now: Time) -> Option<Result<Value, String
             Some(marked) => i128::from(marked),
             None => return none("only accurate ECN counts marks"),
         },
+        "delivery_rate" => match connection.delivery_rate() {
+            Some(rate) => rate as i128,
+            None => return none("no rate has been measured; of the controls, those that model the path have it measured, such as bbr"),
+        },
         "pacing_rate" => match connection.pacing_rate() {
             Some(rate) => i128::from(rate.as_bps() / 8),
             None => return none("nothing is paced (`--set tcp.pacing=on`, or SO_MAX_PACING_RATE)"),

@@ -27,6 +27,8 @@ use std::path::Path;
 pub struct Options {
     /// Where the script does not say; an MTU is then that of IPv4, and 20 bytes larger under IPv6, so that the mss is the same.
     pub ip_version: Option<IpVersion>,
+    /// `--name=value` as at the head of a script, which has the last word.
+    pub settings: Vec<(String, String)>,
     /// Print every packet.
     pub verbose: bool,
     /// Shell scripts to read first.

@@ -107,12 +107,15 @@ impl<'a> Runner<'a> {
 
     fn all(&mut self) -> Step {
         let script = self.script;
+        for (name, value) in &self.options.settings {
+            self.settings.option(name, value).map_err(|r| refused(Place { line: 1, column: 1 }, r))?;
+        }
         for setting in &script.settings {
             let done = self.settings.option(&setting.name, &setting.value).map_err(|r| refused(setting.place, r))?;
             self.notes.extend(done.map(|note| (setting.place, note)));
         }
         if let Some(ip) = self.options.ip_version
-            && !script.settings.iter().any(|setting| setting.name == "ip_version")
+            && script.settings.iter().all(|setting| setting.name != "ip_version")
         {
             self.settings.use_ip(ip);
         }

@@ -97,7 +97,7 @@ fn what_is_not_there_is_said_so() {
         "+0 %{ assert tcpi_rcv_ooopack < 10 }%",
         "+0 %{ assert os == 1 }%",
         "+0 `rm -rf /`",
-        "+0 `sysctl net.ipv4.tcp_syn_retries=3`",
+        "+0 `sysctl net.ipv4.tcp_keepalive_time=3`",
         "+0 `sysctl net.ipv4.tcp_sack=0`",
     ]));
 }
@@ -164,6 +164,9 @@ fn one_script_runs_under_each_version_of_ip() {
         let report = under(OPEN, ip);
         assert_eq!((report.verdict, report.ip_version), (Verdict::Pass, ip), "the mss is the same");
     }
+    let any_push = Options { settings: vec![("push".to_owned(), "any".to_owned())], ..Options::default() };
+    let script = format!("{OPEN}+0 write(4, ..., 4000) = 4000\n+0 > . 1:4001(4000) ack 1");
+    assert_eq!(longfat_script::run(&script, "t.pkt", &any_push).verdict, Verdict::Pass, "an option from outside");
     // A script that says its own is held to it.
     let own = format!("--ip_version=ipv6\n{}", OPEN.replace("1460", "1440"));
     let report = under(&own, IpVersion::V4);

@@ -80,6 +80,13 @@ impl Host {
                 socket.maxseg = Some(n.min(65_535) as u32);
                 self.remake(fd);
             }
+            ("TCP_USER_TIMEOUT", Some(n)) if n > 0 => {
+                if !early {
+                    return Attempt::Unsupported("TCP_USER_TIMEOUT of an established connection".to_owned());
+                }
+                socket.settings.params.set("user_timeout", Value::Duration(Duration::from_millis(n as u64)));
+                self.remake(fd);
+            }
             ("TCP_CONGESTION", _) => {
                 let Expression::Text(control) = single(&arguments[2]) else {
                     return Attempt::Wrong("TCP_CONGESTION takes a name".to_owned());

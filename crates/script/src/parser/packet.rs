@@ -7,8 +7,6 @@ use longfat_core::packet::{AccEcnOption, Ecn, Segment, flags};
 
 /// What can stand between the direction and a packet of TCP: packets in packets, and other protocols.
 const OTHERS: &[&str] = &["ipv4", "ipv6", "gre", "mpls", "sctp", "udplite"];
-/// The fields of the AccECN option, in the order of its kind 172; kind 174 has them the other way round (RFC 9768 §3.2.3).
-const COUNTERS: [&str; 3] = ["e0b", "ceb", "e1b"];
 const OPTIONS: &[&str] = &["mss", "wscale", "sackOK", "sack", "TS", "ECN", "nop", "eol"];
 
 /// More payload than any script has, and small enough that sums of it fit.
@@ -279,8 +277,7 @@ impl Parser {
                 return Ok(Some("TCP Fast Open".to_owned()));
             }
             "ECN" => {
-                let option = self.accecn()?;
-                if !segment.set_accecn(option) {
+                if !segment.set_accecn(self.counters()?) {
                     return Ok(Some(full));
                 }
             }
@@ -298,20 +295,15 @@ impl Parser {
         Ok(None)
     }
 
-    /// After `ECN`: its counters, from the front of one order or the other (RFC 9768 §3.2.3).
-    fn accecn(&mut self) -> Result<AccEcnOption, SyntaxError> {
-        let mut option = AccEcnOption { order: 0, fields: 0, values: [0; 3] };
-        while let Token::Word(name) = self.peek().clone() {
-            let at = usize::from(option.fields);
-            if at == 0 && name == COUNTERS[2] {
-                option.order = 1;
+    /// What follows `ECN`: up to three of `e0b N ceb N e1b N`, or the same from `e1b` on (RFC 9768 §3.2.3).
+    fn counters(&mut self) -> Result<AccEcnOption, SyntaxError> {
+        let order = u8::from(matches!(self.peek(), Token::Word(word) if word == "e1b"));
+        let mut option = AccEcnOption { order, fields: 0, values: [0; 3] };
+        for name in [["e0b", "ceb", "e1b"], ["e1b", "ceb", "e0b"]][usize::from(order)] {
+            if !self.takes_word(name) {
+                break;
             }
-            let next = if option.order == 0 { COUNTERS.get(at) } else { COUNTERS.iter().rev().nth(at) };
-            if next.is_none_or(|next| *next != name) {
-                return self.unexpected("the counters `e0b N ceb N e1b N`, or `e1b N ceb N e0b N`, or those in front of them");
-            }
-            self.next();
-            option.values[at] = self.count("a counter of 24 bits", 0xff_ffff)? as u32;
+            option.values[usize::from(option.fields)] = self.count("a counter of 24 bits", (1 << 24) - 1)? as u32;
             option.fields += 1;
         }
         Ok(option)

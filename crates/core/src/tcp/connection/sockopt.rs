@@ -43,6 +43,11 @@ impl Connection {
         self.sender.pacing_rate()
     }
 
+    /// The rate at which data last arrived, in bytes of payload a second, where the control has it measured.
+    pub fn delivery_rate(&self) -> Option<f64> {
+        self.sender.rate.as_ref().and_then(|rate| rate.latest())
+    }
+
     /// TCP_QUICKACK: on, a delayed ACK goes now and so many segments are acknowledged at once as at the start of a connection, but one
     /// at least; off, none are.
     pub fn set_quick_ack(&mut self, on: bool) {

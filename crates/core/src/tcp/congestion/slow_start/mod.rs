@@ -6,32 +6,27 @@ mod hystart_plus_plus;
 mod limited;
 
 use super::AckSample;
+use crate::params::by_name;
 use crate::tcp::TcpConfig;
 use hystart::HyStart;
 use hystart_plus_plus::HyStartPlusPlus;
 use limited::Limited;
 
-/// A variant of slow start: its name, and how it begins.
-pub type Kind = (&'static str, fn(&TcpConfig) -> Variant);
+/// A variant of slow start.
+pub struct Kind {
+    pub name: &'static str,
+    /// How it begins.
+    pub build: fn(&TcpConfig) -> Variant,
+}
 
 /// Every variant, in the order of listings.
 pub const REGISTRY: &[Kind] = &[
-    ("standard", |_| Variant::Standard),
-    ("limited", |c| Variant::Limited(Limited::new(c))),
-    ("hystart", |c| Variant::HyStart(HyStart::new(c))),
-    ("hystart++", |c| Variant::HyStartPlusPlus(HyStartPlusPlus::new(c))),
+    Kind { name: "standard", build: |_| Variant::Standard },
+    Kind { name: "limited", build: |c| Variant::Limited(Limited::new(c)) },
+    Kind { name: "hystart", build: |c| Variant::HyStart(HyStart::new(c)) },
+    Kind { name: "hystart++", build: |c| Variant::HyStartPlusPlus(HyStartPlusPlus::new(c)) },
 ];
-
-/// The names in [`REGISTRY`].
-pub const NAMES: &[&str] = &{
-    let mut names = [""; REGISTRY.len()];
-    let mut i = 0;
-    while i < names.len() {
-        names[i] = REGISTRY[i].0;
-        i += 1;
-    }
-    names
-};
+by_name!(Kind, "slow start");
 
 /// The state of a variant.
 #[derive(Clone, Debug)]
@@ -63,8 +58,8 @@ pub struct SlowStart {
 impl SlowStart {
     /// As `config` asks.
     pub fn new(config: &TcpConfig) -> Self {
-        let kind = REGISTRY.iter().find(|kind| kind.0 == config.slow_start).expect("validated: a registered slow start");
-        SlowStart { mss: u64::from(config.mss), abc_limit: u64::from(config.abc_limit), variant: (kind.1)(config) }
+        let variant = (named(config.slow_start).build)(config);
+        SlowStart { mss: u64::from(config.mss), abc_limit: u64::from(config.abc_limit), variant }
     }
 
     /// What an ACK does at `cwnd`. `initial`: this is the first slow start, whose end nobody knows yet.
