@@ -216,7 +216,9 @@ def script_command(
     ] = None,
     options: Annotated[
         list[str] | None,
-        typer.Option("--option", metavar="NAME=VALUE", help="As --NAME=VALUE at the head of a script that does not say it, such as push=any."),
+        typer.Option(
+            "--option", metavar="NAME=VALUE", help="As --NAME=VALUE at the head of a script that does not say it, such as push=any."
+        ),
     ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", help="Print every packet.")] = False,
     init_scripts: Annotated[
