@@ -262,7 +262,8 @@ impl RateSampler {
         let interval = record.at.since(record.first_sent).max(now.since(record.delivered_at));
         let interval = if interval < rtt_min { Duration::ZERO } else { interval };
         let delivered = self.delivered - record.delivered;
-        if !interval.is_zero() && !(record.app_limited && self.was_faster_than(delivered, interval)) {
+        let kept_low = record.app_limited && self.was_faster_than(delivered, interval);
+        if !interval.is_zero() && !kept_low {
             self.latest = (delivered, interval);
         }
         Some(RateSample {
