@@ -45,7 +45,7 @@ def window(measured: Measured, row: Row) -> Answer:
 # 3 round trips late.
 
 ROUNDS = 20
-# Scalable at 1e-2 and YeAH at 1e-3 and more are in the windows where they grow as Reno, and lose an eighth: cycles of at most 11 round trips.
+# Scalable at 1e-2 and YeAH at 1e-3 are in the windows where they grow as Reno: cycles of at most 11 round trips.
 EXCEPT = {("cubic", "1e-4"), ("scalable", "1e-2"), ("yeah", "1e-2"), ("yeah", "1e-3")}
 # Growth that is a share of the window makes cycles of one length at any p (13.4 round trips for Scalable), so that recovery is always 7 %.
 WITH_RECOVERY: Mapping[str, Callable[[float], float]] = {
