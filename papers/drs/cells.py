@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from statistics import mean, median
 from typing import Any, NamedTuple
 
+import longfat.paper
 import pandas as pd
-from longfat.paper import Measured, MissingResults
+from longfat import Results
 
 WINDOWS = tuple(range(50, 701, 50))
 WINDOWS_1G = tuple(range(500, 7001, 500))
@@ -68,42 +69,24 @@ def net(figure: str) -> Net:
     return FAST if figure == "figure7" or figure.endswith("-1g") else SLOW
 
 
-class Cells:
-    """Reads the results once, and answers for cells."""
-
-    def __init__(self, measured: Measured) -> None:
-        self.measured = measured
-        self._tables: dict[tuple[str, str], pd.DataFrame] = {}
-
-    def names(self) -> dict[str, Any]:
-        """What an inequality may use."""
-        constants = {name: globals()[name] for name in ("WINDOWS", "WINDOWS_1G", "QUEUES", "MIXES", "SENSITIVE")}
-        functions = {name: getattr(self, name) for name in dir(self) if not name.startswith("_") and callable(getattr(self, name))}
-        builtins = {f.__name__: f for f in (abs, min, max, sum, zip, mean)}
-        return {"__builtins__": {}, **constants, **builtins, **functions, "used": used}
+class Cells(longfat.paper.Cells):
+    """Flows of a figure, with a queue and a maxwnd."""
 
     # Tables
 
-    def table(self, stem: str, name: str) -> pd.DataFrame:
-        """A table of an experiment, with `maxwnd` as a number; of links only the bottleneck, forward."""
-        if (stem, name) not in self._tables:
-            rows = getattr(self.measured[stem], name).copy()
-            if "maxwnd" in rows:
-                rows["maxwnd"] = rows["maxwnd"].str.split().str[0].astype(int)
-            if name == "links":
-                rows = rows[rows["name"].eq("bottleneck>")]
-            self._tables[stem, name] = rows
-        return self._tables[stem, name]
+    def prepare(self, results: Results, table: str) -> pd.DataFrame:
+        """With `maxwnd` as a number; of links only the bottleneck, forward."""
+        rows = getattr(results, table).copy()
+        if "maxwnd" in rows:
+            rows["maxwnd"] = rows["maxwnd"].str.split().str[0].astype(int)
+        return rows[rows["name"].eq("bottleneck>")] if table == "links" else rows
 
-    def rows(self, stem: str, name: str = "flows", **where: Any) -> pd.DataFrame:
-        """Its rows with these values; a queue given as a number is one of so many packets."""
-        rows = self.table(stem, name)
-        for column, value in where.items():
-            if column in rows and value is not None:
-                rows = rows[rows[column].eq(f"{value} packets" if column == "queue" and isinstance(value, int) else value)]
-        if rows.empty:
-            raise MissingResults(f"no run of {stem} with {', '.join(f'{k} {v}' for k, v in where.items())}")
-        return rows
+    def rows(self, stem: str, table: str = "flows", /, **where: Any) -> pd.DataFrame:
+        """Its rows with these values, of the columns it has; a queue given as a number is one of so many packets."""
+        if isinstance(where.get("queue"), int):
+            where["queue"] = f"{where['queue']} packets"
+        columns = self.table(stem, table).columns
+        return super().rows(stem, table, **{column: value for column, value in where.items() if column in columns and value is not None})
 
     def flows(self, figure: str, queue: int, maxwnd: int, kind: str | None = None) -> pd.DataFrame:
         """The flows of one run of a figure, or those of one kind."""

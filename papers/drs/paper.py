@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import mean
 
 from longfat import theory
-from longfat.paper import Answer, Layout, Measured, Paper, Row
+from longfat.paper import Answer, Layout, Measured, Paper, Row, load_published
 from longfat.plot import Axis, Plot, Rule, Series
 
 from .cells import FAST, MIXES, PACKET, QUEUES, SECONDS, SLOW, STATIC_WINDOW, WINDOWS, WINDOWS_1G, Cells, net, used
@@ -21,15 +22,7 @@ paper = Paper(
     citation="E. H. Weigle and W. Feng: Dynamic Right-Sizing in TCP: A Simulation Study. Tenth IEEE International Conference on Computer "
     "Communications and Networks, 2001 (LA-UR-01-5062)",
 )
-
-_latest: list[tuple[Measured, Cells]] = []
-
-
-def cells(measured: Measured) -> Cells:
-    """The cells of `measured`, made once."""
-    if not _latest or _latest[0][0] is not measured:
-        _latest[:] = [(measured, Cells(measured))]
-    return _latest[0][1]
+cells = Cells.of
 
 
 def _queue(row: Row) -> int:
@@ -261,17 +254,14 @@ def ten_static(measured: Measured, row: Row) -> Answer:
     return Answer(None, f"a bound; ours is {ours:.2f}")
 
 
-@paper.number("caption")
-def caption(measured: Measured, row: Row) -> Answer:
-    """A figure."""
-    return Answer(None, "a figure, drawn in the report")
+paper.not_results(caption="a figure, drawn in the report")
 
 
 paper.tables.append(
     Layout("Table I", "thousand packets acknowledged, queue 100, maxwnd 650", {"acked_thousand": ""}, rows=("kind",), columns="flow")
 )
 
-paper.claims_of(FOLDER / "claims.csv", lambda measured: cells(measured).names())
+paper.claims_of(FOLDER / "claims.csv", Cells)
 
 
 # Figures: a colour a queue; dynamic flows whole, static ones dashed; what was published in black.
@@ -280,6 +270,10 @@ THOUSANDS = Axis("thousand packets in 200 s", start=0)
 MAXWND = Axis("maxwnd (packets)", start=0)
 INK = 6
 COLOURS = {100: 1, 500: 0, 1000: 4, 5000: 3, 16384: 2, 163840: 5}
+
+
+PUBLISHED = {row.id: row.value for row in load_published(FOLDER) if row.value is not None}
+TABLE_1 = {kind: [PUBLISHED[f"table1-{kind}-{flow}"] for flow in range(1, 6)] for kind in ("static", "dynamic")}
 
 
 def _published(name: str, points: dict[float, float], marker: int) -> Series:
@@ -310,10 +304,11 @@ def figure2(measured: Measured) -> Plot:
     """A static flow's share of what is available; the published values in black."""
     c = cells(measured)
     series: list[Series] = []
-    for i, (figure, name, published) in enumerate((("figure2", "100 Mb/s, 60 ms", 145527), ("figure2-1g", "1 Gb/s, 96 ms", 91407))):
+    networks = (("figure2", "100 Mb/s, 60 ms", "4a-static-100m"), ("figure2-1g", "1 Gb/s, 96 ms", "4a-static-1g"))
+    for i, (figure, name, id) in enumerate(networks):
         available = c.capacity(figure) / 100
         series.append(Series(name, QUEUES, [c.acked(figure, q, 0, "static") / available for q in QUEUES], colour=i, marker=i))
-        series.append(_published(name, {100: published / available}, 6 - i))
+        series.append(_published(name, {100: PUBLISHED[id] / available}, 6 - i))
     return Plot(
         "figure2",
         "A static flow of 64 KB, alone",
@@ -327,7 +322,7 @@ def figure2(measured: Measured) -> Plot:
 @paper.figure(where="Figure 3")
 def figure3(measured: Measured) -> Plot:
     """One static and one dynamic flow."""
-    published = _published("dynamic, queue 500", {700: 93.8 / 100 * SLOW.rate * SECONDS / (8 * PACKET) / 1e3}, 5)
+    published = _published("dynamic, queue 500", {700: PUBLISHED["4b-500-rate"] / 100 * SLOW.rate * SECONDS / (8 * PACKET) / 1e3}, 5)
     return Plot(
         "figure3",
         "One static flow, one dynamic flow",
@@ -374,10 +369,10 @@ def figure6(measured: Measured) -> Plot:
     """Five and five."""
     series = [
         *_lines(measured, "figure6", QUEUES),
-        _published("dynamic, queue 16,384", {700: 314}, 5),
-        _published("static, queue 16,384", {700: 19.6}, 6),
-        _published("dynamic, queue 100", {650: (389 + 66 + 55 + 71 + 74) / 5}, 3),
-        _published("static, queue 100", {650: (108 + 112 + 113 + 112 + 108) / 5}, 1),
+        _published("dynamic, queue 16,384", {700: PUBLISHED["4d-dynamic-packets"] / 1e3}, 5),
+        _published("static, queue 16,384", {700: PUBLISHED["4d-static-packets"] / 1e3}, 6),
+        _published("dynamic, queue 100", {650: mean(TABLE_1["dynamic"])}, 3),
+        _published("static, queue 100", {650: mean(TABLE_1["static"])}, 1),
     ]
     return Plot(
         "figure6",
@@ -393,14 +388,13 @@ def figure6(measured: Measured) -> Plot:
 def table1(measured: Measured) -> Plot:
     """Each flow at maxwnd 650, queue 100."""
     c = cells(measured)
-    published = {"static": [108, 112, 113, 112, 108], "dynamic": [389, 66, 55, 71, 74]}
     series: list[Series] = []
     for i, kind in enumerate(("dynamic", "static")):
         ours = [n / 1e3 for n in c.each("figure6", 100, 650, kind)]
         left, right = ([flow + shift for flow in range(1, 6)] for shift in (0.3 * i - 0.21, 0.3 * i - 0.09))
         series += [
             Series(kind, left, ours, line=False, colour=1 - i, marker=i),
-            Series(f"{kind}, published", right, published[kind], line=False, colour=INK, marker=5 + i),
+            Series(f"{kind}, published", right, TABLE_1[kind], line=False, colour=INK, marker=5 + i),
         ]
     return Plot("table1", "Each of five and five, queue 100, maxwnd 650", Axis("flow", start=0.5, end=5.5), THOUSANDS, series)
 

@@ -164,6 +164,11 @@ class Results(Sequence[Result]):
             provenance=provenance,
         )
 
+    @property
+    def quick(self) -> bool:
+        """Whether they are of the short form that the experiment's file has for `--quick`."""
+        return "quick" in self.provenance.get("changes", {})
+
     @overload
     def __getitem__(self, index: int) -> Result: ...
     @overload

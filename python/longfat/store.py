@@ -78,6 +78,21 @@ class Store:
                 "use a newer longfat, or give another folder with --results"
             )
 
+    def check_source(self, file: str) -> None:
+        """StorageError if what is here came from another file than `file`, one that is still there and says something else."""
+        other = self.provenance().get("file", "")
+        if not (file and other) or other == file:
+            return
+        try:
+            same = Path(other).read_bytes() == Path(file).read_bytes()
+        except OSError:
+            return  # moved, or gone: then this one is what is left of it
+        if not same:
+            raise StorageError(
+                f"{self.folder} has the results of {other}, and {file} is another experiment of that name: "
+                "give another folder with --results, or rename one of them"
+            )
+
     def provenance(self) -> dict[str, Any]:
         """The parsed provenance.json; empty where there is none."""
         path = self.folder / "provenance.json"

@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import math
+import os
+import sys
 from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -17,8 +19,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from longfat.grid import Grid
-from longfat.paper import Comparison, Verdict
+from longfat.columns import Column, print_columns, print_whole
+from longfat.paper import Comparison, Grid, Verdict
 from longfat.results import Results
 from longfat.sweep import Work
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from longfat._longfat import Entry
 
 __all__ = [
+    "console",
     "count",
     "duration",
     "escape",
@@ -106,13 +109,10 @@ def summary(lines: Sequence[Comparison]) -> str:
 def print_grids(console: Console, tables: Sequence[Grid]) -> None:
     """Tables of a paper: ours, and the published number in parentheses."""
     for grid in tables:
-        table = Table(box=box.SIMPLE_HEAD, title=f"{grid.where}: {escape(grid.title)}: ours (published)", title_justify="left")
-        table.add_column("", no_wrap=True)
-        for column in grid.columns:
-            table.add_column(escape(column), justify="right", no_wrap=True)
-        for name, lines in grid.rows.items():
-            table.add_row(escape(name), *(_cell(line) for line in lines))
-        console.print(table)
+        console.print(f"{escape(grid.where)}: {escape(grid.title)}: ours (published)", soft_wrap=True)
+        names = Column("", [escape(name) for name in grid.rows], left=True)
+        columns = zip(grid.columns, zip(*grid.rows.values(), strict=True), strict=True)
+        print_columns(console, [names], [Column(escape(title), [_cell(line) for line in lines]) for title, lines in columns])
 
 
 def _cell(line: Comparison | None) -> str:
@@ -126,7 +126,7 @@ def print_comparison(console: Console, lines: Sequence[Comparison]) -> None:
     numbers = [line for line in lines if not isinstance(line.published, str)]
     claims = [line for line in lines if isinstance(line.published, str)]
     if numbers:
-        console.print(_number_table(numbers, notes=console.width >= WIDE))
+        print_whole(console, _number_table(numbers, notes=console.width >= WIDE), NARROW)
     for line in claims:
         verdict = f"[{STYLE[line.verdict]}]{line.verdict}[/]"
         console.print(f"{verdict}  {escape(line.where)}: {escape(str(line.published))}", soft_wrap=True)
@@ -145,9 +145,9 @@ def _number_table(lines: Sequence[Comparison], *, notes: bool) -> Table:
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("what", overflow="fold", min_width=24)
     for title in ("published", "ours"):
-        table.add_column(title, justify="right", no_wrap=True)
+        table.add_column(title, justify="right", overflow="fold", min_width=len("-1.234e+06"))
     table.add_column("unit", overflow="fold")
-    table.add_column("off by", justify="right", no_wrap=True)
+    table.add_column("off by", justify="right", overflow="fold", min_width=len("+100.0 %"))
     table.add_column("verdict", overflow="fold")
     if notes:
         table.add_column("note")
@@ -162,8 +162,19 @@ def _number_table(lines: Sequence[Comparison], *, notes: bool) -> Table:
     return table
 
 
+NARROW = 80
+"""Columns that the numbers take at least."""
 WIDE = 130
 """Columns of a terminal from which on notes fit beside the numbers."""
+
+ENDLESS = 10_000
+"""Columns of what is no terminal: as many as any table needs."""
+
+
+def console(*, stderr: bool = False) -> Console:
+    """As wide as the terminal, or as `COLUMNS` says; into a file or a pipe, as wide as it takes."""
+    bounded = stderr or sys.stdout.isatty() or "COLUMNS" in os.environ
+    return Console(stderr=stderr, highlight=False, width=None if bounded else ENDLESS)
 
 
 def print_names(console: Console, title: str, names: Sequence[str]) -> None:
@@ -174,16 +185,14 @@ def print_names(console: Console, title: str, names: Sequence[str]) -> None:
 
 
 def print_entries(console: Console, title: str, entries: Sequence[Entry], *, details: bool) -> None:
-    """Entries of a registry; with `details`, their parameters and sources."""
+    """Entries of a registry and their sources; with `details`, their parameters."""
     console.print(f"[bold]{title}[/]")
     width = max((len(entry["name"]) for entry in entries), default=0)
     for entry in entries:
         console.print(f"  {escape(entry['name']):{width}}  {escape(entry['summary'])}", soft_wrap=True)
-        if not details:
-            continue
         if entry["source"]:
             console.print(f"  {'':{width}}  [dim]{escape(entry['source'])}[/]", soft_wrap=True)
-        for param in entry["params"]:
+        for param in entry["params"] if details else ():
             given = f" [dim]({escape(param['kind'])}; default {escape(param['default'])})[/]"
             console.print(f"    {escape(param['name'])}: {escape(param['doc'])}{given}", soft_wrap=True)
 
@@ -202,12 +211,8 @@ def _print_table(console: Console, titles: list[str], rows: list[list[str]], wid
     differ = [i for i in range(width, len(titles)) if len({row[i] for row in rows}) > 1]
     if differ:
         shown = [*range(width), *differ]
-        table = Table(*(escape(titles[i]) for i in shown), box=box.SIMPLE_HEAD)
-        for column in table.columns[width:]:
-            column.justify = "right"
-        for row in rows:
-            table.add_row(*(escape(row[i]) for i in shown))
-        console.print(table)
+        columns = [Column(escape(titles[i]), [escape(row[i]) for row in rows], left=i < width) for i in shown]
+        print_columns(console, columns[:width], columns[width:])
     same = [i for i in range(len(titles)) if i not in differ and (i >= width or not differ)]
     if differ and same:
         console.print("  in all of them:")

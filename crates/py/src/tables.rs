@@ -114,6 +114,9 @@ fn flows<'py>(py: Python<'py>, experiment: &Experiment, records: &[FlowRecord]) 
     for (name, get) in times {
         table.times(name, records.iter().map(get))?;
     }
+    if records.iter().any(|r| r.gave_up.is_some()) {
+        table.times("gave_up_s", records.iter().map(|r| r.gave_up))?;
+    }
     let integers: [Column<FlowRecord, u64>; 17] = [
         ("bytes_delivered", |r| r.bytes_delivered),
         ("bytes_delivered_at_warmup", |r| r.bytes_delivered_at_warmup),
@@ -279,5 +282,6 @@ fn word(kind: EventKind) -> &'static str {
         EventKind::Timeout => "timeout",
         EventKind::RecoveryEnd => "recovery_end",
         EventKind::RecoveryUndone => "recovery_undone",
+        EventKind::GaveUp => "gave_up",
     }
 }

@@ -1,7 +1,7 @@
 //! Expected and got: whether a segment is what the script says, and both as a script would write them.
 
 use crate::syntax::{EcnField, Options, Packet};
-use longfat_core::packet::{Ecn, Segment, flags};
+use longfat_core::packet::{AccEcnOption, Ecn, Segment, flags};
 use std::fmt::Write;
 
 /// A segment that was sent, in the script's numbers.
@@ -38,6 +38,7 @@ pub fn differences(expected: &Packet, got: &Sent) -> Vec<&'static str> {
             (want.sack_permitted() == have.sack_permitted(), "sackOK"),
             (blocks(want) == blocks(have), "sack"),
             (echo(want) == echo(have), "TS"),
+            (want.accecn() == have.accecn(), "ECN"),
         ]);
     }
     all.into_iter().filter(|(same, _)| !same).map(|(_, what)| what).collect()
@@ -90,6 +91,7 @@ fn head(segment: &Segment, len: u64) -> String {
         (flags::PSH, 'P'),
         (flags::ECE, 'E'),
         (flags::CWR, 'W'),
+        (flags::AE, 'A'),
         (flags::ACK, '.'),
     ];
     let mut flags: String = letters.iter().filter(|(bit, _)| segment.has(*bit)).map(|(_, letter)| *letter).collect();
@@ -117,6 +119,11 @@ fn options(segment: &Segment, any_ts_val: bool, any_ts_ecr: bool) -> String {
     if segment.sack_count() > 0 {
         let blocks: Vec<String> = (0..segment.sack_count()).map(|i| format!("{}:{}", segment.sack(i).0, segment.sack(i).1)).collect();
         all.push(format!("sack {}", blocks.join(" ")));
+    }
+    if let Some(AccEcnOption { order, fields, values }) = segment.accecn() {
+        let names = [["e0b", "ceb", "e1b"], ["e1b", "ceb", "e0b"]][usize::from(order)];
+        let counters = names.iter().zip(values).take(fields.into()).map(|(name, value)| format!(" {name} {value}"));
+        all.push(format!("ECN{}", counters.collect::<String>()));
     }
     if all.is_empty() { String::new() } else { format!(" <{}>", all.join(",")) }
 }

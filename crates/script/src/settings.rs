@@ -90,7 +90,7 @@ impl Default for Settings {
             ecn: EcnUse::Unsaid,
             timestamps_checked: false,
         };
-        settings.set_stack(stack::find("linux").expect("a registered stack"));
+        settings.set_stack(stack::named("linux"));
         settings
     }
 }
@@ -156,8 +156,7 @@ impl Settings {
                     .ok_or_else(|| wrong(name, value, "bytes, from 104 to 65535"))?;
             }
             "stack" => {
-                let names: Vec<&str> = stack::REGISTRY.iter().map(|s| s.name).collect();
-                let stack = stack::find(value).ok_or_else(|| wrong(name, value, &format!("one of {}", names.join(", "))))?;
+                let stack = stack::find(value).ok_or_else(|| wrong(name, value, &format!("one of {}", stack::NAMES.join(", "))))?;
                 self.set_stack(stack);
             }
             "strict" => match value {
@@ -271,6 +270,9 @@ impl Settings {
             },
             // Bit 0: RACK, which finds lost retransmissions too; the others vary it.
             "tcp_recovery" => self.force("recovery", Value::Choice(if number()? & 1 != 0 { "rack" } else { "sack" })),
+            "tcp_syn_retries" => self.force("syn_retries", Value::Count(number()?.min(20))),
+            "tcp_synack_retries" => self.force("syn_ack_retries", Value::Count(number()?.min(20))),
+            "tcp_retries2" => self.force("user_timeout", Value::Duration(hypothetical_timeout(number()?))),
             "tcp_frto" => self.force("frto", switch()?),
             "tcp_dsack" => self.force("dsack", switch()?),
             // 3 and 4: tail loss probes (they need RACK here); less: none.
@@ -293,6 +295,14 @@ impl Settings {
         }
         found.is_some()
     }
+}
+
+/// What Linux's documentation says of `tcp_retries2`: a timer that begins at 200 ms and doubles up to 120 s goes off so often, and once
+/// more.
+fn hypothetical_timeout(retries: u64) -> Duration {
+    (0..=retries.min(255))
+        .map(|n| Duration::from_millis(200 << n.min(20)).min(Duration::from_secs(120)))
+        .fold(Duration::ZERO, |sum, d| sum + d)
 }
 
 /// `name=value` pairs; a value goes on to the next name.

@@ -93,7 +93,7 @@ fn what_is_not_there_is_said_so() {
         "+0 %{ assert tcpi_last_ack_recv < 10 }%",
         "+0 %{ assert os == 1 }%",
         "+0 `rm -rf /`",
-        "+0 `sysctl net.ipv4.tcp_syn_retries=3`",
+        "+0 `sysctl net.ipv4.tcp_keepalive_time=3`",
         "+0 `sysctl net.ipv4.tcp_sack=0`",
     ]));
 }

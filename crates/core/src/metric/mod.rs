@@ -9,7 +9,7 @@ mod host_memory;
 mod jain;
 mod link_time;
 mod loss;
-mod memory;
+mod memory_fairness;
 mod ping;
 mod queue_delay;
 mod retransmit;
@@ -66,8 +66,8 @@ pub const REGISTRY: &[Metric] = &[
     utilization::BOTTLENECK,
     unfairness::UNFAIRNESS,
     jain::JAIN,
-    memory::SHARE,
-    memory::FAIRNESS,
+    memory_fairness::SHARE,
+    memory_fairness::FAIRNESS,
     asymmetry::ASYMMETRY,
     starved::FLOWS,
     effective::THROUGHPUT,

@@ -130,6 +130,13 @@ impl Receiver {
         self.sack = sack;
     }
 
+    /// The handshake begins anew, with a SYN yet to come.
+    pub fn listen_again(&mut self, config: &TcpConfig) {
+        self.agree(0, config.sack);
+        self.echo = Echo::new();
+        self.stop();
+    }
+
     /// The least shift that lets the window field show the largest buffer (RFC 7323 §2.3: at most 14).
     pub fn wanted_shift(&self) -> u8 {
         (0..14).find(|s| self.most_buffer >> s <= 0xffff).unwrap_or(14)
@@ -291,7 +298,7 @@ impl Receiver {
         segment.ack = wrap(self.irs, self.nxt);
         segment.window = self.advertise(segment.has(flags::SYN));
         if self.sack && (self.reported().is_some() || !self.out_of_order.is_empty()) {
-            self.report(segment, room.saturating_sub(self.echo.option_len().into()));
+            self.report(segment, room.saturating_sub(self.echo.option_len(segment.len > 0).into()));
         }
         let blocks = segment.sack_count() as u64;
         self.echo.stamp(segment, room.saturating_sub(if blocks > 0 { 4 + 8 * blocks } else { 0 }));
@@ -310,7 +317,7 @@ impl Receiver {
     }
 
     fn report(&mut self, segment: &mut Segment, room: u64) {
-        let most = ((room.saturating_sub(4) / 8) as usize).min(self.most_blocks());
+        let most = ((room.saturating_sub(4) / 8) as usize).min(self.most_blocks(segment.len > 0));
         if let Some((s, e)) = self.reported().filter(|_| most > 0) {
             self.duplicate = None;
             segment.push_sack(wrap(self.irs, s), wrap(self.irs, e));
@@ -324,15 +331,15 @@ impl Receiver {
 
     /// RFC 9768 §3.2.3.3: two blocks come before the AccECN option, a third does not.
     #[inline]
-    fn most_blocks(&self) -> usize {
-        if self.echo.option_len() > 0 { 2 } else { 4 }
+    fn most_blocks(&self, data: bool) -> usize {
+        if self.echo.option_len(data) > 0 { 2 } else { 4 }
     }
 
     /// Bytes of options that a data segment of at most `mss` bytes, options included, shall carry now, the timestamps apart.
     #[inline]
     pub fn options_len(&self, mss: u64, timestamps: bool) -> u64 {
         // A segment this short has no room for the counters of AccECN; they are on the next pure ACK.
-        let counters = if mss >= 64 { self.echo.option_len() } else { 0 };
+        let counters = if mss >= 64 { self.echo.option_len(true) } else { 0 };
         u64::from(counters) + self.sack_len(mss, timestamps)
     }
 
@@ -343,7 +350,7 @@ impl Receiver {
             return 0;
         }
         let blocks = u64::from(self.reported().is_some()) + self.out_of_order.count_up_to(4) as u64;
-        match blocks.min(if timestamps { 3 } else { 4 }).min(self.most_blocks() as u64).min((mss / 2).saturating_sub(4) / 8) {
+        match blocks.min(if timestamps { 3 } else { 4 }).min(self.most_blocks(true) as u64).min((mss / 2).saturating_sub(4) / 8) {
             0 => 0,
             n => 4 + 8 * n,
         }

@@ -133,6 +133,8 @@ pub(super) struct Sender {
     probe: bool,
     /// `una` at the last timeout: the same again means no progress.
     pub(super) timeout_una: Option<u64>,
+    /// Since when nothing has answered what is sent again, or a window probe, and the left edge then.
+    unanswered: (u64, Time),
     last_sent: Time,
     pacer: Pacer,
     /// Percent of cwnd / srtt that a window-based control is paced at, in slow start and in congestion avoidance.
@@ -230,6 +232,7 @@ impl Sender {
             persist: None,
             probe: false,
             timeout_una: None,
+            unanswered: (0, Time::ZERO),
             last_sent: Time::ZERO,
             pacer: Pacer::new(config.pacing),
             pacing_ratios: [config.pacing_ss_ratio, config.pacing_ca_ratio],
@@ -241,6 +244,15 @@ impl Sender {
             round: 0,
             round_end: 0,
         }
+    }
+
+    /// The handshake begins anew, with a SYN yet to come.
+    pub fn listen_again(&mut self, config: &TcpConfig) {
+        self.board = Scoreboard::default();
+        self.rtt = estimator(config);
+        self.kind = if self.control.starts_over() { RecoveryKind::Tahoe } else { config.recovery };
+        self.ecn = Feedback::new(congestion::ecn_use(config));
+        self.deadline = Time::MAX;
     }
 
     /// The other side takes no more than `mss` bytes in a segment.

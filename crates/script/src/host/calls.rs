@@ -3,7 +3,7 @@
 use super::{Host, Role, Socket};
 use crate::settings::IpVersion;
 use crate::syntax::{Call, Expression};
-use longfat_core::tcp::{Connection, State};
+use longfat_core::tcp::{Abort, Connection, State};
 use longfat_core::time::{Duration, Time};
 
 /// What became of a call.
@@ -131,7 +131,7 @@ impl Host {
         if self.sockets[&fd].role != Role::Listener {
             return Fails("EINVAL");
         }
-        let ready = self.endpoint.as_ref().is_some_and(|(owner, c)| *owner == fd && c.is_established() && !c.was_reset());
+        let ready = self.endpoint.as_ref().is_some_and(|(owner, c)| *owner == fd && c.is_established() && c.aborted().is_none());
         if !ready {
             return if self.sockets[&fd].nonblocking { Fails("EAGAIN") } else { Blocks(None) };
         }
@@ -358,16 +358,20 @@ impl Host {
         all.iter().filter(|(name, is, ask)| *is && (!ask || asked.iter().any(|a| a == name))).map(|(name, ..)| *name).collect()
     }
 
-    /// A reset leaves an error behind: ECONNREFUSED for an attempt to connect, else ECONNRESET.
+    /// A reset leaves an error behind: ECONNREFUSED for an attempt to connect, else ECONNRESET; giving up ETIMEDOUT.
     pub fn note_error(&mut self) {
         if let Some((fd, connection)) = &self.endpoint
-            && connection.was_reset()
+            && let Some(abort) = connection.aborted()
             && let Some(socket) = self.sockets.get_mut(fd)
             && !socket.error_told
             && socket.error.is_none()
             && socket.role == Role::Connection
         {
-            socket.error = Some(if connection.was_refused() { "ECONNREFUSED" } else { "ECONNRESET" });
+            socket.error = Some(match abort {
+                Abort::TimedOut => "ETIMEDOUT",
+                Abort::Reset if connection.was_refused() => "ECONNREFUSED",
+                Abort::Reset => "ECONNRESET",
+            });
         }
     }
 

@@ -3,7 +3,7 @@
 use super::Parser;
 use crate::lexer::Token;
 use crate::syntax::{Action, EcnField, Options, Packet, SyntaxError};
-use longfat_core::packet::{Ecn, Segment, flags};
+use longfat_core::packet::{AccEcnOption, Ecn, Segment, flags};
 
 /// More payload than any script has, and small enough that sums of it fit.
 const LONGEST: u64 = 1 << 31;
@@ -95,7 +95,7 @@ impl Parser {
 
     /// The flags, as those of a segment without anything else, and what is odd about them.
     fn flags(&mut self) -> Result<(Segment, Option<String>), SyntaxError> {
-        let expected = "flags: letters of SFRPEW, `.` for ACK, `-` for none";
+        let expected = "flags: letters of SFRPEWA, `.` for ACK, `-` for none";
         let mut segment = Segment::default();
         if self.takes('-') {
             return Ok((segment, None));
@@ -112,8 +112,7 @@ impl Parser {
                     'E' => segment.flags |= flags::ECE,
                     'W' => segment.flags |= flags::CWR,
                     'U' => odd = Some("urgent data".to_owned()),
-                    'A' => odd = Some("the AE flag of accurate ECN".to_owned()),
-                    c if c.is_ascii_digit() => odd = Some("the ACE field of accurate ECN".to_owned()),
+                    'A' => segment.flags |= flags::AE,
                     _ => return Err(SyntaxError::new(place, format!("`{c}` is no TCP flag"), expected.to_owned())),
                 }
             }
@@ -186,7 +185,7 @@ impl Parser {
 
     fn option(&mut self, segment: &mut Segment, any_val: &mut bool, any_ecr: &mut bool) -> Result<Option<String>, SyntaxError> {
         let place = self.place();
-        let expected = "an option: mss, wscale, sackOK, sack, TS, nop, eol";
+        let expected = "an option: mss, wscale, sackOK, sack, TS, ECN, nop, eol";
         let name = self.word(expected)?;
         let syn = segment.has(flags::SYN);
         let full = "more options than a header holds".to_owned();
@@ -252,7 +251,12 @@ impl Parser {
                 }
                 return Ok(Some("TCP Fast Open".to_owned()));
             }
-            "md5" | "ECN" | "EXP" => {
+            "ECN" => {
+                if !segment.set_accecn(self.counters()?) {
+                    return Ok(Some(full));
+                }
+            }
+            "md5" | "EXP" => {
                 while !matches!(self.peek(), Token::Mark(',' | '>') | Token::End) {
                     self.next();
                 }
@@ -261,6 +265,20 @@ impl Parser {
             _ => return Err(SyntaxError::new(place, format!("`{name}` is no TCP option"), expected.to_owned())),
         }
         Ok(None)
+    }
+
+    /// What follows `ECN`: up to three of `e0b N ceb N e1b N`, or the same from `e1b` on (RFC 9768 §3.2.3).
+    fn counters(&mut self) -> Result<AccEcnOption, SyntaxError> {
+        let order = u8::from(matches!(self.peek(), Token::Word(word) if word == "e1b"));
+        let mut option = AccEcnOption { order, fields: 0, values: [0; 3] };
+        for name in [["e0b", "ceb", "e1b"], ["e1b", "ceb", "e0b"]][usize::from(order)] {
+            if !self.takes_word(name) {
+                break;
+            }
+            option.values[usize::from(option.fields)] = self.count("a counter of 24 bits", (1 << 24) - 1)? as u32;
+            option.fields += 1;
+        }
+        Ok(option)
     }
 
     /// `icmp type [code] [mtu N]`, with `[1:1001(1000)]` somewhere: read over.

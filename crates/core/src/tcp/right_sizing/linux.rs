@@ -9,7 +9,7 @@
 //! consumption; here a window does not grow beyond what the host allows, but what it has grown to, it stays).
 
 use super::flight::FlightMeter;
-use super::{Answer, Arrival, MAXWND, ReceiveSizing, SendSizing, SendState, SizingKind, check_maxwnd};
+use super::{Answer, Arrival, MAXWND, ReceiveSizing, Refusal, SendSizing, SendState, SizingKind, check_maxwnd};
 use crate::params::{Kind, ParamSpec, Value};
 use crate::tcp::TcpConfig;
 use crate::time::Duration;
@@ -34,8 +34,10 @@ pub(super) const KIND: SizingKind = SizingKind {
     check: |config| {
         for (default, max) in [("rmem_default", "rmem_max"), ("wmem_default", "wmem_max")] {
             let params = &config.window_sizing.params;
-            if params.integer(default) > params.integer(max) {
-                return Err((default, format!("{} bytes are more than `{max}`", params.integer(default))));
+            let (start, most) = (params.integer(default), params.integer(max));
+            if start > most {
+                let sentence = format!("{start} bytes are more than `{max}`");
+                return Err(Refusal { param: default, sentence, expected: format!("at most {most} bytes") });
             }
         }
         check_maxwnd(config)

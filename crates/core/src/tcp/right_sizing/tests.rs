@@ -320,8 +320,8 @@ fn maxwnd_bounds_both_ends() {
         let bounded = config(name, &[("maxwnd", Value::Capacity(Capacity::Packets(7)))]);
         assert_eq!(bounds(&bounded), (7_000, 7_000), "{name}");
         let small = config(name, &[("maxwnd", bytes(999))]);
-        let (param, sentence) = (kind(&small).check)(&small).expect_err("under a segment");
-        assert_eq!((param, sentence.as_str()), ("maxwnd", "999 bytes are less than one segment of 1000 bytes"));
+        let refusal = (kind(&small).check)(&small).expect_err("under a segment");
+        assert_eq!((refusal.param, refusal.sentence.as_str()), ("maxwnd", "999 bytes are less than one segment of 1000 bytes"));
     }
 }
 

@@ -290,9 +290,9 @@ impl Sender {
 
     /// The TCP header of `range`, without what the receiver half stamps on it.
     #[inline]
-    pub fn segment(&mut self, range: Range) -> Segment {
+    pub fn segment(&mut self, range: Range, segment: &mut Segment) {
         let payload = range.end.min(self.end.max(range.start)) - range.start;
-        let mut segment = Segment::new(wrap(self.iss, range.start), 0, payload as u16);
+        *segment = Segment::new(wrap(self.iss, range.start), 0, payload as u16);
         if range.end > self.end {
             segment.flags |= flags::FIN;
         }
@@ -305,6 +305,5 @@ impl Sender {
             segment.flags |= flags::CWR;
             self.cwr_pending = false;
         }
-        segment
     }
 }
