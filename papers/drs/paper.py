@@ -275,7 +275,7 @@ COLOURS = {100: 1, 500: 0, 1000: 4, 5000: 3, 16384: 2, 163840: 5}
 
 
 def _thousands(seconds: float, end: float | None = None) -> Axis:
-    return Axis(f"packets acknowledged (thousands, in {seconds:g} s)", start=0, end=end)
+    return Axis(f"thousand packets in {seconds:g} s", start=0, end=end)
 
 
 def _of(measured: Measured, figure: str, end: float | None = None) -> Axis:
