@@ -107,7 +107,8 @@ fn right_sizing_holds_its_own_beside_a_static_window() {
         let tcp = TcpConfig { timestamps, ..path("reno", sizing("static", &[("maxwnd", Value::Capacity(Capacity::Packets(700)))]), 0).tcp };
         let dumbbell = Dumbbell { pairs: 2, tcp, queue: droptail(Capacity::Packets(5000)), ..path("reno", sizing("static", &[]), 0) };
         let mut experiment = dumbbell.experiment();
-        Arc::make_mut(&mut experiment.flows[1].receiver).window_sizing = sizing("drs", &[("maxwnd", Value::Capacity(Capacity::Packets(700)))]);
+        Arc::make_mut(&mut experiment.flows[1].receiver).window_sizing =
+            sizing("drs", &[("maxwnd", Value::Capacity(Capacity::Packets(700)))]);
         let flows = crate::run(&experiment).expect("it has routes").flows;
         let (other, sized) = (flows[0].bytes_delivered, flows[1].bytes_delivered);
         assert!(sized * 10 >= other * 9, "timestamps {timestamps}: {sized} beside {other}");
