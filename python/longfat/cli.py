@@ -215,7 +215,10 @@ def _say_short(console: Console, line: str) -> None:
 def list_command(
     what: Annotated[
         str | None,
-        typer.Argument(metavar="KIND|NAME", help="experiments, papers, queues, stacks, links, traffic, hosts, metrics, tcp ..., or the name of an entry."),
+        typer.Argument(
+            metavar="KIND|NAME",
+            help="experiments, papers, queues, stacks, links, traffic, hosts, metrics, tcp ..., or the name of an entry.",
+        ),
     ] = None,
 ) -> None:
     """Show everything that has a name, and its source; of a kind or one entry, parameters, too."""

@@ -42,7 +42,7 @@ __all__ = [
     "progress_bar",
 ]
 
-STYLE: dict[Verdict, str] = {"holds": "green", "differs": "red", "not testable": "dim"}
+STYLE: dict[Verdict, str] = {"holds": "green", "differs": "red", "not testable": "dim", "not judged": "cyan"}
 
 
 @contextmanager
@@ -101,9 +101,10 @@ def difference(line: Comparison) -> str:
 
 
 def summary(lines: Sequence[Comparison]) -> str:
-    """How many hold, differ and are not testable."""
+    """How many hold, differ and are not testable; what is not judged does not count."""
     counts = Counter(line.verdict for line in lines)
-    return ", ".join(f"{counts[verdict]} {verdict.replace('holds', 'hold').replace('differs', 'differ')}" for verdict in STYLE)
+    words: dict[Verdict, str] = {"holds": "hold", "differs": "differ", "not testable": "not testable"}
+    return ", ".join(f"{counts[verdict]} {word}" for verdict, word in words.items())
 
 
 def print_grids(console: Console, tables: Sequence[Grid]) -> None:
@@ -143,12 +144,12 @@ def print_comparison(console: Console, lines: Sequence[Comparison]) -> None:
 
 def _number_table(lines: Sequence[Comparison], *, notes: bool) -> Table:
     table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("what", overflow="fold", min_width=24)
+    table.add_column("what", overflow="fold", min_width=20)
     for title in ("published", "ours"):
         table.add_column(title, justify="right", overflow="fold", min_width=len("-1.234e+06"))
     table.add_column("unit", overflow="fold")
     table.add_column("off by", justify="right", overflow="fold", min_width=len("+100.0 %"))
-    table.add_column("verdict", overflow="fold")
+    table.add_column("verdict", overflow="fold", min_width=len("testable"))
     if notes:
         table.add_column("note")
     where = None
