@@ -299,7 +299,7 @@ impl Settings {
                 "sleep" => {
                     let seconds = words.next().unwrap_or_default();
                     match scale(seconds, 1_000_000_000_000, "picoseconds").map(Duration::from_ps) {
-                        Ok(time) if time <= Duration::from_secs(1_000_000) && words.next().is_none() => ran.slept = ran.slept + time,
+                        Ok(time) if time <= Duration::from_secs(1_000_000) && words.next().is_none() => ran.slept += time,
                         _ => return Err(wrong("sleep", seconds, "a number of seconds")),
                     }
                 }
