@@ -13,7 +13,7 @@ use longfat_core::packet::{Ecn, flags};
 use longfat_core::time::{Duration, Time};
 use std::collections::VecDeque;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// How many packets before a failure are shown.
 const SHOWN: usize = 8;
@@ -139,7 +139,7 @@ impl<'a> Runner<'a> {
     fn init(&mut self) -> Step {
         let place = self.script.settings.iter().find(|s| s.name == "init_scripts").map_or(Place { line: 1, column: 1 }, |s| s.place);
         let own = self.settings.init_scripts.iter().map(|path| self.folder.join(path));
-        for path in self.options.init_scripts.iter().map(Into::into).chain(own).collect::<Vec<_>>() {
+        for path in self.options.init_scripts.iter().map(PathBuf::from).chain(own).collect::<Vec<_>>() {
             let text = fs::read_to_string(&path).map_err(|e| {
                 let message = format!("the init script {} cannot be read: {e}", path.display());
                 refused(place, Refusal::Wrong(message))
