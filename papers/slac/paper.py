@@ -8,7 +8,7 @@ from statistics import mean, stdev
 
 import pandas as pd
 from longfat import theory
-from longfat.paper import Answer, Layout, Measured, Paper, Row, load_published
+from longfat.paper import Agreement, Answer, Layout, Measured, Paper, Row, load_published
 from longfat.plot import Axis, Plot, Rule, Series
 
 from .cells import LONG_QUEUE_PATHS, PATHS, SIZES, STACKS, WINDOWS, Cells, stability
@@ -121,6 +121,9 @@ paper.tables += [
         columns="stack",
     ),
 ]
+
+
+paper.agreements.append(Agreement("Table 1", "throughput", by="path"))
 
 
 def table1() -> dict[tuple[str, int, str], float]:

@@ -25,6 +25,8 @@ from longfat.results import Results
 from longfat.sweep import Work
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from longfat._longfat import Entry
 
 __all__ = [
@@ -40,7 +42,7 @@ __all__ = [
     "progress_bar",
 ]
 
-STYLE: dict[Verdict, str] = {"holds": "green", "differs": "red", "not testable": "dim"}
+STYLE: dict[Verdict, str] = {"holds": "green", "differs": "red", "not testable": "dim", "not judged": "cyan"}
 
 
 @contextmanager
@@ -99,9 +101,10 @@ def difference(line: Comparison) -> str:
 
 
 def summary(lines: Sequence[Comparison]) -> str:
-    """How many hold, differ and are not testable."""
+    """How many hold, differ and are not testable; what is not judged does not count."""
     counts = Counter(line.verdict for line in lines)
-    return ", ".join(f"{counts[verdict]} {verdict.replace('holds', 'hold').replace('differs', 'differ')}" for verdict in STYLE)
+    words: dict[Verdict, str] = {"holds": "hold", "differs": "differ", "not testable": "not testable"}
+    return ", ".join(f"{counts[verdict]} {word}" for verdict, word in words.items())
 
 
 def print_grids(console: Console, tables: Sequence[Grid]) -> None:
@@ -141,12 +144,12 @@ def print_comparison(console: Console, lines: Sequence[Comparison]) -> None:
 
 def _number_table(lines: Sequence[Comparison], *, notes: bool) -> Table:
     table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("what", overflow="fold", min_width=24)
+    table.add_column("what", overflow="fold", min_width=20)
     for title in ("published", "ours"):
         table.add_column(title, justify="right", overflow="fold", min_width=len("-1.234e+06"))
     table.add_column("unit", overflow="fold")
     table.add_column("off by", justify="right", overflow="fold", min_width=len("+100.0 %"))
-    table.add_column("verdict", overflow="fold")
+    table.add_column("verdict", overflow="fold", min_width=len("testable"))
     if notes:
         table.add_column("note")
     where = None
@@ -183,25 +186,29 @@ def print_names(console: Console, title: str, names: Sequence[str]) -> None:
 
 
 def print_entries(console: Console, title: str, entries: Sequence[Entry], *, details: bool) -> None:
-    """Entries of a registry; with `details`, their parameters and sources."""
+    """Entries of a registry and their sources; with `details`, their parameters."""
     console.print(f"[bold]{title}[/]")
     width = max((len(entry["name"]) for entry in entries), default=0)
     for entry in entries:
         console.print(f"  {escape(entry['name']):{width}}  {escape(entry['summary'])}", soft_wrap=True)
-        if not details:
-            continue
         if entry["source"]:
             console.print(f"  {'':{width}}  [dim]{escape(entry['source'])}[/]", soft_wrap=True)
-        for param in entry["params"]:
+        for param in entry["params"] if details else ():
             given = f" [dim]({escape(param['kind'])}; default {escape(param['default'])})[/]"
             console.print(f"    {escape(param['name'])}: {escape(param['doc'])}{given}", soft_wrap=True)
 
 
 def print_results(console: Console, results: Results) -> None:
     """The table of runs: axes, then the metrics in which they differ. What is the same in all, or of one run everything, is a list."""
-    titles, rows = run_table(results)
     console.print(f"[bold]{escape(results.title)}[/]", soft_wrap=True)
-    width = len(results.axes)
+    _print_table(console, *run_table(results), len(results.axes))
+    titles, rows = host_table(results)
+    if rows:
+        console.print("\n[bold]Each host[/]")
+        _print_table(console, titles, rows, len(results.axes) + 1)
+
+
+def _print_table(console: Console, titles: list[str], rows: list[list[str]], width: int) -> None:
     differ = [i for i in range(width, len(titles)) if len({row[i] for row in rows}) > 1]
     if differ:
         shown = [*range(width), *differ]
@@ -217,17 +224,29 @@ def print_results(console: Console, results: Results) -> None:
 
 def run_table(results: Results) -> tuple[list[str], list[list[str]]]:
     """Titles and cells of the table of runs for people: axes, then metrics, in the units people use."""
-    runs = results.runs
-    hidden = {"run", "seed", "steps", *(() if runs["repeat"].nunique() > 1 else ("repeat",))}
-    twins = {name for name in runs.columns for axis in results.axes if name.startswith(f"{axis}_") and name not in results.axes}
+    return _table(results.runs, results.axes)
+
+
+def host_table(results: Results) -> tuple[list[str], list[list[str]]]:
+    """The same of the hosts, where a run has several with bounded memory: of one alone, the table of runs says all."""
+    hosts = results.hosts
+    if hosts.empty or (hosts := hosts[hosts["memory_bytes"].notna()])["name"].nunique() < 2:
+        return [], []
+    return _table(hosts, [*results.axes, "name"])
+
+
+def _table(table: pd.DataFrame, axes: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+    hidden = {"run", "seed", "steps", "host", *(() if table["repeat"].nunique() > 1 else ("repeat",))}
+    twins = {name for name in table.columns for axis in axes if name.startswith(f"{axis}_") and name not in axes}
     # A column without a single value (no probe, no second sender) says nothing.
-    shown = [name for name in runs.columns if name not in hidden | twins and (name in results.axes or not runs[name].isna().all())]
+    shown = [name for name in table.columns if name not in hidden | twins and (name in axes or not table[name].isna().all())]
+    shown.sort(key=lambda name: name not in axes)
     titles: list[str] = []
     cells: list[list[str]] = []
     for name in shown:
-        title, scale = (name, None) if name in results.axes else _for_people(name)
+        title, scale = (name, None) if name in axes else _for_people(name)
         titles.append(title)
-        cells.append([number(value if scale is None else float(value) * scale) for value in runs[name]])
+        cells.append([number(value if scale is None else float(value) * scale) for value in table[name]])
     return titles, [list(row) for row in zip(*cells, strict=True)]
 
 

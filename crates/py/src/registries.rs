@@ -1,8 +1,10 @@
 //! Everything that has a name: for `longfat list`, the documentation and completion.
 
 use longfat_core::atm::discard;
+use longfat_core::experiment::listing;
 use longfat_core::link::{framing, loss};
 use longfat_core::params::{ParamSpec, Value};
+use longfat_core::tcp::congestion::slow_start;
 use longfat_core::tcp::{congestion, options, right_sizing, stack};
 use longfat_core::{metric, queue};
 use pyo3::prelude::*;
@@ -17,11 +19,21 @@ pub fn registries(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     };
     add("stacks", stack::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, "", &overridden(e))).collect())?;
     add("congestion_controls", congestion::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, e.params)).collect())?;
+    add("slow_starts", slow_start::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, &[])).collect())?;
     add("window_sizings", right_sizing::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, e.params)).collect())?;
     add("queues", queue::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, "", e.params)).collect())?;
     add("links", framing::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, "", &[])).collect())?;
+    add("paths", listing::paths().iter().map(|e| entry(py, e.name, e.summary, "", &e.params)).collect())?;
     add("discards", discard::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, e.params)).collect())?;
     add("losses", loss::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, "", e.params)).collect())?;
+    add("traffic", listing::traffic().iter().map(|e| entry(py, e.name, e.summary, "", &e.params)).collect())?;
+    add(
+        "hosts",
+        listing::host_keys()
+            .iter()
+            .map(|e| entry(py, e.name, e.summary, &e.params.iter().map(described).collect::<String>(), &[]))
+            .collect(),
+    )?;
     add("tcp", options::PARAMS.iter().map(|spec| entry(py, spec.name, spec.doc, &described(spec), &[])).collect())?;
     add("metrics", metric::REGISTRY.iter().map(|e| entry(py, e.name, &with_unit(e), e.source, &[])).collect())?;
     Ok(kinds)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from longfat.errors import LongfatError
+from longfat.paper.agreement import Agreement
 from longfat.paper.cells import Cells
 from longfat.paper.check import Check, checks
 from longfat.paper.measured import Measured
@@ -77,6 +78,7 @@ class Paper:
     claims: list[Claim] = field(default_factory=list[Claim])
     figures: list[Figure] = field(default_factory=list[Figure])
     tables: list[Layout] = field(default_factory=list[Layout])
+    agreements: list[Agreement] = field(default_factory=list[Agreement])
 
     def number(self, quantity: str) -> Callable[[NumberFunction], NumberFunction]:
         """Registers what computes ours, in the row's unit, for every published row of `quantity`."""

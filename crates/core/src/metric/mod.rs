@@ -34,6 +34,8 @@ pub enum Scope {
     Sender(usize),
     /// One one-way link, by its index.
     Link(usize),
+    /// One host of which something is said, by its index.
+    Host(usize),
 }
 
 /// One metric.

@@ -275,9 +275,9 @@ impl Sender {
 
     /// The rate to space segments at, if any (of payload).
     #[inline]
-    fn pacing_rate(&self) -> Option<Rate> {
+    pub(in crate::tcp) fn pacing_rate(&self) -> Option<Rate> {
         let own = self.control.pacing_rate();
-        match self.pacer.mode {
+        let rate = match self.pacer.mode {
             Pacing::Auto => own.or_else(|| self.unused_rate()),
             Pacing::Off => None,
             Pacing::On => own.or_else(|| {
@@ -285,6 +285,10 @@ impl Sender {
                 let [ss, ca] = self.pacing_ratios;
                 Some(pacing::window_rate(self.window(), self.rtt.srtt(), if slow_start { ss } else { ca }))
             }),
+        };
+        match (rate, self.pacing_max) {
+            (Some(rate), Some(most)) => Some(rate.min(most)),
+            (rate, most) => rate.or(most),
         }
     }
 

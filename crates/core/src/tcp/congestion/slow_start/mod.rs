@@ -15,17 +15,42 @@ use limited::Limited;
 /// A variant of slow start.
 pub struct Kind {
     pub name: &'static str,
+    /// One line for listings.
+    pub summary: &'static str,
+    /// Where it is defined.
+    pub source: &'static str,
     /// How it begins.
     pub build: fn(&TcpConfig) -> Variant,
 }
 
 /// Every variant, in the order of listings.
 pub const REGISTRY: &[Kind] = &[
-    Kind { name: "standard", build: |_| Variant::Standard },
-    Kind { name: "limited", build: |c| Variant::Limited(Limited::new(c)) },
-    Kind { name: "hystart", build: |c| Variant::HyStart(HyStart::new(c)) },
-    Kind { name: "hystart++", build: |c| Variant::HyStartPlusPlus(HyStartPlusPlus::new(c)) },
+    Kind {
+        name: "standard",
+        summary: "doubles each round trip, up to ssthresh or a loss",
+        source: "RFC 5681 section 3.1; RFC 3465",
+        build: |_| Variant::Standard,
+    },
+    Kind {
+        name: "limited",
+        summary: "over max_ssthresh, grows by at most half of that each round trip",
+        source: "RFC 3742",
+        build: |c| Variant::Limited(Limited::new(c)),
+    },
+    Kind {
+        name: "hystart",
+        summary: "ends at a train of ACKs of half a round trip, or a round trip that rose",
+        source: "Ha and Rhee, Hybrid Slow Start for High-Bandwidth and Long-Distance Networks, PFLDnet 2008; Taming the Elephants: New TCP Slow Start, Computer Networks 55, 2011",
+        build: |c| Variant::HyStart(HyStart::new(c)),
+    },
+    Kind {
+        name: "hystart++",
+        summary: "at a round trip that rose, grows by a quarter each round for up to five rounds, and ends",
+        source: "RFC 9406",
+        build: |c| Variant::HyStartPlusPlus(HyStartPlusPlus::new(c)),
+    },
 ];
+
 by_name!(Kind, "slow start");
 
 /// The state of a variant.
