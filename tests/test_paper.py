@@ -202,7 +202,7 @@ def test_a_table_with_a_mistake_is_refused_with_its_line(lines: str, message: st
 
 
 PAPER = """
-from longfat.paper import Check, Paper
+from longfat.paper import Check, Paper, Table
 from longfat.plot import Axis, Plot, Series
 from .helper import UNIT
 
@@ -226,6 +226,14 @@ def figure1(measured):
 
 @paper.figure(where="Figure 2")
 def figure2(measured):
+    return measured["missing"]
+
+@paper.table(where="section 2")
+def table(measured):
+    return Table("rates", ["slow"], {"8 KiB": [0.001234], "none": [float("nan")]})
+
+@paper.table(where="section 3")
+def no_table(measured):
     return measured["missing"]
 """
 
@@ -292,6 +300,16 @@ def test_a_figure_without_results_is_named(home: Path) -> None:
     page = (home / "reports" / "mine" / "report.html").read_text()
     assert "<li>Figure 2: no results of experiment &#39;missing&#39;</li>" in page
     assert not (home / "reports" / "mine" / "figures" / "figure2.png").exists()
+
+
+def test_tables_of_ours(home: Path) -> None:
+    text = command("compare", "mine", cwd=home).stdout
+    assert "section 2: rates" in text
+    assert re.search(r"8 KiB +0\.00123", text)
+    assert "section 3" not in text
+    done = command("report", "mine", cwd=home)
+    assert "not drawn: section 3, a table: no results of experiment 'missing'" in done.stderr
+    assert '<th class="row">8 KiB</th><td class="n">0.00123</td>' in (home / "reports" / "mine" / "report.html").read_text()
 
 
 def test_strict_is_about_claims(home: Path) -> None:

@@ -202,6 +202,7 @@ def _print_comparison(folder: Path, results: Path) -> list[Comparison]:
     _say_short(out, measured.short)
     lines = compare(paper, rows, measured)
     terminal.print_grids(out, grids(paper, rows, lines))
+    terminal.print_tables(out, paper.made_tables(measured)[0])
     terminal.print_comparison(out, lines)
     return lines
 

@@ -21,6 +21,7 @@ from rich.table import Table
 
 from longfat.columns import Column, print_columns, print_whole
 from longfat.paper import Comparison, Grid, Verdict
+from longfat.paper import Table as PaperTable
 from longfat.results import Results
 from longfat.sweep import Work
 
@@ -39,6 +40,7 @@ __all__ = [
     "print_grids",
     "print_names",
     "print_results",
+    "print_tables",
     "progress_bar",
 ]
 
@@ -114,6 +116,15 @@ def print_grids(console: Console, tables: Sequence[Grid]) -> None:
         names = Column("", [escape(name) for name in grid.rows], left=True)
         columns = zip(grid.columns, zip(*grid.rows.values(), strict=True), strict=True)
         print_columns(console, [names], [Column(escape(title), [_cell(line) for line in lines]) for title, lines in columns])
+
+
+def print_tables(console: Console, tables: Sequence[tuple[str, PaperTable]]) -> None:
+    """Tables of ours beside a paper."""
+    for where, table in tables:
+        console.print(f"{escape(where)}: {escape(table.title)}", soft_wrap=True)
+        names = Column("", [escape(name) for name in table.rows], left=True)
+        columns = zip(table.columns, zip(*table.rows.values(), strict=True), strict=True)
+        print_columns(console, [names], [Column(escape(title), [short(value) for value in values]) for title, values in columns])
 
 
 def _cell(line: Comparison | None) -> str:

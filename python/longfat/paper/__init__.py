@@ -54,7 +54,7 @@ from longfat.paper.check import Check
 from longfat.paper.comparison import Comparison, Verdict, compare, judge
 from longfat.paper.grid import Grid, grids
 from longfat.paper.measured import Measured, MissingResults, load_measured
-from longfat.paper.model import Answer, Claim, Figure, Layout, Paper, load_paper
+from longfat.paper.model import Answer, Claim, Figure, Layout, Paper, Table, load_paper
 from longfat.paper.published import Row, load_published
 
 __all__ = [
@@ -71,6 +71,7 @@ __all__ = [
     "MissingResults",
     "Paper",
     "Row",
+    "Table",
     "Verdict",
     "compare",
     "grids",
