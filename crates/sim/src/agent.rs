@@ -2,7 +2,7 @@
 
 use longfat_core::packet::{Ecn, Segment};
 use longfat_core::probe::Ping;
-use longfat_core::tcp::{Connection, Stats, TcpInfo};
+use longfat_core::tcp::{Abort, Connection, Stats, TcpInfo};
 use longfat_core::time::Time;
 use longfat_core::traffic::Udp;
 
@@ -84,6 +84,11 @@ impl Agent {
     /// Whether a timer of it is due.
     pub fn is_due(&self, now: Time) -> bool {
         matches!(self, Agent::Tcp(tcp) if tcp.poll_timeout().is_some_and(|timeout| timeout <= now))
+    }
+
+    /// Whether it has given its connection up, since nothing answered.
+    pub fn gave_up(&self) -> bool {
+        matches!(self, Agent::Tcp(tcp) if tcp.aborted() == Some(Abort::TimedOut))
     }
 
     /// Totals so far; packets of UDP count as segments, and of a probe requests count as segments and replies as ACKs.

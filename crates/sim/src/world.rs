@@ -17,7 +17,7 @@ use longfat_core::packet::{Ecn, PacketId, Packets};
 use longfat_core::queue::{self, DropReason, QueueContext};
 use longfat_core::rng::Rng;
 use longfat_core::time::Time;
-use longfat_core::trace::Event;
+use longfat_core::trace::{Event, EventKind};
 
 use crate::Error;
 use crate::event_set::EventSet;
@@ -36,6 +36,7 @@ pub struct Milestones {
     pub established: Option<Time>,
     pub delivered_all: Option<Time>,
     pub acked_all: Option<Time>,
+    pub gave_up: Option<Time>,
 }
 
 /// Why [`World::run`] came back.
@@ -214,6 +215,10 @@ impl World {
         let endpoint = &mut self.endpoints[number];
         endpoint.handle_time(self.now);
         endpoint.wake = endpoint.alarm;
+        if endpoint.agent.gave_up() {
+            self.note_end(number);
+        }
+        let endpoint = &mut self.endpoints[number];
         if endpoint.on_host {
             self.attend_on_host(number);
         } else {
@@ -305,13 +310,28 @@ impl World {
         }
     }
 
+    /// An end has given up its connection.
+    #[cold]
+    fn note_end(&mut self, number: usize) {
+        let flow = &mut self.milestones[number / 2];
+        if flow.gave_up.is_none() {
+            flow.gave_up = Some(self.now);
+            let event =
+                Event { time: self.now, kind: EventKind::GaveUp, flow: (number / 2) as u32, link: None, seq: self.sent_so_far(number) };
+            self.ledger.event(event);
+        }
+    }
+
+    /// How far an end had sent: the recovery point of RFC 6675 §5.
+    fn sent_so_far(&self, number: usize) -> u64 {
+        let stats = self.endpoints[number].agent.stats();
+        stats.bytes_sent - stats.bytes_retransmitted
+    }
+
     #[cold]
     fn note_events(&mut self, number: usize) {
-        let endpoint = &mut self.endpoints[number];
-        let (time, flow) = (self.now, (number / 2) as u32);
-        // How far it had sent: the recovery point of RFC 6675 §5.
-        let seq = endpoint.agent.stats().bytes_sent - endpoint.agent.stats().bytes_retransmitted;
-        endpoint.note_events(|kind| self.ledger.event(Event { time, kind, flow, link: None, seq }));
+        let (time, flow, seq) = (self.now, (number / 2) as u32, self.sent_so_far(number));
+        self.endpoints[number].note_events(|kind| self.ledger.event(Event { time, kind, flow, link: None, seq }));
     }
 
     /// Does what has happened at every queue up to now.

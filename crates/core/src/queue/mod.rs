@@ -12,7 +12,7 @@ mod step;
 mod tests;
 
 use crate::packet::{Packet, PacketId, Packets};
-use crate::params::{ParamSpec, Params};
+use crate::params::{ParamSpec, Params, by_name};
 use crate::rng::Rng;
 use crate::time::{Duration, Time};
 use crate::units::Rate;
@@ -109,8 +109,4 @@ pub struct QueueKind {
 
 /// Every queue, in the order of listings.
 pub const REGISTRY: &[QueueKind] = &[droptail::KIND, buffer_pool::KIND, red::KIND, red_ansnet::KIND, step::KIND];
-
-/// The entry called `name`.
-pub fn find(name: &str) -> Option<&'static QueueKind> {
-    REGISTRY.iter().find(|kind| kind.name == name)
-}
+by_name!(QueueKind, "queue");
