@@ -265,6 +265,9 @@ impl Sender {
             self.set_timer(now);
         }
         if let Some(rate) = &mut self.rate {
+            if rate.is_full() {
+                rate.forget_arrived(|start, end| self.board.next_missing(start, end).is_none());
+            }
             rate.sent(now, range.start, range.end, range.again, self.board.pipe());
         }
         if let Some(rate) = self.pacing_rate() {
