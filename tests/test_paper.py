@@ -11,6 +11,7 @@ import pytest
 from conftest import SWEEP, command
 from longfat import LongfatError, Results, locate
 from longfat.paper import (
+    Agreement,
     Answer,
     Cells,
     Check,
@@ -23,6 +24,7 @@ from longfat.paper import (
     load_paper,
     load_published,
 )
+from longfat.terminal import summary
 
 WINDOWS = ("8 KiB", "16 KiB")
 HEADER = "id,where,page,quantity,build,value,unit,uncertainty,note\n"
@@ -147,6 +149,41 @@ def test_what_is_no_result_says_what_it_is() -> None:
     assert [(line.verdict, line.note) for line in lines] == [("not testable", "a condition"), ("not testable", "a figure")]
 
 
+def test_how_well_a_table_is_met_as_a_whole() -> None:
+    ours = {"a": 10.0, "b": 22.0, "c": 29.5, "d": 47.0, "e": 1.0}
+
+    def cell(id: str, value: float | None, uncertainty: float | None, build: str) -> Row:
+        return Row(id, "Table 1", "", "peak", {"build": build}, value, "Mbit/s", uncertainty, "")
+
+    rows = [
+        cell("a", 11.0, 1.0, "60"),  # at the deviation: within
+        cell("b", 20.0, 1.5, "60"),  # within two
+        cell("c", 30.0, 1.0, "r60"),
+        cell("d", 40.0, 3.0, "r60"),
+        cell("e", None, None, "r60"),  # not printed: of no table of cells
+        Row("f", "Table 2", "", "peak", {"build": "60"}, 5.0, "", 1.0, ""),
+    ]
+    paper = Paper("t", "c")
+    paper.number("peak")(lambda m, r: ours.get(r.id, 0.0))
+    paper.agreements.append(Agreement("Table 1", "peak", by="build"))
+    lines = {line.id: line for line in compare(paper, rows, Measured({}))[len(rows) :]}
+    assert {line.verdict for line in lines.values()} == {"not judged"}
+    found = {id: (round(float(line.ours or 0), 9), line.unit) for id, line in lines.items()}
+    assert found == {
+        "peak-all-within-1": (2.0, "of 4"),
+        "peak-all-within-2": (3.0, "of 4"),
+        "peak-all-rank-correlation": (1.0, ""),
+        "peak-60-within-1": (1.0, "of 2"),
+        "peak-60-within-2": (2.0, "of 2"),
+        "peak-60-rank-correlation": (1.0, ""),
+        "peak-r60-within-1": (1.0, "of 2"),
+        "peak-r60-within-2": (1.0, "of 2"),
+        "peak-r60-rank-correlation": (1.0, ""),
+    }
+    assert summary([*lines.values()]) == "0 hold, 0 differ, 0 not testable"
+    assert not compare(Paper("t", "c", agreements=[Agreement("Table 1", "peak")]), [], Measured({}))
+
+
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
@@ -165,7 +202,7 @@ def test_a_table_with_a_mistake_is_refused_with_its_line(lines: str, message: st
 
 
 PAPER = """
-from longfat.paper import Check, Paper
+from longfat.paper import Check, Paper, Table
 from longfat.plot import Axis, Plot, Series
 from .helper import UNIT
 
@@ -186,6 +223,18 @@ def figure1(measured):
     runs = measured["small"].runs
     lines = [Series("a </script> name", runs["window_bytes"], runs["ttcp_utilization_bps"])]
     return Plot("figure1", "Rate", Axis("window (bytes)"), Axis("rate (bit/s)"), lines)
+
+@paper.figure(where="Figure 2")
+def figure2(measured):
+    return measured["missing"]
+
+@paper.table(where="section 2")
+def table(measured):
+    return Table("rates", ["slow"], {"8 KiB": [0.001234], "none": [float("nan")]})
+
+@paper.table(where="section 3")
+def no_table(measured):
+    return measured["missing"]
 """
 
 
@@ -222,6 +271,45 @@ def test_compare_prints_a_table_and_a_list(home: Path) -> None:
     assert [set(line) for line in lines] == [{"id", "where", "published", "ours", "unit", "verdict", "note"}] * 3
     assert lines[0]["published"] == 1000
     assert {line["verdict"] for line in lines} <= {"holds", "differs", "not testable"}
+
+
+def test_results_of_the_short_form_are_called_so(home: Path) -> None:
+    kept = home / "results" / "quick" / "mine" / "small"
+    shutil.copytree(home / "results" / "mine" / "small", kept)
+    facts = json.loads((kept / "provenance.json").read_text())
+    (kept / "provenance.json").write_text(json.dumps(facts | {"changes": {"quick": "true"}}))
+    at_length, short = command("compare", "mine", cwd=home), command("compare", "mine", "--quick", cwd=home)
+    assert "hort form" not in at_length.stdout
+    assert short.stdout.startswith("Short form (--quick): what differs here is no result of the paper's experiments")
+    assert "Short form" in command("compare", "mine", "--quick", "--json", cwd=home).stderr
+    assert command("show", "mine/small", "--quick", cwd=home).stdout.startswith("Short form (--quick).\n")
+    missing = command("compare", "mine", "--quick", "--results", "nowhere", cwd=home)
+    assert "no results of mine in nowhere/quick: `longfat run mine --quick` makes them" in missing.stderr
+    done = command("report", "mine", "--quick", cwd=home)
+    page = (home / "reports" / "quick" / "mine" / "report.html").read_text()
+    assert done.returncode == 0, done.stderr
+    assert "Short form (--quick)" in page
+    # A mixture names the experiments that are short.
+    shutil.copytree(home / "results" / "mine" / "small", kept.with_name("missing"))
+    assert "(1 of 2 experiments: small)" in command("compare", "mine", "--quick", cwd=home).stdout
+
+
+def test_a_figure_without_results_is_named(home: Path) -> None:
+    done = command("report", "mine", cwd=home)
+    assert "not drawn: Figure 2: no results of experiment 'missing'" in done.stderr
+    page = (home / "reports" / "mine" / "report.html").read_text()
+    assert "<li>Figure 2: no results of experiment &#39;missing&#39;</li>" in page
+    assert not (home / "reports" / "mine" / "figures" / "figure2.png").exists()
+
+
+def test_tables_of_ours(home: Path) -> None:
+    text = command("compare", "mine", cwd=home).stdout
+    assert "section 2: rates" in text
+    assert re.search(r"8 KiB +0\.00123", text)
+    assert "section 3" not in text
+    done = command("report", "mine", cwd=home)
+    assert "not drawn: section 3, a table: no results of experiment 'missing'" in done.stderr
+    assert '<th class="row">8 KiB</th><td class="n">0.00123</td>' in (home / "reports" / "mine" / "report.html").read_text()
 
 
 def test_strict_is_about_claims(home: Path) -> None:

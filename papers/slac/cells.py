@@ -29,7 +29,20 @@ MIDDLE = ("BIC", "FAST", "H-TCP", "P-TCP", "HS-TCP")
 REVERSED = ("BIC", "FAST", "HS-TCP", "HSTCP-LP", "H-TCP", "P-TCP", "S-TCP")
 # Section 6.2.2.
 SC = ("Reno", "HS-TCP", "S-TCP")
+# Section 6.2.1, Figure 6: the flows of a test, and its minutes after 16:00.
+MINUTES = 78
+PAIX = {
+    "hs-paix": (("HS-TCP",), 0, 12),
+    "hs-paix-loaded": (("HS-TCP",), 12, 40),
+    "s-paix": (("S-TCP",), 42, 68),
+    "two-s": (("S-TCP", "second S-TCP"), 68, MINUTES),
+}
 LONG_QUEUE_PATHS = ("UFL", "Manchester")
+
+
+def stability(rates: pd.Series) -> float:
+    """The paper's stability index: standard deviation by mean (section 4.6)."""
+    return float(rates.std(ddof=0) / rates.mean())
 
 
 class Cells(longfat.paper.Cells):
@@ -97,6 +110,10 @@ class Cells(longfat.paper.Cells):
     def rtt(self, path: str, size: int, stack: str) -> float:
         """Mean of ping, ms."""
         return self._test("ping_rtt_mean_ms", path, size, stack)
+
+    def rtt_sd(self, path: str, size: int, stack: str) -> float:
+        """Its standard deviation, ms."""
+        return self._test("ping_rtt_deviation_ms", path, size, stack)
 
     def rtt_min(self, path: str) -> float:
         """The least round trip any test of the path saw, ms."""
@@ -244,27 +261,44 @@ class Cells(longfat.paper.Cells):
         """Stability index of the same."""
         return self._sc("stability", mtu, window, stack)
 
-    def challenge(self, test: str) -> tuple[float, float]:
-        """A test of the Bandwidth Challenge: the senders' total in Mb/s and its stability index."""
-        run = self.rows("sc2003-challenge", test=test)["run"].iloc[0]
-        rates = self.intervals("sc2003-challenge", run, ("test",)).sum(axis=1)
-        return float(rates.mean()), float(rates.std(ddof=0) / rates.mean())
+    def sc_udp(self, mtu: int) -> float:
+        """UDP between two of its hosts, back to back, Mb/s of payload."""
+        runs = self.measured["sc2003-udp"].runs
+        return float(runs.loc[runs["mtu_bytes"] == mtu, "goodput_total_bps"].iloc[0] / 1e6)
+
+    def challenge(self, stem: str, flows: Sequence[str], first: int = 0, last: int = MINUTES) -> pd.DataFrame:
+        """Mb/s in each interval of a test of the Bandwidth Challenge, a column a flow; of the one at PAIX from one minute to another."""
+        run = self.measured[stem].runs.iloc[0]
+        minute = float(run["end_s"]) / MINUTES
+        rates = self.intervals(stem, run["run"], flows)
+        return rates[(rates.index > first * minute) & (rates.index <= last * minute)]
+
+    def challenge_total(self, stem: str) -> pd.Series:
+        """Mb/s on the wire of the link that the challenge shared."""
+        result = self.measured[stem].open(self.measured[stem].runs["run"].iloc[0])
+        link = result.links.loc[result.links["bottleneck"].eq(1), "link"].iloc[0]
+        wire = result.link_series[result.link_series["link"].eq(link)].set_index("time_s")["wire_bytes"]
+        return (wire.diff() * 8e-6 / pd.Series(wire.index, wire.index).diff()).iloc[1:]
+
+    def paix(self, test: str) -> pd.DataFrame:
+        """To PAIX, in the minutes of the test that Figure 6 shows."""
+        return self.challenge("sc2003-paix", *PAIX[test])
 
     def sc_one(self) -> float:
         """One S-TCP flow to PAIX."""
-        return self.challenge("one S-TCP")[0]
+        return float(self.paix("s-paix").sum(axis=1).mean())
 
     def sc_two(self) -> float:
         """Two between the same hosts, together."""
-        return self.challenge("two S-TCP")[0]
+        return float(self.paix("two-s").sum(axis=1).mean())
 
     def sc_one_stability(self) -> float:
         """Of the one."""
-        return self.challenge("one S-TCP")[1]
+        return stability(self.paix("s-paix").sum(axis=1))
 
     def sc_two_stability(self) -> float:
         """Of the sum of the two."""
-        return self.challenge("two S-TCP")[1]
+        return stability(self.paix("two-s").sum(axis=1))
 
     # As a whole
 

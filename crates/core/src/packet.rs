@@ -283,7 +283,7 @@ impl std::fmt::Debug for Segment {
 }
 
 /// A packet on its way: a segment, and what the network knows of it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct Packet {
     /// In a queue: when it entered. On a wire: when it arrives at the far end.

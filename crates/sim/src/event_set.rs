@@ -64,11 +64,23 @@ impl EventSet {
     pub fn set(&mut self, source: usize, time: Time) {
         match source.checked_sub(self.split) {
             None => {
-                let rank = self.ranks.as_mut().map_or(0, |rng| rng.next_u64() >> 32);
+                let rank = self.rank();
                 self.links.set(source, time, rank);
             }
             Some(other) => self.others.set(other, time, 0),
         }
+    }
+
+    /// A rank for a pending time of a link.
+    #[inline]
+    pub fn rank(&mut self) -> u64 {
+        self.ranks.as_mut().map_or(0, |rng| rng.next_u64() >> 32)
+    }
+
+    /// The same for a link whose time has come.
+    #[inline]
+    pub fn go_on(&mut self, link: usize, time: Time, rank: u64) {
+        self.links.replay(self.links.leaves + link, Entry { time, source: rank << 32 | link as u64 });
     }
 }
 
@@ -104,15 +116,21 @@ impl Tree {
     #[inline]
     fn set(&mut self, source: usize, time: Time, rank: u64) {
         let mut at = self.leaves + source;
-        let mut winner = Entry { time, source: rank << 32 | source as u64 };
+        let winner = Entry { time, source: rank << 32 | source as u64 };
         if winner < self.tree[at] {
             // Earlier than before: above the first node where it does not win, nothing changes.
             while at > 0 && winner < self.tree[at] {
                 self.tree[at] = winner;
                 at >>= 1;
             }
-            return;
+        } else {
+            self.replay(at, winner);
         }
+    }
+
+    /// The leaf `at` has this entry now, which is later than the one before.
+    #[inline]
+    fn replay(&mut self, mut at: usize, mut winner: Entry) {
         self.tree[at] = winner;
         while at > 1 {
             let sibling = self.tree[at ^ 1];
@@ -179,8 +197,13 @@ mod tests {
             for (source, time) in changes {
                 // 49 stands for "none", so that sources also fall silent.
                 let time = if time == 49 { Time::MAX } else { Time::from_ps(time) };
-                events.set(source % sources, time);
-                plain[source % sources] = time;
+                let source = source % sources;
+                if source < links && events.first().1 == source && time >= plain[source] {
+                    events.go_on(source, time, 0);
+                } else {
+                    events.set(source, time);
+                }
+                plain[source] = time;
                 let least = plain.iter().enumerate().min_by_key(|(i, t)| (**t, *i)).unwrap();
                 prop_assert_eq!(events.first(), (*least.1, least.0));
             }

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from longfat.errors import LongfatError
+from longfat.locate import how_to_run
 from longfat.store import Store
 
 if TYPE_CHECKING:
@@ -44,6 +45,15 @@ class Measured(Mapping[str, "Results"]):
         """How many experiments have results."""
         return len(self._results)
 
+    @property
+    def short(self) -> str:
+        """One line for where results are shown that are of the short form; empty where none are."""
+        quick = [stem for stem, results in self._results.items() if results.quick]
+        if not quick:
+            return ""
+        which = "" if len(quick) == len(self) else f" ({len(quick)} of {len(self)} experiments: {', '.join(quick)})"
+        return f"Short form (--quick){which}: what differs here is no result of the paper's experiments, which run without --quick."
+
     def once(self, make: Callable[[Measured], Made]) -> Made:
         """`make(self)`, the same each time it is asked for."""
         if make not in self._made:
@@ -52,9 +62,12 @@ class Measured(Mapping[str, "Results"]):
 
 
 def load_measured(folder: Path, root: Path) -> Measured:
-    """The results under `root` of every experiment in the paper's folder; those without results are left out."""
+    """The results under `root` of every experiment in the paper's folder; those without results are left out.
+
+    LongfatError where none has any.
+    """
     stores = {path.stem: Store(root / folder.name / path.stem) for path in sorted(folder.glob("*.toml"))}
     measured = {stem: store.load() for stem, store in stores.items() if store.provenance()}
     if not measured:
-        raise LongfatError(f"no results of {folder.name} in {root}: `longfat run {folder.name}` makes them")
+        raise LongfatError(f"no results of {folder.name} in {root}: {how_to_run(folder.name, root)} makes them")
     return Measured(measured)

@@ -40,24 +40,37 @@ impl Packets {
     /// Keeps `packet`.
     #[inline]
     pub fn insert(&mut self, packet: Packet) -> PacketId {
+        let id = self.vacant();
+        self[id] = packet;
+        self.keep(id);
+        id
+    }
+
+    /// The slot of the next packet, which may be written there before it is kept. What is there now means nothing.
+    #[inline]
+    pub fn vacant(&mut self) -> PacketId {
         // So many slots stay free that a packet's share of a round through all pages, each of one step, is two steps.
         if self.len + self.len / 128 >= self.slots.len() {
-            self.grow(packet);
+            self.grow();
         }
         while self.free[self.page] == 0 {
             self.page = if self.page + 1 < self.free.len() { self.page + 1 } else { 0 };
         }
-        let free = &mut self.free[self.page];
-        let id = PacketId((self.page * PAGE) as u32 + free.trailing_zeros());
-        *free &= *free - 1;
-        self.len += 1;
-        self[id] = packet;
-        id
+        PacketId((self.page * PAGE) as u32 + self.free[self.page].trailing_zeros())
     }
 
-    /// Adds a page, to be used next, of copies of `packet`.
+    /// Keeps what has been written to the slot `id`, which is vacant.
+    #[inline]
+    pub fn keep(&mut self, id: PacketId) {
+        let (page, bit) = (id.0 as usize / PAGE, 1 << (id.0 as usize % PAGE));
+        assert!(self.free[page] & bit != 0, "a slot was taken twice");
+        self.free[page] ^= bit;
+        self.len += 1;
+    }
+
+    /// Adds a page, to be used next.
     #[cold]
-    fn grow(&mut self, packet: Packet) {
+    fn grow(&mut self) {
         let slots = self.slots.len() + PAGE;
         assert!(u32::try_from(slots).is_ok(), "more packets in a network than 32 bits can number");
         if slots > self.slots.capacity() {
@@ -65,7 +78,7 @@ impl Packets {
             self.slots.reserve_exact((slots / 8).max(PAGE));
             self.behind.reserve_exact((slots / 8).max(PAGE));
         }
-        self.slots.resize(slots, packet);
+        self.slots.resize(slots, Packet::default());
         self.behind.resize(slots, PacketId(0));
         self.page = self.free.len();
         self.free.push(u64::MAX);

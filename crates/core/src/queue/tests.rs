@@ -92,7 +92,12 @@ fn run(kind: &QueueKind, params: &Params, context: &QueueContext, steps: &[Step]
                 packets += 1;
                 bytes += u64::from(packet.ip_len());
                 let id = kept.insert(packet);
+                let passes = packets == 1 && packet.ip_len() <= queue.passes();
                 queue.enqueue(now, id, &mut kept, &mut seen.ledger);
+                assert!(
+                    !passes || queue.backlog_packets() == 1 && kept[id].ecn == ecn,
+                    "what need not be asked is neither dropped nor marked"
+                );
             }
             Step::Depart => match queue.dequeue(now, &mut kept, &mut seen.ledger) {
                 Some(id) => {

@@ -1,5 +1,6 @@
 //! TCP, sans-io: a [`Connection`] is told of segments and of time, and asked what to send and when to wake it.
 
+mod blocks;
 mod clock;
 pub mod congestion;
 mod connection;
@@ -28,5 +29,5 @@ mod tests;
 mod validation;
 pub mod wire;
 
-pub use connection::{CaState, Connection, State, Stats, TcpInfo};
+pub use connection::{Abort, CaState, Connection, State, Stats, TcpInfo};
 pub use options::{DelayedAck, Pacing, RecoveryKind, TcpConfig};

@@ -191,7 +191,7 @@ impl Reference {
             discard: (kind.build)(params, context()),
             inputs: vec![VecDeque::new(); lines],
             turn: 0,
-            coin: Coin { rng: Rng::named(1, "fabric"), bits: 1 },
+            coin: Coin::new(Rng::named(1, "fabric")),
             cell_time,
             held: VecDeque::new(),
             free: Time::ZERO,
