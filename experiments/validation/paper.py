@@ -36,7 +36,7 @@ def window(measured: Measured, row: Row) -> Answer:
     """An average window."""
     what = f"{row['control']}-10ms" if row["rtt"] == "10 ms" else row["control"]
     value = cells(measured).window(what, row["p"])
-    return Answer(None if math.isnan(value) else value, "" if value == value else "not in the short form")
+    return Answer(None if math.isnan(value) else value, "" if value == value else "not run")
 
 
 # Claims: within 5 % where the assumptions hold. The theory has a loss cost no time; ours costs one round trip of fast recovery in
@@ -59,7 +59,7 @@ def _within(what: str, p: str, of: Callable[[float], float], says: str) -> None:
     @paper.claim(f"response-{what}-{p}", where="response functions", says=f"{what} at {p}: {says}", inequality="off by less than 5 %")
     def claim(measured: Measured) -> Check | Answer:
         off = cells(measured).off(what, p, of)
-        return Answer(None, "not in the short form") if math.isnan(off) else Check(abs(off), "<", WITHIN)
+        return Answer(None, "not run") if math.isnan(off) else Check(abs(off), "<", WITHIN)
 
 
 for _what in THEORY:
