@@ -170,10 +170,9 @@ impl World {
 
     #[inline]
     fn deliver(&mut self, number: usize, id: PacketId, link: usize) {
-        let packet = &self.packets[id];
-        if packet.corrupted {
+        if self.packets[id].corrupted {
             self.links[link].count.drops[DropReason::Corrupted as usize] += 1;
-            self.ledger.dropped(self.now, packet, DropReason::Corrupted, link as u32);
+            self.ledger.dropped(self.now, id, &self.packets, DropReason::Corrupted, link as u32);
             self.packets.remove(id);
             return;
         }
@@ -191,7 +190,7 @@ impl World {
         self.ledger.left();
         let endpoint = &mut self.endpoints[number];
         endpoint.delivered.add(packet.ip_len());
-        endpoint.agent.handle_segment(self.now, &packet.segment, packet.ecn);
+        endpoint.agent.handle_segment(self.now, self.packets.segment(id), packet.ecn);
         self.packets.remove(id);
     }
 
@@ -233,7 +232,7 @@ impl World {
         let endpoint = &mut self.endpoints[number];
         endpoint.sent.add(segment.ip_len());
         self.ledger.entered(number, &segment);
-        self.packets.insert(Packet { stamp: self.now, route: endpoint.route, ingress: 0, ecn, corrupted: false, segment })
+        self.packets.insert(Packet::new(self.now, endpoint.route, ecn, &segment), segment)
     }
 
     /// The endpoint has nothing more to send for now: notes what happened, and sets its timer.

@@ -3,32 +3,59 @@
 
 use std::ops::{Index, IndexMut};
 
-use super::Packet;
+use super::{Packet, Segment};
 
 /// The number of a packet's slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PacketId(u32);
 
-/// All packets of a network. What they take at the peak is what the most packets at one time took: 64 bytes each, and 4
-/// for the place in a [`Line`]; and up to 1/128 more.
+impl PacketId {
+    /// What a packet in no line, or the last of one, has behind it.
+    pub(super) const NONE: PacketId = PacketId(u32::MAX);
+}
+
+/// All packets of a network. What they take at the peak is what the most packets at one time took: 24 bytes each, and 48 for the
+/// segment; and up to 1/128 more.
 ///
 /// Slots come in pages of 64, and a packet gets the first free slot of the current page or, when that is full, of the next
 /// page with one. So packets sent one after the other lie one after the other, whatever became of those before them: with
 /// the slot freed last instead, a window of 10 Gb/s and 100 ms was soon scattered over its 10 MB, and cost a third more
 /// time in caches missed.
+///
+/// Packets with payload and packets without have pages of their own. What goes one way through the same queues leaves about in the
+/// order in which it came, so that each round through the pages finds them free from end to end; were they shared, the
+/// acknowledgments, which do not wait where data does, would leave gaps, the next ones would be put into these, and after some rounds
+/// no two packets sent one after the other would lie in one page.
 #[derive(Debug, Default)]
 pub struct Packets {
     slots: Vec<Packet>,
-    /// For each slot that is in a line, the one behind it.
-    behind: Vec<PacketId>,
+    /// What the packet in each slot carries.
+    segments: Vec<Segment>,
     /// A bit for each slot, 64 to a page: whether it is free.
     free: Vec<u64>,
-    /// The current page.
+    /// For each page the next of its round.
+    next: Vec<u32>,
+    /// Of packets with payload, and of those without.
+    rounds: [Round; 2],
+}
+
+/// Pages in a circle.
+#[derive(Debug, Default)]
+struct Round {
+    /// The current one.
     page: usize,
+    /// Slots in all of them, and how many of these are taken.
+    slots: usize,
     len: usize,
 }
 
-/// Slots in a page: 4 KiB of them.
+/// In which round a packet is.
+#[inline]
+const fn round_of(packet: &Packet) -> usize {
+    (packet.len == 0) as usize
+}
+
+/// Slots in a page.
 const PAGE: usize = u64::BITS as usize;
 
 impl Packets {
@@ -37,38 +64,54 @@ impl Packets {
         Packets::default()
     }
 
-    /// Keeps `packet`.
+    /// Keeps `packet`, which carries `segment`.
     #[inline]
-    pub fn insert(&mut self, packet: Packet) -> PacketId {
+    pub fn insert(&mut self, packet: Packet, segment: Segment) -> PacketId {
+        let round = round_of(&packet);
         // So many slots stay free that a packet's share of a round through all pages, each of one step, is two steps.
-        if self.len + self.len / 128 >= self.slots.len() {
-            self.grow(packet);
+        if self.rounds[round].len + self.rounds[round].len / 128 >= self.rounds[round].slots {
+            self.grow(packet, segment);
         }
-        while self.free[self.page] == 0 {
-            self.page = if self.page + 1 < self.free.len() { self.page + 1 } else { 0 };
+        let round = &mut self.rounds[round];
+        while self.free[round.page] == 0 {
+            round.page = self.next[round.page] as usize;
         }
-        let free = &mut self.free[self.page];
-        let id = PacketId((self.page * PAGE) as u32 + free.trailing_zeros());
+        let free = &mut self.free[round.page];
+        let id = PacketId((round.page * PAGE) as u32 + free.trailing_zeros());
         *free &= *free - 1;
-        self.len += 1;
+        round.len += 1;
         self[id] = packet;
+        self.segments[id.0 as usize] = segment;
         id
     }
 
-    /// Adds a page, to be used next, of copies of `packet`.
+    /// What the packet `id` carries.
+    #[inline]
+    pub fn segment(&self, id: PacketId) -> &Segment {
+        &self.segments[id.0 as usize]
+    }
+
+    /// Adds a page to the round of `packet`, to be used next, of copies of it and of `segment`.
     #[cold]
-    fn grow(&mut self, packet: Packet) {
+    fn grow(&mut self, packet: Packet, segment: Segment) {
         let slots = self.slots.len() + PAGE;
         assert!(u32::try_from(slots).is_ok(), "more packets in a network than 32 bits can number");
         if slots > self.slots.capacity() {
             // By an eighth, not to the double: large blocks grow where they are, and what is not yet used is not yet memory.
             self.slots.reserve_exact((slots / 8).max(PAGE));
-            self.behind.reserve_exact((slots / 8).max(PAGE));
+            self.segments.reserve_exact((slots / 8).max(PAGE));
         }
         self.slots.resize(slots, packet);
-        self.behind.resize(slots, PacketId(0));
-        self.page = self.free.len();
+        self.segments.resize(slots, segment);
+        let (page, round) = (self.free.len(), &mut self.rounds[round_of(&packet)]);
         self.free.push(u64::MAX);
+        // Behind the current one, so that the round stays in the order of age.
+        self.next.push(page as u32);
+        if round.slots > 0 {
+            self.next.swap(page, round.page);
+        }
+        round.slots += PAGE;
+        round.page = page;
     }
 
     /// Lets go of the packet `id`, which is in no line any more.
@@ -77,17 +120,17 @@ impl Packets {
         let (page, bit) = (id.0 as usize / PAGE, 1 << (id.0 as usize % PAGE));
         assert!(self.free[page] & bit == 0, "a packet was let go of twice");
         self.free[page] |= bit;
-        self.len -= 1;
+        self.rounds[round_of(&self[id])].len -= 1;
     }
 
     /// How many are kept.
     pub fn len(&self) -> usize {
-        self.len
+        self.rounds[0].len + self.rounds[1].len
     }
 
     /// Whether none is kept.
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.len() == 0
     }
 }
 
@@ -106,7 +149,7 @@ impl IndexMut<PacketId> for Packets {
     }
 }
 
-/// Packets in a line, first in first out. It has no memory of its own, however long it grows: each packet's slot says
+/// Packets in a line, first in first out. It has no memory of its own, however long it grows: each packet says
 /// which is behind it. So a packet is in one line at a time, and a line is always used with the same [`Packets`].
 #[derive(Debug)]
 pub struct Line {
@@ -128,7 +171,7 @@ impl Line {
         if self.len == 0 {
             self.first = id;
         } else {
-            packets.behind[self.last.0 as usize] = id;
+            packets[self.last].behind = id;
         }
         self.last = id;
         self.len += 1;
@@ -138,7 +181,7 @@ impl Line {
     #[inline]
     pub fn pop(&mut self, packets: &Packets) -> Option<PacketId> {
         let id = self.first()?;
-        self.first = packets.behind[id.0 as usize];
+        self.first = packets[id].behind;
         self.len -= 1;
         Some(id)
     }
@@ -150,8 +193,8 @@ impl Line {
     }
 
     /// The packets, first to last.
-    pub fn iter<'a>(&self, packets: &'a Packets) -> impl Iterator<Item = &'a Packet> {
-        std::iter::successors(self.first(), |id| Some(packets.behind[id.0 as usize])).take(self.len()).map(|id| &packets[id])
+    pub fn iter(&self, packets: &Packets) -> impl Iterator<Item = PacketId> {
+        std::iter::successors(self.first(), |id| Some(packets[*id].behind)).take(self.len())
     }
 
     /// How many there are.
@@ -183,30 +226,52 @@ mod tests {
     use crate::packet::{Ecn, Segment};
     use crate::time::Time;
 
-    fn packet(seq: u32) -> Packet {
-        let segment = Segment::new(seq, 0, 0);
-        Packet { stamp: Time::ZERO, route: 0, ingress: 0, ecn: Ecn::NotEct, corrupted: false, segment }
+    fn add(packets: &mut Packets, seq: u32, len: u16) -> PacketId {
+        let segment = Segment::new(seq, 0, len);
+        packets.insert(Packet::new(Time::ZERO, 0, Ecn::NotEct, &segment), segment)
     }
 
     #[test]
     fn slots_are_taken_in_order_and_used_again() {
         let mut packets = Packets::new();
-        let first: Vec<_> = (0..1000).map(|seq| packets.insert(packet(seq)).0).collect();
+        let first: Vec<_> = (0..1000).map(|seq| add(&mut packets, seq, 0).0).collect();
         assert!(first.is_sorted());
         assert_eq!(packets.slots.len(), 1024, "1/128 more, in whole pages");
         // Every third leaves; whatever the order, those that come take their slots in order, but for the current page.
         (0..1000).rev().filter(|i| i % 3 == 0).for_each(|i| packets.remove(PacketId(first[i])));
-        let again: Vec<_> = (0..300).map(|seq| packets.insert(packet(seq)).0).collect();
+        let again: Vec<_> = (0..300).map(|seq| add(&mut packets, seq, 0).0).collect();
         let start = again.iter().position(|&id| id == 0).unwrap();
         assert!(again[..start].is_sorted() && again[start..].is_sorted());
         assert_eq!((packets.len(), packets.slots.len()), (966, 1024));
+    }
+
+    /// What leaves in the order in which it came finds its slots in order for ever, though of what goes the other way more or less
+    /// is under way: 1000 packets of data and 300 acknowledgments, in a pool with hardly more slots.
+    #[test]
+    fn what_leaves_in_order_stays_in_order() {
+        let mut packets = Packets::new();
+        let mut kept = [VecDeque::new(), VecDeque::new()];
+        let mut apart = 0;
+        for seq in 0..100_000 {
+            let way = usize::from(seq % 3 == 2);
+            let id = add(&mut packets, seq, 1 - way as u16);
+            if seq > 50_000 {
+                apart += u32::from(kept[way].back().is_some_and(|last: &PacketId| last.0 + 1 != id.0));
+            }
+            kept[way].push_back(id);
+            if kept[way].len() > [1000, 300][way] {
+                packets.remove(kept[way].pop_front().unwrap());
+            }
+        }
+        assert_eq!(packets.slots.len(), 1024 + 320);
+        assert!(apart <= 50_000 / 64 + 2, "{apart} are not beside the one before");
     }
 
     #[test]
     #[should_panic(expected = "let go of twice")]
     fn a_packet_leaves_once() {
         let mut packets = Packets::new();
-        let id = packets.insert(packet(0));
+        let id = add(&mut packets, 0, 0);
         packets.remove(id);
         packets.remove(id);
     }
@@ -218,28 +283,28 @@ mod tests {
             let mut packets = Packets::new();
             let mut lines = [const { Line::new() }; 4];
             let mut plain: [VecDeque<u32>; 4] = Default::default();
-            let mut most = 0;
+            let mut most = [0; 2];
             for (seq, (from, new, to)) in steps.into_iter().enumerate() {
                 // A packet comes to the end of a line; or the first of a line goes to another, or leaves from line 0.
-                let moved = if new { Some(packets.insert(packet(seq as u32))) } else { lines[from].pop(&packets) };
+                let moved = if new { Some(add(&mut packets, seq as u32, seq as u16 % 3)) } else { lines[from].pop(&packets) };
                 let expected = if new { Some(seq as u32) } else { plain[from].pop_front() };
-                prop_assert_eq!(moved.map(|id| packets[id].segment.seq), expected);
+                prop_assert_eq!(moved.map(|id| packets.segment(id).seq), expected);
                 match moved {
                     Some(id) if !new && from == 0 => packets.remove(id),
                     Some(id) => {
                         lines[to].push(id, &mut packets);
-                        plain[to].push_back(packets[id].segment.seq);
+                        plain[to].push_back(packets.segment(id).seq);
                     }
                     None => {}
                 }
                 for (line, plain) in lines.iter().zip(&plain) {
-                    prop_assert!(line.iter(&packets).map(|p| p.segment.seq).eq(plain.iter().copied()));
+                    prop_assert!(line.iter(&packets).map(|id| packets.segment(id).seq).eq(plain.iter().copied()));
                     prop_assert_eq!(line.len(), plain.len());
                 }
                 let held = plain.iter().map(VecDeque::len).sum::<usize>();
-                most = most.max(held);
+                (0..2).for_each(|i| most[i] = most[i].max(packets.rounds[i].len));
                 prop_assert_eq!(packets.len(), held);
-                prop_assert!(packets.slots.len() <= most + most / 128 + PAGE);
+                prop_assert!(packets.slots.len() <= most[0] + most[1] + (most[0] + most[1]) / 128 + 2 * PAGE);
             }
         }
     }

@@ -153,18 +153,17 @@ impl World {
     fn admits(&mut self, number: usize, id: PacketId) -> bool {
         let endpoint = &self.endpoints[number];
         let (Some((pool, share)), Agent::Tcp(tcp)) = (endpoint.memory(), &endpoint.agent) else { return true };
-        let packet = &self.packets[id];
         let pool = &mut self.hosts.pools[pool];
-        if pool.has_room_for(share, tcp, &packet.segment, endpoint.is_ready_to_read(self.now)) {
+        if pool.has_room_for(share, tcp, self.packets.segment(id), endpoint.is_ready_to_read(self.now)) {
             return true;
         }
-        let link = match self.hops[packet.route as usize - 1] {
+        let link = match self.hops[self.packets[id].route as usize - 1] {
             Hop::Link(link) => link,
             Hop::Port(place) => self.ports.link_of(place),
             Hop::Endpoint(_) => panic!("a packet came to a host by no link"),
         };
         self.links[link as usize].count.drops[DropReason::NoMemory as usize] += 1;
-        self.ledger.dropped(self.now, packet, DropReason::NoMemory, link);
+        self.ledger.dropped(self.now, id, &self.packets, DropReason::NoMemory, link);
         self.packets.remove(id);
         false
     }

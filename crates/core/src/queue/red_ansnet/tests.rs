@@ -22,7 +22,8 @@ const DATA: u16 = 4096;
 /// Packets of `len` bytes of data arrive.
 fn arrive(queue: &mut dyn Queue, seqs: std::ops::Range<u32>, now: Time, len: u16, packets: &mut Packets, log: &mut Ledger) {
     for seq in seqs {
-        let id = packets.insert(packet(seq, len, 0));
+        let (packet, segment) = packet(seq, len, 0);
+        let id = packets.insert(packet, segment);
         queue.enqueue(now, id, packets, log);
     }
 }
