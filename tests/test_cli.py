@@ -117,6 +117,16 @@ def test_list_names_everything() -> None:
     assert done.returncode == 0
     for word in ("papers", "experiments", "droptail", "bsd-reno-1994", "ds3", "ttcp_utilization_bps"):
         assert word in done.stdout
+    for kind, entries in longfat.registries().items():
+        assert f"\n{kind}\n" in done.stdout
+        for entry in entries:
+            assert f"\n  {entry['name']} " in done.stdout
+            assert entry["source"] in done.stdout
+    controls = longfat.registries()["congestion_controls"] + longfat.registries()["slow_starts"]
+    assert all(entry["source"] for entry in controls)
+    for name in ("slac/sensitivity/seeds", "atm/future/many", "drs/beyond/server", "sinusoid", "hystart++", "txqueuelen", "dumbbell"):
+        assert f"\n  {name}" in done.stdout
+    assert "mean rate of IP packets" in command("list", "traffic").stdout
     one = command("list", "reno")
     assert "RFC 5681; Jacobson" in one.stdout
     assert "cubic" not in one.stdout

@@ -10,7 +10,7 @@ from pathlib import Path
 import longfat
 import pandas as pd
 import pytest
-from conftest import LONG, LONG_SWEEP, ONE, SWEEP
+from conftest import LONG, LONG_SWEEP, ONE, SWEEP, command
 from longfat import Experiment, ExperimentError, LongfatError
 
 
@@ -29,9 +29,34 @@ def test_a_run_gives_tables_with_units() -> None:
     assert bottleneck["packets_in"].gt(0).any()
 
 
+def test_each_host_with_memory_has_a_row(tmp_path: Path) -> None:
+    hosts = "".join(
+        f'[[host]]\nname = "{name}"\nmemory = "{size}"\n' for name, size in [("left1", "64 KiB"), ("right1", "1 MiB"), ("right2", "2 MiB")]
+    )
+    results = Experiment(
+        SWEEP.replace("[measure]", hosts + "[measure]").replace('preset = "dumbbell"', 'preset = "dumbbell"\npairs = 2')
+    ).sweep(tmp_path)
+    assert len(results.hosts) == 9
+    assert list(results[0].hosts["name"]) == ["left1", "right1", "right2"]
+    for name in ("memory_promised_mean_bytes", "memory_buffered_peak_bytes", "memory_wasted_mean_bytes", "memory_drops"):
+        sums = results.hosts.groupby("run", sort=False)[name].sum()
+        assert sums.tolist() == pytest.approx(results.runs[name].tolist())
+    # The second sender's host is not bounded, and the first may hold no more than it has.
+    sent = results.hosts[results.hosts["name"] == "left1"]
+    assert sent["memory_buffered_peak_bytes"].between(1, 65_536).all()
+    pd.testing.assert_frame_equal(longfat.load_results(tmp_path).hosts, results.hosts, check_exact=True)
+    shown = command("show", tmp_path, env={"COLUMNS": "300", "PATH": ""}).stdout
+    assert "Each host" in shown
+    assert "right2" in shown
+    # A folder of before there was the table.
+    for file in tmp_path.rglob("hosts.parquet"):
+        file.unlink()
+    assert longfat.load_results(tmp_path)[0].hosts.empty
+
+
 def test_the_same_experiment_gives_the_same_numbers() -> None:
     first, second = Experiment(ONE).run(), Experiment(ONE).run()
-    for table in ("flows", "links", "flow_series", "link_series", "events"):
+    for table in ("flows", "links", "hosts", "flow_series", "link_series", "events"):
         pd.testing.assert_frame_equal(getattr(first, table), getattr(second, table), check_exact=True)
     assert (first.run, first.steps) == (second.run, second.steps)
     # A metric without a value is NaN both times.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from conftest import SWEEP, command
 from longfat import LongfatError, Results, locate
 from longfat.paper import (
     Answer,
+    Cells,
     Check,
     Measured,
     Paper,
@@ -22,6 +24,7 @@ from longfat.paper import (
     load_published,
 )
 
+WINDOWS = ("8 KiB", "16 KiB")
 HEADER = "id,where,page,quantity,build,value,unit,uncertainty,note\n"
 
 
@@ -95,6 +98,55 @@ def test_two_of_one_name_are_a_mistake() -> None:
         paper.number("peak")(lambda m, r: 1.0)
 
 
+class Rates(Cells):
+    def rate(self, window: str) -> float:
+        return float(self.rows("small", window=window)["ttcp_utilization_bps"].iloc[0])
+
+
+def claims(tmp_path: Path, measured: Measured, *lines: str) -> list[tuple[str, object, str]]:
+    path = tmp_path / "claims.csv"
+    path.write_text("\n".join(["id,where,says,inequality,why", *lines]))
+    paper = Paper("t", "c")
+    paper.claims_of(path, Rates)
+    return [(line.verdict, line.ours, line.note) for line in compare(paper, [], measured)]
+
+
+def test_claims_of_a_table(tmp_path: Path, results: Results) -> None:
+    holds, differs, missing, untestable = claims(
+        tmp_path,
+        Measured({"small": results}),
+        "a,1,a wider window is faster,rate('16 KiB') > rate('8 KiB'),",
+        "b,1,but not fast,rate('16 KiB') > rate('8 KiB') ; max(rate(w) for w in WINDOWS) < mean(range(4)),",
+        "c,1,more,rate('1 MiB') > 0,",
+        "d,1,by packet filters,,there are none",
+    )
+    assert holds[0] == "holds"
+    assert differs[0] == "differs"
+    assert str(differs[1]).endswith(" < 1.5")
+    assert missing == ("not testable", None, "no run of small with window 1 MiB")
+    assert untestable == ("not testable", None, "there are none")
+
+
+@pytest.mark.parametrize("inequality", ["1 < 2 < 3", "1 == 1", "rate", "rate('8 KiB' >"])
+def test_a_claim_that_is_no_inequality_is_refused(inequality: str, tmp_path: Path, results: Results) -> None:
+    with pytest.raises(LongfatError, match=rf"claims\.csv: a: {re.escape(repr(inequality))} is not one inequality"):
+        claims(tmp_path, Measured({"small": results}), f"a,1,an order,{inequality},")
+
+
+def test_cells_are_made_once(results: Results) -> None:
+    measured = Measured({"small": results})
+    assert Rates.of(measured) is Rates.of(measured)
+    assert Rates.of(measured) is not Rates.of(Measured({"small": results}))
+    assert Rates.of(measured).table("small") is Rates.of(measured).table("small")
+
+
+def test_what_is_no_result_says_what_it_is() -> None:
+    paper = Paper("t", "c")
+    paper.not_results(condition="a condition", caption="a figure")
+    lines = compare(paper, [row(quantity="condition"), row("b", quantity="caption")], Measured({}))
+    assert [(line.verdict, line.note) for line in lines] == [("not testable", "a condition"), ("not testable", "a figure")]
+
+
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
@@ -134,6 +186,10 @@ def figure1(measured):
     runs = measured["small"].runs
     lines = [Series("a </script> name", runs["window_bytes"], runs["ttcp_utilization_bps"])]
     return Plot("figure1", "Rate", Axis("window (bytes)"), Axis("rate (bit/s)"), lines)
+
+@paper.figure(where="Figure 2")
+def figure2(measured):
+    return measured["missing"]
 """
 
 
@@ -170,6 +226,35 @@ def test_compare_prints_a_table_and_a_list(home: Path) -> None:
     assert [set(line) for line in lines] == [{"id", "where", "published", "ours", "unit", "verdict", "note"}] * 3
     assert lines[0]["published"] == 1000
     assert {line["verdict"] for line in lines} <= {"holds", "differs", "not testable"}
+
+
+def test_results_of_the_short_form_are_called_so(home: Path) -> None:
+    kept = home / "results" / "quick" / "mine" / "small"
+    shutil.copytree(home / "results" / "mine" / "small", kept)
+    facts = json.loads((kept / "provenance.json").read_text())
+    (kept / "provenance.json").write_text(json.dumps(facts | {"changes": {"quick": "true"}}))
+    at_length, short = command("compare", "mine", cwd=home), command("compare", "mine", "--quick", cwd=home)
+    assert "hort form" not in at_length.stdout
+    assert short.stdout.startswith("Short form (--quick): what differs here is no result of the paper's experiments")
+    assert "Short form" in command("compare", "mine", "--quick", "--json", cwd=home).stderr
+    assert command("show", "mine/small", "--quick", cwd=home).stdout.startswith("Short form (--quick).\n")
+    missing = command("compare", "mine", "--quick", "--results", "nowhere", cwd=home)
+    assert "no results of mine in nowhere/quick: `longfat run mine --quick` makes them" in missing.stderr
+    done = command("report", "mine", "--quick", cwd=home)
+    page = (home / "reports" / "quick" / "mine" / "report.html").read_text()
+    assert done.returncode == 0, done.stderr
+    assert "Short form (--quick)" in page
+    # A mixture names the experiments that are short.
+    shutil.copytree(home / "results" / "mine" / "small", kept.with_name("missing"))
+    assert "(1 of 2 experiments: small)" in command("compare", "mine", "--quick", cwd=home).stdout
+
+
+def test_a_figure_without_results_is_named(home: Path) -> None:
+    done = command("report", "mine", cwd=home)
+    assert "not drawn: Figure 2: no results of experiment 'missing'" in done.stderr
+    page = (home / "reports" / "mine" / "report.html").read_text()
+    assert "<li>Figure 2: no results of experiment &#39;missing&#39;</li>" in page
+    assert not (home / "reports" / "mine" / "figures" / "figure2.png").exists()
 
 
 def test_strict_is_about_claims(home: Path) -> None:

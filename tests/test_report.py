@@ -40,9 +40,9 @@ def browser() -> Iterator[webdriver.Chrome]:
 @pytest.fixture(params=["results", "paper"])
 def report(request: pytest.FixtureRequest, swept: Path, tmp_path: Path) -> Path:
     if request.param == "results":
-        return write_report(str(swept), tmp_path / "results", tmp_path / "reports")
+        return write_report(str(swept), tmp_path / "results", tmp_path / "reports").page
     request.getfixturevalue("home")
-    return write_report("mine", tmp_path / "results", tmp_path / "reports")
+    return write_report("mine", tmp_path / "results", tmp_path / "reports").page
 
 
 def opened(browser: webdriver.Chrome, page: Path, width: int, *, dark: bool = False) -> webdriver.Chrome:
@@ -78,7 +78,7 @@ def test_the_page_in_a_browser(browser: webdriver.Chrome, report: Path, width: i
 
 
 def test_only_what_differs(browser: webdriver.Chrome, home: Path) -> None:  # noqa: F811
-    page = write_report("mine", home / "results", home / "reports")
+    page = write_report("mine", home / "results", home / "reports").page
     opened(browser, page, 1440)
     shown = lambda: [r.text.split()[0] for r in browser.find_elements(By.CSS_SELECTOR, "tr.line") if r.is_displayed()]  # noqa: E731
     assert shown() == ["w8", "w16"]
@@ -87,7 +87,7 @@ def test_only_what_differs(browser: webdriver.Chrome, home: Path) -> None:  # no
 
 
 def test_text_of_a_paper_is_text(browser: webdriver.Chrome, home: Path) -> None:  # noqa: F811
-    page = write_report("mine", home / "results", home / "reports")
+    page = write_report("mine", home / "results", home / "reports").page
     opened(browser, page, 1440)
     assert browser.find_element(By.TAG_NAME, "h1").text == "A </script> paper & <b>more</b>"
     assert browser.find_element(By.ID, "figure1").find_elements(By.CSS_SELECTOR, ".trace path")

@@ -23,7 +23,7 @@ def inventory(folder: Path) -> dict[str, int]:
 
 def test_what_is_written_reads_back_the_same(swept: Path) -> None:
     kept, fresh = longfat.load_results(swept), Experiment(SWEEP).sweep()
-    for table in ("runs", "flows", "links"):
+    for table in ("runs", "flows", "links", "hosts"):
         pd.testing.assert_frame_equal(getattr(kept, table), getattr(fresh, table), check_exact=True)
     for old, new in zip(kept, fresh, strict=True):
         pd.testing.assert_frame_equal(old.series, new.series, check_exact=True)

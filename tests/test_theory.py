@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import pytest
 from longfat import theory
@@ -39,7 +40,68 @@ def test_scalable_has_one_loss_a_cycle() -> None:
     assert theory.scalable(p, recovery=1) / theory.scalable(p) == pytest.approx(13.353 / 14.353, rel=1e-4)
 
 
+def test_compound_as_its_draft_prints_it() -> None:
+    # draft-sridharan-tcpm-ctcp-02 Eq. 8: 0.255 / p^0.8; Reno's below 38 segments.
+    for p in (1e-3, 1e-5, 1e-7):
+        assert theory.compound(p) == pytest.approx(0.255 / p**0.8, rel=3e-3)
+    assert theory.compound(1e-2) == theory.aimd(1e-2)
+
+
+def test_hybla_has_the_rate_of_its_reference_round_trip() -> None:
+    for rtt in (0.025, 0.1, 0.55):
+        assert theory.hybla(1e-4, rtt) / rtt == pytest.approx(theory.aimd(1e-4) / 0.025)
+    assert theory.hybla(1e-4, 0.01) == theory.aimd(1e-4)
+
+
+def _cycle(p: float, growth: Callable[[float, float], float], b: float) -> float:
+    """The mean window where growth(w, peak) is added a round trip, in steps of a hundredth, and a cycle has 1/p segments."""
+    low, high = 1.0, 1 / p
+    for _ in range(60):
+        peak = (low + high) / 2
+        w, segments, rounds = (1 - b) * peak, 0.0, 0.0
+        while w < peak and segments < 1 / p:
+            segments, rounds, w = segments + w / 100, rounds + 0.01, w + growth(w, peak) / 100
+        low, high = (peak, high) if segments < 1 / p else (low, peak)
+    return 1 / p / rounds
+
+
+def test_the_derived_functions_are_what_the_rules_make_step_by_step() -> None:
+    p = 1e-4
+    assert theory.compound(p) == pytest.approx(_cycle(p, lambda w, _: w**0.75 / 8, 0.5), rel=0.01)
+    assert theory.illinois(p) == pytest.approx(_cycle(p, lambda *_: 10.0, 0.125), rel=0.01)
+    assert theory.yeah(p) == pytest.approx(_cycle(p, lambda w, _: 0.01 * w, 0.125), rel=0.01)
+    bic = _cycle(p, lambda w, peak: min(32.0, max(0.01, (peak - w) / 2)), 0.125)
+    assert theory.bic(p) == pytest.approx(bic, rel=0.01)
+
+
+def test_htcp_is_aimd_for_a_second_and_faster_then() -> None:
+    # A cycle of under a second: AIMD(0.4, 0.2) at 100 ms.
+    assert theory.htcp(1e-2, 0.1) == pytest.approx(theory.aimd(1e-2, 0.4, 0.2), rel=1e-6)
+    # By steps of a hundredth of a round trip: 2 (1 - beta) alpha(D) of a segment.
+    peak = 9000.0
+    w, d, segments = 0.8 * peak, 0.0, 0.0
+    while w < peak:
+        late = max(0.0, d - 1)
+        w, d, segments = w + 0.4 * (1 + 10 * late + late * late / 4) / 100, d + 0.001, segments + w / 100
+    assert theory.htcp(1 / segments, 0.1) == pytest.approx(segments / (d / 0.1), rel=0.005)
+
+
+def test_dctcp_by_marks() -> None:
+    assert theory.dctcp(0.01) == pytest.approx(200)
+    # A round trip and the wait grow as much as the reduction takes.
+    for wait in (0.0, 2 / 3, 1.0):
+        w = theory.dctcp(0.01, wait)
+        assert 1 + wait / (0.01 * w) == pytest.approx(0.01 * w / 2)
+    assert theory.prague(0.1, 1.0) < theory.dctcp(0.1, 1.0)
+
+
 def test_timeouts_take_over_at_high_loss() -> None:
+    # RFC 5348 section 3.1's equation is the short form: at 1e-3 without its minimum of 1, T_RTO = 4 R and b = 1.
+    f = math.sqrt(2 * 1e-3 / 3) + 12 * math.sqrt(3 * 1e-3 / 8) * 1e-3 * (1 + 32e-6)
+    assert theory.pftk(1e-3, 0.1, 0.4, 1) == pytest.approx(1 / f)
+    # Short and full meet where losses are rare; at 0.1 the short one has a fifth less.
+    assert theory.pftk_full(1e-5, 0.1, 1.0, 1) == pytest.approx(theory.pftk(1e-5, 0.1, 1.0, 1), rel=1e-3)
+    assert theory.pftk(0.1, 0.1, 1.0, 1) == pytest.approx(0.78 * theory.pftk_full(0.1, 0.1, 1.0, 1), rel=0.01)
     assert theory.pftk(1e-6, 0.1, 0.4, 1) == pytest.approx(theory.mathis(1e-6), rel=0.01)
     assert theory.pftk(0.1, 0.1, 0.4, 1) < 0.5 * theory.mathis(0.1)
     assert theory.pftk(1e-6, 0.1, 0.4, max_window=100) == 100
@@ -47,7 +109,7 @@ def test_timeouts_take_over_at_high_loss() -> None:
 
 @pytest.mark.parametrize("p", [0.0, -1e-3, 1.0, math.nan])
 def test_no_probability_is_an_error(p: float) -> None:
-    for function in (theory.aimd, theory.mathis, theory.highspeed, theory.scalable):
+    for function in (theory.aimd, theory.mathis, theory.highspeed, theory.scalable, theory.compound, theory.bic, theory.dctcp):
         with pytest.raises(ValueError, match="probability"):
             function(p)
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from statistics import mean, median
+from statistics import median
 from typing import Any
 
+import longfat.paper
 import pandas as pd
-from longfat.paper import Measured, MissingResults
+from longfat import Results
+from longfat.paper import MissingResults
 
 MBIT = 2.0**20
 STEMS = {68: "long", 20: "short"}
@@ -49,55 +51,35 @@ def label(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-class Cells:
-    """Reads the results once, and answers for cells."""
-
-    def __init__(self, measured: Measured) -> None:
-        self.measured = measured
-        self._tables: dict[str, pd.DataFrame] = {}
+class Cells(longfat.paper.Cells):
+    """A path, a build, a number of flows and a background; some at one window."""
 
     def names(self) -> dict[str, Any]:
-        """What an inequality may use."""
-        constants = {
-            name: globals()[name] for name in ("PATHS", "BUILDS", "FLOWS", "BACKGROUNDS", "CEILING", "QUEUE", "COLLAPSE", "SLIGHT")
-        }
-        functions = {name: getattr(self, name) for name in dir(self) if not name.startswith("_") and callable(getattr(self, name))}
-        builtins = {"abs": abs, "min": min, "max": max, "mean": mean, "bdp": bdp, "window_limit": window_limit}
-        return {"__builtins__": {}, **constants, **builtins, **functions, "WINDOWS": self.windows()}
+        """With the windows that were run."""
+        return {**super().names(), "WINDOWS": self.windows()}
 
-    def table(self, stem: str) -> pd.DataFrame:
-        """Runs of an experiment, with the axes as this module names them, throughput, and forward flows' timeouts."""
-        if stem not in self._tables:
-            results = self.measured[stem]
-            runs = results.runs.copy()
-            for axis in ("build", "background", "mss", "rtt"):
-                if axis in runs:
-                    runs[axis] = runs[axis].map(label)
-            if "flows" in runs:
-                runs["flows"] = runs["flows"].astype(int)
-            if "window_bytes" in runs:
-                runs["window"] = (runs["window_bytes"] / 1024).astype(int)
-            runs["throughput"] = runs["ttcp_utilization_bps"].fillna(runs["goodput_total_bps"]) / MBIT
-            runs["unfairness"] *= 100
-            flows = results.flows
-            forward = flows[flows["group"] != "reverse"].groupby("run")
-            links = results.links[results.links["bottleneck"].astype(bool)].groupby("run")
-            active_s = runs["run"].map(forward["completion_s"].max())
-            runs["link_goodput"] = runs["run"].map(links["busy_s"].sum()) / active_s * CEILING
-            runs["queue_max_bytes"] = runs["run"].map(links["queue_max_bytes"].max())
-            for counter in ("timeouts", "fast_retransmits"):
-                runs[counter] = runs["run"].map(forward[counter].sum())
-            runs["rtt_min_s"] = runs["run"].map(forward["rtt_min_s"].min())
-            self._tables[stem] = runs
-        return self._tables[stem]
-
-    def rows(self, stem: str, **where: Any) -> pd.DataFrame:
-        """The runs of `stem` for which all of `where` hold; MissingResults where there are none."""
-        runs = self.table(stem)
-        for column, value in where.items():
-            runs = runs[runs[column] == value]
-        if runs.empty:
-            raise MissingResults(f"no run of {stem} with {', '.join(f'{k} {v}' for k, v in where.items())}")
+    def prepare(self, results: Results, table: str) -> pd.DataFrame:
+        """Runs, with the axes as this module names them, throughput, and forward flows' timeouts."""
+        assert table == "runs", table
+        runs = results.runs.copy()
+        for axis in ("build", "background", "mss", "rtt"):
+            if axis in runs:
+                runs[axis] = runs[axis].map(label)
+        if "flows" in runs:
+            runs["flows"] = runs["flows"].astype(int)
+        if "window_bytes" in runs:
+            runs["window"] = (runs["window_bytes"] / 1024).astype(int)
+        runs["throughput"] = runs["ttcp_utilization_bps"].fillna(runs["goodput_total_bps"]) / MBIT
+        runs["unfairness"] *= 100
+        flows = results.flows
+        forward = flows[flows["group"] != "reverse"].groupby("run")
+        links = results.links[results.links["bottleneck"].astype(bool)].groupby("run")
+        active_s = runs["run"].map(forward["completion_s"].max())
+        runs["link_goodput"] = runs["run"].map(links["busy_s"].sum()) / active_s * CEILING
+        runs["queue_max_bytes"] = runs["run"].map(links["queue_max_bytes"].max())
+        for counter in ("timeouts", "fast_retransmits"):
+            runs[counter] = runs["run"].map(forward[counter].sum())
+        runs["rtt_min_s"] = runs["run"].map(forward["rtt_min_s"].min())
         return runs
 
     def curves(self, path: int, build: str, flows: int, background: str, column: str = "throughput") -> Curves:

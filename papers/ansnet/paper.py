@@ -2,53 +2,37 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterable
 from pathlib import Path
 from statistics import mean
-from typing import Any
 
 from longfat.paper import Answer, Layout, Measured, Paper, Row
 from longfat.plot import Axis, Plot, Rule, Series
 
+from .cells import BACKGROUNDS, BUILDS, CEILING, FLOWS, MBIT, QUEUE, STEMS, Cells
+from .cells import bdp as delay_bandwidth
+
 FOLDER = Path(__file__).parent
-
-
-def _module(name: str) -> Any:
-    """A Python file beside this one."""
-    spec = importlib.util.spec_from_file_location(f"ansnet_{name}", FOLDER / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-cells_of = _module("cells")
-PATHS, BUILDS, FLOWS, BACKGROUNDS = cells_of.PATHS, cells_of.BUILDS, cells_of.FLOWS, cells_of.BACKGROUNDS
 
 paper = Paper(
     title="High Performance TCP in ANSNET",
     citation="C. Villamizar and C. Song: High Performance TCP in ANSNET. "
     "ACM Computer Communication Review 24(5), October 1994 (text of 12 September 1994)",
 )
-
-_latest: list[tuple[Measured, Any]] = []
-
-
-def cells(measured: Measured) -> Any:
-    """The cells of `measured`, made once."""
-    if not _latest or _latest[0][0] is not measured:
-        _latest[:] = [(measured, cells_of.Cells(measured))]
-    return _latest[0][1]
+cells = Cells.of
 
 
 # Numbers
 
 
+def path_of(row: Row) -> int:
+    """Its round trip in ms."""
+    return int(row["path"].split()[0])
+
+
 def cell(row: Row) -> tuple[int, str, int, str]:
     """Path, build, flows and background of a row."""
-    return int(row["path"].split()[0]), row["build"], int(row["flows"]), row["background"]
+    return path_of(row), row["build"], int(row["flows"]), row["background"]
 
 
 def _of_cell(quantity: str, statistic: str) -> None:
@@ -69,17 +53,12 @@ for _quantity, _statistic in {
 }.items():
     _of_cell(_quantity, _statistic)
 
-for _quantity, _why in {
-    "condition": "a condition of the test",
-    "context": "said of the world of 1994, not of the test",
-    "bound": "a bound: see the claim of that section",
-    "caption": "a figure, drawn in the report",
-}.items():
-
-    def _not_a_result(measured: Measured, row: Row, why: str = _why) -> Answer:
-        return Answer(None, why)
-
-    paper.number(_quantity)(_not_a_result)
+paper.not_results(
+    condition="a condition of the test",
+    context="said of the world of 1994, not of the test",
+    bound="a bound: see the claim of that section",
+    caption="a figure, drawn in the report",
+)
 
 
 @paper.number("throughput")
@@ -97,32 +76,32 @@ def window_limited(measured: Measured, row: Row) -> float:
 @paper.number("rtt")
 def rtt(measured: Measured, row: Row) -> float:
     """The least a flow of the smallest window saw."""
-    rows = cells(measured).rows(cells_of.STEMS[int(row["path"].split()[0])], flows=1, background="no-b", window=8)
+    rows = cells(measured).rows(STEMS[path_of(row)], flows=1, background="no-b", window=8)
     return float(rows["rtt_min_s"].min()) * 1000
 
 
 @paper.number("bdp")
 def bdp(measured: Measured, row: Row) -> float:
     """In kB of 1000 bytes, as the paper's 110 and 380 are."""
-    return cells_of.bdp(int(row["path"].split()[0])) * 1.024
+    return delay_bandwidth(path_of(row)) * 1.024
 
 
 @paper.number("bdp_packets")
 def bdp_packets(measured: Measured, row: Row) -> float:
     """Of 4096 bytes."""
-    return cells_of.bdp(int(row["path"].split()[0])) / 4
+    return delay_bandwidth(path_of(row)) / 4
 
 
 @paper.number("window_over_bdp")
 def window_over_bdp(measured: Measured, row: Row) -> float:
     """Both in KiB."""
-    return int(row["window"]) / cells_of.bdp(int(row["path"].split()[0]))
+    return int(row["window"]) / delay_bandwidth(path_of(row))
 
 
 @paper.number("queue_over_bdp")
 def queue_over_bdp(measured: Measured, row: Row) -> float:
     """Payload in the queue, over the delay-bandwidth product."""
-    return cells_of.QUEUE[row["build"]] / cells_of.bdp(int(row["path"].split()[0]))
+    return QUEUE[row["build"]] / delay_bandwidth(path_of(row))
 
 
 @paper.number("queue_capacity")
@@ -135,7 +114,7 @@ def queue_capacity(measured: Measured, row: Row) -> float:
 @paper.number("floor_utilization")
 def floor_utilization(measured: Measured, row: Row) -> float:
     """Percent of 44.7 Mb/s."""
-    return 100 * cells(measured).floor(*cell(row)) * cells_of.MBIT / 44.7e6
+    return 100 * cells(measured).floor(*cell(row)) * MBIT / 44.7e6
 
 
 @paper.number("r200_over_224_peak")
@@ -162,14 +141,14 @@ def r60_below_r200_last(measured: Measured, row: Row) -> float:
 @paper.number("peak_throughput_all_flows")
 def peak_throughput_all_flows(measured: Measured, row: Row) -> Answer:
     """The published value is the middle of a range, and so is ours."""
-    path = int(row["path"].split()[0])
+    path = path_of(row)
     return _middle([cells(measured).peak(path, row["build"], n, row["background"]) for n in FLOWS])
 
 
 @paper.number("peak_throughput_all_builds")
 def peak_throughput_all_builds(measured: Measured, row: Row) -> Answer:
     """As above, over builds too."""
-    path = int(row["path"].split()[0])
+    path = path_of(row)
     return _middle([cells(measured).peak(path, b, n, row["background"]) for b in BUILDS for n in FLOWS])
 
 
@@ -224,7 +203,7 @@ for _table in ("Table 3", "Table 4"):
         )
     )
 
-paper.claims_of(FOLDER / "claims.csv", lambda measured: cells(measured).names())
+paper.claims_of(FOLDER / "claims.csv", Cells)
 
 
 # Figures: a colour a build, a dash a background, a marker a number of flows.
@@ -248,7 +227,7 @@ def curve(measured: Measured, path: int, build: str, flows: int, background: str
 
 def marks(path: int) -> list[Rule]:
     """Where the delay-bandwidth product and the ceiling are."""
-    return [Rule("D x BW", x=cells_of.bdp(path)), Rule("full link", y=cells_of.CEILING)]
+    return [Rule("D x BW", x=delay_bandwidth(path)), Rule("full link", y=CEILING)]
 
 
 def _against_window(number: int, page: int, path: int, flows: int) -> None:
@@ -262,7 +241,7 @@ def _against_window(number: int, page: int, path: int, flows: int) -> None:
             x=Axis("window size limit (KiB)", start=0, end=528),
             y=THROUGHPUT,
             series=[curve(measured, path, b, flows, g, f"{b}, {flows}f, {g}") for b in BUILDS for g in BACKGROUNDS],
-            rules=marks(path) if flows == 1 else [Rule("full link", y=cells_of.CEILING)],
+            rules=marks(path) if flows == 1 else [Rule("full link", y=CEILING)],
         )
 
 
@@ -306,5 +285,5 @@ def figure9(measured: Measured) -> Plot:
         x=Axis("sum of window size limits (KiB)", start=0, end=2100),
         y=Axis("(fastest - slowest) / fastest (%)", start=0),
         series=series,
-        rules=[Rule("D x BW", x=cells_of.bdp(68))],
+        rules=[Rule("D x BW", x=delay_bandwidth(68))],
     )

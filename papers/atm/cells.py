@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from math import nan
-from statistics import mean, median
+from statistics import mean
 from typing import Any
 
+import longfat.paper
 import pandas as pd
 from longfat._longfat import quantity
-from longfat.paper import Measured, MissingResults
+from longfat.paper import rank_correlation as correlation
 
 # "packet" is Packet TCP.
 POLICIES = ("plain", "partial", "early")
@@ -41,58 +42,23 @@ def falls(values: Sequence[float]) -> float:
     return -correlation(range(len(values)), values)
 
 
-def correlation(x: Sequence[float], y: Sequence[float]) -> float:
-    """Spearman's."""
-    # Of ranks, Pearson's is Spearman's.
-    return float(pd.Series(list(x)).rank().corr(pd.Series(list(y)).rank()))
-
-
 def share(cases: Iterable[bool]) -> float:
     """Of the cases, those in which it is so."""
     return mean(float(case) for case in cases)
 
 
-class Cells:
-    """Reads the results once, and answers for runs."""
-
-    def __init__(self, measured: Measured) -> None:
-        self.measured = measured
-        self._tables: dict[tuple[str, str], pd.DataFrame] = {}
-
-    def names(self) -> dict[str, Any]:
-        """What an inequality may use."""
-        constants = ("POLICIES", "SIZES", "BUFFERS", "WINDOWS", "COUNTS", "LINK_MBPS", "CELLS", "PACKET_US", "RATES")
-        names = (*constants, "falls", "correlation", "share")
-        functions = {name: getattr(self, name) for name in dir(self) if not name.startswith("_") and callable(getattr(self, name))}
-        builtins = {f.__name__: f for f in (abs, min, max, sum, sorted, mean, median, list, range, reversed)}
-        return {"__builtins__": {}, **{name: globals()[name] for name in names}, **builtins, **functions}
+class Cells(longfat.paper.Cells):
+    """Runs under a policy, with packets of a size and a buffer of so many cells."""
 
     # Tables
 
-    def runs(self, stem: str, **where: Any) -> pd.DataFrame:
-        """The runs of an experiment in which the axes have these labels."""
-        return self._rows(stem, "runs", where)
-
     def flows(self, stem: str, **where: Any) -> pd.DataFrame:
-        """The same of flows."""
-        return self._rows(stem, "flows", where)
+        """The flows of an experiment in which the axes have these labels."""
+        return self.rows(stem, "flows", **where)
 
     def bottleneck(self, stem: str, **where: Any) -> pd.DataFrame:
         """The same of the congested link."""
-        return self._rows(stem, "links", {"bottleneck": 1, **where})
-
-    def _table(self, stem: str, table: str) -> pd.DataFrame:
-        if (stem, table) not in self._tables:
-            self._tables[stem, table] = getattr(self.measured[stem], table)
-        return self._tables[stem, table]
-
-    def _rows(self, stem: str, table: str, where: dict[str, Any]) -> pd.DataFrame:
-        rows = self._table(stem, table)
-        for column, value in where.items():
-            rows = rows[rows[column] == value]
-        if rows.empty:
-            raise MissingResults(f"no run of {stem} with {', '.join(f'{k} {v}' for k, v in where.items())}")
-        return rows
+        return self.rows(stem, "links", bottleneck=1, **where)
 
     def _grid(self, size: int, buffer: int, n: int, window: int) -> dict[str, Any]:
         return {"size": f"{size} bytes", "buffer": f"{buffer} cells", "connections": str(n), "window": LABELS[window]}
@@ -101,7 +67,7 @@ class Cells:
 
     def eff(self, policy: str, size: int, buffer: int, n: int = 10, window: int = 64) -> float:
         """Effective throughput, of the most that is possible."""
-        return float(self.runs(policy, **self._grid(size, buffer, n, window))["effective_throughput"].mean())
+        return float(self.rows(policy, **self._grid(size, buffer, n, window))["effective_throughput"].mean())
 
     def mean_eff(self, policy: str) -> float:
         """Over the sizes and buffers of ten connections with 64 kB."""
@@ -117,11 +83,11 @@ class Cells:
 
     def segregated(self, policy: str, size: int, buffer: int, n: int = 10, window: int = 64) -> float:
         """Connections that get nothing."""
-        return float(self.runs(policy, **self._grid(size, buffer, n, window))["starved_flows"].mean())
+        return float(self.rows(policy, **self._grid(size, buffer, n, window))["starved_flows"].mean())
 
     def retransmissions(self, policy: str, size: int, buffer: int, n: int = 10, window: int = 64) -> float:
         """Retransmitted packets for each hundred distinct ones."""
-        return 100 * float(self.runs(policy, **self._grid(size, buffer, n, window))["retransmission_rate"].mean())
+        return 100 * float(self.rows(policy, **self._grid(size, buffer, n, window))["retransmission_rate"].mean())
 
     def loss(self, policy: str, size: int, buffer: int, n: int = 10, window: int = 64) -> float:
         """Cells dropped at the congested port, percent of those that came."""
@@ -159,20 +125,20 @@ class Cells:
 
     def alone(self, size: int) -> float:
         """Utilization of the link by one connection with 8 kB."""
-        return float(self.runs("alone", size=f"{size} bytes")["bottleneck_utilization"].mean())
+        return float(self.rows("alone", size=f"{size} bytes")["bottleneck_utilization"].mean())
 
     def crowd(self, size: int, buffer: int, n: int, window: int) -> float:
         """Effective throughput of plain ATM with more connections."""
         assert (size, window) == (512, 8), "what the experiment has"
-        return float(self.runs("crowd", buffer=f"{buffer} cells", connections=str(n))["effective_throughput"].mean())
+        return float(self.rows("crowd", buffer=f"{buffer} cells", connections=str(n))["effective_throughput"].mean())
 
     def excess(self, size: int, packets: int, threshold: int = 1000) -> float:
         """Effective throughput with so many packets of buffer above the threshold."""
-        return float(self.runs(f"excess-{threshold}", case=f"{size} bytes, {packets} packets")["effective_throughput"].mean())
+        return float(self.rows(f"excess-{threshold}", case=f"{size} bytes, {packets} packets")["effective_throughput"].mean())
 
     def udp(self, policy: str) -> float:
         """Effective throughput of UDP at twice the rate of the link."""
-        return float(self.runs("udp", policy=policy)["effective_throughput"].mean())
+        return float(self.rows("udp", policy=policy)["effective_throughput"].mean())
 
     def share_of(self, stem: str, policy: str, group: str) -> float:
         """Mean goodput of the flows of `group`, as a share of that of all measured flows together."""
@@ -184,15 +150,15 @@ class Cells:
 
     def policy_eff(self, policy: str, size: int) -> float:
         """Effective throughput under a policy of section 6."""
-        return float(self.runs("policies", policy=policy, size=f"{size} bytes")["effective_throughput"].mean())
+        return float(self.rows("policies", policy=policy, size=f"{size} bytes")["effective_throughput"].mean())
 
     def policy_jain(self, policy: str) -> float:
         """Jain's index, mean over the sizes."""
-        return float(self.runs("policies", policy=policy)["jain_index"].mean())
+        return float(self.rows("policies", policy=policy)["jain_index"].mean())
 
     def policy_retransmissions(self, policy: str) -> float:
         """Packet retransmission rate in percent, mean over the sizes."""
-        return 100 * float(self.runs("policies", policy=policy)["retransmission_rate"].mean())
+        return 100 * float(self.rows("policies", policy=policy)["retransmission_rate"].mean())
 
     def policy_overflow(self, policy: str) -> float:
         """The share of cells that found the buffer full, over all sizes."""
@@ -207,7 +173,7 @@ class Cells:
 
     def _clock(self, clock: str, congestion: str) -> pd.DataFrame:
         n, buffers = {"mild": (5, (5000, 8000)), "severe": (10, (256, 1000))}[congestion]
-        return pd.concat([self.runs("clock", clock=clock, connections=str(n), buffer=f"{b} cells") for b in buffers])
+        return pd.concat([self.rows("clock", clock=clock, connections=str(n), buffer=f"{b} cells") for b in buffers])
 
     def clock_eff(self, clock: str, congestion: str) -> float:
         """Effective throughput of Early Packet Discard with this clock, mean over sizes and buffers."""
@@ -229,4 +195,4 @@ class Cells:
 
     def stack_eff(self, stack: str) -> float:
         """Effective throughput, mean over all policies and sizes."""
-        return float(self.runs("recovery", stack={"one": "one duplicate"}.get(stack, stack))["effective_throughput"].mean())
+        return float(self.rows("recovery", stack={"one": "one duplicate"}.get(stack, stack))["effective_throughput"].mean())

@@ -21,25 +21,12 @@ paper = Paper(
     title="Dynamics of TCP Traffic over ATM Networks",
     citation="A. Romanow and S. Floyd: Dynamics of TCP Traffic over ATM Networks. IEEE Journal on Selected Areas in Communications, 1995",
 )
-
-_latest: list[tuple[Measured, Cells]] = []
-
-
-def cells(measured: Measured) -> Cells:
-    """The cells of `measured`, made once."""
-    if not _latest or _latest[0][0] is not measured:
-        _latest[:] = [(measured, Cells(measured))]
-    return _latest[0][1]
+cells = Cells.of
 
 
 # Numbers
 
-for _quantity, _why in {"condition": "a condition of the simulations", "caption": "a figure, drawn in the report from our runs"}.items():
-
-    def _not_a_result(measured: Measured, row: Row, why: str = _why) -> Answer:
-        return Answer(None, why)
-
-    paper.number(_quantity)(_not_a_result)
+paper.not_results(condition="a condition of the simulations", caption="a figure, drawn in the report from our runs")
 
 
 @paper.number("cell_time")
@@ -126,7 +113,7 @@ def telnet_share(measured: Measured, row: Row) -> Answer:
     return Answer(None, f"a bound; ours takes at most {100 * max(c.telnet_share(p) for p in POLICIES):.2f} %")
 
 
-paper.claims_of(FOLDER / "claims.csv", lambda measured: cells(measured).names())
+paper.claims_of(FOLDER / "claims.csv", Cells)
 
 
 # Figures: a colour and a marker a packet size.

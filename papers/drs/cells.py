@@ -11,8 +11,10 @@ from collections.abc import Sequence
 from statistics import mean, median
 from typing import Any, NamedTuple
 
+import longfat.paper
 import pandas as pd
-from longfat.paper import Measured, MissingResults
+from longfat import Results
+from longfat.paper import MissingResults
 
 WINDOWS = tuple(range(50, 701, 50))
 WINDOWS_1G = tuple(range(500, 7001, 500))
@@ -25,6 +27,7 @@ VEGAS = ("vegas 1-3", "vegas 2-4", "vegas 10-20")
 PACKET = 1500
 ACK = 40
 SEGMENT = 1460
+# For which the paper counts packets.
 SECONDS = 200
 STATIC_WINDOW = 44
 
@@ -68,42 +71,24 @@ def net(figure: str) -> Net:
     return FAST if figure == "figure7" or figure.endswith("-1g") else SLOW
 
 
-class Cells:
-    """Reads the results once, and answers for cells."""
-
-    def __init__(self, measured: Measured) -> None:
-        self.measured = measured
-        self._tables: dict[tuple[str, str], pd.DataFrame] = {}
-
-    def names(self) -> dict[str, Any]:
-        """What an inequality may use."""
-        constants = {name: globals()[name] for name in ("WINDOWS", "WINDOWS_1G", "QUEUES", "MIXES", "SENSITIVE")}
-        functions = {name: getattr(self, name) for name in dir(self) if not name.startswith("_") and callable(getattr(self, name))}
-        builtins = {f.__name__: f for f in (abs, min, max, sum, zip, mean)}
-        return {"__builtins__": {}, **constants, **builtins, **functions, "used": used}
+class Cells(longfat.paper.Cells):
+    """Flows of a figure, with a queue and a maxwnd."""
 
     # Tables
 
-    def table(self, stem: str, name: str) -> pd.DataFrame:
-        """A table of an experiment, with `maxwnd` as a number; of links only the bottleneck, forward."""
-        if (stem, name) not in self._tables:
-            rows = getattr(self.measured[stem], name).copy()
-            if "maxwnd" in rows:
-                rows["maxwnd"] = rows["maxwnd"].str.split().str[0].astype(int)
-            if name == "links":
-                rows = rows[rows["name"].eq("bottleneck>")]
-            self._tables[stem, name] = rows
-        return self._tables[stem, name]
+    def prepare(self, results: Results, table: str) -> pd.DataFrame:
+        """With `maxwnd` as a number; of links only the bottleneck, forward."""
+        rows = getattr(results, table).copy()
+        if "maxwnd" in rows:
+            rows["maxwnd"] = rows["maxwnd"].str.split().str[0].astype(int)
+        return rows[rows["name"].eq("bottleneck>")] if table == "links" else rows
 
-    def rows(self, stem: str, name: str = "flows", **where: Any) -> pd.DataFrame:
-        """Its rows with these values; a queue given as a number is one of so many packets."""
-        rows = self.table(stem, name)
-        for column, value in where.items():
-            if column in rows and value is not None:
-                rows = rows[rows[column].eq(f"{value} packets" if column == "queue" and isinstance(value, int) else value)]
-        if rows.empty:
-            raise MissingResults(f"no run of {stem} with {', '.join(f'{k} {v}' for k, v in where.items())}")
-        return rows
+    def rows(self, stem: str, table: str = "flows", /, **where: Any) -> pd.DataFrame:
+        """Its rows with these values, of the columns it has; a queue given as a number is one of so many packets."""
+        if isinstance(where.get("queue"), int):
+            where["queue"] = f"{where['queue']} packets"
+        columns = self.table(stem, table).columns
+        return super().rows(stem, table, **{column: value for column, value in where.items() if column in columns and value is not None})
 
     def flows(self, figure: str, queue: int, maxwnd: int, kind: str | None = None) -> pd.DataFrame:
         """The flows of one run of a figure, or those of one kind."""
@@ -120,9 +105,28 @@ class Cells:
         """Their mean."""
         return mean(self.each(figure, queue, maxwnd, kind))
 
+    def total_acked(self, figure: str, queue: int, maxwnd: int, kind: str) -> float:
+        """The same as a total of the paper's 200 s, which the short form does not have."""
+        self.check_whole(figure)
+        return self.acked(figure, queue, maxwnd, kind)
+
+    def seconds(self, stem: str, network: Net = SLOW) -> float:
+        """For which the runs of an experiment count: all but the handshake, which the simulator of the paper did not have."""
+        return round(float(self.table(stem, "runs")["end_s"].iloc[0]) - 6 * network.delay, 6)
+
+    def check_whole(self, figure: str) -> None:
+        """MissingResults where the runs are not as long as the paper's."""
+        seconds = self.seconds(FIGURES[figure][0], net(figure))
+        if seconds != SECONDS:
+            raise MissingResults(f"not in the short form: counted in {SECONDS} s, and its runs are of {seconds:g} s")
+
     def capacity(self, figure: str) -> float:
-        """Packets that the bottleneck can carry in 200 s."""
-        return int(net(figure).rate * SECONDS / (8 * PACKET))
+        """Packets that the bottleneck can carry in the time of our runs."""
+        return self.capacity_of(FIGURES[figure][0], net(figure))
+
+    def capacity_of(self, stem: str, network: Net = SLOW) -> float:
+        """The same of an experiment."""
+        return int(network.rate * self.seconds(stem, network) / (8 * PACKET))
 
     def total(self, figure: str, queue: int, maxwnd: int) -> float:
         """Packets acknowledged of all flows."""
@@ -134,7 +138,7 @@ class Cells:
 
     def mbps(self, figure: str, queue: int, maxwnd: int, kind: str) -> float:
         """Packets acknowledged as a rate in Mb/s of IP packets."""
-        return self.acked(figure, queue, maxwnd, kind) * 8 * PACKET / SECONDS / 1e6
+        return self.acked(figure, queue, maxwnd, kind) * 8 * PACKET / self.seconds(FIGURES[figure][0], net(figure)) / 1e6
 
     def ratio(self, figure: str, queue: int, maxwnd: int) -> float:
         """Dynamic over static."""
@@ -162,7 +166,8 @@ class Cells:
         return float(self.rows(stem, "links", mix=mix, queue=queue, maxwnd=maxwnd)["loss_share"].iloc[0])
 
     def timeouts(self, figure: str, queue: int, maxwnd: int, kind: str) -> float:
-        """Of all flows of a kind."""
+        """Of all flows of a kind, in 200 s."""
+        self.check_whole(figure)
         return float(self.flows(figure, queue, maxwnd, kind)["timeouts"].sum())
 
     def rtt(self, figure: str, queue: int, maxwnd: int) -> float:
@@ -264,7 +269,7 @@ class Cells:
 
     def crowd(self, flows: int) -> float:
         """Utilization by so many static flows."""
-        return float(self.rows("crowd", flows=str(flows))["acks_received"].sum()) / self.capacity("figure2")
+        return float(self.rows("crowd", flows=str(flows))["acks_received"].sum()) / self.capacity_of("crowd")
 
     # Section V: Vegas
 
@@ -294,6 +299,16 @@ class Cells:
             return mean((max(cell) - min(cell)) / max(cell) for cell in cells)
 
         return min(spread(control) for control in controls)
+
+    # Section V: promises
+
+    def promised(self, sizing: str) -> float:
+        """Bytes that the connections of the server of 2 MiB may be sent, mean."""
+        return float(self.rows("promises", "runs", sizing=sizing)["memory_promised_mean_bytes"].iloc[0])
+
+    def no_memory(self, sizing: str) -> float:
+        """Packets that came to it and found no memory."""
+        return float(self.rows("promises", "runs", sizing=sizing)["memory_drops"].iloc[0])
 
     # Section II: right-sizing itself
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import mean
 
 from longfat import theory
-from longfat.paper import Answer, Layout, Measured, Paper, Row
+from longfat.paper import Answer, Layout, Measured, Paper, Row, load_published
 from longfat.plot import Axis, Plot, Rule, Series
 
-from .cells import FAST, MIXES, PACKET, QUEUES, SECONDS, SLOW, STATIC_WINDOW, WINDOWS, WINDOWS_1G, Cells, net, used
+from .cells import FAST, FIGURES, MIXES, PACKET, QUEUES, SECONDS, SLOW, STATIC_WINDOW, WINDOWS, WINDOWS_1G, Cells, net, used
 
 FOLDER = Path(__file__).parent
 
@@ -21,15 +22,7 @@ paper = Paper(
     citation="E. H. Weigle and W. Feng: Dynamic Right-Sizing in TCP: A Simulation Study. Tenth IEEE International Conference on Computer "
     "Communications and Networks, 2001 (LA-UR-01-5062)",
 )
-
-_latest: list[tuple[Measured, Cells]] = []
-
-
-def cells(measured: Measured) -> Cells:
-    """The cells of `measured`, made once."""
-    if not _latest or _latest[0][0] is not measured:
-        _latest[:] = [(measured, Cells(measured))]
-    return _latest[0][1]
+cells = Cells.of
 
 
 def _queue(row: Row) -> int:
@@ -88,6 +81,7 @@ def convergence(measured: Measured, row: Row) -> Answer:
 @paper.number("capacity")
 def capacity(measured: Measured, row: Row) -> float:
     """Section IV-A: packets of 1500 bytes in 200 s."""
+    cells(measured).check_whole(row["figure"])
     return cells(measured).capacity(row["figure"])
 
 
@@ -176,20 +170,22 @@ def rtt_min(measured: Measured, row: Row) -> Answer:
 
 @paper.number("acked")
 def acked(measured: Measured, row: Row) -> float:
-    """Packets acknowledged."""
-    return cells(measured).acked(row["figure"], _queue(row), _window(row), row["kind"])
+    """Packets acknowledged in 200 s."""
+    return cells(measured).total_acked(row["figure"], _queue(row), _window(row), row["kind"])
 
 
 @paper.number("acked_thousand")
 def acked_thousand(measured: Measured, row: Row) -> float:
     """Table I, of one flow."""
+    cells(measured).check_whole(row["figure"])
     return cells(measured).each(row["figure"], _queue(row), _window(row), row["kind"])[int(row["flow"]) - 1] / 1e3
 
 
 @paper.number("share")
 def share(measured: Measured, row: Row) -> float:
     """Of what is available."""
-    return 100 * acked(measured, row) / cells(measured).capacity(row["figure"])
+    c = cells(measured)
+    return 100 * c.acked(row["figure"], _queue(row), _window(row), row["kind"]) / c.capacity(row["figure"])
 
 
 @paper.number("rate")
@@ -261,25 +257,33 @@ def ten_static(measured: Measured, row: Row) -> Answer:
     return Answer(None, f"a bound; ours is {ours:.2f}")
 
 
-@paper.number("caption")
-def caption(measured: Measured, row: Row) -> Answer:
-    """A figure."""
-    return Answer(None, "a figure, drawn in the report")
+paper.not_results(caption="a figure, drawn in the report")
 
 
 paper.tables.append(
     Layout("Table I", "thousand packets acknowledged, queue 100, maxwnd 650", {"acked_thousand": ""}, rows=("kind",), columns="flow")
 )
 
-paper.claims_of(FOLDER / "claims.csv", lambda measured: cells(measured).names())
+paper.claims_of(FOLDER / "claims.csv", Cells)
 
 
 # Figures: a colour a queue; dynamic flows whole, static ones dashed; what was published in black.
 
-THOUSANDS = Axis("packets acknowledged (thousands, in 200 s)", start=0)
 MAXWND = Axis("maxwnd (packets)", start=0)
 INK = 6
 COLOURS = {100: 1, 500: 0, 1000: 4, 5000: 3, 16384: 2, 163840: 5}
+
+
+def _thousands(seconds: float, end: float | None = None) -> Axis:
+    return Axis(f"packets acknowledged (thousands, in {seconds:g} s)", start=0, end=end)
+
+
+def _of(measured: Measured, figure: str, end: float | None = None) -> Axis:
+    return _thousands(cells(measured).seconds(FIGURES[figure][0], net(figure)), end)
+
+
+PUBLISHED = {row.id: row.value for row in load_published(FOLDER) if row.value is not None}
+TABLE_1 = {kind: [PUBLISHED[f"table1-{kind}-{flow}"] for flow in range(1, 6)] for kind in ("static", "dynamic")}
 
 
 def _published(name: str, points: dict[float, float], marker: int) -> Series:
@@ -310,10 +314,11 @@ def figure2(measured: Measured) -> Plot:
     """A static flow's share of what is available; the published values in black."""
     c = cells(measured)
     series: list[Series] = []
-    for i, (figure, name, published) in enumerate((("figure2", "100 Mb/s, 60 ms", 145527), ("figure2-1g", "1 Gb/s, 96 ms", 91407))):
-        available = c.capacity(figure) / 100
-        series.append(Series(name, QUEUES, [c.acked(figure, q, 0, "static") / available for q in QUEUES], colour=i, marker=i))
-        series.append(_published(name, {100: published / available}, 6 - i))
+    networks = (("figure2", "100 Mb/s, 60 ms", "4a-static-100m"), ("figure2-1g", "1 Gb/s, 96 ms", "4a-static-1g"))
+    for i, (figure, name, id) in enumerate(networks):
+        share = [100 * c.acked(figure, q, 0, "static") / c.capacity(figure) for q in QUEUES]
+        series.append(Series(name, QUEUES, share, colour=i, marker=i))
+        series.append(_published(name, {100: 100 * PUBLISHED[id] * 8 * PACKET / (net(figure).rate * SECONDS)}, 6 - i))
     return Plot(
         "figure2",
         "A static flow of 64 KB, alone",
@@ -327,12 +332,13 @@ def figure2(measured: Measured) -> Plot:
 @paper.figure(where="Figure 3")
 def figure3(measured: Measured) -> Plot:
     """One static and one dynamic flow."""
-    published = _published("dynamic, queue 500", {700: 93.8 / 100 * SLOW.rate * SECONDS / (8 * PACKET) / 1e3}, 5)
+    cells(measured).check_whole("figure3")
+    published = _published("dynamic, queue 500", {700: PUBLISHED["4b-500-rate"] / 100 * SLOW.rate * SECONDS / (8 * PACKET) / 1e3}, 5)
     return Plot(
         "figure3",
         "One static flow, one dynamic flow",
         MAXWND,
-        THOUSANDS,
+        _of(measured, "figure3"),
         [*_lines(measured, "figure3", (100, 500)), published],
         rules=[Rule("650", x=650)],
     )
@@ -363,7 +369,7 @@ def figure5(measured: Measured) -> Plot:
         "figure5",
         "Ten static flows, one dynamic flow",
         MAXWND,
-        THOUSANDS,
+        _of(measured, "figure5"),
         _lines(measured, "figure5", QUEUES),
         caption="Static: mean of ten.",
     )
@@ -372,18 +378,19 @@ def figure5(measured: Measured) -> Plot:
 @paper.figure(where="Figure 6")
 def figure6(measured: Measured) -> Plot:
     """Five and five."""
+    cells(measured).check_whole("figure6")
     series = [
         *_lines(measured, "figure6", QUEUES),
-        _published("dynamic, queue 16,384", {700: 314}, 5),
-        _published("static, queue 16,384", {700: 19.6}, 6),
-        _published("dynamic, queue 100", {650: (389 + 66 + 55 + 71 + 74) / 5}, 3),
-        _published("static, queue 100", {650: (108 + 112 + 113 + 112 + 108) / 5}, 1),
+        _published("dynamic, queue 16,384", {700: PUBLISHED["4d-dynamic-packets"] / 1e3}, 5),
+        _published("static, queue 16,384", {700: PUBLISHED["4d-static-packets"] / 1e3}, 6),
+        _published("dynamic, queue 100", {650: mean(TABLE_1["dynamic"])}, 3),
+        _published("static, queue 100", {650: mean(TABLE_1["static"])}, 1),
     ]
     return Plot(
         "figure6",
         "Five static flows, five dynamic flows",
         MAXWND,
-        THOUSANDS,
+        _of(measured, "figure6"),
         series,
         caption="Means of five; those published at 650 are Table I's.",
     )
@@ -393,15 +400,18 @@ def figure6(measured: Measured) -> Plot:
 def table1(measured: Measured) -> Plot:
     """Each flow at maxwnd 650, queue 100."""
     c = cells(measured)
-    published = {"static": [108, 112, 113, 112, 108], "dynamic": [389, 66, 55, 71, 74]}
+    c.check_whole("figure6")
     series: list[Series] = []
     for i, kind in enumerate(("dynamic", "static")):
         ours = [n / 1e3 for n in c.each("figure6", 100, 650, kind)]
+        left, right = ([flow + shift for flow in range(1, 6)] for shift in (0.3 * i - 0.21, 0.3 * i - 0.09))
         series += [
-            Series(kind, range(1, 6), ours, line=False, colour=1 - i, marker=i),
-            Series(f"{kind}, published", range(1, 6), published[kind], line=False, colour=INK, marker=5 + i),
+            Series(kind, left, ours, line=False, colour=1 - i, marker=i),
+            Series(f"{kind}, published", right, TABLE_1[kind], line=False, colour=INK, marker=5 + i),
         ]
-    return Plot("table1", "Each of five and five, queue 100, maxwnd 650", Axis("flow", start=0.5, end=5.5), THOUSANDS, series)
+    return Plot(
+        "table1", "Each of five and five, queue 100, maxwnd 650", Axis("flow", start=0.5, end=5.5), _of(measured, "figure6"), series
+    )
 
 
 @paper.figure(where="Figure 7")
@@ -411,7 +421,7 @@ def figure7(measured: Measured) -> Plot:
         "figure7",
         "Five static flows, five dynamic flows at 1 Gb/s",
         MAXWND,
-        THOUSANDS,
+        _of(measured, "figure7"),
         _lines(measured, "figure7", (100, 16384)),
         caption="Means of five.",
     )
@@ -424,7 +434,7 @@ def figure8(measured: Measured) -> Plot:
         "figure8",
         "Ten dynamic flows",
         MAXWND,
-        Axis("packets acknowledged (thousands, in 200 s)", start=0, end=180),
+        _of(measured, "figure8", end=180),
         _lines(measured, "figure8", QUEUES, ("dynamic",)),
         caption="Means of ten.",
     )
@@ -433,7 +443,13 @@ def figure8(measured: Measured) -> Plot:
 @paper.figure(where="section IV-B, at 1 Gb/s")
 def figure3_1g(measured: Measured) -> Plot:
     """Figure 3's flows, not in the paper."""
-    return Plot("figure3-1g", "One static flow, one dynamic flow at 1 Gb/s", MAXWND, THOUSANDS, _lines(measured, "figure3-1g", (100,)))
+    return Plot(
+        "figure3-1g",
+        "One static flow, one dynamic flow at 1 Gb/s",
+        MAXWND,
+        _of(measured, "figure3-1g"),
+        _lines(measured, "figure3-1g", (100,)),
+    )
 
 
 @paper.figure(where="section II-A")
@@ -453,7 +469,8 @@ def fairness(measured: Measured) -> Plot:
         MAXWND,
         Axis("part of the bandwidth / of the memory", start=0, end=1.2),
         series,
-        rules=[Rule("in proportion", y=1)],
+        rules=[Rule("", y=1)],
+        caption="1 is in proportion.",
     )
 
 
@@ -465,14 +482,21 @@ def remedies(measured: Measured) -> Plot:
     windows = [w for w in WINDOWS if w >= 400]
     series = [Series(name, windows, [c.remedy(name, 100, w) / 1e3 for w in windows]) for name in shown]
     series.append(Series("queue 500", windows, [c.remedy("none", 500, w) / 1e3 for w in windows]))
-    return Plot("remedies", "The dynamic flow beside a static one, queue 100", Axis("maxwnd (packets)"), THOUSANDS, series)
+    return Plot(
+        "remedies",
+        "The dynamic flow beside a static one, queue 100",
+        Axis("maxwnd (packets)"),
+        _thousands(c.seconds("remedies")),
+        series,
+        caption="Without slow-start restart it is as without a remedy, to the packet.",
+    )
 
 
 @paper.figure(where="section V")
 def vegas(measured: Measured) -> Plot:
     """What all flows carry, by queue, with Reno and with Vegas; side by side where they are the same."""
     c = cells(measured)
-    full = c.capacity("figure3") / 100
+    full = c.capacity_of("vegas") / 100
     series = [
         Series(
             control,

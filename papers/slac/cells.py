@@ -6,14 +6,14 @@ its intervals of 5 s. A window is named by its size: 1, 2 or 3 on its path (sect
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from statistics import mean, median, stdev
+from statistics import mean, stdev
 from typing import Any
 
+import longfat.paper
 import pandas as pd
-from longfat import theory
-from longfat.paper import Measured, MissingResults
+from longfat import Results
+from longfat.paper import rank_correlation
 
 PATHS = ("Caltech", "UFL", "Manchester")
 SIZES = (1, 2, 3)
@@ -29,57 +29,46 @@ MIDDLE = ("BIC", "FAST", "H-TCP", "P-TCP", "HS-TCP")
 REVERSED = ("BIC", "FAST", "HS-TCP", "HSTCP-LP", "H-TCP", "P-TCP", "S-TCP")
 # Section 6.2.2.
 SC = ("Reno", "HS-TCP", "S-TCP")
+# Section 6.2.1, Figure 6: the flows of a test, and its minutes after 16:00.
+MINUTES = 78
+PAIX = {
+    "hs-paix": (("HS-TCP",), 0, 12),
+    "hs-paix-loaded": (("HS-TCP",), 12, 40),
+    "s-paix": (("S-TCP",), 42, 68),
+    "two-s": (("S-TCP", "second S-TCP"), 68, MINUTES),
+}
 LONG_QUEUE_PATHS = ("UFL", "Manchester")
 
 
-class Cells:
-    """Reads the results once, and answers for cells."""
+def stability(rates: pd.Series) -> float:
+    """The paper's stability index: standard deviation by mean (section 4.6)."""
+    return float(rates.std(ddof=0) / rates.mean())
 
-    def __init__(self, measured: Measured) -> None:
-        self.measured = measured
-        self._tables: dict[str, pd.DataFrame] = {}
 
-    def names(self) -> dict[str, Any]:
-        """What an inequality may use."""
-        constants = {name: globals()[name] for name in ("PATHS", "SIZES", "STACKS", "ADVANCED", "MIDDLE", "REVERSED", "SC")}
-        functions = {name: getattr(self, name) for name in dir(self) if not name.startswith("_") and callable(getattr(self, name))}
-        builtins = {f.__name__: f for f in (abs, min, max, sum, sorted, mean, median)}
-        return {
-            "__builtins__": {},
-            **constants,
-            **builtins,
-            **functions,
-            "reno_window": theory.reno_window,
-            "reno_interval": theory.reno_interval,
-        }
+class Cells(longfat.paper.Cells):
+    """Tests of a stack on a path with a window."""
 
     # Tables
 
-    def senders(self, stem: str) -> pd.DataFrame:
+    def prepare(self, results: Results, table: str) -> pd.DataFrame:
         """One row a run and sender under test: the axes, `mbps`, `deviation_mbps`, `stability`, and the run's ping in ms."""
-        if stem not in self._tables:
-            results = self.measured[stem]
-            flows = results.flows
-            tested = flows[flows["traffic"].eq("bulk") & ~flows["group"].eq("reverse")]
-            rows = tested.groupby(["run", "sender"], sort=False).first().reset_index()
-            rows["mbps"] = rows["sender_goodput_bps"] / 1e6
-            rows["deviation_mbps"] = rows["goodput_deviation_bps"] / 1e6
-            ping = results.runs.set_index("run")
-            for column in ("ping_rtt_mean_s", "ping_rtt_deviation_s"):
-                rows[column.replace("_s", "_ms")] = rows["run"].map(ping[column]) * 1000
-            self._tables[stem] = rows
-        return self._tables[stem]
-
-    def rows_of(self, stem: str, **where: Any) -> pd.DataFrame:
-        rows = self.senders(stem)
-        for column, value in where.items():
-            rows = rows[rows[column] == value]
-        if rows.empty:
-            raise MissingResults(f"no run of {stem} with {', '.join(f'{k} {v}' for k, v in where.items())}")
+        assert table == "senders", table
+        flows = results.flows
+        tested = flows[flows["traffic"].eq("bulk") & ~flows["group"].eq("reverse")]
+        rows = tested.groupby(["run", "sender"], sort=False).first().reset_index()
+        rows["mbps"] = rows["sender_goodput_bps"] / 1e6
+        rows["deviation_mbps"] = rows["goodput_deviation_bps"] / 1e6
+        ping = results.runs.set_index("run")
+        for column in ("ping_rtt_mean_s", "ping_rtt_deviation_s"):
+            rows[column.replace("_s", "_ms")] = rows["run"].map(ping[column]) * 1000
         return rows
 
+    def rows(self, stem: str, table: str = "senders", /, **where: Any) -> pd.DataFrame:
+        """The senders of an experiment in which the axes have these labels."""
+        return super().rows(stem, table, **where)
+
     def _test(self, column: str, path: str, size: int, stack: str) -> float:
-        return float(self.rows_of("throughput", path=path, window=WINDOWS[path][size - 1], stack=stack)[column].iloc[0])
+        return float(self.rows("throughput", path=path, window=WINDOWS[path][size - 1], stack=stack)[column].iloc[0])
 
     def intervals(self, stem: str, run: str, groups: Sequence[str]) -> pd.DataFrame:
         """Mb/s in each interval of the series, one column a group."""
@@ -124,7 +113,7 @@ class Cells:
 
     def rtt_min(self, path: str) -> float:
         """The least round trip any test of the path saw, ms."""
-        return float(self.rows_of("throughput", path=path)["rtt_min_s"].min()) * 1000
+        return float(self.rows("throughput", path=path)["rtt_min_s"].min()) * 1000
 
     def spread_of_rtt(self, path: str) -> float:
         """Between the stacks' mean RTTs over the three windows, ms."""
@@ -134,7 +123,7 @@ class Cells:
     def mhz(self, stack: str | None = None) -> float:
         """MHz of the sender's CPU for each Mb/s, over the paths; of all stacks together, or one."""
         where = {} if stack is None else {"stack": stack}
-        return float(self.rows_of("cpu", **where)["mhz_per_mbps"].mean())
+        return float(self.rows("cpu", **where)["mhz_per_mbps"].mean())
 
     # Sections 4.5, 4.6
 
@@ -152,7 +141,7 @@ class Cells:
 
     def stability_udp(self, path: str, size: int, stack: str, period: int | None = None) -> float:
         """Beside the sinusoid; of one period in s, or the mean of both."""
-        rows = self.rows_of("sinusoid", path=path, window=WINDOWS[path][size - 1], stack=stack)
+        rows = self.rows("sinusoid", path=path, window=WINDOWS[path][size - 1], stack=stack)
         if period is not None:
             rows = rows[rows["period_s"] == period]
         return float(rows["stability"].mean())
@@ -167,14 +156,14 @@ class Cells:
 
     def udp_total_stability(self, path: str, size: int, stack: str) -> float:
         """Of the test and the UDP stream together; mean of the two periods."""
-        rows = self.rows_of("sinusoid", path=path, window=WINDOWS[path][size - 1], stack=stack)
+        rows = self.rows("sinusoid", path=path, window=WINDOWS[path][size - 1], stack=stack)
         totals = [self.intervals("sinusoid", run, ("test", "udp")).sum(axis=1) for run in rows["run"]]
         return mean(float(total.std(ddof=0) / total.mean()) for total in totals)
 
     def udp_gain(self) -> float:
         """By how many percent TCP's throughput beside the sinusoid is above that without it, over all tests."""
         gains = [
-            float(self.rows_of("sinusoid", path=p, window=WINDOWS[p][n - 1], stack=s)["mbps"].mean()) / self.thr(p, n, s)
+            float(self.rows("sinusoid", path=p, window=WINDOWS[p][n - 1], stack=s)["mbps"].mean()) / self.thr(p, n, s)
             for p in PATHS
             for n in SIZES
             for s in STACKS
@@ -185,17 +174,17 @@ class Cells:
 
     def txqueue(self, stack: str, packets: int) -> float:
         """Throughput with a transmit queue of so many packets, window 2, over the longer paths."""
-        return float(self.rows_of("txqueuelen", stack=stack, txqueuelen_packets=packets)["mbps"].mean())
+        return float(self.rows("txqueuelen", stack=stack, txqueuelen_packets=packets)["mbps"].mean())
 
     def txqueue_stability(self, stack: str, packets: int) -> float:
         """The same of the stability index."""
-        return float(self.rows_of("txqueuelen", stack=stack, txqueuelen_packets=packets)["stability"].mean())
+        return float(self.rows("txqueuelen", stack=stack, txqueuelen_packets=packets)["stability"].mean())
 
     # Section 5
 
     def fair(self, path: str, size: int, stack: str) -> float:
         """Jain's index of two flows of one stack."""
-        rates = self.rows_of("intra", path=path, window=WINDOWS[path][size - 1], stack=stack)["mbps"]
+        rates = self.rows("intra", path=path, window=WINDOWS[path][size - 1], stack=stack)["mbps"]
         return float(rates.sum() ** 2 / (len(rates) * (rates**2).sum()))
 
     def intra_mean(self, path: str) -> float:
@@ -209,13 +198,13 @@ class Cells:
 
     def swing(self, path: str, size: int, stack: str) -> float:
         """How unequal the two flows are over 5 s: the mean of |x1 - x2| / (x1 + x2) over the intervals."""
-        run = self.rows_of("intra", path=path, window=WINDOWS[path][size - 1], stack=stack)["run"].iloc[0]
+        run = self.rows("intra", path=path, window=WINDOWS[path][size - 1], stack=stack)["run"].iloc[0]
         rates = self.intervals("intra", run, ("first", "second"))
         return float(((rates["first"] - rates["second"]).abs() / rates.sum(axis=1)).mean())
 
     def _pair(self, path: str, stack: str, other: str) -> tuple[float, float]:
         order = sorted((stack, other), key=STACKS.index)
-        rates = self.rows_of("inter", path=path, pair=" and ".join(order)).set_index("group")["mbps"]
+        rates = self.rows("inter", path=path, pair=" and ".join(order)).set_index("group")["mbps"]
         mine, theirs = ("first", "second") if order[0] == stack else ("second", "first")
         return float(rates[mine]), float(rates[theirs])
 
@@ -241,7 +230,7 @@ class Cells:
     # Section 5.3
 
     def _halves(self, stack: str) -> tuple[float, float]:
-        run = self.rows_of("reverse", stack=stack)["run"].iloc[0]
+        run = self.rows("reverse", stack=stack)["run"].iloc[0]
         rates = self.intervals("reverse", run, ("test",))["test"]
         half = rates.index[-1] / 2
         return float(rates[rates.index <= half].mean()), float(rates[rates.index > half].mean())
@@ -257,7 +246,7 @@ class Cells:
     # Section 6
 
     def _sc(self, column: str, mtu: int, window: int, stack: str | None) -> float:
-        rows = self.rows_of("sc2003", mtu_bytes=mtu, window=f"{window} MiB")
+        rows = self.rows("sc2003", mtu_bytes=mtu, window=f"{window} MiB")
         return float(rows[rows["stack"].isin(SC if stack is None else (stack,))][column].mean())
 
     def sc(self, mtu: int, window: int, stack: str | None = None) -> float:
@@ -268,39 +257,53 @@ class Cells:
         """Stability index of the same."""
         return self._sc("stability", mtu, window, stack)
 
-    def challenge(self, test: str) -> tuple[float, float]:
-        """A test of the Bandwidth Challenge: the senders' total in Mb/s and its stability index."""
-        run = self.rows_of("sc2003-challenge", test=test)["run"].iloc[0]
-        rates = self.intervals("sc2003-challenge", run, ("test",)).sum(axis=1)
-        return float(rates.mean()), float(rates.std(ddof=0) / rates.mean())
+    def sc_udp(self, mtu: int) -> float:
+        """UDP between two of its hosts, back to back, Mb/s of payload."""
+        runs = self.measured["sc2003-udp"].runs
+        return float(runs.loc[runs["mtu_bytes"] == mtu, "goodput_total_bps"].iloc[0] / 1e6)
+
+    def challenge(self, stem: str, flows: Sequence[str], first: int = 0, last: int = MINUTES) -> pd.DataFrame:
+        """Mb/s in each interval of a test of the Bandwidth Challenge, a column a flow; of the one at PAIX from one minute to another."""
+        run = self.measured[stem].runs.iloc[0]
+        minute = float(run["end_s"]) / MINUTES
+        rates = self.intervals(stem, run["run"], flows)
+        return rates[(rates.index > first * minute) & (rates.index <= last * minute)]
+
+    def challenge_total(self, stem: str) -> pd.Series:
+        """Mb/s on the wire of the link that the challenge shared."""
+        result = self.measured[stem].open(self.measured[stem].runs["run"].iloc[0])
+        link = result.links.loc[result.links["bottleneck"].eq(1), "link"].iloc[0]
+        wire = result.link_series[result.link_series["link"].eq(link)].set_index("time_s")["wire_bytes"]
+        return (wire.diff() * 8e-6 / pd.Series(wire.index, wire.index).diff()).iloc[1:]
+
+    def paix(self, test: str) -> pd.DataFrame:
+        """To PAIX, in the minutes of the test that Figure 6 shows."""
+        return self.challenge("sc2003-paix", *PAIX[test])
 
     def sc_one(self) -> float:
         """One S-TCP flow to PAIX."""
-        return self.challenge("one S-TCP")[0]
+        return float(self.paix("s-paix").sum(axis=1).mean())
 
     def sc_two(self) -> float:
         """Two between the same hosts, together."""
-        return self.challenge("two S-TCP")[0]
+        return float(self.paix("two-s").sum(axis=1).mean())
 
     def sc_one_stability(self) -> float:
         """Of the one."""
-        return self.challenge("one S-TCP")[1]
+        return stability(self.paix("s-paix").sum(axis=1))
 
     def sc_two_stability(self) -> float:
         """Of the sum of the two."""
-        return self.challenge("two S-TCP")[1]
+        return stability(self.paix("two-s").sum(axis=1))
 
     # As a whole
 
     def rank_correlation(self, path: str | None, published: dict[tuple[str, int, str], float]) -> float:
         """Spearman's, of our cells of Table 1 with the published ones: over a path, or all."""
         cells = [cell for cell in published if path in (None, cell[0])]
-        ours, theirs = pd.Series([self.thr(*cell) for cell in cells]), pd.Series([published[cell] for cell in cells])
-        # Of ranks, Pearson's is Spearman's.
-        return float(ours.rank().corr(theirs.rank()))
+        return rank_correlation([self.thr(*cell) for cell in cells], [published[cell] for cell in cells])
 
     def stacks_correlation(self, path: str, published: dict[tuple[str, int, str], float]) -> float:
         """Spearman's of the eight stacks on a path, each the mean of windows 2 and 3: the order of the stacks alone."""
-        theirs = pd.Series([mean(published[path, n, s] for n in (2, 3)) for s in STACKS])
-        ours = pd.Series([self.thr_mean(path, s) for s in STACKS])
-        return float(ours.rank().corr(theirs.rank())) if not math.isnan(ours.sum()) else math.nan
+        theirs = [mean(published[path, n, s] for n in (2, 3)) for s in STACKS]
+        return rank_correlation([self.thr_mean(path, s) for s in STACKS], theirs)

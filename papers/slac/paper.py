@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean, stdev
 
+import pandas as pd
 from longfat import theory
 from longfat.paper import Answer, Layout, Measured, Paper, Row, load_published
 from longfat.plot import Axis, Plot, Rule, Series
 
-from .cells import LONG_QUEUE_PATHS, PATHS, SIZES, STACKS, WINDOWS, Cells
+from .cells import LONG_QUEUE_PATHS, PATHS, SIZES, STACKS, WINDOWS, Cells, stability
 
 FOLDER = Path(__file__).parent
 
@@ -18,15 +20,7 @@ paper = Paper(
     citation="H. Bulot, R. L. Cottrell and R. Hughes-Jones: Evaluation of Advanced TCP Stacks on Fast Long-Distance Production Networks. "
     "2004",
 )
-
-_latest: list[tuple[Measured, Cells]] = []
-
-
-def cells(measured: Measured) -> Cells:
-    """The cells of `measured`, made once."""
-    if not _latest or _latest[0][0] is not measured:
-        _latest[:] = [(measured, Cells(measured))]
-    return _latest[0][1]
+cells = Cells.of
 
 
 # Tables
@@ -137,12 +131,7 @@ def table1() -> dict[tuple[str, int, str], float]:
 
 # Numbers of the text
 
-for _quantity, _why in {"condition": "a condition of the test", "caption": "a figure, drawn in the report"}.items():
-
-    def _not_a_result(measured: Measured, row: Row, why: str = _why) -> Answer:
-        return Answer(None, why)
-
-    paper.number(_quantity)(_not_a_result)
+paper.not_results(condition="a condition of the test", caption="a figure, drawn in the report")
 
 
 @paper.number("theory_window")
@@ -244,47 +233,45 @@ def reverse_factor(measured: Measured, row: Row) -> float:
     return mean(c.reverse(s) for s in ("BIC", "HSTCP-LP", "H-TCP", "P-TCP", "S-TCP")) / c.reverse("FAST")
 
 
-CHALLENGE = {
-    "6.2.1-hs-paix": "one HS-TCP",
-    "6.2.1-hs-paix-loaded": "one HS-TCP, loaded",
-    "6.2.1-s-paix": "one S-TCP",
-    "6.2.1-two-s-sum": "two S-TCP",
-    "6.2.1-chicago": "Chicago",
-    "6.2.1-amsterdam": "Amsterdam",
-}
 JUMBO = {"6.2.2-9000-8m": (9000, 8), "6.2.2-9000-16m": (9000, 16), "6.2.2-1500-16m": (1500, 16), "6.2.2-1500-8m": (1500, 8)}
+
+
+def _challenge(c: Cells, row: Row) -> pd.DataFrame:
+    """The rates of a test during the Bandwidth Challenge."""
+    if row["path"] == "PAIX":
+        return c.paix(row.id.removeprefix("6.2.1-").removesuffix("-si").removesuffix("-sum"))
+    return c.challenge("sc2003-abilene", (row["path"],))
 
 
 @paper.number("sc_throughput")
 def sc_throughput(measured: Measured, row: Row) -> float:
     """Section 6."""
     c = cells(measured)
-    if row.id == "6.2.1-two-s":
-        return c.sc_two() / 2
-    return c.sc(*JUMBO[row.id]) if row.id in JUMBO else c.challenge(CHALLENGE[row.id])[0]
+    if row.id in JUMBO:
+        return c.sc(*JUMBO[row.id])
+    rates = _challenge(c, row)
+    return float(rates.mean().mean() if row.id == "6.2.1-two-s" else rates.sum(axis=1).mean())
 
 
 @paper.number("sc_stability")
 def sc_stability(measured: Measured, row: Row) -> Answer | float:
     """Section 6."""
     c = cells(measured)
-    test = row.id.removesuffix("-si")
-    if test in CHALLENGE:
-        return c.challenge(CHALLENGE[test])[1]
-    if test == "6.2.1-two-s":
-        return float(c.senders("sc2003-challenge").query("test == 'two S-TCP'")["stability"].mean())
-    mtu = int(test.split("-")[1])
+    if row.id.startswith("6.2.1"):
+        rates = _challenge(c, row)
+        return mean(stability(rates[flow]) for flow in rates) if row.id == "6.2.1-two-s-si" else stability(rates.sum(axis=1))
+    mtu = int(row.id.split("-")[1])
     ours = [c.sc_stability(mtu, w, s) for w in (8, 16) for s in ("Reno", "HS-TCP", "S-TCP")]
     return Answer(None, f"a bound; ours are {min(ours):.4f} to {max(ours):.4f}")
 
 
 @paper.number("sc_udp")
-def sc_udp(measured: Measured, row: Row) -> Answer:
+def sc_udp(measured: Measured, row: Row) -> float:
     """Section 6.2.2."""
-    return Answer(None, "UDP back to back, without an ACK to process, does not share the costs of this host model")
+    return cells(measured).sc_udp(int(row.id.split("-")[-1]))
 
 
-paper.claims_of(FOLDER / "claims.csv", lambda measured: cells(measured).names())
+paper.claims_of(FOLDER / "claims.csv", Cells)
 
 
 # Figures: a colour a path or stack, a dash a period.
@@ -340,7 +327,7 @@ def table1_scatter(measured: Measured) -> Plot:
 
 def _series_of(measured: Measured, stem: str, groups: tuple[str, ...], **where: str) -> list[Series]:
     c = cells(measured)
-    run = c.rows_of(stem, **where)["run"].iloc[0]
+    run = c.rows(stem, **where)["run"].iloc[0]
     rates = c.intervals(stem, run, groups)
     return [Series(group, rates.index.tolist(), rates[group].tolist(), markers=False) for group in groups]
 
@@ -384,26 +371,27 @@ _two("a", "FAST")
 _two("b", "HS-TCP")
 
 
+def _challenge_figure(measured: Measured, name: str, stem: str, flows: Sequence[str], title: str) -> Plot:
+    """Flows as points and the link's total as a line, as the paper draws them."""
+    c = cells(measured)
+    rates, total = c.challenge(stem, flows), c.challenge_total(stem)
+    series = [Series("all on the link (wire)", (total.index / 60).tolist(), total.tolist(), markers=False, colour=6)]
+    for i, flow in enumerate(flows):
+        sent = rates[flow][rates[flow] > 0]
+        series.append(Series(flow, (sent.index / 60).tolist(), sent.tolist(), line=False, colour=i, marker=i))
+    return Plot(name, title, Axis("time (minutes)", start=0), Axis("rate (Mb/s; flows: payload)", start=0), series)
+
+
 @paper.figure(where="Figure 6")
 def figure6(measured: Measured) -> Plot:
-    """PAIX during the challenge."""
-    series: list[Series] = []
-    for name in ("one HS-TCP", "one HS-TCP, loaded", "one S-TCP", "two S-TCP"):
-        c = cells(measured)
-        rates = c.intervals("sc2003-challenge", c.rows_of("sc2003-challenge", test=name)["run"].iloc[0], ("test",))["test"]
-        series.append(Series(name, rates.index.tolist(), rates.tolist(), markers=False))
-    return Plot("figure6", "Phoenix to PAIX beside other traffic", Axis("time (s)"), MBPS, series)
+    """PAIX during the challenge, from 16:00."""
+    return _challenge_figure(measured, "figure6", "sc2003-paix", ("HS-TCP", "S-TCP", "second S-TCP"), "Phoenix to PAIX from 16:00")
 
 
 @paper.figure(where="Figure 7")
 def figure7(measured: Measured) -> Plot:
     """Chicago and Amsterdam."""
-    series: list[Series] = []
-    for name in ("Chicago", "Amsterdam"):
-        c = cells(measured)
-        rates = c.intervals("sc2003-challenge", c.rows_of("sc2003-challenge", test=name)["run"].iloc[0], ("test",))["test"]
-        series.append(Series(name, rates.index.tolist(), rates.tolist(), markers=False))
-    return Plot("figure7", "Phoenix to Chicago and Amsterdam", Axis("time (s)"), MBPS, series)
+    return _challenge_figure(measured, "figure7", "sc2003-abilene", ("Chicago", "Amsterdam"), "Phoenix to Chicago and Amsterdam")
 
 
 @paper.figure(where="section 4.3")

@@ -3,41 +3,41 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import sys
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
-from rich.console import Console
 
 from longfat import script, terminal
 from longfat._longfat import __version__, registries, schema
 from longfat.errors import LongfatError
 from longfat.experiment import Experiment, load, load_results
-from longfat.grid import grids
-from longfat.locate import Source, experiments, paper_folder, papers, sources
-from longfat.paper import Comparison, compare, load_measured, load_paper, load_published
+from longfat.locate import Source, experiments, how_to_run, paper_folder, papers, results_folder, results_home, sources
+from longfat.paper import Comparison, compare, grids, load_measured, load_paper, load_published
 from longfat.report import write_report
 from longfat.store import Store
 from longfat.sweep import default_jobs, measure_speed
 from longfat.terminal import progress_bar
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from longfat._longfat import ScriptReport
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
-# Into a file or a pipe, wide enough for the tables; `COLUMNS` says otherwise.
-out = Console(highlight=False, width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 110)
-err = Console(stderr=True, highlight=False)
+out = terminal.console()
+err = terminal.console(stderr=True)
 
 RESULTS = Path("results")
 REPORTS = Path("reports")
 SAMPLE = 32
 
 ResultsOption = Annotated[Path, typer.Option("--results", metavar="DIR", help="Where results are kept.")]
+QuickOption = Annotated[bool, typer.Option("--quick", help="Those of `run --quick`, which are in DIR/quick.")]
 
 
 def main() -> None:
@@ -68,8 +68,8 @@ def longfat(
 @app.command("run")
 def run_command(
     what: Annotated[
-        str,
-        typer.Argument(metavar="FILE|FOLDER|NAME", help="An experiment, a folder of them, or a name from `longfat list`."),
+        list[str],
+        typer.Argument(metavar="FILE|FOLDER|NAME...", help="Experiments, folders of them, or names from `longfat list`."),
     ],
     results: ResultsOption = RESULTS,
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time. [default: one a core]")] = None,
@@ -84,16 +84,27 @@ def run_command(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Start however many runs there are.")] = False,
 ) -> None:
     """Run experiments; what is already finished is not run again."""
-    found = sources(what)
+    found = _distinct([source for name in what for source in sources(name)])
     # All of them are parsed before the first is run: a mistake in the last should not wait for the others.
     loaded = [(source, _changed(load(source.file), quick, changes or [])) for source in found]
-    if quick:
-        results = results / "quick"
+    results = results_home(results, quick=quick)
     for source, experiment in loaded:
         _run(source, experiment, results / source.name, jobs or default_jobs(), None if yes else max_runs)
-    folder = found[0].file.parent
-    if len(found) > 1 and (folder / "paper.py").is_file():
-        _print_comparison(folder, results)
+    of_papers = Counter(source.file.parent for source in found if (source.file.parent / "paper.py").is_file())
+    for folder, count in of_papers.items():
+        if count > 1:
+            _print_comparison(folder, results)
+
+
+def _distinct(found: list[Source]) -> list[Source]:
+    """Each file once. LongfatError where two files would go by one name."""
+    files: dict[Path, Source] = {source.file.resolve(): source for source in found}
+    named: dict[str, Path] = {}
+    for file, source in files.items():
+        other = named.setdefault(source.name, file)
+        if other != file:
+            raise LongfatError(f"the results of {other} and of {file} would both be called {source.name}: run them apart, with --results")
+    return list(files.values())
 
 
 def _changed(experiment: Experiment, quick: bool, changes: list[str]) -> Experiment:
@@ -110,6 +121,7 @@ def _changed(experiment: Experiment, quick: bool, changes: list[str]) -> Experim
 def _run(source: Source, experiment: Experiment, folder: Path, jobs: int, max_runs: int | None) -> None:
     store = Store(folder)
     store.check_format()
+    store.check_source(experiment.file)
     if max_runs is not None and experiment.run_count > max_runs:
         _refuse(source, experiment, jobs, max_runs)
     runs = experiment.resolve_all()
@@ -152,13 +164,16 @@ def _refuse(source: Source, experiment: Experiment, jobs: int, max_runs: int) ->
 
 @app.command("report")
 def report_command(
-    what: Annotated[str, typer.Argument(metavar="RESULTS|PAPER", help="A results folder, or the name of a paper.")],
+    what: Annotated[str, typer.Argument(metavar="RESULTS|NAME", help="A results folder, or the name of a paper or experiment.")],
     results: ResultsOption = RESULTS,
-    reports: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the report goes.")] = REPORTS,
+    reports: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the report goes; of --quick, in DIR/quick.")] = REPORTS,
+    quick: QuickOption = False,
 ) -> None:
     """Write one HTML page with every figure, and each figure as PNG and SVG."""
-    path = write_report(what, results, reports)
-    out.print(f"report: {path.resolve()}", soft_wrap=True)
+    report = write_report(what, results_home(results, quick=quick), results_home(reports, quick=quick))
+    for figure in report.missing:
+        err.print(f"  [yellow]not drawn:[/] {terminal.escape(f'{figure.where}: {figure.why}')}", soft_wrap=True)
+    out.print(f"report: {report.page.resolve()}", soft_wrap=True)
 
 
 @app.command("compare")
@@ -167,11 +182,14 @@ def compare_command(
     results: ResultsOption = RESULTS,
     as_json: Annotated[bool, typer.Option("--json", help="A list of {id, where, published, ours, unit, verdict, note}.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 where a claim differs.")] = False,
+    quick: QuickOption = False,
 ) -> None:
     """Set results beside what a paper published."""
-    folder = paper_folder(what)
+    folder, results = paper_folder(what), results_home(results, quick=quick)
     if as_json:
-        lines = compare(load_paper(folder), load_published(folder), load_measured(folder, results))
+        measured = load_measured(folder, results)
+        _say_short(err, measured.short)
+        lines = compare(load_paper(folder), load_published(folder), measured)
         print(json.dumps([asdict(line) for line in lines], indent=2, ensure_ascii=False))
     else:
         lines = _print_comparison(folder, results)
@@ -180,21 +198,27 @@ def compare_command(
 
 
 def _print_comparison(folder: Path, results: Path) -> list[Comparison]:
-    paper, rows = load_paper(folder), load_published(folder)
-    lines = compare(paper, rows, load_measured(folder, results))
+    paper, rows, measured = load_paper(folder), load_published(folder), load_measured(folder, results)
+    _say_short(out, measured.short)
+    lines = compare(paper, rows, measured)
     terminal.print_grids(out, grids(paper, rows, lines))
     terminal.print_comparison(out, lines)
     return lines
+
+
+def _say_short(console: Console, line: str) -> None:
+    if line:
+        console.print(f"[bold yellow]{terminal.escape(line)}[/]", soft_wrap=True)
 
 
 @app.command("list")
 def list_command(
     what: Annotated[
         str | None,
-        typer.Argument(metavar="KIND|NAME", help="experiments, papers, queues, stacks, links, metrics, tcp ..., or the name of an entry."),
+        typer.Argument(metavar="KIND|NAME", help="experiments, papers, queues, stacks, links, traffic, hosts, metrics, tcp ..., or the name of an entry."),
     ] = None,
 ) -> None:
-    """Show everything that has a name; of a kind or one entry, parameters and sources, too."""
+    """Show everything that has a name, and its source; of a kind or one entry, parameters, too."""
     kinds = {"papers": papers, "experiments": experiments}
     tables = registries()
     for name, names in kinds.items():
@@ -212,16 +236,40 @@ def list_command(
 @app.command("script")
 def script_command(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Packet scripts, or folders of them (*.pkt).")],
+    versions: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--ip-version", "--ip_version", metavar="VERSION", help="ipv4, ipv6, ipv4-mapped-ipv6 or all; may be said more than once."
+        ),
+    ] = None,
+    options: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--option", metavar="NAME=VALUE", help="As --NAME=VALUE at the head of a script that does not say it, such as push=any."
+        ),
+    ] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Print every packet.")] = False,
+    init_scripts: Annotated[
+        list[Path] | None,
+        typer.Option("--init-scripts", "--init_scripts", metavar="FILE", help="A shell script whose sysctls hold for all scripts."),
+    ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="A list of {file, verdict, line, column, message, details, notes, printed}.")
+        bool, typer.Option("--json", help="A list of {file, ip_version, verdict, line, column, message, details, notes, printed}.")
     ] = False,
 ) -> None:
     """Run packet scripts against the TCP endpoint; exit code 1 where one fails or is none."""
     reports: list[ScriptReport] = []
+    asked = versions or []
+    if unknown := [version for version in asked if version not in (*script.VERSIONS, "all")]:
+        raise LongfatError(f"--ip-version {unknown[0]}: expected {', '.join(script.VERSIONS)} or all")
+    chosen = script.VERSIONS if "all" in asked else asked
+    settings = [(name, value) for name, _, value in (option.partition("=") for option in options or [])]
     for file in script.scripts(files):
-        reports.append(script.run(file))
-        if not as_json and (text := script.text(reports[-1])):
-            print(text)
+        done = script.run(file, chosen, settings=settings, verbose=verbose, init_scripts=init_scripts or ())
+        reports += done
+        if not as_json:
+            for text in filter(None, (script.text(report, say_version=len(chosen) > 1) for report in done)):
+                print(text)
     if as_json:
         print(json.dumps(reports, indent=2, ensure_ascii=False))
     else:
@@ -238,7 +286,18 @@ def schema_command() -> None:
 
 @app.command("show")
 def show_command(
-    folder: Annotated[Path, typer.Argument(metavar="RESULTS", help="A results folder.")],
+    what: Annotated[str, typer.Argument(metavar="RESULTS|NAME", help="A results folder, or the name of an experiment.")],
+    results: ResultsOption = RESULTS,
+    quick: QuickOption = False,
 ) -> None:
-    """Print the table of runs of a results folder."""
-    terminal.print_results(out, load_results(folder))
+    """Print the table of runs of an experiment."""
+    home = results_home(results, quick=quick)
+    folder = results_folder(what, home)
+    if folder is None and not Path(what).is_dir():
+        found = [source.name for source in sources(what)]
+        if len(found) > 1:
+            raise LongfatError(f"{what} is {len(found)} experiments: choose one of {', '.join(found)}")
+        raise LongfatError(f"no results of {found[0]} in {home}: {how_to_run(found[0], home)} makes them")
+    shown = load_results(folder or what)
+    _say_short(out, "Short form (--quick)." if shown.quick else "")
+    terminal.print_results(out, shown)

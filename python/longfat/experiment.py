@@ -30,6 +30,8 @@ class Experiment:
     def __init__(self, text: str, file: str = "<string>", name: str = "experiment") -> None:
         self.name = name
         """What its results go by."""
+        self.file = str(Path(file).resolve()) if Path(file).is_file() else ""
+        """Where it came from; empty where that was no file."""
         self.changes: dict[str, str] = {}
         """What was set since, as TOML."""
         self._document = Document(text, file)
@@ -112,15 +114,17 @@ class Experiment:
         store = Store(Path(folder))
         work = Work([], self.title, store.write)
         with store.writing(lambda: f" ({work.done} runs finished before that are kept)" if work.done else ""):
+            store.check_source(self.file)
             work.runs = _distinct([run for run in runs if not store.has(run.hash)])
             perform(work, jobs, tick)
-            results = [_labelled(store.read(run.hash, ("flows", "links")), run) for run in runs]
+            results = [_labelled(store.read(run.hash, ("flows", "links", "hosts")), run) for run in runs]
             return store.combine(self.title, list(self.axes), results, self.text, self._facts(runs, results, jobs))
 
     def _facts(self, runs: Sequence[Run], results: Iterable[Result], jobs: int) -> dict[str, object]:
         results = list(results)
         return provenance(
             experiment=self.name,
+            file=self.file,
             changes=self.changes,
             seeds=sorted({run.seed for run in runs}),
             jobs=jobs,

@@ -2,13 +2,13 @@
 
 A name is looked up first from the working directory (`papers/NAME`, `experiments/NAME.toml`, `experiments/NAME`), then among
 those that come with longfat: `python/longfat/{papers,experiments}` are links to the folders at the top of the repository,
-and a wheel carries their contents.
+and a wheel carries their contents. `papers/NAME` and `papers/NAME/STEM.toml` are names, too, wherever longfat is called.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +20,7 @@ HOMES = ("papers", "experiments")
 
 @dataclass(frozen=True)
 class Source:
-    """An experiment file, and the name its results go by: `ansnet/single-68ms`, or `my-path`."""
+    """An experiment file, and the name its results go by: `ansnet/short`, `slac/sensitivity/seeds`, or `my-path`."""
 
     file: Path
     name: str
@@ -33,23 +33,45 @@ def roots() -> list[Path]:
 
 def sources(what: str) -> list[Source]:
     """The experiments that `what` means: a TOML file, a folder of them, or a name. LongfatError where none is."""
-    path = Path(what)
-    if path.is_file():
-        return [_source(path)]
-    if path.is_dir():
-        return _folder(path)
-    for root in roots():
-        for home in (root / name for name in HOMES):
-            if (home / what).is_dir():
-                return _folder(home / what)
-            if (home / f"{what}.toml").is_file():
-                return [_source(home / f"{what}.toml")]
+    found = _sources(what)
+    if found:
+        return found
+    folder = next((folder for folder in (Path(what), *_named(what)) if folder.is_dir()), None)
+    if folder:
+        raise LongfatError(f"{folder} holds no experiment: expected files that end in .toml")
     raise LongfatError(f"no file, folder, paper or experiment is called {what!r}{_nearest(what, names())}")
+
+
+def _sources(what: str) -> list[Source]:
+    files = [file for path in _named(what) for file in (path, path.with_name(f"{path.name}.toml"))]
+    for path in (Path(what), *files):
+        if path.is_dir():
+            return [_source(file) for file in sorted(path.glob("*.toml"))]
+        if path.is_file():
+            return [_source(path)]
+    return []
+
+
+def results_folder(what: str, results: Path) -> Path | None:
+    """The results that `what` means: a folder of them, or a name under `results`; None where there are none (yet)."""
+    of_one = [results / source.name for source in _sources(what) if source.file.stem == Path(what).name.removesuffix(".toml")]
+    folders = (Path(what), results / what, *of_one)
+    return next((folder for folder in folders if (folder / "provenance.json").is_file()), None)
+
+
+def results_home(results: Path, *, quick: bool) -> Path:
+    """Where under `results` those of `run` go, or of `run --quick`."""
+    return results / "quick" if quick else results
+
+
+def how_to_run(name: str, results: Path) -> str:
+    """The command that makes the results of `name` in that home."""
+    return f"`longfat run {name}{' --quick' if results.name == 'quick' else ''}`"
 
 
 def paper_folder(what: str) -> Path:
     """The folder of a paper, or of what is kept as one is, by path or name. LongfatError where there is none."""
-    for folder in [Path(what), *(root / home / what for root in roots() for home in HOMES)]:
+    for folder in (Path(what), *_named(what)):
         if (folder / "paper.py").is_file():
             return folder
     raise LongfatError(f"no paper is called {what!r}{_nearest(what, papers())}")
@@ -61,13 +83,9 @@ def papers() -> list[str]:
 
 
 def experiments() -> list[str]:
-    """Names of every experiment that can be found, those of papers and other folders as `FOLDER/NAME`."""
-    return _unique(
-        _source(path).name
-        for root in roots()
-        for pattern in ("papers/*/*.toml", "experiments/*/*.toml", "experiments/*.toml")
-        for path in sorted(root.glob(pattern))
-    )
+    """Names of every experiment that can be found, those of papers and other folders as `FOLDER/NAME`, however deep."""
+    patterns = ("papers/*/*.toml", "papers/*/*/**/*.toml", "experiments/*/**/*.toml", "experiments/*.toml")
+    return _unique(_source(path).name for root in roots() for pattern in patterns for path in sorted(root.glob(pattern)))
 
 
 def names() -> list[str]:
@@ -75,17 +93,23 @@ def names() -> list[str]:
     return papers() + experiments()
 
 
+def _named(what: str) -> Iterator[Path]:
+    """Where `what` may be meant as a name."""
+    parts = Path(what).parts
+    for root in roots():
+        for home in HOMES:
+            if len(parts) > 1 and parts[0] == home:
+                yield root.joinpath(*parts)
+            if parts:
+                yield root / home / what
+
+
 def _source(file: Path) -> Source:
-    folder = file.resolve().parent
-    in_folder = (folder / "paper.py").is_file() or folder.parent.name in HOMES
-    return Source(file, f"{folder.name}/{file.stem}" if in_folder else file.stem)
-
-
-def _folder(folder: Path) -> list[Source]:
-    files = sorted(folder.glob("*.toml"))
-    if not files:
-        raise LongfatError(f"{folder} holds no experiment: expected files that end in .toml")
-    return [_source(file) for file in files]
+    """Its name is the way to it from the folder that holds its paper, or from `papers` or `experiments`."""
+    path = file.resolve().with_suffix("")
+    home = next((f.parent for f in path.parents if (f / "paper.py").is_file()), None)
+    home = home or next((f for f in path.parents if f.name in HOMES), path.parent)
+    return Source(file, path.relative_to(home).as_posix())
 
 
 def _unique(found: Iterable[str]) -> list[str]:

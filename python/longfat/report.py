@@ -15,8 +15,7 @@ import plotly.offline
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from longfat.errors import StorageError
-from longfat.grid import grids
-from longfat.locate import paper_folder
+from longfat.locate import paper_folder, results_folder
 from longfat.paper import (
     Comparison,
     Measured,
@@ -24,6 +23,7 @@ from longfat.paper import (
     Paper,
     Row,
     compare,
+    grids,
     load_measured,
     load_paper,
     load_published,
@@ -31,7 +31,7 @@ from longfat.paper import (
 from longfat.plot import Plot, default_plots, plotly_figure, save
 from longfat.results import Results
 from longfat.store import Store
-from longfat.terminal import count, difference, duration, number, run_table, short, summary
+from longfat.terminal import count, difference, duration, host_table, number, run_table, short, summary
 
 MOST_ROWS = 500
 """Runs listed in a page; the rest are in runs.parquet."""
@@ -51,20 +51,46 @@ class Shown:
         return to_json(plotly_figure(self.plot))
 
 
-def write_report(what: str, results: Path, reports: Path) -> Path:
-    """Writes the report of a results folder, or of a paper by name, and returns the path of its page.
+@dataclass(frozen=True)
+class Missing:
+    """A figure of the paper that is not in the page."""
+
+    where: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page, and the plots that go beside it as files."""
+
+    html: str
+    plots: list[Plot]
+    missing: list[Missing]
+
+
+@dataclass(frozen=True)
+class Report:
+    """A report that was written."""
+
+    page: Path
+    missing: list[Missing]
+
+
+def write_report(what: str, results: Path, reports: Path) -> Report:
+    """Writes the report of a results folder, by path or name, or of a paper.
 
     Raises `LongfatError` where `what` is neither, `StorageError` where the report cannot be written.
     """
-    if (Path(what) / "provenance.json").is_file():
-        store = Store(Path(what))
+    kept = results_folder(what, results)
+    if kept:
+        store = Store(kept)
         return _write(reports / store.folder.name, results_page(store.load(), (store.folder / "experiment.toml")))
     folder = paper_folder(what)
     measured = load_measured(folder, results)
     return _write(reports / folder.name, paper_page(load_paper(folder), load_published(folder), measured))
 
 
-def results_page(results: Results, experiment: Path | None = None) -> tuple[str, list[Plot]]:
+def results_page(results: Results, experiment: Path | None = None) -> Page:
     """The page of one experiment, and its plots."""
     plots = default_plots(results)
     text = experiment.read_text(encoding="utf-8") if experiment and experiment.is_file() else ""
@@ -74,35 +100,40 @@ def results_page(results: Results, experiment: Path | None = None) -> tuple[str,
         tables=[],
         numbers={},
         claims=[],
+        form="Short form (--quick) of the experiment." if results.quick else "",
         plots=[Shown(plot, "") for plot in plots],
-        runs=_run_table(results),
+        missing=[],
+        outcome={"Runs": _cut(*run_table(results)), "Hosts": _cut(*host_table(results))},
         experiments={results.provenance.get("experiment", ""): results},
         text=text,
     )
-    return page, plots
+    return Page(page, plots, [])
 
 
-def paper_page(paper: Paper, rows: Sequence[Row], measured: Measured) -> tuple[str, list[Plot]]:
+def paper_page(paper: Paper, rows: Sequence[Row], measured: Measured) -> Page:
     """The page of a paper: its published `rows`, tables and claims beside ours, its figures, its experiments; and the plots."""
     lines = compare(paper, rows, measured)
     shown: list[Shown] = []
+    missing: list[Missing] = []
     for figure in paper.figures:
         try:
             shown.append(Shown(figure.draw(measured), figure.where))
-        except MissingResults:
-            continue  # the comparison says what is missing
+        except MissingResults as reason:
+            missing.append(Missing(figure.where, str(reason)))
     page = render(
         title=paper.title,
         citation=paper.citation,
         tables=grids(paper, rows, lines),
         numbers=_by_place([line for line in lines if not isinstance(line.published, str)]),
         claims=[line for line in lines if isinstance(line.published, str)],
+        form=measured.short,
         plots=shown,
-        runs=None,
+        missing=missing,
+        outcome={},
         experiments=measured,
         text="",
     )
-    return page, [one.plot for one in shown]
+    return Page(page, [one.plot for one in shown], missing)
 
 
 def render(*, experiments: Mapping[str, Results], **content: Any) -> str:
@@ -132,21 +163,19 @@ def _by_place(lines: Sequence[Comparison]) -> dict[str, list[Comparison]]:
     return groups
 
 
-def _run_table(results: Results) -> dict[str, Any]:
-    columns, rows = run_table(results)
+def _cut(columns: list[str], rows: list[list[str]]) -> dict[str, Any]:
     return {"columns": columns, "rows": rows[:MOST_ROWS], "left_out": max(0, len(rows) - MOST_ROWS)}
 
 
-def _write(folder: Path, made: tuple[str, list[Plot]]) -> Path:
-    page, plots = made
+def _write(folder: Path, made: Page) -> Report:
     try:
         figures = folder / "figures"
         figures.mkdir(parents=True, exist_ok=True)
-        for plot in plots:
+        for plot in made.plots:
             save(plot, figures)
         path = folder / "report.html"
         unfinished = path.with_name(".unfinished-report.html")
-        unfinished.write_text(page, encoding="utf-8")
-        return unfinished.replace(path)
+        unfinished.write_text(made.html, encoding="utf-8")
+        return Report(unfinished.replace(path), made.missing)
     except OSError as error:
         raise StorageError(f"cannot write the report to {folder}: {error.strerror or error}") from error

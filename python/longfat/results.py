@@ -11,6 +11,7 @@ table           a row is              columns
 `runs`          one run               run, axes, repeat, seed, every metric of the whole run, end_s, steps
 `flows`         one flow of a run     run, axes, repeat, flow, group, counters, every metric of a flow
 `links`         one link of a run     run, axes, repeat, link, name, counters, every metric of a link
+`hosts`         one host of a run     run, axes, repeat, host, name, every metric of a host: of hosts that say something
 `flow_series`   a flow, an instant    run, time_s, flow, cwnd_bytes, ssthresh_bytes, srtt_s ...
 `link_series`   a link, an instant    run, time_s, link, backlog_packets, backlog_bytes ...
 `events`        one event             run, time_s, kind, flow, link, seq_bytes
@@ -56,6 +57,8 @@ class Result:
     """One row a flow: counters, and every metric of a flow."""
     links: pd.DataFrame
     """One row a one-way link: counters, and every metric of a link."""
+    hosts: pd.DataFrame
+    """One row a host of which the experiment says something (`[[host]]`): every metric of a host."""
     flow_series: pd.DataFrame
     """Flows over time; no rows unless the experiment sets `measure.interval`."""
     link_series: pd.DataFrame
@@ -113,6 +116,7 @@ def from_trace(run: Run, title: str, trace: Trace, wall_s: float, cpu_s: float) 
         metrics=trace["metrics"],
         flows=pd.DataFrame(trace["flows"]),
         links=pd.DataFrame(trace["links"]),
+        hosts=pd.DataFrame(trace["hosts"]).astype({"name": "str"}),
         flow_series=pd.DataFrame(trace["flow_series"]),
         link_series=pd.DataFrame(trace["link_series"]),
         events=pd.DataFrame(trace["events"]).astype({"kind": "str"}),
@@ -139,6 +143,8 @@ class Results(Sequence[Result]):
     """One row a run and flow: axes, counters, metrics."""
     links: pd.DataFrame
     """One row a run and one-way link: axes, counters, metrics."""
+    hosts: pd.DataFrame
+    """One row a run and host of which the experiment says something: axes, metrics."""
     open: Callable[[str], Result]
     """The run of this hash, with its series."""
     provenance: dict[str, Any] = field(default_factory=dict[str, Any])
@@ -153,9 +159,15 @@ class Results(Sequence[Result]):
             runs=add_quantities(pd.DataFrame([result.row() for result in results]), axes),
             flows=add_quantities(_join([_keyed(result, result.flows, "flow") for result in results]), axes),
             links=add_quantities(_join([_keyed(result, result.links, "link") for result in results]), axes),
+            hosts=add_quantities(_join([_keyed(result, result.hosts, "host") for result in results]), axes),
             open=by_hash.__getitem__,
             provenance=provenance,
         )
+
+    @property
+    def quick(self) -> bool:
+        """Whether they are of the short form that the experiment's file has for `--quick`."""
+        return "quick" in self.provenance.get("changes", {})
 
     @overload
     def __getitem__(self, index: int) -> Result: ...
@@ -186,8 +198,8 @@ class Results(Sequence[Result]):
 
 
 def _keyed(result: Result, table: pd.DataFrame, what: str) -> pd.DataFrame:
-    """The table with the run and its axes before it; a column of its own with the name of an axis is called `flow_...` or `link_...`."""
-    key = pd.DataFrame([result.key()] * len(table), index=table.index)
+    """The table with the run and its axes before it; a column of its own with the name of an axis is called `flow_...` and so on."""
+    key = pd.DataFrame([result.key()] * len(table), index=table.index, columns=pd.Index(result.key()))
     own = {name: f"{what}_{name}" for name in key.columns if name in table.columns}
     return pd.concat([key, table.rename(columns=own)], axis=1)
 

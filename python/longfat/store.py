@@ -6,10 +6,11 @@
       runs.parquet            one row a run; see longfat.results for the columns of each table
       flows.parquet
       links.parquet
+      hosts.parquet
       runs/<hash>/            one finished run, named by the hash of what it resolved to
         run.json              labels, seed, metrics, cost, warnings, the code that ran it
         experiment.json       the run as resolved
-        flows.parquet links.parquet flow_series.parquet link_series.parquet events.parquet
+        flows.parquet links.parquet hosts.parquet flow_series.parquet link_series.parquet events.parquet
 
 A run's folder is written beside its place and renamed into it, so it is there whole or not at all. The tables at the
 top are put together from the runs when a sweep ends. One process at a time writes to a folder (`.lock`).
@@ -36,8 +37,10 @@ from longfat._longfat import CODE, FORMAT_VERSION
 from longfat.errors import StorageError
 from longfat.results import SERIES, Result, Results
 
-RUN_TABLES = ("flows", "links", *SERIES)
-TABLES = ("runs", "flows", "links")
+RUN_TABLES = ("flows", "links", "hosts", *SERIES)
+TABLES = ("runs", "flows", "links", "hosts")
+ADDED = ("hosts",)
+"""Tables that folders of an earlier longfat do not have."""
 
 
 class Store:
@@ -73,6 +76,21 @@ class Store:
             raise StorageError(
                 f"{self.folder} has results of format {version}, and this longfat knows formats up to {FORMAT_VERSION}: "
                 "use a newer longfat, or give another folder with --results"
+            )
+
+    def check_source(self, file: str) -> None:
+        """StorageError if what is here came from another file than `file`, one that is still there and says something else."""
+        other = self.provenance().get("file", "")
+        if not (file and other) or other == file:
+            return
+        try:
+            same = Path(other).read_bytes() == Path(file).read_bytes()
+        except OSError:
+            return  # moved, or gone: then this one is what is left of it
+        if not same:
+            raise StorageError(
+                f"{self.folder} has the results of {other}, and {file} is another experiment of that name: "
+                "give another folder with --results, or rename one of them"
             )
 
     def provenance(self) -> dict[str, Any]:
@@ -186,6 +204,8 @@ def _write_table(table: pd.DataFrame, path: Path) -> None:
 
 
 def _read_table(path: Path) -> pd.DataFrame:
+    if path.stem in ADDED and not path.exists():
+        return pd.DataFrame()
     return pd.read_parquet(path, engine="pyarrow")
 
 

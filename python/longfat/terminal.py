@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import math
+import os
+import sys
 from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -17,15 +19,18 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from longfat.grid import Grid
-from longfat.paper import Comparison, Verdict
+from longfat.columns import Column, print_columns, print_whole
+from longfat.paper import Comparison, Grid, Verdict
 from longfat.results import Results
 from longfat.sweep import Work
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from longfat._longfat import Entry
 
 __all__ = [
+    "console",
     "count",
     "duration",
     "escape",
@@ -104,13 +109,10 @@ def summary(lines: Sequence[Comparison]) -> str:
 def print_grids(console: Console, tables: Sequence[Grid]) -> None:
     """Tables of a paper: ours, and the published number in parentheses."""
     for grid in tables:
-        table = Table(box=box.SIMPLE_HEAD, title=f"{grid.where}: {escape(grid.title)}: ours (published)", title_justify="left")
-        table.add_column("", no_wrap=True)
-        for column in grid.columns:
-            table.add_column(escape(column), justify="right", no_wrap=True)
-        for name, lines in grid.rows.items():
-            table.add_row(escape(name), *(_cell(line) for line in lines))
-        console.print(table)
+        console.print(f"{escape(grid.where)}: {escape(grid.title)}: ours (published)", soft_wrap=True)
+        names = Column("", [escape(name) for name in grid.rows], left=True)
+        columns = zip(grid.columns, zip(*grid.rows.values(), strict=True), strict=True)
+        print_columns(console, [names], [Column(escape(title), [_cell(line) for line in lines]) for title, lines in columns])
 
 
 def _cell(line: Comparison | None) -> str:
@@ -124,7 +126,7 @@ def print_comparison(console: Console, lines: Sequence[Comparison]) -> None:
     numbers = [line for line in lines if not isinstance(line.published, str)]
     claims = [line for line in lines if isinstance(line.published, str)]
     if numbers:
-        console.print(_number_table(numbers, notes=console.width >= WIDE))
+        print_whole(console, _number_table(numbers, notes=console.width >= WIDE), NARROW)
     for line in claims:
         verdict = f"[{STYLE[line.verdict]}]{line.verdict}[/]"
         console.print(f"{verdict}  {escape(line.where)}: {escape(str(line.published))}", soft_wrap=True)
@@ -143,9 +145,9 @@ def _number_table(lines: Sequence[Comparison], *, notes: bool) -> Table:
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("what", overflow="fold", min_width=24)
     for title in ("published", "ours"):
-        table.add_column(title, justify="right", no_wrap=True)
+        table.add_column(title, justify="right", overflow="fold", min_width=len("-1.234e+06"))
     table.add_column("unit", overflow="fold")
-    table.add_column("off by", justify="right", no_wrap=True)
+    table.add_column("off by", justify="right", overflow="fold", min_width=len("+100.0 %"))
     table.add_column("verdict", overflow="fold")
     if notes:
         table.add_column("note")
@@ -160,8 +162,19 @@ def _number_table(lines: Sequence[Comparison], *, notes: bool) -> Table:
     return table
 
 
+NARROW = 80
+"""Columns that the numbers take at least."""
 WIDE = 130
 """Columns of a terminal from which on notes fit beside the numbers."""
+
+ENDLESS = 10_000
+"""Columns of what is no terminal: as many as any table needs."""
+
+
+def console(*, stderr: bool = False) -> Console:
+    """As wide as the terminal, or as `COLUMNS` says; into a file or a pipe, as wide as it takes."""
+    bounded = stderr or sys.stdout.isatty() or "COLUMNS" in os.environ
+    return Console(stderr=stderr, highlight=False, width=None if bounded else ENDLESS)
 
 
 def print_names(console: Console, title: str, names: Sequence[str]) -> None:
@@ -172,34 +185,34 @@ def print_names(console: Console, title: str, names: Sequence[str]) -> None:
 
 
 def print_entries(console: Console, title: str, entries: Sequence[Entry], *, details: bool) -> None:
-    """Entries of a registry; with `details`, their parameters and sources."""
+    """Entries of a registry and their sources; with `details`, their parameters."""
     console.print(f"[bold]{title}[/]")
     width = max((len(entry["name"]) for entry in entries), default=0)
     for entry in entries:
         console.print(f"  {escape(entry['name']):{width}}  {escape(entry['summary'])}", soft_wrap=True)
-        if not details:
-            continue
         if entry["source"]:
             console.print(f"  {'':{width}}  [dim]{escape(entry['source'])}[/]", soft_wrap=True)
-        for param in entry["params"]:
+        for param in entry["params"] if details else ():
             given = f" [dim]({escape(param['kind'])}; default {escape(param['default'])})[/]"
             console.print(f"    {escape(param['name'])}: {escape(param['doc'])}{given}", soft_wrap=True)
 
 
 def print_results(console: Console, results: Results) -> None:
     """The table of runs: axes, then the metrics in which they differ. What is the same in all, or of one run everything, is a list."""
-    titles, rows = run_table(results)
     console.print(f"[bold]{escape(results.title)}[/]", soft_wrap=True)
-    width = len(results.axes)
+    _print_table(console, *run_table(results), len(results.axes))
+    titles, rows = host_table(results)
+    if rows:
+        console.print("\n[bold]Each host[/]")
+        _print_table(console, titles, rows, len(results.axes) + 1)
+
+
+def _print_table(console: Console, titles: list[str], rows: list[list[str]], width: int) -> None:
     differ = [i for i in range(width, len(titles)) if len({row[i] for row in rows}) > 1]
     if differ:
         shown = [*range(width), *differ]
-        table = Table(*(escape(titles[i]) for i in shown), box=box.SIMPLE_HEAD)
-        for column in table.columns[width:]:
-            column.justify = "right"
-        for row in rows:
-            table.add_row(*(escape(row[i]) for i in shown))
-        console.print(table)
+        columns = [Column(escape(titles[i]), [escape(row[i]) for row in rows], left=i < width) for i in shown]
+        print_columns(console, columns[:width], columns[width:])
     same = [i for i in range(len(titles)) if i not in differ and (i >= width or not differ)]
     if differ and same:
         console.print("  in all of them:")
@@ -210,17 +223,29 @@ def print_results(console: Console, results: Results) -> None:
 
 def run_table(results: Results) -> tuple[list[str], list[list[str]]]:
     """Titles and cells of the table of runs for people: axes, then metrics, in the units people use."""
-    runs = results.runs
-    hidden = {"run", "seed", "steps", *(() if runs["repeat"].nunique() > 1 else ("repeat",))}
-    twins = {name for name in runs.columns for axis in results.axes if name.startswith(f"{axis}_") and name not in results.axes}
+    return _table(results.runs, results.axes)
+
+
+def host_table(results: Results) -> tuple[list[str], list[list[str]]]:
+    """The same of the hosts, where a run has several with bounded memory: of one alone, the table of runs says all."""
+    hosts = results.hosts
+    if hosts.empty or (hosts := hosts[hosts["memory_bytes"].notna()])["name"].nunique() < 2:
+        return [], []
+    return _table(hosts, [*results.axes, "name"])
+
+
+def _table(table: pd.DataFrame, axes: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+    hidden = {"run", "seed", "steps", "host", *(() if table["repeat"].nunique() > 1 else ("repeat",))}
+    twins = {name for name in table.columns for axis in axes if name.startswith(f"{axis}_") and name not in axes}
     # A column without a single value (no probe, no second sender) says nothing.
-    shown = [name for name in runs.columns if name not in hidden | twins and (name in results.axes or not runs[name].isna().all())]
+    shown = [name for name in table.columns if name not in hidden | twins and (name in axes or not table[name].isna().all())]
+    shown.sort(key=lambda name: name not in axes)
     titles: list[str] = []
     cells: list[list[str]] = []
     for name in shown:
-        title, scale = (name, None) if name in results.axes else _for_people(name)
+        title, scale = (name, None) if name in axes else _for_people(name)
         titles.append(title)
-        cells.append([number(value if scale is None else float(value) * scale) for value in runs[name]])
+        cells.append([number(value if scale is None else float(value) * scale) for value in table[name]])
     return titles, [list(row) for row in zip(*cells, strict=True)]
 
 

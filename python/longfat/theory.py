@@ -7,6 +7,7 @@ times are in seconds, sizes in bytes of payload, rates in bit/s of payload. Valu
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 
 def _loss(p: float) -> float:
@@ -34,11 +35,30 @@ def mathis(p: float, segments_per_ack: float = 1.0) -> float:
 
 
 def pftk(p: float, rtt: float, rto: float, segments_per_ack: float = 2.0, max_window: float = math.inf) -> float:
-    """Reno with timeouts (Padhye, Firoiu, Towsley, Kurose, SIGCOMM 1998, Eq. 31), as a window: its rate times the round trip."""
+    """Reno with timeouts (Padhye, Firoiu, Towsley, Kurose, SIGCOMM 1998, Eq. 31), as a window: its rate times the round trip.
+
+    The short form of `pftk_full`, which RFC 5348 section 3.1 (RFC 3448 before it) uses without the minimum of 1.
+    """
     b = segments_per_ack
     congestion = rtt * math.sqrt(2 * b * _loss(p) / 3)
     timeouts = rto * min(1.0, 3 * math.sqrt(3 * b * p / 8)) * p * (1 + 32 * p * p)
     return min(max_window, rtt / (congestion + timeouts))
+
+
+def pftk_full(p: float, rtt: float, rto: float, segments_per_ack: float = 2.0) -> float:
+    """The same model before it is shortened (Padhye et al. 1998, section II-B): segments sent a round trip, retransmissions too.
+
+    A loss takes the rest of its round with it. Between two timeouts the window is `peak` on average when a loss is seen, which is then
+    a timeout with probability `q`; timeouts in a row double the rto up to 64 times.
+    """
+    b = segments_per_ack
+    less = (2 + b) / (3 * b)
+    peak = less + math.sqrt(8 * (1 - _loss(p)) / (3 * b * p) + less * less)
+    kept = (1 - p) ** 3
+    q = min(1.0, (1 - kept) * (1 + kept * (1 - (1 - p) ** (peak - 3))) / (1 - (1 - p) ** peak))
+    backoff = 1 + p + sum(2**i * p ** (i + 1) for i in range(1, 6))
+    segments = (1 - p) / p + peak + q / (1 - p)
+    return segments * rtt / (rtt * (b / 2 * peak + 1) + q * rto * backoff / (1 - p))
 
 
 LOW_WINDOW, HIGH_WINDOW, LOW_P, HIGH_P = 38.0, 83000.0, 1e-3, 1e-7
@@ -70,6 +90,112 @@ def cubic(p: float, rtt: float, c: float = 0.4, beta: float = 0.7) -> float:
 def cubic_friendly(p: float, beta: float = 0.7) -> float:
     """CUBIC's Reno-friendly region (RFC 9438 section 4.3): AIMD(3 (1 - beta) / (1 + beta), 1 - beta), as fast as Reno."""
     return aimd(p, 3 * (1 - beta) / (1 + beta), 1 - beta)
+
+
+def compound(p: float, alpha: float = 0.125, beta: float = 0.5, k: float = 0.75) -> float:
+    """Compound TCP with an empty queue (draft-sridharan-tcpm-ctcp-02 Eq. 8: 0.255 / p^0.8): alpha w^k segments a round trip.
+
+    From (1 - beta) W to W that is W^(2-k) (1 - (1-beta)^(2-k)) / alpha (2-k) segments in W^(1-k) (1 - (1-beta)^(1-k)) / alpha (1-k)
+    round trips. Reno's where that is more: below 38 segments Compound is Reno.
+    """
+    left = 1 - beta
+    peak = (alpha * (2 - k) / ((1 - left ** (2 - k)) * _loss(p))) ** (1 / (2 - k))
+    rounds = peak ** (1 - k) * (1 - left ** (1 - k)) / (alpha * (1 - k))
+    return max(1 / (p * rounds), aimd(p))
+
+
+# Derived here, by the method of RFC 3649 appendix A, from the rules of growth and decrease that their authors publish.
+
+
+def hybla(p: float, rtt: float, rtt0: float = 0.025) -> float:
+    """TCP Hybla (Caini and Firrincieli 2004): rho^2 segments a round trip and half after a loss, rho = RTT / RTT0, at least 1.
+
+    AIMD(rho^2, 1/2): rho times Reno's window, so that the rate is that of Reno at RTT0.
+    """
+    return aimd(p, max(1.0, rtt / rtt0) ** 2)
+
+
+def illinois(p: float, alpha_max: float = 10.0, beta_min: float = 0.125) -> float:
+    """TCP-Illinois (Liu, Basar and Srikant 2006) where no queue ever forms: its growth at its most, its decrease at its least."""
+    return aimd(p, alpha_max, beta_min)
+
+
+def yeah(p: float, recovery: float = 0.0) -> float:
+    """YeAH-TCP (Baiocchi, Castellani and Vacirca 2007) where no queue forms: grows as the faster of Scalable and Reno, loses 1/8."""
+    return max(scalable(p, recovery=recovery), aimd(p, 1.0, 0.125))
+
+
+def bic(p: float, smax: float = 32.0, smin: float = 0.01, beta: float = 0.125, low_window: float = 14.0) -> float:
+    """BIC (Xu, Harfoush and Rhee 2004) with each loss at its maximum W; Reno's where that is more, or W is under the low window.
+
+    From (1 - beta) W it adds `smax` a round trip until 2 smax are missing, half of what is missing, by ACKs, until 2 smin are (of a gap
+    g that takes 2 ln(g / 2 smin) round trips), and then `smin` for two round trips.
+    """
+
+    def cycle(peak: float) -> tuple[float, float]:
+        """Segments and round trips."""
+        gap = beta * peak
+        near = min(gap, 2 * smax)
+        linear = (gap - near) / smax
+        # A gap that shrinks by e^-1/2 a round trip has 2 (from - to) under its curve.
+        search = 2 * math.log(max(1.0, near / (2 * smin)))
+        missing = linear * (gap + near) / 2 + 2 * max(0.0, near - 2 * smin)
+        rounds = linear + search + 2
+        return rounds * peak - missing, rounds
+
+    packets = 1 / _loss(p)
+    peak = _solve(lambda peak: cycle(peak)[0] - packets, 1.0, packets)
+    return aimd(p) if peak < low_window else max(aimd(p), 1 / (p * cycle(peak)[1]))
+
+
+def htcp(p: float, rtt: float, beta: float = 0.8) -> float:
+    """H-TCP (Leith and Shorten 2004) where no queue ever forms, so that beta is at its most.
+
+    2 (1 - beta) alpha(D) RTT / 100 ms a round trip, D seconds after a loss: alpha is 1 for a second, then 1 + 10 (D - 1) + (D - 1)^2 / 4.
+    """
+
+    def added(d: float) -> float:
+        """The integral of alpha."""
+        late = max(0.0, d - 1)
+        return d + 5 * late**2 + late**3 / 12
+
+    def area(d: float) -> float:
+        """The integral of that."""
+        late = max(0.0, d - 1)
+        return d * d / 2 + 5 * late**3 / 3 + late**4 / 48
+
+    scale = 2 * min(10.0, max(0.1, rtt / 0.1)) / rtt
+
+    def segments(d: float) -> float:
+        """From beta W, which the growth of the cycle makes scale * added(d) * beta, in d seconds."""
+        return scale * (beta * added(d) * d + (1 - beta) * area(d)) / rtt
+
+    packets = 1 / _loss(p)
+    d = _solve(lambda d: segments(d) - packets, 0.0, 1e6)
+    return rtt / (p * d)
+
+
+def dctcp(p: float, wait: float = 0.0, growth: float = 1.0) -> float:
+    """DCTCP (RFC 8257 sections 3.3, 3.4) with p of the packets marked, whatever it does.
+
+    alpha is p. For a round trip after a reduction no mark counts, and the next takes `wait` / p packets: none where each round trip has
+    many marks (2 / p segments), 1 for marks at random, 2/3 for RED, whose distances are even between 1 and 2 / p (Floyd and Jacobson
+    1993, section 7). In this time `growth` segments a round trip are added, and p w / 2 are taken off.
+    """
+    return (growth + math.sqrt(growth * growth + 2 * growth * wait)) / _loss(p)
+
+
+def prague(p: float, wait: float = 0.0) -> float:
+    """Prague (draft-briscoe-iccrg-prague-congestion-control): as DCTCP, but what was marked does not let it grow."""
+    return dctcp(p, wait, 1 - p)
+
+
+def _solve(f: Callable[[float], float], low: float, high: float) -> float:
+    """Where the rising `f` is zero, by bisection."""
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if f(middle) < 0 else (low, middle)
+    return (low + high) / 2
 
 
 def reno_window(rate_bps: float, rtt: float, packet: float) -> float:

@@ -5,7 +5,7 @@
 
 mod pool;
 
-pub use pool::{Line, PacketId, Packets};
+pub use pool::{Line, PacketId, Packets, Way};
 
 use crate::time::Time;
 
@@ -287,7 +287,7 @@ impl std::fmt::Debug for Segment {
 
 /// A packet on its way: what queues and links look at. The [`Segment`] it carries lies apart ([`Packets::segment`]), and is looked at
 /// by its ends only, so that a network of many packets is a small one to all between.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Packet {
     /// In a queue: when it entered. On a wire: when it arrives at the far end.
     pub stamp: Time,

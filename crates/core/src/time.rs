@@ -53,10 +53,6 @@ impl Duration {
     pub const fn from_ps(ps: u64) -> Self {
         Duration(ps)
     }
-    /// `ns` nanoseconds.
-    pub const fn from_nanos(ns: u64) -> Self {
-        Duration(ns * 1_000)
-    }
     /// `us` microseconds.
     pub const fn from_micros(us: u64) -> Self {
         Duration(us * 1_000_000)

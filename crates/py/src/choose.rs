@@ -35,7 +35,7 @@ impl Chosen {
         let Some(kind) = congestion::find(name) else {
             return Err(unknown(&format!("no congestion control is called `{name}`"), name, congestion::NAMES));
         };
-        let mut tcp = stack::REGISTRY[0].params();
+        let mut tcp = stack::named("rfc").params();
         let mut own = Params::defaults(kind.params);
         let mss_spec = PARAMS.iter().find(|spec| spec.name == "mss").expect("TCP has an mss");
         tcp.set("mss", number(mss_spec, Literal::Integer(mss))?);

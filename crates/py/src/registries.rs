@@ -1,8 +1,10 @@
 //! Everything that has a name: for `longfat list`, the documentation and completion.
 
 use longfat_core::atm::discard;
+use longfat_core::experiment::listing;
 use longfat_core::link::{framing, loss};
 use longfat_core::params::{ParamSpec, Value};
+use longfat_core::tcp::congestion::slow_start;
 use longfat_core::tcp::{congestion, options, right_sizing, stack};
 use longfat_core::{metric, queue};
 use pyo3::prelude::*;
@@ -12,48 +14,28 @@ use pyo3::types::{PyDict, PyList};
 #[pyfunction]
 pub fn registries(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let kinds = PyDict::new(py);
-    let list = |name: &str| -> PyResult<Bound<'_, PyList>> {
-        let list = PyList::empty(py);
-        kinds.set_item(name, &list)?;
-        Ok(list)
+    let add = |name: &str, entries: Vec<PyResult<Bound<'_, PyDict>>>| {
+        kinds.set_item(name, PyList::new(py, entries.into_iter().collect::<PyResult<Vec<_>>>()?)?)
     };
-    let stacks = list("stacks")?;
-    for stack in stack::REGISTRY {
-        stacks.append(entry(py, stack.name, stack.summary, "", &overridden(stack))?)?;
-    }
-    let controls = list("congestion_controls")?;
-    for control in congestion::REGISTRY {
-        controls.append(entry(py, control.name, control.summary, control.source, control.params)?)?;
-    }
-    let sizings = list("window_sizings")?;
-    for sizing in right_sizing::REGISTRY {
-        sizings.append(entry(py, sizing.name, sizing.summary, sizing.source, sizing.params)?)?;
-    }
-    let queues = list("queues")?;
-    for queue in queue::REGISTRY {
-        queues.append(entry(py, queue.name, queue.summary, "", queue.params)?)?;
-    }
-    let links = list("links")?;
-    for link in framing::REGISTRY {
-        links.append(entry(py, link.name, link.summary, "", &[])?)?;
-    }
-    let discards = list("discards")?;
-    for policy in discard::REGISTRY {
-        discards.append(entry(py, policy.name, policy.summary, policy.source, policy.params)?)?;
-    }
-    let losses = list("losses")?;
-    for loss in loss::REGISTRY {
-        losses.append(entry(py, loss.name, loss.summary, "", loss.params)?)?;
-    }
-    let tcp = list("tcp")?;
-    for spec in options::PARAMS {
-        tcp.append(entry(py, spec.name, spec.doc, &described(spec), &[])?)?;
-    }
-    let metrics = list("metrics")?;
-    for metric in metric::REGISTRY {
-        let summary = if metric.unit == "1" { metric.summary.to_owned() } else { format!("{} ({})", metric.summary, metric.unit) };
-        metrics.append(entry(py, metric.name, &summary, metric.source, &[])?)?;
-    }
+    add("stacks", stack::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, "", &overridden(e))).collect())?;
+    add("congestion_controls", congestion::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, e.params)).collect())?;
+    add("slow_starts", slow_start::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, &[])).collect())?;
+    add("window_sizings", right_sizing::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, e.params)).collect())?;
+    add("queues", queue::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, "", e.params)).collect())?;
+    add("links", framing::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, "", &[])).collect())?;
+    add("paths", listing::paths().iter().map(|e| entry(py, e.name, e.summary, "", &e.params)).collect())?;
+    add("discards", discard::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, e.params)).collect())?;
+    add("losses", loss::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, "", e.params)).collect())?;
+    add("traffic", listing::traffic().iter().map(|e| entry(py, e.name, e.summary, "", &e.params)).collect())?;
+    add(
+        "hosts",
+        listing::host_keys()
+            .iter()
+            .map(|e| entry(py, e.name, e.summary, &e.params.iter().map(described).collect::<String>(), &[]))
+            .collect(),
+    )?;
+    add("tcp", options::PARAMS.iter().map(|spec| entry(py, spec.name, spec.doc, &described(spec), &[])).collect())?;
+    add("metrics", metric::REGISTRY.iter().map(|e| entry(py, e.name, &with_unit(e), e.source, &[])).collect())?;
     Ok(kinds)
 }
 
@@ -73,6 +55,10 @@ fn entry<'py>(py: Python<'py>, name: &str, summary: &str, source: &str, params: 
     }
     dict.set_item("params", list)?;
     Ok(dict)
+}
+
+fn with_unit(metric: &metric::Metric) -> String {
+    if metric.unit == "1" { metric.summary.to_owned() } else { format!("{} ({})", metric.summary, metric.unit) }
 }
 
 /// The parameters a stack sets, with its values as their defaults.

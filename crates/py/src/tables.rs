@@ -35,6 +35,7 @@ pub fn trace<'py>(py: Python<'py>, experiment: &Experiment, trace: &Trace) -> Py
     }
     let flows = flows(py, experiment, &trace.flows)?;
     let links = links(py, experiment, &trace.links)?;
+    let hosts = hosts(py, experiment)?;
     // The streams of a sender follow each other.
     let first_of = |sender: usize| experiment.flows.partition_point(|flow| flow.stream_of < sender);
     for (name, values) in &metrics {
@@ -44,11 +45,13 @@ pub fn trace<'py>(py: Python<'py>, experiment: &Experiment, trace: &Trace) -> Py
             _ => 0..0,
         })?;
         add_metric(&links, name, trace.links.len(), values, |scope| if let Scope::Link(i) = scope { i..i + 1 } else { 0..0 })?;
+        add_metric(&hosts, name, trace.hosts.len(), values, |scope| if let Scope::Host(i) = scope { i..i + 1 } else { 0..0 })?;
     }
     let dict = PyDict::new(py);
     dict.set_item("metrics", of_run)?;
     dict.set_item("flows", flows.0)?;
     dict.set_item("links", links.0)?;
+    dict.set_item("hosts", hosts.0)?;
     dict.set_item("flow_series", flow_series(py, &trace.flow_series)?)?;
     dict.set_item("link_series", link_series(py, &trace.link_series)?)?;
     dict.set_item("events", events(py, &trace.events)?)?;
@@ -110,6 +113,9 @@ fn flows<'py>(py: Python<'py>, experiment: &Experiment, records: &[FlowRecord]) 
     ];
     for (name, get) in times {
         table.times(name, records.iter().map(get))?;
+    }
+    if records.iter().any(|r| r.gave_up.is_some()) {
+        table.times("gave_up_s", records.iter().map(|r| r.gave_up))?;
     }
     let integers: [Column<FlowRecord, u64>; 17] = [
         ("bytes_delivered", |r| r.bytes_delivered),
@@ -176,6 +182,16 @@ fn links<'py>(py: Python<'py>, experiment: &Experiment, records: &[LinkRecord]) 
     if records.iter().any(|r| r.cells.is_some()) {
         cells(&table, given, records)?;
     }
+    Ok(table)
+}
+
+/// The hosts of which something is said.
+fn hosts<'py>(py: Python<'py>, experiment: &Experiment) -> PyResult<Table<'py>> {
+    let table = Table::new(py);
+    let (given, nodes) = (&experiment.hosts, &experiment.network.nodes);
+    table.integers("host", 0..given.len() as u64)?;
+    table.words("name", given.iter().map(|h| nodes[h.node].name.as_str()))?;
+    table.numbers("memory_bytes", given.iter().map(|h| h.memory.map_or(f64::NAN, |memory| memory.bytes as f64)))?;
     Ok(table)
 }
 
@@ -266,5 +282,6 @@ fn word(kind: EventKind) -> &'static str {
         EventKind::Timeout => "timeout",
         EventKind::RecoveryEnd => "recovery_end",
         EventKind::RecoveryUndone => "recovery_undone",
+        EventKind::GaveUp => "gave_up",
     }
 }

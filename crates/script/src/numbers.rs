@@ -39,6 +39,9 @@ impl Numbers {
             let (left, right) = theirs.sack(i);
             segment.push_sack(self.ours(left), self.ours(right));
         }
+        if let Some(option) = theirs.accecn() {
+            segment.set_accecn(option);
+        }
         segment
     }
 

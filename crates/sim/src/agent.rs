@@ -2,7 +2,7 @@
 
 use longfat_core::packet::{Ecn, Segment};
 use longfat_core::probe::Ping;
-use longfat_core::tcp::{Connection, Stats, TcpInfo};
+use longfat_core::tcp::{Abort, Connection, Stats, TcpInfo};
 use longfat_core::time::Time;
 use longfat_core::traffic::Udp;
 
@@ -43,10 +43,14 @@ impl Agent {
         }
     }
 
-    /// The next packet to send, if any.
+    /// The next packet to send, if any: written to `segment`, and its ECN field.
     #[inline]
-    pub fn poll_transmit(&mut self, now: Time) -> Option<(Segment, Ecn)> {
-        if let Agent::Tcp(tcp) = self { tcp.poll_transmit(now) } else { self.poll_other(now).map(|segment| (segment, Ecn::NotEct)) }
+    pub fn poll_transmit(&mut self, now: Time, segment: &mut Segment) -> Option<Ecn> {
+        if let Agent::Tcp(tcp) = self {
+            return tcp.poll_transmit_into(now, segment);
+        }
+        *segment = self.poll_other(now)?;
+        Some(Ecn::NotEct)
     }
 
     #[cold]
@@ -80,6 +84,11 @@ impl Agent {
     /// Whether a timer of it is due.
     pub fn is_due(&self, now: Time) -> bool {
         matches!(self, Agent::Tcp(tcp) if tcp.poll_timeout().is_some_and(|timeout| timeout <= now))
+    }
+
+    /// Whether it has given its connection up, since nothing answered.
+    pub fn gave_up(&self) -> bool {
+        matches!(self, Agent::Tcp(tcp) if tcp.aborted() == Some(Abort::TimedOut))
     }
 
     /// Totals so far; packets of UDP count as segments, and of a probe requests count as segments and replies as ACKs.

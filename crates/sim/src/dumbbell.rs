@@ -46,13 +46,13 @@ pub fn droptail(limit: Capacity) -> Choice {
 
 /// The queue called `name`, with its defaults.
 pub fn default_queue(name: &str) -> Choice {
-    let kind = queue::find(name).expect("a queue of the registry");
+    let kind = queue::named(name);
     Choice { kind: kind.name, params: Params::defaults(kind.params) }
 }
 
 /// The loss model called `name` with `changes` to its defaults.
 pub fn loss_model(name: &str, changes: &[(&'static str, Value)]) -> Choice {
-    let kind = loss::find(name).expect("a loss model of the registry");
+    let kind = loss::named(name);
     let mut params = Params::defaults(kind.params);
     for (name, value) in changes {
         params.set(name, *value);
@@ -62,7 +62,7 @@ pub fn loss_model(name: &str, changes: &[(&'static str, Value)]) -> Choice {
 
 /// TCP as the RFCs say, or as another `stack` does.
 pub fn tcp(stack: &str) -> TcpConfig {
-    TcpConfig::new(&stack::find(stack).expect("a stack of the registry").params(), MTU)
+    TcpConfig::new(&stack::named(stack).params(), MTU)
 }
 
 impl Default for Dumbbell {

@@ -64,11 +64,23 @@ impl EventSet {
     pub fn set(&mut self, source: usize, time: Time) {
         match source.checked_sub(self.split) {
             None => {
-                let rank = self.ranks.as_mut().map_or(0, |rng| rng.next_u64() >> 32);
+                let rank = self.rank();
                 self.links.set(source, time, rank);
             }
             Some(other) => self.others.set(other, time, 0),
         }
+    }
+
+    /// A rank for a pending time of a link.
+    #[inline]
+    pub fn rank(&mut self) -> u64 {
+        self.ranks.as_mut().map_or(0, |rng| rng.next_u64() >> 32)
+    }
+
+    /// The same for a link whose time has come.
+    #[inline]
+    pub fn go_on(&mut self, link: usize, time: Time, rank: u64) {
+        self.links.replay(self.links.leaves + link, Entry { time, source: rank << 32 | link as u64 });
     }
 }
 
@@ -104,15 +116,21 @@ impl Tree {
     #[inline]
     fn set(&mut self, source: usize, time: Time, rank: u64) {
         let mut at = self.leaves + source;
-        let mut winner = Entry { time, source: rank << 32 | source as u64 };
+        let winner = Entry { time, source: rank << 32 | source as u64 };
         if winner < self.tree[at] {
             // Earlier than before: above the first node where it does not win, nothing changes.
             while at > 0 && winner < self.tree[at] {
                 self.tree[at] = winner;
                 at >>= 1;
             }
-            return;
+        } else {
+            self.replay(at, winner);
         }
+    }
+
+    /// The leaf `at` has this entry now, which is later than the one before.
+    #[inline]
+    fn replay(&mut self, mut at: usize, mut winner: Entry) {
         self.tree[at] = winner;
         while at > 1 {
             let sibling = self.tree[at ^ 1];

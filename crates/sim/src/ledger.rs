@@ -183,8 +183,13 @@ impl Count {
     /// Notes the backlog after an arrival.
     #[inline]
     pub fn note_backlog(&mut self) {
-        self.backlog_max = self.backlog_max.max(self.backlog);
-        self.backlog_bytes_max = self.backlog_bytes_max.max(self.backlog_bytes);
+        // One by one: both maxima at once would be loaded as one, and wait for the stores of the two backlogs.
+        if self.backlog > self.backlog_max {
+            self.backlog_max = self.backlog;
+        }
+        if self.backlog_bytes > self.backlog_bytes_max {
+            self.backlog_bytes_max = self.backlog_bytes;
+        }
     }
 
     /// The integrals over time, up to `now`, of the packets and of the bytes queued, in ps.

@@ -42,6 +42,8 @@ pub struct Link {
     port: u16,
     /// Whether the queue acts on a clock of its own.
     clocked: bool,
+    /// A packet of up to so many bytes that finds the line idle goes out without a question to the queue.
+    passes: u32,
     /// How long after its time a departure is seen by an arrival: not at all, or by the next instant.
     lag: Duration,
     queue: Box<dyn Queue + Send>,
@@ -87,6 +89,7 @@ impl Link {
             number,
             port,
             clocked: queue.poll_timeout().is_some(),
+            passes: if queue.poll_timeout().is_some() { 0 } else { queue.passes().min(link.mtu) },
             lag: Duration::ZERO,
             queue,
             loss,
@@ -101,10 +104,21 @@ impl Link {
     }
 
     /// The packet `id` comes to the queue.
-    #[inline]
+    #[inline(always)]
     pub fn offer(&mut self, now: Time, id: PacketId, packets: &mut Packets, ledger: &mut Ledger) {
-        self.advance(Time::from_ps(now.as_ps().saturating_sub(self.lag.as_ps())), packets, ledger);
         let len = packets[id].ip_len();
+        if self.busy_until <= now && self.count.backlog == 0 && len <= self.passes {
+            self.count.packets_in += 1;
+            self.transmit(now, id, len, packets);
+        } else {
+            self.ask(now, id, len, packets, ledger);
+        }
+    }
+
+    /// The same where the queue has a say.
+    #[inline(never)]
+    fn ask(&mut self, now: Time, id: PacketId, len: u32, packets: &mut Packets, ledger: &mut Ledger) {
+        self.advance(Time::from_ps(now.as_ps().saturating_sub(self.lag.as_ps())), packets, ledger);
         self.count.packets_in += 1;
         let idle = self.busy_until <= now && self.count.backlog == 0;
         let mut log = LinkLog { link: self.number, count: &mut self.count, ledger };
@@ -123,6 +137,12 @@ impl Link {
             self.queue.enqueue(now, id, packets, &mut log);
             self.count.note_backlog();
         }
+    }
+
+    /// Does what has happened at the queue before an arrival at `now`.
+    #[inline(never)]
+    fn catch_up(&mut self, now: Time, packets: &mut Packets, ledger: &mut Ledger) {
+        self.advance(Time::from_ps(now.as_ps().saturating_sub(self.lag.as_ps())), packets, ledger);
     }
 
     /// Does what has happened at the queue up to and including `now`.
@@ -169,7 +189,7 @@ impl Link {
     }
 
     /// The transmitter takes the packet `id`, of `len` bytes, at `start`.
-    #[inline]
+    #[inline(always)]
     fn transmit(&mut self, start: Time, id: PacketId, len: u32, packets: &mut Packets) {
         if len != self.last.ip_len {
             self.last = self.framed(len);
@@ -184,6 +204,7 @@ impl Link {
     }
 
     /// What a packet of `ip_len` bytes takes.
+    #[cold]
     fn framed(&self, ip_len: u32) -> Framed {
         let bytes = wire_len(ip_len, self.overhead, self.min_frame, self.cells);
         let whole = self.rate.transmit_time(u64::from(bytes));
@@ -234,9 +255,11 @@ impl Link {
     }
 
     /// The event has come: the packet that arrives at the far end now, if one does.
-    #[inline]
+    #[inline(always)]
     pub fn arrival(&mut self, now: Time, packets: &mut Packets, ledger: &mut Ledger) -> Option<PacketId> {
-        self.advance(Time::from_ps(now.as_ps().saturating_sub(self.lag.as_ps())), packets, ledger);
+        if self.clocked || self.count.backlog > 0 {
+            self.catch_up(now, packets, ledger);
+        }
         if self.wire.head_arrives() > now {
             return None;
         }

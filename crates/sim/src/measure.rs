@@ -204,6 +204,7 @@ fn flow_record(world: &World, experiment: &Experiment, flow: usize, at_warmup: &
         established: milestones.established,
         delivered_all: milestones.delivered_all,
         acked_all: milestones.acked_all,
+        gave_up: milestones.gave_up,
         bytes_delivered: receiver.bytes_delivered(),
         bytes_delivered_at_warmup: at_warmup.delivered[flow],
         bytes_sent: sent.bytes_sent,
@@ -301,9 +302,26 @@ fn warnings(world: &World, experiment: &Experiment, span_start: Time) -> Vec<Str
     }
     for (i, (name, flow)) in flow_names(experiment).iter().zip(&experiment.flows).enumerate() {
         let (_, asked) = right_sizing::bounds(&flow.receiver);
+        let (held, mss) = (right_sizing::bounds(&flow.sender).0.min(asked), u64::from(flow.sender.mss));
+        if flow.traffic.is_tcp() && held < mss {
+            warnings.push(format!(
+                "flow {name}: its window of {held} bytes is less than one segment of {mss}, so no full segment is ever sent"
+            ));
+        }
         if flow.traffic.is_tcp() && !(flow.sender.window_scale && flow.receiver.window_scale) && asked > 65_535 {
-            let what = if asked < flow.receiver.receive_buffer { "maxwnd" } else { "receive buffer" };
+            let what = if asked < flow.receiver.receive_buffer { "window sizing" } else { "receive buffer" };
             warnings.push(format!("flow {name}: without window scaling its window is at most 65535 bytes, not the {asked} of its {what}"));
+        }
+        if let Agent::Tcp(tcp) = &world.endpoints[2 * i].agent
+            && tcp.gave_up_ecn()
+        {
+            warnings.push(format!(
+                "flow {name} has given up ECN: what it was told of its marks is what a path makes that spoils them (docs/ecn.md)"
+            ));
+        }
+        if let Some(at) = world.milestones[i].gave_up {
+            let sent = if world.milestones[i].established.is_some() { "what it had sent again" } else { "its SYN" };
+            warnings.push(format!("flow {name} was given up at {} s: nothing had answered {sent}", at.as_secs_f64()));
         }
         if let Traffic::Ttcp { volume } = flow.traffic
             && world.milestones[i].delivered_all.is_none()

@@ -13,11 +13,11 @@ use longfat_core::atm::port::Run;
 use longfat_core::experiment::route::Routes;
 use longfat_core::experiment::{Experiment, Flow, Ties, Traffic};
 use longfat_core::link::loss;
-use longfat_core::packet::{Ecn, Packet, PacketId, Packets, Segment};
+use longfat_core::packet::{Ecn, Packet, PacketId, Packets, Way};
 use longfat_core::queue::{self, DropReason, QueueContext};
 use longfat_core::rng::Rng;
 use longfat_core::time::Time;
-use longfat_core::trace::Event;
+use longfat_core::trace::{Event, EventKind};
 
 use crate::Error;
 use crate::event_set::EventSet;
@@ -36,6 +36,7 @@ pub struct Milestones {
     pub established: Option<Time>,
     pub delivered_all: Option<Time>,
     pub acked_all: Option<Time>,
+    pub gave_up: Option<Time>,
 }
 
 /// Why [`World::run`] came back.
@@ -142,18 +143,32 @@ impl World {
     }
 
     /// The packet at the head of a link's wire has arrived.
-    #[inline]
+    #[inline(always)]
     fn link_event(&mut self, number: usize) {
-        let arrival = match self.ports.of(number) {
-            None => {
-                let link = &mut self.links[number];
-                let arrival = link.arrival(self.now, &mut self.packets, &mut self.ledger);
-                reschedule(link, number, &mut self.events);
-                arrival
+        if let Some(port) = self.ports.of(number) {
+            if let Some(id) = self.port_event(number, port) {
+                self.forward(number, id);
             }
-            Some(port) => self.port_event(number, port),
-        };
-        let Some(id) = arrival else { return };
+            return;
+        }
+        let link = &mut self.links[number];
+        let arrival = link.arrival(self.now, &mut self.packets, &mut self.ledger);
+        let next = link.next_event();
+        let rank = (next != link.scheduled).then(|| self.events.rank());
+        link.scheduled = next;
+        if let Some(id) = arrival {
+            self.forward(number, id);
+        }
+        // Only now: while this link is the first of all, what the packet sets off does not get past it in the event set.
+        if let Some(rank) = rank {
+            debug_assert!(self.links[number].scheduled == next, "what leaves a node is on other links than what came");
+            self.events.go_on(number, next, rank);
+        }
+    }
+
+    /// The packet `id` has come by the link `number`.
+    #[inline(always)]
+    fn forward(&mut self, number: usize, id: PacketId) {
         match self.hops[self.packets[id].route as usize] {
             Hop::Link(next) => self.offer(next as usize, id),
             Hop::Port(place) => self.offer_cells(number, place, id),
@@ -161,14 +176,14 @@ impl World {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn offer(&mut self, number: usize, id: PacketId) {
         let link = &mut self.links[number];
         link.offer(self.now, id, &mut self.packets, &mut self.ledger);
         reschedule(link, number, &mut self.events);
     }
 
-    #[inline]
+    #[inline(never)]
     fn deliver(&mut self, number: usize, id: PacketId, link: usize) {
         if self.packets[id].corrupted {
             self.links[link].count.drops[DropReason::Corrupted as usize] += 1;
@@ -199,6 +214,10 @@ impl World {
         let endpoint = &mut self.endpoints[number];
         endpoint.handle_time(self.now);
         endpoint.wake = endpoint.alarm;
+        if endpoint.agent.gave_up() {
+            self.note_end(number);
+        }
+        let endpoint = &mut self.endpoints[number];
         if endpoint.on_host {
             self.attend_on_host(number);
         } else {
@@ -217,22 +236,26 @@ impl World {
             self.note_milestone(number, milestone);
         }
         loop {
+            let id = self.packets.vacant(way_of(number));
             let endpoint = &mut self.endpoints[number];
-            let Some((segment, ecn)) = endpoint.agent.poll_transmit(self.now) else { break };
+            let Some(ecn) = endpoint.agent.poll_transmit(self.now, self.packets.segment_mut(id)) else { break };
             let first = endpoint.first_link as usize;
-            let id = self.enter(number, segment, ecn);
+            self.enter(number, id, ecn);
             self.offer(first, id);
         }
         self.settle(number);
     }
 
-    /// The endpoint sends a packet: it is in the network now.
+    /// The endpoint sends the packet whose segment is in the vacant slot `id`: it is in the network now.
     #[inline]
-    fn enter(&mut self, number: usize, segment: Segment, ecn: Ecn) -> PacketId {
+    fn enter(&mut self, number: usize, id: PacketId, ecn: Ecn) {
         let endpoint = &mut self.endpoints[number];
-        endpoint.sent.add(segment.ip_len());
-        self.ledger.entered(number, &segment);
-        self.packets.insert(Packet::new(self.now, endpoint.route, ecn, &segment), segment)
+        let segment = self.packets.segment(id);
+        let packet = Packet::new(self.now, endpoint.route, ecn, segment);
+        endpoint.sent.add(packet.ip_len());
+        self.ledger.entered(number, segment);
+        self.packets[id] = packet;
+        self.packets.keep(id);
     }
 
     /// The endpoint has nothing more to send for now: notes what happened, and sets its timer.
@@ -286,13 +309,28 @@ impl World {
         }
     }
 
+    /// An end has given up its connection.
+    #[cold]
+    fn note_end(&mut self, number: usize) {
+        let flow = &mut self.milestones[number / 2];
+        if flow.gave_up.is_none() {
+            flow.gave_up = Some(self.now);
+            let event =
+                Event { time: self.now, kind: EventKind::GaveUp, flow: (number / 2) as u32, link: None, seq: self.sent_so_far(number) };
+            self.ledger.event(event);
+        }
+    }
+
+    /// How far an end had sent: the recovery point of RFC 6675 §5.
+    fn sent_so_far(&self, number: usize) -> u64 {
+        let stats = self.endpoints[number].agent.stats();
+        stats.bytes_sent - stats.bytes_retransmitted
+    }
+
     #[cold]
     fn note_events(&mut self, number: usize) {
-        let endpoint = &mut self.endpoints[number];
-        let (time, flow) = (self.now, (number / 2) as u32);
-        // How far it had sent: the recovery point of RFC 6675 §5.
-        let seq = endpoint.agent.stats().bytes_sent - endpoint.agent.stats().bytes_retransmitted;
-        endpoint.note_events(|kind| self.ledger.event(Event { time, kind, flow, link: None, seq }));
+        let (time, flow, seq) = (self.now, (number / 2) as u32, self.sent_so_far(number));
+        self.endpoints[number].note_events(|kind| self.ledger.event(Event { time, kind, flow, link: None, seq }));
     }
 
     /// Does what has happened at every queue up to now.
@@ -318,6 +356,12 @@ fn reschedule(link: &mut Link, number: usize, events: &mut EventSet) {
         link.scheduled = next;
         events.set(number, next);
     }
+}
+
+/// The way of what the endpoint `number` sends.
+#[inline]
+const fn way_of(number: usize) -> Way {
+    if number.is_multiple_of(2) { Way::There } else { Way::Back }
 }
 
 /// What each flow is called: its group and its number in it, from 1.

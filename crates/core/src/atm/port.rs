@@ -7,10 +7,14 @@
 //! The buffer is first in, first out, so that the slot in which a cell leaves is known when it comes in: no cell is kept.
 
 mod channel;
+mod coin;
+mod count;
 mod input;
 mod stretch;
 #[cfg(test)]
 mod tests;
+
+pub use count::Count;
 
 use super::discard::{Arrival, CellDrop, Discard};
 use crate::packet::PacketId;
@@ -18,6 +22,7 @@ use crate::queue::DropReason;
 use crate::rng::Rng;
 use crate::time::{Duration, Time};
 use channel::{Channel, Occupancy, State};
+use coin::Coin;
 use input::Input;
 
 /// The most inputs of a port.
@@ -59,63 +64,6 @@ pub enum Outcome {
     Gone { packet: PacketId },
     /// It passes marked.
     Marked { packet: PacketId, route: u32, at: Time },
-}
-
-/// What a port has counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Count {
-    /// Cells let into the buffer.
-    pub passed: u64,
-    /// Cells dropped, by [`CellDrop`].
-    pub dropped: [u64; 3],
-    /// Of the cells that passed: those of packets that passed whole, and those of packets that did not. What is missing in
-    /// the sum are cells of packets that have not ended yet.
-    pub whole: u64,
-    pub dead: u64,
-    /// Packets: whole; without some of their cells; without any; with all, but taken for one with what was left of another.
-    pub packets_whole: u64,
-    pub packets_partial: u64,
-    pub packets_dropped: u64,
-    pub packets_merged: u64,
-    /// Packets marked here.
-    pub packets_marked: u64,
-    pub queue_max: u64,
-    /// What the cells which passed have to wait in the buffer, summed up, in ps.
-    pub waits: u128,
-}
-
-impl Count {
-    /// Cells that came to the output.
-    pub fn cells_in(&self) -> u64 {
-        self.passed + self.dropped.iter().sum::<u64>()
-    }
-
-    /// What was counted after `earlier`; the most queued is that of the whole time.
-    pub fn since(&self, earlier: &Count) -> Count {
-        Count {
-            passed: self.passed - earlier.passed,
-            dropped: std::array::from_fn(|i| self.dropped[i] - earlier.dropped[i]),
-            whole: self.whole - earlier.whole,
-            dead: self.dead - earlier.dead,
-            packets_whole: self.packets_whole - earlier.packets_whole,
-            packets_partial: self.packets_partial - earlier.packets_partial,
-            packets_dropped: self.packets_dropped - earlier.packets_dropped,
-            packets_merged: self.packets_merged - earlier.packets_merged,
-            packets_marked: self.packets_marked - earlier.packets_marked,
-            queue_max: self.queue_max,
-            waits: self.waits - earlier.waits,
-        }
-    }
-
-    /// Where a packet counts, of which `passed` cells passed.
-    fn packets(&mut self, whole: bool, passed: u32, cause: Option<CellDrop>) -> &mut u64 {
-        match cause {
-            _ if whole => &mut self.packets_whole,
-            _ if passed == 0 => &mut self.packets_dropped,
-            None => &mut self.packets_merged,
-            Some(_) => &mut self.packets_partial,
-        }
-    }
 }
 
 /// What a port is made with.
@@ -190,7 +138,7 @@ impl Port {
             head: 0,
             free: 0,
             busy_from: 0,
-            coin: Coin { rng: config.rng, bits: 1 },
+            coin: Coin::new(config.rng),
             occupancy: config.accounts.then(|| Occupancy::new(config.channels)),
             count: Count::default(),
             outcomes: Vec::new(),
@@ -445,36 +393,6 @@ impl Port {
         self.onward.drain(..)
     }
 
-    /// Cells of the last busy period, in which alone some can still be ahead.
-    fn in_a_row(&self) -> u64 {
-        (self.free - self.busy_from) / self.cell_time
-    }
-
-    /// Cells in the buffer at `now`, up to which the port was advanced: those that begin to leave later.
-    pub fn backlog(&self, now: Time) -> u64 {
-        (self.free.saturating_sub(now.as_ps() + 1) / self.cell_time).min(self.in_a_row())
-    }
-
-    /// Cells that have left whole by `now`, up to which the port was advanced.
-    pub fn transmitted(&self, now: Time) -> u64 {
-        self.count.passed - self.free.saturating_sub(now.as_ps()).div_ceil(self.cell_time).min(self.in_a_row())
-    }
-
-    /// Time spent transmitting up to `now`, up to which the port was advanced.
-    pub fn busy(&self, now: Time) -> Duration {
-        let ahead = self.free.saturating_sub(now.as_ps().max(self.busy_from));
-        Duration::from_ps(self.count.passed * self.cell_time - ahead)
-    }
-
-    /// The integral over time, up to `now`, of the cells in the buffer, in ps.
-    pub fn waited(&self, now: Time) -> u128 {
-        // What the cells in the buffer still have to wait: the last one until a cell time before the line is free, and so on.
-        let queued = u128::from(self.backlog(now));
-        let ahead = u128::from(self.free.saturating_sub(now.as_ps()));
-        let to_come = queued * ahead - u128::from(self.cell_time) * queued * (queued + 1) / 2;
-        self.count.waits.saturating_sub(to_come)
-    }
-
     /// Packets that have not ended, each in the run that says so: (packet, route, whether it is lost).
     pub fn unfinished(&self) -> impl Iterator<Item = (PacketId, u32, bool)> {
         let runs = self.inputs.iter().flat_map(Input::runs);
@@ -487,23 +405,4 @@ impl Port {
 fn after(inputs: u64, turn: u32) -> u32 {
     let ahead = inputs & !(u64::MAX >> (63 - turn));
     if ahead != 0 { ahead.trailing_zeros() } else { inputs.trailing_zeros() }
-}
-
-/// Tosses of a fair coin.
-struct Coin {
-    rng: Rng,
-    /// The tosses to come, under a bit that says how many there are.
-    bits: u64,
-}
-
-impl Coin {
-    #[inline]
-    fn toss(&mut self) -> bool {
-        if self.bits == 1 {
-            self.bits = self.rng.next_u64() | 1 << 63;
-        }
-        let heads = self.bits & 1 == 1;
-        self.bits >>= 1;
-        heads
-    }
 }

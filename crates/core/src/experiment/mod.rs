@@ -4,6 +4,7 @@ mod base;
 mod document;
 mod error;
 mod fields;
+pub mod listing;
 mod model;
 mod print;
 mod resolve;

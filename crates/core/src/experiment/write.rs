@@ -5,14 +5,14 @@ use super::fields;
 use super::model::{self, Experiment, Flow, Host, Link, NodeKind, OnFull, Ties, Traffic};
 use super::print::{float, print, quote};
 use super::tree::{self, Entry, Node, Span, Tree};
-use crate::atm::discard::REGISTRY as DISCARDS;
-use crate::link::loss::REGISTRY as LOSSES;
+use crate::atm::discard;
+use crate::link::loss;
 use crate::params::{Choice, ParamSpec, Value};
-use crate::queue::REGISTRY as QUEUES;
+use crate::queue;
 use crate::tcp::TcpConfig;
-use crate::tcp::congestion::REGISTRY as CONTROLS;
+use crate::tcp::congestion;
 use crate::tcp::options::{CwndValidation, DelayedAck, PARAMS, Pacing, RecoveryKind};
-use crate::tcp::right_sizing::REGISTRY as SIZINGS;
+use crate::tcp::right_sizing;
 use crate::time::Duration;
 use crate::traffic::Schedule;
 use crate::units::Rate;
@@ -23,8 +23,13 @@ use sha2::{Digest, Sha256};
 /// Part of a run's identity: raised whenever the same experiment gives other numbers than before.
 pub const RESULTS_VERSION: u32 = 2;
 
-/// Congestion controls whose own numbers have moved since, with how often: part of the identity only of runs that use them.
-const MOVED: &[(&str, u32)] = &[("tcp_lp", 1), ("hstcp_lp", 1)];
+/// Congestion controls, and values of TCP parameters, whose own numbers have moved since, with how often: part of the identity only of
+/// runs that use them.
+const MOVED: &[(&str, u32)] = &[("tcp_lp", 1), ("hstcp_lp", 1), ("accecn", 1), ("rfc7661", 1)];
+
+/// Parameters of TCP and of its controls that are younger than stored runs: written only where they say something, so that those runs
+/// are still found.
+const LATER: &[&str] = &["user_timeout", "syn_retries", "syn_ack_retries", "abe"];
 
 type Table = Map<String, Json>;
 
@@ -106,14 +111,10 @@ fn way(link: &Link, other: Option<&Table>) -> Table {
     table.insert("overhead".into(), size(link.overhead.into()));
     table.insert("min_frame".into(), size(link.min_frame.into()));
     match &link.discard {
-        Some(policy) => {
-            table.insert("discard".into(), choice(policy, DISCARDS.iter().find(|d| d.name == policy.kind).map_or(&[], |d| d.params)))
-        }
-        None => {
-            table.insert("queue".into(), choice(&link.queue, QUEUES.iter().find(|q| q.name == link.queue.kind).map_or(&[], |q| q.params)))
-        }
+        Some(policy) => table.insert("discard".into(), choice(policy, discard::named(policy.kind).params)),
+        None => table.insert("queue".into(), choice(&link.queue, queue::named(link.queue.kind).params)),
     };
-    table.insert("loss".into(), choice(&link.loss, LOSSES.iter().find(|l| l.name == link.loss.kind).map_or(&[], |l| l.params)));
+    table.insert("loss".into(), choice(&link.loss, loss::named(link.loss.kind).params));
     if let Some(other) = other {
         table.retain(|key, value| other.get(key.as_str()) != Some(value));
     }
@@ -158,6 +159,9 @@ fn choice(choice: &Choice, specs: &[ParamSpec]) -> Json {
     let mut table = Table::new();
     table.insert("kind".into(), choice.kind.into());
     for spec in specs {
+        if LATER.contains(&spec.name) && Some(choice.params.get(spec.name)) == spec.default {
+            continue;
+        }
         if let Some(value) = spec.kind.write(choice.params.get(spec.name)) {
             table.insert(spec.name.into(), value);
         }
@@ -199,6 +203,7 @@ fn flows<'a>(flows: &[Flow], name: &dyn Fn(usize) -> &'a str) -> Vec<Json> {
             }
         }
         receiver.retain(|key, value| row.get(key.as_str()) != Some(value));
+        row.retain(|key, value| !LATER.contains(&key.as_str()) || *value != "auto");
         if !receiver.is_empty() {
             row.insert("receiver".into(), receiver.into());
         }
@@ -279,17 +284,19 @@ fn endpoint(config: &TcpConfig) -> Table {
         let registered = match spec.name {
             "congestion_control" => {
                 let control = &config.congestion_control;
-                Some((control, CONTROLS.iter().find(|c| c.name == control.kind).map(|c| c.params)))
+                Some((control, congestion::named(control.kind).params))
             }
             "window_sizing" => {
                 let sizing = &config.window_sizing;
-                Some((sizing, SIZINGS.iter().find(|s| s.name == sizing.kind).map(|s| s.params)))
+                Some((sizing, right_sizing::named(sizing.kind).params))
             }
             _ => None,
         };
         if let Some((chosen, specs)) = registered {
-            let specs = specs.unwrap_or_default();
-            table.insert(spec.name.into(), if specs.is_empty() { chosen.kind.into() } else { choice(chosen, specs) });
+            let whole = choice(chosen, specs);
+            // A kind without parameters is its name alone.
+            let bare = specs.iter().all(|spec| LATER.contains(&spec.name) && whole.get(spec.name).is_none());
+            table.insert(spec.name.into(), if bare { chosen.kind.into() } else { whole });
             continue;
         }
         let value = spec.kind.write(parameter(config, spec.name));
@@ -342,6 +349,9 @@ fn parameter(c: &TcpConfig, name: &str) -> Value {
         "rto_doublings" => count(c.rto_doublings),
         "halve_each_timeout" => Value::Bool(c.halve_each_timeout),
         "rto_after_syn_loss" => Value::Duration(c.rto_after_syn_loss),
+        "user_timeout" => c.user_timeout.map_or(Value::Auto, Value::Duration),
+        "syn_retries" => c.syn_retries.map_or(Value::Auto, count),
+        "syn_ack_retries" => c.syn_ack_retries.map_or(Value::Auto, count),
         "timestamp_tick" => Value::Duration(c.timestamp_tick),
         "dupack_threshold" => count(c.dupack_threshold),
         "repeated_fast_retransmit" => Value::Bool(c.repeated_fast_retransmit),
@@ -376,9 +386,9 @@ pub fn hash(resolved: &Json) -> String {
     let mut file = resolved.as_object().cloned().unwrap_or_default();
     file.retain(|key, _| key != "title");
     canonical(&file.into(), &mut text);
-    for (control, times) in MOVED {
-        if text.contains(&format!("\"{control}\"")) {
-            text += &format!("\n{control} {times}");
+    for (word, times) in MOVED {
+        if text.contains(&format!("\"{word}\"")) {
+            text += &format!("\n{word} {times}");
         }
     }
     Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()

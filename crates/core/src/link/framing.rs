@@ -1,6 +1,7 @@
 //! What a kind of link adds to an IP packet, and what is left of its line rate: one row a kind in [`REGISTRY`].
 
 use crate::atm::aal5;
+use crate::params::by_name;
 use crate::units::Rate;
 
 /// One kind of link.
@@ -96,11 +97,7 @@ pub const REGISTRY: &[Framing] = &[
     atm("atm-oc-3c", "ATM over SONET OC-3c: 149.76 Mb/s of cells", 149_760_000),
     atm("atm-oc-12c", "ATM over SONET OC-12c: 599.04 Mb/s of cells", 599_040_000),
 ];
-
-/// The entry called `name`.
-pub fn find(name: &str) -> Option<&'static Framing> {
-    REGISTRY.iter().find(|framing| framing.name == name)
-}
+by_name!(Framing, "link type");
 
 /// RFC 1662 §3.1: address, control, protocol (2), FCS (2) and the flag between frames. Stuffing, which depends on the
 /// data, is left out.

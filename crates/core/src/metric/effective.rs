@@ -30,5 +30,5 @@ fn of_link(experiment: &Experiment, trace: &Trace, link: usize) -> f64 {
         let record = &trace.flows[i];
         time_of(&experiment.network.links[link], &experiment.flows[i], record.bytes_delivered - record.bytes_delivered_at_warmup)
     });
-    seconds.sum::<f64>() / trace.span.1.since(trace.span.0).as_secs_f64()
+    seconds.fold(0.0, |sum, s| sum + s) / trace.span.1.since(trace.span.0).as_secs_f64()
 }

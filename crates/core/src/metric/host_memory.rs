@@ -9,7 +9,7 @@ const WASTED: &str = "Weigle and Feng 2001, section I-B";
 pub const PROMISED_MEAN: Metric = Metric {
     name: "memory_promised_mean_bytes",
     unit: "byte",
-    summary: "receive windows advertised and not filled by data in order, on all hosts with `memory`; mean over the measured span",
+    summary: "receive windows advertised and not filled by data in order, on a host with `memory`, and on all of them; mean over the measured span",
     source: PROMISED,
     compute: |_, trace| of(trace, |memory| memory.promised.mean),
 };
@@ -17,7 +17,7 @@ pub const PROMISED_MEAN: Metric = Metric {
 pub const PROMISED_PEAK: Metric = Metric {
     name: "memory_promised_peak_bytes",
     unit: "byte",
-    summary: "the same, the most at one time (of each host)",
+    summary: "the same, the most at one time; of all hosts the sum of their peaks",
     source: PROMISED,
     compute: |_, trace| of(trace, |memory| peak(&memory.promised)),
 };
@@ -25,7 +25,7 @@ pub const PROMISED_PEAK: Metric = Metric {
 pub const BUFFERED_MEAN: Metric = Metric {
     name: "memory_buffered_mean_bytes",
     unit: "byte",
-    summary: "payload written and not acknowledged, and received and not read, on all hosts with `memory`; mean over the measured span",
+    summary: "payload written and not acknowledged, and received and not read, on a host with `memory`, and on all of them; mean over the measured span",
     source: PROMISED,
     compute: |_, trace| of(trace, |memory| memory.buffered.mean),
 };
@@ -33,7 +33,7 @@ pub const BUFFERED_MEAN: Metric = Metric {
 pub const BUFFERED_PEAK: Metric = Metric {
     name: "memory_buffered_peak_bytes",
     unit: "byte",
-    summary: "the same, the most at one time (of each host)",
+    summary: "the same, the most at one time; of all hosts the sum of their peaks",
     source: PROMISED,
     compute: |_, trace| of(trace, |memory| peak(&memory.buffered)),
 };
@@ -49,7 +49,7 @@ pub const WASTED_MEAN: Metric = Metric {
 pub const WASTED_PEAK: Metric = Metric {
     name: "memory_wasted_peak_bytes",
     unit: "byte",
-    summary: "the same, the most at one time (of each host; looked at every 100 ms)",
+    summary: "the same, the most at one time, looked at every 100 ms; of all hosts the sum of their peaks",
     source: WASTED,
     compute: |_, trace| of(trace, |memory| peak(&memory.wasted)),
 };
@@ -66,8 +66,12 @@ fn peak(level: &Level) -> f64 {
     level.peak as f64
 }
 
-/// The sum over the hosts with bounded memory; nothing where there are none.
+/// Of each host with bounded memory, and the sum over them; nothing where there are none.
 fn of(trace: &Trace, value: fn(&MemoryRecord) -> f64) -> Vec<(Scope, f64)> {
-    let values: Vec<f64> = trace.hosts.iter().filter_map(|host| host.memory.as_ref()).map(value).collect();
-    if values.is_empty() { Vec::new() } else { vec![(Scope::Run, values.iter().sum())] }
+    let bounded = trace.hosts.iter().enumerate().filter_map(|(i, host)| Some((i, host.memory.as_ref()?)));
+    let mut values: Vec<(Scope, f64)> = bounded.map(|(i, memory)| (Scope::Host(i), value(memory))).collect();
+    if !values.is_empty() {
+        values.push((Scope::Run, values.iter().map(|(_, value)| value).sum()));
+    }
+    values
 }

@@ -9,7 +9,7 @@ mod host_memory;
 mod jain;
 mod link_time;
 mod loss;
-mod memory;
+mod memory_fairness;
 mod ping;
 mod queue_delay;
 mod retransmit;
@@ -34,6 +34,8 @@ pub enum Scope {
     Sender(usize),
     /// One one-way link, by its index.
     Link(usize),
+    /// One host of which something is said, by its index.
+    Host(usize),
 }
 
 /// One metric.
@@ -64,8 +66,8 @@ pub const REGISTRY: &[Metric] = &[
     utilization::BOTTLENECK,
     unfairness::UNFAIRNESS,
     jain::JAIN,
-    memory::SHARE,
-    memory::FAIRNESS,
+    memory_fairness::SHARE,
+    memory_fairness::FAIRNESS,
     asymmetry::ASYMMETRY,
     starved::FLOWS,
     effective::THROUGHPUT,

@@ -332,14 +332,17 @@ fn the_time_of_a_link_adds_up() {
 }
 
 #[test]
-fn memory_is_that_of_all_hosts_with_a_bound() {
+fn memory_is_that_of_each_host_with_a_bound_and_of_all() {
     let level = |peak| Level { mean: peak as f64 / 2.0, peak };
     let memory = |n| MemoryRecord { promised: level(10 * n), buffered: level(20 * n), wasted: level(30 * n), drops: n };
     let host = |memory| HostRecord { cpu_busy_s: f64::NAN, memory };
     let trace = Trace { hosts: vec![host(Some(memory(1))), host(None), host(Some(memory(2)))], ..Trace::default() };
-    let get = |name| value(name, Scope::Run, &experiment(&[Traffic::Bulk; 2]), &trace);
-    assert_eq!((get("memory_promised_mean_bytes"), get("memory_promised_peak_bytes")), (15.0, 30.0));
-    assert_eq!((get("memory_buffered_peak_bytes"), get("memory_wasted_mean_bytes"), get("memory_drops")), (60.0, 45.0, 3.0));
+    let get = |name, scope| value(name, scope, &experiment(&[Traffic::Bulk; 2]), &trace);
+    let all = |name| get(name, Scope::Run);
+    assert_eq!((all("memory_promised_mean_bytes"), all("memory_promised_peak_bytes")), (15.0, 30.0));
+    assert_eq!((all("memory_buffered_peak_bytes"), all("memory_wasted_mean_bytes"), all("memory_drops")), (60.0, 45.0, 3.0));
+    let of_third = |name| get(name, Scope::Host(2));
+    assert_eq!((of_third("memory_promised_mean_bytes"), of_third("memory_wasted_peak_bytes"), of_third("memory_drops")), (10.0, 60.0, 2.0));
     let drops = REGISTRY.iter().find(|metric| metric.name == "memory_drops").unwrap();
     assert!((drops.compute)(&experiment(&[Traffic::Bulk; 2]), &Trace::default()).is_empty(), "no host is bounded");
 }

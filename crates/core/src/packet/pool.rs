@@ -14,6 +14,12 @@ impl PacketId {
     pub(super) const NONE: PacketId = PacketId(u32::MAX);
 }
 
+impl Default for PacketId {
+    fn default() -> Self {
+        PacketId::NONE
+    }
+}
+
 /// All packets of a network. What they take at the peak is what the most packets at one time took: 24 bytes each, and 48 for the
 /// segment; and up to 1/128 more.
 ///
@@ -22,10 +28,10 @@ impl PacketId {
 /// the slot freed last instead, a window of 10 Gb/s and 100 ms was soon scattered over its 10 MB, and cost a third more
 /// time in caches missed.
 ///
-/// Packets with payload and packets without have pages of their own. What goes one way through the same queues leaves about in the
-/// order in which it came, so that each round through the pages finds them free from end to end; were they shared, the
-/// acknowledgments, which do not wait where data does, would leave gaps, the next ones would be put into these, and after some rounds
-/// no two packets sent one after the other would lie in one page.
+/// What the two ends of a flow send has pages of its own. What goes one way through the same queues leaves about in the order in which
+/// it came, so that each round through the pages finds them free from end to end; were they shared, the acknowledgments, which do not
+/// wait where data does, would leave gaps, the next ones would be put into these, and after some rounds no two packets sent one after
+/// the other would lie in one page.
 #[derive(Debug, Default)]
 pub struct Packets {
     slots: Vec<Packet>,
@@ -33,10 +39,16 @@ pub struct Packets {
     segments: Vec<Segment>,
     /// A bit for each slot, 64 to a page: whether it is free.
     free: Vec<u64>,
-    /// For each page the next of its round.
-    next: Vec<u32>,
-    /// Of packets with payload, and of those without.
+    /// For each page which round it is in, and the next page of that.
+    places: Vec<(Way, u32)>,
     rounds: [Round; 2],
+}
+
+/// Who sends a packet: the first end of a flow, or the one that answers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Way {
+    There,
+    Back,
 }
 
 /// Pages in a circle.
@@ -47,12 +59,6 @@ struct Round {
     /// Slots in all of them, and how many of these are taken.
     slots: usize,
     len: usize,
-}
-
-/// In which round a packet is.
-#[inline]
-const fn round_of(packet: &Packet) -> usize {
-    (packet.len == 0) as usize
 }
 
 /// Slots in a page.
@@ -66,23 +72,35 @@ impl Packets {
 
     /// Keeps `packet`, which carries `segment`.
     #[inline]
-    pub fn insert(&mut self, packet: Packet, segment: Segment) -> PacketId {
-        let round = round_of(&packet);
-        // So many slots stay free that a packet's share of a round through all pages, each of one step, is two steps.
-        if self.rounds[round].len + self.rounds[round].len / 128 >= self.rounds[round].slots {
-            self.grow(packet, segment);
-        }
-        let round = &mut self.rounds[round];
-        while self.free[round.page] == 0 {
-            round.page = self.next[round.page] as usize;
-        }
-        let free = &mut self.free[round.page];
-        let id = PacketId((round.page * PAGE) as u32 + free.trailing_zeros());
-        *free &= *free - 1;
-        round.len += 1;
-        self[id] = packet;
-        self.segments[id.0 as usize] = segment;
+    pub fn insert(&mut self, way: Way, packet: Packet, segment: Segment) -> PacketId {
+        let id = self.vacant(way);
+        (self[id], *self.segment_mut(id)) = (packet, segment);
+        self.keep(id);
         id
+    }
+
+    /// The slot of the next packet, which may be written there before it is kept. What is there now means nothing.
+    #[inline]
+    pub fn vacant(&mut self, way: Way) -> PacketId {
+        let round = &self.rounds[way as usize];
+        // So many slots stay free that a packet's share of a round through all pages, each of one step, is two steps.
+        if round.len + round.len / 128 >= round.slots {
+            self.grow(way);
+        }
+        let round = &mut self.rounds[way as usize];
+        while self.free[round.page] == 0 {
+            round.page = self.places[round.page].1 as usize;
+        }
+        PacketId((round.page * PAGE) as u32 + self.free[round.page].trailing_zeros())
+    }
+
+    /// Keeps what has been written to the slot `id`, which is vacant.
+    #[inline]
+    pub fn keep(&mut self, id: PacketId) {
+        let (page, bit) = (id.0 as usize / PAGE, 1 << (id.0 as usize % PAGE));
+        assert!(self.free[page] & bit != 0, "a slot was taken twice");
+        self.free[page] ^= bit;
+        self.rounds[self.places[page].0 as usize].len += 1;
     }
 
     /// What the packet `id` carries.
@@ -91,9 +109,15 @@ impl Packets {
         &self.segments[id.0 as usize]
     }
 
-    /// Adds a page to the round of `packet`, to be used next, of copies of it and of `segment`.
+    /// The same, to be written.
+    #[inline]
+    pub fn segment_mut(&mut self, id: PacketId) -> &mut Segment {
+        &mut self.segments[id.0 as usize]
+    }
+
+    /// Adds a page to a round, to be used next.
     #[cold]
-    fn grow(&mut self, packet: Packet, segment: Segment) {
+    fn grow(&mut self, way: Way) {
         let slots = self.slots.len() + PAGE;
         assert!(u32::try_from(slots).is_ok(), "more packets in a network than 32 bits can number");
         if slots > self.slots.capacity() {
@@ -101,15 +125,15 @@ impl Packets {
             self.slots.reserve_exact((slots / 8).max(PAGE));
             self.segments.reserve_exact((slots / 8).max(PAGE));
         }
-        self.slots.resize(slots, packet);
-        self.segments.resize(slots, segment);
-        let (page, round) = (self.free.len(), &mut self.rounds[round_of(&packet)]);
+        self.slots.resize(slots, Packet::default());
+        self.segments.resize(slots, Segment::default());
+        let (page, round) = (self.free.len(), &mut self.rounds[way as usize]);
         self.free.push(u64::MAX);
         // Behind the current one, so that the round stays in the order of age.
-        self.next.push(page as u32);
-        if round.slots > 0 {
-            self.next.swap(page, round.page);
-        }
+        let before = if round.slots > 0 { round.page } else { page };
+        self.places.push((way, page as u32));
+        let next = std::mem::replace(&mut self.places[before].1, page as u32);
+        self.places[page].1 = next;
         round.slots += PAGE;
         round.page = page;
     }
@@ -120,7 +144,7 @@ impl Packets {
         let (page, bit) = (id.0 as usize / PAGE, 1 << (id.0 as usize % PAGE));
         assert!(self.free[page] & bit == 0, "a packet was let go of twice");
         self.free[page] |= bit;
-        self.rounds[round_of(&self[id])].len -= 1;
+        self.rounds[self.places[page].0 as usize].len -= 1;
     }
 
     /// How many are kept.
@@ -226,20 +250,20 @@ mod tests {
     use crate::packet::{Ecn, Segment};
     use crate::time::Time;
 
-    fn add(packets: &mut Packets, seq: u32, len: u16) -> PacketId {
-        let segment = Segment::new(seq, 0, len);
-        packets.insert(Packet::new(Time::ZERO, 0, Ecn::NotEct, &segment), segment)
+    fn add(packets: &mut Packets, seq: u32, way: Way) -> PacketId {
+        let segment = Segment::new(seq, 0, 0);
+        packets.insert(way, Packet::new(Time::ZERO, 0, Ecn::NotEct, &segment), segment)
     }
 
     #[test]
     fn slots_are_taken_in_order_and_used_again() {
         let mut packets = Packets::new();
-        let first: Vec<_> = (0..1000).map(|seq| add(&mut packets, seq, 0).0).collect();
+        let first: Vec<_> = (0..1000).map(|seq| add(&mut packets, seq, Way::There).0).collect();
         assert!(first.is_sorted());
         assert_eq!(packets.slots.len(), 1024, "1/128 more, in whole pages");
         // Every third leaves; whatever the order, those that come take their slots in order, but for the current page.
         (0..1000).rev().filter(|i| i % 3 == 0).for_each(|i| packets.remove(PacketId(first[i])));
-        let again: Vec<_> = (0..300).map(|seq| add(&mut packets, seq, 0).0).collect();
+        let again: Vec<_> = (0..300).map(|seq| add(&mut packets, seq, Way::There).0).collect();
         let start = again.iter().position(|&id| id == 0).unwrap();
         assert!(again[..start].is_sorted() && again[start..].is_sorted());
         assert_eq!((packets.len(), packets.slots.len()), (966, 1024));
@@ -253,8 +277,8 @@ mod tests {
         let mut kept = [VecDeque::new(), VecDeque::new()];
         let mut apart = 0;
         for seq in 0..100_000 {
-            let way = usize::from(seq % 3 == 2);
-            let id = add(&mut packets, seq, 1 - way as u16);
+            let (way, of) = if seq % 3 == 2 { (1, Way::Back) } else { (0, Way::There) };
+            let id = add(&mut packets, seq, of);
             if seq > 50_000 {
                 apart += u32::from(kept[way].back().is_some_and(|last: &PacketId| last.0 + 1 != id.0));
             }
@@ -271,7 +295,7 @@ mod tests {
     #[should_panic(expected = "let go of twice")]
     fn a_packet_leaves_once() {
         let mut packets = Packets::new();
-        let id = add(&mut packets, 0, 0);
+        let id = add(&mut packets, 0, Way::There);
         packets.remove(id);
         packets.remove(id);
     }
@@ -286,7 +310,7 @@ mod tests {
             let mut most = [0; 2];
             for (seq, (from, new, to)) in steps.into_iter().enumerate() {
                 // A packet comes to the end of a line; or the first of a line goes to another, or leaves from line 0.
-                let moved = if new { Some(add(&mut packets, seq as u32, seq as u16 % 3)) } else { lines[from].pop(&packets) };
+                let moved = if new { Some(add(&mut packets, seq as u32, if seq % 3 == 0 { Way::Back } else { Way::There })) } else { lines[from].pop(&packets) };
                 let expected = if new { Some(seq as u32) } else { plain[from].pop_front() };
                 prop_assert_eq!(moved.map(|id| packets.segment(id).seq), expected);
                 match moved {

@@ -1,11 +1,13 @@
 //! The parameters of anything in a registry: declared once as a table, from which validation, the JSON Schema,
 //! defaults, the documentation and sweeps all come.
 
+mod registry;
 mod schema;
 #[cfg(test)]
 pub mod testing;
 mod text;
 
+pub(crate) use registry::by_name;
 pub use text::{Literal, Mismatch};
 
 use crate::time::Duration;
@@ -66,6 +68,13 @@ pub struct ParamSpec {
 pub struct Choice {
     pub kind: &'static str,
     pub params: Params,
+}
+
+impl Choice {
+    /// The entry called `kind`, with the defaults of its parameters.
+    pub fn defaults(kind: &'static str, specs: &[ParamSpec]) -> Self {
+        Choice { kind, params: Params::defaults(specs) }
+    }
 }
 
 /// Resolved parameters: one value for each spec, in the order of the specs.

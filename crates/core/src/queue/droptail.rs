@@ -48,6 +48,9 @@ impl Queue for DropTail {
         }
         fits
     }
+    fn passes(&self) -> u32 {
+        self.fifo.largest()
+    }
     fn backlog_bytes(&self) -> u64 {
         self.fifo.held(Measure::Bytes)
     }

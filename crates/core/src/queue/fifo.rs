@@ -84,6 +84,14 @@ impl Fifo {
         let measure = self.limit.measure;
         self.held(measure) + measure.cost(packet.ip_len()) <= self.limit.max
     }
+    /// The largest packet, in IP bytes, that fits while nothing is held.
+    pub fn largest(&self) -> u32 {
+        match self.limit.measure {
+            Measure::Bytes => self.limit.max.try_into().unwrap_or(u32::MAX),
+            Measure::Packets if self.limit.max > 0 => u32::MAX,
+            Measure::Packets => 0,
+        }
+    }
     /// Appends the packet `id`.
     #[inline]
     pub fn push(&mut self, id: PacketId, packets: &mut Packets) {

@@ -12,7 +12,7 @@ mod step;
 mod tests;
 
 use crate::packet::{PacketId, Packets};
-use crate::params::{ParamSpec, Params};
+use crate::params::{ParamSpec, Params, by_name};
 use crate::rng::Rng;
 use crate::time::{Duration, Time};
 use crate::units::Rate;
@@ -64,6 +64,11 @@ pub trait Queue {
         self.enqueue(now, id, packets, log);
         self.dequeue(now, packets, log).is_some()
     }
+    /// A packet of up to so many bytes that finds this queue empty and its link idle always goes out at once, and the queue keeps nothing
+    /// of it in mind: it need not be asked to [`Queue::pass`] it. For the life of the queue, which has no clock.
+    fn passes(&self) -> u32 {
+        0
+    }
     /// IP bytes held.
     fn backlog_bytes(&self) -> u64;
     /// Packets held.
@@ -104,8 +109,4 @@ pub struct QueueKind {
 
 /// Every queue, in the order of listings.
 pub const REGISTRY: &[QueueKind] = &[droptail::KIND, buffer_pool::KIND, red::KIND, red_ansnet::KIND, step::KIND];
-
-/// The entry called `name`.
-pub fn find(name: &str) -> Option<&'static QueueKind> {
-    REGISTRY.iter().find(|kind| kind.name == name)
-}
+by_name!(QueueKind, "queue");

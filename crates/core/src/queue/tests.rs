@@ -5,7 +5,7 @@ use proptest::sample::select;
 
 use super::fifo::{Limit, Measure};
 use super::*;
-use crate::packet::{Ecn, Packet, Segment};
+use crate::packet::{Ecn, Packet, Segment, Way};
 use crate::params::testing::any_params;
 use crate::params::{Kind, Value};
 use crate::rng::Rng;
@@ -100,7 +100,7 @@ fn run(kind: &QueueKind, params: &Params, context: &QueueContext, steps: &[Step]
                 arrived.push((packet, now));
                 packets += 1;
                 bytes += u64::from(packet.ip_len());
-                let id = kept.insert(packet, segment);
+                let id = kept.insert(Way::There, packet, segment);
                 queue.enqueue(now, id, &mut kept, &mut seen.ledger);
             }
             Step::Depart => match queue.dequeue(now, &mut kept, &mut seen.ledger) {

@@ -1,12 +1,16 @@
 //! One end of a TCP connection: opening, closing, and the two halves between (RFC 9293).
 
+mod challenge;
 mod ending;
 mod memory;
 mod opening;
+mod sockopt;
 
+pub use ending::Abort;
+
+use self::challenge::Challenges;
 use crate::packet::{Ecn, Segment, flags};
 use crate::tcp::TcpConfig;
-use crate::tcp::ecn::EcnKind;
 use crate::tcp::receiver::{Receiver, Verdict};
 use crate::tcp::right_sizing::MemoryUse;
 use crate::tcp::sender::{Range, Sender};
@@ -46,6 +50,8 @@ pub struct Connection {
     syn_now: bool,
     syn_sent_at: Time,
     syn_retransmitted: bool,
+    /// The round trip of the SYN; zero: not known.
+    handshake_rtt: Duration,
     /// Negotiated by the SYNs.
     timestamps: bool,
     window_scale: bool,
@@ -57,8 +63,11 @@ pub struct Connection {
     prompt: Option<Segment>,
     /// Nobody will read what arrives: the application has closed both ways.
     released: bool,
-    /// The other side has reset the connection.
-    was_reset: bool,
+    /// It was opened by a SYN of the other side, for which it waited.
+    passive: bool,
+    aborted: Option<Abort>,
+    /// Challenge ACKs sent, where any was.
+    challenges: Option<Box<Challenges>>,
 }
 
 /// Totals since the start. Byte counts are payload.
@@ -169,30 +178,25 @@ impl Connection {
             syn_now: false,
             syn_sent_at: Time::ZERO,
             syn_retransmitted: false,
+            handshake_rtt: Duration::ZERO,
             timestamps: config.timestamps,
             window_scale: config.window_scale,
             syn_ecn: Ecn::NotEct,
             time_wait: Time::MAX,
             prompt: None,
             released: false,
-            was_reset: false,
+            passive: state == State::Listen,
+            aborted: None,
+            challenges: None,
             config,
         }
     }
 
     /// The application has `bytes` more to send; the send buffer takes them as it can. Saturates: `u64::MAX` is "without end".
     pub fn write(&mut self, bytes: u64) {
-        self.sender.write(bytes);
-    }
-
-    /// Whether a partial segment waits while data is unacknowledged (RFC 896); TCP_NODELAY turns it off.
-    pub fn set_nagle(&mut self, on: bool) {
-        self.sender.set_nagle(on);
-    }
-
-    /// Whether partial segments wait in any case: TCP_CORK.
-    pub fn set_cork(&mut self, on: bool) {
-        self.sender.set_cork(on);
+        if self.state != State::Closed {
+            self.sender.write(bytes);
+        }
     }
 
     /// The application stops writing in the middle of a stream without end: a FIN follows the last byte that has been sent.
@@ -232,22 +236,11 @@ impl Connection {
     fn handle_synchronized(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
         let accepted = self.receiver.accepts(now, segment);
         if segment.has(flags::RST) {
-            self.handle_reset(segment, accepted);
+            self.handle_reset(now, segment, accepted);
             return;
         }
-        if segment.has(flags::SYN) {
-            // A repeated SYN-ACK or SYN, or an attack: RFC 5961 §4.2 answers with an ACK. A repeated SYN wants the SYN-ACK again.
-            if self.state == State::SynReceived && !segment.has(flags::ACK) {
-                self.syn_now = true;
-                self.syn_ecn = ecn;
-            } else if segment.has(flags::ACK) && self.receiver.echo.kind() == EcnKind::AccEcn {
-                self.answer_syn_ack(now, ecn);
-            } else {
-                self.ack_now = true;
-            }
-            if self.state != State::SynReceived {
-                return;
-            }
+        if segment.has(flags::SYN) && !self.handle_late_syn(now, segment, ecn, accepted) {
+            return;
         }
         if !segment.has(flags::ACK) {
             return;
@@ -262,8 +255,8 @@ impl Connection {
         }
         if self.receiver.is_current(now, segment) {
             if self.sender.handle_ack(now, segment) {
-                // RFC 9293 §3.10.7.4: it acknowledges what was never sent; its data is not taken either.
-                self.ack_now = true;
+                // RFC 5961 §5.2: it acknowledges what was never sent, or what has long been acknowledged. Its data is not taken either.
+                self.challenge(now);
                 return;
             }
             self.after_ack(now);
@@ -273,7 +266,8 @@ impl Connection {
         }
         if accepted && !segment.has(flags::SYN) {
             if segment.len > 0 && self.receiver.splits_ack(ecn) {
-                let ack = self.pure_ack(now);
+                let mut ack = Segment::default();
+                self.pure_ack(now, &mut ack);
                 self.prompt = Some(ack);
             }
             let had_ended = self.receiver.end_of_stream();
@@ -300,14 +294,12 @@ impl Connection {
         }
         if now >= self.sender.deadline {
             match self.state {
-                State::SynSent | State::SynReceived => {
-                    self.sender.rtt.back_off();
-                    self.sender.deadline = Time::MAX;
-                    self.syn_retransmitted = true;
-                    self.syn_now = true;
-                }
+                State::SynSent | State::SynReceived => self.syn_timeout(),
                 State::Listen | State::Closed => self.sender.deadline = Time::MAX,
-                _ => self.sender.retransmission_timeout(now),
+                _ => {
+                    self.sender.retransmission_timeout(now);
+                    self.mind_user_timeout(now);
+                }
             }
         }
         if now >= self.time_wait {
@@ -317,27 +309,39 @@ impl Connection {
     }
 
     /// The next segment to send, if any may go now, and its ECN field. Call until `None`.
-    #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<(Segment, Ecn)> {
-        if self.prompt.is_some() {
-            return self.prompt.take().map(|segment| (segment, Ecn::NotEct));
+        let mut segment = Segment::default();
+        self.poll_transmit_into(now, &mut segment).map(|ecn| (segment, ecn))
+    }
+
+    /// The same, written to where it is to stay: a copy of what has just been put together field by field takes as long as all the rest.
+    #[inline]
+    pub fn poll_transmit_into(&mut self, now: Time, segment: &mut Segment) -> Option<Ecn> {
+        if let Some(prompt) = self.prompt.take() {
+            *segment = prompt;
+            return Some(Ecn::NotEct);
         }
         if self.state == State::Established || !matches!(self.state, State::Listen | State::SynSent | State::SynReceived | State::Closed) {
             if let Some(range) = self.next(now) {
-                let mut segment = self.sender.segment(range);
-                self.stamp(now, &mut segment);
+                self.sender.segment(range, segment);
+                if range.again && range.start == 1 {
+                    self.receiver.echo.forgo_option();
+                }
+                self.stamp(now, segment);
                 if segment.has(flags::FIN) {
                     self.after_ack(now);
                 }
                 // RFC 3168 §6.1.5, §6.1.6: retransmissions and window probes are not ECN-capable.
                 let capable = segment.len > 0 && !range.again && !self.sender.is_probing();
-                return Some((segment, if capable { self.sender.ecn.codepoint() } else { Ecn::NotEct }));
+                return Some(if capable { self.sender.ecn.codepoint() } else { Ecn::NotEct });
             }
         } else if self.syn_now {
-            return Some((self.syn(now), Ecn::NotEct));
+            *segment = self.syn(now);
+            return Some(Ecn::NotEct);
         }
         if self.ack_now && !matches!(self.state, State::Listen | State::Closed) {
-            return Some((self.pure_ack(now), Ecn::NotEct));
+            self.pure_ack(now, segment);
+            return Some(Ecn::NotEct);
         }
         None
     }
@@ -352,11 +356,10 @@ impl Connection {
         self.sender.next(now)
     }
 
-    fn pure_ack(&mut self, now: Time) -> Segment {
-        let mut segment = Segment::new(wrap(self.iss, self.sender.board.max()), 0, 0);
-        self.stamp(now, &mut segment);
+    fn pure_ack(&mut self, now: Time, segment: &mut Segment) {
+        *segment = Segment::new(wrap(self.iss, self.sender.board.max()), 0, 0);
+        self.stamp(now, segment);
         self.sender.stats.acks_sent += 1;
-        segment
     }
 
     #[inline]
@@ -418,6 +421,11 @@ impl Connection {
         }
     }
 
+    /// Whether AccECN was agreed on, and the path then found to spoil it: nothing sent from then on is ECN-capable.
+    pub fn gave_up_ecn(&self) -> bool {
+        self.sender.ecn.was_given_up()
+    }
+
     /// Totals so far.
     pub fn stats(&self) -> Stats {
         Stats { duplicates_received: self.receiver.duplicates, bytes_duplicate: self.receiver.bytes_duplicate, ..self.sender.stats }
@@ -468,9 +476,9 @@ impl Connection {
         self.state
     }
 
-    /// Whether the handshake is done.
+    /// Whether the handshake is done, whatever came after it.
     pub fn is_established(&self) -> bool {
-        !matches!(self.state, State::Listen | State::SynSent | State::SynReceived)
+        self.sender.board.una() > 0
     }
 }
 

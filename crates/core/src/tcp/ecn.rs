@@ -78,6 +78,15 @@ impl EcnKind {
         }
     }
 
+    /// Whether a SYN with these flags cannot be of the handshake that has `agreed`: one asks for classic feedback, the other for AccECN
+    /// (RFC 9768 §3.1.5).
+    pub(super) const fn is_contradicted(self, agreed: Self, syn: u16) -> bool {
+        matches!(
+            (self, agreed, self.agreed_to_syn(syn)),
+            (EcnKind::AccEcn, EcnKind::AccEcn, EcnKind::Classic) | (EcnKind::AccEcn, EcnKind::Classic, EcnKind::AccEcn)
+        )
+    }
+
     /// What the SYN-ACK says that agrees to this, the SYN having arrived with `syn` in its ECN field.
     pub(super) const fn answer(self, syn: Ecn) -> u16 {
         match self {

@@ -28,5 +28,5 @@ mod tests;
 mod validation;
 pub mod wire;
 
-pub use connection::{CaState, Connection, State, Stats, TcpInfo};
+pub use connection::{Abort, CaState, Connection, State, Stats, TcpInfo};
 pub use options::{DelayedAck, Pacing, RecoveryKind, TcpConfig};

@@ -16,6 +16,7 @@ const fn millis(ms: u64) -> Value {
 const ANY_TIME: Kind = Kind::Duration { min: Duration::ZERO, max: Duration::from_secs(100_000) };
 const SOME_TIME: Kind = Kind::Duration { min: Duration::from_micros(1), max: Duration::from_secs(100_000) };
 const PERCENT: Kind = Kind::Count { unit: "", min: 1, max: 1000 };
+const RETRIES: Kind = Kind::Count { unit: "", min: 0, max: 20 };
 const BUFFER: Kind = Kind::Bytes { min: 1, max: 1 << 30 };
 
 /// Every TCP parameter, with the default of a plain RFC stack. A stack profile overrides some.
@@ -163,6 +164,24 @@ pub const PARAMS: &[ParamSpec] = &[
         kind: ANY_TIME,
         default: Some(seconds(3)),
         doc: "least rto with which data begins when the SYN was lost and no RTT has been measured (RFC 6298 section 5.7: 3 s)",
+    },
+    ParamSpec {
+        name: "user_timeout",
+        kind: SOME_TIME,
+        default: Some(Value::Auto),
+        doc: "so long without an answer to what is sent again, or to probes of a closed window, and the connection is given up (RFC 9293 §3.8.3: R2; Linux: tcp_retries2); by default never",
+    },
+    ParamSpec {
+        name: "syn_retries",
+        kind: RETRIES,
+        default: Some(Value::Auto),
+        doc: "a SYN is sent again so often, and then the attempt is given up (Linux: tcp_syn_retries); by default without end",
+    },
+    ParamSpec {
+        name: "syn_ack_retries",
+        kind: RETRIES,
+        default: Some(Value::Auto),
+        doc: "the same of a SYN-ACK, whose sender then waits for another SYN (Linux: tcp_synack_retries)",
     },
     ParamSpec { name: "timestamp_tick", kind: SOME_TIME, default: Some(millis(1)), doc: "one tick of TSval (RFC 7323 §5.4: 1 ms to 1 s)" },
     ParamSpec {
@@ -345,6 +364,9 @@ pub struct TcpConfig {
     pub rto_doublings: u32,
     pub halve_each_timeout: bool,
     pub rto_after_syn_loss: Duration,
+    pub user_timeout: Option<Duration>,
+    pub syn_retries: Option<u32>,
+    pub syn_ack_retries: Option<u32>,
     pub timestamp_tick: Duration,
     pub dupack_threshold: u32,
     pub repeated_fast_retransmit: bool,
@@ -367,7 +389,7 @@ pub struct TcpConfig {
 pub fn ecn(params: &Params) -> EcnKind {
     match params.get("ecn") {
         Value::Choice(name) => EcnKind::named(name),
-        _ => congestion::find(params.choice("congestion_control")).expect("a registered congestion control").ecn.default,
+        _ => congestion::named(params.choice("congestion_control")).ecn.default,
     }
 }
 
@@ -380,6 +402,7 @@ impl TcpConfig {
             _ => mtu - 40 - if timestamps { 12 } else { 0 },
         };
         let delay = params.duration("delayed_ack_time");
+        let limit = |name| (!params.is_auto(name)).then(|| params.integer(name) as u32);
         TcpConfig {
             congestion_control: congestion::choice(params.choice("congestion_control")),
             recovery: match params.choice("recovery") {
@@ -419,6 +442,9 @@ impl TcpConfig {
             rto_doublings: params.integer("rto_doublings") as u32,
             halve_each_timeout: params.boolean("halve_each_timeout"),
             rto_after_syn_loss: params.duration("rto_after_syn_loss"),
+            user_timeout: (!params.is_auto("user_timeout")).then(|| params.duration("user_timeout")),
+            syn_retries: limit("syn_retries"),
+            syn_ack_retries: limit("syn_ack_retries"),
             timestamp_tick: params.duration("timestamp_tick"),
             dupack_threshold: params.integer("dupack_threshold") as u32,
             repeated_fast_retransmit: params.boolean("repeated_fast_retransmit"),

@@ -124,6 +124,8 @@ pub(super) struct RateSampler {
     /// Below this, records of retransmissions were given up: what arrives there may have been sent twice.
     ambiguous_until: u64,
     newest: Option<Newest>,
+    /// The last rate that tells of the path: bytes and how long they took.
+    latest: (u64, Duration),
     /// Losses below this are counted.
     pub lost_until: u64,
 }
@@ -258,9 +260,15 @@ impl RateSampler {
         let Newest { record, end, once } = self.newest.take()?;
         self.first_sent = record.at;
         let interval = record.at.since(record.first_sent).max(now.since(record.delivered_at));
+        let interval = if interval < rtt_min { Duration::ZERO } else { interval };
+        let delivered = self.delivered - record.delivered;
+        let kept_low = record.app_limited && self.was_faster_than(delivered, interval);
+        if !interval.is_zero() && !kept_low {
+            self.latest = (delivered, interval);
+        }
         Some(RateSample {
-            delivered: self.delivered - record.delivered,
-            interval: if interval < rtt_min { Duration::ZERO } else { interval },
+            delivered,
+            interval,
             prior_delivered: record.delivered,
             total_delivered: self.delivered,
             total_lost: self.lost,
@@ -270,6 +278,18 @@ impl RateSampler {
             rtt: once.then(|| now.since(record.at)),
             app_limited: record.app_limited,
         })
+    }
+
+    /// What an application kept low tells only of a path at least so fast (§4.1.1.5).
+    fn was_faster_than(&self, delivered: u64, interval: Duration) -> bool {
+        let (bytes, span) = self.latest;
+        u128::from(bytes) * u128::from(interval.as_ps()) > u128::from(delivered) * u128::from(span.as_ps())
+    }
+
+    /// The last rate measured, in bytes of payload a second; none that the application kept below one before.
+    pub fn latest(&self) -> Option<f64> {
+        let (bytes, span) = self.latest;
+        (!span.is_zero()).then(|| bytes as f64 / span.as_secs_f64())
     }
 
     /// `start..end`, outstanding and not SACKed, is lost, as it was last sent. Tells `each` transmission it was part of.

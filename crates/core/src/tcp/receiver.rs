@@ -44,6 +44,8 @@ pub(super) struct Receiver {
     sizing: Option<Box<dyn ReceiveSizing + Send>>,
     most_buffer: u64,
     memory: u64,
+    /// The most that is advertised, should the application say so.
+    pub clamp: u64,
     /// In order, not yet read by the application.
     unread: u64,
     auto_read: bool,
@@ -53,7 +55,7 @@ pub(super) struct Receiver {
     largest_segment: u32,
     unacked: u64,
     ack_every: u64,
-    quick_acks: u32,
+    pub quick_acks: u32,
     delayed: DelayedAck,
     heartbeat: Clock,
     ack_deadline: Time,
@@ -90,6 +92,7 @@ impl Receiver {
             sizing: (right_sizing::kind(config).receive)(config),
             most_buffer: right_sizing::bounds(config).1,
             memory: u64::MAX,
+            clamp: u64::MAX,
             unread: 0,
             auto_read: true,
             promised: 0,
@@ -128,6 +131,13 @@ impl Receiver {
     pub fn agree(&mut self, shift: u8, sack: bool) {
         self.shift = shift;
         self.sack = sack;
+    }
+
+    /// The handshake begins anew, with a SYN yet to come.
+    pub fn listen_again(&mut self, config: &TcpConfig) {
+        self.agree(0, config.sack);
+        self.echo = Echo::new();
+        self.stop();
     }
 
     /// The least shift that lets the window field show the largest buffer (RFC 7323 §2.3: at most 14).
@@ -291,7 +301,7 @@ impl Receiver {
         segment.ack = wrap(self.irs, self.nxt);
         segment.window = self.advertise(segment.has(flags::SYN));
         if self.sack && (self.reported().is_some() || !self.out_of_order.is_empty()) {
-            self.report(segment, room.saturating_sub(self.echo.option_len().into()));
+            self.report(segment, room.saturating_sub(self.echo.option_len(segment.len > 0).into()));
         }
         let blocks = segment.sack_count() as u64;
         self.echo.stamp(segment, room.saturating_sub(if blocks > 0 { 4 + 8 * blocks } else { 0 }));
@@ -310,7 +320,7 @@ impl Receiver {
     }
 
     fn report(&mut self, segment: &mut Segment, room: u64) {
-        let most = ((room.saturating_sub(4) / 8) as usize).min(self.most_blocks());
+        let most = ((room.saturating_sub(4) / 8) as usize).min(self.most_blocks(segment.len > 0));
         if let Some((s, e)) = self.reported().filter(|_| most > 0) {
             self.duplicate = None;
             segment.push_sack(wrap(self.irs, s), wrap(self.irs, e));
@@ -324,15 +334,15 @@ impl Receiver {
 
     /// RFC 9768 §3.2.3.3: two blocks come before the AccECN option, a third does not.
     #[inline]
-    fn most_blocks(&self) -> usize {
-        if self.echo.option_len() > 0 { 2 } else { 4 }
+    fn most_blocks(&self, data: bool) -> usize {
+        if self.echo.option_len(data) > 0 { 2 } else { 4 }
     }
 
     /// Bytes of options that a data segment of at most `mss` bytes, options included, shall carry now, the timestamps apart.
     #[inline]
     pub fn options_len(&self, mss: u64, timestamps: bool) -> u64 {
         // A segment this short has no room for the counters of AccECN; they are on the next pure ACK.
-        let counters = if mss >= 64 { self.echo.option_len() } else { 0 };
+        let counters = if mss >= 64 { self.echo.option_len(true) } else { 0 };
         u64::from(counters) + self.sack_len(mss, timestamps)
     }
 
@@ -343,10 +353,25 @@ impl Receiver {
             return 0;
         }
         let blocks = u64::from(self.reported().is_some()) + self.out_of_order.count_up_to(4) as u64;
-        match blocks.min(if timestamps { 3 } else { 4 }).min(self.most_blocks() as u64).min((mss / 2).saturating_sub(4) / 8) {
+        match blocks.min(if timestamps { 3 } else { 4 }).min(self.most_blocks(true) as u64).min((mss / 2).saturating_sub(4) / 8) {
             0 => 0,
             n => 4 + 8 * n,
         }
+    }
+
+    /// What could be taken in now, as far as it may be told.
+    #[inline]
+    fn window(&self) -> u64 {
+        self.buffer.saturating_sub(self.unread).min(self.clamp)
+    }
+
+    /// Whether data waits for a delayed ACK.
+    pub fn owes_ack(&self) -> bool {
+        self.ack_deadline != Time::MAX
+    }
+
+    pub fn largest_segment(&self) -> u32 {
+        self.largest_segment
     }
 
     /// The window field. The promised edge moves right only by steps worth sending for (RFC 9293 §3.8.6.2.2), and never left;
@@ -354,7 +379,7 @@ impl Receiver {
     #[inline]
     fn advertise(&mut self, syn: bool) -> u16 {
         let shift = if syn { 0 } else { self.shift };
-        let shown = self.buffer.saturating_sub(self.unread).min(0xffff << shift) >> shift;
+        let shown = self.window().min(0xffff << shift) >> shift;
         let edge = self.nxt + (shown << shift);
         let step = u64::from(self.largest_segment).min(self.buffer / 2).max(1);
         if edge >= self.promised + step || self.promised < self.nxt {
@@ -366,7 +391,7 @@ impl Receiver {
     /// Whether the window has opened so far since the last ACK that the other side should know (TCP/IP Illustrated vol. 1 §20.4:
     /// two segments or half the buffer).
     pub fn wants_update(&self) -> bool {
-        let edge = self.nxt + self.buffer.saturating_sub(self.unread).min(0xffff << self.shift);
+        let edge = self.nxt + self.window().min(0xffff << self.shift);
         let gain = edge.saturating_sub(self.promised);
         gain >= (2 * u64::from(self.largest_segment)).min(self.buffer / 2).max(1)
     }
@@ -439,7 +464,7 @@ impl Receiver {
 
     /// What a SYN advertises: never scaled (RFC 7323 §2.2).
     pub fn first_window(&self) -> u16 {
-        self.buffer.min(0xffff) as u16
+        self.window().min(0xffff) as u16
     }
 
     /// Whether SACK is offered or, after the other side's SYN, agreed.

@@ -31,7 +31,7 @@ struct News {
 }
 
 impl Sender {
-    /// Takes in the ACK side of a segment. Whether it must be answered (it acknowledges what was never sent).
+    /// Takes in the ACK side of a segment. Whether it is refused: it acknowledges what was never sent, or is too old.
     pub fn handle_ack(&mut self, now: Time, segment: &Segment) -> bool {
         let una = self.board.una();
         let ack = unwrap(self.iss, una, segment.ack);
@@ -40,7 +40,8 @@ impl Sender {
             return true;
         }
         if ack < una {
-            return false;
+            // RFC 5961 §5.2: older than anything that can still be on its way (MAX.SND.WND).
+            return ack.saturating_add(self.max_rwnd) < una;
         }
         if self.awaits_nothing(segment) {
             self.update_window(now, segment, ack);
@@ -148,8 +149,11 @@ impl Sender {
         self.wl = (segment.seq, ack);
         self.edge = ack + rwnd;
         self.max_rwnd = self.max_rwnd.max(rwnd);
-        if self.persist.is_some() && self.edge > self.board.una().max(ack) {
-            self.window_opened(now, ack);
+        if self.persist.is_some() {
+            self.probe_was_answered();
+            if self.edge > self.board.una().max(ack) {
+                self.window_opened(now, ack);
+            }
         }
         self.edge != before
     }
@@ -426,6 +430,7 @@ impl Sender {
     /// loss, at most once a round trip, and without retransmitting. How far the window shrinks is the control's business, also
     /// where it counts the marks (RFC 8257 §3.3).
     fn echo_of_congestion(&mut self, now: Time, una: u64, flight_size: u64) {
+        self.ecn.look_for_continuous_marks(self.round);
         if self.phase == Phase::Open && una >= self.cwr_until && flight_size > 0 {
             self.control.on_congestion(&CongestionEvent { now, kind: self.ecn.event(), flight_size });
             self.validated_by_congestion(flight_size, false);

@@ -21,6 +21,7 @@ use crate::tcp::stall::Room;
 use crate::tcp::validation::Validation;
 use crate::tcp::{RecoveryKind, Stats, TcpConfig};
 use crate::time::{Duration, Time};
+use crate::units::Rate;
 use std::collections::VecDeque;
 
 /// Where the sender is in repairing losses.
@@ -107,6 +108,8 @@ pub(super) struct Sender {
     pub(super) rescued: bool,
     pub(super) partial_acks: u32,
     pub(super) limit: Limit,
+    /// The application's bound on the pacing rate.
+    pub(super) pacing_max: Option<Rate>,
     pub(super) log: SentLog,
     /// Loss detection by time, the tail loss probe, and what the one timer of both is for: with `RecoveryKind::Rack` only.
     pub(super) rack: Rack,
@@ -133,6 +136,8 @@ pub(super) struct Sender {
     probe: bool,
     /// `una` at the last timeout: the same again means no progress.
     pub(super) timeout_una: Option<u64>,
+    /// Since when nothing has answered what is sent again, or a window probe, and the left edge then.
+    unanswered: (u64, Time),
     last_sent: Time,
     pacer: Pacer,
     /// Percent of cwnd / srtt that a window-based control is paced at, in slow start and in congestion avoidance.
@@ -212,6 +217,7 @@ impl Sender {
             rescued: false,
             partial_acks: 0,
             limit: Limit::Application,
+            pacing_max: None,
             log: SentLog::default(),
             rack: Rack::default(),
             use_tail_probe: config.tail_probe,
@@ -230,6 +236,7 @@ impl Sender {
             persist: None,
             probe: false,
             timeout_una: None,
+            unanswered: (0, Time::ZERO),
             last_sent: Time::ZERO,
             pacer: Pacer::new(config.pacing),
             pacing_ratios: [config.pacing_ss_ratio, config.pacing_ca_ratio],
@@ -243,6 +250,15 @@ impl Sender {
         }
     }
 
+    /// The handshake begins anew, with a SYN yet to come.
+    pub fn listen_again(&mut self, config: &TcpConfig) {
+        self.board = Scoreboard::default();
+        self.rtt = estimator(config);
+        self.kind = if self.control.starts_over() { RecoveryKind::Tahoe } else { config.recovery };
+        self.ecn = Feedback::new(congestion::ecn_use(config));
+        self.deadline = Time::MAX;
+    }
+
     /// The other side takes no more than `mss` bytes in a segment.
     pub fn agree_mss(&mut self, config: &TcpConfig, mss: u64) {
         self.mss = mss;
@@ -252,6 +268,17 @@ impl Sender {
         self.sizing = (right_sizing::kind(&config).send)(&config);
         self.most_buffer = right_sizing::bounds(&config).0;
         self.bound_buffer();
+    }
+
+    /// Another control; nothing but the SYN has been sent.
+    pub fn replace_control(&mut self, config: &TcpConfig) {
+        let config = TcpConfig { mss: self.mss as u32, ..config.clone() };
+        self.control = congestion::build(&config);
+        self.rate = self.control.wants_rate().then(Box::default);
+        self.ecn.set_uses(congestion::ecn_use(&config));
+        if self.control.starts_over() {
+            self.kind = RecoveryKind::Tahoe;
+        }
     }
 
     pub fn write(&mut self, bytes: u64) {

@@ -1,6 +1,6 @@
 //! Stack profiles: named sets of TCP parameters that together are a stack people run or ran. One entry a stack.
 
-use crate::params::{Params, Value};
+use crate::params::{Params, Value, by_name};
 use crate::tcp::options::PARAMS;
 use crate::time::Duration;
 
@@ -124,16 +124,16 @@ pub const REGISTRY: &[Stack] = &[
             ("rto_min", Value::Duration(Duration::from_millis(200))),
             ("rto_min_of", Value::Choice("variance")),
             ("rto_max", Value::Duration(Duration::from_secs(120))),
+            // What tcp_retries2 = 15 comes to.
+            ("user_timeout", Value::Duration(Duration::from_millis(924_600))),
+            ("syn_retries", Value::Count(6)),
+            ("syn_ack_retries", Value::Count(5)),
             ("quick_acks", Value::Count(16)),
             ("abc_limit", Value::Count(1_000_000)),
         ],
     },
 ];
-
-/// The stack called `name`.
-pub fn find(name: &str) -> Option<&'static Stack> {
-    REGISTRY.iter().find(|s| s.name == name)
-}
+by_name!(Stack, "stack");
 
 impl Stack {
     /// One value for every parameter: the defaults with this stack's overrides.

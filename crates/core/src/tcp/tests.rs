@@ -9,6 +9,7 @@ use super::*;
 use crate::packet::{Ecn, Segment, flags};
 use crate::time::{Duration, Time};
 
+mod aborts;
 mod by_time;
 mod ecn;
 mod handshake;

@@ -41,6 +41,8 @@ pub struct FlowRecord {
     pub delivered_all: Option<Time>,
     /// When the sender knew all of it to be acknowledged (`ttcp -t` after close).
     pub acked_all: Option<Time>,
+    /// When one end gave the connection up, since nothing answered.
+    pub gave_up: Option<Time>,
     /// In-order bytes given to the receiving application.
     pub bytes_delivered: u64,
     /// The same at the end of the warmup, so that rates can leave the start out.
@@ -207,4 +209,6 @@ pub enum EventKind {
     RecoveryEnd,
     /// What looked like a loss was none, and the reduction is taken back.
     RecoveryUndone,
+    /// An end gave the connection up, since nothing answered.
+    GaveUp,
 }

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use longfat_core::experiment;
 use longfat_core::link::loss;
-use longfat_core::packet::{Ecn, Packet, PacketId, Packets, Segment};
+use longfat_core::packet::{Ecn, Packet, PacketId, Packets, Segment, Way};
 use longfat_core::params::Value;
 use longfat_core::queue::{self, DropReason, Queue, QueueContext, QueueLog};
 use longfat_core::rng::Rng;
@@ -78,7 +78,7 @@ impl Rig {
     fn offer(&mut self, now: Time, seq: usize, len: u32) {
         let (packet, segment) = packet(seq, len);
         self.ledger.entered(0, &segment);
-        let id = self.packets.insert(packet, segment);
+        let id = self.packets.insert(Way::There, packet, segment);
         self.link.offer(now, id, &mut self.packets, &mut self.ledger);
     }
     /// Offers packets of (time in ps, length), numbered in order, and runs until all is quiet.
@@ -216,7 +216,7 @@ impl Reference {
                 kept.remove(sent);
             } else {
                 let (packet, segment) = packet(number, packets[number].1);
-                let id = kept.insert(packet, segment);
+                let id = kept.insert(Way::There, packet, segment);
                 this.queue.enqueue(now, id, &mut kept, &mut this.log);
             }
             if this.sending.is_none() {

@@ -167,6 +167,26 @@ fn events_add_up_to_the_counters_and_come_in_order() {
     assert!(trace.events.iter().all(|event| event.seq <= 2_000_000), "offsets are within the volume");
 }
 
+/// RFC 9293 §3.8.3: a flow that nothing answers says so, with an event and a warning, and costs nothing from then on.
+#[test]
+fn a_flow_that_nothing_answers_is_given_up() {
+    let loss = loss_model("bernoulli", &[("probability", Value::Number(1.0))]);
+    let cut = Dumbbell { loss, tcp: tcp("linux"), duration: Duration::from_secs(10_000), ..volumes(1) };
+    let mut experiment = cut.experiment();
+    experiment.measure.events = true;
+    let trace = run(&experiment).unwrap();
+    // tcp_syn_retries = 6.
+    let at = Time::ZERO + Duration::from_secs(127);
+    assert_eq!((trace.flows[0].gave_up, trace.flows[0].established), (Some(at), None));
+    let ends: Vec<Time> = trace.events.iter().filter(|event| event.kind == EventKind::GaveUp).map(|event| event.time).collect();
+    assert_eq!(ends, [at]);
+    assert!(trace.warnings[0].ends_with("was given up at 127 s: nothing had answered its SYN"), "{:?}", trace.warnings);
+    // Without the limit it goes on for ever.
+    let patient = run(&Dumbbell { tcp: tcp("rfc"), ..cut }.experiment()).unwrap();
+    assert_eq!(patient.flows[0].gave_up, None);
+    assert!(patient.steps > 2 * trace.steps);
+}
+
 #[test]
 fn the_series_is_even_and_ends_with_the_run() {
     let trace = run(&rough()).unwrap();
@@ -249,6 +269,20 @@ fn a_background_flow_does_not_hold_the_run_up_and_an_unfinished_one_is_named() {
     let trace = run(&experiment).unwrap();
     assert_eq!((trace.end, trace.flows[0].delivered_all), (Time::from_ps(1_000_000_000_000), None));
     assert!(trace.warnings[0].starts_with("flow forward 1 did not finish: "), "{:?}", trace.warnings);
+}
+
+#[test]
+fn a_window_under_one_segment_is_warned_of() {
+    let mut experiment = volumes(1).experiment();
+    let mss = u64::from(experiment.flows[0].sender.mss);
+    Arc::make_mut(&mut experiment.flows[0].receiver).receive_buffer = mss;
+    assert!(run(&experiment).unwrap().warnings.is_empty(), "one segment is enough");
+    Arc::make_mut(&mut experiment.flows[0].receiver).receive_buffer = mss - 1;
+    let small = run(&experiment).unwrap().warnings;
+    assert!(small[0].contains(&format!("{} bytes is less than one segment of {mss}", mss - 1)), "{small:?}");
+    Arc::make_mut(&mut experiment.flows[0].receiver).receive_buffer = 1 << 20;
+    Arc::make_mut(&mut experiment.flows[0].sender).send_buffer = 1000;
+    assert!(run(&experiment).unwrap().warnings[0].contains("its window of 1000 bytes"));
 }
 
 #[test]

@@ -3,11 +3,11 @@
 //! its time to read. Endpoints on other hosts never come here.
 
 use longfat_core::experiment::{Experiment, Memory, OnFull};
-use longfat_core::packet::{Ecn, PacketId, Segment};
+use longfat_core::packet::{Ecn, PacketId};
 use longfat_core::queue::DropReason;
 use longfat_core::rng::Rng;
 
-use super::World;
+use super::{World, way_of};
 use crate::agent::Agent;
 use crate::cpu::{Job, Next, Processor};
 use crate::host::Endpoint;
@@ -85,15 +85,16 @@ impl World {
         if let Some(milestone) = self.endpoints[number].reached() {
             self.note_milestone(number, milestone);
         }
-        self.provide(number);
+        if self.endpoints[number].memory().is_some() {
+            self.provide(number);
+        }
         match self.endpoints[number].processor() {
             Some(processor) => {
                 self.ask(processor, number);
                 self.serve(processor);
             }
             None => {
-                while let Some((segment, ecn)) = self.poll_at_nic(number) {
-                    let id = self.enter(number, segment, ecn);
+                while let Some(id) = self.poll_at_nic(number) {
                     self.send(number, id);
                 }
                 self.settle_on_host(number);
@@ -102,9 +103,12 @@ impl World {
     }
 
     /// The endpoint has nothing more to send for now.
+    #[inline]
     fn settle_on_host(&mut self, number: usize) {
         self.settle(number);
-        self.account(number);
+        if self.endpoints[number].memory().is_some() {
+            self.account(number);
+        }
     }
 
     /// Counts what the endpoint has of its host's memory, if that is bounded.
@@ -174,7 +178,7 @@ impl World {
         if let Some(processor) = self.endpoints[number].processor() {
             self.hosts.processors[processor].arrived(id);
             self.serve(processor);
-        } else if self.admits(number, id) {
+        } else if self.endpoints[number].memory().is_none() || self.admits(number, id) {
             self.receive(number, id);
             self.attend_on_host(number);
         }
@@ -218,17 +222,25 @@ impl World {
         self.events.set(source, self.hosts.overheads[overhead].next());
     }
 
-    /// What the endpoint has to send, if there is room for it.
-    fn poll_at_nic(&mut self, number: usize) -> Option<(Segment, Ecn)> {
+    /// The next packet the endpoint sends, if there is room for it.
+    fn poll_at_nic(&mut self, number: usize) -> Option<PacketId> {
+        let id = self.packets.vacant(way_of(number));
+        let ecn = self.poll_into(number, id)?;
+        self.enter(number, id, ecn);
+        Some(id)
+    }
+
+    /// The same, written to the vacant slot `id`.
+    fn poll_into(&mut self, number: usize, id: PacketId) -> Option<Ecn> {
         let endpoint = &mut self.endpoints[number];
         let (Some(place), Agent::Tcp(tcp)) = (endpoint.nic(), &mut endpoint.agent) else {
-            return endpoint.agent.poll_transmit(self.now);
+            return endpoint.agent.poll_transmit(self.now, self.packets.segment_mut(id));
         };
         let nic = &mut self.hosts.nics[place];
         let link = &mut self.links[nic.link as usize];
         link.advance(self.now, &mut self.packets, &mut self.ledger);
         tcp.set_room(nic.has_room_for(number as u32, link.count.backlog));
-        let polled = tcp.poll_transmit(self.now);
+        let polled = tcp.poll_transmit_into(self.now, self.packets.segment_mut(id));
         if tcp.wants_room() {
             if nic.stalls {
                 tcp.local_congestion(self.now);
@@ -283,13 +295,12 @@ impl World {
                     self.endpoints[number].handle_time(self.now);
                     self.set_alarm(number);
                     self.provide(number);
-                    let Some((segment, ecn)) = self.poll_at_nic(number) else {
+                    let Some(id) = self.poll_at_nic(number) else {
                         self.settle_on_host(number);
                         continue;
                     };
-                    let id = self.enter(number, segment, ecn);
                     let job = Job::Send(id, self.endpoints[number].first_link);
-                    self.hosts.processors[processor].begin(self.now, job, segment.ip_len());
+                    self.hosts.processors[processor].begin(self.now, job, self.packets[id].ip_len());
                     self.ask(processor, number);
                 }
                 Next::Receive(id) => {

@@ -8,7 +8,7 @@ mod epd_red;
 mod plain;
 mod ppd;
 
-use crate::params::{Kind, ParamSpec, Params, Value};
+use crate::params::{Kind, ParamSpec, Params, Value, by_name};
 use crate::queue::DropReason;
 use crate::rng::Rng;
 use crate::time::Time;
@@ -76,11 +76,7 @@ pub struct DiscardKind {
 
 /// Every policy, in the order of listings.
 pub const REGISTRY: &[DiscardKind] = &[plain::KIND, ppd::KIND, epd::KIND, epd_red::KIND, epd_fair::KIND, epd_ecn::KIND];
-
-/// The entry called `name`.
-pub fn find(name: &str) -> Option<&'static DiscardKind> {
-    REGISTRY.iter().find(|kind| kind.name == name)
-}
+by_name!(DiscardKind, "discard policy");
 
 /// Why a port did not let a cell in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

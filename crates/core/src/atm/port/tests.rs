@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::atm::discard::{self, DiscardContext, DiscardKind, REGISTRY, Verdict, find};
-use crate::packet::{Ecn, Packet, Packets, Segment};
+use crate::packet::{Ecn, Packet, Packets, Segment, Way};
 use crate::params::Params;
 use crate::params::testing::any_params;
 use crate::rng::Rng;
@@ -91,7 +91,7 @@ fn runs(given: &[Given], lines: usize) -> Vec<(usize, Run)> {
             let arrives = free[line] + gap + spacing(line);
             free[line] = free[line] + gap + spacing(line) * u64::from(cells);
             let run = Run {
-                packet: packets.insert(Packet::new(Time::ZERO, 0, Ecn::NotEct, &segment), segment),
+                packet: packets.insert(Way::There, Packet::new(Time::ZERO, 0, Ecn::NotEct, &segment), segment),
                 route: i as u32,
                 channel: channel as u32,
                 cells,
@@ -190,7 +190,7 @@ impl Reference {
             discard: (kind.build)(params, context()),
             inputs: vec![VecDeque::new(); lines],
             turn: 0,
-            coin: Coin { rng: Rng::named(1, "fabric"), bits: 1 },
+            coin: Coin::new(Rng::named(1, "fabric")),
             cell_time,
             held: VecDeque::new(),
             free: Time::ZERO,

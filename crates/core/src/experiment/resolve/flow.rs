@@ -10,6 +10,7 @@ use crate::experiment::tree::{Step, path_text};
 use crate::experiment::view::View;
 use crate::params::{Choice, Params, Value};
 use crate::tcp::ecn::EcnKind;
+use crate::tcp::right_sizing::Refusal;
 use crate::tcp::{TcpConfig, congestion, options, right_sizing, stack};
 use crate::time::Duration;
 use crate::units::Rate;
@@ -150,7 +151,7 @@ pub fn hosts(view: &View<'_>, key: &str, usual: &str, plan: &Plan<'_>) -> Result
 
 /// The parameters of both ends: the receiver is like the sender but for what `receiver` says.
 fn ends(view: &View<'_>) -> Result<(End, End), Fault> {
-    let rfc = End::of(&stack::REGISTRY[0]);
+    let rfc = End::of(stack::named("rfc"));
     let sender = endpoint(view, &rfc)?;
     let receiver = match view.sub("receiver", fields::endpoint()) {
         Some(receiver) => endpoint(&receiver, &sender)?,
@@ -225,7 +226,7 @@ fn contradictions(view: &View<'_>, params: &Params) -> Result<(), Fault> {
         return Err(fault.expected("sack = true, or recovery = \"newreno\""));
     }
     let control = params.choice("congestion_control");
-    let uses = congestion::find(control).expect("a registered congestion control").ecn;
+    let uses = congestion::named(control).ecn;
     if !uses.accepts(options::ecn(params)) && !receiver {
         let fault = view.fault(at("ecn", "congestion_control"), format!("`{control}` must be told how much was marked"));
         let enough = EcnKind::NAMES.iter().filter(|name| uses.accepts(EcnKind::named(name)));
@@ -325,8 +326,20 @@ fn config(group: &Group<'_>, end: &End, mtu: u32) -> Result<TcpConfig, Fault> {
                 TcpConfig { congestion_control: end.control.clone(), window_sizing: end.sizing.clone(), ..TcpConfig::new(params, mtu) };
             match (right_sizing::kind(&config).check)(&config) {
                 Ok(()) => Ok(config),
-                Err((name, sentence)) => Err(group.view.fault("window_sizing", format!("`{name}` cannot be this: {sentence}"))),
+                Err(refusal) => Err(refused(group, end, refusal)),
             }
         }
     }
+}
+
+/// Points at the parameter of the window sizing where it is written: in the flow, or in what its receiver has of its own.
+fn refused(group: &Group<'_>, end: &End, Refusal { param, sentence, expected }: Refusal) -> Fault {
+    let own = group.view.sub("receiver", fields::endpoint()).filter(|view| view.get("window_sizing").is_some());
+    let at = own.as_ref().filter(|_| std::ptr::eq(end, &group.receiver)).unwrap_or(&group.view);
+    let message = format!("`{param}` cannot be this: {sentence}");
+    let fault = match at.get("window_sizing").map(|node| View::variant(node, at.path_of("window_sizing"), &SIZING)) {
+        Some(Ok((_, sizing))) => sizing.fault(param, message),
+        _ => at.fault("window_sizing", message),
+    };
+    fault.expected(expected)
 }

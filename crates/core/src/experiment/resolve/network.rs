@@ -7,7 +7,7 @@ use crate::experiment::model::{Link, Network, Node as NetworkNode, NodeKind};
 use crate::experiment::tree::{Node, Step, Tree, path_text};
 use crate::experiment::view::View;
 use crate::link::framing::{self, Framing};
-use crate::link::loss::REGISTRY as LOSSES;
+use crate::link::loss;
 use crate::params::{Choice, Params, Value};
 use crate::time::Duration;
 use crate::units::Rate;
@@ -160,10 +160,15 @@ fn line<'a>(view: &View<'a>) -> Result<Line<'a>, Fault> {
 fn way<'a>(view: &View<'a>, other: Option<&Way<'a>>) -> Result<Way<'a>, Fault> {
     let usual = match (view.word("type")?.and_then(framing::find), other) {
         (Some(framing), _) => *framing,
-        (None, Some(w)) => {
-            Framing { rate: Some(w.rate), overhead: w.overhead, min_frame: w.min_frame, mtu: w.mtu, cells: w.cells, ..framing::REGISTRY[0] }
-        }
-        (None, None) => framing::REGISTRY[0],
+        (None, Some(w)) => Framing {
+            rate: Some(w.rate),
+            overhead: w.overhead,
+            min_frame: w.min_frame,
+            mtu: w.mtu,
+            cells: w.cells,
+            ..*framing::named("plain")
+        },
+        (None, None) => *framing::named("plain"),
     };
     let written = if let Value::Rate(rate) = view.value("rate")? { Some(rate) } else { None };
     let rate = written.or(usual.rate).ok_or_else(|| {
@@ -211,13 +216,13 @@ fn check_cells(view: &View<'_>, way: &Way<'_>) -> Result<(), Fault> {
 }
 
 fn no_loss() -> Choice {
-    Choice { kind: LOSSES[0].name, params: Params::defaults(LOSSES[0].params) }
+    Choice::defaults(loss::NONE.name, loss::NONE.params)
 }
 
 fn loss(node: &Node, path: Vec<Step>) -> Result<Choice, Fault> {
     let (kind, view) = View::variant(node, path, &LOSS)?;
     let params = view.params()?;
-    let entry = LOSSES.iter().find(|l| l.name == kind).expect("the variants come from the registry");
+    let entry = loss::named(kind);
     (entry.check)(&params).map_err(|sentence| Fault::new(node.span, path_text(&view.path), sentence))?;
     Ok(Choice { kind: entry.name, params })
 }

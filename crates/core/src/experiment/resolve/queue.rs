@@ -9,7 +9,7 @@ use crate::experiment::route::Routes;
 use crate::experiment::tree::path_text;
 use crate::experiment::view::View;
 use crate::params::{Choice, Params, Value};
-use crate::queue::{QueueContext, QueueKind, REGISTRY};
+use crate::queue::{self, QueueContext, QueueKind};
 use crate::rng::Rng;
 use crate::time::Duration;
 use crate::units::Capacity;
@@ -67,8 +67,7 @@ pub fn finish(plan: Plan<'_>, flows: &[Flow], hosts: &[Host], seed: u64) -> Resu
 
 fn choose(written: &Written<'_>) -> Result<(&'static QueueKind, Params), Fault> {
     let (kind, view) = View::variant(written.node, written.path.clone(), &QUEUE)?;
-    let entry = REGISTRY.iter().find(|q| q.name == kind).expect("the variants come from the registry");
-    Ok((entry, view.params()?))
+    Ok((queue::named(kind), view.params()?))
 }
 
 /// One BDP of droptail at a bottleneck; elsewhere droptail that never limits.
@@ -77,7 +76,7 @@ fn default(bottleneck: bool) -> (&'static QueueKind, Params) {
 }
 
 fn droptail(limit: Capacity) -> (&'static QueueKind, Params) {
-    let entry = REGISTRY.iter().find(|q| q.name == "droptail").expect("droptail is in the registry");
+    let entry = queue::named("droptail");
     let mut params = Params::defaults(entry.params);
     params.set("limit", Value::Capacity(limit));
     (entry, params)

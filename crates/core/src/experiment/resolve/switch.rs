@@ -2,14 +2,14 @@
 
 use super::network::{Front, Written};
 use crate::atm::aal5;
-use crate::atm::discard::{DiscardContext, REGISTRY};
+use crate::atm::discard::{self, DiscardContext};
 use crate::experiment::error::Fault;
 use crate::experiment::fields::DISCARD;
 use crate::experiment::model::{Flow, Link, Network, NodeKind};
 use crate::experiment::route::Routes;
 use crate::experiment::tree::path_text;
 use crate::experiment::view::View;
-use crate::link::loss::REGISTRY as LOSSES;
+use crate::link::{framing, loss};
 use crate::params::{Choice, Params};
 use crate::rng::Rng;
 use std::collections::BTreeSet;
@@ -35,11 +35,11 @@ pub fn check(network: &Network, fronts: &[Front<'_>], flows: &[Flow]) -> Result<
         for (way, front) in ways.iter().zip(fronts) {
             let [from, to] = [way.from, way.to].map(|node| &network.nodes[node]);
             if !way.cells && (from.is_switch() || to.is_switch()) {
-                let types: Vec<&str> = crate::link::framing::REGISTRY.iter().filter(|f| f.cells).map(|f| f.name).collect();
+                let types: Vec<&str> = framing::REGISTRY.iter().filter(|f| f.cells).map(|f| f.name).collect();
                 let fault = at(&front.place, format!("a switch passes cells on, and link `{name}` carries none"));
                 return Err(fault.expected(format!("a `type` that does: {}", types.join(", "))));
             }
-            if from.is_switch() && to.is_switch() && way.loss.kind != LOSSES[0].name {
+            if from.is_switch() && to.is_switch() && way.loss.kind != loss::NONE.name {
                 return Err(at(&front.place, format!("link `{name}` joins two switches, and loss models lose whole packets")));
             }
             if let NodeKind::Switch { ports } = to.kind {
@@ -86,9 +86,12 @@ pub fn policy(written: Option<Written<'_>>, place: &Written<'_>, link: &Link, se
     let (entry, params) = match &written {
         Some(Written { node, path }) => {
             let (kind, view) = View::variant(node, path.clone(), &DISCARD)?;
-            (REGISTRY.iter().find(|d| d.name == kind).expect("the variants come from the registry"), view.params()?)
+            (discard::named(kind), view.params()?)
         }
-        None => (&REGISTRY[0], Params::defaults(REGISTRY[0].params)),
+        None => {
+            let plain = discard::named("plain");
+            (plain, Params::defaults(plain.params))
+        }
     };
     let frame = aal5::cells(link.mtu + link.overhead);
     let context = DiscardContext { rate: link.rate, frame, rng: Rng::named(seed, &link.name) };

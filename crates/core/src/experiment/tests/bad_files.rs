@@ -59,6 +59,11 @@ const CASES: &[(&str, &str, &str)] = &[
     ("unknown window sizing", "stack = \"linux\"", "window_sizing = \"dsr\""),
     ("parameter of another window sizing", "stack = \"linux\"", "window_sizing = { kind = \"ideal\", leeway = \"4 segments\" }"),
     ("maxwnd under one segment", "stack = \"linux\"", "window_sizing = { kind = \"drs\", maxwnd = \"1000 bytes\" }"),
+    (
+        "maxwnd under one segment at the receiver",
+        "stack = \"linux\"",
+        "window_sizing = \"drs\"\nreceiver = { window_sizing = { kind = \"drs\", maxwnd = \"1000 bytes\" } }",
+    ),
     ("maxwnd of no segments", "stack = \"linux\"", "window_sizing = { kind = \"drs\", maxwnd = \"0 segments\" }"),
     ("maxwnd without unit", "stack = \"linux\"", "window_sizing = { kind = \"drs\", maxwnd = 700 }"),
     ("bounds the wrong way round", "stack = \"linux\"", "window_sizing = { kind = \"auto-psc\", least = 8 }"),

@@ -48,6 +48,7 @@ fn an_automatic_window_is_right_sized() {
     let flow = flow("stack = \"bsd-reno-1994\"\nwindow = \"auto\"");
     assert_eq!((flow.sender.window_sizing.kind, right_sizing::bounds(&flow.sender)), ("drs", unbounded));
     assert_eq!((flow.receiver.window_sizing.kind, right_sizing::bounds(&flow.receiver)), ("drs", unbounded));
+    // Half of its tcp_rmem[2].
     let linux = self::flow("stack = \"bsd-reno-1994\"\nwindow = \"auto\"\nwindow_sizing = \"linux\"\nsend_buffer = \"1 MiB\"");
-    assert_eq!((linux.sender.window_sizing.kind, right_sizing::bounds(&linux.sender)), ("linux", (1 << 20, 1 << 30)));
+    assert_eq!((linux.sender.window_sizing.kind, right_sizing::bounds(&linux.sender)), ("linux", (1 << 20, 3 << 20)));
 }

@@ -5,7 +5,7 @@ mod gilbert_elliott;
 mod periodic;
 
 use crate::packet::Packet;
-use crate::params::{Kind, ParamSpec, Params, Value};
+use crate::params::{Kind, ParamSpec, Params, Value, by_name};
 use crate::rng::Rng;
 use crate::time::Time;
 
@@ -40,13 +40,9 @@ pub struct LossKind {
 
 /// Every model, in the order of listings.
 pub const REGISTRY: &[LossKind] = &[NONE, bernoulli::KIND, gilbert_elliott::KIND, periodic::KIND];
+by_name!(LossKind, "loss model");
 
-/// The entry called `name`.
-pub fn find(name: &str) -> Option<&'static LossKind> {
-    REGISTRY.iter().find(|kind| kind.name == name)
-}
-
-const NONE: LossKind = LossKind { name: "none", summary: "a perfect line", params: &[], check: |_| Ok(()), build: |_, _| None };
+pub const NONE: LossKind = LossKind { name: "none", summary: "a perfect line", params: &[], check: |_| Ok(()), build: |_, _| None };
 
 const fn probability(name: &'static str, default: Option<Value>, doc: &'static str) -> ParamSpec {
     ParamSpec { name, kind: Kind::Number { min: 0.0, max: 1.0 }, default, doc }

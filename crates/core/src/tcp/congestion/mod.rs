@@ -42,7 +42,7 @@ mod rounds;
 pub mod slow_start;
 mod window;
 
-use crate::params::{Choice, ParamSpec, Params};
+use crate::params::{Choice, ParamSpec, by_name};
 use crate::tcp::TcpConfig;
 use crate::tcp::ecn::EcnUse;
 use crate::tcp::rate::{LostPacket, RateSample};
@@ -242,38 +242,22 @@ pub const REGISTRY: &[ControlKind] = &[
     dctcp::KIND,
     prague::KIND,
 ];
+by_name!(ControlKind, "congestion control");
 
-/// The names in [`REGISTRY`].
-pub const NAMES: &[&str] = &{
-    let mut names = [""; REGISTRY.len()];
-    let mut i = 0;
-    while i < names.len() {
-        names[i] = REGISTRY[i].name;
-        i += 1;
-    }
-    names
-};
-
-/// The control called `name`.
-pub fn find(name: &str) -> Option<&'static ControlKind> {
-    REGISTRY.iter().find(|c| c.name == name)
-}
-
-/// The control called `name` with its defaults. Panics where there is none: a defect of the program.
+/// The control called `name`, with its defaults.
 pub fn choice(name: &str) -> Choice {
-    let kind = find(name).unwrap_or_else(|| panic!("no congestion control is called {name}"));
-    Choice { kind: kind.name, params: Params::defaults(kind.params) }
+    let kind = named(name);
+    Choice::defaults(kind.name, kind.params)
 }
 
 /// What the control that `config` asks for makes of ECN.
 pub fn ecn_use(config: &TcpConfig) -> EcnUse {
-    find(config.congestion_control.kind).expect("validated: a registered congestion control").ecn
+    named(config.congestion_control.kind).ecn
 }
 
 /// The control that `config` asks for.
 pub fn build(config: &TcpConfig) -> Box<dyn CongestionControl + Send> {
-    let kind = find(config.congestion_control.kind).expect("validated: a registered congestion control");
-    (kind.build)(config)
+    (named(config.congestion_control.kind).build)(config)
 }
 
 #[cfg(test)]

@@ -5,6 +5,15 @@ use crate::packet::{Segment, flags};
 use crate::tcp::seq::wrap;
 use crate::time::Time;
 
+/// Why a connection ended that neither side had closed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Abort {
+    /// By a reset of the other side.
+    Reset,
+    /// Nothing answered for too long (`ETIMEDOUT`).
+    TimedOut,
+}
+
 impl Connection {
     /// Nothing more will be written: a FIN follows the last byte. What arrives is still received (a half-close).
     pub fn close(&mut self) {
@@ -37,14 +46,34 @@ impl Connection {
         self.end();
     }
 
-    /// Whether the other side has reset the connection.
-    pub fn was_reset(&self) -> bool {
-        self.was_reset
+    /// What ended the connection, if its sides did not.
+    #[inline]
+    pub fn aborted(&self) -> Option<Abort> {
+        self.aborted
     }
 
-    /// Whether the reset came before the connection was open: it was refused.
+    /// Whether a reset came before the connection was open: it was refused.
     pub fn was_refused(&self) -> bool {
-        self.was_reset && self.sender.board.una() == 0
+        self.aborted == Some(Abort::Reset) && self.sender.board.una() == 0
+    }
+
+    /// RFC 9293 §3.8.3: what is sent again has not been answered for so long that the connection is given up (R2, in units of time).
+    /// R1, at which IP would be asked for another route, says nothing here.
+    pub(super) fn mind_user_timeout(&mut self, now: Time) {
+        if self.config.user_timeout.is_some_and(|limit| self.sender.unanswered(now) >= limit) {
+            self.give_up();
+        }
+    }
+
+    /// Nothing answers: the connection ends, and nobody is told (RFC 9293 §3.10.8). Of a listener that has only seen a SYN, the
+    /// listener stays.
+    pub(super) fn give_up(&mut self) {
+        if self.state == State::SynReceived && self.passive {
+            self.listen_again();
+        } else {
+            self.aborted = Some(Abort::TimedOut);
+            self.end();
+        }
     }
 
     /// CLOSED: no timer runs, nothing but a reset goes out.
@@ -58,13 +87,18 @@ impl Connection {
     }
 
     /// RFC 5961 §3.2: a reset must name exactly the next byte; one elsewhere in the window is answered.
-    pub(super) fn handle_reset(&mut self, segment: &Segment, accepted: bool) {
+    pub(super) fn handle_reset(&mut self, now: Time, segment: &Segment, accepted: bool) {
         let (nxt, irs) = self.receiver.next();
-        if segment.seq == wrap(irs, nxt) {
-            self.was_reset = true;
+        if segment.seq != wrap(irs, nxt) {
+            if accepted {
+                self.challenge(now);
+            }
+        } else if self.state == State::SynReceived && self.passive {
+            // RFC 9293 §3.10.7.4: the user need not hear of it.
+            self.listen_again();
+        } else {
+            self.aborted = Some(Abort::Reset);
             self.end();
-        } else if accepted {
-            self.ack_now = true;
         }
     }
 

@@ -1,10 +1,14 @@
 //! Opening: the SYNs, what they agree on, and what is refused (RFC 9293 §3.5, §3.10.7).
 
-use super::{Connection, State};
+use super::{Abort, Connection, State};
 use crate::packet::{Ecn, Segment, flags};
 use crate::tcp::RecoveryKind;
 use crate::tcp::ecn::{ACE, EcnKind};
 use crate::time::Time;
+
+/// RFC 9768 §3.1.4.1, §3.2.3.2.2: SYNs and SYN-ACKs ask for AccECN, or agree to it, once more when they are lost; not after so many
+/// timeouts.
+const LAST_TRY: u32 = 2;
 
 impl Connection {
     /// RFC 9293 §3.10.7.1: a segment for a connection that is not there is answered with a reset, so that the other side does
@@ -40,7 +44,7 @@ impl Connection {
         let acceptable = segment.has(flags::ACK) && segment.ack == self.iss.wrapping_add(1) && self.sender.board.max() == 1;
         if segment.has(flags::RST) {
             if acceptable {
-                self.was_reset = true;
+                self.aborted = Some(Abort::Reset);
                 self.end();
             }
             return;
@@ -66,12 +70,73 @@ impl Connection {
         }
     }
 
+    /// A SYN after the first. Whether what comes with it is to be looked at, too.
+    pub(super) fn handle_late_syn(&mut self, now: Time, segment: &Segment, ecn: Ecn, accepted: bool) -> bool {
+        let (_, irs) = self.receiver.next();
+        let answers = segment.has(flags::ACK);
+        if self.state == State::SynReceived && !answers {
+            if segment.seq == irs {
+                self.asked_again(segment, ecn);
+            } else if accepted && self.passive {
+                // RFC 9293 §3.10.7.4, fourth.
+                self.listen_again();
+            } else {
+                self.challenge(now);
+            }
+            return false;
+        }
+        if answers && self.receiver.echo.kind() == EcnKind::AccEcn {
+            self.answer_syn_ack(now, ecn);
+        } else {
+            // A repeated SYN-ACK, or an attack (RFC 5961 §4.2).
+            self.challenge(now);
+        }
+        self.state == State::SynReceived
+    }
+
+    /// The SYN comes again: the SYN-ACK has not arrived.
+    fn asked_again(&mut self, segment: &Segment, ecn: Ecn) {
+        let (offered, agreed) = (self.config.ecn, self.receiver.echo.kind());
+        if offered.is_contradicted(agreed, segment.flags) {
+            // RFC 9768 §3.1.5: each side could end up with another kind of feedback.
+            self.abort();
+            if self.passive {
+                self.listen_again();
+            }
+            return;
+        }
+        if agreed == EcnKind::AccEcn && segment.flags & ACE == 0 {
+            // §3.1.5: the client may have given up AccECN.
+            self.sender.ecn.withhold();
+        }
+        self.syn_now = true;
+        self.syn_ecn = ecn;
+    }
+
+    /// Nothing has answered the SYN, or the SYN-ACK.
+    pub(super) fn syn_timeout(&mut self) {
+        let retries = if self.state == State::SynSent { self.config.syn_retries } else { self.config.syn_ack_retries };
+        if retries.is_some_and(|most| self.sender.rtt.backoff() >= most) {
+            self.give_up();
+            return;
+        }
+        self.sender.rtt.back_off();
+        self.sender.deadline = Time::MAX;
+        self.syn_retransmitted = true;
+        self.syn_now = true;
+    }
+
+    /// What the SYN that came has set is forgotten: LISTEN (RFC 9293 §3.10.7.4). What the application has asked for stays.
+    pub(super) fn listen_again(&mut self) {
+        self.state = State::Listen;
+        (self.ack_now, self.syn_now, self.syn_retransmitted) = (false, false, false);
+        self.sender.listen_again(&self.config);
+        self.receiver.listen_again(&self.config);
+    }
+
     /// What the other side's SYN offers, against what we do.
     fn accept_syn(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
         self.timestamps = self.config.timestamps && segment.timestamps().is_some();
-        if !self.timestamps {
-            self.sender.timestamp_clock = None;
-        }
         self.window_scale = self.config.window_scale && segment.window_scale().is_some();
         let sack = self.config.sack && segment.sack_permitted();
         // RFC 7323 §2.3: a shift above 14 is taken as 14.
@@ -94,7 +159,7 @@ impl Connection {
         let offered = self.config.ecn;
         let agreed = if answers { offered.agreed_by_syn_ack(segment.flags) } else { offered.agreed_to_syn(segment.flags) };
         self.syn_ecn = ecn;
-        self.receiver.echo.agree(agreed, ecn, answers);
+        self.receiver.echo.agree(agreed, answers);
         self.sender.ecn.agree(agreed);
         if answers {
             self.sender.ecn.take_syn_ack(segment);
@@ -108,7 +173,8 @@ impl Connection {
 
     /// RFC 9768 §3.2.2.1: the SYN-ACK is answered by a pure ACK, which says what was in its ECN field.
     pub(super) fn answer_syn_ack(&mut self, now: Time, syn_ack: Ecn) {
-        let mut ack = self.pure_ack(now);
+        let mut ack = Segment::default();
+        self.pure_ack(now, &mut ack);
         ack.flags &= !ACE;
         self.receiver.echo.stamp_handshake(&mut ack, syn_ack);
         self.prompt = Some(ack);
@@ -117,12 +183,16 @@ impl Connection {
     pub(super) fn establish(&mut self, now: Time, segment: &Segment) {
         self.sender.board.acknowledge(1);
         self.sender.deadline = Time::MAX;
+        if !self.timestamps {
+            self.sender.timestamp_clock = None;
+        }
         if self.syn_retransmitted {
             self.sender.rtt.after_syn_loss(self.config.rto_after_syn_loss);
             self.sender.control.on_syn_loss();
             self.sender.established(now, None);
         } else {
             let rtt = now.since(self.syn_sent_at);
+            self.handshake_rtt = rtt;
             self.sender.handshake_rtt(rtt, now);
             self.receiver.established(rtt);
             self.sender.established(now, Some(rtt));
@@ -143,7 +213,8 @@ impl Connection {
     pub(super) fn syn(&mut self, now: Time) -> Segment {
         let answer = self.state == State::SynReceived;
         let mut segment = Segment::new(self.iss, flags::SYN, 0);
-        if self.sender.board.max() == 0 {
+        let (first, timeouts) = (self.sender.board.max() == 0, self.sender.rtt.backoff());
+        if first {
             self.sender.board.sent_new(1);
             self.syn_sent_at = now;
         }
@@ -160,16 +231,23 @@ impl Connection {
         if answer {
             self.stamp(now, &mut segment);
             let agreed = self.receiver.echo.kind();
-            segment.flags |= agreed.answer(self.syn_ecn);
-            // RFC 9768 §3.2.3.2.2: not again, should it be what was lost.
-            if agreed == EcnKind::AccEcn && !self.syn_retransmitted {
+            if agreed == EcnKind::AccEcn && timeouts >= LAST_TRY {
+                // RFC 9768 §3.2.3.2.2 and §3.1.5: the feedback stays what it is, but nothing sent is ECN-capable.
+                self.sender.ecn.withhold();
+            } else {
+                segment.flags |= agreed.answer(self.syn_ecn);
+            }
+            // §3.2.3.2.2: not again, should it be what was lost.
+            if agreed == EcnKind::AccEcn && first {
                 self.receiver.echo.stamp_first_option(&mut segment);
             }
         } else {
             if let Some(clock) = self.sender.timestamp_clock {
                 segment.set_timestamps(clock.ticks(now) as u32, 0);
             }
-            segment.flags |= self.config.ecn.request();
+            if self.config.ecn != EcnKind::AccEcn || timeouts < LAST_TRY {
+                segment.flags |= self.config.ecn.request();
+            }
         }
         self.syn_now = false;
         self.sender.arm_rto(now);

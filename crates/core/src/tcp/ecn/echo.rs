@@ -21,6 +21,11 @@ pub(in crate::tcp) struct Echo {
     /// Which of them have ever changed, and whether one has since the last option.
     changed: [bool; 3],
     option_due: bool,
+    /// The first data segment has yet to carry a whole option; and the segment that goes now carries none.
+    test_due: bool,
+    forgoes: bool,
+    /// A SYN-ACK came marked.
+    syn_ack_marked: bool,
     /// Packets marked since the last ACK.
     unacked_marks: u32,
 }
@@ -28,14 +33,25 @@ pub(in crate::tcp) struct Echo {
 impl Echo {
     /// RFC 9768 §3.2.1: the counters do not start at zero, so that zeroed fields are seen to be wrong.
     pub fn new() -> Self {
-        Echo { kind: EcnKind::Off, ce: false, packets: 5, bytes: [1, 0, 1], changed: [false; 3], option_due: false, unacked_marks: 0 }
+        Echo {
+            kind: EcnKind::Off,
+            ce: false,
+            packets: 5,
+            bytes: [1, 0, 1],
+            changed: [false; 3],
+            option_due: false,
+            test_due: false,
+            forgoes: false,
+            syn_ack_marked: false,
+            unacked_marks: 0,
+        }
     }
 
-    /// The SYNs have agreed; `syn` is what the other side's had in its ECN field, and `answers` whether it was a SYN-ACK.
-    pub fn agree(&mut self, kind: EcnKind, syn: Ecn, answers: bool) {
+    /// The SYNs have agreed, the other side's being a SYN-ACK or not.
+    pub fn agree(&mut self, kind: EcnKind, answers: bool) {
         self.kind = kind;
-        // RFC 9768 §3.2.2.2: a mark on a SYN-ACK counts once, one on a SYN does not.
-        self.packets = 5 + u32::from(answers && syn == Ecn::Ce);
+        // RFC 9768 §3.2.3.2.1: the client's first data segment, since its ACK of the SYN-ACK is not delivered reliably.
+        self.test_due = answers && kind == EcnKind::AccEcn;
     }
 
     pub fn kind(&self) -> EcnKind {
@@ -107,15 +123,30 @@ impl Echo {
                     segment.flags |= to_flags(self.packets as u8);
                 }
                 self.unacked_marks = 0;
-                if self.option_due && u64::from(self.option_len()) <= room && segment.set_accecn(self.option()) {
+                let carries_data = segment.len > 0;
+                let len = u64::from(self.option_len(carries_data));
+                if len > 0 && len <= room && segment.set_accecn(self.option(carries_data)) {
                     self.option_due = false;
+                    self.test_due &= !carries_data;
                 }
+                self.forgoes = false;
             }
         }
     }
 
-    /// What the ACK of the SYN-ACK says (RFC 9768 §3.2.2.1): not the counter, but what the SYN-ACK had in its ECN field.
+    /// The segment that is stamped next carries no option. RFC 9768 §3.2.3.2.2: the first data segment was lost, perhaps for its option.
+    pub fn forgo_option(&mut self) {
+        self.forgoes = true;
+        self.test_due = false;
+    }
+
+    /// What the ACK of a SYN-ACK says (RFC 9768 §3.2.2.1): not the counter, but what the SYN-ACK had in its ECN field.
     pub fn stamp_handshake(&mut self, segment: &mut Segment, syn_ack: Ecn) {
+        // §3.2.2.2: marks on SYN-ACKs count once, however many there are; one on a SYN does not count.
+        if syn_ack == Ecn::Ce && !self.syn_ack_marked {
+            self.syn_ack_marked = true;
+            self.packets += 1;
+        }
         segment.flags |= to_flags(handshake_code(syn_ack));
         self.stamp_first_option(segment);
     }
@@ -125,22 +156,25 @@ impl Echo {
         segment.set_accecn(AccEcnOption { order: 0, fields: 3, values: self.bytes });
     }
 
-    /// Bytes of the option that the next ACK is to carry, padding included.
+    /// Bytes of the option that the next ACK is to carry, with data or without; padding included.
     #[inline]
-    pub fn option_len(&self) -> u32 {
-        if self.option_due { AccEcnOption::padded_len(self.layout().1) } else { 0 }
+    pub fn option_len(&self, data: bool) -> u32 {
+        if (self.option_due || (self.test_due && data)) && !self.forgoes { AccEcnOption::padded_len(self.layout(data).1) } else { 0 }
     }
 
     /// The order and the fields needed to have every counter that ever changed (RFC 9768 §3.2.3.3, the simple scheme).
     #[inline]
-    fn layout(&self) -> (u8, u8) {
+    fn layout(&self, data: bool) -> (u8, u8) {
+        if self.test_due && data {
+            return (0, 3);
+        }
         let order = u8::from(self.changed[E1B] && !self.changed[E0B]);
         let last = if order == 0 { E1B } else { E0B };
         (order, if self.changed[last] { 3 } else { 1 + u8::from(self.changed[CEB]) })
     }
 
-    fn option(&self) -> AccEcnOption {
-        let (order, fields) = self.layout();
+    fn option(&self, data: bool) -> AccEcnOption {
+        let (order, fields) = self.layout(data);
         let [e0b, ceb, e1b] = self.bytes;
         let mut values = if order == 0 { [e0b, ceb, e1b] } else { [e1b, ceb, e0b] };
         values[fields.into()..].fill(0);
@@ -154,7 +188,7 @@ mod tests {
 
     fn echo(kind: EcnKind) -> Echo {
         let mut echo = Echo::new();
-        echo.agree(kind, Ecn::NotEct, false);
+        echo.agree(kind, false);
         echo
     }
 
@@ -205,6 +239,41 @@ mod tests {
         // Marked packets without data: every third.
         let now: Vec<bool> = (0..4).map(|_| echo.arrived(0, 0, Ecn::Ce, false)).collect();
         assert_eq!(now, [false, false, true, true]);
+    }
+
+    /// RFC 9768 §3.2.3.2.1: a whole option on the first data segment; §3.2.3.2.2: none when it goes again.
+    #[test]
+    fn the_first_data_segment_tests_the_path() {
+        let mut echo = Echo::new();
+        echo.agree(EcnKind::AccEcn, true);
+        let data = |echo: &mut Echo| {
+            let mut segment = Segment::new(0, flags::ACK, 100);
+            echo.stamp(&mut segment, 12);
+            segment.accecn()
+        };
+        assert_eq!((echo.option_len(false), echo.option_len(true), ack(&mut echo).1), (0, 12, None));
+        assert_eq!(data(&mut echo), Some(AccEcnOption { order: 0, fields: 3, values: [1, 0, 1] }));
+        assert_eq!(data(&mut echo), None);
+        echo.arrived(0, 10, Ecn::Ect1, true);
+        echo.forgo_option();
+        assert_eq!(data(&mut echo), None);
+        // What there was to tell stays due.
+        assert_eq!(data(&mut echo), Some(AccEcnOption { order: 1, fields: 1, values: [11, 0, 0] }));
+        // The server has tested with its SYN-ACK.
+        echo.agree(EcnKind::AccEcn, false);
+        assert_eq!(data(&mut echo), None);
+    }
+
+    /// RFC 9768 §3.2.2.2: 5, and 6 after a marked SYN-ACK, however many come.
+    #[test]
+    fn marks_on_syn_acks_count_once() {
+        let mut echo = Echo::new();
+        echo.agree(EcnKind::AccEcn, true);
+        for (ecn, code, count) in [(Ecn::NotEct, 0b010, 5), (Ecn::Ce, 0b110, 6), (Ecn::Ce, 0b110, 6)] {
+            let mut answer = Segment::new(0, flags::ACK, 0);
+            echo.stamp_handshake(&mut answer, ecn);
+            assert_eq!((answer.flags & !flags::ACK, ack(&mut echo).0), (to_flags(code), to_flags(count)));
+        }
     }
 
     /// RFC 9768 §3.2.1, §3.2.2.2, §3.2.3: counters start at 5, 1, 0 and 1; the option has every counter that ever changed.

@@ -10,6 +10,10 @@ const DIVOPT: u64 = 1 << 24;
 const SAFETY_FACTOR: u64 = 2;
 /// RFC 9768 §A.2.1: the ACE field is suspected of having wrapped only while ACKs cover well under eight packets on average.
 const THINNED: f64 = 4.0;
+/// RFC 9768 §3.2.2.3: marks on every packet of the first three or four round trips are not believed.
+const CONTINUOUS_ROUNDS: u64 = 4;
+/// Marks that take the ACE field from its first value to zero.
+const MARKS_TO_ZERO: u64 = 3;
 
 /// What an ACK told of marks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -29,6 +33,10 @@ pub(in crate::tcp) struct Feedback {
     mangled: bool,
     /// The feedback itself makes no sense: do not react to it.
     ignored: bool,
+    /// None has come since the handshake.
+    untested: bool,
+    /// Something arrived that was not marked.
+    unmarked: bool,
     /// s.cep and s.ceb as far as they are told apart: modulo 8 and modulo 2^24.
     packets: u64,
     bytes: u64,
@@ -51,6 +59,8 @@ impl Feedback {
             uses,
             mangled: false,
             ignored: false,
+            untested: true,
+            unmarked: false,
             packets: 5,
             bytes: 0,
             newest: None,
@@ -64,6 +74,39 @@ impl Feedback {
     /// The SYNs have agreed.
     pub fn agree(&mut self, kind: EcnKind) {
         self.kind = kind;
+    }
+
+    /// Another control, with uses of its own.
+    pub fn set_uses(&mut self, uses: EcnUse) {
+        self.uses = uses;
+    }
+
+    /// s.cep, from its start at 5 (RFC 9768 §3.2.1), where there is one.
+    pub fn marked_packets(&self) -> Option<u64> {
+        (self.kind == EcnKind::AccEcn).then_some(self.packets - 5)
+    }
+
+    /// Sends nothing ECN-capable from now on; feedback is still heeded.
+    pub fn withhold(&mut self) {
+        self.mangled = true;
+    }
+
+    /// RFC 9768 §3.2.2.4, §3.2.2.3: nor does it heed what it is told.
+    fn distrust(&mut self) {
+        (self.mangled, self.ignored) = (true, true);
+    }
+
+    /// Whether AccECN was agreed on, and something then spoke against it.
+    pub fn was_given_up(&self) -> bool {
+        self.kind == EcnKind::AccEcn && self.mangled
+    }
+
+    /// The `round`th round trip is under way, and there are marks. RFC 9768 §3.2.2.3: if nothing ever arrived without one, it is not a
+    /// queue that makes them. So it is also where many flows begin at once on a queue that marks them all.
+    pub fn look_for_continuous_marks(&mut self, round: u64) {
+        if self.kind == EcnKind::AccEcn && round > CONTINUOUS_ROUNDS && !self.unmarked {
+            self.distrust();
+        }
     }
 
     #[inline]
@@ -102,7 +145,7 @@ impl Feedback {
     pub fn take_syn_ack(&mut self, syn_ack: &Segment) {
         if self.kind == EcnKind::AccEcn {
             // 0b101 is reserved and counts as unchanged (§3.1.3).
-            self.mangled = !matches!(of_flags(syn_ack.flags), 0b010 | 0b101);
+            self.mangled |= !matches!(of_flags(syn_ack.flags), 0b010 | 0b101);
             self.start(syn_ack);
         }
     }
@@ -115,7 +158,7 @@ impl Feedback {
         let code = of_flags(ack.flags);
         // Note 1 of Table 4.
         self.ignored = code == 0b000;
-        self.mangled = matches!(code, 0b000 | 0b011 | 0b100 | 0b110);
+        self.mangled |= matches!(code, 0b000 | 0b011 | 0b100 | 0b110);
         self.packets += u64::from(code == 0b110);
         self.start(ack);
     }
@@ -156,6 +199,9 @@ impl Feedback {
             self.newest = val;
         }
         let acked = delivered.div_ceil(mss);
+        if self.untested {
+            self.test_ace(of_flags(segment.flags), acked);
+        }
         self.ack_covers += (acked as f64 - self.ack_covers) / 8.0;
         if segment.flags & ACE == (self.packets as u16 % 8) << ACE.trailing_zeros() && segment.accecn().is_none() && acked < DIVACE {
             // The common case: no news.
@@ -191,6 +237,15 @@ impl Feedback {
         self.counted(bytes, packets > 0 || bytes > 0, delivered)
     }
 
+    /// RFC 9768 §3.2.2.4: the first feedback after the handshake. The counter starts at 5, so zero means that something zeroes it.
+    /// Departs from there in that it is no longer possible where so many packets have arrived that it may have come round.
+    fn test_ace(&mut self, ace: u8, acked: u64) {
+        self.untested = false;
+        if ace == 0 && acked < MARKS_TO_ZERO {
+            self.distrust();
+        }
+    }
+
     /// How far the option moves s.ceb (RFC 9768 §A.1).
     fn marked_bytes(&mut self, option: &AccEcnOption) -> u64 {
         // ECEB is the second field in both orders; where it is left out, it has never changed.
@@ -210,6 +265,7 @@ impl Feedback {
         self.uncounted += bytes;
         let bytes = self.uncounted.min(delivered);
         self.uncounted -= bytes;
+        self.unmarked |= bytes < delivered;
         Marks { any, bytes }
     }
 }
@@ -314,6 +370,36 @@ mod tests {
             assert_eq!(server.codepoint() == Ecn::Ect1, matches!(code, 0b001 | 0b010 | 0b101 | 0b111), "{code:03b}");
             assert_eq!(server.packets, if code == 0b110 { 6 } else { 5 });
             assert_eq!(server.take(&ack(server.packets + 1, None), MSS, MSS).any, code != 0);
+        }
+    }
+
+    /// RFC 9768 §3.2.2.4.
+    #[test]
+    fn a_counter_that_starts_at_zero_is_zeroed_on_its_way() {
+        // (ACE, packets that had arrived, whether it is believed.)
+        for (ace, arrived, believed) in [(0, 1, false), (0, 2, false), (0, 3, true), (6, 1, true), (7, 2, true)] {
+            let mut f = feedback(EcnUse::L4S, EcnKind::AccEcn);
+            assert_eq!(f.take(&ack(ace, None), arrived * MSS, MSS).any, believed, "{ace} {arrived}");
+            assert_eq!(f.codepoint() == Ecn::Ect1, believed);
+            // Only the first is tested.
+            f.take(&ack(0, None), MSS, MSS);
+            assert_eq!((f.codepoint() == Ecn::Ect1, f.was_given_up()), (believed, !believed));
+        }
+    }
+
+    /// RFC 9768 §3.2.2.3.
+    #[test]
+    fn marks_on_every_packet_of_four_round_trips_are_not_believed() {
+        for (round, unmarked, believed) in [(5, false, false), (4, false, true), (5, true, true)] {
+            let mut f = feedback(EcnUse::L4S, EcnKind::AccEcn);
+            for n in 1..=8 {
+                let marked = if unmarked && n == 3 { 0 } else { MSS };
+                let ceb = f.bytes + marked;
+                f.take(&ack(f.packets + u64::from(marked > 0), Some(ceb)), MSS, MSS);
+            }
+            f.look_for_continuous_marks(round);
+            assert_eq!((f.codepoint() == Ecn::Ect1, f.was_given_up()), (believed, !believed), "{round} {unmarked}");
+            assert_eq!(f.take(&ack(f.packets + 1, Some(f.bytes + MSS)), MSS, MSS).any, believed);
         }
     }
 

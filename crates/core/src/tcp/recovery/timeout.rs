@@ -9,9 +9,6 @@ use crate::time::Time;
 
 impl Sender {
     /// The retransmission timer went off (RFC 6298 §5.4 to 5.6).
-    ///
-    /// We never give up: RFC 9293 §3.8.3 lets the application set R2 to infinity, and an experiment is such an application. (BSD
-    /// gave up after 12 retransmissions, about 9 minutes; Linux after 15, `tcp_retries2`.)
     pub fn retransmission_timeout(&mut self, now: Time) {
         if let Some(probes) = self.persist {
             self.persist_timeout(now, probes);
@@ -30,6 +27,7 @@ impl Sender {
         // RFC 5681 §3.1: a second timeout for the same segment leaves ssthresh as it is.
         let again = self.timeout_una == Some(una) && !self.halve_each_timeout;
         let kind = if again { Congestion::TimeoutAgain } else { Congestion::Timeout };
+        self.note_unanswered(now, self.rtt.rto());
         self.timeout_una = Some(una);
         let flight_size = self.flight_size();
         self.control.on_congestion(&CongestionEvent { now, kind, flight_size });

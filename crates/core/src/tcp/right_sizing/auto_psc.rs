@@ -4,7 +4,7 @@
 //! What the receiver promises is backed by nothing: that is Weigle and Feng's objection (2001 §V). The share is the host's
 //! business, by the demand that each connection shows ([`super::MemoryUse::send_wanted`]).
 
-use super::{MAXWND, SendSizing, SendState, SizingKind, check_maxwnd};
+use super::{MAXWND, Refusal, SendSizing, SendState, SizingKind, check_maxwnd, unbounded};
 use crate::params::{Kind, ParamSpec, Value};
 use crate::tcp::TcpConfig;
 
@@ -32,10 +32,12 @@ pub(super) const KIND: SizingKind = SizingKind {
     check: |config| {
         let (least, most) = multiples(config);
         if least > most {
-            return Err(("least", format!("{least} is more than `most`, {most}")));
+            let sentence = format!("{least} is more than `most`, {most}");
+            return Err(Refusal { param: "least", sentence, expected: format!("at most {most}") });
         }
         check_maxwnd(config)
     },
+    most: unbounded,
     send: |config| Some(Box::new(AutoPsc::new(config))),
     receive: |_| None,
 };

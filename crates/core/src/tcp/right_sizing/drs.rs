@@ -3,7 +3,7 @@
 
 use super::flight::{Flight, FlightMeter};
 use super::ideal::{SPARE, at_first};
-use super::{Answer, Arrival, MAXWND, ReceiveSizing, SendSizing, SendState, SizingKind, check_maxwnd};
+use super::{Answer, Arrival, MAXWND, ReceiveSizing, SendSizing, SendState, SizingKind, check_maxwnd, unbounded};
 use crate::params::{Kind, ParamSpec, Value};
 use crate::tcp::TcpConfig;
 use crate::time::Duration;
@@ -35,6 +35,7 @@ pub(super) const KIND: SizingKind = SizingKind {
         },
     ],
     check: check_maxwnd,
+    most: unbounded,
     send: |config| Some(Box::new(Source::new(config))),
     receive: |config| Some(Box::new(Drs::new(config))),
 };
@@ -183,8 +184,7 @@ impl ReceiveSizing for Drs {
 
     fn on_arrival(&mut self, arrival: &Arrival) {
         self.held = arrival.received - arrival.next;
-        let follows = !self.slow_start && self.window <= self.flights[1] + self.flights[1] / 4;
-        if let Some(flight) = self.meter.on_arrival(arrival, follows) {
+        if let Some(flight) = self.meter.on_arrival(arrival, !self.slow_start) {
             self.take(flight, arrival.segment);
         }
     }

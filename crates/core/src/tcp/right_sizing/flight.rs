@@ -48,20 +48,34 @@ pub(super) struct FlightMeter {
     received: u64,
     rtt: Duration,
     round_began: Time,
-    /// Without timestamps: since when the window up to this edge is being received; and of how many windows in a row, each meant to be
-    /// no more than the flight, which was received fastest.
+    /// Without timestamps: the least round trip so far; since when the window up to this edge is being received; of how many windows in
+    /// a row, each meant to be no more than the flight, which was received fastest; whether one of them was clearly too small; and
+    /// the gap that is open.
+    least: Duration,
     window: Option<(Time, u64)>,
     fastest: (u32, Duration),
+    held_back: bool,
+    gap: Gap,
 }
 
-/// So many windows must all have taken clearly longer than a round trip was thought to be, before it is thought to be longer: a
-/// window that ends in the gap between two bursts takes longer by the gap.
+/// What is missing, and what has come beyond it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Gap {
+    /// The first byte missing; zero: none.
+    next: u64,
+    segments: u32,
+    /// When the third of them came.
+    third: Time,
+}
+
+/// So many windows must all have taken longer than a round trip was thought to be, before it is thought to be longer: a window that
+/// ends in the gap between two bursts takes longer by the gap.
 const WINDOWS: u32 = 8;
 
 impl FlightMeter {
     /// The SYN and its answer took `rtt`.
     pub fn on_established(&mut self, rtt: Duration) {
-        self.rtt = rtt;
+        (self.rtt, self.least) = (rtt, rtt);
     }
 
     /// The last round trip, or the best guess of it; zero before the first.
@@ -91,6 +105,7 @@ impl FlightMeter {
         self.received = arrival.received;
         if arrival.echoed.is_none() {
             self.time_window(arrival, follows);
+            self.time_repair(arrival);
         }
         let answered = self.marks[..self.waiting].iter().take_while(|mark| match arrival.echoed {
             Some(echoed) => !timestamp_before(echoed, mark.timestamp),
@@ -107,7 +122,8 @@ impl FlightMeter {
         if ends_round {
             self.round_began = arrival.now;
         }
-        Some(Flight { bytes: before.saturating_sub(mark.received), fills_window: before + arrival.segment > mark.edge, ends_round })
+        let fills_window = before + arrival.segment > mark.edge || std::mem::take(&mut self.held_back);
+        Some(Flight { bytes: before.saturating_sub(mark.received), fills_window, ends_round })
     }
 
     /// The time to receive one window: an upper bound of the round trip, and close to it only where the window is the limit or nearly.
@@ -115,9 +131,7 @@ impl FlightMeter {
         let Some((since, _)) = self.window.filter(|(_, edge)| arrival.next >= *edge) else { return };
         let took = arrival.now.since(since);
         self.window = None;
-        if self.rtt.is_zero() || took < self.rtt {
-            self.rtt = took;
-        }
+        self.bound_rtt(took);
         let (n, fastest) = self.fastest;
         self.fastest = match (follows, n) {
             (false, _) => (0, took),
@@ -125,10 +139,44 @@ impl FlightMeter {
             (true, n) => (n + 1, fastest.min(took)),
         };
         if self.fastest.0 == WINDOWS {
-            if self.fastest.1 > self.rtt + self.rtt / 8 {
-                self.rtt = self.fastest.1;
-            }
+            // Of a sender at its own window it is longer by what the window is larger; of one at this window, by what the round
+            // trip is. The two look the same, and only the second may not be held back.
+            self.held_back |= self.fastest.1 > self.rtt + self.rtt / 8;
+            self.rtt = self.rtt.max(self.fastest.1);
             self.fastest.0 = 0;
         }
+    }
+
+    /// The time to fill a gap is another upper bound: what fills it was sent when the third duplicate ACK came (RFC 5681 §3.2), or later.
+    /// What comes sooner was late, and not lost: so never less than the least so far.
+    fn time_repair(&mut self, arrival: &Arrival) {
+        if arrival.received == arrival.next {
+            let gap = std::mem::take(&mut self.gap);
+            self.end_gap(&gap, arrival);
+        } else if self.gap.next == 0 {
+            self.gap = Gap { next: arrival.next, segments: 1, third: arrival.now };
+        } else if arrival.next == self.gap.next {
+            self.gap.segments = self.gap.segments.saturating_add(1);
+            if self.gap.segments == 3 {
+                self.gap.third = arrival.now;
+            }
+        } else {
+            // Another gap behind the first: when its third duplicate ACK came is not known.
+            let gap = std::mem::replace(&mut self.gap, Gap { next: arrival.next, segments: 3, third: Time::ZERO });
+            self.end_gap(&gap, arrival);
+        }
+    }
+
+    fn end_gap(&mut self, gap: &Gap, arrival: &Arrival) {
+        if gap.segments >= 3 {
+            self.rtt = self.rtt.min(arrival.now.since(gap.third)).max(self.least);
+        }
+    }
+
+    fn bound_rtt(&mut self, took: Duration) {
+        if self.rtt.is_zero() || took < self.rtt {
+            self.rtt = took;
+        }
+        self.least = if self.least.is_zero() { took } else { self.least.min(took) };
     }
 }

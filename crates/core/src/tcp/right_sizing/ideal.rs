@@ -3,7 +3,7 @@
 //! The sender keeps no more than cwnd asks for. A receiver that knows cwnd without being told does not exist, so this one promises
 //! whatever its bounds allow, with or without memory for it: use `drs` where the receiver's memory is the question.
 
-use super::{MAXWND, SendSizing, SendState, SizingKind, check_maxwnd};
+use super::{MAXWND, SendSizing, SendState, SizingKind, check_maxwnd, unbounded};
 use crate::tcp::TcpConfig;
 
 pub(super) const KIND: SizingKind = SizingKind {
@@ -12,6 +12,7 @@ pub(super) const KIND: SizingKind = SizingKind {
     source: "Weigle and Feng, Dynamic Right-Sizing in TCP: A Simulation Study, ICCCN 2001, section II",
     params: &[MAXWND],
     check: check_maxwnd,
+    most: unbounded,
     send: |config| Some(Box::new(Ideal { buffer: at_first(config) })),
     receive: |_| None,
 };

@@ -9,7 +9,7 @@
 //! consumption; here a window does not grow beyond what the host allows, but what it has grown to, it stays).
 
 use super::flight::FlightMeter;
-use super::{Answer, Arrival, MAXWND, ReceiveSizing, SendSizing, SendState, SizingKind, check_maxwnd};
+use super::{Answer, Arrival, MAXWND, ReceiveSizing, Refusal, SendSizing, SendState, SizingKind, check_maxwnd};
 use crate::params::{Kind, ParamSpec, Value};
 use crate::tcp::TcpConfig;
 use crate::time::Duration;
@@ -34,12 +34,15 @@ pub(super) const KIND: SizingKind = SizingKind {
     check: |config| {
         for (default, max) in [("rmem_default", "rmem_max"), ("wmem_default", "wmem_max")] {
             let params = &config.window_sizing.params;
-            if params.integer(default) > params.integer(max) {
-                return Err((default, format!("{} bytes are more than `{max}`", params.integer(default))));
+            let (start, most) = (params.integer(default), params.integer(max));
+            if start > most {
+                let sentence = format!("{start} bytes are more than `{max}`");
+                return Err(Refusal { param: default, sentence, expected: format!("at most {most} bytes") });
             }
         }
         check_maxwnd(config)
     },
+    most: |config| (data(config, "wmem_max"), data(config, "rmem_max")),
     send: |config| Some(Box::new(Send::new(config))),
     receive: |config| Some(Box::new(Receive::new(config))),
 };
@@ -53,18 +56,17 @@ fn data(config: &TcpConfig, name: &str) -> u64 {
 #[derive(Debug)]
 struct Send {
     buffer: u64,
-    most: u64,
 }
 
 impl Send {
     fn new(config: &TcpConfig) -> Self {
-        Send { buffer: data(config, "wmem_default"), most: data(config, "wmem_max") }
+        Send { buffer: data(config, "wmem_default") }
     }
 }
 
 impl SendSizing for Send {
     fn update(&mut self, state: &SendState) {
-        self.buffer = self.buffer.max(2 * state.cwnd).min(self.most);
+        self.buffer = self.buffer.max(2 * state.cwnd);
     }
 
     fn buffer(&self) -> u64 {
@@ -80,15 +82,13 @@ struct Receive {
     /// The most that was read in one, so far.
     space: u64,
     buffer: u64,
-    most: u64,
     memory: u64,
 }
 
 impl Receive {
     fn new(config: &TcpConfig) -> Self {
         let buffer = data(config, "rmem_default");
-        let most = data(config, "rmem_max");
-        Receive { meter: FlightMeter::default(), read: 0, space: buffer / 2, buffer, most, memory: u64::MAX }
+        Receive { meter: FlightMeter::default(), read: 0, space: buffer / 2, buffer, memory: u64::MAX }
     }
 }
 
@@ -101,7 +101,7 @@ impl ReceiveSizing for Receive {
         if self.meter.on_arrival(arrival, false).is_some_and(|flight| flight.ends_round) {
             self.space = self.space.max(arrival.read.saturating_sub(self.read));
             self.read = arrival.read;
-            self.buffer = self.buffer.max((2 * self.space).min(self.most).min(self.memory));
+            self.buffer = self.buffer.max((2 * self.space).min(self.memory));
         }
     }
 

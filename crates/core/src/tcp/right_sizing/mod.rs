@@ -19,7 +19,7 @@ mod search;
 #[cfg(test)]
 mod tests;
 
-use crate::params::{Choice, Kind, ParamSpec, Params, Value};
+use crate::params::{Choice, Kind, ParamSpec, Value, by_name};
 use crate::tcp::TcpConfig;
 use crate::time::{Duration, Time};
 use std::fmt::Debug;
@@ -134,6 +134,15 @@ pub trait ReceiveSizing: Debug {
     }
 }
 
+/// What is wrong with a parameter, for the user.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Refusal {
+    pub param: &'static str,
+    pub sentence: String,
+    /// What would be right.
+    pub expected: String,
+}
+
 /// One kind of window sizing.
 pub struct SizingKind {
     pub name: &'static str,
@@ -142,8 +151,10 @@ pub struct SizingKind {
     /// Where it is defined: authors, title, venue and year.
     pub source: &'static str,
     pub params: &'static [ParamSpec],
-    /// Checks what bounds on single parameters cannot say. `Err` is the parameter, and one sentence for the user.
-    pub check: fn(&TcpConfig) -> Result<(), (&'static str, String)>,
+    /// Checks what bounds on single parameters cannot say.
+    pub check: fn(&TcpConfig) -> Result<(), Refusal>,
+    /// The most that the send buffer and the receive buffer can grow to by its own parameters.
+    pub most: fn(&TcpConfig) -> (u64, u64),
     /// For the sending side; `None`: as much as the bounds allow.
     pub send: fn(&TcpConfig) -> Option<Box<dyn SendSizing + Send>>,
     /// The same for the receiving side.
@@ -152,32 +163,17 @@ pub struct SizingKind {
 
 /// Every kind, in the order of listings.
 pub const REGISTRY: &[SizingKind] = &[fixed::KIND, ideal::KIND, drs::KIND, search::KIND, auto_psc::KIND, linux::KIND];
+by_name!(SizingKind, "window sizing");
 
-/// The names in [`REGISTRY`].
-pub const NAMES: &[&str] = &{
-    let mut names = [""; REGISTRY.len()];
-    let mut i = 0;
-    while i < names.len() {
-        names[i] = REGISTRY[i].name;
-        i += 1;
-    }
-    names
-};
-
-/// The kind called `name`.
-pub fn find(name: &str) -> Option<&'static SizingKind> {
-    REGISTRY.iter().find(|kind| kind.name == name)
-}
-
-/// The kind called `name` with its defaults. Panics where there is none: a defect of the program.
+/// The kind called `name`, with its defaults.
 pub fn choice(name: &str) -> Choice {
-    let kind = find(name).unwrap_or_else(|| panic!("no window sizing is called {name}"));
-    Choice { kind: kind.name, params: Params::defaults(kind.params) }
+    let kind = named(name);
+    Choice::defaults(kind.name, kind.params)
 }
 
 /// The kind that `config` asks for.
 pub fn kind(config: &TcpConfig) -> &'static SizingKind {
-    find(config.window_sizing.kind).expect("validated: a registered window sizing")
+    named(config.window_sizing.kind)
 }
 
 /// Weigle and Feng 2001 §II: the most memory that any one connection can use.
@@ -188,20 +184,32 @@ const MAXWND: ParamSpec = ParamSpec {
     doc: "the most that one connection may use of memory, at either end: bounds the flow-control window; by default the buffers alone do",
 };
 
-/// The most that the send buffer and the receive buffer can be: what the application allows, and maxwnd.
+/// The most that the send buffer and the receive buffer can be: what the application allows, maxwnd, and the kind's own maximum.
 pub fn bounds(config: &TcpConfig) -> (u64, u64) {
     let maxwnd = maxwnd(config);
-    (config.send_buffer.min(maxwnd), config.receive_buffer.min(maxwnd))
+    let (send, receive) = (kind(config).most)(config);
+    (config.send_buffer.min(maxwnd).min(send), config.receive_buffer.min(maxwnd).min(receive))
+}
+
+/// Of a kind whose buffers only the bounds of all kinds limit.
+const fn unbounded(_: &TcpConfig) -> (u64, u64) {
+    (u64::MAX, u64::MAX)
 }
 
 fn maxwnd(config: &TcpConfig) -> u64 {
     config.window_sizing.params.window(MAXWND.name, config.mss.into()).unwrap_or(u64::MAX)
 }
 
+fn check_maxwnd(config: &TcpConfig) -> Result<(), Refusal> {
+    check_segment(MAXWND.name, maxwnd(config), config)
+}
+
 /// A window below one segment would never let a full one go.
-fn check_maxwnd(config: &TcpConfig) -> Result<(), (&'static str, String)> {
-    match maxwnd(config) {
-        n if n < u64::from(config.mss) => Err((MAXWND.name, format!("{n} bytes are less than one segment of {} bytes", config.mss))),
-        _ => Ok(()),
+fn check_segment(param: &'static str, window: u64, config: &TcpConfig) -> Result<(), Refusal> {
+    let mss = config.mss;
+    if window < u64::from(mss) {
+        let sentence = format!("{window} bytes are less than one segment of {mss} bytes");
+        return Err(Refusal { param, sentence, expected: format!("at least \"1 segment\", or \"{mss} bytes\"") });
     }
+    Ok(())
 }

@@ -4,7 +4,7 @@
 //! The paper gives the idea and no constants. All of them are parameters, and their defaults are ours.
 
 use super::ideal::{SPARE, at_first};
-use super::{MAXWND, SendSizing, SendState, SizingKind, check_maxwnd};
+use super::{MAXWND, SendSizing, SendState, SizingKind, check_maxwnd, check_segment, unbounded};
 use crate::params::{Kind, ParamSpec, Value};
 use crate::tcp::TcpConfig;
 use crate::time::Time;
@@ -55,11 +55,10 @@ pub(super) const KIND: SizingKind = SizingKind {
     ],
     check: |config| {
         let start = config.window_sizing.params.window("start", config.mss.into()).expect("it has a default");
-        if start < u64::from(config.mss) {
-            return Err(("start", format!("{start} bytes are less than one segment of {} bytes", config.mss)));
-        }
+        check_segment("start", start, config)?;
         check_maxwnd(config)
     },
+    most: unbounded,
     send: |config| Some(Box::new(Search::new(config))),
     receive: |_| None,
 };

@@ -24,8 +24,29 @@ impl Sender {
         self.rtt.rto().saturating_mul(1 << probes.min(16)).min(Duration::from_secs(60))
     }
 
+    /// The timer went off, after `span`, and nothing had come.
+    pub fn note_unanswered(&mut self, now: Time, span: Duration) {
+        let una = self.board.una();
+        if self.unanswered.0 != una {
+            self.unanswered = (una, Time::from_ps(now.as_ps().saturating_sub(span.as_ps())));
+        }
+    }
+
+    /// A window probe was answered, if only by saying that the window is still closed: the other side is there (RFC 9293 §3.8.6.1,
+    /// MUST-37).
+    pub fn probe_was_answered(&mut self) {
+        self.unanswered.0 = 0;
+    }
+
+    /// For how long nothing has answered.
+    pub fn unanswered(&self, now: Time) -> Duration {
+        let (una, since) = self.unanswered;
+        if una == self.board.una() { now.since(since) } else { Duration::ZERO }
+    }
+
     /// The timer went off while probing.
     pub fn persist_timeout(&mut self, now: Time, probes: u32) {
+        self.note_unanswered(now, self.persist_delay(probes));
         self.probe = true;
         self.persist = Some(probes + 1);
         self.deadline = self.clock.deadline(now, self.persist_delay(probes + 1));

@@ -157,10 +157,10 @@ type Limit = (u64, u64, u64);
 
 /// Streams through a network that loses, delays and reorders, while the hosts give and take memory. Every promise is held against
 /// the memory there was.
-fn under_memory(kind: Choice, limits: &[Limit], mischief: &[u8], reads: &[u16]) {
+fn under_memory(kind: Choice, timestamps: bool, limits: &[Limit], mischief: &[u8], reads: &[u16]) {
     let volume = 300_000;
-    let server = TcpConfig { window_sizing: kind.clone(), rto_max: Duration::from_secs(4), ..config("rfc") };
-    let client = TcpConfig { window_sizing: kind, rto_max: Duration::from_secs(4), ..config("rfc") };
+    let server = TcpConfig { window_sizing: kind, timestamps, rto_max: Duration::from_secs(4), ..config("rfc") };
+    let client = server.clone();
     let edge = RefCell::new(0u64);
     let mut pair = Pair::with_iss(client, server, ms(10), 0, 0).network(|n, client, segment, _| {
         if !client && segment.has(flags::ACK) && !segment.has(flags::SYN) {
@@ -222,6 +222,7 @@ proptest! {
     #[test]
     fn no_promise_is_above_memory_and_no_byte_is_lost(
         leeway in 1u64..20_000,
+        timestamps: bool,
         shrink_after in 1u64..=8,
         limits in prop::collection::vec((0u64..2_000, prop_oneof![1 => 0u64..3_000, 3 => 3_000u64..200_000], prop_oneof![1 => 0u64..3_000, 3 => 3_000u64..200_000]), 0..40),
         mischief in prop::collection::vec(any::<u8>(), 0..600),
@@ -230,6 +231,6 @@ proptest! {
         let mut kind = right_sizing::choice("drs");
         kind.params.set("leeway", Value::Capacity(Capacity::Bytes(leeway)));
         kind.params.set("shrink_after", Value::Count(shrink_after));
-        under_memory(kind, &limits, &mischief, &reads);
+        under_memory(kind, timestamps, &limits, &mischief, &reads);
     }
 }

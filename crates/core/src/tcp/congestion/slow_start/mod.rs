@@ -6,32 +6,52 @@ mod hystart_plus_plus;
 mod limited;
 
 use super::AckSample;
+use crate::params::by_name;
 use crate::tcp::TcpConfig;
 use hystart::HyStart;
 use hystart_plus_plus::HyStartPlusPlus;
 use limited::Limited;
 
-/// A variant of slow start: its name, and how it begins.
-pub type Kind = (&'static str, fn(&TcpConfig) -> Variant);
+/// A variant of slow start.
+pub struct Kind {
+    pub name: &'static str,
+    /// One line for listings.
+    pub summary: &'static str,
+    /// Where it is defined.
+    pub source: &'static str,
+    /// How it begins.
+    pub build: fn(&TcpConfig) -> Variant,
+}
 
 /// Every variant, in the order of listings.
 pub const REGISTRY: &[Kind] = &[
-    ("standard", |_| Variant::Standard),
-    ("limited", |c| Variant::Limited(Limited::new(c))),
-    ("hystart", |c| Variant::HyStart(HyStart::new(c))),
-    ("hystart++", |c| Variant::HyStartPlusPlus(HyStartPlusPlus::new(c))),
+    Kind {
+        name: "standard",
+        summary: "doubles each round trip, up to ssthresh or a loss",
+        source: "RFC 5681 section 3.1; RFC 3465",
+        build: |_| Variant::Standard,
+    },
+    Kind {
+        name: "limited",
+        summary: "over max_ssthresh, grows by at most half of that each round trip",
+        source: "RFC 3742",
+        build: |c| Variant::Limited(Limited::new(c)),
+    },
+    Kind {
+        name: "hystart",
+        summary: "ends at a train of ACKs of half a round trip, or a round trip that rose",
+        source: "Ha and Rhee, Hybrid Slow Start for High-Bandwidth and Long-Distance Networks, PFLDnet 2008; Taming the Elephants: New TCP Slow Start, Computer Networks 55, 2011",
+        build: |c| Variant::HyStart(HyStart::new(c)),
+    },
+    Kind {
+        name: "hystart++",
+        summary: "at a round trip that rose, grows by a quarter each round for up to five rounds, and ends",
+        source: "RFC 9406",
+        build: |c| Variant::HyStartPlusPlus(HyStartPlusPlus::new(c)),
+    },
 ];
 
-/// The names in [`REGISTRY`].
-pub const NAMES: &[&str] = &{
-    let mut names = [""; REGISTRY.len()];
-    let mut i = 0;
-    while i < names.len() {
-        names[i] = REGISTRY[i].0;
-        i += 1;
-    }
-    names
-};
+by_name!(Kind, "slow start");
 
 /// The state of a variant.
 #[derive(Clone, Debug)]
@@ -63,8 +83,8 @@ pub struct SlowStart {
 impl SlowStart {
     /// As `config` asks.
     pub fn new(config: &TcpConfig) -> Self {
-        let kind = REGISTRY.iter().find(|kind| kind.0 == config.slow_start).expect("validated: a registered slow start");
-        SlowStart { mss: u64::from(config.mss), abc_limit: u64::from(config.abc_limit), variant: (kind.1)(config) }
+        let variant = (named(config.slow_start).build)(config);
+        SlowStart { mss: u64::from(config.mss), abc_limit: u64::from(config.abc_limit), variant }
     }
 
     /// What an ACK does at `cwnd`. `initial`: this is the first slow start, whose end nobody knows yet.

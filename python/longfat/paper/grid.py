@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from longfat.paper import Comparison, Layout, Paper, Row
+from longfat.paper.comparison import Comparison
+from longfat.paper.model import Layout, Paper
+from longfat.paper.published import Row
 
 
 @dataclass(frozen=True)
@@ -26,9 +28,21 @@ def grids(paper: Paper, rows: Sequence[Row], lines: Sequence[Comparison]) -> lis
 
 def _grid(layout: Layout, pairs: Sequence[tuple[Row, Comparison]]) -> Grid:
     shown = [(row, line) for row, line in pairs if row.quantity in layout.quantities]
+    keys = {quantity: _telling(layout.rows, [row for row, _ in shown if row.quantity == quantity]) for quantity in layout.quantities}
     columns = list(dict.fromkeys(row[layout.columns] for row, _ in shown))
     cells: dict[str, list[Comparison | None]] = {}
     for row, line in shown:
-        name = " ".join(part for part in (layout.quantities[row.quantity], *(row[key] for key in layout.rows)) if part)
+        name = " ".join(part for part in (layout.quantities[row.quantity], *(row[key] for key in keys[row.quantity])) if part)
         cells.setdefault(name, [None] * len(columns))[columns.index(row[layout.columns])] = line
     return Grid(layout.where, layout.title, columns, cells)
+
+
+def _telling(conditions: Sequence[str], rows: Sequence[Row]) -> Sequence[str]:
+    """`conditions` without a last one that varies but says nothing that those before it have not said ("256 KiB", then window 1)."""
+    *others, last = conditions or ("",)
+    repeats = others and len({row[last] for row in rows}) > 1 and len(_names(rows, others)) == len(_names(rows, conditions))
+    return others if repeats else conditions
+
+
+def _names(rows: Sequence[Row], conditions: Sequence[str]) -> set[tuple[str, ...]]:
+    return {tuple(row[key] for key in conditions) for row in rows}

@@ -1,0 +1,28 @@
+//! Registries: what there is of a kind, by name. A module has its entries in `REGISTRY`, each with its `name`.
+
+/// Beside a `REGISTRY` of `$entry`: the names in it, and how one is found. `$what` is what messages call an entry.
+macro_rules! by_name {
+    ($entry:ty, $what:literal) => {
+        /// The names in [`REGISTRY`].
+        pub const NAMES: &[&str] = &{
+            let mut names = [""; REGISTRY.len()];
+            let mut i = 0;
+            while i < names.len() {
+                names[i] = REGISTRY[i].name;
+                i += 1;
+            }
+            names
+        };
+
+        /// The entry called `name`.
+        pub fn find(name: &str) -> Option<&'static $entry> {
+            REGISTRY.iter().find(|entry| entry.name == name)
+        }
+
+        /// The entry called `name`, where there must be one: whoever chose it took it from here.
+        pub fn named(name: &str) -> &'static $entry {
+            find(name).unwrap_or_else(|| panic!(concat!("no ", $what, " is called {}"), name))
+        }
+    };
+}
+pub(crate) use by_name;

@@ -1,0 +1,65 @@
+"""Tables for a terminal of any width: one too wide is split by columns, and no cell is ever cut."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+
+@dataclass(frozen=True)
+class Column:
+    """A heading and the cells under it, in rich's markup."""
+
+    title: str
+    cells: Sequence[str]
+    left: bool = False
+
+    @property
+    def width(self) -> int:
+        """Of its widest cell."""
+        return max(cell_len(Text.from_markup(text).plain) for text in (self.title, *self.cells))
+
+
+def print_columns(console: Console, labels: Sequence[Column], columns: Sequence[Column]) -> None:
+    """Prints `columns`, each part of them that fits the console after `labels`, which say what a row is.
+
+    Where not even one column fits beside the labels its lines are longer than the console: wrapped by the terminal, but whole.
+    """
+    for part in _parts(labels, columns, console.width):
+        table = Table(box=box.SIMPLE_HEAD)
+        for column in (*labels, *part):
+            table.add_column(column.title, justify="left" if column.left else "right", width=column.width, no_wrap=True)
+        for cells in zip(*(column.cells for column in (*labels, *part)), strict=True):
+            table.add_row(*cells)
+        print_whole(console, table, _width((*labels, *part)))
+
+
+def _parts(labels: Sequence[Column], columns: Sequence[Column], room: int) -> Iterator[list[Column]]:
+    part: list[Column] = []
+    for column in columns:
+        if part and _width((*labels, *part, column)) > room:
+            yield part
+            part = []
+        part.append(column)
+    yield part
+
+
+def _width(columns: Sequence[Column]) -> int:
+    # An edge left and right, a space on both sides of each cell, and one between two columns.
+    return 2 + sum(column.width + 2 for column in columns) + len(columns) - 1
+
+
+def print_whole(console: Console, table: Table, width: int) -> None:
+    """Prints `table` at least `width` wide, even where the console is not."""
+    usual = console.width
+    console.width = max(usual, width)
+    try:
+        console.print(table)
+    finally:
+        console.width = usual

@@ -1,0 +1,70 @@
+"""What the numbers, claims and figures of a paper are made of."""
+
+# pandas leaves the type of cells open.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterable
+from statistics import mean, median
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from longfat import theory
+from longfat.paper.measured import Measured, MissingResults
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from longfat.results import Results
+
+
+class Cells:
+    """Reads the results once, and answers for what was measured.
+
+    The `cells.py` of a paper has a subclass, with a public method for each thing that a number, a claim or a figure asks for.
+    """
+
+    def __init__(self, measured: Measured) -> None:
+        self.measured = measured
+        self._tables: dict[tuple[str, str], pd.DataFrame] = {}
+
+    @classmethod
+    def of(cls, measured: Measured) -> Self:
+        """Those of `measured`, made once."""
+        return measured.once(cls)
+
+    def names(self) -> dict[str, Any]:
+        """What an inequality may use: the subclass's public methods, what its module defines, `longfat.theory`, mean and median."""
+        module = sys.modules[type(self).__module__]
+        methods = {name: getattr(self, name) for name in dir(self) if not name.startswith("_")}
+        return {"mean": mean, "median": median, **vars(theory), **vars(module), **methods}
+
+    def prepare(self, results: Results, table: str) -> pd.DataFrame:
+        """What a subclass wants of a table of an experiment: columns of its own, fewer rows."""
+        return getattr(results, table)
+
+    def table(self, stem: str, table: str = "runs") -> pd.DataFrame:
+        """A table of an experiment (`runs`, `flows`, `links`), prepared once."""
+        if (stem, table) not in self._tables:
+            self._tables[stem, table] = self.prepare(self.measured[stem], table)
+        return self._tables[stem, table]
+
+    def rows(self, stem: str, table: str = "runs", /, **where: Any) -> pd.DataFrame:
+        """Its rows in which the columns have these values; MissingResults where there are none."""
+        rows = self.table(stem, table)
+        for column, value in where.items():
+            rows = rows[rows[column] == value]
+        if rows.empty:
+            raise MissingResults(f"no run of {stem} with {', '.join(f'{k} {v}' for k, v in where.items())}")
+        return rows
+
+
+def rank_correlation(x: Iterable[float], y: Iterable[float]) -> float:
+    """Spearman's; NaN where a value is missing."""
+    # Of ranks, Pearson's is Spearman's.
+    ranks = pd.DataFrame({"x": list(x), "y": list(y)}).rank()
+    return float(ranks["x"].corr(ranks["y"])) if ranks.notna().all(axis=None) else math.nan

@@ -1,0 +1,79 @@
+"""Every published number and every claim, judged."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from longfat.paper.check import Check
+from longfat.paper.measured import Measured, MissingResults
+from longfat.paper.model import Answer, Claim, Paper
+from longfat.paper.published import Row
+
+Verdict = Literal["holds", "differs", "not testable"]
+TOLERANCE = 0.10
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One line of the comparison: the fields of `longfat compare --json`."""
+
+    id: str
+    where: str
+    published: float | str | None
+    ours: float | str | None
+    unit: str
+    verdict: Verdict
+    note: str
+
+
+def judge(published: float, ours: float, uncertainty: float | None) -> Verdict:
+    """`holds` within the larger of 10 % of `published` and the paper's own `uncertainty`, else `differs`."""
+    allowed = max(TOLERANCE * abs(published), uncertainty or 0.0)
+    # A relative hair so that 10 % in decimal is 10 % in binary.
+    return "holds" if abs(ours - published) <= allowed * (1 + 1e-12) else "differs"
+
+
+def compare(paper: Paper, rows: Sequence[Row], measured: Measured) -> list[Comparison]:
+    """Every published number and every claim, judged, in that order."""
+    return [_number(paper, row, measured) for row in rows] + [_claim(claim, measured) for claim in paper.claims]
+
+
+def _number(paper: Paper, row: Row, measured: Measured) -> Comparison:
+    def line(ours: float | None, verdict: Verdict, *notes: str) -> Comparison:
+        note = "; ".join(note for note in notes if note)
+        return Comparison(row.id, row.where, row.value, ours, row.unit, verdict, note)
+
+    function = paper.numbers.get(row.quantity)
+    if function is None:
+        return line(None, "not testable", row.note, f"nothing computes {row.quantity}")
+    try:
+        answer = function(measured, row)
+    except MissingResults as missing:
+        return line(None, "not testable", row.note, str(missing))
+    if not isinstance(answer, Answer):
+        answer = Answer(float(answer))
+    if answer.value is None or math.isnan(answer.value):
+        return line(None, "not testable", row.note, answer.note or "no value came out")
+    if row.value is None:
+        return line(answer.value, "not testable", row.note, answer.note, "the paper gives no value")
+    return line(answer.value, judge(row.value, answer.value, row.uncertainty), row.note, answer.note)
+
+
+def _claim(claim: Claim, measured: Measured) -> Comparison:
+    published = f"{claim.says}: {claim.inequality}" if claim.inequality else claim.says
+    try:
+        answer = claim.check(measured)
+    except MissingResults as missing:
+        answer = Answer(None, str(missing))
+    if isinstance(answer, Answer):
+        return Comparison(claim.id, claim.where, published, None, "", "not testable", answer.note)
+    checks = [answer] if isinstance(answer, Check) else answer
+    if not checks or any(math.isnan(check.left) or math.isnan(check.right) for check in checks):
+        return Comparison(claim.id, claim.where, published, None, "", "not testable", "no value came out")
+    verdict: Verdict = "holds" if all(check.holds for check in checks) else "differs"
+    ours = "; ".join(str(check) for check in checks)
+    note = "; ".join(dict.fromkeys(check.note for check in checks if check.note))
+    return Comparison(claim.id, claim.where, published, ours, checks[0].unit, verdict, note)

@@ -1,0 +1,154 @@
+"""A paper: what it says, and the functions that answer it from our results."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from longfat.errors import LongfatError
+from longfat.paper.cells import Cells
+from longfat.paper.check import Check, checks
+from longfat.paper.measured import Measured
+from longfat.paper.published import Row
+
+if TYPE_CHECKING:
+    from longfat.plot import Plot
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What we measured, with something to say about it; `value=None` is "not testable", and `note` says why."""
+
+    value: float | None
+    note: str = ""
+
+
+NumberFunction = Callable[[Measured, Row], "float | Answer"]
+ClaimFunction = Callable[[Measured], "Check | list[Check] | Answer"]
+FigureFunction = Callable[[Measured], "Plot"]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of the paper, in our own words, as an inequality written down before it is run."""
+
+    id: str
+    where: str
+    says: str
+    inequality: str
+    check: ClaimFunction
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of the paper, drawn from our results."""
+
+    where: str
+    draw: FigureFunction
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a table of the paper is laid out: which published rows it shows, and what names its rows and columns."""
+
+    where: str
+    """The `where` of its published rows: "Table 1"."""
+    title: str
+    quantities: Mapping[str, str]
+    """Quantities to show, each with what its rows are called beside their conditions (may be empty)."""
+    rows: tuple[str, ...]
+    """Conditions that name a row."""
+    columns: str
+    """The condition that names a column."""
+
+
+@dataclass
+class Paper:
+    """A paper: its numbers, claims, tables and figures. `paper.py` makes one and registers functions on it."""
+
+    title: str
+    citation: str
+    numbers: dict[str, NumberFunction] = field(default_factory=dict[str, NumberFunction])
+    claims: list[Claim] = field(default_factory=list[Claim])
+    figures: list[Figure] = field(default_factory=list[Figure])
+    tables: list[Layout] = field(default_factory=list[Layout])
+
+    def number(self, quantity: str) -> Callable[[NumberFunction], NumberFunction]:
+        """Registers what computes ours, in the row's unit, for every published row of `quantity`."""
+
+        def register(function: NumberFunction) -> NumberFunction:
+            if quantity in self.numbers:
+                raise ValueError(f"two functions for the quantity {quantity!r}")
+            self.numbers[quantity] = function
+            return function
+
+        return register
+
+    def not_results(self, **quantities: str) -> None:
+        """Registers quantities that stand in the tables but are no results of tests, each with what it is instead."""
+        for quantity, reason in quantities.items():
+            self.number(quantity)(lambda measured, row, reason=reason: Answer(None, reason))
+
+    def claim(self, id: str, *, where: str, says: str, inequality: str) -> Callable[[ClaimFunction], ClaimFunction]:
+        """Registers a claim: the paper's sentence in our words, the inequality in words, and what checks it."""
+
+        def register(function: ClaimFunction) -> ClaimFunction:
+            if any(claim.id == id for claim in self.claims):
+                raise ValueError(f"two claims with the id {id!r}")
+            self.claims.append(Claim(id, where, says, inequality, function))
+            return function
+
+        return register
+
+    def claims_of(self, path: Path, cells: type[Cells]) -> None:
+        """Registers the claims of a table with the columns `id, where, says, inequality` and, if some cannot be tested, `why`.
+
+        An inequality is one or several (`a < b ; c >= d`) between Python expressions over the names of `cells`: what is written
+        is what is evaluated, so the table is as much a part of the program as `paper.py` is. Where it is empty, `why` says
+        why the claim is not testable.
+        """
+        with path.open(newline="", encoding="utf-8") as file:
+            for row in csv.DictReader(file):
+                self._claim_of(path, row, cells)
+
+    def _claim_of(self, path: Path, row: Mapping[str, str], cells: type[Cells]) -> None:
+        @self.claim(row["id"], where=row["where"], says=row["says"], inequality=row["inequality"])
+        def claim(measured: Measured) -> list[Check] | Answer:
+            if not row["inequality"]:
+                return Answer(None, row.get("why", ""))
+            return checks(row["inequality"], cells.of(measured).names(), f"{path.name}: {row['id']}")
+
+    def figure(self, *, where: str) -> Callable[[FigureFunction], FigureFunction]:
+        """Registers a figure of the paper."""
+
+        def register(function: FigureFunction) -> FigureFunction:
+            self.figures.append(Figure(where, function))
+            return function
+
+        return register
+
+
+def load_paper(folder: Path) -> Paper:
+    """The `paper` of `folder/paper.py`. LongfatError where there is none."""
+    path = folder / "paper.py"
+    if not path.is_file():
+        raise LongfatError(f"{folder} is not a paper: it has no paper.py")
+    name = f"longfat_paper_{folder.name}"
+    # As a package, so that paper.py may import what lies beside it: `from .cells import Cells`.
+    spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=[str(folder)])
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    for old in [known for known in sys.modules if known == name or known.startswith(f"{name}.")]:
+        del sys.modules[old]
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    paper = getattr(module, "paper", None)
+    if not isinstance(paper, Paper):
+        raise LongfatError(f"{path}: expected a module-level `paper = Paper(...)`")
+    return paper

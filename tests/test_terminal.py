@@ -1,0 +1,73 @@
+"""Tables on terminals of every width: whatever they hold can be read."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from longfat import Results, terminal
+from longfat.paper import Comparison, Grid, Layout, Measured, Paper, Row, compare, grids
+from longfat.paper.comparison import Verdict
+from rich.console import Console
+
+STACKS = [f"stack-{i}" for i in range(8)]
+
+
+def line(id: str, ours: float, published: float, verdict: Verdict = "differs") -> Comparison:
+    return Comparison(id, "Table 1", published, ours, "Mbit/s", verdict, "a note that is longer than anything else in this table")
+
+
+def printed(width: int, show: object, *what: object) -> str:
+    text = io.StringIO()
+    show(Console(file=text, width=width), *what)  # type: ignore[operator]
+    return text.getvalue()
+
+
+@pytest.mark.parametrize("width", [20, 60, 80, 110, terminal.ENDLESS])
+def test_a_grid_is_split_by_columns_and_no_value_is_cut(width: int) -> None:
+    cells = {f"path-{row}": [line(f"{row}{i}", 100.25 + i, 2345.0 + row) for i in range(8)] for row in range(3)}
+    text = printed(width, terminal.print_grids, [Grid("Table 1", "throughput", STACKS, cells)])
+    assert "…" not in text
+    for values in cells.values():
+        for one in values:
+            assert f"{terminal.short(one.ours)} ({terminal.short(one.published)})" in text
+    parts = text.count("path-0")
+    assert parts == text.count("path-2") == sum("stack-" in row for row in text.splitlines())
+    assert (parts == 1) == (width == terminal.ENDLESS)
+    # Too narrow for one column beside the labels, lines are longer than the terminal, but whole.
+    assert width == 20 or max(map(len, text.splitlines())) <= width
+
+
+@pytest.mark.parametrize("width", [60, 80, 110, 160])
+def test_no_number_of_the_comparison_is_cut(width: int) -> None:
+    lines = [line("one-with-a-name-that-is-long", -1.2345e-5, 123456.0), line("b", -2.345e12, -8.765e-300)]
+    text = printed(width, terminal.print_comparison, lines)
+    assert "…" not in text
+    for one in lines:
+        assert terminal.number(one.ours) in text
+        assert terminal.number(one.published) in text
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_no_cell_of_the_runs_is_cut(width: int, results: Results) -> None:
+    text = printed(width, terminal.print_results, results)
+    titles, rows = terminal.run_table(results)
+    assert "…" not in text
+    assert all(title in text for title in titles)
+    assert all(cell in text for row in rows for cell in row)
+
+
+def test_a_condition_that_says_nothing_new_is_no_part_of_a_row_s_name() -> None:
+    def row(id: str, quantity: str, window: str, size: str) -> Row:
+        return Row(id, "Table 1", "", quantity, {"window": window, "size": size, "stack": "Reno"}, 1.0, "", None, "")
+
+    rows = [
+        row("a", "rate", "256 KiB", "1"),
+        row("b", "rate", "512 KiB", "2"),
+        row("c", "average", "", "1"),
+        row("d", "average", "", "1 and 2"),
+    ]
+    paper = Paper("t", "c")
+    paper.tables.append(Layout("Table 1", "rates", {"rate": "", "average": "average, window"}, ("window", "size"), "stack"))
+    (grid,) = grids(paper, rows, compare(paper, rows, Measured({})))
+    assert list(grid.rows) == ["256 KiB", "512 KiB", "average, window 1", "average, window 1 and 2"]
