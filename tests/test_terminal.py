@@ -53,7 +53,7 @@ def test_no_cell_of_the_runs_is_cut(width: int, results: Results) -> None:
     text = printed(width, terminal.print_results, results)
     titles, rows = terminal.run_table(results)
     assert "…" not in text
-    assert all(title in text for title in titles)
+    assert all(word in text for title in titles for word in title.split())
     assert all(cell in text for row in rows for cell in row)
 
 

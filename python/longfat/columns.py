@@ -22,8 +22,17 @@ class Column:
 
     @property
     def width(self) -> int:
-        """Of its widest cell."""
-        return max(cell_len(Text.from_markup(text).plain) for text in (self.title, *self.cells))
+        """Of its widest cell, or its heading on one line."""
+        return max(self.least, _length(self.title))
+
+    @property
+    def least(self) -> int:
+        """With the heading on as many lines as it has words."""
+        return max(map(_length, (*self.title.split(), *self.cells)), default=0)
+
+
+def _length(markup: str) -> int:
+    return cell_len(Text.from_markup(markup).plain)
 
 
 def print_columns(console: Console, labels: Sequence[Column], columns: Sequence[Column]) -> None:
@@ -33,26 +42,29 @@ def print_columns(console: Console, labels: Sequence[Column], columns: Sequence[
     """
     for part in _parts(labels, columns, console.width):
         table = Table(box=box.SIMPLE_HEAD)
-        for column in (*labels, *part):
-            table.add_column(column.title, justify="left" if column.left else "right", width=column.width, no_wrap=True)
+        widths = [column.width for column in (*labels, *part)]
+        if _total(widths) > console.width:
+            widths = [column.least for column in (*labels, *part)]
+        for column, width in zip((*labels, *part), widths, strict=True):
+            table.add_column(column.title, justify="left" if column.left else "right", width=width)
         for cells in zip(*(column.cells for column in (*labels, *part)), strict=True):
             table.add_row(*cells)
-        print_whole(console, table, _width((*labels, *part)))
+        print_whole(console, table, _total(widths))
 
 
 def _parts(labels: Sequence[Column], columns: Sequence[Column], room: int) -> Iterator[list[Column]]:
     part: list[Column] = []
     for column in columns:
-        if part and _width((*labels, *part, column)) > room:
+        if part and _total([one.least for one in (*labels, *part, column)]) > room:
             yield part
             part = []
         part.append(column)
     yield part
 
 
-def _width(columns: Sequence[Column]) -> int:
+def _total(widths: Sequence[int]) -> int:
     # An edge left and right, a space on both sides of each cell, and one between two columns.
-    return 2 + sum(column.width + 2 for column in columns) + len(columns) - 1
+    return 2 + sum(width + 2 for width in widths) + len(widths) - 1
 
 
 def print_whole(console: Console, table: Table, width: int) -> None:
