@@ -11,6 +11,7 @@ import pytest
 from conftest import SWEEP, command
 from longfat import LongfatError, Results, locate
 from longfat.paper import (
+    Agreement,
     Answer,
     Cells,
     Check,
@@ -23,6 +24,7 @@ from longfat.paper import (
     load_paper,
     load_published,
 )
+from longfat.terminal import summary
 
 WINDOWS = ("8 KiB", "16 KiB")
 HEADER = "id,where,page,quantity,build,value,unit,uncertainty,note\n"
@@ -147,6 +149,41 @@ def test_what_is_no_result_says_what_it_is() -> None:
     assert [(line.verdict, line.note) for line in lines] == [("not testable", "a condition"), ("not testable", "a figure")]
 
 
+def test_how_well_a_table_is_met_as_a_whole() -> None:
+    ours = {"a": 10.0, "b": 22.0, "c": 29.5, "d": 47.0, "e": 1.0}
+
+    def cell(id: str, value: float | None, uncertainty: float | None, build: str) -> Row:
+        return Row(id, "Table 1", "", "peak", {"build": build}, value, "Mbit/s", uncertainty, "")
+
+    rows = [
+        cell("a", 11.0, 1.0, "60"),  # at the deviation: within
+        cell("b", 20.0, 1.5, "60"),  # within two
+        cell("c", 30.0, 1.0, "r60"),
+        cell("d", 40.0, 3.0, "r60"),
+        cell("e", None, None, "r60"),  # not printed: of no table of cells
+        Row("f", "Table 2", "", "peak", {"build": "60"}, 5.0, "", 1.0, ""),
+    ]
+    paper = Paper("t", "c")
+    paper.number("peak")(lambda m, r: ours.get(r.id, 0.0))
+    paper.agreements.append(Agreement("Table 1", "peak", by="build"))
+    lines = {line.id: line for line in compare(paper, rows, Measured({}))[len(rows) :]}
+    assert {line.verdict for line in lines.values()} == {"not judged"}
+    found = {id: (round(float(line.ours or 0), 9), line.unit) for id, line in lines.items()}
+    assert found == {
+        "peak-all-within-1": (2.0, "of 4"),
+        "peak-all-within-2": (3.0, "of 4"),
+        "peak-all-rank-correlation": (1.0, ""),
+        "peak-60-within-1": (1.0, "of 2"),
+        "peak-60-within-2": (2.0, "of 2"),
+        "peak-60-rank-correlation": (1.0, ""),
+        "peak-r60-within-1": (1.0, "of 2"),
+        "peak-r60-within-2": (1.0, "of 2"),
+        "peak-r60-rank-correlation": (1.0, ""),
+    }
+    assert summary([*lines.values()]) == "0 hold, 0 differ, 0 not testable"
+    assert not compare(Paper("t", "c", agreements=[Agreement("Table 1", "peak")]), [], Measured({}))
+
+
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
@@ -165,7 +202,7 @@ def test_a_table_with_a_mistake_is_refused_with_its_line(lines: str, message: st
 
 
 PAPER = """
-from longfat.paper import Check, Paper
+from longfat.paper import Check, Paper, Table
 from longfat.plot import Axis, Plot, Series
 from .helper import UNIT
 
@@ -189,6 +226,14 @@ def figure1(measured):
 
 @paper.figure(where="Figure 2")
 def figure2(measured):
+    return measured["missing"]
+
+@paper.table(where="section 2")
+def table(measured):
+    return Table("rates", ["slow"], {"8 KiB": [0.001234], "none": [float("nan")]})
+
+@paper.table(where="section 3")
+def no_table(measured):
     return measured["missing"]
 """
 
@@ -255,6 +300,16 @@ def test_a_figure_without_results_is_named(home: Path) -> None:
     page = (home / "reports" / "mine" / "report.html").read_text()
     assert "<li>Figure 2: no results of experiment &#39;missing&#39;</li>" in page
     assert not (home / "reports" / "mine" / "figures" / "figure2.png").exists()
+
+
+def test_tables_of_ours(home: Path) -> None:
+    text = command("compare", "mine", cwd=home).stdout
+    assert "section 2: rates" in text
+    assert re.search(r"8 KiB +0\.00123", text)
+    assert "section 3" not in text
+    done = command("report", "mine", cwd=home)
+    assert "not drawn: section 3, a table: no results of experiment 'missing'" in done.stderr
+    assert '<th class="row">8 KiB</th><td class="n">0.00123</td>' in (home / "reports" / "mine" / "report.html").read_text()
 
 
 def test_strict_is_about_claims(home: Path) -> None:

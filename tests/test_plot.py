@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import ONE, SWEEP
 from longfat import Experiment, Results
-from longfat.plot import Axis, Plot, Rule, Series, default_plots, plotly_figure, save
+from longfat.plot import Axis, Heat, Plot, Rule, Series, default_plots, plotly_figure, save
 from longfat.plot.interactive import MOST_POINTS, thin
 from longfat.plot.print import draw
 from longfat.plot.style import COLOURS, DASHES, styles
@@ -111,3 +111,18 @@ def test_more_lines_than_can_be_read_make_more_plots(results: Results) -> None:
     many = Experiment(SWEEP.replace("count = 2", f"count = {{ sweep = [{counts}] }}").replace("500 kB", "20 kB"))
     plots = [plot for plot in default_plots(many.sweep()) if plot.id.startswith("throughput")]
     assert all(len(plot.series) <= 10 for plot in plots)
+
+
+def test_a_map_has_its_numbers_in_its_cells(tmp_path: Path) -> None:
+    heat = Heat([[math.nan, 0.5], [-0.5, math.nan], [-0.001, -1.0]], low=-1, high=1, title="asymmetry")
+    pairs = Plot("map", "Pairs", Axis("beside", names=["a", "b"]), Axis("stack", names=["a", "b", "c"]), heat=heat)
+    (trace,) = plotly_figure(pairs)["data"]
+    assert trace["text"] == [["", "0.50"], ["-0.50", ""], ["0.00", "-1.00"]]
+    assert trace["z"] == [[None, 0.5], [-0.5, None], [-0.001, -1.0]]
+    # Blue, white, vermilion: the ends are told apart with any colour vision.
+    assert [colour for _, colour in trace["colorscale"]] == ["#0072B2", "#ffffff", "#D55E00"]
+    # The first row is at the top.
+    assert plotly_figure(pairs)["layout"]["yaxis"]["autorange"] == "reversed"
+    json.dumps(plotly_figure(pairs), allow_nan=False)
+    svg = save(pairs, tmp_path)[1].read_text()
+    assert all(f">{text}<" in svg for text in ("0.50", "-0.50", "0.00", "-1.00", "asymmetry"))

@@ -62,10 +62,33 @@ def test_json(folder: Path) -> None:
     assert (bad["verdict"], bad["line"], bad["column"]) == ("fail", 5, 1)
 
 
-def test_our_own_scripts_pass() -> None:
-    done = command("script", ROOT / "tests" / "scripts")
+def test_our_own_scripts_pass_under_every_version_of_ip() -> None:
+    count = len(list((ROOT / "tests" / "scripts").glob("*.pkt")))
+    own = sum("--ip_version" in path.read_text() for path in (ROOT / "tests" / "scripts").glob("*.pkt"))
+    done = command("script", "--ip-version", "all", ROOT / "tests" / "scripts")
     assert done.returncode == 0, done.stdout
-    assert " 0 failed, 0 not supported" in done.stdout
+    assert done.stdout.endswith(f"{3 * count - 2 * own} passed, 0 failed, 0 not supported\n")
+
+
+def test_a_failure_says_under_which_version_of_ip(folder: Path) -> None:
+    done = command("script", "--ip-version=ipv4", "--ip-version=ipv6", folder / "more" / "bad.pkt")
+    assert done.returncode == 1
+    assert "bad.pkt:5:1: fail (ipv4): the packet differs" in done.stdout
+    assert "bad.pkt:5:1: fail (ipv6): the packet differs" in done.stdout
+    assert command("script", "--ip-version=ipx", folder).stderr == (
+        "error: --ip-version ipx: expected ipv4, ipv6, ipv4-mapped-ipv6 or all\n"
+    )
+
+
+def test_verbose_and_init_scripts(folder: Path) -> None:
+    init = folder / "init.sh"
+    init.write_text("#!/bin/sh\nsysctl -q net.ipv4.tcp_ecn=0\nip route flush cache\n")
+    done = command("script", "--verbose", "--init-scripts", init, folder / "good.pkt", folder / "elsewhere.pkt")
+    assert done.stdout.splitlines()[:2] == [
+        "  0.000000 < S 0:0(0) win 64000 <mss 1000>",
+        "  0.000000 > S. 0:0(0) ack 1 win 65535 <mss 1460>",
+    ]
+    assert f"{init}:3: the shell command `ip route flush cache` is passed over" in done.stdout
 
 
 @pytest.mark.parametrize("what", ["no-such.pkt", "empty", "binary.pkt"])

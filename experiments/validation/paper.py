@@ -36,7 +36,7 @@ def window(measured: Measured, row: Row) -> Answer:
     """An average window."""
     what = f"{row['control']}-10ms" if row["rtt"] == "10 ms" else row["control"]
     value = cells(measured).window(what, row["p"])
-    return Answer(None if math.isnan(value) else value, "" if value == value else "not in the short form")
+    return Answer(None if math.isnan(value) else value, "" if value == value else "not run")
 
 
 # Claims: within 5 % where the assumptions hold. The theory has a loss cost no time; ours costs one round trip of fast recovery in
@@ -45,8 +45,9 @@ def window(measured: Measured, row: Row) -> Answer:
 # 3 round trips late.
 
 ROUNDS = 20
-# Scalable at 1e-2 and YeAH at 1e-3 and more are in the windows where they grow as Reno, and lose an eighth: cycles of at most 11 round trips.
-EXCEPT = {("cubic", "1e-4"), ("scalable", "1e-2"), ("yeah", "1e-2"), ("yeah", "1e-3")}
+# Scalable at 1e-2 and YeAH at 1e-3 are in the windows where they grow as Reno: cycles of at most 11 round trips.
+# Compound at 1e-8 has gamma, 30 segments, in 5 us of queue, as much as its own growth makes of a link of 400 Gb/s.
+EXCEPT = {("cubic", "1e-4"), ("compound", "1e-8"), ("scalable", "1e-2"), ("yeah", "1e-2"), ("yeah", "1e-3")}
 # Growth that is a share of the window makes cycles of one length at any p (13.4 round trips for Scalable), so that recovery is always 7 %.
 WITH_RECOVERY: Mapping[str, Callable[[float], float]] = {
     "scalable": lambda p: theory.scalable(p, recovery=1),
@@ -58,7 +59,7 @@ def _within(what: str, p: str, of: Callable[[float], float], says: str) -> None:
     @paper.claim(f"response-{what}-{p}", where="response functions", says=f"{what} at {p}: {says}", inequality="off by less than 5 %")
     def claim(measured: Measured) -> Check | Answer:
         off = cells(measured).off(what, p, of)
-        return Answer(None, "not in the short form") if math.isnan(off) else Check(abs(off), "<", WITHIN)
+        return Answer(None, "not run") if math.isnan(off) else Check(abs(off), "<", WITHIN)
 
 
 for _what in THEORY:
@@ -118,7 +119,7 @@ _response("response", "Average window against loss", PUBLISHED)
 _response("response-others", "Average window against loss: others", {"reno": "Reno"} | DERIVED)
 
 
-def _deviation(id: str, title: str, shown: Mapping[str, str]) -> None:
+def _deviation(id: str, title: str, shown: Mapping[str, str], start: float) -> None:
     @paper.figure(where="response functions")
     def off(measured: Measured) -> Plot:
         series = list[Series]()
@@ -132,11 +133,11 @@ def _deviation(id: str, title: str, shown: Mapping[str, str]) -> None:
             x, y = zip(*points, strict=True)
             series.append(Series(name, x, y, colour=colour, marker=colour))
         rules = [Rule("+5 %", y=5), Rule("−5 %", y=-5)]
-        return Plot(id, title, LOSS, Axis("ours − theory (% of theory)", start=-20, end=10), series, rules=rules)
+        return Plot(id, title, LOSS, Axis("ours − theory (% of theory)", start=start, end=10), series, rules=rules)
 
 
-_deviation("deviation", "Distance from the response function", PUBLISHED | {"aimd": "AIMD(1, 1/8)"})
-_deviation("deviation-others", "Distance from the response function: others", DERIVED)
+_deviation("deviation", "Distance from the response function", PUBLISHED | {"aimd": "AIMD(1, 1/8)"}, -20)
+_deviation("deviation-others", "Distance from the response function: others", DERIVED, -40)
 
 
 @paper.figure(where="response functions")
@@ -209,7 +210,7 @@ _of_controls(
     "rtt-unfairness",
     "RTT unfairness",
     Axis("ratio of the round trips (the shorter is 20 ms)", start=0.5),
-    Axis("rate of the shorter / of the longer", log=True, start=0.1, end=300),
+    Axis("rate of the shorter / of the longer", log=True, start=0.1, end=50),
     lambda measured: cells(measured).rtt_ratio()[list(RATIOS)],
     lambda measured: cells(measured).rtt_ratio("-marking")[list(RATIOS)],
     (Rule("equal", y=1),),

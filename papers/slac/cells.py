@@ -111,6 +111,10 @@ class Cells(longfat.paper.Cells):
         """Mean of ping, ms."""
         return self._test("ping_rtt_mean_ms", path, size, stack)
 
+    def rtt_sd(self, path: str, size: int, stack: str) -> float:
+        """Its standard deviation, ms."""
+        return self._test("ping_rtt_deviation_ms", path, size, stack)
+
     def rtt_min(self, path: str) -> float:
         """The least round trip any test of the path saw, ms."""
         return float(self.rows("throughput", path=path)["rtt_min_s"].min()) * 1000

@@ -8,9 +8,10 @@ from statistics import mean, stdev
 
 import pandas as pd
 from longfat import theory
-from longfat.paper import Answer, Layout, Measured, Paper, Row, load_published
+from longfat.paper import Agreement, Answer, Layout, Measured, Paper, Row, Table, load_published
 from longfat.plot import Axis, Plot, Rule, Series
 
+from . import extra
 from .cells import LONG_QUEUE_PATHS, PATHS, SIZES, STACKS, WINDOWS, Cells, stability
 
 FOLDER = Path(__file__).parent
@@ -121,6 +122,9 @@ paper.tables += [
         columns="stack",
     ),
 ]
+
+
+paper.agreements.append(Agreement("Table 1", "throughput", by="path"))
 
 
 def table1() -> dict[tuple[str, int, str], float]:
@@ -419,3 +423,37 @@ def table3(measured: Measured) -> Plot:
     return Plot(
         "table3", "Asymmetry against all others", names, Axis("asymmetry: 1 takes all", start=-1, end=1), series, rules=[Rule("fair", y=0)]
     )
+
+
+# Each pair, and the round trips, which the paper has as averages and in words.
+
+for _path in PATHS:
+    paper.table(where="section 5.2")(lambda measured, path=_path: extra.pairs_table(cells(measured), path))
+    paper.figure(where="section 5.2")(lambda measured, path=_path: extra.pairs_figure(cells(measured), path))
+
+
+@paper.table(where="section 4.1")
+def rtt_means(measured: Measured) -> Table:
+    """Of ping."""
+    c = cells(measured)
+    return extra.rtt_table(c, "mean RTT of ping (ms)", c.rtt)
+
+
+@paper.table(where="section 4.1")
+def rtt_deviations(measured: Measured) -> Table:
+    """Of ping."""
+    c = cells(measured)
+    return extra.rtt_table(c, "standard deviation of the RTT of ping (ms)", c.rtt_sd)
+
+
+@paper.table(where="section 4.1")
+def rtt_inflations(measured: Measured) -> Table:
+    """Of ping."""
+    c = cells(measured)
+    return extra.rtt_table(c, "mean RTT of ping over the least of the path", lambda *cell: extra.inflation(c, *cell))
+
+
+@paper.figure(where="section 4.1")
+def rtt_inflation(measured: Measured) -> Plot:
+    """Of ping."""
+    return extra.rtt_figure(cells(measured))

@@ -31,6 +31,7 @@ class Entry(TypedDict):
 
 class ScriptReport(TypedDict):
     file: str
+    ip_version: Literal["ipv4", "ipv6", "ipv4-mapped-ipv6"]
     verdict: Literal["pass", "fail", "not supported", "error"]
     line: int | None
     """Where it failed, or what it needs is written; counted from 1."""
@@ -165,8 +166,19 @@ class CongestionControl:
 def registries() -> dict[str, list[Entry]]:
     """Everything that can be named in an experiment, and the metrics, by kind."""
 
-def run_script(text: str, file: str) -> ScriptReport:
-    """Runs a packet script against a TCP endpoint, in virtual time; `file` is what the report calls it."""
+def run_script(
+    text: str,
+    file: str,
+    *,
+    ip_version: str | None = None,
+    settings: list[tuple[str, str]] = ...,
+    verbose: bool = False,
+    init_scripts: list[str] = ...,
+) -> ScriptReport:
+    """Runs a packet script against a TCP endpoint, in virtual time; `file` is where it is, and what the report calls it.
+
+    `ip_version` is for a script that does not say its own. Under IPv6 the MTU is then 20 bytes larger, so that the mss is the same.
+    """
 
 def schema() -> str:
     """The JSON Schema of experiment files."""

@@ -202,6 +202,7 @@ def _print_comparison(folder: Path, results: Path) -> list[Comparison]:
     _say_short(out, measured.short)
     lines = compare(paper, rows, measured)
     terminal.print_grids(out, grids(paper, rows, lines))
+    terminal.print_tables(out, paper.made_tables(measured)[0])
     terminal.print_comparison(out, lines)
     return lines
 
@@ -215,7 +216,10 @@ def _say_short(console: Console, line: str) -> None:
 def list_command(
     what: Annotated[
         str | None,
-        typer.Argument(metavar="KIND|NAME", help="experiments, papers, queues, stacks, links, traffic, hosts, metrics, tcp ..., or the name of an entry."),
+        typer.Argument(
+            metavar="KIND|NAME",
+            help="experiments, papers, queues, stacks, links, traffic, hosts, metrics, tcp ..., or the name of an entry.",
+        ),
     ] = None,
 ) -> None:
     """Show everything that has a name, and its source; of a kind or one entry, parameters, too."""
@@ -236,16 +240,40 @@ def list_command(
 @app.command("script")
 def script_command(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Packet scripts, or folders of them (*.pkt).")],
+    versions: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--ip-version", "--ip_version", metavar="VERSION", help="ipv4, ipv6, ipv4-mapped-ipv6 or all; may be said more than once."
+        ),
+    ] = None,
+    options: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--option", metavar="NAME=VALUE", help="As --NAME=VALUE at the head of a script that does not say it, such as push=any."
+        ),
+    ] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Print every packet.")] = False,
+    init_scripts: Annotated[
+        list[Path] | None,
+        typer.Option("--init-scripts", "--init_scripts", metavar="FILE", help="A shell script whose sysctls hold for all scripts."),
+    ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="A list of {file, verdict, line, column, message, details, notes, printed}.")
+        bool, typer.Option("--json", help="A list of {file, ip_version, verdict, line, column, message, details, notes, printed}.")
     ] = False,
 ) -> None:
     """Run packet scripts against the TCP endpoint; exit code 1 where one fails or is none."""
     reports: list[ScriptReport] = []
+    asked = versions or []
+    if unknown := [version for version in asked if version not in (*script.VERSIONS, "all")]:
+        raise LongfatError(f"--ip-version {unknown[0]}: expected {', '.join(script.VERSIONS)} or all")
+    chosen = script.VERSIONS if "all" in asked else asked
+    settings = [(name, value) for name, _, value in (option.partition("=") for option in options or [])]
     for file in script.scripts(files):
-        reports.append(script.run(file))
-        if not as_json and (text := script.text(reports[-1])):
-            print(text)
+        done = script.run(file, chosen, settings=settings, verbose=verbose, init_scripts=init_scripts or ())
+        reports += done
+        if not as_json:
+            for text in filter(None, (script.text(report, say_version=len(chosen) > 1) for report in done)):
+                print(text)
     if as_json:
         print(json.dumps(reports, indent=2, ensure_ascii=False))
     else:

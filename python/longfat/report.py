@@ -97,6 +97,7 @@ def results_page(results: Results, experiment: Path | None = None) -> Page:
     page = render(
         title=results.title or "longfat",
         citation="",
+        measured_tables=[],
         tables=[],
         numbers={},
         claims=[],
@@ -120,9 +121,12 @@ def paper_page(paper: Paper, rows: Sequence[Row], measured: Measured) -> Page:
             shown.append(Shown(figure.draw(measured), figure.where))
         except MissingResults as reason:
             missing.append(Missing(figure.where, str(reason)))
+    made, unmade = paper.made_tables(measured)
+    missing += [Missing(f"{where}, a table", why) for where, why in unmade]
     page = render(
         title=paper.title,
         citation=paper.citation,
+        measured_tables=made,
         tables=grids(paper, rows, lines),
         numbers=_by_place([line for line in lines if not isinstance(line.published, str)]),
         claims=[line for line in lines if isinstance(line.published, str)],

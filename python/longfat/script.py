@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,10 @@ from longfat.errors import LongfatError
 
 if TYPE_CHECKING:
     from longfat._longfat import ScriptReport
+
+
+VERSIONS = ("ipv4", "ipv6", "ipv4-mapped-ipv6")
+"""Of IP, as `--ip-version` calls them; `all` is all of them."""
 
 
 def scripts(paths: Iterable[Path]) -> list[Path]:
@@ -30,19 +34,33 @@ def scripts(paths: Iterable[Path]) -> list[Path]:
     return found
 
 
-def run(file: Path) -> ScriptReport:
-    """Runs one script."""
+def run(
+    file: Path,
+    versions: Sequence[str] = (),
+    *,
+    settings: Sequence[tuple[str, str]] = (),
+    verbose: bool = False,
+    init_scripts: Sequence[Path] = (),
+) -> list[ScriptReport]:
+    """Runs one script under each of the versions of IP, or IPv4; a script that says its own, under that alone."""
     try:
-        return run_script(file.read_text(encoding="utf-8"), str(file))
+        source = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise LongfatError(f"cannot read {file}: {error}") from error
+    init = [str(path) for path in init_scripts]
+    reports: dict[str, ScriptReport] = {}
+    for version in versions or [None]:
+        report = run_script(source, str(file), ip_version=version, settings=list(settings), verbose=verbose, init_scripts=init)
+        reports.setdefault(report["ip_version"], report)
+    return list(reports.values())
 
 
-def text(report: ScriptReport) -> str:
+def text(report: ScriptReport, *, say_version: bool = False) -> str:
     """What there is to say of one script; nothing where it passes in silence."""
     lines = list(report["printed"])
     if report["verdict"] != "pass":
-        lines.append(f"{report['file']}:{report['line']}:{report['column']}: {report['verdict']}: {report['message']}")
+        verdict = f"{report['verdict']} ({report['ip_version']})" if say_version else report["verdict"]
+        lines.append(f"{report['file']}:{report['line']}:{report['column']}: {verdict}: {report['message']}")
         lines += [f"  {line}" for line in report["details"]]
         lines += [f"  note: line {line}: {note}" for line, note in report["notes"]]
     return "\n".join(lines)

@@ -21,6 +21,7 @@ from rich.table import Table
 
 from longfat.columns import Column, print_columns, print_whole
 from longfat.paper import Comparison, Grid, Verdict
+from longfat.paper import Table as PaperTable
 from longfat.results import Results
 from longfat.sweep import Work
 
@@ -39,10 +40,11 @@ __all__ = [
     "print_grids",
     "print_names",
     "print_results",
+    "print_tables",
     "progress_bar",
 ]
 
-STYLE: dict[Verdict, str] = {"holds": "green", "differs": "red", "not testable": "dim"}
+STYLE: dict[Verdict, str] = {"holds": "green", "differs": "red", "not testable": "dim", "not judged": "cyan"}
 
 
 @contextmanager
@@ -101,9 +103,10 @@ def difference(line: Comparison) -> str:
 
 
 def summary(lines: Sequence[Comparison]) -> str:
-    """How many hold, differ and are not testable."""
+    """How many hold, differ and are not testable; what is not judged does not count."""
     counts = Counter(line.verdict for line in lines)
-    return ", ".join(f"{counts[verdict]} {verdict.replace('holds', 'hold').replace('differs', 'differ')}" for verdict in STYLE)
+    words: dict[Verdict, str] = {"holds": "hold", "differs": "differ", "not testable": "not testable"}
+    return ", ".join(f"{counts[verdict]} {word}" for verdict, word in words.items())
 
 
 def print_grids(console: Console, tables: Sequence[Grid]) -> None:
@@ -113,6 +116,15 @@ def print_grids(console: Console, tables: Sequence[Grid]) -> None:
         names = Column("", [escape(name) for name in grid.rows], left=True)
         columns = zip(grid.columns, zip(*grid.rows.values(), strict=True), strict=True)
         print_columns(console, [names], [Column(escape(title), [_cell(line) for line in lines]) for title, lines in columns])
+
+
+def print_tables(console: Console, tables: Sequence[tuple[str, PaperTable]]) -> None:
+    """Tables of ours beside a paper."""
+    for where, table in tables:
+        console.print(f"{escape(where)}: {escape(table.title)}", soft_wrap=True)
+        names = Column("", [escape(name) for name in table.rows], left=True)
+        columns = zip(table.columns, zip(*table.rows.values(), strict=True), strict=True)
+        print_columns(console, [names], [Column(escape(title), [short(value) for value in values]) for title, values in columns])
 
 
 def _cell(line: Comparison | None) -> str:
@@ -143,12 +155,12 @@ def print_comparison(console: Console, lines: Sequence[Comparison]) -> None:
 
 def _number_table(lines: Sequence[Comparison], *, notes: bool) -> Table:
     table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("what", overflow="fold", min_width=24)
+    table.add_column("what", overflow="fold", min_width=20)
     for title in ("published", "ours"):
         table.add_column(title, justify="right", overflow="fold", min_width=len("-1.234e+06"))
     table.add_column("unit", overflow="fold")
     table.add_column("off by", justify="right", overflow="fold", min_width=len("+100.0 %"))
-    table.add_column("verdict", overflow="fold")
+    table.add_column("verdict", overflow="fold", min_width=len("testable"))
     if notes:
         table.add_column("note")
     where = None

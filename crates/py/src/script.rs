@@ -1,15 +1,28 @@
 //! Packet scripts.
 
-use longfat_script::Report;
+use longfat_script::{IpVersion, Options, Report};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// Runs the script `text`; `file` is what the report calls it.
+/// Runs the script `text`; `file` is where it is, and what the report calls it.
 #[pyfunction]
-pub fn run_script<'py>(py: Python<'py>, text: &str, file: &str) -> PyResult<Bound<'py, PyDict>> {
-    let report: Report = py.detach(|| longfat_script::run(text, file));
+#[pyo3(signature = (text, file, *, ip_version=None, settings=Vec::new(), verbose=false, init_scripts=Vec::new()))]
+pub fn run_script<'py>(
+    py: Python<'py>,
+    text: &str,
+    file: &str,
+    ip_version: Option<&str>,
+    settings: Vec<(String, String)>,
+    verbose: bool,
+    init_scripts: Vec<String>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let named = |name: &str| IpVersion::named(name).ok_or_else(|| PyValueError::new_err(format!("no version of IP is called {name:?}")));
+    let options = Options { ip_version: ip_version.map(named).transpose()?, settings, verbose, init_scripts };
+    let report: Report = py.detach(|| longfat_script::run(text, file, &options));
     let result = PyDict::new(py);
     result.set_item("file", file)?;
+    result.set_item("ip_version", report.ip_version.name())?;
     result.set_item("verdict", report.verdict.word())?;
     let finding = report.verdict.finding();
     result.set_item("line", finding.map(|f| f.place.line))?;

@@ -11,10 +11,13 @@ pub struct Sent {
     /// Bytes of payload: several segments in a row may stand for one packet of the script.
     pub len: u64,
     pub ecn: Ecn,
+    /// The differentiated services field.
+    pub dscp: u8,
 }
 
 /// In what they differ; empty if in nothing. Timestamps are compared elsewhere, since TSval follows a clock.
-pub fn differences(expected: &Packet, got: &Sent) -> Vec<&'static str> {
+pub fn differences(expected: &Packet, got: &Sent, any_push: bool) -> Vec<&'static str> {
+    let open = if any_push { flags::PSH } else { 0 };
     let (want, have) = (&expected.segment, &got.segment);
     let ecn = match expected.ecn {
         EcnField::Unsaid => true,
@@ -23,7 +26,8 @@ pub fn differences(expected: &Packet, got: &Sent) -> Vec<&'static str> {
     };
     let mut all = vec![
         (ecn, "the ECN field"),
-        (want.flags == have.flags, "flags"),
+        (expected.dscp.is_none_or(|dscp| dscp == got.dscp), "differentiated services"),
+        (want.flags | open == have.flags | open, "flags"),
         (want.seq == have.seq, "sequence number"),
         (expected.len == got.len, "length"),
         (expected.ack.is_none_or(|ack| ack == have.ack), "acknowledgment number"),
@@ -45,14 +49,16 @@ pub fn differences(expected: &Packet, got: &Sent) -> Vec<&'static str> {
 }
 
 /// `P. 1:1001(1000) ack 1 win 257 <nop,nop,TS val 100 ecr 200>`.
-pub fn show(segment: &Segment, len: u64, ecn: Ecn) -> String {
+pub fn show(sent: &Sent) -> String {
+    let Sent { segment, len, ecn, dscp } = sent;
     let mut text = match ecn {
+        _ if *dscp > 0 => format!("[tos {:#x}] ", dscp << 2 | *ecn as u8),
         Ecn::NotEct => String::new(),
         Ecn::Ect0 => "[ect0] ".to_owned(),
         Ecn::Ect1 => "[ect1] ".to_owned(),
         Ecn::Ce => "[ce] ".to_owned(),
     };
-    text += &head(segment, len);
+    text += &head(segment, *len);
     if segment.has(flags::ACK) {
         let _ = write!(text, " ack {}", segment.ack);
     }
@@ -63,6 +69,9 @@ pub fn show(segment: &Segment, len: u64, ecn: Ecn) -> String {
 /// What the script says, in one line.
 pub fn show_expected(packet: &Packet) -> String {
     let mut text = match packet.ecn {
+        EcnField::Is(ecn) if packet.dscp.is_some_and(|dscp| dscp > 0) => {
+            format!("[tos {:#x}] ", packet.dscp.unwrap_or(0) << 2 | ecn as u8)
+        }
         EcnField::Unsaid => String::new(),
         EcnField::EitherEct => "[ect01] ".to_owned(),
         EcnField::Is(Ecn::NotEct) => "[noecn] ".to_owned(),

@@ -1,13 +1,20 @@
 //! The host under test: its sockets, and the one TCP endpoint behind them.
 
 mod calls;
+mod counters;
+mod input_output;
+pub mod offload;
 mod options;
 
-use crate::settings::Settings;
-use longfat_core::packet::{Ecn, Segment};
+use crate::compare::Sent;
+use crate::settings::{Push, Settings};
+use counters::Counters;
+use longfat_core::packet::{Ecn, Segment, flags};
 use longfat_core::tcp::{Connection, State};
 use longfat_core::time::{Duration, Time};
-use std::collections::BTreeMap;
+use longfat_core::units::Rate;
+use offload::Frame;
+use std::collections::{BTreeMap, VecDeque};
 
 pub use calls::{Attempt, Progress};
 
@@ -27,8 +34,15 @@ struct Socket {
     nonblocking: bool,
     nodelay: bool,
     cork: bool,
-    /// SO_LINGER with a time of zero: close resets.
-    resets: bool,
+    /// SO_LINGER, if it is on: how long a close waits; with a time of zero it resets.
+    linger: Option<Duration>,
+    /// SO_RCVLOWAT.
+    low_water: u64,
+    quick_ack: Option<bool>,
+    max_pacing_rate: Option<Rate>,
+    window_clamp: Option<u64>,
+    /// Of the options that are kept and do nothing else: IP_TOS, SO_PRIORITY and the like.
+    kept: BTreeMap<String, i64>,
     write_shut: bool,
     read_shut: bool,
     /// What SO_RCVBUF, TCP_CONGESTION and the like changed.
@@ -46,11 +60,18 @@ pub struct Host {
     pub settings: Settings,
     /// The connection, with the socket that owns it: the listener until it is accepted.
     endpoint: Option<(i64, Connection)>,
+    counters: Counters,
+    /// One past the last new byte that has been sent.
+    sent_until: u32,
 }
 
 impl Host {
     pub fn new(settings: Settings) -> Self {
-        Host { sockets: BTreeMap::new(), settings, endpoint: None }
+        Host { sockets: BTreeMap::new(), settings, endpoint: None, counters: Counters::default(), sent_until: ISS }
+    }
+
+    pub fn counters(&self) -> &Counters {
+        &self.counters
     }
 
     pub fn connection(&self) -> Option<&Connection> {
@@ -81,7 +102,21 @@ impl Host {
             connection.set_nagle(false);
         }
         connection.set_cork(socket.cork);
+        connection.set_max_pacing_rate(socket.max_pacing_rate);
+        connection.clamp_window(socket.window_clamp.unwrap_or(u64::MAX));
+        if let Some(on) = socket.quick_ack {
+            connection.set_quick_ack(on);
+        }
         self.endpoint = Some((fd, connection));
+        self.counters = Counters::default();
+        self.sent_until = ISS;
+    }
+
+    /// The state of the connection may have changed.
+    fn follow(&mut self, now: Time) {
+        if let Some((_, connection)) = &self.endpoint {
+            self.counters.follow(now, connection);
+        }
     }
 
     /// A segment arrives. `false`: there is no endpoint to take it. Where a listener is idle again, it takes a new connection
@@ -100,12 +135,41 @@ impl Host {
         }
         let Some(connection) = self.endpoint() else { return (false, anew) };
         connection.handle_segment(now, segment, ecn);
+        self.counters.came(now, segment);
+        self.follow(now);
         (true, anew)
     }
 
-    /// What the endpoint sends now, if anything.
-    pub fn transmit(&mut self, now: Time) -> Option<(Segment, Ecn)> {
-        self.endpoint()?.poll_transmit(now)
+    /// What the endpoint sends now goes to the end of `out`, which is let grow to `most`.
+    pub fn transmit(&mut self, now: Time, out: &mut VecDeque<(Time, Sent)>, most: usize) {
+        let dscp = self.dscp();
+        let Some((_, connection)) = &mut self.endpoint else { return };
+        let offloads = self.settings.push == Push::Frames;
+        let segments = if offloads { self.settings.offload.segments(connection, &self.settings.params) } else { 1 };
+        let mut frame = Frame::default();
+        while out.len() <= most {
+            let Some((segment, ecn)) = connection.poll_transmit(now) else { break };
+            let end = segment.seq.wrapping_add(segment.seq_len());
+            let new = segment.len > 0 && end.wrapping_sub(self.sent_until) as i32 > 0;
+            if new || segment.has(flags::SYN) {
+                self.sent_until = end;
+            }
+            if let (true, Some((_, last))) = (frame.takes(&segment, new, segments), out.back_mut()) {
+                offload::mark(&mut last.segment);
+            }
+            self.counters.went(now, &segment);
+            out.push_back((now, Sent { segment, len: segment.len.into(), ecn, dscp }));
+        }
+        if let (true, Some((_, last))) = (frame.ends(), out.back_mut()) {
+            offload::mark(&mut last.segment);
+        }
+    }
+
+    /// The differentiated services field of what is sent (RFC 2474 §3): IP_TOS without the ECN field, which is TCP's.
+    fn dscp(&self) -> u8 {
+        let owner = self.endpoint.as_ref().and_then(|(fd, _)| self.sockets.get(fd));
+        let tos = owner.and_then(|s| ["IP_TOS", "IPV6_TCLASS"].iter().find_map(|name| s.kept.get(*name)));
+        tos.map_or(0, |tos| (*tos as u8) >> 2)
     }
 
     /// When the endpoint next does something by itself.
@@ -118,5 +182,6 @@ impl Host {
         if let Some(connection) = self.endpoint() {
             connection.handle_timeout(now);
         }
+        self.follow(now);
     }
 }

@@ -5,7 +5,7 @@ use crate::syntax::{Place, SyntaxError};
 /// One word.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Token {
-    /// Letters, digits and `_`, beginning with a letter or `_`.
+    /// Letters, digits and `_`, not digits alone.
     Word(String),
     /// A whole number, as written (a time of `1` and a count of `1` look alike).
     Integer(i64),
@@ -205,6 +205,11 @@ impl<'a> Lexer<'a> {
             points += usize::from(point);
             end += 1;
         }
+        // A word may begin with digits, such as a Fast Open cookie.
+        let whole = self.rest.find(|c| !is_word(c)).unwrap_or(self.rest.len());
+        if points == 0 && whole > end {
+            return Ok(Token::Word(self.take(whole).to_owned()));
+        }
         let text = self.take(end);
         let tail = self.take_while(is_word);
         if !tail.is_empty() {
@@ -242,6 +247,7 @@ mod tests {
         assert_eq!(words("0...1"), [Integer(0), Ellipsis, Integer(1), End]);
         assert_eq!(words("-1 - P."), [Integer(-1), Mark('-'), Word("P".into()), Mark('.'), End]);
         assert_eq!(words("0x10"), [Integer(16), End]);
+        assert_eq!(words("5a10 10"), [Word("5a10".into()), Integer(10), End]);
     }
 
     #[test]

@@ -17,18 +17,36 @@ mod settings;
 mod syntax;
 
 pub use report::{Finding, Report, Verdict};
+pub use settings::IpVersion;
 pub use syntax::Place;
 
-/// Runs the script `source`; `file` is what the report calls it.
-pub fn run(source: &str, file: &str) -> Report {
+use std::path::Path;
+
+/// What is asked of a run from outside of its script.
+#[derive(Clone, Default, Debug)]
+pub struct Options {
+    /// Where the script does not say; an MTU is then that of IPv4, and 20 bytes larger under IPv6, so that the mss is the same.
+    pub ip_version: Option<IpVersion>,
+    /// `--name=value` as at the head of a script, which has the last word.
+    pub settings: Vec<(String, String)>,
+    /// Print every packet.
+    pub verbose: bool,
+    /// Shell scripts to read first.
+    pub init_scripts: Vec<String>,
+}
+
+/// Runs the script `source`; `file` is where it is, and what the report calls it.
+pub fn run(source: &str, file: &str, options: &Options) -> Report {
     let script = match parser::parse(source) {
         Ok(script) => script,
         Err(e) => {
             let finding = Finding { place: e.place, message: e.to_string(), details: Vec::new() };
-            return Report { file: file.to_owned(), verdict: Verdict::Error(finding), notes: Vec::new(), printed: Vec::new() };
+            let ip_version = options.ip_version.unwrap_or(IpVersion::V4);
+            return Report { file: file.to_owned(), ip_version, verdict: Verdict::Error(finding), notes: Vec::new(), printed: Vec::new() };
         }
     };
-    let mut runner = runner::Runner::new(&script);
+    let folder = Path::new(file).parent().unwrap_or(Path::new(""));
+    let mut runner = runner::Runner::new(&script, options, folder);
     let verdict = runner.run();
-    Report { file: file.to_owned(), verdict, notes: runner.notes, printed: runner.printed }
+    Report { file: file.to_owned(), ip_version: runner.ip_version(), verdict, notes: runner.notes, printed: runner.printed }
 }

@@ -60,6 +60,11 @@ impl Parser {
         token
     }
 
+    /// What follows belongs to something that is not supported, and is not read: a script that meets it ends there.
+    fn give_up(&mut self) {
+        self.at = self.tokens.len() - 1;
+    }
+
     fn unexpected<T>(&self, expected: &str) -> Result<T, SyntaxError> {
         Err(SyntaxError::new(self.place(), format!("unexpected {}", self.peek().name()), expected.to_owned()))
     }

@@ -1,5 +1,6 @@
 //! What became of a script, for people and for programs.
 
+use crate::settings::IpVersion;
 use crate::syntax::Place;
 use std::fmt;
 
@@ -27,6 +28,7 @@ pub struct Finding {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Report {
     pub file: String,
+    pub ip_version: IpVersion,
     pub verdict: Verdict,
     /// Things read and passed over, each with its place.
     pub notes: Vec<(Place, String)>,

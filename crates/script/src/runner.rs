@@ -1,16 +1,19 @@
 //! Runs a script against the host, in virtual time.
 
+use crate::Options;
 use crate::code::{self, Stop, Variables};
 use crate::compare::{Sent, differences, show, show_expected};
 use crate::host::{Attempt, Host, Progress};
 use crate::info;
 use crate::numbers::Numbers;
 use crate::report::{Finding, Verdict};
-use crate::settings::{Refusal, Settings};
-use crate::syntax::{Action, Call, EcnField, Event, Expression, Options, Packet, Place, Script, When};
-use longfat_core::packet::{Ecn, Segment, flags};
+use crate::settings::{IpVersion, Push, Refusal, Settings};
+use crate::syntax::{Action, Call, EcnField, Event, Expression, Options as TcpOptions, Packet, Place, Script, When};
+use longfat_core::packet::{Ecn, flags};
 use longfat_core::time::{Duration, Time};
 use std::collections::VecDeque;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 /// How many packets before a failure are shown.
 const SHOWN: usize = 8;
@@ -32,6 +35,8 @@ struct Pending<'a> {
 
 pub struct Runner<'a> {
     script: &'a Script,
+    options: &'a Options,
+    folder: &'a Path,
     settings: Settings,
     host: Host,
     now: Time,
@@ -43,7 +48,7 @@ pub struct Runner<'a> {
     failure: Option<Verdict>,
     numbers: Numbers,
     /// What was sent and not yet expected.
-    sent: VecDeque<(Time, Segment, Ecn)>,
+    sent: VecDeque<(Time, Sent)>,
     pending: Option<Pending<'a>>,
     variables: Variables,
     history: VecDeque<String>,
@@ -69,10 +74,14 @@ fn refused(place: Place, refusal: Refusal) -> Verdict {
 }
 
 impl<'a> Runner<'a> {
-    pub fn new(script: &'a Script) -> Self {
-        let settings = Settings::default();
+    /// `folder` is where the script is.
+    pub fn new(script: &'a Script, options: &'a Options, folder: &'a Path) -> Self {
+        let mut settings = Settings::default();
+        settings.verbose = options.verbose;
         Runner {
             script,
+            options,
+            folder,
             host: Host::new(settings.clone()),
             settings,
             now: Time::ZERO,
@@ -98,10 +107,19 @@ impl<'a> Runner<'a> {
 
     fn all(&mut self) -> Step {
         let script = self.script;
+        for (name, value) in &self.options.settings {
+            self.settings.option(name, value).map_err(|r| refused(Place { line: 1, column: 1 }, r))?;
+        }
         for setting in &script.settings {
             let done = self.settings.option(&setting.name, &setting.value).map_err(|r| refused(setting.place, r))?;
             self.notes.extend(done.map(|note| (setting.place, note)));
         }
+        if let Some(ip) = self.options.ip_version
+            && script.settings.iter().all(|setting| setting.name != "ip_version")
+        {
+            self.settings.use_ip(ip);
+        }
+        self.init()?;
         self.host.settings = self.settings.clone();
         for event in &script.events {
             self.event(event)?;
@@ -109,12 +127,44 @@ impl<'a> Runner<'a> {
         self.finish_call()?;
         if let (true, Some(event)) = (self.settings.strict, script.events.last()) {
             // What the last event set off is sent by now.
-            if let Some((at, segment, ecn)) = self.sent.front().copied() {
-                let line = self.line(at, '>', &self.numbers.show(&segment), u64::from(segment.len), ecn);
+            if let Some((at, sent)) = self.sent.front() {
+                let line = line(*at, '>', &self.shown(sent));
                 return Err(self.with_history(fail(event.place, "a packet was sent that nothing expects"), vec![line]));
             }
         }
         Ok(())
+    }
+
+    /// The init scripts: what sets sysctls that are ours counts, and of all else there is a note.
+    fn init(&mut self) -> Step {
+        let place = self.script.settings.iter().find(|s| s.name == "init_scripts").map_or(Place { line: 1, column: 1 }, |s| s.place);
+        let own = self.settings.init_scripts.iter().map(|path| self.folder.join(path));
+        for path in self.options.init_scripts.iter().map(PathBuf::from).chain(own).collect::<Vec<_>>() {
+            let text = fs::read_to_string(&path).map_err(|e| {
+                let message = format!("the init script {} cannot be read: {e}", path.display());
+                refused(place, Refusal::Wrong(message))
+            })?;
+            for (i, text) in text.replace("\\\n", " ").lines().enumerate() {
+                let text = text.trim();
+                if text.is_empty() || text.starts_with('#') {
+                    continue;
+                }
+                let notes = match self.settings.command(text) {
+                    Ok(ran) => ran.notes,
+                    Err(Refusal::Unsupported(what)) => vec![format!("{what} is passed over")],
+                    Err(Refusal::Wrong(message)) => {
+                        return Err(refused(place, Refusal::Wrong(format!("{}:{}: {message}", path.display(), i + 1))));
+                    }
+                };
+                self.notes.extend(notes.into_iter().map(|note| (place, format!("{}:{}: {note}", path.display(), i + 1))));
+            }
+        }
+        Ok(())
+    }
+
+    /// What IP the script ran under.
+    pub fn ip_version(&self) -> IpVersion {
+        self.settings.ip
     }
 
     /// When `when` is, at the earliest and the latest.
@@ -173,11 +223,9 @@ impl<'a> Runner<'a> {
     /// Takes what the endpoint sends now; a call that waits is tried again.
     fn flush(&mut self) {
         loop {
-            while let Some((segment, ecn)) = self.host.transmit(self.now) {
-                self.sent.push_back((self.now, segment, ecn));
-                if self.sent.len() > MOST_PACKETS {
-                    return;
-                }
+            self.host.transmit(self.now, &mut self.sent, MOST_PACKETS);
+            if self.sent.len() > MOST_PACKETS {
+                return;
             }
             let Some(mut pending) = self.pending.take() else { return };
             match self.host.attempt(self.now, pending.call, &mut pending.progress) {
@@ -221,7 +269,7 @@ impl<'a> Runner<'a> {
             }
         };
         let segment = self.numbers.inject(packet);
-        self.remember(self.now, '<', &packet.segment, packet.len, ecn);
+        self.remember(self.now, '<', &Sent { segment: packet.segment, len: packet.len, ecn, dscp: packet.dscp.unwrap_or(0) });
         let (taken, anew) = self.host.handle(self.now, &segment, ecn);
         if anew {
             self.numbers = Numbers::default();
@@ -248,8 +296,8 @@ impl<'a> Runner<'a> {
             );
         };
         self.numbers.learn(packet, &sent.segment);
-        let got = Sent { segment: self.numbers.show(&sent.segment), ..sent };
-        let mut wrong = differences(packet, &got);
+        let got = self.shown(&sent);
+        let mut wrong = differences(packet, &got, self.settings.push == Push::Any);
         wrong.extend(self.timestamp_differs(packet, &got));
         let timed = event.when != When::Any;
         if timed && (start.since(at) > tolerance || at > latest) {
@@ -261,13 +309,11 @@ impl<'a> Runner<'a> {
                 (true, true) => format!("{:>10.6}", from.as_secs_f64()),
                 (true, false) => format!("{:.6}~{:.6}", from.as_secs_f64(), to.as_secs_f64()),
             };
-            let lines = vec![
-                format!("expected  {} > {}", time(start, end), show_expected(packet)),
-                format!("got       {}", self.line(at, '>', &got.segment, got.len, got.ecn)),
-            ];
+            let lines =
+                vec![format!("expected  {} > {}", time(start, end), show_expected(packet)), format!("got       {}", line(at, '>', &got))];
             return Err(self.with_history(fail(place, format!("the packet differs in {}", wrong.join(", "))), lines));
         }
-        self.remember(at, '>', &got.segment, got.len, got.ecn);
+        self.remember(at, '>', &got);
         self.base = if matches!(event.when, When::At { .. }) { start } else { at.max(self.base) };
         Ok(())
     }
@@ -275,24 +321,24 @@ impl<'a> Runner<'a> {
     /// The first packet that was sent; where the script's is longer, with those that go on where it ends. Stacks hand several
     /// segments at once to the network card, and that is what scripts made beside such a stack show.
     fn take(&mut self, packet: &Packet) -> Option<(Time, Sent)> {
-        let (at, mut segment, ecn) = self.sent.pop_front()?;
-        let mut len = u64::from(segment.len);
-        while len > 0 && len < packet.len && !segment.has(flags::FIN) {
-            let Some((next_at, next, next_ecn)) = self.sent.front().copied() else { break };
-            let follows = next.seq == segment.seq.wrapping_add(len as u32) && next.ack == segment.ack && next_ecn == ecn;
-            if !follows || next.len == 0 || next_at.since(at) > self.settings.tolerance || len + u64::from(next.len) > packet.len {
+        let (at, mut sent) = self.sent.pop_front()?;
+        while sent.len > 0 && sent.len < packet.len && !sent.segment.has(flags::FIN) {
+            let Some((next_at, next)) = self.sent.front() else { break };
+            let goes_on = next.segment.seq == sent.segment.seq.wrapping_add(sent.len as u32);
+            let follows = goes_on && next.segment.ack == sent.segment.ack && (next.ecn, next.dscp) == (sent.ecn, sent.dscp);
+            if !follows || next.len == 0 || next_at.since(at) > self.settings.tolerance || sent.len + next.len > packet.len {
                 break;
             }
-            len += u64::from(next.len);
-            segment.flags |= next.flags;
+            sent.len += next.len;
+            sent.segment.flags |= next.segment.flags;
             self.sent.pop_front();
         }
-        Some((at, Sent { segment, len, ecn }))
+        Some((at, sent))
     }
 
     /// TSval against the clock, where the script says how fast it ticks.
     fn timestamp_differs(&self, packet: &Packet, got: &Sent) -> Option<&'static str> {
-        let Options::Listed { any_ts_val, .. } = packet.options else { return None };
+        let TcpOptions::Listed { any_ts_val, .. } = packet.options else { return None };
         match (packet.segment.timestamps(), got.segment.timestamps()) {
             (Some((want, _)), Some((have, _))) if self.settings.timestamps_checked && !any_ts_val => {
                 let tick = self.settings.params.duration("timestamp_tick").as_ps().max(1);
@@ -347,21 +393,25 @@ impl<'a> Runner<'a> {
     }
 
     fn command(&mut self, place: Place, text: &str) -> Step {
-        let before = self.settings.params.clone();
-        let notes = self.settings.command(text).map_err(|r| refused(place, r))?;
-        self.notes.extend(notes.into_iter().map(|note| (place, note)));
-        if self.settings.params != before && self.host.has_sockets() {
+        let before = self.settings.clone();
+        let ran = self.settings.command(text).map_err(|r| refused(place, r))?;
+        self.notes.extend(ran.notes.into_iter().map(|note| (place, note)));
+        if self.host.has_sockets() && self.settings.makes_another_than(&before) {
             return Err(unsupported(place, "a sysctl once there is a socket"));
         }
         self.host.settings = self.settings.clone();
-        Ok(())
+        // What comes after a command counts from its end; before the first socket nothing is there for which time could pass.
+        if self.host.has_sockets() {
+            self.base = self.base.saturating_add(ran.slept);
+        }
+        self.advance(self.base);
+        self.check()
     }
 
     fn code(&mut self, statements: &[code::Statement]) -> Step {
         self.flush();
         for statement in statements {
-            let connection = self.host.connection();
-            match code::run(statement, &mut self.variables, &|name| info::lookup(name, connection)) {
+            match code::run(statement, &mut self.variables, &|name| info::lookup(name, &self.host, self.now)) {
                 Ok(printed) => self.printed.extend(printed),
                 Err(Stop::Fail(message)) => return Err(self.with_history(fail(statement.place, message), Vec::new())),
                 Err(Stop::Unsupported(what)) => return Err(unsupported(statement.place, what)),
@@ -370,12 +420,16 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    fn line(&self, at: Time, direction: char, segment: &Segment, len: u64, ecn: Ecn) -> String {
-        format!("{:>10.6} {direction} {}", at.as_secs_f64(), show(segment, len, ecn))
+    /// In the script's numbers.
+    fn shown(&self, sent: &Sent) -> Sent {
+        Sent { segment: self.numbers.show(&sent.segment), ..*sent }
     }
 
-    fn remember(&mut self, at: Time, direction: char, segment: &Segment, len: u64, ecn: Ecn) {
-        let line = self.line(at, direction, segment, len, ecn);
+    fn remember(&mut self, at: Time, direction: char, packet: &Sent) {
+        let line = line(at, direction, packet);
+        if self.settings.verbose {
+            self.printed.push(line.clone());
+        }
         if self.history.len() == SHOWN {
             self.history.pop_front();
         }
@@ -392,13 +446,15 @@ impl<'a> Runner<'a> {
         }
         if !self.sent.is_empty() {
             finding.details.push("sent and not looked at".to_owned());
-            let shown = self.sent.iter().take(SHOWN).map(|(at, segment, ecn)| {
-                format!("          {}", self.line(*at, '>', &self.numbers.show(segment), u64::from(segment.len), *ecn))
-            });
+            let shown = self.sent.iter().take(SHOWN).map(|(at, sent)| format!("          {}", line(*at, '>', &self.shown(sent))));
             finding.details.extend(shown);
         }
         Verdict::Fail(finding)
     }
+}
+
+fn line(at: Time, direction: char, packet: &Sent) -> String {
+    format!("{:>10.6} {direction} {}", at.as_secs_f64(), show(packet))
 }
 
 /// Whether a call gave what the script says.

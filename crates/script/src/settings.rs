@@ -1,9 +1,11 @@
 //! What a script sets before the endpoint is made: options at its head, and sysctls.
 
+use crate::host::offload::Offload;
 use longfat_core::params::{Literal, ParamSpec, Params, Value};
 use longfat_core::tcp::options::PARAMS;
 use longfat_core::tcp::{TcpConfig, congestion, stack};
 use longfat_core::time::Duration;
+use longfat_core::units::text::scale;
 
 /// What cannot be set, and why.
 #[derive(Clone, PartialEq, Debug)]
@@ -24,7 +26,7 @@ pub enum IpVersion {
     V4MappedV6,
 }
 
-/// `tcp_ecn` (Linux Documentation/networking/ip-sysctl): 0, 1, 2.
+/// `tcp_ecn` (Linux Documentation/networking/ip-sysctl), 0 to 5.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum EcnUse {
     /// As the stack or the parameter says.
@@ -33,6 +35,28 @@ enum EcnUse {
     On,
     /// Answer, do not ask.
     Answer,
+    /// Accurate ECN: ask and answer; answer, and ask for the classic kind; answer only.
+    Accurate,
+    AccurateAskingClassic,
+    AccurateAnswer,
+}
+
+/// Where PSH is set, and whether it is looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Push {
+    /// At the end of what was written.
+    Write,
+    /// Also at the end of what goes to the network card at once.
+    Frames,
+    /// It is not compared.
+    Any,
+}
+
+/// What came of a shell command.
+#[derive(Default, Debug)]
+pub struct Ran {
+    pub notes: Vec<String>,
+    pub slept: Duration,
 }
 
 #[derive(Clone, Debug)]
@@ -43,8 +67,14 @@ pub struct Settings {
     pub tolerance: Duration,
     /// Every packet that is sent must be expected.
     pub strict: bool,
+    /// Every packet is printed as it comes by.
+    pub verbose: bool,
+    /// Of `--init_scripts`: the files, which are shell scripts.
+    pub init_scripts: Vec<String>,
     mtu: u32,
     ecn: EcnUse,
+    pub push: Push,
+    pub offload: Offload,
     /// How finely TSval is compared; without it, not at all.
     pub timestamps_checked: bool,
 }
@@ -64,7 +94,6 @@ const WITHOUT_EFFECT: &[&str] = &[
     "tcp_low_latency",
     "tcp_max_syn_backlog",
     "tcp_max_tso_segs",
-    "tcp_min_tso_segs",
     "tcp_mem",
     "tcp_moderate_rcvbuf",
     "tcp_mtu_probing",
@@ -72,7 +101,6 @@ const WITHOUT_EFFECT: &[&str] = &[
     "tcp_no_ssthresh_metrics_save",
     "tcp_notsent_lowat",
     "tcp_syncookies",
-    "tcp_tso_rtt_log",
     "tcp_tso_win_divisor",
     "tcp_tw_reuse",
     "tcp_workaround_signed_windows",
@@ -86,12 +114,30 @@ impl Default for Settings {
             ip: IpVersion::V4,
             tolerance: Duration::from_millis(4),
             strict: false,
+            verbose: false,
+            init_scripts: Vec::new(),
             mtu: 1500,
             ecn: EcnUse::Unsaid,
+            push: Push::Write,
+            offload: Offload::default(),
             timestamps_checked: false,
         };
         settings.set_stack(stack::named("linux"));
         settings
+    }
+}
+
+impl IpVersion {
+    pub fn name(self) -> &'static str {
+        match self {
+            IpVersion::V4 => "ipv4",
+            IpVersion::V6 => "ipv6",
+            IpVersion::V4MappedV6 => "ipv4-mapped-ipv6",
+        }
+    }
+
+    pub fn named(name: &str) -> Option<Self> {
+        [IpVersion::V4, IpVersion::V6, IpVersion::V4MappedV6].into_iter().find(|ip| ip.name() == name.replace('_', "-"))
     }
 }
 
@@ -100,7 +146,9 @@ impl Settings {
         self.stack = stack.name;
         self.params = stack.params();
         self.ecn = EcnUse::Unsaid;
+        self.push = Push::Write;
         if stack.name == "linux" {
+            self.push = Push::Frames;
             self.params.set("receive_buffer", Value::Bytes(RECEIVE_BUFFER));
             self.params.set("send_buffer", Value::Bytes(SEND_BUFFER));
             self.ecn = EcnUse::Answer;
@@ -115,11 +163,14 @@ impl Settings {
         if !params.boolean("sack") && !matches!(params.choice("recovery"), "tahoe" | "reno") {
             params.set("recovery", Value::Choice("newreno"));
         }
-        match self.ecn {
-            EcnUse::On => params.set("ecn", Value::Choice("classic")),
-            EcnUse::Answer if listens => params.set("ecn", Value::Choice("classic")),
-            EcnUse::Off => params.set("ecn", Value::Choice("off")),
-            EcnUse::Answer | EcnUse::Unsaid => {}
+        let ecn = match (self.ecn, listens) {
+            (EcnUse::Unsaid, _) | (EcnUse::Answer | EcnUse::AccurateAnswer, false) => None,
+            (EcnUse::Off, _) => Some("off"),
+            (EcnUse::On, _) | (EcnUse::Answer, true) | (EcnUse::AccurateAskingClassic, false) => Some("classic"),
+            (EcnUse::Accurate, _) | (EcnUse::AccurateAskingClassic | EcnUse::AccurateAnswer, true) => Some("accecn"),
+        };
+        if let Some(ecn) = ecn {
+            params.set("ecn", Value::Choice(ecn));
         }
         TcpConfig::new(&params, mtu)
     }
@@ -140,12 +191,7 @@ impl Settings {
                 }
             }
             "ip_version" => {
-                self.ip = match value {
-                    "ipv4" => IpVersion::V4,
-                    "ipv6" => IpVersion::V6,
-                    "ipv4-mapped-ipv6" | "ipv4_mapped_ipv6" => IpVersion::V4MappedV6,
-                    _ => return Err(wrong(name, value, "ipv4, ipv6 or ipv4-mapped-ipv6")),
-                };
+                self.ip = IpVersion::named(value).ok_or_else(|| wrong(name, value, "ipv4, ipv6 or ipv4-mapped-ipv6"))?;
             }
             "mtu" => {
                 // The least that leaves the least mss (32) after IPv6 and TCP headers with timestamps.
@@ -164,6 +210,20 @@ impl Settings {
                 "0" | "false" => self.strict = false,
                 _ => return Err(wrong(name, value, "1 or 0")),
             },
+            "verbose" => match value {
+                "" | "1" | "true" => self.verbose = true,
+                "0" | "false" => self.verbose = false,
+                _ => return Err(wrong(name, value, "1 or 0")),
+            },
+            "init_scripts" => self.init_scripts.extend(value.split(',').filter(|path| !path.is_empty()).map(str::to_owned)),
+            "push" => {
+                self.push = match value {
+                    "write" => Push::Write,
+                    "frames" => Push::Frames,
+                    "any" => Push::Any,
+                    _ => return Err(wrong(name, value, "write, frames or any")),
+                };
+            }
             "local_ip" | "remote_ip" | "gateway_ip" | "netmask_ip" | "connect_port" | "bind_port" | "speed" | "wire_protocol"
             | "persistent_tun_dev" => {
                 return Ok(Some(format!("--{name} has no meaning without an IP layer")));
@@ -209,9 +269,21 @@ impl Settings {
         self.params.set(name, value);
     }
 
-    /// A shell command: only those that set sysctls mean something here.
-    pub fn command(&mut self, text: &str) -> Result<Vec<String>, Refusal> {
-        let mut notes = Vec::new();
+    /// The version that is asked for from outside. The MTU is then such that segments have the same size under each.
+    pub fn use_ip(&mut self, ip: IpVersion) {
+        self.mtu = if ip == IpVersion::V6 { (self.mtu + 20).min(65_535) } else { self.mtu };
+        self.ip = ip;
+    }
+
+    /// Whether an endpoint made of `other` would be another.
+    pub fn makes_another_than(&self, other: &Settings) -> bool {
+        (&self.params, self.ecn) != (&other.params, other.ecn)
+    }
+
+    /// A shell command: only those that set sysctls, or wait, mean something here.
+    pub fn command(&mut self, text: &str) -> Result<Ran, Refusal> {
+        let mut ran = Ran::default();
+        let notes = &mut ran.notes;
         for line in text.split(['\n', ';']).flat_map(|line| line.split("&&")) {
             let mut words = line.split_whitespace().peekable();
             let Some(program) = words.next() else { continue };
@@ -224,10 +296,17 @@ impl Settings {
                 }
                 "defaults.sh" => notes.push(format!("`{program}` is taken for the defaults of the stack `{}`", self.stack)),
                 "true" | "sync" | ":" => {}
+                "sleep" => {
+                    let seconds = words.next().unwrap_or_default();
+                    match scale(seconds, 1_000_000_000_000, "picoseconds").map(Duration::from_ps) {
+                        Ok(time) if time <= Duration::from_secs(1_000_000) && words.next().is_none() => ran.slept += time,
+                        _ => return Err(wrong("sleep", seconds, "a number of seconds")),
+                    }
+                }
                 _ => return Err(Refusal::Unsupported(format!("the shell command `{}`", line.trim()))),
             }
         }
-        Ok(notes)
+        Ok(ran)
     }
 
     fn sysctl(&mut self, path: &str, value: &str) -> Outcome {
@@ -262,7 +341,10 @@ impl Settings {
                 0 => self.ecn = EcnUse::Off,
                 1 => self.ecn = EcnUse::On,
                 2 => self.ecn = EcnUse::Answer,
-                _ => return Err(Refusal::Unsupported(format!("tcp_ecn={value} (accurate ECN)"))),
+                3 => self.ecn = EcnUse::Accurate,
+                4 => self.ecn = EcnUse::AccurateAskingClassic,
+                5 => self.ecn = EcnUse::AccurateAnswer,
+                _ => return Err(wrong(name, value, "0 to 5")),
             },
             "tcp_congestion_control" => match congestion::find(value) {
                 Some(control) => self.force("congestion_control", Value::Choice(control.name)),
@@ -270,6 +352,10 @@ impl Settings {
             },
             // Bit 0: RACK, which finds lost retransmissions too; the others vary it.
             "tcp_recovery" => self.force("recovery", Value::Choice(if number()? & 1 != 0 { "rack" } else { "sack" })),
+            "tcp_min_tso_segs" => self.offload.min_segments = number()?.clamp(1, 65_535),
+            "tcp_tso_rtt_log" => self.offload.rtt_log = number()?.min(31) as u32,
+            "tcp_pacing_ss_ratio" => self.force("pacing_ss_ratio", Value::Count(number()?.clamp(1, 1000))),
+            "tcp_pacing_ca_ratio" => self.force("pacing_ca_ratio", Value::Count(number()?.clamp(1, 1000))),
             "tcp_syn_retries" => self.force("syn_retries", Value::Count(number()?.min(20))),
             "tcp_synack_retries" => self.force("syn_ack_retries", Value::Count(number()?.min(20))),
             "tcp_retries2" => self.force("user_timeout", Value::Duration(hypothetical_timeout(number()?))),
@@ -278,7 +364,7 @@ impl Settings {
             // 3 and 4: tail loss probes (they need RACK here); less: none.
             "tcp_early_retrans" => self.force("tail_probe", Value::Bool(number()? >= 3)),
             _ => {
-                if WITHOUT_EFFECT.contains(&name) || name.starts_with("tcp_comp_sack") || name.starts_with("tcp_pacing") {
+                if WITHOUT_EFFECT.contains(&name) || name.starts_with("tcp_comp_sack") {
                     return Ok(Some(format!("{name} has no effect here")));
                 }
                 return Err(Refusal::Unsupported(format!("the sysctl net.ipv4.{name}")));

@@ -86,6 +86,8 @@ pub struct Packet {
     /// Bytes of payload: an expected packet may be longer than any segment.
     pub len: u64,
     pub ecn: EcnField,
+    /// The differentiated services field, if the packet says its TOS byte.
+    pub dscp: Option<u8>,
     /// The acknowledgment number, if one is written.
     pub ack: Option<u32>,
     pub window: Option<u16>,

@@ -1,9 +1,13 @@
 //! What is said of scripts that fail, need what is not there, or are none; and that no text at all makes us panic.
 
-use longfat_script::{Verdict, run};
+use longfat_script::{IpVersion, Options, Report, Verdict};
 use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
+
+fn run(script: &str, file: &str) -> Report {
+    longfat_script::run(script, file, &Options::default())
+}
 
 const OPEN: &str = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
 +0 bind(3, ..., ...) = 0
@@ -90,12 +94,147 @@ fn what_is_not_there_is_said_so() {
         "+0 send(4, ..., 10, MSG_OOB) = 10",
         "+0 %{ import os }%",
         "+0 %{ print(\"{}\".format(1)) }%",
-        "+0 %{ assert tcpi_last_ack_recv < 10 }%",
+        "+0 %{ assert tcpi_rcv_ooopack < 10 }%",
         "+0 %{ assert os == 1 }%",
         "+0 `rm -rf /`",
         "+0 `sysctl net.ipv4.tcp_keepalive_time=3`",
         "+0 `sysctl net.ipv4.tcp_sack=0`",
     ]));
+}
+
+/// Each comes with its place: what docs/scripts.md lists, as scripts write it.
+#[test]
+fn what_the_documentation_says_is_not_supported_is_counted_so() {
+    let lines = [
+        "+0 < (flowlabel 0x1) . 1:1(0) ack 1 win 100",
+        "+0 > [ttl 64] . 1:1(0) ack 1",
+        "+0 < 8081 > 8080 . 1:1(0) ack 1 win 100",
+        "+0 < ipv4 1.2.3.4 > 5.6.7.8: . 1:1(0) ack 1 win 100",
+        "+0 < gre flags 0x0: ipv6 ::1 > 2001:db8::1: S 0:0(0)",
+        "+0 < sctp: INIT[flgs=0, tag=1, a_rwnd=1500, os=1, is=1, tsn=1]",
+        "+0 < U. 1:1(0) ack 1 win 100 urg 1",
+        "+0 < . 1:1(0) ack 1 win 100 <FO 0123456789abcdef,nop,nop>",
+        "+0 < . 1:1(0) ack 1 win 100 <md5 000102030405060708090a0b0c0d0e0f,nop,nop>",
+        "+0 < . 1:1(0) ack 1 win 100 <mp_capable key_a>",
+        "+0 %{\nif tcpi_snd_cwnd > 1:\n  print(1)\n}%",
+        "+0 %{ for i in range(3): print(i) }%",
+        "+0 %{ def f(x):\n  return x }%",
+        "+0 %{ d = {'a': 1} }%",
+        "+0 %{ assert tcpi[0] == 1 }%",
+        "+0 %{ a[0] = 1 }%",
+        "+0 %{ a, b = 1, 2 }%",
+        "+0 %{ f(1) }%",
+        "+0 %{ assert f'{tcpi_snd_cwnd}' == '10' }%",
+        "+0 %{ print('it\\'s {}'.format(1)) }%",
+        "+0 %{ assert tcpi_rcv_rtt > 0 }%",
+        "+0 %{ assert tcpi_rcv_space > 0 }%",
+        "+0 %{ assert tcpi_delivered_ce == 0 }%",
+        "+0 %{ assert tcpi_pacing_rate > 0 }%",
+        "+0 recv(4, ..., 10, MSG_OOB) = 10",
+        "+0 sendfile(4, 5, [0], 10) = 10",
+        "+0 `ip route show`",
+    ];
+    for line in lines {
+        let report = run(&format!("{OPEN}{line}"), "t.pkt");
+        assert!(matches!(&report.verdict, Verdict::NotSupported(finding) if finding.place.line >= 8), "{line}: {report}");
+    }
+}
+
+#[test]
+fn what_only_a_kernel_cares_about_is_read() {
+    for line in [
+        "+0 getsockname(4, {sa_family = AF_INET6, sin6_port = htons(8080), inet_pton(AF_INET6, \"::1\", &sin6_addr)}, [28]) = 0",
+        "+0 accept(3, {sa_family = AF_INET, sin_port = htons(8080), sin_addr = inet_addr(\"192.168.0.1\")}, ...) = -1",
+    ] {
+        let verdict = run(&format!("{OPEN}{line}"), "t.pkt").verdict;
+        assert!(!matches!(verdict, Verdict::Error(_)), "{verdict:?}");
+    }
+    let script = OPEN.replace(
+        "bind(3, ..., ...)",
+        "bind(3, {sa_family = AF_INET6, sin6_port = htons(80), inet_pton(AF_INET6, \"::\", &sin6_addr)}, 28)",
+    );
+    assert_eq!(run(&script, "t.pkt").verdict, Verdict::Pass);
+}
+
+#[test]
+fn one_script_runs_under_each_version_of_ip() {
+    let under =
+        |script: &str, ip_version| longfat_script::run(script, "t.pkt", &Options { ip_version: Some(ip_version), ..Options::default() });
+    for ip in [IpVersion::V4, IpVersion::V6, IpVersion::V4MappedV6] {
+        let report = under(OPEN, ip);
+        assert_eq!((report.verdict, report.ip_version), (Verdict::Pass, ip), "the mss is the same");
+    }
+    let any_push = Options { settings: vec![("push".to_owned(), "any".to_owned())], ..Options::default() };
+    let script = format!("{OPEN}+0 write(4, ..., 4000) = 4000\n+0 > . 1:4001(4000) ack 1");
+    assert_eq!(longfat_script::run(&script, "t.pkt", &any_push).verdict, Verdict::Pass, "an option from outside");
+    // A script that says its own is held to it.
+    let own = format!("--ip_version=ipv6\n{}", OPEN.replace("1460", "1440"));
+    let report = under(&own, IpVersion::V4);
+    assert_eq!((report.verdict, report.ip_version), (Verdict::Pass, IpVersion::V6));
+}
+
+#[test]
+fn init_scripts_give_what_is_ours_and_a_note_of_the_rest() {
+    let folder = std::env::temp_dir().join(format!("longfat-init-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("a.sh"), "#!/bin/sh\n# none\nip tcp_metrics flush\nsysctl -q net.ipv4.tcp_sack=0\n").unwrap();
+    let file = folder.join("t.pkt").display().to_string();
+    let offers = OPEN.replace("<mss 1000>", "<mss 1000,sackOK>");
+    let report = run(&format!("--init_scripts=a.sh\n{offers}"), &file);
+    let other = run(&format!("--init_scripts=b.sh\n{offers}"), &file);
+    fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(report.verdict, Verdict::Pass, "no SACK is agreed: {report}");
+    assert!(
+        report.notes.len() == 1 && report.notes[0].1.contains("a.sh:3: the shell command `ip tcp_metrics flush`"),
+        "{:?}",
+        report.notes
+    );
+    assert!(matches!(other.verdict, Verdict::Error(ref finding) if finding.message.contains("b.sh cannot be read")), "{other}");
+}
+
+#[test]
+fn a_verbose_run_prints_every_packet() {
+    let report = longfat_script::run(OPEN, "t.pkt", &Options { verbose: true, ..Options::default() });
+    assert_eq!(
+        report.printed,
+        [
+            "  0.000000 < S 0:0(0) win 64000 <mss 1000>",
+            "  0.000000 > S. 0:0(0) ack 1 win 65535 <mss 1460>",
+            "  0.100000 < . 1:1(0) ack 1 win 64000",
+        ]
+    );
+    assert_eq!(run(&format!("--verbose\n{OPEN}"), "t.pkt").printed, report.printed);
+}
+
+/// A command takes its time; before all else that is before time begins.
+#[test]
+fn a_sleep_is_time_that_passes() {
+    let script = format!("`sleep 5`\n{OPEN}+0 `sleep 0.25`\n+.05 write(4, ..., 1000) = 1000\n0.4 > P. 1:1001(1000) ack 1");
+    assert_eq!(run(&script, "t.pkt").verdict, Verdict::Pass);
+}
+
+#[test]
+fn push_is_where_the_stack_sets_it_or_not_looked_at() {
+    let ten = |head: &str, split: &str| {
+        let open = OPEN.replace("+.1 <", "+0 <");
+        run(
+            &format!("{head}\n{open}+0 write(4, ..., 10000) = 10000\n+0 > {split} 1:5001(5000) ack 1\n+0 > P. 5001:10001(5000) ack 1"),
+            "t.pkt",
+        )
+        .verdict
+    };
+    for (head, split, passes) in [
+        ("", "P.", true),
+        ("", ".", false),
+        ("--push=write", "P.", false),
+        ("--push=write", ".", true),
+        ("--push=any", "P.", true),
+        ("--push=any", ".", true),
+        ("--stack=rfc", ".", true),
+        ("--stack=rfc\n--push=frames", "P.", true),
+    ] {
+        assert_eq!(ten(head, split) == Verdict::Pass, passes, "{head} {split}");
+    }
 }
 
 #[test]

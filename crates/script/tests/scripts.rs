@@ -1,5 +1,6 @@
 //! The scripts of tests/scripts: what our stacks promise, packet by packet.
 
+use longfat_script::Options;
 use std::fs;
 use std::path::Path;
 
@@ -13,9 +14,9 @@ fn every_script_passes() {
     let mut bad = Vec::new();
     for path in files {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        let report = longfat_script::run(&fs::read_to_string(&path).unwrap(), &name);
+        let report = longfat_script::run(&fs::read_to_string(&path).unwrap(), &name, &Options::default());
         // A second run is the same run.
-        assert_eq!(report, longfat_script::run(&fs::read_to_string(&path).unwrap(), &name));
+        assert_eq!(report, longfat_script::run(&fs::read_to_string(&path).unwrap(), &name, &Options::default()));
         if report.verdict != longfat_script::Verdict::Pass {
             bad.push(report.to_string());
         }

@@ -1,7 +1,7 @@
 //! The audit: at the end of every run, every packet and byte is accounted for, by link and by flow. A wrong sum is a
 //! defect of the simulator, so it panics, in release as well.
 
-use longfat_core::packet::{Packet, PacketId};
+use longfat_core::packet::{Packet, PacketId, Packets};
 use longfat_core::queue::{DropReason, QueueLog};
 use longfat_core::time::Time;
 
@@ -27,10 +27,10 @@ impl Census {
 
 /// A queue may still drop packets while it is emptied after the end: they were there at the end.
 impl QueueLog for Census {
-    fn dropped(&mut self, _now: Time, packet: &Packet, _reason: DropReason) {
-        self.add(packet);
+    fn dropped(&mut self, _now: Time, id: PacketId, packets: &Packets, _reason: DropReason) {
+        self.add(&packets[id]);
     }
-    fn marked(&mut self, _now: Time, _packet: &Packet) {}
+    fn marked(&mut self, _now: Time, _id: PacketId, _packets: &Packets) {}
 }
 
 /// Checks `world`, whose links have been advanced to now, and empties its links.

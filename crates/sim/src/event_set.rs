@@ -197,8 +197,13 @@ mod tests {
             for (source, time) in changes {
                 // 49 stands for "none", so that sources also fall silent.
                 let time = if time == 49 { Time::MAX } else { Time::from_ps(time) };
-                events.set(source % sources, time);
-                plain[source % sources] = time;
+                let source = source % sources;
+                if source < links && events.first().1 == source && time >= plain[source] {
+                    events.go_on(source, time, 0);
+                } else {
+                    events.set(source, time);
+                }
+                plain[source] = time;
                 let least = plain.iter().enumerate().min_by_key(|(i, t)| (**t, *i)).unwrap();
                 prop_assert_eq!(events.first(), (*least.1, least.0));
             }

@@ -1,6 +1,6 @@
 //! The ledger: what became of every packet that left the network otherwise than at its endpoint, by flow and by link.
 
-use longfat_core::packet::{Packet, Segment};
+use longfat_core::packet::{PacketId, Packets, Segment};
 use longfat_core::queue::{DropReason, QueueLog};
 use longfat_core::time::Time;
 use longfat_core::trace::{Event, EventKind};
@@ -67,17 +67,18 @@ impl Ledger {
 
     /// A packet was dropped, at `link`.
     #[inline]
-    pub fn dropped(&mut self, now: Time, packet: &Packet, reason: DropReason, link: u32) {
+    pub fn dropped(&mut self, now: Time, id: PacketId, packets: &Packets, reason: DropReason, link: u32) {
         self.in_network -= 1;
+        let packet = &packets[id];
         let flow = self.origin[packet.route as usize] / 2;
         self.dropped[flow as usize].add(packet.ip_len());
-        self.packet_event(now, packet, EventKind::Dropped(reason), link);
+        self.packet_event(now, id, packets, EventKind::Dropped(reason), link);
     }
 
-    fn packet_event(&mut self, time: Time, packet: &Packet, kind: EventKind, link: u32) {
+    fn packet_event(&mut self, time: Time, id: PacketId, packets: &Packets, kind: EventKind, link: u32) {
         if self.events.is_some() {
-            let endpoint = self.origin[packet.route as usize];
-            let seq = self.offset(endpoint as usize, packet.segment.seq);
+            let endpoint = self.origin[packets[id].route as usize];
+            let seq = self.offset(endpoint as usize, packets.segment(id).seq);
             self.event(Event { time, kind, flow: endpoint / 2, link: Some(link), seq });
         }
     }
@@ -215,15 +216,15 @@ pub struct LinkLog<'a> {
 }
 
 impl QueueLog for LinkLog<'_> {
-    fn dropped(&mut self, now: Time, packet: &Packet, reason: DropReason) {
+    fn dropped(&mut self, now: Time, id: PacketId, packets: &Packets, reason: DropReason) {
         self.count.drops[reason as usize] += 1;
         if is_of_queue(reason) {
-            self.count.leave(now, packet.ip_len());
+            self.count.leave(now, packets[id].ip_len());
         }
-        self.ledger.dropped(now, packet, reason, self.link);
+        self.ledger.dropped(now, id, packets, reason, self.link);
     }
-    fn marked(&mut self, now: Time, packet: &Packet) {
+    fn marked(&mut self, now: Time, id: PacketId, packets: &Packets) {
         self.count.marks += 1;
-        self.ledger.packet_event(now, packet, EventKind::Marked, self.link);
+        self.ledger.packet_event(now, id, packets, EventKind::Marked, self.link);
     }
 }

@@ -13,7 +13,7 @@ use longfat_core::atm::port::Run;
 use longfat_core::experiment::route::Routes;
 use longfat_core::experiment::{Experiment, Flow, Ties, Traffic};
 use longfat_core::link::loss;
-use longfat_core::packet::{Ecn, PacketId, Packets};
+use longfat_core::packet::{Ecn, Packet, PacketId, Packets, Way};
 use longfat_core::queue::{self, DropReason, QueueContext};
 use longfat_core::rng::Rng;
 use longfat_core::time::Time;
@@ -185,10 +185,9 @@ impl World {
 
     #[inline(never)]
     fn deliver(&mut self, number: usize, id: PacketId, link: usize) {
-        let packet = &self.packets[id];
-        if packet.corrupted {
+        if self.packets[id].corrupted {
             self.links[link].count.drops[DropReason::Corrupted as usize] += 1;
-            self.ledger.dropped(self.now, packet, DropReason::Corrupted, link as u32);
+            self.ledger.dropped(self.now, id, &self.packets, DropReason::Corrupted, link as u32);
             self.packets.remove(id);
             return;
         }
@@ -206,7 +205,7 @@ impl World {
         self.ledger.left();
         let endpoint = &mut self.endpoints[number];
         endpoint.delivered.add(packet.ip_len());
-        endpoint.agent.handle_segment(self.now, &packet.segment, packet.ecn);
+        endpoint.agent.handle_segment(self.now, self.packets.segment(id), packet.ecn);
         self.packets.remove(id);
     }
 
@@ -237,9 +236,9 @@ impl World {
             self.note_milestone(number, milestone);
         }
         loop {
-            let id = self.packets.vacant();
+            let id = self.packets.vacant(way_of(number));
             let endpoint = &mut self.endpoints[number];
-            let Some(ecn) = endpoint.agent.poll_transmit(self.now, &mut self.packets[id].segment) else { break };
+            let Some(ecn) = endpoint.agent.poll_transmit(self.now, self.packets.segment_mut(id)) else { break };
             let first = endpoint.first_link as usize;
             self.enter(number, id, ecn);
             self.offer(first, id);
@@ -251,11 +250,11 @@ impl World {
     #[inline]
     fn enter(&mut self, number: usize, id: PacketId, ecn: Ecn) {
         let endpoint = &mut self.endpoints[number];
-        let packet = &mut self.packets[id];
-        (packet.stamp, packet.route, packet.ingress) = (self.now, endpoint.route, 0);
-        (packet.ecn, packet.corrupted) = (ecn, false);
+        let segment = self.packets.segment(id);
+        let packet = Packet::new(self.now, endpoint.route, ecn, segment);
         endpoint.sent.add(packet.ip_len());
-        self.ledger.entered(number, &packet.segment);
+        self.ledger.entered(number, segment);
+        self.packets[id] = packet;
         self.packets.keep(id);
     }
 
@@ -357,6 +356,12 @@ fn reschedule(link: &mut Link, number: usize, events: &mut EventSet) {
         link.scheduled = next;
         events.set(number, next);
     }
+}
+
+/// The way of what the endpoint `number` sends.
+#[inline]
+const fn way_of(number: usize) -> Way {
+    if number.is_multiple_of(2) { Way::There } else { Way::Back }
 }
 
 /// What each flow is called: its group and its number in it, from 1.

@@ -35,6 +35,8 @@ A paper is a folder `papers/NAME/` that holds
 
       paper.tables.append(Layout("Table 3", "Peak throughput", {"peak_throughput": ""}, rows=("flows",), columns="build"))
 
+      paper.agreements.append(Agreement("Table 3", "peak_throughput", by="build"))   # rows of the comparison that are not judged
+
       @paper.figure(where="Figure 1, page 9")
       def figure1(measured: Measured) -> Plot: ...
 
@@ -46,15 +48,17 @@ published value and the paper's own stated uncertainty; a claim holds when all o
 yet, or cannot be answered (`Answer(None, note=...)`), is "not testable", with the reason in the note.
 """
 
+from longfat.paper.agreement import Agreement
 from longfat.paper.cells import Cells, rank_correlation
 from longfat.paper.check import Check
 from longfat.paper.comparison import Comparison, Verdict, compare, judge
 from longfat.paper.grid import Grid, grids
 from longfat.paper.measured import Measured, MissingResults, load_measured
-from longfat.paper.model import Answer, Claim, Figure, Layout, Paper, load_paper
+from longfat.paper.model import Answer, Claim, Figure, Layout, Paper, Table, load_paper
 from longfat.paper.published import Row, load_published
 
 __all__ = [
+    "Agreement",
     "Answer",
     "Cells",
     "Check",
@@ -67,6 +71,7 @@ __all__ = [
     "MissingResults",
     "Paper",
     "Row",
+    "Table",
     "Verdict",
     "compare",
     "grids",

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from longfat.paper.agreement import Agreement, statistics
 from longfat.paper.check import Check
 from longfat.paper.measured import Measured, MissingResults
 from longfat.paper.model import Answer, Claim, Paper
 from longfat.paper.published import Row
 
-Verdict = Literal["holds", "differs", "not testable"]
+Verdict = Literal["holds", "differs", "not testable", "not judged"]
 TOLERANCE = 0.10
 
 
@@ -37,8 +38,21 @@ def judge(published: float, ours: float, uncertainty: float | None) -> Verdict:
 
 
 def compare(paper: Paper, rows: Sequence[Row], measured: Measured) -> list[Comparison]:
-    """Every published number and every claim, judged, in that order."""
-    return [_number(paper, row, measured) for row in rows] + [_claim(claim, measured) for claim in paper.claims]
+    """Every published number, what `paper.agreements` asks of them as a whole, and every claim, in that order."""
+    numbers = [_number(paper, row, measured) for row in rows]
+    return numbers + _agreements(paper, rows, numbers) + [_claim(claim, measured) for claim in paper.claims]
+
+
+def _agreements(paper: Paper, rows: Sequence[Row], lines: Sequence[Comparison]) -> list[Comparison]:
+    def cells(asked: Agreement) -> list[tuple[Row, float]]:
+        pairs = [(row, line.ours) for row, line in zip(rows, lines, strict=True) if row.where == asked.where]
+        return [(row, ours) for row, ours in pairs if row.quantity == asked.quantity and row.value is not None and isinstance(ours, float)]
+
+    return [
+        Comparison(one.id, asked.where, None, one.value, one.unit, "not judged", one.what)
+        for asked in paper.agreements
+        for one in statistics(asked, cells(asked))
+    ]
 
 
 def _number(paper: Paper, row: Row, measured: Measured) -> Comparison:

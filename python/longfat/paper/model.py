@@ -5,15 +5,16 @@ from __future__ import annotations
 import csv
 import importlib.util
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from longfat.errors import LongfatError
+from longfat.paper.agreement import Agreement
 from longfat.paper.cells import Cells
 from longfat.paper.check import Check, checks
-from longfat.paper.measured import Measured
+from longfat.paper.measured import Measured, MissingResults
 from longfat.paper.published import Row
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class Answer:
 NumberFunction = Callable[[Measured, Row], "float | Answer"]
 ClaimFunction = Callable[[Measured], "Check | list[Check] | Answer"]
 FigureFunction = Callable[[Measured], "Plot"]
+TableFunction = Callable[[Measured], "Table"]
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,23 @@ class Figure:
 
     where: str
     draw: FigureFunction
+
+
+@dataclass(frozen=True)
+class Table:
+    """Numbers of ours that the paper has no cells for; NaN leaves its place empty."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Mapping[str, Sequence[float]]
+
+
+@dataclass(frozen=True)
+class MeasuredTable:
+    """A table of what the paper tells in words or averages, from our results."""
+
+    where: str
+    make: TableFunction
 
 
 @dataclass(frozen=True)
@@ -77,6 +96,8 @@ class Paper:
     claims: list[Claim] = field(default_factory=list[Claim])
     figures: list[Figure] = field(default_factory=list[Figure])
     tables: list[Layout] = field(default_factory=list[Layout])
+    measured_tables: list[MeasuredTable] = field(default_factory=list[MeasuredTable])
+    agreements: list[Agreement] = field(default_factory=list[Agreement])
 
     def number(self, quantity: str) -> Callable[[NumberFunction], NumberFunction]:
         """Registers what computes ours, in the row's unit, for every published row of `quantity`."""
@@ -122,6 +143,26 @@ class Paper:
             if not row["inequality"]:
                 return Answer(None, row.get("why", ""))
             return checks(row["inequality"], cells.of(measured).names(), f"{path.name}: {row['id']}")
+
+    def table(self, *, where: str) -> Callable[[TableFunction], TableFunction]:
+        """Registers a table of ours, beside what the paper says at `where`."""
+
+        def register(function: TableFunction) -> TableFunction:
+            self.measured_tables.append(MeasuredTable(where, function))
+            return function
+
+        return register
+
+    def made_tables(self, measured: Measured) -> tuple[list[tuple[str, Table]], list[tuple[str, str]]]:
+        """Those that there are results for, by their places, and where and why others are missing."""
+        made: list[tuple[str, Table]] = []
+        missing: list[tuple[str, str]] = []
+        for table in self.measured_tables:
+            try:
+                made.append((table.where, table.make(measured)))
+            except MissingResults as reason:
+                missing.append((table.where, str(reason)))
+        return made, missing
 
     def figure(self, *, where: str) -> Callable[[FigureFunction], FigureFunction]:
         """Registers a figure of the paper."""

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from longfat.plot.spec import Axis, Plot, Series
-from longfat.plot.style import DENSE, Style, styles
+from longfat.plot.spec import Axis, Heat, Plot, Series
+from longfat.plot.style import DENSE, DIVERGING, Style, styles
 
 MOST_POINTS = 2000
 """Points of a line that a page draws; more would not be seen, and make it slow."""
@@ -15,6 +15,8 @@ MOST_POINTS = 2000
 
 def plotly_figure(plot: Plot) -> dict[str, Any]:
     """The `data` and `layout` of plotly.js. NaN becomes null, which breaks the line."""
+    if plot.heat:
+        return _map(plot, plot.heat)
     drawn = styles(plot.series)
     return {
         "data": [_trace(series, style) for series, style in zip(plot.series, drawn, strict=True)],
@@ -27,6 +29,39 @@ def plotly_figure(plot: Plot) -> dict[str, Any]:
             "annotations": [_label(rule.label, rule.x, rule.y, plot) for rule in plot.rules],
         },
     }
+
+
+def _map(plot: Plot, heat: Heat) -> dict[str, Any]:
+    trace = {
+        "type": "heatmap",
+        "z": [_numbers(row) for row in heat.rows],
+        "text": [[label(value) for value in row] for row in heat.rows],
+        "texttemplate": "%{text}",
+        "hovertemplate": "%{z:.3g}<extra></extra>",
+        "zmin": heat.low,
+        "zmax": heat.high,
+        "colorscale": [[i / (len(DIVERGING) - 1), colour] for i, colour in enumerate(DIVERGING)],
+        "colorbar": {"title": {"text": heat.title}},
+        "xgap": 2,
+        "ygap": 2,
+    }
+    grid = {"showgrid": False, "automargin": True}
+    return {
+        "data": [trace],
+        "layout": {
+            "xaxis": _axis(plot.x) | grid,
+            "yaxis": _axis(plot.y) | grid | {"autorange": "reversed"},
+            "showlegend": False,
+            "shapes": [],
+            "annotations": [],
+        },
+    }
+
+
+def label(value: float) -> str:
+    """The number in a cell of a map."""
+    # Without a minus before what is rounded to nothing.
+    return f"{round(value, 2) + 0.0:.2f}" if math.isfinite(value) else ""
 
 
 def _trace(series: Series, style: Style) -> dict[str, Any]:

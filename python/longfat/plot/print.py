@@ -10,10 +10,12 @@ from typing import Any
 
 import matplotlib as mpl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
-from longfat.plot.spec import Axis, Plot
-from longfat.plot.style import DENSE, INK, MATPLOTLIB_DASHES, MATPLOTLIB_MARKERS, styles
+from longfat.plot.interactive import label
+from longfat.plot.spec import Axis, Heat, Plot
+from longfat.plot.style import DENSE, DIVERGING, INK, MATPLOTLIB_DASHES, MATPLOTLIB_MARKERS, styles
 
 SETTINGS: Any = {
     "axes.axisbelow": True,
@@ -47,6 +49,8 @@ def draw(plot: Plot) -> Figure:
     figure = Figure(figsize=(6.4, 3.6), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
+    if plot.heat:
+        _map(figure, axes, plot.heat)
     below: dict[float, float] = {}
     for series, style in zip(plot.series, styles(plot.series), strict=True):
         dense = len(series.x) > DENSE
@@ -80,6 +84,20 @@ def draw(plot: Plot) -> Figure:
     if len(plot.series) > 1:
         figure.legend(loc="outside right upper", frameon=False)
     return figure
+
+
+def _map(figure: Figure, axes: Any, heat: Heat) -> None:
+    colours = LinearSegmentedColormap.from_list("longfat", DIVERGING)
+    image = axes.imshow(heat.rows, cmap=colours, vmin=heat.low, vmax=heat.high, aspect="auto")
+    # What is missing is not what is in the middle.
+    axes.set_facecolor("#dddddd")
+    for y, row in enumerate(heat.rows):
+        for x, value in enumerate(row):
+            # Relative luminance (sRGB, its curve taken as a power of 2.2), for the better contrast of the two.
+            light = sum(part * colour**2.2 for part, colour in zip((0.2126, 0.7152, 0.0722), image.to_rgba(value)[:3], strict=True))
+            axes.text(x, y, label(value), ha="center", va="center", fontsize=8, color="white" if light < 0.18 else "black")
+    axes.grid(visible=False)
+    figure.colorbar(image, ax=axes, label=heat.title)
 
 
 def _scale(axis: Axis, set_scale: Any, set_limits: Any, set_ticks: Any) -> None:

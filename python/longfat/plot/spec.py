@@ -62,6 +62,19 @@ class Rule:
 
 
 @dataclass(frozen=True)
+class Heat:
+    """A map of values, from `low` over a neutral middle to `high`, each with its number: row by row from the top, as `y` names them.
+
+    NaN leaves its place empty.
+    """
+
+    rows: Sequence[Sequence[float]]
+    low: float
+    high: float
+    title: str
+
+
+@dataclass(frozen=True)
 class Plot:
     """One plot. `id` names its files (`figure1.svg`), so it is made of letters, digits and dashes."""
 
@@ -69,6 +82,8 @@ class Plot:
     title: str
     x: Axis
     y: Axis
-    series: Sequence[Series]
+    series: Sequence[Series] = ()
     caption: str = ""
     rules: Sequence[Rule] = field(default=())
+    heat: Heat | None = None
+    """In the place of series; both axes have names then."""

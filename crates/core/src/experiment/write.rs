@@ -27,8 +27,9 @@ pub const RESULTS_VERSION: u32 = 2;
 /// runs that use them.
 const MOVED: &[(&str, u32)] = &[("tcp_lp", 1), ("hstcp_lp", 1), ("accecn", 1), ("rfc7661", 1)];
 
-/// TCP parameters that are younger than stored runs: written only where they say something, so that those runs are still found.
-const LATER: &[&str] = &["user_timeout", "syn_retries", "syn_ack_retries"];
+/// Parameters of TCP and of its controls that are younger than stored runs: written only where they say something, so that those runs
+/// are still found.
+const LATER: &[&str] = &["user_timeout", "syn_retries", "syn_ack_retries", "abe"];
 
 type Table = Map<String, Json>;
 
@@ -158,6 +159,9 @@ fn choice(choice: &Choice, specs: &[ParamSpec]) -> Json {
     let mut table = Table::new();
     table.insert("kind".into(), choice.kind.into());
     for spec in specs {
+        if LATER.contains(&spec.name) && Some(choice.params.get(spec.name)) == spec.default {
+            continue;
+        }
         if let Some(value) = spec.kind.write(choice.params.get(spec.name)) {
             table.insert(spec.name.into(), value);
         }
@@ -289,7 +293,10 @@ fn endpoint(config: &TcpConfig) -> Table {
             _ => None,
         };
         if let Some((chosen, specs)) = registered {
-            table.insert(spec.name.into(), if specs.is_empty() { chosen.kind.into() } else { choice(chosen, specs) });
+            let whole = choice(chosen, specs);
+            // A kind without parameters is its name alone.
+            let bare = specs.iter().all(|spec| LATER.contains(&spec.name) && whole.get(spec.name).is_none());
+            table.insert(spec.name.into(), if bare { chosen.kind.into() } else { whole });
             continue;
         }
         let value = spec.kind.write(parameter(config, spec.name));

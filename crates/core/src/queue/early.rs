@@ -31,7 +31,7 @@ impl Verdict {
             // RFC 3168 §5: a router that would drop an ECT packet as a signal sets CE instead; CE stays CE.
             Verdict::Signal if ecn && packets[id].ecn != Ecn::NotEct => {
                 packets[id].ecn = Ecn::Ce;
-                log.marked(now, &packets[id]);
+                log.marked(now, id, packets);
                 return true;
             }
             Verdict::Signal | Verdict::Drop => discard(now, id, DropReason::Early, packets, log),

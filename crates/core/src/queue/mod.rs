@@ -11,7 +11,7 @@ mod step;
 #[cfg(test)]
 mod tests;
 
-use crate::packet::{Packet, PacketId, Packets};
+use crate::packet::{PacketId, Packets};
 use crate::params::{ParamSpec, Params, by_name};
 use crate::rng::Rng;
 use crate::time::{Duration, Time};
@@ -36,15 +36,15 @@ pub enum DropReason {
 
 /// Where a queue reports what it did to a packet.
 pub trait QueueLog {
-    /// `packet` was dropped.
-    fn dropped(&mut self, now: Time, packet: &Packet, reason: DropReason);
-    /// `packet` was marked CE instead of dropped.
-    fn marked(&mut self, now: Time, packet: &Packet);
+    /// The packet `id` was dropped; it is still there.
+    fn dropped(&mut self, now: Time, id: PacketId, packets: &Packets, reason: DropReason);
+    /// The packet `id` was marked CE instead of dropped.
+    fn marked(&mut self, now: Time, id: PacketId, packets: &Packets);
 }
 
 /// A packet of `packets` is dropped: `log` is told, and its slot is free.
 pub fn discard(now: Time, id: PacketId, reason: DropReason, packets: &mut Packets, log: &mut dyn QueueLog) {
-    log.dropped(now, &packets[id], reason);
+    log.dropped(now, id, packets, reason);
     packets.remove(id);
 }
 

@@ -78,7 +78,7 @@ struct Step {
 fn mark(now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) {
     if packets[id].ecn != Ecn::NotEct {
         packets[id].ecn = Ecn::Ce;
-        log.marked(now, &packets[id]);
+        log.marked(now, id, packets);
     }
 }
 
@@ -117,17 +117,17 @@ impl Queue for Step {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::{Packet, Segment, flags};
+    use crate::packet::{Packet, Segment, Way, flags};
     use crate::rng::Rng;
     use crate::units::Rate;
 
     struct Marked(Vec<u32>);
     impl QueueLog for Marked {
-        fn dropped(&mut self, _: Time, packet: &Packet, reason: DropReason) {
-            assert_eq!((reason, packet.ecn), (DropReason::Overflow, Ecn::NotEct));
+        fn dropped(&mut self, _: Time, id: PacketId, packets: &Packets, reason: DropReason) {
+            assert_eq!((reason, packets[id].ecn), (DropReason::Overflow, Ecn::NotEct));
         }
-        fn marked(&mut self, _: Time, packet: &Packet) {
-            self.0.push(packet.segment.seq);
+        fn marked(&mut self, _: Time, id: PacketId, packets: &Packets) {
+            self.0.push(packets.segment(id).seq);
         }
     }
 
@@ -148,12 +148,12 @@ mod tests {
         for seq in 0..10 {
             let ecn = if matches!(seq, 1 | 4) { Ecn::NotEct } else { [Ecn::Ect0, Ecn::Ect1][seq as usize % 2] };
             let segment = Segment::new(seq, flags::ACK, 1460);
-            let id = packets.insert(Packet { stamp: Time::ZERO, route: 0, ingress: 0, ecn, corrupted: false, segment });
+            let id = packets.insert(Way::There, Packet::new(Time::ZERO, 0, ecn, &segment), segment);
             queue.enqueue(Time::ZERO, id, &mut packets, &mut log);
         }
         for n in 0..10 {
             let id = queue.dequeue(Time::ZERO + Duration::from_millis(n), &mut packets, &mut log).unwrap();
-            assert_eq!(packets[id].ecn == Ecn::Ce, log.0.contains(&packets[id].segment.seq));
+            assert_eq!(packets[id].ecn == Ecn::Ce, log.0.contains(&packets.segment(id).seq));
             packets.remove(id);
         }
         log.0

@@ -5,16 +5,25 @@ use proptest::sample::select;
 
 use super::fifo::{Limit, Measure};
 use super::*;
-use crate::packet::{Ecn, Segment};
+use crate::packet::{Ecn, Packet, Segment, Way};
 use crate::params::testing::any_params;
 use crate::params::{Kind, Value};
 use crate::rng::Rng;
 use crate::units::Capacity;
 
-pub(super) fn packet(id: u32, len: u16, ingress: u16) -> Packet {
-    let mut segment = Segment::default();
-    (segment.seq, segment.len) = (id, len);
-    Packet { stamp: Time::ZERO, route: u32::from(ingress), ingress, ecn: Ecn::NotEct, corrupted: false, segment }
+/// Packet number `seq`, of `len` bytes of payload.
+pub(super) fn packet(seq: u32, len: u16, ingress: u16) -> (Packet, Segment) {
+    let segment = Segment::new(seq, 0, len);
+    let mut packet = Packet::new(Time::ZERO, ingress.into(), Ecn::NotEct, &segment);
+    packet.ingress = ingress;
+    (packet, segment)
+}
+
+/// The same, ECN-capable as `ecn` says.
+pub(super) fn packet_with(ecn: Ecn, seq: u32, len: u16) -> (Packet, Segment) {
+    let (mut packet, segment) = packet(seq, len, 0);
+    packet.ecn = ecn;
+    (packet, segment)
 }
 
 pub(super) fn context(bps: u64, rtt_ms: u64, mtu: u32) -> QueueContext {
@@ -30,12 +39,12 @@ pub(super) struct Ledger {
 }
 
 impl QueueLog for Ledger {
-    fn dropped(&mut self, now: Time, packet: &Packet, reason: DropReason) {
-        self.dropped.push((packet.segment.seq, now, reason));
+    fn dropped(&mut self, now: Time, id: PacketId, packets: &Packets, reason: DropReason) {
+        self.dropped.push((packets.segment(id).seq, now, reason));
     }
-    fn marked(&mut self, _now: Time, packet: &Packet) {
-        assert_eq!(packet.ecn, Ecn::Ce);
-        self.marked.push(packet.segment.seq);
+    fn marked(&mut self, _now: Time, id: PacketId, packets: &Packets) {
+        assert_eq!(packets[id].ecn, Ecn::Ce);
+        self.marked.push(packets.segment(id).seq);
     }
 }
 
@@ -86,28 +95,32 @@ fn run(kind: &QueueKind, params: &Params, context: &QueueContext, steps: &[Step]
         match step {
             Step::Wait { us } => now += Duration::from_micros(us),
             Step::Arrive { len, flow, ecn } => {
-                let mut packet = packet(arrived.len() as u32, len, (flow % 3) as u16);
+                let (mut packet, segment) = packet(arrived.len() as u32, len, (flow % 3) as u16);
                 (packet.route, packet.ecn) = (flow, ecn);
                 arrived.push((packet, now));
                 packets += 1;
                 bytes += u64::from(packet.ip_len());
-                let id = kept.insert(packet);
+                let id = kept.insert(Way::There, packet, segment);
+                let passes = packets == 1 && packet.ip_len() <= queue.passes();
                 queue.enqueue(now, id, &mut kept, &mut seen.ledger);
+                assert!(
+                    !passes || queue.backlog_packets() == 1 && kept[id].ecn == ecn,
+                    "what need not be asked is neither dropped nor marked"
+                );
             }
             Step::Depart => match queue.dequeue(now, &mut kept, &mut seen.ledger) {
                 Some(id) => {
-                    let packet = kept[id];
+                    let (packet, seq) = (kept[id], kept.segment(id).seq);
                     kept.remove(id);
                     packets -= 1;
                     bytes -= u64::from(packet.ip_len());
-                    let (sent, at) = arrived[packet.segment.seq as usize];
-                    assert_eq!(packet.segment, sent.segment);
-                    assert_eq!((packet.route, packet.ingress), (sent.route, sent.ingress));
+                    let (sent, at) = arrived[seq as usize];
+                    assert_eq!((packet.route, packet.ingress, packet.len), (sent.route, sent.ingress, sent.len));
                     assert_eq!(packet.stamp, at, "the stamp is when it entered");
                     let changed = packet.ecn != sent.ecn;
                     assert!(!changed || (packet.ecn == Ecn::Ce && sent.ecn != Ecn::NotEct), "only ECT packets are marked");
-                    assert!(!changed || seen.ledger.marked.contains(&packet.segment.seq), "a mark is logged");
-                    seen.out.push((packet.segment.seq, now, packet.ecn));
+                    assert!(!changed || seen.ledger.marked.contains(&seq), "a mark is logged");
+                    seen.out.push((seq, now, packet.ecn));
                 }
                 None => assert_eq!(packets, 0, "what is held can be had"),
             },

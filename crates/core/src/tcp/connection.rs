@@ -4,6 +4,7 @@ mod challenge;
 mod ending;
 mod memory;
 mod opening;
+mod sockopt;
 
 pub use ending::Abort;
 
@@ -49,6 +50,8 @@ pub struct Connection {
     syn_now: bool,
     syn_sent_at: Time,
     syn_retransmitted: bool,
+    /// The round trip of the SYN; zero: not known.
+    handshake_rtt: Duration,
     /// Negotiated by the SYNs.
     timestamps: bool,
     window_scale: bool,
@@ -175,6 +178,7 @@ impl Connection {
             syn_now: false,
             syn_sent_at: Time::ZERO,
             syn_retransmitted: false,
+            handshake_rtt: Duration::ZERO,
             timestamps: config.timestamps,
             window_scale: config.window_scale,
             syn_ecn: Ecn::NotEct,
@@ -193,16 +197,6 @@ impl Connection {
         if self.state != State::Closed {
             self.sender.write(bytes);
         }
-    }
-
-    /// Whether a partial segment waits while data is unacknowledged (RFC 896); TCP_NODELAY turns it off.
-    pub fn set_nagle(&mut self, on: bool) {
-        self.sender.set_nagle(on);
-    }
-
-    /// Whether partial segments wait in any case: TCP_CORK.
-    pub fn set_cork(&mut self, on: bool) {
-        self.sender.set_cork(on);
     }
 
     /// The application stops writing in the middle of a stream without end: a FIN follows the last byte that has been sent.

@@ -1,5 +1,6 @@
 //! TCP, sans-io: a [`Connection`] is told of segments and of time, and asked what to send and when to wake it.
 
+mod blocks;
 mod clock;
 pub mod congestion;
 mod connection;

@@ -54,21 +54,30 @@ pub struct LostPacket {
     pub app_limited: bool,
 }
 
-/// The per-packet state of §4.1.2.1.2. A window is of no more than 1 GiB, so that 32 bits hold what is measured against it.
+/// The per-packet state of §4.1.2.1.2. A window is of no more than 1 GiB, so that 32 bits hold what is measured against it, and the lower
+/// 32 bits of a total tell how far it has grown since.
 #[derive(Clone, Copy, Debug)]
 struct Record {
     end: u64,
     at: Time,
-    delivered: u64,
     delivered_at: Time,
     first_sent: Time,
-    lost: u64,
+    delivered: u32,
+    lost: u32,
     len: u32,
-    /// After the last byte of it.
+    /// After the last byte of it; in the highest bit, whether the application was the limit.
     in_flight: u32,
-    /// Bytes of it that were SACKed.
-    sacked: u32,
-    app_limited: bool,
+}
+
+/// Of [`Record::in_flight`].
+const APP_LIMITED: u32 = 1 << 31;
+
+const _: () = assert!(size_of::<Record>() == 48);
+
+/// How far the total `now` has grown since its lower 32 bits were `then`.
+#[inline]
+fn grown(now: u64, then: u32) -> u64 {
+    u64::from((now as u32).wrapping_sub(then))
 }
 
 impl Record {
@@ -76,14 +85,18 @@ impl Record {
         self.end - u64::from(self.len)
     }
 
+    fn is_app_limited(&self) -> bool {
+        self.in_flight & APP_LIMITED != 0
+    }
+
     /// Bytes in flight when the byte before `end` had left.
     fn in_flight_at(&self, end: u64) -> u64 {
-        u64::from(self.in_flight).saturating_sub(self.end - end)
+        u64::from(self.in_flight & !APP_LIMITED).saturating_sub(self.end - end)
     }
 
     /// Only what is below `end`.
     fn cut_at(&mut self, end: u64) {
-        self.in_flight = self.in_flight_at(end) as u32;
+        self.in_flight = self.in_flight_at(end) as u32 | self.in_flight & APP_LIMITED;
         self.len -= (self.end - end) as u32;
         self.end = end;
     }
@@ -92,7 +105,7 @@ impl Record {
     fn merge(&mut self, next: &Record) -> bool {
         let same = self.end == next.start()
             && self.in_flight + next.len == next.in_flight
-            && (self.at, self.delivered, self.lost, self.app_limited) == (next.at, next.delivered, next.lost, next.app_limited);
+            && (self.at, self.delivered, self.lost) == (next.at, next.delivered, next.lost);
         if same {
             (self.end, self.in_flight) = (next.end, next.in_flight);
             self.len += next.len;
@@ -124,23 +137,35 @@ pub(super) struct RateSampler {
     /// Below this, records of retransmissions were given up: what arrives there may have been sent twice.
     ambiguous_until: u64,
     newest: Option<Newest>,
+    /// The last rate that tells of the path: bytes and how long they took.
+    latest: (u64, Duration),
     /// Losses below this are counted.
     pub lost_until: u64,
 }
 
-/// When full, a ring gives up what was SACKed whole, or grows by an eighth: a window of many thousands of segments is most of a
-/// connection's memory, and while a hole at its left edge waits to be filled nearly all of it is SACKed.
+/// A ring has room for an eighth more: a window of many thousands of segments is most of a connection's memory.
 fn make_room(ring: &mut VecDeque<Record>) {
-    if ring.len() == ring.capacity() {
-        ring.retain(|r| r.sacked < r.len);
-        let wanted = 16 + ring.len() / 8;
-        if ring.capacity() - ring.len() < wanted {
-            ring.reserve_exact(wanted);
-        }
+    let wanted = 16 + ring.len() / 8;
+    if ring.capacity() - ring.len() < wanted {
+        ring.reserve_exact(wanted);
     }
 }
 
 impl RateSampler {
+    /// Whether the next record needs more memory, or [`Self::forget_arrived`].
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.first.len() == self.first.capacity()
+    }
+
+    /// Makes room: while a hole at the left edge waits to be filled, nearly all that is on record has been SACKed, and `arrived` tells so
+    /// of the bytes from one offset to another.
+    #[cold]
+    pub fn forget_arrived(&mut self, arrived: impl Fn(u64, u64) -> bool) {
+        self.first.retain(|r| !arrived(r.start(), r.end));
+        make_room(&mut self.first);
+    }
+
     /// §4.1.2.2: `start..end` leaves, with `in_flight` bytes now on their way.
     pub fn sent(&mut self, now: Time, start: u64, end: u64, again: bool, in_flight: u64) {
         if in_flight <= end - start {
@@ -149,20 +174,20 @@ impl RateSampler {
         let record = Record {
             end,
             at: now,
-            delivered: self.delivered,
             delivered_at: self.delivered_at,
             first_sent: self.first_sent,
-            lost: self.lost,
+            delivered: self.delivered as u32,
+            lost: self.lost as u32,
             len: (end - start) as u32,
-            in_flight: in_flight as u32,
-            sacked: 0,
-            app_limited: self.app_limited != 0,
+            in_flight: in_flight as u32 | if self.app_limited == 0 { 0 } else { APP_LIMITED },
         };
         let ring = if again { &mut self.again } else { &mut self.first };
         if ring.back_mut().is_some_and(|last| last.merge(&record)) {
             return;
         }
-        make_room(ring);
+        if ring.len() == ring.capacity() {
+            make_room(ring);
+        }
         if again && ring.back().is_some_and(|last| last.end > start) {
             self.send_again_below(record);
         } else {
@@ -214,17 +239,6 @@ impl RateSampler {
         {
             self.consider(Newest { record, end: once, once: once > self.ambiguous_until });
         }
-        if self.first.front().is_some_and(|r| r.end <= start) {
-            self.note_sacked(start, end);
-        }
-    }
-
-    /// `start..end` arrived before what lies at the left edge.
-    fn note_sacked(&mut self, start: u64, end: u64) {
-        let from = self.first.partition_point(|r| r.end <= start);
-        for record in self.first.iter_mut().skip(from).take_while(|r| r.start() < end) {
-            record.sacked += (record.end.min(end) - record.start().max(start)) as u32;
-        }
     }
 
     /// The first transmission of the byte at `offset`.
@@ -258,18 +272,36 @@ impl RateSampler {
         let Newest { record, end, once } = self.newest.take()?;
         self.first_sent = record.at;
         let interval = record.at.since(record.first_sent).max(now.since(record.delivered_at));
+        let interval = if interval < rtt_min { Duration::ZERO } else { interval };
+        let delivered = grown(self.delivered, record.delivered);
+        let kept_low = record.is_app_limited() && self.was_faster_than(delivered, interval);
+        if !interval.is_zero() && !kept_low {
+            self.latest = (delivered, interval);
+        }
         Some(RateSample {
-            delivered: self.delivered - record.delivered,
-            interval: if interval < rtt_min { Duration::ZERO } else { interval },
-            prior_delivered: record.delivered,
+            delivered,
+            interval,
+            prior_delivered: self.delivered - delivered,
             total_delivered: self.delivered,
             total_lost: self.lost,
-            lost: self.lost - record.lost,
+            lost: grown(self.lost, record.lost),
             in_flight_then: record.in_flight_at(end),
             in_flight,
             rtt: once.then(|| now.since(record.at)),
-            app_limited: record.app_limited,
+            app_limited: record.is_app_limited(),
         })
+    }
+
+    /// What an application kept low tells only of a path at least so fast (§4.1.1.5).
+    fn was_faster_than(&self, delivered: u64, interval: Duration) -> bool {
+        let (bytes, span) = self.latest;
+        u128::from(bytes) * u128::from(interval.as_ps()) > u128::from(delivered) * u128::from(span.as_ps())
+    }
+
+    /// The last rate measured, in bytes of payload a second; none that the application kept below one before.
+    pub fn latest(&self) -> Option<f64> {
+        let (bytes, span) = self.latest;
+        (!span.is_zero()).then(|| bytes as f64 / span.as_secs_f64())
     }
 
     /// `start..end`, outstanding and not SACKed, is lost, as it was last sent. Tells `each` transmission it was part of.
@@ -306,8 +338,8 @@ impl RateSampler {
                 start: from,
                 end: until,
                 in_flight_then: record.in_flight_at(until),
-                lost: self.lost - record.lost,
-                app_limited: record.app_limited,
+                lost: grown(self.lost, record.lost),
+                app_limited: record.is_app_limited(),
             });
             from = until;
         }

@@ -44,6 +44,8 @@ pub(super) struct Receiver {
     sizing: Option<Box<dyn ReceiveSizing + Send>>,
     most_buffer: u64,
     memory: u64,
+    /// The most that is advertised, should the application say so.
+    pub clamp: u64,
     /// In order, not yet read by the application.
     unread: u64,
     auto_read: bool,
@@ -53,7 +55,7 @@ pub(super) struct Receiver {
     largest_segment: u32,
     unacked: u64,
     ack_every: u64,
-    quick_acks: u32,
+    pub quick_acks: u32,
     delayed: DelayedAck,
     heartbeat: Clock,
     ack_deadline: Time,
@@ -90,6 +92,7 @@ impl Receiver {
             sizing: (right_sizing::kind(config).receive)(config),
             most_buffer: right_sizing::bounds(config).1,
             memory: u64::MAX,
+            clamp: u64::MAX,
             unread: 0,
             auto_read: true,
             promised: 0,
@@ -356,12 +359,27 @@ impl Receiver {
         }
     }
 
+    /// What could be taken in now, as far as it may be told.
+    #[inline]
+    fn window(&self) -> u64 {
+        self.buffer.saturating_sub(self.unread).min(self.clamp)
+    }
+
+    /// Whether data waits for a delayed ACK.
+    pub fn owes_ack(&self) -> bool {
+        self.ack_deadline != Time::MAX
+    }
+
+    pub fn largest_segment(&self) -> u32 {
+        self.largest_segment
+    }
+
     /// The window field. The promised edge moves right only by steps worth sending for (RFC 9293 §3.8.6.2.2), and never left;
     /// what is shown can fall short of it by the rounding of the scale (RFC 7323 §2.4 allows that).
     #[inline]
     fn advertise(&mut self, syn: bool) -> u16 {
         let shift = if syn { 0 } else { self.shift };
-        let shown = self.buffer.saturating_sub(self.unread).min(0xffff << shift) >> shift;
+        let shown = self.window().min(0xffff << shift) >> shift;
         let edge = self.nxt + (shown << shift);
         let step = u64::from(self.largest_segment).min(self.buffer / 2).max(1);
         if edge >= self.promised + step || self.promised < self.nxt {
@@ -373,7 +391,7 @@ impl Receiver {
     /// Whether the window has opened so far since the last ACK that the other side should know (TCP/IP Illustrated vol. 1 §20.4:
     /// two segments or half the buffer).
     pub fn wants_update(&self) -> bool {
-        let edge = self.nxt + self.buffer.saturating_sub(self.unread).min(0xffff << self.shift);
+        let edge = self.nxt + self.window().min(0xffff << self.shift);
         let gain = edge.saturating_sub(self.promised);
         gain >= (2 * u64::from(self.largest_segment)).min(self.buffer / 2).max(1)
     }
@@ -446,7 +464,7 @@ impl Receiver {
 
     /// What a SYN advertises: never scaled (RFC 7323 §2.2).
     pub fn first_window(&self) -> u16 {
-        self.buffer.min(0xffff) as u16
+        self.window().min(0xffff) as u16
     }
 
     /// Whether SACK is offered or, after the other side's SYN, agreed.

@@ -1,7 +1,8 @@
 //! What was sent again: when, by offset and in order of time.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
+use crate::tcp::blocks::{self, Blocks, Place};
 use crate::time::Time;
 
 /// When something was sent, told apart from all else of the same instant: first transmissions by where they end (and serial 0),
@@ -10,7 +11,7 @@ use crate::time::Time;
 pub(super) struct Order {
     pub sent: Time,
     pub position: u64,
-    pub serial: u64,
+    pub serial: u32,
 }
 
 /// One retransmission, or several in a row at one instant.
@@ -21,15 +22,58 @@ pub(super) struct Again {
     pub order: Order,
 }
 
+/// The same, as it is kept. A window is of no more than 1 GiB, so that 32 bits hold what is measured against it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Newest {
+    start: u64,
+    sent: Time,
+    len: u32,
+    /// From `start` to the position of its order.
+    ahead: u32,
+    serial: u32,
+}
+
+impl Newest {
+    fn new(Again { start, end, order }: Again) -> Self {
+        Newest { start, sent: order.sent, len: (end - start) as u32, ahead: (order.position - start) as u32, serial: order.serial }
+    }
+
+    fn again(self) -> Again {
+        let order = Order { sent: self.sent, position: self.start + u64::from(self.ahead), serial: self.serial };
+        Again { start: self.start, end: self.start + u64::from(self.len), order }
+    }
+}
+
+impl blocks::Piece for Newest {
+    #[inline]
+    fn end(&self) -> u64 {
+        self.start + u64::from(self.len)
+    }
+}
+
+/// One that is not known to be lost: by its serial, `newest` tells when it was sent.
+#[derive(Clone, Copy, Debug)]
+struct Unjudged {
+    start: u64,
+    len: u32,
+    serial: u32,
+}
+
+impl Unjudged {
+    fn end(self) -> u64 {
+        self.start + u64::from(self.len)
+    }
+}
+
 /// The newest retransmission of every byte that was sent again and has not arrived, by offset; and, in order of time, those that are
 /// not known to be lost. Only retransmissions cost anything here.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Retransmissions {
-    /// Start, to end and time.
-    newest: BTreeMap<u64, (u64, Order)>,
+    newest: Blocks<Newest>,
     /// Parts of these may have arrived, or may have been sent again later: `newest` then says otherwise.
-    in_time: VecDeque<Again>,
-    serial: u64,
+    in_time: VecDeque<Unjudged>,
+    /// Of the last one.
+    last: Option<Order>,
 }
 
 impl Retransmissions {
@@ -42,31 +86,42 @@ impl Retransmissions {
     /// `start..end` leaves again, when everything below `max` has been sent.
     pub fn sent(&mut self, start: u64, end: u64, max: u64, now: Time) {
         self.take(start, end, |_| {});
-        self.serial += 1;
-        let mut order = Order { sent: now, position: max, serial: self.serial };
-        match self.in_time.back_mut() {
-            Some(last) if last.end == start && (last.order.sent, last.order.position) == (now, max) => {
-                last.end = end;
-                order = last.order;
+        let serial = self.last.map_or(0, |last| last.serial).checked_add(1).expect("fewer than 2^32 retransmissions");
+        let mut order = Order { sent: now, position: max, serial };
+        match (self.in_time.back_mut(), self.last) {
+            (Some(back), Some(last)) if back.serial == last.serial && back.end() == start && (last.sent, last.position) == (now, max) => {
+                back.len += (end - start) as u32;
+                order = last;
             }
-            _ => self.in_time.push_back(Again { start, end, order }),
-        }
-        match self.newest.range_mut(..start).next_back() {
-            Some((_, entry)) if *entry == (start, order) => entry.0 = end,
             _ => {
-                self.newest.insert(start, (end, order));
+                if self.in_time.len() == self.in_time.capacity() {
+                    // By an eighth: after an overshoot these are a good part of a connection's memory.
+                    self.in_time.reserve_exact(16 + self.in_time.len() / 8);
+                }
+                self.in_time.push_back(Unjudged { start, len: (end - start) as u32, serial });
             }
         }
+        self.last = Some(order);
+        let place = self.newest.first_reaching(start);
+        if let Some(before) = self.newest.get(place).map(Newest::again).filter(|before| (before.end, before.order) == (start, order)) {
+            *self.newest.at(place) = Newest::new(Again { end, ..before });
+        } else {
+            let place = self.first_beyond(start);
+            self.newest.put(place, Newest::new(Again { start, end, order }));
+        }
+    }
+
+    /// The place of the first that ends beyond `offset`.
+    fn first_beyond(&self, offset: u64) -> Place {
+        self.newest.first_reaching(offset + 1)
     }
 
     /// Cuts an entry in two at `offset`.
     fn cut(&mut self, offset: u64) {
-        if let Some((_, entry)) = self.newest.range_mut(..offset).next_back()
-            && entry.0 > offset
-        {
-            let (end, order) = *entry;
-            entry.0 = offset;
-            self.newest.insert(offset, (end, order));
+        let place = self.first_beyond(offset);
+        if let Some(whole) = self.newest.get(place).map(Newest::again).filter(|whole| whole.start < offset) {
+            *self.newest.at(place) = Newest::new(Again { end: offset, ..whole });
+            self.newest.put(self.newest.after(place), Newest::new(Again { start: offset, ..whole }));
         }
     }
 
@@ -77,9 +132,10 @@ impl Retransmissions {
         }
         self.cut(start);
         self.cut(end);
-        while let Some((&at, &(until, order))) = self.newest.range(start..end).next() {
-            self.newest.remove(&at);
-            gone(Again { start: at, end: until, order });
+        let mut place = self.first_beyond(start);
+        while let Some(newest) = self.newest.get(place).filter(|newest| newest.start < end) {
+            place = self.newest.remove(place);
+            gone(newest.again());
         }
         if self.newest.is_empty() {
             self.in_time.clear();
@@ -88,18 +144,22 @@ impl Retransmissions {
 
     /// What of `start..end` was sent again, in order.
     pub fn within(&self, start: u64, end: u64) -> impl Iterator<Item = Again> + '_ {
-        let before = self.newest.range(..start).next_back();
-        before.into_iter().chain(self.newest.range(start..end)).filter_map(move |(&at, &(until, order))| {
-            let (start, end) = (at.max(start), until.min(end));
-            (start < end).then_some(Again { start, end, order })
+        let mut place = self.first_beyond(start);
+        std::iter::from_fn(move || {
+            let again = self.newest.get(place)?.again();
+            place = self.newest.after(place);
+            Some(again)
+        })
+        .map_while(move |Again { start: from, end: until, order }| {
+            (from < end).then(|| Again { start: from.max(start), end: until.min(end), order })
         })
     }
 
     /// The oldest retransmission of which something has neither arrived nor been sent again since nor been called lost.
     pub fn oldest(&mut self) -> Option<Again> {
         while let Some(&oldest) = self.in_time.front() {
-            if self.within(oldest.start, oldest.end).any(|piece| piece.order == oldest.order) {
-                return Some(oldest);
+            if let Some(piece) = self.within(oldest.start, oldest.end()).find(|piece| piece.order.serial == oldest.serial) {
+                return Some(Again { start: oldest.start, end: oldest.end(), order: piece.order });
             }
             self.in_time.pop_front();
         }
@@ -109,17 +169,21 @@ impl Retransmissions {
     /// The oldest one below `end` has been called lost.
     pub fn judged(&mut self, end: u64) {
         if let Some(oldest) = self.in_time.front_mut() {
-            oldest.start = end;
-            if oldest.start >= oldest.end {
+            if oldest.end() <= end {
                 self.in_time.pop_front();
+            } else {
+                oldest.len = (oldest.end() - end) as u32;
+                oldest.start = end;
             }
         }
     }
 
     /// None has been called lost: all are to be judged again.
     pub fn judge_again(&mut self) {
-        self.in_time = self.newest.iter().map(|(&start, &(end, order))| Again { start, end, order }).collect();
-        self.in_time.make_contiguous().sort_by_key(|again| (again.order, again.end));
+        let mut all: Vec<Again> = self.newest.iter().map(Newest::again).collect();
+        all.sort_by_key(|again| (again.order, again.end));
+        let unjudged = |again: Again| Unjudged { start: again.start, len: (again.end - again.start) as u32, serial: again.order.serial };
+        self.in_time = all.into_iter().map(unjudged).collect();
     }
 
     /// All have been called lost.
@@ -134,12 +198,14 @@ impl Retransmissions {
 
     /// Bytes that were sent again and have not arrived.
     pub fn bytes(&self) -> u64 {
-        self.newest.iter().map(|(start, (end, _))| end - start).sum()
+        self.newest.iter().map(|newest| u64::from(newest.len)).sum()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::time::Duration;
     use proptest::prelude::*;

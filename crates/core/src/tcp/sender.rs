@@ -21,6 +21,7 @@ use crate::tcp::stall::Room;
 use crate::tcp::validation::Validation;
 use crate::tcp::{RecoveryKind, Stats, TcpConfig};
 use crate::time::{Duration, Time};
+use crate::units::Rate;
 use std::collections::VecDeque;
 
 /// Where the sender is in repairing losses.
@@ -107,6 +108,8 @@ pub(super) struct Sender {
     pub(super) rescued: bool,
     pub(super) partial_acks: u32,
     pub(super) limit: Limit,
+    /// The application's bound on the pacing rate.
+    pub(super) pacing_max: Option<Rate>,
     pub(super) log: SentLog,
     /// Loss detection by time, the tail loss probe, and what the one timer of both is for: with `RecoveryKind::Rack` only.
     pub(super) rack: Rack,
@@ -214,6 +217,7 @@ impl Sender {
             rescued: false,
             partial_acks: 0,
             limit: Limit::Application,
+            pacing_max: None,
             log: SentLog::default(),
             rack: Rack::default(),
             use_tail_probe: config.tail_probe,
@@ -264,6 +268,17 @@ impl Sender {
         self.sizing = (right_sizing::kind(&config).send)(&config);
         self.most_buffer = right_sizing::bounds(&config).0;
         self.bound_buffer();
+    }
+
+    /// Another control; nothing but the SYN has been sent.
+    pub fn replace_control(&mut self, config: &TcpConfig) {
+        let config = TcpConfig { mss: self.mss as u32, ..config.clone() };
+        self.control = congestion::build(&config);
+        self.rate = self.control.wants_rate().then(Box::default);
+        self.ecn.set_uses(congestion::ecn_use(&config));
+        if self.control.starts_over() {
+            self.kind = RecoveryKind::Tahoe;
+        }
     }
 
     pub fn write(&mut self, bytes: u64) {

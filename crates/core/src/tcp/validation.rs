@@ -101,6 +101,12 @@ impl Validation {
         Some(Adjustment { cwnd: kept, ssthresh: ssthresh.max(cwnd / 4 * 3) })
     }
 
+    /// Whether the window is one that was not used, so that it must not leave in one burst (§4.4.2).
+    #[inline]
+    pub fn is_unused(&self) -> bool {
+        self.since.is_some()
+    }
+
     /// From what a reduction is reckoned when `flight` is in flight: in the non-validated phase cwnd says nothing (§4.4.1).
     /// The RFC halves it; here each control takes its own part.
     pub fn basis(&self, flight: u64) -> u64 {

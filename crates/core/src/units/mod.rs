@@ -20,6 +20,10 @@ impl Rate {
     }
     /// The time `bytes` take at this rate, rounded to the nearest picosecond.
     pub const fn transmit_time(self, bytes: u64) -> Duration {
+        // As a rule 64 bits are enough (2 MB), and then it is one instruction.
+        if bytes <= 2_000_000 && self.0 <= 1 << 60 {
+            return Duration::from_ps((bytes * 8_000_000_000_000 + self.0 / 2) / self.0);
+        }
         let ps = (bytes as u128 * 8_000_000_000_000 + self.0 as u128 / 2) / self.0 as u128;
         Duration::from_ps(ps as u64)
     }
@@ -38,4 +42,21 @@ pub enum Capacity {
     Packets(u64),
     /// A multiple of the path's bandwidth-delay product; the experiment model turns it into `Bytes`.
     Bdp(f64),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_transmission_takes_the_nearest_picosecond(bps in 1_u64..u64::MAX, bytes in prop_oneof![0_u64..70_000, 1_999_990_u64..2_000_010]) {
+            let exact = (u128::from(bytes) * 8_000_000_000_000 + u128::from(bps) / 2) / u128::from(bps);
+            prop_assert_eq!(Rate::from_bps(bps).transmit_time(bytes).as_ps(), exact as u64);
+            let slow = bps % 10_000_000_000 + 1;
+            let exact = (u128::from(bytes) * 8_000_000_000_000 + u128::from(slow) / 2) / u128::from(slow);
+            prop_assert_eq!(Rate::from_bps(slow).transmit_time(bytes).as_ps(), exact as u64);
+        }
+    }
 }

@@ -5,15 +5,30 @@ use crate::syntax::{Place, SyntaxError};
 
 /// Symbols, longest first.
 const SYMBOLS: &[&str] = &[
-    "**", "//", "==", "!=", "<=", ">=", "<<", ">>", "<", ">", "+", "-", "*", "/", "%", "&", "|", "^", "~", "(", ")", "[", "]", ",", "=",
-    ".", ";",
+    "**=", "//=", "<<=", ">>=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "**", "//", "==", "!=", "<=", ">=", "<<", ">>", "<", ">",
+    "+", "-", "*", "/", "%", "&", "|", "^", "~", "(", ")", "[", "]", ",", "=", ".", ";", ":", "{", "}", "@",
+];
+/// Statements `name += expression`, and the operator of each.
+const AUGMENTED: &[(&str, &str)] = &[
+    ("+=", "+"),
+    ("-=", "-"),
+    ("*=", "*"),
+    ("/=", "/"),
+    ("//=", "//"),
+    ("%=", "%"),
+    ("**=", "**"),
+    ("<<=", "<<"),
+    (">>=", ">>"),
+    ("&=", "&"),
+    ("|=", "|"),
+    ("^=", "^"),
 ];
 /// Binary operators of each level, the loosest first; comparisons and what is looser are handled by name.
 const LEVELS: &[&[&str]] = &[&["|"], &["^"], &["&"], &["<<", ">>"], &["+", "-"], &["*", "//", "/", "%"]];
 const COMPARISONS: &[&str] = &["==", "!=", "<=", ">=", "<", ">"];
 /// Statements of Python that are not here.
 const KEYWORDS: &[&str] =
-    &["if", "for", "while", "def", "import", "from", "try", "with", "class", "return", "del", "global", "pass", "raise", "exec"];
+    &["if", "for", "while", "def", "import", "from", "try", "with", "class", "return", "del", "global", "pass", "raise", "exec", "async"];
 /// Parentheses in parentheses.
 const DEEPEST: usize = 32;
 
@@ -58,10 +73,10 @@ fn words(text: &str, start: Place) -> Result<Vec<(Word, Place, usize, usize)>, S
         } else if c == '#' || rest.starts_with("\\\n") {
             (None, rest.find('\n').map_or(rest.len(), |n| n + usize::from(c == '\\')))
         } else if c == '"' || c == '\'' {
-            let Some(len) = rest[1..].find(c) else {
+            let Some((text, len)) = quoted(rest, c) else {
                 return Err(SyntaxError::new(place, "this text does not end".to_owned(), format!("a closing `{c}`")));
             };
-            (Some(Word::Text(rest[1..=len].to_owned())), len + 2)
+            (Some(Word::Text(text)), len)
         } else if c.is_ascii_digit() || (c == '.' && rest[1..].starts_with(|c: char| c.is_ascii_digit())) {
             let (value, len) = number(rest, place)?;
             (Some(Word::Number(value)), len)
@@ -70,8 +85,8 @@ fn words(text: &str, start: Place) -> Result<Vec<(Word, Place, usize, usize)>, S
             (Some(Word::Name(rest[..len].to_owned())), len)
         } else if let Some(symbol) = SYMBOLS.iter().find(|s| rest.starts_with(**s)) {
             match *symbol {
-                "(" | "[" => open += 1,
-                ")" | "]" => open = open.saturating_sub(1),
+                "(" | "[" | "{" => open += 1,
+                ")" | "]" | "}" => open = open.saturating_sub(1),
                 _ => {}
             }
             (Some(Word::Symbol(symbol)), symbol.len())
@@ -88,6 +103,24 @@ fn words(text: &str, start: Place) -> Result<Vec<(Word, Place, usize, usize)>, S
     }
     all.push((Word::End, place, at, at));
     Ok(all)
+}
+
+/// The text in quotes that `rest` begins with, and its length with them.
+fn quoted(rest: &str, quote: char) -> Option<(String, usize)> {
+    let mut text = String::new();
+    let mut chars = rest.char_indices().skip(1);
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '\\' => match chars.next()?.1 {
+                'n' => text.push('\n'),
+                't' => text.push('\t'),
+                c => text.push(c),
+            },
+            c if c == quote => return Some((text, at + 1)),
+            c => text.push(c),
+        }
+    }
+    None
 }
 
 fn number(rest: &str, place: Place) -> Result<(Value, usize), SyntaxError> {
@@ -159,6 +192,8 @@ impl Parser<'_> {
                 self.give_up("conditions, loops and functions")
             }
             (_, Word::Text(_)) => self.give_up("texts with a prefix"),
+            (_, Word::Symbol("[")) => self.give_up("subscripts"),
+            (_, Word::Symbol("{" | "}" | ":" | "@")) => self.give_up("dictionaries, slices, annotations and decorators"),
             (Ok(_), _) => return self.unexpected("the end of the statement"),
             (Err(e), _) => return Err(e),
         };
@@ -196,12 +231,29 @@ impl Parser<'_> {
                     Ok(Kind::Print(all))
                 }
             },
-            _ if self.takes("=") => Ok(Kind::Assign(name, self.expression()?)),
-            _ if *self.peek() == Word::Symbol(".") => self.unexpected("a statement"),
-            _ => {
-                self.at -= 1;
-                self.unexpected("a statement: assert, print or name = expression")
+            _ => self.assignment(name),
+        }
+    }
+
+    /// `name = expression`, `name += expression`; `name` is taken.
+    fn assignment(&mut self, name: String) -> Result<Kind, SyntaxError> {
+        let Word::Symbol(symbol) = *self.peek() else {
+            self.at -= 1;
+            return self.unexpected("a statement: assert, print or name = expression");
+        };
+        if let Some((_, operator)) = AUGMENTED.iter().find(|(augmented, _)| *augmented == symbol) {
+            self.next();
+            let value = Expr::Binary(operator, Box::new(Expr::Name(name.clone())), Box::new(self.expression()?));
+            return Ok(Kind::Assign(name, value));
+        }
+        match symbol {
+            "=" => {
+                self.next();
+                Ok(Kind::Assign(name, self.expression()?))
             }
+            "(" => Ok(self.give_up("calls but print")),
+            "," => Ok(self.give_up("assignments to several names")),
+            _ => self.unexpected("`=` after a name"),
         }
     }
 

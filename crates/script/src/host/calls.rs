@@ -5,6 +5,7 @@ use crate::settings::IpVersion;
 use crate::syntax::{Call, Expression};
 use longfat_core::tcp::{Abort, Connection, State};
 use longfat_core::time::{Duration, Time};
+use std::collections::BTreeMap;
 
 /// What became of a call.
 #[derive(Clone, PartialEq, Debug)]
@@ -23,8 +24,8 @@ pub enum Attempt {
 /// How far a call has come that is tried more than once.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Progress {
-    begun: Option<Time>,
-    bytes: u64,
+    pub(super) begun: Option<Time>,
+    pub(super) bytes: u64,
 }
 
 use Attempt::{Blocks, Fails, Returns, Unsupported, Wrong};
@@ -40,6 +41,12 @@ fn new_fd(call: &Call) -> i64 {
 impl Host {
     /// Tries `call`. A call that blocks is tried again with the same `progress`.
     pub fn attempt(&mut self, now: Time, call: &Call, progress: &mut Progress) -> Attempt {
+        let attempt = self.make_call(now, call, progress);
+        self.follow(now);
+        attempt
+    }
+
+    fn make_call(&mut self, now: Time, call: &Call, progress: &mut Progress) -> Attempt {
         match call.name.as_str() {
             "socket" => return self.socket(call),
             "poll" => return self.poll(now, call, progress),
@@ -68,17 +75,17 @@ impl Host {
             "listen" => self.listen(fd),
             "accept" | "accept4" => self.accept(fd, call),
             "connect" => self.connect(now, fd, progress),
-            "close" => self.close(fd),
+            "close" => self.close(now, fd, progress),
             "shutdown" => self.shutdown(fd, &argument(1)),
             "fcntl" => self.fcntl(fd, &call.arguments[1..]),
             "ioctl" => self.ioctl(fd, &call.arguments[1..]),
-            "setsockopt" => self.setsockopt(fd, &call.arguments[1..]),
-            "getsockopt" => self.getsockopt(fd, &call.arguments[1..]),
-            "read" | "recv" | "recvfrom" => self.read(fd, &argument(2), &argument(3)),
+            "setsockopt" => self.setsockopt(now, fd, &call.arguments[1..]),
+            "getsockopt" => self.getsockopt(now, fd, &call.arguments[1..]),
+            "read" | "recv" | "recvfrom" => self.read(fd, &argument(2), &argument(3), progress),
             "write" | "send" | "sendto" => self.write(fd, &argument(2), &argument(3), progress),
-            "readv" => self.read(fd, &vector_len(&argument(1)), &Expression::Integer(0)),
+            "readv" => self.read(fd, &vector_len(&argument(1)), &Expression::Integer(0), progress),
             "writev" => self.write(fd, &vector_len(&argument(1)), &Expression::Integer(0), progress),
-            "recvmsg" => self.read(fd, &message_len(&argument(1)), &argument(2)),
+            "recvmsg" => self.read(fd, &message_len(&argument(1)), &argument(2), progress),
             _ => self.write(fd, &message_len(&argument(1)), &argument(2), progress),
         }
     }
@@ -106,7 +113,12 @@ impl Host {
             nonblocking,
             nodelay: false,
             cork: false,
-            resets: false,
+            linger: None,
+            low_water: 1,
+            quick_ack: None,
+            max_pacing_rate: None,
+            window_clamp: None,
+            kept: BTreeMap::new(),
             write_shut: false,
             read_shut: false,
             settings: self.settings.clone(),
@@ -167,17 +179,25 @@ impl Host {
         }
     }
 
-    fn close(&mut self, fd: i64) -> Attempt {
-        let socket = self.sockets.remove(&fd).expect("checked");
+    fn close(&mut self, now: Time, fd: i64, progress: &mut Progress) -> Attempt {
+        let (role, linger) = (self.sockets[&fd].role, self.sockets[&fd].linger);
+        let first = progress.begun.is_none();
+        let begun = *progress.begun.get_or_insert(now);
         if let Some((owner, connection)) = &mut self.endpoint
             && *owner == fd
         {
-            if socket.role == Role::Listener || socket.resets {
+            if first && (role == Role::Listener || linger == Some(Duration::ZERO)) {
                 connection.abort();
-            } else {
+            } else if first {
                 connection.release();
             }
+            // socket(7), SO_LINGER: until all is sent and acknowledged, or the time has passed.
+            let waits = role == Role::Connection && connection.state() != State::Closed && !connection.all_acked();
+            if let Some(until) = linger.map(|time| begun.saturating_add(time)).filter(|until| waits && now < *until) {
+                return Blocks(Some(until));
+            }
         }
+        self.sockets.remove(&fd);
         Returns(0)
     }
 
@@ -235,71 +255,6 @@ impl Host {
         }
     }
 
-    fn read(&mut self, fd: i64, len: &Expression, flags: &Expression) -> Attempt {
-        let Expression::Integer(len) = len else { return Wrong("the number of bytes is missing".to_owned()) };
-        let flags = words(flags).unwrap_or_default();
-        if let Some(flag) = flags.iter().find(|f| !matches!(f.as_str(), "MSG_DONTWAIT" | "MSG_NOSIGNAL")) {
-            return Unsupported(format!("reading with {flag}"));
-        }
-        self.note_error();
-        let nonblocking = self.sockets[&fd].nonblocking || flags.iter().any(|f| f == "MSG_DONTWAIT");
-        let connected = self.is_connected(fd);
-        let Some(connection) = self.endpoint().filter(|_| connected) else {
-            return match self.take_error(fd) {
-                Some(error) => Fails(error),
-                None if self.sockets[&fd].error_told || self.sockets[&fd].read_shut => Returns(0),
-                None => Fails("ENOTCONN"),
-            };
-        };
-        if connection.unread() > 0 {
-            return Returns(connection.read(len.unsigned_abs()) as i64);
-        }
-        let ended = connection.end_of_stream() || connection.state() == State::Closed;
-        match self.take_error(fd) {
-            Some(error) => Fails(error),
-            None if ended || self.sockets[&fd].read_shut => Returns(0),
-            None if nonblocking => Fails("EAGAIN"),
-            None => Blocks(None),
-        }
-    }
-
-    fn write(&mut self, fd: i64, len: &Expression, flags: &Expression, progress: &mut Progress) -> Attempt {
-        let Expression::Integer(len) = len else { return Wrong("the number of bytes is missing".to_owned()) };
-        let len = len.unsigned_abs();
-        let flags = words(flags).unwrap_or_default();
-        if let Some(flag) = flags.iter().find(|f| !matches!(f.as_str(), "MSG_DONTWAIT" | "MSG_NOSIGNAL" | "MSG_MORE")) {
-            return Unsupported(format!("writing with {flag}"));
-        }
-        self.note_error();
-        if let Some(error) = self.take_error(fd) {
-            return Fails(error);
-        }
-        let connected = self.is_connected(fd);
-        let socket = &self.sockets[&fd];
-        let nonblocking = socket.nonblocking || flags.iter().any(|f| f == "MSG_DONTWAIT");
-        let cork = socket.cork || flags.iter().any(|f| f == "MSG_MORE");
-        let buffer = socket.settings.params.integer("send_buffer");
-        if socket.write_shut || socket.error_told || socket.role != Role::Connection {
-            return Fails("EPIPE");
-        }
-        if !connected {
-            return if nonblocking { Fails("EAGAIN") } else { Blocks(None) };
-        }
-        let connection = self.endpoint().expect("it is connected");
-        connection.set_cork(cork);
-        let taken = (len - progress.bytes).min(buffer.saturating_sub(connection.unacked().0));
-        if taken > 0 {
-            connection.write(taken);
-        }
-        progress.bytes += taken;
-        match progress.bytes {
-            n if n == len => Returns(n as i64),
-            0 if nonblocking => Fails("EAGAIN"),
-            n if nonblocking => Returns(n as i64),
-            _ => Blocks(None),
-        }
-    }
-
     fn poll(&mut self, now: Time, call: &Call, progress: &mut Progress) -> Attempt {
         let (Some(Expression::List(entries)), Some(Expression::Integer(timeout))) = (call.arguments.first(), call.arguments.get(2)) else {
             return Wrong("poll takes [{fd=, events=, revents=}], their number and a timeout in ms".to_owned());
@@ -342,7 +297,7 @@ impl Host {
             || (socket.role == Role::Connection && state == State::Closed);
         let readable = match socket.role {
             Role::Listener => open,
-            _ => ended || connection.is_some_and(|c| c.unread() > 0),
+            _ => ended || connection.is_some_and(|c| c.unread() >= socket.low_water),
         };
         let room = connection.is_some_and(|c| c.unacked().0 < socket.settings.params.integer("send_buffer"));
         let writable = socket.role == Role::Connection && ((open && room) || socket.write_shut || state == State::Closed);
@@ -386,7 +341,7 @@ impl Host {
         self.endpoint.as_ref().is_some_and(|(owner, _)| *owner == fd)
     }
 
-    fn is_connected(&self, fd: i64) -> bool {
+    pub(super) fn is_connected(&self, fd: i64) -> bool {
         let open = self.connection().is_some_and(|c| c.is_established() && c.state() != State::Closed);
         let unread = self.connection().is_some_and(|c| c.unread() > 0);
         self.owns(fd) && self.sockets[&fd].role == Role::Connection && (open || unread)
@@ -415,7 +370,7 @@ pub(super) fn given(expected: &Expression, value: i64) -> Attempt {
     }
 }
 
-fn expression_value(expression: &Expression) -> Option<i64> {
+pub(super) fn expression_value(expression: &Expression) -> Option<i64> {
     match expression {
         Expression::Integer(n) => Some(*n),
         Expression::List(all) if all.len() == 1 => expression_value(&all[0]),

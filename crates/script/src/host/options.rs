@@ -1,17 +1,34 @@
 //! Socket options (socket(7), tcp(7)).
 
-use super::calls::{Attempt, given, words};
+use super::calls::{Attempt, expression_value, given, words};
 use super::{Host, Role};
+use crate::code;
+use crate::info;
 use crate::syntax::Expression;
 use longfat_core::params::Value;
+use longfat_core::tcp::Connection;
+use longfat_core::time::{Duration, Time};
+use longfat_core::units::Rate;
 
-/// Options that change nothing an endpoint alone would show.
-const WITHOUT_EFFECT: &[&str] =
-    &["SO_REUSEADDR", "SO_REUSEPORT", "SO_DEBUG", "SO_PRIORITY", "SO_MARK", "IP_MTU_DISCOVER", "IPV6_V6ONLY", "IP_BIND_ADDRESS_NO_PORT"];
+/// Options that are kept, and that change nothing an endpoint alone would show but for the differentiated services field.
+const KEPT: &[&str] = &[
+    "SO_REUSEADDR",
+    "SO_REUSEPORT",
+    "SO_DEBUG",
+    "SO_PRIORITY",
+    "SO_MARK",
+    "IP_TOS",
+    "IPV6_TCLASS",
+    "IP_MTU_DISCOVER",
+    "IPV6_V6ONLY",
+    "IP_BIND_ADDRESS_NO_PORT",
+];
+/// socket(7): -1, or all ones in 32 bits, is no bound.
+const NO_BOUND: i64 = 0xffff_ffff;
 
 impl Host {
     /// `[level, name, value, length]`.
-    pub(super) fn setsockopt(&mut self, fd: i64, arguments: &[Expression]) -> Attempt {
+    pub(super) fn setsockopt(&mut self, now: Time, fd: i64, arguments: &[Expression]) -> Attempt {
         let Expression::Word(name) = &arguments[1] else { return Attempt::Unsupported("a socket option by its number".to_owned()) };
         let value = integer(&arguments[2]);
         let early = self.sockets[&fd].role == Role::Fresh || self.connection().is_some_and(|c| !c.is_established()) || !self.owns(fd);
@@ -19,26 +36,42 @@ impl Host {
         match (name.as_str(), value) {
             ("TCP_NODELAY", Some(n)) => {
                 socket.nodelay = n != 0;
-                self.apply(fd);
+                self.apply(fd, |connection| connection.set_nagle(n == 0));
             }
             ("TCP_CORK", Some(n)) => {
                 socket.cork = n != 0;
-                self.apply(fd);
+                self.apply(fd, |connection| connection.set_cork(n != 0));
             }
             ("SO_SNDBUF", Some(n)) if n > 0 => {
-                socket.settings.params.set("send_buffer", Value::Bytes((n as u64).min(1 << 30)));
-                if early {
-                    self.remake(fd);
-                } else {
-                    return Attempt::Unsupported("SO_SNDBUF of an established connection".to_owned());
+                let bytes = (n as u64).min(1 << 30);
+                socket.settings.params.set("send_buffer", Value::Bytes(bytes));
+                match self.endpoint() {
+                    Some(connection) if !early => connection.set_send_buffer(bytes),
+                    _ => self.remake(fd),
                 }
             }
             ("SO_RCVBUF", Some(n)) if n > 0 => {
-                if !early {
-                    return Attempt::Unsupported("SO_RCVBUF of an established connection".to_owned());
+                let bytes = (n as u64).min(1 << 30);
+                socket.settings.params.set("receive_buffer", Value::Bytes(bytes));
+                match self.endpoint() {
+                    Some(connection) if !early => connection.set_receive_buffer(bytes),
+                    _ => self.remake(fd),
                 }
-                socket.settings.params.set("receive_buffer", Value::Bytes((n as u64).min(1 << 30)));
-                self.remake(fd);
+            }
+            ("SO_RCVLOWAT", Some(n)) if n >= 0 => socket.low_water = (n as u64).max(1),
+            ("TCP_QUICKACK", Some(n)) => {
+                socket.quick_ack = Some(n != 0);
+                self.apply(fd, |connection| connection.set_quick_ack(n != 0));
+            }
+            ("SO_MAX_PACING_RATE" | "TCP_MAX_PACING_RATE", Some(n)) if n >= -1 => {
+                // Bytes a second.
+                let rate = (0..NO_BOUND).contains(&n).then(|| Rate::from_bps((n as u64 * 8).max(1)));
+                socket.max_pacing_rate = rate;
+                self.apply(fd, |connection| connection.set_max_pacing_rate(rate));
+            }
+            ("TCP_WINDOW_CLAMP", Some(n)) if n > 0 => {
+                socket.window_clamp = Some(n as u64);
+                self.apply(fd, |connection| connection.clamp_window(n as u64));
             }
             ("TCP_MAXSEG", Some(n)) if n > 0 => {
                 if !early {
@@ -47,36 +80,54 @@ impl Host {
                 socket.maxseg = Some(n.min(65_535) as u32);
                 self.remake(fd);
             }
-            ("TCP_CONGESTION", _) => {
-                let control = match &arguments[2] {
-                    Expression::Text(text) => text.clone(),
-                    Expression::List(all) if all.len() == 1 => match &all[0] {
-                        Expression::Text(text) => text.clone(),
-                        _ => return Attempt::Wrong("TCP_CONGESTION takes a name".to_owned()),
-                    },
-                    _ => return Attempt::Wrong("TCP_CONGESTION takes a name".to_owned()),
-                };
+            ("TCP_USER_TIMEOUT", Some(n)) if n > 0 => {
                 if !early {
-                    return Attempt::Unsupported("TCP_CONGESTION of an established connection".to_owned());
+                    return Attempt::Unsupported("TCP_USER_TIMEOUT of an established connection".to_owned());
                 }
-                if !socket.settings.set_control(&control) {
+                socket.settings.params.set("user_timeout", Value::Duration(Duration::from_millis(n as u64)));
+                self.remake(fd);
+            }
+            ("TCP_CONGESTION", _) => {
+                let Expression::Text(control) = single(&arguments[2]) else {
+                    return Attempt::Wrong("TCP_CONGESTION takes a name".to_owned());
+                };
+                if !socket.settings.set_control(control) {
                     return Attempt::Unsupported(format!("the congestion control {control}"));
                 }
-                self.remake(fd);
+                let config = socket.settings.config(false);
+                match self.endpoint() {
+                    Some(connection) if !early => {
+                        if !connection.replace_control(now, &config) {
+                            return Attempt::Unsupported("TCP_CONGESTION of a connection that has sent data".to_owned());
+                        }
+                    }
+                    _ => self.remake(fd),
+                }
             }
             ("SO_LINGER", _) => match &arguments[2] {
                 Expression::Record(fields) => {
                     let field = |name: &str| fields.iter().find(|(n, _)| n == name).and_then(|(_, value)| integer(value));
                     let (on, time) = (field("onoff").unwrap_or(0), field("linger").unwrap_or(0));
-                    if on != 0 && time != 0 {
-                        return Attempt::Unsupported("SO_LINGER with a time".to_owned());
-                    }
-                    socket.resets = on != 0;
+                    socket.linger = (on != 0).then(|| Duration::from_secs(time.clamp(0, 1_000_000) as u64));
                 }
                 _ => return Attempt::Wrong("SO_LINGER takes {onoff=1, linger=0}".to_owned()),
             },
-            (name, _) if WITHOUT_EFFECT.contains(&name) => {}
-            ("SO_SNDBUF" | "SO_RCVBUF" | "TCP_MAXSEG" | "TCP_NODELAY" | "TCP_CORK", _) => {
+            (name, value) if KEPT.contains(&name) => {
+                socket.kept.extend(value.map(|value| (name.to_owned(), value)));
+            }
+            (
+                "SO_SNDBUF"
+                | "SO_RCVBUF"
+                | "SO_RCVLOWAT"
+                | "TCP_MAXSEG"
+                | "TCP_NODELAY"
+                | "TCP_CORK"
+                | "TCP_QUICKACK"
+                | "SO_MAX_PACING_RATE"
+                | "TCP_MAX_PACING_RATE"
+                | "TCP_WINDOW_CLAMP",
+                _,
+            ) => {
                 return Attempt::Wrong(format!("{name} takes a number, such as [1]"));
             }
             (name, _) => return Attempt::Unsupported(format!("the socket option {name}")),
@@ -85,7 +136,7 @@ impl Host {
     }
 
     /// `[level, name, value, length]`: the value is what the script expects.
-    pub(super) fn getsockopt(&mut self, fd: i64, arguments: &[Expression]) -> Attempt {
+    pub(super) fn getsockopt(&mut self, now: Time, fd: i64, arguments: &[Expression]) -> Attempt {
         let Expression::Word(name) = &arguments[1] else { return Attempt::Unsupported("a socket option by its number".to_owned()) };
         self.note_error();
         if name == "SO_ERROR" {
@@ -97,7 +148,28 @@ impl Host {
                 (_, Some(error)) => Attempt::Differs(format!("it gives {error}")),
             };
         }
+        if name == "TCP_INFO" {
+            return self.tcp_info(now, single(&arguments[2]));
+        }
         let socket = &self.sockets[&fd];
+        if name == "TCP_CONGESTION" {
+            let control = socket.settings.params.choice("congestion_control");
+            return match single(&arguments[2]) {
+                Expression::Text(expected) if expected != control => Attempt::Differs(format!("it gives {control} instead of {expected}")),
+                _ => Attempt::Returns(0),
+            };
+        }
+        if name == "SO_LINGER" {
+            let seconds = socket.linger.map(|time| (time.as_ps() / 1_000_000_000_000) as i64);
+            let expected = |name: &str| match &arguments[2] {
+                Expression::Record(fields) => fields.iter().find(|(n, _)| n == name).map_or(&Expression::Anything, |(_, value)| value),
+                _ => &Expression::Anything,
+            };
+            return match given(expected("onoff"), i64::from(seconds.is_some())) {
+                Attempt::Returns(_) => given(expected("linger"), seconds.unwrap_or(0)),
+                differs => differs,
+            };
+        }
         // socket(7): Linux doubles what is set, and says so.
         let factor = if socket.settings.stack == "linux" { 2 } else { 1 };
         let buffer = |name: &str| (socket.settings.params.integer(name) * factor).min(i64::MAX as u64) as i64;
@@ -106,6 +178,11 @@ impl Host {
             "TCP_CORK" => i64::from(socket.cork),
             "SO_SNDBUF" => buffer("send_buffer"),
             "SO_RCVBUF" => buffer("receive_buffer"),
+            "SO_RCVLOWAT" => socket.low_water as i64,
+            "TCP_QUICKACK" => i64::from(socket.quick_ack.unwrap_or(socket.settings.params.integer("quick_acks") > 0)),
+            "SO_MAX_PACING_RATE" | "TCP_MAX_PACING_RATE" => socket.max_pacing_rate.map_or(NO_BOUND, |rate| (rate.as_bps() / 8) as i64),
+            "TCP_WINDOW_CLAMP" if socket.window_clamp.is_some() => socket.window_clamp.unwrap_or(0) as i64,
+            name if KEPT.contains(&name) => socket.kept.get(name).copied().unwrap_or(0),
             "SO_ACCEPTCONN" => i64::from(socket.role == Role::Listener),
             "TCP_MAXSEG" => match self.connection() {
                 Some(connection) if connection.is_established() => connection.info().mss as i64,
@@ -117,14 +194,35 @@ impl Host {
         given(&arguments[2], value)
     }
 
+    /// TCP_INFO: the fields that `expected` names, as in a block.
+    fn tcp_info(&self, now: Time, expected: &Expression) -> Attempt {
+        let Expression::Record(fields) = expected else { return Attempt::Returns(0) };
+        for (name, expected) in fields {
+            let expected = match expected {
+                Expression::Word(word) => match info::lookup(word, self, now) {
+                    Some(Ok(code::Value::Int(n))) => Some(n),
+                    _ => return Attempt::Wrong(format!("{word} is no value of {name}")),
+                },
+                other => expression_value(other).map(i128::from),
+            };
+            match (info::lookup(name, self, now), expected) {
+                (None, _) => return Attempt::Wrong(format!("{name} is no field of tcp_info")),
+                (Some(Err(why)), _) => return Attempt::Unsupported(why),
+                (Some(Ok(value)), Some(n)) if value != code::Value::Int(n) => {
+                    return Attempt::Differs(format!("{name} is {value} instead of {n}"));
+                }
+                _ => {}
+            }
+        }
+        Attempt::Returns(0)
+    }
+
     /// Tells the connection what can change at any time.
-    fn apply(&mut self, fd: i64) {
-        let (nodelay, cork) = (self.sockets[&fd].nodelay, self.sockets[&fd].cork);
+    fn apply(&mut self, fd: i64, change: impl FnOnce(&mut Connection)) {
         if self.owns(fd)
             && let Some(connection) = self.endpoint()
         {
-            connection.set_nagle(!nodelay);
-            connection.set_cork(cork);
+            change(connection);
         }
     }
 

@@ -97,6 +97,11 @@ impl Parser {
                 self.next();
                 if self.takes('(') { Ok(Expression::Applied(word, self.list(')')?)) } else { Ok(Expression::Word(word)) }
             }
+            // Where a call stores something.
+            Token::Mark('&') => {
+                self.next();
+                self.word("a name after `&`").map(Expression::Word)
+            }
             Token::Mark('[') => {
                 self.next();
                 Ok(Expression::List(self.list(']')?))
@@ -109,21 +114,25 @@ impl Parser {
         }
     }
 
-    /// `{fd=4, events=POLLIN}`, `{..., 1000}`, `{msg_name(...)=..., ...}`.
+    /// `{fd=4, events=POLLIN}`, `{..., 1000}`, `{msg_name(...)=..., ...}`, `{..., inet_pton(AF_INET6, "::1", &sin6_addr)}`.
     fn record(&mut self) -> Result<Expression, SyntaxError> {
         let mut fields = Vec::new();
         while !self.takes('}') {
-            let name = if matches!(self.peek(), Token::Word(_)) && matches!(self.peek_at(1), Token::Mark('=' | '(')) {
+            let field = if matches!(self.peek(), Token::Word(_)) && matches!(self.peek_at(1), Token::Mark('=' | '(')) {
                 let name = self.word("the name of a field")?;
-                if self.takes('(') {
-                    self.list(')')?;
+                let arguments = if self.takes('(') { Some(self.list(')')?) } else { None };
+                match arguments {
+                    // strace(1) prints an IPv6 address as the call that made it, and no field.
+                    Some(arguments) if *self.peek() != Token::Mark('=') => (String::new(), Expression::Applied(name, arguments)),
+                    _ => {
+                        self.expect('=', "the name of a field")?;
+                        (name, self.expression()?)
+                    }
                 }
-                self.expect('=', "the name of a field")?;
-                name
             } else {
-                String::new()
+                (String::new(), self.expression()?)
             };
-            fields.push((name, self.expression()?));
+            fields.push(field);
             if *self.peek() != Token::Mark('}') {
                 self.expect(',', "a field")?;
             }

@@ -5,6 +5,10 @@ use crate::lexer::Token;
 use crate::syntax::{Action, EcnField, Options, Packet, SyntaxError};
 use longfat_core::packet::{AccEcnOption, Ecn, Segment, flags};
 
+/// What can stand between the direction and a packet of TCP: packets in packets, and other protocols.
+const OTHERS: &[&str] = &["ipv4", "ipv6", "gre", "mpls", "sctp", "udplite"];
+const OPTIONS: &[&str] = &["mss", "wscale", "sackOK", "sack", "TS", "ECN", "nop", "eol"];
+
 /// More payload than any script has, and small enough that sums of it fit.
 const LONGEST: u64 = 1 << 31;
 
@@ -13,17 +17,31 @@ impl Parser {
     pub(super) fn packet(&mut self, inject: bool) -> Result<Action, SyntaxError> {
         let mut unsupported = None;
         let mut ecn = EcnField::Unsaid;
-        while *self.peek() == Token::Mark('[') {
-            match self.bracket()? {
-                Ok(field) => ecn = field,
-                Err(what) => unsupported = unsupported.or(Some(what)),
+        let mut dscp = None;
+        loop {
+            match (self.peek(), self.peek_at(1)) {
+                (Token::Mark('[' | '('), _) => match self.bracket(&mut dscp)? {
+                    Ok(field) => ecn = field,
+                    Err(what) => unsupported = unsupported.or(Some(what)),
+                },
+                (Token::Integer(_), Token::Mark('>')) => {
+                    self.count("the port it comes from", 65_535)?;
+                    self.expect('>', "the port it comes from")?;
+                    self.count("the port it goes to", 65_535)?;
+                    unsupported = unsupported.or(Some("ports: there is one connection".to_owned()));
+                }
+                _ => break,
             }
         }
-        if let Token::Word(word) = self.peek().clone()
-            && matches!(word.as_str(), "icmp" | "udp")
-        {
-            self.next();
-            return if word == "icmp" { self.icmp() } else { self.udp() };
+        if let Token::Word(word) = self.peek().clone() {
+            if matches!(word.as_str(), "icmp" | "udp") {
+                self.next();
+                return if word == "icmp" { self.icmp() } else { self.udp() };
+            }
+            if OTHERS.contains(&word.as_str()) {
+                self.give_up();
+                return Ok(Action::Unsupported(format!("a packet of {word}")));
+            }
         }
         let (flags, odd) = self.flags()?;
         let (start, len) = self.sequence()?;
@@ -49,13 +67,16 @@ impl Parser {
         if inject && len > u64::from(u16::MAX) - 60 {
             return Ok(Action::Unsupported(format!("injecting {len} bytes in one packet")));
         }
-        let packet = Packet { segment, len, ecn, ack, window, options };
+        let packet = Packet { segment, len, ecn, dscp, ack, window, options };
         Ok(if inject { Action::Inject(packet) } else { Action::Expect(packet) })
     }
 
-    /// `[ect0]`, `[ce]`, `[tos 0x2]`, ...: of the IP header; or `[1:1001(1000)]`, which an ICMP message quotes.
-    fn bracket(&mut self) -> Result<Result<EcnField, String>, SyntaxError> {
-        self.expect('[', "the direction")?;
+    /// `[ect0]`, `[ce]`, `[tos 0x2]`, `(flowlabel 0x1)`, ...: of the IP header; or `[1:1001(1000)]`, which an ICMP message quotes.
+    fn bracket(&mut self, dscp: &mut Option<u8>) -> Result<Result<EcnField, String>, SyntaxError> {
+        let close = if self.takes('(') { ')' } else { ']' };
+        if close == ']' {
+            self.expect('[', "the direction")?;
+        }
         let mut found = Err("what an ICMP message quotes".to_owned());
         if matches!(self.peek(), Token::Integer(_)) {
             self.sequence()?;
@@ -71,7 +92,9 @@ impl Parser {
                 "tos" => {
                     // RFC 3168 §5: the two low bits.
                     let ecn = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce];
-                    found = Ok(EcnField::Is(ecn[(self.count("a TOS byte", 255)? & 3) as usize]));
+                    let tos = self.count("a TOS byte", 255)? as u8;
+                    *dscp = Some(tos >> 2);
+                    found = Ok(EcnField::Is(ecn[usize::from(tos & 3)]));
                 }
                 "ttl" => {
                     self.count("a time to live", 255)?;
@@ -89,13 +112,13 @@ impl Parser {
                 }
             }
         }
-        self.expect(']', "a field of the IP header")?;
+        self.expect(close, "a field of the IP header")?;
         Ok(found)
     }
 
     /// The flags, as those of a segment without anything else, and what is odd about them.
     fn flags(&mut self) -> Result<(Segment, Option<String>), SyntaxError> {
-        let expected = "flags: letters of SFRPEWA, `.` for ACK, `-` for none";
+        let expected = "flags: letters of SFRPEWA, a digit for the ACE field, `.` for ACK, `-` for none";
         let mut segment = Segment::default();
         if self.takes('-') {
             return Ok((segment, None));
@@ -113,6 +136,8 @@ impl Parser {
                     'W' => segment.flags |= flags::CWR,
                     'U' => odd = Some("urgent data".to_owned()),
                     'A' => segment.flags |= flags::AE,
+                    // RFC 9768 §3.2.2: AE, CWR and ECE as one number.
+                    '0'..='7' => segment.flags |= (c as u16 - '0' as u16) * flags::ECE,
                     _ => return Err(SyntaxError::new(place, format!("`{c}` is no TCP flag"), expected.to_owned())),
                 }
             }
@@ -185,8 +210,8 @@ impl Parser {
 
     fn option(&mut self, segment: &mut Segment, any_val: &mut bool, any_ecr: &mut bool) -> Result<Option<String>, SyntaxError> {
         let place = self.place();
-        let expected = "an option: mss, wscale, sackOK, sack, TS, ECN, nop, eol";
-        let name = self.word(expected)?;
+        let expected = format!("an option: {}", OPTIONS.join(", "));
+        let name = self.word(&expected)?;
         let syn = segment.has(flags::SYN);
         let full = "more options than a header holds".to_owned();
         match name.as_str() {
@@ -256,13 +281,16 @@ impl Parser {
                     return Ok(Some(full));
                 }
             }
-            "md5" | "EXP" => {
+            // A slip of the pen; anything else may be an option that some stack has.
+            _ if OPTIONS.iter().any(|option| strsim::levenshtein(option, &name) == 1) => {
+                return Err(SyntaxError::new(place, format!("`{name}` is no TCP option"), expected));
+            }
+            _ => {
                 while !matches!(self.peek(), Token::Mark(',' | '>') | Token::End) {
                     self.next();
                 }
-                return Ok(Some(format!("the option {name}")));
+                return Ok(Some(format!("the TCP option {name}")));
             }
-            _ => return Err(SyntaxError::new(place, format!("`{name}` is no TCP option"), expected.to_owned())),
         }
         Ok(None)
     }
@@ -292,7 +320,7 @@ impl Parser {
                 }
                 Token::Word(_) => what = format!("{} {})", what.trim_end_matches(')'), self.word("its code")?),
                 Token::Mark('[') => {
-                    let _ = self.bracket()?;
+                    let _ = self.bracket(&mut None)?;
                 }
                 _ => return Ok(Action::Unsupported(what)),
             }

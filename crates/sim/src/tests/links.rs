@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use longfat_core::experiment;
 use longfat_core::link::loss;
-use longfat_core::packet::{Ecn, Packet, PacketId, Packets, Segment};
+use longfat_core::packet::{Ecn, Packet, PacketId, Packets, Segment, Way};
 use longfat_core::params::Value;
 use longfat_core::queue::{self, DropReason, Queue, QueueContext, QueueLog};
 use longfat_core::rng::Rng;
@@ -42,9 +42,9 @@ fn build_queue(spec: &experiment::Link) -> Box<dyn Queue + Send> {
 }
 
 /// Packet number `seq`, of `len` bytes.
-fn packet(seq: usize, len: u32) -> Packet {
+fn packet(seq: usize, len: u32) -> (Packet, Segment) {
     let segment = Segment::new(seq as u32, 0, (len - 40) as u16);
-    Packet { stamp: Time::ZERO, route: 0, ingress: 0, ecn: Ecn::NotEct, corrupted: false, segment }
+    (Packet::new(Time::ZERO, 0, Ecn::NotEct, &segment), segment)
 }
 
 /// A link with someone at either end.
@@ -70,15 +70,15 @@ impl Rig {
             let now = self.link.next_event();
             if let Some(id) = self.link.arrival(now, &mut self.packets, &mut self.ledger) {
                 self.ledger.left();
-                self.arrived.push((now.as_ps(), self.packets[id].segment.seq));
+                self.arrived.push((now.as_ps(), self.packets.segment(id).seq));
                 self.packets.remove(id);
             }
         }
     }
     fn offer(&mut self, now: Time, seq: usize, len: u32) {
-        let packet = packet(seq, len);
-        self.ledger.entered(0, &packet.segment);
-        let id = self.packets.insert(packet);
+        let (packet, segment) = packet(seq, len);
+        self.ledger.entered(0, &segment);
+        let id = self.packets.insert(Way::There, packet, segment);
         self.link.offer(now, id, &mut self.packets, &mut self.ledger);
     }
     /// Offers packets of (time in ps, length), numbered in order, and runs until all is quiet.
@@ -193,10 +193,10 @@ struct Reference {
 #[derive(Default)]
 struct Drops(Vec<(u64, u32)>);
 impl QueueLog for Drops {
-    fn dropped(&mut self, now: Time, packet: &Packet, _reason: DropReason) {
-        self.0.push((now.as_ps(), packet.segment.seq));
+    fn dropped(&mut self, now: Time, id: PacketId, packets: &Packets, _reason: DropReason) {
+        self.0.push((now.as_ps(), packets.segment(id).seq));
     }
-    fn marked(&mut self, _now: Time, _packet: &Packet) {}
+    fn marked(&mut self, _now: Time, _id: PacketId, _packets: &Packets) {}
 }
 
 impl Reference {
@@ -212,10 +212,11 @@ impl Reference {
             let now = Time::from_ps(time);
             if kind == 0 {
                 let sent = this.sending.take().unwrap();
-                this.arrived.push((time + spec.delay.as_ps(), kept[sent].segment.seq));
+                this.arrived.push((time + spec.delay.as_ps(), kept.segment(sent).seq));
                 kept.remove(sent);
             } else {
-                let id = kept.insert(packet(number, packets[number].1));
+                let (packet, segment) = packet(number, packets[number].1);
+                let id = kept.insert(Way::There, packet, segment);
                 this.queue.enqueue(now, id, &mut kept, &mut this.log);
             }
             if this.sending.is_none() {

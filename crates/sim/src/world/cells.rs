@@ -231,7 +231,7 @@ impl World {
                     *packets_lost += 1;
                     link.count.drops[reason as usize] += 1;
                     self.packets[packet].route = route;
-                    self.ledger.dropped(at, &self.packets[packet], reason, number);
+                    self.ledger.dropped(at, packet, &self.packets, reason, number);
                     if is_gone {
                         self.packets.remove(packet);
                     }
@@ -239,7 +239,7 @@ impl World {
                 Outcome::Gone { packet } => self.packets.remove(packet),
                 Outcome::Marked { packet, route, at } => {
                     self.packets[packet].route = route;
-                    LinkLog { link: number, count: &mut link.count, ledger: &mut self.ledger }.marked(at, &self.packets[packet]);
+                    LinkLog { link: number, count: &mut link.count, ledger: &mut self.ledger }.marked(at, packet, &self.packets);
                 }
             }
         }

@@ -7,7 +7,7 @@ use longfat_core::packet::{Ecn, PacketId};
 use longfat_core::queue::DropReason;
 use longfat_core::rng::Rng;
 
-use super::World;
+use super::{World, way_of};
 use crate::agent::Agent;
 use crate::cpu::{Job, Next, Processor};
 use crate::host::Endpoint;
@@ -157,18 +157,17 @@ impl World {
     fn admits(&mut self, number: usize, id: PacketId) -> bool {
         let endpoint = &self.endpoints[number];
         let (Some((pool, share)), Agent::Tcp(tcp)) = (endpoint.memory(), &endpoint.agent) else { return true };
-        let packet = &self.packets[id];
         let pool = &mut self.hosts.pools[pool];
-        if pool.has_room_for(share, tcp, &packet.segment, endpoint.is_ready_to_read(self.now)) {
+        if pool.has_room_for(share, tcp, self.packets.segment(id), endpoint.is_ready_to_read(self.now)) {
             return true;
         }
-        let link = match self.hops[packet.route as usize - 1] {
+        let link = match self.hops[self.packets[id].route as usize - 1] {
             Hop::Link(link) => link,
             Hop::Port(place) => self.ports.link_of(place),
             Hop::Endpoint(_) => panic!("a packet came to a host by no link"),
         };
         self.links[link as usize].count.drops[DropReason::NoMemory as usize] += 1;
-        self.ledger.dropped(self.now, packet, DropReason::NoMemory, link);
+        self.ledger.dropped(self.now, id, &self.packets, DropReason::NoMemory, link);
         self.packets.remove(id);
         false
     }
@@ -225,7 +224,7 @@ impl World {
 
     /// The next packet the endpoint sends, if there is room for it.
     fn poll_at_nic(&mut self, number: usize) -> Option<PacketId> {
-        let id = self.packets.vacant();
+        let id = self.packets.vacant(way_of(number));
         let ecn = self.poll_into(number, id)?;
         self.enter(number, id, ecn);
         Some(id)
@@ -235,13 +234,13 @@ impl World {
     fn poll_into(&mut self, number: usize, id: PacketId) -> Option<Ecn> {
         let endpoint = &mut self.endpoints[number];
         let (Some(place), Agent::Tcp(tcp)) = (endpoint.nic(), &mut endpoint.agent) else {
-            return endpoint.agent.poll_transmit(self.now, &mut self.packets[id].segment);
+            return endpoint.agent.poll_transmit(self.now, self.packets.segment_mut(id));
         };
         let nic = &mut self.hosts.nics[place];
         let link = &mut self.links[nic.link as usize];
         link.advance(self.now, &mut self.packets, &mut self.ledger);
         tcp.set_room(nic.has_room_for(number as u32, link.count.backlog));
-        let polled = tcp.poll_transmit_into(self.now, &mut self.packets[id].segment);
+        let polled = tcp.poll_transmit_into(self.now, self.packets.segment_mut(id));
         if tcp.wants_room() {
             if nic.stalls {
                 tcp.local_congestion(self.now);

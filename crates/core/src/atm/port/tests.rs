@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::atm::discard::{self, DiscardContext, DiscardKind, REGISTRY, Verdict, find};
-use crate::packet::{Ecn, Packet, Packets, Segment};
+use crate::packet::{Ecn, Packet, Packets, Segment, Way};
 use crate::params::Params;
 use crate::params::testing::any_params;
 use crate::rng::Rng;
@@ -87,12 +87,11 @@ fn runs(given: &[Given], lines: usize) -> Vec<(usize, Run)> {
         .enumerate()
         .map(|(i, &Given { channel, cells, is_ect, gap })| {
             let line = channel % lines;
-            let packet =
-                Packet { stamp: Time::ZERO, route: 0, ingress: 0, ecn: Ecn::NotEct, corrupted: false, segment: Segment::default() };
+            let segment = Segment::default();
             let arrives = free[line] + gap + spacing(line);
             free[line] = free[line] + gap + spacing(line) * u64::from(cells);
             let run = Run {
-                packet: packets.insert(packet),
+                packet: packets.insert(Way::There, Packet::new(Time::ZERO, 0, Ecn::NotEct, &segment), segment),
                 route: i as u32,
                 channel: channel as u32,
                 cells,

@@ -42,7 +42,7 @@ struct Periodic {
 
 impl Loss for Periodic {
     fn on_packet(&mut self, _now: Time, packet: &Packet) -> Fate {
-        if packet.segment.len == 0 {
+        if packet.len == 0 {
             return Fate::Deliver;
         }
         self.left -= 1;

@@ -6,8 +6,7 @@ fn packet() -> Packet {
 }
 
 fn packet_of(payload: u16) -> Packet {
-    let segment = Segment::new(0, 0, payload);
-    Packet { stamp: Time::ZERO, route: 0, ingress: 0, ecn: Ecn::NotEct, corrupted: false, segment }
+    Packet::new(Time::ZERO, 0, Ecn::NotEct, &Segment::new(0, 0, payload))
 }
 
 fn build(name: &str, given: &[(&'static str, f64)], seed: u64) -> Option<Box<dyn Loss + Send>> {

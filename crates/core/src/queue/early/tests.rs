@@ -169,12 +169,13 @@ fn max_p_adapts_every_half_second() {
 
 #[test]
 fn ecn_marks_only_what_can_be_marked() {
-    use crate::packet::Packet;
-    use crate::queue::tests::{Ledger, packet};
+    use crate::packet::Way;
+    use crate::queue::tests::{Ledger, packet_with};
     let mut log = Ledger::default();
     let mut apply = |verdict: Verdict, ecn, on| {
         let mut packets = Packets::new();
-        let id = packets.insert(Packet { ecn, ..packet(0, 100, 0) });
+        let (packet, segment) = packet_with(ecn, 0, 100);
+        let id = packets.insert(Way::There, packet, segment);
         let held = verdict.apply(ms(1), id, on, &mut packets, &mut log);
         // A dropped packet has left.
         assert_eq!(packets.is_empty(), !held);

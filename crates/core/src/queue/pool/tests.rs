@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::packet::{Segment, Way};
 use crate::queue::tests::packet;
 
 /// A packet of 4096 bytes of data, as the paper's, and an ACK.
@@ -12,10 +13,10 @@ fn shape(transmit: u64, per_peer: u64, receive: u64) -> Shape {
 }
 
 /// Puts `packet` where there is room; whether there was.
-fn add(pool: &mut Pool, packet: Packet, packets: &mut Packets) -> bool {
+fn add(pool: &mut Pool, (packet, segment): (Packet, Segment), packets: &mut Packets) -> bool {
     match pool.place(&packet) {
-        Place::Transmit => pool.push_transmit(packets.insert(packet), packets),
-        Place::Receive => pool.push_receive(packets.insert(packet), packets),
+        Place::Transmit => pool.push_transmit(packets.insert(Way::There, packet, segment), packets),
+        Place::Receive => pool.push_receive(packets.insert(Way::There, packet, segment), packets),
         Place::Nowhere => return false,
     }
     true
@@ -68,7 +69,10 @@ fn what_waits_longest_moves_first_and_order_within_a_peer_is_kept() {
     // Transmit side: 6 buffers, so two data packets; receive sides: 6 each.
     let mut pool = Pool::new(shape(6, 6, 6));
     let packets = &mut Packets::new();
-    let mut at = |ps, p: Packet| packets.insert(Packet { stamp: crate::time::Time::from_ps(ps), ..p });
+    let mut at = |ps, (mut packet, segment): (Packet, Segment)| {
+        packet.stamp = crate::time::Time::from_ps(ps);
+        packets.insert(Way::There, packet, segment)
+    };
     let ids = [at(0, packet(0, DATA, 0)), at(0, packet(1, DATA, 0)), at(2, packet(2, DATA, 0)), at(1, packet(3, DATA, 1))];
     pool.push_transmit(ids[0], packets);
     pool.push_transmit(ids[1], packets);
@@ -77,7 +81,7 @@ fn what_waits_longest_moves_first_and_order_within_a_peer_is_kept() {
     assert!(pool.take_waiting(packets).is_none(), "the transmit side is full");
     assert_eq!(pool.pop(packets), Some(ids[0]));
     // Room for an ACK, but it would pass the data packet of its peer.
-    assert_eq!(pool.place(&packet(4, ACK, 1)), Place::Receive);
+    assert_eq!(pool.place(&packet(4, ACK, 1).0), Place::Receive);
     let moved = pool.take_waiting(packets).unwrap();
     assert_eq!(moved, ids[3]);
     pool.push_transmit(moved, packets);
@@ -109,7 +113,7 @@ proptest! {
             }
             add(&mut pool, packet(seq as u32, len, ingress), packets);
             let cost = |line: &Line, of: Option<u16>| -> u64 {
-                line.iter(packets).filter(|p| of.is_none_or(|i| p.ingress == i)).map(|p| shape.cost(p.ip_len())).sum()
+                line.iter(packets).map(|id| &packets[id]).filter(|p| of.is_none_or(|i| p.ingress == i)).map(|p| shape.cost(p.ip_len())).sum()
             };
             prop_assert_eq!(pool.transmit_used(), cost(&pool.line, None));
             prop_assert!(pool.transmit_used() <= shape.transmit);

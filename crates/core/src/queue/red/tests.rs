@@ -1,7 +1,6 @@
 use super::*;
-use crate::packet::Ecn;
-use crate::packet::Packet;
-use crate::queue::tests::{Ledger, context, packet};
+use crate::packet::{Ecn, Way};
+use crate::queue::tests::{Ledger, context, packet, packet_with};
 
 fn thresholds_of(given: &[(&'static str, Capacity)], context: &QueueContext) -> (u64, u64, Measure) {
     let mut params = Params::defaults(KIND.params);
@@ -65,7 +64,8 @@ fn ecn_marks_between_the_thresholds_and_drops_from_the_upper_one() {
     let mut log = Ledger::default();
     let packets = &mut Packets::new();
     for seq in 0..40 {
-        let id = packets.insert(Packet { ecn: Ecn::Ect0, ..packet(seq, 1000, 0) });
+        let (packet, segment) = packet_with(Ecn::Ect0, seq, 1000);
+        let id = packets.insert(Way::There, packet, segment);
         queue.enqueue(Time::ZERO, id, packets, &mut log);
     }
     // No ECT packet is dropped until the average, here the queue itself, is at 30: then every one.
@@ -80,7 +80,8 @@ fn what_does_not_fit_overflows_and_is_not_marked() {
     // At 30 RED would drop too, but the reason given is that there is no room.
     let packets = &mut Packets::new();
     for seq in 0..200 {
-        let id = packets.insert(Packet { ecn: Ecn::Ect0, ..packet(seq, 1000, 0) });
+        let (packet, segment) = packet_with(Ecn::Ect0, seq, 1000);
+        let id = packets.insert(Way::There, packet, segment);
         queue.enqueue(Time::ZERO, id, packets, &mut log);
     }
     assert_eq!(queue.backlog_packets(), 30);
@@ -95,7 +96,8 @@ fn the_average_outlives_the_queue_but_not_a_silence() {
     // The average follows the queue to well over 30.
     let packets = &mut Packets::new();
     let arrive = |queue: &mut dyn Queue, now, seq, packets: &mut Packets, log: &mut Ledger| {
-        let id = packets.insert(packet(seq, 1460, 0));
+        let (packet, segment) = packet(seq, 1460, 0);
+        let id = packets.insert(Way::There, packet, segment);
         queue.enqueue(now, id, packets, log);
     };
     (0..200).for_each(|seq| arrive(&mut *queue, Time::ZERO, seq, packets, &mut log));

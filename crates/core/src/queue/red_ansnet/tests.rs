@@ -1,4 +1,5 @@
 use super::*;
+use crate::packet::Way;
 use crate::queue::tests::{Ledger, context, packet};
 use crate::time::Duration;
 
@@ -22,7 +23,8 @@ const DATA: u16 = 4096;
 /// Packets of `len` bytes of data arrive.
 fn arrive(queue: &mut dyn Queue, seqs: std::ops::Range<u32>, now: Time, len: u16, packets: &mut Packets, log: &mut Ledger) {
     for seq in seqs {
-        let id = packets.insert(packet(seq, len, 0));
+        let (packet, segment) = packet(seq, len, 0);
+        let id = packets.insert(Way::There, packet, segment);
         queue.enqueue(now, id, packets, log);
     }
 }

@@ -1,6 +1,7 @@
 //! CUBIC (RFC 9438): the window is a cubic function of the time since the last congestion event, so that its growth does not
 //! depend on the round trip; with fast convergence and the Reno-friendly region. Slow start is whatever `slow_start` says.
 
+use super::reno::{ABE, BETA_ECN_CUBIC};
 use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Window};
 use crate::tcp::TcpConfig;
 use crate::tcp::ecn::EcnUse;
@@ -10,9 +11,9 @@ pub(super) const KIND: ControlKind = ControlKind {
     name: "cubic",
     summary: "the window a cubic of the time since the last loss",
     source: "RFC 9438",
-    params: &[],
+    params: &[ABE],
     ecn: EcnUse::CLASSIC,
-    build: |c| Box::new(Cubic::new(c)),
+    build: |c| Box::new(Cubic { abe: c.congestion_control.params.boolean(ABE.name), ..Cubic::new(c) }),
 };
 
 /// RFC 9438 §5.1: C in segments per second cubed, and beta.
@@ -37,6 +38,7 @@ struct Epoch {
 #[derive(Clone, Debug)]
 pub struct Cubic {
     window: Window,
+    abe: bool,
     /// cwnd before the last reduction (W_max and cwnd_prior of §4.1.2).
     w_max: f64,
     cwnd_prior: f64,
@@ -49,7 +51,7 @@ pub struct Cubic {
 impl Cubic {
     /// As `config` asks.
     pub fn new(config: &TcpConfig) -> Self {
-        Cubic { window: Window::new(config), w_max: 0.0, cwnd_prior: 0.0, after_timeout: false, epoch: None, before: None }
+        Cubic { window: Window::new(config), abe: false, w_max: 0.0, cwnd_prior: 0.0, after_timeout: false, epoch: None, before: None }
     }
 
     fn begin_epoch(&mut self, now: Time) -> Epoch {
@@ -114,8 +116,9 @@ impl CongestionControl for Cubic {
             self.w_max = if cwnd < self.w_max { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
             self.cwnd_prior = cwnd;
         }
-        // RFC 9438 §4.6: a multiplicative decrease of what is in flight, by beta.
-        self.window.reduce(event, BETA);
+        // RFC 9438 §4.6: a multiplicative decrease of what is in flight, by beta; RFC 8511 §3.1: less for a mark, outside slow start.
+        let alternative = self.abe && event.kind == Congestion::Ecn && !self.window.in_slow_start();
+        self.window.reduce(event, if alternative { BETA_ECN_CUBIC } else { BETA });
         self.after_timeout = matches!(event.kind, Congestion::Timeout | Congestion::TimeoutAgain);
         self.epoch = None;
     }

@@ -42,6 +42,8 @@ const G: f64 = 1.0 / 16.0;
 #[derive(Clone, Debug)]
 pub struct Prague {
     window: Window,
+    /// `window.cwnd` rounded up to whole segments when it was last looked at; a division otherwise for each time somebody asks.
+    whole: u64,
     alpha: Alpha,
     rtt_virt_min: Duration,
     independent_after: u64,
@@ -60,6 +62,7 @@ impl Prague {
         let params = &config.congestion_control.params;
         Prague {
             window: Window::new(config),
+            whole: 0,
             alpha: Alpha::new(G),
             rtt_virt_min: params.duration("rtt_virt_min"),
             independent_after: params.integer("rtt_independent_after"),
@@ -97,8 +100,10 @@ impl CongestionControl for Prague {
     keeps_window!();
 
     /// In whole segments, rounded up, so that the pacing below is what holds the fraction (the draft, §2.4.6).
+    #[inline]
     fn cwnd(&self) -> u64 {
-        self.window.cwnd.next_multiple_of(self.window.mss)
+        let Window { cwnd, mss, .. } = self.window;
+        if cwnd <= self.whole && self.whole < cwnd + mss { self.whole } else { cwnd.next_multiple_of(mss) }
     }
 
     fn on_sample(&mut self, ack: &AckSample) {
@@ -119,6 +124,7 @@ impl CongestionControl for Prague {
             // (srtt / rtt_virt)^2 segments a real one.
             self.window.increase(&unmarked, self.slowed);
         }
+        self.whole = self.cwnd();
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {

@@ -1,6 +1,7 @@
 //! Reno: additive increase, multiplicative decrease (Jacobson 1988; RFC 5681 §3.1).
 
-use super::{AckSample, CongestionControl, CongestionEvent, ControlKind, Window};
+use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Window};
+use crate::params::{Kind, ParamSpec, Value};
 use crate::tcp::TcpConfig;
 use crate::tcp::ecn::EcnUse;
 
@@ -8,10 +9,21 @@ pub(super) const KIND: ControlKind = ControlKind {
     name: "reno",
     summary: "AIMD(1, 1/2): slow start and congestion avoidance of RFC 5681",
     source: "RFC 5681; Jacobson, Congestion avoidance and control, SIGCOMM 1988",
-    params: &[],
+    params: &[ABE],
     ecn: EcnUse::CLASSIC,
-    build: |c| Box::new(Reno::new(c)),
+    build: |c| Box::new(Reno { abe: c.congestion_control.params.boolean(ABE.name), ..Reno::new(c) }),
 };
+
+/// RFC 8511: alternative backoff with ECN.
+pub(super) const ABE: ParamSpec = ParamSpec {
+    name: "abe",
+    kind: Kind::Bool,
+    default: Some(Value::Bool(false)),
+    doc: "a mark in congestion avoidance lowers cwnd less than a loss does (RFC 8511): who marks keeps its queue short",
+};
+/// RFC 8511 §3.1: what a mark leaves of the window, for Reno and, by the same experiments, for CUBIC.
+const BETA_ECN: f64 = 0.8;
+pub(super) const BETA_ECN_CUBIC: f64 = 0.85;
 
 /// AIMD(1, 1/2) with standard slow start.
 #[derive(Clone, Debug)]
@@ -20,6 +32,7 @@ pub struct Reno {
     counts_acks: bool,
     counts_segments: bool,
     extra_increment: bool,
+    abe: bool,
     /// Bytes acknowledged, or segments' worth of ACKs counted, towards the next segment of congestion avoidance.
     acked: u64,
 }
@@ -32,6 +45,7 @@ impl Reno {
             counts_acks: config.abc_limit == 0,
             counts_segments: config.count_segments,
             extra_increment: config.extra_increment,
+            abe: false,
             acked: 0,
         }
     }
@@ -67,7 +81,13 @@ impl CongestionControl for Reno {
         // RFC 5681 Eq. 4: max(FlightSize / 2, 2 SMSS). Stacks that count ACKs, not bytes, rounded it down to whole segments
         // (TCP/IP Illustrated vol. 2 §27).
         let unit = if self.counts_acks { self.window.mss } else { 1 };
-        self.window.reduce_to(event, event.flight_size / 2 / unit * unit);
+        let left = if self.abe && event.kind == Congestion::Ecn && !self.window.in_slow_start() {
+            // RFC 8511 §3.1; in slow start as ever.
+            (event.flight_size as f64 * BETA_ECN + 0.5) as u64
+        } else {
+            event.flight_size / 2
+        };
+        self.window.reduce_to(event, left / unit * unit);
         self.acked = 0;
     }
 
@@ -82,6 +102,27 @@ mod tests {
     use super::super::testing::*;
     use super::*;
     use crate::time::{Duration, Time};
+
+    /// RFC 8511 §3.1: 0.8 for Reno, 0.85 for CUBIC, for marks in congestion avoidance; losses, timeouts and slow start as ever.
+    #[test]
+    fn a_mark_costs_less_than_a_loss_with_abe() {
+        let left = |name: &'static str, abe: bool, kind: Congestion, slow_start: bool| {
+            let mut config = config(name, &[("abe", Value::Bool(abe))], 100);
+            if slow_start {
+                config.initial_ssthresh = u64::MAX;
+            }
+            let mut control = (super::super::find(name).unwrap().build)(&config);
+            reduce(&mut *control, Time::ZERO, kind);
+            control.ssthresh() / MSS
+        };
+        for (name, loss, mark) in [("reno", 50, 80), ("cubic", 70, 85)] {
+            assert_eq!(left(name, true, Congestion::Ecn, false), mark, "{name}");
+            assert_eq!(left(name, true, Congestion::Ecn, true), loss, "{name} in slow start");
+            assert_eq!(left(name, true, Congestion::Loss, false), loss, "{name}");
+            assert_eq!(left(name, true, Congestion::Timeout, false), loss, "{name}");
+            assert_eq!(left(name, false, Congestion::Ecn, false), loss, "{name}");
+        }
+    }
 
     /// What congestion avoidance adds in a round trip of `segments` ACKs, in bytes.
     fn growth(count_segments: bool, segments: u64) -> u64 {

@@ -192,6 +192,7 @@ impl Connection {
             self.sender.established(now, None);
         } else {
             let rtt = now.since(self.syn_sent_at);
+            self.handshake_rtt = rtt;
             self.sender.handshake_rtt(rtt, now);
             self.receiver.established(rtt);
             self.sender.established(now, Some(rtt));

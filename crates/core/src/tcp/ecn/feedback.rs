@@ -76,6 +76,16 @@ impl Feedback {
         self.kind = kind;
     }
 
+    /// Another control, with uses of its own.
+    pub fn set_uses(&mut self, uses: EcnUse) {
+        self.uses = uses;
+    }
+
+    /// s.cep, from its start at 5 (RFC 9768 §3.2.1), where there is one.
+    pub fn marked_packets(&self) -> Option<u64> {
+        (self.kind == EcnKind::AccEcn).then_some(self.packets - 5)
+    }
+
     /// Sends nothing ECN-capable from now on; feedback is still heeded.
     pub fn withhold(&mut self) {
         self.mangled = true;

@@ -50,7 +50,7 @@ struct Books {
     rtt: Duration,
     fack: u64,
     reordered: bool,
-    serial: u64,
+    serial: u32,
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -41,6 +41,12 @@ impl Receiver {
         (sizing.buffer().div_ceil(unit) * unit).min(self.most_buffer)
     }
 
+    /// The application asks for so much.
+    pub fn set_most_buffer(&mut self, bytes: u64) {
+        self.most_buffer = bytes;
+        self.bound_buffer();
+    }
+
     pub(super) fn bound_buffer(&mut self) {
         self.buffer = self.wanted_buffer().min(if self.keeps_to_memory() { self.memory } else { u64::MAX });
     }

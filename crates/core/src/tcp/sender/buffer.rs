@@ -42,6 +42,12 @@ impl Sender {
         self.send_buffer = self.wanted_buffer().min(self.memory);
     }
 
+    /// The application asks for so much.
+    pub fn set_most_buffer(&mut self, bytes: u64) {
+        self.most_buffer = bytes;
+        self.bound_buffer();
+    }
+
     /// The host has so much memory for the send buffer.
     pub fn set_memory(&mut self, bytes: u64) {
         self.memory = bytes;

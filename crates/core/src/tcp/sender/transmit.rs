@@ -265,6 +265,9 @@ impl Sender {
             self.set_timer(now);
         }
         if let Some(rate) = &mut self.rate {
+            if rate.is_full() {
+                rate.forget_arrived(|start, end| self.board.next_missing(start, end).is_none());
+            }
             rate.sent(now, range.start, range.end, range.again, self.board.pipe());
         }
         if let Some(rate) = self.pacing_rate() {
@@ -275,17 +278,29 @@ impl Sender {
 
     /// The rate to space segments at, if any (of payload).
     #[inline]
-    fn pacing_rate(&self) -> Option<Rate> {
+    pub(in crate::tcp) fn pacing_rate(&self) -> Option<Rate> {
         let own = self.control.pacing_rate();
-        match self.pacer.mode {
-            Pacing::Auto => own,
+        let rate = match self.pacer.mode {
+            Pacing::Auto => own.or_else(|| self.unused_rate()),
             Pacing::Off => None,
             Pacing::On => own.or_else(|| {
                 let slow_start = self.control.cwnd() < self.control.ssthresh();
                 let [ss, ca] = self.pacing_ratios;
                 Some(pacing::window_rate(self.window(), self.rtt.srtt(), if slow_start { ss } else { ca }))
             }),
+        };
+        match (rate, self.pacing_max) {
+            (Some(rate), Some(most)) => Some(rate.min(most)),
+            (rate, most) => rate.or(most),
         }
+    }
+
+    /// RFC 7661 §4.4.2: while nothing has validated the window, what it holds is spread over a round trip; line-rate bursts of it could
+    /// find a queue that others have filled meanwhile.
+    #[inline]
+    fn unused_rate(&self) -> Option<Rate> {
+        let unused = self.validation.as_ref().is_some_and(|validation| validation.is_unused());
+        unused.then(|| pacing::window_rate(self.window(), self.rtt.srtt(), 100))
     }
 
     /// The TCP header of `range`, without what the receiver half stamps on it.

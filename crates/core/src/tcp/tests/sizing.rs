@@ -182,7 +182,9 @@ fn under_memory(kind: Choice, timestamps: bool, limits: &[Limit], mischief: &[u8
     pair.client.close();
     let mut limit = u64::MAX;
     let mut committed = 65_535;
-    for step in 0..40_000u64 {
+    // Each packet that the network loses can cost the longest timeout, one after the other.
+    let patience = 40_000 + 4_000 * mischief.len() as u64;
+    for step in 0..patience {
         for &(_, receive, send) in limits.iter().filter(|(at, ..)| *at == step) {
             pair.server.set_memory_limit(u64::MAX, receive);
             pair.client.set_memory_limit(send, u64::MAX);

@@ -1,7 +1,7 @@
 //! A congestion window that is not used: what becomes of it after idleness, and at a loss.
 
 use super::*;
-use crate::tcp::options::CwndValidation;
+use crate::tcp::options::{CwndValidation, Pacing};
 
 const MSS: u64 = 1448;
 
@@ -42,6 +42,43 @@ fn after_idleness_it_is_kept_or_not() {
     pair.client.write(MSS);
     pair.flush();
     assert_eq!(pair.client.info().cwnd, 10 * MSS);
+}
+
+/// RFC 7661 §4.4.2.
+#[test]
+fn an_unused_window_is_paced_out_over_a_round_trip() {
+    for (kind, pacing, paced) in [
+        (CwndValidation::Rfc7661, Pacing::Auto, true),
+        (CwndValidation::Rfc7661, Pacing::Off, false),
+        (CwndValidation::Off, Pacing::Auto, false),
+    ] {
+        let config = TcpConfig { cwnd_validation: kind, pacing, ..config("rfc") };
+        let mut pair = Pair::new(config.clone(), config, ms(25));
+        pair.client.write(1000 * MSS);
+        pair.run_until(at_ms(60_000));
+        let (window, sent) = (pair.client.info().cwnd / MSS, pair.data().count() as u64);
+        assert!(sent == 1000 && window > 300);
+        pair.client.write(4 * window * MSS);
+        pair.run_until(at_ms(60_049));
+        let mut bursts: Vec<(Time, u64)> = Vec::new();
+        for (at, _) in pair.data().skip(1000) {
+            match bursts.last_mut() {
+                Some((last, n)) if *last == at => *n += 1,
+                _ => bursts.push((at, 1)),
+            }
+        }
+        if !paced {
+            assert_eq!(bursts, [(at_ms(60_000), window)], "{kind:?} {pacing:?}");
+            continue;
+        }
+        // A window in 50 ms, by quanta of 1 ms.
+        let (total, most) = bursts.iter().fold((0, 0), |(sum, most), (_, n)| (sum + n, most.max(*n)));
+        assert!(total.abs_diff(window * 49 / 50) <= most && most <= window / 50 + 2, "{window}: {bursts:?}");
+        // Used again, it is validated, and its ACKs clock it.
+        pair.run_until(at_ms(60_160));
+        assert!(pair.client.info().cwnd / MSS > window);
+        assert_eq!(pair.data().count() as u64, 1000 + 4 * window);
+    }
 }
 
 #[test]

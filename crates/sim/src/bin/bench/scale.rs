@@ -22,8 +22,8 @@ const SHARE_MBPS: u64 = 4;
 const SHARE: u64 = 25_000;
 /// Data packets of a run, so that the shortest is long enough to be timed.
 const PACKETS: u64 = 6_000_000;
-/// A packet in the network: its slot and its place in a line.
-const PACKET_BYTES: u64 = 68;
+/// A packet in the network: itself and its segment.
+const PACKET_BYTES: u64 = 72;
 const ROUNDS: usize = 3;
 
 /// The dumbbell of so many connections.

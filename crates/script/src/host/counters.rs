@@ -1,0 +1,64 @@
+//! What Linux's `tcp_info` counts and the endpoint has no use for: kept beside it, from what goes in and out.
+
+use longfat_core::packet::{Segment, flags};
+use longfat_core::tcp::Connection;
+use longfat_core::time::{Duration, Time};
+
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Counters {
+    /// Segments that came and went (RFC 4898: SegsIn, SegsOut), and of those that came, those with data.
+    pub segs_in: u64,
+    pub segs_out: u64,
+    pub data_segs_in: u64,
+    /// Timeouts since the left edge last moved.
+    pub retransmits: u64,
+    pub last_data_sent: Option<Time>,
+    pub last_data_recv: Option<Time>,
+    pub last_ack_recv: Option<Time>,
+    /// How long there was something to send, or to be acknowledged.
+    busy: Duration,
+    busy_since: Option<Time>,
+    /// As they were when last looked at.
+    timeouts: u64,
+    unacked: u64,
+}
+
+impl Counters {
+    pub fn came(&mut self, now: Time, segment: &Segment) {
+        self.segs_in += 1;
+        if segment.len > 0 {
+            self.data_segs_in += 1;
+            self.last_data_recv = Some(now);
+        }
+        if segment.has(flags::ACK) {
+            self.last_ack_recv = Some(now);
+        }
+    }
+
+    pub fn went(&mut self, now: Time, segment: &Segment) {
+        self.segs_out += 1;
+        if segment.len > 0 {
+            self.last_data_sent = Some(now);
+        }
+    }
+
+    /// Something may have happened to `connection`.
+    pub fn follow(&mut self, now: Time, connection: &Connection) {
+        let (unacked, _) = connection.unacked();
+        let timeouts = connection.stats().timeouts;
+        self.retransmits = if unacked < self.unacked { 0 } else { self.retransmits } + timeouts.saturating_sub(self.timeouts);
+        (self.timeouts, self.unacked) = (timeouts, unacked);
+        match (self.busy_since, unacked > 0) {
+            (None, true) => self.busy_since = Some(now),
+            (Some(since), false) => {
+                self.busy += now.since(since);
+                self.busy_since = None;
+            }
+            _ => {}
+        }
+    }
+
+    pub fn busy(&self, now: Time) -> Duration {
+        self.busy + self.busy_since.map_or(Duration::ZERO, |since| now.since(since))
+    }
+}
