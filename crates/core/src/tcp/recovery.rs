@@ -430,7 +430,6 @@ impl Sender {
     /// loss, at most once a round trip, and without retransmitting. How far the window shrinks is the control's business, also
     /// where it counts the marks (RFC 8257 §3.3).
     fn echo_of_congestion(&mut self, now: Time, una: u64, flight_size: u64) {
-        self.ecn.look_for_continuous_marks(self.round);
         if self.phase == Phase::Open && una >= self.cwr_until && flight_size > 0 {
             self.control.on_congestion(&CongestionEvent { now, kind: self.ecn.event(), flight_size });
             self.validated_by_congestion(flight_size, false);

@@ -10,8 +10,6 @@ const DIVOPT: u64 = 1 << 24;
 const SAFETY_FACTOR: u64 = 2;
 /// RFC 9768 §A.2.1: the ACE field is suspected of having wrapped only while ACKs cover well under eight packets on average.
 const THINNED: f64 = 4.0;
-/// RFC 9768 §3.2.2.3: marks on every packet of the first three or four round trips are not believed.
-const CONTINUOUS_ROUNDS: u64 = 4;
 /// Marks that take the ACE field from its first value to zero.
 const MARKS_TO_ZERO: u64 = 3;
 
@@ -35,8 +33,6 @@ pub(in crate::tcp) struct Feedback {
     ignored: bool,
     /// None has come since the handshake.
     untested: bool,
-    /// Something arrived that was not marked.
-    unmarked: bool,
     /// s.cep and s.ceb as far as they are told apart: modulo 8 and modulo 2^24.
     packets: u64,
     bytes: u64,
@@ -60,7 +56,6 @@ impl Feedback {
             mangled: false,
             ignored: false,
             untested: true,
-            unmarked: false,
             packets: 5,
             bytes: 0,
             newest: None,
@@ -91,7 +86,7 @@ impl Feedback {
         self.mangled = true;
     }
 
-    /// RFC 9768 §3.2.2.4, §3.2.2.3: nor does it heed what it is told.
+    /// RFC 9768 §3.2.2.4: nor does it heed what it is told.
     fn distrust(&mut self) {
         (self.mangled, self.ignored) = (true, true);
     }
@@ -99,14 +94,6 @@ impl Feedback {
     /// Whether AccECN was agreed on, and something then spoke against it.
     pub fn was_given_up(&self) -> bool {
         self.kind == EcnKind::AccEcn && self.mangled
-    }
-
-    /// The `round`th round trip is under way, and there are marks. RFC 9768 §3.2.2.3: if nothing ever arrived without one, it is not a
-    /// queue that makes them. So it is also where many flows begin at once on a queue that marks them all.
-    pub fn look_for_continuous_marks(&mut self, round: u64) {
-        if self.kind == EcnKind::AccEcn && round > CONTINUOUS_ROUNDS && !self.unmarked {
-            self.distrust();
-        }
     }
 
     #[inline]
@@ -265,7 +252,6 @@ impl Feedback {
         self.uncounted += bytes;
         let bytes = self.uncounted.min(delivered);
         self.uncounted -= bytes;
-        self.unmarked |= bytes < delivered;
         Marks { any, bytes }
     }
 }
@@ -384,22 +370,6 @@ mod tests {
             // Only the first is tested.
             f.take(&ack(0, None), MSS, MSS);
             assert_eq!((f.codepoint() == Ecn::Ect1, f.was_given_up()), (believed, !believed));
-        }
-    }
-
-    /// RFC 9768 §3.2.2.3.
-    #[test]
-    fn marks_on_every_packet_of_four_round_trips_are_not_believed() {
-        for (round, unmarked, believed) in [(5, false, false), (4, false, true), (5, true, true)] {
-            let mut f = feedback(EcnUse::L4S, EcnKind::AccEcn);
-            for n in 1..=8 {
-                let marked = if unmarked && n == 3 { 0 } else { MSS };
-                let ceb = f.bytes + marked;
-                f.take(&ack(f.packets + u64::from(marked > 0), Some(ceb)), MSS, MSS);
-            }
-            f.look_for_continuous_marks(round);
-            assert_eq!((f.codepoint() == Ecn::Ect1, f.was_given_up()), (believed, !believed), "{round} {unmarked}");
-            assert_eq!(f.take(&ack(f.packets + 1, Some(f.bytes + MSS)), MSS, MSS).any, believed);
         }
     }
 
