@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import longfat
@@ -96,7 +97,9 @@ def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(tmp_path: Path) -> 
     )
     (tmp_path / "long.toml").write_text(text)
     call = [sys.executable, "-m", "longfat", "run", "long.toml", "--jobs", "2"]
-    process = subprocess.Popen(call, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # What a shell starts in the background ignores SIGINT, and so would all that it starts.
+    heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    process = subprocess.Popen(call, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heed)
     runs = tmp_path / "results" / "long" / "runs"
     deadline = time.monotonic() + 60
     while len(list(runs.glob("[0-9a-f]*"))) < 2 and time.monotonic() < deadline:

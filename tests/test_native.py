@@ -100,7 +100,9 @@ def test_public_functions_are_documented_and_typed() -> None:
 
 def test_registries_hold_what_an_experiment_can_name() -> None:
     kinds = longfat.registries()
-    assert {"stacks", "congestion_controls", "window_sizings", "queues", "discards", "links", "losses", "tcp", "metrics"} == set(kinds)
+    transport = {"stacks", "congestion_controls", "slow_starts", "window_sizings", "tcp"}
+    network = {"paths", "links", "losses", "queues", "discards", "hosts"}
+    assert transport | network | {"traffic", "metrics"} == set(kinds)
     for kind, entries in kinds.items():
         assert entries, kind
         assert len({entry["name"] for entry in entries}) == len(entries), kind
