@@ -2,6 +2,7 @@
 
 mod challenge;
 mod ending;
+mod info;
 mod memory;
 mod opening;
 mod sockopt;
@@ -9,10 +10,10 @@ mod sockopt;
 pub use ending::Abort;
 
 use self::challenge::Challenges;
+pub use self::info::{Stats, TcpInfo};
 use crate::packet::{Ecn, Segment, flags};
 use crate::tcp::TcpConfig;
 use crate::tcp::receiver::{Receiver, Verdict};
-use crate::tcp::right_sizing::MemoryUse;
 use crate::tcp::sender::{Range, Sender};
 use crate::tcp::seq::wrap;
 use crate::tcp::stall::Room;
@@ -68,71 +69,6 @@ pub struct Connection {
     aborted: Option<Abort>,
     /// Challenge ACKs sent, where any was.
     challenges: Option<Box<Challenges>>,
-}
-
-/// Totals since the start. Byte counts are payload.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[allow(missing_docs)]
-pub struct Stats {
-    pub bytes_sent: u64,
-    pub bytes_retransmitted: u64,
-    pub segments_sent: u64,
-    pub segments_retransmitted: u64,
-    pub acks_sent: u64,
-    pub fast_retransmits: u64,
-    pub recoveries_ended: u64,
-    pub timeouts: u64,
-    /// Reductions taken back: the losses they were for were none.
-    pub spurious_recoveries: u64,
-    /// Tail loss probes sent, and those that repaired a loss by themselves.
-    pub tail_probes: u64,
-    pub tail_losses: u64,
-    pub send_stalls: u64,
-    pub duplicates_received: u64,
-    /// Of what was received, what was there already, whether or not all of its segment was.
-    pub bytes_duplicate: u64,
-    pub rtt_min: Duration,
-    pub rtt_max: Duration,
-    pub rtt_sum_ps: u128,
-    pub rtt_samples: u64,
-    pub in_flight_max: u64,
-}
-
-/// The state of a connection at one instant, for time series and assertions.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[allow(missing_docs)]
-pub struct TcpInfo {
-    pub cwnd: u64,
-    pub ssthresh: u64,
-    pub in_flight: u64,
-    pub rwnd: u64,
-    pub srtt: Duration,
-    pub rttvar: Duration,
-    pub rto: Duration,
-    /// How often the retransmission timer went off since the last round trip was measured.
-    pub backoff: u32,
-    /// Payload bytes of a full segment, as agreed.
-    pub mss: u64,
-    /// Bytes sent and not acknowledged.
-    pub outstanding: u64,
-    /// What the SYNs agreed on.
-    pub timestamps: bool,
-    pub sack: bool,
-    pub window_scale: bool,
-    pub ecn: bool,
-    pub ca_state: CaState,
-    /// How far out of order segments are known to arrive, in segments; where time finds losses (`rack`), measured, else the
-    /// duplicate ACK threshold.
-    pub reordering: u32,
-    /// Of the segments outstanding: SACKed; called lost; sent again.
-    pub sacked: u32,
-    pub lost: u32,
-    pub retrans: u32,
-    /// The round trip as the receiving side measures it, and the bytes that came in the last one: where its window follows them.
-    pub rcv_rtt: Duration,
-    pub rcv_space: u64,
-    /// What it has of its host's memory.
-    pub memory: MemoryUse,
 }
 
 /// Where a sender is in loss recovery, by the names of `tcpi_ca_state` (tcp(7), `TCP_INFO`).
@@ -404,81 +340,6 @@ impl Connection {
     pub fn paced_until(&self, now: Time) -> Option<Time> {
         let at = self.sender.paced_until(now);
         if at == Time::MAX { None } else { Some(at) }
-    }
-
-    /// State, for sampling.
-    pub fn info(&self) -> TcpInfo {
-        let (rcv_rtt, rcv_space) = self.receiver.measured();
-        TcpInfo {
-            rcv_rtt,
-            rcv_space,
-            timestamps: self.timestamps,
-            sack: self.receiver.sacks(),
-            window_scale: self.window_scale,
-            ecn: self.sender.ecn.is_on(),
-            memory: self.memory(),
-            ..self.sender.info()
-        }
-    }
-
-    /// Whether AccECN was agreed on, and the path then found to spoil it: nothing sent from then on is ECN-capable.
-    pub fn gave_up_ecn(&self) -> bool {
-        self.sender.ecn.was_given_up()
-    }
-
-    /// Totals so far.
-    pub fn stats(&self) -> Stats {
-        Stats { duplicates_received: self.receiver.duplicates, bytes_duplicate: self.receiver.bytes_duplicate, ..self.sender.stats }
-    }
-
-    /// Fast retransmits and timeouts so far: cheap, for a driver that records each as an event.
-    #[inline]
-    pub fn recoveries(&self) -> (u64, u64) {
-        (self.sender.stats.fast_retransmits, self.sender.stats.timeouts)
-    }
-
-    /// In-order bytes received here, read by the application or not.
-    #[inline]
-    pub fn bytes_delivered(&self) -> u64 {
-        self.receiver.delivered()
-    }
-
-    /// Bytes written here and not acknowledged, and those of them not sent yet.
-    pub fn unacked(&self) -> (u64, u64) {
-        self.sender.unacked()
-    }
-
-    /// In-order bytes that wait for [`Connection::read`].
-    pub fn unread(&self) -> u64 {
-        self.receiver.unread()
-    }
-
-    /// In-order bytes that the application has read.
-    pub fn bytes_read(&self) -> u64 {
-        self.receiver.read_so_far()
-    }
-
-    /// Whether the other side has closed and every byte before it was delivered here.
-    #[inline]
-    pub fn end_of_stream(&self) -> bool {
-        self.receiver.end_of_stream()
-    }
-
-    /// Whether everything written here, and the FIN if closed, has been acknowledged.
-    #[inline]
-    pub fn all_acked(&self) -> bool {
-        self.sender.all_acked()
-    }
-
-    /// The state of RFC 9293.
-    #[inline]
-    pub fn state(&self) -> State {
-        self.state
-    }
-
-    /// Whether the handshake is done, whatever came after it.
-    pub fn is_established(&self) -> bool {
-        self.sender.board.una() > 0
     }
 }
 
