@@ -41,7 +41,7 @@ impl Sender {
         }
         if ack < una {
             // RFC 5961 §5.2: older than anything that can still be on its way (MAX.SND.WND).
-            return ack.saturating_add(self.max_rwnd) < una;
+            return ack.saturating_add(self.peer.max) < una;
         }
         if self.awaits_nothing(segment) {
             self.update_window(now, segment, ack);
@@ -84,7 +84,13 @@ impl Sender {
     fn awaits_nothing(&self, segment: &Segment) -> bool {
         self.board.outstanding() == 0
             && segment.sack_count() == 0
-            && !(self.ecn.is_on() || self.rate.is_some() || self.undo.is_some() || self.forward.is_some() || self.tail.end.is_some())
+            && !(self.heeds_every_ack() || self.undo.is_some() || self.forward.is_some() || self.tail.end.is_some())
+    }
+
+    /// Whether ACKs say something to it even where nothing is outstanding: of marks, and when the application has nothing to send.
+    #[inline]
+    pub fn heeds_every_ack(&self) -> bool {
+        self.ecn.is_on() || self.rate.is_some()
     }
 
     /// The left edge stands still.
@@ -137,25 +143,20 @@ impl Sender {
         news
     }
 
-    /// RFC 9293 §3.10.7.4: the newest segment sets the window. Whether it changed.
+    /// The other side's window may be another now. Whether it is.
     #[inline]
     fn update_window(&mut self, now: Time, segment: &Segment, ack: u64) -> bool {
-        let newer = (segment.seq.wrapping_sub(self.wl.0) as i32) > 0 || (segment.seq == self.wl.0 && ack >= self.wl.1);
-        if !newer {
+        let before = self.peer.edge;
+        if !self.peer.update(segment, ack) {
             return false;
         }
-        let before = self.edge;
-        let rwnd = u64::from(segment.window) << self.shift;
-        self.wl = (segment.seq, ack);
-        self.edge = ack + rwnd;
-        self.max_rwnd = self.max_rwnd.max(rwnd);
         if self.persist.is_some() {
             self.probe_was_answered();
-            if self.edge > self.board.una().max(ack) {
+            if self.peer.edge > self.board.una().max(ack) {
                 self.window_opened(now, ack);
             }
         }
-        self.edge != before
+        self.peer.edge != before
     }
 
     /// The left edge moves.

@@ -9,6 +9,7 @@ use crate::tcp::congestion::{self, CongestionControl};
 use crate::tcp::ecn::Feedback;
 use crate::tcp::options::CwndValidation;
 use crate::tcp::pacing::Pacer;
+use crate::tcp::peer_window::PeerWindow;
 use crate::tcp::prr::Prr;
 use crate::tcp::rack::Rack;
 use crate::tcp::rate::RateSampler;
@@ -86,11 +87,7 @@ pub(super) struct Sender {
     sizing: Option<Box<dyn SendSizing + Send>>,
     most_buffer: u64,
     memory: u64,
-    /// Right edge of the peer's window, the segment that set it (RFC 9293's SND.WL1, SND.WL2), and the largest window seen.
-    pub(super) edge: u64,
-    pub(super) wl: (u32, u64),
-    pub(super) max_rwnd: u64,
-    pub(super) shift: u8,
+    pub(super) peer: PeerWindow,
     pub(super) phase: Phase,
     /// Fast recovery and Loss end when this is acknowledged (RFC 6582 and 6675: recover, RecoveryPoint).
     pub(super) recover: u64,
@@ -198,14 +195,11 @@ impl Sender {
             end: 1,
             writes: VecDeque::new(),
             closed: false,
-            send_buffer: sizing.as_ref().map_or(u64::MAX, |sizing| sizing.buffer()).min(right_sizing::bounds(config).0),
+            send_buffer: right_sizing::send_buffer(config),
             sizing,
             most_buffer: right_sizing::bounds(config).0,
             memory: u64::MAX,
-            edge: 0,
-            wl: (0, 0),
-            max_rwnd: 0,
-            shift: 0,
+            peer: PeerWindow::default(),
             phase: Phase::Open,
             recover: 0,
             no_fast_retransmit_below: 0,
@@ -260,7 +254,7 @@ impl Sender {
     }
 
     /// The other side takes no more than `mss` bytes in a segment.
-    pub fn agree_mss(&mut self, config: &TcpConfig, mss: u64) {
+    fn agree_mss(&mut self, config: &TcpConfig, mss: u64) {
         self.mss = mss;
         let config = TcpConfig { mss: mss as u32, ..config.clone() };
         self.control = congestion::build(&config);
@@ -358,11 +352,45 @@ impl Sender {
 
     /// The peer's window, as far as known.
     pub fn rwnd(&self) -> u64 {
-        self.edge.saturating_sub(self.board.una())
+        self.peer.edge.saturating_sub(self.board.una())
+    }
+
+    /// The SYNs have agreed on segments of `mss` bytes and on SACK or not, and have told of the first window.
+    pub fn agree(&mut self, config: &TcpConfig, mss: u32, sack: bool, peer: PeerWindow) {
+        if self.kind.is_selective() && !sack {
+            self.kind = RecoveryKind::NewReno;
+        }
+        if u64::from(mss) != self.mss {
+            // The control counts in segments of the size agreed, not of the size we offered.
+            self.agree_mss(config, mss.into());
+        }
+        self.peer = peer;
+    }
+
+    /// The SYN was acknowledged, at `now`; after `rtt`, unless it was sent more than once.
+    pub fn establish(&mut self, config: &TcpConfig, now: Time, rtt: Option<Duration>, timestamps: bool) {
+        self.board.acknowledge(1);
+        self.deadline = Time::MAX;
+        self.timestamp_clock = self.timestamp_clock.filter(|_| timestamps);
+        match rtt {
+            Some(rtt) => self.handshake_rtt(rtt, now),
+            None => {
+                self.rtt.after_syn_loss(config.rto_after_syn_loss);
+                self.control.on_syn_loss();
+            }
+        }
+        self.established(now, rtt);
+    }
+
+    /// The window with which data begins is of `rwnd` bytes.
+    pub fn heed_first_window(&mut self, config: &TcpConfig, rwnd: u32) {
+        if config.ssthresh_half_rwnd {
+            self.control.on_first_window(rwnd.into());
+        }
     }
 
     /// The SYN's round trip.
-    pub fn handshake_rtt(&mut self, rtt: Duration, now: Time) {
+    fn handshake_rtt(&mut self, rtt: Duration, now: Time) {
         if self.clock.is_exact() {
             self.rtt.sample(rtt);
         } else {

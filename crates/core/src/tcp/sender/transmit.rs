@@ -82,7 +82,7 @@ impl Sender {
             Limit::Pacing
         } else if self.board.max() >= self.end_of_buffered() {
             Limit::Application
-        } else if self.board.max() >= self.edge {
+        } else if self.board.max() >= self.peer.edge {
             Limit::Rwnd
         } else {
             Limit::Pacing
@@ -152,9 +152,9 @@ impl Sender {
         let left = self.end.saturating_sub(start);
         // What the application has been able to write so far.
         let buffered = left.min(una.saturating_add(self.send_buffer).saturating_sub(start));
-        let payload = buffered.min(self.payload_max).min(self.edge.saturating_sub(start));
+        let payload = buffered.min(self.payload_max).min(self.peer.edge.saturating_sub(start));
         // The FIN takes a place in the window like any octet.
-        let fin = self.closed && start + payload == self.end && start + payload < self.edge;
+        let fin = self.closed && start + payload == self.end && start + payload < self.peer.edge;
         let len = payload + u64::from(fin);
         if len == 0 || start > self.end {
             self.limit = if start < self.stream_end() { Limit::Rwnd } else { Limit::Application };
@@ -178,7 +178,7 @@ impl Sender {
         // RFC 9293 §3.8.6.2.1: a full segment; or all there is, subject to Nagle; or half the largest window.
         let last = payload == buffered;
         let nagle_permits = (!self.nagle || idle) && !self.cork || (self.closed && payload == left);
-        if !(payload == self.payload_max || fin || (last && nagle_permits) || (payload > 0 && 2 * payload >= self.max_rwnd)) {
+        if !(payload == self.payload_max || fin || (last && nagle_permits) || (payload > 0 && 2 * payload >= self.peer.max)) {
             self.limit = if last { Limit::Application } else { Limit::Rwnd };
             if !last {
                 self.arm_persist(now);
