@@ -154,17 +154,17 @@ impl Recorder {
             self.sample(world);
         }
         let now = Snapshot::of(world);
-        let span_end = world.all_delivered.clone().unwrap_or_else(|| now.clone());
-        let span_start = self.at_span_start.take().unwrap_or_else(|| span_end.clone());
-        let at_warmup = self.at_warmup.take().unwrap_or_else(|| now.clone());
+        let span_end = world.all_delivered.as_ref().unwrap_or(&now);
+        let span_start = self.at_span_start.as_ref().unwrap_or(span_end);
+        let at_warmup = self.at_warmup.as_ref().unwrap_or(&now);
         let mut trace = self.trace;
         trace.end = world.now;
         trace.span = (span_start.time.min(span_end.time), span_end.time);
         trace.steps = world.steps;
         trace.packets_in_network_max = world.ledger.in_network_max();
-        trace.flows = (0..experiment.flows.len()).map(|i| flow_record(world, experiment, i, &at_warmup)).collect();
-        trace.links = (0..world.links.len()).map(|i| link_record(world, experiment, i, &span_start, &span_end)).collect();
-        trace.hosts = host_records(world, experiment, &span_start, &span_end);
+        trace.flows = (0..experiment.flows.len()).map(|i| flow_record(world, experiment, i, at_warmup)).collect();
+        trace.links = (0..world.links.len()).map(|i| link_record(world, experiment, i, span_start, span_end)).collect();
+        trace.hosts = host_records(world, experiment, span_start, span_end);
         trace.events = world.ledger.take_events();
         trace.warnings = warnings(world, experiment, self.span_start);
         trace
@@ -300,7 +300,7 @@ fn warnings(world: &World, experiment: &Experiment, span_start: Time) -> Vec<Str
             span_start.as_secs_f64()
         ));
     }
-    for (i, (name, flow)) in flow_names(experiment).iter().zip(&experiment.flows).enumerate() {
+    for (i, (name, flow)) in flow_names(experiment).zip(&experiment.flows).enumerate() {
         let (_, asked) = right_sizing::bounds(&flow.receiver);
         let (held, mss) = (right_sizing::bounds(&flow.sender).0.min(asked), u64::from(flow.sender.mss));
         if flow.traffic.is_tcp() && held < mss {

@@ -63,7 +63,7 @@ pub struct Connection {
     time_wait: Time,
     /// What goes before all else: a reset that answers a segment without a connection or ends this one, or an ACK that must not
     /// wait for data to carry it.
-    prompt: Option<Segment>,
+    prompt: Option<Box<Prompt>>,
     acks_sent: u64,
     /// The application has written, closed, or set something of what is sent.
     speaks: bool,
@@ -74,6 +74,13 @@ pub struct Connection {
     aborted: Option<Abort>,
     /// Challenge ACKs sent, where any was.
     challenges: Option<Box<Challenges>>,
+}
+
+/// Room for a segment that goes before all else, once there has been one.
+#[derive(Debug)]
+struct Prompt {
+    segment: Segment,
+    is_due: bool,
 }
 
 /// Where a sender is in loss recovery, by the names of `tcpi_ca_state` (tcp(7), `TCP_INFO`).
@@ -210,7 +217,7 @@ impl Connection {
             if segment.len > 0 && self.receiver.splits_ack(ecn) {
                 let mut ack = Segment::default();
                 self.pure_ack(now, &mut ack);
-                self.prompt = Some(ack);
+                self.say_first(ack);
             }
             let had_ended = self.receiver.end_of_stream();
             if self.receiver.handle(now, segment, ecn) == Verdict::AckNow {
@@ -261,8 +268,11 @@ impl Connection {
     /// The same, written to where it is to stay: a copy of what has just been put together field by field takes as long as all the rest.
     #[inline]
     pub fn poll_transmit_into(&mut self, now: Time, segment: &mut Segment) -> Option<Ecn> {
-        if let Some(prompt) = self.prompt.take() {
-            *segment = prompt;
+        if let Some(prompt) = &mut self.prompt
+            && prompt.is_due
+        {
+            prompt.is_due = false;
+            *segment = prompt.segment;
             return Some(Ecn::NotEct);
         }
         if self.state == State::Established || !matches!(self.state, State::Listen | State::SynSent | State::SynReceived | State::Closed) {
@@ -325,6 +335,14 @@ impl Connection {
         }
         self.receiver.stamp(now, segment, room);
         self.ack_now = false;
+    }
+
+    /// `segment` goes next, before all else.
+    fn say_first(&mut self, segment: Segment) {
+        match &mut self.prompt {
+            Some(prompt) => **prompt = Prompt { segment, is_due: true },
+            None => self.prompt = Some(Box::new(Prompt { segment, is_due: true })),
+        }
     }
 
     /// When `handle_timeout` is wanted.

@@ -52,7 +52,9 @@ impl Sender {
         let in_flight = self.board.pipe();
         let selective = self.kind.is_selective() && segment.sack_count() > 0;
         let reported = if selective { self.duplicate_told(segment, ack) } else { None };
-        self.rack.begin();
+        if let Some(rack) = &mut self.rack {
+            rack.begin();
+        }
         let sacked = if selective { self.take_sacks(now, segment) } else { 0 };
         let rtt = self.board.highest_sacked().filter(|_| sacked > 0).and_then(|top| self.measure_sacked(now, top));
         let window_changed = self.update_window(now, segment, ack);
@@ -63,7 +65,9 @@ impl Sender {
         }
         if let Some(range) = reported.filter(|range| Some(range.1) != self.tail.end) {
             debug_assert!(range.0 < range.1);
-            self.rack.duplicate_reported(self.board.max());
+            if let Some(rack) = &mut self.rack {
+                rack.duplicate_reported(self.board.max());
+            }
         }
         let news = News { ack, delivered_before, delivered, in_flight, rtt, marks };
         if ack > una {
@@ -71,7 +75,7 @@ impl Sender {
         } else {
             self.still_ack(now, segment, &news, window_changed);
         }
-        if self.kind == RecoveryKind::Rack {
+        if self.rack.is_some() {
             self.probe_answered(now, ack, ack > una, segment, reported);
             self.set_timer(now);
         }
@@ -119,27 +123,20 @@ impl Sender {
     fn take_sacks(&mut self, now: Time, segment: &Segment) -> u64 {
         let una = self.board.una();
         let mut news = 0;
-        let by_time = self.kind == RecoveryKind::Rack;
         let tells = self.tells_of_retransmission(now, None);
-        let mut told = [(0, 0); 4];
-        for (i, told) in told.iter_mut().enumerate().take(segment.sack_count()) {
+        for i in 0..segment.sack_count() {
             let (left, right) = segment.sack(i);
             let (left, right) = (unwrap(self.iss, una, left), unwrap(self.iss, una, right));
             // A duplicate report (RFC 2883) lies below the left edge or inside what is SACKed: it adds nothing.
             if left >= una && left < right && right <= self.board.max() {
-                *told = (left, right);
-                if self.board.was_told(left, right) {
-                    continue;
-                }
                 self.note_arrived(now, left, right);
                 news += self.board.sack(left, right, |start, end| {
-                    if by_time {
-                        self.rack.arrived(now, start, end, &self.log, tells);
+                    if let Some(rack) = &mut self.rack {
+                        rack.arrived(now, start, end, &self.log, tells);
                     }
                 });
             }
         }
-        self.board.note_told(told);
         news
     }
 
@@ -197,12 +194,12 @@ impl Sender {
                 self.control.on_ack(&sample);
                 if ack >= self.recover {
                     self.phase = Phase::Open;
-                    self.rack.recovered();
+                    self.note_recovered();
                 }
             }
             Phase::Recovery => restart_timer = self.ack_in_recovery(now, ack, acked, delivered_before),
         }
-        if self.phase != Phase::Recovery && (self.board.has_sacked() || !self.rack.again.is_empty()) {
+        if self.phase != Phase::Recovery && (self.board.has_sacked() || self.rack.as_ref().is_some_and(|rack| !rack.again.is_empty())) {
             self.look_for_losses(now, delivered_before);
         }
         if self.board.outstanding() == 0 {
@@ -287,8 +284,14 @@ impl Sender {
         self.inflation = 0;
         self.prr = None;
         self.force = false;
-        self.rack.recovered();
+        self.note_recovered();
         self.stats.recoveries_ended += 1;
+    }
+
+    fn note_recovered(&mut self) {
+        if let Some(rack) = &mut self.rack {
+            rack.recovered();
+        }
     }
 
     /// An ACK that moved nothing but says that a segment has left the network.
@@ -316,7 +319,7 @@ impl Sender {
 
     /// Outside fast recovery, with SACK: RFC 6675 §5 steps 1 and 2.
     fn look_for_losses(&mut self, now: Time, delivered_before: u64) {
-        if self.kind == RecoveryKind::Rack {
+        if self.rack.is_some() {
             self.detect_losses(now);
             if self.phase == Phase::Open && self.board.has_lost() {
                 self.enter_recovery(now, delivered_before);

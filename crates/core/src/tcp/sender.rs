@@ -109,7 +109,7 @@ pub(super) struct Sender {
     pub(super) pacing_max: Option<Rate>,
     pub(super) log: SentLog,
     /// Loss detection by time, the tail loss probe, and what the one timer of both is for: with `RecoveryKind::Rack` only.
-    pub(super) rack: Rack,
+    pub(super) rack: Option<Box<Rack>>,
     pub(super) use_tail_probe: bool,
     pub(super) tail: Probe,
     pub(super) timer: Timer,
@@ -163,6 +163,10 @@ fn estimator(config: &TcpConfig) -> RttEstimator {
     RttEstimator::new(Rules { initial: config.rto_initial, min, max: config.rto_max, granularity, variances, doublings })
 }
 
+fn rack(kind: RecoveryKind) -> Option<Box<Rack>> {
+    (kind == RecoveryKind::Rack).then(Box::default)
+}
+
 fn validation(config: &TcpConfig) -> Option<Box<Validation>> {
     (config.cwnd_validation == CwndValidation::Rfc7661)
         .then(|| Box::new(Validation::new(u64::from(config.mss) * u64::from(config.initial_window))))
@@ -172,10 +176,11 @@ impl Sender {
     pub fn new(config: &TcpConfig, iss: u32, phase: Duration) -> Self {
         let control = congestion::build(config);
         let sizing = (right_sizing::kind(config).send)(config);
+        let kind = if control.starts_over() { RecoveryKind::Tahoe } else { config.recovery };
         Sender {
             iss,
             board: Scoreboard::default(),
-            kind: if control.starts_over() { RecoveryKind::Tahoe } else { config.recovery },
+            kind,
             rate: control.wants_rate().then(Box::default),
             control,
             rtt: estimator(config),
@@ -213,7 +218,7 @@ impl Sender {
             limit: Limit::Application,
             pacing_max: None,
             log: SentLog::default(),
-            rack: Rack::default(),
+            rack: rack(kind),
             use_tail_probe: config.tail_probe,
             tail: Probe::default(),
             timer: Timer::Retransmission,
@@ -244,11 +249,16 @@ impl Sender {
         }
     }
 
+    /// Losses are repaired like this; none has been.
+    fn repair_by(&mut self, kind: RecoveryKind) {
+        (self.kind, self.rack) = (kind, rack(kind));
+    }
+
     /// The handshake begins anew, with a SYN yet to come.
     pub fn listen_again(&mut self, config: &TcpConfig) {
         self.board = Scoreboard::default();
         self.rtt = estimator(config);
-        self.kind = if self.control.starts_over() { RecoveryKind::Tahoe } else { config.recovery };
+        self.repair_by(if self.control.starts_over() { RecoveryKind::Tahoe } else { config.recovery });
         self.ecn = Feedback::new(congestion::ecn_use(config));
         self.deadline = Time::MAX;
     }
@@ -271,7 +281,7 @@ impl Sender {
         self.rate = self.control.wants_rate().then(Box::default);
         self.ecn.set_uses(congestion::ecn_use(&config));
         if self.control.starts_over() {
-            self.kind = RecoveryKind::Tahoe;
+            self.repair_by(RecoveryKind::Tahoe);
         }
     }
 
@@ -358,7 +368,7 @@ impl Sender {
     /// The SYNs have agreed on segments of `mss` bytes and on SACK or not, and have told of the first window.
     pub fn agree(&mut self, config: &TcpConfig, mss: u32, sack: bool, peer: PeerWindow) {
         if self.kind.is_selective() && !sack {
-            self.kind = RecoveryKind::NewReno;
+            self.repair_by(RecoveryKind::NewReno);
         }
         if u64::from(mss) != self.mss {
             // The control counts in segments of the size agreed, not of the size we offered.

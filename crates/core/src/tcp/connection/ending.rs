@@ -42,7 +42,7 @@ impl Connection {
             let (next, irs) = self.receiver.next();
             let mut reset = Segment::new(wrap(self.iss, self.sent_until()), flags::RST | flags::ACK, 0);
             reset.ack = wrap(irs, next);
-            self.prompt = Some(reset);
+            self.say_first(reset);
         }
         self.end();
     }

@@ -58,7 +58,7 @@ impl Connection {
             reset = Segment::new(0, flags::RST | flags::ACK, 0);
             reset.ack = segment.seq.wrapping_add(segment.seq_len());
         }
-        self.prompt = Some(reset);
+        self.say_first(reset);
     }
 
     /// RFC 9293 §3.10.7.2.
@@ -212,7 +212,7 @@ impl Connection {
         self.pure_ack(now, &mut ack);
         ack.flags &= !ACE;
         self.receiver.echo.stamp_handshake(&mut ack, syn_ack);
-        self.prompt = Some(ack);
+        self.say_first(ack);
     }
 
     pub(super) fn establish(&mut self, now: Time, segment: &Segment) {

@@ -2,7 +2,6 @@
 //! what is on its way is not sent again (RFC 4015).
 
 use crate::packet::Segment;
-use crate::tcp::RecoveryKind;
 use crate::tcp::sender::{Limit, Phase, Range, Sender};
 use crate::tcp::seq::{timestamp_before, unwrap};
 use crate::tcp::stall::Room;
@@ -144,8 +143,8 @@ impl Sender {
         self.control.on_spurious();
         if self.phase != Phase::Open {
             self.board.forget_losses();
-            if self.kind == RecoveryKind::Rack {
-                self.rack.judge_again();
+            if let Some(rack) = &mut self.rack {
+                rack.judge_again();
             }
             self.phase = Phase::Open;
             self.prr = None;

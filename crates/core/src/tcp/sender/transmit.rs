@@ -240,10 +240,9 @@ impl Sender {
             self.stats.bytes_retransmitted += payload;
             self.stats.segments_retransmitted += 1;
             self.timed = None;
-            if self.kind == RecoveryKind::Rack {
-                self.rack.again.sent(range.start, range.end, self.board.max(), now);
-            } else {
-                self.log.sent_again(range.end);
+            match &mut self.rack {
+                Some(rack) => rack.again.sent(range.start, range.end, self.board.max(), now),
+                None => self.log.sent_again(range.end),
             }
             if let Some(Forward::First { end: end @ 0 }) = &mut self.forward {
                 *end = range.end;
@@ -261,7 +260,7 @@ impl Sender {
         if self.deadline == Time::MAX {
             self.arm_rto(now);
         }
-        if self.kind == RecoveryKind::Rack && self.persist.is_none() {
+        if self.rack.is_some() && self.persist.is_none() {
             self.set_timer(now);
         }
         if let Some(rate) = &mut self.rate {
