@@ -55,7 +55,7 @@ impl RouteTable {
                 let path = routes.path(from, to).filter(|path| !path.is_empty());
                 let Some(path) = path else {
                     let name = |node: usize| experiment.network.nodes[node].name.clone();
-                    return Err(Error::NoRoute { flow: i, group: flow.group.clone(), from: name(from), to: name(to) });
+                    return Err(Error::NoRoute { flow: i, group: flow.group.to_string(), from: name(from), to: name(to) });
                 };
                 table.add(endpoint as u32, peer as u32, &path, &experiment.network.links);
             }

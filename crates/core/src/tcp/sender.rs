@@ -120,7 +120,7 @@ pub(super) struct Sender {
     pub(super) forward: Option<Forward>,
     /// The last reduction, while it can still prove needless.
     pub(super) use_undo: bool,
-    pub(super) undo: Option<Undo>,
+    pub(super) undo: Option<Box<Undo>>,
     /// The next sample for the estimator is of data beyond this.
     pub(super) sampled_until: u64,
     /// Without timestamps on a ticking clock, one segment at a time is timed: (end offset, tick).

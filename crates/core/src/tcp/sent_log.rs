@@ -30,7 +30,7 @@ impl SentLog {
         }
         if self.entries.len() == self.entries.capacity() {
             // By an eighth: a window of many thousands of segments is most of a connection's memory.
-            self.entries.reserve_exact(16 + self.entries.len() / 8);
+            self.entries.reserve_exact(8 + self.entries.len() / 8);
         }
         self.entries.push_back((end, now));
     }
