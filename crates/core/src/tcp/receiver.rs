@@ -1,15 +1,16 @@
 //! The receiving half: what has arrived, what to tell the other side, and when.
 
+mod beyond;
 mod sizing;
 
 use crate::packet::{Ecn, Segment, flags};
 use crate::tcp::clock::Clock;
 use crate::tcp::ecn::Echo;
-use crate::tcp::range_set::RangeSet;
 use crate::tcp::right_sizing::{self, ReceiveSizing};
 use crate::tcp::seq::{timestamp_before, unwrap, wrap};
 use crate::tcp::{DelayedAck, TcpConfig};
 use crate::time::{Duration, Time};
+use beyond::Beyond;
 
 /// Why a segment must be answered at once, if it must.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,11 +28,8 @@ pub(super) struct Receiver {
     irs: u32,
     /// Next offset expected.
     nxt: u64,
-    /// Data beyond a gap, and how much that is.
-    out_of_order: RangeSet,
-    held: u64,
-    /// The ranges of it that grew last, newest first (RFC 2018 §4); what ends below `nxt` is none any more.
-    recent: [(u64, u64); 4],
+    /// Data beyond a gap, where there is one.
+    beyond: Option<Box<Beyond>>,
     /// The last segment held nothing new: report it first (RFC 2883).
     duplicate: Option<(u64, u64)>,
     sack: bool,
@@ -81,9 +79,7 @@ impl Receiver {
         let mut receiver = Receiver {
             irs: 0,
             nxt: 0,
-            out_of_order: RangeSet::default(),
-            held: 0,
-            recent: [(0, 0); 4],
+            beyond: None,
             duplicate: None,
             sack: config.sack,
             dsack: config.dsack,
@@ -197,7 +193,7 @@ impl Receiver {
         if segment.has(flags::FIN) && end == start + len {
             self.fin = Some(end - 1);
         }
-        if start <= self.nxt && self.out_of_order.is_empty() {
+        if start <= self.nxt && self.beyond.is_none() {
             return self.in_order(now, start, end);
         }
         self.beyond_a_gap(start.max(self.nxt), end, start)
@@ -253,9 +249,8 @@ impl Receiver {
 
     /// There is a gap before this segment, or there was one (RFC 5681 §4.2: acknowledge at once in both cases).
     fn beyond_a_gap(&mut self, start: u64, end: u64, sent_start: u64) -> Verdict {
-        let mut fresh = 0;
-        self.out_of_order.insert(start, end, |s, e| fresh += e - s);
-        self.held += fresh;
+        let mut beyond = self.beyond.take().unwrap_or_default();
+        let fresh = beyond.take(start, end);
         if fresh == 0 {
             self.duplicates += 1;
         }
@@ -264,14 +259,11 @@ impl Receiver {
             // RFC 2883 §4: the first block tells what came twice.
             self.duplicate = Some(if fresh == 0 { (sent_start, end) } else { (sent_start, start) }).filter(|(s, e)| s < e);
         }
-        match self.out_of_order.first() {
-            Some((s, e)) if s <= self.nxt => {
-                self.held -= e - self.nxt;
-                self.advance(e);
-                self.out_of_order.remove_below(e);
-            }
-            _ => self.remember(start),
+        match beyond.close(self.nxt) {
+            Some(end) => self.advance(end),
+            None => beyond.remember(start, self.nxt),
         }
+        self.beyond = Some(beyond).filter(|beyond| !beyond.is_empty());
         Verdict::AckNow
     }
 
@@ -284,23 +276,13 @@ impl Receiver {
         self.nxt = to;
     }
 
-    /// Puts the range at `point` at the head of what is reported (RFC 2018 §4).
-    fn remember(&mut self, point: u64) {
-        let Some(newest) = self.out_of_order.containing(point) else { return };
-        let mut kept = [newest, (0, 0), (0, 0), (0, 0)];
-        // A range grows, or two become one, only by what arrives: then that is the newest.
-        let others = self.recent.into_iter().filter(|r| r.0 > self.nxt && !(newest.0 <= r.0 && r.1 <= newest.1));
-        kept[1..].iter_mut().zip(others).for_each(|(kept, range)| *kept = range);
-        self.recent = kept;
-    }
-
     /// The acknowledgment as it stands: ack, window, SACK blocks, ECN. Counts as sent. `room` is for options.
     #[inline]
     pub fn stamp(&mut self, now: Time, segment: &mut Segment, room: u64) {
         segment.flags |= flags::ACK;
         segment.ack = wrap(self.irs, self.nxt);
         segment.window = self.advertise(segment.has(flags::SYN));
-        if self.sack && (self.reported().is_some() || !self.out_of_order.is_empty()) {
+        if self.sack && (self.reported().is_some() || self.beyond.is_some()) {
             self.report(segment, room.saturating_sub(self.echo.option_len(segment.len > 0).into()));
         }
         let blocks = segment.sack_count() as u64;
@@ -325,7 +307,7 @@ impl Receiver {
             self.duplicate = None;
             segment.push_sack(wrap(self.irs, s), wrap(self.irs, e));
         }
-        for (s, e) in self.recent.into_iter().filter(|range| range.0 > self.nxt) {
+        for (s, e) in self.beyond.iter().flat_map(|beyond| beyond.newest_first(self.nxt)) {
             if segment.sack_count() >= most || !segment.push_sack(wrap(self.irs, s), wrap(self.irs, e)) {
                 return;
             }
@@ -349,10 +331,10 @@ impl Receiver {
     /// Of these, SACK: all that there is to tell, but no more than half the segment.
     #[inline]
     fn sack_len(&self, mss: u64, timestamps: bool) -> u64 {
-        if !self.sack || (self.reported().is_none() && self.out_of_order.is_empty()) {
+        if !self.sack || (self.reported().is_none() && self.beyond.is_none()) {
             return 0;
         }
-        let blocks = u64::from(self.reported().is_some()) + self.out_of_order.count_up_to(4) as u64;
+        let blocks = u64::from(self.reported().is_some()) + self.beyond.as_ref().map_or(0, |beyond| beyond.count_up_to(4)) as u64;
         match blocks.min(if timestamps { 3 } else { 4 }).min(self.most_blocks(true) as u64).min((mss / 2).saturating_sub(4) / 8) {
             0 => 0,
             n => 4 + 8 * n,
@@ -474,9 +456,7 @@ impl Receiver {
 
     #[cfg(test)]
     pub fn renege(&mut self) {
-        self.out_of_order.clear();
-        self.held = 0;
-        self.recent = [(0, 0); 4];
+        self.beyond = None;
         self.fin = self.fin.filter(|fin| *fin < self.nxt);
     }
 }
