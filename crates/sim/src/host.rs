@@ -26,8 +26,10 @@ pub enum Milestone {
     Nothing,
 }
 
-/// One end of a flow.
+/// One end of a flow: eight lines of a cache. With thousands of connections each packet finds those of its own in no cache, and what it
+/// costs is how many there are.
 #[derive(Debug)]
+#[repr(align(64))]
 pub struct Endpoint {
     pub agent: Agent,
     /// The link its packets start on, and the route cursor they start with.
@@ -44,11 +46,7 @@ pub struct Endpoint {
     /// Whether it waits for room at the interface, and for the processor.
     pub is_waiting: bool,
     pub is_asking: bool,
-    /// Numbers of the interface, of the processor and of the overhead of its host; [`NONE`]. Of the memory of its host, and of its share.
-    nic: u32,
-    processor: u32,
-    overhead: u32,
-    memory: Option<(u32, u32)>,
+    place: Option<Box<Place>>,
     application: Application,
     started: bool,
     stop: Time,
@@ -56,7 +54,18 @@ pub struct Endpoint {
     pub delivered: Tally,
 }
 
-const NONE: u32 = u32::MAX;
+const _: () = assert!(size_of::<Endpoint>() == 8 * 64);
+
+/// What its host has, by number.
+#[derive(Debug, Default)]
+struct Place {
+    /// The interface, at which TCP waits.
+    nic: Option<u32>,
+    processor: Option<u32>,
+    overhead: Option<u32>,
+    /// The memory, and its share of it.
+    memory: Option<(u32, u32)>,
+}
 
 /// What the application does at one end of a connection.
 #[derive(Debug)]
@@ -106,12 +115,12 @@ impl Endpoint {
         let stop = flow.stop.map_or(Time::MAX, |stop| Time::ZERO + stop);
         match flow.traffic {
             Traffic::Ping { interval, size } => {
-                Self::new(Agent::Ping(Ping::ask(interval, size, start, stop)), Application::Reads, start, Milestone::Nothing)
+                Self::new(Agent::Ping(Box::new(Ping::ask(interval, size, start, stop))), Application::Reads, start, Milestone::Nothing)
             }
             Traffic::Udp { schedule, size } => {
                 let departures = Departures::new(schedule, size, start, rng);
                 let first = departures.next();
-                Self::new(Agent::Udp(Udp::send(departures, size, stop)), Application::Reads, first, Milestone::Nothing)
+                Self::new(Agent::Udp(Box::new(Udp::send(departures, size, stop))), Application::Reads, first, Milestone::Nothing)
             }
             traffic => {
                 let tcp = Agent::Tcp(Connection::connect(flow.sender.clone(), iss, phase));
@@ -131,8 +140,8 @@ impl Endpoint {
     /// The end that listens and receives.
     pub fn receiver(flow: &Flow, iss: u32, phase: Duration) -> Self {
         match flow.traffic {
-            Traffic::Ping { .. } => Self::new(Agent::Ping(Ping::answer()), Application::Reads, Time::MAX, Milestone::Nothing),
-            Traffic::Udp { .. } => Self::new(Agent::Udp(Udp::receive()), Application::Reads, Time::MAX, Milestone::Nothing),
+            Traffic::Ping { .. } => Self::new(Agent::Ping(Box::new(Ping::answer())), Application::Reads, Time::MAX, Milestone::Nothing),
+            Traffic::Udp { .. } => Self::new(Agent::Udp(Box::new(Udp::receive())), Application::Reads, Time::MAX, Milestone::Nothing),
             _ => {
                 let mut tcp = Connection::listen(flow.receiver.clone(), iss, phase);
                 tcp.set_auto_read(flow.read_rate.is_none());
@@ -155,10 +164,7 @@ impl Endpoint {
             on_host: false,
             is_waiting: false,
             is_asking: false,
-            nic: NONE,
-            processor: NONE,
-            overhead: NONE,
-            memory: None,
+            place: None,
             application,
             started: false,
             stop: Time::MAX,
@@ -169,20 +175,24 @@ impl Endpoint {
 
     /// Its host has this interface, at which TCP waits, this processor and this overhead.
     pub fn place(&mut self, nic: Option<usize>, processor: Option<usize>, overhead: Option<usize>) {
-        let number = |n: Option<usize>| n.map_or(NONE, |n| n as u32);
-        (self.nic, self.processor, self.overhead) = (number(nic), number(processor), number(overhead));
-        self.on_host |= nic.or(processor).or(overhead).is_some();
+        let number = |n: Option<usize>| n.map(|n| n as u32);
+        if nic.or(processor).or(overhead).is_some() {
+            let memory = self.place.as_ref().and_then(|place| place.memory);
+            let (nic, processor, overhead) = (number(nic), number(processor), number(overhead));
+            self.place = Some(Box::new(Place { nic, processor, overhead, memory }));
+            self.on_host = true;
+        }
     }
 
     /// Its host has bounded memory, of which it has this share: numbers of both.
     pub fn share(&mut self, pool: usize, share: usize) {
-        self.memory = Some((pool as u32, share as u32));
+        self.place.get_or_insert_default().memory = Some((pool as u32, share as u32));
         self.on_host = true;
     }
 
     /// The numbers of the memory of its host and of its share.
     pub fn memory(&self) -> Option<(usize, usize)> {
-        self.memory.map(|(pool, share)| (pool as usize, share as usize))
+        self.place.as_ref()?.memory.map(|(pool, share)| (pool as usize, share as usize))
     }
 
     /// Whether it has yet to open its connection.
@@ -215,17 +225,17 @@ impl Endpoint {
 
     /// The interface of its host.
     pub fn nic(&self) -> Option<usize> {
-        (self.nic != NONE).then_some(self.nic as usize)
+        self.place.as_ref()?.nic.map(|nic| nic as usize)
     }
 
     /// The overhead of its host.
     pub fn overhead(&self) -> Option<usize> {
-        (self.overhead != NONE).then_some(self.overhead as usize)
+        self.place.as_ref()?.overhead.map(|overhead| overhead as usize)
     }
 
     /// The processor of its host.
     pub fn processor(&self) -> Option<usize> {
-        (self.processor != NONE).then_some(self.processor as usize)
+        self.place.as_ref()?.processor.map(|processor| processor as usize)
     }
 
     /// Does what is due now: of the application, and of the protocol's timers.

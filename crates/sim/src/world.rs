@@ -25,7 +25,7 @@ use crate::host::{Endpoint, Milestone, personality};
 use crate::ledger::{Ledger, sent_so_far};
 use crate::link::Link;
 use crate::measure::Snapshot;
-use crate::route::{Hop, RouteTable};
+use crate::route::{Hop, Hops, RouteTable};
 pub use cells::CellTotals;
 use cells::Ports;
 use hosts::Hosts;
@@ -58,7 +58,7 @@ pub struct World {
     pub endpoints: Vec<Endpoint>,
     /// Every packet in a queue or on a wire.
     pub packets: Packets,
-    hops: Vec<Hop>,
+    hops: Hops,
     events: EventSet,
     pub ledger: Ledger,
     pub hosts: Hosts,
@@ -169,7 +169,7 @@ impl World {
     /// The packet `id` has come by the link `number`.
     #[inline(always)]
     fn forward(&mut self, number: usize, id: PacketId) {
-        match self.hops[self.packets[id].route as usize] {
+        match self.hops.at(self.packets[id].route) {
             Hop::Link(next) => self.offer(next as usize, id),
             Hop::Port(place) => self.offer_cells(number, place, id),
             Hop::Endpoint(endpoint) => self.deliver(endpoint as usize, id, number),

@@ -18,6 +18,7 @@ use crate::packet::{Ecn, Segment, flags};
 use crate::tcp::TcpConfig;
 use crate::tcp::clock::Clock;
 use crate::tcp::receiver::{Receiver, Verdict};
+use crate::tcp::sender::Sender;
 use crate::tcp::seq::wrap;
 use crate::tcp::stall::Room;
 use crate::time::{Duration, Time};
@@ -75,6 +76,10 @@ pub struct Connection {
     /// Challenge ACKs sent, where any was.
     challenges: Option<Box<Challenges>>,
 }
+
+// Ten thousand connections are to fit into 40 MB with all that belongs to them (docs/simulator.md): what few of them need, or for a
+// while, is in a box of its own.
+const _: () = assert!(size_of::<Connection>() <= 416 && size_of::<Sender>() <= 1040);
 
 /// Room for a segment that goes before all else, once there has been one.
 #[derive(Debug)]

@@ -11,6 +11,7 @@ use crate::tcp::seq::{timestamp_before, unwrap, wrap};
 use crate::tcp::{DelayedAck, TcpConfig};
 use crate::time::{Duration, Time};
 use beyond::Beyond;
+use std::num::NonZeroU64;
 
 /// Why a segment must be answered at once, if it must.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,6 +20,24 @@ pub(super) enum Verdict {
     Quiet,
     /// Acknowledge at once.
     AckNow,
+}
+
+/// Until when an ACK may wait, with the clock of a heartbeat.
+#[derive(Clone, Copy, Debug)]
+enum Delay {
+    None,
+    Timer(Duration),
+    Heartbeat(Clock),
+}
+
+impl Delay {
+    fn new(delayed: DelayedAck, phase: Duration) -> Self {
+        match delayed {
+            DelayedAck::Off => Delay::None,
+            DelayedAck::Timer(delay) => Delay::Timer(delay),
+            DelayedAck::Heartbeat(tick) => Delay::Heartbeat(Clock::new(tick, phase)),
+        }
+    }
 }
 
 /// Reassembly, the advertised window, delayed and selective acknowledgments.
@@ -35,7 +54,7 @@ pub(super) struct Receiver {
     sack: bool,
     dsack: bool,
     /// Offset of the other side's FIN, once seen.
-    fin: Option<u64>,
+    fin: Option<NonZeroU64>,
     /// What the receive buffer holds now, unread data and window together; what sizes it, the most it can be, and what memory there
     /// is for it.
     buffer: u64,
@@ -52,10 +71,9 @@ pub(super) struct Receiver {
     shift: u8,
     largest_segment: u32,
     unacked: u64,
-    ack_every: u64,
+    ack_every: u32,
     pub quick_acks: u32,
-    delayed: DelayedAck,
-    heartbeat: Clock,
+    delay: Delay,
     ack_deadline: Time,
     /// TS.Recent, when it was set, and Last.ACK.sent (RFC 7323 §4.3).
     ts_recent: u32,
@@ -72,10 +90,6 @@ const TIMESTAMP_LIFE: Duration = Duration::from_secs(24 * 86_400);
 
 impl Receiver {
     pub fn new(config: &TcpConfig, phase: Duration) -> Self {
-        let heartbeat = match config.delayed_ack {
-            DelayedAck::Heartbeat(tick) => Clock::new(tick, phase),
-            DelayedAck::Off | DelayedAck::Timer(_) => Clock::new(Duration::ZERO, phase),
-        };
         let mut receiver = Receiver {
             irs: 0,
             nxt: 0,
@@ -95,10 +109,9 @@ impl Receiver {
             shift: 0,
             largest_segment: 0,
             unacked: 0,
-            ack_every: u64::from(config.ack_every),
+            ack_every: config.ack_every,
             quick_acks: config.quick_acks,
-            delayed: config.delayed_ack,
-            heartbeat,
+            delay: Delay::new(config.delayed_ack, phase),
             ack_deadline: Time::MAX,
             ts_recent: 0,
             ts_recent_at: Time::ZERO,
@@ -191,7 +204,7 @@ impl Receiver {
         self.largest_segment = self.largest_segment.max(u32::from(segment.len));
         let end = (start + len).min(self.promised);
         if segment.has(flags::FIN) && end == start + len {
-            self.fin = Some(end - 1);
+            self.fin = NonZeroU64::new(end - 1);
         }
         if start <= self.nxt && self.beyond.is_none() {
             return self.in_order(now, start, end);
@@ -226,7 +239,7 @@ impl Receiver {
         let fresh = end - self.nxt;
         self.advance(end);
         self.unacked += fresh;
-        if self.fin.is_some_and(|fin| fin < end) || self.duplicate.is_some() || self.delayed == DelayedAck::Off {
+        if self.fin_is_below(end) || self.duplicate.is_some() || matches!(self.delay, Delay::None) {
             return Verdict::AckNow;
         }
         if self.quick_acks > 0 {
@@ -234,14 +247,14 @@ impl Receiver {
             return Verdict::AckNow;
         }
         // RFC 9293 §3.8.6.3: at least every second full-sized segment.
-        if self.unacked >= self.ack_every * u64::from(self.largest_segment) {
+        if self.unacked >= u64::from(self.ack_every) * u64::from(self.largest_segment) {
             return Verdict::AckNow;
         }
         if self.ack_deadline == Time::MAX {
-            self.ack_deadline = match self.delayed {
-                DelayedAck::Timer(delay) => now.saturating_add(delay),
-                DelayedAck::Heartbeat(tick) => self.heartbeat.deadline(now, tick),
-                DelayedAck::Off => unreachable!("answered above"),
+            self.ack_deadline = match self.delay {
+                Delay::Timer(delay) => now.saturating_add(delay),
+                Delay::Heartbeat(clock) => clock.deadline(now, clock.span(1)),
+                Delay::None => unreachable!("answered above"),
             };
         }
         Verdict::Quiet
@@ -267,9 +280,15 @@ impl Receiver {
         Verdict::AckNow
     }
 
+    /// Whether the other side's FIN is known, and below `offset`.
+    #[inline]
+    fn fin_is_below(&self, offset: u64) -> bool {
+        self.fin.is_some_and(|fin| fin.get() < offset)
+    }
+
     #[inline]
     fn advance(&mut self, to: u64) {
-        let fin = u64::from(self.fin.is_some_and(|fin| fin < to));
+        let fin = u64::from(self.fin_is_below(to));
         if !self.auto_read {
             self.unread += to - fin - self.nxt;
         }
@@ -436,7 +455,7 @@ impl Receiver {
     /// Whether the FIN and all before it is here.
     #[inline]
     pub fn end_of_stream(&self) -> bool {
-        self.fin.is_some_and(|fin| self.nxt > fin)
+        self.fin_is_below(self.nxt)
     }
 
     /// Offset expected next, and the other side's initial sequence number.
@@ -457,6 +476,6 @@ impl Receiver {
     #[cfg(test)]
     pub fn renege(&mut self) {
         self.beyond = None;
-        self.fin = self.fin.filter(|fin| *fin < self.nxt);
+        self.fin = self.fin.filter(|fin| fin.get() < self.nxt);
     }
 }
