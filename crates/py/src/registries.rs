@@ -5,7 +5,7 @@ use longfat_core::experiment::listing;
 use longfat_core::link::{framing, loss};
 use longfat_core::params::{ParamSpec, Value};
 use longfat_core::tcp::congestion::slow_start;
-use longfat_core::tcp::{congestion, options, right_sizing, stack};
+use longfat_core::tcp::{congestion, options, stack, window_sizing};
 use longfat_core::{metric, queue};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -20,7 +20,7 @@ pub fn registries(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     add("stacks", stack::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, "", &overridden(e))).collect())?;
     add("congestion_controls", congestion::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, e.params)).collect())?;
     add("slow_starts", slow_start::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, &[])).collect())?;
-    add("window_sizings", right_sizing::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, e.params)).collect())?;
+    add("window_sizings", window_sizing::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, e.params)).collect())?;
     add("queues", queue::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, "", e.params)).collect())?;
     add("links", framing::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, "", &[])).collect())?;
     add("paths", listing::paths().iter().map(|e| entry(py, e.name, e.summary, "", &e.params)).collect())?;

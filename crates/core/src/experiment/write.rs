@@ -12,7 +12,7 @@ use crate::queue;
 use crate::tcp::TcpConfig;
 use crate::tcp::congestion;
 use crate::tcp::options::{CwndValidation, DelayedAck, PARAMS, Pacing, RecoveryKind};
-use crate::tcp::right_sizing;
+use crate::tcp::window_sizing;
 use crate::time::Duration;
 use crate::traffic::Schedule;
 use crate::units::Rate;
@@ -288,7 +288,7 @@ fn endpoint(config: &TcpConfig) -> Table {
             }
             "window_sizing" => {
                 let sizing = &config.window_sizing;
-                Some((sizing, right_sizing::named(sizing.kind).params))
+                Some((sizing, window_sizing::named(sizing.kind).params))
             }
             _ => None,
         };

@@ -2,7 +2,7 @@
 
 use super::{Metric, Scope, measured_rates, senders};
 use crate::experiment::Experiment;
-use crate::tcp::right_sizing::bounds;
+use crate::tcp::window_sizing::bounds;
 
 // Weigle and Feng 2001, section II-A: flows should acquire bandwidth proportional to the memory they dedicate. Section IV-D: a
 // flow's part of the bandwidth beside its part of all memory.

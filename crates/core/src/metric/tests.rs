@@ -7,7 +7,7 @@ use crate::atm::port::Count;
 use crate::experiment::{Choice, Cpu, Cycles, Experiment, Flow, Host, Link, Measure, Network, Node, NodeKind, Ties, Traffic};
 use crate::params::{Params, Value};
 use crate::queue::DropReason;
-use crate::tcp::{TcpConfig, right_sizing, stack};
+use crate::tcp::{TcpConfig, stack, window_sizing};
 use crate::time::{Duration, Time};
 use crate::trace::{CellRecord, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, MemoryRecord, Trace};
 use crate::units::{Capacity, Rate};
@@ -238,7 +238,7 @@ fn bandwidth_is_fair_to_memory() {
     // Rates over memory are as 16 to 1: (5 x 17)^2 / (10 x 5 x 257).
     assert!((value("memory_fairness", Scope::Run, &e, &same) - 7225.0 / 12_850.0).abs() < 1e-12);
     // `maxwnd` bounds as a buffer does.
-    let mut sizing = right_sizing::choice("ideal");
+    let mut sizing = window_sizing::choice("ideal");
     sizing.params.set("maxwnd", Value::Capacity(Capacity::Bytes(64 << 10)));
     for flow in &mut e.flows {
         Arc::make_mut(&mut flow.sender).window_sizing = sizing.clone();

@@ -15,7 +15,6 @@ pub mod rate;
 mod receiver;
 mod recovery;
 mod retransmissions;
-pub mod right_sizing;
 mod rtt;
 mod sampling;
 mod scoreboard;
@@ -27,6 +26,7 @@ mod stall;
 #[cfg(test)]
 mod tests;
 mod validation;
+pub mod window_sizing;
 pub mod wire;
 
 pub use connection::{Abort, CaState, Connection, State, Stats, TcpInfo};

@@ -4,7 +4,7 @@
 use crate::params::{Choice, Kind, ParamSpec, Params, Value};
 use crate::tcp::congestion::{self, slow_start};
 use crate::tcp::ecn::EcnKind;
-use crate::tcp::right_sizing;
+use crate::tcp::window_sizing;
 use crate::time::Duration;
 
 const fn seconds(s: u64) -> Value {
@@ -48,7 +48,7 @@ pub const PARAMS: &[ParamSpec] = &[
     ParamSpec { name: "receive_buffer", kind: BUFFER, default: Some(Value::Bytes(1 << 30)), doc: "SO_RCVBUF: the most rwnd can be" },
     ParamSpec {
         name: "window_sizing",
-        kind: Kind::Choice(right_sizing::NAMES),
+        kind: Kind::Choice(window_sizing::NAMES),
         default: Some(Value::Choice("static")),
         doc: "how the buffers follow the path, within what send_buffer and receive_buffer allow: a name, or a table of `kind` and its parameters",
     },
@@ -415,7 +415,7 @@ impl TcpConfig {
             mss,
             send_buffer: params.integer("send_buffer"),
             receive_buffer: params.integer("receive_buffer"),
-            window_sizing: right_sizing::choice(params.choice("window_sizing")),
+            window_sizing: window_sizing::choice(params.choice("window_sizing")),
             initial_window: params.integer("initial_window") as u32,
             initial_ssthresh: if params.is_auto("initial_ssthresh") { u64::MAX } else { params.integer("initial_ssthresh") },
             ssthresh_half_rwnd: params.boolean("ssthresh_half_rwnd"),

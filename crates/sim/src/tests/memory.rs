@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use longfat_core::experiment::{Experiment, Host, Memory, Traffic};
 use longfat_core::queue::DropReason;
-use longfat_core::tcp::{TcpConfig, right_sizing};
+use longfat_core::tcp::{TcpConfig, window_sizing};
 use longfat_core::time::Duration;
 use longfat_core::trace::{MemoryRecord, Trace};
 use longfat_core::units::{Capacity, Rate};
@@ -21,7 +21,7 @@ fn mbps(n: u64) -> Rate {
 }
 
 fn sized(kind: &str, buffer: u64) -> TcpConfig {
-    TcpConfig { window_sizing: right_sizing::choice(kind), send_buffer: buffer, receive_buffer: buffer, ..Dumbbell::default().tcp }
+    TcpConfig { window_sizing: window_sizing::choice(kind), send_buffer: buffer, receive_buffer: buffer, ..Dumbbell::default().tcp }
 }
 
 /// The host of all receivers (`at` 1) or senders (0), with so much memory.
@@ -133,7 +133,7 @@ proptest! {
     /// that are kept to never end in a drop, every stream is delivered whole, and a run repeats.
     #[test]
     fn streams_arrive_whole_through_little_memory(
-        kinds in prop::collection::vec(prop::sample::select(right_sizing::NAMES), 1..6),
+        kinds in prop::collection::vec(prop::sample::select(window_sizing::NAMES), 1..6),
         at in 0..2_usize,
         spare in 0_u64..200,
         lossy in any::<bool>(),

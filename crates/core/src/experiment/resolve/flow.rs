@@ -10,8 +10,8 @@ use crate::experiment::tree::{Step, path_text};
 use crate::experiment::view::View;
 use crate::params::{Choice, Params, Value};
 use crate::tcp::ecn::EcnKind;
-use crate::tcp::right_sizing::Refusal;
-use crate::tcp::{TcpConfig, congestion, options, right_sizing, stack};
+use crate::tcp::window_sizing::Refusal;
+use crate::tcp::{TcpConfig, congestion, options, stack, window_sizing};
 use crate::time::Duration;
 use crate::units::Rate;
 use crate::units::text::{SIZE, TIME};
@@ -54,7 +54,7 @@ impl End {
     fn of(stack: &stack::Stack) -> Self {
         let params = stack.params();
         let control = congestion::choice(params.choice("congestion_control"));
-        let sizing = right_sizing::choice(params.choice("window_sizing"));
+        let sizing = window_sizing::choice(params.choice("window_sizing"));
         End { params, control, sizing }
     }
 }
@@ -196,7 +196,7 @@ fn endpoint(view: &View<'_>, basis: &End) -> Result<End, Fault> {
             }
         }
         if view.get("window_sizing").is_none() {
-            sizing = right_sizing::choice("drs");
+            sizing = window_sizing::choice("drs");
             params.set("window_sizing", Value::Choice(sizing.kind));
         }
     }
@@ -324,7 +324,7 @@ fn config(group: &Group<'_>, end: &End, mtu: u32) -> Result<TcpConfig, Fault> {
         _ => {
             let config =
                 TcpConfig { congestion_control: end.control.clone(), window_sizing: end.sizing.clone(), ..TcpConfig::new(params, mtu) };
-            match (right_sizing::kind(&config).check)(&config) {
+            match (window_sizing::kind(&config).check)(&config) {
                 Ok(()) => Ok(config),
                 Err(refusal) => Err(refused(group, end, refusal)),
             }
