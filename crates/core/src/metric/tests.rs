@@ -230,11 +230,14 @@ fn bandwidth_is_fair_to_memory() {
     };
     let even = trace([1_000_000, 16_000_000]);
     assert_eq!(value("memory_fairness", Scope::Run, &e, &even), 1.0);
-    assert_eq!((value("memory_share", Scope::Sender(0), &e, &even), value("memory_share", Scope::Sender(9), &e, &even)), (1.0, 1.0));
+    assert_eq!(
+        (value("memory_proportion", Scope::Sender(0), &e, &even), value("memory_proportion", Scope::Sender(9), &e, &even)),
+        (1.0, 1.0)
+    );
     // All the same: a flow of 64 KiB has a tenth of the bandwidth for 64 of 5440 KiB of memory.
     let same = trace([1_000_000; 2]);
-    assert!((value("memory_share", Scope::Sender(0), &e, &same) - 8.5).abs() < 1e-12);
-    assert!((value("memory_share", Scope::Sender(5), &e, &same) - 5440.0 / 10_240.0).abs() < 1e-12);
+    assert!((value("memory_proportion", Scope::Sender(0), &e, &same) - 8.5).abs() < 1e-12);
+    assert!((value("memory_proportion", Scope::Sender(5), &e, &same) - 5440.0 / 10_240.0).abs() < 1e-12);
     // Rates over memory are as 16 to 1: (5 x 17)^2 / (10 x 5 x 257).
     assert!((value("memory_fairness", Scope::Run, &e, &same) - 7225.0 / 12_850.0).abs() < 1e-12);
     // `maxwnd` bounds as a buffer does.
