@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{REGISTRY, Scope};
 use crate::atm::port::Count;
 use crate::experiment::{Choice, Cpu, Cycles, Experiment, Flow, Host, Link, Measure, Network, Node, NodeKind, Ties, Traffic};
+use crate::params::testing::check_entry;
 use crate::params::{Params, Value};
 use crate::queue::DropReason;
 use crate::tcp::{TcpConfig, stack, window_sizing};
@@ -362,9 +363,10 @@ fn udp_is_measured_where_there_is_nothing_else() {
 }
 
 #[test]
-fn names_are_unique_and_carry_their_unit() {
+fn names_are_unique_and_carry_their_unit_and_each_has_a_source() {
     for (i, metric) in REGISTRY.iter().enumerate() {
         assert!(REGISTRY[..i].iter().all(|m| m.name != metric.name), "{} twice", metric.name);
+        check_entry(metric.name, metric.summary, metric.source);
         let suffix = match metric.unit {
             "bit/s" => "_bps",
             "s" => "_s",

@@ -11,6 +11,7 @@ use crate::units::Capacity;
 pub const KIND: QueueKind = QueueKind {
     name: "droptail",
     summary: "one FIFO line with a limit in bytes or packets; an arrival that does not fit is dropped",
+    source: "none for the queue; its default limit: Villamizar and Song, High Performance TCP in ANSNET, ACM CCR 24(5), 1994, section 3",
     params: &[ParamSpec {
         name: "limit",
         kind: Kind::Capacity,

@@ -100,6 +100,8 @@ pub struct QueueKind {
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,
+    /// Where it is defined: authors, title, venue and year, or "none: longfat's own".
+    pub source: &'static str,
     pub params: &'static [ParamSpec],
     /// Checks what bounds on single parameters cannot say ("min_threshold must be under max_threshold").
     /// `Err` is one sentence for the user.

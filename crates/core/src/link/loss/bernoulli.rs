@@ -9,6 +9,7 @@ use crate::time::Time;
 pub const KIND: LossKind = LossKind {
     name: "bernoulli",
     summary: "each packet is lost with one probability, independently",
+    source: "none: longfat's own",
     params: &[probability("probability", None, "probability that a packet is lost"), CORRUPTION],
     check: |_| Ok(()),
     build: |params, rng| {

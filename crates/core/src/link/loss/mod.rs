@@ -31,6 +31,8 @@ pub struct LossKind {
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,
+    /// Where it is defined: authors, title, venue and year, or "none: longfat's own".
+    pub source: &'static str,
     pub params: &'static [ParamSpec],
     /// Checks what bounds on single parameters cannot say. `Err` is one sentence for the user.
     pub check: fn(&Params) -> Result<(), String>,
@@ -42,7 +44,8 @@ pub struct LossKind {
 pub const REGISTRY: &[LossKind] = &[NONE, bernoulli::KIND, gilbert_elliott::KIND, periodic::KIND];
 by_name!(LossKind, "loss model");
 
-pub const NONE: LossKind = LossKind { name: "none", summary: "a perfect line", params: &[], check: |_| Ok(()), build: |_, _| None };
+pub const NONE: LossKind =
+    LossKind { name: "none", summary: "a perfect line", source: "none: longfat's own", params: &[], check: |_| Ok(()), build: |_, _| None };
 
 const fn probability(name: &'static str, default: Option<Value>, doc: &'static str) -> ParamSpec {
     ParamSpec { name, kind: Kind::Number { min: 0.0, max: 1.0 }, default, doc }
