@@ -2,7 +2,18 @@
 
 /// Beside a `REGISTRY` of `$entry`: the names in it, and how one is found. `$what` is what messages call an entry. Comes with the test of
 /// what all registries promise.
+///
+/// `with params`: and an entry chosen by its name, with the defaults of its parameters.
 macro_rules! by_name {
+    ($entry:ty, $what:literal, with params) => {
+        $crate::params::by_name!($entry, $what);
+
+        /// The entry called `name`, with the defaults of its parameters.
+        pub fn choice(name: &str) -> $crate::params::Choice {
+            let entry = named(name);
+            $crate::params::Choice { kind: entry.name, params: $crate::params::Params::defaults(entry.params) }
+        }
+    };
     ($entry:ty, $what:literal) => {
         /// The names in [`REGISTRY`].
         pub const NAMES: &[&str] = &{

@@ -111,4 +111,4 @@ pub struct QueueKind {
 
 /// Every queue, in the order of listings.
 pub const REGISTRY: &[QueueKind] = &[droptail::KIND, buffer_pool::KIND, red::KIND, red_ansnet::KIND, step::KIND];
-by_name!(QueueKind, "queue");
+by_name!(QueueKind, "queue", with params);

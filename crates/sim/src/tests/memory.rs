@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use longfat_core::experiment::{Experiment, Host, Memory, Traffic};
+use longfat_core::link::loss;
 use longfat_core::queue::DropReason;
 use longfat_core::tcp::{TcpConfig, window_sizing};
 use longfat_core::time::Duration;
@@ -10,7 +11,7 @@ use longfat_core::trace::{MemoryRecord, Trace};
 use longfat_core::units::{Capacity, Rate};
 use proptest::prelude::*;
 
-use crate::dumbbell::{Dumbbell, droptail, loss_model};
+use crate::dumbbell::{Dumbbell, droptail};
 use crate::run;
 
 const KIB: u64 = 1 << 10;
@@ -139,7 +140,7 @@ proptest! {
         lossy in any::<bool>(),
         read_kbps in prop::option::of(200_u64..20_000),
     ) {
-        let loss = if lossy { loss_model("bernoulli", &[("probability", longfat_core::params::Value::Number(0.01))]) } else { loss_model("none", &[]) };
+        let loss = if lossy { loss::choice("bernoulli").with(&[("probability", longfat_core::params::Value::Number(0.01))]) } else { loss::choice("none") };
         let dumbbell = Dumbbell {
             streams: kinds.len(),
             loss,

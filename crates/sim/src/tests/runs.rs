@@ -3,13 +3,14 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use longfat_core::experiment::{Choice, Experiment, Link, Node, NodeKind, Traffic};
+use longfat_core::link::loss;
 use longfat_core::params::{Kind, Params, Value};
 use longfat_core::queue;
 use longfat_core::time::{Duration, Time};
 use longfat_core::trace::{EventKind, Trace};
 use longfat_core::units::{Capacity, Rate};
 
-use crate::dumbbell::{Dumbbell, droptail, loss_model, tcp};
+use crate::dumbbell::{Dumbbell, droptail, tcp};
 use crate::world::World;
 use crate::{Error, run, run_with};
 
@@ -20,7 +21,7 @@ fn volumes(pairs: usize) -> Dumbbell {
 
 /// Two flows through a small queue over a bad line, everything measured.
 fn rough() -> Experiment {
-    let loss = loss_model("bernoulli", &[("probability", Value::Number(0.01)), ("corruption", Value::Number(0.01))]);
+    let loss = loss::choice("bernoulli").with(&[("probability", Value::Number(0.01)), ("corruption", Value::Number(0.01))]);
     let mut experiment = Dumbbell { loss, queue: droptail(Capacity::Packets(10)), ..volumes(2) }.experiment();
     experiment.measure.interval = Some(Duration::from_millis(500));
     experiment.measure.events = true;
@@ -170,7 +171,7 @@ fn events_add_up_to_the_counters_and_come_in_order() {
 /// RFC 9293 §3.8.3: a flow that nothing answers says so, with an event and a warning, and costs nothing from then on.
 #[test]
 fn a_flow_that_nothing_answers_is_given_up() {
-    let loss = loss_model("bernoulli", &[("probability", Value::Number(1.0))]);
+    let loss = loss::choice("bernoulli").with(&[("probability", Value::Number(1.0))]);
     let cut = Dumbbell { loss, tcp: tcp("linux"), duration: Duration::from_secs(10_000), ..volumes(1) };
     let mut experiment = cut.experiment();
     experiment.measure.events = true;
@@ -215,7 +216,7 @@ fn every_queue_keeps_its_books() {
             params.set(required.name, value);
         }
         let queue = Choice { kind: kind.name, params };
-        let loss = loss_model("gilbert_elliott", &[("p", Value::Number(0.001)), ("r", Value::Number(0.2))]);
+        let loss = loss::choice("gilbert_elliott").with(&[("p", Value::Number(0.001)), ("r", Value::Number(0.2))]);
         let mut experiment = Dumbbell { pairs: 3, queue, loss, duration: Duration::from_secs(5), ..Dumbbell::default() }.experiment();
         // Cut off in the middle, with packets everywhere; and one flow the other way.
         let flow = &mut experiment.flows[2];

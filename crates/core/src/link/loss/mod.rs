@@ -42,7 +42,7 @@ pub struct LossKind {
 
 /// Every model, in the order of listings.
 pub const REGISTRY: &[LossKind] = &[NONE, bernoulli::KIND, gilbert_elliott::KIND, periodic::KIND];
-by_name!(LossKind, "loss model");
+by_name!(LossKind, "loss model", with params);
 
 pub const NONE: LossKind =
     LossKind { name: "none", summary: "a perfect line", source: "none: longfat's own", params: &[], check: |_| Ok(()), build: |_, _| None };
