@@ -258,11 +258,16 @@ impl Parser<'_> {
     }
 
     fn expression(&mut self) -> Result<Expr, SyntaxError> {
+        self.deeper(Self::or)
+    }
+
+    /// What `parse` finds, one level deeper.
+    fn deeper(&mut self, parse: fn(&mut Self) -> Result<Expr, SyntaxError>) -> Result<Expr, SyntaxError> {
         if self.depth == DEEPEST {
             return self.unexpected("less nesting");
         }
         self.depth += 1;
-        let found = self.or();
+        let found = parse(self);
         self.depth -= 1;
         found
     }
@@ -341,18 +346,8 @@ impl Parser<'_> {
             signs.push(sign);
         }
         let base = self.atom()?;
-        let inner = if self.takes("**") { Expr::Binary("**", Box::new(base), Box::new(self.nested_unary()?)) } else { base };
+        let inner = if self.takes("**") { Expr::Binary("**", Box::new(base), Box::new(self.deeper(Self::unary)?)) } else { base };
         Ok(signs.into_iter().rev().fold(inner, |inner, sign| Expr::Unary(sign, Box::new(inner))))
-    }
-
-    fn nested_unary(&mut self) -> Result<Expr, SyntaxError> {
-        if self.depth == DEEPEST {
-            return self.unexpected("less nesting");
-        }
-        self.depth += 1;
-        let found = self.unary();
-        self.depth -= 1;
-        found
     }
 
     fn atom(&mut self) -> Result<Expr, SyntaxError> {

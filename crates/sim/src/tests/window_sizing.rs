@@ -12,6 +12,11 @@ use longfat_core::units::{Capacity, Rate};
 
 use crate::dumbbell::{Dumbbell, droptail, tcp};
 
+/// The kind called `name` with `changes` to its defaults.
+fn sizing(name: &str, changes: &[(&'static str, Value)]) -> Choice {
+    window_sizing::choice(name).with(changes)
+}
+
 /// `control` with a bottleneck queue of so many packets, for 20 s.
 fn path(control: &str, window_sizing: Choice, queue: u64) -> Dumbbell {
     Dumbbell {
@@ -59,7 +64,7 @@ fn kinds_side_by_side() {
         ("bbr", rack, 500, true),
     ] {
         for name in window_sizing::NAMES {
-            let mut dumbbell = path(control, window_sizing::choice(name), queue);
+            let mut dumbbell = path(control, sizing(name, &[]), queue);
             (dumbbell.tcp.timestamps, dumbbell.tcp.recovery) = (timestamps, recovery);
             let trace = run(&dumbbell);
             let (cwnd, promised, buffer) =
@@ -79,7 +84,7 @@ fn kinds_side_by_side() {
 #[test]
 fn right_sizing_of_reno_costs_no_packet() {
     for queue in [100, 500] {
-        let runs = ["static", "ideal", "drs"].map(|name| run(&path("reno", window_sizing::choice(name), queue)));
+        let runs = ["static", "ideal", "drs"].map(|name| run(&path("reno", sizing(name, &[]), queue)));
         let what = |trace: &Trace| {
             let series: Vec<_> = trace.flow_series.iter().map(|s| (s.cwnd, s.in_flight, s.bytes_delivered)).collect();
             (trace.steps, trace.flows[0].segments_sent, trace.flows[0].packets_dropped, series)
@@ -95,15 +100,12 @@ fn right_sizing_of_reno_costs_no_packet() {
 #[test]
 fn right_sizing_holds_its_own_beside_a_static_window() {
     for (timestamps, tenths) in [(true, 9), (false, 5)] {
-        let tcp = TcpConfig {
-            timestamps,
-            ..path("reno", window_sizing::choice("static").with(&[("maxwnd", Value::Capacity(Capacity::Packets(700)))]), 0).tcp
-        };
+        let tcp = TcpConfig { timestamps, ..path("reno", sizing("static", &[("maxwnd", Value::Capacity(Capacity::Packets(700)))]), 0).tcp };
         let (queue, duration) = (droptail(Capacity::Packets(5000)), Duration::from_secs(40));
-        let dumbbell = Dumbbell { pairs: 2, tcp, queue, duration, ..path("reno", window_sizing::choice("static"), 0) };
+        let dumbbell = Dumbbell { pairs: 2, tcp, queue, duration, ..path("reno", sizing("static", &[]), 0) };
         let mut experiment = dumbbell.experiment();
         Arc::make_mut(&mut experiment.flows[1].receiver).window_sizing =
-            window_sizing::choice("drs").with(&[("maxwnd", Value::Capacity(Capacity::Packets(700)))]);
+            sizing("drs", &[("maxwnd", Value::Capacity(Capacity::Packets(700)))]);
         let flows = crate::run(&experiment).expect("it has routes").flows;
         let (other, sized) = (flows[0].bytes_delivered, flows[1].bytes_delivered);
         assert!(sized * 10 >= other * tenths, "timestamps {timestamps}: {sized} beside {other}");
@@ -113,7 +115,7 @@ fn right_sizing_holds_its_own_beside_a_static_window() {
 #[test]
 fn maxwnd_is_the_window_that_counts() {
     for name in ["static", "ideal", "drs"] {
-        let trace = run(&path("reno", window_sizing::choice(name).with(&[("maxwnd", Value::Capacity(Capacity::Packets(44)))]), 500));
+        let trace = run(&path("reno", sizing(name, &[("maxwnd", Value::Capacity(Capacity::Packets(44)))]), 500));
         // 44 segments every 60 ms and what 1500 bytes take on three links: 8.5 Mb/s of payload, the static flow of the paper.
         assert!((8.3..8.5).contains(&mbps(&trace)), "{name}: {}", mbps(&trace));
         assert!(trace.flows[0].in_flight_max <= 44 * 1448, "{name}");
@@ -122,7 +124,7 @@ fn maxwnd_is_the_window_that_counts() {
 
 #[test]
 fn the_search_ends_where_the_path_is_full() {
-    let trace = run(&Dumbbell { duration: Duration::from_secs(40), ..path("reno", window_sizing::choice("search"), 100) });
+    let trace = run(&Dumbbell { duration: Duration::from_secs(40), ..path("reno", sizing("search", &[]), 100) });
     let late: Vec<u64> = trace.flow_series.iter().filter(|s| s.time.as_secs_f64() > 20.0).map(|s| s.send_buffer / 1448).collect();
     // The pipe holds 500 packets; with 100 more the queue overflows.
     assert!(late.iter().all(|n| (440..=620).contains(n)), "{} to {}", late.iter().min().unwrap(), late.iter().max().unwrap());
@@ -136,7 +138,7 @@ fn the_search_ends_where_the_path_is_full() {
 #[test]
 fn a_window_clipped_for_want_of_scaling_is_told() {
     let warnings = |name: &str, maxwnd: u64| {
-        let mut dumbbell = path("reno", window_sizing::choice(name).with(&[("maxwnd", Value::Capacity(Capacity::Packets(maxwnd)))]), 500);
+        let mut dumbbell = path("reno", sizing(name, &[("maxwnd", Value::Capacity(Capacity::Packets(maxwnd)))]), 500);
         dumbbell.tcp.window_scale = false;
         dumbbell.duration = Duration::from_secs(1);
         run(&dumbbell).warnings
@@ -151,10 +153,10 @@ fn a_window_clipped_for_want_of_scaling_is_told() {
 #[test]
 fn a_sender_without_pauses_never_restarts() {
     let runs = [CwndValidation::Off, CwndValidation::Rfc5681].map(|cwnd_validation| {
-        let window_sizing = window_sizing::choice("ideal").with(&[("maxwnd", Value::Capacity(Capacity::Packets(650)))]);
+        let window_sizing = sizing("ideal", &[("maxwnd", Value::Capacity(Capacity::Packets(650)))]);
         let trace = run(&Dumbbell {
             tcp: TcpConfig { cwnd_validation, window_sizing, ..tcp("reno-2001") },
-            ..path("reno", window_sizing::choice("static"), 100)
+            ..path("reno", sizing("static", &[]), 100)
         });
         assert!(trace.flows[0].timeouts > 0, "it does go through timeouts");
         trace.flow_series
