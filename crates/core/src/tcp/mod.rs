@@ -2,6 +2,7 @@
 
 mod blocks;
 mod clock;
+mod config;
 pub mod congestion;
 mod connection;
 pub mod ecn;
@@ -29,5 +30,5 @@ mod validation;
 pub mod window_sizing;
 pub mod wire;
 
+pub use config::{CwndValidation, DelayedAck, Pacing, RecoveryKind, TcpConfig};
 pub use connection::{Abort, CaState, Connection, State, Stats, TcpInfo};
-pub use options::{DelayedAck, Pacing, RecoveryKind, TcpConfig};

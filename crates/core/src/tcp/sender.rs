@@ -4,10 +4,10 @@ mod buffer;
 mod timers;
 mod transmit;
 
+use crate::tcp::CwndValidation;
 use crate::tcp::clock::Clock;
 use crate::tcp::congestion::{self, CongestionControl};
 use crate::tcp::ecn::Feedback;
-use crate::tcp::options::CwndValidation;
 use crate::tcp::pacing::Pacer;
 use crate::tcp::prr::Prr;
 use crate::tcp::rack::Rack;

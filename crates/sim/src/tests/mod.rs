@@ -3,9 +3,11 @@
 mod cells;
 mod delay_based;
 mod ecn;
+mod endings;
 mod hosts;
 mod links;
 mod memory;
+mod probes;
 mod rates;
 mod runs;
 mod slow_start;

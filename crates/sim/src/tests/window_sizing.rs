@@ -4,8 +4,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use longfat_core::params::{Choice, Value};
-use longfat_core::tcp::options::CwndValidation;
-use longfat_core::tcp::{RecoveryKind, TcpConfig, congestion, window_sizing};
+use longfat_core::tcp::{CwndValidation, RecoveryKind, TcpConfig, congestion, window_sizing};
 use longfat_core::time::Duration;
 use longfat_core::trace::{FlowSample, Trace};
 use longfat_core::units::{Capacity, Rate};
