@@ -7,7 +7,7 @@ use super::print::print;
 use super::tree::{self, Entry, Node, Span, Tree};
 use crate::atm::discard;
 use crate::link::loss;
-use crate::params::{Choice, ParamSpec};
+use crate::params::{Choice, ParamSpec, Value};
 use crate::queue;
 use crate::tcp::TcpConfig;
 use crate::tcp::congestion;
@@ -19,8 +19,8 @@ use crate::units::Rate;
 use crate::units::text::{RATE, SIZE, TIME};
 use serde_json::{Map, Value as Json};
 
-/// Parameters of TCP and of its controls that are younger than stored runs: written only where they say something, so that those runs
-/// are still found.
+/// Parameters of TCP and of its controls that are younger than stored runs: written only where they are not at their default, so that
+/// those runs are still found.
 const LATER: &[&str] = &["user_timeout", "syn_retries", "syn_ack_retries", "abe"];
 
 type Table = Map<String, Json>;
@@ -195,7 +195,11 @@ fn flows<'a>(flows: &[Flow], name: &dyn Fn(usize) -> &'a str) -> Vec<Json> {
             }
         }
         receiver.retain(|key, value| row.get(key.as_str()) != Some(value));
-        row.retain(|key, value| !LATER.contains(&key.as_str()) || *value != "auto");
+        for spec in PARAMS.iter().filter(|spec| LATER.contains(&spec.name)) {
+            if row.get(spec.name) == spec.default.map(|value| written(spec, value)).as_ref() {
+                row.remove(spec.name);
+            }
+        }
         if !receiver.is_empty() {
             row.insert("receiver".into(), receiver.into());
         }
@@ -291,10 +295,13 @@ fn endpoint(config: &TcpConfig) -> Table {
             table.insert(spec.name.into(), if bare { chosen.kind.into() } else { whole });
             continue;
         }
-        let value = spec.kind.write(config.value(spec.name));
-        table.insert(spec.name.into(), value.unwrap_or_else(|| "auto".into()));
+        table.insert(spec.name.into(), written(spec, config.value(spec.name)));
     }
     table
+}
+
+fn written(spec: &ParamSpec, value: Value) -> Json {
+    spec.kind.write(value).unwrap_or_else(|| "auto".into())
 }
 
 /// A resolved experiment as TOML. Reads back as the same experiment.
