@@ -63,6 +63,31 @@ impl RouteTable {
         Ok(table)
     }
 
+    /// Each link to hosts to which packets come by only one other link, with that one; which is no host's own.
+    pub fn tails(&self) -> Vec<(usize, usize)> {
+        // How packets come to each link: by none yet; by this one; by several, or from a host.
+        let mut feeders = vec![Ok(None); self.channels.len()];
+        let mut is_first = vec![false; self.channels.len()];
+        for &(first, _) in &self.starts {
+            is_first[first as usize] = true;
+        }
+        for pair in self.hops.windows(2) {
+            match *pair {
+                [Hop::Link(from), Hop::Link(to)] => {
+                    let feeder = &mut feeders[to as usize];
+                    *feeder = if *feeder == Ok(None) || *feeder == Ok(Some(from)) { Ok(Some(from)) } else { Err(()) };
+                    // It leads on.
+                    feeders[from as usize] = Err(());
+                }
+                [Hop::Port(_), Hop::Link(to)] => feeders[to as usize] = Err(()),
+                [Hop::Link(from), Hop::Port(_)] => feeders[from as usize] = Err(()),
+                _ => {}
+            }
+        }
+        let tail = |(link, feeder): (usize, Result<Option<u32>, ()>)| Some((link, feeder.ok()?? as usize));
+        feeders.into_iter().enumerate().filter_map(tail).filter(|(link, feeder)| !is_first[*link] && !is_first[*feeder]).collect()
+    }
+
     fn add(&mut self, endpoint: u32, peer: u32, path: &[usize], links: &[Link]) {
         self.starts.push((path[0] as u32, self.hops.len() as u32));
         for &link in path {

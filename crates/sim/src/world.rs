@@ -6,6 +6,7 @@
 
 mod cells;
 mod hosts;
+mod tails;
 
 use std::collections::BTreeMap;
 
@@ -63,6 +64,8 @@ pub struct World {
     pub ledger: Ledger,
     pub hosts: Hosts,
     pub ports: Ports,
+    /// Each tail, with the link that feeds it.
+    tails: Vec<(usize, usize)>,
     /// Cells on their way from one switch to another: room used again and again.
     onward: Vec<Run>,
     pub milestones: Vec<Milestones>,
@@ -83,6 +86,8 @@ impl World {
             links.iter_mut().for_each(Link::depart_last);
         }
         let ports = Ports::new(experiment, &table);
+        // Which of two at one instant is first is drawn for each event anew, so that none may be left out.
+        let tails = if experiment.ties == Ties::Random { Vec::new() } else { tails::join(&mut links, &table) };
         let volumes = experiment.flows.iter().filter(|flow| matches!(flow.traffic, Traffic::Ttcp { .. })).count();
         let hosts = Hosts::new(experiment, &mut endpoints);
         let mut events = EventSet::new(links.len(), endpoints.len() + hosts.sources());
@@ -109,6 +114,7 @@ impl World {
             events,
             hosts,
             ports,
+            tails,
             onward: Vec::new(),
             ledger: Ledger::new(table.origin, &initial, experiment.measure.events),
             milestones: vec![Milestones::default(); experiment.flows.len()],
@@ -153,6 +159,10 @@ impl World {
         }
         let link = &mut self.links[number];
         let arrival = link.arrival(self.now, &mut self.packets, &mut self.ledger);
+        if !link.feeder.leaving.is_empty() {
+            self.pass_to_tails(number);
+        }
+        let link = &mut self.links[number];
         let next = link.next_event();
         let rank = (next != link.scheduled).then(|| self.events.rank());
         link.scheduled = next;
@@ -180,7 +190,10 @@ impl World {
     fn offer(&mut self, number: usize, id: PacketId) {
         let link = &mut self.links[number];
         link.offer(self.now, id, &mut self.packets, &mut self.ledger);
-        reschedule(link, number, &mut self.events);
+        if !link.feeder.leaving.is_empty() {
+            self.pass_to_tails(number);
+        }
+        reschedule(&mut self.links[number], number, &mut self.events);
     }
 
     #[inline(never)]
@@ -338,6 +351,7 @@ impl World {
         for link in &mut self.links {
             link.advance(self.now, &mut self.packets, &mut self.ledger);
         }
+        self.advance_tails();
         self.advance_ports();
     }
 
@@ -348,11 +362,11 @@ impl World {
     }
 }
 
-/// Puts the next event of `link`, which is number `number`, into the event set.
+/// Puts the next event of `link`, which is number `number`, into the event set, unless it has one before.
 #[inline]
 fn reschedule(link: &mut Link, number: usize, events: &mut EventSet) {
     let next = link.next_event();
-    if next != link.scheduled {
+    if next < link.scheduled {
         link.scheduled = next;
         events.set(number, next);
     }
