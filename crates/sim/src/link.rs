@@ -59,10 +59,23 @@ pub struct Link {
     /// Packets on the wire that will not arrive, in its order.
     doomed: VecDeque<PacketId>,
     pub count: Count,
+    /// Who has its events.
+    pub role: Role,
     pub feeder: Feeder,
     tail: Tail,
     /// The event it has in the event set.
     pub scheduled: Time,
+}
+
+/// Who has the events of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Itself.
+    Alone,
+    /// The trunk of this number, of which it is the source of this number.
+    Source { trunk: u32, source: u32 },
+    /// Itself, and those of its sources: it is the trunk of this number.
+    Trunk(u32),
 }
 
 /// A packet on the line.
@@ -106,6 +119,7 @@ impl Link {
             loss,
             doomed: VecDeque::new(),
             count: Count::default(),
+            role: Role::Alone,
             feeder: Feeder::default(),
             tail: Tail::default(),
             scheduled: Time::MAX,
@@ -227,7 +241,7 @@ impl Link {
         if self.loss.is_some() && !self.survives(arrival, id, packets) {
             self.doomed.push_back(id);
         } else if self.feeder.feeds {
-            self.feeder.leaving.push(id);
+            self.feeder.leaving.push(id, packets);
             return;
         }
         self.put(id, packets);
@@ -291,6 +305,11 @@ impl Link {
         self.port
     }
 
+    /// Whether its queue acts on a clock of its own.
+    pub fn is_clocked(&self) -> bool {
+        self.clocked
+    }
+
     /// The time a cell takes to the far end once it has left.
     pub fn delay(&self) -> Duration {
         self.delay
@@ -302,7 +321,7 @@ impl Link {
         let mut arrival = self.wire.head_arrives();
         // The far end has what is still in transmission, or knows of it: the first cell of the next one comes as soon as it can.
         if arrival == Time::MAX && self.count.backlog > 0 {
-            arrival = self.busy_until + self.delay + if self.to_switch { self.cell_time } else { Duration::ZERO };
+            arrival = self.busy_until + self.delay + if self.to_switch { self.cell_time } else { self.lag };
         }
         if self.clocked { arrival.min(self.queue.poll_timeout().unwrap_or(Time::MAX)) } else { arrival }
     }

@@ -7,6 +7,7 @@
 mod cells;
 mod hosts;
 mod tails;
+mod trunks;
 
 use std::collections::BTreeMap;
 
@@ -24,12 +25,13 @@ use crate::Error;
 use crate::event_set::EventSet;
 use crate::host::{Endpoint, Milestone, personality};
 use crate::ledger::Ledger;
-use crate::link::Link;
+use crate::link::{Link, Role};
 use crate::measure::Snapshot;
 use crate::route::{Hop, RouteTable};
 pub use cells::CellTotals;
 use cells::Ports;
 use hosts::Hosts;
+use trunks::Trunk;
 
 /// When a flow reached its milestones.
 #[derive(Clone, Copy, Debug, Default)]
@@ -66,6 +68,7 @@ pub struct World {
     pub ports: Ports,
     /// Each tail, with the link that feeds it.
     tails: Vec<(usize, usize)>,
+    trunks: Vec<Trunk>,
     /// Cells on their way from one switch to another: room used again and again.
     onward: Vec<Run>,
     pub milestones: Vec<Milestones>,
@@ -87,7 +90,9 @@ impl World {
         }
         let ports = Ports::new(experiment, &table);
         // Which of two at one instant is first is drawn for each event anew, so that none may be left out.
-        let tails = if experiment.ties == Ties::Random { Vec::new() } else { tails::join(&mut links, &table) };
+        let drawn = experiment.ties == Ties::Random;
+        let tails = if drawn { Vec::new() } else { tails::join(&mut links, &table) };
+        let trunks = if drawn { Vec::new() } else { trunks::join(&mut links, &table) };
         let volumes = experiment.flows.iter().filter(|flow| matches!(flow.traffic, Traffic::Ttcp { .. })).count();
         let hosts = Hosts::new(experiment, &mut endpoints);
         let mut events = EventSet::new(links.len(), endpoints.len() + hosts.sources());
@@ -115,6 +120,7 @@ impl World {
             hosts,
             ports,
             tails,
+            trunks,
             onward: Vec::new(),
             ledger: Ledger::new(table.origin, &initial, experiment.measure.events),
             milestones: vec![Milestones::default(); experiment.flows.len()],
@@ -157,22 +163,25 @@ impl World {
             }
             return;
         }
-        let link = &mut self.links[number];
-        let arrival = link.arrival(self.now, &mut self.packets, &mut self.ledger);
-        if !link.feeder.leaving.is_empty() {
-            self.pass_to_tails(number);
+        if let Role::Trunk(trunk) = self.links[number].role {
+            self.cross(trunk as usize);
         }
         let link = &mut self.links[number];
-        let next = link.next_event();
+        let arrival = link.arrival(self.now, &mut self.packets, &mut self.ledger);
+        if link.feeder.feeds {
+            self.pass_to_tails(number);
+        }
+        let next = self.next_event(number);
+        let link = &mut self.links[number];
         let rank = (next != link.scheduled).then(|| self.events.rank());
         link.scheduled = next;
         if let Some(id) = arrival {
             self.forward(number, id);
         }
-        // Only now: while this link is the first of all, what the packet sets off does not get past it in the event set.
+        // Only now: while this link is the first of all, what the packet sets off does not get past it in the event set. (And it may
+        // have set off that the whole world is looked at, and so that this link has something to do earlier.)
         if let Some(rank) = rank {
-            debug_assert!(self.links[number].scheduled == next, "what leaves a node is on other links than what came");
-            self.events.go_on(number, next, rank);
+            self.events.go_on(number, self.links[number].scheduled, rank);
         }
     }
 
@@ -190,10 +199,42 @@ impl World {
     fn offer(&mut self, number: usize, id: PacketId) {
         let link = &mut self.links[number];
         link.offer(self.now, id, &mut self.packets, &mut self.ledger);
-        if !link.feeder.leaving.is_empty() {
+        if link.feeder.feeds {
             self.pass_to_tails(number);
         }
-        reschedule(&mut self.links[number], number, &mut self.events);
+        self.reschedule(number);
+    }
+
+    #[inline]
+    fn pass_to_tails(&mut self, number: usize) {
+        tails::pass(number, &mut self.links, &self.hops, &mut self.packets, &mut self.events);
+    }
+
+    /// Puts the next event of the link `number` where it belongs, unless there is one before.
+    #[inline]
+    fn reschedule(&mut self, number: usize) {
+        let link = &mut self.links[number];
+        let next = link.next_event();
+        if next >= link.scheduled {
+            return;
+        }
+        link.scheduled = next;
+        let Role::Source { trunk, source } = link.role else { return self.events.set(number, next) };
+        let trunk = &mut self.trunks[trunk as usize];
+        trunk.expect(source, next);
+        let (due, link) = (trunk.due(), &mut self.links[trunk.link]);
+        if due < link.scheduled {
+            link.scheduled = due;
+            self.events.set(trunk.link, due);
+        }
+    }
+
+    /// When the link `number`, whose event has come, next has something to do.
+    #[inline]
+    fn next_event(&self, number: usize) -> Time {
+        let link = &self.links[number];
+        let next = link.next_event();
+        if let Role::Trunk(trunk) = link.role { next.min(self.trunks[trunk as usize].due()) } else { next }
     }
 
     #[inline(never)]
@@ -348,8 +389,12 @@ impl World {
 
     /// Does what has happened at every queue up to now.
     pub fn advance_links(&mut self) {
-        for link in &mut self.links {
-            link.advance(self.now, &mut self.packets, &mut self.ledger);
+        for trunk in 0..self.trunks.len() {
+            self.cross(trunk);
+        }
+        for number in 0..self.links.len() {
+            self.links[number].advance(self.now, &mut self.packets, &mut self.ledger);
+            self.pass_to_tails(number);
         }
         self.advance_tails();
         self.advance_ports();
@@ -359,16 +404,6 @@ impl World {
     pub fn snapshot(&mut self) -> Snapshot {
         self.advance_links();
         Snapshot::of(self)
-    }
-}
-
-/// Puts the next event of `link`, which is number `number`, into the event set, unless it has one before.
-#[inline]
-fn reschedule(link: &mut Link, number: usize, events: &mut EventSet) {
-    let next = link.next_event();
-    if next < link.scheduled {
-        link.scheduled = next;
-        events.set(number, next);
     }
 }
 

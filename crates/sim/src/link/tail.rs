@@ -9,7 +9,7 @@
 //! What the tail has done is counted when it has: a packet on its wire that has not yet come to it is *ahead*, and is the
 //! feeding link's to count as in flight.
 
-use longfat_core::packet::{PacketId, Packets};
+use longfat_core::packet::{Line, PacketId, Packets};
 use longfat_core::time::Time;
 
 use super::Link;
@@ -19,7 +19,7 @@ use super::Link;
 pub struct Feeder {
     pub feeds: bool,
     /// Packets that have left its transmitter just now, each stamped with its arrival at the far end.
-    pub leaving: Vec<PacketId>,
+    pub leaving: Line,
     /// Packets on the wires of its tails of which these have not said yet that they have come.
     pub ahead: u64,
 }

@@ -1,6 +1,9 @@
 //! Packets that go from a link on to its tails, as they leave it.
 
-use super::{World, reschedule};
+use longfat_core::packet::Packets;
+
+use super::World;
+use crate::event_set::EventSet;
 use crate::link::Link;
 use crate::route::{Hop, RouteTable};
 
@@ -14,33 +17,32 @@ pub fn join(links: &mut [Link], table: &RouteTable) -> Vec<(usize, usize)> {
     tails
 }
 
-impl World {
-    /// Packets have just left the link `number`, which feeds tails.
-    #[inline(never)]
-    pub(super) fn pass_to_tails(&mut self, number: usize) {
-        let mut leaving = std::mem::take(&mut self.links[number].feeder.leaving);
-        for id in leaving.drain(..) {
-            // It is still at its place in the queue of the link it leaves.
-            if let Hop::Link(next) = self.hops[self.packets[id].route as usize + 1]
-                && self.links[next as usize].is_tail()
-                && self.links[next as usize].foresee(id, &mut self.packets)
-            {
-                self.links[number].feeder.ahead += 1;
-                reschedule(&mut self.links[next as usize], next as usize, &mut self.events);
-            } else {
-                self.links[number].put(id, &mut self.packets);
+/// Packets have just left the link `number`, which feeds tails.
+#[inline]
+pub fn pass(number: usize, links: &mut [Link], hops: &[Hop], packets: &mut Packets, events: &mut EventSet) {
+    while let Some(id) = links[number].feeder.leaving.pop(packets) {
+        // It is still at its place in the queue of the link it leaves.
+        if let Hop::Link(next) = hops[packets[id].route as usize + 1]
+            && links[next as usize].is_tail()
+        {
+            let tail = &mut links[next as usize];
+            if tail.foresee(id, packets) {
+                let arrives = tail.next_event();
+                if arrives < tail.scheduled {
+                    tail.scheduled = arrives;
+                    events.set(next as usize, arrives);
+                }
+                links[number].feeder.ahead += 1;
+                continue;
             }
         }
-        self.links[number].feeder.leaving = leaving;
+        links[number].put(id, packets);
     }
+}
 
-    /// Does what has happened up to now between links and their tails.
+impl World {
+    /// Counts what has come to each tail up to now.
     pub(super) fn advance_tails(&mut self) {
-        for number in 0..self.links.len() {
-            if !self.links[number].feeder.leaving.is_empty() {
-                self.pass_to_tails(number);
-            }
-        }
         for &(tail, feeder) in &self.tails {
             let tail = &mut self.links[tail];
             tail.count_ahead(self.now, &self.packets);
