@@ -102,9 +102,6 @@ impl World {
         for (i, endpoint) in endpoints.iter().enumerate() {
             events.set(links.len() + i, endpoint.wake);
         }
-        for (i, link) in links.iter().enumerate() {
-            events.set(i, link.scheduled);
-        }
         let first_pool = links.len() + endpoints.len() + hosts.sources() - hosts.pools.len();
         for (i, pool) in hosts.pools.iter().enumerate() {
             events.set(first_pool + i, pool.next_look());
@@ -205,7 +202,7 @@ impl World {
         self.reschedule(number);
     }
 
-    #[inline]
+    #[inline(never)]
     fn pass_to_tails(&mut self, number: usize) {
         tails::pass(number, &mut self.links, &self.hops, &mut self.packets, &mut self.events);
     }

@@ -18,7 +18,7 @@ pub fn join(links: &mut [Link], table: &RouteTable) -> Vec<(usize, usize)> {
 }
 
 /// Packets have just left the link `number`, which feeds tails.
-#[inline]
+#[inline(always)]
 pub fn pass(number: usize, links: &mut [Link], hops: &[Hop], packets: &mut Packets, events: &mut EventSet) {
     while let Some(id) = links[number].feeder.leaving.pop(packets) {
         // It is still at its place in the queue of the link it leaves.
