@@ -56,6 +56,8 @@ pub struct Link {
     queue: Box<dyn Queue + Send>,
     /// `None`: a perfect line.
     loss: Option<Box<dyn Loss + Send>>,
+    /// So many of the next packets arrive whatever they are.
+    spared: u32,
     /// Packets on the wire that will not arrive, in its order.
     doomed: VecDeque<PacketId>,
     pub count: Count,
@@ -117,6 +119,7 @@ impl Link {
             lag: Duration::ZERO,
             queue,
             loss,
+            spared: 0,
             doomed: VecDeque::new(),
             count: Count::default(),
             role: Role::Alone,
@@ -348,11 +351,17 @@ impl Link {
     }
 
     /// Whether the packet `id` survives the way to the far end, where it is due at `arrival`.
-    #[cold]
+    #[inline]
     fn survives(&mut self, arrival: Time, id: PacketId, packets: &mut Packets) -> bool {
         let Some(loss) = &mut self.loss else { return true };
+        if self.spared > 0 {
+            self.spared -= 1;
+            return true;
+        }
         let sent = Time::from_ps(arrival.as_ps() - self.delay.as_ps());
-        match loss.on_packet(sent, &packets[id]) {
+        let fate = loss.on_packet(sent, &packets[id]);
+        self.spared = loss.spared();
+        match fate {
             Fate::Deliver => true,
             Fate::Corrupt => {
                 packets[id].corrupted = true;
