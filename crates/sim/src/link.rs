@@ -243,11 +243,12 @@ impl Link {
         packets[id].stamp = arrival;
         if self.loss.is_some() && !self.survives(arrival, id, packets) {
             self.doomed.push_back(id);
-        } else if self.feeder.feeds {
-            self.feeder.leaving.push(id, packets);
-            return;
         }
-        self.put(id, packets);
+        if self.feeder.feeds {
+            self.feeder.leaving.push(id, packets);
+        } else {
+            self.put(id, packets);
+        }
     }
 
     /// The packet `id`, stamped with its arrival, comes to it by an event.
@@ -348,6 +349,12 @@ impl Link {
         }
         self.count.delivered += 1;
         Some(id)
+    }
+
+    /// Whether the packet `id`, which is on its way, will not arrive.
+    #[inline]
+    pub fn is_doomed(&self, id: PacketId) -> bool {
+        self.doomed.contains(&id)
     }
 
     /// Whether the packet `id` survives the way to the far end, where it is due at `arrival`.

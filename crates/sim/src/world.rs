@@ -82,6 +82,12 @@ pub struct World {
 impl World {
     /// The world of `experiment` at time zero.
     pub fn new(experiment: &Experiment) -> Result<Self, Error> {
+        // Which of two at one instant is first may be drawn for each event anew: then none is left out.
+        Self::with(experiment, experiment.ties != Ties::Random)
+    }
+
+    /// The same, with tails and trunks or with an event for each packet at each link.
+    pub fn with(experiment: &Experiment, batches: bool) -> Result<Self, Error> {
         let table = RouteTable::new(experiment)?;
         let (mut endpoints, initial) = endpoints(experiment, &table);
         let mut links = links(experiment);
@@ -89,10 +95,8 @@ impl World {
             links.iter_mut().for_each(Link::depart_last);
         }
         let ports = Ports::new(experiment, &table);
-        // Which of two at one instant is first is drawn for each event anew, so that none may be left out.
-        let drawn = experiment.ties == Ties::Random;
-        let tails = if drawn { Vec::new() } else { tails::join(&mut links, &table) };
-        let trunks = if drawn { Vec::new() } else { trunks::join(&mut links, &table) };
+        let tails = if batches { tails::join(&mut links, &table) } else { Vec::new() };
+        let trunks = if batches { trunks::join(&mut links, &table) } else { Vec::new() };
         let volumes = experiment.flows.iter().filter(|flow| matches!(flow.traffic, Traffic::Ttcp { .. })).count();
         let hosts = Hosts::new(experiment, &mut endpoints);
         let mut events = EventSet::new(links.len(), endpoints.len() + hosts.sources());

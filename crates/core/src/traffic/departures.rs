@@ -28,7 +28,16 @@ pub struct Departures {
 impl Departures {
     /// Packets of `size` bytes from `start` on.
     pub fn new(schedule: Schedule, size: u32, start: Time, rng: Rng) -> Self {
-        let mut departures = Departures { schedule, bits: u64::from(size) * 8, start, count: 0, next: start, gap: Duration::ZERO, on_left: Duration::ZERO, rng };
+        let mut departures = Departures {
+            schedule,
+            bits: u64::from(size) * 8,
+            start,
+            count: 0,
+            next: start,
+            gap: Duration::ZERO,
+            on_left: Duration::ZERO,
+            rng,
+        };
         if let Schedule::OnOff { on, off, .. } = schedule {
             departures.begin(on, off);
         }

@@ -24,6 +24,7 @@ pub fn pass(number: usize, links: &mut [Link], hops: &[Hop], packets: &mut Packe
         // It is still at its place in the queue of the link it leaves.
         if let Hop::Link(next) = hops[packets[id].route as usize + 1]
             && links[next as usize].is_tail()
+            && !links[number].is_doomed(id)
         {
             let tail = &mut links[next as usize];
             if tail.foresee(id, packets) {
