@@ -262,7 +262,7 @@ fn link_record(world: &World, experiment: &Experiment, number: usize, start: &Sn
         packets_delivered: count.delivered,
         packets_lost: count.lost,
         packets_queued: count.backlog,
-        packets_in_flight: link.in_flight().len() as u64,
+        packets_in_flight: link.in_flight(),
         ip_bytes: count.ip_bytes,
         wire_bytes: count.wire_bytes,
         busy_s: to.busy.saturating_sub(from.busy).as_secs_f64(),

@@ -1,5 +1,6 @@
 //! Links alone against hand-computed timelines and a plain reference; then whole dumbbells.
 
+mod batches;
 mod cells;
 mod delay_based;
 mod ecn;

@@ -80,7 +80,7 @@ fn a_router_knows_by_which_port_a_packet_came_in() {
     // The three SYNs are on the edges into the left router, whose port 0 is the bottleneck's other way.
     let seen: Vec<(u16, u32)> = [2, 6, 10]
         .iter()
-        .map(|&edge| world.links[edge].in_flight().iter(&world.packets).next().map(|id| &world.packets[id]).unwrap())
+        .map(|&edge| world.links[edge].on_wire(&world.packets).next().map(|id| &world.packets[id]).unwrap())
         .map(|p| (p.ingress, p.route))
         .collect();
     assert_eq!(seen.iter().map(|(port, _)| *port).collect::<Vec<_>>(), [1, 2, 3]);

@@ -24,6 +24,11 @@ pub enum Fate {
 pub trait Loss {
     /// The fate of `packet`, whose transmission ends at `now`.
     fn on_packet(&mut self, now: Time, packet: &Packet) -> Fate;
+
+    /// So many of the next packets arrive as they were sent, whatever they are, and it is not to be asked about them.
+    fn spared(&mut self) -> u32 {
+        0
+    }
 }
 
 /// One model.
