@@ -1,6 +1,7 @@
 //! Tails and trunks save events, and nothing else: with an event for each packet at each link, every number is the same.
 
 use longfat_core::experiment::{Experiment, Traffic};
+use longfat_core::link::loss;
 use longfat_core::params::Value;
 use longfat_core::queue;
 use longfat_core::time::{Duration, Time};
@@ -9,7 +10,7 @@ use longfat_core::units::{Capacity, Rate};
 use proptest::prelude::*;
 
 use crate::drive;
-use crate::dumbbell::{Dumbbell, default_queue, droptail, loss_model, tcp};
+use crate::dumbbell::{Dumbbell, droptail, tcp};
 use crate::world::World;
 
 fn run(experiment: &Experiment, batches: bool) -> Trace {
@@ -53,7 +54,7 @@ proptest! {
         (departures_last, interval, stagger) in (any::<bool>(), 1..90_u64, 0..40_u64),
     ) {
         let traffic = volume.map_or(Traffic::Bulk, |volume| Traffic::Ttcp { volume });
-        let queue = kind.map_or(droptail(Capacity::Packets(limit)), |kind| default_queue(queue::REGISTRY[kind].name));
+        let queue = kind.map_or(droptail(Capacity::Packets(limit)), |kind| queue::choice(queue::REGISTRY[kind].name));
         let dumbbell = Dumbbell {
             pairs,
             streams,
@@ -63,7 +64,7 @@ proptest! {
             edge_rate: Rate::from_bps(edge_rate * 1_000_000),
             edge_delay: Duration::from_millis(edge_delay),
             queue,
-            loss: loss_model("bernoulli", &[("probability", Value::Number(probability)), ("corruption", Value::Number(corruption))]),
+            loss: loss::choice("bernoulli").with(&[("probability", Value::Number(probability)), ("corruption", Value::Number(corruption))]),
             tcp: tcp(stack),
             traffic,
             duration: Duration::from_secs(3),
@@ -82,7 +83,7 @@ proptest! {
 /// Also in the middle of a run, at any instant.
 #[test]
 fn a_look_at_any_time_sees_the_same() {
-    let loss = loss_model("bernoulli", &[("probability", Value::Number(0.01))]);
+    let loss = loss::choice("bernoulli").with(&[("probability", Value::Number(0.01))]);
     let dumbbell = Dumbbell { pairs: 3, loss, queue: droptail(Capacity::Packets(10)), ..Dumbbell::default() };
     let experiment = both_ways(&dumbbell);
     let (mut plain, mut batched) = (World::with(&experiment, false).unwrap(), World::with(&experiment, true).unwrap());
