@@ -19,16 +19,15 @@ impl Wire {
         Wire { line: Line::new(), head_arrives: Time::MAX, next_arrives: Time::MAX }
     }
 
-    /// The packet `id` will arrive at `arrival`, not before the one sent ahead of it, and come in there by `port`.
+    /// The packet `id` will arrive when its stamp says, not before the one sent ahead of it, and come in there by `port`.
     #[inline]
-    pub fn push(&mut self, id: PacketId, arrival: Time, port: u16, packets: &mut Packets) {
+    pub fn push(&mut self, id: PacketId, port: u16, packets: &mut Packets) {
+        let packet = &mut packets[id];
         match self.line.len() {
-            0 => self.head_arrives = arrival,
-            1 => self.next_arrives = arrival,
+            0 => self.head_arrives = packet.stamp,
+            1 => self.next_arrives = packet.stamp,
             _ => {}
         }
-        let packet = &mut packets[id];
-        packet.stamp = arrival;
         packet.route += 1;
         packet.ingress = port;
         self.line.push(id, packets);
@@ -45,7 +44,8 @@ impl Wire {
     pub fn pop(&mut self, packets: &Packets) -> Option<PacketId> {
         let id = self.line.pop(packets)?;
         self.head_arrives = self.next_arrives;
-        self.next_arrives = self.line.second(packets).map_or(Time::MAX, |next| packets[next].stamp);
+        let next = self.line.first().and_then(|head| self.line.after(head, packets));
+        self.next_arrives = next.map_or(Time::MAX, |next| packets[next].stamp);
         Some(id)
     }
 

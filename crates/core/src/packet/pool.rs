@@ -216,10 +216,10 @@ impl Line {
         if self.len == 0 { None } else { Some(self.first) }
     }
 
-    /// The packet behind the first.
+    /// The packet behind `id`, which is in this line.
     #[inline]
-    pub fn second(&self, packets: &Packets) -> Option<PacketId> {
-        if self.len < 2 { None } else { Some(packets[self.first].behind) }
+    pub fn after(&self, id: PacketId, packets: &Packets) -> Option<PacketId> {
+        if id == self.last { None } else { Some(packets[id].behind) }
     }
 
     /// The packets, first to last.

@@ -264,6 +264,15 @@ impl Connection {
         }
     }
 
+    /// Whether there is nothing to send, as at an end that only receives whenever no ACK is due: `poll_transmit` would say `None`.
+    #[inline]
+    pub fn is_silent(&mut self) -> bool {
+        self.state == State::Established
+            && !self.ack_now
+            && self.prompt.as_ref().is_none_or(|prompt| !prompt.is_due)
+            && self.sending.sender_mut().is_none_or(Sender::is_done)
+    }
+
     /// The next segment to send, if any may go now, and its ECN field. Call until `None`.
     pub fn poll_transmit(&mut self, now: Time) -> Option<(Segment, Ecn)> {
         let mut segment = Segment::default();

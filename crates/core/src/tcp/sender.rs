@@ -4,22 +4,22 @@ mod buffer;
 mod timers;
 mod transmit;
 
+use crate::tcp::CwndValidation;
 use crate::tcp::clock::Clock;
 use crate::tcp::congestion::{self, CongestionControl};
 use crate::tcp::ecn::Feedback;
-use crate::tcp::options::CwndValidation;
 use crate::tcp::pacing::Pacer;
 use crate::tcp::peer_window::PeerWindow;
 use crate::tcp::prr::Prr;
 use crate::tcp::rack::Rack;
 use crate::tcp::rate::RateSampler;
 use crate::tcp::recovery::{Forward, Probe, Timer, Undo};
-use crate::tcp::right_sizing::{self, SendSizing};
 use crate::tcp::rtt::{RttEstimator, Rules};
 use crate::tcp::scoreboard::Scoreboard;
 use crate::tcp::sent_log::SentLog;
 use crate::tcp::stall::Room;
 use crate::tcp::validation::Validation;
+use crate::tcp::window_sizing::{self, SendSizing};
 use crate::tcp::{RecoveryKind, Stats, TcpConfig};
 use crate::time::{Duration, Time};
 use crate::units::Rate;
@@ -175,7 +175,7 @@ fn validation(config: &TcpConfig) -> Option<Box<Validation>> {
 impl Sender {
     pub fn new(config: &TcpConfig, iss: u32, phase: Duration) -> Self {
         let control = congestion::build(config);
-        let sizing = (right_sizing::kind(config).send)(config);
+        let sizing = (window_sizing::kind(config).send)(config);
         let kind = if control.starts_over() { RecoveryKind::Tahoe } else { config.recovery };
         Sender {
             iss,
@@ -200,9 +200,9 @@ impl Sender {
             end: 1,
             writes: VecDeque::new(),
             closed: false,
-            send_buffer: right_sizing::send_buffer(config),
+            send_buffer: window_sizing::send_buffer(config),
             sizing,
-            most_buffer: right_sizing::bounds(config).0,
+            most_buffer: window_sizing::bounds(config).0,
             memory: u64::MAX,
             peer: PeerWindow::default(),
             phase: Phase::Open,
@@ -269,8 +269,8 @@ impl Sender {
         let config = TcpConfig { mss: mss as u32, ..config.clone() };
         self.control = congestion::build(&config);
         self.validation = validation(&config);
-        self.sizing = (right_sizing::kind(&config).send)(&config);
-        self.most_buffer = right_sizing::bounds(&config).0;
+        self.sizing = (window_sizing::kind(&config).send)(&config);
+        self.most_buffer = window_sizing::bounds(&config).0;
         self.bound_buffer();
     }
 

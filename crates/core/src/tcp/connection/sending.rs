@@ -8,10 +8,10 @@ use super::{Connection, Handshake};
 use crate::packet::Segment;
 use crate::tcp::TcpConfig;
 use crate::tcp::peer_window::PeerWindow;
-use crate::tcp::right_sizing;
 use crate::tcp::sender::Sender;
 use crate::tcp::seq::unwrap;
 use crate::tcp::stall::Room;
+use crate::tcp::window_sizing;
 use crate::time::Time;
 
 #[derive(Debug)]
@@ -47,7 +47,7 @@ impl Silent {
 impl Sending {
     /// Nothing has been said by anybody.
     pub fn silent(config: &TcpConfig) -> Self {
-        let (peer, wanted_buffer) = (PeerWindow::default(), right_sizing::send_buffer(config));
+        let (peer, wanted_buffer) = (PeerWindow::default(), window_sizing::send_buffer(config));
         Sending::Silent(Silent { peer, wanted_buffer, memory: u64::MAX, room: Room::Yes })
     }
 
