@@ -16,6 +16,7 @@ mod handshake;
 mod overshoot;
 mod recovery;
 mod samples;
+mod silence;
 mod sizing;
 mod spurious;
 mod stall;
