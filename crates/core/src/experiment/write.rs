@@ -25,7 +25,7 @@ pub const RESULTS_VERSION: u32 = 2;
 
 /// Congestion controls, and values of TCP parameters, whose own numbers have moved since, with how often: part of the identity only of
 /// runs that use them.
-const MOVED: &[(&str, u32)] = &[("tcp_lp", 1), ("hstcp_lp", 1), ("accecn", 1), ("rfc7661", 1)];
+const MOVED: &[(&str, u32)] = &[("tcp_lp", 1), ("hstcp_lp", 1), ("accecn", 1), ("rfc7661", 1), ("drs", 1)];
 
 /// Parameters of TCP and of its controls that are younger than stored runs: written only where they say something, so that those runs
 /// are still found.
