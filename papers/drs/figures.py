@@ -1,4 +1,6 @@
-"""The figures of the paper, and of what it says in words: a colour a queue; dynamic flows whole, static ones dashed; what was published
+"""The figures of the paper, and of what it says in words.
+
+A colour a queue; dynamic flows whole, static ones dashed; what was published
 in black.
 """
 
@@ -10,7 +12,7 @@ from statistics import mean
 from longfat.paper import Measured, load_published
 from longfat.plot import Axis, Plot, Rule, Series
 
-from .cells import FAST, FIGURES, MIXES, PACKET, QUEUES, SECONDS, SLOW, WINDOWS, WINDOWS_1G, net
+from .cells import FAST, FIGURES, MIXES, PACKET, QUEUES, SECONDS, SENSITIVE, SLOW, WINDOWS, WINDOWS_1G, net
 from .study import FOLDER, cells, paper
 
 MAXWND = Axis("maxwnd (packets)", start=0)
@@ -184,6 +186,35 @@ def figure8(measured: Measured) -> Plot:
     )
 
 
+def _traffic(measured: Measured, mix: str, name: str, title: str) -> Plot:
+    c = cells(measured)
+    series = [
+        Series(
+            f"{what}, queue {q:,}",
+            SENSITIVE,
+            [c.traffic(source, mix, q, w, "dynamic") / 1e3 for w in SENSITIVE],
+            colour=COLOURS[q],
+            dash=dash,
+            marker=COLOURS[q],
+        )
+        for dash, (source, what) in enumerate((("cbr", "constant rate"), ("reverse", "reverse traffic"), ("red", "RED")))
+        for q in QUEUES
+    ]
+    return Plot(f"traffic-{name}", title, MAXWND, _thousands(c.seconds("traffic")), series)
+
+
+@paper.figure(where="section III")
+def traffic_one(measured: Measured) -> Plot:
+    """The dynamic flow of one and one, with other traffic and other queues."""
+    return _traffic(measured, "1+1", "one", "The dynamic flow beside a static one, by traffic and queue")
+
+
+@paper.figure(where="section III")
+def traffic_five(measured: Measured) -> Plot:
+    """The dynamic flows of five and five."""
+    return _traffic(measured, "5+5", "five", "Five dynamic flows beside five static ones, by traffic and queue")
+
+
 @paper.figure(where="section IV-B, at 1 Gb/s")
 def figure3_1g(measured: Measured) -> Plot:
     """Figure 3's flows, not in the paper."""
@@ -193,6 +224,19 @@ def figure3_1g(measured: Measured) -> Plot:
         MAXWND,
         _of(measured, "figure3-1g"),
         _lines(measured, "figure3-1g", (100,)),
+    )
+
+
+@paper.figure(where="section IV-C, at 1 Gb/s")
+def figure5_1g(measured: Measured) -> Plot:
+    """Figure 5's flows, not in the paper."""
+    return Plot(
+        "figure5-1g",
+        "Ten static flows, one dynamic flow at 1 Gb/s",
+        MAXWND,
+        _of(measured, "figure5-1g"),
+        _lines(measured, "figure5-1g", (1000, 163840)),
+        caption="No window fills the path: the queues are the same, to the packet.",
     )
 
 

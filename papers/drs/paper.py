@@ -8,11 +8,11 @@ from __future__ import annotations
 from longfat.paper import Layout
 
 # Each registers its own on the paper.
-from . import figures, numbers
+from . import adoption, figures, numbers
 from .cells import Cells
 from .study import FOLDER, paper
 
-__all__ = ["figures", "numbers", "paper"]
+__all__ = ["adoption", "figures", "numbers", "paper"]
 
 paper.not_results(caption="a figure, drawn in the report")
 paper.tables.append(
