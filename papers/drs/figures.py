@@ -197,10 +197,11 @@ def _traffic(measured: Measured, mix: str, name: str, title: str) -> Plot:
             dash=dash,
             marker=COLOURS[q],
         )
-        for dash, (source, what) in enumerate((("cbr", "constant rate"), ("reverse", "reverse traffic"), ("red", "RED")))
+        for dash, (source, what) in enumerate((("bulk", "one way"), ("reverse", "reverse traffic"), ("red", "RED")))
         for q in QUEUES
     ]
-    return Plot(f"traffic-{name}", title, MAXWND, _thousands(c.seconds("traffic")), series)
+    caption = "One way: constant, Poisson and Pareto sources, all the same to the packet."
+    return Plot(f"traffic-{name}", title, MAXWND, _thousands(c.seconds("traffic")), series, caption=caption)
 
 
 @paper.figure(where="section III")
