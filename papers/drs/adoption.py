@@ -47,10 +47,17 @@ def line(c: Cells, stem: str, others: str, share: str, kind: str) -> list[float]
 COLUMNS = ("goodput", "at 200 ms", "held (KiB)", "promised (KiB)", "under a tenth")
 
 
+def name(others: str, kind: str, share: str = "") -> str:
+    """What a kind is called, beside `others` if there are any."""
+    if kind == "others":
+        return others
+    return kind if share == SHARES[-1] else f"{kind}, beside {others}"
+
+
 def table(c: Cells, stem: str, title: str) -> Table:
     """All of it, by what the others are, the share, and the kind."""
     rows = {
-        f"{kind}, {share} right-sized" + (f", others {others}" if share != SHARES[-1] else ""): line(c, stem, others, share, kind)
+        f"{share}: {name(others, kind, share)}": line(c, stem, others, share, kind)
         for others in OTHERS
         for share in SHARES
         for kind in KINDS
@@ -63,7 +70,7 @@ def figure(c: Cells, stem: str, title: str) -> Plot:
     """Goodput of a connection by share: a colour what the others are, right-sized ones whole, the others dashed."""
     series = [
         Series(
-            f"{kind}, others {others}",
+            name(others, kind),
             [25 * SHARES.index(share) for share in shares],
             [connections(c, stem, others, share, kind)["goodput_bps"].mean() / 1e6 for share in shares],
             colour=i,

@@ -207,13 +207,13 @@ def _traffic(measured: Measured, mix: str, name: str, title: str) -> Plot:
 @paper.figure(where="section III")
 def traffic_one(measured: Measured) -> Plot:
     """The dynamic flow of one and one, with other traffic and other queues."""
-    return _traffic(measured, "1+1", "one", "The dynamic flow beside a static one, by traffic and queue")
+    return _traffic(measured, "1+1", "one", "One and one, with other traffic and RED")
 
 
 @paper.figure(where="section III")
 def traffic_five(measured: Measured) -> Plot:
     """The dynamic flows of five and five."""
-    return _traffic(measured, "5+5", "five", "Five dynamic flows beside five static ones, by traffic and queue")
+    return _traffic(measured, "5+5", "five", "Five and five, with other traffic and RED")
 
 
 @paper.figure(where="section IV-B, at 1 Gb/s")
