@@ -173,12 +173,12 @@ impl Echo {
         (order, if self.changed[last] { 3 } else { 1 + u8::from(self.changed[CEB]) })
     }
 
+    #[inline]
     fn option(&self, data: bool) -> AccEcnOption {
         let (order, fields) = self.layout(data);
         let [e0b, ceb, e1b] = self.bytes;
-        let mut values = if order == 0 { [e0b, ceb, e1b] } else { [e1b, ceb, e0b] };
-        values[fields.into()..].fill(0);
-        AccEcnOption { order, fields, values }
+        let (first, last) = if order == 0 { (e0b, e1b) } else { (e1b, e0b) };
+        AccEcnOption { order, fields, values: [first, if fields > 1 { ceb } else { 0 }, if fields > 2 { last } else { 0 }] }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The sending half: how much of what was delivered the other side says was marked.
 
-use super::{ACE, EcnKind, EcnUse, of_flags};
+use super::{EcnKind, EcnUse, of_flags};
 use crate::packet::{AccEcnOption, Ecn, Segment, flags};
 use crate::tcp::congestion::Congestion;
 
@@ -185,22 +185,31 @@ impl Feedback {
         if newer {
             self.newest = val;
         }
+        let option = segment.accecn();
+        let ace = u64::from(of_flags(segment.flags));
+        let least = (ace + DIVACE - self.packets % DIVACE) % DIVACE;
+        if self.options && !self.untested && least == 0 && delivered <= (DIVACE - 1) * mss && self.news_of(option.as_ref()) == 0 {
+            // The common case: nothing was marked.
+            self.in_step |= option.is_some();
+            return self.counted(0, false, delivered);
+        }
         let acked = delivered.div_ceil(mss);
         if self.untested {
             self.test_ace(of_flags(segment.flags), acked);
         }
-        self.ack_covers += (acked as f64 - self.ack_covers) / 8.0;
-        if segment.flags & ACE == (self.packets as u16 % 8) << ACE.trailing_zeros() && segment.accecn().is_none() && acked < DIVACE {
-            // The common case: no news.
+        if !self.options {
+            self.ack_covers += (acked as f64 - self.ack_covers) / 8.0;
+        }
+        if least == 0 && option.is_none() && acked < DIVACE {
+            // The same where no option comes.
             return self.counted(0, false, delivered);
         }
         // §A.2.1.
-        let ace = u64::from(of_flags(segment.flags));
-        let least = (ace + DIVACE - self.packets % DIVACE) % DIVACE;
         let safer = if acked > least { acked - (acked - least) % DIVACE } else { least };
-        let (packets, bytes) = match segment.accecn() {
+        let (packets, bytes) = match option {
             Some(option) => {
-                let bytes = self.marked_bytes(&option);
+                let bytes = self.news_of(Some(&option));
+                self.bytes += bytes;
                 if bytes > 0 && least == 0 && self.in_step && acked < DIVACE {
                     // §3.2.3.2.5: marked bytes without a marked packet.
                     self.mangled = true;
@@ -234,14 +243,13 @@ impl Feedback {
     }
 
     /// How far the option moves s.ceb (RFC 9768 §A.1).
-    fn marked_bytes(&mut self, option: &AccEcnOption) -> u64 {
+    #[inline]
+    fn news_of(&self, option: Option<&AccEcnOption>) -> u64 {
         // ECEB is the second field in both orders; where it is left out, it has never changed.
-        if option.fields < 2 {
-            return 0;
+        match option {
+            Some(option) if option.fields >= 2 => (u64::from(option.values[1]) + DIVOPT - self.bytes % DIVOPT) % DIVOPT,
+            _ => 0,
         }
-        let news = (u64::from(option.values[1]) + DIVOPT - self.bytes % DIVOPT) % DIVOPT;
-        self.bytes += news;
-        news
     }
 
     #[inline]
