@@ -195,6 +195,9 @@ impl Sender {
             return None;
         }
         let end = start + len;
+        if self.kind == RecoveryKind::Rack && self.log.is_full() && self.board.has_sacked() {
+            self.log.forget_arrived(|start, end| self.board.next_missing(start, end).is_none());
+        }
         self.board.sent_new(len);
         self.log.sent(start, end, now);
         if self.timed.is_none() && !self.clock.is_exact() {
