@@ -361,6 +361,12 @@ impl RateSampler {
         self.app_limited = (self.delivered + in_flight).max(1);
     }
 
+    /// Whether [`Self::mark_app_limited`] has said the same: of a stream that only goes the other way, always.
+    #[inline]
+    pub fn is_app_limited_until(&self, in_flight: u64) -> bool {
+        self.app_limited == (self.delivered + in_flight).max(1)
+    }
+
     /// Whether what is sent now counts as limited by the application.
     pub fn is_app_limited(&self) -> bool {
         self.app_limited != 0

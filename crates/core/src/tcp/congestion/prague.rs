@@ -4,6 +4,7 @@
 //! "The draft" below is revision 04, July 2024; "its §2.4.1" and so on are its sections.
 
 use super::dctcp::Alpha;
+use super::window::float;
 use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Window};
 use crate::params::{Kind, ParamSpec, Value};
 use crate::tcp::TcpConfig;
@@ -116,7 +117,7 @@ impl Prague {
 
     /// The draft, §2.4.6: the window over a round trip; twice that in slow start, which doubles within it.
     fn rate(&self) -> Rate {
-        let per_second = self.window.cwnd as f64 / self.srtt_s;
+        let per_second = float(self.window.cwnd) / self.srtt_s;
         let gain = if self.window.in_slow_start() { 2.0 } else { 1.0 };
         Rate::from_bps(((8.0 * per_second * gain) as u64).saturating_add(1))
     }

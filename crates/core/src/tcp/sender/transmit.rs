@@ -73,7 +73,7 @@ impl Sender {
 
     /// While pacing holds the sender back: what would keep it from sending if pacing did not.
     fn limit_when_paced(&self) -> Limit {
-        if self.force || self.tail.due {
+        if self.force | self.tail.due {
             // Neither heeds the window.
             Limit::Pacing
         } else if self.board.pipe() + self.payload_max > self.window() {
