@@ -54,6 +54,15 @@ def test_each_host_with_memory_has_a_row(tmp_path: Path) -> None:
     assert longfat.load_results(tmp_path)[0].hosts.empty
 
 
+def test_a_column_of_an_older_format_has_its_present_name(tmp_path: Path) -> None:
+    written = Experiment(ONE).sweep(tmp_path).flows
+    for file in tmp_path.rglob("flows.parquet"):
+        pd.read_parquet(file).rename(columns={"memory_proportion": "memory_share"}).to_parquet(file, index=False)
+    read = longfat.load_results(tmp_path)
+    for flows in (read.flows, read[0].flows):
+        assert flows["memory_proportion"].tolist() == written["memory_proportion"].tolist()
+
+
 def test_the_same_experiment_gives_the_same_numbers() -> None:
     first, second = Experiment(ONE).run(), Experiment(ONE).run()
     for table in ("flows", "links", "hosts", "flow_series", "link_series", "events"):

@@ -182,9 +182,9 @@ class Cells(longfat.paper.Cells):
         """Section II-A's fairness: Jain's index of bandwidth over memory."""
         return self._of_run("memory_fairness", figure, queue, maxwnd)
 
-    def memory_share(self, figure: str, queue: int, maxwnd: int) -> float:
+    def memory_proportion(self, figure: str, queue: int, maxwnd: int) -> float:
         """The dynamic flows' part of the bandwidth over their part of the memory."""
-        return float(self.flows(figure, queue, maxwnd, "dynamic")["memory_share"].mean())
+        return float(self.flows(figure, queue, maxwnd, "dynamic")["memory_proportion"].mean())
 
     def jain(self, figure: str, queue: int, maxwnd: int) -> float:
         """Jain's index of all flows' rates."""

@@ -458,7 +458,12 @@ def fairness(measured: Measured) -> Plot:
     c = cells(measured)
     series = [
         Series(
-            f"{name}, queue {q:,}", WINDOWS, [c.memory_share(figure, q, w) for w in WINDOWS], colour=COLOURS[q], dash=d, marker=COLOURS[q]
+            f"{name}, queue {q:,}",
+            WINDOWS,
+            [c.memory_proportion(figure, q, w) for w in WINDOWS],
+            colour=COLOURS[q],
+            dash=d,
+            marker=COLOURS[q],
         )
         for d, (figure, name) in enumerate((("figure5", "ten and one"), ("figure6", "five and five")))
         for q in QUEUES

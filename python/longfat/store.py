@@ -41,6 +41,8 @@ RUN_TABLES = ("flows", "links", "hosts", *SERIES)
 TABLES = ("runs", "flows", "links", "hosts")
 ADDED = ("hosts",)
 """Tables that folders of an earlier longfat do not have."""
+RENAMED = {"memory_share": "memory_proportion"}
+"""Columns that have another name in folders of format 1."""
 
 
 class Store:
@@ -206,7 +208,7 @@ def _write_table(table: pd.DataFrame, path: Path) -> None:
 def _read_table(path: Path) -> pd.DataFrame:
     if path.stem in ADDED and not path.exists():
         return pd.DataFrame()
-    return pd.read_parquet(path, engine="pyarrow")
+    return pd.read_parquet(path, engine="pyarrow").rename(columns=RENAMED)
 
 
 def _write_json(path: Path, value: object) -> None:

@@ -11,7 +11,7 @@ mod tables;
 use pyo3::prelude::*;
 
 /// Version of the results folder's layout; Python writes and reads it.
-const FORMAT_VERSION: u32 = 1;
+const FORMAT_VERSION: u32 = 2;
 
 #[pymodule]
 fn _longfat(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -5,7 +5,7 @@ use longfat_core::experiment::listing;
 use longfat_core::link::{framing, loss};
 use longfat_core::params::{ParamSpec, Value};
 use longfat_core::tcp::congestion::slow_start;
-use longfat_core::tcp::{congestion, options, right_sizing, stack};
+use longfat_core::tcp::{congestion, options, stack, window_sizing};
 use longfat_core::{metric, queue};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -17,24 +17,18 @@ pub fn registries(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let add = |name: &str, entries: Vec<PyResult<Bound<'_, PyDict>>>| {
         kinds.set_item(name, PyList::new(py, entries.into_iter().collect::<PyResult<Vec<_>>>()?)?)
     };
-    add("stacks", stack::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, "", &overridden(e))).collect())?;
+    add("stacks", stack::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, &overridden(e))).collect())?;
     add("congestion_controls", congestion::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, e.params)).collect())?;
     add("slow_starts", slow_start::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, &[])).collect())?;
-    add("window_sizings", right_sizing::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, e.params)).collect())?;
-    add("queues", queue::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, "", e.params)).collect())?;
-    add("links", framing::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, "", &[])).collect())?;
-    add("paths", listing::paths().iter().map(|e| entry(py, e.name, e.summary, "", &e.params)).collect())?;
+    add("window_sizings", window_sizing::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, e.params)).collect())?;
+    add("queues", queue::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, e.params)).collect())?;
+    add("links", framing::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, &[])).collect())?;
+    add("paths", listing::paths().iter().map(|e| entry(py, e.name, e.summary, e.source, &e.params)).collect())?;
     add("discards", discard::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, e.params)).collect())?;
-    add("losses", loss::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, "", e.params)).collect())?;
-    add("traffic", listing::traffic().iter().map(|e| entry(py, e.name, e.summary, "", &e.params)).collect())?;
-    add(
-        "hosts",
-        listing::host_keys()
-            .iter()
-            .map(|e| entry(py, e.name, e.summary, &e.params.iter().map(described).collect::<String>(), &[]))
-            .collect(),
-    )?;
-    add("tcp", options::PARAMS.iter().map(|spec| entry(py, spec.name, spec.doc, &described(spec), &[])).collect())?;
+    add("losses", loss::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, e.params)).collect())?;
+    add("traffic", listing::traffic().iter().map(|e| entry(py, e.name, e.summary, e.source, &e.params)).collect())?;
+    add("hosts", listing::host_keys().iter().map(|spec| parameter(py, spec)).collect())?;
+    add("tcp", options::PARAMS.iter().map(|spec| parameter(py, spec)).collect())?;
     add("metrics", metric::REGISTRY.iter().map(|e| entry(py, e.name, &with_unit(e), e.source, &[])).collect())?;
     Ok(kinds)
 }
@@ -57,6 +51,11 @@ fn entry<'py>(py: Python<'py>, name: &str, summary: &str, source: &str, params: 
     Ok(dict)
 }
 
+/// A parameter as an entry: what it may be and its default stand where others have their source.
+fn parameter<'py>(py: Python<'py>, spec: &ParamSpec) -> PyResult<Bound<'py, PyDict>> {
+    entry(py, spec.name, spec.doc, &format!("{}; default {}", spec.kind.expectation(), default(spec)), &[])
+}
+
 fn with_unit(metric: &metric::Metric) -> String {
     if metric.unit == "1" { metric.summary.to_owned() } else { format!("{} ({})", metric.summary, metric.unit) }
 }
@@ -68,10 +67,6 @@ fn overridden(stack: &stack::Stack) -> Vec<ParamSpec> {
         ParamSpec { default: Some(*value), ..*spec }
     };
     stack.overrides.iter().map(set).collect()
-}
-
-fn described(spec: &ParamSpec) -> String {
-    format!("{}; default {}", spec.kind.expectation(), default(spec))
 }
 
 fn default(spec: &ParamSpec) -> String {

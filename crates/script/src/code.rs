@@ -5,6 +5,7 @@
 
 mod eval;
 mod parse;
+mod words;
 
 pub use eval::{Stop, Value, Variables, run};
 pub use parse::parse;

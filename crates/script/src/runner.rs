@@ -1,15 +1,18 @@
 //! Runs a script against the host, in virtual time.
 
+mod calls;
+mod packets;
+
 use crate::Options;
 use crate::code::{self, Stop, Variables};
-use crate::compare::{Sent, differences, show, show_expected};
-use crate::host::{Attempt, Host, Progress};
+use crate::compare::{Sent, show};
+use crate::host::{Attempt, Host};
 use crate::info;
 use crate::numbers::Numbers;
 use crate::report::{Finding, Verdict};
-use crate::settings::{IpVersion, Push, Refusal, Settings};
-use crate::syntax::{Action, Call, EcnField, Event, Expression, Options as TcpOptions, Packet, Place, Script, When};
-use longfat_core::packet::{Ecn, flags};
+use crate::settings::{IpVersion, Refusal, Settings};
+use crate::syntax::{Action, Event, Place, Script, When};
+use calls::{Pending, judge};
 use longfat_core::time::{Duration, Time};
 use std::collections::VecDeque;
 use std::fs;
@@ -21,17 +24,6 @@ const SHOWN: usize = 8;
 const PATIENCE: Duration = Duration::from_secs(600);
 /// Packets that wait to be expected: a script that asks for more writes without end.
 const MOST_PACKETS: usize = 100_000;
-
-/// A system call that has not returned.
-struct Pending<'a> {
-    call: &'a Call,
-    place: Place,
-    progress: Progress,
-    /// When the script says that it returns.
-    due: Time,
-    /// When it must be tried again though nothing arrives.
-    wake: Option<Time>,
-}
 
 pub struct Runner<'a> {
     script: &'a Script,
@@ -242,154 +234,9 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// A call that blocked returns now: whether that is when the script says.
-    fn on_time(&self, pending: &Pending<'_>) -> Step {
-        let early = pending.due.since(self.now) > self.settings.tolerance;
-        if early || self.now.since(pending.due) > self.settings.tolerance {
-            let (now, due) = (self.now.as_secs_f64(), pending.due.as_secs_f64());
-            return Err(fail(pending.place, format!("{} returns at {now:.6} instead of {due:.6}", pending.call.name)));
-        }
-        Ok(())
-    }
-
     /// What has failed while time went by.
     fn check(&mut self) -> Step {
         self.failure.take().map_or(Ok(()), |verdict| Err(self.with_history(verdict, Vec::new())))
-    }
-
-    fn inject(&mut self, place: Place, packet: &Packet) -> Step {
-        if packet.segment.has(flags::SYN) && !packet.segment.has(flags::ACK) && self.host.connection().is_none() {
-            return Err(fail(place, "no socket listens or connects"));
-        }
-        let ecn = match packet.ecn {
-            EcnField::Unsaid => Ecn::NotEct,
-            EcnField::Is(ecn) => ecn,
-            EcnField::EitherEct => {
-                return Err(refused(place, Refusal::Wrong("[ect01] in an injected packet; say [ect0] or [ect1]".to_owned())));
-            }
-        };
-        let segment = self.numbers.inject(packet);
-        self.remember(self.now, '<', &Sent { segment: packet.segment, len: packet.len, ecn, dscp: packet.dscp.unwrap_or(0) });
-        let (taken, anew) = self.host.handle(self.now, &segment, ecn);
-        if anew {
-            self.numbers = Numbers::default();
-        }
-        if !taken {
-            return Err(fail(place, "no socket is there to take the packet"));
-        }
-        self.flush();
-        self.check()
-    }
-
-    fn expect(&mut self, event: &Event, packet: &Packet, start: Time, end: Time) -> Step {
-        let place = event.place;
-        let tolerance = self.settings.tolerance;
-        let latest = end.saturating_add(tolerance);
-        self.flush();
-        while self.sent.is_empty() && self.step(latest) {}
-        self.check()?;
-        let Some((at, sent)) = self.take(packet) else {
-            self.now = self.now.max(latest);
-            let text = format!("no packet is sent by {:.6}", latest.as_secs_f64());
-            return Err(
-                self.with_history(fail(place, text), vec![format!("expected  {:>10.6} > {}", end.as_secs_f64(), show_expected(packet))])
-            );
-        };
-        self.numbers.learn(packet, &sent.segment);
-        let got = self.shown(&sent);
-        let mut wrong = differences(packet, &got, self.settings.push == Push::Any);
-        wrong.extend(self.timestamp_differs(packet, &got));
-        let timed = event.when != When::Any;
-        if timed && (start.since(at) > tolerance || at > latest) {
-            wrong.push("time");
-        }
-        if !wrong.is_empty() {
-            let time = |from: Time, to: Time| match (timed, from == to) {
-                (false, _) => "         *".to_owned(),
-                (true, true) => format!("{:>10.6}", from.as_secs_f64()),
-                (true, false) => format!("{:.6}~{:.6}", from.as_secs_f64(), to.as_secs_f64()),
-            };
-            let lines =
-                vec![format!("expected  {} > {}", time(start, end), show_expected(packet)), format!("got       {}", line(at, '>', &got))];
-            return Err(self.with_history(fail(place, format!("the packet differs in {}", wrong.join(", "))), lines));
-        }
-        self.remember(at, '>', &got);
-        self.base = if matches!(event.when, When::At { .. }) { start } else { at.max(self.base) };
-        Ok(())
-    }
-
-    /// The first packet that was sent; where the script's is longer, with those that go on where it ends. Stacks hand several
-    /// segments at once to the network card, and that is what scripts made beside such a stack show.
-    fn take(&mut self, packet: &Packet) -> Option<(Time, Sent)> {
-        let (at, mut sent) = self.sent.pop_front()?;
-        while sent.len > 0 && sent.len < packet.len && !sent.segment.has(flags::FIN) {
-            let Some((next_at, next)) = self.sent.front() else { break };
-            let goes_on = next.segment.seq == sent.segment.seq.wrapping_add(sent.len as u32);
-            let follows = goes_on && next.segment.ack == sent.segment.ack && (next.ecn, next.dscp) == (sent.ecn, sent.dscp);
-            if !follows || next.len == 0 || next_at.since(at) > self.settings.tolerance || sent.len + next.len > packet.len {
-                break;
-            }
-            sent.len += next.len;
-            sent.segment.flags |= next.segment.flags;
-            self.sent.pop_front();
-        }
-        Some((at, sent))
-    }
-
-    /// TSval against the clock, where the script says how fast it ticks.
-    fn timestamp_differs(&self, packet: &Packet, got: &Sent) -> Option<&'static str> {
-        let TcpOptions::Listed { any_ts_val, .. } = packet.options else { return None };
-        match (packet.segment.timestamps(), got.segment.timestamps()) {
-            (Some((want, _)), Some((have, _))) if self.settings.timestamps_checked && !any_ts_val => {
-                let tick = self.settings.params.duration("timestamp_tick").as_ps().max(1);
-                let most = self.settings.tolerance.as_ps().div_ceil(tick);
-                let off = (have.wrapping_sub(want) as i32).unsigned_abs();
-                (u64::from(off) > most).then_some("TS val")
-            }
-            _ => None,
-        }
-    }
-
-    fn call(&mut self, place: Place, call: &'a Call) -> Step {
-        self.finish_call()?;
-        let mut progress = Progress::default();
-        // What a call counts from is the time of the event before it, as its own time does; `base` has moved to its start.
-        let due = call.end.map(|end| self.origin.saturating_add(end));
-        let attempt = self.host.attempt(self.now, call, &mut progress);
-        match (attempt, due) {
-            (Attempt::Blocks(wake), Some(due)) => {
-                self.pending = Some(Pending { call, place, progress, due, wake });
-            }
-            (Attempt::Blocks(_), None) => {
-                let text = format!(
-                    "{} blocks; a call that may is written with the time when it returns, `+0...0.1 {}(...)`",
-                    call.name, call.name
-                );
-                return Err(self.with_history(fail(place, text), Vec::new()));
-            }
-            (attempt, due) => {
-                judge(place, call, attempt).map_err(|v| self.with_history(v, Vec::new()))?;
-                if let Some(due) = due {
-                    self.on_time(&Pending { call, place, progress, due, wake: None })?;
-                }
-            }
-        }
-        self.flush();
-        self.check()
-    }
-
-    /// A call that blocks must have returned before the next one, and before the end.
-    fn finish_call(&mut self) -> Step {
-        let Some(latest) = self.pending.as_ref().map(|p| p.due.saturating_add(self.settings.tolerance)) else { return Ok(()) };
-        while self.pending.is_some() && self.step(latest) {}
-        self.check()?;
-        match &self.pending {
-            Some(pending) => {
-                let text = format!("{} has not returned by {:.6}", pending.call.name, latest.as_secs_f64());
-                Err(self.with_history(fail(pending.place, text), Vec::new()))
-            }
-            None => Ok(()),
-        }
     }
 
     fn command(&mut self, place: Place, text: &str) -> Step {
@@ -455,29 +302,4 @@ impl<'a> Runner<'a> {
 
 fn line(at: Time, direction: char, packet: &Sent) -> String {
     format!("{:>10.6} {direction} {}", at.as_secs_f64(), show(packet))
-}
-
-/// Whether a call gave what the script says.
-fn judge(place: Place, call: &Call, attempt: Attempt) -> Step {
-    let expected = match (&call.result, &call.errno) {
-        (Expression::Anything, _) => None,
-        (Expression::Integer(n), errno) => Some((*n, errno.as_deref())),
-        _ => return Err(unsupported(place, "a result that is no number")),
-    };
-    let name = &call.name;
-    let (result, errno) = match attempt {
-        Attempt::Returns(n) => (n, None),
-        Attempt::Fails(errno) => (-1, Some(errno)),
-        Attempt::Differs(what) => return Err(fail(place, format!("{name}: {what}"))),
-        Attempt::Wrong(what) => return Err(refused(place, Refusal::Wrong(what))),
-        Attempt::Unsupported(what) => return Err(unsupported(place, what)),
-        Attempt::Blocks(_) => unreachable!("a call that blocks is not judged"),
-    };
-    let Some((want, want_errno)) = expected else { return Ok(()) };
-    // A script may leave the error open.
-    if want == result && (want_errno.is_none() || want_errno == errno) {
-        return Ok(());
-    }
-    let text = |n: i64, errno: Option<&str>| errno.map_or(n.to_string(), |errno| format!("{n} {errno}"));
-    Err(fail(place, format!("{name} returns {} instead of {}", text(result, errno), text(want, want_errno))))
 }

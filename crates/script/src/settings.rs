@@ -1,11 +1,12 @@
-//! What a script sets before the endpoint is made: options at its head, and sysctls.
+//! What a script sets before the endpoint is made: options at its head, and sysctls ([`commands`]).
+
+mod commands;
 
 use crate::host::offload::Offload;
 use longfat_core::params::{Literal, ParamSpec, Params, Value};
 use longfat_core::tcp::options::PARAMS;
 use longfat_core::tcp::{TcpConfig, congestion, stack};
 use longfat_core::time::Duration;
-use longfat_core::units::text::scale;
 
 /// What cannot be set, and why.
 #[derive(Clone, PartialEq, Debug)]
@@ -52,13 +53,6 @@ pub enum Push {
     Any,
 }
 
-/// What came of a shell command.
-#[derive(Default, Debug)]
-pub struct Ran {
-    pub notes: Vec<String>,
-    pub slept: Duration,
-}
-
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub params: Params,
@@ -82,29 +76,6 @@ pub struct Settings {
 /// What the Linux documentation gives as the ends of `tcp_rmem` and `tcp_wmem`: a script that says nothing runs on such a host.
 const RECEIVE_BUFFER: u64 = 6 << 20;
 const SEND_BUFFER: u64 = 4 << 20;
-
-/// Sysctls that change nothing an endpoint alone would show.
-const WITHOUT_EFFECT: &[&str] = &[
-    "tcp_available_congestion_control",
-    "tcp_autocorking",
-    "tcp_early_demux",
-    "tcp_fastopen",
-    "tcp_fastopen_key",
-    "tcp_limit_output_bytes",
-    "tcp_low_latency",
-    "tcp_max_syn_backlog",
-    "tcp_max_tso_segs",
-    "tcp_mem",
-    "tcp_moderate_rcvbuf",
-    "tcp_mtu_probing",
-    "tcp_no_metrics_save",
-    "tcp_no_ssthresh_metrics_save",
-    "tcp_notsent_lowat",
-    "tcp_syncookies",
-    "tcp_tso_win_divisor",
-    "tcp_tw_reuse",
-    "tcp_workaround_signed_windows",
-];
 
 impl Default for Settings {
     fn default() -> Self {
@@ -264,11 +235,6 @@ impl Settings {
         self.params.set(spec.name, value);
     }
 
-    /// Sets `name` to what the option or the sysctl says, where the parameter takes it.
-    fn force(&mut self, name: &'static str, value: Value) {
-        self.params.set(name, value);
-    }
-
     /// The version that is asked for from outside. The MTU is then such that segments have the same size under each.
     pub fn use_ip(&mut self, ip: IpVersion) {
         self.mtu = if ip == IpVersion::V6 { (self.mtu + 20).min(65_535) } else { self.mtu };
@@ -280,139 +246,14 @@ impl Settings {
         (&self.params, self.ecn) != (&other.params, other.ecn)
     }
 
-    /// A shell command: only those that set sysctls, or wait, mean something here.
-    pub fn command(&mut self, text: &str) -> Result<Ran, Refusal> {
-        let mut ran = Ran::default();
-        let notes = &mut ran.notes;
-        for line in text.split(['\n', ';']).flat_map(|line| line.split("&&")) {
-            let mut words = line.split_whitespace().peekable();
-            let Some(program) = words.next() else { continue };
-            match program.rsplit('/').next().unwrap_or(program) {
-                "sysctl" | "set_sysctls.py" => {
-                    let all = words.collect::<Vec<_>>().join(" ").replace(" = ", "=");
-                    for assignment in assignments(&all)? {
-                        notes.extend(self.sysctl(assignment.0, assignment.1)?);
-                    }
-                }
-                "defaults.sh" => notes.push(format!("`{program}` is taken for the defaults of the stack `{}`", self.stack)),
-                "true" | "sync" | ":" => {}
-                "sleep" => {
-                    let seconds = words.next().unwrap_or_default();
-                    match scale(seconds, 1_000_000_000_000, "picoseconds").map(Duration::from_ps) {
-                        Ok(time) if time <= Duration::from_secs(1_000_000) && words.next().is_none() => ran.slept += time,
-                        _ => return Err(wrong("sleep", seconds, "a number of seconds")),
-                    }
-                }
-                _ => return Err(Refusal::Unsupported(format!("the shell command `{}`", line.trim()))),
-            }
-        }
-        Ok(ran)
-    }
-
-    fn sysctl(&mut self, path: &str, value: &str) -> Outcome {
-        let path = path.trim_start_matches("/proc/sys/").replace('/', ".");
-        let Some(name) = path.strip_prefix("net.ipv4.") else {
-            return match path.as_str() {
-                path if path.starts_with("net.core.") => Ok(Some(format!("{path} has no effect here"))),
-                _ => Err(Refusal::Unsupported(format!("the sysctl {path}"))),
-            };
-        };
-        let number = || value.parse::<u64>().map_err(|_| wrong(name, value, "a whole number"));
-        let switch = || number().map(|n| Value::Bool(n != 0));
-        let last = |least: u64| {
-            let last = value.split_whitespace().last().and_then(|n| n.parse::<u64>().ok());
-            last.filter(|n| (least..=1 << 30).contains(n))
-                .map(Value::Bytes)
-                .ok_or_else(|| wrong(name, value, "three sizes in bytes, the last at most 2^30"))
-        };
-        match name {
-            "tcp_sack" => self.force("sack", switch()?),
-            "tcp_timestamps" => self.force("timestamps", switch()?),
-            "tcp_window_scaling" => self.force("window_scale", switch()?),
-            "tcp_slow_start_after_idle" => {
-                self.force("cwnd_validation", Value::Choice(if number()? == 0 { "off" } else { "rfc5681" }));
-            }
-            "tcp_rmem" => self.force("receive_buffer", last(1)?),
-            "tcp_wmem" => self.force("send_buffer", last(1)?),
-            "tcp_reordering" => self.force("dupack_threshold", Value::Count(number()?.clamp(1, 1000))),
-            "tcp_rto_min_us" => self.force("rto_min", Value::Duration(Duration::from_micros(number()?.min(120_000_000)))),
-            "tcp_rto_max_ms" => self.force("rto_max", Value::Duration(Duration::from_millis(number()?.clamp(1000, 120_000)))),
-            "tcp_ecn" => match number()? {
-                0 => self.ecn = EcnUse::Off,
-                1 => self.ecn = EcnUse::On,
-                2 => self.ecn = EcnUse::Answer,
-                3 => self.ecn = EcnUse::Accurate,
-                4 => self.ecn = EcnUse::AccurateAskingClassic,
-                5 => self.ecn = EcnUse::AccurateAnswer,
-                _ => return Err(wrong(name, value, "0 to 5")),
-            },
-            "tcp_congestion_control" => match congestion::find(value) {
-                Some(control) => self.force("congestion_control", Value::Choice(control.name)),
-                None => return Err(Refusal::Unsupported(format!("the congestion control {value}"))),
-            },
-            // Bit 0: RACK, which finds lost retransmissions too; the others vary it.
-            "tcp_recovery" => self.force("recovery", Value::Choice(if number()? & 1 != 0 { "rack" } else { "sack" })),
-            "tcp_min_tso_segs" => self.offload.min_segments = number()?.clamp(1, 65_535),
-            "tcp_tso_rtt_log" => self.offload.rtt_log = number()?.min(31) as u32,
-            "tcp_pacing_ss_ratio" => self.force("pacing_ss_ratio", Value::Count(number()?.clamp(1, 1000))),
-            "tcp_pacing_ca_ratio" => self.force("pacing_ca_ratio", Value::Count(number()?.clamp(1, 1000))),
-            "tcp_syn_retries" => self.force("syn_retries", Value::Count(number()?.min(20))),
-            "tcp_synack_retries" => self.force("syn_ack_retries", Value::Count(number()?.min(20))),
-            "tcp_retries2" => self.force("user_timeout", Value::Duration(hypothetical_timeout(number()?))),
-            "tcp_frto" => self.force("frto", switch()?),
-            "tcp_dsack" => self.force("dsack", switch()?),
-            // 3 and 4: tail loss probes (they need RACK here); less: none.
-            "tcp_early_retrans" => self.force("tail_probe", Value::Bool(number()? >= 3)),
-            _ => {
-                if WITHOUT_EFFECT.contains(&name) || name.starts_with("tcp_comp_sack") {
-                    return Ok(Some(format!("{name} has no effect here")));
-                }
-                return Err(Refusal::Unsupported(format!("the sysctl net.ipv4.{name}")));
-            }
-        }
-        Ok(None)
-    }
-
     /// TCP_CONGESTION of a socket.
     pub fn set_control(&mut self, name: &str) -> bool {
         let found = congestion::find(name);
         if let Some(control) = found {
-            self.force("congestion_control", Value::Choice(control.name));
+            self.params.set("congestion_control", Value::Choice(control.name));
         }
         found.is_some()
     }
-}
-
-/// What Linux's documentation says of `tcp_retries2`: a timer that begins at 200 ms and doubles up to 120 s goes off so often, and once
-/// more.
-fn hypothetical_timeout(retries: u64) -> Duration {
-    (0..=retries.min(255))
-        .map(|n| Duration::from_millis(200 << n.min(20)).min(Duration::from_secs(120)))
-        .fold(Duration::ZERO, |sum, d| sum + d)
-}
-
-/// `name=value` pairs; a value goes on to the next name.
-fn assignments(text: &str) -> Result<Vec<(&str, &str)>, Refusal> {
-    let mut found: Vec<(&str, usize, usize)> = Vec::new();
-    let mut at = 0;
-    for word in text.split(' ') {
-        if let Some((name, value)) = word.split_once('=').filter(|(name, _)| !name.starts_with('-')) {
-            found.push((name, at + word.len() - value.len(), at));
-        } else if found.is_empty() && !word.is_empty() && !word.starts_with('-') {
-            return Err(Refusal::Unsupported(format!("`{word}` as an argument of sysctl")));
-        }
-        at += word.len() + 1;
-    }
-    let ends = found.iter().skip(1).map(|f| f.2).chain([text.len()]).collect::<Vec<_>>();
-    Ok(found
-        .iter()
-        .zip(ends)
-        .map(|((name, start, _), end)| {
-            // Whatever redirection follows is the shell's.
-            let value = text[*start..end].split('>').next().unwrap_or_default();
-            (*name, value.trim().trim_matches(['"', '\'']))
-        })
-        .collect())
 }
 
 fn wrong(name: &str, value: &str, expected: &str) -> Refusal {

@@ -43,6 +43,12 @@ impl Agent {
         }
     }
 
+    /// Whether it has nothing to send for now: then [`Agent::poll_transmit`] need not be asked.
+    #[inline]
+    pub fn is_silent(&mut self) -> bool {
+        if let Agent::Tcp(tcp) = self { tcp.is_silent() } else { false }
+    }
+
     /// The next packet to send, if any: written to `segment`, and its ECN field.
     #[inline]
     pub fn poll_transmit(&mut self, now: Time, segment: &mut Segment) -> Option<Ecn> {

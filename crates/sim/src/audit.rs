@@ -42,7 +42,7 @@ pub fn audit(world: &mut World) {
         });
     }
     // Queued + on wires: both sides count the packets, the links by what they hold and the pool by its slots.
-    let held: u64 = world.links.iter().map(|link| link.queue_holds().0 + link.in_flight().len() as u64).sum();
+    let held: u64 = world.links.iter().map(|link| link.queue_holds().0 + link.in_flight()).sum();
     let on_processors = world.hosts.processors.iter().flat_map(Processor::holds);
     let on_hosts: Vec<PacketId> = on_processors.chain(world.hosts.overheads.iter().flat_map(Overhead::holds)).collect();
     let in_cells: Vec<(PacketId, u32, bool)> = world.ports.unfinished().collect();
@@ -56,7 +56,7 @@ pub fn audit(world: &mut World) {
             Some(port) => (port.packets_in, port.packets_lost, port.unfinished().filter(|(_, _, is_lost)| !is_lost).count() as u64),
         };
         assert_eq!(packets_in, count.transmitted + dropped + queued, "link {i}: packets in = transmitted + dropped + queued");
-        let accounted = count.delivered + count.lost + link.in_flight().len() as u64;
+        let accounted = count.delivered + count.lost + link.in_flight();
         assert_eq!(count.transmitted, accounted, "link {i}: transmitted = delivered + lost + in flight");
         assert_eq!((count.backlog, count.backlog_bytes), link.queue_holds(), "link {i}: its queue holds what came and did not leave");
         link.empty(world.now, &mut world.packets, &mut census);

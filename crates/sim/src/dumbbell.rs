@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use longfat_core::experiment::{Choice, Experiment, Flow, Link, Measure, Network, Node, NodeKind, Ties, Traffic};
 use longfat_core::link::loss;
-use longfat_core::params::{Params, Value};
+use longfat_core::params::Value;
 use longfat_core::queue;
 use longfat_core::tcp::{TcpConfig, stack};
 use longfat_core::time::Duration;
@@ -41,23 +41,7 @@ const MTU: u32 = 1500;
 
 /// The drop-tail queue of `limit`.
 pub fn droptail(limit: Capacity) -> Choice {
-    Choice { kind: "droptail", params: Params(vec![("limit", Value::Capacity(limit))]) }
-}
-
-/// The queue called `name`, with its defaults.
-pub fn default_queue(name: &str) -> Choice {
-    let kind = queue::named(name);
-    Choice { kind: kind.name, params: Params::defaults(kind.params) }
-}
-
-/// The loss model called `name` with `changes` to its defaults.
-pub fn loss_model(name: &str, changes: &[(&'static str, Value)]) -> Choice {
-    let kind = loss::named(name);
-    let mut params = Params::defaults(kind.params);
-    for (name, value) in changes {
-        params.set(name, *value);
-    }
-    Choice { kind: kind.name, params }
+    queue::choice("droptail").with(&[("limit", Value::Capacity(limit))])
 }
 
 /// TCP as the RFCs say, or as another `stack` does.
@@ -77,7 +61,7 @@ impl Default for Dumbbell {
             edge_rate: Rate::from_bps(1_000_000_000),
             edge_delay: Duration::from_millis(1),
             queue: droptail(Capacity::Bdp(1.0)),
-            loss: loss_model("none", &[]),
+            loss: loss::choice("none"),
             tcp: tcp("rfc"),
             traffic: Traffic::Bulk,
             duration: Duration::from_secs(10),
@@ -148,7 +132,7 @@ impl Dumbbell {
             mtu: MTU,
             queue: droptail(Capacity::Packets(1 << 40)),
             discard: None,
-            loss: loss_model("none", &[]),
+            loss: loss::choice("none"),
             bottleneck: false,
         }
     }

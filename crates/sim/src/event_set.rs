@@ -80,7 +80,7 @@ impl EventSet {
     /// The same for a link whose time has come.
     #[inline]
     pub fn go_on(&mut self, link: usize, time: Time, rank: u64) {
-        self.links.replay(self.links.leaves + link, Entry { time, source: rank << 32 | link as u64 });
+        self.links.go_on(link, time, rank);
     }
 
     /// The same for another source whose time has come.
@@ -91,8 +91,9 @@ impl EventSet {
     }
 }
 
+/// The winner tree of some sources.
 #[derive(Debug)]
-struct Tree {
+pub struct Tree {
     /// `tree[1]` is the root, the children of `i` are `2 i` and `2 i + 1`, the leaves are `tree[leaves..]`; of whatever number, so
     /// that no level more is replayed than there must be.
     tree: Vec<Entry>,
@@ -106,7 +107,8 @@ impl std::fmt::Debug for Entry {
 }
 
 impl Tree {
-    fn new(sources: usize) -> Self {
+    /// No event pending at any of so many sources.
+    pub fn new(sources: usize) -> Self {
         let leaves = sources.max(2);
         let mut tree = Tree { tree: vec![Entry { time: Time::MAX, source: u64::MAX }; 2 * leaves], leaves };
         for source in 0..sources {
@@ -115,13 +117,15 @@ impl Tree {
         tree
     }
 
+    /// The next event: its time and its source.
     #[inline]
-    fn first(&self) -> (Time, usize) {
+    pub fn first(&self) -> (Time, usize) {
         (self.tree[1].time, self.tree[1].source as u32 as usize)
     }
 
+    /// The pending time of `source` is now `time`, at which those of lower rank are first.
     #[inline]
-    fn set(&mut self, source: usize, time: Time, rank: u64) {
+    pub fn set(&mut self, source: usize, time: Time, rank: u64) {
         let mut at = self.leaves + source;
         let winner = Entry { time, source: rank << 32 | source as u64 };
         if winner < self.tree[at] {
@@ -133,6 +137,12 @@ impl Tree {
         } else {
             self.replay(at, winner);
         }
+    }
+
+    /// The same for the source whose event is the first, and for a time that is no earlier.
+    #[inline]
+    pub fn go_on(&mut self, source: usize, time: Time, rank: u64) {
+        self.replay(self.leaves + source, Entry { time, source: rank << 32 | source as u64 });
     }
 
     /// The leaf `at` has this entry now, which is later than the one before.

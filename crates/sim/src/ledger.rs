@@ -115,7 +115,7 @@ impl Ledger {
         self.dropped[flow]
     }
 
-    /// Packets in queues and on wires now.
+    /// Packets in queues and on wires now, and those dropped of which that has not been found out yet.
     pub fn in_network(&self) -> u64 {
         self.in_network
     }
@@ -125,10 +125,11 @@ impl Ledger {
         self.in_network_max
     }
 
-    /// The events in order of time. (A departure is found out later than it happens, so they are not written in order.)
+    /// The events in order of time; those of one instant by flow, what happened at its ends first, then by link. (What happens to a
+    /// packet in a queue may be found out later than it happens, so they are not written in order.)
     pub fn take_events(&mut self) -> Vec<Event> {
         let mut events = self.events.take().unwrap_or_default();
-        events.sort_by_key(|event| event.time);
+        events.sort_by_key(|event| (event.time, event.flow, event.link));
         events
     }
 }

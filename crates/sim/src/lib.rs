@@ -56,7 +56,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 /// Events between two calls of a progress callback: some milliseconds.
-const STEPS_PER_CALL: u64 = 50_000;
+const STEPS_PER_CALL: u64 = 20_000;
 
 /// Runs `experiment` to its end. The same experiment gives the same trace, bit for bit, on every machine.
 ///
@@ -71,7 +71,11 @@ pub fn run(experiment: &Experiment) -> Result<Trace, Error> {
 /// # Errors
 /// [`Error::NoRoute`] when a flow's ends are not joined, [`Error::Cancelled`] when `go_on` said so.
 pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(Time) -> bool) -> Result<Trace, Error> {
-    let mut world = World::new(experiment)?;
+    drive(World::new(experiment)?, experiment, go_on)
+}
+
+/// Runs `world`, the one of `experiment`, to its end.
+fn drive(mut world: World, experiment: &Experiment, go_on: &mut dyn FnMut(Time) -> bool) -> Result<Trace, Error> {
     let mut recorder = Recorder::new(experiment);
     let mut budget = STEPS_PER_CALL;
     loop {

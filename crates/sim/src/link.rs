@@ -8,12 +8,18 @@
 //! on: on a link to a switch that is the arrival.)
 //!
 //! At equal times a departure from a queue comes before an arrival at it, unless the experiment says otherwise.
+//!
+//! A link to a host that only one other feeds needs no event of that other's: it is told of a packet when that leaves ([`tail`]).
+
+mod tail;
+
+use std::collections::VecDeque;
 
 use longfat_core::atm::aal5;
 use longfat_core::experiment;
 use longfat_core::link::framing::wire_len;
 use longfat_core::link::loss::{Fate, Loss};
-use longfat_core::packet::{Line, PacketId, Packets};
+use longfat_core::packet::{PacketId, Packets};
 use longfat_core::queue::{DropReason, Queue, discard};
 use longfat_core::time::{Duration, Time};
 use longfat_core::units::Rate;
@@ -21,6 +27,7 @@ use longfat_core::units::Rate;
 use crate::audit::Census;
 use crate::ledger::{Count, Ledger, LinkLog};
 use crate::wire::Wire;
+use tail::{Feeder, Tail};
 
 /// One link of a running world.
 pub struct Link {
@@ -49,9 +56,28 @@ pub struct Link {
     queue: Box<dyn Queue + Send>,
     /// `None`: a perfect line.
     loss: Option<Box<dyn Loss + Send>>,
+    /// So many of the next packets arrive whatever they are.
+    spared: u32,
+    /// Packets on the wire that will not arrive, in its order.
+    doomed: VecDeque<PacketId>,
     pub count: Count,
+    /// Who has its events.
+    pub role: Role,
+    pub feeder: Feeder,
+    tail: Tail,
     /// The event it has in the event set.
     pub scheduled: Time,
+}
+
+/// Who has the events of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Itself.
+    Alone,
+    /// The trunk of this number, of which it is the source of this number.
+    Source { trunk: u32, source: u32 },
+    /// Itself, and those of its sources: it is the trunk of this number.
+    Trunk(u32),
 }
 
 /// A packet on the line.
@@ -93,7 +119,12 @@ impl Link {
             lag: Duration::ZERO,
             queue,
             loss,
+            spared: 0,
+            doomed: VecDeque::new(),
             count: Count::default(),
+            role: Role::Alone,
+            feeder: Feeder::default(),
+            tail: Tail::default(),
             scheduled: Time::MAX,
         }
     }
@@ -107,6 +138,9 @@ impl Link {
     #[inline(always)]
     pub fn offer(&mut self, now: Time, id: PacketId, packets: &mut Packets, ledger: &mut Ledger) {
         let len = packets[id].ip_len();
+        if self.tail.is_expecting() {
+            self.meet(now, packets);
+        }
         // One branch for all three: where flows are paced, whether the line is idle is anybody's guess.
         if (self.busy_until <= now) & (self.count.backlog == 0) & (len <= self.passes) {
             self.count.packets_in += 1;
@@ -192,16 +226,53 @@ impl Link {
     /// The transmitter takes the packet `id`, of `len` bytes, at `start`.
     #[inline(always)]
     fn transmit(&mut self, start: Time, id: PacketId, len: u32, packets: &mut Packets) {
+        self.begin(start, id, len, packets);
+        self.book();
+    }
+
+    /// The same, not yet counted.
+    #[inline(always)]
+    fn begin(&mut self, start: Time, id: PacketId, len: u32, packets: &mut Packets) {
+        self.frame(len);
+        self.busy_until = start + self.last.time;
+        self.launch(id, start + self.last.lead + self.delay, packets);
+    }
+
+    /// The packet `id` goes onto the wire, and is due at `arrival`.
+    #[inline(always)]
+    fn launch(&mut self, id: PacketId, arrival: Time, packets: &mut Packets) {
+        packets[id].stamp = arrival;
+        if self.loss.is_some() && !self.survives(arrival, id, packets) {
+            self.doomed.push_back(id);
+        }
+        if self.feeder.feeds {
+            self.feeder.leaving.push(id, packets);
+        } else {
+            self.put(id, packets);
+        }
+    }
+
+    /// The packet `id`, stamped with its arrival, comes to it by an event.
+    #[inline(always)]
+    pub fn put(&mut self, id: PacketId, packets: &mut Packets) {
+        self.wire.push(id, self.port, packets);
+    }
+
+    /// Makes a packet of `len` bytes the last one framed.
+    #[inline(always)]
+    fn frame(&mut self, len: u32) {
         if len != self.last.ip_len {
             self.last = self.framed(len);
         }
-        let time = self.last.time;
-        self.busy_until = start + time;
+    }
+
+    /// Counts a packet transmitted, the last one framed.
+    #[inline(always)]
+    fn book(&mut self) {
         self.count.transmitted += 1;
-        self.count.ip_bytes += u64::from(len);
+        self.count.ip_bytes += u64::from(self.last.ip_len);
         self.count.wire_bytes += u64::from(self.last.bytes);
-        self.count.busy_ps += time.as_ps();
-        self.wire.push(id, start + self.last.lead + self.delay, self.port, packets);
+        self.count.busy_ps += self.last.time.as_ps();
     }
 
     /// What a packet of `ip_len` bytes takes.
@@ -224,7 +295,7 @@ impl Link {
     pub fn carry(&mut self, id: PacketId, len: u32, end: Time, packets: &mut Packets) {
         self.count.transmitted += 1;
         self.count.ip_bytes += u64::from(len);
-        self.wire.push(id, end + self.delay, self.port, packets);
+        self.launch(id, end + self.delay, packets);
     }
 
     /// The same before another switch, to which its cells have gone by themselves.
@@ -239,6 +310,11 @@ impl Link {
         self.port
     }
 
+    /// Whether its queue acts on a clock of its own.
+    pub fn is_clocked(&self) -> bool {
+        self.clocked
+    }
+
     /// The time a cell takes to the far end once it has left.
     pub fn delay(&self) -> Duration {
         self.delay
@@ -248,9 +324,9 @@ impl Link {
     #[inline]
     pub fn next_event(&self) -> Time {
         let mut arrival = self.wire.head_arrives();
-        // A switch has taken the first cell of a packet that is still in transmission: the next one's comes as soon as it can.
+        // The far end has what is still in transmission, or knows of it: the first cell of the next one comes as soon as it can.
         if arrival == Time::MAX && self.count.backlog > 0 {
-            arrival = self.busy_until + self.cell_time + self.delay;
+            arrival = self.busy_until + self.delay + if self.to_switch { self.cell_time } else { self.lag };
         }
         if self.clocked { arrival.min(self.queue.poll_timeout().unwrap_or(Time::MAX)) } else { arrival }
     }
@@ -265,30 +341,50 @@ impl Link {
             return None;
         }
         let id = self.wire.pop(packets)?;
-        if self.loss.is_some() && !self.survives(now, id, packets, ledger) {
+        if self.is_first_ahead(id) {
+            self.count_first_ahead(id, packets);
+        }
+        if self.doomed.front() == Some(&id) {
+            self.lose(now, id, packets, ledger);
             return None;
         }
         self.count.delivered += 1;
         Some(id)
     }
 
-    /// Whether the packet `id` survives the way. Drawn when it would arrive: the order is the same.
-    #[cold]
-    fn survives(&mut self, now: Time, id: PacketId, packets: &mut Packets, ledger: &mut Ledger) -> bool {
+    /// Whether the packet `id`, which is on its way, will not arrive.
+    #[inline]
+    pub fn is_doomed(&self, id: PacketId) -> bool {
+        self.doomed.contains(&id)
+    }
+
+    /// Whether the packet `id` survives the way to the far end, where it is due at `arrival`.
+    #[inline]
+    fn survives(&mut self, arrival: Time, id: PacketId, packets: &mut Packets) -> bool {
         let Some(loss) = &mut self.loss else { return true };
-        let sent = Time::from_ps(now.as_ps() - self.delay.as_ps());
-        match loss.on_packet(sent, &packets[id]) {
+        if self.spared > 0 {
+            self.spared -= 1;
+            return true;
+        }
+        let sent = Time::from_ps(arrival.as_ps() - self.delay.as_ps());
+        let fate = loss.on_packet(sent, &packets[id]);
+        self.spared = loss.spared();
+        match fate {
             Fate::Deliver => true,
             Fate::Corrupt => {
                 packets[id].corrupted = true;
                 true
             }
-            Fate::Lose => {
-                self.count.lost += 1;
-                discard(now, id, DropReason::Loss, packets, &mut LinkLog { link: self.number, count: &mut self.count, ledger });
-                false
-            }
+            Fate::Lose => false,
         }
+    }
+
+    /// The first of the doomed would arrive now.
+    #[cold]
+    fn lose(&mut self, now: Time, id: PacketId, packets: &mut Packets, ledger: &mut Ledger) {
+        self.doomed.pop_front();
+        self.count.lost += 1;
+        discard(now, id, DropReason::Loss, packets, &mut LinkLog { link: self.number, count: &mut self.count, ledger });
     }
 
     /// When the transmitter falls idle, or fell.
@@ -298,12 +394,13 @@ impl Link {
 
     /// Time spent transmitting up to `now`.
     pub fn busy(&self, now: Time) -> Duration {
-        Duration::from_ps(self.count.busy_ps).saturating_sub(self.busy_until.since(now))
+        Duration::from_ps(self.count.busy_ps).saturating_sub(self.counted_until().since(now))
     }
 
-    /// The packets on the wire, the one in transmission included.
-    pub fn in_flight(&self) -> &Line {
-        self.wire.line()
+    /// The packets on the wire, first to arrive first.
+    #[cfg(test)]
+    pub fn on_wire<'a>(&'a self, packets: &'a Packets) -> impl Iterator<Item = PacketId> + 'a {
+        self.wire.line().iter(packets)
     }
 
     /// Empties the link at the end of a run: every packet still on it goes to `census`.

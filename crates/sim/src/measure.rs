@@ -4,7 +4,7 @@
 use longfat_core::atm::aal5;
 use longfat_core::experiment::{Experiment, Host, Traffic};
 
-use longfat_core::tcp::right_sizing;
+use longfat_core::tcp::window_sizing;
 use longfat_core::time::{Duration, Time};
 use longfat_core::trace::{CellRecord, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, LinkSample, MemoryRecord, Trace};
 
@@ -262,7 +262,7 @@ fn link_record(world: &World, experiment: &Experiment, number: usize, start: &Sn
         packets_delivered: count.delivered,
         packets_lost: count.lost,
         packets_queued: count.backlog,
-        packets_in_flight: link.in_flight().len() as u64,
+        packets_in_flight: link.in_flight(),
         ip_bytes: count.ip_bytes,
         wire_bytes: count.wire_bytes,
         busy_s: to.busy.saturating_sub(from.busy).as_secs_f64(),
@@ -301,8 +301,8 @@ fn warnings(world: &World, experiment: &Experiment, span_start: Time) -> Vec<Str
         ));
     }
     for (i, (name, flow)) in flow_names(experiment).iter().zip(&experiment.flows).enumerate() {
-        let (_, asked) = right_sizing::bounds(&flow.receiver);
-        let (held, mss) = (right_sizing::bounds(&flow.sender).0.min(asked), u64::from(flow.sender.mss));
+        let (_, asked) = window_sizing::bounds(&flow.receiver);
+        let (held, mss) = (window_sizing::bounds(&flow.sender).0.min(asked), u64::from(flow.sender.mss));
         if flow.traffic.is_tcp() && held < mss {
             warnings.push(format!(
                 "flow {name}: its window of {held} bytes is less than one segment of {mss}, so no full segment is ever sent"

@@ -12,7 +12,7 @@
 
 use longfat_core::packet::Segment;
 use longfat_core::tcp::Connection;
-use longfat_core::tcp::right_sizing::MemoryUse;
+use longfat_core::tcp::window_sizing::MemoryUse;
 use longfat_core::time::{Duration, Time};
 
 /// From one look at all connections to the next: the fair share is worked out anew, and what is wasted is sampled. Between two looks

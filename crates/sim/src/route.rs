@@ -1,5 +1,7 @@
 //! The route table: every flow's way there and back, laid out hop after hop. A packet carries its place in the table.
 
+use std::collections::BTreeMap;
+
 use longfat_core::experiment::route::Routes;
 use longfat_core::experiment::{Experiment, Link};
 
@@ -61,6 +63,67 @@ impl RouteTable {
             }
         }
         Ok(table)
+    }
+
+    /// Each link to hosts to which packets come by only one other link, with that one; which is no host's own.
+    pub fn tails(&self) -> Vec<(usize, usize)> {
+        // How packets come to each link: by none yet; by this one; by several, or from a host.
+        let mut feeders = vec![Ok(None); self.channels.len()];
+        let mut is_first = vec![false; self.channels.len()];
+        for &(first, _) in &self.starts {
+            is_first[first as usize] = true;
+        }
+        for pair in self.hops.windows(2) {
+            match *pair {
+                [Hop::Link(from), Hop::Link(to)] => {
+                    let feeder = &mut feeders[to as usize];
+                    *feeder = if *feeder == Ok(None) || *feeder == Ok(Some(from)) { Ok(Some(from)) } else { Err(()) };
+                    // It leads on.
+                    feeders[from as usize] = Err(());
+                }
+                [Hop::Port(_), Hop::Link(to)] => feeders[to as usize] = Err(()),
+                [Hop::Link(from), Hop::Port(_)] => feeders[from as usize] = Err(()),
+                _ => {}
+            }
+        }
+        let tail = |(link, feeder): (usize, Result<Option<u32>, ()>)| Some((link, feeder.ok()?? as usize));
+        feeders.into_iter().enumerate().filter_map(tail).filter(|(link, feeder)| !is_first[*link] && !is_first[*feeder]).collect()
+    }
+
+    /// Each link, none of a host, to which packets come only by links of hosts whose packets all go there; with these, in order.
+    pub fn trunks(&self) -> Vec<(usize, Vec<usize>)> {
+        // Where the packets of each host's link go: nowhere yet; to this link; to several, or to a switch or a host.
+        let mut leads_to = vec![Err(()); self.channels.len()];
+        for &(first, _) in &self.starts {
+            leads_to[first as usize] = Ok(None);
+        }
+        for pair in self.hops.windows(2) {
+            if let Hop::Link(from) = pair[0] {
+                let to = match pair[1] {
+                    Hop::Link(to) => Some(to),
+                    _ => None,
+                };
+                let next = &mut leads_to[from as usize];
+                *next = if to.is_some() && (*next == Ok(None) || *next == Ok(to)) { Ok(to) } else { Err(()) };
+            }
+        }
+        let mut trunks = BTreeMap::<usize, Vec<usize>>::new();
+        for (source, to) in leads_to.iter().enumerate() {
+            if let Ok(Some(to)) = to {
+                trunks.entry(*to as usize).or_default().push(source);
+            }
+        }
+        for pair in self.hops.windows(2) {
+            match *pair {
+                [Hop::Link(from), Hop::Link(to)] if leads_to[from as usize] == Err(()) => trunks.remove(&(to as usize)),
+                [Hop::Port(_), Hop::Link(to)] => trunks.remove(&(to as usize)),
+                _ => None,
+            };
+        }
+        for &(first, _) in &self.starts {
+            trunks.remove(&(first as usize));
+        }
+        trunks.into_iter().collect()
     }
 
     fn add(&mut self, endpoint: u32, peer: u32, path: &[usize], links: &[Link]) {

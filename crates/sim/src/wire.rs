@@ -16,14 +16,13 @@ impl Wire {
         Wire { line: Line::new(), head_arrives: Time::MAX }
     }
 
-    /// The packet `id` will arrive at `arrival`, not before the one sent ahead of it, and come in there by `port`.
+    /// The packet `id` will arrive when its stamp says, not before the one sent ahead of it, and come in there by `port`.
     #[inline]
-    pub fn push(&mut self, id: PacketId, arrival: Time, port: u16, packets: &mut Packets) {
-        if self.line.is_empty() {
-            self.head_arrives = arrival;
-        }
+    pub fn push(&mut self, id: PacketId, port: u16, packets: &mut Packets) {
         let packet = &mut packets[id];
-        packet.stamp = arrival;
+        if self.line.is_empty() {
+            self.head_arrives = packet.stamp;
+        }
         packet.route += 1;
         packet.ingress = port;
         self.line.push(id, packets);

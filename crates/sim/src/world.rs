@@ -6,6 +6,8 @@
 
 mod cells;
 mod hosts;
+mod tails;
+mod trunks;
 
 use std::collections::BTreeMap;
 
@@ -23,12 +25,13 @@ use crate::Error;
 use crate::event_set::EventSet;
 use crate::host::{Endpoint, Milestone, personality};
 use crate::ledger::Ledger;
-use crate::link::Link;
+use crate::link::{Link, Role};
 use crate::measure::Snapshot;
 use crate::route::{Hop, RouteTable};
 pub use cells::CellTotals;
 use cells::Ports;
 use hosts::Hosts;
+use trunks::Trunk;
 
 /// When a flow reached its milestones.
 #[derive(Clone, Copy, Debug, Default)]
@@ -63,6 +66,9 @@ pub struct World {
     pub ledger: Ledger,
     pub hosts: Hosts,
     pub ports: Ports,
+    /// Each tail, with the link that feeds it.
+    tails: Vec<(usize, usize)>,
+    trunks: Vec<Trunk>,
     /// Cells on their way from one switch to another: room used again and again.
     onward: Vec<Run>,
     pub milestones: Vec<Milestones>,
@@ -76,6 +82,12 @@ pub struct World {
 impl World {
     /// The world of `experiment` at time zero.
     pub fn new(experiment: &Experiment) -> Result<Self, Error> {
+        // Which of two at one instant is first may be drawn for each event anew: then none is left out.
+        Self::with(experiment, experiment.ties != Ties::Random)
+    }
+
+    /// The same, with tails and trunks or with an event for each packet at each link.
+    pub fn with(experiment: &Experiment, batches: bool) -> Result<Self, Error> {
         let table = RouteTable::new(experiment)?;
         let (mut endpoints, initial) = endpoints(experiment, &table);
         let mut links = links(experiment);
@@ -83,6 +95,8 @@ impl World {
             links.iter_mut().for_each(Link::depart_last);
         }
         let ports = Ports::new(experiment, &table);
+        let tails = if batches { tails::join(&mut links, &table) } else { Vec::new() };
+        let trunks = if batches { trunks::join(&mut links, &table) } else { Vec::new() };
         let volumes = experiment.flows.iter().filter(|flow| matches!(flow.traffic, Traffic::Ttcp { .. })).count();
         let hosts = Hosts::new(experiment, &mut endpoints);
         let mut events = EventSet::new(links.len(), endpoints.len() + hosts.sources());
@@ -91,9 +105,6 @@ impl World {
         }
         for (i, endpoint) in endpoints.iter().enumerate() {
             events.set(links.len() + i, endpoint.wake);
-        }
-        for (i, link) in links.iter().enumerate() {
-            events.set(i, link.scheduled);
         }
         let first_pool = links.len() + endpoints.len() + hosts.sources() - hosts.pools.len();
         for (i, pool) in hosts.pools.iter().enumerate() {
@@ -109,6 +120,8 @@ impl World {
             events,
             hosts,
             ports,
+            tails,
+            trunks,
             onward: Vec::new(),
             ledger: Ledger::new(table.origin, &initial, experiment.measure.events),
             milestones: vec![Milestones::default(); experiment.flows.len()],
@@ -151,18 +164,25 @@ impl World {
             }
             return;
         }
+        if let Role::Trunk(trunk) = self.links[number].role {
+            self.cross(trunk as usize);
+        }
         let link = &mut self.links[number];
         let arrival = link.arrival(self.now, &mut self.packets, &mut self.ledger);
-        let next = link.next_event();
+        if link.feeder.feeds {
+            self.pass_to_tails(number);
+        }
+        let next = self.next_event(number);
+        let link = &mut self.links[number];
         let rank = (next != link.scheduled).then(|| self.events.rank());
         link.scheduled = next;
         if let Some(id) = arrival {
             self.forward(number, id);
         }
-        // Only now: while this link is the first of all, what the packet sets off does not get past it in the event set.
+        // Only now: while this link is the first of all, what the packet sets off does not get past it in the event set. (And it may
+        // have set off that the whole world is looked at, and so that this link has something to do earlier.)
         if let Some(rank) = rank {
-            debug_assert!(self.links[number].scheduled == next, "what leaves a node is on other links than what came");
-            self.events.go_on(number, next, rank);
+            self.events.go_on(number, self.links[number].scheduled, rank);
         }
     }
 
@@ -180,7 +200,42 @@ impl World {
     fn offer(&mut self, number: usize, id: PacketId) {
         let link = &mut self.links[number];
         link.offer(self.now, id, &mut self.packets, &mut self.ledger);
-        reschedule(link, number, &mut self.events);
+        if link.feeder.feeds {
+            self.pass_to_tails(number);
+        }
+        self.reschedule(number);
+    }
+
+    #[inline(never)]
+    fn pass_to_tails(&mut self, number: usize) {
+        tails::pass(number, &mut self.links, &self.hops, &mut self.packets, &mut self.events);
+    }
+
+    /// Puts the next event of the link `number` where it belongs, unless there is one before.
+    #[inline]
+    fn reschedule(&mut self, number: usize) {
+        let link = &mut self.links[number];
+        let next = link.next_event();
+        if next >= link.scheduled {
+            return;
+        }
+        link.scheduled = next;
+        let Role::Source { trunk, source } = link.role else { return self.events.set(number, next) };
+        let trunk = &mut self.trunks[trunk as usize];
+        trunk.expect(source, next);
+        let (due, link) = (trunk.due(), &mut self.links[trunk.link]);
+        if due < link.scheduled {
+            link.scheduled = due;
+            self.events.set(trunk.link, due);
+        }
+    }
+
+    /// When the link `number`, whose event has come, next has something to do.
+    #[inline]
+    fn next_event(&self, number: usize) -> Time {
+        let link = &self.links[number];
+        let next = link.next_event();
+        if let Role::Trunk(trunk) = link.role { next.min(self.trunks[trunk as usize].due()) } else { next }
     }
 
     #[inline(never)]
@@ -244,7 +299,7 @@ impl World {
         if let Some(milestone) = self.endpoints[number].reached() {
             self.note_milestone(number, milestone);
         }
-        loop {
+        while !self.endpoints[number].agent.is_silent() {
             let id = self.packets.vacant(way_of(number));
             let endpoint = &mut self.endpoints[number];
             let Some(ecn) = endpoint.agent.poll_transmit(self.now, self.packets.segment_mut(id)) else { break };
@@ -350,9 +405,14 @@ impl World {
 
     /// Does what has happened at every queue up to now.
     pub fn advance_links(&mut self) {
-        for link in &mut self.links {
-            link.advance(self.now, &mut self.packets, &mut self.ledger);
+        for trunk in 0..self.trunks.len() {
+            self.cross(trunk);
         }
+        for number in 0..self.links.len() {
+            self.links[number].advance(self.now, &mut self.packets, &mut self.ledger);
+            self.pass_to_tails(number);
+        }
+        self.advance_tails();
         self.advance_ports();
     }
 
@@ -360,16 +420,6 @@ impl World {
     pub fn snapshot(&mut self) -> Snapshot {
         self.advance_links();
         Snapshot::of(self)
-    }
-}
-
-/// Puts the next event of `link`, which is number `number`, into the event set.
-#[inline]
-fn reschedule(link: &mut Link, number: usize, events: &mut EventSet) {
-    let next = link.next_event();
-    if next != link.scheduled {
-        link.scheduled = next;
-        events.set(number, next);
     }
 }
 

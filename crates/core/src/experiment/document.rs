@@ -8,7 +8,7 @@ use super::resolve::resolve;
 use super::shape::Shape;
 use super::sweep::{Axis, Sweep};
 use super::tree::{Entry, Node, Span, Step, Table, Tree, path_text};
-use super::{fields, write};
+use super::{fields, identity, write};
 use serde_json::Value as Json;
 
 /// An experiment as written, valid in every value; single runs are resolved on demand.
@@ -140,7 +140,7 @@ impl Document {
         });
         let experiment = experiment.map_err(|fault| fault.locate(&self.texts))?;
         let resolved = write::experiment(&experiment);
-        let hash = write::hash(&resolved);
+        let hash = identity::hash(&resolved);
         Ok(Run { index, labels, repeat, experiment, resolved, hash })
     }
 

@@ -36,12 +36,8 @@ macro_rules! one_of {
             tag: "kind",
             default: None,
             cases: || {
-                static TABLE: LazyLock<Vec<Case>> = LazyLock::new(|| {
-                    let entries = $registry.iter();
-                    entries
-                        .map(|e| Case { name: e.name, doc: e.summary, fields: e.params.iter().copied().map(Field::param).collect() })
-                        .collect()
-                });
+                static TABLE: LazyLock<Vec<Case>> =
+                    LazyLock::new(|| $registry.iter().map(|e| Case::of_params(e.name, e.summary, e.source, e.params)).collect());
                 &TABLE
             },
         }

@@ -1,13 +1,14 @@
 //! What has a name in an experiment file and stands in no registry: for listings.
 
 use super::fields::{self, PATH, TRAFFIC};
-use super::shape::{Field, Shape, Variants};
+use super::shape::{Case, Field, Shape, Variants};
 use crate::params::ParamSpec;
 
-/// A name, one line about it, and its parameters.
+/// A name, one line about it, where it is from, and its parameters.
 pub struct Named {
     pub name: &'static str,
     pub summary: &'static str,
+    pub source: &'static str,
     pub params: Vec<ParamSpec>,
 }
 
@@ -21,13 +22,14 @@ pub fn traffic() -> Vec<Named> {
     cases(&TRAFFIC)
 }
 
-/// Keys of a host, each with itself as its parameter.
-pub fn host_keys() -> Vec<Named> {
-    fields::host().iter().map(|field| Named { name: field.name, summary: field.doc, params: single_values(&[*field]) }).collect()
+/// What can be said of a host.
+pub fn host_keys() -> Vec<ParamSpec> {
+    single_values(fields::host())
 }
 
 fn cases(variants: &Variants) -> Vec<Named> {
-    (variants.cases)().iter().map(|case| Named { name: case.name, summary: case.doc, params: single_values(&case.fields) }).collect()
+    let named = |case: &Case| Named { name: case.name, summary: case.doc, source: case.source, params: single_values(&case.fields) };
+    (variants.cases)().iter().map(named).collect()
 }
 
 fn single_values(fields: &[Field]) -> Vec<ParamSpec> {

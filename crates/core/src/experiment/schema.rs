@@ -2,7 +2,10 @@
 
 use super::fields::{self, CONTROL, DISCARD, LOSS, PATH, QUEUE, SIZING, TRAFFIC};
 use super::shape::{Field, Shape, Variants};
+use crate::link::framing;
 use crate::params::{ParamSpec, Value};
+use crate::tcp::congestion::slow_start;
+use crate::tcp::stack;
 use serde_json::{Map, Value as Json, json};
 
 /// The JSON Schema (2020-12) of experiment files, for editors.
@@ -145,9 +148,13 @@ pub fn reference() -> String {
         ("window_sizing", &SIZING),
     ] {
         for case in (variants.cases)() {
-            section(&mut out, &format!("{title}: {} = \"{}\"", variants.tag, case.name), case.doc, &case.fields);
+            let doc = format!("{}. Source: {}", case.doc, case.source);
+            section(&mut out, &format!("{title}: {} = \"{}\"", variants.tag, case.name), &doc, &case.fields);
         }
     }
+    words(&mut out, "stack", stack::REGISTRY.iter().map(|e| [e.name, e.summary, e.source]));
+    words(&mut out, "slow_start", slow_start::REGISTRY.iter().map(|e| [e.name, e.summary, e.source]));
+    words(&mut out, "type of a link", framing::REGISTRY.iter().map(|e| [e.name, e.summary, e.source]));
     section(&mut out, "A link", "In `bottleneck`, `edge`, `hops` and `path.link`; `reverse` takes the same keys.", fields::link());
     section(&mut out, "host", "", fields::host());
     let endpoint = fields::endpoint();
@@ -167,6 +174,14 @@ pub fn reference() -> String {
 fn with_defaults(fields: &[Field]) -> Vec<Field> {
     let param = |name: &str| crate::tcp::options::PARAMS.iter().find(|p| p.name == name);
     fields.iter().map(|f| param(f.name).map_or(*f, |p| Field::param(*p))).collect()
+}
+
+/// What the words of a registry mean, and their sources.
+fn words(out: &mut String, title: &str, entries: impl Iterator<Item = [&'static str; 3]>) {
+    out.push_str(&format!("\n### {title}\n\n| word | meaning | source |\n|---|---|---|\n"));
+    for [name, summary, source] in entries {
+        out.push_str(&format!("| `{name}` | {summary} | {source} |\n"));
+    }
 }
 
 fn section(out: &mut String, title: &str, doc: &str, fields: &[Field]) {

@@ -53,7 +53,16 @@ pub struct Variants {
 pub struct Case {
     pub name: &'static str,
     pub doc: &'static str,
+    /// Where it is defined, as in the registries.
+    pub source: &'static str,
     pub fields: Vec<Field>,
+}
+
+impl Case {
+    /// Whose fields are parameters.
+    pub fn of_params(name: &'static str, doc: &'static str, source: &'static str, params: &[ParamSpec]) -> Self {
+        Case { name, doc, source, fields: params.iter().copied().map(Field::param).collect() }
+    }
 }
 
 impl Field {

@@ -3,34 +3,53 @@
 use super::error::Fault;
 use super::shape::{Case, Field, Shape, Variants, read};
 use super::tree::{Node, Step, Table, Tree, path_text};
-use crate::params::{Params, Value};
+use crate::params::{Choice, Params, Value};
 use crate::time::Duration;
 
-/// A table, the fields it may have, and where it stands.
-pub struct View<'a> {
+/// A node of the file, and where it stands.
+#[derive(Clone)]
+pub struct Written<'a> {
     pub node: &'a Node,
     pub path: Vec<Step>,
+}
+
+impl<'a> Written<'a> {
+    /// Which of `variants` it is, and its table.
+    pub fn variant(&self, variants: &Variants) -> Result<(&'static str, View<'a>), Fault> {
+        let Case { name, fields, .. } = variants.case(self.node, &self.path)?;
+        Ok((name, View::new(self.clone(), fields)))
+    }
+
+    /// The same, where the fields are the parameters of a registry's entry.
+    pub fn choice(&self, variants: &Variants) -> Result<Choice, Fault> {
+        let (kind, view) = self.variant(variants)?;
+        Ok(Choice { kind, params: view.params()? })
+    }
+
+    /// A fault that points here.
+    pub fn fault(&self, message: impl Into<String>) -> Fault {
+        Fault::new(self.node.span, path_text(&self.path), message)
+    }
+}
+
+/// A table, and the fields it may have.
+pub struct View<'a> {
+    pub at: Written<'a>,
     fields: &'static [Field],
 }
 
 impl<'a> View<'a> {
-    pub fn new(node: &'a Node, path: Vec<Step>, fields: &'static [Field]) -> Self {
-        View { node, path, fields }
-    }
-
-    /// The table of one of `variants`, and which.
-    pub fn variant(node: &'a Node, path: Vec<Step>, variants: &Variants) -> Result<(&'static str, Self), Fault> {
-        let Case { name, fields, .. } = variants.case(node, &path)?;
-        Ok((name, View { node, path, fields }))
+    pub fn new(at: Written<'a>, fields: &'static [Field]) -> Self {
+        View { at, fields }
     }
 
     fn table(&self) -> Option<&'a Table> {
-        self.node.as_table()
+        self.at.node.as_table()
     }
 
     /// The path of `name` here.
-    pub fn path_of(&self, name: &str) -> Vec<Step> {
-        let mut path = self.path.clone();
+    fn path_of(&self, name: &str) -> Vec<Step> {
+        let mut path = self.at.path.clone();
         path.push(Step::Key(name.to_owned()));
         path
     }
@@ -40,20 +59,25 @@ impl<'a> View<'a> {
         self.table().and_then(|t| t.get(name))
     }
 
-    /// The table at `name`, if there is one.
-    pub fn sub(&self, name: &str, fields: &'static [Field]) -> Option<View<'a>> {
-        self.get(name).map(|node| View::new(node, self.path_of(name), fields))
+    /// The same, and where it stands.
+    pub fn written(&self, name: &str) -> Option<Written<'a>> {
+        self.get(name).map(|node| Written { node, path: self.path_of(name) })
     }
 
-    /// The items of the array at `name`, each with its path; one that is not an array is its only item.
-    pub fn items(&self, name: &str) -> Vec<(&'a Node, Vec<Step>)> {
-        let path = self.path_of(name);
-        match self.get(name) {
+    /// The table at `name`, if there is one.
+    pub fn sub(&self, name: &str, fields: &'static [Field]) -> Option<View<'a>> {
+        self.written(name).map(|at| View::new(at, fields))
+    }
+
+    /// The items of the array at `name`; what is not an array is its only item.
+    pub fn items(&self, name: &str) -> Vec<Written<'a>> {
+        match self.written(name) {
             None => Vec::new(),
-            Some(Node { value: Tree::Array(items), .. }) => {
-                items.iter().enumerate().map(|(i, item)| (item, path.iter().cloned().chain([Step::Index(i)]).collect())).collect()
+            Some(Written { node: Node { value: Tree::Array(items), .. }, path }) => {
+                let place = |i| path.iter().cloned().chain([Step::Index(i)]).collect();
+                items.iter().enumerate().map(|(i, node)| Written { node, path: place(i) }).collect()
             }
-            Some(node) => vec![(node, path)],
+            Some(only) => vec![only],
         }
     }
 
@@ -102,12 +126,12 @@ impl<'a> View<'a> {
 
     /// A fault that points at what is written at `name`, or at the table where nothing is.
     pub fn fault(&self, name: &str, message: impl Into<String>) -> Fault {
-        match self.get(name) {
-            Some(node) => {
-                let fault = Fault::new(node.span, path_text(&self.path_of(name)), message);
-                if matches!(node.value, Tree::Array(_) | Tree::Table(_)) { fault } else { fault.found(node.found()) }
+        match self.written(name) {
+            Some(at) => {
+                let fault = at.fault(message);
+                if matches!(at.node.value, Tree::Array(_) | Tree::Table(_)) { fault } else { fault.found(at.node.found()) }
             }
-            None => Fault::new(self.node.span, path_text(&self.path), message),
+            None => self.at.fault(message),
         }
     }
 }

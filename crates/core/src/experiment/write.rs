@@ -1,9 +1,9 @@
 //! A resolved experiment, written back in the shape of an experiment file with explicit nodes and links: what goes into
-//! the results folder, reads back as the same run, and is hashed to identify it.
+//! the results folder, reads back as the same run, and identifies it ([`super::identity`]).
 
 use super::fields;
 use super::model::{self, Experiment, Flow, Host, Link, NodeKind, OnFull, Ties, Traffic};
-use super::print::{float, print, quote};
+use super::print::print;
 use super::tree::{self, Entry, Node, Span, Tree};
 use crate::atm::discard;
 use crate::link::loss;
@@ -11,24 +11,16 @@ use crate::params::{Choice, ParamSpec, Value};
 use crate::queue;
 use crate::tcp::TcpConfig;
 use crate::tcp::congestion;
-use crate::tcp::options::{CwndValidation, DelayedAck, PARAMS, Pacing, RecoveryKind};
-use crate::tcp::right_sizing;
+use crate::tcp::options::PARAMS;
+use crate::tcp::window_sizing;
 use crate::time::Duration;
 use crate::traffic::Schedule;
 use crate::units::Rate;
 use crate::units::text::{RATE, SIZE, TIME};
 use serde_json::{Map, Value as Json};
-use sha2::{Digest, Sha256};
 
-/// Part of a run's identity: raised whenever the same experiment gives other numbers than before.
-pub const RESULTS_VERSION: u32 = 2;
-
-/// Congestion controls, and values of TCP parameters, whose own numbers have moved since, with how often: part of the identity only of
-/// runs that use them.
-const MOVED: &[(&str, u32)] = &[("tcp_lp", 1), ("hstcp_lp", 1), ("accecn", 1), ("rfc7661", 1)];
-
-/// Parameters of TCP and of its controls that are younger than stored runs: written only where they say something, so that those runs
-/// are still found.
+/// Parameters of TCP and of its controls that are younger than stored runs: written only where they are not at their default, so that
+/// those runs are still found.
 const LATER: &[&str] = &["user_timeout", "syn_retries", "syn_ack_retries", "abe"];
 
 type Table = Map<String, Json>;
@@ -203,7 +195,11 @@ fn flows<'a>(flows: &[Flow], name: &dyn Fn(usize) -> &'a str) -> Vec<Json> {
             }
         }
         receiver.retain(|key, value| row.get(key.as_str()) != Some(value));
-        row.retain(|key, value| !LATER.contains(&key.as_str()) || *value != "auto");
+        for spec in PARAMS.iter().filter(|spec| LATER.contains(&spec.name)) {
+            if row.get(spec.name) == spec.default.map(|value| written(spec, value)).as_ref() {
+                row.remove(spec.name);
+            }
+        }
         if !receiver.is_empty() {
             row.insert("receiver".into(), receiver.into());
         }
@@ -277,7 +273,7 @@ fn ends<'a>(group: &[Flow], streams: usize, end: impl Fn(&Flow) -> usize, name: 
     }
 }
 
-/// Every TCP parameter of one end. The opposite of [`TcpConfig::new`].
+/// Every TCP parameter of one end.
 fn endpoint(config: &TcpConfig) -> Table {
     let mut table = Table::new();
     for spec in PARAMS {
@@ -288,7 +284,7 @@ fn endpoint(config: &TcpConfig) -> Table {
             }
             "window_sizing" => {
                 let sizing = &config.window_sizing;
-                Some((sizing, right_sizing::named(sizing.kind).params))
+                Some((sizing, window_sizing::named(sizing.kind).params))
             }
             _ => None,
         };
@@ -299,128 +295,13 @@ fn endpoint(config: &TcpConfig) -> Table {
             table.insert(spec.name.into(), if bare { chosen.kind.into() } else { whole });
             continue;
         }
-        let value = spec.kind.write(parameter(config, spec.name));
-        table.insert(spec.name.into(), value.unwrap_or_else(|| "auto".into()));
+        table.insert(spec.name.into(), written(spec, config.value(spec.name)));
     }
     table
 }
 
-fn parameter(c: &TcpConfig, name: &str) -> Value {
-    let count = |n: u32| Value::Count(n.into());
-    match name {
-        "recovery" => Value::Choice(match c.recovery {
-            RecoveryKind::Tahoe => "tahoe",
-            RecoveryKind::Reno => "reno",
-            RecoveryKind::NewReno => "newreno",
-            RecoveryKind::Sack => "sack",
-            RecoveryKind::Rack => "rack",
-        }),
-        "mss" => Value::Bytes(c.mss.into()),
-        "send_buffer" => Value::Bytes(c.send_buffer),
-        "receive_buffer" => Value::Bytes(c.receive_buffer),
-        "initial_window" => count(c.initial_window),
-        "initial_ssthresh" if c.initial_ssthresh == u64::MAX => Value::Auto,
-        "initial_ssthresh" => Value::Bytes(c.initial_ssthresh),
-        "ssthresh_half_rwnd" => Value::Bool(c.ssthresh_half_rwnd),
-        "slow_start" => Value::Choice(c.slow_start),
-        "max_ssthresh" => count(c.max_ssthresh),
-        "window_scale" => Value::Bool(c.window_scale),
-        "timestamps" => Value::Bool(c.timestamps),
-        "sack" => Value::Bool(c.sack),
-        "dsack" => Value::Bool(c.dsack),
-        "ecn" => Value::Choice(c.ecn.name()),
-        "delayed_ack" => Value::Choice(match c.delayed_ack {
-            DelayedAck::Off => "off",
-            DelayedAck::Timer(_) => "timer",
-            DelayedAck::Heartbeat(_) => "heartbeat",
-        }),
-        "delayed_ack_time" => match c.delayed_ack {
-            DelayedAck::Off => Value::Auto,
-            DelayedAck::Timer(d) | DelayedAck::Heartbeat(d) => Value::Duration(d),
-        },
-        "ack_every" => count(c.ack_every),
-        "quick_acks" => count(c.quick_acks),
-        "slow_timer" => Value::Duration(c.slow_timer),
-        "rto_initial" => Value::Duration(c.rto_initial),
-        "rto_min" => Value::Duration(c.rto_min),
-        "rto_min_of" => Value::Choice(if c.rto_min_of_variance { "variance" } else { "rto" }),
-        "rto_max" => Value::Duration(c.rto_max),
-        "rto_variances" => count(c.rto_variances),
-        "rto_doublings" => count(c.rto_doublings),
-        "halve_each_timeout" => Value::Bool(c.halve_each_timeout),
-        "rto_after_syn_loss" => Value::Duration(c.rto_after_syn_loss),
-        "user_timeout" => c.user_timeout.map_or(Value::Auto, Value::Duration),
-        "syn_retries" => c.syn_retries.map_or(Value::Auto, count),
-        "syn_ack_retries" => c.syn_ack_retries.map_or(Value::Auto, count),
-        "timestamp_tick" => Value::Duration(c.timestamp_tick),
-        "dupack_threshold" => count(c.dupack_threshold),
-        "repeated_fast_retransmit" => Value::Bool(c.repeated_fast_retransmit),
-        "limited_transmit" => Value::Bool(c.limited_transmit),
-        "prr" => Value::Bool(c.prr),
-        "tail_probe" => Value::Bool(c.tail_probe),
-        "frto" => Value::Bool(c.frto),
-        "undo" => Value::Bool(c.undo),
-        "abc_limit" => count(c.abc_limit),
-        "count_segments" => Value::Bool(c.count_segments),
-        "extra_increment" => Value::Bool(c.extra_increment),
-        "cwnd_validation" => Value::Choice(match c.cwnd_validation {
-            CwndValidation::Off => "off",
-            CwndValidation::Rfc5681 => "rfc5681",
-            CwndValidation::Rfc7661 => "rfc7661",
-        }),
-        "nagle" => Value::Bool(c.nagle),
-        "pacing" => Value::Choice(match c.pacing {
-            Pacing::Auto => "auto",
-            Pacing::On => "on",
-            Pacing::Off => "off",
-        }),
-        "pacing_ss_ratio" => count(c.pacing_ss_ratio),
-        "pacing_ca_ratio" => count(c.pacing_ca_ratio),
-        other => panic!("no way to write the TCP parameter {other}"),
-    }
-}
-
-/// SHA-256, in hexadecimal, of a resolved experiment without its title, of [`RESULTS_VERSION`] and of what has [`MOVED`].
-pub fn hash(resolved: &Json) -> String {
-    let mut text = format!("longfat results {RESULTS_VERSION}\n");
-    let mut file = resolved.as_object().cloned().unwrap_or_default();
-    file.retain(|key, _| key != "title");
-    canonical(&file.into(), &mut text);
-    for (word, times) in MOVED {
-        if text.contains(&format!("\"{word}\"")) {
-            text += &format!("\n{word} {times}");
-        }
-    }
-    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// JSON with sorted keys and no spaces. Our own, so that a run's identity outlives any change in a library's printing.
-fn canonical(json: &Json, out: &mut String) {
-    match json {
-        Json::Object(map) => {
-            let mut entries: Vec<_> = map.iter().collect();
-            entries.sort_by_key(|(key, _)| *key);
-            out.push('{');
-            for (i, (key, value)) in entries.into_iter().enumerate() {
-                out.push_str(if i > 0 { "," } else { "" });
-                quote(key, out);
-                out.push(':');
-                canonical(value, out);
-            }
-            out.push('}');
-        }
-        Json::Array(items) => {
-            out.push('[');
-            for (i, item) in items.iter().enumerate() {
-                out.push_str(if i > 0 { "," } else { "" });
-                canonical(item, out);
-            }
-            out.push(']');
-        }
-        Json::String(text) => quote(text, out),
-        Json::Number(n) if n.is_f64() => float(n.as_f64().unwrap_or(0.0), out),
-        other => out.push_str(&other.to_string()),
-    }
+fn written(spec: &ParamSpec, value: Value) -> Json {
+    spec.kind.write(value).unwrap_or_else(|| "auto".into())
 }
 
 /// A resolved experiment as TOML. Reads back as the same experiment.

@@ -2,14 +2,14 @@
 
 use super::{Metric, Scope, measured_rates, senders};
 use crate::experiment::Experiment;
-use crate::tcp::right_sizing::bounds;
+use crate::tcp::window_sizing::bounds;
 
 // Weigle and Feng 2001, section II-A: flows should acquire bandwidth proportional to the memory they dedicate. Section IV-D: a
 // flow's part of the bandwidth beside its part of all memory.
 const SOURCE: &str = "Weigle and Feng 2001, sections II-A and IV-D";
 
-pub const SHARE: Metric = Metric {
-    name: "memory_share",
+pub const PROPORTION: Metric = Metric {
+    name: "memory_proportion",
     unit: "1",
     summary: "a measured sender's part of all senders' rate over its part of their memory (largest windows): 1 is in proportion",
     source: SOURCE,

@@ -66,7 +66,7 @@ pub const REGISTRY: &[Metric] = &[
     utilization::BOTTLENECK,
     unfairness::UNFAIRNESS,
     jain::JAIN,
-    memory_fairness::SHARE,
+    memory_fairness::PROPORTION,
     memory_fairness::FAIRNESS,
     asymmetry::ASYMMETRY,
     starved::FLOWS,

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use super::{REGISTRY, Scope};
 use crate::atm::port::Count;
 use crate::experiment::{Choice, Cpu, Cycles, Experiment, Flow, Host, Link, Measure, Network, Node, NodeKind, Ties, Traffic};
+use crate::params::testing::check_entry;
 use crate::params::{Params, Value};
 use crate::queue::DropReason;
-use crate::tcp::{TcpConfig, right_sizing, stack};
+use crate::tcp::{TcpConfig, stack, window_sizing};
 use crate::time::{Duration, Time};
 use crate::trace::{CellRecord, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, MemoryRecord, Trace};
 use crate::units::{Capacity, Rate};
@@ -230,15 +231,18 @@ fn bandwidth_is_fair_to_memory() {
     };
     let even = trace([1_000_000, 16_000_000]);
     assert_eq!(value("memory_fairness", Scope::Run, &e, &even), 1.0);
-    assert_eq!((value("memory_share", Scope::Sender(0), &e, &even), value("memory_share", Scope::Sender(9), &e, &even)), (1.0, 1.0));
+    assert_eq!(
+        (value("memory_proportion", Scope::Sender(0), &e, &even), value("memory_proportion", Scope::Sender(9), &e, &even)),
+        (1.0, 1.0)
+    );
     // All the same: a flow of 64 KiB has a tenth of the bandwidth for 64 of 5440 KiB of memory.
     let same = trace([1_000_000; 2]);
-    assert!((value("memory_share", Scope::Sender(0), &e, &same) - 8.5).abs() < 1e-12);
-    assert!((value("memory_share", Scope::Sender(5), &e, &same) - 5440.0 / 10_240.0).abs() < 1e-12);
+    assert!((value("memory_proportion", Scope::Sender(0), &e, &same) - 8.5).abs() < 1e-12);
+    assert!((value("memory_proportion", Scope::Sender(5), &e, &same) - 5440.0 / 10_240.0).abs() < 1e-12);
     // Rates over memory are as 16 to 1: (5 x 17)^2 / (10 x 5 x 257).
     assert!((value("memory_fairness", Scope::Run, &e, &same) - 7225.0 / 12_850.0).abs() < 1e-12);
     // `maxwnd` bounds as a buffer does.
-    let mut sizing = right_sizing::choice("ideal");
+    let mut sizing = window_sizing::choice("ideal");
     sizing.params.set("maxwnd", Value::Capacity(Capacity::Bytes(64 << 10)));
     for flow in &mut e.flows {
         Arc::make_mut(&mut flow.sender).window_sizing = sizing.clone();
@@ -359,9 +363,10 @@ fn udp_is_measured_where_there_is_nothing_else() {
 }
 
 #[test]
-fn names_are_unique_and_carry_their_unit() {
+fn names_are_unique_and_carry_their_unit_and_each_has_a_source() {
     for (i, metric) in REGISTRY.iter().enumerate() {
         assert!(REGISTRY[..i].iter().all(|m| m.name != metric.name), "{} twice", metric.name);
+        check_entry(metric.name, metric.summary, metric.source);
         let suffix = match metric.unit {
             "bit/s" => "_bps",
             "s" => "_s",

@@ -220,6 +220,12 @@ impl Line {
         if self.len == 0 { None } else { Some(self.first) }
     }
 
+    /// The packet behind `id`, which is in this line.
+    #[inline]
+    pub fn after(&self, id: PacketId, packets: &Packets) -> Option<PacketId> {
+        if id == self.last { None } else { Some(packets[id].behind) }
+    }
+
     /// The packets, first to last.
     pub fn iter(&self, packets: &Packets) -> impl Iterator<Item = PacketId> {
         std::iter::successors(self.first(), |id| Some(packets[*id].behind)).take(self.len())

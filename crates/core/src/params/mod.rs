@@ -71,9 +71,12 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// The entry called `kind`, with the defaults of its parameters.
-    pub fn defaults(kind: &'static str, specs: &[ParamSpec]) -> Self {
-        Choice { kind, params: Params::defaults(specs) }
+    /// With other values of these parameters.
+    pub fn with(mut self, changes: &[(&'static str, Value)]) -> Self {
+        for (name, value) in changes {
+            self.params.set(name, *value);
+        }
+        self
     }
 }
 

@@ -1,7 +1,19 @@
 //! Registries: what there is of a kind, by name. A module has its entries in `REGISTRY`, each with its `name`.
 
-/// Beside a `REGISTRY` of `$entry`: the names in it, and how one is found. `$what` is what messages call an entry.
+/// Beside a `REGISTRY` of `$entry`: the names in it, and how one is found. `$what` is what messages call an entry. Comes with the test of
+/// what all registries promise.
+///
+/// `with params`: and an entry chosen by its name, with the defaults of its parameters.
 macro_rules! by_name {
+    ($entry:ty, $what:literal, with params) => {
+        $crate::params::by_name!($entry, $what);
+
+        /// The entry called `name`, with the defaults of its parameters.
+        pub fn choice(name: &str) -> $crate::params::Choice {
+            let entry = named(name);
+            $crate::params::Choice { kind: entry.name, params: $crate::params::Params::defaults(entry.params) }
+        }
+    };
     ($entry:ty, $what:literal) => {
         /// The names in [`REGISTRY`].
         pub const NAMES: &[&str] = &{
@@ -22,6 +34,15 @@ macro_rules! by_name {
         /// The entry called `name`, where there must be one: whoever chose it took it from here.
         pub fn named(name: &str) -> &'static $entry {
             find(name).unwrap_or_else(|| panic!(concat!("no ", $what, " is called {}"), name))
+        }
+
+        #[cfg(test)]
+        #[test]
+        fn every_entry_has_a_name_of_its_own_a_summary_and_a_source() {
+            for (i, entry) in REGISTRY.iter().enumerate() {
+                assert!(REGISTRY[..i].iter().all(|other| other.name != entry.name), "{} twice", entry.name);
+                $crate::params::testing::check_entry(entry.name, entry.summary, entry.source);
+            }
         }
     };
 }

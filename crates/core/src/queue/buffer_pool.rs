@@ -12,6 +12,7 @@ use crate::time::Time;
 pub const KIND: QueueKind = QueueKind {
     name: "buffer_pool",
     summary: "fixed buffers on the receive and the transmit side of a router's cards (ANSNET's RS/960)",
+    source: "Villamizar and Song, High Performance TCP in ANSNET, ACM CCR 24(5), 1994, section 4.2 and Table 1",
     params: &[
         // Build 224 of Table 1.
         pool::buffers("buffers", Value::Count(224), "buffers that packets from one peer card may take, receive and transmit side together"),

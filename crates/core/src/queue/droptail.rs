@@ -1,24 +1,17 @@
 //! `droptail`: one line; what does not fit is dropped on arrival.
 
-use super::fifo::{Fifo, Measure, limit_of};
+use super::fifo::{Fifo, LIMIT, Measure, limit_of};
 use super::{DropReason, Queue, QueueKind, QueueLog, discard};
 use crate::packet::{PacketId, Packets};
-use crate::params::{Kind, ParamSpec, Value};
 use crate::time::Time;
-use crate::units::Capacity;
 
 /// The registry entry.
 pub const KIND: QueueKind = QueueKind {
     name: "droptail",
     summary: "one FIFO line with a limit in bytes or packets; an arrival that does not fit is dropped",
-    params: &[ParamSpec {
-        name: "limit",
-        kind: Kind::Capacity,
-        // One bandwidth-delay product: what a single Reno flow needs to keep the link busy (ANSNET paper, section 3).
-        default: Some(Value::Capacity(Capacity::Bdp(1.0))),
-        doc: "the most it holds, the packet in transmission not counted",
-    }],
-    check: |params, context| limit_of(params, context).check_holds_a_packet("limit", context),
+    source: "none for the queue; its default limit: Villamizar and Song, High Performance TCP in ANSNET, ACM CCR 24(5), 1994, section 3",
+    params: &[LIMIT],
+    check: |params, context| limit_of(params, context).check_holds_a_packet(LIMIT.name, context),
     build: |params, context| Box::new(DropTail { fifo: Fifo::new(limit_of(params, &context)) }),
 };
 

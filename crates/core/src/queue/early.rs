@@ -6,8 +6,8 @@
 //!
 //! It holds no packets: the queue that uses it says how much is held, in the unit in which the thresholds are.
 
-use super::{DropReason, QueueLog, discard};
-use crate::packet::{Ecn, PacketId, Packets};
+use super::{DropReason, QueueLog, discard, mark};
+use crate::packet::{PacketId, Packets};
 use crate::rng::Rng;
 use crate::time::{Duration, Time};
 use crate::units::Rate;
@@ -28,12 +28,8 @@ impl Verdict {
     pub fn apply(self, now: Time, id: PacketId, ecn: bool, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
         match self {
             Verdict::Accept => return true,
-            // RFC 3168 §5: a router that would drop an ECT packet as a signal sets CE instead; CE stays CE.
-            Verdict::Signal if ecn && packets[id].ecn != Ecn::NotEct => {
-                packets[id].ecn = Ecn::Ce;
-                log.marked(now, id, packets);
-                return true;
-            }
+            // RFC 3168 §5: a router that would drop an ECT packet as a signal marks it instead.
+            Verdict::Signal if ecn && mark(now, id, packets, log) => return true,
             Verdict::Signal | Verdict::Drop => discard(now, id, DropReason::Early, packets, log),
         }
         false

@@ -2,7 +2,7 @@
 
 use super::QueueContext;
 use crate::packet::{Line, Packet, PacketId, Packets};
-use crate::params::Params;
+use crate::params::{Kind, ParamSpec, Params, Value};
 use crate::units::Capacity;
 
 /// In what a queue counts what it holds.
@@ -60,9 +60,18 @@ impl Limit {
     }
 }
 
-/// The limit given by the capacity parameter `limit`.
+/// What every queue of one line may hold.
+pub(super) const LIMIT: ParamSpec = ParamSpec {
+    name: "limit",
+    kind: Kind::Capacity,
+    // One bandwidth-delay product: what a single Reno flow needs to keep the link busy (ANSNET paper, section 3).
+    default: Some(Value::Capacity(Capacity::Bdp(1.0))),
+    doc: "the most it holds, the packet in transmission not counted",
+};
+
+/// The limit given by [`LIMIT`].
 pub(super) fn limit_of(params: &Params, context: &QueueContext) -> Limit {
-    Limit::new(params.capacity("limit"), context)
+    Limit::new(params.capacity(LIMIT.name), context)
 }
 
 /// Packets in a line, and counts of what they take. It never drops: ask [`Fifo::fits`] first.

@@ -11,7 +11,7 @@ mod step;
 #[cfg(test)]
 mod tests;
 
-use crate::packet::{PacketId, Packets};
+use crate::packet::{Ecn, PacketId, Packets};
 use crate::params::{ParamSpec, Params, by_name};
 use crate::rng::Rng;
 use crate::time::{Duration, Time};
@@ -46,6 +46,17 @@ pub trait QueueLog {
 pub fn discard(now: Time, id: PacketId, reason: DropReason, packets: &mut Packets, log: &mut dyn QueueLog) {
     log.dropped(now, id, packets, reason);
     packets.remove(id);
+}
+
+/// The packet `id` is marked if it is ECN-capable, which is returned. RFC 3168 §5: CE instead of ECT; CE stays CE.
+#[inline]
+fn mark(now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
+    let capable = packets[id].ecn != Ecn::NotEct;
+    if capable {
+        packets[id].ecn = Ecn::Ce;
+        log.marked(now, id, packets);
+    }
+    capable
 }
 
 /// A queue in front of a link of constant rate. Time never runs backwards between calls, and the `packets` are the same
@@ -100,6 +111,8 @@ pub struct QueueKind {
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,
+    /// Where it is defined: authors, title, venue and year, or "none: longfat's own".
+    pub source: &'static str,
     pub params: &'static [ParamSpec],
     /// Checks what bounds on single parameters cannot say ("min_threshold must be under max_threshold").
     /// `Err` is one sentence for the user.
@@ -109,4 +122,4 @@ pub struct QueueKind {
 
 /// Every queue, in the order of listings.
 pub const REGISTRY: &[QueueKind] = &[droptail::KIND, buffer_pool::KIND, red::KIND, red_ansnet::KIND, step::KIND];
-by_name!(QueueKind, "queue");
+by_name!(QueueKind, "queue", with params);

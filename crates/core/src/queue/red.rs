@@ -1,13 +1,12 @@
 //! `red`: random early detection over one line (Floyd and Jacobson 1993), with gentle, adaptive and ECN.
 
 use super::early::{Red, RedConfig};
-use super::fifo::{Fifo, Limit, Measure, limit_of};
+use super::fifo::{Fifo, LIMIT, Limit, Measure, limit_of};
 use super::{DropReason, Queue, QueueContext, QueueKind, QueueLog, discard};
 use crate::packet::{PacketId, Packets};
 use crate::params::{Kind, ParamSpec, Params, Value};
 use crate::rng::Rng;
 use crate::time::{Duration, Time};
-use crate::units::Capacity;
 
 const ZERO_TO_ONE: Kind = Kind::Number { min: 0.0, max: 1.0 };
 
@@ -60,13 +59,9 @@ const MAX_THRESHOLD: ParamSpec = ParamSpec {
 pub const KIND: QueueKind = QueueKind {
     name: "red",
     summary: "random early detection (Floyd and Jacobson 1993): drops or marks at random as the average queue grows",
+    source: "Floyd and Jacobson, Random Early Detection Gateways for Congestion Avoidance, IEEE/ACM ToN 1(4), 1993; Floyd, Recommendation on using the gentle_ variant of RED, 2000; Floyd, Gummadi and Shenker, Adaptive RED, 2001",
     params: &[
-        ParamSpec {
-            name: "limit",
-            kind: Kind::Capacity,
-            default: Some(Value::Capacity(Capacity::Bdp(1.0))),
-            doc: "the most it holds, the packet in transmission not counted",
-        },
+        LIMIT,
         MIN_THRESHOLD,
         MAX_THRESHOLD,
         MAX_P,
@@ -157,7 +152,7 @@ fn thresholds(params: &Params, context: &QueueContext) -> Thresholds {
 
 fn check(params: &Params, context: &QueueContext) -> Result<(), String> {
     let limit = limit_of(params, context);
-    limit.check_holds_a_packet("limit", context)?;
+    limit.check_holds_a_packet(LIMIT.name, context)?;
     let Thresholds { min, max } = thresholds(params, context);
     let (min_unit, max_unit) = (min.measure.unit(), max.measure.unit());
     if min.measure != max.measure {

@@ -1,8 +1,8 @@
 //! `step`: one line that marks whatever arrives while more than a threshold waits, or leaves after it waited too long.
 
-use super::fifo::{Fifo, Limit, Measure, limit_of};
-use super::{DropReason, Queue, QueueContext, QueueKind, QueueLog, discard};
-use crate::packet::{Ecn, PacketId, Packets};
+use super::fifo::{Fifo, LIMIT, Limit, Measure, limit_of};
+use super::{DropReason, Queue, QueueContext, QueueKind, QueueLog, discard, mark};
+use crate::packet::{PacketId, Packets};
 use crate::params::{Kind, ParamSpec, Params, Value};
 use crate::time::{Duration, Time};
 use crate::units::Capacity;
@@ -11,13 +11,9 @@ use crate::units::Capacity;
 pub const KIND: QueueKind = QueueKind {
     name: "step",
     summary: "a step marker for dctcp and prague: marks ECN-capable packets over a threshold of the instantaneous queue, drops only what does not fit",
+    source: "RFC 8257 section 3.1; Alizadeh et al., Data Center TCP (DCTCP), SIGCOMM 2010, section 3.1; RFC 9331 section 5",
     params: &[
-        ParamSpec {
-            name: "limit",
-            kind: Kind::Capacity,
-            default: Some(Value::Capacity(Capacity::Bdp(1.0))),
-            doc: "the most it holds, the packet in transmission not counted",
-        },
+        LIMIT,
         ParamSpec {
             name: "threshold",
             kind: Kind::Capacity,
@@ -58,7 +54,7 @@ fn if_over(params: &Params, context: &QueueContext) -> Result<Mark, String> {
 
 fn check(params: &Params, context: &QueueContext) -> Result<(), String> {
     let limit = limit_of(params, context);
-    limit.check_holds_a_packet("limit", context)?;
+    limit.check_holds_a_packet(LIMIT.name, context)?;
     match if_over(params, context)? {
         Mark::Over(threshold) if threshold.measure == limit.measure && threshold.max >= limit.max => {
             let unit = limit.measure.unit();
@@ -71,15 +67,6 @@ fn check(params: &Params, context: &QueueContext) -> Result<(), String> {
 struct Step {
     fifo: Fifo,
     mark: Mark,
-}
-
-/// RFC 3168 §5: CE instead of ECT; CE stays CE, and what is not ECN-capable is left alone.
-#[inline]
-fn mark(now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) {
-    if packets[id].ecn != Ecn::NotEct {
-        packets[id].ecn = Ecn::Ce;
-        log.marked(now, id, packets);
-    }
 }
 
 impl Queue for Step {
@@ -117,7 +104,7 @@ impl Queue for Step {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::{Packet, Segment, Way, flags};
+    use crate::packet::{Ecn, Packet, Segment, Way, flags};
     use crate::rng::Rng;
     use crate::units::Rate;
 

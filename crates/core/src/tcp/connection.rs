@@ -244,6 +244,12 @@ impl Connection {
         }
     }
 
+    /// Whether there is nothing to send, as at an end that only receives whenever no ACK is due: `poll_transmit` would say `None`.
+    #[inline]
+    pub fn is_silent(&mut self) -> bool {
+        self.state == State::Established && !self.ack_now && self.prompt.is_none() && self.sender.is_done()
+    }
+
     /// The next segment to send, if any may go now, and its ECN field. Call until `None`.
     pub fn poll_transmit(&mut self, now: Time) -> Option<(Segment, Ecn)> {
         let mut segment = Segment::default();

@@ -2,6 +2,7 @@
 
 mod blocks;
 mod clock;
+mod config;
 pub mod congestion;
 mod connection;
 pub mod ecn;
@@ -15,7 +16,6 @@ pub mod rate;
 mod receiver;
 mod recovery;
 mod retransmissions;
-pub mod right_sizing;
 mod rtt;
 mod sampling;
 mod scoreboard;
@@ -27,7 +27,8 @@ mod stall;
 #[cfg(test)]
 mod tests;
 mod validation;
+pub mod window_sizing;
 pub mod wire;
 
+pub use config::{CwndValidation, DelayedAck, Pacing, RecoveryKind, TcpConfig};
 pub use connection::{Abort, CaState, Connection, State, Stats, TcpInfo};
-pub use options::{DelayedAck, Pacing, RecoveryKind, TcpConfig};

@@ -1,10 +1,10 @@
 //! What can be set on a TCP endpoint: one table ([`PARAMS`]) that the experiment file, the stacks, the schema and the
-//! documentation all read, and the plain struct ([`TcpConfig`]) the endpoint works from.
+//! documentation all read. The endpoint works from a plain struct, [`TcpConfig`](crate::tcp::TcpConfig).
 
-use crate::params::{Choice, Kind, ParamSpec, Params, Value};
+use crate::params::{Kind, ParamSpec, Params, Value};
 use crate::tcp::congestion::{self, slow_start};
 use crate::tcp::ecn::EcnKind;
-use crate::tcp::right_sizing;
+use crate::tcp::window_sizing;
 use crate::time::Duration;
 
 const fn seconds(s: u64) -> Value {
@@ -48,7 +48,7 @@ pub const PARAMS: &[ParamSpec] = &[
     ParamSpec { name: "receive_buffer", kind: BUFFER, default: Some(Value::Bytes(1 << 30)), doc: "SO_RCVBUF: the most rwnd can be" },
     ParamSpec {
         name: "window_sizing",
-        kind: Kind::Choice(right_sizing::NAMES),
+        kind: Kind::Choice(window_sizing::NAMES),
         default: Some(Value::Choice("static")),
         doc: "how the buffers follow the path, within what send_buffer and receive_buffer allow: a name, or a table of `kind` and its parameters",
     },
@@ -276,199 +276,10 @@ pub const PARAMS: &[ParamSpec] = &[
     },
 ];
 
-/// How losses are repaired.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum RecoveryKind {
-    /// Slow start after every loss (Jacobson 1988).
-    Tahoe,
-    /// Fast recovery that ends at the first new ACK (RFC 2581).
-    Reno,
-    /// Fast recovery through partial ACKs (RFC 6582).
-    NewReno,
-    /// Selective acknowledgments (RFC 6675).
-    Sack,
-    /// Selective acknowledgments and time (RFC 8985).
-    Rack,
-}
-
-impl RecoveryKind {
-    /// Whether SACKs steer it.
-    #[inline]
-    pub fn is_selective(self) -> bool {
-        matches!(self, RecoveryKind::Sack | RecoveryKind::Rack)
-    }
-}
-
-/// When an ACK that need not go at once goes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum DelayedAck {
-    /// At once.
-    Off,
-    /// So long after the first unacknowledged segment.
-    Timer(Duration),
-    /// At the next tick of a free-running clock (BSD's fast timer).
-    Heartbeat(Duration),
-}
-
-/// What becomes of a congestion window that is not used.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum CwndValidation {
-    /// It is kept.
-    Off,
-    /// The initial window after an idle rto (RFC 5681 §4.1).
-    Rfc5681,
-    /// Kept, and validated by use (RFC 7661).
-    Rfc7661,
-}
-
-/// Whose segments are spaced out.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Pacing {
-    /// Those of a control that has a rate.
-    Auto,
-    /// Also those of a window-based control.
-    On,
-    /// Nobody's: they leave in bursts.
-    Off,
-}
-
-/// Everything an endpoint is told, resolved. The fields are the parameters of [`PARAMS`].
-#[derive(Clone, PartialEq, Debug)]
-#[allow(missing_docs)] // PARAMS says what each one is
-pub struct TcpConfig {
-    pub congestion_control: Choice,
-    pub recovery: RecoveryKind,
-    pub mss: u32,
-    pub send_buffer: u64,
-    pub receive_buffer: u64,
-    pub window_sizing: Choice,
-    pub initial_window: u32,
-    pub initial_ssthresh: u64,
-    pub ssthresh_half_rwnd: bool,
-    pub slow_start: &'static str,
-    pub max_ssthresh: u32,
-    pub window_scale: bool,
-    pub timestamps: bool,
-    pub sack: bool,
-    pub dsack: bool,
-    pub ecn: EcnKind,
-    pub delayed_ack: DelayedAck,
-    pub ack_every: u32,
-    pub quick_acks: u32,
-    pub slow_timer: Duration,
-    pub rto_initial: Duration,
-    pub rto_min: Duration,
-    pub rto_min_of_variance: bool,
-    pub rto_max: Duration,
-    pub rto_variances: u32,
-    pub rto_doublings: u32,
-    pub halve_each_timeout: bool,
-    pub rto_after_syn_loss: Duration,
-    pub user_timeout: Option<Duration>,
-    pub syn_retries: Option<u32>,
-    pub syn_ack_retries: Option<u32>,
-    pub timestamp_tick: Duration,
-    pub dupack_threshold: u32,
-    pub repeated_fast_retransmit: bool,
-    pub limited_transmit: bool,
-    pub prr: bool,
-    pub tail_probe: bool,
-    pub frto: bool,
-    pub undo: bool,
-    pub abc_limit: u32,
-    pub extra_increment: bool,
-    pub count_segments: bool,
-    pub cwnd_validation: CwndValidation,
-    pub nagle: bool,
-    pub pacing: Pacing,
-    pub pacing_ss_ratio: u32,
-    pub pacing_ca_ratio: u32,
-}
-
 /// The kind of ECN that is asked for, or that the control needs.
 pub fn ecn(params: &Params) -> EcnKind {
     match params.get("ecn") {
         Value::Choice(name) => EcnKind::named(name),
         _ => congestion::named(params.choice("congestion_control")).ecn.default,
-    }
-}
-
-impl TcpConfig {
-    /// The configuration that `params` (one value for each of [`PARAMS`]) describes on a path of `mtu` bytes.
-    pub fn new(params: &Params, mtu: u32) -> Self {
-        let timestamps = params.boolean("timestamps");
-        let mss = match params.get("mss") {
-            Value::Bytes(n) => n as u32,
-            _ => mtu - 40 - if timestamps { 12 } else { 0 },
-        };
-        let delay = params.duration("delayed_ack_time");
-        let limit = |name| (!params.is_auto(name)).then(|| params.integer(name) as u32);
-        TcpConfig {
-            congestion_control: congestion::choice(params.choice("congestion_control")),
-            recovery: match params.choice("recovery") {
-                "tahoe" => RecoveryKind::Tahoe,
-                "reno" => RecoveryKind::Reno,
-                "newreno" => RecoveryKind::NewReno,
-                "rack" => RecoveryKind::Rack,
-                _ => RecoveryKind::Sack,
-            },
-            mss,
-            send_buffer: params.integer("send_buffer"),
-            receive_buffer: params.integer("receive_buffer"),
-            window_sizing: right_sizing::choice(params.choice("window_sizing")),
-            initial_window: params.integer("initial_window") as u32,
-            initial_ssthresh: if params.is_auto("initial_ssthresh") { u64::MAX } else { params.integer("initial_ssthresh") },
-            ssthresh_half_rwnd: params.boolean("ssthresh_half_rwnd"),
-            slow_start: params.choice("slow_start"),
-            max_ssthresh: params.integer("max_ssthresh") as u32,
-            window_scale: params.boolean("window_scale"),
-            timestamps,
-            sack: params.boolean("sack"),
-            dsack: params.boolean("dsack"),
-            ecn: ecn(params),
-            delayed_ack: match params.choice("delayed_ack") {
-                "off" => DelayedAck::Off,
-                "heartbeat" => DelayedAck::Heartbeat(delay),
-                _ => DelayedAck::Timer(delay),
-            },
-            ack_every: params.integer("ack_every") as u32,
-            quick_acks: params.integer("quick_acks") as u32,
-            slow_timer: params.duration("slow_timer"),
-            rto_initial: params.duration("rto_initial"),
-            rto_min: params.duration("rto_min"),
-            rto_min_of_variance: params.choice("rto_min_of") == "variance",
-            rto_max: params.duration("rto_max"),
-            rto_variances: params.integer("rto_variances") as u32,
-            rto_doublings: params.integer("rto_doublings") as u32,
-            halve_each_timeout: params.boolean("halve_each_timeout"),
-            rto_after_syn_loss: params.duration("rto_after_syn_loss"),
-            user_timeout: (!params.is_auto("user_timeout")).then(|| params.duration("user_timeout")),
-            syn_retries: limit("syn_retries"),
-            syn_ack_retries: limit("syn_ack_retries"),
-            timestamp_tick: params.duration("timestamp_tick"),
-            dupack_threshold: params.integer("dupack_threshold") as u32,
-            repeated_fast_retransmit: params.boolean("repeated_fast_retransmit"),
-            limited_transmit: params.boolean("limited_transmit"),
-            prr: params.boolean("prr"),
-            tail_probe: params.boolean("tail_probe"),
-            frto: params.boolean("frto"),
-            undo: params.boolean("undo"),
-            abc_limit: params.integer("abc_limit") as u32,
-            extra_increment: params.boolean("extra_increment"),
-            count_segments: params.boolean("count_segments"),
-            cwnd_validation: match params.choice("cwnd_validation") {
-                "off" => CwndValidation::Off,
-                "rfc7661" => CwndValidation::Rfc7661,
-                _ => CwndValidation::Rfc5681,
-            },
-            nagle: params.boolean("nagle"),
-            pacing: match params.choice("pacing") {
-                "on" => Pacing::On,
-                "off" => Pacing::Off,
-                _ => Pacing::Auto,
-            },
-            pacing_ss_ratio: params.integer("pacing_ss_ratio") as u32,
-            pacing_ca_ratio: params.integer("pacing_ca_ratio") as u32,
-        }
     }
 }

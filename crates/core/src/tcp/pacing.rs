@@ -3,7 +3,7 @@
 //! draft-ietf-ccwg-bbr-06 §5.6.2 spaces what is sent by its size over the pacing rate; §5.6.3 lets a quantum go at once, of 1 ms at
 //! that rate but no more than 64 KiB and no less than two segments. Rates are of payload.
 
-use crate::tcp::options::Pacing;
+use crate::tcp::Pacing;
 use crate::time::{Duration, Time};
 use crate::units::Rate;
 

@@ -6,8 +6,8 @@ use crate::packet::{Ecn, Segment, flags};
 use crate::tcp::clock::Clock;
 use crate::tcp::ecn::Echo;
 use crate::tcp::range_set::RangeSet;
-use crate::tcp::right_sizing::{self, ReceiveSizing};
 use crate::tcp::seq::{timestamp_before, unwrap, wrap};
+use crate::tcp::window_sizing::{self, ReceiveSizing};
 use crate::tcp::{DelayedAck, TcpConfig};
 use crate::time::{Duration, Time};
 
@@ -89,8 +89,8 @@ impl Receiver {
             dsack: config.dsack,
             fin: None,
             buffer: 0,
-            sizing: (right_sizing::kind(config).receive)(config),
-            most_buffer: right_sizing::bounds(config).1,
+            sizing: (window_sizing::kind(config).receive)(config),
+            most_buffer: window_sizing::bounds(config).1,
             memory: u64::MAX,
             clamp: u64::MAX,
             unread: 0,

@@ -4,21 +4,21 @@ mod buffer;
 mod timers;
 mod transmit;
 
+use crate::tcp::CwndValidation;
 use crate::tcp::clock::Clock;
 use crate::tcp::congestion::{self, CongestionControl};
 use crate::tcp::ecn::Feedback;
-use crate::tcp::options::CwndValidation;
 use crate::tcp::pacing::Pacer;
 use crate::tcp::prr::Prr;
 use crate::tcp::rack::Rack;
 use crate::tcp::rate::RateSampler;
 use crate::tcp::recovery::{Forward, Probe, Timer, Undo};
-use crate::tcp::right_sizing::{self, SendSizing};
 use crate::tcp::rtt::{RttEstimator, Rules};
 use crate::tcp::scoreboard::Scoreboard;
 use crate::tcp::sent_log::SentLog;
 use crate::tcp::stall::Room;
 use crate::tcp::validation::Validation;
+use crate::tcp::window_sizing::{self, SendSizing};
 use crate::tcp::{RecoveryKind, Stats, TcpConfig};
 use crate::time::{Duration, Time};
 use crate::units::Rate;
@@ -174,7 +174,7 @@ fn validation(config: &TcpConfig) -> Option<Box<Validation>> {
 impl Sender {
     pub fn new(config: &TcpConfig, iss: u32, phase: Duration) -> Self {
         let control = congestion::build(config);
-        let sizing = (right_sizing::kind(config).send)(config);
+        let sizing = (window_sizing::kind(config).send)(config);
         Sender {
             iss,
             board: Scoreboard::default(),
@@ -198,9 +198,9 @@ impl Sender {
             end: 1,
             writes: VecDeque::new(),
             closed: false,
-            send_buffer: sizing.as_ref().map_or(u64::MAX, |sizing| sizing.buffer()).min(right_sizing::bounds(config).0),
+            send_buffer: sizing.as_ref().map_or(u64::MAX, |sizing| sizing.buffer()).min(window_sizing::bounds(config).0),
             sizing,
-            most_buffer: right_sizing::bounds(config).0,
+            most_buffer: window_sizing::bounds(config).0,
             memory: u64::MAX,
             edge: 0,
             wl: (0, 0),
@@ -265,8 +265,8 @@ impl Sender {
         let config = TcpConfig { mss: mss as u32, ..config.clone() };
         self.control = congestion::build(&config);
         self.validation = validation(&config);
-        self.sizing = (right_sizing::kind(&config).send)(&config);
-        self.most_buffer = right_sizing::bounds(&config).0;
+        self.sizing = (window_sizing::kind(&config).send)(&config);
+        self.most_buffer = window_sizing::bounds(&config).0;
         self.bound_buffer();
     }
 

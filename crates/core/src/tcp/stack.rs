@@ -9,18 +9,24 @@ pub struct Stack {
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,
+    /// Where it is defined: authors, title, venue and year, or "none: longfat's own".
+    pub source: &'static str,
     /// What differs from the defaults; names are those of [`PARAMS`].
     pub overrides: &'static [(&'static str, Value)],
 }
 
 /// Every stack, in the order of listings.
 pub const REGISTRY: &[Stack] = &[
-    Stack { name: "rfc", summary: "what the RFCs say today: SACK with PRR, initial window 10, rto of at least 1 s", overrides: &[] },
-    // Jacobson, Congestion avoidance and control, SIGCOMM 1988; Stevens, TCP/IP Illustrated vol. 1 §20.4 and §21 and vol. 2 §25;
-    // Romanow and Floyd 1995, section 2 and appendix B.
+    Stack {
+        name: "rfc",
+        summary: "what the RFCs say today: SACK with PRR, initial window 10, rto of at least 1 s",
+        source: "RFC 9293, 5681, 6298, 2018, 6675, 9937, 6928, 3042, 3465 and 7323",
+        overrides: &[],
+    },
     Stack {
         name: "bsd-tahoe-1988",
         summary: "4.3BSD-Tahoe: slow start after every loss, ssthresh from half the peer's window, 500 ms slow timer, no options but MSS",
+        source: "Jacobson, Congestion avoidance and control, SIGCOMM 1988; Stevens, TCP/IP Illustrated, vol. 1 chapters 20 and 21, vol. 2 chapter 25; Romanow and Floyd, Dynamics of TCP Traffic over ATM Networks, IEEE JSAC, 1995, section 2 and appendix B",
         overrides: &[
             ("recovery", Value::Choice("tahoe")),
             ("timestamps", Value::Bool(false)),
@@ -46,11 +52,11 @@ pub const REGISTRY: &[Stack] = &[
             ("abc_limit", Value::Count(0)),
         ],
     },
-    // RFC 2525 and Stevens, TCP/IP Illustrated vol. 1 §21 and vol. 2 §25, describe these of 4.3BSD-Reno and its descendants;
-    // the ANSNET paper (1994, §4.3) names IRIX 5.2: BSD Reno with RFC 1323 by Skibo.
+    // The first two describe 4.3BSD-Reno and its descendants; the third names IRIX 5.2: BSD Reno with RFC 1323 by Skibo.
     Stack {
         name: "bsd-reno-1994",
         summary: "IRIX 5.2-like BSD Reno with RFC 1323: 500 ms slow timer, 200 ms delayed-ACK heartbeat, initial window 1",
+        source: "RFC 2525; Stevens, TCP/IP Illustrated, vol. 1 chapter 21, vol. 2 chapter 25; Villamizar and Song, High Performance TCP in ANSNET, ACM CCR 24(5), 1994, section 4.3",
         overrides: &[
             ("recovery", Value::Choice("reno")),
             ("sack", Value::Bool(false)),
@@ -70,11 +76,12 @@ pub const REGISTRY: &[Stack] = &[
             ("extra_increment", Value::Bool(true)),
         ],
     },
-    // RFC 2581 (1999) and RFC 2988 (2000) as they stood for the simulators of their time, which had no handshake options to agree on.
+    // The RFCs as they stood for the simulators of their time, which had no handshake options to agree on.
     // That they began with one segment and acknowledged each is what the packets of papers/drs, counted, say.
     Stack {
         name: "reno-2001",
         summary: "Reno as simulators of 2001 had it: RFC 2581 and 2988, initial window 1, an ACK a segment, no SACK, no timestamps",
+        source: "RFC 2581; RFC 2988; Weigle and Feng, Dynamic Right-Sizing in TCP: A Simulation Study, ICCCN 2001, whose packets were counted",
         overrides: &[
             ("recovery", Value::Choice("reno")),
             ("sack", Value::Bool(false)),
@@ -90,11 +97,11 @@ pub const REGISTRY: &[Stack] = &[
             ("abc_limit", Value::Count(1)),
         ],
     },
-    // Sarolahti and Kuznetsov, Congestion Control in Linux TCP, USENIX 2002, describe Linux 2.4; the SLAC paper (2004, section 3)
-    // ran 2.4.19 to 2.4.22 with other congestion controls in it.
+    // The first describes Linux 2.4; the second ran 2.4.19 to 2.4.22 with other congestion controls in it.
     Stack {
         name: "linux-2.4",
         summary: "Linux 2.4 of 2002 to 2004: Reno by ACKs, SACK, initial window 3, rto of at least 200 ms, 10 ms clock",
+        source: "Sarolahti and Kuznetsov, Congestion Control in Linux TCP, USENIX 2002; Bulot, Cottrell and Hughes-Jones, Evaluation of Advanced TCP Stacks on Fast Long-Distance Production Networks, 2004, section 3",
         overrides: &[
             ("initial_window", Value::Count(3)),
             ("rto_initial", Value::Duration(Duration::from_secs(3))),
@@ -108,13 +115,14 @@ pub const REGISTRY: &[Stack] = &[
             ("count_segments", Value::Bool(true)),
         ],
     },
-    // Linux Documentation/networking/ip-sysctl: tcp_sack, tcp_timestamps, tcp_window_scaling and tcp_slow_start_after_idle on,
+    // ip-sysctl: tcp_sack, tcp_timestamps, tcp_window_scaling and tcp_slow_start_after_idle on,
     // tcp_recovery = 1 (RACK), tcp_early_retrans = 3 (tail loss probe), tcp_frto = 2, tcp_dsack = 1,
     // tcp_ecn = 2 (answers but does not ask: off between two such), tcp_rto_max_ms 120 s, tcp_rto_min_us 200 ms. Buffers are left
     // without bound, as a host tuned for a long fat path has them: tcp_rmem and tcp_wmem end at 6 MiB and 4 MiB by default.
     Stack {
         name: "linux",
         summary: "today's Linux defaults: CUBIC with HyStart, initial window 10, RACK-TLP with PRR, F-RTO and undo, rto of at least 200 ms",
+        source: "Linux Documentation/networking/ip-sysctl; tcp(7); RFC 6928",
         overrides: &[
             ("congestion_control", Value::Choice("cubic")),
             ("recovery", Value::Choice("rack")),

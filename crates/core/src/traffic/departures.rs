@@ -18,6 +18,8 @@ pub struct Departures {
     /// Packets that have left.
     count: u64,
     next: Time,
+    /// Between the two packets before the next one.
+    gap: Duration,
     /// Of an on time: what is left of it at `next`.
     on_left: Duration,
     rng: Rng,
@@ -26,7 +28,16 @@ pub struct Departures {
 impl Departures {
     /// Packets of `size` bytes from `start` on.
     pub fn new(schedule: Schedule, size: u32, start: Time, rng: Rng) -> Self {
-        let mut departures = Departures { schedule, bits: u64::from(size) * 8, start, count: 0, next: start, on_left: Duration::ZERO, rng };
+        let mut departures = Departures {
+            schedule,
+            bits: u64::from(size) * 8,
+            start,
+            count: 0,
+            next: start,
+            gap: Duration::ZERO,
+            on_left: Duration::ZERO,
+            rng,
+        };
         if let Schedule::OnOff { on, off, .. } = schedule {
             departures.begin(on, off);
         }
@@ -44,12 +55,18 @@ impl Departures {
         self.count += 1;
         // Of the first two, each instant is worked out from the start, so that no error adds up.
         let bits = u128::from(self.count) * u128::from(self.bits);
+        let before = self.next;
         self.next = match self.schedule {
             Schedule::Constant { rate } => self.start + Duration::from_ps((bits * PS_PER_S / u128::from(rate.as_bps())) as u64),
-            Schedule::Sinusoid { mean, amplitude, period } => self.start + sinusoid(bits, mean, amplitude, period),
+            Schedule::Sinusoid { mean, amplitude, period } => {
+                // The rate changes little from packet to packet.
+                let guess = (self.next + self.gap).since(self.start);
+                self.start + sinusoid(bits, mean, amplitude, period, guess)
+            }
             Schedule::OnOff { rate, on, off } => self.on_off(rate.transmit_time(self.bits / 8), on, off),
-            Schedule::Random { rate, shape } => self.next.saturating_add(self.gap(self.bits as f64 / rate.as_bps() as f64, shape)),
+            Schedule::Random { rate, shape } => self.next.saturating_add(self.draw_gap(self.bits as f64 / rate.as_bps() as f64, shape)),
         };
+        self.gap = self.next.since(before);
     }
 
     /// After `need` more of on time.
@@ -65,7 +82,7 @@ impl Departures {
     }
 
     /// A gap of `mean` seconds on average: at least a moment.
-    fn gap(&mut self, mean: f64, shape: Option<f64>) -> Duration {
+    fn draw_gap(&mut self, mean: f64, shape: Option<f64>) -> Duration {
         let seconds = match shape {
             Some(shape) => self.rng.pareto(shape, mean),
             None => self.rng.exponential(mean),
@@ -106,30 +123,29 @@ impl Departures {
     }
 }
 
-/// When a sinusoid has sent `bits`: the t at which mean t + amplitude period / 2 pi (1 - cos(2 pi t / period)) = bits.
-fn sinusoid(bits: u128, mean: Rate, amplitude: Rate, period: Duration) -> Duration {
+/// When a sinusoid has sent `bits`: the t at which mean t + amplitude period / 2 pi (1 - cos(2 pi t / period)) = bits. That is sought
+/// from `guess` on.
+fn sinusoid(bits: u128, mean: Rate, amplitude: Rate, period: Duration, guess: Duration) -> Duration {
     let (mean_bps, period_ps) = (u128::from(mean.as_bps()), u128::from(period.as_ps()));
     // Every period sends the mean: whole periods are whole numbers.
     let per_period = mean_bps * period_ps;
     let periods = bits * PS_PER_S / per_period;
     let rest = (bits * PS_PER_S - periods * per_period) as f64 / 1e12;
     let (mean, amplitude, t) = (mean.as_bps() as f64, amplitude.as_bps() as f64, period.as_secs_f64());
-    let sent = |x: f64| mean * x + amplitude * t / (2.0 * PI) * (1.0 - libm::cos(2.0 * PI * x / t));
-    let rate = |x: f64| mean + amplitude * libm::sin(2.0 * PI * x / t);
     // Newton's method, kept within bounds that close in: where the rate falls to nothing it alone would leap away.
     let (mut low, mut high) = (((rest - amplitude * t / PI) / mean).max(0.0), (rest / mean).min(t));
-    let mut x = high;
+    let mut x = guess.saturating_sub(period * periods as u64).as_secs_f64().clamp(low, high);
     for _ in 0..64 {
-        let too_much = sent(x) - rest;
+        let (sin, cos) = libm::sincos(2.0 * PI * x / t);
+        let too_much = mean * x + amplitude * t / (2.0 * PI) * (1.0 - cos) - rest;
         if too_much > 0.0 {
             high = x;
         } else {
             low = x;
         }
-        let step = too_much / rate(x);
-        let newton = x - step;
+        let newton = x - too_much / (mean + amplitude * sin);
         // A NaN is not within the bounds either.
-        let next = if newton > low && newton < high { newton } else { 0.5 * (low + high) };
+        let next = if newton >= low && newton <= high { newton } else { 0.5 * (low + high) };
         let moved = if next > x { next - x } else { x - next };
         x = next;
         if moved < 1e-12 {

@@ -42,19 +42,15 @@ impl Host {
                 socket.cork = n != 0;
                 self.apply(fd, |connection| connection.set_cork(n != 0));
             }
-            ("SO_SNDBUF", Some(n)) if n > 0 => {
+            ("SO_SNDBUF" | "SO_RCVBUF", Some(n)) if n > 0 => {
+                let (param, set): (_, fn(&mut Connection, u64)) = match name.as_str() {
+                    "SO_SNDBUF" => ("send_buffer", Connection::set_send_buffer),
+                    _ => ("receive_buffer", Connection::set_receive_buffer),
+                };
                 let bytes = (n as u64).min(1 << 30);
-                socket.settings.params.set("send_buffer", Value::Bytes(bytes));
+                socket.settings.params.set(param, Value::Bytes(bytes));
                 match self.endpoint() {
-                    Some(connection) if !early => connection.set_send_buffer(bytes),
-                    _ => self.remake(fd),
-                }
-            }
-            ("SO_RCVBUF", Some(n)) if n > 0 => {
-                let bytes = (n as u64).min(1 << 30);
-                socket.settings.params.set("receive_buffer", Value::Bytes(bytes));
-                match self.endpoint() {
-                    Some(connection) if !early => connection.set_receive_buffer(bytes),
+                    Some(connection) if !early => set(connection, bytes),
                     _ => self.remake(fd),
                 }
             }

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use longfat_core::link::loss;
 use longfat_core::params::Value;
 use longfat_core::tcp::{DelayedAck, TcpConfig, congestion};
 use longfat_core::time::Duration;
 use longfat_core::trace::Trace;
 use longfat_core::units::{Capacity, Rate};
 
-use crate::dumbbell::{Dumbbell, droptail, loss_model, tcp};
+use crate::dumbbell::{Dumbbell, droptail, tcp};
 use crate::run;
 
 /// TCP with the control called `name`.
@@ -82,7 +83,7 @@ fn fast_comes_back_after_a_loss_without_another() {
             rtt: Duration::from_millis(80),
             queue: droptail(Capacity::Packets(100)),
             tcp: TcpConfig { initial_ssthresh: 250_000, ..fast },
-            loss: loss_model("periodic", &[("period", Value::Count(20_000)), ("offset", Value::Count(19_999))]),
+            loss: loss::choice("periodic").with(&[("period", Value::Count(20_000)), ("offset", Value::Count(19_999))]),
             duration: Duration::from_secs(60),
             ..Dumbbell::default()
         }
@@ -196,7 +197,7 @@ fn yeah_empties_the_queue_before_it_overflows() {
 #[test]
 fn compound_is_faster_than_reno_on_a_bad_line_and_fair_to_it_on_a_full_one() {
     let run = |name: &str| {
-        let loss = loss_model("bernoulli", &[("probability", Value::Number(1e-4))]);
+        let loss = loss::choice("bernoulli").with(&[("probability", Value::Number(1e-4))]);
         let dumbbell = Dumbbell {
             rate: Rate::from_bps(200_000_000),
             rtt: Duration::from_millis(100),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use longfat_core::experiment::Choice;
-use longfat_core::params::{Params, Value};
+use longfat_core::params::Value;
 use longfat_core::queue;
 use longfat_core::tcp::ecn::EcnKind;
 use longfat_core::tcp::{TcpConfig, congestion};
@@ -16,11 +16,7 @@ use crate::run;
 
 /// The step marker with these parameters, and room for far more.
 fn step(name: &'static str, value: Value) -> Choice {
-    let kind = queue::find("step").unwrap();
-    let mut params = Params::defaults(kind.params);
-    params.set("limit", Value::Capacity(Capacity::Packets(2_000)));
-    params.set(name, value);
-    Choice { kind: kind.name, params }
+    queue::choice("step").with(&[("limit", Value::Capacity(Capacity::Packets(2_000))), (name, value)])
 }
 
 /// TCP with this control and the ECN that it needs.

@@ -10,7 +10,7 @@ use longfat_core::time::{Duration, Time};
 use longfat_core::units::{Capacity, Rate};
 use proptest::prelude::*;
 
-use crate::dumbbell::{default_queue, droptail, loss_model};
+use crate::dumbbell::droptail;
 use crate::ledger::Ledger;
 use crate::link::Link;
 
@@ -30,7 +30,7 @@ fn spec(queue: experiment::Choice) -> experiment::Link {
         mtu: 1500,
         queue,
         discard: None,
-        loss: loss_model("none", &[]),
+        loss: loss::choice("none"),
         bottleneck: true,
     }
 }
@@ -169,7 +169,7 @@ fn a_packet_larger_than_the_mtu_goes_no_further() {
 fn a_line_loses_and_damages_as_often_as_it_is_told() {
     let changes = [("probability", Value::Number(0.2)), ("corruption", Value::Number(0.5))];
     let mut spec = spec(droptail(Capacity::Packets(3)));
-    spec.loss = loss_model("bernoulli", &changes);
+    spec.loss = loss::choice("bernoulli").with(&changes);
     let mut rig = Rig::new(&spec);
     let packets: Vec<_> = (0..10_000).map(|i| (i * 2 * MS, 1230)).collect();
     rig.offer_all(&packets);
@@ -238,7 +238,7 @@ proptest! {
         kind in prop::sample::select(vec!["droptail", "red"]),
         gaps in prop::collection::vec((prop::sample::select(vec![0, 1, MS / 2, MS - 1, MS, MS + 1, 3 * MS]), prop::sample::select(vec![40_u32, 400, 1230, 1500])), 1..200),
     ) {
-        let queue = if kind == "droptail" { droptail(Capacity::Packets(4)) } else { default_queue("red") };
+        let queue = if kind == "droptail" { droptail(Capacity::Packets(4)) } else { queue::choice("red") };
         let spec = spec(queue);
         let mut at = 0;
         let packets: Vec<(u64, u32)> = gaps.iter().map(|&(gap, len)| { at += gap; (at, len) }).collect();

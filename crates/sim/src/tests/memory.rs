@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use longfat_core::experiment::{Experiment, Host, Memory, Traffic};
+use longfat_core::link::loss;
 use longfat_core::queue::DropReason;
-use longfat_core::tcp::{TcpConfig, right_sizing};
+use longfat_core::tcp::{TcpConfig, window_sizing};
 use longfat_core::time::Duration;
 use longfat_core::trace::{MemoryRecord, Trace};
 use longfat_core::units::{Capacity, Rate};
 use proptest::prelude::*;
 
-use crate::dumbbell::{Dumbbell, droptail, loss_model};
+use crate::dumbbell::{Dumbbell, droptail};
 use crate::run;
 
 const KIB: u64 = 1 << 10;
@@ -21,7 +22,7 @@ fn mbps(n: u64) -> Rate {
 }
 
 fn sized(kind: &str, buffer: u64) -> TcpConfig {
-    TcpConfig { window_sizing: right_sizing::choice(kind), send_buffer: buffer, receive_buffer: buffer, ..Dumbbell::default().tcp }
+    TcpConfig { window_sizing: window_sizing::choice(kind), send_buffer: buffer, receive_buffer: buffer, ..Dumbbell::default().tcp }
 }
 
 /// The host of all receivers (`at` 1) or senders (0), with so much memory.
@@ -133,13 +134,13 @@ proptest! {
     /// that are kept to never end in a drop, every stream is delivered whole, and a run repeats.
     #[test]
     fn streams_arrive_whole_through_little_memory(
-        kinds in prop::collection::vec(prop::sample::select(right_sizing::NAMES), 1..6),
+        kinds in prop::collection::vec(prop::sample::select(window_sizing::NAMES), 1..6),
         at in 0..2_usize,
         spare in 0_u64..200,
         lossy in any::<bool>(),
         read_kbps in prop::option::of(200_u64..20_000),
     ) {
-        let loss = if lossy { loss_model("bernoulli", &[("probability", longfat_core::params::Value::Number(0.01))]) } else { loss_model("none", &[]) };
+        let loss = if lossy { loss::choice("bernoulli").with(&[("probability", longfat_core::params::Value::Number(0.01))]) } else { loss::choice("none") };
         let dumbbell = Dumbbell {
             streams: kinds.len(),
             loss,

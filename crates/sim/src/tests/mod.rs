@@ -1,11 +1,14 @@
 //! Links alone against hand-computed timelines and a plain reference; then whole dumbbells.
 
+mod batches;
 mod cells;
 mod delay_based;
 mod ecn;
+mod endings;
 mod hosts;
 mod links;
 mod memory;
+mod probes;
 mod rates;
 mod runs;
 mod slow_start;

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use longfat_core::link::loss;
 use longfat_core::params::Value;
 use longfat_core::tcp::{Pacing, RecoveryKind, TcpConfig, congestion};
 use longfat_core::time::{Duration, Time};
 use longfat_core::trace::Trace;
 use longfat_core::units::{Capacity, Rate};
 
-use crate::dumbbell::{Dumbbell, droptail, loss_model};
+use crate::dumbbell::{Dumbbell, droptail};
 use crate::run;
 
 const RATE_BASED: [&str; 2] = ["bbr", "bbr3"];
@@ -91,7 +92,7 @@ fn probe_rtt_comes_every_ten_seconds_and_in_version_3_every_five() {
 #[test]
 fn random_losses_of_one_percent_cost_little() {
     let lossy = |control| Dumbbell {
-        loss: loss_model("bernoulli", &[("probability", Value::Number(0.01))]),
+        loss: loss::choice("bernoulli").with(&[("probability", Value::Number(0.01))]),
         queue: droptail(Capacity::Bdp(2.0)),
         ..dumbbell(control, 1, 100, 40, 40)
     };

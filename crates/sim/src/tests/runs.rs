@@ -1,26 +1,27 @@
+//! Whole runs: what comes out, that it is the same each time, and that it adds up.
+
 use std::fmt::Write;
 
-use std::sync::Arc;
-
 use longfat_core::experiment::{Choice, Experiment, Link, Node, NodeKind, Traffic};
+use longfat_core::link::loss;
 use longfat_core::params::{Kind, Params, Value};
 use longfat_core::queue;
 use longfat_core::time::{Duration, Time};
 use longfat_core::trace::{EventKind, Trace};
 use longfat_core::units::{Capacity, Rate};
 
-use crate::dumbbell::{Dumbbell, droptail, loss_model, tcp};
+use crate::dumbbell::{Dumbbell, droptail, tcp};
+use crate::run;
 use crate::world::World;
-use crate::{Error, run, run_with};
 
 /// A volume of 2 MB for each of `pairs` flows over 10 Mb/s and 20 ms.
-fn volumes(pairs: usize) -> Dumbbell {
+pub fn volumes(pairs: usize) -> Dumbbell {
     Dumbbell { pairs, traffic: Traffic::Ttcp { volume: 2_000_000 }, duration: Duration::from_secs(100), ..Dumbbell::default() }
 }
 
 /// Two flows through a small queue over a bad line, everything measured.
 fn rough() -> Experiment {
-    let loss = loss_model("bernoulli", &[("probability", Value::Number(0.01)), ("corruption", Value::Number(0.01))]);
+    let loss = loss::choice("bernoulli").with(&[("probability", Value::Number(0.01)), ("corruption", Value::Number(0.01))]);
     let mut experiment = Dumbbell { loss, queue: droptail(Capacity::Packets(10)), ..volumes(2) }.experiment();
     experiment.measure.interval = Some(Duration::from_millis(500));
     experiment.measure.events = true;
@@ -79,7 +80,7 @@ fn a_router_knows_by_which_port_a_packet_came_in() {
     // The three SYNs are on the edges into the left router, whose port 0 is the bottleneck's other way.
     let seen: Vec<(u16, u32)> = [2, 6, 10]
         .iter()
-        .map(|&edge| world.links[edge].in_flight().iter(&world.packets).next().map(|id| &world.packets[id]).unwrap())
+        .map(|&edge| world.links[edge].on_wire(&world.packets).next().map(|id| &world.packets[id]).unwrap())
         .map(|p| (p.ingress, p.route))
         .collect();
     assert_eq!(seen.iter().map(|(port, _)| *port).collect::<Vec<_>>(), [1, 2, 3]);
@@ -169,25 +170,6 @@ fn events_add_up_to_the_counters_and_come_in_order() {
 
 /// RFC 9293 §3.8.3: a flow that nothing answers says so, with an event and a warning, and costs nothing from then on.
 #[test]
-fn a_flow_that_nothing_answers_is_given_up() {
-    let loss = loss_model("bernoulli", &[("probability", Value::Number(1.0))]);
-    let cut = Dumbbell { loss, tcp: tcp("linux"), duration: Duration::from_secs(10_000), ..volumes(1) };
-    let mut experiment = cut.experiment();
-    experiment.measure.events = true;
-    let trace = run(&experiment).unwrap();
-    // tcp_syn_retries = 6.
-    let at = Time::ZERO + Duration::from_secs(127);
-    assert_eq!((trace.flows[0].gave_up, trace.flows[0].established), (Some(at), None));
-    let ends: Vec<Time> = trace.events.iter().filter(|event| event.kind == EventKind::GaveUp).map(|event| event.time).collect();
-    assert_eq!(ends, [at]);
-    assert!(trace.warnings[0].ends_with("was given up at 127 s: nothing had answered its SYN"), "{:?}", trace.warnings);
-    // Without the limit it goes on for ever.
-    let patient = run(&Dumbbell { tcp: tcp("rfc"), ..cut }.experiment()).unwrap();
-    assert_eq!(patient.flows[0].gave_up, None);
-    assert!(patient.steps > 2 * trace.steps);
-}
-
-#[test]
 fn the_series_is_even_and_ends_with_the_run() {
     let trace = run(&rough()).unwrap();
     let times: Vec<_> = trace.flow_series.iter().filter(|sample| sample.flow == 1).map(|sample| sample.time).collect();
@@ -215,7 +197,7 @@ fn every_queue_keeps_its_books() {
             params.set(required.name, value);
         }
         let queue = Choice { kind: kind.name, params };
-        let loss = loss_model("gilbert_elliott", &[("p", Value::Number(0.001)), ("r", Value::Number(0.2))]);
+        let loss = loss::choice("gilbert_elliott").with(&[("p", Value::Number(0.001)), ("r", Value::Number(0.2))]);
         let mut experiment = Dumbbell { pairs: 3, queue, loss, duration: Duration::from_secs(5), ..Dumbbell::default() }.experiment();
         // Cut off in the middle, with packets everywhere; and one flow the other way.
         let flow = &mut experiment.flows[2];
@@ -256,45 +238,6 @@ fn bulk_flows_are_measured_after_the_warmup() {
 }
 
 #[test]
-fn a_background_flow_does_not_hold_the_run_up_and_an_unfinished_one_is_named() {
-    let mut experiment = volumes(2).experiment();
-    experiment.flows[1].traffic = Traffic::Bulk;
-    let trace = run(&experiment).unwrap();
-    assert_eq!(trace.flows[0].bytes_delivered, 2_000_000);
-    assert_eq!(Some(trace.end), trace.flows[0].acked_all);
-    assert_eq!(Some(trace.span.1), trace.flows[0].delivered_all);
-    assert!(trace.flows[1].delivered_all.is_none() && trace.warnings.is_empty());
-
-    experiment.measure.duration = Duration::from_secs(1);
-    let trace = run(&experiment).unwrap();
-    assert_eq!((trace.end, trace.flows[0].delivered_all), (Time::from_ps(1_000_000_000_000), None));
-    assert!(trace.warnings[0].starts_with("flow forward 1 did not finish: "), "{:?}", trace.warnings);
-}
-
-#[test]
-fn a_window_under_one_segment_is_warned_of() {
-    let mut experiment = volumes(1).experiment();
-    let mss = u64::from(experiment.flows[0].sender.mss);
-    Arc::make_mut(&mut experiment.flows[0].receiver).receive_buffer = mss;
-    assert!(run(&experiment).unwrap().warnings.is_empty(), "one segment is enough");
-    Arc::make_mut(&mut experiment.flows[0].receiver).receive_buffer = mss - 1;
-    let small = run(&experiment).unwrap().warnings;
-    assert!(small[0].contains(&format!("{} bytes is less than one segment of {mss}", mss - 1)), "{small:?}");
-    Arc::make_mut(&mut experiment.flows[0].receiver).receive_buffer = 1 << 20;
-    Arc::make_mut(&mut experiment.flows[0].sender).send_buffer = 1000;
-    assert!(run(&experiment).unwrap().warnings[0].contains("its window of 1000 bytes"));
-}
-
-#[test]
-fn a_window_without_scaling_is_warned_of() {
-    let mut experiment = volumes(1).experiment();
-    Arc::make_mut(&mut experiment.flows[0].sender).window_scale = false;
-    let trace = run(&experiment).unwrap();
-    assert!(trace.warnings[0].contains("without window scaling"), "{:?}", trace.warnings);
-    assert!(trace.flows[0].in_flight_max <= 65_535);
-}
-
-#[test]
 fn flows_that_start_later_start_later() {
     let mut experiment = volumes(2).experiment();
     experiment.flows[1].start = Duration::from_secs(3);
@@ -303,94 +246,11 @@ fn flows_that_start_later_start_later() {
 }
 
 #[test]
-fn a_flow_without_a_path_is_an_error_that_names_it() {
-    let mut experiment = volumes(1).experiment();
-    experiment.network.nodes.push(Node { name: "island".into(), kind: NodeKind::Host });
-    experiment.flows[0].to = experiment.network.nodes.len() - 1;
-    let error = run(&experiment).unwrap_err();
-    assert_eq!(error.to_string(), "flow 0 (forward): no path leads from sender1 to island; a flow needs links both ways, through routers");
-}
-
-#[test]
-fn a_run_can_be_cancelled() {
-    // Also where it stops for a sample every few steps.
-    for interval in [None, Some(Duration::from_micros(100))] {
-        let mut experiment = Dumbbell { rate: Rate::from_bps(100_000_000), ..Dumbbell::default() }.experiment();
-        experiment.measure.interval = interval;
-        let mut calls = Vec::new();
-        let result = run_with(&experiment, &mut |at| {
-            calls.push(at);
-            calls.len() < 3
-        });
-        assert_eq!(result, Err(Error::Cancelled { at: calls[2] }));
-        assert!(calls.is_sorted() && calls[2] < Time::from_ps(10_000_000_000_000));
-    }
-}
-
-#[test]
 fn ten_thousand_connections() {
     let dumbbell = Dumbbell { pairs: 10_000, rate: Rate::from_bps(1_000_000_000), duration: Duration::from_secs(1), ..Dumbbell::default() };
     let trace = run(&dumbbell.experiment()).unwrap();
     assert_eq!(trace.flows.len(), 10_000);
     assert!(trace.links[0].busy_s > 0.9, "{}", trace.links[0].busy_s);
-}
-
-#[test]
-fn a_probe_measures_the_path_and_the_queue_in_it() {
-    let ping = Traffic::Ping { interval: Duration::from_millis(100), size: 84 };
-    let mut alone = Dumbbell { duration: Duration::from_secs(5), traffic: ping, ..Dumbbell::default() }.experiment();
-    alone.flows[0].start = Duration::from_millis(50);
-    let trace = run(&alone).unwrap();
-    let flow = &trace.flows[0];
-    // 84 bytes on 10 Mb/s are 67.2 us, on 1 Gb/s 0.672 us, each way; the path is 20 ms there and back.
-    let expected = 0.020 + 2.0 * (67.2e-6 + 2.0 * 0.672e-6);
-    assert!((flow.rtt_min_s - expected).abs() < 1e-9 && (flow.rtt_max_s - expected).abs() < 1e-9, "{} {expected}", flow.rtt_min_s);
-    assert_eq!((flow.segments_sent, flow.acks_sent, flow.bytes_delivered), (50, 50, 0));
-    assert!(trace.warnings.is_empty(), "{:?}", trace.warnings);
-
-    let mut loaded = Dumbbell { pairs: 2, duration: Duration::from_secs(20), ..Dumbbell::default() }.experiment();
-    loaded.flows[1].traffic = ping;
-    loaded.measure.interval = Some(Duration::from_millis(500));
-    let trace = run(&loaded).unwrap();
-    let (tcp, probe) = (&trace.flows[0], &trace.flows[1]);
-    // A queue of one BDP, nearly always in use: the probe waits in it as the data does, and is dropped there as data is.
-    assert!(probe.rtt_mean_s > 1.3 * expected && probe.rtt_max_s < 2.3 * expected, "{} {}", probe.rtt_mean_s, probe.rtt_max_s);
-    assert!((probe.rtt_mean_s / tcp.rtt_mean_s - 1.0).abs() < 0.1, "{} {}", probe.rtt_mean_s, tcp.rtt_mean_s);
-    assert_eq!(probe.segments_sent, 201);
-    assert!(trace.flow_series.iter().any(|s| s.flow == 1 && s.srtt_s > expected));
-}
-
-#[test]
-fn a_flow_that_stops_closes_and_the_run_goes_on() {
-    let mut experiment = Dumbbell { pairs: 2, duration: Duration::from_secs(20), ..Dumbbell::default() }.experiment();
-    experiment.flows[1].stop = Some(Duration::from_secs(10));
-    experiment.measure.interval = Some(Duration::from_secs(5));
-    let trace = run(&experiment).unwrap();
-    assert_eq!(trace.end, Time::from_ps(20_000_000_000_000));
-    // What was in flight when it stopped, a window and a queue, is still delivered; then comes the FIN.
-    let done = trace.flows[1].delivered_all.unwrap().as_secs_f64();
-    assert!((10.0..10.2).contains(&done), "{done}");
-    assert_eq!(trace.flows[1].bytes_delivered, trace.flows[1].bytes_sent - trace.flows[1].bytes_retransmitted);
-    assert_eq!(trace.flows[0].delivered_all, None);
-    let at = |flow: usize, index: usize| trace.flow_series[index * 2 + flow].bytes_delivered;
-    assert_eq!(at(1, 4), at(1, 3), "it sends nothing in the last 5 s");
-    let last = (at(0, 4) - at(0, 3)) as f64 * 8.0 / 5.0;
-    assert!(last > 0.9e7, "the other flow has the link to itself: {last}");
-    assert!(trace.warnings.is_empty(), "{:?}", trace.warnings);
-}
-
-#[test]
-fn a_probe_that_stops_says_how_much_its_round_trips_vary() {
-    let mut experiment = Dumbbell { pairs: 2, duration: Duration::from_secs(20), ..Dumbbell::default() }.experiment();
-    experiment.flows[0].traffic = Traffic::Ping { interval: Duration::from_millis(100), size: 84 };
-    experiment.flows[1].traffic = Traffic::Ping { interval: Duration::from_millis(100), size: 84 };
-    experiment.flows[1].stop = Some(Duration::from_secs(5));
-    let trace = run(&experiment).unwrap();
-    // Requests at the same instants: the second waits for the first, 67.2 us at 10 Mb/s, always.
-    assert_eq!((trace.flows[0].segments_sent, trace.flows[1].segments_sent), (201, 50));
-    assert!(trace.flows[1].rtt_deviation_s < 1e-8, "{}", trace.flows[1].rtt_deviation_s);
-    assert!((trace.flows[1].rtt_mean_s - trace.flows[0].rtt_min_s) > 60e-6);
-    assert!(run(&volumes(1).experiment()).unwrap().flows[0].rtt_deviation_s.is_nan(), "TCP gives none");
 }
 
 /// Weigle and Feng 2001 §IV-A: packets acknowledged in 200 s of a flow whose window is 64 KB, on three links each way. Here a round

@@ -1,13 +1,14 @@
 //! Traffic other than TCP streams, in whole runs.
 
 use longfat_core::experiment::Traffic;
+use longfat_core::link::loss;
 use longfat_core::params::Value;
 use longfat_core::time::{Duration, Time};
 use longfat_core::traffic::{Schedule, Spell, Web};
 use longfat_core::units::{Capacity, Rate};
 use proptest::prelude::*;
 
-use crate::dumbbell::{Dumbbell, droptail, loss_model};
+use crate::dumbbell::{Dumbbell, droptail};
 use crate::run;
 
 const WEB: Web = Web { size: 50_000, shape: 1.5, think: Duration::from_millis(100), think_shape: None };
@@ -164,7 +165,7 @@ proptest! {
         kinds in prop::collection::vec((any_traffic(), prop::option::of(500_u64..2500)), 1..6),
         seed in 0_u64..1000,
     ) {
-        let loss = loss_model("bernoulli", &[("probability", Value::Number(0.01)), ("corruption", Value::Number(0.01))]);
+        let loss = loss::choice("bernoulli").with(&[("probability", Value::Number(0.01)), ("corruption", Value::Number(0.01))]);
         let dumbbell =
             Dumbbell { pairs: kinds.len(), loss, queue: droptail(Capacity::Packets(20)), duration: Duration::from_secs(3), ..Dumbbell::default() };
         let mut experiment = dumbbell.experiment();

@@ -4,8 +4,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use longfat_core::params::{Choice, Value};
-use longfat_core::tcp::options::CwndValidation;
-use longfat_core::tcp::{RecoveryKind, TcpConfig, congestion, right_sizing};
+use longfat_core::tcp::{CwndValidation, RecoveryKind, TcpConfig, congestion, window_sizing};
 use longfat_core::time::Duration;
 use longfat_core::trace::{FlowSample, Trace};
 use longfat_core::units::{Capacity, Rate};
@@ -14,11 +13,7 @@ use crate::dumbbell::{Dumbbell, droptail, tcp};
 
 /// The kind called `name` with `changes` to its defaults.
 fn sizing(name: &str, changes: &[(&'static str, Value)]) -> Choice {
-    let mut choice = right_sizing::choice(name);
-    for (name, value) in changes {
-        choice.params.set(name, *value);
-    }
-    choice
+    window_sizing::choice(name).with(changes)
 }
 
 /// `control` with a bottleneck queue of so many packets, for 20 s.
@@ -67,7 +62,7 @@ fn kinds_side_by_side() {
         ("bbr", sack, 500, true),
         ("bbr", rack, 500, true),
     ] {
-        for name in right_sizing::NAMES {
+        for name in window_sizing::NAMES {
             let mut dumbbell = path(control, sizing(name, &[]), queue);
             (dumbbell.tcp.timestamps, dumbbell.tcp.recovery) = (timestamps, recovery);
             let trace = run(&dumbbell);

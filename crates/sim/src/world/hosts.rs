@@ -78,7 +78,7 @@ fn pool(experiment: &Experiment, endpoints: &mut [Endpoint], node: usize, memory
 
 impl World {
     /// After anything that happened at an endpoint of such a host.
-    #[cold]
+    #[inline(never)]
     pub(super) fn attend_on_host(&mut self, number: usize) {
         self.endpoints[number].read(self.now);
         self.set_alarm(number);
@@ -94,7 +94,9 @@ impl World {
                 self.serve(processor);
             }
             None => {
-                while let Some(id) = self.poll_at_nic(number) {
+                while !self.endpoints[number].agent.is_silent()
+                    && let Some(id) = self.poll_at_nic(number)
+                {
                     self.send(number, id);
                 }
                 self.settle_on_host(number);
@@ -173,7 +175,7 @@ impl World {
     }
 
     /// A packet has come to such an endpoint.
-    #[cold]
+    #[inline(never)]
     pub(super) fn arrive_on_host(&mut self, number: usize, id: PacketId) {
         if let Some(processor) = self.endpoints[number].processor() {
             self.hosts.processors[processor].arrived(id);

@@ -76,7 +76,7 @@ pub struct DiscardKind {
 
 /// Every policy, in the order of listings.
 pub const REGISTRY: &[DiscardKind] = &[plain::KIND, ppd::KIND, epd::KIND, epd_red::KIND, epd_fair::KIND, epd_ecn::KIND];
-by_name!(DiscardKind, "discard policy");
+by_name!(DiscardKind, "discard policy", with params);
 
 /// Why a port did not let a cell in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

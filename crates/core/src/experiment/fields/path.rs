@@ -33,6 +33,7 @@ fn paths() -> &'static [Case] {
             Case {
                 name: "dumbbell",
                 doc: "hosts `left1`.. on one side and `right1`.. on the other of one bottleneck between two routers",
+                source: "none: longfat's own; as in Weigle and Feng, Dynamic Right-Sizing in TCP: A Simulation Study, ICCCN 2001, Figure 1",
                 fields: vec![
                     Field::new(
                         "rtt",
@@ -47,6 +48,7 @@ fn paths() -> &'static [Case] {
             Case {
                 name: "chain",
                 doc: "hosts `left` and `right` at the ends of a row of links, routers between them",
+                source: "none: longfat's own",
                 fields: vec![
                     Field::param(ParamSpec {
                         doc: "base round trip, propagation only, host to host and back; what the hops that give a delay leave of it is shared equally by those that do not",
@@ -67,6 +69,7 @@ fn paths() -> &'static [Case] {
             Case {
                 name: "parking_lot",
                 doc: "routers in a row with a bottleneck between each two; flows from `left` to `right` cross all of them, flows from `in1` to `out1` and so on cross one",
+                source: "none: longfat's own",
                 fields: vec![
                     Field::param(ParamSpec {
                         doc: "base round trip, propagation only, from `left` to `right` and back; what the two edges leave of it is shared equally by the bottlenecks",
@@ -80,6 +83,7 @@ fn paths() -> &'static [Case] {
             Case {
                 name: "atm",
                 doc: "hosts `left1`.. on a cell switch, and host `right1` behind it; or switches in a row, and hosts `right1`.. on the last",
+                source: "Romanow and Floyd, Dynamics of TCP Traffic over ATM Networks, IEEE JSAC, 1995, section 2 and Figure 1, for one switch; of several: longfat's own",
                 fields: vec![
                     Field::or("senders", count(1, 1000), Value::Count(1), "hosts `left1`.."),
                     Field::or("receivers", count(1, 1000), Value::Count(1), "hosts `right1`..; one, unless there are several switches"),
@@ -97,6 +101,7 @@ fn paths() -> &'static [Case] {
             Case {
                 name: "explicit",
                 doc: "hosts, routers, switches and links by name",
+                source: "none: longfat's own",
                 fields: vec![
                     Field::required("hosts", Shape::Names, "nodes that end flows; they pass nothing on"),
                     Field::new("routers", Shape::Names, "nodes that pass packets on"),

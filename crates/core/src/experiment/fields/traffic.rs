@@ -38,20 +38,23 @@ fn traffic() -> &'static [Case] {
         let span = |name, doc| Field::param(ParamSpec { name, kind: SOME_TIME, default: None, doc });
         let shape = |name, doc| Field::or(name, SHAPE, Value::Number(1.5), doc);
         vec![
-            Case { name: "bulk", doc: "writes without end; the run does not wait for it", fields: vec![] },
+            Case { name: "bulk", doc: "writes without end; the run does not wait for it", source: "none: longfat's own", fields: vec![] },
             Case {
                 name: "ttcp",
                 doc: "writes a fixed volume as fast as TCP takes it, then closes; the run ends once all such flows are done",
+                source: "Villamizar and Song, High Performance TCP in ANSNET, ACM CCR 24(5), 1994, section 4.4",
                 fields: vec![Field::param(volume)],
             },
             Case {
                 name: "ping",
                 doc: "a probe, not TCP: an echo request now and then, which the other end answers; the run does not wait for it",
+                source: "RFC 792; Bulot, Cottrell and Hughes-Jones, Evaluation of Advanced TCP Stacks on Fast Long-Distance Production Networks, 2004, section 3",
                 fields: vec![Field::param(interval), Field::param(size)],
             },
             Case {
                 name: "udp",
                 doc: "UDP at a constant rate, or on and off at even times; the run does not wait for it",
+                source: "RFC 768",
                 fields: vec![
                     rate("rate", "of IP packets, while on"),
                     packet,
@@ -62,6 +65,7 @@ fn traffic() -> &'static [Case] {
             Case {
                 name: "sinusoid",
                 doc: "UDP at mean + amplitude sin(2 pi t / period), t from the start of the flow; the run does not wait for it",
+                source: "Bulot, Cottrell and Hughes-Jones, Evaluation of Advanced TCP Stacks on Fast Long-Distance Production Networks, 2004, sections 3 and 4.5",
                 fields: vec![
                     rate("mean", "mean rate of IP packets"),
                     rate("amplitude", "how far the rate goes above and below the mean; at most the mean"),
@@ -72,6 +76,7 @@ fn traffic() -> &'static [Case] {
             Case {
                 name: "on_off",
                 doc: "UDP on and off for random times with heavy tails: many together are long-range dependent; the run does not wait for it",
+                source: "Willinger, Taqqu, Sherman and Wilson, Self-Similarity Through High-Variability, IEEE/ACM ToN 5(1), 1997; Cox, Renewal Theory, 1962",
                 fields: vec![
                     rate("rate", "of IP packets, while on"),
                     packet,
@@ -84,6 +89,7 @@ fn traffic() -> &'static [Case] {
             Case {
                 name: "writes",
                 doc: "writes over TCP at a rate of its own, whatever TCP has sent of it; the run does not wait for it",
+                source: "none: longfat's own, for the constant rate, Poisson and Pareto of Weigle and Feng, Dynamic Right-Sizing in TCP: A Simulation Study, ICCCN 2001, section III",
                 fields: vec![
                     rate("rate", "mean, of payload written"),
                     Field::or("size", Kind::Bytes { min: 1, max: 1 << 30 }, Value::Bytes(1460), "bytes of each write"),
@@ -99,6 +105,7 @@ fn traffic() -> &'static [Case] {
             Case {
                 name: "telnet",
                 doc: "someone types: `writes` with Poisson gaps, said by their mean; the run does not wait for it",
+                source: "Romanow and Floyd, Dynamics of TCP Traffic over ATM Networks, IEEE JSAC, 1995, appendix A; Floyd and Jacobson, On Traffic Phase Effects in Packet-Switched Gateways, 1992",
                 fields: vec![
                     span("interval", "mean time from one write to the next; its distribution is exponential"),
                     Field::or("size", Kind::Bytes { min: 1, max: 65_535 }, Value::Bytes(1), "payload of each write"),
@@ -107,6 +114,7 @@ fn traffic() -> &'static [Case] {
             Case {
                 name: "web",
                 doc: "transfers of random size over one TCP connection, with time to think between them; the run does not wait for it",
+                source: "Crovella and Bestavros, Self-Similarity in World Wide Web Traffic: Evidence and Possible Causes, IEEE/ACM ToN 5(6), 1997",
                 fields: vec![
                     Field::param(ParamSpec {
                         name: "size",

@@ -6,12 +6,12 @@ use crate::experiment::error::Fault;
 use crate::experiment::fields::{self, CONTROL, SIZING};
 use crate::experiment::model::{Flow, Network, Traffic};
 use crate::experiment::route::Routes;
-use crate::experiment::tree::{Step, path_text};
+use crate::experiment::tree::Step;
 use crate::experiment::view::View;
 use crate::params::{Choice, Params, Value};
 use crate::tcp::ecn::EcnKind;
-use crate::tcp::right_sizing::Refusal;
-use crate::tcp::{TcpConfig, congestion, options, right_sizing, stack};
+use crate::tcp::window_sizing::Refusal;
+use crate::tcp::{TcpConfig, congestion, options, stack, window_sizing};
 use crate::time::Duration;
 use crate::units::Rate;
 use crate::units::text::{SIZE, TIME};
@@ -54,7 +54,7 @@ impl End {
     fn of(stack: &stack::Stack) -> Self {
         let params = stack.params();
         let control = congestion::choice(params.choice("congestion_control"));
-        let sizing = right_sizing::choice(params.choice("window_sizing"));
+        let sizing = window_sizing::choice(params.choice("window_sizing"));
         End { params, control, sizing }
     }
 }
@@ -62,8 +62,8 @@ impl End {
 /// Every `[[flow]]` of the file, checked but for its routes.
 pub fn groups<'a>(file: &View<'a>, plan: &Plan<'a>, duration: Duration) -> Result<Vec<Group<'a>>, Fault> {
     let mut groups: Vec<Group<'a>> = Vec::new();
-    for (i, (node, path)) in file.items("flow").into_iter().enumerate() {
-        let view = View::new(node, path, fields::flow());
+    for (i, at) in file.items("flow").into_iter().enumerate() {
+        let view = View::new(at, fields::flow());
         let name = view.text("name").map_or_else(|| format!("flow{}", i + 1), str::to_owned);
         if name.is_empty() || groups.iter().any(|g| g.name == name) {
             return Err(view.fault("name", format!("there are two flows `{name}`")).help("give each a `name` of its own"));
@@ -142,9 +142,9 @@ pub fn hosts(view: &View<'_>, key: &str, usual: &str, plan: &Plan<'_>) -> Result
         return find(usual, &|message| view.fault(key, message));
     }
     let mut all = Vec::new();
-    for (node, path) in view.items(key) {
-        let name = node.as_text().unwrap_or_default();
-        all.extend(find(name, &|message| Fault::new(node.span, path_text(&path), message).found(node.found()))?);
+    for at in view.items(key) {
+        let name = at.node.as_text().unwrap_or_default();
+        all.extend(find(name, &|message| at.fault(message).found(at.node.found()))?);
     }
     Ok(all)
 }
@@ -168,15 +168,13 @@ fn plain(name: &str) -> Value {
 fn endpoint(view: &View<'_>, basis: &End) -> Result<End, Fault> {
     let stack = view.word("stack")?.and_then(stack::find);
     let End { mut params, mut control, mut sizing } = stack.map_or_else(|| basis.clone(), End::of);
-    if let Some(node) = view.get("congestion_control") {
-        let (kind, view) = View::variant(node, view.path_of("congestion_control"), &CONTROL)?;
-        control = Choice { kind, params: view.params()? };
-        params.set("congestion_control", Value::Choice(kind));
+    if let Some(written) = view.written("congestion_control") {
+        control = written.choice(&CONTROL)?;
+        params.set("congestion_control", Value::Choice(control.kind));
     }
-    if let Some(node) = view.get("window_sizing") {
-        let (kind, view) = View::variant(node, view.path_of("window_sizing"), &SIZING)?;
-        sizing = Choice { kind, params: view.params()? };
-        params.set("window_sizing", Value::Choice(kind));
+    if let Some(written) = view.written("window_sizing") {
+        sizing = written.choice(&SIZING)?;
+        params.set("window_sizing", Value::Choice(sizing.kind));
     }
     for spec in options::PARAMS {
         if view.get(spec.name).is_none() || ["congestion_control", "window_sizing"].contains(&spec.name) {
@@ -196,7 +194,7 @@ fn endpoint(view: &View<'_>, basis: &End) -> Result<End, Fault> {
             }
         }
         if view.get("window_sizing").is_none() {
-            sizing = right_sizing::choice("drs");
+            sizing = window_sizing::choice("drs");
             params.set("window_sizing", Value::Choice(sizing.kind));
         }
     }
@@ -220,7 +218,7 @@ fn contradictions(view: &View<'_>, params: &Params) -> Result<(), Fault> {
     // Point at the one that is written; where both are, at the first.
     let at = |a: &'static str, b: &'static str| if view.get(a).is_some() { a } else { b };
     // A sender that can repair by SACK may well meet a receiver that cannot.
-    let receiver = view.path.last() == Some(&Step::Key("receiver".to_owned()));
+    let receiver = view.at.path.last() == Some(&Step::Key("receiver".to_owned()));
     if params.choice("recovery") == "sack" && !params.boolean("sack") && !receiver {
         let fault = view.fault(at("sack", "recovery"), "recovery by SACK needs the SACK option");
         return Err(fault.expected("sack = true, or recovery = \"newreno\""));
@@ -324,7 +322,7 @@ fn config(group: &Group<'_>, end: &End, mtu: u32) -> Result<TcpConfig, Fault> {
         _ => {
             let config =
                 TcpConfig { congestion_control: end.control.clone(), window_sizing: end.sizing.clone(), ..TcpConfig::new(params, mtu) };
-            match (right_sizing::kind(&config).check)(&config) {
+            match (window_sizing::kind(&config).check)(&config) {
                 Ok(()) => Ok(config),
                 Err(refusal) => Err(refused(group, end, refusal)),
             }
@@ -337,7 +335,7 @@ fn refused(group: &Group<'_>, end: &End, Refusal { param, sentence, expected }: 
     let own = group.view.sub("receiver", fields::endpoint()).filter(|view| view.get("window_sizing").is_some());
     let at = own.as_ref().filter(|_| std::ptr::eq(end, &group.receiver)).unwrap_or(&group.view);
     let message = format!("`{param}` cannot be this: {sentence}");
-    let fault = match at.get("window_sizing").map(|node| View::variant(node, at.path_of("window_sizing"), &SIZING)) {
+    let fault = match at.written("window_sizing").map(|written| written.variant(&SIZING)) {
         Some(Ok((_, sizing))) => sizing.fault(param, message),
         _ => at.fault("window_sizing", message),
     };

@@ -14,8 +14,8 @@ const COSTS: [&str; 4] = ["send_packet", "send_byte", "receive_packet", "receive
 /// Every host of which the file says something, in the order of the network.
 pub fn hosts(file: &View<'_>, plan: &Plan<'_>, flows: &[Flow]) -> Result<Vec<Host>, Fault> {
     let mut hosts: Vec<Host> = Vec::new();
-    for (node, path) in file.items("host") {
-        let view = View::new(node, path, fields::host());
+    for at in file.items("host") {
+        let view = View::new(at, fields::host());
         let (nic, cpu, overhead, memory) = (nic(&view)?, cpu(&view)?, view.duration("overhead")?, memory(&view)?);
         if nic.is_none() && cpu.is_none() && overhead.is_none() && memory.is_none() {
             return Err(view.fault("name", "nothing is said of this host").expected("txqueuelen, cpu, overhead or memory"));

@@ -3,7 +3,9 @@
 
 mod flow;
 mod host;
+mod line;
 mod network;
+mod presets;
 mod queue;
 mod switch;
 mod traffic;
@@ -12,12 +14,12 @@ use super::error::Fault;
 use super::fields;
 use super::model::{Experiment, Measure, Ties};
 use super::tree::Node;
-use super::view::View;
+use super::view::{View, Written};
 use crate::time::Duration;
 
 /// The run with number `repeat` of its combination.
 pub fn resolve(root: &Node, repeat: u64) -> Result<Experiment, Fault> {
-    let file = View::new(root, Vec::new(), fields::root());
+    let file = View::new(Written { node: root, path: Vec::new() }, fields::root());
     let (first, repeats) = (file.integer("seed")?.unwrap_or(1), file.integer("repeats")?.unwrap_or(1));
     if first + (repeats - 1) > fields::MAX_SEED {
         return Err(file

@@ -1,22 +1,17 @@
 //! Switches: their links carry cells, have a port each, and a discard policy in front of those that leave.
 
-use super::network::{Front, Written};
+use super::line::{Front, cannot_work};
 use crate::atm::aal5;
 use crate::atm::discard::{self, DiscardContext};
 use crate::experiment::error::Fault;
 use crate::experiment::fields::DISCARD;
 use crate::experiment::model::{Flow, Link, Network, NodeKind};
 use crate::experiment::route::Routes;
-use crate::experiment::tree::path_text;
-use crate::experiment::view::View;
+use crate::experiment::view::Written;
 use crate::link::{framing, loss};
-use crate::params::{Choice, Params};
+use crate::params::Choice;
 use crate::rng::Rng;
 use std::collections::BTreeSet;
-
-fn at(written: &Written<'_>, message: String) -> Fault {
-    Fault::new(written.node.span, path_text(&written.path), message)
-}
 
 /// What can be wrong with the links at switches, whatever their policies.
 pub fn check(network: &Network, fronts: &[Front<'_>], flows: &[Flow]) -> Result<(), Fault> {
@@ -25,27 +20,27 @@ pub fn check(network: &Network, fronts: &[Front<'_>], flows: &[Flow]) -> Result<
         let name = ways[0].name.trim_end_matches('>');
         let [a, b] = [ways[0].from, ways[0].to].map(|node| &network.nodes[node]);
         if let (false, Some(discard)) = (a.is_switch() || b.is_switch(), &fronts[0].discard) {
-            let fault = at(discard, format!("link `{name}` has a discard policy, and no switch at either end"));
+            let fault = discard.fault(format!("link `{name}` has a discard policy, and no switch at either end"));
             return Err(fault.help("policies are of the output ports of switches; in front of other links are queues"));
         }
         if let (true, Some(queue)) = (a.is_switch() && b.is_switch(), &fronts[0].queue) {
-            let fault = at(queue, format!("link `{name}` has a queue of packets, and joins two switches"));
+            let fault = queue.fault(format!("link `{name}` has a queue of packets, and joins two switches"));
             return Err(fault.help("give it a `discard` policy, whose `buffer` counts cells"));
         }
         for (way, front) in ways.iter().zip(fronts) {
             let [from, to] = [way.from, way.to].map(|node| &network.nodes[node]);
             if !way.cells && (from.is_switch() || to.is_switch()) {
                 let types: Vec<&str> = framing::REGISTRY.iter().filter(|f| f.cells).map(|f| f.name).collect();
-                let fault = at(&front.place, format!("a switch passes cells on, and link `{name}` carries none"));
+                let fault = front.place.fault(format!("a switch passes cells on, and link `{name}` carries none"));
                 return Err(fault.expected(format!("a `type` that does: {}", types.join(", "))));
             }
             if from.is_switch() && to.is_switch() && way.loss.kind != loss::NONE.name {
-                return Err(at(&front.place, format!("link `{name}` joins two switches, and loss models lose whole packets")));
+                return Err(front.place.fault(format!("link `{name}` joins two switches, and loss models lose whole packets")));
             }
             if let NodeKind::Switch { ports } = to.kind {
                 used[way.to] += 1;
                 if used[way.to] > ports {
-                    let fault = at(&front.place, format!("link `{name}` is one more than switch `{}` has ports for", to.name));
+                    let fault = front.place.fault(format!("link `{name}` is one more than switch `{}` has ports for", to.name));
                     return Err(fault.expected(format!("at most {ports} links at it, or more `ports`")));
                 }
             }
@@ -75,30 +70,18 @@ fn ring(network: &Network, fronts: &[Front<'_>], flows: &[Flow]) -> Result<(), F
         None => Ok(()),
         Some(&link) => {
             let names: Vec<String> = left.iter().map(|&link| format!("`{}`", network.links[link].name)).collect();
-            let fault = at(&fronts[link].place, format!("the ports in front of the links {} feed each other in a ring", names.join(", ")));
+            let fault = fronts[link].place.fault(format!("the ports in front of the links {} feed each other in a ring", names.join(", ")));
             Err(fault.help("put a router between two of the switches"))
         }
     }
 }
 
 /// The policy of the output port in front of `link`.
-pub fn policy(written: Option<Written<'_>>, place: &Written<'_>, link: &Link, seed: u64) -> Result<Choice, Fault> {
-    let (entry, params) = match &written {
-        Some(Written { node, path }) => {
-            let (kind, view) = View::variant(node, path.clone(), &DISCARD)?;
-            (discard::named(kind), view.params()?)
-        }
-        None => {
-            let plain = discard::named("plain");
-            (plain, Params::defaults(plain.params))
-        }
-    };
+pub fn policy(written: Option<&Written<'_>>, place: &Written<'_>, link: &Link, seed: u64) -> Result<Choice, Fault> {
+    let choice = written.map_or_else(|| Ok(discard::choice("plain")), |written| written.choice(&DISCARD))?;
     let frame = aal5::cells(link.mtu + link.overhead);
     let context = DiscardContext { rate: link.rate, frame, rng: Rng::named(seed, &link.name) };
-    match (entry.check)(&params, &context) {
-        Ok(()) => Ok(Choice { kind: entry.name, params }),
-        Err(sentence) => {
-            Err(at(written.as_ref().unwrap_or(place), format!("the {} of link `{}` cannot work: {sentence}", entry.name, link.name)))
-        }
-    }
+    (discard::named(choice.kind).check)(&choice.params, &context)
+        .map_err(|sentence| cannot_work(choice.kind, link, &sentence, written, place))?;
+    Ok(choice)
 }

@@ -12,8 +12,8 @@ use crate::units::text::{RATE, TIME};
 
 /// What the flow `view` says of its traffic.
 pub fn traffic(view: &View<'_>) -> Result<Traffic, Fault> {
-    let Some(node) = view.get("traffic") else { return Ok(Traffic::Bulk) };
-    match View::variant(node, view.path_of("traffic"), &TRAFFIC)? {
+    let Some(written) = view.written("traffic") else { return Ok(Traffic::Bulk) };
+    match written.variant(&TRAFFIC)? {
         ("ttcp", view) => Ok(Traffic::Ttcp { volume: view.integer("volume")?.unwrap_or(1) }),
         ("ping", view) => Ok(Traffic::Ping {
             interval: view.duration("interval")?.unwrap_or(Duration::from_secs(1)),

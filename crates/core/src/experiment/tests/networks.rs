@@ -7,8 +7,12 @@ use crate::units::Capacity;
 use crate::units::text::{RATE, TIME};
 use proptest::prelude::*;
 
+/// The first run of `text`, which as it is written back reads as the same.
 fn resolve(text: &str) -> Experiment {
-    Document::parse(text, "network.toml").and_then(|d| d.run(0)).unwrap_or_else(|e| panic!("{e}")).experiment
+    let run = Document::parse(text, "network.toml").and_then(|d| d.run(0)).unwrap_or_else(|e| panic!("{e}"));
+    let again = Document::parse(&run.to_toml(), "again.toml").and_then(|d| d.run(0)).unwrap_or_else(|e| panic!("{e}\n{}", run.to_toml()));
+    assert_eq!(again.experiment, run.experiment, "{}", run.to_toml());
+    run.experiment
 }
 
 fn draw(experiment: &Experiment) -> String {
@@ -126,10 +130,7 @@ fn atm() {
          edge = { type = \"atm-oc-3c\", overhead = \"0 bytes\", queue = { kind = \"droptail\", limit = \"100 packets\" } }",
     ] {
         let text = format!("[path]\npreset = \"atm\"\n{path}\n[[flow]]\ncount = 2\n[measure]\nduration = \"1 s\"\n");
-        let run = Document::parse(&text, "a").and_then(|d| d.run(0)).unwrap_or_else(|e| panic!("{e}"));
-        let again = Document::parse(&run.to_toml(), "b").and_then(|d| d.run(0)).unwrap_or_else(|e| panic!("{e}\n{}", run.to_toml()));
-        assert_eq!(again.experiment, run.experiment, "{}", run.to_toml());
-        out += &draw(&run.experiment);
+        out += &draw(&resolve(&text));
     }
     insta::assert_snapshot!(out);
 }
@@ -195,9 +196,7 @@ fn what_is_automatic_at_one_end_alone_is_written_back() {
         "initial_ssthresh = \"64 KiB\"\nreceiver = { initial_ssthresh = \"auto\" }",
         "delayed_ack = \"off\"\nreceiver = { delayed_ack = \"heartbeat\", delayed_ack_time = \"200 ms\" }",
     ] {
-        let run = Document::parse(&text(flow), "a").and_then(|d| d.run(0)).unwrap_or_else(|e| panic!("{e}"));
-        let again = Document::parse(&run.to_toml(), "b").and_then(|d| d.run(0)).unwrap_or_else(|e| panic!("{e}"));
-        assert_eq!(again.experiment, run.experiment, "{}", run.to_toml());
+        resolve(&text(flow));
     }
 }
 
@@ -221,8 +220,8 @@ name = "one"
 [measure]
 duration = "10 s"
 "#;
-    let run = Document::parse(text, "a").and_then(|d| d.run(0)).unwrap_or_else(|e| panic!("{e}"));
-    let seen: Vec<_> = run.experiment.flows.iter().map(|f| (f.stream_of, f.from, f.start.as_secs_f64(), f.stop.is_some())).collect();
+    let experiment = resolve(text);
+    let seen: Vec<_> = experiment.flows.iter().map(|f| (f.stream_of, f.from, f.start.as_secs_f64(), f.stop.is_some())).collect();
     // Both ends in turn by sender: all streams of one go between the same hosts, and start together.
     let (a, b) = (seen[0].1, seen[3].1);
     assert_ne!(a, b);
@@ -236,8 +235,6 @@ duration = "10 s"
         (2, a, 0.0, false),
     ];
     assert_eq!(seen, expected);
-    let again = Document::parse(&run.to_toml(), "b").and_then(|d| d.run(0)).unwrap_or_else(|e| panic!("{e}\n{}", run.to_toml()));
-    assert_eq!(again.experiment, run.experiment, "{}", run.to_toml());
 }
 
 #[test]
@@ -262,8 +259,8 @@ receive_byte = 0.5
 [measure]
 duration = "10 s"
 "#;
-    let run = Document::parse(text, "a").and_then(|d| d.run(0)).unwrap_or_else(|e| panic!("{e}"));
-    let network = &run.experiment.network;
+    let experiment = resolve(text);
+    let network = &experiment.network;
     let limit = |from: &str| {
         let link = network.links.iter().find(|link| network.nodes[link.from].name == from).unwrap();
         link.queue.params.capacity("limit")
@@ -272,12 +269,10 @@ duration = "10 s"
     assert_eq!((limit("left2"), limit("right1"), limit("right2")), (packets, packets, packets));
     assert_ne!(limit("left1"), packets);
     let hosts: Vec<_> =
-        run.experiment.hosts.iter().map(|host| (network.nodes[host.node].name.as_str(), host.nic.is_some(), host.cpu)).collect();
+        experiment.hosts.iter().map(|host| (network.nodes[host.node].name.as_str(), host.nic.is_some(), host.cpu)).collect();
     let (receive, send) = (Cycles { packet: 0, byte: 0.5 }, Cycles { packet: 10_773, byte: 0.0 });
     let cpu = Cpu { mhz: 3060, send, receive };
     assert_eq!(hosts, [("left1", false, Some(cpu)), ("right1", true, None), ("left2", true, None), ("right2", true, None)]);
-    let again = Document::parse(&run.to_toml(), "b").and_then(|d| d.run(0)).unwrap_or_else(|e| panic!("{e}\n{}", run.to_toml()));
-    assert_eq!(again.experiment, run.experiment, "{}", run.to_toml());
 }
 
 #[test]
@@ -296,9 +291,7 @@ fn every_traffic_is_written_back() {
             "[path]\npreset = \"dumbbell\"\nrtt = \"70 ms\"\nbottleneck = {{ rate = \"467 Mbit/s\" }}\nedge = {{ rate = \"1 Gbit/s\" }}\n\
              [[flow]]\ntraffic = {traffic}\n[measure]\nduration = \"1 s\"\n"
         );
-        let run = Document::parse(&text, "a").and_then(|d| d.run(0)).unwrap_or_else(|e| panic!("{e}"));
-        let again = Document::parse(&run.to_toml(), "b").and_then(|d| d.run(0)).unwrap_or_else(|e| panic!("{e}\n{}", run.to_toml()));
-        assert_eq!(again.experiment, run.experiment, "{}", run.to_toml());
+        resolve(&text);
     }
 }
 

@@ -1,7 +1,8 @@
 //! The schema and the reference in the documentation, which are made from the same tables as validation.
 //! `UPDATE_DOCS=1 cargo test -p longfat-core reference` writes them anew.
 
-use super::super::{reference, schema};
+use super::super::{listing, reference, schema};
+use crate::params::testing::check_entry;
 use serde_json::Value as Json;
 use std::path::PathBuf;
 
@@ -50,4 +51,11 @@ fn every_reference_of_the_schema_leads_somewhere() {
     let mut seen = 0;
     walk(&schema, &schema, &mut seen);
     assert!(seen > 10);
+}
+
+#[test]
+fn every_preset_and_kind_of_traffic_has_a_summary_and_a_source() {
+    for entry in listing::paths().iter().chain(&listing::traffic()) {
+        check_entry(entry.name, entry.summary, entry.source);
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::super::{Document, Flow};
 use crate::params::Value;
-use crate::tcp::right_sizing;
+use crate::tcp::window_sizing;
 use crate::units::Capacity;
 
 /// The one flow of a file that says `lines` of it.
@@ -21,7 +21,7 @@ fn flow(lines: &str) -> Flow {
 #[test]
 fn a_window_is_static_unless_something_else_is_said() {
     let flow = flow("window = \"64 KiB\"");
-    assert_eq!((flow.sender.window_sizing.kind, right_sizing::bounds(&flow.receiver)), ("static", (65_536, 65_536)));
+    assert_eq!((flow.sender.window_sizing.kind, window_sizing::bounds(&flow.receiver)), ("static", (65_536, 65_536)));
 }
 
 #[test]
@@ -29,9 +29,9 @@ fn the_largest_window_is_in_segments_of_the_path() {
     // 1500 bytes less the headers and timestamps.
     let flow = flow("window_sizing = { kind = \"ideal\", maxwnd = \"700 segments\" }");
     assert_eq!(flow.sender.window_sizing.params.get("maxwnd"), Value::Capacity(Capacity::Packets(700)));
-    assert_eq!(right_sizing::bounds(&flow.sender), (700 * 1448, 700 * 1448));
+    assert_eq!(window_sizing::bounds(&flow.sender), (700 * 1448, 700 * 1448));
     let bytes = self::flow("window = \"1 MiB\"\nwindow_sizing = { kind = \"drs\", maxwnd = \"64 KiB\" }");
-    assert_eq!(right_sizing::bounds(&bytes.sender), (65_536, 65_536));
+    assert_eq!(window_sizing::bounds(&bytes.sender), (65_536, 65_536));
 }
 
 #[test]
@@ -46,9 +46,9 @@ fn an_automatic_window_is_right_sized() {
     let unbounded = (1 << 30, 1 << 30);
     // A stack's own bounds are gone as well.
     let flow = flow("stack = \"bsd-reno-1994\"\nwindow = \"auto\"");
-    assert_eq!((flow.sender.window_sizing.kind, right_sizing::bounds(&flow.sender)), ("drs", unbounded));
-    assert_eq!((flow.receiver.window_sizing.kind, right_sizing::bounds(&flow.receiver)), ("drs", unbounded));
+    assert_eq!((flow.sender.window_sizing.kind, window_sizing::bounds(&flow.sender)), ("drs", unbounded));
+    assert_eq!((flow.receiver.window_sizing.kind, window_sizing::bounds(&flow.receiver)), ("drs", unbounded));
     // Half of its tcp_rmem[2].
     let linux = self::flow("stack = \"bsd-reno-1994\"\nwindow = \"auto\"\nwindow_sizing = \"linux\"\nsend_buffer = \"1 MiB\"");
-    assert_eq!((linux.sender.window_sizing.kind, right_sizing::bounds(&linux.sender)), ("linux", (1 << 20, 3 << 20)));
+    assert_eq!((linux.sender.window_sizing.kind, window_sizing::bounds(&linux.sender)), ("linux", (1 << 20, 3 << 20)));
 }

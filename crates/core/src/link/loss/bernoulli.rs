@@ -9,22 +9,39 @@ use crate::time::Time;
 pub const KIND: LossKind = LossKind {
     name: "bernoulli",
     summary: "each packet is lost with one probability, independently",
+    source: "none: longfat's own",
     params: &[probability("probability", None, "probability that a packet is lost"), CORRUPTION],
     check: |_| Ok(()),
     build: |params, rng| {
         let (loss, corruption) = (params.number("probability"), params.number("corruption"));
-        Some(Box::new(Bernoulli { loss, corruption, rng }))
+        Some(Box::new(Bernoulli { loss, corruption, rng, drawn: None }))
     },
 };
+
+/// Fates drawn at once, at most: in a row they take a fraction of the time.
+const AHEAD: u32 = 64;
 
 struct Bernoulli {
     loss: f64,
     corruption: f64,
     rng: Rng,
+    /// The fate of the next packet, where it has been drawn.
+    drawn: Option<Fate>,
 }
 
 impl Loss for Bernoulli {
     fn on_packet(&mut self, _now: Time, _packet: &Packet) -> Fate {
-        draw(&mut self.rng, self.loss, self.corruption)
+        self.drawn.take().unwrap_or_else(|| draw(&mut self.rng, self.loss, self.corruption))
+    }
+
+    fn spared(&mut self) -> u32 {
+        for n in 0..AHEAD {
+            let fate = draw(&mut self.rng, self.loss, self.corruption);
+            if fate != Fate::Deliver {
+                self.drawn = Some(fate);
+                return n;
+            }
+        }
+        AHEAD
     }
 }

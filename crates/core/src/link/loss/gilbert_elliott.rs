@@ -1,7 +1,6 @@
 //! `gilbert_elliott`: losses in bursts, from a line that is now good, now bad.
 //!
-//! E. N. Gilbert, "Capacity of a Burst-Noise Channel", BSTJ 39(5), 1960; E. O. Elliott, "Estimates of Error Rates for
-//! Codes on Burst-Noise Channels", BSTJ 42(5), 1963. They count bits; here a step is a packet.
+//! Gilbert and Elliott count bits; here a step is a packet.
 
 use super::{CORRUPTION, Fate, Loss, LossKind, draw, probability};
 use crate::packet::Packet;
@@ -13,6 +12,7 @@ use crate::time::Time;
 pub const KIND: LossKind = LossKind {
     name: "gilbert_elliott",
     summary: "losses in bursts: the line passes between a good and a bad state, packet by packet",
+    source: "Gilbert, Capacity of a Burst-Noise Channel, BSTJ 39(5), 1960; Elliott, Estimates of Error Rates for Codes on Burst-Noise Channels, BSTJ 42(5), 1963",
     params: &[
         probability("p", None, "probability that a good line turns bad, after each packet"),
         probability("r", None, "probability that a bad line turns good, after each packet"),

@@ -24,6 +24,11 @@ pub enum Fate {
 pub trait Loss {
     /// The fate of `packet`, whose transmission ends at `now`.
     fn on_packet(&mut self, now: Time, packet: &Packet) -> Fate;
+
+    /// So many of the next packets arrive as they were sent, whatever they are, and it is not to be asked about them.
+    fn spared(&mut self) -> u32 {
+        0
+    }
 }
 
 /// One model.
@@ -31,6 +36,8 @@ pub struct LossKind {
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,
+    /// Where it is defined: authors, title, venue and year, or "none: longfat's own".
+    pub source: &'static str,
     pub params: &'static [ParamSpec],
     /// Checks what bounds on single parameters cannot say. `Err` is one sentence for the user.
     pub check: fn(&Params) -> Result<(), String>,
@@ -40,9 +47,10 @@ pub struct LossKind {
 
 /// Every model, in the order of listings.
 pub const REGISTRY: &[LossKind] = &[NONE, bernoulli::KIND, gilbert_elliott::KIND, periodic::KIND];
-by_name!(LossKind, "loss model");
+by_name!(LossKind, "loss model", with params);
 
-pub const NONE: LossKind = LossKind { name: "none", summary: "a perfect line", params: &[], check: |_| Ok(()), build: |_, _| None };
+pub const NONE: LossKind =
+    LossKind { name: "none", summary: "a perfect line", source: "none: longfat's own", params: &[], check: |_| Ok(()), build: |_, _| None };
 
 const fn probability(name: &'static str, default: Option<Value>, doc: &'static str) -> ParamSpec {
     ParamSpec { name, kind: Kind::Number { min: 0.0, max: 1.0 }, default, doc }

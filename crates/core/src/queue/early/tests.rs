@@ -1,4 +1,5 @@
 use super::*;
+use crate::packet::Ecn;
 
 /// Thresholds 4 and 8 of an unaveraged queue (wq 1), max_p 1/2, one small packet (100 bytes) a millisecond.
 fn config() -> RedConfig {

@@ -1,6 +1,7 @@
 use super::*;
 use crate::packet::{Ecn, Way};
 use crate::queue::tests::{Ledger, context, packet, packet_with};
+use crate::units::Capacity;
 
 fn thresholds_of(given: &[(&'static str, Capacity)], context: &QueueContext) -> (u64, u64, Measure) {
     let mut params = Params::defaults(KIND.params);
@@ -58,16 +59,21 @@ fn queue(limit: u64, wq: f64) -> Box<dyn Queue + Send> {
     (KIND.build)(&params, context(10_000_000, 20, 1500))
 }
 
+/// So many ECN-capable packets arrive at once.
+fn fill(queue: &mut dyn Queue, count: u32, log: &mut Ledger) {
+    let packets = &mut Packets::new();
+    for seq in 0..count {
+        let (packet, segment) = packet_with(Ecn::Ect0, seq, 1000);
+        let id = packets.insert(Way::There, packet, segment);
+        queue.enqueue(Time::ZERO, id, packets, log);
+    }
+}
+
 #[test]
 fn ecn_marks_between_the_thresholds_and_drops_from_the_upper_one() {
     let mut queue = queue(100, 1.0);
     let mut log = Ledger::default();
-    let packets = &mut Packets::new();
-    for seq in 0..40 {
-        let (packet, segment) = packet_with(Ecn::Ect0, seq, 1000);
-        let id = packets.insert(Way::There, packet, segment);
-        queue.enqueue(Time::ZERO, id, packets, &mut log);
-    }
+    fill(queue.as_mut(), 40, &mut log);
     // No ECT packet is dropped until the average, here the queue itself, is at 30: then every one.
     assert_eq!(log.dropped, (30..40).map(|id| (id, Time::ZERO, DropReason::Early)).collect::<Vec<_>>());
     assert!(!log.marked.is_empty() && log.marked.iter().all(|id| (10..30).contains(id)), "{:?}", log.marked);
@@ -78,12 +84,7 @@ fn what_does_not_fit_overflows_and_is_not_marked() {
     let mut queue = queue(30, 1.0);
     let mut log = Ledger::default();
     // At 30 RED would drop too, but the reason given is that there is no room.
-    let packets = &mut Packets::new();
-    for seq in 0..200 {
-        let (packet, segment) = packet_with(Ecn::Ect0, seq, 1000);
-        let id = packets.insert(Way::There, packet, segment);
-        queue.enqueue(Time::ZERO, id, packets, &mut log);
-    }
+    fill(queue.as_mut(), 200, &mut log);
     assert_eq!(queue.backlog_packets(), 30);
     assert!(log.dropped.iter().all(|&(id, _, reason)| id >= 30 && reason == DropReason::Overflow));
     assert!(log.marked.iter().all(|&id| id < 30));

@@ -42,7 +42,7 @@ mod rounds;
 pub mod slow_start;
 mod window;
 
-use crate::params::{Choice, ParamSpec, by_name};
+use crate::params::{ParamSpec, by_name};
 use crate::tcp::TcpConfig;
 use crate::tcp::ecn::EcnUse;
 use crate::tcp::rate::{LostPacket, RateSample};
@@ -242,13 +242,7 @@ pub const REGISTRY: &[ControlKind] = &[
     dctcp::KIND,
     prague::KIND,
 ];
-by_name!(ControlKind, "congestion control");
-
-/// The control called `name`, with its defaults.
-pub fn choice(name: &str) -> Choice {
-    let kind = named(name);
-    Choice::defaults(kind.name, kind.params)
-}
+by_name!(ControlKind, "congestion control", with params);
 
 /// What the control that `config` asks for makes of ECN.
 pub fn ecn_use(config: &TcpConfig) -> EcnUse {

@@ -1,7 +1,7 @@
 //! What a connection tells of itself.
 
 use super::{CaState, Connection, State};
-use crate::tcp::right_sizing::MemoryUse;
+use crate::tcp::window_sizing::MemoryUse;
 use crate::time::Duration;
 
 /// Totals since the start. Byte counts are payload.

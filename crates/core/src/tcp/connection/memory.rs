@@ -2,7 +2,7 @@
 
 use super::Connection;
 use crate::packet::Segment;
-use crate::tcp::right_sizing::MemoryUse;
+use crate::tcp::window_sizing::MemoryUse;
 
 impl Connection {
     /// What this connection has of its host's memory, and what it would have.
@@ -24,14 +24,14 @@ impl Connection {
     /// for data not read and the window beyond it. Without a word, all it asks for.
     ///
     /// The send buffer keeps to it always: the application waits. What the receiver advertises from now on keeps to it where the
-    /// window sizing is one that promises only what is there ([`right_sizing::ReceiveSizing::keeps_to_memory`]); `static` and
+    /// window sizing is one that promises only what is there ([`window_sizing::ReceiveSizing::keeps_to_memory`]); `static` and
     /// others promise what they will. A limit below what is promised takes nothing back, since the right edge of a window does not
     /// move left (RFC 9293 §3.8.6.2.1): so a host that hands out memory must count, for each connection, the larger of its limit and of
     /// [`MemoryUse::receive_committed`], and of what is in its send buffer.
     ///
     /// With a limit of less than a segment the connection stands still: a host leaves each at least so much.
     ///
-    /// [`right_sizing::ReceiveSizing::keeps_to_memory`]: crate::tcp::right_sizing::ReceiveSizing::keeps_to_memory
+    /// [`window_sizing::ReceiveSizing::keeps_to_memory`]: crate::tcp::window_sizing::ReceiveSizing::keeps_to_memory
     pub fn set_memory_limit(&mut self, send: u64, receive: u64) {
         self.sender.set_memory(send);
         self.ack_now |= self.receiver.set_memory(receive) && self.receives();

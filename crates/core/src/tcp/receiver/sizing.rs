@@ -2,8 +2,8 @@
 
 use super::Receiver;
 use crate::packet::Segment;
-use crate::tcp::right_sizing::{Answer, Arrival, MemoryUse};
 use crate::tcp::seq::unwrap;
+use crate::tcp::window_sizing::{Answer, Arrival, MemoryUse};
 use crate::time::{Duration, Time};
 
 impl Receiver {

@@ -1,7 +1,7 @@
 //! The send buffer: how it follows the windows, and what memory there is for it.
 
 use super::Sender;
-use crate::tcp::right_sizing::SendState;
+use crate::tcp::window_sizing::SendState;
 use crate::time::Time;
 
 impl Sender {

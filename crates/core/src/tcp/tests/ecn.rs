@@ -1,41 +1,14 @@
 //! ECN from end to end: what is negotiated, what is sent ECN-capable, and that the marks told are the marks made.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use super::samples::Recorder;
 use super::*;
 use crate::rng::Rng;
-use crate::tcp::congestion::{AckSample, CongestionControl, CongestionEvent};
 use crate::tcp::ecn::EcnKind;
 
 fn with(ecn: EcnKind) -> TcpConfig {
     TcpConfig { ecn, ..config("rfc") }
-}
-
-/// A control that counts what it is told.
-#[derive(Debug)]
-struct Spy {
-    window: u64,
-    delivered: Arc<AtomicU64>,
-    marked: Arc<AtomicU64>,
-}
-
-impl CongestionControl for Spy {
-    fn cwnd(&self) -> u64 {
-        self.window
-    }
-    fn ssthresh(&self) -> u64 {
-        u64::MAX
-    }
-    fn on_sample(&mut self, ack: &AckSample) {
-        assert!(ack.marked <= ack.delivered);
-        self.delivered.fetch_add(ack.delivered, Relaxed);
-        self.marked.fetch_add(ack.marked, Relaxed);
-    }
-    fn on_ack(&mut self, _: &AckSample) {}
-    fn on_congestion(&mut self, _: &CongestionEvent) {}
-    fn on_restart(&mut self, _: Duration) {}
-    fn on_syn_loss(&mut self) {}
 }
 
 /// What the network does to the data of a transfer.
@@ -101,14 +74,16 @@ fn transfer(kind: EcnKind, seed: u64, weather: &Weather) -> Told {
         }
         vec![if rng.below(100) < weather.delays { ms(1 + rng.below(15)) } else { Duration::ZERO }]
     });
-    let (delivered, marked) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+    let samples = Arc::default();
     pair.run_until(at_ms(50));
-    pair.client.set_control(Box::new(Spy { window: 40 * 1448, delivered: delivered.clone(), marked: marked.clone() }));
+    pair.client.set_control(Box::new(Recorder { window: 40 * 1448, samples: Arc::clone(&samples) }));
     pair.client.write(2000 * 1448);
     pair.run_until(at_ms(300_000));
     assert!(pair.client.all_acked());
-    assert_eq!(delivered.load(Relaxed), 2000 * 1448);
-    Told { made: made.get(), told: marked.load(Relaxed), twice: pair.server.stats().duplicates_received * 1448 }
+    let samples = samples.lock().unwrap();
+    assert!(samples.iter().all(|ack| ack.marked <= ack.delivered));
+    assert_eq!(samples.iter().map(|ack| ack.delivered).sum::<u64>(), 2000 * 1448);
+    Told { made: made.get(), told: samples.iter().map(|ack| ack.marked).sum(), twice: pair.server.stats().duplicates_received * 1448 }
 }
 
 #[test]

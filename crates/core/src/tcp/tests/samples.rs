@@ -7,9 +7,9 @@ use crate::tcp::congestion::{AckSample, CongestionControl, CongestionEvent};
 
 /// A control with a window of its own that remembers its samples.
 #[derive(Debug)]
-struct Recorder {
-    window: u64,
-    samples: Arc<Mutex<Vec<AckSample>>>,
+pub struct Recorder {
+    pub window: u64,
+    pub samples: Arc<Mutex<Vec<AckSample>>>,
 }
 
 impl CongestionControl for Recorder {

@@ -8,7 +8,7 @@ use crate::units::Capacity;
 use proptest::prelude::*;
 
 fn with(kind: &str, changes: &[(&'static str, Value)]) -> TcpConfig {
-    let mut window_sizing = right_sizing::choice(kind);
+    let mut window_sizing = window_sizing::choice(kind);
     for (name, value) in changes {
         window_sizing.params.set(name, *value);
     }
@@ -113,7 +113,7 @@ fn before_the_handshake_little_is_wanted() {
 
 #[test]
 fn the_send_buffer_keeps_to_memory_whatever_the_kind() {
-    for kind in right_sizing::NAMES {
+    for kind in window_sizing::NAMES {
         let mut pair = Pair::new(with(kind, &[]), config("rfc"), ms(30));
         pair.client.set_memory_limit(20_000, u64::MAX);
         pair.client.write(u64::MAX);
@@ -230,7 +230,7 @@ proptest! {
         mischief in prop::collection::vec(any::<u8>(), 0..600),
         reads in prop_oneof![1 => Just(Vec::new()), 1 => prop::collection::vec(0u16..4_000, 1..6)],
     ) {
-        let mut kind = right_sizing::choice("drs");
+        let mut kind = window_sizing::choice("drs");
         kind.params.set("leeway", Value::Capacity(Capacity::Bytes(leeway)));
         kind.params.set("shrink_after", Value::Count(shrink_after));
         under_memory(kind, timestamps, &limits, &mischief, &reads);

@@ -49,7 +49,7 @@ fn any_config() -> impl Strategy<Value = TcpConfig> {
     let buffer = || prop_oneof![1 => 1u64..50, 1 => 50u64..5_000, 4 => 5_000u64..200_000];
     let ecn = prop_oneof![Just(EcnKind::Off), Just(EcnKind::Classic), Just(EcnKind::Dctcp), Just(EcnKind::AccEcn)];
     let control = prop::sample::select(congestion::NAMES);
-    let sizing = prop::sample::select(right_sizing::NAMES);
+    let sizing = prop::sample::select(window_sizing::NAMES);
     ((stack, recovery, mss, buffer(), buffer()), (any::<[bool; 12]>(), 1u32..6, 1u32..4), (ecn, control, pacing, sizing)).prop_map(
         |((stack, recovery, mss, send_buffer, receive_buffer), (flags, dupack_threshold, ack_every), (ecn, control, pacing, sizing))| {
             TcpConfig {
@@ -58,7 +58,7 @@ fn any_config() -> impl Strategy<Value = TcpConfig> {
                 mss,
                 send_buffer,
                 receive_buffer,
-                window_sizing: right_sizing::choice(sizing),
+                window_sizing: window_sizing::choice(sizing),
                 timestamps: flags[0],
                 window_scale: flags[1],
                 // SACK is what most of the cases are for.

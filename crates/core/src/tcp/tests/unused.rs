@@ -1,7 +1,7 @@
 //! A congestion window that is not used: what becomes of it after idleness, and at a loss.
 
 use super::*;
-use crate::tcp::options::{CwndValidation, Pacing};
+use crate::tcp::{CwndValidation, Pacing};
 
 const MSS: u64 = 1448;
 

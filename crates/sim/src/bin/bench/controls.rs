@@ -7,10 +7,11 @@
 
 use std::{env, io};
 
+use longfat_core::link::loss;
 use longfat_core::params::Value;
 use longfat_core::tcp::{TcpConfig, congestion};
 use longfat_core::units::Capacity;
-use longfat_sim::dumbbell::{Dumbbell, droptail, loss_model};
+use longfat_sim::dumbbell::{Dumbbell, droptail};
 
 use super::{Cost, dumbbell, parse};
 
@@ -26,7 +27,7 @@ pub fn of(control: &str) -> Dumbbell {
     let tcp = TcpConfig { congestion_control: congestion::choice(control), initial_ssthresh: SHARE, ..base.tcp };
     Dumbbell {
         queue: droptail(Capacity::Bdp(4.0)),
-        loss: loss_model("bernoulli", &[("probability", Value::Number(1e-4))]),
+        loss: loss::choice("bernoulli").with(&[("probability", Value::Number(1e-4))]),
         // With the feedback it needs: without, Prague would not be Prague.
         tcp: TcpConfig { ecn: congestion::ecn_use(&tcp).default, ..tcp },
         ..base

@@ -1,7 +1,7 @@
 //! Random lives of every control: calls in any order, samples with extreme values, parameters at their bounds. Whatever happens, a
 //! control does not panic, does not overflow, keeps its floors and does not grow while it is not the limit.
 
-use crate::params::Params;
+use crate::params::{Choice, Params};
 use proptest::prelude::*;
 use proptest::sample::select;
 

@@ -295,10 +295,9 @@ fn the_search_steps_back_where_cwnd_swings() {
 }
 
 #[test]
-fn names_are_distinct_and_defaults_within_their_bounds() {
-    for (i, entry) in REGISTRY.iter().enumerate() {
-        assert!(REGISTRY[..i].iter().all(|other| other.name != entry.name));
-        assert!(!entry.source.is_empty() && entry.params.iter().any(|spec| spec.name == "maxwnd"), "{}", entry.name);
+fn defaults_are_within_their_bounds() {
+    for entry in REGISTRY {
+        assert!(entry.params.iter().any(|spec| spec.name == "maxwnd"), "{}", entry.name);
         for spec in entry.params {
             let default = spec.default.expect("window sizing has no parameter that must be given");
             if let Some(json) = spec.kind.write(default) {

@@ -19,7 +19,7 @@ mod search;
 #[cfg(test)]
 mod tests;
 
-use crate::params::{Choice, Kind, ParamSpec, Value, by_name};
+use crate::params::{Kind, ParamSpec, Value, by_name};
 use crate::tcp::TcpConfig;
 use crate::time::{Duration, Time};
 use std::fmt::Debug;
@@ -163,13 +163,7 @@ pub struct SizingKind {
 
 /// Every kind, in the order of listings.
 pub const REGISTRY: &[SizingKind] = &[fixed::KIND, ideal::KIND, drs::KIND, search::KIND, auto_psc::KIND, linux::KIND];
-by_name!(SizingKind, "window sizing");
-
-/// The kind called `name`, with its defaults.
-pub fn choice(name: &str) -> Choice {
-    let kind = named(name);
-    Choice::defaults(kind.name, kind.params)
-}
+by_name!(SizingKind, "window sizing", with params);
 
 /// The kind that `config` asks for.
 pub fn kind(config: &TcpConfig) -> &'static SizingKind {

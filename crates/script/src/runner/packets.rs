@@ -1,0 +1,104 @@
+//! Packets that a script injects, and those that it expects.
+
+use super::{Runner, Step, fail, line, refused};
+use crate::compare::{Sent, differences, show_expected};
+use crate::numbers::Numbers;
+use crate::settings::{Push, Refusal};
+use crate::syntax::{EcnField, Event, Options, Packet, Place, When};
+use longfat_core::packet::{Ecn, flags};
+use longfat_core::time::Time;
+
+impl Runner<'_> {
+    pub(super) fn inject(&mut self, place: Place, packet: &Packet) -> Step {
+        if packet.segment.has(flags::SYN) && !packet.segment.has(flags::ACK) && self.host.connection().is_none() {
+            return Err(fail(place, "no socket listens or connects"));
+        }
+        let ecn = match packet.ecn {
+            EcnField::Unsaid => Ecn::NotEct,
+            EcnField::Is(ecn) => ecn,
+            EcnField::EitherEct => {
+                return Err(refused(place, Refusal::Wrong("[ect01] in an injected packet; say [ect0] or [ect1]".to_owned())));
+            }
+        };
+        let segment = self.numbers.inject(packet);
+        self.remember(self.now, '<', &Sent { segment: packet.segment, len: packet.len, ecn, dscp: packet.dscp.unwrap_or(0) });
+        let (taken, anew) = self.host.handle(self.now, &segment, ecn);
+        if anew {
+            self.numbers = Numbers::default();
+        }
+        if !taken {
+            return Err(fail(place, "no socket is there to take the packet"));
+        }
+        self.flush();
+        self.check()
+    }
+
+    pub(super) fn expect(&mut self, event: &Event, packet: &Packet, start: Time, end: Time) -> Step {
+        let place = event.place;
+        let tolerance = self.settings.tolerance;
+        let latest = end.saturating_add(tolerance);
+        self.flush();
+        while self.sent.is_empty() && self.step(latest) {}
+        self.check()?;
+        let Some((at, sent)) = self.take(packet) else {
+            self.now = self.now.max(latest);
+            let text = format!("no packet is sent by {:.6}", latest.as_secs_f64());
+            return Err(
+                self.with_history(fail(place, text), vec![format!("expected  {:>10.6} > {}", end.as_secs_f64(), show_expected(packet))])
+            );
+        };
+        self.numbers.learn(packet, &sent.segment);
+        let got = self.shown(&sent);
+        let mut wrong = differences(packet, &got, self.settings.push == Push::Any);
+        wrong.extend(self.timestamp_differs(packet, &got));
+        let timed = event.when != When::Any;
+        if timed && (start.since(at) > tolerance || at > latest) {
+            wrong.push("time");
+        }
+        if !wrong.is_empty() {
+            let time = |from: Time, to: Time| match (timed, from == to) {
+                (false, _) => "         *".to_owned(),
+                (true, true) => format!("{:>10.6}", from.as_secs_f64()),
+                (true, false) => format!("{:.6}~{:.6}", from.as_secs_f64(), to.as_secs_f64()),
+            };
+            let lines =
+                vec![format!("expected  {} > {}", time(start, end), show_expected(packet)), format!("got       {}", line(at, '>', &got))];
+            return Err(self.with_history(fail(place, format!("the packet differs in {}", wrong.join(", "))), lines));
+        }
+        self.remember(at, '>', &got);
+        self.base = if matches!(event.when, When::At { .. }) { start } else { at.max(self.base) };
+        Ok(())
+    }
+
+    /// The first packet that was sent; where the script's is longer, with those that go on where it ends. Stacks hand several
+    /// segments at once to the network card, and that is what scripts made beside such a stack show.
+    pub(super) fn take(&mut self, packet: &Packet) -> Option<(Time, Sent)> {
+        let (at, mut sent) = self.sent.pop_front()?;
+        while sent.len > 0 && sent.len < packet.len && !sent.segment.has(flags::FIN) {
+            let Some((next_at, next)) = self.sent.front() else { break };
+            let goes_on = next.segment.seq == sent.segment.seq.wrapping_add(sent.len as u32);
+            let follows = goes_on && next.segment.ack == sent.segment.ack && (next.ecn, next.dscp) == (sent.ecn, sent.dscp);
+            if !follows || next.len == 0 || next_at.since(at) > self.settings.tolerance || sent.len + next.len > packet.len {
+                break;
+            }
+            sent.len += next.len;
+            sent.segment.flags |= next.segment.flags;
+            self.sent.pop_front();
+        }
+        Some((at, sent))
+    }
+
+    /// TSval against the clock, where the script says how fast it ticks.
+    pub(super) fn timestamp_differs(&self, packet: &Packet, got: &Sent) -> Option<&'static str> {
+        let Options::Listed { any_ts_val, .. } = packet.options else { return None };
+        match (packet.segment.timestamps(), got.segment.timestamps()) {
+            (Some((want, _)), Some((have, _))) if self.settings.timestamps_checked && !any_ts_val => {
+                let tick = self.settings.params.duration("timestamp_tick").as_ps().max(1);
+                let most = self.settings.tolerance.as_ps().div_ceil(tick);
+                let off = (have.wrapping_sub(want) as i32).unsigned_abs();
+                (u64::from(off) > most).then_some("TS val")
+            }
+            _ => None,
+        }
+    }
+}

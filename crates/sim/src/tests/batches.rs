@@ -1,0 +1,100 @@
+//! Tails and trunks save events, and nothing else: with an event for each packet at each link, every number is the same.
+
+use longfat_core::experiment::{Experiment, Traffic};
+use longfat_core::link::loss;
+use longfat_core::params::Value;
+use longfat_core::queue;
+use longfat_core::time::{Duration, Time};
+use longfat_core::trace::Trace;
+use longfat_core::units::{Capacity, Rate};
+use proptest::prelude::*;
+
+use crate::drive;
+use crate::dumbbell::{Dumbbell, droptail, tcp};
+use crate::world::World;
+
+fn run(experiment: &Experiment, batches: bool) -> Trace {
+    drive(World::with(experiment, batches).unwrap(), experiment, &mut |_| true).unwrap()
+}
+
+/// All of a trace but how many events it took, and when drops were found out.
+fn numbers(trace: Trace) -> String {
+    format!("{:#?}", Trace { steps: 0, packets_in_network_max: 0, ..trace })
+}
+
+/// Two pairs against each other: every second flow goes from right to left.
+fn both_ways(dumbbell: &Dumbbell) -> Experiment {
+    let mut experiment = dumbbell.experiment();
+    for flow in experiment.flows.iter_mut().skip(1).step_by(2) {
+        (flow.from, flow.to) = (flow.to, flow.from);
+    }
+    experiment
+}
+
+#[test]
+fn a_packet_costs_two_events_for_five() {
+    let experiment = Dumbbell { rate: Rate::from_bps(100_000_000), ..Dumbbell::default() }.experiment();
+    let (plain, batched) = (run(&experiment, false), run(&experiment, true));
+    assert!(2 * plain.steps > 5 * batched.steps, "{} {}", plain.steps, batched.steps);
+    assert_eq!(numbers(plain), numbers(batched));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #[test]
+    fn batches_change_no_number(
+        (pairs, streams) in (1..4_usize, 1..3_usize),
+        (rate, edge_rate) in (2..30_u64, 2..60_u64),
+        (rtt, edge_delay) in (1..40_u64, 0..8_u64),
+        limit in 1..40_u64,
+        kind in prop::option::of(0..queue::REGISTRY.len()),
+        (probability, corruption) in (prop::sample::select(vec![0.0, 0.01]), prop::sample::select(vec![0.0, 0.01])),
+        stack in prop::sample::select(vec!["rfc", "linux", "linux-2.4", "reno-2001"]),
+        volume in prop::option::of(10_000..400_000_u64),
+        (departures_last, interval, stagger) in (any::<bool>(), 1..90_u64, 0..40_u64),
+    ) {
+        let traffic = volume.map_or(Traffic::Bulk, |volume| Traffic::Ttcp { volume });
+        let queue = kind.map_or(droptail(Capacity::Packets(limit)), |kind| queue::choice(queue::REGISTRY[kind].name));
+        let dumbbell = Dumbbell {
+            pairs,
+            streams,
+            stagger: Duration::from_micros(stagger * 1000),
+            rate: Rate::from_bps(rate * 1_000_000),
+            rtt: Duration::from_millis(rtt),
+            edge_rate: Rate::from_bps(edge_rate * 1_000_000),
+            edge_delay: Duration::from_millis(edge_delay),
+            queue,
+            loss: loss::choice("bernoulli").with(&[("probability", Value::Number(probability)), ("corruption", Value::Number(corruption))]),
+            tcp: tcp(stack),
+            traffic,
+            duration: Duration::from_secs(3),
+        };
+        let mut experiment = both_ways(&dumbbell);
+        experiment.departures_last = departures_last;
+        experiment.measure.interval = Some(Duration::from_millis(interval));
+        experiment.measure.events = true;
+        experiment.measure.warmup = Duration::from_millis(500);
+        let (plain, batched) = (numbers(run(&experiment, false)), numbers(run(&experiment, true)));
+        let differs = plain.lines().zip(batched.lines()).enumerate().find(|(_, (a, b))| a != b);
+        prop_assert!(plain == batched, "{differs:?}");
+    }
+}
+
+/// Also in the middle of a run, at any instant.
+#[test]
+fn a_look_at_any_time_sees_the_same() {
+    let loss = loss::choice("bernoulli").with(&[("probability", Value::Number(0.01))]);
+    let dumbbell = Dumbbell { pairs: 3, loss, queue: droptail(Capacity::Packets(10)), ..Dumbbell::default() };
+    let experiment = both_ways(&dumbbell);
+    let (mut plain, mut batched) = (World::with(&experiment, false).unwrap(), World::with(&experiment, true).unwrap());
+    for at in (0..5_000_000_000_000).step_by(1_234_567_891) {
+        for world in [&mut plain, &mut batched] {
+            world.run(Time::from_ps(at), u64::MAX);
+            world.advance_links();
+        }
+        for (a, b) in plain.links.iter().zip(&batched.links) {
+            assert_eq!(format!("{:?}", a.count), format!("{:?}", b.count));
+            assert_eq!((a.in_flight(), a.busy(plain.now), a.queue_holds()), (b.in_flight(), b.busy(batched.now), b.queue_holds()));
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! How runs and their flows end, and what is said of those that cannot be, or do not, as they were asked.
+
+use std::sync::Arc;
+
+use longfat_core::experiment::{Node, NodeKind, Traffic};
+use longfat_core::link::loss;
+use longfat_core::params::Value;
+use longfat_core::time::{Duration, Time};
+use longfat_core::trace::EventKind;
+use longfat_core::units::Rate;
+
+use super::runs::volumes;
+use crate::dumbbell::{Dumbbell, tcp};
+use crate::{Error, run, run_with};
+
+#[test]
+fn a_flow_that_nothing_answers_is_given_up() {
+    let loss = loss::choice("bernoulli").with(&[("probability", Value::Number(1.0))]);
+    let cut = Dumbbell { loss, tcp: tcp("linux"), duration: Duration::from_secs(10_000), ..volumes(1) };
+    let mut experiment = cut.experiment();
+    experiment.measure.events = true;
+    let trace = run(&experiment).unwrap();
+    // tcp_syn_retries = 6.
+    let at = Time::ZERO + Duration::from_secs(127);
+    assert_eq!((trace.flows[0].gave_up, trace.flows[0].established), (Some(at), None));
+    let ends: Vec<Time> = trace.events.iter().filter(|event| event.kind == EventKind::GaveUp).map(|event| event.time).collect();
+    assert_eq!(ends, [at]);
+    assert!(trace.warnings[0].ends_with("was given up at 127 s: nothing had answered its SYN"), "{:?}", trace.warnings);
+    // Without the limit it goes on for ever.
+    let patient = run(&Dumbbell { tcp: tcp("rfc"), ..cut }.experiment()).unwrap();
+    assert_eq!(patient.flows[0].gave_up, None);
+    assert!(patient.steps > 2 * trace.steps);
+}
+
+#[test]
+fn a_background_flow_does_not_hold_the_run_up_and_an_unfinished_one_is_named() {
+    let mut experiment = volumes(2).experiment();
+    experiment.flows[1].traffic = Traffic::Bulk;
+    let trace = run(&experiment).unwrap();
+    assert_eq!(trace.flows[0].bytes_delivered, 2_000_000);
+    assert_eq!(Some(trace.end), trace.flows[0].acked_all);
+    assert_eq!(Some(trace.span.1), trace.flows[0].delivered_all);
+    assert!(trace.flows[1].delivered_all.is_none() && trace.warnings.is_empty());
+
+    experiment.measure.duration = Duration::from_secs(1);
+    let trace = run(&experiment).unwrap();
+    assert_eq!((trace.end, trace.flows[0].delivered_all), (Time::from_ps(1_000_000_000_000), None));
+    assert!(trace.warnings[0].starts_with("flow forward 1 did not finish: "), "{:?}", trace.warnings);
+}
+
+#[test]
+fn a_flow_that_stops_closes_and_the_run_goes_on() {
+    let mut experiment = Dumbbell { pairs: 2, duration: Duration::from_secs(20), ..Dumbbell::default() }.experiment();
+    experiment.flows[1].stop = Some(Duration::from_secs(10));
+    experiment.measure.interval = Some(Duration::from_secs(5));
+    let trace = run(&experiment).unwrap();
+    assert_eq!(trace.end, Time::from_ps(20_000_000_000_000));
+    // What was in flight when it stopped, a window and a queue, is still delivered; then comes the FIN.
+    let done = trace.flows[1].delivered_all.unwrap().as_secs_f64();
+    assert!((10.0..10.2).contains(&done), "{done}");
+    assert_eq!(trace.flows[1].bytes_delivered, trace.flows[1].bytes_sent - trace.flows[1].bytes_retransmitted);
+    assert_eq!(trace.flows[0].delivered_all, None);
+    let at = |flow: usize, index: usize| trace.flow_series[index * 2 + flow].bytes_delivered;
+    assert_eq!(at(1, 4), at(1, 3), "it sends nothing in the last 5 s");
+    let last = (at(0, 4) - at(0, 3)) as f64 * 8.0 / 5.0;
+    assert!(last > 0.9e7, "the other flow has the link to itself: {last}");
+    assert!(trace.warnings.is_empty(), "{:?}", trace.warnings);
+}
+
+#[test]
+fn a_run_can_be_cancelled() {
+    // Also where it stops for a sample every few steps.
+    for interval in [None, Some(Duration::from_micros(100))] {
+        let mut experiment = Dumbbell { rate: Rate::from_bps(100_000_000), ..Dumbbell::default() }.experiment();
+        experiment.measure.interval = interval;
+        let mut calls = Vec::new();
+        let result = run_with(&experiment, &mut |at| {
+            calls.push(at);
+            calls.len() < 3
+        });
+        assert_eq!(result, Err(Error::Cancelled { at: calls[2] }));
+        assert!(calls.is_sorted() && calls[2] < Time::from_ps(10_000_000_000_000));
+    }
+}
+
+#[test]
+fn a_window_under_one_segment_is_warned_of() {
+    let mut experiment = volumes(1).experiment();
+    let mss = u64::from(experiment.flows[0].sender.mss);
+    Arc::make_mut(&mut experiment.flows[0].receiver).receive_buffer = mss;
+    assert!(run(&experiment).unwrap().warnings.is_empty(), "one segment is enough");
+    Arc::make_mut(&mut experiment.flows[0].receiver).receive_buffer = mss - 1;
+    let small = run(&experiment).unwrap().warnings;
+    assert!(small[0].contains(&format!("{} bytes is less than one segment of {mss}", mss - 1)), "{small:?}");
+    Arc::make_mut(&mut experiment.flows[0].receiver).receive_buffer = 1 << 20;
+    Arc::make_mut(&mut experiment.flows[0].sender).send_buffer = 1000;
+    assert!(run(&experiment).unwrap().warnings[0].contains("its window of 1000 bytes"));
+}
+
+#[test]
+fn a_window_without_scaling_is_warned_of() {
+    let mut experiment = volumes(1).experiment();
+    Arc::make_mut(&mut experiment.flows[0].sender).window_scale = false;
+    let trace = run(&experiment).unwrap();
+    assert!(trace.warnings[0].contains("without window scaling"), "{:?}", trace.warnings);
+    assert!(trace.flows[0].in_flight_max <= 65_535);
+}
+
+#[test]
+fn a_flow_without_a_path_is_an_error_that_names_it() {
+    let mut experiment = volumes(1).experiment();
+    experiment.network.nodes.push(Node { name: "island".into(), kind: NodeKind::Host });
+    experiment.flows[0].to = experiment.network.nodes.len() - 1;
+    let error = run(&experiment).unwrap_err();
+    assert_eq!(error.to_string(), "flow 0 (forward): no path leads from sender1 to island; a flow needs links both ways, through routers");
+}
