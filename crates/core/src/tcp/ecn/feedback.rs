@@ -206,6 +206,8 @@ impl Feedback {
         if self.untested {
             self.test_ace(ace, acked);
         }
+        // §3.2.2.5.2 asks for the conditions that prevail: as they were before this ACK, which may cover so much for the ones lost before it.
+        let few = self.ack_covers < THINNED;
         if !self.options {
             self.ack_covers += (acked as f64 - self.ack_covers) / 8.0;
         }
@@ -232,7 +234,7 @@ impl Feedback {
             None if self.options && least == 0 => (0, 0),
             None if self.options => (least, 0),
             None => {
-                let packets = if self.ack_covers < THINNED { safer } else { least };
+                let packets = if few { safer } else { least };
                 // §A.3, the average segment taken to be a full one.
                 (packets, packets * mss)
             }
@@ -312,6 +314,11 @@ mod tests {
             assert_eq!(f.take(&ack(7, None), acked * MSS, MSS), Marks { any: true, bytes: marked.min(acked) * MSS });
             assert_eq!(f.packets, 5 + marked, "{acked}");
         }
+        // Many ACKs lost before one that covers them all: of its 40 packets 34 may be marked.
+        let mut f = feedback(EcnUse::L4S, EcnKind::AccEcn);
+        (0..30).for_each(|_| _ = f.take(&ack(5, None), 2 * MSS, MSS));
+        f.take(&ack(7, None), 40 * MSS, MSS);
+        assert_eq!(f.packets, 5 + 34);
         // The same where every ACK covers so many packets: nothing says that ACKs were lost.
         let mut f = feedback(EcnUse::L4S, EcnKind::AccEcn);
         (0..30).for_each(|_| _ = f.take(&ack(5, None), 7 * MSS, MSS));
