@@ -355,7 +355,7 @@ impl Link {
     /// Whether the packet `id`, which is on its way, will not arrive.
     #[inline]
     pub fn is_doomed(&self, id: PacketId) -> bool {
-        self.doomed.contains(&id)
+        !self.doomed.is_empty() && self.doomed.contains(&id)
     }
 
     /// Whether the packet `id` survives the way to the far end, where it is due at `arrival`.
