@@ -100,7 +100,7 @@ fn flows<'py>(py: Python<'py>, experiment: &Experiment, records: &[FlowRecord]) 
     let (given, nodes) = (&experiment.flows, &experiment.network.nodes);
     table.integers("flow", 0..records.len() as u64)?;
     table.integers("sender", given.iter().map(|f| f.stream_of as u64))?;
-    table.words("group", given.iter().map(|f| f.group.as_str()))?;
+    table.words("group", given.iter().map(|f| &*f.group))?;
     table.words("from", given.iter().map(|f| nodes[f.from].name.as_str()))?;
     table.words("to", given.iter().map(|f| nodes[f.to].name.as_str()))?;
     table.words("congestion_control", given.iter().map(|f| f.sender.congestion_control.kind))?;

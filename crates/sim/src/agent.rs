@@ -11,8 +11,8 @@ use longfat_core::traffic::Udp;
 #[allow(clippy::large_enum_variant)] // nearly all are TCP, and a pointer to each would cost every packet a cache line
 pub enum Agent {
     Tcp(Connection),
-    Ping(Ping),
-    Udp(Udp),
+    Ping(Box<Ping>),
+    Udp(Box<Udp>),
 }
 
 impl Agent {

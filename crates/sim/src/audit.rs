@@ -12,12 +12,12 @@ use crate::overhead::Overhead;
 use crate::world::World;
 
 /// Counts what is still in the network, by flow.
-pub struct Census {
-    origin: Vec<u32>,
+pub struct Census<'a> {
+    origin: &'a [u32],
     remaining: Vec<Tally>,
 }
 
-impl Census {
+impl Census<'_> {
     /// One more packet.
     pub fn add(&mut self, packet: &Packet) {
         let flow = self.origin[packet.route as usize] / 2;
@@ -26,7 +26,7 @@ impl Census {
 }
 
 /// A queue may still drop packets while it is emptied after the end: they were there at the end.
-impl QueueLog for Census {
+impl QueueLog for Census<'_> {
     fn dropped(&mut self, _now: Time, id: PacketId, packets: &Packets, _reason: DropReason) {
         self.add(&packets[id]);
     }
@@ -48,7 +48,7 @@ pub fn audit(world: &mut World) {
     let in_cells: Vec<(PacketId, u32, bool)> = world.ports.unfinished().collect();
     let kept = held as usize + on_hosts.len() + in_cells.len();
     assert_eq!(world.packets.len(), kept, "packets kept = queued + in flight + on hosts + in switches");
-    let mut census = Census { origin: world.ledger.origin().to_vec(), remaining: vec![Tally::default(); world.milestones.len()] };
+    let mut census = Census { origin: world.ledger.origin(), remaining: vec![Tally::default(); world.milestones.len()] };
     for (i, link) in world.links.iter_mut().enumerate() {
         let count = &link.count;
         let (packets_in, dropped, queued) = match world.ports.in_front_of(i) {

@@ -83,7 +83,7 @@ impl Dumbbell {
         };
         let mut links = vec![Link { bottleneck: true, ..bottleneck("bottleneck>", 0, 1) }, bottleneck("bottleneck<", 1, 0)];
         let mut flows = Vec::new();
-        let tcp = Arc::new(self.tcp.clone());
+        let (group, tcp): (Arc<str>, _) = ("forward".into(), Arc::new(self.tcp.clone()));
         for i in 1..=self.pairs {
             let (from, to) = (nodes.len(), nodes.len() + 1);
             nodes.push(node(format!("sender{i}"), true));
@@ -94,7 +94,7 @@ impl Dumbbell {
             links.push(self.edge(format!("receiver{i}<"), to, 1));
             for _ in 0..self.streams {
                 flows.push(Flow {
-                    group: "forward".into(),
+                    group: group.clone(),
                     from,
                     to,
                     sender: tcp.clone(),

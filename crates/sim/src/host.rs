@@ -5,7 +5,6 @@ use longfat_core::probe::Ping;
 use longfat_core::rng::Rng;
 use longfat_core::tcp::Connection;
 use longfat_core::time::{Duration, Time};
-use longfat_core::trace::EventKind;
 use longfat_core::traffic::{Departures, Transfers, Udp};
 use longfat_core::units::Rate;
 
@@ -27,8 +26,10 @@ pub enum Milestone {
     Nothing,
 }
 
-/// One end of a flow.
+/// One end of a flow: eight lines of a cache. With thousands of connections each packet finds those of its own in no cache, and what it
+/// costs is how many there are.
 #[derive(Debug)]
+#[repr(align(64))]
 pub struct Endpoint {
     pub agent: Agent,
     /// The link its packets start on, and the route cursor they start with.
@@ -45,28 +46,50 @@ pub struct Endpoint {
     /// Whether it waits for room at the interface, and for the processor.
     pub is_waiting: bool,
     pub is_asking: bool,
-    /// Numbers of the interface, of the processor and of the overhead of its host; [`NONE`]. Of the memory of its host, and of its share.
-    nic: u32,
-    processor: u32,
-    overhead: u32,
-    memory: Option<(u32, u32)>,
-    traffic: Traffic,
+    place: Option<Box<Place>>,
+    application: Application,
     started: bool,
     stop: Time,
-    /// Of web traffic.
-    transfers: Option<Box<Transfers>>,
-    /// Of an application that writes at a rate of its own: when, and how much.
-    writes: Option<Box<(Departures, u32)>>,
-    transferring: bool,
-    /// Of a receiving application that takes its time.
-    reader: Option<Box<Reader>>,
     pub sent: Tally,
     pub delivered: Tally,
-    /// Fast retransmits, timeouts and ended recoveries already written down as events.
-    noted: [u64; 4],
 }
 
-const NONE: u32 = u32::MAX;
+const _: () = assert!(size_of::<Endpoint>() == 8 * 64);
+
+/// What its host has, by number.
+#[derive(Debug, Default)]
+struct Place {
+    /// The interface, at which TCP waits.
+    nic: Option<u32>,
+    processor: Option<u32>,
+    overhead: Option<u32>,
+    /// The memory, and its share of it.
+    memory: Option<(u32, u32)>,
+}
+
+/// What the application does at one end of a connection.
+#[derive(Debug)]
+enum Application {
+    /// Writes so many bytes, and closes: `ttcp`.
+    Volume(u64),
+    /// Writes without end.
+    Endless,
+    /// Writes at a rate of its own: when, and how much.
+    Writes(Box<(Departures, u32)>),
+    /// Writes transfers with time to think between them.
+    Web(Box<Web>),
+    /// Reads, at once.
+    Reads,
+    /// Reads, and takes its time.
+    Reader(Box<Reader>),
+}
+
+/// Transfers, of which one may be under way.
+#[derive(Debug)]
+struct Web {
+    transfers: Transfers,
+    transferring: bool,
+}
 
 /// An application that reads a block (a full segment), and takes the time its rate gives it before it reads the next.
 #[derive(Debug)]
@@ -92,22 +115,24 @@ impl Endpoint {
         let stop = flow.stop.map_or(Time::MAX, |stop| Time::ZERO + stop);
         match flow.traffic {
             Traffic::Ping { interval, size } => {
-                Self::new(Agent::Ping(Ping::ask(interval, size, start, stop)), flow, start, Milestone::Nothing)
+                Self::new(Agent::Ping(Box::new(Ping::ask(interval, size, start, stop))), Application::Reads, start, Milestone::Nothing)
             }
             Traffic::Udp { schedule, size } => {
                 let departures = Departures::new(schedule, size, start, rng);
                 let first = departures.next();
-                Self::new(Agent::Udp(Udp::send(departures, size, stop)), flow, first, Milestone::Nothing)
+                Self::new(Agent::Udp(Box::new(Udp::send(departures, size, stop))), Application::Reads, first, Milestone::Nothing)
             }
             traffic => {
                 let tcp = Agent::Tcp(Connection::connect(flow.sender.clone(), iss, phase));
-                let (mut transfers, mut writes) = (None, None);
-                match traffic {
-                    Traffic::Web(web) => transfers = Some(Box::new(Transfers::new(web, rng))),
-                    Traffic::Writes { schedule, size } => writes = Some(Box::new((Departures::new(schedule, size, start, rng), size))),
-                    _ => {}
-                }
-                Endpoint { alarm: start, stop, transfers, writes, ..Self::new(tcp, flow, start, Milestone::Nothing) }
+                let application = match traffic {
+                    Traffic::Ttcp { volume } => Application::Volume(volume),
+                    Traffic::Web(web) => Application::Web(Box::new(Web { transfers: Transfers::new(web, rng), transferring: false })),
+                    Traffic::Writes { schedule, size } => {
+                        Application::Writes(Box::new((Departures::new(schedule, size, start, rng), size)))
+                    }
+                    _ => Application::Endless,
+                };
+                Endpoint { alarm: start, stop, ..Self::new(tcp, application, start, Milestone::Nothing) }
             }
         }
     }
@@ -115,20 +140,20 @@ impl Endpoint {
     /// The end that listens and receives.
     pub fn receiver(flow: &Flow, iss: u32, phase: Duration) -> Self {
         match flow.traffic {
-            Traffic::Ping { .. } => Self::new(Agent::Ping(Ping::answer()), flow, Time::MAX, Milestone::Nothing),
-            Traffic::Udp { .. } => Self::new(Agent::Udp(Udp::receive()), flow, Time::MAX, Milestone::Nothing),
+            Traffic::Ping { .. } => Self::new(Agent::Ping(Box::new(Ping::answer())), Application::Reads, Time::MAX, Milestone::Nothing),
+            Traffic::Udp { .. } => Self::new(Agent::Udp(Box::new(Udp::receive())), Application::Reads, Time::MAX, Milestone::Nothing),
             _ => {
                 let mut tcp = Connection::listen(flow.receiver.clone(), iss, phase);
                 tcp.set_auto_read(flow.read_rate.is_none());
-                let reader = flow.read_rate.map(|rate| Box::new(Reader { rate, block: flow.receiver.mss.into(), next: Time::ZERO }));
-                let on_host = reader.is_some();
-                Endpoint { reader, on_host, ..Self::new(Agent::Tcp(tcp), flow, Time::MAX, Milestone::EndOfStream) }
+                let reader = |rate| Box::new(Reader { rate, block: flow.receiver.mss.into(), next: Time::ZERO });
+                let application = flow.read_rate.map_or(Application::Reads, |rate| Application::Reader(reader(rate)));
+                let on_host = flow.read_rate.is_some();
+                Endpoint { on_host, ..Self::new(Agent::Tcp(tcp), application, Time::MAX, Milestone::EndOfStream) }
             }
         }
     }
 
-    fn new(agent: Agent, flow: &Flow, wake: Time, milestone: Milestone) -> Self {
-        let (sent, delivered) = (Tally::default(), Tally::default());
+    fn new(agent: Agent, application: Application, wake: Time, milestone: Milestone) -> Self {
         Endpoint {
             agent,
             first_link: 0,
@@ -139,39 +164,35 @@ impl Endpoint {
             on_host: false,
             is_waiting: false,
             is_asking: false,
-            nic: NONE,
-            processor: NONE,
-            overhead: NONE,
-            memory: None,
-            traffic: flow.traffic,
+            place: None,
+            application,
             started: false,
             stop: Time::MAX,
-            transfers: None,
-            writes: None,
-            transferring: false,
-            reader: None,
-            sent,
-            delivered,
-            noted: [0; 4],
+            sent: Tally::default(),
+            delivered: Tally::default(),
         }
     }
 
     /// Its host has this interface, at which TCP waits, this processor and this overhead.
     pub fn place(&mut self, nic: Option<usize>, processor: Option<usize>, overhead: Option<usize>) {
-        let number = |n: Option<usize>| n.map_or(NONE, |n| n as u32);
-        (self.nic, self.processor, self.overhead) = (number(nic), number(processor), number(overhead));
-        self.on_host |= nic.or(processor).or(overhead).is_some();
+        let number = |n: Option<usize>| n.map(|n| n as u32);
+        if nic.or(processor).or(overhead).is_some() {
+            let memory = self.place.as_ref().and_then(|place| place.memory);
+            let (nic, processor, overhead) = (number(nic), number(processor), number(overhead));
+            self.place = Some(Box::new(Place { nic, processor, overhead, memory }));
+            self.on_host = true;
+        }
     }
 
     /// Its host has bounded memory, of which it has this share: numbers of both.
     pub fn share(&mut self, pool: usize, share: usize) {
-        self.memory = Some((pool as u32, share as u32));
+        self.place.get_or_insert_default().memory = Some((pool as u32, share as u32));
         self.on_host = true;
     }
 
     /// The numbers of the memory of its host and of its share.
     pub fn memory(&self) -> Option<(usize, usize)> {
-        self.memory.map(|(pool, share)| (pool as usize, share as usize))
+        self.place.as_ref()?.memory.map(|(pool, share)| (pool as usize, share as usize))
     }
 
     /// Whether it has yet to open its connection.
@@ -181,12 +202,16 @@ impl Endpoint {
 
     /// How much the receiving application would read at once.
     pub fn is_ready_to_read(&self, now: Time) -> u64 {
-        self.reader.as_ref().map_or(u64::MAX, |reader| if reader.next <= now { reader.block } else { 0 })
+        match &self.application {
+            Application::Reader(reader) if reader.next > now => 0,
+            Application::Reader(reader) => reader.block,
+            _ => u64::MAX,
+        }
     }
 
     /// The receiving application reads, if it is ready to and there is something.
     pub fn read(&mut self, now: Time) {
-        let (Some(reader), Agent::Tcp(tcp)) = (&mut self.reader, &mut self.agent) else { return };
+        let (Application::Reader(reader), Agent::Tcp(tcp)) = (&mut self.application, &mut self.agent) else { return };
         if reader.next <= now {
             let taken = tcp.read(reader.block);
             if taken > 0 {
@@ -200,17 +225,17 @@ impl Endpoint {
 
     /// The interface of its host.
     pub fn nic(&self) -> Option<usize> {
-        (self.nic != NONE).then_some(self.nic as usize)
+        self.place.as_ref()?.nic.map(|nic| nic as usize)
     }
 
     /// The overhead of its host.
     pub fn overhead(&self) -> Option<usize> {
-        (self.overhead != NONE).then_some(self.overhead as usize)
+        self.place.as_ref()?.overhead.map(|overhead| overhead as usize)
     }
 
     /// The processor of its host.
     pub fn processor(&self) -> Option<usize> {
-        (self.processor != NONE).then_some(self.processor as usize)
+        self.place.as_ref()?.processor.map(|processor| processor as usize)
     }
 
     /// Does what is due now: of the application, and of the protocol's timers.
@@ -227,59 +252,53 @@ impl Endpoint {
     fn act(&mut self, now: Time) {
         let Agent::Tcp(tcp) = &mut self.agent else { return };
         self.alarm = Time::MAX;
-        if self.reader.is_some() {
-            return;
-        }
-        if now >= self.stop {
+        let starts = !self.started && now < self.stop;
+        match &mut self.application {
+            Application::Reads | Application::Reader(_) => return,
             // What has been written is finished; a stream without end is not.
-            if self.transfers.is_some() || self.writes.is_some() { tcp.close() } else { tcp.stop() }
-        } else if let Some(writes) = &mut self.writes {
-            let (departures, size) = &mut **writes;
-            if !self.started {
-                self.started = true;
-                self.milestone = Milestone::Established;
+            Application::Web(_) | Application::Writes(_) if now >= self.stop => tcp.close(),
+            _ if now >= self.stop => tcp.stop(),
+            Application::Writes(writes) => {
+                let (departures, size) = &mut **writes;
+                while departures.next() <= now {
+                    tcp.write(u64::from(*size));
+                    departures.advance();
+                }
+                self.alarm = departures.next().min(self.stop);
             }
-            while departures.next() <= now {
-                tcp.write(u64::from(*size));
-                departures.advance();
+            Application::Web(_) if starts => self.think(now),
+            Application::Web(web) => {
+                tcp.write(web.transfers.size());
+                web.transferring = true;
+                self.alarm = self.stop;
             }
-            self.alarm = departures.next().min(self.stop);
-        } else if self.started {
-            if let Some(transfers) = &mut self.transfers {
-                tcp.write(transfers.size());
-                self.transferring = true;
+            Application::Volume(volume) => {
+                tcp.write(*volume);
+                tcp.close();
             }
-            self.alarm = self.stop;
-        } else {
+            Application::Endless => {
+                tcp.write(u64::MAX);
+                self.alarm = self.stop;
+            }
+        }
+        if starts {
             self.started = true;
             self.milestone = Milestone::Established;
-            match self.traffic {
-                Traffic::Ttcp { volume } => {
-                    tcp.write(volume);
-                    tcp.close();
-                }
-                Traffic::Web(_) => self.think(now),
-                _ => {
-                    tcp.write(u64::MAX);
-                    self.alarm = self.stop;
-                }
-            }
         }
     }
 
     /// A transfer is over; after a while comes the next.
     pub fn think(&mut self, now: Time) {
-        self.transferring = false;
-        if let Some(transfers) = &mut self.transfers
-            && now < self.stop
-        {
-            self.alarm = now.saturating_add(transfers.think()).min(self.stop);
+        let Application::Web(web) = &mut self.application else { return };
+        web.transferring = false;
+        if now < self.stop {
+            self.alarm = now.saturating_add(web.transfers.think()).min(self.stop);
         }
     }
 
     /// Whether the run waits for this flow: it has a volume.
     pub fn has_volume(&self) -> bool {
-        matches!(self.traffic, Traffic::Ttcp { .. })
+        matches!(self.application, Application::Volume(_))
     }
 
     /// The milestone that has been reached since the last call, if one has.
@@ -289,16 +308,16 @@ impl Endpoint {
         let Agent::Tcp(tcp) = &self.agent else { return None };
         let (done, next) = match reached {
             Milestone::Established => {
-                let next = match self.traffic {
-                    Traffic::Ttcp { .. } => Milestone::AllAcked,
-                    Traffic::Web(_) => Milestone::Transferred,
+                let next = match self.application {
+                    Application::Volume(_) => Milestone::AllAcked,
+                    Application::Web(_) => Milestone::Transferred,
                     _ => Milestone::Nothing,
                 };
                 (tcp.is_established(), next)
             }
             Milestone::AllAcked => (tcp.all_acked(), Milestone::Nothing),
-            Milestone::Transferred => (self.transferring && tcp.all_acked(), reached),
-            Milestone::EndOfStream => (tcp.end_of_stream() && (self.reader.is_none() || tcp.unread() == 0), Milestone::Nothing),
+            Milestone::Transferred => (matches!(&self.application, Application::Web(web) if web.transferring) && tcp.all_acked(), reached),
+            Milestone::EndOfStream => (tcp.end_of_stream() && tcp.unread() == 0, Milestone::Nothing),
             Milestone::Nothing => (false, reached),
         };
         if !done {
@@ -313,18 +332,5 @@ impl Endpoint {
         if let Agent::Tcp(tcp) = &mut self.agent {
             tcp.close();
         }
-    }
-
-    /// Calls `note` for each thing worth an event since the last call.
-    pub fn note_events(&mut self, mut note: impl FnMut(EventKind)) {
-        let stats = self.agent.stats();
-        let now = [stats.fast_retransmits, stats.timeouts, stats.recoveries_ended, stats.spurious_recoveries];
-        let kinds = [EventKind::FastRetransmit, EventKind::Timeout, EventKind::RecoveryEnd, EventKind::RecoveryUndone];
-        for (i, kind) in kinds.into_iter().enumerate() {
-            for _ in self.noted[i]..now[i] {
-                note(kind);
-            }
-        }
-        self.noted = now;
     }
 }

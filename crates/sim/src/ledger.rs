@@ -2,6 +2,7 @@
 
 use longfat_core::packet::{PacketId, Packets, Segment};
 use longfat_core::queue::{DropReason, QueueLog};
+use longfat_core::tcp::Stats;
 use longfat_core::time::Time;
 use longfat_core::trace::{Event, EventKind};
 
@@ -31,8 +32,18 @@ pub struct Ledger {
     in_network_max: u64,
     /// `None`: not asked for.
     events: Option<Vec<Event>>,
-    /// With events: for each endpoint its first sequence number, and how far it has sent.
-    streams: Vec<(u32, u64)>,
+    /// With events: one for each endpoint.
+    streams: Vec<Stream>,
+}
+
+/// What an endpoint has sent, as far as events tell of it.
+#[derive(Debug)]
+struct Stream {
+    /// Its first sequence number, and how far it has sent.
+    iss: u32,
+    sent: u64,
+    /// Fast retransmits, timeouts, recoveries ended and undone that are written down.
+    noted: [u64; 4],
 }
 
 impl Ledger {
@@ -44,7 +55,7 @@ impl Ledger {
             in_network: 0,
             in_network_max: 0,
             events: events.then(Vec::new),
-            streams: initial.iter().map(|&iss| (iss, 0)).collect(),
+            streams: if events { initial.iter().map(|&iss| Stream { iss, sent: 0, noted: [0; 4] }).collect() } else { Vec::new() },
         }
     }
 
@@ -55,7 +66,8 @@ impl Ledger {
         self.in_network_max = self.in_network_max.max(self.in_network);
         if self.events.is_some() {
             let end = self.offset(endpoint, segment.seq.wrapping_add(u32::from(segment.len)));
-            self.streams[endpoint].1 = self.streams[endpoint].1.max(end);
+            let stream = &mut self.streams[endpoint];
+            stream.sent = stream.sent.max(end);
         }
     }
 
@@ -90,6 +102,18 @@ impl Ledger {
         }
     }
 
+    /// An event for each thing worth one that `endpoint` has counted in its `stats` since the last call.
+    pub fn note(&mut self, time: Time, endpoint: usize, stats: &Stats) {
+        let now = [stats.fast_retransmits, stats.timeouts, stats.recoveries_ended, stats.spurious_recoveries];
+        let kinds = [EventKind::FastRetransmit, EventKind::Timeout, EventKind::RecoveryEnd, EventKind::RecoveryUndone];
+        let before = std::mem::replace(&mut self.streams[endpoint].noted, now);
+        for (i, kind) in kinds.into_iter().enumerate() {
+            for _ in before[i]..now[i] {
+                self.event(Event { time, kind, flow: (endpoint / 2) as u32, link: None, seq: sent_so_far(stats) });
+            }
+        }
+    }
+
     /// Whether events are asked for.
     #[inline]
     pub fn keeps_events(&self) -> bool {
@@ -99,7 +123,7 @@ impl Ledger {
     /// How far into the stream of `endpoint` the sequence number is: the offset nearest to what it has sent so far
     /// (the 32 bits of the wire wrap; RFC 9293 §3.4). The SYN and the first byte are both at 0.
     fn offset(&self, endpoint: usize, seq: u32) -> u64 {
-        let (iss, sent) = self.streams[endpoint];
+        let Stream { iss, sent, .. } = self.streams[endpoint];
         let first_byte = iss.wrapping_add(1);
         let ahead = seq.wrapping_sub(first_byte).wrapping_sub(sent as u32) as i32;
         sent.saturating_add_signed(i64::from(ahead))
@@ -132,6 +156,11 @@ impl Ledger {
         events.sort_by_key(|event| (event.time, event.flow, event.link));
         events
     }
+}
+
+/// How far an endpoint has sent: the recovery point of RFC 6675 §5.
+pub fn sent_so_far(stats: &Stats) -> u64 {
+    stats.bytes_sent - stats.bytes_retransmitted
 }
 
 /// What one link counts.

@@ -22,10 +22,19 @@ pub struct Snapshot {
     processors: Vec<Duration>,
     /// Of each memory the integrals over time of what is promised, buffered and wasted, in byte ps.
     memory: Vec<[u128; 3]>,
-    /// In-order bytes delivered, for each flow.
-    delivered: Vec<u64>,
-    /// Payload bytes that arrived again, for each flow.
-    duplicate: Vec<u64>,
+}
+
+/// What had arrived of a flow by some instant: bytes delivered in order, and payload bytes that came again.
+#[derive(Clone, Copy, Debug)]
+struct Arrived {
+    delivered: u64,
+    duplicate: u64,
+}
+
+impl Arrived {
+    fn of(receiver: &Agent) -> Self {
+        Arrived { delivered: receiver.bytes_delivered(), duplicate: receiver.stats().bytes_duplicate }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -60,8 +69,6 @@ impl Snapshot {
                 .iter()
                 .map(|pool| [&pool.promised, &pool.buffered, &pool.wasted].map(|of| of.integral(world.now)))
                 .collect(),
-            delivered: world.endpoints.chunks(2).map(|pair| pair[1].agent.bytes_delivered()).collect(),
-            duplicate: world.endpoints.chunks(2).map(|pair| pair[1].agent.stats().bytes_duplicate).collect(),
         }
     }
 }
@@ -74,7 +81,8 @@ pub struct Recorder {
     warmup: Time,
     span_start: Time,
     end: Time,
-    at_warmup: Option<Snapshot>,
+    /// One for each flow.
+    at_warmup: Option<Vec<Arrived>>,
     at_span_start: Option<Snapshot>,
     trace: Trace,
 }
@@ -110,7 +118,7 @@ impl Recorder {
     /// Writes down what is due, after everything that happened now. Whether the run goes on.
     pub fn stopped(&mut self, world: &mut World) -> bool {
         if self.at_warmup.is_none() && world.now >= self.warmup {
-            self.at_warmup = Some(world.snapshot());
+            self.at_warmup = Some(world.endpoints.chunks(2).map(|pair| Arrived::of(&pair[1].agent)).collect());
         }
         if self.at_span_start.is_none() && world.now >= self.span_start {
             self.at_span_start = Some(world.snapshot());
@@ -154,17 +162,17 @@ impl Recorder {
             self.sample(world);
         }
         let now = Snapshot::of(world);
-        let span_end = world.all_delivered.clone().unwrap_or_else(|| now.clone());
-        let span_start = self.at_span_start.take().unwrap_or_else(|| span_end.clone());
-        let at_warmup = self.at_warmup.take().unwrap_or_else(|| now.clone());
+        let span_end = world.all_delivered.as_ref().unwrap_or(&now);
+        let span_start = self.at_span_start.as_ref().unwrap_or(span_end);
         let mut trace = self.trace;
         trace.end = world.now;
         trace.span = (span_start.time.min(span_end.time), span_end.time);
         trace.steps = world.steps;
         trace.packets_in_network_max = world.ledger.in_network_max();
-        trace.flows = (0..experiment.flows.len()).map(|i| flow_record(world, experiment, i, &at_warmup)).collect();
-        trace.links = (0..world.links.len()).map(|i| link_record(world, experiment, i, &span_start, &span_end)).collect();
-        trace.hosts = host_records(world, experiment, &span_start, &span_end);
+        let at_warmup = |i: usize| self.at_warmup.as_ref().map(|all| all[i]);
+        trace.flows = (0..experiment.flows.len()).map(|i| flow_record(world, experiment, i, at_warmup(i))).collect();
+        trace.links = (0..world.links.len()).map(|i| link_record(world, experiment, i, span_start, span_end)).collect();
+        trace.hosts = host_records(world, experiment, span_start, span_end);
         trace.events = world.ledger.take_events();
         trace.warnings = warnings(world, experiment, self.span_start);
         trace
@@ -191,9 +199,10 @@ fn flow_sample(time: Time, flow: usize, sender: &Agent, receiver: &Agent) -> Flo
     }
 }
 
-fn flow_record(world: &World, experiment: &Experiment, flow: usize, at_warmup: &Snapshot) -> FlowRecord {
+fn flow_record(world: &World, experiment: &Experiment, flow: usize, at_warmup: Option<Arrived>) -> FlowRecord {
     let (sender, receiver) = (&world.endpoints[2 * flow].agent, &world.endpoints[2 * flow + 1].agent);
     let (sent, received) = (sender.stats(), receiver.stats());
+    let at_warmup = at_warmup.unwrap_or_else(|| Arrived::of(receiver));
     let milestones = &world.milestones[flow];
     let (min, mean, max) = match sent.rtt_samples {
         0 => (f64::NAN, f64::NAN, f64::NAN),
@@ -206,7 +215,7 @@ fn flow_record(world: &World, experiment: &Experiment, flow: usize, at_warmup: &
         acked_all: milestones.acked_all,
         gave_up: milestones.gave_up,
         bytes_delivered: receiver.bytes_delivered(),
-        bytes_delivered_at_warmup: at_warmup.delivered[flow],
+        bytes_delivered_at_warmup: at_warmup.delivered,
         bytes_sent: sent.bytes_sent,
         bytes_retransmitted: sent.bytes_retransmitted,
         segments_sent: sent.segments_sent,
@@ -219,7 +228,7 @@ fn flow_record(world: &World, experiment: &Experiment, flow: usize, at_warmup: &
         send_stalls: sent.send_stalls,
         duplicates_received: received.duplicates_received,
         bytes_duplicate: received.bytes_duplicate,
-        bytes_duplicate_at_warmup: at_warmup.duplicate[flow],
+        bytes_duplicate_at_warmup: at_warmup.duplicate,
         packets_dropped: world.ledger.dropped_of(flow).packets,
         rtt_min_s: min,
         rtt_mean_s: mean,
@@ -300,7 +309,7 @@ fn warnings(world: &World, experiment: &Experiment, span_start: Time) -> Vec<Str
             span_start.as_secs_f64()
         ));
     }
-    for (i, (name, flow)) in flow_names(experiment).iter().zip(&experiment.flows).enumerate() {
+    for (i, (name, flow)) in flow_names(experiment).zip(&experiment.flows).enumerate() {
         let (_, asked) = window_sizing::bounds(&flow.receiver);
         let (held, mss) = (window_sizing::bounds(&flow.sender).0.min(asked), u64::from(flow.sender.mss));
         if flow.traffic.is_tcp() && held < mss {

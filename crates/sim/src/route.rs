@@ -18,6 +18,42 @@ pub enum Hop {
     Endpoint(u32),
 }
 
+/// Hop after hop, in four bytes each: where there are many flows, a packet finds its own somewhere in the table, and seldom in a cache.
+#[derive(Debug)]
+pub struct Hops(Vec<u32>);
+
+/// The upper two bits of a hop are its kind.
+const KIND_SHIFT: u32 = 30;
+
+impl Hops {
+    fn push(&mut self, hop: Hop) {
+        let (kind, number) = match hop {
+            Hop::Link(number) => (0, number),
+            Hop::Port(number) => (1, number),
+            Hop::Endpoint(number) => (2, number),
+        };
+        assert!(number >> KIND_SHIFT == 0, "there are fewer than 2^30 links, places and endpoints");
+        self.0.push(kind << KIND_SHIFT | number);
+    }
+
+    /// The hop at `cursor`.
+    #[inline]
+    pub fn at(&self, cursor: u32) -> Hop {
+        let packed = self.0[cursor as usize];
+        let number = packed & ((1 << KIND_SHIFT) - 1);
+        match packed >> KIND_SHIFT {
+            0 => Hop::Link(number),
+            1 => Hop::Port(number),
+            _ => Hop::Endpoint(number),
+        }
+    }
+
+    /// Each hop with the one behind it in the table.
+    pub fn pairs(&self) -> impl Iterator<Item = [Hop; 2]> + '_ {
+        (1..self.0.len() as u32).map(|cursor| [self.at(cursor - 1), self.at(cursor)])
+    }
+}
+
 /// A channel of an output port: one flow's, one way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -31,7 +67,7 @@ pub struct Place {
 #[derive(Debug)]
 pub struct RouteTable {
     /// While a packet is in a queue, its cursor is the place of that link; on the wire, the place of the hop after it.
-    pub hops: Vec<Hop>,
+    pub hops: Hops,
     /// For each cursor, the endpoint that sends there.
     pub origin: Vec<u32>,
     /// For each endpoint, the first link of its packets and the cursor they start with.
@@ -46,7 +82,7 @@ impl RouteTable {
     pub fn new(experiment: &Experiment) -> Result<Self, Error> {
         let routes = Routes::new(&experiment.network);
         let mut table = RouteTable {
-            hops: Vec::new(),
+            hops: Hops(Vec::new()),
             origin: Vec::new(),
             starts: Vec::new(),
             places: Vec::new(),
@@ -57,7 +93,7 @@ impl RouteTable {
                 let path = routes.path(from, to).filter(|path| !path.is_empty());
                 let Some(path) = path else {
                     let name = |node: usize| experiment.network.nodes[node].name.clone();
-                    return Err(Error::NoRoute { flow: i, group: flow.group.clone(), from: name(from), to: name(to) });
+                    return Err(Error::NoRoute { flow: i, group: flow.group.to_string(), from: name(from), to: name(to) });
                 };
                 table.add(endpoint as u32, peer as u32, &path, &experiment.network.links);
             }
@@ -73,8 +109,8 @@ impl RouteTable {
         for &(first, _) in &self.starts {
             is_first[first as usize] = true;
         }
-        for pair in self.hops.windows(2) {
-            match *pair {
+        for pair in self.hops.pairs() {
+            match pair {
                 [Hop::Link(from), Hop::Link(to)] => {
                     let feeder = &mut feeders[to as usize];
                     *feeder = if *feeder == Ok(None) || *feeder == Ok(Some(from)) { Ok(Some(from)) } else { Err(()) };
@@ -97,7 +133,7 @@ impl RouteTable {
         for &(first, _) in &self.starts {
             leads_to[first as usize] = Ok(None);
         }
-        for pair in self.hops.windows(2) {
+        for pair in self.hops.pairs() {
             if let Hop::Link(from) = pair[0] {
                 let to = match pair[1] {
                     Hop::Link(to) => Some(to),
@@ -113,8 +149,8 @@ impl RouteTable {
                 trunks.entry(*to as usize).or_default().push(source);
             }
         }
-        for pair in self.hops.windows(2) {
-            match *pair {
+        for pair in self.hops.pairs() {
+            match pair {
                 [Hop::Link(from), Hop::Link(to)] if leads_to[from as usize] == Err(()) => trunks.remove(&(to as usize)),
                 [Hop::Port(_), Hop::Link(to)] => trunks.remove(&(to as usize)),
                 _ => None,
@@ -127,13 +163,13 @@ impl RouteTable {
     }
 
     fn add(&mut self, endpoint: u32, peer: u32, path: &[usize], links: &[Link]) {
-        self.starts.push((path[0] as u32, self.hops.len() as u32));
+        self.starts.push((path[0] as u32, self.hops.0.len() as u32));
         for &link in path {
             let hop = if links[link].discard.is_some() { self.channel(link) } else { Hop::Link(link as u32) };
             self.hops.push(hop);
         }
         self.hops.push(Hop::Endpoint(peer));
-        self.origin.resize(self.hops.len(), endpoint);
+        self.origin.resize(self.hops.0.len(), endpoint);
     }
 
     /// One more channel of the port in front of `link`.

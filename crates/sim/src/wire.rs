@@ -8,20 +8,25 @@ use longfat_core::time::Time;
 pub struct Wire {
     line: Line,
     head_arrives: Time,
+    /// When the packet behind the head arrives. Known one packet ahead: on a wire of many it has left the caches, and what happens next
+    /// would wait for it.
+    next_arrives: Time,
 }
 
 impl Wire {
     /// An empty wire.
     pub fn new() -> Self {
-        Wire { line: Line::new(), head_arrives: Time::MAX }
+        Wire { line: Line::new(), head_arrives: Time::MAX, next_arrives: Time::MAX }
     }
 
     /// The packet `id` will arrive when its stamp says, not before the one sent ahead of it, and come in there by `port`.
     #[inline]
     pub fn push(&mut self, id: PacketId, port: u16, packets: &mut Packets) {
         let packet = &mut packets[id];
-        if self.line.is_empty() {
-            self.head_arrives = packet.stamp;
+        match self.line.len() {
+            0 => self.head_arrives = packet.stamp,
+            1 => self.next_arrives = packet.stamp,
+            _ => {}
         }
         packet.route += 1;
         packet.ingress = port;
@@ -38,7 +43,8 @@ impl Wire {
     #[inline]
     pub fn pop(&mut self, packets: &Packets) -> Option<PacketId> {
         let id = self.line.pop(packets)?;
-        self.head_arrives = self.line.first().map_or(Time::MAX, |next| packets[next].stamp);
+        self.head_arrives = self.next_arrives;
+        self.next_arrives = self.line.second(packets).map_or(Time::MAX, |next| packets[next].stamp);
         Some(id)
     }
 

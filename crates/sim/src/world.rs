@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use longfat_core::atm::port::Run;
 use longfat_core::experiment::route::Routes;
-use longfat_core::experiment::{Experiment, Flow, Ties, Traffic};
+use longfat_core::experiment::{Experiment, Ties, Traffic};
 use longfat_core::link::loss;
 use longfat_core::packet::{Ecn, Packet, PacketId, Packets, Way};
 use longfat_core::queue::{self, DropReason, QueueContext};
@@ -24,10 +24,10 @@ use longfat_core::trace::{Event, EventKind};
 use crate::Error;
 use crate::event_set::EventSet;
 use crate::host::{Endpoint, Milestone, personality};
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, sent_so_far};
 use crate::link::{Link, Role};
 use crate::measure::Snapshot;
-use crate::route::{Hop, RouteTable};
+use crate::route::{Hop, Hops, RouteTable};
 pub use cells::CellTotals;
 use cells::Ports;
 use hosts::Hosts;
@@ -61,7 +61,7 @@ pub struct World {
     pub endpoints: Vec<Endpoint>,
     /// Every packet in a queue or on a wire.
     pub packets: Packets,
-    hops: Vec<Hop>,
+    hops: Hops,
     events: EventSet,
     pub ledger: Ledger,
     pub hosts: Hosts,
@@ -189,7 +189,7 @@ impl World {
     /// The packet `id` has come by the link `number`.
     #[inline(always)]
     fn forward(&mut self, number: usize, id: PacketId) {
-        match self.hops[self.packets[id].route as usize] {
+        match self.hops.at(self.packets[id].route) {
             Hop::Link(next) => self.offer(next as usize, id),
             Hop::Port(place) => self.offer_cells(number, place, id),
             Hop::Endpoint(endpoint) => self.deliver(endpoint as usize, id, number),
@@ -336,7 +336,7 @@ impl World {
     #[inline]
     fn next_wake(&mut self, number: usize) -> Time {
         if self.ledger.keeps_events() {
-            self.note_events(number);
+            self.ledger.note(self.now, number, &self.endpoints[number].agent.stats());
         }
         let next = self.endpoints[number].agent.wake_at(self.now);
         // A packet may arrive at the very instant a timer is set for: the timer's event is then still to come.
@@ -366,9 +366,12 @@ impl World {
             Milestone::EndOfStream => {
                 flow.delivered_all = now;
                 self.endpoints[number].close();
-                self.undelivered -= usize::from(self.endpoints[number].has_volume());
-                if self.endpoints[number].has_volume() && self.undelivered == 0 {
-                    self.all_delivered = Some(self.snapshot());
+                // The sender of a flow comes before its receiver.
+                if self.endpoints[number - 1].has_volume() {
+                    self.undelivered -= 1;
+                    if self.undelivered == 0 {
+                        self.all_delivered = Some(self.snapshot());
+                    }
                 }
             }
             Milestone::Transferred => {
@@ -385,22 +388,9 @@ impl World {
         let flow = &mut self.milestones[number / 2];
         if flow.gave_up.is_none() {
             flow.gave_up = Some(self.now);
-            let event =
-                Event { time: self.now, kind: EventKind::GaveUp, flow: (number / 2) as u32, link: None, seq: self.sent_so_far(number) };
-            self.ledger.event(event);
+            let seq = sent_so_far(&self.endpoints[number].agent.stats());
+            self.ledger.event(Event { time: self.now, kind: EventKind::GaveUp, flow: (number / 2) as u32, link: None, seq });
         }
-    }
-
-    /// How far an end had sent: the recovery point of RFC 6675 §5.
-    fn sent_so_far(&self, number: usize) -> u64 {
-        let stats = self.endpoints[number].agent.stats();
-        stats.bytes_sent - stats.bytes_retransmitted
-    }
-
-    #[cold]
-    fn note_events(&mut self, number: usize) {
-        let (time, flow, seq) = (self.now, (number / 2) as u32, self.sent_so_far(number));
-        self.endpoints[number].note_events(|kind| self.ledger.event(Event { time, kind, flow, link: None, seq }));
     }
 
     /// Does what has happened at every queue up to now.
@@ -430,20 +420,19 @@ const fn way_of(number: usize) -> Way {
 }
 
 /// What each flow is called: its group and its number in it, from 1.
-pub fn flow_names(experiment: &Experiment) -> Vec<String> {
+pub fn flow_names(experiment: &Experiment) -> impl Iterator<Item = String> {
     let mut seen = BTreeMap::new();
-    let name = |flow: &Flow| {
-        let number: &mut u32 = seen.entry(flow.group.clone()).or_default();
+    experiment.flows.iter().map(move |flow| {
+        let number: &mut u32 = seen.entry(&*flow.group).or_default();
         *number += 1;
         format!("{} {number}", flow.group)
-    };
-    experiment.flows.iter().map(name).collect()
+    })
 }
 
 fn endpoints(experiment: &Experiment, table: &RouteTable) -> (Vec<Endpoint>, Vec<u32>) {
     let mut endpoints = Vec::with_capacity(2 * experiment.flows.len());
     let mut initial = Vec::with_capacity(2 * experiment.flows.len());
-    for (name, flow) in flow_names(experiment).into_iter().zip(&experiment.flows) {
+    for (name, flow) in flow_names(experiment).zip(&experiment.flows) {
         let (iss, phase) = personality(experiment.seed, &format!("{name} sender"));
         endpoints.push(Endpoint::sender(flow, iss, phase, Rng::named(experiment.seed, &format!("{name} traffic"))));
         // What is not TCP numbers its packets from 0; the stream of TCP begins after the SYN.

@@ -168,11 +168,11 @@ pub struct Cycles {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
     /// The group's name in the file, e.g. `forward`.
-    pub group: String,
+    pub group: Arc<str>,
     /// Indices into [`Network::nodes`]: the side that connects and sends, the side that listens.
     pub from: usize,
     pub to: usize,
-    /// Flows of a kind share theirs: there may be many thousands.
+    /// Flows of a group share these, and its name: there may be many thousands.
     pub sender: Arc<TcpConfig>,
     pub receiver: Arc<TcpConfig>,
     pub traffic: Traffic,

@@ -169,7 +169,7 @@ fn flows<'a>(flows: &[Flow], name: &dyn Fn(usize) -> &'a str) -> Vec<Json> {
         let streams = group.iter().take_while(|flow| flow.stream_of == first.stream_of).count();
         let stagger = group.get(streams).map_or(Duration::ZERO, |second| second.start - first.start);
         let mut row = endpoint(&first.sender);
-        row.insert("name".into(), first.group.clone().into());
+        row.insert("name".into(), first.group.to_string().into());
         row.insert("from".into(), ends(group, streams, |f| f.from, name));
         row.insert("to".into(), ends(group, streams, |f| f.to, name));
         row.insert("count".into(), (group.len() / streams).into());

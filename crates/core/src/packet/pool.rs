@@ -226,6 +226,12 @@ impl Line {
         if id == self.last { None } else { Some(packets[id].behind) }
     }
 
+    /// The packet behind the first.
+    #[inline]
+    pub fn second(&self, packets: &Packets) -> Option<PacketId> {
+        if self.len < 2 { None } else { Some(packets[self.first].behind) }
+    }
+
     /// The packets, first to last.
     pub fn iter(&self, packets: &Packets) -> impl Iterator<Item = PacketId> {
         std::iter::successors(self.first(), |id| Some(packets[*id].behind)).take(self.len())

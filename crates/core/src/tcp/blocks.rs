@@ -108,6 +108,10 @@ impl<T: Piece> Blocks<T> {
         // Behind the end of one block is before the start of the next: the block that is there already takes it.
         let (block, within) = if within == 0 && block > 0 { (block - 1, self.blocks[block - 1].len()) } else { (block, within) };
         let Some(pieces) = self.blocks.get_mut(block) else {
+            if self.blocks.capacity() == 0 {
+                // Of nearly all sets one block is all there is.
+                self.blocks.reserve_exact(1);
+            }
             self.blocks.push_back(VecDeque::from([piece]));
             return;
         };

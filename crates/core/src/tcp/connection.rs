@@ -5,16 +5,20 @@ mod ending;
 mod info;
 mod memory;
 mod opening;
+mod sending;
 mod sockopt;
 
 pub use ending::Abort;
 
 use self::challenge::Challenges;
 pub use self::info::{Stats, TcpInfo};
+use self::opening::{Handshake, timestamp_clock};
+use self::sending::Sending;
 use crate::packet::{Ecn, Segment, flags};
 use crate::tcp::TcpConfig;
+use crate::tcp::clock::Clock;
 use crate::tcp::receiver::{Receiver, Verdict};
-use crate::tcp::sender::{Range, Sender};
+use crate::tcp::sender::Sender;
 use crate::tcp::seq::wrap;
 use crate::tcp::stall::Room;
 use crate::time::{Duration, Time};
@@ -42,26 +46,28 @@ pub enum State {
 pub struct Connection {
     state: State,
     config: Arc<TcpConfig>,
-    sender: Sender,
+    sending: Sending,
     receiver: Receiver,
     iss: u32,
+    /// Of the free-running clocks against time zero.
+    phase: Duration,
     /// An acknowledgment must go out, data or not.
     ack_now: bool,
     /// The SYN (or SYN-ACK) must go out.
     syn_now: bool,
-    syn_sent_at: Time,
-    syn_retransmitted: bool,
-    /// The round trip of the SYN; zero: not known.
-    handshake_rtt: Duration,
-    /// Negotiated by the SYNs.
-    timestamps: bool,
+    handshake: Handshake,
+    /// Negotiated by the SYNs: the clock of our timestamps, and whether windows are scaled.
+    timestamps: Option<Clock>,
     window_scale: bool,
     /// The ECN field of the last SYN that arrived.
     syn_ecn: Ecn,
     time_wait: Time,
     /// What goes before all else: a reset that answers a segment without a connection or ends this one, or an ACK that must not
     /// wait for data to carry it.
-    prompt: Option<Segment>,
+    prompt: Option<Box<Prompt>>,
+    acks_sent: u64,
+    /// The application has written, closed, or set something of what is sent.
+    speaks: bool,
     /// Nobody will read what arrives: the application has closed both ways.
     released: bool,
     /// It was opened by a SYN of the other side, for which it waited.
@@ -69,6 +75,17 @@ pub struct Connection {
     aborted: Option<Abort>,
     /// Challenge ACKs sent, where any was.
     challenges: Option<Box<Challenges>>,
+}
+
+// Ten thousand connections are to fit into 40 MB with all that belongs to them (docs/simulator.md): what few of them need, or for a
+// while, is in a box of its own.
+const _: () = assert!(size_of::<Connection>() <= 416 && size_of::<Sender>() <= 1072);
+
+/// Room for a segment that goes before all else, once there has been one.
+#[derive(Debug)]
+struct Prompt {
+    segment: Segment,
+    is_due: bool,
 }
 
 /// Where a sender is in loss recovery, by the names of `tcpi_ca_state` (tcp(7), `TCP_INFO`).
@@ -107,19 +124,20 @@ impl Connection {
     fn new(config: Arc<TcpConfig>, iss: u32, phase: Duration, state: State) -> Self {
         Connection {
             state,
-            sender: Sender::new(&config, iss, phase),
+            sending: Sending::silent(&config),
             receiver: Receiver::new(&config, phase),
             iss,
+            phase,
             ack_now: false,
             syn_now: false,
-            syn_sent_at: Time::ZERO,
-            syn_retransmitted: false,
-            handshake_rtt: Duration::ZERO,
-            timestamps: config.timestamps,
+            handshake: Handshake::NONE,
+            timestamps: timestamp_clock(&config, phase),
             window_scale: config.window_scale,
             syn_ecn: Ecn::NotEct,
             time_wait: Time::MAX,
             prompt: None,
+            acks_sent: 0,
+            speaks: false,
             released: false,
             passive: state == State::Listen,
             aborted: None,
@@ -131,13 +149,13 @@ impl Connection {
     /// The application has `bytes` more to send; the send buffer takes them as it can. Saturates: `u64::MAX` is "without end".
     pub fn write(&mut self, bytes: u64) {
         if self.state != State::Closed {
-            self.sender.write(bytes);
+            self.outlet().write(bytes);
         }
     }
 
     /// The application stops writing in the middle of a stream without end: a FIN follows the last byte that has been sent.
     pub fn stop(&mut self) {
-        self.sender.stop();
+        self.outlet().stop();
     }
 
     /// Whether arriving data counts as read at once (the default), or waits for [`Connection::read`].
@@ -190,7 +208,7 @@ impl Connection {
             self.establish(now, segment);
         }
         if self.receiver.is_current(now, segment) {
-            if self.sender.handle_ack(now, segment) {
+            if self.handle_ack(now, segment) {
                 // RFC 5961 §5.2: it acknowledges what was never sent, or what has long been acknowledged. Its data is not taken either.
                 self.challenge(now);
                 return;
@@ -204,7 +222,7 @@ impl Connection {
             if segment.len > 0 && self.receiver.splits_ack(ecn) {
                 let mut ack = Segment::default();
                 self.pure_ack(now, &mut ack);
-                self.prompt = Some(ack);
+                self.say_first(ack);
             }
             let had_ended = self.receiver.end_of_stream();
             if self.receiver.handle(now, segment, ecn) == Verdict::AckNow {
@@ -228,12 +246,14 @@ impl Connection {
         if self.receiver.ack_due(now) {
             self.ack_now = true;
         }
-        if now >= self.sender.deadline {
+        if let Some(sender) = self.sending.sender_mut()
+            && now >= sender.deadline
+        {
             match self.state {
                 State::SynSent | State::SynReceived => self.syn_timeout(),
-                State::Listen | State::Closed => self.sender.deadline = Time::MAX,
+                State::Listen | State::Closed => sender.deadline = Time::MAX,
                 _ => {
-                    self.sender.retransmission_timeout(now);
+                    sender.retransmission_timeout(now);
                     self.mind_user_timeout(now);
                 }
             }
@@ -247,7 +267,10 @@ impl Connection {
     /// Whether there is nothing to send, as at an end that only receives whenever no ACK is due: `poll_transmit` would say `None`.
     #[inline]
     pub fn is_silent(&mut self) -> bool {
-        self.state == State::Established && !self.ack_now && self.prompt.is_none() && self.sender.is_done()
+        self.state == State::Established
+            && !self.ack_now
+            && !self.prompt.as_ref().is_some_and(|prompt| prompt.is_due)
+            && self.sending.sender_mut().is_none_or(Sender::is_done)
     }
 
     /// The next segment to send, if any may go now, and its ECN field. Call until `None`.
@@ -259,23 +282,16 @@ impl Connection {
     /// The same, written to where it is to stay: a copy of what has just been put together field by field takes as long as all the rest.
     #[inline]
     pub fn poll_transmit_into(&mut self, now: Time, segment: &mut Segment) -> Option<Ecn> {
-        if let Some(prompt) = self.prompt.take() {
-            *segment = prompt;
+        if let Some(prompt) = &mut self.prompt
+            && prompt.is_due
+        {
+            prompt.is_due = false;
+            *segment = prompt.segment;
             return Some(Ecn::NotEct);
         }
         if self.state == State::Established || !matches!(self.state, State::Listen | State::SynSent | State::SynReceived | State::Closed) {
-            if let Some(range) = self.next(now) {
-                self.sender.segment(range, segment);
-                if range.again && range.start == 1 {
-                    self.receiver.echo.forgo_option();
-                }
-                self.stamp(now, segment);
-                if segment.has(flags::FIN) {
-                    self.after_ack(now);
-                }
-                // RFC 3168 §6.1.5, §6.1.6: retransmissions and window probes are not ECN-capable.
-                let capable = segment.len > 0 && !range.again && !self.sender.is_probing();
-                return Some(if capable { self.sender.ecn.codepoint() } else { Ecn::NotEct });
+            if let Some(ecn) = self.next(now, segment) {
+                return Some(ecn);
             }
         } else if self.syn_now {
             *segment = self.syn(now);
@@ -288,63 +304,96 @@ impl Connection {
         None
     }
 
+    /// The next segment of the stream that may go now.
     #[inline]
-    fn next(&mut self, now: Time) -> Option<Range> {
-        if self.sender.is_done() {
+    fn next(&mut self, now: Time, segment: &mut Segment) -> Option<Ecn> {
+        let sender = self.sending.sender_mut()?;
+        if sender.is_done() {
             return None;
         }
         // RFC 6691 §2: the payload makes room for the options that go with it.
-        self.sender.payload_max = self.sender.mss - self.receiver.options_len(self.sender.mss, self.timestamps);
-        self.sender.next(now)
+        sender.payload_max = sender.mss - self.receiver.options_len(sender.mss, self.timestamps.is_some());
+        let range = sender.next(now)?;
+        sender.segment(range, segment);
+        if range.again && range.start == 1 {
+            self.receiver.echo.forgo_option();
+        }
+        // RFC 3168 §6.1.5, §6.1.6: retransmissions and window probes are not ECN-capable.
+        let capable = segment.len > 0 && !range.again && !sender.is_probing();
+        let ecn = if capable { sender.ecn.codepoint() } else { Ecn::NotEct };
+        let room = if segment.len > 0 { sender.mss.saturating_sub(u64::from(segment.len)) } else { u64::MAX };
+        self.stamp(now, segment, room);
+        if segment.has(flags::FIN) {
+            self.after_ack(now);
+        }
+        Some(ecn)
+    }
+
+    /// One past the highest octet sent: data, SYN or FIN.
+    fn sent_until(&self) -> u64 {
+        self.sending.sender().map_or_else(|| self.is_established().into(), |sender| sender.board.max())
     }
 
     fn pure_ack(&mut self, now: Time, segment: &mut Segment) {
-        *segment = Segment::new(wrap(self.iss, self.sender.board.max()), 0, 0);
-        self.stamp(now, segment);
-        self.sender.stats.acks_sent += 1;
+        *segment = Segment::new(wrap(self.iss, self.sent_until()), 0, 0);
+        self.stamp(now, segment, u64::MAX);
+        self.acks_sent += 1;
     }
 
+    /// What every segment says. Without data there is all the `room` for options that there can be, beside data only what the payload
+    /// leaves of a full segment.
     #[inline]
-    fn stamp(&mut self, now: Time, segment: &mut Segment) {
-        if self.timestamps
-            && let Some(clock) = self.sender.timestamp_clock
-        {
+    fn stamp(&mut self, now: Time, segment: &mut Segment, room: u64) {
+        if let Some(clock) = self.timestamps {
             segment.set_timestamps(clock.ticks(now) as u32, self.receiver.ts_recent());
         }
-        // A pure ACK has the option space to itself; beside data, only what the payload leaves of a full segment.
-        let room = if segment.len == 0 { u64::MAX } else { self.sender.mss.saturating_sub(u64::from(segment.len)) };
         self.receiver.stamp(now, segment, room);
         self.ack_now = false;
+    }
+
+    /// `segment` goes next, before all else.
+    fn say_first(&mut self, segment: Segment) {
+        match &mut self.prompt {
+            Some(prompt) => **prompt = Prompt { segment, is_due: true },
+            None => self.prompt = Some(Box::new(Prompt { segment, is_due: true })),
+        }
     }
 
     /// When `handle_timeout` is wanted.
     #[inline]
     pub fn poll_timeout(&self) -> Option<Time> {
-        let at = self.sender.deadline.min(self.receiver.ack_deadline()).min(self.time_wait);
+        let deadline = self.sending.sender().map_or(Time::MAX, |sender| sender.deadline);
+        let at = deadline.min(self.receiver.ack_deadline()).min(self.time_wait);
         if at == Time::MAX { None } else { Some(at) }
     }
 
     /// Whether the host's interface takes another segment: `poll_transmit` gives none with data while it does not. Pure ACKs and
     /// window probes go in any case.
     pub fn set_room(&mut self, room: bool) {
-        self.sender.room = if room { Room::Yes } else { Room::No };
+        let room = if room { Room::Yes } else { Room::No };
+        match &mut self.sending {
+            Sending::Active(sender) => sender.room = room,
+            Sending::Silent(silent) => silent.room = room,
+        }
     }
 
     /// Whether `poll_transmit` has kept back a segment for want of room.
     pub fn wants_room(&self) -> bool {
-        self.sender.room == Room::Refused
+        self.sending.sender().is_some_and(|sender| sender.room == Room::Refused)
     }
 
     /// The interface has refused a segment, and this stack takes that as congestion: counts a send stall, and reduces the
     /// window, once a round trip.
     pub fn local_congestion(&mut self, now: Time) {
-        self.sender.local_congestion(now);
+        if let Some(sender) = self.sending.sender_mut() {
+            sender.local_congestion(now);
+        }
     }
 
     /// When `poll_transmit` is worth asking again though nothing arrived: pacing holds a segment back until then.
     #[inline]
     pub fn paced_until(&self, now: Time) -> Option<Time> {
-        let at = self.sender.paced_until(now);
+        let at = self.sending.sender()?.paced_until(now);
         if at == Time::MAX { None } else { Some(at) }
     }
 }
@@ -361,19 +410,20 @@ impl Connection {
 
     /// Another control, from here on.
     pub(super) fn set_control(&mut self, control: Box<dyn CongestionControl + Send>) {
-        self.sender.control = control;
+        self.outlet().control = control;
     }
 
     /// What must hold between any two calls.
     pub(super) fn assert_invariants(&self) {
-        let (board, mss) = (&self.sender.board, self.sender.mss);
+        let Some(sender) = self.sending.sender() else { return };
+        let (board, mss) = (&sender.board, sender.mss);
         // RFC 6675 §4 SetPipe counts twice what was sent again without being lost (NextSeg rule 3).
         let twice = board.retransmitted_until().saturating_sub(board.lost_until());
         assert!(board.pipe() <= board.outstanding() + twice, "{self:?}");
         assert!(board.sacked_bytes() <= board.outstanding(), "{self:?}");
-        assert!(self.sender.window() >= mss && self.sender.control.cwnd() >= mss, "{self:?}");
-        assert!(self.sender.control.ssthresh() >= 2 * mss, "{self:?}");
+        assert!(sender.window() >= mss && sender.control.cwnd() >= mss, "{self:?}");
+        assert!(sender.control.ssthresh() >= 2 * mss, "{self:?}");
         // RFC 6298 §5.1: what is outstanding has a timer.
-        assert!(board.outstanding() == 0 || self.sender.deadline != Time::MAX || self.syn_now || self.state == State::Closed, "{self:?}");
+        assert!(board.outstanding() == 0 || sender.deadline != Time::MAX || self.syn_now || self.state == State::Closed, "{self:?}");
     }
 }

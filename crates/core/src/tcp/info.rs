@@ -1,7 +1,7 @@
 //! The state of a sender at one instant, computed when it is asked for.
 
 use crate::tcp::sender::{Phase, Sender};
-use crate::tcp::{CaState, RecoveryKind, TcpInfo};
+use crate::tcp::{CaState, TcpInfo};
 
 impl Sender {
     /// Without what the SYNs agreed on.
@@ -20,7 +20,7 @@ impl Sender {
             mss: self.mss,
             outstanding: self.board.outstanding(),
             ca_state: self.ca_state(),
-            reordering: self.threshold.max(segments(self.rack.reordering)),
+            reordering: self.threshold.max(self.rack.as_ref().map_or(0, |rack| segments(rack.reordering))),
             sacked: segments(self.board.sacked_bytes()),
             lost: segments(lost),
             retrans: segments(retrans),
@@ -40,14 +40,10 @@ impl Sender {
 
     /// Bytes outstanding that are lost, sent again since or not, and bytes outstanding that were sent again.
     fn lost_and_retransmitted(&self) -> (u64, u64) {
-        match self.kind {
-            RecoveryKind::Rack => {
-                // What was sent again had been lost, but for a tail loss probe; it may be lost once more.
-                let again = self.rack.again.bytes();
-                let twice = self.rack.again.bytes_among(self.board.lost());
-                (self.board.lost_bytes() + again - twice, again - twice)
-            }
-            _ => self.board.marked(),
-        }
+        let Some(rack) = &self.rack else { return self.board.marked() };
+        // What was sent again had been lost, but for a tail loss probe; it may be lost once more.
+        let again = rack.again.bytes();
+        let twice = rack.again.bytes_among(self.board.lost());
+        (self.board.lost_bytes() + again - twice, again - twice)
     }
 }

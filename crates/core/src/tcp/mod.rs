@@ -9,6 +9,7 @@ pub mod ecn;
 mod info;
 pub mod options;
 mod pacing;
+mod peer_window;
 mod prr;
 mod rack;
 mod range_set;

@@ -1,15 +1,17 @@
 //! The receiving half: what has arrived, what to tell the other side, and when.
 
+mod beyond;
 mod sizing;
 
 use crate::packet::{Ecn, Segment, flags};
 use crate::tcp::clock::Clock;
 use crate::tcp::ecn::Echo;
-use crate::tcp::range_set::RangeSet;
 use crate::tcp::seq::{timestamp_before, unwrap, wrap};
 use crate::tcp::window_sizing::{self, ReceiveSizing};
 use crate::tcp::{DelayedAck, TcpConfig};
 use crate::time::{Duration, Time};
+use beyond::Beyond;
+use std::num::NonZeroU64;
 
 /// Why a segment must be answered at once, if it must.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,6 +22,24 @@ pub(super) enum Verdict {
     AckNow,
 }
 
+/// Until when an ACK may wait, with the clock of a heartbeat.
+#[derive(Clone, Copy, Debug)]
+enum Delay {
+    None,
+    Timer(Duration),
+    Heartbeat(Clock),
+}
+
+impl Delay {
+    fn new(delayed: DelayedAck, phase: Duration) -> Self {
+        match delayed {
+            DelayedAck::Off => Delay::None,
+            DelayedAck::Timer(delay) => Delay::Timer(delay),
+            DelayedAck::Heartbeat(tick) => Delay::Heartbeat(Clock::new(tick, phase)),
+        }
+    }
+}
+
 /// Reassembly, the advertised window, delayed and selective acknowledgments.
 #[derive(Debug)]
 pub(super) struct Receiver {
@@ -27,17 +47,14 @@ pub(super) struct Receiver {
     irs: u32,
     /// Next offset expected.
     nxt: u64,
-    /// Data beyond a gap, and how much that is.
-    out_of_order: RangeSet,
-    held: u64,
-    /// The ranges of it that grew last, newest first (RFC 2018 §4); what ends below `nxt` is none any more.
-    recent: [(u64, u64); 4],
+    /// Data beyond a gap, where there is one.
+    beyond: Option<Box<Beyond>>,
     /// The last segment held nothing new: report it first (RFC 2883).
     duplicate: Option<(u64, u64)>,
     sack: bool,
     dsack: bool,
     /// Offset of the other side's FIN, once seen.
-    fin: Option<u64>,
+    fin: Option<NonZeroU64>,
     /// What the receive buffer holds now, unread data and window together; what sizes it, the most it can be, and what memory there
     /// is for it.
     buffer: u64,
@@ -54,10 +71,9 @@ pub(super) struct Receiver {
     shift: u8,
     largest_segment: u32,
     unacked: u64,
-    ack_every: u64,
+    ack_every: u32,
     pub quick_acks: u32,
-    delayed: DelayedAck,
-    heartbeat: Clock,
+    delay: Delay,
     ack_deadline: Time,
     /// TS.Recent, when it was set, and Last.ACK.sent (RFC 7323 §4.3).
     ts_recent: u32,
@@ -74,16 +90,10 @@ const TIMESTAMP_LIFE: Duration = Duration::from_secs(24 * 86_400);
 
 impl Receiver {
     pub fn new(config: &TcpConfig, phase: Duration) -> Self {
-        let heartbeat = match config.delayed_ack {
-            DelayedAck::Heartbeat(tick) => Clock::new(tick, phase),
-            DelayedAck::Off | DelayedAck::Timer(_) => Clock::new(Duration::ZERO, phase),
-        };
         let mut receiver = Receiver {
             irs: 0,
             nxt: 0,
-            out_of_order: RangeSet::default(),
-            held: 0,
-            recent: [(0, 0); 4],
+            beyond: None,
             duplicate: None,
             sack: config.sack,
             dsack: config.dsack,
@@ -99,10 +109,9 @@ impl Receiver {
             shift: 0,
             largest_segment: 0,
             unacked: 0,
-            ack_every: u64::from(config.ack_every),
+            ack_every: config.ack_every,
             quick_acks: config.quick_acks,
-            delayed: config.delayed_ack,
-            heartbeat,
+            delay: Delay::new(config.delayed_ack, phase),
             ack_deadline: Time::MAX,
             ts_recent: 0,
             ts_recent_at: Time::ZERO,
@@ -195,9 +204,9 @@ impl Receiver {
         self.largest_segment = self.largest_segment.max(u32::from(segment.len));
         let end = (start + len).min(self.promised);
         if segment.has(flags::FIN) && end == start + len {
-            self.fin = Some(end - 1);
+            self.fin = NonZeroU64::new(end - 1);
         }
-        if start <= self.nxt && self.out_of_order.is_empty() {
+        if start <= self.nxt && self.beyond.is_none() {
             return self.in_order(now, start, end);
         }
         self.beyond_a_gap(start.max(self.nxt), end, start)
@@ -230,7 +239,7 @@ impl Receiver {
         let fresh = end - self.nxt;
         self.advance(end);
         self.unacked += fresh;
-        if self.fin.is_some_and(|fin| fin < end) || self.duplicate.is_some() || self.delayed == DelayedAck::Off {
+        if self.fin_is_below(end) || self.duplicate.is_some() || matches!(self.delay, Delay::None) {
             return Verdict::AckNow;
         }
         if self.quick_acks > 0 {
@@ -238,14 +247,14 @@ impl Receiver {
             return Verdict::AckNow;
         }
         // RFC 9293 §3.8.6.3: at least every second full-sized segment.
-        if self.unacked >= self.ack_every * u64::from(self.largest_segment) {
+        if self.unacked >= u64::from(self.ack_every) * u64::from(self.largest_segment) {
             return Verdict::AckNow;
         }
         if self.ack_deadline == Time::MAX {
-            self.ack_deadline = match self.delayed {
-                DelayedAck::Timer(delay) => now.saturating_add(delay),
-                DelayedAck::Heartbeat(tick) => self.heartbeat.deadline(now, tick),
-                DelayedAck::Off => unreachable!("answered above"),
+            self.ack_deadline = match self.delay {
+                Delay::Timer(delay) => now.saturating_add(delay),
+                Delay::Heartbeat(clock) => clock.deadline(now, clock.span(1)),
+                Delay::None => unreachable!("answered above"),
             };
         }
         Verdict::Quiet
@@ -253,9 +262,8 @@ impl Receiver {
 
     /// There is a gap before this segment, or there was one (RFC 5681 §4.2: acknowledge at once in both cases).
     fn beyond_a_gap(&mut self, start: u64, end: u64, sent_start: u64) -> Verdict {
-        let mut fresh = 0;
-        self.out_of_order.insert(start, end, |s, e| fresh += e - s);
-        self.held += fresh;
+        let mut beyond = self.beyond.take().unwrap_or_default();
+        let fresh = beyond.take(start, end);
         if fresh == 0 {
             self.duplicates += 1;
         }
@@ -264,34 +272,27 @@ impl Receiver {
             // RFC 2883 §4: the first block tells what came twice.
             self.duplicate = Some(if fresh == 0 { (sent_start, end) } else { (sent_start, start) }).filter(|(s, e)| s < e);
         }
-        match self.out_of_order.first() {
-            Some((s, e)) if s <= self.nxt => {
-                self.held -= e - self.nxt;
-                self.advance(e);
-                self.out_of_order.remove_below(e);
-            }
-            _ => self.remember(start),
+        match beyond.close(self.nxt) {
+            Some(end) => self.advance(end),
+            None => beyond.remember(start, self.nxt),
         }
+        self.beyond = Some(beyond).filter(|beyond| !beyond.is_empty());
         Verdict::AckNow
+    }
+
+    /// Whether the other side's FIN is known, and below `offset`.
+    #[inline]
+    fn fin_is_below(&self, offset: u64) -> bool {
+        self.fin.is_some_and(|fin| fin.get() < offset)
     }
 
     #[inline]
     fn advance(&mut self, to: u64) {
-        let fin = u64::from(self.fin.is_some_and(|fin| fin < to));
+        let fin = u64::from(self.fin_is_below(to));
         if !self.auto_read {
             self.unread += to - fin - self.nxt;
         }
         self.nxt = to;
-    }
-
-    /// Puts the range at `point` at the head of what is reported (RFC 2018 §4).
-    fn remember(&mut self, point: u64) {
-        let Some(newest) = self.out_of_order.containing(point) else { return };
-        let mut kept = [newest, (0, 0), (0, 0), (0, 0)];
-        // A range grows, or two become one, only by what arrives: then that is the newest.
-        let others = self.recent.into_iter().filter(|r| r.0 > self.nxt && !(newest.0 <= r.0 && r.1 <= newest.1));
-        kept[1..].iter_mut().zip(others).for_each(|(kept, range)| *kept = range);
-        self.recent = kept;
     }
 
     /// The acknowledgment as it stands: ack, window, SACK blocks, ECN. Counts as sent. `room` is for options.
@@ -300,7 +301,7 @@ impl Receiver {
         segment.flags |= flags::ACK;
         segment.ack = wrap(self.irs, self.nxt);
         segment.window = self.advertise(segment.has(flags::SYN));
-        if self.sack && (self.reported().is_some() || !self.out_of_order.is_empty()) {
+        if self.sack && (self.reported().is_some() || self.beyond.is_some()) {
             self.report(segment, room.saturating_sub(self.echo.option_len(segment.len > 0).into()));
         }
         let blocks = segment.sack_count() as u64;
@@ -325,7 +326,7 @@ impl Receiver {
             self.duplicate = None;
             segment.push_sack(wrap(self.irs, s), wrap(self.irs, e));
         }
-        for (s, e) in self.recent.into_iter().filter(|range| range.0 > self.nxt) {
+        for (s, e) in self.beyond.iter().flat_map(|beyond| beyond.newest_first(self.nxt)) {
             if segment.sack_count() >= most || !segment.push_sack(wrap(self.irs, s), wrap(self.irs, e)) {
                 return;
             }
@@ -349,10 +350,10 @@ impl Receiver {
     /// Of these, SACK: all that there is to tell, but no more than half the segment.
     #[inline]
     fn sack_len(&self, mss: u64, timestamps: bool) -> u64 {
-        if !self.sack || (self.reported().is_none() && self.out_of_order.is_empty()) {
+        if !self.sack || (self.reported().is_none() && self.beyond.is_none()) {
             return 0;
         }
-        let blocks = u64::from(self.reported().is_some()) + self.out_of_order.count_up_to(4) as u64;
+        let blocks = u64::from(self.reported().is_some()) + self.beyond.as_ref().map_or(0, |beyond| beyond.count_up_to(4)) as u64;
         match blocks.min(if timestamps { 3 } else { 4 }).min(self.most_blocks(true) as u64).min((mss / 2).saturating_sub(4) / 8) {
             0 => 0,
             n => 4 + 8 * n,
@@ -454,7 +455,7 @@ impl Receiver {
     /// Whether the FIN and all before it is here.
     #[inline]
     pub fn end_of_stream(&self) -> bool {
-        self.fin.is_some_and(|fin| self.nxt > fin)
+        self.fin_is_below(self.nxt)
     }
 
     /// Offset expected next, and the other side's initial sequence number.
@@ -474,9 +475,7 @@ impl Receiver {
 
     #[cfg(test)]
     pub fn renege(&mut self) {
-        self.out_of_order.clear();
-        self.held = 0;
-        self.recent = [(0, 0); 4];
-        self.fin = self.fin.filter(|fin| *fin < self.nxt);
+        self.beyond = None;
+        self.fin = self.fin.filter(|fin| fin.get() < self.nxt);
     }
 }

@@ -41,7 +41,7 @@ impl Sender {
         }
         if ack < una {
             // RFC 5961 §5.2: older than anything that can still be on its way (MAX.SND.WND).
-            return ack.saturating_add(self.max_rwnd) < una;
+            return ack.saturating_add(self.peer.max) < una;
         }
         self.check_app_limited();
         if self.awaits_nothing(segment) {
@@ -56,7 +56,9 @@ impl Sender {
         let in_flight = self.board.pipe();
         let selective = self.kind.is_selective() && segment.sack_count() > 0;
         let reported = if selective { self.duplicate_told(segment, ack) } else { None };
-        self.rack.begin();
+        if let Some(rack) = &mut self.rack {
+            rack.begin();
+        }
         let sacked = if selective { self.take_sacks(now, segment) } else { 0 };
         let rtt = self.board.highest_sacked().filter(|_| sacked > 0).and_then(|top| self.measure_sacked(now, top));
         let window_changed = self.update_window(now, segment, ack);
@@ -67,7 +69,9 @@ impl Sender {
         }
         if let Some(range) = reported.filter(|range| Some(range.1) != self.tail.end) {
             debug_assert!(range.0 < range.1);
-            self.rack.duplicate_reported(self.board.max());
+            if let Some(rack) = &mut self.rack {
+                rack.duplicate_reported(self.board.max());
+            }
         }
         let news = News { ack, delivered_before, delivered, in_flight, rtt, marks };
         if ack > una {
@@ -75,7 +79,7 @@ impl Sender {
         } else {
             self.still_ack(now, segment, &news, window_changed);
         }
-        if self.kind == RecoveryKind::Rack {
+        if self.rack.is_some() {
             self.probe_answered(now, ack, ack > una, segment, reported);
             self.set_timer(now);
         }
@@ -89,6 +93,12 @@ impl Sender {
         self.board.outstanding() == 0
             && segment.sack_count() == 0
             && !(self.undo.is_some() || self.forward.is_some() || self.tail.end.is_some())
+    }
+
+    /// Whether ACKs say something to it even where nothing is outstanding: of marks, and when the application has nothing to send.
+    #[inline]
+    pub fn heeds_every_ack(&self) -> bool {
+        self.ecn.is_on() || self.rate.is_some()
     }
 
     /// The left edge stands still.
@@ -117,49 +127,37 @@ impl Sender {
     fn take_sacks(&mut self, now: Time, segment: &Segment) -> u64 {
         let una = self.board.una();
         let mut news = 0;
-        let by_time = self.kind == RecoveryKind::Rack;
         let tells = self.tells_of_retransmission(now, None);
-        let mut told = [(0, 0); 4];
-        for (i, told) in told.iter_mut().enumerate().take(segment.sack_count()) {
+        for i in 0..segment.sack_count() {
             let (left, right) = segment.sack(i);
             let (left, right) = (unwrap(self.iss, una, left), unwrap(self.iss, una, right));
             // A duplicate report (RFC 2883) lies below the left edge or inside what is SACKed: it adds nothing.
             if left >= una && left < right && right <= self.board.max() {
-                *told = (left, right);
-                if self.board.was_told(left, right) {
-                    continue;
-                }
                 self.note_arrived(now, left, right);
                 news += self.board.sack(left, right, |start, end| {
-                    if by_time {
-                        self.rack.arrived(now, start, end, &self.log, tells);
+                    if let Some(rack) = &mut self.rack {
+                        rack.arrived(now, start, end, &self.log, tells);
                     }
                 });
             }
         }
-        self.board.note_told(told);
         news
     }
 
-    /// RFC 9293 §3.10.7.4: the newest segment sets the window. Whether it changed.
+    /// The other side's window may be another now. Whether it is.
     #[inline]
     fn update_window(&mut self, now: Time, segment: &Segment, ack: u64) -> bool {
-        let newer = (segment.seq.wrapping_sub(self.wl.0) as i32) > 0 || (segment.seq == self.wl.0 && ack >= self.wl.1);
-        if !newer {
+        let before = self.peer.edge;
+        if !self.peer.update(segment, ack) {
             return false;
         }
-        let before = self.edge;
-        let rwnd = u64::from(segment.window) << self.shift;
-        self.wl = (segment.seq, ack);
-        self.edge = ack + rwnd;
-        self.max_rwnd = self.max_rwnd.max(rwnd);
         if self.persist.is_some() {
             self.probe_was_answered();
-            if self.edge > self.board.una().max(ack) {
+            if self.peer.edge > self.board.una().max(ack) {
                 self.window_opened(now, ack);
             }
         }
-        self.edge != before
+        self.peer.edge != before
     }
 
     /// The left edge moves.
@@ -200,12 +198,12 @@ impl Sender {
                 self.control.on_ack(&sample);
                 if ack >= self.recover {
                     self.phase = Phase::Open;
-                    self.rack.recovered();
+                    self.note_recovered();
                 }
             }
             Phase::Recovery => restart_timer = self.ack_in_recovery(now, ack, acked, delivered_before),
         }
-        if self.phase != Phase::Recovery && (self.board.has_sacked() || !self.rack.again.is_empty()) {
+        if self.phase != Phase::Recovery && (self.board.has_sacked() || self.rack.as_ref().is_some_and(|rack| !rack.again.is_empty())) {
             self.look_for_losses(now, delivered_before);
         }
         if self.board.outstanding() == 0 {
@@ -290,8 +288,14 @@ impl Sender {
         self.inflation = 0;
         self.prr = None;
         self.force = false;
-        self.rack.recovered();
+        self.note_recovered();
         self.stats.recoveries_ended += 1;
+    }
+
+    fn note_recovered(&mut self) {
+        if let Some(rack) = &mut self.rack {
+            rack.recovered();
+        }
     }
 
     /// An ACK that moved nothing but says that a segment has left the network.
@@ -319,7 +323,7 @@ impl Sender {
 
     /// Outside fast recovery, with SACK: RFC 6675 §5 steps 1 and 2.
     fn look_for_losses(&mut self, now: Time, delivered_before: u64) {
-        if self.kind == RecoveryKind::Rack {
+        if self.rack.is_some() {
             self.detect_losses(now);
             if self.phase == Phase::Open && self.board.has_lost() {
                 self.enter_recovery(now, delivered_before);

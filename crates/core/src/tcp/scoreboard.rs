@@ -23,8 +23,6 @@ pub(super) struct Scoreboard {
     /// Lost by time, and not sent again since.
     lost: RangeSet,
     lost_bytes: u64,
-    /// The blocks of the last ACK that had some: most come again with the next.
-    told: [(u64, u64); 4],
 }
 
 impl Scoreboard {
@@ -96,18 +94,6 @@ impl Scoreboard {
         self.una = ack;
         self.lost_until = self.lost_until.max(ack);
         self.retransmitted_until = self.retransmitted_until.max(ack);
-    }
-
-    /// Whether the last ACK with SACK blocks had `start..end` among them, and all of it was taken in.
-    #[inline]
-    pub fn was_told(&self, start: u64, end: u64) -> bool {
-        self.told.contains(&(start, end))
-    }
-
-    /// These were the blocks of the last ACK that had some.
-    #[inline]
-    pub fn note_told(&mut self, blocks: [(u64, u64); 4]) {
-        self.told = blocks;
     }
 
     /// A SACK block; bytes it tells for the first time. `fresh` is called with each piece of them, in order.
@@ -194,7 +180,6 @@ impl Scoreboard {
     /// The receiver went back on a promise (RFC 2018 §8): all SACK information is void.
     pub fn forget_sacks(&mut self) {
         self.sacked.clear();
-        self.told = Default::default();
         self.sacked_bytes = 0;
         self.sacked_below_lost = 0;
         self.sacked_below_retransmitted = 0;

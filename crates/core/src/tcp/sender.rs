@@ -9,6 +9,7 @@ use crate::tcp::clock::Clock;
 use crate::tcp::congestion::{self, CongestionControl};
 use crate::tcp::ecn::Feedback;
 use crate::tcp::pacing::Pacer;
+use crate::tcp::peer_window::PeerWindow;
 use crate::tcp::prr::Prr;
 use crate::tcp::rack::Rack;
 use crate::tcp::rate::RateSampler;
@@ -86,11 +87,7 @@ pub(super) struct Sender {
     sizing: Option<Box<dyn SendSizing + Send>>,
     most_buffer: u64,
     memory: u64,
-    /// Right edge of the peer's window, the segment that set it (RFC 9293's SND.WL1, SND.WL2), and the largest window seen.
-    pub(super) edge: u64,
-    pub(super) wl: (u32, u64),
-    pub(super) max_rwnd: u64,
-    pub(super) shift: u8,
+    pub(super) peer: PeerWindow,
     pub(super) phase: Phase,
     /// Fast recovery and Loss end when this is acknowledged (RFC 6582 and 6675: recover, RecoveryPoint).
     pub(super) recover: u64,
@@ -112,7 +109,7 @@ pub(super) struct Sender {
     pub(super) pacing_max: Option<Rate>,
     pub(super) log: SentLog,
     /// Loss detection by time, the tail loss probe, and what the one timer of both is for: with `RecoveryKind::Rack` only.
-    pub(super) rack: Rack,
+    pub(super) rack: Option<Box<Rack>>,
     pub(super) use_tail_probe: bool,
     pub(super) tail: Probe,
     pub(super) timer: Timer,
@@ -123,7 +120,7 @@ pub(super) struct Sender {
     pub(super) forward: Option<Forward>,
     /// The last reduction, while it can still prove needless.
     pub(super) use_undo: bool,
-    pub(super) undo: Option<Undo>,
+    pub(super) undo: Option<Box<Undo>>,
     /// The next sample for the estimator is of data beyond this.
     pub(super) sampled_until: u64,
     /// Without timestamps on a ticking clock, one segment at a time is timed: (end offset, tick).
@@ -166,6 +163,10 @@ fn estimator(config: &TcpConfig) -> RttEstimator {
     RttEstimator::new(Rules { initial: config.rto_initial, min, max: config.rto_max, granularity, variances, doublings })
 }
 
+fn rack(kind: RecoveryKind) -> Option<Box<Rack>> {
+    (kind == RecoveryKind::Rack).then(Box::default)
+}
+
 fn validation(config: &TcpConfig) -> Option<Box<Validation>> {
     (config.cwnd_validation == CwndValidation::Rfc7661)
         .then(|| Box::new(Validation::new(u64::from(config.mss) * u64::from(config.initial_window))))
@@ -175,10 +176,11 @@ impl Sender {
     pub fn new(config: &TcpConfig, iss: u32, phase: Duration) -> Self {
         let control = congestion::build(config);
         let sizing = (window_sizing::kind(config).send)(config);
+        let kind = if control.starts_over() { RecoveryKind::Tahoe } else { config.recovery };
         Sender {
             iss,
             board: Scoreboard::default(),
-            kind: if control.starts_over() { RecoveryKind::Tahoe } else { config.recovery },
+            kind,
             rate: control.wants_rate().then(Box::default),
             control,
             rtt: estimator(config),
@@ -198,14 +200,11 @@ impl Sender {
             end: 1,
             writes: VecDeque::new(),
             closed: false,
-            send_buffer: sizing.as_ref().map_or(u64::MAX, |sizing| sizing.buffer()).min(window_sizing::bounds(config).0),
+            send_buffer: window_sizing::send_buffer(config),
             sizing,
             most_buffer: window_sizing::bounds(config).0,
             memory: u64::MAX,
-            edge: 0,
-            wl: (0, 0),
-            max_rwnd: 0,
-            shift: 0,
+            peer: PeerWindow::default(),
             phase: Phase::Open,
             recover: 0,
             no_fast_retransmit_below: 0,
@@ -219,7 +218,7 @@ impl Sender {
             limit: Limit::Application,
             pacing_max: None,
             log: SentLog::default(),
-            rack: Rack::default(),
+            rack: rack(kind),
             use_tail_probe: config.tail_probe,
             tail: Probe::default(),
             timer: Timer::Retransmission,
@@ -250,17 +249,22 @@ impl Sender {
         }
     }
 
+    /// Losses are repaired like this; none has been.
+    fn repair_by(&mut self, kind: RecoveryKind) {
+        (self.kind, self.rack) = (kind, rack(kind));
+    }
+
     /// The handshake begins anew, with a SYN yet to come.
     pub fn listen_again(&mut self, config: &TcpConfig) {
         self.board = Scoreboard::default();
         self.rtt = estimator(config);
-        self.kind = if self.control.starts_over() { RecoveryKind::Tahoe } else { config.recovery };
+        self.repair_by(if self.control.starts_over() { RecoveryKind::Tahoe } else { config.recovery });
         self.ecn = Feedback::new(congestion::ecn_use(config));
         self.deadline = Time::MAX;
     }
 
     /// The other side takes no more than `mss` bytes in a segment.
-    pub fn agree_mss(&mut self, config: &TcpConfig, mss: u64) {
+    fn agree_mss(&mut self, config: &TcpConfig, mss: u64) {
         self.mss = mss;
         let config = TcpConfig { mss: mss as u32, ..config.clone() };
         self.control = congestion::build(&config);
@@ -277,7 +281,7 @@ impl Sender {
         self.rate = self.control.wants_rate().then(Box::default);
         self.ecn.set_uses(congestion::ecn_use(&config));
         if self.control.starts_over() {
-            self.kind = RecoveryKind::Tahoe;
+            self.repair_by(RecoveryKind::Tahoe);
         }
     }
 
@@ -358,11 +362,45 @@ impl Sender {
 
     /// The peer's window, as far as known.
     pub fn rwnd(&self) -> u64 {
-        self.edge.saturating_sub(self.board.una())
+        self.peer.edge.saturating_sub(self.board.una())
+    }
+
+    /// The SYNs have agreed on segments of `mss` bytes and on SACK or not, and have told of the first window.
+    pub fn agree(&mut self, config: &TcpConfig, mss: u32, sack: bool, peer: PeerWindow) {
+        if self.kind.is_selective() && !sack {
+            self.repair_by(RecoveryKind::NewReno);
+        }
+        if u64::from(mss) != self.mss {
+            // The control counts in segments of the size agreed, not of the size we offered.
+            self.agree_mss(config, mss.into());
+        }
+        self.peer = peer;
+    }
+
+    /// The SYN was acknowledged, at `now`; after `rtt`, unless it was sent more than once.
+    pub fn establish(&mut self, config: &TcpConfig, now: Time, rtt: Option<Duration>, timestamps: bool) {
+        self.board.acknowledge(1);
+        self.deadline = Time::MAX;
+        self.timestamp_clock = self.timestamp_clock.filter(|_| timestamps);
+        match rtt {
+            Some(rtt) => self.handshake_rtt(rtt, now),
+            None => {
+                self.rtt.after_syn_loss(config.rto_after_syn_loss);
+                self.control.on_syn_loss();
+            }
+        }
+        self.established(now, rtt);
+    }
+
+    /// The window with which data begins is of `rwnd` bytes.
+    pub fn heed_first_window(&mut self, config: &TcpConfig, rwnd: u32) {
+        if config.ssthresh_half_rwnd {
+            self.control.on_first_window(rwnd.into());
+        }
     }
 
     /// The SYN's round trip.
-    pub fn handshake_rtt(&mut self, rtt: Duration, now: Time) {
+    fn handshake_rtt(&mut self, rtt: Duration, now: Time) {
         if self.clock.is_exact() {
             self.rtt.sample(rtt);
         } else {

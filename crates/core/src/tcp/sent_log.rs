@@ -36,7 +36,7 @@ impl SentLog {
     #[inline]
     fn make_room(&mut self) {
         if self.is_full() {
-            self.entries.reserve_exact(16 + self.entries.len() / 8);
+            self.entries.reserve_exact(8 + self.entries.len() / 8);
         }
     }
 
@@ -59,8 +59,8 @@ impl SentLog {
             keeps
         });
         // What is left may fill it again soon.
-        if self.entries.capacity() - self.entries.len() < 16 + self.entries.len() / 8 {
-            self.entries.reserve_exact(16 + self.entries.len() / 8);
+        if self.entries.capacity() - self.entries.len() < 8 + self.entries.len() / 8 {
+            self.entries.reserve_exact(8 + self.entries.len() / 8);
         }
     }
 

@@ -56,8 +56,8 @@ impl Ports {
             ports.of_link[i] = ports.list.len() as u32;
             ports.list.push(OutputPort::new(experiment, i, table.channels[i] as usize));
         }
-        for pair in table.hops.windows(2) {
-            if let [Hop::Port(a), Hop::Port(b)] = *pair {
+        for pair in table.hops.pairs() {
+            if let [Hop::Port(a), Hop::Port(b)] = pair {
                 let [a, b] = [a, b].map(|place| ports.of_link[ports.places[place as usize].link as usize]);
                 ports.join(a, b);
             }
@@ -256,7 +256,7 @@ impl World {
         runs.extend(self.ports.list[port].port.onward());
         let none = runs.is_empty();
         for run in runs.drain(..) {
-            let Hop::Port(place) = self.hops[run.route as usize + 1] else { panic!("cells came to no switch") };
+            let Hop::Port(place) = self.hops.at(run.route + 1) else { panic!("cells came to no switch") };
             let Place { link, channel } = self.ports.places[place as usize];
             let next = self.ports.of(link as usize).expect("a place has a port");
             self.arrive_at_port(next, input, Run { route: run.route + 1, channel, arrives: run.arrives + delay, ..run });

@@ -163,7 +163,7 @@ impl World {
         if pool.has_room_for(share, tcp, self.packets.segment(id), endpoint.is_ready_to_read(self.now)) {
             return true;
         }
-        let link = match self.hops[self.packets[id].route as usize - 1] {
+        let link = match self.hops.at(self.packets[id].route - 1) {
             Hop::Link(link) => link,
             Hop::Port(place) => self.ports.link_of(place),
             Hop::Endpoint(_) => panic!("a packet came to a host by no link"),
@@ -320,7 +320,7 @@ impl World {
         match self.hosts.processors[processor].finish() {
             Job::Send(id, link) => self.offer(link as usize, id),
             Job::Receive(id) => {
-                let Hop::Endpoint(number) = self.hops[self.packets[id].route as usize] else {
+                let Hop::Endpoint(number) = self.hops.at(self.packets[id].route) else {
                     panic!("a packet came to a host that is not its end");
                 };
                 if self.admits(number as usize, id) {

@@ -5,7 +5,7 @@ use longfat_core::packet::Packets;
 use super::World;
 use crate::event_set::EventSet;
 use crate::link::Link;
-use crate::route::{Hop, RouteTable};
+use crate::route::{Hop, Hops, RouteTable};
 
 /// Makes tails of those of `links` that can be. Each, with the link that feeds it.
 pub fn join(links: &mut [Link], table: &RouteTable) -> Vec<(usize, usize)> {
@@ -19,10 +19,10 @@ pub fn join(links: &mut [Link], table: &RouteTable) -> Vec<(usize, usize)> {
 
 /// Packets have just left the link `number`, which feeds tails.
 #[inline(always)]
-pub fn pass(number: usize, links: &mut [Link], hops: &[Hop], packets: &mut Packets, events: &mut EventSet) {
+pub fn pass(number: usize, links: &mut [Link], hops: &Hops, packets: &mut Packets, events: &mut EventSet) {
     while let Some(id) = links[number].feeder.leaving.pop(packets) {
         // It is still at its place in the queue of the link it leaves.
-        if let Hop::Link(next) = hops[packets[id].route as usize + 1]
+        if let Hop::Link(next) = hops.at(packets[id].route + 1)
             && links[next as usize].is_tail()
             && !links[number].is_doomed(id)
         {

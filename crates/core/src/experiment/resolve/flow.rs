@@ -250,6 +250,7 @@ pub fn connections(groups: &[Group<'_>], network: &mut Network) -> Result<Vec<Fl
     for group in groups {
         // What both ends are like, by the MTU of the route.
         let mut ends = BTreeMap::new();
+        let name: Arc<str> = group.name.as_str().into();
         for i in 0..group.count {
             let from = group.from[i as usize % group.from.len()];
             let to = group.to[i as usize % group.to.len()];
@@ -271,7 +272,7 @@ pub fn connections(groups: &[Group<'_>], network: &mut Network) -> Result<Vec<Fl
                 }
             };
             let flow = Flow {
-                group: group.name.clone(),
+                group: name.clone(),
                 from,
                 to,
                 sender: sender.clone(),

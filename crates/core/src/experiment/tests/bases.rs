@@ -56,7 +56,7 @@ duration = "2 s"
     assert_eq!((document.title(), document.run_count()), ("more", 2));
     let run = document.run(1).unwrap();
     let experiment = &run.experiment;
-    let names: Vec<(&str, u64)> = experiment.flows.iter().map(|f| (f.group.as_str(), f.sender.send_buffer)).collect();
+    let names: Vec<(&str, u64)> = experiment.flows.iter().map(|f| (&*f.group, f.sender.send_buffer)).collect();
     // A new flow stands first, or after the one before it in the file.
     assert_eq!(names.iter().map(|f| f.0).collect::<Vec<_>>(), ["test", "ping", "background", "last"]);
     assert_eq!((names[0].1, names[2].1), (1 << 20, 8 << 10));

@@ -2,6 +2,7 @@
 
 use super::{Connection, MSL, State};
 use crate::packet::{Segment, flags};
+use crate::tcp::sender::Sender;
 use crate::tcp::seq::wrap;
 use crate::time::Time;
 
@@ -17,7 +18,7 @@ pub enum Abort {
 impl Connection {
     /// Nothing more will be written: a FIN follows the last byte. What arrives is still received (a half-close).
     pub fn close(&mut self) {
-        self.sender.close();
+        self.outlet().close();
     }
 
     /// The application goes: nothing more will be written or read, as after close(2).
@@ -39,9 +40,9 @@ impl Connection {
     pub fn abort(&mut self) {
         if !matches!(self.state, State::Listen | State::SynSent | State::TimeWait | State::Closed) {
             let (next, irs) = self.receiver.next();
-            let mut reset = Segment::new(wrap(self.iss, self.sender.board.max()), flags::RST | flags::ACK, 0);
+            let mut reset = Segment::new(wrap(self.iss, self.sent_until()), flags::RST | flags::ACK, 0);
             reset.ack = wrap(irs, next);
-            self.prompt = Some(reset);
+            self.say_first(reset);
         }
         self.end();
     }
@@ -54,13 +55,13 @@ impl Connection {
 
     /// Whether a reset came before the connection was open: it was refused.
     pub fn was_refused(&self) -> bool {
-        self.aborted == Some(Abort::Reset) && self.sender.board.una() == 0
+        self.aborted == Some(Abort::Reset) && !self.is_established()
     }
 
     /// RFC 9293 §3.8.3: what is sent again has not been answered for so long that the connection is given up (R2, in units of time).
     /// R1, at which IP would be asked for another route, says nothing here.
     pub(super) fn mind_user_timeout(&mut self, now: Time) {
-        if self.config.user_timeout.is_some_and(|limit| self.sender.unanswered(now) >= limit) {
+        if self.config.user_timeout.is_some_and(|limit| self.sender().unanswered(now) >= limit) {
             self.give_up();
         }
     }
@@ -79,7 +80,9 @@ impl Connection {
     /// CLOSED: no timer runs, nothing but a reset goes out.
     pub(super) fn end(&mut self) {
         self.state = State::Closed;
-        self.sender.deadline = Time::MAX;
+        if let Some(sender) = self.sending.sender_mut() {
+            sender.deadline = Time::MAX;
+        }
         self.time_wait = Time::MAX;
         self.receiver.stop();
         self.ack_now = false;
@@ -114,9 +117,15 @@ impl Connection {
         late
     }
 
+    /// Whether our FIN has been sent, and whether it has been acknowledged.
+    #[inline]
+    fn fin(&self) -> (bool, bool) {
+        self.sending.sender().map_or((false, false), Sender::fin)
+    }
+
     /// Our FIN may be acknowledged now.
     pub(super) fn after_ack(&mut self, now: Time) {
-        let (sent, acked) = self.sender.fin();
+        let (sent, acked) = self.fin();
         self.state = match self.state {
             State::Established if sent => State::FinWait1,
             State::CloseWait if sent => State::LastAck,
@@ -138,7 +147,7 @@ impl Connection {
 
     /// The other side's FIN is in order now.
     pub(super) fn after_fin(&mut self, now: Time) {
-        let (sent, acked) = self.sender.fin();
+        let (sent, acked) = self.fin();
         self.state = match self.state {
             State::Established if !sent => State::CloseWait,
             State::Established | State::FinWait1 if !acked => State::Closing,

@@ -1,6 +1,7 @@
 //! What a connection tells of itself.
 
 use super::{CaState, Connection, State};
+use crate::tcp::sender::Sender;
 use crate::tcp::window_sizing::MemoryUse;
 use crate::time::Duration;
 
@@ -76,29 +77,28 @@ impl Connection {
         TcpInfo {
             rcv_rtt,
             rcv_space,
-            timestamps: self.timestamps,
+            timestamps: self.timestamps.is_some(),
             sack: self.receiver.sacks(),
             window_scale: self.window_scale,
-            ecn: self.sender.ecn.is_on(),
+            ecn: self.sending.sender().is_some_and(|sender| sender.ecn.is_on()),
             memory: self.memory(),
-            ..self.sender.info()
+            ..self.ask_sender(Sender::info)
         }
     }
 
     /// Whether AccECN was agreed on, and the path then found to spoil it: nothing sent from then on is ECN-capable.
     pub fn gave_up_ecn(&self) -> bool {
-        self.sender.ecn.was_given_up()
+        self.sending.sender().is_some_and(|sender| sender.ecn.was_given_up())
     }
 
     /// Totals so far.
     pub fn stats(&self) -> Stats {
-        Stats { duplicates_received: self.receiver.duplicates, bytes_duplicate: self.receiver.bytes_duplicate, ..self.sender.stats }
-    }
-
-    /// Fast retransmits and timeouts so far: cheap, for a driver that records each as an event.
-    #[inline]
-    pub fn recoveries(&self) -> (u64, u64) {
-        (self.sender.stats.fast_retransmits, self.sender.stats.timeouts)
+        Stats {
+            acks_sent: self.acks_sent,
+            duplicates_received: self.receiver.duplicates,
+            bytes_duplicate: self.receiver.bytes_duplicate,
+            ..self.sending.sender().map_or_else(Stats::default, |sender| sender.stats)
+        }
     }
 
     /// In-order bytes received here, read by the application or not.
@@ -109,7 +109,7 @@ impl Connection {
 
     /// Bytes written here and not acknowledged, and those of them not sent yet.
     pub fn unacked(&self) -> (u64, u64) {
-        self.sender.unacked()
+        self.sending.sender().map_or((0, 0), Sender::unacked)
     }
 
     /// In-order bytes that wait for [`Connection::read`].
@@ -131,7 +131,7 @@ impl Connection {
     /// Whether everything written here, and the FIN if closed, has been acknowledged.
     #[inline]
     pub fn all_acked(&self) -> bool {
-        self.sender.all_acked()
+        self.sending.sender().map_or_else(|| self.is_established(), Sender::all_acked)
     }
 
     /// The state of RFC 9293.
@@ -142,6 +142,6 @@ impl Connection {
 
     /// Whether the handshake is done, whatever came after it.
     pub fn is_established(&self) -> bool {
-        self.sender.board.una() > 0
+        self.handshake.is_done()
     }
 }

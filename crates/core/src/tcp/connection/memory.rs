@@ -1,6 +1,6 @@
 //! What a connection has of its host's memory.
 
-use super::Connection;
+use super::{Connection, Sending};
 use crate::packet::Segment;
 use crate::tcp::window_sizing::MemoryUse;
 
@@ -8,15 +8,26 @@ impl Connection {
     /// What this connection has of its host's memory, and what it would have.
     #[inline]
     pub fn memory(&self) -> MemoryUse {
-        let (send_buffer, board) = (self.sender.send_buffer, &self.sender.board);
-        MemoryUse {
-            acked: board.una(),
-            outstanding: board.outstanding(),
-            // A buffer that has become smaller still holds what is on its way.
-            send_buffered: self.sender.unacked().0.min(send_buffer.max(board.outstanding())),
-            send_buffer,
-            send_wanted: self.sender.wanted_buffer(),
-            ..self.receiver.memory()
+        let received = self.receiver.memory();
+        match &self.sending {
+            Sending::Active(sender) => {
+                let (send_buffer, board) = (sender.send_buffer, &sender.board);
+                MemoryUse {
+                    acked: board.una(),
+                    outstanding: board.outstanding(),
+                    // A buffer that has become smaller still holds what is on its way.
+                    send_buffered: sender.unacked().0.min(send_buffer.max(board.outstanding())),
+                    send_buffer,
+                    send_wanted: sender.wanted_buffer(),
+                    ..received
+                }
+            }
+            Sending::Silent(silent) => MemoryUse {
+                acked: u64::from(self.is_established()),
+                send_buffer: silent.wanted_buffer.min(silent.memory),
+                send_wanted: silent.wanted_buffer,
+                ..received
+            },
         }
     }
 
@@ -33,7 +44,10 @@ impl Connection {
     ///
     /// [`window_sizing::ReceiveSizing::keeps_to_memory`]: crate::tcp::window_sizing::ReceiveSizing::keeps_to_memory
     pub fn set_memory_limit(&mut self, send: u64, receive: u64) {
-        self.sender.set_memory(send);
+        match &mut self.sending {
+            Sending::Active(sender) => sender.set_memory(send),
+            Sending::Silent(silent) => silent.memory = send,
+        }
         self.ack_now |= self.receiver.set_memory(receive) && self.receives();
     }
 

@@ -2,23 +2,24 @@
 
 use super::Connection;
 use crate::tcp::TcpConfig;
+use crate::tcp::sender::Sender;
 use crate::time::{Duration, Time};
 use crate::units::Rate;
 
 impl Connection {
     /// Whether a partial segment waits while data is unacknowledged (RFC 896); TCP_NODELAY turns it off.
     pub fn set_nagle(&mut self, on: bool) {
-        self.sender.set_nagle(on);
+        self.outlet().set_nagle(on);
     }
 
     /// Whether partial segments wait in any case: TCP_CORK.
     pub fn set_cork(&mut self, on: bool) {
-        self.sender.set_cork(on);
+        self.outlet().set_cork(on);
     }
 
     /// SO_SNDBUF: bytes written and not acknowledged.
     pub fn set_send_buffer(&mut self, bytes: u64) {
-        self.sender.set_most_buffer(bytes);
+        self.outlet().set_most_buffer(bytes);
     }
 
     /// SO_RCVBUF: unread data and window. The window's scale stays as the SYN had it, and what is promised stays promised.
@@ -35,17 +36,17 @@ impl Connection {
 
     /// SO_MAX_PACING_RATE: what is sent is spaced to this rate at most, also where nothing would be; `None`: no bound.
     pub fn set_max_pacing_rate(&mut self, rate: Option<Rate>) {
-        self.sender.pacing_max = rate;
+        self.outlet().pacing_max = rate;
     }
 
     /// The rate that what is sent is spaced at, if it is.
     pub fn pacing_rate(&self) -> Option<Rate> {
-        self.sender.pacing_rate()
+        self.ask_sender(Sender::pacing_rate)
     }
 
     /// The rate at which data last arrived, in bytes of payload a second, where the control has it measured.
     pub fn delivery_rate(&self) -> Option<f64> {
-        self.sender.rate.as_ref().and_then(|rate| rate.latest())
+        self.sending.sender()?.rate.as_ref().and_then(|rate| rate.latest())
     }
 
     /// TCP_QUICKACK: on, a delayed ACK goes now and so many segments are acknowledged at once as at the start of a connection, but one
@@ -58,20 +59,23 @@ impl Connection {
     /// TCP_CONGESTION: the control of `config`, from here on. `false`: data has been sent, and a control cannot take over another's
     /// window.
     pub fn replace_control(&mut self, now: Time, config: &TcpConfig) -> bool {
-        if self.sender.board.max() > 1 {
+        if self.sent_until() > 1 {
             return false;
         }
-        self.sender.replace_control(config);
-        if self.is_established() {
-            self.sender.established(now, Some(self.handshake_rtt).filter(|rtt| !rtt.is_zero()));
+        let rtt = self.handshake.rtt().filter(|rtt| !rtt.is_zero());
+        let established = self.is_established();
+        let sender = self.outlet();
+        sender.replace_control(config);
+        if established {
+            sender.established(now, rtt);
         }
         true
     }
 
     /// The least round trip so far, the SYN's included.
     pub fn min_rtt(&self) -> Option<Duration> {
-        let measured = [self.handshake_rtt, self.sender.stats.rtt_min];
-        measured.into_iter().filter(|rtt| !rtt.is_zero()).min()
+        let measured = [self.handshake.rtt(), self.sending.sender().map(|sender| sender.stats.rtt_min)];
+        measured.into_iter().flatten().filter(|rtt| !rtt.is_zero()).min()
     }
 
     /// The largest segment that has arrived.
@@ -81,6 +85,6 @@ impl Connection {
 
     /// The packets that the other side says were marked, where it counts them: accurate ECN.
     pub fn marked_packets(&self) -> Option<u64> {
-        self.sender.ecn.marked_packets()
+        self.sending.sender()?.ecn.marked_packets()
     }
 }

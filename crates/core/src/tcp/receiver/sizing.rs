@@ -10,10 +10,16 @@ impl Receiver {
     /// The ACK in `segment` goes out. Not inlined, and nor is the next: most connections do not size their windows.
     #[inline(never)]
     pub(super) fn note_answer(&mut self, now: Time, segment: &Segment) {
+        let held = self.held();
         if let Some(sizing) = &mut self.sizing {
             let timestamp = segment.timestamps().map(|(val, _)| val);
-            sizing.on_answer(&Answer { now, timestamp, received: self.nxt + self.held, edge: self.promised });
+            sizing.on_answer(&Answer { now, timestamp, received: self.nxt + held, edge: self.promised });
         }
+    }
+
+    /// Bytes beyond a gap.
+    fn held(&self) -> u64 {
+        self.beyond.as_ref().map_or(0, |beyond| beyond.held)
     }
 
     /// Data has been taken in: sizes the window.
@@ -21,7 +27,7 @@ impl Receiver {
     pub(super) fn follow_arrival(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
         let arrival = Arrival {
             now,
-            received: self.nxt + self.held,
+            received: self.nxt + self.held(),
             read: self.nxt - self.unread,
             next: self.nxt,
             echoed: segment.timestamps().map(|(_, ecr)| ecr),
@@ -83,7 +89,7 @@ impl Receiver {
     /// The receiving side of what the connection has of its host's memory.
     pub fn memory(&self) -> MemoryUse {
         MemoryUse {
-            receive_buffered: self.unread + self.held,
+            receive_buffered: self.unread + self.held(),
             unread: self.unread,
             promised: self.promised.saturating_sub(self.nxt),
             receive_wanted: self.wanted_buffer(),
@@ -98,7 +104,7 @@ impl Receiver {
         if end <= start || (start == self.nxt && self.auto_read) {
             return 0;
         }
-        let fresh = end - start - self.out_of_order.bytes_within(start, end);
+        let fresh = end - start - self.beyond.as_ref().map_or(0, |beyond| beyond.bytes_within(start, end));
         if start == self.nxt { fresh.saturating_sub(reads) } else { fresh }
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::packet::Segment;
 use crate::tcp::congestion::{Congestion, CongestionEvent};
+use crate::tcp::rack::Rack;
 use crate::tcp::sampling::lost;
 use crate::tcp::sender::{Phase, Range, Sender};
 use crate::tcp::seq::timestamp_before;
@@ -48,32 +49,44 @@ impl Sender {
     /// arrived before.
     #[inline]
     pub(super) fn told_in_order(&mut self, now: Time, segment: &Segment, ack: u64) -> Option<(Time, Time)> {
-        if !self.board.has_sacked() && self.rack.again.is_empty() {
+        let rack = self.rack.as_mut()?;
+        if !self.board.has_sacked() && rack.again.is_empty() {
             let span = self.log.arrived(ack)?;
-            self.rack.arrived_in_order(now, ack, span.1);
+            rack.arrived_in_order(now, ack, span.1);
             return Some(span);
         }
         let tells = self.tells_of_retransmission(now, Some(segment));
-        self.rack.span = None;
+        let rack = self.rack.as_mut()?;
+        rack.span = None;
         let mut at = self.board.una();
         while let Some((start, end)) = self.board.next_missing(at, ack) {
-            self.rack.arrived(now, start, end, &self.log, tells);
+            rack.arrived(now, start, end, &self.log, tells);
             at = end;
         }
         self.log.arrived(ack);
-        self.rack.span
+        rack.span
     }
 
     /// RFC 8985 §6.2 step 4.
-    pub(super) fn reordering_window(&mut self) -> Duration {
+    fn reordering_window(&mut self) -> Duration {
         let at_once = self.phase != Phase::Open || self.board.has_sacked_enough(self.threshold, self.mss);
-        self.rack.reordering_window(self.board.una(), self.stats.rtt_min, self.rtt.srtt(), at_once)
+        let window = |rack: &mut Box<Rack>| rack.reordering_window(self.board.una(), self.stats.rtt_min, self.rtt.srtt(), at_once);
+        self.rack.as_mut().map_or(Duration::ZERO, window)
     }
 
     /// RFC 8985 §6.2 step 5. Whether anything became lost.
     pub(super) fn detect_losses(&mut self, now: Time) -> bool {
         let window = self.reordering_window();
-        self.rack.detect(now, window, &mut self.board, &self.log, lost(&mut self.rate, &mut self.control))
+        let Some(rack) = &mut self.rack else { return false };
+        rack.detect(now, window, &mut self.board, &self.log, lost(&mut self.rate, &mut self.control))
+    }
+
+    /// RFC 8985 §6.3: the retransmission timer went off. Only what has been out for long enough is lost.
+    pub(super) fn lose_overdue(&mut self, now: Time) {
+        let window = self.reordering_window();
+        if let Some(rack) = &mut self.rack {
+            rack.timeout(now, window, &mut self.board, &self.log, self.mss, lost(&mut self.rate, &mut self.control));
+        }
     }
 
     /// Sets the timer for what comes first.
@@ -82,7 +95,7 @@ impl Sender {
         if self.deadline == Time::MAX || self.persist.is_some() {
             return;
         }
-        (self.deadline, self.timer) = match self.rack.wake {
+        (self.deadline, self.timer) = match self.rack.as_ref().and_then(|rack| rack.wake) {
             Some(wake) if wake < self.rto_at => (wake, Timer::Reordering),
             // RFC 8985 §7.2: not in recovery, nothing SACKed, and no probe out.
             None if self.use_tail_probe

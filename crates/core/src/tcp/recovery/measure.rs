@@ -1,7 +1,6 @@
 //! Round trips, as ACKs and SACKs tell of them.
 
 use crate::packet::Segment;
-use crate::tcp::RecoveryKind;
 use crate::tcp::sender::Sender;
 use crate::time::{Duration, Time};
 
@@ -10,7 +9,7 @@ impl Sender {
     #[inline]
     pub(super) fn measure(&mut self, now: Time, segment: &Segment, ack: u64) -> Option<Duration> {
         // Karn: only bytes sent once.
-        let sent = if self.kind == RecoveryKind::Rack {
+        let sent = if self.rack.is_some() {
             self.told_in_order(now, segment, ack)
         } else {
             let clear = self.log.is_clear(self.board.una());
@@ -50,9 +49,9 @@ impl Sender {
     /// SACKs newly reach up to `top`: that segment has just arrived, and unless it was sent twice its round trip is as good as that
     /// of one acknowledged (RFC 6298 §3 forbids only the ambiguous ones). While the left edge stands still there is no other.
     pub(super) fn measure_sacked(&mut self, now: Time, top: u64) -> Option<Duration> {
-        let sent = match self.kind {
-            RecoveryKind::Rack => self.rack.span,
-            _ => self.log.arrived(top).filter(|_| self.log.is_clear(top - 1)),
+        let sent = match &self.rack {
+            Some(rack) => rack.span,
+            None => self.log.arrived(top).filter(|_| self.log.is_clear(top - 1)),
         };
         let rtt = now.since(sent?.1);
         self.note_rtt(rtt);

@@ -2,7 +2,6 @@
 //! what is on its way is not sent again (RFC 4015).
 
 use crate::packet::Segment;
-use crate::tcp::RecoveryKind;
 use crate::tcp::sender::{Limit, Phase, Range, Sender};
 use crate::tcp::seq::{timestamp_before, unwrap};
 use crate::tcp::stall::Room;
@@ -48,15 +47,8 @@ impl Sender {
     /// A reduction for a loss begins: from now on it is watched.
     pub(super) fn watch(&mut self, timeout: bool) {
         self.forward = None;
-        self.undo = self.use_undo.then(|| Undo {
-            timeout,
-            from: self.board.una(),
-            until: self.board.max(),
-            stamp: None,
-            answered: false,
-            again: 0,
-            unreported: 0,
-        });
+        let (from, until) = (self.board.una(), self.board.max());
+        self.undo = self.use_undo.then(|| Box::new(Undo { timeout, from, until, stamp: None, answered: false, again: 0, unreported: 0 }));
     }
 
     /// The range that this ACK says has arrived twice (RFC 2883 §4): below the left edge, or inside the second block.
@@ -139,13 +131,13 @@ impl Sender {
 
     /// The reduction was for nothing: window and state as before it.
     fn take_back(&mut self, now: Time, segment: &Segment) {
-        let timeout = self.forward.is_some() || self.undo.is_some_and(|undo| undo.timeout);
+        let timeout = self.forward.is_some() || self.undo.as_ref().is_some_and(|undo| undo.timeout);
         self.stats.spurious_recoveries += 1;
         self.control.on_spurious();
         if self.phase != Phase::Open {
             self.board.forget_losses();
-            if self.kind == RecoveryKind::Rack {
-                self.rack.judge_again();
+            if let Some(rack) = &mut self.rack {
+                rack.judge_again();
             }
             self.phase = Phase::Open;
             self.prr = None;

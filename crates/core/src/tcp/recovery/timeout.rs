@@ -1,6 +1,5 @@
 //! The retransmission timer goes off, or a window opens that was closed: what is outstanding is sent again.
 
-use crate::tcp::RecoveryKind;
 use crate::tcp::congestion::{Congestion, CongestionEvent};
 use crate::tcp::recovery::{Forward, Probe};
 use crate::tcp::sampling::lost;
@@ -50,19 +49,17 @@ impl Sender {
     /// them if it looks out for that. We keep them: a receiver that reneged shows it when the left edge meets a SACKed byte, and
     /// the timeout that follows forgets them.
     pub(super) fn start_over(&mut self, now: Time) {
-        if self.kind != RecoveryKind::Rack {
+        if self.rack.is_none() {
             self.note_all_lost();
         }
         let reneged = self.board.reneged();
         if reneged {
             self.board.forget_sacks();
         }
-        if self.kind == RecoveryKind::Rack && !reneged {
-            // RFC 8985 §6.3: only what has been out for long enough.
-            let window = self.reordering_window();
-            self.rack.timeout(now, window, &mut self.board, &self.log, self.mss, lost(&mut self.rate, &mut self.control));
-        } else {
+        if reneged || self.rack.is_none() {
             self.lose_all();
+        } else {
+            self.lose_overdue(now);
         }
         self.phase = Phase::Loss;
         self.recover = self.board.max();
@@ -72,11 +69,11 @@ impl Sender {
         self.inflation = 0;
         self.prr = None;
         // RFC 6298 §5.4: the first goes again, whatever else may still be in flight.
-        self.force = self.kind == RecoveryKind::Rack;
+        self.force = self.rack.is_some();
         self.tail = Probe::default();
         self.duplicates = 0;
         self.timed = None;
-        if self.kind != RecoveryKind::Rack {
+        if self.rack.is_none() {
             self.log.sent_again(self.board.max());
         }
     }
@@ -97,10 +94,11 @@ impl Sender {
     /// All that is outstanding and not SACKed is lost; none of it counts as retransmitted.
     fn lose_all(&mut self) {
         self.board.forget_losses();
-        if self.kind == RecoveryKind::Rack {
-            self.rack.lose_all(&mut self.board, lost(&mut self.rate, &mut self.control));
-        } else {
-            self.board.mark_lost_until(self.board.max());
+        match &mut self.rack {
+            Some(rack) => rack.lose_all(&mut self.board, lost(&mut self.rate, &mut self.control)),
+            None => {
+                self.board.mark_lost_until(self.board.max());
+            }
         }
     }
 }

@@ -48,6 +48,11 @@ impl Sender {
         self.bound_buffer();
     }
 
+    /// What memory the host has for the send buffer.
+    pub fn memory(&self) -> u64 {
+        self.memory
+    }
+
     /// The host has so much memory for the send buffer.
     pub fn set_memory(&mut self, bytes: u64) {
         self.memory = bytes;

@@ -58,7 +58,7 @@ impl Sender {
         let start = self.board.una();
         let again = self.board.max() > start;
         if !again {
-            let room = self.edge.saturating_sub(start).max(1);
+            let room = self.peer.edge.saturating_sub(start).max(1);
             let len = room.min(self.payload_max).min(self.send_buffer).min(self.stream_end() - start);
             self.board.sent_new(len);
             self.log.sent(start, start + len, now);

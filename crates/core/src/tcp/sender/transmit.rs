@@ -82,7 +82,7 @@ impl Sender {
             Limit::Pacing
         } else if self.board.max() >= self.end_of_buffered() {
             Limit::Application
-        } else if self.board.max() >= self.edge {
+        } else if self.board.max() >= self.peer.edge {
             Limit::Rwnd
         } else {
             Limit::Pacing
@@ -152,9 +152,9 @@ impl Sender {
         let left = self.end.saturating_sub(start);
         // What the application has been able to write so far.
         let buffered = left.min(una.saturating_add(self.send_buffer).saturating_sub(start));
-        let payload = buffered.min(self.payload_max).min(self.edge.saturating_sub(start));
+        let payload = buffered.min(self.payload_max).min(self.peer.edge.saturating_sub(start));
         // The FIN takes a place in the window like any octet.
-        let fin = self.closed && start + payload == self.end && start + payload < self.edge;
+        let fin = self.closed && start + payload == self.end && start + payload < self.peer.edge;
         let len = payload + u64::from(fin);
         if len == 0 || start > self.end {
             self.limit = if start < self.stream_end() { Limit::Rwnd } else { Limit::Application };
@@ -178,7 +178,7 @@ impl Sender {
         // RFC 9293 §3.8.6.2.1: a full segment; or all there is, subject to Nagle; or half the largest window.
         let last = payload == buffered;
         let nagle_permits = (!self.nagle || idle) && !self.cork || (self.closed && payload == left);
-        if !(payload == self.payload_max || fin || (last && nagle_permits) || (payload > 0 && 2 * payload >= self.max_rwnd)) {
+        if !(payload == self.payload_max || fin || (last && nagle_permits) || (payload > 0 && 2 * payload >= self.peer.max)) {
             self.limit = if last { Limit::Application } else { Limit::Rwnd };
             if !last {
                 self.arm_persist(now);
@@ -243,10 +243,9 @@ impl Sender {
             self.stats.bytes_retransmitted += payload;
             self.stats.segments_retransmitted += 1;
             self.timed = None;
-            if self.kind == RecoveryKind::Rack {
-                self.rack.again.sent(range.start, range.end, self.board.max(), now);
-            } else {
-                self.log.sent_again(range.end);
+            match &mut self.rack {
+                Some(rack) => rack.again.sent(range.start, range.end, self.board.max(), now),
+                None => self.log.sent_again(range.end),
             }
             if let Some(Forward::First { end: end @ 0 }) = &mut self.forward {
                 *end = range.end;
@@ -264,7 +263,7 @@ impl Sender {
         if self.deadline == Time::MAX {
             self.arm_rto(now);
         }
-        if self.kind == RecoveryKind::Rack && self.persist.is_none() {
+        if self.rack.is_some() && self.persist.is_none() {
             self.set_timer(now);
         }
         if let Some(rate) = &mut self.rate {

@@ -188,6 +188,11 @@ pub fn bounds(config: &TcpConfig) -> (u64, u64) {
     (config.send_buffer.min(maxwnd).min(send), config.receive_buffer.min(maxwnd).min(receive))
 }
 
+/// What a send buffer is at first, with memory enough.
+pub fn send_buffer(config: &TcpConfig) -> u64 {
+    (kind(config).send)(config).map_or(u64::MAX, |sizing| sizing.buffer()).min(bounds(config).0)
+}
+
 /// Of a kind whose buffers only the bounds of all kinds limit.
 const fn unbounded(_: &TcpConfig) -> (u64, u64) {
     (u64::MAX, u64::MAX)

@@ -1,0 +1,37 @@
+//! What the other side lets us send: its window, as its segments tell of it (RFC 9293 §3.3.1: SND.WND, SND.WL1, SND.WL2).
+
+use crate::packet::Segment;
+
+/// A window of the stream that is sent. It outlives the absence of a sender: who only receives is told of it all the same.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PeerWindow {
+    /// Its right edge.
+    pub edge: u64,
+    /// The largest it has been.
+    pub max: u64,
+    /// The segment that set it, by sequence number and acknowledgment.
+    seq: u32,
+    ack: u64,
+    /// What is told is to be shifted by so much.
+    pub shift: u8,
+}
+
+impl PeerWindow {
+    /// The first window, of `rwnd` bytes, told by a segment numbered `seq`: nothing but the SYN is acknowledged.
+    pub fn new(seq: u32, rwnd: u64, shift: u8) -> Self {
+        PeerWindow { edge: 1 + rwnd, max: rwnd, seq, ack: 1, shift }
+    }
+
+    /// RFC 9293 §3.10.7.4: the newest segment sets the window. Whether `segment`, which acknowledges up to `ack`, is that.
+    #[inline]
+    pub fn update(&mut self, segment: &Segment, ack: u64) -> bool {
+        let newer = (segment.seq.wrapping_sub(self.seq) as i32) > 0 || (segment.seq == self.seq && ack >= self.ack);
+        if newer {
+            let rwnd = u64::from(segment.window) << self.shift;
+            (self.seq, self.ack) = (segment.seq, ack);
+            self.edge = ack + rwnd;
+            self.max = self.max.max(rwnd);
+        }
+        newer
+    }
+}
