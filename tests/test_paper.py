@@ -262,6 +262,17 @@ def test_a_paper_from_its_folder(home: Path) -> None:
     assert [line.verdict for line in lines] == ["differs", "not testable", "holds"]
 
 
+def test_results_of_experiments_in_folders_are_found_by_their_place(home: Path) -> None:
+    folder = locate.paper_folder("mine")
+    (folder / "beyond").mkdir()
+    (folder / "small.toml").rename(folder / "beyond" / "small.toml")
+    (home / "results" / "mine" / "beyond").mkdir()
+    (home / "results" / "mine" / "small").rename(home / "results" / "mine" / "beyond" / "small")
+    measured = load_measured(folder, home / "results")
+    assert list(measured) == ["beyond/small"]
+    assert set(measured["beyond/small"].runs["window"]) >= {"8 KiB", "16 KiB"}
+
+
 def test_compare_prints_a_table_and_a_list(home: Path) -> None:
     table = command("compare", "mine", cwd=home, env={"COLUMNS": "160", "PATH": ""})
     assert table.returncode == 0, table.stderr

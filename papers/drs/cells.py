@@ -21,7 +21,7 @@ WINDOWS_1G = tuple(range(500, 7001, 500))
 QUEUES = (100, 500, 16384)
 # Where traffic and controls are varied.
 MIXES = ("1+1", "5+5")
-SENSITIVE = (700,)
+SENSITIVE = (50, 100, 200, 400, 600, 650, 700)
 VEGAS = ("vegas 1-3", "vegas 2-4", "vegas 10-20")
 
 PACKET = 1500
@@ -223,25 +223,24 @@ class Cells(longfat.paper.Cells):
 
     # Section III: other traffic, other queues
 
-    def _traffic(self, what: str, mix: str, queue: int, maxwnd: int, kind: str) -> float:
+    def traffic(self, what: str, mix: str, queue: int, maxwnd: int, kind: str) -> float:
+        """Packets of a kind of flows, with a source (`bulk`, `cbr`, `poisson`, `pareto`), with `reverse` traffic, or with RED (`red`)."""
         label = f"{queue} packets, RED" if what == "red" else f"{queue} packets"
         source = "bulk" if what == "red" else what
-        return mean(self.rows("traffic", mix=mix, queue=label, source=source, group=kind)["acks_received"])
+        return mean(self.rows("traffic", mix=mix, queue=label, source=source, maxwnd=maxwnd, group=kind)["acks_received"])
 
     def changed(self, what: str, mix: str, maxwnd: int) -> float:
         """By what share it moves the packets of a kind of flows: the most over kinds and queues."""
         kinds = ("dynamic",) if mix == "0+10" else ("dynamic", "static")
         return max(
-            abs(self._traffic(what, mix, q, maxwnd, kind) / self._traffic("bulk", mix, q, maxwnd, kind) - 1)
-            for q in QUEUES
-            for kind in kinds
+            abs(self.traffic(what, mix, q, maxwnd, kind) / self.traffic("bulk", mix, q, maxwnd, kind) - 1) for q in QUEUES for kind in kinds
         )
 
     def advantage_changed(self, what: str, mix: str, maxwnd: int) -> float:
         """By what share it moves dynamic over static: the most over queues."""
 
         def ratio(what: str, queue: int) -> float:
-            return self._traffic(what, mix, queue, maxwnd, "dynamic") / self._traffic(what, mix, queue, maxwnd, "static")
+            return self.traffic(what, mix, queue, maxwnd, "dynamic") / self.traffic(what, mix, queue, maxwnd, "static")
 
         return max(abs(ratio(what, q) / ratio("bulk", q) - 1) for q in QUEUES)
 
@@ -275,12 +274,11 @@ class Cells(longfat.paper.Cells):
 
     def vegas(self, control: str, mix: str, queue: int, maxwnd: int) -> float:
         """Packets acknowledged of all flows."""
-        return float(self.rows("vegas", mix=mix, queue=queue, control=control)["acks_received"].sum())
+        return float(self.rows("vegas", mix=mix, queue=queue, control=control, maxwnd=maxwnd)["acks_received"].sum())
 
     def vegas_loss(self, mix: str, queue: int) -> float:
         """The most packets lost at any window, with the best alpha and beta that the authors of Vegas gave (2 and 4)."""
-        links = [self.rows("vegas", "links", mix=mix, queue=queue, control="vegas 2-4")]
-        return max(float(link["loss_share"].iloc[0]) for link in links)
+        return float(self.rows("vegas", "links", mix=mix, queue=queue, control="vegas 2-4")["loss_share"].max())
 
     def vegas_wins(self) -> float:
         """Of all mixes, queues and windows the share in which the best Vegas carries at least what Reno does."""

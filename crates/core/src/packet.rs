@@ -164,11 +164,8 @@ impl Segment {
             return None;
         }
         let fields = self.accecn & ACCECN_FIELDS;
-        let mut values = [0; 3];
-        for (i, value) in values.iter_mut().enumerate().take(fields.into()) {
-            *value = self.space[7 - i];
-        }
-        Some(AccEcnOption { order: u8::from(self.accecn & ACCECN_ORDER != 0), fields, values })
+        let field = |i: u8| if i < fields { self.space[7 - usize::from(i)] } else { 0 };
+        Some(AccEcnOption { order: u8::from(self.accecn & ACCECN_ORDER != 0), fields, values: [field(0), field(1), field(2)] })
     }
     /// Adds the AccECN option, the fields taken to 24 bits; false when the SACK blocks leave no room for it, or it is there already.
     #[inline]
@@ -179,9 +176,15 @@ impl Segment {
         }
         self.accecn |= ACCECN | (option.order * ACCECN_ORDER) | option.fields;
         self.lengthen(AccEcnOption::padded_len(option.fields) / 4);
-        for (i, value) in option.values.iter().enumerate().take(option.fields.into()) {
-            self.space[7 - i] = value & 0x00ff_ffff;
-        }
+        // (One by one: a loop of unknown length would have the option go through memory.)
+        let mut field = |i: u8| {
+            if i < option.fields {
+                self.space[7 - usize::from(i)] = option.values[usize::from(i)] & 0x00ff_ffff;
+            }
+        };
+        field(0);
+        field(1);
+        field(2);
         true
     }
     /// Maximum segment size option of a SYN (RFC 9293 §3.7.1).

@@ -82,6 +82,13 @@ impl EventSet {
     pub fn go_on(&mut self, link: usize, time: Time, rank: u64) {
         self.links.go_on(link, time, rank);
     }
+
+    /// The same for another source whose time has come.
+    #[inline]
+    pub fn wait_on(&mut self, source: usize, time: Time) {
+        let other = source - self.split;
+        self.others.replay(self.others.leaves + other, Entry { time, source: other as u64 });
+    }
 }
 
 /// The winner tree of some sources.
@@ -208,8 +215,8 @@ mod tests {
                 // 49 stands for "none", so that sources also fall silent.
                 let time = if time == 49 { Time::MAX } else { Time::from_ps(time) };
                 let source = source % sources;
-                if source < links && events.first().1 == source && time >= plain[source] {
-                    events.go_on(source, time, 0);
+                if events.first().1 == source && time >= plain[source] {
+                    if source < links { events.go_on(source, time, 0) } else { events.wait_on(source, time) }
                 } else {
                     events.set(source, time);
                 }

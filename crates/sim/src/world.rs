@@ -272,21 +272,30 @@ impl World {
         if endpoint.agent.gave_up() {
             self.note_end(number);
         }
-        let endpoint = &mut self.endpoints[number];
-        if endpoint.on_host {
+        if self.endpoints[number].on_host {
             self.attend_on_host(number);
         } else {
-            self.attend(number);
+            self.send_all(number);
+            let next = self.next_wake(number);
+            let endpoint = &mut self.endpoints[number];
+            endpoint.wake = endpoint.wake.min(next);
         }
         let wake = self.endpoints[number].wake;
         assert!(wake > self.now, "endpoint {number} was woken at {wake:?}, and wants it again at once");
         // Whatever it asks for, its event is no longer pending.
-        self.events.set(self.links.len() + number, self.endpoints[number].wake);
+        self.events.wait_on(self.links.len() + number, wake);
     }
 
     /// After anything that happened at an endpoint: notes it, sends what it has to send, sets its timer.
     #[inline]
     fn attend(&mut self, number: usize) {
+        self.send_all(number);
+        self.settle(number);
+    }
+
+    /// The same but for the timer.
+    #[inline]
+    fn send_all(&mut self, number: usize) {
         if let Some(milestone) = self.endpoints[number].reached() {
             self.note_milestone(number, milestone);
         }
@@ -298,7 +307,6 @@ impl World {
             self.enter(number, id, ecn);
             self.offer(first, id);
         }
-        self.settle(number);
     }
 
     /// The endpoint sends the packet whose segment is in the vacant slot `id`: it is in the network now.
@@ -316,17 +324,24 @@ impl World {
     /// The endpoint has nothing more to send for now: notes what happened, and sets its timer.
     #[inline]
     fn settle(&mut self, number: usize) {
-        if self.ledger.keeps_events() {
-            self.ledger.note(self.now, number, &self.endpoints[number].agent.stats());
-        }
+        let next = self.next_wake(number);
         let endpoint = &mut self.endpoints[number];
-        let next = endpoint.agent.wake_at(self.now);
-        // A packet may arrive at the very instant a timer is set for: the timer's event is then still to come.
-        assert!(next >= self.now, "endpoint {number} wants to be woken at {next:?}, and it is {:?} already", self.now);
         if next < endpoint.wake {
             endpoint.wake = next;
             self.events.set(self.links.len() + number, next);
         }
+    }
+
+    /// When the protocol wants to be woken next, now that it has nothing more to send; notes what happened.
+    #[inline]
+    fn next_wake(&mut self, number: usize) -> Time {
+        if self.ledger.keeps_events() {
+            self.ledger.note(self.now, number, &self.endpoints[number].agent.stats());
+        }
+        let next = self.endpoints[number].agent.wake_at(self.now);
+        // A packet may arrive at the very instant a timer is set for: the timer's event is then still to come.
+        assert!(next >= self.now, "endpoint {number} wants to be woken at {next:?}, and it is {:?} already", self.now);
+        next
     }
 
     /// The application may have something to do before the endpoint would be woken otherwise.

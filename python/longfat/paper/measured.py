@@ -21,7 +21,7 @@ class MissingResults(LongfatError):
 
 
 class Measured(Mapping[str, "Results"]):
-    """The results of a paper's experiments by the stem of their file: `measured["flows-68ms"].runs`.
+    """The results of a paper's experiments by their place in its folder: `measured["flows-68ms"].runs`, `measured["beyond/server"]`.
 
     An experiment without results raises `MissingResults`, which `compare` turns into "not testable".
     """
@@ -62,11 +62,12 @@ class Measured(Mapping[str, "Results"]):
 
 
 def load_measured(folder: Path, root: Path) -> Measured:
-    """The results under `root` of every experiment in the paper's folder; those without results are left out.
+    """The results under `root` of every experiment in the paper's folder, and in folders in it; those without results are left out.
 
     LongfatError where none has any.
     """
-    stores = {path.stem: Store(root / folder.name / path.stem) for path in sorted(folder.glob("*.toml"))}
+    names = [path.relative_to(folder).with_suffix("").as_posix() for path in sorted(folder.rglob("*.toml"))]
+    stores = {name: Store(root / folder.name / name) for name in names}
     measured = {stem: store.load() for stem, store in stores.items() if store.provenance()}
     if not measured:
         raise LongfatError(f"no results of {folder.name} in {root}: {how_to_run(folder.name, root)} makes them")

@@ -61,6 +61,8 @@ struct Round {
     len: usize,
 }
 
+/// Slots that there is room for from the start, in bytes more than the 128 KiB from which common allocators give a block pages of its own.
+const FIRST: usize = 8192;
 /// Slots in a page.
 const PAGE: usize = u64::BITS as usize;
 
@@ -121,9 +123,11 @@ impl Packets {
         let slots = self.slots.len() + PAGE;
         assert!(u32::try_from(slots).is_ok(), "more packets in a network than 32 bits can number");
         if slots > self.slots.capacity() {
-            // By an eighth, not to the double: large blocks grow where they are, and what is not yet used is not yet memory.
-            self.slots.reserve_exact((slots / 8).max(PAGE));
-            self.segments.reserve_exact((slots / 8).max(PAGE));
+            // By an eighth, not to the double: large blocks grow where they are, and what is not yet used is not yet memory. Large from
+            // the start, too: smaller ones would leave a hole behind with each step.
+            let more = if self.slots.is_empty() { FIRST } else { (slots / 8).max(PAGE) };
+            self.slots.reserve_exact(more);
+            self.segments.reserve_exact(more);
         }
         self.slots.resize(slots, Packet::default());
         self.segments.resize(slots, Segment::default());

@@ -134,6 +134,8 @@ pub(super) struct RateSampler {
     app_limited: u64,
     first: VecDeque<Record>,
     again: VecDeque<Record>,
+    /// Where in `first` something was found last beyond a hole.
+    found: usize,
     /// Below this, records of retransmissions were given up: what arrives there may have been sent twice.
     ambiguous_until: u64,
     newest: Option<Newest>,
@@ -242,10 +244,23 @@ impl RateSampler {
     }
 
     /// The first transmission of the byte at `offset`.
-    fn record_of(&self, offset: u64) -> Option<&Record> {
+    #[inline]
+    fn record_of(&mut self, offset: u64) -> Option<&Record> {
         // Nearly always the first or the second.
-        let near = self.first.iter().take(2).find(|r| r.end > offset);
-        near.or_else(|| self.first.get(self.first.partition_point(|r| r.end <= offset)))
+        match self.first.iter().take(2).position(|r| r.end > offset) {
+            Some(i) => self.first.get(i),
+            None => self.record_beyond(offset),
+        }
+    }
+
+    /// The same beyond a hole at the left edge: as a rule what was found last, or what was sent next.
+    #[inline(never)]
+    fn record_beyond(&mut self, offset: u64) -> Option<&Record> {
+        let first = &self.first;
+        let holds = |i: usize| first.get(i).is_some_and(|r| r.end > offset) && i.checked_sub(1).is_none_or(|i| first[i].end <= offset);
+        let near = [self.found, self.found + 1].into_iter().find(|i| holds(*i));
+        self.found = near.unwrap_or_else(|| first.partition_point(|r| r.end <= offset));
+        self.first.get(self.found)
     }
 
     /// §4.1.2.3, IsNewestPacket.
@@ -359,6 +374,12 @@ impl RateSampler {
     /// §4.1.2.4, MarkConnectionAppLimited: there is room for more than the `in_flight` bytes, and nothing to fill it with.
     pub fn mark_app_limited(&mut self, in_flight: u64) {
         self.app_limited = (self.delivered + in_flight).max(1);
+    }
+
+    /// Whether [`Self::mark_app_limited`] has said the same: of a stream that only goes the other way, always.
+    #[inline]
+    pub fn is_app_limited_until(&self, in_flight: u64) -> bool {
+        self.app_limited == (self.delivered + in_flight).max(1)
     }
 
     /// Whether what is sent now counts as limited by the application.

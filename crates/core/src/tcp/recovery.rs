@@ -43,11 +43,15 @@ impl Sender {
             // RFC 5961 §5.2: older than anything that can still be on its way (MAX.SND.WND).
             return ack.saturating_add(self.peer.max) < una;
         }
+        self.check_app_limited();
         if self.awaits_nothing(segment) {
             self.update_window(now, segment, ack);
+            if self.ecn.is_on() && self.ecn.take(segment, 0, self.mss).any {
+                let flight_size = self.flight_size();
+                self.echo_of_congestion(now, ack, flight_size);
+            }
             return false;
         }
-        self.check_app_limited();
         let delivered_before = una + self.board.sacked_bytes();
         let in_flight = self.board.pipe();
         let selective = self.kind.is_selective() && segment.sack_count() > 0;
@@ -88,7 +92,7 @@ impl Sender {
     fn awaits_nothing(&self, segment: &Segment) -> bool {
         self.board.outstanding() == 0
             && segment.sack_count() == 0
-            && !(self.heeds_every_ack() || self.undo.is_some() || self.forward.is_some() || self.tail.end.is_some())
+            && !(self.undo.is_some() || self.forward.is_some() || self.tail.end.is_some())
     }
 
     /// Whether ACKs say something to it even where nothing is outstanding: of marks, and when the application has nothing to send.
@@ -162,7 +166,7 @@ impl Sender {
         let &News { ack, delivered_before, marks, .. } = news;
         let una = self.board.una();
         let acked = ack - una;
-        let flight_size = if self.ecn.is_on() { self.flight_size() } else { 0 };
+        let flight_size = if marks.any { self.flight_size() } else { 0 };
         // That of what was sent last, where there are two.
         let rtt = self.measure(now, segment, ack).into_iter().chain(news.rtt).min();
         self.note_arrived(now, self.board.una(), ack);

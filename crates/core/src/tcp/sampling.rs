@@ -97,10 +97,10 @@ impl Sender {
     /// ACK or a timer changes what may be sent.
     #[inline]
     pub fn check_app_limited(&mut self) {
-        if self.rate.is_none() {
+        let pipe = self.board.pipe();
+        if self.rate.as_ref().is_none_or(|rate| rate.is_app_limited_until(pipe)) {
             return;
         }
-        let pipe = self.board.pipe();
         let all_sent = self.board.max() >= self.end_of_buffered();
         if all_sent && pipe < self.control.cwnd() && !self.board.has_lost() {
             self.rate.as_mut().expect("asked above").mark_app_limited(pipe);

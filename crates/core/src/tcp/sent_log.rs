@@ -28,11 +28,40 @@ impl SentLog {
             Some(_) => {}
             None => self.from = start,
         }
-        if self.entries.len() == self.entries.capacity() {
-            // By an eighth: a window of many thousands of segments is most of a connection's memory.
+        self.make_room();
+        self.entries.push_back((end, now));
+    }
+
+    /// By an eighth: a window of many thousands of segments is most of a connection's memory.
+    #[inline]
+    fn make_room(&mut self) {
+        if self.is_full() {
             self.entries.reserve_exact(8 + self.entries.len() / 8);
         }
-        self.entries.push_back((end, now));
+    }
+
+    /// Whether the next entry needs more memory, or [`Self::forget_arrived`].
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.entries.len() == self.entries.capacity()
+    }
+
+    /// Makes room: while a hole at the left edge waits to be filled, nearly all beyond it arrives, which `arrived` tells of the bytes from
+    /// one offset to another. The entry behind what is forgotten then begins earlier, where nothing is asked about.
+    #[cold]
+    pub fn forget_arrived(&mut self, arrived: impl Fn(u64, u64) -> bool) {
+        let (mut start, mut left) = (self.from, self.entries.len());
+        self.entries.retain(|&(end, _)| {
+            left -= 1;
+            // The last one stays: every byte that was sent has an entry.
+            let keeps = left == 0 || !arrived(start, end);
+            start = end;
+            keeps
+        });
+        // What is left may fill it again soon.
+        if self.entries.capacity() - self.entries.len() < 8 + self.entries.len() / 8 {
+            self.entries.reserve_exact(8 + self.entries.len() / 8);
+        }
     }
 
     /// Something up to `end` is sent again.
@@ -117,6 +146,22 @@ mod tests {
         assert_eq!(log.arrived(41), Some((at(3), at(3))));
         assert_eq!(log.arrived(99), None);
         assert!(log.entries.is_empty());
+    }
+
+    #[test]
+    fn forgets_what_arrived_beyond_a_hole() {
+        let mut log = SentLog::default();
+        for n in 0..10 {
+            log.sent(10 * n, 10 * n + 10, at(n));
+        }
+        // All but 0..10, and half of 50..60.
+        log.forget_arrived(|start, end| start >= 10 && !(start < 55 && end > 50));
+        assert_eq!(log.entries, [(10, at(0)), (60, at(5)), (100, at(9))]);
+        assert_eq!([5, 52, 99].map(|offset| log.at(offset).1), [at(0), at(5), at(9)]);
+        assert!(!log.is_full());
+        // Twice does no more harm than once.
+        log.forget_arrived(|start, _| start >= 10);
+        assert_eq!(log.entries, [(10, at(0)), (100, at(9))]);
     }
 
     #[test]

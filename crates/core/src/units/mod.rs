@@ -29,6 +29,9 @@ impl Rate {
     }
     /// The bytes that pass in `span`, rounded down.
     pub const fn bytes_in(self, span: Duration) -> u64 {
+        if let Some(bit_ps) = self.0.checked_mul(span.as_ps()) {
+            return bit_ps / 8_000_000_000_000;
+        }
         (self.0 as u128 * span.as_ps() as u128 / 8_000_000_000_000) as u64
     }
 }

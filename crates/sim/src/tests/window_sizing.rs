@@ -94,11 +94,11 @@ fn right_sizing_of_reno_costs_no_packet() {
     }
 }
 
-/// A queue that others fill makes the round trip longer. Without timestamps the receiver learns of it late, by the time that windows take: a
-/// while it takes the smaller rate for a smaller cwnd, but it does not go down to a sixth of the other's and stay there.
+/// A queue that others fill makes the round trip longer. Without timestamps the receiver learns of it late, and takes what comes in the
+/// shorter one for a smaller cwnd: but nothing was lost, so the window stays, and it is not left with a third of the link.
 #[test]
 fn right_sizing_holds_its_own_beside_a_static_window() {
-    for (timestamps, tenths) in [(true, 9), (false, 5)] {
+    for timestamps in [true, false] {
         let tcp = TcpConfig { timestamps, ..path("reno", sizing("static", &[("maxwnd", Value::Capacity(Capacity::Packets(700)))]), 0).tcp };
         let (queue, duration) = (droptail(Capacity::Packets(5000)), Duration::from_secs(40));
         let dumbbell = Dumbbell { pairs: 2, tcp, queue, duration, ..path("reno", sizing("static", &[]), 0) };
@@ -107,7 +107,7 @@ fn right_sizing_holds_its_own_beside_a_static_window() {
             sizing("drs", &[("maxwnd", Value::Capacity(Capacity::Packets(700)))]);
         let flows = crate::run(&experiment).expect("it has routes").flows;
         let (other, sized) = (flows[0].bytes_delivered, flows[1].bytes_delivered);
-        assert!(sized * 10 >= other * tenths, "timestamps {timestamps}: {sized} beside {other}");
+        assert!(sized * 10 >= other * 9, "timestamps {timestamps}: {sized} beside {other}");
     }
 }
 

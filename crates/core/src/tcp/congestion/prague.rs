@@ -4,6 +4,7 @@
 //! "The draft" below is revision 04, July 2024; "its §2.4.1" and so on are its sections.
 
 use super::dctcp::Alpha;
+use super::window::float;
 use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Window};
 use crate::params::{Kind, ParamSpec, Value};
 use crate::tcp::TcpConfig;
@@ -48,7 +49,12 @@ pub struct Prague {
     rtt_virt_min: Duration,
     independent_after: u64,
     round: u64,
+    /// Of the last round, also in seconds.
     srtt: Duration,
+    srtt_s: f64,
+    /// The pacing rate for this cwnd, in slow start or not, and that srtt: a division otherwise for each segment.
+    paced: (u64, bool),
+    pace: Rate,
     /// (srtt / virtual round trip)^2, which growth is slowed by; 1 where the real one counts.
     slowed: f64,
     /// When alpha was last updated, and when the window was last reduced.
@@ -68,6 +74,9 @@ impl Prague {
             independent_after: params.integer("rtt_independent_after"),
             round: 0,
             srtt: Duration::ZERO,
+            srtt_s: 0.0,
+            paced: (0, false),
+            pace: Rate::from_bps(1),
             slowed: 1.0,
             updated: Time::ZERO,
             reduced: None,
@@ -86,13 +95,31 @@ impl Prague {
     /// Once a round trip.
     fn new_round(&mut self, ack: &AckSample) {
         self.round = ack.round;
-        self.srtt = ack.srtt;
-        let ratio = if self.srtt.is_zero() { 1.0 } else { self.srtt.as_secs_f64() / self.rtt_virt().as_secs_f64() };
+        (self.srtt, self.srtt_s) = (ack.srtt, ack.srtt.as_secs_f64());
+        let ratio = if self.srtt.is_zero() { 1.0 } else { self.srtt_s / self.rtt_virt().as_secs_f64() };
         self.slowed = ratio * ratio;
         if ack.now.since(self.updated) >= self.rtt_virt() {
             self.updated = ack.now;
             self.alpha.update();
         }
+        self.paced = (0, false);
+    }
+
+    /// By what came back without a mark.
+    #[inline]
+    fn grow(&mut self, unmarked: &AckSample) {
+        if !self.window.slow_start(unmarked) {
+            // The draft, §2.4.4: a segment each virtual round trip, in a window that is rate times the real one, is
+            // (srtt / rtt_virt)^2 segments a real one.
+            self.window.increase(unmarked, self.slowed);
+        }
+    }
+
+    /// The draft, §2.4.6: the window over a round trip; twice that in slow start, which doubles within it.
+    fn rate(&self) -> Rate {
+        let per_second = float(self.window.cwnd) / self.srtt_s;
+        let gain = if self.window.in_slow_start() { 2.0 } else { 1.0 };
+        Rate::from_bps(((8.0 * per_second * gain) as u64).saturating_add(1))
     }
 }
 
@@ -118,13 +145,13 @@ impl CongestionControl for Prague {
             return;
         }
         // The draft, §2.4.3: bytes that come back marked add nothing, the others do, also in the round trip of a reduction.
-        let unmarked = AckSample { acked: ack.acked.saturating_sub(ack.marked), ..*ack };
-        if unmarked.acked > 0 && !self.window.slow_start(&unmarked) {
-            // The draft, §2.4.4: a segment each virtual round trip, in a window that is rate times the real one, is
-            // (srtt / rtt_virt)^2 segments a real one.
-            self.window.increase(&unmarked, self.slowed);
+        match ack.acked.saturating_sub(ack.marked) {
+            0 => {}
+            all if all == ack.acked => self.grow(ack),
+            acked => self.grow(&AckSample { acked, ..*ack }),
         }
         self.whole = self.cwnd();
+        (self.paced, self.pace) = ((self.window.cwnd, self.window.in_slow_start()), self.rate());
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
@@ -140,14 +167,12 @@ impl CongestionControl for Prague {
         self.reduced = Some(event.now);
     }
 
-    /// The draft, §2.4.6: the window over a round trip; twice that in slow start, which doubles within it.
     fn pacing_rate(&self) -> Option<Rate> {
         if self.srtt.is_zero() {
             return None;
         }
-        let per_second = self.window.cwnd as f64 / self.srtt.as_secs_f64();
-        let gain = if self.window.in_slow_start() { 2.0 } else { 1.0 };
-        Some(Rate::from_bps(((8.0 * per_second * gain) as u64).saturating_add(1)))
+        let known = self.paced == (self.window.cwnd, self.window.in_slow_start());
+        Some(if known { self.pace } else { self.rate() })
     }
 }
 

@@ -24,6 +24,12 @@ pub struct Window {
     before: Option<(u64, u64)>,
 }
 
+/// So many bytes, to calculate with. None of these reaches 2^63, and what has a sign converts in one instruction.
+#[inline]
+pub(super) const fn float(bytes: u64) -> f64 {
+    bytes as i64 as f64
+}
+
 impl Window {
     /// A window of `initial_window` segments and the `initial_ssthresh` of `config`.
     pub fn new(config: &TcpConfig) -> Self {
@@ -45,7 +51,7 @@ impl Window {
     /// `cwnd` in segments of one mss.
     #[inline]
     pub fn segments(&self) -> f64 {
-        self.cwnd as f64 / self.mss as f64
+        float(self.cwnd) / float(self.mss)
     }
 
     #[inline]
@@ -94,20 +100,20 @@ impl Window {
     /// Segments that this ACK stands for: the bytes acknowledged (RFC 3465 §2.1), or one where the stack counts ACKs.
     #[inline]
     pub fn acked_segments(&self, ack: &AckSample) -> f64 {
-        if self.counts_acks { 1.0 } else { ack.acked as f64 / self.mss as f64 }
+        if self.counts_acks { 1.0 } else { float(ack.acked) / float(self.mss) }
     }
 
     /// Grows by `bytes`, or shrinks where they are negative, to no less than two segments; fractions of a byte add up.
     #[inline]
     pub fn grow(&mut self, bytes: f64) {
-        let exact = self.cwnd as f64 + self.fraction + bytes;
-        let floor = (2 * self.mss) as f64;
+        let exact = float(self.cwnd) + self.fraction + bytes;
+        let floor = float(2 * self.mss);
         if exact < floor && bytes < 0.0 {
             (self.cwnd, self.fraction) = (self.cwnd.min(2 * self.mss), 0.0);
             return;
         }
         let whole = exact as u64;
-        self.fraction = exact - whole as f64;
+        self.fraction = exact - float(whole);
         self.cwnd = self.bounded(whole);
     }
 
@@ -121,7 +127,7 @@ impl Window {
     #[inline]
     pub fn increase(&mut self, ack: &AckSample, segments: f64) {
         let acked = if self.counts_acks { self.mss } else { ack.acked };
-        self.grow(segments * self.mss as f64 * acked as f64 / self.cwnd as f64);
+        self.grow(segments * float(self.mss) * float(acked) / float(self.cwnd));
     }
 
     /// Multiplicative decrease: what was in flight, times `factor`, is the new ssthresh, and cwnd goes there; after a timeout it

@@ -18,8 +18,9 @@ pub(in crate::tcp) struct Echo {
     packets: u32,
     /// r.e0b, r.ceb and r.e1b: payload bytes by their marking.
     bytes: [u32; 3],
-    /// Which of them have ever changed, and whether one has since the last option.
+    /// Which of them have ever changed, the order and the fields of the option that tells of all these, and whether one has since the last.
     changed: [bool; 3],
+    layout: (u8, u8),
     option_due: bool,
     /// The first data segment has yet to carry a whole option; and the segment that goes now carries none.
     test_due: bool,
@@ -39,6 +40,7 @@ impl Echo {
             packets: 5,
             bytes: [1, 0, 1],
             changed: [false; 3],
+            layout: (0, 1),
             option_due: false,
             test_due: false,
             forgoes: false,
@@ -93,7 +95,10 @@ impl Echo {
         if payload > 0 && ecn != Ecn::NotEct {
             let i = [E0B, E1B, E0B, CEB][ecn as usize];
             self.bytes[i] = self.bytes[i].wrapping_add(payload);
-            self.changed[i] = true;
+            if !self.changed[i] {
+                self.changed[i] = true;
+                self.lay_out();
+            }
             self.option_due = true;
         }
         let begins = marked && !self.ce && payload > 0;
@@ -162,23 +167,25 @@ impl Echo {
         if (self.option_due || (self.test_due && data)) && !self.forgoes { AccEcnOption::padded_len(self.layout(data).1) } else { 0 }
     }
 
-    /// The order and the fields needed to have every counter that ever changed (RFC 9768 §3.2.3.3, the simple scheme).
     #[inline]
     fn layout(&self, data: bool) -> (u8, u8) {
-        if self.test_due && data {
-            return (0, 3);
-        }
-        let order = u8::from(self.changed[E1B] && !self.changed[E0B]);
-        let last = if order == 0 { E1B } else { E0B };
-        (order, if self.changed[last] { 3 } else { 1 + u8::from(self.changed[CEB]) })
+        if self.test_due && data { (0, 3) } else { self.layout }
     }
 
+    /// The order and the fields needed to have every counter that ever changed (RFC 9768 §3.2.3.3, the simple scheme).
+    #[cold]
+    fn lay_out(&mut self) {
+        let order = u8::from(self.changed[E1B] && !self.changed[E0B]);
+        let last = if order == 0 { E1B } else { E0B };
+        self.layout = (order, if self.changed[last] { 3 } else { 1 + u8::from(self.changed[CEB]) });
+    }
+
+    #[inline]
     fn option(&self, data: bool) -> AccEcnOption {
         let (order, fields) = self.layout(data);
         let [e0b, ceb, e1b] = self.bytes;
-        let mut values = if order == 0 { [e0b, ceb, e1b] } else { [e1b, ceb, e0b] };
-        values[fields.into()..].fill(0);
-        AccEcnOption { order, fields, values }
+        let (first, last) = if order == 0 { (e0b, e1b) } else { (e1b, e0b) };
+        AccEcnOption { order, fields, values: [first, if fields > 1 { ceb } else { 0 }, if fields > 2 { last } else { 0 }] }
     }
 }
 

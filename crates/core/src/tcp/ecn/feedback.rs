@@ -1,6 +1,6 @@
 //! The sending half: how much of what was delivered the other side says was marked.
 
-use super::{ACE, EcnKind, EcnUse, of_flags};
+use super::{EcnKind, EcnUse, of_flags};
 use crate::packet::{AccEcnOption, Ecn, Segment, flags};
 use crate::tcp::congestion::Congestion;
 
@@ -174,33 +174,53 @@ impl Feedback {
     #[inline]
     fn decode(&mut self, segment: &Segment, delivered: u64, mss: u64) -> Marks {
         // RFC 9768 §3.2.2: no counter on a SYN. §A.1: only an ACK that is news, by its data or by its time, is not superseded.
-        let val = segment.timestamps().map(|(val, _)| val);
-        let newer = match (val, self.newest) {
-            (Some(val), Some(newest)) => (val.wrapping_sub(newest) as i32) > 0,
-            _ => false,
-        };
-        if segment.has(flags::SYN) || !(delivered > 0 || newer) {
+        if segment.has(flags::SYN) {
             return Marks::default();
         }
-        if newer {
-            self.newest = val;
+        let newer = match (segment.timestamps(), &mut self.newest) {
+            (Some((val, _)), Some(newest)) => {
+                let newer = (val.wrapping_sub(*newest) as i32) > 0;
+                *newest = if newer { val } else { *newest };
+                newer
+            }
+            _ => false,
+        };
+        if delivered == 0 && !newer {
+            return Marks::default();
         }
+        let option = segment.accecn();
+        let ace = of_flags(segment.flags);
+        let least = (u64::from(ace) + DIVACE - self.packets % DIVACE) % DIVACE;
+        if self.options && !self.untested && least == 0 && delivered <= (DIVACE - 1) * mss && self.news_of(option.as_ref()) == 0 {
+            // The common case: nothing was marked.
+            self.in_step |= option.is_some();
+            return self.counted(0, false, delivered);
+        }
+        self.decode_news(option, ace, least, delivered, mss)
+    }
+
+    /// The same of an ACK that may tell of marks: `least` more packets than before, if the ACE field has not wrapped.
+    #[inline(never)]
+    fn decode_news(&mut self, option: Option<AccEcnOption>, ace: u8, least: u64, delivered: u64, mss: u64) -> Marks {
         let acked = delivered.div_ceil(mss);
         if self.untested {
-            self.test_ace(of_flags(segment.flags), acked);
+            self.test_ace(ace, acked);
         }
-        self.ack_covers += (acked as f64 - self.ack_covers) / 8.0;
-        if segment.flags & ACE == (self.packets as u16 % 8) << ACE.trailing_zeros() && segment.accecn().is_none() && acked < DIVACE {
-            // The common case: no news.
+        // §3.2.2.5.2 asks for the conditions that prevail: as they were before this ACK, which may cover so much for the ones lost before it.
+        let few = self.ack_covers < THINNED;
+        if !self.options {
+            self.ack_covers += (acked as f64 - self.ack_covers) / 8.0;
+        }
+        if least == 0 && option.is_none() && acked < DIVACE {
+            // The same where no option comes.
             return self.counted(0, false, delivered);
         }
         // §A.2.1.
-        let ace = u64::from(of_flags(segment.flags));
-        let least = (ace + DIVACE - self.packets % DIVACE) % DIVACE;
         let safer = if acked > least { acked - (acked - least) % DIVACE } else { least };
-        let (packets, bytes) = match segment.accecn() {
+        let (packets, bytes) = match option {
             Some(option) => {
-                let bytes = self.marked_bytes(&option);
+                let bytes = self.news_of(Some(&option));
+                self.bytes += bytes;
                 if bytes > 0 && least == 0 && self.in_step && acked < DIVACE {
                     // §3.2.3.2.5: marked bytes without a marked packet.
                     self.mangled = true;
@@ -214,12 +234,12 @@ impl Feedback {
             None if self.options && least == 0 => (0, 0),
             None if self.options => (least, 0),
             None => {
-                let packets = if self.ack_covers < THINNED { safer } else { least };
+                let packets = if few { safer } else { least };
                 // §A.3, the average segment taken to be a full one.
                 (packets, packets * mss)
             }
         };
-        self.in_step = segment.accecn().is_some();
+        self.in_step = option.is_some();
         self.packets += packets;
         self.counted(bytes, packets > 0 || bytes > 0, delivered)
     }
@@ -234,14 +254,13 @@ impl Feedback {
     }
 
     /// How far the option moves s.ceb (RFC 9768 §A.1).
-    fn marked_bytes(&mut self, option: &AccEcnOption) -> u64 {
+    #[inline]
+    fn news_of(&self, option: Option<&AccEcnOption>) -> u64 {
         // ECEB is the second field in both orders; where it is left out, it has never changed.
-        if option.fields < 2 {
-            return 0;
+        match option {
+            Some(option) if option.fields >= 2 => (u64::from(option.values[1]) + DIVOPT - self.bytes % DIVOPT) % DIVOPT,
+            _ => 0,
         }
-        let news = (u64::from(option.values[1]) + DIVOPT - self.bytes % DIVOPT) % DIVOPT;
-        self.bytes += news;
-        news
     }
 
     #[inline]
@@ -260,6 +279,7 @@ impl Feedback {
 mod tests {
     use super::super::to_flags;
     use super::*;
+    use proptest::prelude::*;
 
     const MSS: u64 = 1460;
 
@@ -294,6 +314,11 @@ mod tests {
             assert_eq!(f.take(&ack(7, None), acked * MSS, MSS), Marks { any: true, bytes: marked.min(acked) * MSS });
             assert_eq!(f.packets, 5 + marked, "{acked}");
         }
+        // Many ACKs lost before one that covers them all: of its 40 packets 34 may be marked.
+        let mut f = feedback(EcnUse::L4S, EcnKind::AccEcn);
+        (0..30).for_each(|_| _ = f.take(&ack(5, None), 2 * MSS, MSS));
+        f.take(&ack(7, None), 40 * MSS, MSS);
+        assert_eq!(f.packets, 5 + 34);
         // The same where every ACK covers so many packets: nothing says that ACKs were lost.
         let mut f = feedback(EcnUse::L4S, EcnKind::AccEcn);
         (0..30).for_each(|_| _ = f.take(&ack(5, None), 7 * MSS, MSS));
@@ -308,6 +333,32 @@ mod tests {
             let mut f = feedback(EcnUse::L4S, EcnKind::AccEcn);
             f.take(&ack(5 + least, Some(bytes)), acked * MSS, MSS);
             assert_eq!(f.packets, 5 + packets, "{least} {acked} {bytes}");
+        }
+    }
+
+    proptest! {
+        /// RFC 9768 §3.2.2.5.2: whichever ACKs are lost, each of some full segments, some of them marked, the sender counts as many marked
+        /// packets as the receiver up to a multiple of eight, and with full segments never fewer; with the option, to the byte as many.
+        #[test]
+        fn no_loss_of_acks_hides_a_mark(acks in prop::collection::vec((1_u64..4, 0_u64..4, 0_u8..10), 1..200), options in any::<bool>()) {
+            let mut f = feedback(EcnUse::L4S, EcnKind::AccEcn);
+            let (mut marked, mut unacked) = (0, 0);
+            for (covers, marks, luck) in acks {
+                marked += marks.min(covers);
+                unacked += covers;
+                // One in ten gets through, and what it covers is much for ACKs that as a rule cover two.
+                if luck > 0 && unacked < 40 {
+                    continue;
+                }
+                f.ack_covers = 2.0;
+                f.take(&ack(5 + marked, options.then_some(marked * MSS)), unacked * MSS, MSS);
+                unacked = 0;
+                prop_assert_eq!((f.packets - 5) % 8, marked % 8);
+                prop_assert!(f.packets - 5 >= marked);
+                prop_assert!(!options || f.bytes == marked * MSS);
+                // The other side's count, for what comes after: that of the sender may now be ahead by rounds.
+                f.packets = 5 + marked;
+            }
         }
     }
 

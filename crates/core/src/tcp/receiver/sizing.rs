@@ -1,7 +1,7 @@
 //! The receive buffer: how the window follows what arrives, and what of it is held against the host's memory.
 
 use super::Receiver;
-use crate::packet::Segment;
+use crate::packet::{Ecn, Segment};
 use crate::tcp::seq::unwrap;
 use crate::tcp::window_sizing::{Answer, Arrival, MemoryUse};
 use crate::time::{Duration, Time};
@@ -24,13 +24,14 @@ impl Receiver {
 
     /// Data has been taken in: sizes the window.
     #[inline(never)]
-    pub(super) fn follow_arrival(&mut self, now: Time, segment: &Segment) {
+    pub(super) fn follow_arrival(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
         let arrival = Arrival {
             now,
             received: self.nxt + self.held(),
             read: self.nxt - self.unread,
             next: self.nxt,
             echoed: segment.timestamps().map(|(_, ecr)| ecr),
+            marked: ecn == Ecn::Ce,
             segment: self.largest_segment.into(),
         };
         if let Some(sizing) = &mut self.sizing {

@@ -73,7 +73,7 @@ impl Sender {
 
     /// While pacing holds the sender back: what would keep it from sending if pacing did not.
     fn limit_when_paced(&self) -> Limit {
-        if self.force || self.tail.due {
+        if self.force | self.tail.due {
             // Neither heeds the window.
             Limit::Pacing
         } else if self.board.pipe() + self.payload_max > self.window() {
@@ -195,6 +195,9 @@ impl Sender {
             return None;
         }
         let end = start + len;
+        if self.kind == RecoveryKind::Rack && self.log.is_full() && self.board.has_sacked() {
+            self.log.forget_arrived(|start, end| self.board.next_missing(start, end).is_none());
+        }
         self.board.sent_new(len);
         self.log.sent(start, end, now);
         if self.timed.is_none() && !self.clock.is_exact() {

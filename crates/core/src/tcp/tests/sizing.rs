@@ -70,6 +70,31 @@ fn the_window_follows_cwnd() {
     }
 }
 
+/// Weigle and Feng 2001 §II measures round trips by timestamps. Without them the receiver learns of a longer one late; but what it then
+/// takes for less cwnd must not become less window, which would hold the sender back in truth.
+#[test]
+fn a_round_trip_made_longer_does_not_close_the_window() {
+    let delivered = |kind: &str, timestamps: bool| {
+        let config = |kind| TcpConfig { timestamps, ..with(kind, &[]) };
+        let sender = TcpConfig { initial_ssthresh: 100 * 1448, ..config("static") };
+        let mut extra = Duration::ZERO;
+        let mut pair = Pair::new(sender, config(kind), ms(30)).network(move |n, client, segment, _| {
+            // From the 5000th packet on each takes 50 us longer than the one before, until 60 ms have become 210.
+            if client && segment.len > 0 && n > 5_000 && extra < ms(150) {
+                extra += Duration::from_micros(50);
+            }
+            vec![if client { extra } else { Duration::ZERO }]
+        });
+        pair.client.write(u64::MAX);
+        pair.run_until(at_ms(20_000));
+        pair.server.bytes_delivered()
+    };
+    for timestamps in [true, false] {
+        let (fixed, sized) = (delivered("static", timestamps), delivered("drs", timestamps));
+        assert!(sized * 100 >= 97 * fixed, "timestamps {timestamps}: {sized} of {fixed}");
+    }
+}
+
 #[test]
 fn without_scaling_a_sized_window_ends_at_64_kib() {
     for kind in ["drs", "linux", "ideal"] {

@@ -7,8 +7,10 @@
 //!
 //! Without timestamps that segment is taken to come a round trip after the ACK, and the round trip is what the handshake took, or
 //! less or more where the time to receive one window shows it: what lies beyond a window's edge cannot have been sent before the
-//! ACK that moved the edge came, so a window takes a round trip at least, and no more where the window is the limit.
+//! ACK that moved the edge came, so a window takes a round trip at least, and no more where the window is the limit. And a flight that
+//! seems smaller than the last, with nothing that would make a sender send less, is not: the round trip has become longer ([`Cwnd`]).
 
+use super::cwnd::Cwnd;
 use super::{Answer, Arrival};
 use crate::tcp::seq::timestamp_before;
 use crate::time::{Duration, Time};
@@ -56,6 +58,7 @@ pub(super) struct FlightMeter {
     fastest: (u32, Duration),
     held_back: bool,
     gap: Gap,
+    cwnd: Cwnd,
 }
 
 /// What is missing, and what has come beyond it.
@@ -106,6 +109,7 @@ impl FlightMeter {
         if arrival.echoed.is_none() {
             self.time_window(arrival, follows);
             self.time_repair(arrival);
+            self.cwnd.on_arrival(arrival, self.rtt);
         }
         let answered = self.marks[..self.waiting].iter().take_while(|mark| match arrival.echoed {
             Some(echoed) => !timestamp_before(echoed, mark.timestamp),
@@ -123,7 +127,9 @@ impl FlightMeter {
             self.round_began = arrival.now;
         }
         let fills_window = before + arrival.segment > mark.edge || std::mem::take(&mut self.held_back);
-        Some(Flight { bytes: before.saturating_sub(mark.received), fills_window, ends_round })
+        let came = before.saturating_sub(mark.received);
+        let bytes = if arrival.echoed.is_some() { came } else { self.cwnd.at_least(came, ends_round) };
+        Some(Flight { bytes, fills_window, ends_round })
     }
 
     /// The time to receive one window: an upper bound of the round trip, and close to it only where the window is the limit or nearly.

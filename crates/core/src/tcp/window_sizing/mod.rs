@@ -10,6 +10,7 @@
 //! host says how much memory there is ([`Connection::set_memory_limit`](super::Connection::set_memory_limit)).
 
 mod auto_psc;
+mod cwnd;
 mod drs;
 mod fixed;
 mod flight;
@@ -95,6 +96,8 @@ pub struct Arrival {
     pub next: u64,
     /// The timestamp that the segment echoes, where timestamps are in use.
     pub echoed: Option<u32>,
+    /// Whether the segment was marked on its way (ECN).
+    pub marked: bool,
     /// The largest payload of a segment so far.
     pub segment: u64,
 }

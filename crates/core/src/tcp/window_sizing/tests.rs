@@ -51,6 +51,7 @@ impl Rounds {
                 next: self.received,
                 // Each segment answers an ACK of 100 ms ago, the later ones of a burst that grows the last of them.
                 echoed: self.timestamps.then(|| (now - 100).min(self.at - 1) as u32),
+                marked: false,
                 segment: 1000,
             };
             self.sizing.on_arrival(&arrival);
@@ -161,7 +162,8 @@ fn without_timestamps_a_round_trip_is_the_time_to_receive_a_window() {
         let edge = 10_000 * (now + 1);
         meter.on_answer(&Answer { now: ms(1000 * now), timestamp: None, received: edge - 10_000, edge });
         let at = ms(1000 * now + took);
-        meter.on_arrival(&Arrival { now: at, received: edge, read: edge, next: edge, echoed: None, segment: 1_000 }, follows);
+        meter
+            .on_arrival(&Arrival { now: at, received: edge, read: edge, next: edge, echoed: None, marked: false, segment: 1_000 }, follows);
         now += 1;
         meter.rtt()
     };
@@ -186,17 +188,26 @@ fn without_timestamps_a_repair_bounds_the_round_trip() {
         let mut window = |from: u64, at: u64| {
             meter.on_answer(&Answer { now: ms(at), timestamp: None, received: from, edge: from + 1000 });
             let next = from + 1000;
-            meter.on_arrival(&Arrival { now: ms(at + 300), received: next, read: next, next, echoed: None, segment: 1_000 }, true);
+            meter.on_arrival(
+                &Arrival { now: ms(at + 300), received: next, read: next, next, echoed: None, marked: false, segment: 1_000 },
+                true,
+            );
             meter.rtt()
         };
         let rtts: Vec<Duration> = (0..8).map(|n| window(1000 * n, 1000 * n)).collect();
         assert_eq!(rtts[7], Duration::from_millis(300));
         for n in 0..beyond {
             let received = 8000 + 1000 * (n + 1);
-            meter.on_arrival(&Arrival { now: ms(9_000 + n), received, read: 8000, next: 8000, echoed: None, segment: 1_000 }, true);
+            meter.on_arrival(
+                &Arrival { now: ms(9_000 + n), received, read: 8000, next: 8000, echoed: None, marked: false, segment: 1_000 },
+                true,
+            );
         }
         let next = 8000 + 1000 * (beyond + 1);
-        meter.on_arrival(&Arrival { now: ms(9_002 + took), received: next, read: next, next, echoed: None, segment: 1_000 }, true);
+        meter.on_arrival(
+            &Arrival { now: ms(9_002 + took), received: next, read: next, next, echoed: None, marked: false, segment: 1_000 },
+            true,
+        );
         meter.rtt()
     };
     let millis = Duration::from_millis;
@@ -204,6 +215,25 @@ fn without_timestamps_a_repair_bounds_the_round_trip() {
     assert_eq!(after(5, 180), millis(180));
     // Fewer tell nothing, a timeout takes longer than a round trip, and what is only late comes sooner.
     assert_eq!((after(2, 180), after(5, 1_000), after(5, 10)), (millis(300), millis(300), millis(100)));
+}
+
+#[test]
+fn without_timestamps_a_cwnd_falls_only_for_a_reason() {
+    // So much seems to be in flight, a round trip each, and then with such a segment before it.
+    let next = Arrival { now: ms(700), received: 10, read: 10, next: 10, echoed: None, marked: false, segment: 1 };
+    let told = |came: Arrival| {
+        let mut cwnd = cwnd::Cwnd::default();
+        cwnd.on_arrival(&Arrival { now: ms(600), ..next }, Duration::from_millis(100));
+        assert_eq!([20, 40, 30, 50, 30].map(|flight| cwnd.at_least(flight, true)), [20, 40, 40, 50, 50]);
+        cwnd.on_arrival(&came, Duration::from_millis(100));
+        [50, 30, 20, 10, 25].map(|flight| cwnd.at_least(flight, true))
+    };
+    assert_eq!(told(next), [50, 50, 50, 50, 50]);
+    // Two round trips in which flights may still change; then what they have come to.
+    let fallen = [50, 30, 20, 20, 25];
+    assert_eq!(told(Arrival { next: 9, ..next }), fallen, "a gap");
+    assert_eq!(told(Arrival { marked: true, ..next }), fallen, "a mark");
+    assert_eq!(told(Arrival { now: ms(1_601), ..next }), fallen, "a silence of a second");
 }
 
 #[test]
@@ -325,6 +355,28 @@ fn maxwnd_bounds_both_ends() {
 }
 
 proptest! {
+    /// However the rate changes: with no gap, no mark and no silence a sender that was taken to have so much in flight still has.
+    #[test]
+    fn without_timestamps_a_longer_round_trip_is_no_smaller_flight(
+        handshake in 1u64..500,
+        spacings in prop::collection::vec(0u64..900, 1..40),
+    ) {
+        let config = config("drs", &[]);
+        let mut meter = flight::FlightMeter::default();
+        meter.on_established(Duration::from_millis(handshake));
+        let (mut now, mut received, mut known) = (0, 1, 0);
+        for spacing in spacings.into_iter().flat_map(|spacing| [spacing; 20]) {
+            meter.on_answer(&Answer { now: ms(now), timestamp: None, received, edge: received + 30_000 });
+            now += spacing;
+            received += u64::from(config.mss);
+            let arrival = Arrival { now: ms(now), received, read: received, next: received, echoed: None, marked: false, segment: 1_000 };
+            if let Some(flight) = meter.on_arrival(&arrival, true) {
+                prop_assert!(flight.bytes >= known, "{} after {known}", flight.bytes);
+                known = flight.bytes;
+            }
+        }
+    }
+
     /// Whatever comes, in whatever order and rhythm, a window is finite, and what is inferred is no more than what came.
     #[test]
     fn any_arrivals_are_taken(
@@ -344,7 +396,7 @@ proptest! {
                 received += came;
                 next = received - gap.min(received - next);
                 let echoed = timestamps.then(|| (now as u32).wrapping_sub(ago));
-                sizing.on_arrival(&Arrival { now: ms(now), received, read: next, next, echoed, segment: 1_000 });
+                sizing.on_arrival(&Arrival { now: ms(now), received, read: next, next, echoed, marked: false, segment: 1_000 });
             }
             prop_assert!(sizing.measured().1 <= received.max(65_536));
             prop_assert!(sizing.buffer() >= 20_000 && sizing.buffer() <= 8 * received + 200_000);

@@ -24,10 +24,12 @@ pub const PREFIX: &str = "control:";
 /// The dumbbell of one control.
 pub fn of(control: &str) -> Dumbbell {
     let base = dumbbell(10, 622, 70, 1, 30);
+    let tcp = TcpConfig { congestion_control: congestion::choice(control), initial_ssthresh: SHARE, ..base.tcp };
     Dumbbell {
         queue: droptail(Capacity::Bdp(4.0)),
         loss: loss::choice("bernoulli").with(&[("probability", Value::Number(1e-4))]),
-        tcp: TcpConfig { congestion_control: congestion::choice(control), initial_ssthresh: SHARE, ..base.tcp },
+        // With the feedback it needs: without, Prague would not be Prague.
+        tcp: TcpConfig { ecn: congestion::ecn_use(&tcp).default, ..tcp },
         ..base
     }
 }
