@@ -7,9 +7,9 @@ use sha2::{Digest, Sha256};
 /// Part of a run's identity: raised whenever the same experiment gives other numbers than before.
 pub const RESULTS_VERSION: u32 = 2;
 
-/// Congestion controls, and values of TCP parameters, whose own numbers have moved since, with how often: part of the identity only of
+/// Congestion controls, values of TCP parameters and kinds of traffic whose own numbers have moved since, with how often: part of the identity only of
 /// runs that use them.
-const MOVED: &[(&str, u32)] = &[("tcp_lp", 1), ("hstcp_lp", 1), ("accecn", 1), ("rfc7661", 1), ("drs", 1)];
+const MOVED: &[(&str, u32)] = &[("tcp_lp", 1), ("hstcp_lp", 1), ("accecn", 2), ("rfc7661", 1), ("drs", 1), ("sinusoid", 1)];
 
 /// SHA-256, in hexadecimal, of a resolved experiment without its title, of [`RESULTS_VERSION`] and of what has [`MOVED`].
 pub fn hash(resolved: &Json) -> String {
