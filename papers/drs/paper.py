@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from longfat.paper import Layout
 
-# Each registers its own on the paper.
-from . import adoption, figures, numbers
+# Each registers its own on the paper: the report has them in this order, what is beyond the paper last.
+from . import figures, numbers, server
 from .cells import Cells
 from .study import FOLDER, paper
 
-__all__ = ["adoption", "figures", "numbers", "paper"]
+__all__ = ["figures", "numbers", "paper", "server"]
 
 paper.not_results(caption="a figure, drawn in the report")
 paper.tables.append(
