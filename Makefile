@@ -6,14 +6,28 @@ BIN := .venv/bin
 RESULTS ?= results
 REPORTS ?= reports
 
+# What `make profile` has measured, for the compiler it was made with; where there is none, the build does without.
+PROFILE := target/longfat-$(shell rustc --version 2>/dev/null | cut -d ' ' -f 2).profdata
+PROFILED = $(if $(wildcard $(PROFILE)),RUSTFLAGS="$$RUSTFLAGS -Cprofile-use=$(CURDIR)/$(PROFILE)")
+
 .DEFAULT_GOAL := help
-.PHONY: help build run validation test lint format bench system-packages clean
+.PHONY: help build profile run validation test lint format bench system-packages clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: .venv/requirements ## Build longfat into .venv (release)
-	PIP_QUIET=1 $(BIN)/maturin develop --release --quiet
+	PIP_QUIET=1 $(PROFILED) $(BIN)/maturin develop --release --quiet
+
+profile: .venv/requirements ## Build for speed: with a profile of longfat's own runs (minutes; needs rustup)
+	rustup component add llvm-tools
+	rm -rf target/profile
+	PIP_QUIET=1 RUSTFLAGS="$$RUSTFLAGS -Cprofile-generate=$(CURDIR)/target/profile/raw" \
+		$(BIN)/maturin develop --release --quiet --target-dir target/profile/build
+	$(BIN)/longfat run slac --quick --jobs 1 --results target/profile/results > /dev/null
+	"$$(rustc --print sysroot)"/lib/rustlib/*/bin/llvm-profdata merge --output $(PROFILE) target/profile/raw
+	rm -rf target/profile
+	$(MAKE) build
 
 run: build ## Reproduce ANSNET 1994: run it, print the comparison, write the report
 	$(BIN)/longfat run ansnet --results $(RESULTS)
@@ -42,7 +56,7 @@ format: .venv/requirements ## Format all code
 	$(BIN)/ruff format
 
 bench: ## Measure the simulator; prints, and writes bench.json
-	cargo run --release --quiet -p longfat-sim --bin bench
+	$(PROFILED) cargo run --release --quiet -p longfat-sim --bin bench
 
 system-packages: ## Install the browser that tests open reports in (Debian, Ubuntu; as root)
 	apt-get update -qq
