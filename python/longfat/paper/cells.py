@@ -54,9 +54,14 @@ class Cells:
         return self._tables[stem, table]
 
     def rows(self, stem: str, table: str = "runs", /, **where: Any) -> pd.DataFrame:
-        """Its rows in which the columns have these values; MissingResults where there are none."""
+        """Its rows in which the columns have these values; MissingResults where there are none.
+
+        A short form may leave the choice of a column out, and the column with it.
+        """
         rows = self.table(stem, table)
         for column, value in where.items():
+            if column not in rows and self.measured[stem].quick:
+                raise MissingResults(f"the short form of {stem} has no choice of {column}")
             rows = rows[rows[column] == value]
         if rows.empty:
             raise MissingResults(f"no run of {stem} with {', '.join(f'{k} {v}' for k, v in where.items())}")
