@@ -167,6 +167,16 @@ impl Segment {
         let field = |i: u8| if i < fields { self.space[7 - usize::from(i)] } else { 0 };
         Some(AccEcnOption { order: u8::from(self.accecn & ACCECN_ORDER != 0), fields, values: [field(0), field(1), field(2)] })
     }
+    /// Of the AccECN option its ECEB field alone, which is the second in both orders (RFC 9768 §3.2.3).
+    #[inline]
+    pub const fn accecn_ceb(&self) -> Option<u32> {
+        if self.accecn & ACCECN != 0 && self.accecn & ACCECN_FIELDS >= 2 { Some(self.space[6]) } else { None }
+    }
+    /// Whether there is an AccECN option.
+    #[inline]
+    pub const fn has_accecn(&self) -> bool {
+        self.accecn & ACCECN != 0
+    }
     /// Adds the AccECN option, the fields taken to 24 bits; false when the SACK blocks leave no room for it, or it is there already.
     #[inline]
     pub fn set_accecn(&mut self, option: AccEcnOption) -> bool {

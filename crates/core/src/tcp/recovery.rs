@@ -41,7 +41,7 @@ impl Sender {
         }
         if ack < una {
             // RFC 5961 §5.2: older than anything that can still be on its way (MAX.SND.WND).
-            return ack.saturating_add(self.peer.max) < una;
+            return ack.saturating_add(self.peer.max()) < una;
         }
         self.check_app_limited();
         if self.awaits_nothing(segment) {
@@ -93,12 +93,6 @@ impl Sender {
         self.board.outstanding() == 0
             && segment.sack_count() == 0
             && !(self.undo.is_some() || self.forward.is_some() || self.tail.end.is_some())
-    }
-
-    /// Whether ACKs say something to it even where nothing is outstanding: of marks, and when the application has nothing to send.
-    #[inline]
-    pub fn heeds_every_ack(&self) -> bool {
-        self.ecn.is_on() || self.rate.is_some()
     }
 
     /// The left edge stands still.

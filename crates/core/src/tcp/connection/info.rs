@@ -1,6 +1,7 @@
 //! What a connection tells of itself.
 
 use super::{CaState, Connection, State};
+use crate::tcp::ecn::Feedback;
 use crate::tcp::sender::Sender;
 use crate::tcp::window_sizing::MemoryUse;
 use crate::time::Duration;
@@ -80,7 +81,7 @@ impl Connection {
             timestamps: self.timestamps.is_some(),
             sack: self.receiver.sacks(),
             window_scale: self.window_scale,
-            ecn: self.sending.sender().is_some_and(|sender| sender.ecn.is_on()),
+            ecn: self.sending.ecn().is_some(),
             memory: self.memory(),
             ..self.ask_sender(Sender::info)
         }
@@ -88,7 +89,7 @@ impl Connection {
 
     /// Whether AccECN was agreed on, and the path then found to spoil it: nothing sent from then on is ECN-capable.
     pub fn gave_up_ecn(&self) -> bool {
-        self.sending.sender().is_some_and(|sender| sender.ecn.was_given_up())
+        self.sending.ecn().is_some_and(Feedback::was_given_up)
     }
 
     /// Totals so far.

@@ -226,10 +226,10 @@ impl Connection {
         if !segment.has(flags::SYN) {
             sender.ecn.take_handshake_ack(segment);
             let shift = sender.peer.shift;
-            sender.peer = PeerWindow::new(segment.seq, u64::from(segment.window) << shift, shift);
+            sender.peer = PeerWindow::new(segment.seq, u32::from(segment.window) << shift, shift);
         }
         // At most 2^30 (RFC 7323 §2.3).
-        let first_window = sender.peer.max as u32;
+        let first_window = sender.peer.max() as u32;
         sender.heed_first_window(&config, first_window);
         self.handshake.first_window = first_window;
         self.state = State::Established;

@@ -2,11 +2,13 @@
 //!
 //! Of most connections one end only receives, and a sender with its congestion control is by far the larger half. So who has
 //! nothing to say has none: it is made when the application first writes, closes or sets something of it, or when the handshake
-//! needs one, and what it has missed is little: the windows that the other side told of, kept here, and what the SYNs agreed on.
+//! needs one, and what it has missed is little: the windows that the other side told of and what it says of ECN marks, kept here, and
+//! what the SYNs agreed on.
 
 use super::{Connection, Handshake};
 use crate::packet::Segment;
 use crate::tcp::TcpConfig;
+use crate::tcp::ecn::Feedback;
 use crate::tcp::peer_window::PeerWindow;
 use crate::tcp::sender::Sender;
 use crate::tcp::seq::unwrap;
@@ -29,18 +31,24 @@ pub(super) struct Silent {
     pub memory: u64,
     /// Whether the host's interface takes another segment.
     pub room: Room,
+    /// Where ECN was agreed on.
+    ecn: Option<Box<Feedback>>,
 }
 
 impl Silent {
-    /// Takes in the ACK side of a segment that SACKs nothing. Whether it is refused: nothing but the SYN was sent, and is acknowledged.
-    /// (As [`Sender::handle_ack`] has it.)
+    /// Takes in the ACK side of a segment that SACKs nothing, where segments are of at most `mss`. Whether it is refused: nothing but the
+    /// SYN was sent, and is acknowledged. (As [`Sender::handle_ack`] has it.)
     #[inline]
-    fn handle_ack(&mut self, iss: u32, segment: &Segment) -> bool {
+    fn handle_ack(&mut self, iss: u32, segment: &Segment, mss: u32) -> bool {
         let ack = unwrap(iss, 1, segment.ack);
         if ack == 1 {
             self.peer.update(segment, ack);
+            if let Some(ecn) = &mut self.ecn {
+                // There is no window to reduce for what it tells.
+                ecn.take(segment, 0, mss.into());
+            }
         }
-        ack > 1 || ack.saturating_add(self.peer.max) < 1
+        ack > 1 || ack.saturating_add(self.peer.max()) < 1
     }
 }
 
@@ -48,7 +56,15 @@ impl Sending {
     /// Nothing has been said by anybody.
     pub fn silent(config: &TcpConfig) -> Self {
         let (peer, wanted_buffer) = (PeerWindow::default(), window_sizing::send_buffer(config));
-        Sending::Silent(Silent { peer, wanted_buffer, memory: u64::MAX, room: Room::Yes })
+        Sending::Silent(Silent { peer, wanted_buffer, memory: u64::MAX, room: Room::Yes, ecn: None })
+    }
+
+    /// What the ACKs tell of ECN marks, where ECN was agreed on.
+    pub fn ecn(&self) -> Option<&Feedback> {
+        match self {
+            Sending::Active(sender) => Some(&sender.ecn).filter(|ecn| ecn.is_on()),
+            Sending::Silent(silent) => silent.ecn.as_deref(),
+        }
     }
 
     #[inline]
@@ -103,20 +119,25 @@ impl Connection {
             sender.establish(&self.config, done, self.handshake.rtt(), self.timestamps.is_some());
             sender.heed_first_window(&self.config, first_window);
             sender.peer = silent.peer;
+            if let Some(ecn) = &silent.ecn {
+                sender.ecn = Feedback::clone(ecn);
+            }
+            // As the ACKs would have found it.
+            sender.check_app_limited();
         }
         sender.set_memory(silent.memory);
         sender.room = silent.room;
         sender
     }
 
-    /// The handshake is done: a sender that was made for it alone goes, unless it heeds every ACK.
+    /// The handshake is done: a sender that was made for it alone goes.
     pub(super) fn rest(&mut self) {
         if let Sending::Active(sender) = &self.sending
             && !self.speaks
-            && !sender.heeds_every_ack()
         {
+            let ecn = sender.ecn.is_on().then(|| Box::new(sender.ecn.clone()));
             let (peer, room) = (sender.peer, sender.room);
-            self.sending = Sending::Silent(Silent { peer, wanted_buffer: sender.wanted_buffer(), memory: sender.memory(), room });
+            self.sending = Sending::Silent(Silent { peer, wanted_buffer: sender.wanted_buffer(), memory: sender.memory(), room, ecn });
         }
     }
 
@@ -124,7 +145,7 @@ impl Connection {
     #[inline]
     pub(super) fn handle_ack(&mut self, now: Time, segment: &Segment) -> bool {
         match &mut self.sending {
-            Sending::Silent(silent) if segment.sack_count() == 0 => silent.handle_ack(self.iss, segment),
+            Sending::Silent(silent) if segment.sack_count() == 0 => silent.handle_ack(self.iss, segment, self.handshake.mss),
             _ => self.sender().handle_ack(now, segment),
         }
     }

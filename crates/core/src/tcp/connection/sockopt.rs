@@ -85,6 +85,6 @@ impl Connection {
 
     /// The packets that the other side says were marked, where it counts them: accurate ECN.
     pub fn marked_packets(&self) -> Option<u64> {
-        self.sending.sender()?.ecn.marked_packets()
+        self.sending.ecn()?.marked_packets()
     }
 }

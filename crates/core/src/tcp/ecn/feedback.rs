@@ -188,20 +188,22 @@ impl Feedback {
         if delivered == 0 && !newer {
             return Marks::default();
         }
-        let option = segment.accecn();
         let ace = of_flags(segment.flags);
-        let least = (u64::from(ace) + DIVACE - self.packets % DIVACE) % DIVACE;
-        if self.options && !self.untested && least == 0 && delivered <= (DIVACE - 1) * mss && self.news_of(option.as_ref()) == 0 {
+        let same_packets = u64::from(ace) == self.packets % DIVACE;
+        let same_bytes = segment.accecn_ceb().is_none_or(|ceb| u64::from(ceb) == self.bytes % DIVOPT);
+        if same_packets & same_bytes & self.options & !self.untested & (delivered <= (DIVACE - 1) * mss) {
             // The common case: nothing was marked.
-            self.in_step |= option.is_some();
+            self.in_step |= segment.has_accecn();
             return self.counted(0, false, delivered);
         }
-        self.decode_news(option, ace, least, delivered, mss)
+        self.decode_news(segment.accecn(), ace, delivered, mss)
     }
 
-    /// The same of an ACK that may tell of marks: `least` more packets than before, if the ACE field has not wrapped.
+    /// The same of an ACK that may tell of marks.
     #[inline(never)]
-    fn decode_news(&mut self, option: Option<AccEcnOption>, ace: u8, least: u64, delivered: u64, mss: u64) -> Marks {
+    fn decode_news(&mut self, option: Option<AccEcnOption>, ace: u8, delivered: u64, mss: u64) -> Marks {
+        // If the ACE field has not wrapped.
+        let least = (u64::from(ace) + DIVACE - self.packets % DIVACE) % DIVACE;
         let acked = delivered.div_ceil(mss);
         if self.untested {
             self.test_ace(ace, acked);
@@ -267,6 +269,9 @@ impl Feedback {
     fn counted(&mut self, bytes: u64, any: bool, delivered: u64) -> Marks {
         if self.ignored {
             return Marks::default();
+        }
+        if self.uncounted + bytes == 0 {
+            return Marks { any, bytes };
         }
         self.uncounted += bytes;
         let bytes = self.uncounted.min(delivered);

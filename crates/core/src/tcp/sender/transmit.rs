@@ -178,7 +178,7 @@ impl Sender {
         // RFC 9293 §3.8.6.2.1: a full segment; or all there is, subject to Nagle; or half the largest window.
         let last = payload == buffered;
         let nagle_permits = (!self.nagle || idle) && !self.cork || (self.closed && payload == left);
-        if !(payload == self.payload_max || fin || (last && nagle_permits) || (payload > 0 && 2 * payload >= self.peer.max)) {
+        if !(payload == self.payload_max || fin || (last && nagle_permits) || (payload > 0 && 2 * payload >= self.peer.max())) {
             self.limit = if last { Limit::Application } else { Limit::Rwnd };
             if !last {
                 self.arm_persist(now);

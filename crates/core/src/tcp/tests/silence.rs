@@ -1,12 +1,16 @@
 //! An end that has nothing to send has no sender: nobody can tell.
 
 use super::*;
+use crate::tcp::ecn::EcnKind;
 
 /// What is sent, and what the server tells of itself, when it first writes after a second; with a sender from the start on, or not.
-/// `lost`: so many of its SYN-ACKs are.
+/// `lost`: so many of its SYN-ACKs are. Each seventh ECN-capable packet is marked.
 fn life(client: &TcpConfig, server: &TcpConfig, from_the_start: bool, lost: u32) -> (Vec<(Time, bool, Segment)>, Vec<TcpInfo>) {
     let mut left = lost;
-    let network = move |_: u64, client: bool, segment: &mut Segment, _: &mut Ecn| {
+    let network = move |n: u64, client: bool, segment: &mut Segment, ecn: &mut Ecn| {
+        if *ecn != Ecn::NotEct && n % 7 == 0 {
+            *ecn = Ecn::Ce;
+        }
         let hit = !client && segment.has(flags::SYN) && left > 0;
         left -= u32::from(hit);
         if hit { vec![] } else { vec![Duration::ZERO] }
@@ -41,12 +45,15 @@ fn a_sender_that_is_made_late_is_as_one_that_was_there() {
     let controls = congestion::REGISTRY.iter().map(|kind| with("rfc", kind.name, "static"));
     let sizings = window_sizing::REGISTRY.iter().map(|kind| with("rfc", "reno", kind.name));
     let stacks = stack::REGISTRY.iter().map(|stack| config(stack.name));
-    for server in controls.chain(sizings).chain(stacks) {
+    let ecn = [EcnKind::Classic, EcnKind::Dctcp, EcnKind::AccEcn]
+        .into_iter()
+        .flat_map(|ecn| ["reno", "dctcp", "prague", "bbr3"].map(|control| TcpConfig { ecn, ..with("rfc", control, "static") }));
+    for server in controls.chain(sizings).chain(stacks).chain(ecn) {
         // The other side's segments are smaller, so that the server has to agree to that.
         let client = TcpConfig { mss: 1000, ..server.clone() };
         for lost in [0, 1] {
             let (late, early) = (life(&client, &server, false, lost), life(&client, &server, true, lost));
-            assert!(late == early, "{} {} {lost}", server.congestion_control.kind, server.window_sizing.kind);
+            assert!(late == early, "{} {} {:?} {lost}", server.congestion_control.kind, server.window_sizing.kind, server.ecn);
         }
     }
 }
