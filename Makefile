@@ -33,7 +33,7 @@ run: build ## Reproduce ANSNET 1994: run it, print the comparison, write the rep
 	$(BIN)/longfat run ansnet --results $(RESULTS)
 	$(BIN)/longfat report ansnet --results $(RESULTS) --out $(REPORTS)
 
-validation: build ## Run the controls beside their theory, check, and draw docs/validation (CPU: three quarters of an hour)
+validation: build ## Run the controls beside their theory, check, and draw docs/validation (CPU: an hour)
 	$(BIN)/longfat run validation --results $(RESULTS)
 	$(BIN)/longfat compare validation --results $(RESULTS) --strict > /dev/null
 	$(BIN)/longfat report validation --results $(RESULTS) --out $(REPORTS)
