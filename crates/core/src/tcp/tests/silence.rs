@@ -8,7 +8,7 @@ use crate::tcp::ecn::EcnKind;
 fn life(client: &TcpConfig, server: &TcpConfig, from_the_start: bool, lost: u32) -> (Vec<(Time, bool, Segment)>, Vec<TcpInfo>) {
     let mut left = lost;
     let network = move |n: u64, client: bool, segment: &mut Segment, ecn: &mut Ecn| {
-        if *ecn != Ecn::NotEct && n % 7 == 0 {
+        if *ecn != Ecn::NotEct && n.is_multiple_of(7) {
             *ecn = Ecn::Ce;
         }
         let hit = !client && segment.has(flags::SYN) && left > 0;
