@@ -78,6 +78,8 @@ pub enum Role {
     Source { trunk: u32, source: u32 },
     /// Itself, and those of its sources: it is the trunk of this number.
     Trunk(u32),
+    /// The trunk of this number, to whose crowd it leads: it is the sink of this number.
+    Sink { trunk: u32, sink: u32 },
 }
 
 /// A packet on the line.
@@ -175,8 +177,15 @@ impl Link {
     }
 
     /// Does what has happened at the queue before an arrival at `now`.
+    #[inline]
+    pub fn catch_up(&mut self, now: Time, packets: &mut Packets, ledger: &mut Ledger) {
+        if self.clocked || self.count.backlog > 0 {
+            self.advance_before(now, packets, ledger);
+        }
+    }
+
     #[inline(never)]
-    fn catch_up(&mut self, now: Time, packets: &mut Packets, ledger: &mut Ledger) {
+    fn advance_before(&mut self, now: Time, packets: &mut Packets, ledger: &mut Ledger) {
         self.advance(Time::from_ps(now.as_ps().saturating_sub(self.lag.as_ps())), packets, ledger);
     }
 
@@ -320,6 +329,22 @@ impl Link {
         self.delay
     }
 
+    /// When the first packet on the wire arrives.
+    #[inline]
+    pub fn head_arrives(&self) -> Time {
+        self.wire.head_arrives()
+    }
+
+    /// What so many packets of the MTU take, one after the other, without what frames them.
+    pub fn time_of(&self, packets: u64) -> Duration {
+        self.rate.transmit_time(packets * u64::from(self.mtu))
+    }
+
+    /// Whether no packet comes to the far end at the same time as the one before it.
+    pub fn takes_time(&self) -> bool {
+        self.rate.transmit_time(1) > Duration::ZERO
+    }
+
     /// When this link next has something to do.
     #[inline]
     pub fn next_event(&self) -> Time {
@@ -334,9 +359,13 @@ impl Link {
     /// The event has come: the packet that arrives at the far end now, if one does.
     #[inline(always)]
     pub fn arrival(&mut self, now: Time, packets: &mut Packets, ledger: &mut Ledger) -> Option<PacketId> {
-        if self.clocked || self.count.backlog > 0 {
-            self.catch_up(now, packets, ledger);
-        }
+        self.catch_up(now, packets, ledger);
+        self.take(now, packets, ledger)
+    }
+
+    /// The packet that arrives at the far end now, if it is on the wire already.
+    #[inline(always)]
+    pub fn take(&mut self, now: Time, packets: &mut Packets, ledger: &mut Ledger) -> Option<PacketId> {
         if self.wire.head_arrives() > now {
             return None;
         }

@@ -126,6 +126,17 @@ impl RouteTable {
         feeders.into_iter().enumerate().filter_map(tail).filter(|(link, feeder)| !is_first[*link] && !is_first[*feeder]).collect()
     }
 
+    /// For each endpoint the link by which its packets come; none from a switch.
+    pub fn last_links(&self) -> Vec<Option<u32>> {
+        let mut last = vec![None; self.starts.len()];
+        for pair in self.hops.pairs() {
+            if let [Hop::Link(link), Hop::Endpoint(endpoint)] = pair {
+                last[endpoint as usize] = Some(link);
+            }
+        }
+        last
+    }
+
     /// Each link, none of a host, to which packets come only by links of hosts whose packets all go there; with these, in order.
     pub fn trunks(&self) -> Vec<(usize, Vec<usize>)> {
         // Where the packets of each host's link go: nowhere yet; to this link; to several, or to a switch or a host.

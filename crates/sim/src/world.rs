@@ -5,6 +5,7 @@
 //! experiment says so.
 
 mod cells;
+mod crowds;
 mod hosts;
 mod tails;
 mod trunks;
@@ -30,6 +31,7 @@ use crate::measure::Snapshot;
 use crate::route::{Hop, Hops, RouteTable};
 pub use cells::CellTotals;
 use cells::Ports;
+use crowds::Seats;
 use hosts::Hosts;
 use trunks::Trunk;
 
@@ -69,6 +71,9 @@ pub struct World {
     /// Each tail, with the link that feeds it.
     tails: Vec<(usize, usize)>,
     trunks: Vec<Trunk>,
+    seats: Seats,
+    /// Links to members of crowds that have more to do than was known.
+    stirred: Vec<u32>,
     /// Cells on their way from one switch to another: room used again and again.
     onward: Vec<Run>,
     pub milestones: Vec<Milestones>,
@@ -96,21 +101,24 @@ impl World {
         }
         let ports = Ports::new(experiment, &table);
         let tails = if batches { tails::join(&mut links, &table) } else { Vec::new() };
-        let trunks = if batches { trunks::join(&mut links, &table) } else { Vec::new() };
+        let mut trunks = if batches { trunks::join(&mut links, &table) } else { Vec::new() };
         let volumes = experiment.flows.iter().filter(|flow| matches!(flow.traffic, Traffic::Ttcp { .. })).count();
         let hosts = Hosts::new(experiment, &mut endpoints);
+        // A run that ends with its volumes ends at an event, and nobody may have lived beyond it.
+        let crowded = if volumes == 0 { &mut trunks[..] } else { &mut [] };
+        let seats = crowds::join(&mut links, &table, &mut endpoints, crowded);
         let mut events = EventSet::new(links.len(), endpoints.len() + hosts.sources());
         if experiment.ties == Ties::Random {
             events.rank_at_random(Rng::named(experiment.seed, "ties"));
         }
-        for (i, endpoint) in endpoints.iter().enumerate() {
+        for (i, endpoint) in endpoints.iter().enumerate().filter(|(_, endpoint)| !endpoint.in_crowd) {
             events.set(links.len() + i, endpoint.wake);
         }
         let first_pool = links.len() + endpoints.len() + hosts.sources() - hosts.pools.len();
         for (i, pool) in hosts.pools.iter().enumerate() {
             events.set(first_pool + i, pool.next_look());
         }
-        Ok(World {
+        let mut world = World {
             now: Time::ZERO,
             steps: 0,
             links,
@@ -122,6 +130,8 @@ impl World {
             ports,
             tails,
             trunks,
+            seats,
+            stirred: Vec::new(),
             onward: Vec::new(),
             ledger: Ledger::new(table.origin, &initial, experiment.measure.events),
             milestones: vec![Milestones::default(); experiment.flows.len()],
@@ -129,15 +139,19 @@ impl World {
             // A run without a volume lasts its whole duration: it waits for something that never comes.
             unfinished: if volumes == 0 { usize::MAX } else { volumes },
             all_delivered: None,
-        })
+        };
+        (0..world.trunks.len()).for_each(|trunk| world.wait_for_crowd(trunk));
+        Ok(world)
     }
 
     /// Handles events up to and including `until`, but not more than `steps`.
     pub fn run(&mut self, until: Time, steps: u64) -> Pause {
-        for _ in 0..steps {
+        let enough = self.steps.saturating_add(steps);
+        while self.steps < enough {
             let (time, source) = self.events.first();
             if time > until {
                 self.now = until;
+                (0..self.trunks.len()).for_each(|trunk| self.cross(trunk));
                 return Pause::Reached;
             }
             debug_assert!(time >= self.now);
@@ -164,11 +178,19 @@ impl World {
             }
             return;
         }
+        let mut waits = true;
         if let Role::Trunk(trunk) = self.links[number].role {
-            self.cross(trunk as usize);
+            // A packet that comes to its far end has nothing to do with what comes to the trunk.
+            waits = self.links[number].head_arrives() > self.now || self.trunks[trunk as usize].due() <= self.now;
+            if waits {
+                self.cross(trunk as usize);
+            }
         }
         let link = &mut self.links[number];
-        let arrival = link.arrival(self.now, &mut self.packets, &mut self.ledger);
+        if waits {
+            link.catch_up(self.now, &mut self.packets, &mut self.ledger);
+        }
+        let arrival = link.take(self.now, &mut self.packets, &mut self.ledger);
         if link.feeder.feeds {
             self.pass_to_tails(number);
         }
@@ -208,7 +230,8 @@ impl World {
 
     #[inline(never)]
     fn pass_to_tails(&mut self, number: usize) {
-        tails::pass(number, &mut self.links, &self.hops, &mut self.packets, &mut self.events);
+        tails::pass(number, &mut self.links, &self.hops, &mut self.packets, &mut self.events, &mut self.stirred);
+        self.note_stirred();
     }
 
     /// Puts the next event of the link `number` where it belongs, unless there is one before.
@@ -220,14 +243,18 @@ impl World {
             return;
         }
         link.scheduled = next;
-        let Role::Source { trunk, source } = link.role else { return self.events.set(number, next) };
-        let trunk = &mut self.trunks[trunk as usize];
-        trunk.expect(source, next);
-        let (due, link) = (trunk.due(), &mut self.links[trunk.link]);
-        if due < link.scheduled {
-            link.scheduled = due;
-            self.events.set(trunk.link, due);
-        }
+        let trunk = match link.role {
+            Role::Alone | Role::Trunk(_) => return self.events.set(number, next),
+            Role::Source { trunk, source } => {
+                self.trunks[trunk as usize].expect(source, next);
+                trunk
+            }
+            Role::Sink { trunk, sink } => {
+                self.trunks[trunk as usize].crowd.expect(sink, next);
+                trunk
+            }
+        };
+        self.hasten(trunk as usize);
     }
 
     /// When the link `number`, whose event has come, next has something to do.
@@ -282,8 +309,10 @@ impl World {
         }
         let wake = self.endpoints[number].wake;
         assert!(wake > self.now, "endpoint {number} was woken at {wake:?}, and wants it again at once");
-        // Whatever it asks for, its event is no longer pending.
-        self.events.wait_on(self.links.len() + number, wake);
+        if !self.endpoints[number].in_crowd {
+            // Whatever it asks for, its event is no longer pending.
+            self.events.wait_on(self.links.len() + number, wake);
+        }
     }
 
     /// After anything that happened at an endpoint: notes it, sends what it has to send, sets its timer.
@@ -303,9 +332,13 @@ impl World {
             let id = self.packets.vacant(way_of(number));
             let endpoint = &mut self.endpoints[number];
             let Some(ecn) = endpoint.agent.poll_transmit(self.now, self.packets.segment_mut(id)) else { break };
-            let first = endpoint.first_link as usize;
+            let (first, in_crowd) = (endpoint.first_link as usize, endpoint.in_crowd);
             self.enter(number, id, ecn);
-            self.offer(first, id);
+            if in_crowd {
+                self.post(number, id);
+            } else {
+                self.offer(first, id);
+            }
         }
     }
 
@@ -325,10 +358,18 @@ impl World {
     #[inline]
     fn settle(&mut self, number: usize) {
         let next = self.next_wake(number);
+        self.wake_by(number, next);
+    }
+
+    /// The endpoint wants to be woken at `time`, if not earlier.
+    #[inline]
+    fn wake_by(&mut self, number: usize, time: Time) {
         let endpoint = &mut self.endpoints[number];
-        if next < endpoint.wake {
-            endpoint.wake = next;
-            self.events.set(self.links.len() + number, next);
+        if time < endpoint.wake {
+            endpoint.wake = time;
+            if !endpoint.in_crowd {
+                self.events.set(self.links.len() + number, time);
+            }
         }
     }
 
@@ -346,11 +387,7 @@ impl World {
 
     /// The application may have something to do before the endpoint would be woken otherwise.
     fn set_alarm(&mut self, number: usize) {
-        let endpoint = &mut self.endpoints[number];
-        if endpoint.alarm < endpoint.wake {
-            endpoint.wake = endpoint.alarm;
-            self.events.set(self.links.len() + number, endpoint.wake);
-        }
+        self.wake_by(number, self.endpoints[number].alarm);
     }
 
     #[cold]

@@ -1,11 +1,15 @@
-//! Tails and trunks save events, and nothing else: with an event for each packet at each link, every number is the same.
+//! Tails, trunks and crowds save events, and nothing else: with an event for each packet at each link, every number is the same.
 
-use longfat_core::experiment::{Experiment, Traffic};
+use std::sync::Arc;
+
+use longfat_core::experiment::{Cpu, Cycles, Experiment, Flow, Host, Link, Node, NodeKind, Traffic};
 use longfat_core::link::loss;
 use longfat_core::params::Value;
 use longfat_core::queue;
+use longfat_core::tcp::{TcpConfig, congestion};
 use longfat_core::time::{Duration, Time};
 use longfat_core::trace::Trace;
+use longfat_core::traffic::{Schedule, Spell, Web};
 use longfat_core::units::{Capacity, Rate};
 use proptest::prelude::*;
 
@@ -72,6 +76,87 @@ proptest! {
         let mut experiment = both_ways(&dumbbell);
         experiment.departures_last = departures_last;
         experiment.measure.interval = Some(Duration::from_millis(interval));
+        experiment.measure.events = true;
+        experiment.measure.warmup = Duration::from_millis(500);
+        let (plain, batched) = (numbers(run(&experiment, false)), numbers(run(&experiment, true)));
+        let differs = plain.lines().zip(batched.lines()).enumerate().find(|(_, (a, b))| a != b);
+        prop_assert!(plain == batched, "{differs:?}");
+    }
+}
+
+/// What flows other than TCP streams without end may carry.
+fn others() -> [Traffic; 6] {
+    let (rate, spell) = (Rate::from_bps(500_000), Spell { mean: Duration::from_millis(30), shape: Some(1.5) });
+    [
+        Traffic::Ping { interval: Duration::from_millis(50), size: 84 },
+        Traffic::Udp { schedule: Schedule::Constant { rate }, size: 1500 },
+        Traffic::Udp { schedule: Schedule::OnOff { rate, on: spell, off: spell }, size: 600 },
+        Traffic::Web(Web { size: 20_000, shape: 1.2, think: Duration::from_millis(40), think_shape: None }),
+        Traffic::Writes { schedule: Schedule::Random { rate, shape: None }, size: 900 },
+        Traffic::Writes { schedule: Schedule::Constant { rate }, size: 5000 },
+    ]
+}
+
+/// A third router behind the right one, with a host, to which the first sender sends as well.
+fn prolong(experiment: &mut Experiment, rate: Rate) {
+    let (router, host) = (experiment.network.nodes.len(), experiment.network.nodes.len() + 1);
+    for (name, kind) in [("far", NodeKind::Router), ("last", NodeKind::Host)] {
+        experiment.network.nodes.push(Node { name: name.into(), kind });
+    }
+    for (name, from, to) in [("far>", 1, router), ("far<", router, 1), ("last>", router, host), ("last<", host, router)] {
+        let link = Link { name: name.into(), from, to, rate, bottleneck: false, ..experiment.network.links[0].clone() };
+        experiment.network.links.push(link);
+    }
+    let flow = experiment.flows[0].clone();
+    experiment.flows.push(Flow { to: host, ..flow });
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    /// Flows of all kinds that share hosts and start at once, paced and not, and one host with a processor.
+    #[test]
+    fn crowds_change_no_number(
+        (pairs, streams) in (1..4_usize, 1..6_usize),
+        (rate, edge_rate) in (2..30_u64, 2..60_u64),
+        (rtt, edge_delay) in (1..40_u64, 0..8_u64),
+        limit in 1..60_u64,
+        probability in prop::sample::select(vec![0.0, 0.01]),
+        controls in prop::collection::vec(prop::sample::select(congestion::NAMES.to_vec()), 1..4),
+        carried in prop::collection::vec(prop::sample::select(others().to_vec()), 0..6),
+        (busy_host, far) in (any::<bool>(), prop::option::of(1..50_u64)),
+        interval in prop::option::of(1..400_u64),
+    ) {
+        let dumbbell = Dumbbell {
+            pairs,
+            streams,
+            rate: Rate::from_bps(rate * 1_000_000),
+            rtt: Duration::from_millis(rtt),
+            edge_rate: Rate::from_bps(edge_rate * 1_000_000),
+            edge_delay: Duration::from_millis(edge_delay),
+            queue: droptail(Capacity::Packets(limit)),
+            loss: loss::choice("bernoulli").with(&[("probability", Value::Number(probability))]),
+            duration: Duration::from_secs(3),
+            ..Dumbbell::default()
+        };
+        let mut experiment = both_ways(&dumbbell);
+        for (flow, control) in experiment.flows.iter_mut().zip(controls.iter().cycle()) {
+            let config = TcpConfig { congestion_control: congestion::choice(control), ..tcp("rfc") };
+            let config = Arc::new(TcpConfig { ecn: congestion::ecn_use(&config).default, ..config });
+            (flow.sender, flow.receiver) = (config.clone(), config);
+        }
+        for (i, traffic) in carried.into_iter().enumerate() {
+            let flow = experiment.flows[i % experiment.flows.len()].clone();
+            experiment.flows.push(Flow { traffic, group: format!("other{i}").into(), stop: Some(Duration::from_millis(2500)), ..flow });
+        }
+        if let Some(rate) = far {
+            prolong(&mut experiment, Rate::from_bps(rate * 1_000_000));
+        }
+        if busy_host {
+            let cycles = Cycles { packet: 10_000, byte: 1.0 };
+            let cpu = Some(Cpu { mhz: 100, send: cycles, receive: cycles });
+            experiment.hosts.push(Host { node: experiment.flows[0].from, nic: None, cpu, overhead: None, memory: None });
+        }
+        experiment.measure.interval = interval.map(Duration::from_millis);
         experiment.measure.events = true;
         experiment.measure.warmup = Duration::from_millis(500);
         let (plain, batched) = (numbers(run(&experiment, false)), numbers(run(&experiment, true)));

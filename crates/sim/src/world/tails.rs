@@ -4,7 +4,7 @@ use longfat_core::packet::Packets;
 
 use super::World;
 use crate::event_set::EventSet;
-use crate::link::Link;
+use crate::link::{Link, Role};
 use crate::route::{Hop, Hops, RouteTable};
 
 /// Makes tails of those of `links` that can be. Each, with the link that feeds it.
@@ -19,7 +19,7 @@ pub fn join(links: &mut [Link], table: &RouteTable) -> Vec<(usize, usize)> {
 
 /// Packets have just left the link `number`, which feeds tails.
 #[inline(always)]
-pub fn pass(number: usize, links: &mut [Link], hops: &Hops, packets: &mut Packets, events: &mut EventSet) {
+pub fn pass(number: usize, links: &mut [Link], hops: &Hops, packets: &mut Packets, events: &mut EventSet, stirred: &mut Vec<u32>) {
     while let Some(id) = links[number].feeder.leaving.pop(packets) {
         // It is still at its place in the queue of the link it leaves.
         if let Hop::Link(next) = hops.at(packets[id].route + 1)
@@ -31,7 +31,10 @@ pub fn pass(number: usize, links: &mut [Link], hops: &Hops, packets: &mut Packet
                 let arrives = tail.next_event();
                 if arrives < tail.scheduled {
                     tail.scheduled = arrives;
-                    events.set(next as usize, arrives);
+                    match tail.role {
+                        Role::Sink { .. } => stirred.push(next),
+                        _ => events.set(next as usize, arrives),
+                    }
                 }
                 links[number].feeder.ahead += 1;
                 continue;

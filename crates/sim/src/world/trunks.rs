@@ -6,6 +6,7 @@
 
 use longfat_core::time::{Duration, Time};
 
+use super::crowds::Crowd;
 use super::{World, tails};
 use crate::event_set::Tree;
 use crate::link::{Link, Role};
@@ -21,13 +22,20 @@ pub struct Trunk {
     arrivals: Tree,
     /// A packet takes more than that to cross it.
     lead: Duration,
+    /// The endpoints that have no events of their own.
+    pub crowd: Crowd,
 }
 
 impl Trunk {
     /// When what comes next has to be there.
     #[inline]
     pub fn due(&self) -> Time {
-        self.arrivals.first().0.saturating_add(self.lead)
+        self.arrivals.first().0.saturating_add(self.lead).min(self.crowd.due())
+    }
+
+    /// The links by which packets come, in order.
+    pub fn sources(&self) -> &[u32] {
+        &self.sources
     }
 
     /// A source has something to do at `time`, earlier than it had.
@@ -50,7 +58,7 @@ pub fn join(links: &mut [Link], table: &RouteTable) -> Vec<Trunk> {
         }
         let arrivals = Tree::new(sources.len());
         let sources = sources.into_iter().map(|source| source as u32).collect();
-        trunks.push(Trunk { link, sources, arrivals, lead: links[link].delay() });
+        trunks.push(Trunk { link, sources, arrivals, lead: links[link].delay(), crowd: Crowd::none() });
     }
     trunks
 }
@@ -58,21 +66,31 @@ pub fn join(links: &mut [Link], table: &RouteTable) -> Vec<Trunk> {
 impl World {
     /// What has come to the trunk `number` up to and including now goes through its queue.
     pub(super) fn cross(&mut self, number: usize) {
-        let World { trunks, links, packets, ledger, hops, events, now, .. } = self;
+        self.live(number);
+        let World { trunks, links, packets, ledger, hops, events, stirred, now, .. } = self;
         let trunk = &mut trunks[number];
-        loop {
-            let (time, source) = trunk.arrivals.first();
-            if time > *now {
-                return;
-            }
+        while let (time, source) = trunk.arrivals.first()
+            && time <= *now
+        {
             let link = &mut links[trunk.sources[source] as usize];
             let arrival = link.arrival(time, packets, ledger);
             link.scheduled = link.next_event();
             trunk.arrivals.go_on(source, link.scheduled, 0);
             if let Some(id) = arrival {
                 links[trunk.link].offer(time, id, packets, ledger);
-                tails::pass(trunk.link, links, hops, packets, events);
+                tails::pass(trunk.link, links, hops, packets, events, stirred);
             }
+        }
+        self.note_stirred();
+    }
+
+    /// The trunk `number` may have more to do than it had.
+    pub(super) fn hasten(&mut self, number: usize) {
+        let trunk = &self.trunks[number];
+        let (due, link) = (trunk.due(), &mut self.links[trunk.link]);
+        if due < link.scheduled {
+            link.scheduled = due;
+            self.events.set(trunk.link, due);
         }
     }
 }

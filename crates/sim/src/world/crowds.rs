@@ -1,0 +1,325 @@
+//! Crowds: endpoints that send to one trunk only, by links of their hosts.
+//!
+//! What one of them does can matter to nobody before a packet of it has crossed that link and the trunk. So nothing is done when its
+//! time comes: once for each delay of the trunk all that has come to each of them since is handed out, and each lives through that time
+//! by itself, event by event, before the next does. What it is and knows is then at hand from its first event to its last, where a
+//! thousand others would have come in between; and none has a place in the event set.
+//!
+//! What members send by a link that they share is put aside until all have lived, and goes there in the order of what set it off.
+
+use longfat_core::packet::{Line, PacketId};
+use longfat_core::queue::DropReason;
+use longfat_core::time::{Duration, Time};
+
+use super::World;
+use super::trunks::Trunk;
+use crate::event_set::Tree;
+use crate::host::Endpoint;
+use crate::link::{Link, Role};
+use crate::route::{Hop, RouteTable};
+
+/// The endpoints behind a trunk that live through time by themselves.
+#[derive(Debug)]
+pub struct Crowd {
+    members: Vec<Member>,
+    /// When each wants to be woken.
+    wakes: Tree,
+    /// The links by which packets come to them, in order, and when each of these next has something to do.
+    sinks: Vec<u32>,
+    arrivals: Tree,
+    /// What one of them does takes more than that to the far end of the trunk.
+    lead: Duration,
+    /// Who has something to do, while that is being found out.
+    busy: Vec<u32>,
+}
+
+#[derive(Debug)]
+struct Member {
+    endpoint: u32,
+    is_busy: bool,
+    /// What has come to it.
+    inbox: Line,
+}
+
+/// What the members that share a link have sent by it, while they live through a time.
+#[derive(Debug)]
+pub struct Outbox {
+    link: u32,
+    /// In one number, in order of size: when a burst was sent, in which turn of that time, and its place among the packets.
+    bursts: Vec<u128>,
+    /// The packets of burst after burst, and whether each is the last of its own.
+    packets: Vec<(PacketId, bool)>,
+}
+
+impl Outbox {
+    fn new(link: u32) -> Self {
+        Outbox { link, bursts: Vec::new(), packets: Vec::new() }
+    }
+
+    #[inline]
+    fn put(&mut self, time: Time, turn: u32, id: PacketId) {
+        let burst = u128::from(time.as_ps()) << 64 | u128::from(turn) << 32;
+        if self.bursts.last().is_some_and(|last| last >> 32 == burst >> 32) {
+            self.packets.last_mut().expect("a burst has a packet").1 = false;
+        } else {
+            self.bursts.push(burst | self.packets.len() as u128);
+        }
+        self.packets.push((id, true));
+    }
+}
+
+/// The place of an endpoint in its crowd.
+#[derive(Clone, Copy, Debug)]
+pub struct Seat {
+    member: u32,
+    /// The number of its outbox, or [`NONE`] if it shares no link.
+    outbox: u32,
+}
+
+const NONE: u32 = u32::MAX;
+
+/// So many full packets of the trunk fit into the longest time that is lived through at once: what is put aside takes memory.
+const MOST: u64 = 16_384;
+
+/// Where members of crowds find themselves.
+#[derive(Debug)]
+pub struct Seats {
+    /// One for each endpoint; in no crowd, it means nothing.
+    seats: Vec<Seat>,
+    outboxes: Vec<Outbox>,
+    /// Which outboxes hold something.
+    full: Vec<u32>,
+    /// What is done at one time is done in the order of this.
+    turn: u32,
+}
+
+impl Crowd {
+    fn new(members: Vec<u32>, sinks: Vec<u32>, lead: Duration) -> Self {
+        let (wakes, arrivals) = (Tree::new(members.len()), Tree::new(sinks.len()));
+        let members = members.into_iter().map(|endpoint| Member { endpoint, is_busy: false, inbox: Line::new() }).collect();
+        Crowd { members, wakes, sinks, arrivals, lead, busy: Vec::new() }
+    }
+
+    /// Nobody.
+    pub fn none() -> Self {
+        Crowd::new(Vec::new(), Vec::new(), Duration::ZERO)
+    }
+
+    /// When the next of them has something to do, as far as is known.
+    #[inline]
+    fn next(&self) -> Time {
+        self.wakes.first().0.min(self.arrivals.first().0)
+    }
+
+    /// When that has to have been done.
+    #[inline]
+    pub fn due(&self) -> Time {
+        self.next().saturating_add(self.lead)
+    }
+
+    /// A sink has something to do at `time`, earlier than it had.
+    #[inline]
+    pub fn expect(&mut self, sink: u32, time: Time) {
+        self.arrivals.set(sink as usize, time, 0);
+    }
+
+    #[inline]
+    fn call(&mut self, member: u32) {
+        if !std::mem::replace(&mut self.members[member as usize].is_busy, true) {
+            self.busy.push(member);
+        }
+    }
+}
+
+/// Makes a crowd of the endpoints behind each of `trunks` that can be in one.
+///
+/// A host's link is shared with the link that leads to the host if the same endpoints use both; with one that cannot be in a crowd none of
+/// them is.
+pub fn join(links: &mut [Link], table: &RouteTable, endpoints: &mut [Endpoint], trunks: &mut [Trunk]) -> Seats {
+    let mut users = vec![[Vec::new(), Vec::new()]; links.len()];
+    let last_links = table.last_links();
+    for (i, (&(first, _), last)) in table.starts.iter().zip(&last_links).enumerate() {
+        users[first as usize][0].push(i as u32);
+        if let Some(last) = last {
+            users[*last as usize][1].push(i as u32);
+        }
+    }
+    let (mut seats, mut outboxes) = (vec![Seat { member: NONE, outbox: NONE }; endpoints.len()], Vec::new());
+    for (number, trunk) in trunks.iter_mut().enumerate() {
+        let (mut members, mut sinks, mut lead) = (Vec::new(), Vec::new(), Duration::MAX);
+        for &source in trunk.sources() {
+            let senders = &users[source as usize][0];
+            let Some(sink) = last_links[senders[0] as usize] else { continue };
+            let fit = users[sink as usize][1] == *senders
+                && links[sink as usize].role == Role::Alone
+                && links[sink as usize].takes_time()
+                && senders.iter().all(|endpoint| !endpoints[*endpoint as usize].on_host);
+            if !fit {
+                continue;
+            }
+            links[sink as usize].role = Role::Sink { trunk: number as u32, sink: sinks.len() as u32 };
+            sinks.push(sink);
+            lead = lead.min(links[source as usize].delay());
+            let outbox = if senders.len() > 1 { outboxes.len() as u32 } else { NONE };
+            for endpoint in senders {
+                endpoints[*endpoint as usize].in_crowd = true;
+                seats[*endpoint as usize] = Seat { member: members.len() as u32, outbox };
+                members.push(*endpoint);
+            }
+            if outbox != NONE {
+                outboxes.push(Outbox::new(source));
+            }
+        }
+        if !members.is_empty() {
+            let lead = (lead + links[trunk.link].delay()).min(links[trunk.link].time_of(MOST));
+            trunk.crowd = Crowd::new(members, sinks, lead);
+        }
+    }
+    Seats { seats, outboxes, full: Vec::new(), turn: 0 }
+}
+
+impl World {
+    /// Each of the crowd behind the trunk `number` lives up to and including now.
+    pub(super) fn live(&mut self, number: usize) {
+        if self.trunks[number].crowd.next() > self.now {
+            return;
+        }
+        self.hand_out(number);
+        let until = self.now;
+        let mut busy = std::mem::take(&mut self.trunks[number].crowd.busy);
+        // Side by side in memory, if it can be had.
+        busy.sort_unstable();
+        for member in busy.drain(..) {
+            self.live_alone(number, member as usize, until);
+        }
+        self.trunks[number].crowd.busy = busy;
+        self.now = until;
+        self.post_all();
+    }
+
+    /// What has come to the crowd goes to whom it is for.
+    fn hand_out(&mut self, number: usize) {
+        let World { trunks, links, packets, ledger, hops, seats, now, .. } = self;
+        let crowd = &mut trunks[number].crowd;
+        while let (time, member) = crowd.wakes.first()
+            && time <= *now
+        {
+            crowd.wakes.go_on(member, Time::MAX, 0);
+            crowd.call(member as u32);
+        }
+        while let (time, sink) = crowd.arrivals.first()
+            && time <= *now
+        {
+            let number = crowd.sinks[sink];
+            let link = &mut links[number as usize];
+            loop {
+                let time = link.next_event();
+                if time > *now {
+                    break;
+                }
+                let Some(id) = link.arrival(time, packets, ledger) else { continue };
+                if packets[id].corrupted {
+                    link.count.drops[DropReason::Corrupted as usize] += 1;
+                    ledger.dropped(time, id, packets, DropReason::Corrupted, number);
+                    packets.remove(id);
+                    continue;
+                }
+                let Hop::Endpoint(endpoint) = hops.at(packets[id].route) else { panic!("a packet came to a host that is not its end") };
+                let member = seats.seats[endpoint as usize].member;
+                crowd.members[member as usize].inbox.push(id, packets);
+                crowd.call(member);
+            }
+            link.scheduled = link.next_event();
+            crowd.arrivals.go_on(sink, link.scheduled, 0);
+        }
+    }
+
+    /// A member of the crowd behind the trunk `number` lives up to and including `until`.
+    fn live_alone(&mut self, number: usize, member: usize, until: Time) {
+        let Member { endpoint, is_busy, inbox } = &mut self.trunks[number].crowd.members[member];
+        *is_busy = false;
+        let (endpoint, mut inbox) = (*endpoint as usize, std::mem::take(inbox));
+        loop {
+            let arrives = inbox.first().map_or(Time::MAX, |id| self.packets[id].stamp);
+            let wakes = self.endpoints[endpoint].wake;
+            self.now = arrives.min(wakes);
+            if self.now > until {
+                break;
+            }
+            self.steps += 1;
+            // What comes by a link is first, as in the event set. No two come to a host by one link at one time.
+            if arrives <= wakes {
+                self.seats.turn = 0;
+                let id = inbox.pop(&self.packets).expect("there is a first");
+                self.receive(endpoint, id);
+                self.attend(endpoint);
+            } else {
+                self.seats.turn = endpoint as u32 + 1;
+                self.wake(endpoint);
+            }
+        }
+        self.trunks[number].crowd.wakes.set(member, self.endpoints[endpoint].wake, 0);
+    }
+
+    /// The endpoint `number` sends the packet `id`.
+    #[inline]
+    pub(super) fn post(&mut self, number: usize, id: PacketId) {
+        let seats = &mut self.seats;
+        let outbox = seats.seats[number].outbox;
+        if outbox == NONE {
+            return self.offer(self.endpoints[number].first_link as usize, id);
+        }
+        let place = &mut seats.outboxes[outbox as usize];
+        if place.bursts.is_empty() {
+            seats.full.push(outbox);
+        }
+        place.put(self.now, seats.turn, id);
+    }
+
+    /// What members have sent by links that they share goes there.
+    fn post_all(&mut self) {
+        let World { seats, links, packets, ledger, .. } = self;
+        let mut full = std::mem::take(&mut seats.full);
+        for number in &full {
+            let outbox = &mut seats.outboxes[*number as usize];
+            let link = &mut links[outbox.link as usize];
+            outbox.bursts.sort_unstable();
+            for burst in outbox.bursts.drain(..) {
+                let time = Time::from_ps((burst >> 64) as u64);
+                for (id, is_last) in &outbox.packets[burst as u32 as usize..] {
+                    link.offer(time, *id, packets, ledger);
+                    if *is_last {
+                        break;
+                    }
+                }
+            }
+            outbox.packets.clear();
+        }
+        for number in full.drain(..) {
+            self.reschedule(self.seats.outboxes[number as usize].link as usize);
+        }
+        self.seats.full = full;
+    }
+
+    /// At the start: the trunk `number` is looked at when its crowd first does something that may matter.
+    pub(super) fn wait_for_crowd(&mut self, number: usize) {
+        let crowd = &mut self.trunks[number].crowd;
+        if crowd.members.is_empty() {
+            return;
+        }
+        for (i, member) in crowd.members.iter().enumerate() {
+            crowd.wakes.set(i, self.endpoints[member.endpoint as usize].wake, 0);
+        }
+        self.hasten(number);
+    }
+
+    /// Links that lead to members of crowds have more to do than they had.
+    pub(super) fn note_stirred(&mut self) {
+        while let Some(number) = self.stirred.pop() {
+            let Role::Sink { trunk, sink } = self.links[number as usize].role else { panic!("a link was stirred that leads to no crowd") };
+            let next = self.links[number as usize].scheduled;
+            self.trunks[trunk as usize].crowd.expect(sink, next);
+            self.hasten(trunk as usize);
+        }
+    }
+}
