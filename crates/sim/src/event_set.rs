@@ -29,21 +29,68 @@ struct Entry {
 /// One pending time for each source; [`Time::MAX`] is none.
 ///
 /// Links have a tree of their own: their times change with every packet, those of endpoints hardly ever. Beside a hundred flows
-/// in the background, a dumbbell's few links then still cost what a dumbbell's few links cost.
+/// in the background, a dumbbell's few links then still cost what a dumbbell's few links cost. And so have sources that are *apart*: whoever
+/// sees to them asks for the first of them.
 #[derive(Debug)]
 pub struct EventSet {
     links: Tree,
-    others: Tree,
+    others: Group,
+    apart: Vec<Group>,
+    /// For each source that is no link the number of its group, from 1, or 0 for those of `others`; and its number there.
+    places: Vec<(u32, u32)>,
     /// The first source that is no link.
     split: usize,
     /// Where ties between links are broken at random: each pending time has a rank of its own, drawn when it is set.
     ranks: Option<rng::Rng>,
 }
 
+/// Where a source that is no link has its events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Among all.
+    Here,
+    /// In the group of this number.
+    Apart(u32),
+    /// It has none.
+    Nowhere,
+}
+
+/// Sources with a tree of their own, in order.
+#[derive(Debug)]
+struct Group {
+    tree: Tree,
+    sources: Vec<u32>,
+}
+
+impl Group {
+    /// Those of `parts` that are in `part`, numbered from `split`.
+    fn new(parts: &[Part], part: Part, split: usize, places: &mut [(u32, u32)]) -> Self {
+        let group = if let Part::Apart(number) = part { number + 1 } else { 0 };
+        let mut sources = Vec::new();
+        for (i, _) in parts.iter().enumerate().filter(|(_, of)| **of == part) {
+            places[i] = (group, sources.len() as u32);
+            sources.push((split + i) as u32);
+        }
+        Group { tree: Tree::new(sources.len()), sources }
+    }
+
+    /// The next event: its time and its source.
+    #[inline]
+    fn first(&self) -> (Time, usize) {
+        let (time, leaf) = self.tree.first();
+        // With nothing pending, the source means nothing.
+        (time, self.sources.get(leaf).map_or(usize::MAX, |source| *source as usize))
+    }
+}
+
 impl EventSet {
-    /// No event pending at any of `links` links and, numbered after them, `others` other sources.
-    pub fn new(links: usize, others: usize) -> Self {
-        EventSet { links: Tree::new(links), others: Tree::new(others), split: links, ranks: None }
+    /// No event pending at any of `links` links and, numbered after them, other sources, each in its part.
+    pub fn new(links: usize, parts: &[Part]) -> Self {
+        let mut places = vec![(u32::MAX, 0); parts.len()];
+        let groups = parts.iter().filter_map(|part| if let Part::Apart(number) = part { Some(number + 1) } else { None }).max();
+        let others = Group::new(parts, Part::Here, links, &mut places);
+        let apart = (0..groups.unwrap_or(0)).map(|number| Group::new(parts, Part::Apart(number), links, &mut places)).collect();
+        EventSet { links: Tree::new(links), others, apart, places, split: links, ranks: None }
     }
 
     /// From here on, events of links at equal times come in an order drawn from `rng`, each as likely as any other.
@@ -56,19 +103,33 @@ impl EventSet {
     pub fn first(&self) -> (Time, usize) {
         let (link, other) = (self.links.first(), self.others.first());
         // At equal times the lower number, so the link.
-        if other.0 < link.0 { (other.0, self.split + other.1) } else { link }
+        if other.0 < link.0 { other } else { link }
+    }
+
+    /// The next event of the group of this number.
+    #[inline]
+    pub fn first_apart(&self, group: u32) -> (Time, usize) {
+        self.apart[group as usize].first()
     }
 
     /// The pending time of `source` is now `time`.
     #[inline]
     pub fn set(&mut self, source: usize, time: Time) {
-        match source.checked_sub(self.split) {
-            None => {
-                let rank = self.rank();
-                self.links.set(source, time, rank);
-            }
-            Some(other) => self.others.set(other, time, 0),
+        if source < self.split {
+            let rank = self.rank();
+            self.links.set(source, time, rank);
+        } else {
+            let (tree, leaf) = self.tree_of(source);
+            tree.set(leaf, time, 0);
         }
+    }
+
+    /// The tree of a source that is no link, and its place there.
+    #[inline]
+    fn tree_of(&mut self, source: usize) -> (&mut Tree, usize) {
+        let (group, leaf) = self.places[source - self.split];
+        let group = if group == 0 { &mut self.others } else { &mut self.apart[group as usize - 1] };
+        (&mut group.tree, leaf as usize)
     }
 
     /// A rank for a pending time of a link.
@@ -86,8 +147,8 @@ impl EventSet {
     /// The same for another source whose time has come.
     #[inline]
     pub fn wait_on(&mut self, source: usize, time: Time) {
-        let other = source - self.split;
-        self.others.replay(self.others.leaves + other, Entry { time, source: other as u64 });
+        let (tree, leaf) = self.tree_of(source);
+        tree.go_on(leaf, time, 0);
     }
 }
 
@@ -168,7 +229,7 @@ mod tests {
 
     #[test]
     fn ties_go_to_the_lower_source() {
-        let mut events = EventSet::new(2, 3);
+        let mut events = EventSet::new(2, &[Part::Here; 3]);
         let t = Time::from_ps(7);
         for source in [3, 1, 4] {
             events.set(source, t);
@@ -183,7 +244,7 @@ mod tests {
 
     #[test]
     fn random_ties_have_every_order_equally_often() {
-        let mut events = EventSet::new(3, 1);
+        let mut events = EventSet::new(3, &[Part::Here]);
         events.rank_at_random(rng::Rng::named(1, "ties"));
         let mut seen = std::collections::BTreeMap::new();
         for round in 1..=6000 {
@@ -207,9 +268,13 @@ mod tests {
             links in 1_usize..70,
             others in 1_usize..70,
             changes in prop::collection::vec((0_usize..140, 0_u64..50), 1..300),
+            groups in prop::collection::vec(0_u32..4, 1..70),
         ) {
             let sources = links + others;
-            let mut events = EventSet::new(links, others);
+            // A third of them here, the others in three groups.
+            let part = |i: usize| groups[i % groups.len()].checked_sub(1).map_or(Part::Here, Part::Apart);
+            let parts: Vec<Part> = (0..others).map(part).collect();
+            let mut events = EventSet::new(links, &parts);
             let mut plain = vec![Time::MAX; sources];
             for (source, time) in changes {
                 // 49 stands for "none", so that sources also fall silent.
@@ -221,8 +286,14 @@ mod tests {
                     events.set(source, time);
                 }
                 plain[source] = time;
-                let least = plain.iter().enumerate().min_by_key(|(i, t)| (**t, *i)).unwrap();
-                prop_assert_eq!(events.first(), (*least.1, least.0));
+                let least = |of: &dyn Fn(usize) -> bool| {
+                    plain.iter().copied().enumerate().filter(|(i, t)| of(*i) && *t < Time::MAX).map(|(i, t)| (t, i)).min()
+                };
+                let said = |(time, source)| (time < Time::MAX).then_some((time, source));
+                prop_assert_eq!(said(events.first()), least(&|i| i < links || parts[i - links] == Part::Here));
+                for group in (0..4).filter(|group| parts.contains(&Part::Apart(*group))) {
+                    prop_assert_eq!(said(events.first_apart(group)), least(&|i| i >= links && parts[i - links] == Part::Apart(group)));
+                }
             }
         }
     }

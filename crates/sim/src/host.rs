@@ -46,8 +46,8 @@ pub struct Endpoint {
     /// Whether it waits for room at the interface, and for the processor.
     pub is_waiting: bool,
     pub is_asking: bool,
-    /// Whether it is in a crowd, and has no event of its own.
-    pub in_crowd: bool,
+    /// Whether it lives by itself in a crowd, and has no event of its own.
+    pub is_alone: bool,
     place: Option<Box<Place>>,
     application: Application,
     started: bool,
@@ -166,7 +166,7 @@ impl Endpoint {
             on_host: false,
             is_waiting: false,
             is_asking: false,
-            in_crowd: false,
+            is_alone: false,
             place: None,
             application,
             started: false,

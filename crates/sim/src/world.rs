@@ -23,7 +23,7 @@ use longfat_core::time::Time;
 use longfat_core::trace::{Event, EventKind};
 
 use crate::Error;
-use crate::event_set::EventSet;
+use crate::event_set::{EventSet, Part};
 use crate::host::{Endpoint, Milestone, personality};
 use crate::ledger::{Ledger, sent_so_far};
 use crate::link::{Link, Role};
@@ -104,14 +104,15 @@ impl World {
         let mut trunks = if batches { trunks::join(&mut links, &table) } else { Vec::new() };
         let volumes = experiment.flows.iter().filter(|flow| matches!(flow.traffic, Traffic::Ttcp { .. })).count();
         let hosts = Hosts::new(experiment, &mut endpoints);
+        let mut parts = vec![Part::Here; endpoints.len() + hosts.sources()];
         // A run that ends with its volumes ends at an event, and nobody may have lived beyond it.
         let crowded = if volumes == 0 { &mut trunks[..] } else { &mut [] };
-        let seats = crowds::join(&mut links, &table, &mut endpoints, crowded);
-        let mut events = EventSet::new(links.len(), endpoints.len() + hosts.sources());
+        let seats = crowds::join(&mut links, &table, &mut endpoints, &hosts, crowded, &mut parts);
+        let mut events = EventSet::new(links.len(), &parts);
         if experiment.ties == Ties::Random {
             events.rank_at_random(Rng::named(experiment.seed, "ties"));
         }
-        for (i, endpoint) in endpoints.iter().enumerate().filter(|(_, endpoint)| !endpoint.in_crowd) {
+        for (i, endpoint) in endpoints.iter().enumerate().filter(|(_, endpoint)| !endpoint.is_alone) {
             events.set(links.len() + i, endpoint.wake);
         }
         let first_pool = links.len() + endpoints.len() + hosts.sources() - hosts.pools.len();
@@ -151,7 +152,7 @@ impl World {
             let (time, source) = self.events.first();
             if time > until {
                 self.now = until;
-                (0..self.trunks.len()).for_each(|trunk| self.cross(trunk));
+                self.live_all();
                 return Pause::Reached;
             }
             debug_assert!(time >= self.now);
@@ -159,14 +160,22 @@ impl World {
             self.steps += 1;
             match source.checked_sub(self.links.len()) {
                 None => self.link_event(source),
-                Some(endpoint) if endpoint < self.endpoints.len() => self.wake(endpoint),
-                Some(number) => self.host_event(number - self.endpoints.len()),
+                Some(number) => self.source_event(number),
             }
             if self.unfinished == 0 && self.undelivered == 0 {
                 return Pause::Done;
             }
         }
         Pause::Steps
+    }
+
+    /// The pending time of the endpoint of this number has come or, after the endpoints, of something of a host.
+    #[inline]
+    fn source_event(&mut self, number: usize) {
+        match number.checked_sub(self.endpoints.len()) {
+            None => self.wake(number),
+            Some(number) => self.host_event(number),
+        }
     }
 
     /// The packet at the head of a link's wire has arrived.
@@ -273,6 +282,12 @@ impl World {
             self.packets.remove(id);
             return;
         }
+        self.arrive(number, id);
+    }
+
+    /// The packet `id` has come whole to the endpoint.
+    #[inline]
+    fn arrive(&mut self, number: usize, id: PacketId) {
         if self.endpoints[number].on_host {
             return self.arrive_on_host(number, id);
         }
@@ -309,7 +324,7 @@ impl World {
         }
         let wake = self.endpoints[number].wake;
         assert!(wake > self.now, "endpoint {number} was woken at {wake:?}, and wants it again at once");
-        if !self.endpoints[number].in_crowd {
+        if !self.endpoints[number].is_alone {
             // Whatever it asks for, its event is no longer pending.
             self.events.wait_on(self.links.len() + number, wake);
         }
@@ -332,9 +347,9 @@ impl World {
             let id = self.packets.vacant(way_of(number));
             let endpoint = &mut self.endpoints[number];
             let Some(ecn) = endpoint.agent.poll_transmit(self.now, self.packets.segment_mut(id)) else { break };
-            let (first, in_crowd) = (endpoint.first_link as usize, endpoint.in_crowd);
+            let (first, is_alone) = (endpoint.first_link as usize, endpoint.is_alone);
             self.enter(number, id, ecn);
-            if in_crowd {
+            if is_alone {
                 self.post(number, id);
             } else {
                 self.offer(first, id);
@@ -367,7 +382,7 @@ impl World {
         let endpoint = &mut self.endpoints[number];
         if time < endpoint.wake {
             endpoint.wake = time;
-            if !endpoint.in_crowd {
+            if !endpoint.is_alone {
                 self.events.set(self.links.len() + number, time);
             }
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use longfat_core::experiment::{Cpu, Cycles, Experiment, Flow, Host, Link, Node, NodeKind, Traffic};
+use longfat_core::experiment::{Cpu, Cycles, Experiment, Flow, Host, Link, Memory, Nic, Node, NodeKind, OnFull, Traffic};
 use longfat_core::link::loss;
 use longfat_core::params::Value;
 use longfat_core::queue;
@@ -111,9 +111,37 @@ fn prolong(experiment: &mut Experiment, rate: Rate) {
     experiment.flows.push(Flow { to: host, ..flow });
 }
 
+const EQUIPMENT: u32 = 6;
+
+/// One end of the flow number `flow` gets something that all on its host share, or the flow a reader that takes its time.
+fn equip(experiment: &mut Experiment, flow: usize, kind: u32) {
+    let flow = flow % experiment.flows.len();
+    let node = if flow.is_multiple_of(2) { experiment.flows[flow].from } else { experiment.flows[flow].to };
+    if experiment.hosts.iter().any(|host| host.node == node) {
+        return;
+    }
+    let plain = Host { node, nic: None, cpu: None, overhead: None, memory: None };
+    let cycles = Cycles { packet: 10_000, byte: 1.0 };
+    let cpu = Some(Cpu { mhz: 100, send: cycles, receive: cycles });
+    let nic = |on_full| Some(Nic { txqueuelen: 5, on_full });
+    experiment.hosts.push(match kind {
+        0 => Host { nic: nic(OnFull::Stall), ..plain },
+        1 => Host { nic: nic(OnFull::Wait), cpu, ..plain },
+        2 => Host { cpu, ..plain },
+        3 => Host { overhead: Some(Duration::from_micros(300)), ..plain },
+        4 => Host { memory: Some(Memory { bytes: 1 << 20, least: None }), ..plain },
+        _ => return experiment.flows[flow].read_rate = Some(Rate::from_bps(2_000_000)),
+    });
+    if kind < 2 {
+        for link in experiment.network.links.iter_mut().filter(|link| link.from == node) {
+            link.queue = droptail(Capacity::Packets(5));
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
-    /// Flows of all kinds that share hosts and start at once, paced and not, and one host with a processor.
+    /// Flows of all kinds that share hosts and start at once, paced and not, and hosts with something that they share.
     #[test]
     fn crowds_change_no_number(
         (pairs, streams) in (1..4_usize, 1..6_usize),
@@ -123,7 +151,7 @@ proptest! {
         probability in prop::sample::select(vec![0.0, 0.01]),
         controls in prop::collection::vec(prop::sample::select(congestion::NAMES.to_vec()), 1..4),
         carried in prop::collection::vec(prop::sample::select(others().to_vec()), 0..6),
-        (busy_host, far) in (any::<bool>(), prop::option::of(1..50_u64)),
+        (equipped, far) in (prop::collection::vec(0..EQUIPMENT, 0..4), prop::option::of(1..50_u64)),
         interval in prop::option::of(1..400_u64),
     ) {
         let dumbbell = Dumbbell {
@@ -151,10 +179,8 @@ proptest! {
         if let Some(rate) = far {
             prolong(&mut experiment, Rate::from_bps(rate * 1_000_000));
         }
-        if busy_host {
-            let cycles = Cycles { packet: 10_000, byte: 1.0 };
-            let cpu = Some(Cpu { mhz: 100, send: cycles, receive: cycles });
-            experiment.hosts.push(Host { node: experiment.flows[0].from, nic: None, cpu, overhead: None, memory: None });
+        for (i, kind) in equipped.into_iter().enumerate() {
+            equip(&mut experiment, i, kind);
         }
         experiment.measure.interval = interval.map(Duration::from_millis);
         experiment.measure.events = true;

@@ -6,14 +6,18 @@
 //! thousand others would have come in between; and none has a place in the event set.
 //!
 //! What members send by a link that they share is put aside until all have lived, and goes there in the order of what set it off.
+//!
+//! Where a host has something that its endpoints share (a transmit queue, a processor, memory) it is one member, a *household*: its endpoints
+//! live through the time together.
 
 use longfat_core::packet::{Line, PacketId};
 use longfat_core::queue::DropReason;
 use longfat_core::time::{Duration, Time};
 
 use super::World;
+use super::hosts::Hosts;
 use super::trunks::Trunk;
-use crate::event_set::Tree;
+use crate::event_set::{Part, Tree};
 use crate::host::Endpoint;
 use crate::link::{Link, Role};
 use crate::route::{Hop, RouteTable};
@@ -35,10 +39,17 @@ pub struct Crowd {
 
 #[derive(Debug)]
 struct Member {
-    endpoint: u32,
+    who: Who,
     is_busy: bool,
     /// What has come to it.
     inbox: Line,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Who {
+    Endpoint(u32),
+    /// Endpoints and what they share, the sources of this group of the event set.
+    Household(u32),
 }
 
 /// What the members that share a link have sent by it, while they live through a time.
@@ -94,9 +105,9 @@ pub struct Seats {
 }
 
 impl Crowd {
-    fn new(members: Vec<u32>, sinks: Vec<u32>, lead: Duration) -> Self {
+    fn new(members: Vec<Who>, sinks: Vec<u32>, lead: Duration) -> Self {
         let (wakes, arrivals) = (Tree::new(members.len()), Tree::new(sinks.len()));
-        let members = members.into_iter().map(|endpoint| Member { endpoint, is_busy: false, inbox: Line::new() }).collect();
+        let members = members.into_iter().map(|who| Member { who, is_busy: false, inbox: Line::new() }).collect();
         Crowd { members, wakes, sinks, arrivals, lead, busy: Vec::new() }
     }
 
@@ -131,11 +142,18 @@ impl Crowd {
     }
 }
 
-/// Makes a crowd of the endpoints behind each of `trunks` that can be in one.
+/// Makes a crowd of the endpoints behind each of `trunks` that can be in one, and says in `parts` where each source of events that is
+/// no link has them from here on.
 ///
-/// A host's link is shared with the link that leads to the host if the same endpoints use both; with one that cannot be in a crowd none of
-/// them is.
-pub fn join(links: &mut [Link], table: &RouteTable, endpoints: &mut [Endpoint], trunks: &mut [Trunk]) -> Seats {
+/// Those of a host can if all that it sends goes by one link, and all that comes to it by another.
+pub fn join(
+    links: &mut [Link],
+    table: &RouteTable,
+    endpoints: &mut [Endpoint],
+    hosts: &Hosts,
+    trunks: &mut [Trunk],
+    parts: &mut [Part],
+) -> Seats {
     let mut users = vec![[Vec::new(), Vec::new()]; links.len()];
     let last_links = table.last_links();
     for (i, (&(first, _), last)) in table.starts.iter().zip(&last_links).enumerate() {
@@ -145,26 +163,36 @@ pub fn join(links: &mut [Link], table: &RouteTable, endpoints: &mut [Endpoint], 
         }
     }
     let (mut seats, mut outboxes) = (vec![Seat { member: NONE, outbox: NONE }; endpoints.len()], Vec::new());
+    let mut households = 0;
     for (number, trunk) in trunks.iter_mut().enumerate() {
         let (mut members, mut sinks, mut lead) = (Vec::new(), Vec::new(), Duration::MAX);
         for &source in trunk.sources() {
             let senders = &users[source as usize][0];
             let Some(sink) = last_links[senders[0] as usize] else { continue };
-            let fit = users[sink as usize][1] == *senders
-                && links[sink as usize].role == Role::Alone
-                && links[sink as usize].takes_time()
-                && senders.iter().all(|endpoint| !endpoints[*endpoint as usize].on_host);
-            if !fit {
+            let link = &mut links[sink as usize];
+            let Some(shared) = hosts.shared_by(senders, endpoints) else { continue };
+            if users[sink as usize][1] != *senders || link.role != Role::Alone || !link.takes_time() {
                 continue;
             }
-            links[sink as usize].role = Role::Sink { trunk: number as u32, sink: sinks.len() as u32 };
+            link.role = Role::Sink { trunk: number as u32, sink: sinks.len() as u32 };
             sinks.push(sink);
             lead = lead.min(links[source as usize].delay());
+            if senders.iter().any(|endpoint| endpoints[*endpoint as usize].on_host) {
+                for endpoint in senders {
+                    seats[*endpoint as usize].member = members.len() as u32;
+                    parts[*endpoint as usize] = Part::Apart(households);
+                }
+                shared.into_iter().for_each(|part| parts[endpoints.len() + part] = Part::Apart(households));
+                members.push(Who::Household(households));
+                households += 1;
+                continue;
+            }
             let outbox = if senders.len() > 1 { outboxes.len() as u32 } else { NONE };
             for endpoint in senders {
-                endpoints[*endpoint as usize].in_crowd = true;
+                endpoints[*endpoint as usize].is_alone = true;
+                parts[*endpoint as usize] = Part::Nowhere;
                 seats[*endpoint as usize] = Seat { member: members.len() as u32, outbox };
-                members.push(*endpoint);
+                members.push(Who::Endpoint(*endpoint));
             }
             if outbox != NONE {
                 outboxes.push(Outbox::new(source));
@@ -179,6 +207,11 @@ pub fn join(links: &mut [Link], table: &RouteTable, endpoints: &mut [Endpoint], 
 }
 
 impl World {
+    /// Everybody lives up to and including now.
+    pub(super) fn live_all(&mut self) {
+        (0..self.trunks.len()).for_each(|trunk| self.cross(trunk));
+    }
+
     /// Each of the crowd behind the trunk `number` lives up to and including now.
     pub(super) fn live(&mut self, number: usize) {
         if self.trunks[number].crowd.next() > self.now {
@@ -236,15 +269,24 @@ impl World {
 
     /// A member of the crowd behind the trunk `number` lives up to and including `until`.
     fn live_alone(&mut self, number: usize, member: usize, until: Time) {
-        let Member { endpoint, is_busy, inbox } = &mut self.trunks[number].crowd.members[member];
+        let Member { who, is_busy, inbox } = &mut self.trunks[number].crowd.members[member];
         *is_busy = false;
-        let (endpoint, mut inbox) = (*endpoint as usize, std::mem::take(inbox));
+        let (who, inbox) = (*who, std::mem::take(inbox));
+        let wakes = match who {
+            Who::Endpoint(endpoint) => self.live_as_endpoint(endpoint as usize, inbox, until),
+            Who::Household(group) => self.live_as_household(group, inbox, until),
+        };
+        self.trunks[number].crowd.wakes.set(member, wakes, 0);
+    }
+
+    /// When it wants to be woken after that.
+    fn live_as_endpoint(&mut self, endpoint: usize, mut inbox: Line, until: Time) -> Time {
         loop {
             let arrives = inbox.first().map_or(Time::MAX, |id| self.packets[id].stamp);
             let wakes = self.endpoints[endpoint].wake;
             self.now = arrives.min(wakes);
             if self.now > until {
-                break;
+                return wakes;
             }
             self.steps += 1;
             // What comes by a link is first, as in the event set. No two come to a host by one link at one time.
@@ -258,7 +300,26 @@ impl World {
                 self.wake(endpoint);
             }
         }
-        self.trunks[number].crowd.wakes.set(member, self.endpoints[endpoint].wake, 0);
+    }
+
+    /// The same for a household.
+    fn live_as_household(&mut self, group: u32, mut inbox: Line, until: Time) -> Time {
+        loop {
+            let arrives = inbox.first().map_or(Time::MAX, |id| self.packets[id].stamp);
+            let (wakes, source) = self.events.first_apart(group);
+            self.now = arrives.min(wakes);
+            if self.now > until {
+                return wakes;
+            }
+            self.steps += 1;
+            if arrives <= wakes {
+                let id = inbox.pop(&self.packets).expect("there is a first");
+                let Hop::Endpoint(endpoint) = self.hops.at(self.packets[id].route) else { panic!("handed out to an endpoint") };
+                self.arrive(endpoint as usize, id);
+            } else {
+                self.source_event(source - self.links.len());
+            }
+        }
     }
 
     /// The endpoint `number` sends the packet `id`.
@@ -308,7 +369,11 @@ impl World {
             return;
         }
         for (i, member) in crowd.members.iter().enumerate() {
-            crowd.wakes.set(i, self.endpoints[member.endpoint as usize].wake, 0);
+            let wakes = match member.who {
+                Who::Endpoint(endpoint) => self.endpoints[endpoint as usize].wake,
+                Who::Household(group) => self.events.first_apart(group).0,
+            };
+            crowd.wakes.set(i, wakes, 0);
         }
         self.hasten(number);
     }

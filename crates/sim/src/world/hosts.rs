@@ -2,6 +2,8 @@
 //! receive takes the processor's time, or what they send is held for a while; what they hold takes memory; or the application takes
 //! its time to read. Endpoints on other hosts never come here.
 
+use std::collections::BTreeSet;
+
 use longfat_core::experiment::{Experiment, Memory, OnFull};
 use longfat_core::packet::{Ecn, PacketId};
 use longfat_core::queue::DropReason;
@@ -60,6 +62,24 @@ impl Hosts {
     /// How many sources of events.
     pub fn sources(&self) -> usize {
         self.nics.len() + self.processors.len() + self.overheads.len() + self.pools.len()
+    }
+
+    /// The numbers of all that these endpoints, of one host, share; `None` if they share something with others, or memory: a pool looks
+    /// at what is under way to it as well.
+    pub fn shared_by(&self, members: &[u32], endpoints: &[Endpoint]) -> Option<BTreeSet<usize>> {
+        let overheads = self.nics.len() + self.processors.len();
+        let shares = |endpoint: &Endpoint| {
+            let processor = endpoint.processor().map(|n| self.nics.len() + n);
+            endpoint.nic().into_iter().chain(processor).chain(endpoint.overhead().map(|n| overheads + n))
+        };
+        let members: Vec<&Endpoint> = members.iter().map(|member| &endpoints[*member as usize]).collect();
+        if members.iter().any(|endpoint| endpoint.memory().is_some()) {
+            return None;
+        }
+        let shared: BTreeSet<usize> = members.iter().flat_map(|endpoint| shares(endpoint)).collect();
+        let shares_it = |endpoint: &&Endpoint| shares(endpoint).any(|number| shared.contains(&number));
+        let is_theirs = shared.is_empty() || endpoints.iter().filter(shares_it).count() == members.into_iter().filter(shares_it).count();
+        is_theirs.then_some(shared)
     }
 }
 
@@ -131,6 +151,7 @@ impl World {
 
     /// A pool looks at all its connections.
     fn pool_event(&mut self, pool: usize) {
+        self.live_all();
         let endpoints = &self.endpoints;
         let tcp = |number: u32| match &endpoints[number as usize].agent {
             Agent::Tcp(tcp) => tcp,
