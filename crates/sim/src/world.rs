@@ -31,7 +31,7 @@ use crate::measure::Snapshot;
 use crate::route::{Hop, Hops, RouteTable};
 pub use cells::CellTotals;
 use cells::Ports;
-use crowds::Seats;
+use crowds::Outbox;
 use hosts::Hosts;
 use trunks::Trunk;
 
@@ -71,7 +71,9 @@ pub struct World {
     /// Each tail, with the link that feeds it.
     tails: Vec<(usize, usize)>,
     trunks: Vec<Trunk>,
-    seats: Seats,
+    /// Which member of its crowd each endpoint is.
+    member_of: Vec<u32>,
+    outbox: Outbox,
     /// Links to members of crowds that have more to do than was known.
     stirred: Vec<u32>,
     /// Cells on their way from one switch to another: room used again and again.
@@ -107,7 +109,7 @@ impl World {
         let mut parts = vec![Part::Here; endpoints.len() + hosts.sources()];
         // A run that ends with its volumes ends at an event, and nobody may have lived beyond it.
         let crowded = if volumes == 0 { &mut trunks[..] } else { &mut [] };
-        let seats = crowds::join(&mut links, &table, &mut endpoints, &hosts, crowded, &mut parts);
+        let member_of = crowds::join(&mut links, &table, &mut endpoints, &hosts, crowded, &mut parts);
         let mut events = EventSet::new(links.len(), &parts);
         if experiment.ties == Ties::Random {
             events.rank_at_random(Rng::named(experiment.seed, "ties"));
@@ -131,7 +133,8 @@ impl World {
             ports,
             tails,
             trunks,
-            seats,
+            member_of,
+            outbox: Outbox::default(),
             stirred: Vec::new(),
             onward: Vec::new(),
             ledger: Ledger::new(table.origin, &initial, experiment.measure.events),
@@ -350,7 +353,7 @@ impl World {
             let (first, is_alone) = (endpoint.first_link as usize, endpoint.is_alone);
             self.enter(number, id, ecn);
             if is_alone {
-                self.post(number, id);
+                self.post(first, id);
             } else {
                 self.offer(first, id);
             }

@@ -47,29 +47,29 @@ struct Member {
 
 #[derive(Clone, Copy, Debug)]
 enum Who {
-    Endpoint(u32),
+    /// An endpoint, and the link it sends by if it shares that with others.
+    Endpoint(u32, Option<u32>),
     /// Endpoints and what they share, the sources of this group of the event set.
     Household(u32),
 }
 
-/// What the members that share a link have sent by it, while they live through a time.
-#[derive(Debug)]
+/// What members that share a link have sent by it, while they live through a time.
+#[derive(Debug, Default)]
 pub struct Outbox {
-    link: u32,
+    /// The link; `None` while a member lives that shares none.
+    link: Option<u32>,
     /// In one number, in order of size: when a burst was sent, in which turn of that time, and its place among the packets.
     bursts: Vec<u128>,
     /// The packets of burst after burst, and whether each is the last of its own.
     packets: Vec<(PacketId, bool)>,
+    /// What is done at one time is done in the order of this.
+    turn: u32,
 }
 
 impl Outbox {
-    fn new(link: u32) -> Self {
-        Outbox { link, bursts: Vec::new(), packets: Vec::new() }
-    }
-
     #[inline]
-    fn put(&mut self, time: Time, turn: u32, id: PacketId) {
-        let burst = u128::from(time.as_ps()) << 64 | u128::from(turn) << 32;
+    fn put(&mut self, time: Time, id: PacketId) {
+        let burst = u128::from(time.as_ps()) << 64 | u128::from(self.turn) << 32;
         if self.bursts.last().is_some_and(|last| last >> 32 == burst >> 32) {
             self.packets.last_mut().expect("a burst has a packet").1 = false;
         } else {
@@ -79,30 +79,8 @@ impl Outbox {
     }
 }
 
-/// The place of an endpoint in its crowd.
-#[derive(Clone, Copy, Debug)]
-pub struct Seat {
-    member: u32,
-    /// The number of its outbox, or [`NONE`] if it shares no link.
-    outbox: u32,
-}
-
-const NONE: u32 = u32::MAX;
-
 /// So many full packets of the trunk fit into the longest time that is lived through at once: what is put aside takes memory.
-const MOST: u64 = 16_384;
-
-/// Where members of crowds find themselves.
-#[derive(Debug)]
-pub struct Seats {
-    /// One for each endpoint; in no crowd, it means nothing.
-    seats: Vec<Seat>,
-    outboxes: Vec<Outbox>,
-    /// Which outboxes hold something.
-    full: Vec<u32>,
-    /// What is done at one time is done in the order of this.
-    turn: u32,
-}
+const MOST: u64 = 32_768;
 
 impl Crowd {
     fn new(members: Vec<Who>, sinks: Vec<u32>, lead: Duration) -> Self {
@@ -143,7 +121,7 @@ impl Crowd {
 }
 
 /// Makes a crowd of the endpoints behind each of `trunks` that can be in one, and says in `parts` where each source of events that is
-/// no link has them from here on.
+/// no link has them from here on. Which member of its crowd each endpoint is.
 ///
 /// Those of a host can if all that it sends goes by one link, and all that comes to it by another.
 pub fn join(
@@ -153,7 +131,7 @@ pub fn join(
     hosts: &Hosts,
     trunks: &mut [Trunk],
     parts: &mut [Part],
-) -> Seats {
+) -> Vec<u32> {
     let mut users = vec![[Vec::new(), Vec::new()]; links.len()];
     let last_links = table.last_links();
     for (i, (&(first, _), last)) in table.starts.iter().zip(&last_links).enumerate() {
@@ -162,8 +140,7 @@ pub fn join(
             users[*last as usize][1].push(i as u32);
         }
     }
-    let (mut seats, mut outboxes) = (vec![Seat { member: NONE, outbox: NONE }; endpoints.len()], Vec::new());
-    let mut households = 0;
+    let (mut member_of, mut households) = (vec![u32::MAX; endpoints.len()], 0);
     for (number, trunk) in trunks.iter_mut().enumerate() {
         let (mut members, mut sinks, mut lead) = (Vec::new(), Vec::new(), Duration::MAX);
         for &source in trunk.sources() {
@@ -179,7 +156,7 @@ pub fn join(
             lead = lead.min(links[source as usize].delay());
             if senders.iter().any(|endpoint| endpoints[*endpoint as usize].on_host) {
                 for endpoint in senders {
-                    seats[*endpoint as usize].member = members.len() as u32;
+                    member_of[*endpoint as usize] = members.len() as u32;
                     parts[*endpoint as usize] = Part::Apart(households);
                 }
                 shared.into_iter().for_each(|part| parts[endpoints.len() + part] = Part::Apart(households));
@@ -187,15 +164,12 @@ pub fn join(
                 households += 1;
                 continue;
             }
-            let outbox = if senders.len() > 1 { outboxes.len() as u32 } else { NONE };
+            let shared = (senders.len() > 1).then_some(source);
             for endpoint in senders {
                 endpoints[*endpoint as usize].is_alone = true;
                 parts[*endpoint as usize] = Part::Nowhere;
-                seats[*endpoint as usize] = Seat { member: members.len() as u32, outbox };
-                members.push(Who::Endpoint(*endpoint));
-            }
-            if outbox != NONE {
-                outboxes.push(Outbox::new(source));
+                member_of[*endpoint as usize] = members.len() as u32;
+                members.push(Who::Endpoint(*endpoint, shared));
             }
         }
         if !members.is_empty() {
@@ -203,7 +177,7 @@ pub fn join(
             trunk.crowd = Crowd::new(members, sinks, lead);
         }
     }
-    Seats { seats, outboxes, full: Vec::new(), turn: 0 }
+    member_of
 }
 
 impl World {
@@ -220,19 +194,19 @@ impl World {
         self.hand_out(number);
         let until = self.now;
         let mut busy = std::mem::take(&mut self.trunks[number].crowd.busy);
-        // Side by side in memory, if it can be had.
+        // Side by side in memory, if it can be had, and those that share a link one after the other.
         busy.sort_unstable();
         for member in busy.drain(..) {
             self.live_alone(number, member as usize, until);
         }
         self.trunks[number].crowd.busy = busy;
         self.now = until;
-        self.post_all();
+        self.post_for(None);
     }
 
     /// What has come to the crowd goes to whom it is for.
     fn hand_out(&mut self, number: usize) {
-        let World { trunks, links, packets, ledger, hops, seats, now, .. } = self;
+        let World { trunks, links, packets, ledger, hops, member_of, now, .. } = self;
         let crowd = &mut trunks[number].crowd;
         while let (time, member) = crowd.wakes.first()
             && time <= *now
@@ -258,7 +232,7 @@ impl World {
                     continue;
                 }
                 let Hop::Endpoint(endpoint) = hops.at(packets[id].route) else { panic!("a packet came to a host that is not its end") };
-                let member = seats.seats[endpoint as usize].member;
+                let member = member_of[endpoint as usize];
                 crowd.members[member as usize].inbox.push(id, packets);
                 crowd.call(member);
             }
@@ -273,8 +247,14 @@ impl World {
         *is_busy = false;
         let (who, inbox) = (*who, std::mem::take(inbox));
         let wakes = match who {
-            Who::Endpoint(endpoint) => self.live_as_endpoint(endpoint as usize, inbox, until),
-            Who::Household(group) => self.live_as_household(group, inbox, until),
+            Who::Endpoint(endpoint, shared) => {
+                self.post_for(shared);
+                self.live_as_endpoint(endpoint as usize, inbox, until)
+            }
+            Who::Household(group) => {
+                self.post_for(None);
+                self.live_as_household(group, inbox, until)
+            }
         };
         self.trunks[number].crowd.wakes.set(member, wakes, 0);
     }
@@ -291,12 +271,12 @@ impl World {
             self.steps += 1;
             // What comes by a link is first, as in the event set. No two come to a host by one link at one time.
             if arrives <= wakes {
-                self.seats.turn = 0;
+                self.outbox.turn = 0;
                 let id = inbox.pop(&self.packets).expect("there is a first");
                 self.receive(endpoint, id);
                 self.attend(endpoint);
             } else {
-                self.seats.turn = endpoint as u32 + 1;
+                self.outbox.turn = endpoint as u32 + 1;
                 self.wake(endpoint);
             }
         }
@@ -322,44 +302,35 @@ impl World {
         }
     }
 
-    /// The endpoint `number` sends the packet `id`.
+    /// An endpoint that lives by itself sends the packet `id` by `link`.
     #[inline]
-    pub(super) fn post(&mut self, number: usize, id: PacketId) {
-        let seats = &mut self.seats;
-        let outbox = seats.seats[number].outbox;
-        if outbox == NONE {
-            return self.offer(self.endpoints[number].first_link as usize, id);
+    pub(super) fn post(&mut self, link: usize, id: PacketId) {
+        match self.outbox.link {
+            Some(_) => self.outbox.put(self.now, id),
+            None => self.offer(link, id),
         }
-        let place = &mut seats.outboxes[outbox as usize];
-        if place.bursts.is_empty() {
-            seats.full.push(outbox);
-        }
-        place.put(self.now, seats.turn, id);
     }
 
-    /// What members have sent by links that they share goes there.
-    fn post_all(&mut self) {
-        let World { seats, links, packets, ledger, .. } = self;
-        let mut full = std::mem::take(&mut seats.full);
-        for number in &full {
-            let outbox = &mut seats.outboxes[*number as usize];
-            let link = &mut links[outbox.link as usize];
-            outbox.bursts.sort_unstable();
-            for burst in outbox.bursts.drain(..) {
-                let time = Time::from_ps((burst >> 64) as u64);
-                for (id, is_last) in &outbox.packets[burst as u32 as usize..] {
-                    link.offer(time, *id, packets, ledger);
-                    if *is_last {
-                        break;
-                    }
+    /// From here on a member lives that shares `link`: what others have sent by another one goes there.
+    fn post_for(&mut self, link: Option<u32>) {
+        let World { outbox, links, packets, ledger, .. } = self;
+        if outbox.link == link {
+            return;
+        }
+        let Some(before) = std::mem::replace(&mut outbox.link, link) else { return };
+        let link = &mut links[before as usize];
+        outbox.bursts.sort_unstable();
+        for burst in outbox.bursts.drain(..) {
+            let time = Time::from_ps((burst >> 64) as u64);
+            for (id, is_last) in &outbox.packets[burst as u32 as usize..] {
+                link.offer(time, *id, packets, ledger);
+                if *is_last {
+                    break;
                 }
             }
-            outbox.packets.clear();
         }
-        for number in full.drain(..) {
-            self.reschedule(self.seats.outboxes[number as usize].link as usize);
-        }
-        self.seats.full = full;
+        outbox.packets.clear();
+        self.reschedule(before as usize);
     }
 
     /// At the start: the trunk `number` is looked at when its crowd first does something that may matter.
@@ -370,7 +341,7 @@ impl World {
         }
         for (i, member) in crowd.members.iter().enumerate() {
             let wakes = match member.who {
-                Who::Endpoint(endpoint) => self.endpoints[endpoint as usize].wake,
+                Who::Endpoint(endpoint, _) => self.endpoints[endpoint as usize].wake,
                 Who::Household(group) => self.events.first_apart(group).0,
             };
             crowd.wakes.set(i, wakes, 0);
