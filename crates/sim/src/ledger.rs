@@ -149,11 +149,11 @@ impl Ledger {
         self.in_network_max
     }
 
-    /// The events in order of time; those of one instant by flow, what happened at its ends first, then by link. (What happens to a
-    /// packet in a queue may be found out later than it happens, so they are not written in order.)
+    /// The events in order of time; those of one instant by flow, what happened at its ends first, then by link, by kind and by place in
+    /// the stream. (They are not written in order: what happens is found out later than it happens, and how much later says nothing.)
     pub fn take_events(&mut self) -> Vec<Event> {
         let mut events = self.events.take().unwrap_or_default();
-        events.sort_by_key(|event| (event.time, event.flow, event.link));
+        events.sort_by_key(|event| (event.time, event.flow, event.link, event.kind, event.seq));
         events
     }
 }
