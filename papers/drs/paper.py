@@ -8,11 +8,11 @@ from __future__ import annotations
 from longfat.paper import Layout
 
 # Each registers its own on the paper: the report has them in this order, what is beyond the paper last.
-from . import figures, numbers, server
+from . import figures, hoarders, numbers, server
 from .cells import Cells
 from .study import FOLDER, paper
 
-__all__ = ["figures", "numbers", "paper", "server"]
+__all__ = ["figures", "hoarders", "numbers", "paper", "server"]
 
 paper.not_results(caption="a figure, drawn in the report")
 paper.tables.append(

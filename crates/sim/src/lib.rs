@@ -1,8 +1,9 @@
 //! The virtual-time driver: runs an experiment over longfat's own TCP, queues and links.
 //!
-//! Time jumps from event to event. There is one pending event for each link and one for each end of a connection, however
-//! many packets are on their way ([`event_set`], [`link`], [`host`]). [`world`] handles the events, [`measure`] writes
-//! down what is asked for, and [`audit`] checks at the end that no packet was lost from the books.
+//! Time jumps from event to event. There is one pending event for each link and at most one for each end of a connection, however
+//! many packets are on their way ([`event_set`], [`link`], [`host`]); where what happens can matter to nobody for a while, it is done once
+//! in that while. [`world`] handles the events, [`measure`] writes down what is asked for, and [`audit`] checks at the end that no
+//! packet was lost from the books.
 
 pub mod dumbbell;
 

@@ -1,8 +1,9 @@
 //! The world: links and endpoints, and what happens to them, event by event.
 //!
 //! The sources of events are numbered: the links in the order of the network, then the endpoints (for each flow its
-//! sender, then its receiver). Events at equal times are handled in the order of these numbers, those of links at random if the
-//! experiment says so.
+//! sender, then its receiver), then what hosts have. Events at equal times are handled in the order of these numbers, those of links at
+//! random if the experiment says so. What is done later and at once ([`tails`], [`trunks`], [`crowds`]) comes out as if it had been
+//! done in that order.
 
 mod cells;
 mod crowds;
