@@ -7,6 +7,7 @@
 
 mod cells;
 mod crowds;
+mod ends;
 mod hosts;
 mod tails;
 mod trunks;
@@ -17,16 +18,15 @@ use longfat_core::atm::port::Run;
 use longfat_core::experiment::route::Routes;
 use longfat_core::experiment::{Experiment, Ties, Traffic};
 use longfat_core::link::loss;
-use longfat_core::packet::{Ecn, Packet, PacketId, Packets, Way};
+use longfat_core::packet::{PacketId, Packets};
 use longfat_core::queue::{self, DropReason, QueueContext};
 use longfat_core::rng::Rng;
 use longfat_core::time::Time;
-use longfat_core::trace::{Event, EventKind};
 
 use crate::Error;
 use crate::event_set::{EventSet, Part};
-use crate::host::{Endpoint, Milestone, personality};
-use crate::ledger::{Ledger, sent_so_far};
+use crate::host::{Endpoint, personality};
+use crate::ledger::Ledger;
 use crate::link::{Link, Role};
 use crate::measure::Snapshot;
 use crate::route::{Hop, Hops, RouteTable};
@@ -191,16 +191,16 @@ impl World {
             }
             return;
         }
-        let mut waits = true;
+        let mut has_more_to_do = true;
         if let Role::Trunk(trunk) = self.links[number].role {
-            // A packet that comes to its far end has nothing to do with what comes to the trunk.
-            waits = self.links[number].head_arrives() > self.now || self.trunks[trunk as usize].due() <= self.now;
-            if waits {
+            // If it is just that a packet comes to the far end, what comes to the trunk may wait.
+            has_more_to_do = self.links[number].head_arrives() > self.now || self.trunks[trunk as usize].due() <= self.now;
+            if has_more_to_do {
                 self.cross(trunk as usize);
             }
         }
         let link = &mut self.links[number];
-        if waits {
+        if has_more_to_do {
             link.catch_up(self.now, &mut self.packets, &mut self.ledger);
         }
         let arrival = link.take(self.now, &mut self.packets, &mut self.ledger);
@@ -289,166 +289,6 @@ impl World {
         self.arrive(number, id);
     }
 
-    /// The packet `id` has come whole to the endpoint.
-    #[inline]
-    fn arrive(&mut self, number: usize, id: PacketId) {
-        if self.endpoints[number].on_host {
-            return self.arrive_on_host(number, id);
-        }
-        self.receive(number, id);
-        self.attend(number);
-    }
-
-    /// The packet `id` comes to the protocol.
-    #[inline]
-    fn receive(&mut self, number: usize, id: PacketId) {
-        let packet = &self.packets[id];
-        self.ledger.left();
-        let endpoint = &mut self.endpoints[number];
-        endpoint.delivered.add(packet.ip_len());
-        endpoint.agent.handle_segment(self.now, self.packets.segment(id), packet.ecn);
-        self.packets.remove(id);
-    }
-
-    /// The pending time of an endpoint has come.
-    fn wake(&mut self, number: usize) {
-        let endpoint = &mut self.endpoints[number];
-        endpoint.handle_time(self.now);
-        endpoint.wake = endpoint.alarm;
-        if endpoint.agent.gave_up() {
-            self.note_end(number);
-        }
-        if self.endpoints[number].on_host {
-            self.attend_on_host(number);
-        } else {
-            self.send_all(number);
-            let next = self.next_wake(number);
-            let endpoint = &mut self.endpoints[number];
-            endpoint.wake = endpoint.wake.min(next);
-        }
-        let wake = self.endpoints[number].wake;
-        assert!(wake > self.now, "endpoint {number} was woken at {wake:?}, and wants it again at once");
-        if !self.endpoints[number].is_alone {
-            // Whatever it asks for, its event is no longer pending.
-            self.events.wait_on(self.links.len() + number, wake);
-        }
-    }
-
-    /// After anything that happened at an endpoint: notes it, sends what it has to send, sets its timer.
-    #[inline]
-    fn attend(&mut self, number: usize) {
-        self.send_all(number);
-        self.settle(number);
-    }
-
-    /// The same but for the timer.
-    #[inline]
-    fn send_all(&mut self, number: usize) {
-        if let Some(milestone) = self.endpoints[number].reached() {
-            self.note_milestone(number, milestone);
-        }
-        while !self.endpoints[number].agent.is_silent() {
-            let id = self.packets.vacant(way_of(number));
-            let endpoint = &mut self.endpoints[number];
-            let Some(ecn) = endpoint.agent.poll_transmit(self.now, self.packets.segment_mut(id)) else { break };
-            let (first, is_alone) = (endpoint.first_link as usize, endpoint.is_alone);
-            self.enter(number, id, ecn);
-            if is_alone {
-                self.post(first, id);
-            } else {
-                self.offer(first, id);
-            }
-        }
-    }
-
-    /// The endpoint sends the packet whose segment is in the vacant slot `id`: it is in the network now.
-    #[inline]
-    fn enter(&mut self, number: usize, id: PacketId, ecn: Ecn) {
-        let endpoint = &mut self.endpoints[number];
-        let segment = self.packets.segment(id);
-        let packet = Packet::new(self.now, endpoint.route, ecn, segment);
-        endpoint.sent.add(packet.ip_len());
-        self.ledger.entered(number, segment);
-        self.packets[id] = packet;
-        self.packets.keep(id);
-    }
-
-    /// The endpoint has nothing more to send for now: notes what happened, and sets its timer.
-    #[inline]
-    fn settle(&mut self, number: usize) {
-        let next = self.next_wake(number);
-        self.wake_by(number, next);
-    }
-
-    /// The endpoint wants to be woken at `time`, if not earlier.
-    #[inline]
-    fn wake_by(&mut self, number: usize, time: Time) {
-        let endpoint = &mut self.endpoints[number];
-        if time < endpoint.wake {
-            endpoint.wake = time;
-            if !endpoint.is_alone {
-                self.events.set(self.links.len() + number, time);
-            }
-        }
-    }
-
-    /// When the protocol wants to be woken next, now that it has nothing more to send; notes what happened.
-    #[inline]
-    fn next_wake(&mut self, number: usize) -> Time {
-        if self.ledger.keeps_events() {
-            self.ledger.note(self.now, number, &self.endpoints[number].agent.stats());
-        }
-        let next = self.endpoints[number].agent.wake_at(self.now);
-        // A packet may arrive at the very instant a timer is set for: the timer's event is then still to come.
-        assert!(next >= self.now, "endpoint {number} wants to be woken at {next:?}, and it is {:?} already", self.now);
-        next
-    }
-
-    /// The application may have something to do before the endpoint would be woken otherwise.
-    fn set_alarm(&mut self, number: usize) {
-        self.wake_by(number, self.endpoints[number].alarm);
-    }
-
-    #[cold]
-    fn note_milestone(&mut self, number: usize, milestone: Milestone) {
-        let flow = &mut self.milestones[number / 2];
-        let now = Some(self.now);
-        match milestone {
-            Milestone::Established => flow.established = now,
-            Milestone::AllAcked => {
-                flow.acked_all = now;
-                self.unfinished -= 1;
-            }
-            Milestone::EndOfStream => {
-                flow.delivered_all = now;
-                self.endpoints[number].close();
-                // The sender of a flow comes before its receiver.
-                if self.endpoints[number - 1].has_volume() {
-                    self.undelivered -= 1;
-                    if self.undelivered == 0 {
-                        self.all_delivered = Some(self.snapshot());
-                    }
-                }
-            }
-            Milestone::Transferred => {
-                self.endpoints[number].think(self.now);
-                self.set_alarm(number);
-            }
-            Milestone::Nothing => {}
-        }
-    }
-
-    /// An end has given up its connection.
-    #[cold]
-    fn note_end(&mut self, number: usize) {
-        let flow = &mut self.milestones[number / 2];
-        if flow.gave_up.is_none() {
-            flow.gave_up = Some(self.now);
-            let seq = sent_so_far(&self.endpoints[number].agent.stats());
-            self.ledger.event(Event { time: self.now, kind: EventKind::GaveUp, flow: (number / 2) as u32, link: None, seq });
-        }
-    }
-
     /// Does what has happened at every queue up to now.
     pub fn advance_links(&mut self) {
         for trunk in 0..self.trunks.len() {
@@ -467,12 +307,6 @@ impl World {
         self.advance_links();
         Snapshot::of(self)
     }
-}
-
-/// The way of what the endpoint `number` sends.
-#[inline]
-const fn way_of(number: usize) -> Way {
-    if number.is_multiple_of(2) { Way::There } else { Way::Back }
 }
 
 /// What each flow is called: its group and its number in it, from 1.

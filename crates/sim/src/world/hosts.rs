@@ -9,7 +9,8 @@ use longfat_core::packet::{Ecn, PacketId};
 use longfat_core::queue::DropReason;
 use longfat_core::rng::Rng;
 
-use super::{World, way_of};
+use super::World;
+use super::ends::way_of;
 use crate::agent::Agent;
 use crate::cpu::{Job, Next, Processor};
 use crate::host::Endpoint;

@@ -1,0 +1,177 @@
+//! What happens at an endpoint: a packet comes, or its time does, and it sends.
+
+use longfat_core::packet::{Ecn, Packet, PacketId, Way};
+use longfat_core::time::Time;
+use longfat_core::trace::{Event, EventKind};
+
+use super::World;
+use crate::host::Milestone;
+use crate::ledger::sent_so_far;
+
+impl World {
+    /// The packet `id` has come whole to the endpoint.
+    #[inline]
+    pub(super) fn arrive(&mut self, number: usize, id: PacketId) {
+        if self.endpoints[number].on_host {
+            return self.arrive_on_host(number, id);
+        }
+        self.receive(number, id);
+        self.attend(number);
+    }
+
+    /// The packet `id` comes to the protocol.
+    #[inline]
+    pub(super) fn receive(&mut self, number: usize, id: PacketId) {
+        let packet = &self.packets[id];
+        self.ledger.left();
+        let endpoint = &mut self.endpoints[number];
+        endpoint.delivered.add(packet.ip_len());
+        endpoint.agent.handle_segment(self.now, self.packets.segment(id), packet.ecn);
+        self.packets.remove(id);
+    }
+
+    /// The pending time of an endpoint has come.
+    pub(super) fn wake(&mut self, number: usize) {
+        let endpoint = &mut self.endpoints[number];
+        endpoint.handle_time(self.now);
+        endpoint.wake = endpoint.alarm;
+        if endpoint.agent.gave_up() {
+            self.note_end(number);
+        }
+        if self.endpoints[number].on_host {
+            self.attend_on_host(number);
+        } else {
+            self.send_all(number);
+            let next = self.next_wake(number);
+            let endpoint = &mut self.endpoints[number];
+            endpoint.wake = endpoint.wake.min(next);
+        }
+        let wake = self.endpoints[number].wake;
+        assert!(wake > self.now, "endpoint {number} was woken at {wake:?}, and wants it again at once");
+        if !self.endpoints[number].is_alone {
+            // Whatever it asks for, its event is no longer pending.
+            self.events.wait_on(self.links.len() + number, wake);
+        }
+    }
+
+    /// After anything that happened at an endpoint: notes it, sends what it has to send, sets its timer.
+    #[inline]
+    pub(super) fn attend(&mut self, number: usize) {
+        self.send_all(number);
+        self.settle(number);
+    }
+
+    /// The same but for the timer.
+    #[inline]
+    fn send_all(&mut self, number: usize) {
+        if let Some(milestone) = self.endpoints[number].reached() {
+            self.note_milestone(number, milestone);
+        }
+        while !self.endpoints[number].agent.is_silent() {
+            let id = self.packets.vacant(way_of(number));
+            let endpoint = &mut self.endpoints[number];
+            let Some(ecn) = endpoint.agent.poll_transmit(self.now, self.packets.segment_mut(id)) else { break };
+            let (first, is_alone) = (endpoint.first_link as usize, endpoint.is_alone);
+            self.enter(number, id, ecn);
+            if is_alone {
+                self.post(first, id);
+            } else {
+                self.offer(first, id);
+            }
+        }
+    }
+
+    /// The endpoint sends the packet whose segment is in the vacant slot `id`: it is in the network now.
+    #[inline]
+    pub(super) fn enter(&mut self, number: usize, id: PacketId, ecn: Ecn) {
+        let endpoint = &mut self.endpoints[number];
+        let segment = self.packets.segment(id);
+        let packet = Packet::new(self.now, endpoint.route, ecn, segment);
+        endpoint.sent.add(packet.ip_len());
+        self.ledger.entered(number, segment);
+        self.packets[id] = packet;
+        self.packets.keep(id);
+    }
+
+    /// The endpoint has nothing more to send for now: notes what happened, and sets its timer.
+    #[inline]
+    pub(super) fn settle(&mut self, number: usize) {
+        let next = self.next_wake(number);
+        self.wake_by(number, next);
+    }
+
+    /// The endpoint wants to be woken at `time`, if not earlier.
+    #[inline]
+    fn wake_by(&mut self, number: usize, time: Time) {
+        let endpoint = &mut self.endpoints[number];
+        if time < endpoint.wake {
+            endpoint.wake = time;
+            if !endpoint.is_alone {
+                self.events.set(self.links.len() + number, time);
+            }
+        }
+    }
+
+    /// When the protocol wants to be woken next, now that it has nothing more to send; notes what happened.
+    #[inline]
+    fn next_wake(&mut self, number: usize) -> Time {
+        if self.ledger.keeps_events() {
+            self.ledger.note(self.now, number, &self.endpoints[number].agent.stats());
+        }
+        let next = self.endpoints[number].agent.wake_at(self.now);
+        // A packet may arrive at the very instant a timer is set for: the timer's event is then still to come.
+        assert!(next >= self.now, "endpoint {number} wants to be woken at {next:?}, and it is {:?} already", self.now);
+        next
+    }
+
+    /// The application may have something to do before the endpoint would be woken otherwise.
+    pub(super) fn set_alarm(&mut self, number: usize) {
+        self.wake_by(number, self.endpoints[number].alarm);
+    }
+
+    #[cold]
+    pub(super) fn note_milestone(&mut self, number: usize, milestone: Milestone) {
+        let flow = &mut self.milestones[number / 2];
+        let now = Some(self.now);
+        match milestone {
+            Milestone::Established => flow.established = now,
+            Milestone::AllAcked => {
+                flow.acked_all = now;
+                self.unfinished -= 1;
+            }
+            Milestone::EndOfStream => {
+                flow.delivered_all = now;
+                self.endpoints[number].close();
+                // The sender of a flow comes before its receiver.
+                if self.endpoints[number - 1].has_volume() {
+                    self.undelivered -= 1;
+                    if self.undelivered == 0 {
+                        self.all_delivered = Some(self.snapshot());
+                    }
+                }
+            }
+            Milestone::Transferred => {
+                self.endpoints[number].think(self.now);
+                self.set_alarm(number);
+            }
+            Milestone::Nothing => {}
+        }
+    }
+
+    /// An end has given up its connection.
+    #[cold]
+    fn note_end(&mut self, number: usize) {
+        let flow = &mut self.milestones[number / 2];
+        if flow.gave_up.is_none() {
+            flow.gave_up = Some(self.now);
+            let seq = sent_so_far(&self.endpoints[number].agent.stats());
+            self.ledger.event(Event { time: self.now, kind: EventKind::GaveUp, flow: (number / 2) as u32, link: None, seq });
+        }
+    }
+}
+
+/// The way of what the endpoint `number` sends.
+#[inline]
+pub(super) const fn way_of(number: usize) -> Way {
+    if number.is_multiple_of(2) { Way::There } else { Way::Back }
+}
