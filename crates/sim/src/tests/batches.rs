@@ -191,6 +191,80 @@ proptest! {
     }
 }
 
+/// A tree of routers with hosts on it, some on two routers and some on each other: each node but the first hangs on one before it, and a
+/// few have a second line. Lines are of (rate in Mb/s, delay in us, packets of queue).
+fn tree(routers: usize, hosts: usize, hangs: &[usize], seconds: &[usize], lines: &[(u64, u64, u64)]) -> Experiment {
+    let mut experiment = Dumbbell { duration: Duration::from_secs(2), ..Dumbbell::default() }.experiment();
+    let template = experiment.network.links[0].clone();
+    let kind = |i| if i < routers { NodeKind::Router } else { NodeKind::Host };
+    experiment.network.nodes = (0..routers + hosts).map(|i| Node { name: format!("n{i}").into(), kind: kind(i) }).collect();
+    experiment.network.links.clear();
+    let mut join = |a: usize, b: usize, line: (u64, u64, u64)| {
+        for (from, to) in [(a, b), (b, a)] {
+            experiment.network.links.push(Link {
+                name: format!("n{from}>n{to}").into(),
+                from,
+                to,
+                rate: Rate::from_bps(line.0 * 1_000_000),
+                delay: Duration::from_micros(line.1),
+                queue: droptail(Capacity::Packets(line.2)),
+                ..template.clone()
+            });
+        }
+    };
+    for i in 1..routers + hosts {
+        // Most hosts hang on a router.
+        let before = if i >= routers && !hangs[i].is_multiple_of(5) { routers } else { i };
+        join(i, hangs[i] % before, lines[i]);
+    }
+    for (i, &node) in seconds.iter().enumerate() {
+        let (node, router) = (1 + node % (routers + hosts - 1), i % routers);
+        if router < node && hangs[node] % node != router {
+            join(node, router, lines[i]);
+        }
+    }
+    experiment
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    /// Over networks of any shape.
+    #[test]
+    fn no_shape_of_network_changes_a_number(
+        (routers, hosts) in (1..6_usize, 2..7_usize),
+        hangs in prop::collection::vec(0..60_usize, 12),
+        seconds in prop::collection::vec(0..60_usize, 0..3),
+        lines in prop::collection::vec((1..40_u64, prop::sample::select(vec![0, 1, 500, 1000, 7000]), 1..30_u64), 12),
+        ends in prop::collection::vec((0..60_usize, 0..60_usize, 0..9_usize, 0..3_u64), 1..9),
+        equipped in prop::collection::vec(0..EQUIPMENT, 0..3),
+        interval in prop::option::of(1..400_u64),
+    ) {
+        let mut experiment = tree(routers, hosts, &hangs, &seconds, &lines);
+        let flow = experiment.flows.remove(0);
+        let links = experiment.network.links.len();
+        for (i, (from, to, traffic, start)) in ends.into_iter().enumerate() {
+            let (from, to) = (routers + from % hosts, routers + to % hosts);
+            let traffic = *others().get(traffic).unwrap_or(&Traffic::Bulk);
+            let group = format!("flow{i}").into();
+            experiment.flows.push(Flow { from, to, traffic, group, start: Duration::from_millis(100 * start), ..flow.clone() });
+        }
+        // Routes are over routers only: flows without one are none.
+        let routes = longfat_core::experiment::route::Routes::new(&experiment.network);
+        let has_route = |a, b| routes.path(a, b).is_some_and(|path| !path.is_empty());
+        let kept: Vec<Flow> = experiment.flows.iter().filter(|f| has_route(f.from, f.to) && has_route(f.to, f.from)).cloned().collect();
+        prop_assume!(!kept.is_empty() && links > 0);
+        experiment.flows = kept;
+        for (i, kind) in equipped.into_iter().enumerate() {
+            equip(&mut experiment, i, kind);
+        }
+        experiment.measure.interval = interval.map(Duration::from_millis);
+        experiment.measure.events = true;
+        let (plain, batched) = (numbers(run(&experiment, false)), numbers(run(&experiment, true)));
+        let differs = plain.lines().zip(batched.lines()).enumerate().find(|(_, (a, b))| a != b);
+        prop_assert!(plain == batched, "{differs:?}");
+    }
+}
+
 /// Also in the middle of a run, at any instant.
 #[test]
 fn a_look_at_any_time_sees_the_same() {

@@ -7,8 +7,8 @@
 //!
 //! What members send by a link that they share is put aside until all have lived, and goes there in the order of what set it off.
 //!
-//! Where a host has something that its endpoints share (a transmit queue, a processor, memory) it is one member, a *household*: its endpoints
-//! live through the time together.
+//! Where a host has something that its endpoints share (a transmit queue, a processor) it is one member, a *household*: its endpoints
+//! live through the time together, with an event set of their own.
 
 use longfat_core::packet::{Line, PacketId};
 use longfat_core::queue::DropReason;
