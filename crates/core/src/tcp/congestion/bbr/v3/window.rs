@@ -1,6 +1,5 @@
 //! What comes out of the model: pacing rate, the volume to have in flight, cwnd (draft-ietf-ccwg-bbr-06 §5.6).
 
-use super::super::bdp;
 use super::{Bbr3, MIN_PIPE, PACING_MARGIN, PROBE_RTT_CWND_GAIN, State, UNBOUNDED};
 use crate::tcp::congestion::AckSample;
 use crate::tcp::pacing::quantum;
@@ -18,7 +17,7 @@ impl Bbr3 {
     }
 
     fn bdp_multiple(&self, bandwidth: f64, gain: f64) -> u64 {
-        self.min_rtt.map_or(self.initial_cwnd, |rtt| (gain * bdp(bandwidth, rtt)) as u64)
+        self.min_rtt.map_or(self.initial_cwnd, |_| (gain * (bandwidth * self.min_rtt_s)) as u64)
     }
 
     /// §5.6.4.2, QuantizationBudget, with the offload budget of §5.5.8.1.
