@@ -197,12 +197,12 @@ fn tree(routers: usize, hosts: usize, hangs: &[usize], seconds: &[usize], lines:
     let mut experiment = Dumbbell { duration: Duration::from_secs(2), ..Dumbbell::default() }.experiment();
     let template = experiment.network.links[0].clone();
     let kind = |i| if i < routers { NodeKind::Router } else { NodeKind::Host };
-    experiment.network.nodes = (0..routers + hosts).map(|i| Node { name: format!("n{i}").into(), kind: kind(i) }).collect();
+    experiment.network.nodes = (0..routers + hosts).map(|i| Node { name: format!("n{i}"), kind: kind(i) }).collect();
     experiment.network.links.clear();
     let mut join = |a: usize, b: usize, line: (u64, u64, u64)| {
         for (from, to) in [(a, b), (b, a)] {
             experiment.network.links.push(Link {
-                name: format!("n{from}>n{to}").into(),
+                name: format!("n{from}>n{to}"),
                 from,
                 to,
                 rate: Rate::from_bps(line.0 * 1_000_000),
