@@ -48,6 +48,6 @@ def hoarders_figure(measured: Measured) -> Plot:
     series = []
     for i, share in enumerate(c.rows("beyond/hoarders")["adoption"].unique()):
         of = hoard(c, share)
-        series.append(Series(f"{share} right-sized", of.index.tolist(), of["most"].tolist(), colour=i, marker=i))
+        series.append(Series(f"{share} right-sized", of.index.tolist(), of["most"].tolist(), colour=i, dash=i, markers=False))
     value = Axis("held by a twentieth of them (% of what all hold)", start=0)
     return Plot("hoarders", "Memory held with auto-psc at a server that receives", Axis("time (s)", start=0), value, series)
