@@ -197,7 +197,7 @@ impl World {
         // Side by side in memory, if it can be had, and those that share a link one after the other.
         busy.sort_unstable();
         for member in busy.drain(..) {
-            self.live_alone(number, member as usize, until);
+            self.let_live(number, member as usize, until);
         }
         self.trunks[number].crowd.busy = busy;
         self.now = until;
@@ -242,7 +242,7 @@ impl World {
     }
 
     /// A member of the crowd behind the trunk `number` lives up to and including `until`.
-    fn live_alone(&mut self, number: usize, member: usize, until: Time) {
+    fn let_live(&mut self, number: usize, member: usize, until: Time) {
         let Member { who, is_busy, inbox } = &mut self.trunks[number].crowd.members[member];
         *is_busy = false;
         let (who, inbox) = (*who, std::mem::take(inbox));
