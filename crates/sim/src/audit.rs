@@ -25,7 +25,7 @@ impl Census<'_> {
     }
 }
 
-/// A queue may still drop packets while it is emptied after the end: they were there at the end.
+/// What a link still has at the end comes as dropped by it.
 impl QueueLog for Census<'_> {
     fn dropped(&mut self, _now: Time, id: PacketId, packets: &Packets, _reason: DropReason) {
         self.add(&packets[id]);
@@ -42,13 +42,15 @@ pub fn audit(world: &mut World) {
         });
     }
     // Queued + on wires: both sides count the packets, the links by what they hold and the pool by its slots.
-    let held: u64 = world.links.iter().map(|link| link.queue_holds().0 + link.in_flight()).sum();
+    let on_wires = world.on_wires();
+    let held: u64 = world.links.iter().zip(&on_wires).map(|(link, on_wire)| link.queue_holds().0 + on_wire).sum();
     let on_processors = world.hosts.processors.iter().flat_map(Processor::holds);
     let on_hosts: Vec<PacketId> = on_processors.chain(world.hosts.overheads.iter().flat_map(Overhead::holds)).collect();
     let in_cells: Vec<(PacketId, u32, bool)> = world.ports.unfinished().collect();
     let kept = held as usize + on_hosts.len() + in_cells.len();
     assert_eq!(world.packets.len(), kept, "packets kept = queued + in flight + on hosts + in switches");
-    let mut census = Census { origin: world.ledger.origin(), remaining: vec![Tally::default(); world.milestones.len()] };
+    let origin = world.ledger.origin().to_vec();
+    let mut census = Census { origin: &origin, remaining: vec![Tally::default(); world.milestones.len()] };
     for (i, link) in world.links.iter_mut().enumerate() {
         let count = &link.count;
         let (packets_in, dropped, queued) = match world.ports.in_front_of(i) {
@@ -56,10 +58,14 @@ pub fn audit(world: &mut World) {
             Some(port) => (port.packets_in, port.packets_lost, port.unfinished().filter(|(_, _, is_lost)| !is_lost).count() as u64),
         };
         assert_eq!(packets_in, count.transmitted + dropped + queued, "link {i}: packets in = transmitted + dropped + queued");
-        let accounted = count.delivered + count.lost + link.in_flight();
+        let accounted = count.delivered + count.lost + on_wires[i];
         assert_eq!(count.transmitted, accounted, "link {i}: transmitted = delivered + lost + in flight");
         assert_eq!((count.backlog, count.backlog_bytes), link.queue_holds(), "link {i}: its queue holds what came and did not leave");
         link.empty(world.now, &mut world.packets, &mut census);
+    }
+    for id in world.take_on_way() {
+        census.add(&world.packets[id]);
+        world.packets.remove(id);
     }
     for id in on_hosts {
         census.add(&world.packets[id]);

@@ -46,8 +46,8 @@ pub struct Endpoint {
     /// Whether it waits for room at the interface, and for the processor.
     pub is_waiting: bool,
     pub is_asking: bool,
-    /// Whether it lives by itself in a crowd, and has no event of its own.
-    pub is_alone: bool,
+    /// Whether it lives on an island, together with what it shares something with.
+    pub is_on_island: bool,
     place: Option<Box<Place>>,
     application: Application,
     started: bool,
@@ -166,7 +166,7 @@ impl Endpoint {
             on_host: false,
             is_waiting: false,
             is_asking: false,
-            is_alone: false,
+            is_on_island: false,
             place: None,
             application,
             started: false,
@@ -191,6 +191,11 @@ impl Endpoint {
     pub fn share(&mut self, pool: usize, share: usize) {
         self.place.get_or_insert_default().memory = Some((pool as u32, share as u32));
         self.on_host = true;
+    }
+
+    /// Whether it shares something with others of its host but the link it sends by.
+    pub fn shares(&self) -> bool {
+        self.place.is_some()
     }
 
     /// The numbers of the memory of its host and of its share.

@@ -1,6 +1,6 @@
 //! The ledger: what became of every packet that left the network otherwise than at its endpoint, by flow and by link.
 
-use longfat_core::packet::{PacketId, Packets, Segment};
+use longfat_core::packet::{Packet, PacketId, Packets, Segment};
 use longfat_core::queue::{DropReason, QueueLog};
 use longfat_core::tcp::Stats;
 use longfat_core::time::Time;
@@ -134,6 +134,11 @@ impl Ledger {
         &self.origin
     }
 
+    /// The endpoint that a packet is for.
+    pub fn receiver(&self, packet: &Packet) -> usize {
+        (self.origin[packet.route as usize] ^ 1) as usize
+    }
+
     /// What was dropped of `flow`, both ways.
     pub fn dropped_of(&self, flow: usize) -> Tally {
         self.dropped[flow]
@@ -163,98 +168,17 @@ pub fn sent_so_far(stats: &Stats) -> u64 {
     stats.bytes_sent - stats.bytes_retransmitted
 }
 
-/// What one link counts.
-#[derive(Debug, Default)]
-pub struct Count {
-    pub packets_in: u64,
-    pub transmitted: u64,
-    pub delivered: u64,
-    pub lost: u64,
-    pub ip_bytes: u64,
-    pub wire_bytes: u64,
-    /// Picoseconds of transmissions begun.
-    pub busy_ps: u64,
-    pub drops: [u64; DROP_REASONS.len()],
-    pub marks: u64,
-    /// What the queue holds. Kept here, since asking the queue would cost two calls a packet; compared at the end.
-    pub backlog: u64,
-    pub backlog_bytes: u64,
-    pub backlog_max: u64,
-    pub backlog_bytes_max: u64,
-    /// Sums over the packets that waited of (when they left the queue - when they came), in ps and byte ps. A packet
-    /// still there has so far only been subtracted: the sums wrap, and [`Count::waited`] sets them right.
-    waited: u128,
-    waited_bytes: u128,
-}
-
-/// Every reason, in the order of [`Count::drops`].
-pub const DROP_REASONS: [DropReason; 6] =
-    [DropReason::Overflow, DropReason::Early, DropReason::Loss, DropReason::Corrupted, DropReason::TooBig, DropReason::NoMemory];
-
-impl Count {
-    /// A packet came into the queue.
-    #[inline]
-    pub fn enter(&mut self, now: Time, len: u32) {
-        self.backlog = self.backlog.wrapping_add(1);
-        self.backlog_bytes = self.backlog_bytes.wrapping_add(u64::from(len));
-        self.waited = self.waited.wrapping_sub(u128::from(now.as_ps()));
-        self.waited_bytes = self.waited_bytes.wrapping_sub(u128::from(now.as_ps()) * u128::from(len));
-    }
-
-    /// A packet left the queue. (One that a queue drops while it passes through leaves before it is booked in.)
-    #[inline]
-    pub fn leave(&mut self, now: Time, len: u32) {
-        self.backlog = self.backlog.wrapping_sub(1);
-        self.backlog_bytes = self.backlog_bytes.wrapping_sub(u64::from(len));
-        self.waited = self.waited.wrapping_add(u128::from(now.as_ps()));
-        self.waited_bytes = self.waited_bytes.wrapping_add(u128::from(now.as_ps()) * u128::from(len));
-    }
-
-    /// Notes the backlog after an arrival.
-    #[inline]
-    pub fn note_backlog(&mut self) {
-        // One by one: both maxima at once would be loaded as one, and wait for the stores of the two backlogs.
-        if self.backlog > self.backlog_max {
-            self.backlog_max = self.backlog;
-        }
-        if self.backlog_bytes > self.backlog_bytes_max {
-            self.backlog_bytes_max = self.backlog_bytes;
-        }
-    }
-
-    /// The integrals over time, up to `now`, of the packets and of the bytes queued, in ps.
-    pub fn waited(&self, now: Time) -> (u128, u128) {
-        let now = u128::from(now.as_ps());
-        (self.waited.wrapping_add(now * u128::from(self.backlog)), self.waited_bytes.wrapping_add(now * u128::from(self.backlog_bytes)))
-    }
-
-    /// Packets that the queue dropped.
-    pub fn queue_drops(&self) -> u64 {
-        DROP_REASONS.iter().zip(self.drops).filter(|(reason, _)| is_of_queue(**reason)).map(|(_, n)| n).sum()
-    }
-}
-
-fn is_of_queue(reason: DropReason) -> bool {
-    matches!(reason, DropReason::Overflow | DropReason::Early | DropReason::TooBig)
-}
-
 /// The log of one link's queue.
 pub struct LinkLog<'a> {
     pub link: u32,
-    pub count: &'a mut Count,
     pub ledger: &'a mut Ledger,
 }
 
 impl QueueLog for LinkLog<'_> {
     fn dropped(&mut self, now: Time, id: PacketId, packets: &Packets, reason: DropReason) {
-        self.count.drops[reason as usize] += 1;
-        if is_of_queue(reason) {
-            self.count.leave(now, packets[id].ip_len());
-        }
         self.ledger.dropped(now, id, packets, reason, self.link);
     }
     fn marked(&mut self, now: Time, id: PacketId, packets: &Packets) {
-        self.count.marks += 1;
         self.ledger.packet_event(now, id, packets, EventKind::Marked, self.link);
     }
 }

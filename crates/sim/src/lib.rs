@@ -10,16 +10,15 @@ pub mod dumbbell;
 mod agent;
 mod audit;
 mod cpu;
-mod event_set;
+mod due;
 mod host;
 mod ledger;
-mod link;
 mod measure;
 mod memory;
 mod nic;
 mod overhead;
+mod plan;
 mod route;
-mod wire;
 mod world;
 
 #[cfg(test)]

@@ -3,13 +3,13 @@
 
 use longfat_core::atm::aal5;
 use longfat_core::experiment::{Experiment, Host, Traffic};
+use longfat_core::link::DROP_REASONS;
 
 use longfat_core::tcp::window_sizing;
 use longfat_core::time::{Duration, Time};
 use longfat_core::trace::{CellRecord, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, LinkSample, MemoryRecord, Trace};
 
 use crate::agent::Agent;
-use crate::ledger::DROP_REASONS;
 use crate::memory::Gauge;
 use crate::world::{CellTotals, World, flow_names};
 
@@ -294,7 +294,7 @@ fn link_record(world: &World, experiment: &Experiment, number: usize, start: &Sn
             total: cells.count,
             transmitted: cells.transmitted,
             in_span: to.cells.count.since(&from.cells.count),
-            transmitted_in_span: to.cells.transmitted - from.cells.transmitted,
+            transmitted_in_span: to.cells.transmitted.saturating_sub(from.cells.transmitted),
         }),
         ..record
     }

@@ -18,6 +18,8 @@ use longfat_core::time::{Duration, Time};
 /// From one look at all connections to the next: the fair share is worked out anew, and what is wasted is sampled. Between two looks
 /// a buffer grows only as far as memory is free, at once.
 pub const PERIOD: Duration = Duration::from_millis(100);
+/// The least time from now to a look that was not due yet.
+pub const SOONEST: Duration = Duration::from_millis(10);
 
 /// What is set aside for one end of a connection, and what it has of that.
 #[derive(Clone, Copy, Debug)]
@@ -95,7 +97,7 @@ impl Pool {
             asked: 0,
             shares: Vec::new(),
             is_short: false,
-            next_look: Time::ZERO + PERIOD / 10,
+            next_look: Time::ZERO + SOONEST,
             promised: none,
             buffered: none,
             wasted: none,
@@ -170,8 +172,8 @@ impl Pool {
         from + more
     }
 
-    /// Counts what `tcp`, of share `number`, has promised and holds. Whether the pool wants its next look earlier.
-    pub fn account(&mut self, now: Time, number: usize, tcp: &Connection) -> bool {
+    /// Counts what `tcp`, of share `number`, has promised and holds. The next look may come earlier for it, [`SOONEST`] from now.
+    pub fn account(&mut self, now: Time, number: usize, tcp: &Connection) {
         let (has, share) = (tcp.memory(), &mut self.shares[number]);
         let (buffered, promised) = (has.send_buffered + has.receive_buffered, has.promised);
         if buffered != share.buffered {
@@ -183,11 +185,9 @@ impl Pool {
             share.promised = promised;
         }
         // Somebody could not have what it asked for, and by the fair share could have.
-        let hurries = self.is_short && self.level == u64::MAX && now + PERIOD / 10 < self.next_look;
-        if hurries {
-            self.next_look = now + PERIOD / 10;
+        if self.is_short && self.level == u64::MAX {
+            self.next_look = self.next_look.min(now + SOONEST);
         }
-        hurries
     }
 
     /// When it next looks at all connections.

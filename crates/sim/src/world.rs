@@ -1,40 +1,38 @@
-//! The world: links and endpoints, and what happens to them, event by event.
+//! The world: a network with its flows, cut into stages that live by themselves for a while.
 //!
-//! The sources of events are numbered: the links in the order of the network, then the endpoints (for each flow its
-//! sender, then its receiver), then what hosts have. Events at equal times are handled in the order of these numbers, those of links at
-//! random if the experiment says so. What is done later and at once ([`tails`], [`trunks`], [`crowds`]) comes out as if it had been
-//! done in that order.
+//! A stage is a link with the queue before it, an output port of a switch, an endpoint, or an *island*: the endpoints of a host that share
+//! something without delay, with what they share. What comes to a stage comes by its [`Input`]s, and a stage takes it in order of time.
+//! How far each stage may live before the next has its turn is in the [`Plan`](crate::plan).
+//!
+//! At equal times what is set off by links comes first, in the order of their numbers in the network; then what endpoints do when they
+//! wake, for each flow its sender, then its receiver; then what hosts do. That is the *rank* of an input. With random ties it is drawn for
+//! links.
 
-mod cells;
-mod crowds;
 mod ends;
 mod hosts;
-mod tails;
-mod trunks;
+mod islands;
+mod layout;
+mod links;
+mod ports;
 
 use std::collections::BTreeMap;
 
 use longfat_core::atm::port::Run;
-use longfat_core::experiment::route::Routes;
-use longfat_core::experiment::{Experiment, Ties, Traffic};
-use longfat_core::link::loss;
-use longfat_core::packet::{PacketId, Packets};
-use longfat_core::queue::{self, DropReason, QueueContext};
-use longfat_core::rng::Rng;
-use longfat_core::time::Time;
+use longfat_core::experiment::{Experiment, Traffic};
+use longfat_core::link::Link;
+use longfat_core::packet::{Line, PacketId, Packets};
+use longfat_core::time::{Duration, Time};
 
 use crate::Error;
-use crate::event_set::{EventSet, Part};
-use crate::host::{Endpoint, personality};
+use crate::due::Due;
+use crate::host::Endpoint;
 use crate::ledger::Ledger;
-use crate::link::{Link, Role};
 use crate::measure::Snapshot;
-use crate::route::{Hop, Hops, RouteTable};
-pub use cells::CellTotals;
-use cells::Ports;
-use crowds::Outbox;
 use hosts::Hosts;
-use trunks::Trunk;
+use islands::Island;
+use links::{Arrival, Tie};
+pub use ports::CellTotals;
+use ports::Ports;
 
 /// When a flow reached its milestones.
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,10 +48,37 @@ pub struct Milestones {
 pub enum Pause {
     /// Everything up to and including the given time has been done.
     Reached,
-    /// So many events as allowed have been handled.
+    /// So many steps as allowed have been done.
     Steps,
     /// Every flow the run waits for is done.
     Done,
+}
+
+/// What lives by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// A link with the queue before it.
+    Link(u32),
+    /// An output port of a switch, with the link behind it.
+    Port(u32),
+    /// An endpoint that shares nothing with others but the link it sends by.
+    Endpoint(u32),
+    /// The endpoints of a host that share more.
+    Island(u32),
+}
+
+/// What comes to a stage from one source, in order of time.
+#[derive(Debug)]
+pub struct Input {
+    /// The stage it leads to, by its place in the order of a sweep.
+    to: u32,
+    /// What it leads to there: the number of the link or of the endpoint, or the place in the agenda of the island.
+    at: u32,
+    /// The order of what comes at one time: the number of the link by which it comes, or that of the endpoint that sends it, after all
+    /// links.
+    rank: u32,
+    /// The packets, each stamped with the time at which it comes.
+    line: Line,
 }
 
 /// A network with its flows, at one instant.
@@ -64,241 +89,191 @@ pub struct World {
     pub endpoints: Vec<Endpoint>,
     /// Every packet in a queue or on a wire.
     pub packets: Packets,
-    hops: Hops,
-    events: EventSet,
-    pub ledger: Ledger,
+    /// For each route cursor that a packet has when it leaves a link, the input by which it comes to what is next.
+    hops: Vec<u32>,
+    /// For each cursor the channel of the output port. Empty in a network without switches.
+    channels: Vec<u32>,
+    inputs: Vec<Input>,
+    /// For each link the inputs in which packets wait for its queue or its port.
+    waiting: Vec<Vec<u32>>,
+    /// In the order of a sweep.
+    stages: Vec<Stage>,
+    /// How far behind the front each stage stays.
+    behind: Vec<Duration>,
+    /// When each stage has something to do, and how far it is behind: the front of the first sweep in which it has its turn.
+    due: Due,
+    period: Duration,
+    /// How far the last is behind the front.
+    spread: Duration,
+    /// No stage has lived beyond it.
+    front: Time,
+    /// Every stage has lived up to and including it; at first, none has.
+    reached: Option<Time>,
+    /// When all are to come together, once the end may come: see `is_single`.
+    hold: Time,
+    /// Whether all live together, one instant after the other: the end may come at any of them.
+    is_single: bool,
+    islands: Vec<Island>,
+    /// For each endpoint, and then for each source of events of a host, its island and its place in the agenda there. Empty without islands.
+    places: Vec<(u32, u32)>,
     pub hosts: Hosts,
     pub ports: Ports,
-    /// Each tail, with the link that feeds it.
-    tails: Vec<(usize, usize)>,
-    trunks: Vec<Trunk>,
-    /// Which member of its crowd each endpoint is.
-    member_of: Vec<u32>,
-    outbox: Outbox,
-    /// Links to members of crowds that have more to do than was known.
-    stirred: Vec<u32>,
-    /// Cells on their way from one switch to another: room used again and again.
-    onward: Vec<Run>,
+    pub ledger: Ledger,
     pub milestones: Vec<Milestones>,
     /// Volumes not yet delivered, and volumes not yet known to be delivered.
     undelivered: usize,
     unfinished: usize,
+    /// The flows with a volume of which some may not have been sent even once, and the volume.
+    unsent: Vec<(u32, u64)>,
+    /// The last volume was delivered in this sweep.
+    has_delivered_all: bool,
     /// Taken when the last volume was delivered.
     pub all_delivered: Option<Snapshot>,
+    /// Whether what is being done was set off by a packet that came (0), or by an endpoint that woke (1).
+    cause: u32,
+    /// With random ties, for each input.
+    ties: Vec<Tie>,
+    /// What comes to a link by several inputs, and cells on their way from one switch to another: room used again and again.
+    batch: Vec<Arrival>,
+    onward: Vec<Run>,
 }
 
 impl World {
     /// The world of `experiment` at time zero.
     pub fn new(experiment: &Experiment) -> Result<Self, Error> {
-        // Which of two at one instant is first may be drawn for each event anew: then none is left out.
-        Self::with(experiment, experiment.ties != Ties::Random)
+        layout::world(experiment)
     }
 
-    /// The same, with tails and trunks or with an event for each packet at each link.
-    pub fn with(experiment: &Experiment, batches: bool) -> Result<Self, Error> {
-        let table = RouteTable::new(experiment)?;
-        let (mut endpoints, initial) = endpoints(experiment, &table);
-        let mut links = links(experiment);
-        if experiment.departures_last {
-            links.iter_mut().for_each(Link::depart_last);
-        }
-        let ports = Ports::new(experiment, &table);
-        let tails = if batches { tails::join(&mut links, &table) } else { Vec::new() };
-        let mut trunks = if batches { trunks::join(&mut links, &table) } else { Vec::new() };
-        let volumes = experiment.flows.iter().filter(|flow| matches!(flow.traffic, Traffic::Ttcp { .. })).count();
-        let hosts = Hosts::new(experiment, &mut endpoints);
-        let mut parts = vec![Part::Here; endpoints.len() + hosts.sources()];
-        // A run that ends with its volumes ends at an event, and nobody may have lived beyond it.
-        let crowded = if volumes == 0 { &mut trunks[..] } else { &mut [] };
-        let member_of = crowds::join(&mut links, &table, &mut endpoints, &hosts, crowded, &mut parts);
-        let mut events = EventSet::new(links.len(), &parts);
-        if experiment.ties == Ties::Random {
-            events.rank_at_random(Rng::named(experiment.seed, "ties"));
-        }
-        for (i, endpoint) in endpoints.iter().enumerate().filter(|(_, endpoint)| !endpoint.is_alone) {
-            events.set(links.len() + i, endpoint.wake);
-        }
-        let first_pool = links.len() + endpoints.len() + hosts.sources() - hosts.pools.len();
-        for (i, pool) in hosts.pools.iter().enumerate() {
-            events.set(first_pool + i, pool.next_look());
-        }
-        let mut world = World {
-            now: Time::ZERO,
-            steps: 0,
-            links,
-            endpoints,
-            packets: Packets::new(),
-            hops: table.hops,
-            events,
-            hosts,
-            ports,
-            tails,
-            trunks,
-            member_of,
-            outbox: Outbox::default(),
-            stirred: Vec::new(),
-            onward: Vec::new(),
-            ledger: Ledger::new(table.origin, &initial, experiment.measure.events),
-            milestones: vec![Milestones::default(); experiment.flows.len()],
-            undelivered: volumes,
-            // A run without a volume lasts its whole duration: it waits for something that never comes.
-            unfinished: if volumes == 0 { usize::MAX } else { volumes },
-            all_delivered: None,
-        };
-        (0..world.trunks.len()).for_each(|trunk| world.wait_for_crowd(trunk));
-        Ok(world)
-    }
-
-    /// Handles events up to and including `until`, but not more than `steps`.
+    /// Lives up to and including `until`, but stops after about so many `steps`.
     pub fn run(&mut self, until: Time, steps: u64) -> Pause {
         let enough = self.steps.saturating_add(steps);
-        while self.steps < enough {
-            let (time, source) = self.events.first();
-            if time > until {
-                self.now = until;
-                self.live_all();
-                return Pause::Reached;
-            }
-            debug_assert!(time >= self.now);
-            self.now = time;
-            self.steps += 1;
-            match source.checked_sub(self.links.len()) {
-                None => self.link_event(source),
-                Some(number) => self.source_event(number),
-            }
+        loop {
             if self.unfinished == 0 && self.undelivered == 0 {
+                assert!(self.is_single, "a run ended before it could");
                 return Pause::Done;
             }
+            let look = self.hosts.next_look();
+            let stop = until.min(look).min(self.hold());
+            if self.reached < Some(stop) {
+                if self.steps >= enough {
+                    self.now = self.reached.unwrap_or(Time::ZERO);
+                    return Pause::Steps;
+                }
+                self.sweep(stop);
+                continue;
+            }
+            (self.now, self.front) = (stop, stop);
+            if look == stop {
+                self.look();
+            } else if stop < until {
+                self.be_single();
+            } else {
+                return Pause::Reached;
+            }
         }
-        Pause::Steps
     }
 
-    /// The pending time of the endpoint of this number has come or, after the endpoints, of something of a host.
+    /// Nobody may live beyond this time by a sweep: the run may end at any instant after it. A volume is not delivered before its last byte
+    /// has been sent and has crossed the network, so as long as one has not been sent all may go on by another period (the plan sees to
+    /// that).
+    fn hold(&mut self) -> Time {
+        while self.hold == Time::MAX && !self.is_single && self.undelivered > 0 {
+            let Some(&(flow, volume)) = self.unsent.last() else {
+                self.hold = self.front;
+                break;
+            };
+            let stats = self.endpoints[2 * flow as usize].agent.stats();
+            if stats.bytes_sent - stats.bytes_retransmitted < volume {
+                break;
+            }
+            self.unsent.pop();
+        }
+        self.hold
+    }
+
+    /// From here on all live together.
+    pub fn be_single(&mut self) {
+        (self.is_single, self.hold) = (true, Time::MAX);
+        for place in 0..self.stages.len() {
+            let due = self.due_at(place);
+            self.due.set(place, due);
+        }
+        self.behind.fill(Duration::ZERO);
+        self.spread = Duration::ZERO;
+    }
+
+    /// Every stage that has something to do has its turn, but nobody lives beyond `stop`.
+    fn sweep(&mut self, stop: Time) {
+        let next = self.due.first();
+        if self.is_single {
+            // One instant, the next at which anything happens.
+            self.front = next.min(stop);
+        } else {
+            // Nothing at all happens before: skip it.
+            self.front = (self.front + self.period).max(next).min(stop.saturating_add(self.spread));
+        }
+        let mut place = 0;
+        while let Some(found) = self.due.next(place, self.front) {
+            let until = Time::from_ps(self.front.as_ps() - self.behind[found].as_ps()).min(stop).min(self.hosts.next_look());
+            if self.due_at(found) <= until {
+                self.steps += 1;
+                let next = match self.stages[found] {
+                    Stage::Endpoint(endpoint) => self.live_as_endpoint(endpoint as usize, until),
+                    Stage::Link(link) => self.live_as_link(link as usize, until),
+                    Stage::Port(link) => self.live_as_port(link as usize, until),
+                    Stage::Island(island) => self.live_as_island(island as usize, until),
+                };
+                debug_assert!(next > until);
+                self.due.set(found, next.saturating_add(self.behind[found]));
+            }
+            place = found + 1;
+        }
+        let last = self.front.as_ps().checked_sub(self.spread.as_ps()).map(Time::from_ps);
+        self.reached = self.reached.max(last.map(|last| last.min(stop).min(self.hosts.next_look())));
+        if self.is_single {
+            self.now = self.front;
+        }
+        if std::mem::take(&mut self.has_delivered_all) {
+            assert!(self.is_single, "volumes were delivered before they could be");
+            self.all_delivered = Some(self.snapshot());
+        }
+    }
+
+    /// When the stage at `place` has something to do.
     #[inline]
-    fn source_event(&mut self, number: usize) {
-        match number.checked_sub(self.endpoints.len()) {
-            None => self.wake(number),
-            Some(number) => self.host_event(number),
-        }
+    fn due_at(&self, place: usize) -> Time {
+        let due = self.due.at(place);
+        if due == Time::MAX { due } else { Time::from_ps(due.as_ps() - self.behind[place].as_ps()) }
     }
 
-    /// The packet at the head of a link's wire has arrived.
+    /// The packet `id` will come by this input when its stamp says.
     #[inline(always)]
-    fn link_event(&mut self, number: usize) {
-        if let Some(port) = self.ports.of(number) {
-            if let Some(id) = self.port_event(number, port) {
-                self.forward(number, id);
-            }
-            return;
+    fn put(&mut self, number: u32, id: PacketId) {
+        let input = &mut self.inputs[number as usize];
+        if input.line.is_empty() {
+            let comes = self.packets[id].stamp;
+            self.expect(number, comes);
         }
-        let mut has_more_to_do = true;
-        if let Role::Trunk(trunk) = self.links[number].role {
-            // If it is just that a packet comes to the far end, what comes to the trunk may wait.
-            has_more_to_do = self.links[number].head_arrives() > self.now || self.trunks[trunk as usize].due() <= self.now;
-            if has_more_to_do {
-                self.cross(trunk as usize);
-            }
-        }
-        let link = &mut self.links[number];
-        if has_more_to_do {
-            link.catch_up(self.now, &mut self.packets, &mut self.ledger);
-        }
-        let arrival = link.take(self.now, &mut self.packets, &mut self.ledger);
-        if link.feeder.feeds {
-            self.pass_to_tails(number);
-        }
-        let next = self.next_event(number);
-        let link = &mut self.links[number];
-        let rank = (next != link.scheduled).then(|| self.events.rank());
-        link.scheduled = next;
-        if let Some(id) = arrival {
-            self.forward(number, id);
-        }
-        // Only now: while this link is the first of all, what the packet sets off does not get past it in the event set. (And it may
-        // have set off that the whole world is looked at, and so that this link has something to do earlier.)
-        if let Some(rank) = rank {
-            self.events.go_on(number, self.links[number].scheduled, rank);
-        }
+        self.inputs[number as usize].line.push(id, &mut self.packets);
     }
 
-    /// The packet `id` has come by the link `number`.
-    #[inline(always)]
-    fn forward(&mut self, number: usize, id: PacketId) {
-        match self.hops.at(self.packets[id].route) {
-            Hop::Link(next) => self.offer(next as usize, id),
-            Hop::Port(place) => self.offer_cells(number, place, id),
-            Hop::Endpoint(endpoint) => self.deliver(endpoint as usize, id, number),
-        }
-    }
-
-    #[inline(always)]
-    fn offer(&mut self, number: usize, id: PacketId) {
-        let link = &mut self.links[number];
-        link.offer(self.now, id, &mut self.packets, &mut self.ledger);
-        if link.feeder.feeds {
-            self.pass_to_tails(number);
-        }
-        self.reschedule(number);
-    }
-
-    #[inline(never)]
-    fn pass_to_tails(&mut self, number: usize) {
-        tails::pass(number, &mut self.links, &self.hops, &mut self.packets, &mut self.events, &mut self.stirred);
-        self.note_stirred();
-    }
-
-    /// Puts the next event of the link `number` where it belongs, unless there is one before.
+    /// Something comes by an input, for the first time since it was empty.
     #[inline]
-    fn reschedule(&mut self, number: usize) {
-        let link = &mut self.links[number];
-        let next = link.next_event();
-        if next >= link.scheduled {
-            return;
+    fn expect(&mut self, number: u32, comes: Time) {
+        let Input { to, at, .. } = self.inputs[number as usize];
+        match self.stages[to as usize] {
+            Stage::Endpoint(_) => {}
+            Stage::Link(_) | Stage::Port(_) => self.waiting[at as usize].push(number),
+            Stage::Island(island) => self.islands[island as usize].agenda.lower(at as usize, comes),
         }
-        link.scheduled = next;
-        let trunk = match link.role {
-            Role::Alone | Role::Trunk(_) => return self.events.set(number, next),
-            Role::Source { trunk, source } => {
-                self.trunks[trunk as usize].expect(source, next);
-                trunk
-            }
-            Role::Sink { trunk, sink } => {
-                self.trunks[trunk as usize].crowd.expect(sink, next);
-                trunk
-            }
-        };
-        self.hasten(trunk as usize);
+        self.due.lower(to as usize, comes.saturating_add(self.behind[to as usize]));
     }
 
-    /// When the link `number`, whose event has come, next has something to do.
-    #[inline]
-    fn next_event(&self, number: usize) -> Time {
-        let link = &self.links[number];
-        let next = link.next_event();
-        if let Role::Trunk(trunk) = link.role { next.min(self.trunks[trunk as usize].due()) } else { next }
-    }
-
-    #[inline(never)]
-    fn deliver(&mut self, number: usize, id: PacketId, link: usize) {
-        if self.packets[id].corrupted {
-            self.links[link].count.drops[DropReason::Corrupted as usize] += 1;
-            self.ledger.dropped(self.now, id, &self.packets, DropReason::Corrupted, link as u32);
-            self.packets.remove(id);
-            return;
-        }
-        self.arrive(number, id);
-    }
-
-    /// Does what has happened at every queue up to now.
+    /// Does what has happened at every queue and port up to now, which every stage has reached.
     pub fn advance_links(&mut self) {
-        for trunk in 0..self.trunks.len() {
-            self.cross(trunk);
-        }
         for number in 0..self.links.len() {
-            self.links[number].advance(self.now, &mut self.packets, &mut self.ledger);
-            self.pass_to_tails(number);
+            self.advance_link(number);
         }
-        self.advance_tails();
         self.advance_ports();
     }
 
@@ -306,6 +281,33 @@ impl World {
     pub fn snapshot(&mut self) -> Snapshot {
         self.advance_links();
         Snapshot::of(self)
+    }
+
+    /// For each link the packets that are on their way by it.
+    pub fn on_wires(&self) -> Vec<u64> {
+        let mut on_wires: Vec<u64> = self.links.iter().map(Link::keeps).collect();
+        let sent = self.endpoints.len()..ends::outlet(self.endpoints.len(), self.endpoints.len()) as usize;
+        for (i, input) in self.inputs.iter().enumerate() {
+            if sent.contains(&i) {
+                assert!(input.line.is_empty(), "what an endpoint has sent has not come to its link");
+            } else {
+                on_wires[input.rank as usize] += input.line.len() as u64;
+            }
+        }
+        on_wires
+    }
+
+    /// The packets on their way by the link `number`.
+    #[cfg(test)]
+    pub fn on_wire(&self, number: u32) -> impl Iterator<Item = PacketId> {
+        let of_links = self.inputs.iter().filter(move |input| input.rank == number);
+        of_links.flat_map(|input| input.line.iter(&self.packets))
+    }
+
+    /// Takes the packets that are on their way to some stage, at the end of a run.
+    pub fn take_on_way(&mut self) -> Vec<PacketId> {
+        let packets = &self.packets;
+        self.inputs.iter_mut().flat_map(|input| std::iter::from_fn(|| input.line.pop(packets))).collect()
     }
 }
 
@@ -319,37 +321,10 @@ pub fn flow_names(experiment: &Experiment) -> impl Iterator<Item = String> {
     })
 }
 
-fn endpoints(experiment: &Experiment, table: &RouteTable) -> (Vec<Endpoint>, Vec<u32>) {
-    let mut endpoints = Vec::with_capacity(2 * experiment.flows.len());
-    let mut initial = Vec::with_capacity(2 * experiment.flows.len());
-    for (name, flow) in flow_names(experiment).zip(&experiment.flows) {
-        let (iss, phase) = personality(experiment.seed, &format!("{name} sender"));
-        endpoints.push(Endpoint::sender(flow, iss, phase, Rng::named(experiment.seed, &format!("{name} traffic"))));
-        // What is not TCP numbers its packets from 0; the stream of TCP begins after the SYN.
-        let first = |iss: u32| if flow.traffic.is_tcp() { iss } else { u32::MAX };
-        initial.push(first(iss));
-        let (iss, phase) = personality(experiment.seed, &format!("{name} receiver"));
-        endpoints.push(Endpoint::receiver(flow, iss, phase));
-        initial.push(first(iss));
-    }
-    for (endpoint, &(first_link, route)) in endpoints.iter_mut().zip(&table.starts) {
-        (endpoint.first_link, endpoint.route) = (first_link, route);
-    }
-    (endpoints, initial)
-}
-
-fn links(experiment: &Experiment) -> Vec<Link> {
-    let network = &experiment.network;
-    let ports = Routes::new(network).ports();
-    let rtts = Routes::new(network).round_trips(&experiment.flows);
-    let make = |(i, link): (usize, &longfat_core::experiment::Link)| {
-        let rng = |part: &str| Rng::named(experiment.seed, &format!("{} {part}", link.name));
-        let kind = queue::find(link.queue.kind).unwrap_or_else(|| panic!("link {}: no queue is called {}", link.name, link.queue.kind));
-        let context = QueueContext { rate: link.rate, rtt: rtts[i], mtu: link.mtu, rng: rng("queue") };
-        let queue = (kind.build)(&link.queue.params, context);
-        let kind = loss::find(link.loss.kind).unwrap_or_else(|| panic!("link {}: no loss is called {}", link.name, link.loss.kind));
-        let to_switch = network.nodes[link.to].is_switch();
-        Link::new(i as u32, link, to_switch, ports[i], queue, (kind.build)(&link.loss.params, rng("loss")))
-    };
-    network.links.iter().enumerate().map(make).collect()
+/// The flows that the run waits for, and what each sends.
+fn volumes(experiment: &Experiment) -> impl Iterator<Item = (u32, u64)> {
+    experiment.flows.iter().enumerate().filter_map(|(i, flow)| match flow.traffic {
+        Traffic::Ttcp { volume } => Some((i as u32, volume)),
+        _ => None,
+    })
 }

@@ -377,10 +377,25 @@ impl Port {
         Time::from_ps(self.free)
     }
 
-    /// Before this time no frame leaves whole of which the caller has not been told.
-    pub fn next_departure(&self) -> Time {
-        let end = self.inputs.iter().map(|input| input.end_of_frame(self.slot, self.slot_time)).min().unwrap_or(input::NEVER);
-        if end == input::NEVER { Time::MAX } else { Time::from_ps(self.free.max((end + 1) * self.slot_time) + self.cell_time) }
+    /// The first time to which the port is to be advanced for anything to come of it: then the last cell of a frame may come to the output,
+    /// or, before another switch, any cell.
+    pub fn next_news(&self) -> Time {
+        let slot = if !self.is_before_switch {
+            self.inputs.iter().map(|input| input.end_of_frame(self.slot, self.slot_time)).min().unwrap_or(input::NEVER)
+        } else if self.ready != 0 {
+            self.slot
+        } else if self.next < input::NEVER {
+            self.slot.max(self.next.div_ceil(self.slot_time))
+        } else {
+            input::NEVER
+        };
+        // A slot is done by whoever looks after it began.
+        if slot == input::NEVER { Time::MAX } else { Time::from_ps(slot * self.slot_time + 1) }
+    }
+
+    /// What a cell takes on the line behind the port.
+    pub fn cell_time(&self) -> Duration {
+        Duration::from_ps(self.cell_time)
     }
 
     /// What became of packets since the last call.

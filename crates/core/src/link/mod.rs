@@ -1,4 +1,15 @@
-//! Links: what physical framing leaves of the line rate ([`framing`]), and what the line does to packets ([`loss`]).
+//! Links: what physical framing leaves of the line rate ([`framing`]), what the line does to packets ([`loss`]), and the one-way link
+//! itself ([`Link`]), with the queue in front of it.
+//!
+//! A link knows nothing of who drives it. The simulator hands it packets in virtual time and collects what it has sent. A driver in
+//! real time can do the same.
 
+mod count;
 pub mod framing;
 pub mod loss;
+mod one_way;
+#[cfg(test)]
+mod tests;
+
+pub use count::{Count, DROP_REASONS};
+pub use one_way::{Link, LinkConfig};

@@ -23,9 +23,10 @@ pub struct Trace {
     /// The measured span: from the end of the warmup (or the first start of a measured flow, if that is later) to the
     /// last delivery of a measured flow (or the end of the run). Measured flows are the ttcp flows, or all if there is none.
     pub span: (Time, Time),
-    /// The most packets that were in the network at once, in queues and on wires.
+    /// The most packets that were kept at once, in queues and on wires: what the run cost in memory. (How far the parts of a network are
+    /// ahead of each other has a share in it, so it is no result.)
     pub packets_in_network_max: u64,
-    /// Events the event core handled: what the run cost.
+    /// What the run cost in work: what happened at endpoints, and turns that the parts of the network had.
     pub steps: u64,
     /// What the user should know: a flow that did not finish, a window clipped for want of scaling.
     pub warnings: Vec<String>,

@@ -1,17 +1,17 @@
-//! Links alone against hand-computed timelines and a plain reference; then whole dumbbells.
+//! Whole runs: of each part against timelines worked out by hand, and of networks at random.
 
-mod batches;
 mod cells;
 mod delay_based;
 mod ecn;
 mod endings;
 mod hosts;
-mod links;
 mod memory;
 mod probes;
+mod random;
 mod rates;
 mod runs;
 mod slow_start;
+mod stages;
 mod ties;
 mod traffic;
 mod window_sizing;

@@ -1,6 +1,7 @@
-//! What happens at an endpoint: a packet comes, or its time does, and it sends.
+//! Endpoints as stages, and what happens at an endpoint: a packet comes, or its time does, and it sends.
 
 use longfat_core::packet::{Ecn, Packet, PacketId, Way};
+use longfat_core::queue::DropReason;
 use longfat_core::time::Time;
 use longfat_core::trace::{Event, EventKind};
 
@@ -9,6 +10,52 @@ use crate::host::Milestone;
 use crate::ledger::sent_so_far;
 
 impl World {
+    /// The endpoint lives up to and including `until`; when it next has something to do.
+    pub(super) fn live_as_endpoint(&mut self, number: usize, until: Time) -> Time {
+        let mut line = std::mem::take(&mut self.inputs[number].line);
+        let before = line.len();
+        let next = loop {
+            let comes = line.first().map_or(Time::MAX, |id| self.packets[id].stamp);
+            let wakes = self.endpoints[number].wake;
+            self.now = comes.min(wakes);
+            if self.now > until {
+                break self.now;
+            }
+            self.steps += 1;
+            // What comes by a link is first.
+            if comes <= wakes {
+                let id = line.pop(&self.packets).expect("there is a first");
+                self.cause = 0;
+                self.deliver(number, id);
+            } else {
+                self.cause = 1;
+                self.wake(number);
+            }
+        };
+        let input = &mut self.inputs[number];
+        self.links[input.rank as usize].count.delivered += (before - line.len()) as u64;
+        input.line = line;
+        next
+    }
+
+    /// The packet `id` has come to the host of the endpoint. If it is damaged, the checksum fails.
+    #[inline]
+    pub(super) fn deliver(&mut self, number: usize, id: PacketId) {
+        if self.packets[id].corrupted {
+            return self.lose(id, DropReason::Corrupted);
+        }
+        self.arrive(number, id);
+    }
+
+    /// The packet `id`, which has come to its host, is lost there. That is put down to the link by which it came.
+    #[cold]
+    pub(super) fn lose(&mut self, id: PacketId, reason: DropReason) {
+        let link = self.inputs[self.hops[self.packets[id].route as usize] as usize].rank;
+        self.links[link as usize].count.drops[reason as usize] += 1;
+        self.ledger.dropped(self.now, id, &self.packets, reason, link);
+        self.packets.remove(id);
+    }
+
     /// The packet `id` has come whole to the endpoint.
     #[inline]
     pub(super) fn arrive(&mut self, number: usize, id: PacketId) {
@@ -48,10 +95,7 @@ impl World {
         }
         let wake = self.endpoints[number].wake;
         assert!(wake > self.now, "endpoint {number} was woken at {wake:?}, and wants it again at once");
-        if !self.endpoints[number].is_alone {
-            // Whatever it asks for, its event is no longer pending.
-            self.events.wait_on(self.links.len() + number, wake);
-        }
+        self.set_source(number, wake);
     }
 
     /// After anything that happened at an endpoint: notes it, sends what it has to send, sets its timer.
@@ -71,13 +115,19 @@ impl World {
             let id = self.packets.vacant(way_of(number));
             let endpoint = &mut self.endpoints[number];
             let Some(ecn) = endpoint.agent.poll_transmit(self.now, self.packets.segment_mut(id)) else { break };
-            let (first, is_alone) = (endpoint.first_link as usize, endpoint.is_alone);
             self.enter(number, id, ecn);
-            if is_alone {
-                self.post(first, id);
-            } else {
-                self.offer(first, id);
-            }
+            self.post(number, id);
+        }
+    }
+
+    /// The endpoint sends the packet `id` by its first link.
+    #[inline]
+    pub(super) fn post(&mut self, number: usize, id: PacketId) {
+        let endpoint = &self.endpoints[number];
+        if endpoint.is_on_island {
+            self.offer(endpoint.first_link as usize, id);
+        } else {
+            self.put(outlet(self.endpoints.len(), number) + self.cause, id);
         }
     }
 
@@ -106,8 +156,8 @@ impl World {
         let endpoint = &mut self.endpoints[number];
         if time < endpoint.wake {
             endpoint.wake = time;
-            if !endpoint.is_alone {
-                self.events.set(self.links.len() + number, time);
+            if endpoint.is_on_island {
+                self.set_source(number, time);
             }
         }
     }
@@ -145,9 +195,7 @@ impl World {
                 // The sender of a flow comes before its receiver.
                 if self.endpoints[number - 1].has_volume() {
                     self.undelivered -= 1;
-                    if self.undelivered == 0 {
-                        self.all_delivered = Some(self.snapshot());
-                    }
+                    self.has_delivered_all = self.undelivered == 0;
                 }
             }
             Milestone::Transferred => {
@@ -168,6 +216,13 @@ impl World {
             self.ledger.event(Event { time: self.now, kind: EventKind::GaveUp, flow: (number / 2) as u32, link: None, seq });
         }
     }
+}
+
+/// The first of the two inputs by which what the endpoint `number`, of so many, sends comes to its first link: what a packet set off. By the
+/// next one comes what it sends when it wakes. Each is in order of time then.
+#[inline]
+pub(super) const fn outlet(endpoints: usize, number: usize) -> u32 {
+    (endpoints + 2 * number) as u32
 }
 
 /// The way of what the endpoint `number` sends.

@@ -2,24 +2,25 @@
 //! receive takes the processor's time, or what they send is held for a while; what they hold takes memory; or the application takes
 //! its time to read. Endpoints on other hosts never come here.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use longfat_core::experiment::{Experiment, Memory, OnFull};
 use longfat_core::packet::{Ecn, PacketId};
 use longfat_core::queue::DropReason;
 use longfat_core::rng::Rng;
+use longfat_core::time::Time;
 
 use super::World;
 use super::ends::way_of;
 use crate::agent::Agent;
 use crate::cpu::{Job, Next, Processor};
 use crate::host::Endpoint;
+use crate::ledger::LinkLog;
 use crate::memory::Pool;
 use crate::nic::Nic;
 use crate::overhead::Overhead;
-use crate::route::Hop;
 
-/// The transmit queues at which TCP waits, the processors, the overheads and the memory. Each is a source of events, in this order.
+/// The transmit queues at which TCP waits, the processors and the overheads, each a source of events, in this order; and the memory.
 #[derive(Debug, Default)]
 pub struct Hosts {
     pub nics: Vec<Nic>,
@@ -60,27 +61,62 @@ impl Hosts {
         hosts
     }
 
-    /// How many sources of events.
+    /// How many sources of events there are besides the memory: it is looked at when all stages have come to the same time.
     pub fn sources(&self) -> usize {
-        self.nics.len() + self.processors.len() + self.overheads.len() + self.pools.len()
+        self.nics.len() + self.processors.len() + self.overheads.len()
     }
 
-    /// The numbers of all that these endpoints, of one host, share; `None` if they share something with others, or memory: a pool looks
-    /// at what is under way to it as well.
-    pub fn shared_by(&self, members: &[u32], endpoints: &[Endpoint]) -> Option<BTreeSet<usize>> {
-        let overheads = self.nics.len() + self.processors.len();
-        let shares = |endpoint: &Endpoint| {
-            let processor = endpoint.processor().map(|n| self.nics.len() + n);
-            endpoint.nic().into_iter().chain(processor).chain(endpoint.overhead().map(|n| overheads + n))
+    /// When the next of the memories is looked at.
+    #[inline]
+    pub fn next_look(&self) -> Time {
+        self.pools.iter().map(Pool::next_look).min().unwrap_or(Time::MAX)
+    }
+}
+
+impl Hosts {
+    /// The numbers of the sources of events that these endpoints share, in order.
+    pub fn sources_of<'a>(&self, endpoints: impl Iterator<Item = &'a Endpoint>) -> BTreeSet<usize> {
+        let (processors, overheads) = (self.nics.len(), self.nics.len() + self.processors.len());
+        let of = |endpoint: &Endpoint| {
+            let processor = endpoint.processor().map(|n| processors + n);
+            [endpoint.nic(), processor, endpoint.overhead().map(|n| overheads + n)]
         };
-        let members: Vec<&Endpoint> = members.iter().map(|member| &endpoints[*member as usize]).collect();
-        if members.iter().any(|endpoint| endpoint.memory().is_some()) {
-            return None;
+        endpoints.flat_map(of).flatten().collect()
+    }
+
+    /// The endpoints that live together: for each, all that share something with it without delay, and those that send by the same links.
+    pub fn islands(&self, endpoints: &[Endpoint]) -> Vec<Vec<u32>> {
+        let mut island_of = vec![usize::MAX; endpoints.len()];
+        let mut islands: Vec<Vec<u32>> = Vec::new();
+        // Whoever has the same key lives together: a source, a memory, a link.
+        let mut holders: BTreeMap<(u8, usize), Vec<u32>> = BTreeMap::new();
+        let keys = |endpoint: &Endpoint| {
+            let sources = self.sources_of([endpoint].into_iter()).into_iter().map(|source| (0, source));
+            let memory = endpoint.memory().map(|(pool, _)| (1, pool));
+            sources.chain(memory).chain([(2, endpoint.first_link as usize)]).collect::<Vec<_>>()
+        };
+        for (i, endpoint) in endpoints.iter().enumerate() {
+            keys(endpoint).into_iter().for_each(|key| holders.entry(key).or_default().push(i as u32));
         }
-        let shared: BTreeSet<usize> = members.iter().flat_map(|endpoint| shares(endpoint)).collect();
-        let shares_it = |endpoint: &&Endpoint| shares(endpoint).any(|number| shared.contains(&number));
-        let is_theirs = shared.is_empty() || endpoints.iter().filter(shares_it).count() == members.into_iter().filter(shares_it).count();
-        is_theirs.then_some(shared)
+        for start in 0..endpoints.len() {
+            if island_of[start] != usize::MAX || !endpoints[start].shares() {
+                continue;
+            }
+            let (mut members, mut next) = (vec![start as u32], 0);
+            island_of[start] = islands.len();
+            while let Some(&member) = members.get(next) {
+                next += 1;
+                for other in keys(&endpoints[member as usize]).into_iter().flat_map(|key| &holders[&key]) {
+                    if island_of[*other as usize] == usize::MAX {
+                        island_of[*other as usize] = islands.len();
+                        members.push(*other);
+                    }
+                }
+            }
+            members.sort_unstable();
+            islands.push(members);
+        }
+        islands
     }
 }
 
@@ -111,6 +147,7 @@ impl World {
         }
         match self.endpoints[number].processor() {
             Some(processor) => {
+                self.account(number);
                 self.ask(processor, number);
                 self.serve(processor);
             }
@@ -136,10 +173,8 @@ impl World {
 
     /// Counts what the endpoint has of its host's memory, if that is bounded.
     fn account(&mut self, number: usize) {
-        if let (Some((pool, share)), Agent::Tcp(tcp)) = (self.endpoints[number].memory(), &self.endpoints[number].agent)
-            && self.hosts.pools[pool].account(self.now, share, tcp)
-        {
-            self.set_pool(pool);
+        if let (Some((pool, share)), Agent::Tcp(tcp)) = (self.endpoints[number].memory(), &self.endpoints[number].agent) {
+            self.hosts.pools[pool].account(self.now, share, tcp);
         }
     }
 
@@ -150,9 +185,18 @@ impl World {
         self.hosts.pools[pool].provide(share, tcp)
     }
 
-    /// A pool looks at all its connections.
-    fn pool_event(&mut self, pool: usize) {
-        self.live_all();
+    /// The memories whose time has come look at all their connections. Every stage has come to now.
+    pub(super) fn look(&mut self) {
+        self.cause = 1;
+        for pool in 0..self.hosts.pools.len() {
+            if self.hosts.pools[pool].next_look() <= self.now {
+                self.look_at(pool);
+            }
+        }
+        self.settle_islands();
+    }
+
+    fn look_at(&mut self, pool: usize) {
         let endpoints = &self.endpoints;
         let tcp = |number: u32| match &endpoints[number as usize].agent {
             Agent::Tcp(tcp) => tcp,
@@ -169,12 +213,6 @@ impl World {
                 self.account(number);
             }
         }
-        self.set_pool(pool);
-    }
-
-    fn set_pool(&mut self, pool: usize) {
-        let source = self.links.len() + self.endpoints.len() + self.hosts.sources() - self.hosts.pools.len() + pool;
-        self.events.set(source, self.hosts.pools[pool].next_look());
     }
 
     /// Whether the host has memory for the packet `id`. If not, it is lost.
@@ -185,14 +223,7 @@ impl World {
         if pool.has_room_for(share, tcp, self.packets.segment(id), endpoint.is_ready_to_read(self.now)) {
             return true;
         }
-        let link = match self.hops.at(self.packets[id].route - 1) {
-            Hop::Link(link) => link,
-            Hop::Port(place) => self.ports.link_of(place),
-            Hop::Endpoint(_) => panic!("a packet came to a host by no link"),
-        };
-        self.links[link as usize].count.drops[DropReason::NoMemory as usize] += 1;
-        self.ledger.dropped(self.now, id, &self.packets, DropReason::NoMemory, link);
-        self.packets.remove(id);
+        self.lose(id, DropReason::NoMemory);
         false
     }
 
@@ -214,10 +245,7 @@ impl World {
         match number.checked_sub(self.hosts.nics.len()) {
             None => self.nic_event(number),
             Some(n) if n < self.hosts.processors.len() => self.processor_event(n),
-            Some(n) => match n - self.hosts.processors.len() {
-                n if n < self.hosts.overheads.len() => self.overhead_event(n),
-                n => self.pool_event(n - self.hosts.overheads.len()),
-            },
+            Some(n) => self.overhead_event(n - self.hosts.processors.len()),
         }
     }
 
@@ -225,7 +253,7 @@ impl World {
     fn send(&mut self, number: usize, id: PacketId) {
         let endpoint = &self.endpoints[number];
         match endpoint.overhead() {
-            None => self.offer(endpoint.first_link as usize, id),
+            None => self.post(number, id),
             Some(overhead) => {
                 self.hosts.overheads[overhead].hold(self.now, id, endpoint.first_link);
                 self.set_overhead(overhead);
@@ -242,8 +270,8 @@ impl World {
     }
 
     fn set_overhead(&mut self, overhead: usize) {
-        let source = self.links.len() + self.endpoints.len() + self.hosts.nics.len() + self.hosts.processors.len() + overhead;
-        self.events.set(source, self.hosts.overheads[overhead].next());
+        let source = self.endpoints.len() + self.hosts.nics.len() + self.hosts.processors.len() + overhead;
+        self.set_source(source, self.hosts.overheads[overhead].next());
     }
 
     /// The next packet the endpoint sends, if there is room for it.
@@ -262,7 +290,7 @@ impl World {
         };
         let nic = &mut self.hosts.nics[place];
         let link = &mut self.links[nic.link as usize];
-        link.advance(self.now, &mut self.packets, &mut self.ledger);
+        link.advance(self.now, &mut self.packets, &mut LinkLog { link: nic.link, ledger: &mut self.ledger });
         tcp.set_room(nic.has_room_for(number as u32, link.count.backlog));
         let polled = tcp.poll_transmit_into(self.now, self.packets.segment_mut(id));
         if tcp.wants_room() {
@@ -274,8 +302,8 @@ impl World {
             if waits && !endpoint.is_waiting {
                 endpoint.is_waiting = true;
                 nic.waiting.push_back(number as u32);
-                let source = self.links.len() + self.endpoints.len() + place;
-                self.events.set(source, self.links[self.hosts.nics[place].link as usize].busy_until());
+                let idle = link.busy_until();
+                self.set_source(self.endpoints.len() + place, idle);
             }
         }
         polled
@@ -285,7 +313,8 @@ impl World {
     fn nic_event(&mut self, place: usize) {
         let link = self.hosts.nics[place].link as usize;
         let has_room = |world: &mut World| {
-            world.links[link].advance(world.now, &mut world.packets, &mut world.ledger);
+            let mut log = LinkLog { link: link as u32, ledger: &mut world.ledger };
+            world.links[link].advance(world.now, &mut world.packets, &mut log);
             world.hosts.nics[place].has_room(world.links[link].count.backlog)
         };
         while has_room(self) {
@@ -295,8 +324,8 @@ impl World {
             self.attend_on_host(number as usize);
         }
         let waits = !self.hosts.nics[place].waiting.is_empty();
-        let at = if waits { self.links[link].busy_until() } else { longfat_core::time::Time::MAX };
-        self.events.set(self.links.len() + self.endpoints.len() + place, at);
+        let at = if waits { self.links[link].busy_until() } else { Time::MAX };
+        self.set_source(self.endpoints.len() + place, at);
     }
 
     /// The endpoint may have something to send.
@@ -319,8 +348,10 @@ impl World {
                     self.endpoints[number].handle_time(self.now);
                     self.set_alarm(number);
                     self.provide(number);
-                    let Some(id) = self.poll_at_nic(number) else {
-                        self.settle_on_host(number);
+                    let polled = self.poll_at_nic(number);
+                    self.account(number);
+                    let Some(id) = polled else {
+                        self.settle(number);
                         continue;
                     };
                     let job = Job::Send(id, self.endpoints[number].first_link);
@@ -333,8 +364,8 @@ impl World {
                 }
             }
         }
-        let source = self.links.len() + self.endpoints.len() + self.hosts.nics.len() + processor;
-        self.events.set(source, self.hosts.processors[processor].done());
+        let source = self.endpoints.len() + self.hosts.nics.len() + processor;
+        self.set_source(source, self.hosts.processors[processor].done());
     }
 
     /// A processor is done with a packet.
@@ -342,12 +373,10 @@ impl World {
         match self.hosts.processors[processor].finish() {
             Job::Send(id, link) => self.offer(link as usize, id),
             Job::Receive(id) => {
-                let Hop::Endpoint(number) = self.hops.at(self.packets[id].route) else {
-                    panic!("a packet came to a host that is not its end");
-                };
-                if self.admits(number as usize, id) {
-                    self.receive(number as usize, id);
-                    return self.attend_on_host(number as usize);
+                let number = self.ledger.receiver(&self.packets[id]);
+                if self.admits(number, id) {
+                    self.receive(number, id);
+                    return self.attend_on_host(number);
                 }
             }
         }

@@ -33,20 +33,21 @@ impl Count {
         self.passed + self.dropped.iter().sum::<u64>()
     }
 
-    /// What was counted after `earlier`; the most queued is that of the whole time.
+    /// What was counted after `earlier`; the most queued is that of the whole time. Nothing where `earlier` is later: a run may end before
+    /// the measured span begins.
     pub fn since(&self, earlier: &Count) -> Count {
         Count {
-            passed: self.passed - earlier.passed,
-            dropped: std::array::from_fn(|i| self.dropped[i] - earlier.dropped[i]),
-            whole: self.whole - earlier.whole,
-            dead: self.dead - earlier.dead,
-            packets_whole: self.packets_whole - earlier.packets_whole,
-            packets_partial: self.packets_partial - earlier.packets_partial,
-            packets_dropped: self.packets_dropped - earlier.packets_dropped,
-            packets_merged: self.packets_merged - earlier.packets_merged,
-            packets_marked: self.packets_marked - earlier.packets_marked,
+            passed: self.passed.saturating_sub(earlier.passed),
+            dropped: std::array::from_fn(|i| self.dropped[i].saturating_sub(earlier.dropped[i])),
+            whole: self.whole.saturating_sub(earlier.whole),
+            dead: self.dead.saturating_sub(earlier.dead),
+            packets_whole: self.packets_whole.saturating_sub(earlier.packets_whole),
+            packets_partial: self.packets_partial.saturating_sub(earlier.packets_partial),
+            packets_dropped: self.packets_dropped.saturating_sub(earlier.packets_dropped),
+            packets_merged: self.packets_merged.saturating_sub(earlier.packets_merged),
+            packets_marked: self.packets_marked.saturating_sub(earlier.packets_marked),
             queue_max: self.queue_max,
-            waits: self.waits - earlier.waits,
+            waits: self.waits.saturating_sub(earlier.waits),
         }
     }
 

@@ -126,11 +126,11 @@ struct Seen {
 fn through(mut port: Port, runs: &[(usize, Run)]) -> Seen {
     let mut seen = Seen { outcomes: Vec::new(), count: Count::default(), looks: Vec::new() };
     let mut look = |port: &mut Port, now: Time| {
-        let promised = port.next_departure();
+        let news = port.next_news();
         port.advance(now);
         for outcome in port.outcomes() {
             if let Outcome::Whole { leaves, .. } = outcome {
-                assert!(leaves >= promised, "a frame left at {leaves:?}, before {promised:?}");
+                assert!(now >= news, "a frame was seen to leave at {leaves:?} by {now:?}, before there was news at {news:?}");
             }
             seen.outcomes.push(outcome);
         }
@@ -141,7 +141,7 @@ fn through(mut port: Port, runs: &[(usize, Run)]) -> Seen {
         port.arrive(*line, *run);
     }
     look(&mut port, END);
-    assert_eq!(port.next_departure(), Time::MAX);
+    assert_eq!(port.next_news(), Time::MAX);
     assert_eq!(port.unfinished().count(), 0);
     seen.count = port.count;
     seen

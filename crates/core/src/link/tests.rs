@@ -1,44 +1,38 @@
 use std::collections::BTreeSet;
 
-use longfat_core::experiment;
-use longfat_core::link::loss;
-use longfat_core::packet::{Ecn, Packet, PacketId, Packets, Segment, Way};
-use longfat_core::params::Value;
-use longfat_core::queue::{self, DropReason, Queue, QueueContext, QueueLog};
-use longfat_core::rng::Rng;
-use longfat_core::time::{Duration, Time};
-use longfat_core::units::{Capacity, Rate};
 use proptest::prelude::*;
 
-use crate::dumbbell::droptail;
-use crate::ledger::Ledger;
-use crate::link::Link;
+use super::{Link, LinkConfig, loss};
+use crate::packet::{Ecn, Packet, PacketId, Packets, Segment, Way};
+use crate::params::{Choice, Value};
+use crate::queue::{self, DropReason, Queue, QueueContext, QueueLog};
+use crate::rng::Rng;
+use crate::time::{Duration, Time};
+use crate::units::{Capacity, Rate};
 
 const MS: u64 = 1_000_000_000;
 
 /// 10 Mb/s and 5 ms, 20 bytes of overhead: a packet of 1230 bytes takes 1 ms.
-fn spec(queue: experiment::Choice) -> experiment::Link {
-    experiment::Link {
-        name: "link".into(),
-        from: 0,
-        to: 1,
-        rate: Rate::from_bps(10_000_000),
-        delay: Duration::from_millis(5),
-        cells: false,
-        overhead: 20,
-        min_frame: 64,
-        mtu: 1500,
-        queue,
-        discard: None,
-        loss: loss::choice("none"),
-        bottleneck: true,
-    }
+const CONFIG: LinkConfig = LinkConfig {
+    rate: Rate::from_bps(10_000_000),
+    delay: Duration::from_millis(5),
+    overhead: 20,
+    min_frame: 64,
+    cells: false,
+    to_switch: false,
+    mtu: 1500,
+    port: 7,
+    departs_last: false,
+};
+
+fn droptail(packets: u64) -> Choice {
+    queue::choice("droptail").with(&[("limit", Value::Capacity(Capacity::Packets(packets)))])
 }
 
-fn build_queue(spec: &experiment::Link) -> Box<dyn Queue + Send> {
-    let context =
-        QueueContext { rate: spec.rate, rtt: Duration::from_millis(10), mtu: spec.mtu, rng: Rng::named(1, "the queue of a test") };
-    (queue::find(spec.queue.kind).unwrap().build)(&spec.queue.params, context)
+fn build_queue(choice: &Choice) -> Box<dyn Queue + Send> {
+    let rng = Rng::named(1, "the queue of a test");
+    let context = QueueContext { rate: CONFIG.rate, rtt: Duration::from_millis(10), mtu: CONFIG.mtu, rng };
+    (queue::find(choice.kind).unwrap().build)(&choice.params, context)
 }
 
 /// Packet number `seq`, of `len` bytes.
@@ -47,60 +41,70 @@ fn packet(seq: usize, len: u32) -> (Packet, Segment) {
     (Packet::new(Time::ZERO, 0, Ecn::NotEct, &segment), segment)
 }
 
+#[derive(Default)]
+struct Drops(Vec<(u64, u32)>);
+impl QueueLog for Drops {
+    fn dropped(&mut self, now: Time, id: PacketId, packets: &Packets, _reason: DropReason) {
+        self.0.push((now.as_ps(), packets.segment(id).seq));
+    }
+    fn marked(&mut self, _now: Time, _id: PacketId, _packets: &Packets) {}
+}
+
 /// A link with someone at either end.
 struct Rig {
     link: Link,
     packets: Packets,
-    ledger: Ledger,
+    dropped: Drops,
     /// When which packet arrived at the far end.
     arrived: Vec<(u64, u32)>,
 }
 
+/// Long after everything.
+const END: Time = Time::from_ps(1_000_000_000 * MS);
+
 impl Rig {
-    fn new(spec: &experiment::Link) -> Self {
-        let loss = loss::find(spec.loss.kind).unwrap();
-        let loss = (loss.build)(&spec.loss.params, Rng::named(1, "the loss of a test"));
-        // One route, of endpoint 0: this link, and its end.
-        let link = Link::new(0, spec, false, 0, build_queue(spec), loss);
-        Rig { link, packets: Packets::new(), ledger: Ledger::new(vec![0, 0], &[0, 0], true), arrived: Vec::new() }
+    fn new(queue: &Choice) -> Self {
+        Self::with(CONFIG, queue, &loss::choice("none"))
     }
-    /// Handles the link's events before `until`.
-    fn run_before(&mut self, until: Time) {
-        while self.link.next_event() < until {
-            let now = self.link.next_event();
-            if let Some(id) = self.link.arrival(now, &mut self.packets, &mut self.ledger) {
-                self.ledger.left();
-                self.arrived.push((now.as_ps(), self.packets.segment(id).seq));
-                self.packets.remove(id);
-            }
+    fn with(config: LinkConfig, queue: &Choice, loss: &Choice) -> Self {
+        let loss = (loss::named(loss.kind).build)(&loss.params, Rng::named(1, "the loss of a test"));
+        Rig { link: Link::new(config, build_queue(queue), loss), packets: Packets::new(), dropped: Drops::default(), arrived: Vec::new() }
+    }
+    /// Takes what has been sent.
+    fn collect(&mut self) {
+        while let Some(id) = self.link.take_sent(&self.packets) {
+            let packet = &self.packets[id];
+            assert_eq!((packet.ingress, packet.route), (7, 1), "the port it comes in by, and the hop after this link");
+            self.arrived.push((packet.stamp.as_ps(), self.packets.segment(id).seq));
+            self.link.count.delivered += 1;
+            self.packets.remove(id);
         }
     }
     fn offer(&mut self, now: Time, seq: usize, len: u32) {
         let (packet, segment) = packet(seq, len);
-        self.ledger.entered(0, &segment);
         let id = self.packets.insert(Way::There, packet, segment);
-        self.link.offer(now, id, &mut self.packets, &mut self.ledger);
+        self.link.offer(now, id, &mut self.packets, &mut self.dropped);
     }
-    /// Offers packets of (time in ps, length), numbered in order, and runs until all is quiet.
+    fn advance(&mut self, now: Time) {
+        self.link.advance(now, &mut self.packets, &mut self.dropped);
+    }
+    /// Offers packets of (time in ps, length), numbered in order, and waits until all is quiet.
     fn offer_all(&mut self, packets: &[(u64, u32)]) {
         for (seq, &(at, len)) in packets.iter().enumerate() {
-            let now = Time::from_ps(at);
-            self.run_before(now);
-            self.offer(now, seq, len);
+            self.offer(Time::from_ps(at), seq, len);
         }
-        self.run_before(Time::MAX);
+        self.advance(END);
+        self.collect();
+        self.link.lose(END, &mut self.packets, &mut self.dropped);
         assert!(self.packets.is_empty(), "every packet arrived or was dropped");
-    }
-    fn dropped(&mut self) -> Vec<(u64, u32)> {
-        let events = self.ledger.take_events();
-        // The first byte follows the SYN, so that packet `n` is at offset `n - 1`; the first is at 0 too.
-        events.iter().map(|event| (event.time.as_ps(), event.seq as u32 + 1)).collect()
+        assert_eq!((self.link.in_flight(), self.link.keeps(), self.link.due()), (0, 0, Time::MAX));
+        assert_eq!((self.link.count.backlog, self.link.count.backlog_bytes), self.link.queue_holds());
     }
 }
 
 #[test]
 fn one_packet_arrives_to_the_picosecond() {
-    let mut rig = Rig::new(&spec(droptail(Capacity::Packets(10))));
+    let mut rig = Rig::new(&droptail(10));
     rig.offer_all(&[(7, 1230), (100 * MS + 1, 577), (200 * MS, 40)]);
     // (577 + 20) bytes take 477.6 us; 40 + 20 bytes are padded to 64 and take 51.2 us.
     assert_eq!(rig.arrived, [(6 * MS + 7, 0), (105 * MS + 477_600_001, 1), (205 * MS + 51_200_000, 2)]);
@@ -111,7 +115,7 @@ fn one_packet_arrives_to_the_picosecond() {
 
 #[test]
 fn packets_back_to_back_leave_one_after_the_other() {
-    let mut rig = Rig::new(&spec(droptail(Capacity::Packets(10))));
+    let mut rig = Rig::new(&droptail(10));
     rig.offer_all(&[(0, 1230), (0, 1230), (MS / 2, 1230), (10 * MS, 1230)]);
     assert_eq!(rig.arrived, [(6 * MS, 0), (7 * MS, 1), (8 * MS, 2), (16 * MS, 3)]);
     assert_eq!((rig.link.count.backlog_max, rig.link.count.backlog_bytes_max), (2, 2460));
@@ -124,12 +128,12 @@ fn packets_back_to_back_leave_one_after_the_other() {
 
 #[test]
 fn integrals_count_what_still_waits_and_busy_time_what_is_still_sent() {
-    let mut rig = Rig::new(&spec(droptail(Capacity::Packets(10))));
+    let mut rig = Rig::new(&droptail(10));
     for seq in 0..3 {
         rig.offer(Time::ZERO, seq, 1230);
     }
     let now = Time::from_ps(3 * MS / 2);
-    rig.link.advance(now, &mut rig.packets, &mut rig.ledger);
+    rig.advance(now);
     // Two wait for 1 ms, then one for half a ms more; the second is half sent.
     assert_eq!(rig.link.count.waited(now).0, u128::from(5 * MS / 2));
     assert_eq!(rig.link.busy(now), Duration::from_micros(1500));
@@ -137,28 +141,30 @@ fn integrals_count_what_still_waits_and_busy_time_what_is_still_sent() {
 
 #[test]
 fn the_packet_that_does_not_fit_is_the_one_dropped() {
-    let mut rig = Rig::new(&spec(droptail(Capacity::Packets(3))));
+    let mut rig = Rig::new(&droptail(3));
     rig.offer_all(&[(0, 1230); 6]);
     // One in transmission, three waiting.
     assert_eq!(rig.arrived.iter().map(|a| a.1).collect::<Vec<_>>(), [0, 1, 2, 3]);
-    assert_eq!(rig.dropped(), [(0, 4), (0, 5)]);
+    assert_eq!(rig.dropped.0, [(0, 4), (0, 5)]);
     assert_eq!(rig.link.count.drops[DropReason::Overflow as usize], 2);
 }
 
 #[test]
-fn a_departure_comes_before_an_arrival_at_the_same_time() {
-    let arrivals = |third: u64| {
-        let mut rig = Rig::new(&spec(droptail(Capacity::Packets(1))));
+fn a_departure_comes_before_an_arrival_at_the_same_time_or_after_it() {
+    let arrivals = |third: u64, departs_last: bool| {
+        let mut rig = Rig::with(LinkConfig { departs_last, ..CONFIG }, &droptail(1), &loss::choice("none"));
         rig.offer_all(&[(0, 1230), (0, 1230), (third, 1230)]);
         rig.arrived.len()
     };
-    assert_eq!(arrivals(MS - 1), 2, "a picosecond before the first has left, the second still fills the queue");
-    assert_eq!(arrivals(MS), 3, "at that picosecond it does not");
+    assert_eq!(arrivals(MS - 1, false), 2, "a picosecond before the first has left, the second still fills the queue");
+    assert_eq!(arrivals(MS, false), 3, "at that picosecond it does not");
+    assert_eq!(arrivals(MS, true), 2, "unless departures come last");
+    assert_eq!(arrivals(MS + 1, true), 3);
 }
 
 #[test]
 fn a_packet_larger_than_the_mtu_goes_no_further() {
-    let mut rig = Rig::new(&spec(droptail(Capacity::Packets(3))));
+    let mut rig = Rig::new(&droptail(3));
     rig.offer_all(&[(0, 1500), (0, 1501), (0, 1500)]);
     assert_eq!(rig.arrived.len(), 2);
     assert_eq!(rig.link.count.drops[DropReason::TooBig as usize], 1);
@@ -168,15 +174,24 @@ fn a_packet_larger_than_the_mtu_goes_no_further() {
 #[test]
 fn a_line_loses_and_damages_as_often_as_it_is_told() {
     let changes = [("probability", Value::Number(0.2)), ("corruption", Value::Number(0.5))];
-    let mut spec = spec(droptail(Capacity::Packets(3)));
-    spec.loss = loss::choice("bernoulli").with(&changes);
-    let mut rig = Rig::new(&spec);
+    let mut rig = Rig::with(CONFIG, &droptail(3), &loss::choice("bernoulli").with(&changes));
     let packets: Vec<_> = (0..10_000).map(|i| (i * 2 * MS, 1230)).collect();
     rig.offer_all(&packets);
     // Five standard deviations of a binomial: 5 sqrt(10,000 x 0.2 x 0.8) = 200.
     let lost = rig.link.count.lost;
     assert!((1800..=2200).contains(&lost), "{lost}");
     assert_eq!(rig.arrived.len() as u64 + lost, 10_000);
+    assert!(rig.dropped.0.iter().all(|(at, seq)| *at == u64::from(*seq) * 2 * MS + 6 * MS), "it is lost when it would have arrived");
+}
+
+/// What comes to an idle link is seen at the far end no earlier than its lag.
+#[test]
+fn the_lag_is_that_of_the_least_packet() {
+    let mut rig = Rig::new(&droptail(3));
+    // 64 bytes take 51.2 us.
+    assert_eq!(rig.link.lag(), Duration::from_ps(5 * MS + 51_200_000));
+    rig.offer_all(&[(0, 40)]);
+    assert_eq!(rig.arrived[0].0, rig.link.lag().as_ps());
 }
 
 /// What the link under test must do, done the plain way: one event for each arrival and each end of a transmission,
@@ -190,19 +205,10 @@ struct Reference {
     waited: u128,
 }
 
-#[derive(Default)]
-struct Drops(Vec<(u64, u32)>);
-impl QueueLog for Drops {
-    fn dropped(&mut self, now: Time, id: PacketId, packets: &Packets, _reason: DropReason) {
-        self.0.push((now.as_ps(), packets.segment(id).seq));
-    }
-    fn marked(&mut self, _now: Time, _id: PacketId, _packets: &Packets) {}
-}
-
 impl Reference {
-    fn run(spec: &experiment::Link, packets: &[(u64, u32)]) -> Self {
+    fn run(queue: &Choice, packets: &[(u64, u32)]) -> Self {
         let mut kept = Packets::new();
-        let mut this = Reference { queue: build_queue(spec), sending: None, log: Drops::default(), arrived: Vec::new(), waited: 0 };
+        let mut this = Reference { queue: build_queue(queue), sending: None, log: Drops::default(), arrived: Vec::new(), waited: 0 };
         // (time, 0 for the end of a transmission or 1 for an arrival, number of the packet)
         let mut events: BTreeSet<(u64, u8, usize)> = packets.iter().enumerate().map(|(i, p)| (p.0, 1, i)).collect();
         let mut last = 0;
@@ -212,7 +218,7 @@ impl Reference {
             let now = Time::from_ps(time);
             if kind == 0 {
                 let sent = this.sending.take().unwrap();
-                this.arrived.push((time + spec.delay.as_ps(), kept.segment(sent).seq));
+                this.arrived.push((time + CONFIG.delay.as_ps(), kept.segment(sent).seq));
                 kept.remove(sent);
             } else {
                 let (packet, segment) = packet(number, packets[number].1);
@@ -222,8 +228,8 @@ impl Reference {
             if this.sending.is_none() {
                 this.sending = this.queue.dequeue(now, &mut kept, &mut this.log);
                 if let Some(next) = this.sending {
-                    let frame = (kept[next].ip_len() + spec.overhead).max(spec.min_frame);
-                    events.insert((time + spec.rate.transmit_time(u64::from(frame)).as_ps(), 0, 0));
+                    let frame = (kept[next].ip_len() + CONFIG.overhead).max(CONFIG.min_frame);
+                    events.insert((time + CONFIG.rate.transmit_time(u64::from(frame)).as_ps(), 0, 0));
                 }
             }
         }
@@ -238,19 +244,16 @@ proptest! {
         kind in prop::sample::select(vec!["droptail", "red"]),
         gaps in prop::collection::vec((prop::sample::select(vec![0, 1, MS / 2, MS - 1, MS, MS + 1, 3 * MS]), prop::sample::select(vec![40_u32, 400, 1230, 1500])), 1..200),
     ) {
-        let queue = if kind == "droptail" { droptail(Capacity::Packets(4)) } else { queue::choice("red") };
-        let spec = spec(queue);
+        let queue = if kind == "droptail" { droptail(4) } else { queue::choice("red") };
         let mut at = 0;
         let packets: Vec<(u64, u32)> = gaps.iter().map(|&(gap, len)| { at += gap; (at, len) }).collect();
-        let reference = Reference::run(&spec, &packets);
-        let mut rig = Rig::new(&spec);
+        let reference = Reference::run(&queue, &packets);
+        let mut rig = Rig::new(&queue);
         rig.offer_all(&packets);
         prop_assert_eq!(&rig.arrived, &reference.arrived);
         prop_assert_eq!(rig.link.count.queue_drops(), reference.log.0.len() as u64);
         let end = Time::from_ps(at + 1_000_000 * MS);
         prop_assert_eq!(rig.link.count.waited(end).0, reference.waited);
-        let dropped = rig.dropped();
-        let expected: Vec<_> = reference.log.0.iter().map(|&(time, seq)| (time, seq.max(1))).collect();
-        prop_assert_eq!(dropped, expected);
+        prop_assert_eq!(rig.dropped.0, reference.log.0);
     }
 }

@@ -1,7 +1,8 @@
-//! Cells: the output ports of switches, between the links that lead to a switch and the links that lead from it.
+//! Output ports of switches as stages, each with the link behind it.
 //!
-//! A link to a switch hands a packet over when its first cell comes, with the times of all of them. A port is advanced when
-//! one of its packets may have come whole to the far end, and only then says what became of each: an event a packet.
+//! A link to a switch hands a packet over when its first cell comes, with the times of all of them. A port that lives through a stretch of
+//! time does all its slots, and then says what became of each packet. Cells that go on to another switch go to the port there at once:
+//! each says when it comes.
 
 use longfat_core::atm::discard::{self, DiscardContext};
 use longfat_core::atm::port::{Count, Outcome, Port, PortConfig, Run};
@@ -13,7 +14,7 @@ use longfat_core::time::{Duration, Time};
 
 use super::World;
 use crate::ledger::LinkLog;
-use crate::route::{Hop, Place, RouteTable};
+use crate::route::{END, RouteTable};
 
 /// Every output port.
 #[derive(Default)]
@@ -21,7 +22,6 @@ pub struct Ports {
     list: Vec<OutputPort>,
     /// For each link, the number of the port in front of it, or [`NONE`]. Empty in a network without switches.
     of_link: Vec<u32>,
-    places: Vec<Place>,
 }
 
 const NONE: u32 = u32::MAX;
@@ -29,53 +29,43 @@ const NONE: u32 = u32::MAX;
 /// A port, and where it is.
 pub struct OutputPort {
     pub port: Port,
-    link: u32,
-    /// The ports whose cells come here, and those its cells go to.
-    before: Vec<u32>,
-    behind: Vec<u32>,
+    /// Whether its cells go to another switch.
+    is_before_switch: bool,
     /// Packets that came, and packets lost, each at the first port to drop of it.
     pub packets_in: u64,
     pub packets_lost: u64,
 }
 
 impl Ports {
-    /// The link behind the port of this place.
-    pub fn link_of(&self, place: u32) -> u32 {
-        self.places[place as usize].link
-    }
-
     /// The ports of `experiment`.
     pub fn new(experiment: &Experiment, table: &RouteTable) -> Self {
         let network = &experiment.network;
         if network.links.iter().all(|link| link.discard.is_none()) {
             return Ports::default();
         }
-        let mut ports = Ports { list: Vec::new(), of_link: vec![NONE; network.links.len()], places: table.places.clone() };
+        let mut ports = Ports { list: Vec::new(), of_link: vec![NONE; network.links.len()] };
         // A port that no flow crosses is none.
-        for (i, _) in table.channels.iter().enumerate().filter(|(_, channels)| **channels > 0) {
+        for (i, channels) in table.channels_of.iter().enumerate().filter(|(_, channels)| **channels > 0) {
             ports.of_link[i] = ports.list.len() as u32;
-            ports.list.push(OutputPort::new(experiment, i, table.channels[i] as usize));
+            ports.list.push(OutputPort::new(experiment, i, *channels as usize));
         }
-        for pair in table.hops.pairs() {
-            if let [Hop::Port(a), Hop::Port(b)] = pair {
-                let [a, b] = [a, b].map(|place| ports.of_link[ports.places[place as usize].link as usize]);
-                ports.join(a, b);
+        for pair in table.links.windows(2).filter(|pair| pair[1] != END) {
+            if let [Some(before), Some(_)] = [pair[0], pair[1]].map(|link| ports.of(link as usize)) {
+                ports.list[before].is_before_switch = true;
             }
         }
         ports
-    }
-
-    fn join(&mut self, before: u32, behind: u32) {
-        if !self.list[before as usize].behind.contains(&behind) {
-            self.list[before as usize].behind.push(behind);
-            self.list[behind as usize].before.push(before);
-        }
     }
 
     /// The port in front of the link `number`.
     #[inline]
     pub fn of(&self, number: usize) -> Option<usize> {
         self.of_link.get(number).filter(|port| **port != NONE).map(|port| *port as usize)
+    }
+
+    /// The links behind ports.
+    pub fn of_links(&self) -> impl Iterator<Item = usize> {
+        (0..self.of_link.len()).filter(|link| self.of_link[*link] != NONE)
     }
 
     /// Every packet in the switches: its route, and whether it is lost already.
@@ -90,6 +80,11 @@ impl Ports {
 }
 
 impl OutputPort {
+    /// The least time from a cell's coming to the port until the far end sees it.
+    pub fn lag(&self, delay: Duration) -> Duration {
+        self.port.cell_time() + delay
+    }
+
     fn new(experiment: &Experiment, link: usize, channels: usize) -> Self {
         let Network { nodes, links } = &experiment.network;
         let line = &links[link];
@@ -114,9 +109,7 @@ impl OutputPort {
         };
         OutputPort {
             port: Port::new(config, (kind.build)(&policy.params, context)),
-            link: link as u32,
-            before: Vec::new(),
-            behind: Vec::new(),
+            is_before_switch: false,
             packets_in: 0,
             packets_lost: 0,
         }
@@ -125,6 +118,13 @@ impl OutputPort {
     /// Every packet of which some cells are still to come to the output: its route, and whether it is lost already.
     pub fn unfinished(&self) -> impl Iterator<Item = (PacketId, u32, bool)> {
         self.port.unfinished()
+    }
+}
+
+impl OutputPort {
+    fn arrive(&mut self, ingress: usize, run: Run) {
+        self.packets_in += u64::from(run.is_final && !run.is_lost);
+        self.port.arrive(ingress, run);
     }
 }
 
@@ -140,77 +140,58 @@ pub struct CellTotals {
 }
 
 impl World {
-    /// The first cell of the packet `id` has come to a switch, over the link `number`.
-    #[inline]
-    pub(super) fn offer_cells(&mut self, number: usize, place: u32, id: PacketId) {
+    /// The port in front of the link `number` lives up to and including `until`; when it next has something to do.
+    pub(super) fn live_as_port(&mut self, number: usize, until: Time) -> Time {
+        let port = self.ports.of(number).expect("the stage is a port");
+        let mut next = Time::MAX;
+        let mut waiting = std::mem::take(&mut self.waiting[number]);
+        waiting.retain(|input| {
+            while let Some(id) = self.inputs[*input as usize].line.first() {
+                let comes = self.packets[id].stamp;
+                if comes > until {
+                    next = next.min(comes);
+                    return true;
+                }
+                self.come_to_port(port, *input as usize);
+            }
+            false
+        });
+        self.waiting[number] = waiting;
+        self.ports.list[port].port.advance(until);
+        self.settle_port(port, number);
+        next.min(self.ports.list[port].port.next_news())
+    }
+
+    /// The first cell of the first packet of this input comes to the port.
+    fn come_to_port(&mut self, port: usize, input: usize) {
+        let input = &mut self.inputs[input];
+        let id = input.line.pop(&self.packets).expect("there is a first");
         let packet = &self.packets[id];
-        let cells = self.links[number].cells_of(packet.ip_len());
+        let link = &mut self.links[input.rank as usize];
+        link.count.delivered += 1;
+        let cells = link.cells_of(packet.ip_len());
         let run = Run {
             packet: id,
             route: packet.route,
-            channel: self.ports.places[place as usize].channel,
+            channel: self.channels[packet.route as usize],
             cells,
             of: cells,
-            arrives: self.now,
+            arrives: packet.stamp,
             is_end: true,
             is_final: true,
             is_lost: false,
             is_marked: false,
             is_ect: packet.ecn != Ecn::NotEct,
         };
-        let input = packet.ingress.into();
-        let port = self.ports.of(self.ports.places[place as usize].link as usize).expect("a place has a port");
-        self.arrive_at_port(port, input, run);
-        self.reschedule_port(port);
-    }
-
-    fn arrive_at_port(&mut self, port: usize, input: usize, run: Run) {
-        let port = &mut self.ports.list[port];
-        port.packets_in += u64::from(run.is_final && !run.is_lost);
-        port.port.arrive(input, run);
-    }
-
-    /// The event of a link behind a port.
-    pub(super) fn port_event(&mut self, number: usize, port: usize) -> Option<PacketId> {
-        self.advance_port(port);
-        let arrival = self.links[number].arrival(self.now, &mut self.packets, &mut self.ledger);
-        self.reschedule_port(port);
-        arrival
-    }
-
-    /// The next packet whole at the far end, or the first time at which there can be one.
-    fn reschedule_port(&mut self, port: usize) {
-        let number = self.ports.list[port].link as usize;
-        let mut next = self.links[number].next_event();
-        if next == Time::MAX {
-            self.advance_port(port);
-            let to_come = self.ports.list[port].port.next_departure().saturating_add(self.links[number].delay());
-            next = self.links[number].next_event().min(to_come);
-        }
-        let link = &mut self.links[number];
-        if next != link.scheduled {
-            link.scheduled = next;
-            self.events.set(number, next);
-        }
-    }
-
-    /// Does what has happened at `port` before now.
-    fn advance_port(&mut self, port: usize) {
-        // Ports feed no one before them, so that this ends.
-        for i in 0..self.ports.list[port].before.len() {
-            let before = self.ports.list[port].before[i] as usize;
-            self.advance_port(before);
-        }
-        self.ports.list[port].port.advance(self.now);
-        self.settle_port(port);
+        let ingress = packet.ingress.into();
+        self.ports.list[port].arrive(ingress, run);
     }
 
     /// Takes what `port` has to say.
-    fn settle_port(&mut self, port: usize) {
-        let OutputPort { port: core, link, packets_lost, behind, .. } = &mut self.ports.list[port];
-        let number = *link;
-        let link = &mut self.links[number as usize];
-        let is_before_switch = !behind.is_empty();
+    fn settle_port(&mut self, port: usize, number: usize) {
+        let OutputPort { port: core, packets_lost, is_before_switch, .. } = &mut self.ports.list[port];
+        let link = &mut self.links[number];
+        let mut log = LinkLog { link: number as u32, ledger: &mut self.ledger };
         for outcome in core.outcomes() {
             match outcome {
                 Outcome::Whole { packet, route, leaves, is_marked } => {
@@ -220,7 +201,7 @@ impl World {
                     if is_marked {
                         header.ecn = Ecn::Ce;
                     }
-                    if is_before_switch {
+                    if *is_before_switch {
                         link.pass_on(len);
                     } else {
                         header.route = route;
@@ -231,7 +212,7 @@ impl World {
                     *packets_lost += 1;
                     link.count.drops[reason as usize] += 1;
                     self.packets[packet].route = route;
-                    self.ledger.dropped(at, packet, &self.packets, reason, number);
+                    log.dropped(at, packet, &self.packets, reason);
                     if is_gone {
                         self.packets.remove(packet);
                     }
@@ -239,43 +220,43 @@ impl World {
                 Outcome::Gone { packet } => self.packets.remove(packet),
                 Outcome::Marked { packet, route, at } => {
                     self.packets[packet].route = route;
-                    LinkLog { link: number, count: &mut link.count, ledger: &mut self.ledger }.marked(at, packet, &self.packets);
+                    link.count.marks += 1;
+                    log.marked(at, packet, &self.packets);
                 }
             }
         }
-        if is_before_switch {
-            self.pass_cells_on(port);
+        if *is_before_switch {
+            self.pass_cells_on(port, number);
+        } else {
+            self.pass_on(number);
         }
     }
 
     /// The cells that have left `port` come to the next switch.
-    fn pass_cells_on(&mut self, port: usize) {
-        let link = &self.links[self.ports.list[port].link as usize];
-        let (delay, input) = (link.delay(), link.port().into());
+    fn pass_cells_on(&mut self, port: usize, number: usize) {
+        let link = &self.links[number];
+        let (delay, ingress) = (link.delay(), link.port().into());
         let mut runs = std::mem::take(&mut self.onward);
         runs.extend(self.ports.list[port].port.onward());
-        let none = runs.is_empty();
         for run in runs.drain(..) {
-            let Hop::Port(place) = self.hops.at(run.route + 1) else { panic!("cells came to no switch") };
-            let Place { link, channel } = self.ports.places[place as usize];
-            let next = self.ports.of(link as usize).expect("a place has a port");
-            self.arrive_at_port(next, input, Run { route: run.route + 1, channel, arrives: run.arrives + delay, ..run });
+            let route = run.route + 1;
+            let input = &self.inputs[self.hops[route as usize] as usize];
+            let (next, stage) = (self.ports.of(input.at as usize).expect("cells come to a port"), input.to as usize);
+            let channel = self.channels[route as usize];
+            self.ports.list[next].arrive(ingress, Run { route, channel, arrives: run.arrives + delay, ..run });
+            let news = self.ports.list[next].port.next_news();
+            self.due.lower(stage, news.saturating_add(self.behind[stage]));
         }
         self.onward = runs;
-        if none {
-            return;
-        }
-        for i in 0..self.ports.list[port].behind.len() {
-            let next = self.ports.list[port].behind[i] as usize;
-            self.reschedule_port(next);
-        }
     }
 
-    /// Does what has happened at every port before now.
+    /// Does what has happened at every port before now. Every stage has reached it, so nothing has yet to come to a port from another.
     pub(super) fn advance_ports(&mut self) {
-        for port in 0..self.ports.list.len() {
-            self.advance_port(port);
-            self.reschedule_port(port);
+        let behind_ports: Vec<usize> = self.ports.of_links().collect();
+        for number in behind_ports {
+            let port = self.ports.of(number).expect("there is a port");
+            self.ports.list[port].port.advance(self.now);
+            self.settle_port(port, number);
         }
     }
 

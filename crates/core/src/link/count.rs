@@ -1,0 +1,111 @@
+//! What a link counts.
+
+use crate::packet::{PacketId, Packets};
+use crate::queue::{DropReason, QueueLog};
+use crate::time::Time;
+
+/// What one link has counted so far. Packets, unless a field says otherwise.
+#[derive(Debug, Default)]
+pub struct Count {
+    /// Packets that came to the queue.
+    pub packets_in: u64,
+    /// Packets that the transmitter took.
+    pub transmitted: u64,
+    /// Packets that reached the far end. The driver counts them, since it is the one to take them there.
+    pub delivered: u64,
+    /// Packets lost on the wire.
+    pub lost: u64,
+    /// IP bytes transmitted.
+    pub ip_bytes: u64,
+    /// Framed bytes transmitted.
+    pub wire_bytes: u64,
+    /// Picoseconds of the transmissions begun.
+    pub busy_ps: u64,
+    /// Packets dropped, by reason, in the order of [`DROP_REASONS`].
+    pub drops: [u64; DROP_REASONS.len()],
+    /// Packets marked CE.
+    pub marks: u64,
+    /// Packets and bytes in the queue. Kept here, since asking the queue would cost two calls a packet. The audit compares both.
+    pub backlog: u64,
+    /// IP bytes in the queue.
+    pub backlog_bytes: u64,
+    /// The most packets there were in the queue.
+    pub backlog_max: u64,
+    /// The most bytes there were in the queue.
+    pub backlog_bytes_max: u64,
+    /// Sums over the packets that waited of (when they left the queue - when they came), in ps and byte ps. Of a packet that still waits
+    /// only the second term is in, so the sums wrap. [`Count::waited`] sets them right.
+    waited: u128,
+    waited_bytes: u128,
+}
+
+/// Every reason, in the order of [`Count::drops`].
+pub const DROP_REASONS: [DropReason; 6] =
+    [DropReason::Overflow, DropReason::Early, DropReason::Loss, DropReason::Corrupted, DropReason::TooBig, DropReason::NoMemory];
+
+impl Count {
+    /// A packet of `len` bytes came into the queue at `now`.
+    #[inline]
+    pub fn enter(&mut self, now: Time, len: u32) {
+        self.backlog = self.backlog.wrapping_add(1);
+        self.backlog_bytes = self.backlog_bytes.wrapping_add(u64::from(len));
+        self.waited = self.waited.wrapping_sub(u128::from(now.as_ps()));
+        self.waited_bytes = self.waited_bytes.wrapping_sub(u128::from(now.as_ps()) * u128::from(len));
+    }
+
+    /// A packet of `len` bytes left the queue at `now`. (A packet that a queue drops while it passes through leaves before it enters.)
+    #[inline]
+    pub fn leave(&mut self, now: Time, len: u32) {
+        self.backlog = self.backlog.wrapping_sub(1);
+        self.backlog_bytes = self.backlog_bytes.wrapping_sub(u64::from(len));
+        self.waited = self.waited.wrapping_add(u128::from(now.as_ps()));
+        self.waited_bytes = self.waited_bytes.wrapping_add(u128::from(now.as_ps()) * u128::from(len));
+    }
+
+    /// Notes the backlog after an arrival.
+    #[inline]
+    pub fn note_backlog(&mut self) {
+        // One by one: both maxima at once would be loaded as one, and wait for the stores of the two backlogs.
+        if self.backlog > self.backlog_max {
+            self.backlog_max = self.backlog;
+        }
+        if self.backlog_bytes > self.backlog_bytes_max {
+            self.backlog_bytes_max = self.backlog_bytes;
+        }
+    }
+
+    /// The integrals over time, up to `now`, of the packets and of the bytes queued, in packet ps and byte ps.
+    pub fn waited(&self, now: Time) -> (u128, u128) {
+        let now = u128::from(now.as_ps());
+        (self.waited.wrapping_add(now * u128::from(self.backlog)), self.waited_bytes.wrapping_add(now * u128::from(self.backlog_bytes)))
+    }
+
+    /// Packets that the queue dropped.
+    pub fn queue_drops(&self) -> u64 {
+        DROP_REASONS.iter().zip(self.drops).filter(|(reason, _)| is_of_queue(**reason)).map(|(_, n)| n).sum()
+    }
+}
+
+fn is_of_queue(reason: DropReason) -> bool {
+    matches!(reason, DropReason::Overflow | DropReason::Early | DropReason::TooBig)
+}
+
+/// Counts what a queue does to a packet, and passes it on to the driver's log.
+pub(super) struct Counted<'a> {
+    pub count: &'a mut Count,
+    pub log: &'a mut dyn QueueLog,
+}
+
+impl QueueLog for Counted<'_> {
+    fn dropped(&mut self, now: Time, id: PacketId, packets: &Packets, reason: DropReason) {
+        self.count.drops[reason as usize] += 1;
+        if is_of_queue(reason) {
+            self.count.leave(now, packets[id].ip_len());
+        }
+        self.log.dropped(now, id, packets, reason);
+    }
+    fn marked(&mut self, now: Time, id: PacketId, packets: &Packets) {
+        self.count.marks += 1;
+        self.log.marked(now, id, packets);
+    }
+}

@@ -1,0 +1,348 @@
+//! A one-way link: a queue, a transmitter and a wire.
+//!
+//! Departures from the queue are *lazy* and exact. The transmitter is busy until a known time. Whoever touches the link later first does
+//! what has happened meanwhile: whenever the transmitter fell idle and packets waited, the next one left the queue at just that time. A
+//! packet that starts at `s` is stamped with its arrival at the far end, `s + transmit time + delay`, and is the driver's from then on
+//! ([`Link::take_sent`]). (A switch takes a packet cell by cell, from the first cell on. On a link to a switch the arrival is that of the
+//! first cell.)
+//!
+//! At equal times a departure from a queue comes before an arrival at it, unless [`LinkConfig::departs_last`] says otherwise.
+
+use super::count::{Count, Counted};
+use super::framing::wire_len;
+use super::loss::{Fate, Loss};
+use crate::atm::aal5;
+use crate::packet::{Line, PacketId, Packets};
+use crate::queue::{DropReason, Queue, QueueLog, discard};
+use crate::time::{Duration, Time};
+use crate::units::Rate;
+
+/// What a link is made with.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkConfig {
+    /// Of framed packets.
+    pub rate: Rate,
+    /// Propagation delay.
+    pub delay: Duration,
+    /// Link-layer bytes added to each IP packet. With cells, within the AAL5 frame.
+    pub overhead: u32,
+    /// Least frame, in bytes with overhead.
+    pub min_frame: u32,
+    /// Packets are carried as AAL5 frames, in cells.
+    pub cells: bool,
+    /// It leads to a switch, which takes the cells of a packet one by one.
+    pub to_switch: bool,
+    /// The largest IP packet, in bytes.
+    pub mtu: u32,
+    /// The port by which its packets enter the next node.
+    pub port: u16,
+    /// Departures from its queue come after the arrivals of the same instant.
+    pub departs_last: bool,
+}
+
+/// One link.
+pub struct Link {
+    busy_until: Time,
+    /// What the last packet took on the line: nearly every packet has the length of the one before it.
+    last: Framed,
+    config: LinkConfig,
+    cell_time: Duration,
+    /// Whether the queue acts on a clock of its own.
+    clocked: bool,
+    /// A packet of up to so many bytes that finds the line idle goes out without a question to the queue.
+    passes: u32,
+    queue: Box<dyn Queue + Send>,
+    /// `None`: a perfect line.
+    loss: Option<Box<dyn Loss + Send>>,
+    /// So many of the next packets arrive whatever they are.
+    spared: u32,
+    /// Sent, and not yet taken by the driver.
+    sent: Line,
+    /// On the wire, and lost before the far end.
+    doomed: Line,
+    /// What it has counted.
+    pub count: Count,
+}
+
+/// A packet on the line.
+#[derive(Debug, Default)]
+struct Framed {
+    ip_len: u32,
+    bytes: u32,
+    time: Duration,
+    /// Until the far end has what it waits for: the whole packet, or its first cell.
+    lead: Duration,
+}
+
+impl Link {
+    /// An idle link with `queue` in front of it and `loss` on it.
+    pub fn new(config: LinkConfig, queue: Box<dyn Queue + Send>, loss: Option<Box<dyn Loss + Send>>) -> Self {
+        let clocked = queue.poll_timeout().is_some();
+        Link {
+            busy_until: Time::ZERO,
+            last: Framed::default(),
+            config,
+            cell_time: config.rate.transmit_time(aal5::CELL.into()),
+            clocked,
+            passes: if clocked { 0 } else { queue.passes().min(config.mtu) },
+            queue,
+            loss,
+            spared: 0,
+            sent: Line::new(),
+            doomed: Line::new(),
+            count: Count::default(),
+        }
+    }
+
+    /// The packet `id` comes to the queue. `log` is told of drops and marks.
+    #[inline(always)]
+    pub fn offer(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) {
+        let len = packets[id].ip_len();
+        // One branch for all three: where flows are paced, whether the line is idle is anybody's guess.
+        if (self.busy_until <= now) & (self.count.backlog == 0) & (len <= self.passes) {
+            self.count.packets_in += 1;
+            self.transmit(now, id, len, packets);
+        } else {
+            self.ask(now, id, len, packets, log);
+        }
+    }
+
+    /// The same where the queue has a say.
+    #[inline(never)]
+    fn ask(&mut self, now: Time, id: PacketId, len: u32, packets: &mut Packets, log: &mut dyn QueueLog) {
+        self.advance_before(now, packets, log);
+        self.count.packets_in += 1;
+        let idle = self.busy_until <= now && self.count.backlog == 0;
+        let mut log = Counted { count: &mut self.count, log };
+        if len > self.config.mtu {
+            log.count.enter(now, len);
+            discard(now, id, DropReason::TooBig, packets, &mut log);
+        } else if idle {
+            if self.queue.pass(now, id, packets, &mut log) {
+                self.transmit(now, id, len, packets);
+            } else {
+                self.count.enter(now, len);
+                assert!(self.count.backlog == 0, "a queue held a packet back from an idle link");
+            }
+        } else {
+            log.count.enter(now, len);
+            self.queue.enqueue(now, id, packets, &mut log);
+            self.count.note_backlog();
+        }
+    }
+
+    /// Does what has happened at the queue before an arrival at `now`.
+    #[inline]
+    pub fn advance_before(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) {
+        let lag = u64::from(self.config.departs_last);
+        self.advance(Time::from_ps(now.as_ps().saturating_sub(lag)), packets, log);
+    }
+
+    /// Does what has happened at the queue up to and including `now`.
+    #[inline]
+    pub fn advance(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) {
+        if self.clocked {
+            self.advance_clocked(now, packets, log);
+        }
+        while self.busy_until <= now && self.count.backlog > 0 {
+            self.depart(packets, log);
+        }
+    }
+
+    /// The same for a queue with a clock: departures and timeouts in order of time, departures first.
+    #[cold]
+    fn advance_clocked(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) {
+        loop {
+            let departure = self.next_departure();
+            let timeout = self.queue.poll_timeout().unwrap_or(Time::MAX);
+            if departure.min(timeout) > now {
+                return;
+            }
+            if departure <= timeout {
+                self.depart(packets, log);
+            } else {
+                self.queue.handle_timeout(timeout);
+                assert!(self.queue.poll_timeout() > Some(timeout), "a queue's timeout did not move on");
+            }
+        }
+    }
+
+    /// The transmitter has fallen idle and takes the next packet.
+    #[inline]
+    fn depart(&mut self, packets: &mut Packets, log: &mut dyn QueueLog) {
+        let start = self.busy_until;
+        match self.queue.dequeue(start, packets, &mut Counted { count: &mut self.count, log }) {
+            Some(id) => {
+                let len = packets[id].ip_len();
+                self.count.leave(start, len);
+                self.transmit(start, id, len, packets);
+            }
+            None => assert!(self.count.backlog == 0, "a queue held packets back from an idle link"),
+        }
+    }
+
+    /// The transmitter takes the packet `id`, of `len` bytes, at `start`.
+    #[inline(always)]
+    fn transmit(&mut self, start: Time, id: PacketId, len: u32, packets: &mut Packets) {
+        if len != self.last.ip_len {
+            self.last = self.framed(len);
+        }
+        self.busy_until = start + self.last.time;
+        self.count.transmitted += 1;
+        self.count.ip_bytes += u64::from(len);
+        self.count.wire_bytes += u64::from(self.last.bytes);
+        self.count.busy_ps += self.last.time.as_ps();
+        self.launch(id, start + self.last.lead + self.config.delay, packets);
+    }
+
+    /// The packet `id` goes onto the wire, and is due at `arrival`.
+    #[inline(always)]
+    fn launch(&mut self, id: PacketId, arrival: Time, packets: &mut Packets) {
+        let packet = &mut packets[id];
+        packet.stamp = arrival;
+        packet.route += 1;
+        packet.ingress = self.config.port;
+        if self.loss.is_some() && !self.survives(arrival, id, packets) {
+            self.doomed.push(id, packets);
+        } else {
+            self.sent.push(id, packets);
+        }
+    }
+
+    /// What a packet of `ip_len` bytes takes.
+    #[cold]
+    fn framed(&self, ip_len: u32) -> Framed {
+        let LinkConfig { rate, overhead, min_frame, cells, to_switch, .. } = self.config;
+        let bytes = wire_len(ip_len, overhead, min_frame, cells);
+        let whole = rate.transmit_time(u64::from(bytes));
+        let cell = self.cell_time;
+        // So many times the time of a cell, to the picosecond, which that of all their bytes need not be.
+        let time = if cells { cell * u64::from(bytes / aal5::CELL) } else { whole };
+        Framed { ip_len, bytes, time, lead: if to_switch { cell } else { time } }
+    }
+
+    /// The cells of a packet of `ip_len` bytes.
+    pub fn cells_of(&self, ip_len: u32) -> u32 {
+        aal5::cells(ip_len + self.config.overhead)
+    }
+
+    /// Of the link behind an output port: the packet `id`, of `len` bytes in so many cells, has been sent whole by `end`.
+    pub fn carry(&mut self, id: PacketId, len: u32, end: Time, packets: &mut Packets) {
+        self.count.transmitted += 1;
+        self.count.ip_bytes += u64::from(len);
+        self.launch(id, end + self.config.delay, packets);
+    }
+
+    /// The same before another switch, to which its cells have gone by themselves.
+    pub fn pass_on(&mut self, len: u32) {
+        self.count.transmitted += 1;
+        self.count.delivered += 1;
+        self.count.ip_bytes += u64::from(len);
+    }
+
+    /// The next packet that has been sent and will arrive. Its stamp says when, and its route is that of the hop after this link. Packets
+    /// come in the order in which they arrive.
+    #[inline]
+    pub fn take_sent(&mut self, packets: &Packets) -> Option<PacketId> {
+        self.sent.pop(packets)
+    }
+
+    /// The port by which what it carries enters the next node.
+    pub fn port(&self) -> u16 {
+        self.config.port
+    }
+
+    /// The time a cell takes to the far end once it has left.
+    pub fn delay(&self) -> Duration {
+        self.config.delay
+    }
+
+    /// The least time from a packet's coming to the queue until the far end sees anything of it: a packet of one byte, or one cell, on an
+    /// idle line.
+    pub fn lag(&self) -> Duration {
+        self.framed(1).lead + self.config.delay
+    }
+
+    /// What so many packets of the MTU take, one after the other, without what frames them.
+    pub fn time_of(&self, packets: u64) -> Duration {
+        self.config.rate.transmit_time(packets * u64::from(self.config.mtu))
+    }
+
+    /// When the next packet leaves the queue; [`Time::MAX`] while it is empty.
+    #[inline]
+    fn next_departure(&self) -> Time {
+        if self.count.backlog > 0 { self.busy_until } else { Time::MAX }
+    }
+
+    /// The first time at which [`Link::advance_before`] has a departure to do; [`Time::MAX`] while the queue is empty.
+    #[inline]
+    pub fn due(&self) -> Time {
+        self.next_departure().saturating_add(Duration::from_ps(u64::from(self.config.departs_last)))
+    }
+
+    /// Whether the packet `id` survives the way to the far end, where it is due at `arrival`.
+    #[inline]
+    fn survives(&mut self, arrival: Time, id: PacketId, packets: &mut Packets) -> bool {
+        let Some(loss) = &mut self.loss else { return true };
+        if self.spared > 0 {
+            self.spared -= 1;
+            return true;
+        }
+        let sent = Time::from_ps(arrival.as_ps() - self.config.delay.as_ps());
+        let fate = loss.on_packet(sent, &packets[id]);
+        self.spared = loss.spared();
+        match fate {
+            Fate::Deliver => true,
+            Fate::Corrupt => {
+                packets[id].corrupted = true;
+                true
+            }
+            Fate::Lose => false,
+        }
+    }
+
+    /// Counts the packets lost on the wire that would have arrived by `now`.
+    #[inline]
+    pub fn lose(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) {
+        while let Some(id) = self.doomed.first()
+            && packets[id].stamp <= now
+        {
+            self.doomed.pop(packets);
+            self.count.lost += 1;
+            let at = packets[id].stamp;
+            discard(at, id, DropReason::Loss, packets, &mut Counted { count: &mut self.count, log });
+        }
+    }
+
+    /// When the transmitter falls idle, or fell.
+    pub fn busy_until(&self) -> Time {
+        self.busy_until
+    }
+
+    /// Time spent transmitting up to `now`.
+    pub fn busy(&self, now: Time) -> Duration {
+        Duration::from_ps(self.count.busy_ps).saturating_sub(self.busy_until.since(now))
+    }
+
+    /// The packets on the wire, the one in transmission included.
+    pub fn in_flight(&self) -> u64 {
+        self.count.transmitted - self.count.delivered - self.count.lost
+    }
+
+    /// The packets on the wire that the driver has not taken: those sent since it last asked, and those that will be lost.
+    pub fn keeps(&self) -> u64 {
+        (self.sent.len() + self.doomed.len()) as u64
+    }
+
+    /// Empties the link at the end of a run: `log` is told of every packet that it still has, as of one dropped at `now`.
+    pub fn empty(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) {
+        while let Some(id) = self.sent.pop(packets).or_else(|| self.doomed.pop(packets)).or_else(|| self.queue.dequeue(now, packets, log)) {
+            discard(now, id, DropReason::Loss, packets, log);
+        }
+    }
+
+    /// Packets and bytes held, as the queue itself says.
+    pub fn queue_holds(&self) -> (u64, u64) {
+        (self.queue.backlog_packets(), self.queue.backlog_bytes())
+    }
+}

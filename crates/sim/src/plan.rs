@@ -1,0 +1,263 @@
+//! The plan: in which order stages live, how far each may be ahead of the others, and how far all go in a sweep.
+//!
+//! What a stage does at some time reaches the next one no earlier than a known *lag* later: a link's delay and the transmission of a
+//! least packet. So a stage may live, by itself, as far as the stages that feed it have lived plus their lag: that is its *lookahead*.
+//! (Conservative parallel discrete-event simulation: Chandy and Misra 1979, Bryant 1977.) How far that is need not be asked again and
+//! again. It is fixed once: each stage has a *lead*, and in each sweep all of them, in order, live up to the front of the sweep plus their
+//! lead. The front moves by one *period* a sweep. An edge from a stage to one that comes later in the order is satisfied when
+//!
+//! ```text
+//! lead[to] <= lead[from] + lag
+//! ```
+//!
+//! and an edge to one that comes earlier (a *back edge*), which has last seen `from` a sweep ago, when
+//!
+//! ```text
+//! lead[to] <= lead[from] + lag - period
+//! ```
+//!
+//! That is a system of difference constraints (Bellman 1958, Ford 1956). It has a solution unless the lags around some cycle are less than
+//! its back edges times the period. The plan takes the greatest period that has one.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use longfat_core::time::Duration;
+
+/// The edges between so many stages: from, to, and the least lag in ps.
+#[derive(Debug, Default)]
+pub struct Graph {
+    stages: usize,
+    edges: BTreeMap<(usize, usize), u64>,
+    /// Stages beyond which nobody may be by more than so much, in ps.
+    horizons: BTreeMap<usize, u64>,
+}
+
+/// Who lives when, and how far.
+#[derive(Debug)]
+pub struct Plan {
+    /// Every stage, in the order of a sweep.
+    pub order: Vec<usize>,
+    /// For each stage, by its number, how far behind the front it stays: its lead is this, taken negatively.
+    pub behind: Vec<Duration>,
+    /// From one sweep to the next.
+    pub period: Duration,
+}
+
+impl Graph {
+    /// So many stages that have nothing to do with each other.
+    pub fn new(stages: usize) -> Self {
+        Graph { stages, ..Graph::default() }
+    }
+
+    /// What happens at `from` reaches `to` no earlier than `lag` later.
+    pub fn join(&mut self, from: usize, to: usize, lag: Duration) {
+        let least = self.edges.entry((from, to)).or_insert(u64::MAX);
+        *least = (*least).min(lag.as_ps());
+    }
+
+    /// Nobody may live beyond what `stage` has lived by more than `lag`.
+    pub fn bound(&mut self, stage: usize, lag: Duration) {
+        let least = self.horizons.entry(stage).or_insert(u64::MAX);
+        *least = (*least).min(lag.as_ps());
+    }
+
+    /// The plan, with a period of at most `longest`.
+    pub fn plan(&self, longest: Duration) -> Plan {
+        let order = self.order();
+        let mut place = vec![0; self.stages];
+        order.iter().enumerate().for_each(|(i, stage)| place[*stage] = i);
+        let edge = |(&(from, to), &lag): (&(usize, usize), &u64)| Edge { from, to, lag: lag as i64, is_back: place[from] > place[to] };
+        let mut edges: Vec<Edge> = self.edges.iter().map(edge).collect();
+        // What bounds all is a stage of its own, the last in the order.
+        let horizon = self.stages;
+        edges.extend(self.horizons.iter().map(|(&from, &lag)| Edge { from, to: horizon, lag: lag as i64, is_back: false }));
+        if !self.horizons.is_empty() {
+            edges.extend((0..self.stages).map(|to| Edge { from: horizon, to, lag: 0, is_back: true }));
+        }
+        // In the order of a sweep most leads are right after one pass.
+        edges.sort_by_key(|edge| place.get(edge.from).copied().unwrap_or(horizon));
+        let mut period = longest.as_ps() as i64;
+        loop {
+            match leads(self.stages + 1, &edges, period) {
+                Ok(leads) => {
+                    let first = leads[..self.stages].iter().copied().max().unwrap_or(0);
+                    let behind = leads[..self.stages].iter().map(|lead| Duration::from_ps((first - lead) as u64)).collect();
+                    return Plan { order, behind, period: Duration::from_ps(period as u64) };
+                }
+                Err((lag, backs)) => {
+                    assert!(lag > 0 && lag / backs < period, "what happens in a cycle of stages takes time");
+                    period = lag / backs;
+                }
+            }
+        }
+    }
+
+    /// An order in which the edges that lead back have lags as long as can be.
+    fn order(&self) -> Vec<usize> {
+        let mut lags: Vec<u64> = self.edges.values().copied().collect();
+        lags.sort_unstable();
+        lags.dedup();
+        lags.push(u64::MAX);
+        // Edges shorter than the least lag are none.
+        let (mut good, mut bad) = (0, lags.len());
+        let mut order = self.topological(lags[0]).expect("without edges, any order is one");
+        while bad - good > 1 {
+            let middle = usize::midpoint(good, bad);
+            match self.topological(lags[middle]) {
+                Some(better) => (good, order) = (middle, better),
+                None => bad = middle,
+            }
+        }
+        order
+    }
+
+    /// An order in which no edge of a lag shorter than `limit` leads back; of stages that could be next, the one with the lowest number is.
+    fn topological(&self, limit: u64) -> Option<Vec<usize>> {
+        let mut before = vec![0; self.stages];
+        let mut behind = vec![Vec::new(); self.stages];
+        for (&(from, to), _) in self.edges.iter().filter(|(_, lag)| **lag < limit) {
+            before[to] += 1;
+            behind[from].push(to);
+        }
+        let mut ready: BinaryHeap<_> = (0..self.stages).filter(|stage| before[*stage] == 0).map(Reverse).collect();
+        let mut order = Vec::with_capacity(self.stages);
+        while let Some(Reverse(stage)) = ready.pop() {
+            order.push(stage);
+            for &to in &behind[stage] {
+                before[to] -= 1;
+                if before[to] == 0 {
+                    ready.push(Reverse(to));
+                }
+            }
+        }
+        (order.len() == self.stages).then_some(order)
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Edge {
+    from: usize,
+    to: usize,
+    lag: i64,
+    is_back: bool,
+}
+
+/// The greatest leads that satisfy every edge, none above zero; or the lag of a cycle that has no solution, and how many of its edges lead
+/// back.
+fn leads(stages: usize, edges: &[Edge], period: i64) -> Result<Vec<i64>, (i64, i64)> {
+    let mut leads = vec![0_i64; stages];
+    let mut by = vec![usize::MAX; stages];
+    loop {
+        let mut changed = false;
+        for (i, edge) in edges.iter().enumerate() {
+            let most = leads[edge.from] + edge.lag - if edge.is_back { period } else { 0 };
+            if most < leads[edge.to] {
+                (leads[edge.to], by[edge.to]) = (most, i);
+                changed = true;
+            }
+        }
+        if !changed {
+            return Ok(leads);
+        }
+        if let Some(cycle) = cycle(edges, &by) {
+            return Err(cycle);
+        }
+    }
+}
+
+/// A cycle among the edges `by` which stages have last been held back, if there is one: its lag, and how many of its edges lead back.
+fn cycle(edges: &[Edge], by: &[usize]) -> Option<(i64, i64)> {
+    let mut seen = vec![usize::MAX; by.len()];
+    for start in 0..by.len() {
+        let mut stage = start;
+        while seen[stage] == usize::MAX {
+            seen[stage] = start;
+            match edges.get(by[stage]) {
+                Some(edge) => stage = edge.from,
+                None => break,
+            }
+        }
+        if seen[stage] != start || by[stage] == usize::MAX {
+            continue;
+        }
+        let (mut at, mut sum) = (stage, (0, 0));
+        loop {
+            let edge = edges[by[at]];
+            sum = (sum.0 + edge.lag, sum.1 + i64::from(edge.is_back));
+            at = edge.from;
+            if at == stage {
+                return Some(sum);
+            }
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn graph(stages: usize, edges: &[(usize, usize, u64)]) -> Graph {
+        let mut graph = Graph::new(stages);
+        edges.iter().for_each(|&(from, to, lag)| graph.join(from, to, Duration::from_ps(lag)));
+        graph
+    }
+
+    const LONGEST: Duration = Duration::from_ps(1_000_000);
+
+    /// A sender, its link, the receiver, and the link back.
+    #[test]
+    fn the_period_of_a_loop_is_its_round_trip() {
+        let plan = graph(4, &[(0, 1, 0), (1, 2, 300), (2, 3, 0), (3, 0, 500)]).plan(LONGEST);
+        assert_eq!(plan.order, [0, 1, 2, 3]);
+        assert_eq!(plan.period.as_ps(), 800);
+        // The last link knows what comes to the sender 500 after it has come to the link itself.
+        assert_eq!(plan.behind.iter().map(|d| d.as_ps()).collect::<Vec<_>>(), [300, 300, 0, 0]);
+    }
+
+    #[test]
+    fn without_a_loop_the_period_is_the_longest() {
+        assert_eq!(graph(3, &[(0, 1, 0), (1, 2, 300)]).plan(LONGEST).period, LONGEST);
+    }
+
+    #[test]
+    fn nobody_is_beyond_a_horizon() {
+        let mut graph = graph(4, &[(0, 1, 0), (1, 2, 300), (2, 3, 0), (3, 0, 500)]);
+        graph.bound(0, Duration::from_ps(100));
+        let plan = graph.plan(LONGEST);
+        assert_eq!(plan.period.as_ps(), 100);
+        assert!(plan.behind[0].as_ps() == 0);
+    }
+
+    proptest! {
+        #[test]
+        fn a_plan_keeps_every_edge_and_no_longer_period_does(
+            stages in 2_usize..9,
+            edges in prop::collection::vec((0_usize..9, 0_usize..9, 1_u64..500), 1..20),
+            bounds in prop::collection::vec((0_usize..9, 1_u64..500), 0..3),
+        ) {
+            let edges: Vec<_> = edges.into_iter().map(|(a, b, lag)| (a % stages, b % stages, lag)).filter(|(a, b, _)| a != b).collect();
+            let mut graph = graph(stages, &edges);
+            bounds.iter().for_each(|(stage, lag)| graph.bound(stage % stages, Duration::from_ps(*lag)));
+            let plan = graph.plan(LONGEST);
+            let mut place = vec![0; stages];
+            plan.order.iter().enumerate().for_each(|(i, stage)| place[*stage] = i);
+            let (period, lead) = (plan.period.as_ps() as i64, |stage: usize| -(plan.behind[stage].as_ps() as i64));
+            for (&(from, to), &lag) in &graph.edges {
+                let back = if place[from] > place[to] { period } else { 0 };
+                prop_assert!(lead(to) <= lead(from) + lag as i64 - back);
+            }
+            for (&stage, &lag) in &graph.horizons {
+                prop_assert!((0..stages).all(|other| lead(other) <= lead(stage) + lag as i64 - period));
+            }
+            prop_assert!((0..stages).any(|stage| lead(stage) == 0));
+            // With this order, every longer period meets a cycle, so a period of one more has no solution.
+            if plan.period < LONGEST {
+                let longer = Duration::from_ps(plan.period.as_ps() + 1);
+                prop_assert_eq!(graph.plan(longer).period, plan.period);
+            }
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Experiments at random: networks of any shape (dumbbells, trees with second lines, chains, parking lots, routers and cell switches), any
+//! traffic, and hosts with anything that a host can have.
+
+use std::sync::Arc;
+
+use longfat_core::atm::discard;
+use longfat_core::experiment::{Cpu, Cycles, Experiment, Flow, Host, Link, Memory, Nic, Node, NodeKind, OnFull, Traffic};
+use longfat_core::link::loss;
+use longfat_core::params::{Choice, Value};
+use longfat_core::queue;
+use longfat_core::rng::Rng;
+use longfat_core::tcp::{TcpConfig, congestion};
+use longfat_core::time::Duration;
+use longfat_core::traffic::{Schedule, Spell, Web};
+use longfat_core::units::{Capacity, Rate};
+
+use crate::dumbbell::{Dumbbell, droptail, tcp};
+
+/// The experiment number `seed`: the same every time. `None` where no flow has a way.
+pub fn experiment(seed: u64) -> Option<Experiment> {
+    let mut draw = Draw(Rng::named(seed, "random experiment"));
+    let mut experiment = Dumbbell { duration: Duration::from_millis(draw.of(&[700, 2000, 3000])), ..Dumbbell::default() }.experiment();
+    experiment.seed = seed;
+    let flow = experiment.flows.remove(0);
+    let template = experiment.network.links[0].clone();
+    experiment.network.links.clear();
+    experiment.network.nodes.clear();
+    let hosts = draw.network(&mut experiment, &template);
+    for group in 0..draw.up_to(8) + 1 {
+        let (from, to) = (draw.pick(&hosts), draw.pick(&hosts));
+        let traffic = draw.traffic();
+        let config = draw.tcp();
+        let start = Duration::from_millis(draw.of(&[0, 0, 0, 1, 100, 137, 400]));
+        let stop = draw.one_in(4).then(|| start + Duration::from_millis(300));
+        let read_rate = (draw.one_in(10) && traffic.is_tcp()).then(|| Rate::from_bps(2_000_000));
+        // Streams of one group share their hosts.
+        for stream in 0..draw.of(&[1, 1, 1, 2, 5]) {
+            let start = start + Duration::from_millis(draw.of(&[0, 0, 7]) * stream);
+            let of = Flow { from, to, traffic, start, stop: stop.map(|stop| stop.max(start)), read_rate, ..flow.clone() };
+            let group = format!("group{group}").into();
+            experiment.flows.push(Flow {
+                group,
+                sender: config.clone(),
+                receiver: config.clone(),
+                stream_of: experiment.flows.len(),
+                ..of
+            });
+        }
+    }
+    // Routes are over routers only: flows without one are none.
+    let routes = longfat_core::experiment::route::Routes::new(&experiment.network);
+    let has_route = |a, b| routes.path(a, b).is_some_and(|path| !path.is_empty());
+    let kept: Vec<Flow> = experiment.flows.iter().filter(|f| has_route(f.from, f.to) && has_route(f.to, f.from)).cloned().collect();
+    experiment.flows = kept;
+    if experiment.flows.is_empty() {
+        return None;
+    }
+    for &node in &hosts {
+        if draw.one_in(4) {
+            draw.equip(&mut experiment, node);
+        }
+    }
+    experiment.departures_last = draw.one_in(3);
+    experiment.measure.interval = draw.one_in(2).then(|| Duration::from_micros(draw.of(&[1000, 9137, 10_000, 100_000, 377_000])));
+    experiment.measure.events = true;
+    experiment.measure.warmup = Duration::from_millis(draw.of(&[0, 100, 500]));
+    Some(experiment)
+}
+
+struct Draw(Rng);
+
+impl Draw {
+    fn up_to(&mut self, n: usize) -> usize {
+        self.0.below(n as u64) as usize
+    }
+
+    fn one_in(&mut self, n: u64) -> bool {
+        self.0.below(n) == 0
+    }
+
+    fn of<T: Copy>(&mut self, values: &[T]) -> T {
+        values[self.up_to(values.len())]
+    }
+
+    fn pick(&mut self, from: &[usize]) -> usize {
+        self.of(from)
+    }
+
+    /// Nodes and links; the hosts among the nodes.
+    fn network(&mut self, experiment: &mut Experiment, template: &Link) -> Vec<usize> {
+        let (inner, ends) = (1 + self.up_to(5), 2 + self.up_to(6));
+        let shape = self.up_to(4);
+        let has_switches = self.one_in(3);
+        for i in 0..inner + ends {
+            let kind = match i < inner {
+                true if has_switches && !self.one_in(3) => NodeKind::Switch { ports: 64 },
+                true => NodeKind::Router,
+                false => NodeKind::Host,
+            };
+            experiment.network.nodes.push(Node { name: format!("n{i}"), kind });
+        }
+        // Where everything takes the same time, much happens at once.
+        let regular = self.one_in(3).then(|| (self.of(&[1_u64, 10, 100]), self.of(&[0_u64, 500, 1000, 7000])));
+        for i in 1..inner + ends {
+            let before = match shape {
+                // A chain, with hosts anywhere; a dumbbell or parking lot if there are two or three routers.
+                0 | 1 if i < inner => i - 1,
+                1 => (i % 2) * (inner - 1),
+                // A tree, and some hosts hang on each other.
+                2 if i >= inner && self.one_in(5) => self.up_to(i),
+                _ => self.up_to(i.min(inner)),
+            };
+            self.join(experiment, template, i, before, regular);
+        }
+        for _ in 0..self.up_to(3) {
+            let (a, b) = (self.up_to(inner + ends), self.up_to(inner));
+            if a != b && experiment.network.links.iter().all(|link| (link.from, link.to) != (a, b)) {
+                self.join(experiment, template, a, b, regular);
+            }
+        }
+        (inner..inner + ends).collect()
+    }
+
+    fn join(&mut self, experiment: &mut Experiment, template: &Link, a: usize, b: usize, regular: Option<(u64, u64)>) {
+        let (rate, delay) =
+            regular.unwrap_or_else(|| (self.of(&[1, 2, 5, 10, 17, 40, 100]), self.of(&[0, 0, 1, 50, 500, 1000, 7000, 20_000])));
+        let nodes = &experiment.network.nodes;
+        let cells = nodes[a].is_switch() || nodes[b].is_switch();
+        for (from, to) in [(a, b), (b, a)] {
+            let mut link = Link {
+                name: format!("n{from}>n{to}"),
+                from,
+                to,
+                rate: Rate::from_bps(rate * 1_000_000),
+                delay: Duration::from_micros(delay),
+                queue: self.queue(),
+                loss: self.loss(),
+                overhead: self.of(&[0, 0, 18]),
+                min_frame: self.of(&[0, 64]),
+                mtu: 1500,
+                bottleneck: false,
+                ..template.clone()
+            };
+            if cells {
+                (link.cells, link.overhead, link.min_frame) = (true, self.of(&[0, 8]), 0);
+            }
+            if experiment.network.nodes[from].is_switch() {
+                let kind = self.of(discard::NAMES);
+                let buffer = ("buffer", Value::Count(self.of(&[40, 100, 1000])));
+                link.discard = Some(discard::choice(kind).with(&[buffer]));
+            }
+            experiment.network.links.push(link);
+        }
+    }
+
+    fn queue(&mut self) -> Choice {
+        let limit = Capacity::Packets(1 + self.0.below(40));
+        if !self.one_in(3) {
+            return droptail(limit);
+        }
+        let kind = queue::named(self.of(queue::NAMES));
+        // What a fast network has as its default may be less than a packet on a slow one.
+        let has_limit = kind.params.iter().any(|param| param.name == "limit");
+        let limit = has_limit.then_some(("limit", Value::Capacity(Capacity::Packets(30))));
+        queue::choice(kind.name).with(limit.as_slice())
+    }
+
+    fn loss(&mut self) -> Choice {
+        if !self.one_in(6) {
+            return loss::choice("none");
+        }
+        let (probability, corruption) = (self.of(&[0.0, 0.01, 0.05]), self.of(&[0.0, 0.01]));
+        loss::choice("bernoulli").with(&[("probability", Value::Number(probability)), ("corruption", Value::Number(corruption))])
+    }
+
+    fn tcp(&mut self) -> Arc<TcpConfig> {
+        let stack = self.of(&["rfc", "rfc", "linux", "linux-2.4", "reno-2001", "bsd-reno-1994"]);
+        let config = match stack {
+            "rfc" => TcpConfig { congestion_control: congestion::choice(self.of(congestion::NAMES)), ..tcp("rfc") },
+            stack => tcp(stack),
+        };
+        let ecn = if self.one_in(2) { congestion::ecn_use(&config).default } else { config.ecn };
+        Arc::new(TcpConfig { ecn, ..config })
+    }
+
+    fn traffic(&mut self) -> Traffic {
+        let (rate, spell) = (Rate::from_bps(500_000), Spell { mean: Duration::from_millis(30), shape: Some(1.5) });
+        self.of(&[
+            Traffic::Bulk,
+            Traffic::Bulk,
+            Traffic::Bulk,
+            Traffic::Ttcp { volume: 300_000 },
+            Traffic::Ttcp { volume: 40_000 },
+            Traffic::Ping { interval: Duration::from_millis(50), size: 84 },
+            Traffic::Udp { schedule: Schedule::Constant { rate }, size: 1500 },
+            Traffic::Udp { schedule: Schedule::OnOff { rate, on: spell, off: spell }, size: 600 },
+            Traffic::Web(Web { size: 20_000, shape: 1.2, think: Duration::from_millis(40), think_shape: None }),
+            Traffic::Writes { schedule: Schedule::Random { rate, shape: None }, size: 900 },
+            Traffic::Writes { schedule: Schedule::Constant { rate }, size: 5000 },
+        ])
+    }
+
+    /// The host `node` gets something that all on it share.
+    fn equip(&mut self, experiment: &mut Experiment, node: usize) {
+        let cycles = Cycles { packet: 10_000, byte: 1.0 };
+        let on_full = self.of(&[OnFull::Stall, OnFull::Wait, OnFull::Drop]);
+        // Not both memory and a processor: what a packet that waits for the processor will need is not set aside yet, and the memory's own
+        // checks stop such a run (with any way of driving it).
+        let has_cpu = self.one_in(3);
+        let host = Host {
+            node,
+            nic: self.one_in(2).then_some(Nic { txqueuelen: 5, on_full }),
+            cpu: has_cpu.then_some(Cpu { mhz: 100, send: cycles, receive: cycles }),
+            overhead: self.one_in(4).then(|| Duration::from_micros(300)),
+            memory: (!has_cpu && self.one_in(3)).then_some(Memory { bytes: 1 << 20, least: None }),
+        };
+        if host.nic.is_some() {
+            for link in experiment.network.links.iter_mut().filter(|link| link.from == node) {
+                link.queue = droptail(Capacity::Packets(5));
+            }
+        }
+        experiment.hosts.push(host);
+    }
+}

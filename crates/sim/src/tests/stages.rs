@@ -1,0 +1,82 @@
+//! How far stages live by themselves changes no number: all in sweeps, or one instant after the other.
+
+use longfat_core::experiment::{Experiment, Traffic};
+use longfat_core::time::{Duration, Time};
+use longfat_core::trace::Trace;
+use proptest::prelude::*;
+
+use super::random;
+use crate::drive;
+use crate::dumbbell::Dumbbell;
+use crate::world::World;
+
+/// In sweeps as the plan has them, or one instant after the other from the start.
+fn run(experiment: &Experiment, is_single: bool) -> Trace {
+    let mut world = World::new(experiment).unwrap();
+    if is_single {
+        world.be_single();
+    }
+    drive(world, experiment, &mut |_| true).unwrap()
+}
+
+/// All of a trace but how many steps it took, and how many packets there seemed to be at once.
+fn numbers(trace: Trace) -> String {
+    format!("{:#?}", Trace { steps: 0, packets_in_network_max: 0, ..trace })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #[test]
+    fn sweeps_and_instants_give_the_same_numbers(seed in any::<u64>()) {
+        let experiment = random::experiment(seed);
+        prop_assume!(experiment.is_some());
+        let experiment = experiment.unwrap();
+        let (single, sweeps) = (numbers(run(&experiment, true)), numbers(run(&experiment, false)));
+        let differs = single.lines().zip(sweeps.lines()).enumerate().find(|(_, (a, b))| a != b);
+        prop_assert!(single == sweeps, "{seed}: {differs:?}");
+    }
+
+    /// Ties between links are broken by streams of random numbers of their own, which do not depend on how much is done at once either.
+    #[test]
+    fn random_ties_do_not_depend_on_sweeps(seed in any::<u64>()) {
+        let experiment = random::experiment(seed);
+        prop_assume!(experiment.is_some());
+        let experiment = Experiment { ties: longfat_core::experiment::Ties::Random, ..experiment.unwrap() };
+        prop_assert_eq!(numbers(run(&experiment, true)), numbers(run(&experiment, false)));
+    }
+}
+
+/// Also in the middle of a run, at any instant.
+#[test]
+fn a_look_at_any_time_sees_the_same() {
+    for seed in 0..12 {
+        let Some(mut experiment) = random::experiment(seed) else { continue };
+        for flow in &mut experiment.flows {
+            if let Traffic::Ttcp { .. } = flow.traffic {
+                flow.traffic = Traffic::Bulk;
+            }
+        }
+        let (mut single, mut sweeps) = (World::new(&experiment).unwrap(), World::new(&experiment).unwrap());
+        single.be_single();
+        for at in (0..1_500_000_000_000).step_by(12_345_678_901) {
+            for world in [&mut single, &mut sweeps] {
+                world.run(Time::from_ps(at), u64::MAX);
+                world.advance_links();
+            }
+            for (a, b) in single.links.iter().zip(&sweeps.links) {
+                assert_eq!(format!("{:?}", a.count), format!("{:?}", b.count));
+                assert_eq!((a.in_flight(), a.busy(single.now), a.queue_holds()), (b.in_flight(), b.busy(sweeps.now), b.queue_holds()));
+            }
+        }
+    }
+}
+
+/// A volume is not known to be delivered before its last byte has been sent: until then a run that ends with it goes in sweeps.
+#[test]
+fn a_run_with_a_volume_goes_in_sweeps_to_near_its_end() {
+    let traffic = Traffic::Ttcp { volume: 8_000_000 };
+    let experiment = Dumbbell { traffic, duration: Duration::from_secs(60), ..Dumbbell::default() }.experiment();
+    let (single, sweeps) = (run(&experiment, true), run(&experiment, false));
+    assert!(2 * sweeps.steps < single.steps, "{} {}", single.steps, sweeps.steps);
+    assert_eq!(numbers(single), numbers(sweeps));
+}

@@ -1,0 +1,358 @@
+//! The layout of a world: what its stages are, by which inputs packets come to each, and what the plan has to know of them.
+
+use std::collections::BTreeMap;
+
+use longfat_core::experiment::route::Routes;
+use longfat_core::experiment::{self, Experiment, Ties};
+use longfat_core::link::{Link, LinkConfig, loss};
+use longfat_core::packet::{Line, Packets};
+use longfat_core::queue::{self, QueueContext};
+use longfat_core::rng::Rng;
+use longfat_core::time::{Duration, Time};
+
+use super::ends::outlet;
+use super::hosts::Hosts;
+use super::islands::{Event, Island};
+use super::links::Tie;
+use super::ports::Ports;
+use super::{Input, Milestones, Stage, World, flow_names, volumes};
+use crate::Error;
+use crate::due::Due;
+use crate::host::{Endpoint, personality};
+use crate::ledger::Ledger;
+use crate::memory;
+use crate::plan::Graph;
+use crate::route::{END, RouteTable};
+
+/// In place of a number: there is none.
+const NONE: u32 = u32::MAX;
+
+/// The world of `experiment` at time zero.
+pub(super) fn world(experiment: &Experiment) -> Result<World, Error> {
+    let table = RouteTable::new(experiment)?;
+    let (mut endpoints, initial) = endpoints(experiment, &table);
+    let links = links(experiment);
+    let ports = Ports::new(experiment, &table);
+    let hosts = Hosts::new(experiment, &mut endpoints);
+    let volumes: Vec<(u32, u64)> = volumes(experiment).collect();
+    let units = Units::new(&mut endpoints, &hosts, &table, &links, &ports);
+    let graph = graph(&units, &endpoints, &table, &links, &ports, &volumes);
+    let plan = graph.plan(longest(experiment, &links, &table));
+    let mut layout = Layout::new(&units, &plan.order, &plan.behind, &ports);
+    layout.join(&units, &endpoints, &table, links.len());
+    let places = layout.settle_islands(&units, &endpoints, &hosts, links.len());
+    let mut due = Due::new(layout.stages.len());
+    for (place, stage) in layout.stages.iter().enumerate() {
+        let first = match *stage {
+            Stage::Endpoint(endpoint) => endpoints[endpoint as usize].wake,
+            Stage::Island(island) => layout.islands[island as usize].agenda.first(),
+            Stage::Link(_) | Stage::Port(_) => Time::MAX,
+        };
+        due.set(place, first.saturating_add(layout.behind[place]));
+    }
+    let ties = |i: usize| Tie::new(Rng::named(experiment.seed, &format!("ties {i}")));
+    let is_random = experiment.ties == Ties::Random;
+    Ok(World {
+        now: Time::ZERO,
+        steps: 0,
+        waiting: vec![Vec::new(); links.len()],
+        links,
+        packets: Packets::new(),
+        channels: table.channels,
+        ledger: Ledger::new(table.origin, &initial, experiment.measure.events),
+        hops: layout.hops,
+        ties: (0..layout.inputs.len()).filter(|_| is_random).map(ties).collect(),
+        inputs: layout.inputs,
+        due,
+        stages: layout.stages,
+        spread: layout.behind.iter().copied().max().unwrap_or(Duration::ZERO),
+        behind: layout.behind,
+        period: plan.period,
+        front: Time::ZERO,
+        reached: None,
+        hold: Time::MAX,
+        is_single: false,
+        islands: layout.islands,
+        places,
+        hosts,
+        ports,
+        milestones: vec![Milestones::default(); experiment.flows.len()],
+        undelivered: volumes.len(),
+        // A run without a volume lasts its whole duration: it waits for something that never comes.
+        unfinished: if volumes.is_empty() { usize::MAX } else { volumes.len() },
+        // Whoever stops early may be done before its volume is sent.
+        unsent: volumes.into_iter().filter(|(flow, _)| experiment.flows[*flow as usize].stop.is_none()).collect(),
+        has_delivered_all: false,
+        all_delivered: None,
+        cause: 0,
+        endpoints,
+        batch: Vec::new(),
+        onward: Vec::new(),
+    })
+}
+
+fn endpoints(experiment: &Experiment, table: &RouteTable) -> (Vec<Endpoint>, Vec<u32>) {
+    let mut endpoints = Vec::with_capacity(2 * experiment.flows.len());
+    let mut initial = Vec::with_capacity(2 * experiment.flows.len());
+    for (name, flow) in flow_names(experiment).zip(&experiment.flows) {
+        let (iss, phase) = personality(experiment.seed, &format!("{name} sender"));
+        endpoints.push(Endpoint::sender(flow, iss, phase, Rng::named(experiment.seed, &format!("{name} traffic"))));
+        // What is not TCP numbers its packets from 0; the stream of TCP begins after the SYN.
+        let first = |iss: u32| if flow.traffic.is_tcp() { iss } else { u32::MAX };
+        initial.push(first(iss));
+        let (iss, phase) = personality(experiment.seed, &format!("{name} receiver"));
+        endpoints.push(Endpoint::receiver(flow, iss, phase));
+        initial.push(first(iss));
+    }
+    for (endpoint, &start) in endpoints.iter_mut().zip(&table.starts) {
+        (endpoint.first_link, endpoint.route) = (table.links[start as usize], start);
+    }
+    (endpoints, initial)
+}
+
+fn links(experiment: &Experiment) -> Vec<Link> {
+    let network = &experiment.network;
+    let ports = Routes::new(network).ports();
+    let rtts = Routes::new(network).round_trips(&experiment.flows);
+    let make = |(i, link): (usize, &experiment::Link)| {
+        let rng = |part: &str| Rng::named(experiment.seed, &format!("{} {part}", link.name));
+        let kind = queue::find(link.queue.kind).unwrap_or_else(|| panic!("link {}: no queue is called {}", link.name, link.queue.kind));
+        let context = QueueContext { rate: link.rate, rtt: rtts[i], mtu: link.mtu, rng: rng("queue") };
+        let queue = (kind.build)(&link.queue.params, context);
+        let kind = loss::find(link.loss.kind).unwrap_or_else(|| panic!("link {}: no loss is called {}", link.name, link.loss.kind));
+        let config = LinkConfig {
+            rate: link.rate,
+            delay: link.delay,
+            overhead: link.overhead,
+            min_frame: link.min_frame,
+            cells: link.cells,
+            to_switch: network.nodes[link.to].is_switch(),
+            mtu: link.mtu,
+            port: ports[i],
+            departs_last: experiment.departures_last,
+        };
+        Link::new(config, queue, (kind.build)(&link.loss.params, rng("loss")))
+    };
+    network.links.iter().enumerate().map(make).collect()
+}
+
+/// So many full packets of the fastest bottleneck fit into the longest period: what is put aside between two stages takes memory.
+const MOST: u64 = 32_768;
+
+/// The longest period that is worth while.
+fn longest(experiment: &Experiment, links: &[Link], table: &RouteTable) -> Duration {
+    let bottleneck = |endpoint: usize| table.route(endpoint).iter().map(|link| links[*link as usize].time_of(MOST)).max();
+    let shortest = (0..2 * experiment.flows.len()).filter_map(bottleneck).min();
+    // Without a flow nothing ever happens.
+    shortest.unwrap_or(Duration::from_secs(1)).min(Duration::from_secs(1))
+}
+
+/// What the plan puts in order: links and ports, islands, and for all endpoints that send and receive by the same two links one unit.
+struct Units {
+    count: usize,
+    /// For each link its own, or that of the island it is on; [`NONE`] for a link that no flow crosses.
+    of_link: Vec<u32>,
+    of_endpoint: Vec<u32>,
+    /// For each island, its unit and its links.
+    islands: Vec<(u32, Vec<u32>)>,
+}
+
+impl Units {
+    /// Of this network; tells the endpoints on islands.
+    fn new(endpoints: &mut [Endpoint], hosts: &Hosts, table: &RouteTable, links: &[Link], ports: &Ports) -> Self {
+        let mut units = Units { count: 0, of_link: vec![NONE; links.len()], of_endpoint: vec![NONE; endpoints.len()], islands: Vec::new() };
+        for members in hosts.islands(endpoints) {
+            let unit = units.next();
+            let mut links: Vec<u32> = members.iter().map(|endpoint| endpoints[*endpoint as usize].first_link).collect();
+            links.sort_unstable();
+            links.dedup();
+            links.iter().for_each(|link| units.of_link[*link as usize] = unit);
+            for endpoint in members {
+                units.of_endpoint[endpoint as usize] = unit;
+                endpoints[endpoint as usize].is_on_island = true;
+            }
+            units.islands.push((unit, links));
+        }
+        let mut classes = BTreeMap::new();
+        for (i, endpoint) in endpoints.iter().enumerate().filter(|(_, endpoint)| !endpoint.is_on_island) {
+            let ends = (endpoint.first_link, table.route(i ^ 1).last().copied());
+            units.of_endpoint[i] = *classes.entry(ends).or_insert_with(|| units.next());
+        }
+        for &link in table.links.iter().filter(|link| **link != END) {
+            if units.of_link[link as usize] == NONE {
+                units.of_link[link as usize] = units.next();
+            }
+        }
+        debug_assert!(ports.of_links().all(|link| units.of_link[link] != NONE));
+        units
+    }
+
+    fn next(&mut self) -> u32 {
+        self.count += 1;
+        self.count as u32 - 1
+    }
+}
+
+/// Who feeds whom, and how long that takes at least.
+fn graph(units: &Units, endpoints: &[Endpoint], table: &RouteTable, links: &[Link], ports: &Ports, volumes: &[(u32, u64)]) -> Graph {
+    let lag = |link: u32| match ports.in_front_of(link as usize) {
+        Some(port) => port.lag(links[link as usize].delay()),
+        None => links[link as usize].lag(),
+    };
+    let mut graph = Graph::new(units.count);
+    for (endpoint, unit) in units.of_endpoint.iter().enumerate() {
+        let (route, mut at) = (table.route(endpoint), *unit as usize);
+        let mut took = Duration::ZERO;
+        let ends = route.iter().map(|link| units.of_link[*link as usize]).chain([units.of_endpoint[endpoint ^ 1]]);
+        for (next, lag) in ends.zip([Duration::ZERO].into_iter().chain(route.iter().map(|link| lag(*link)))) {
+            if at != next as usize {
+                graph.join(at, next as usize, lag);
+            }
+            (at, took) = (next as usize, took + lag);
+        }
+        // A run with volumes ends at an instant, and nobody may have lived beyond it. It is no earlier than the crossing of the network after
+        // the last byte was sent.
+        if endpoint.is_multiple_of(2) && volumes.binary_search_by_key(&(endpoint as u32 / 2), |volume| volume.0).is_ok() {
+            graph.bound(*unit as usize, took);
+        }
+        // Bounded memory is looked at when all have come to one time, which may be this soon.
+        if endpoints[endpoint].memory().is_some() {
+            graph.bound(*unit as usize, memory::SOONEST);
+        }
+    }
+    graph
+}
+
+/// Stages in the order of a sweep, and their inputs.
+struct Layout {
+    stages: Vec<Stage>,
+    behind: Vec<Duration>,
+    hops: Vec<u32>,
+    inputs: Vec<Input>,
+    islands: Vec<Island>,
+    /// For each endpoint that is a stage, and for each link that is one, its place in the order.
+    of_endpoint: Vec<u32>,
+    of_link: Vec<u32>,
+}
+
+impl Layout {
+    fn new(units: &Units, order: &[usize], behind: &[Duration], ports: &Ports) -> Self {
+        let mut members = vec![Vec::new(); units.count];
+        for (number, (unit, _)) in units.islands.iter().enumerate() {
+            members[*unit as usize].push(Stage::Island(number as u32));
+        }
+        for (link, unit) in units.of_link.iter().enumerate().filter(|(_, unit)| **unit != NONE) {
+            if !units.islands.iter().any(|(island, _)| island == unit) {
+                let stage = if ports.of(link).is_some() { Stage::Port(link as u32) } else { Stage::Link(link as u32) };
+                members[*unit as usize].push(stage);
+            }
+        }
+        for (endpoint, unit) in units.of_endpoint.iter().enumerate() {
+            if !units.islands.iter().any(|(island, _)| island == unit) {
+                members[*unit as usize].push(Stage::Endpoint(endpoint as u32));
+            }
+        }
+        let mut layout = Layout {
+            stages: Vec::new(),
+            behind: Vec::new(),
+            hops: Vec::new(),
+            inputs: Vec::new(),
+            islands: Vec::new(),
+            of_endpoint: vec![NONE; units.of_endpoint.len()],
+            of_link: vec![NONE; units.of_link.len()],
+        };
+        layout.islands = units
+            .islands
+            .iter()
+            .map(|(_, links)| Island { events: Vec::new(), agenda: Due::new(0), links: links.clone(), stage: 0 })
+            .collect();
+        for &unit in order {
+            for stage in members[unit].drain(..) {
+                let place = layout.stages.len() as u32;
+                match stage {
+                    Stage::Endpoint(endpoint) => layout.of_endpoint[endpoint as usize] = place,
+                    Stage::Link(link) | Stage::Port(link) => layout.of_link[link as usize] = place,
+                    Stage::Island(island) => layout.islands[island as usize].stage = place as usize,
+                }
+                layout.stages.push(stage);
+                layout.behind.push(behind[unit]);
+            }
+        }
+        layout
+    }
+
+    fn input(&mut self, to: u32, at: u32, rank: u32) -> u32 {
+        self.inputs.push(Input { to, at, rank, line: Line::new() });
+        self.inputs.len() as u32 - 1
+    }
+
+    /// Makes the inputs: the first ones are those of the endpoints, in order, then come two for what each sends ([`outlet`]).
+    fn join(&mut self, units: &Units, endpoints: &[Endpoint], table: &RouteTable, links: usize) {
+        let island_of = |unit: u32| units.islands.iter().position(|(island, _)| *island == unit);
+        // Of endpoints that are on an island, these three lead nowhere.
+        for endpoint in 0..endpoints.len() {
+            let came_by = *table.route(endpoint ^ 1).last().expect("a route has a link");
+            self.input(self.of_endpoint[endpoint], endpoint as u32, came_by);
+        }
+        for (endpoint, start) in table.starts.iter().enumerate() {
+            let (first, came_by) = (table.links[*start as usize], self.inputs[endpoint].rank);
+            debug_assert_eq!(self.inputs.len() as u32, outlet(endpoints.len(), endpoint));
+            self.input(self.of_link[first as usize], first, came_by);
+            self.input(self.of_link[first as usize], first, (links + endpoint) as u32);
+        }
+        // The others: by the link from which packets come, and the stage.
+        let mut between = BTreeMap::new();
+        self.hops = vec![NONE; table.links.len()];
+        for endpoint in 0..endpoints.len() {
+            let route = table.route(endpoint);
+            for (i, &link) in route.iter().enumerate() {
+                let input = match route.get(i + 1) {
+                    Some(next) => {
+                        let to = self.of_link[*next as usize];
+                        *between.entry((link, to)).or_insert_with(|| self.input(to, *next, link))
+                    }
+                    None => match island_of(units.of_endpoint[endpoint ^ 1]) {
+                        Some(island) => {
+                            let to = self.islands[island].stage as u32;
+                            *between.entry((link, to)).or_insert_with(|| self.input(to, NONE, link))
+                        }
+                        None => endpoint as u32 ^ 1,
+                    },
+                };
+                self.hops[table.starts[endpoint] as usize + i + 1] = input;
+            }
+        }
+    }
+
+    /// What can happen on each island. For each endpoint, and then for each source of a host, its island and its place there.
+    fn settle_islands(&mut self, units: &Units, endpoints: &[Endpoint], hosts: &Hosts, links: usize) -> Vec<(u32, u32)> {
+        if self.islands.is_empty() {
+            return Vec::new();
+        }
+        let mut places = vec![(NONE, NONE); endpoints.len() + hosts.sources()];
+        for (number, (unit, _)) in units.islands.iter().enumerate() {
+            let stage = self.islands[number].stage as u32;
+            let arrivals = self.inputs.iter().enumerate().filter(|(_, input)| input.to == stage && (input.rank as usize) < links);
+            let mut arrivals: Vec<usize> = arrivals.map(|(i, _)| i).collect();
+            arrivals.sort_by_key(|input| self.inputs[*input].rank);
+            let members: Vec<usize> = (0..endpoints.len()).filter(|endpoint| units.of_endpoint[*endpoint] == *unit).collect();
+            let sources = hosts.sources_of(members.iter().map(|endpoint| &endpoints[*endpoint]));
+            let island = &mut self.islands[number];
+            island.agenda = Due::new(arrivals.len() + members.len() + sources.len());
+            for input in arrivals {
+                self.inputs[input].at = island.events.len() as u32;
+                island.events.push(Event::Arrival(input as u32));
+            }
+            for endpoint in members {
+                places[endpoint] = (number as u32, island.events.len() as u32);
+                island.agenda.set(island.events.len(), endpoints[endpoint].wake);
+                island.events.push(Event::Wake(endpoint as u32));
+            }
+            for source in sources {
+                places[endpoints.len() + source] = (number as u32, island.events.len() as u32);
+                island.events.push(Event::Host(source as u32));
+            }
+        }
+        places
+    }
+}

@@ -1,0 +1,147 @@
+//! Links as stages: what has come goes through the queue in order of time, and what leaves goes to the inputs of what is next.
+
+use longfat_core::packet::PacketId;
+use longfat_core::rng::Rng;
+use longfat_core::time::Time;
+
+use super::ends::outlet;
+use super::{Input, World};
+use crate::ledger::LinkLog;
+
+/// A packet that comes to a link: when, its rank among those of that instant, and itself.
+pub(super) type Arrival = (Time, u32, PacketId);
+
+/// Where ties between links are broken at random: the ranks of what comes by one input. Each instant has a rank of its own, drawn from the
+/// input's own stream, so that it does not depend on how much is done at once.
+#[derive(Debug)]
+pub(super) struct Tie {
+    rng: Rng,
+    instant: Time,
+    rank: u32,
+}
+
+impl Tie {
+    pub fn new(rng: Rng) -> Self {
+        Tie { rng, instant: Time::MAX, rank: 0 }
+    }
+
+    /// The rank of what comes at `instant`, below those of endpoints that wake.
+    fn rank(&mut self, instant: Time) -> u32 {
+        if instant != self.instant {
+            (self.instant, self.rank) = (instant, (self.rng.next_u64() >> 33) as u32);
+        }
+        self.rank
+    }
+}
+
+/// Whether packets come by the input of this number from a link, and not from one of so many endpoints.
+fn is_from_link(input: usize, endpoints: usize) -> bool {
+    input >= outlet(endpoints, endpoints) as usize
+}
+
+impl World {
+    /// The link lives up to and including `until`; when it next has something to do.
+    pub(super) fn live_as_link(&mut self, number: usize, until: Time) -> Time {
+        let next = if self.waiting[number].len() == 1 && self.ties.is_empty() {
+            self.take_from_one(number, until)
+        } else {
+            self.take_from_all(number, until)
+        };
+        self.advance_link_before(number, until);
+        next.min(self.links[number].due())
+    }
+
+    /// Does what happens at the queue before what could still come at `until`.
+    #[inline]
+    pub(super) fn advance_link_before(&mut self, number: usize, until: Time) {
+        let mut log = LinkLog { link: number as u32, ledger: &mut self.ledger };
+        self.links[number].advance_before(until, &mut self.packets, &mut log);
+        self.pass_on(number);
+    }
+
+    /// What comes by the one input in which packets wait; when the next one does.
+    fn take_from_one(&mut self, number: usize, until: Time) -> Time {
+        let World { links, inputs, waiting, packets, ledger, endpoints, .. } = self;
+        let of = waiting[number][0] as usize;
+        let Input { line, rank, .. } = &mut inputs[of];
+        let (link, mut log) = (&mut links[number], LinkLog { link: number as u32, ledger });
+        let (mut came, mut next) = (0, Time::MAX);
+        while let Some(id) = line.first() {
+            let now = packets[id].stamp;
+            if now > until {
+                next = now;
+                break;
+            }
+            line.pop(packets);
+            link.offer(now, id, packets, &mut log);
+            came += 1;
+        }
+        if line.is_empty() {
+            waiting[number].clear();
+        }
+        if is_from_link(of, endpoints.len()) {
+            links[*rank as usize].count.delivered += came;
+        }
+        next
+    }
+
+    /// The same for several inputs.
+    fn take_from_all(&mut self, number: usize, until: Time) -> Time {
+        let World { links, inputs, waiting, packets, ledger, ties, batch, endpoints, .. } = self;
+        let mut next = Time::MAX;
+        waiting[number].retain(|of| {
+            let Input { line, rank, .. } = &mut inputs[*of as usize];
+            let is_set_off_by_link = (*rank as usize) < links.len();
+            let before = batch.len();
+            while let Some(id) = line.first() {
+                let now = packets[id].stamp;
+                if now > until {
+                    next = next.min(now);
+                    break;
+                }
+                line.pop(packets);
+                let rank = match ties.get_mut(*of as usize) {
+                    Some(tie) if is_set_off_by_link => tie.rank(now),
+                    Some(_) => *rank | 1 << 31,
+                    None => *rank,
+                };
+                batch.push((now, rank, id));
+            }
+            if is_from_link(*of as usize, endpoints.len()) {
+                links[*rank as usize].count.delivered += (batch.len() - before) as u64;
+            }
+            !line.is_empty()
+        });
+        // What came by each input is in order already, and stays in its order at one instant.
+        batch.sort_by_key(|(time, rank, _)| (*time, *rank));
+        let (link, mut log) = (&mut links[number], LinkLog { link: number as u32, ledger });
+        for (now, _, id) in batch.drain(..) {
+            link.offer(now, id, packets, &mut log);
+        }
+        next
+    }
+
+    /// What the link has sent goes to whom it is for.
+    #[inline]
+    pub(super) fn pass_on(&mut self, number: usize) {
+        while let Some(id) = self.links[number].take_sent(&self.packets) {
+            let input = self.hops[self.packets[id].route as usize];
+            self.put(input, id);
+        }
+    }
+
+    /// The packet `id` comes to the link now.
+    #[inline]
+    pub(super) fn offer(&mut self, number: usize, id: PacketId) {
+        let mut log = LinkLog { link: number as u32, ledger: &mut self.ledger };
+        self.links[number].offer(self.now, id, &mut self.packets, &mut log);
+    }
+
+    /// Does what has happened at the queue, and on the wire, up to now.
+    pub(super) fn advance_link(&mut self, number: usize) {
+        let mut log = LinkLog { link: number as u32, ledger: &mut self.ledger };
+        self.links[number].advance(self.now, &mut self.packets, &mut log);
+        self.links[number].lose(self.now, &mut self.packets, &mut log);
+        self.pass_on(number);
+    }
+}
