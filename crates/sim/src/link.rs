@@ -16,7 +16,6 @@ mod tail;
 use std::collections::VecDeque;
 
 use longfat_core::atm::aal5;
-use longfat_core::experiment;
 use longfat_core::link::framing::wire_len;
 use longfat_core::link::loss::{Fate, Loss};
 use longfat_core::packet::{PacketId, Packets};
@@ -96,7 +95,7 @@ impl Link {
     /// The idle link number `number` of the network, made as `link` says, with `queue` in front of it and `loss` on it.
     pub fn new(
         number: u32,
-        link: &experiment::Link,
+        link: &longfat_experiment::Link,
         to_switch: bool,
         port: u16,
         queue: Box<dyn Queue + Send>,

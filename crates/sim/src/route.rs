@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use longfat_core::experiment::route::Routes;
-use longfat_core::experiment::{Experiment, Link};
+use longfat_experiment::route::Routes;
+use longfat_experiment::{Experiment, Link};
 
 use crate::Error;
 

@@ -15,13 +15,13 @@ mod trunks;
 use std::collections::BTreeMap;
 
 use longfat_core::atm::port::Run;
-use longfat_core::experiment::route::Routes;
-use longfat_core::experiment::{Experiment, Ties, Traffic};
 use longfat_core::link::loss;
 use longfat_core::packet::{PacketId, Packets};
 use longfat_core::queue::{self, DropReason, QueueContext};
 use longfat_core::rng::Rng;
 use longfat_core::time::Time;
+use longfat_experiment::route::Routes;
+use longfat_experiment::{Experiment, Ties, Traffic};
 
 use crate::Error;
 use crate::event_set::{EventSet, Part};
@@ -342,7 +342,7 @@ fn links(experiment: &Experiment) -> Vec<Link> {
     let network = &experiment.network;
     let ports = Routes::new(network).ports();
     let rtts = Routes::new(network).round_trips(&experiment.flows);
-    let make = |(i, link): (usize, &longfat_core::experiment::Link)| {
+    let make = |(i, link): (usize, &longfat_experiment::Link)| {
         let rng = |part: &str| Rng::named(experiment.seed, &format!("{} {part}", link.name));
         let kind = queue::find(link.queue.kind).unwrap_or_else(|| panic!("link {}: no queue is called {}", link.name, link.queue.kind));
         let context = QueueContext { rate: link.rate, rtt: rtts[i], mtu: link.mtu, rng: rng("queue") };

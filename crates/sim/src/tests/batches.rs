@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use longfat_core::experiment::{Cpu, Cycles, Experiment, Flow, Host, Link, Memory, Nic, Node, NodeKind, OnFull, Traffic};
 use longfat_core::link::loss;
 use longfat_core::params::Value;
 use longfat_core::queue;
-use longfat_core::tcp::{TcpConfig, congestion};
 use longfat_core::time::{Duration, Time};
-use longfat_core::trace::Trace;
 use longfat_core::traffic::{Schedule, Spell, Web};
 use longfat_core::units::{Capacity, Rate};
+use longfat_experiment::trace::Trace;
+use longfat_experiment::{Cpu, Cycles, Experiment, Flow, Host, Link, Memory, Nic, Node, NodeKind, OnFull, Traffic};
+use longfat_tcp::{TcpConfig, congestion};
 use proptest::prelude::*;
 
 use crate::drive;
@@ -249,7 +249,7 @@ proptest! {
             experiment.flows.push(Flow { from, to, traffic, group, start: Duration::from_millis(100 * start), ..flow.clone() });
         }
         // Routes are over routers only: flows without one are none.
-        let routes = longfat_core::experiment::route::Routes::new(&experiment.network);
+        let routes = longfat_experiment::route::Routes::new(&experiment.network);
         let has_route = |a, b| routes.path(a, b).is_some_and(|path| !path.is_empty());
         let kept: Vec<Flow> = experiment.flows.iter().filter(|f| has_route(f.from, f.to) && has_route(f.to, f.from)).cloned().collect();
         prop_assume!(!kept.is_empty() && links > 0);

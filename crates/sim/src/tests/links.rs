@@ -1,9 +1,8 @@
 use std::collections::BTreeSet;
 
-use longfat_core::experiment;
 use longfat_core::link::loss;
 use longfat_core::packet::{Ecn, Packet, PacketId, Packets, Segment, Way};
-use longfat_core::params::Value;
+use longfat_core::params::{Choice, Value};
 use longfat_core::queue::{self, DropReason, Queue, QueueContext, QueueLog};
 use longfat_core::rng::Rng;
 use longfat_core::time::{Duration, Time};
@@ -17,8 +16,8 @@ use crate::link::Link;
 const MS: u64 = 1_000_000_000;
 
 /// 10 Mb/s and 5 ms, 20 bytes of overhead: a packet of 1230 bytes takes 1 ms.
-fn spec(queue: experiment::Choice) -> experiment::Link {
-    experiment::Link {
+fn spec(queue: Choice) -> longfat_experiment::Link {
+    longfat_experiment::Link {
         name: "link".into(),
         from: 0,
         to: 1,
@@ -35,7 +34,7 @@ fn spec(queue: experiment::Choice) -> experiment::Link {
     }
 }
 
-fn build_queue(spec: &experiment::Link) -> Box<dyn Queue + Send> {
+fn build_queue(spec: &longfat_experiment::Link) -> Box<dyn Queue + Send> {
     let context =
         QueueContext { rate: spec.rate, rtt: Duration::from_millis(10), mtu: spec.mtu, rng: Rng::named(1, "the queue of a test") };
     (queue::find(spec.queue.kind).unwrap().build)(&spec.queue.params, context)
@@ -57,7 +56,7 @@ struct Rig {
 }
 
 impl Rig {
-    fn new(spec: &experiment::Link) -> Self {
+    fn new(spec: &longfat_experiment::Link) -> Self {
         let loss = loss::find(spec.loss.kind).unwrap();
         let loss = (loss.build)(&spec.loss.params, Rng::named(1, "the loss of a test"));
         // One route, of endpoint 0: this link, and its end.
@@ -200,7 +199,7 @@ impl QueueLog for Drops {
 }
 
 impl Reference {
-    fn run(spec: &experiment::Link, packets: &[(u64, u32)]) -> Self {
+    fn run(spec: &longfat_experiment::Link, packets: &[(u64, u32)]) -> Self {
         let mut kept = Packets::new();
         let mut this = Reference { queue: build_queue(spec), sending: None, log: Drops::default(), arrived: Vec::new(), waited: 0 };
         // (time, 0 for the end of a transmission or 1 for an arrival, number of the packet)

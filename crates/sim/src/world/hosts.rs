@@ -4,10 +4,10 @@
 
 use std::collections::BTreeSet;
 
-use longfat_core::experiment::{Experiment, Memory, OnFull};
 use longfat_core::packet::{Ecn, PacketId};
 use longfat_core::queue::DropReason;
 use longfat_core::rng::Rng;
+use longfat_experiment::{Experiment, Memory, OnFull};
 
 use super::World;
 use super::ends::way_of;
