@@ -1,6 +1,7 @@
 //! The sending half: what it knows. What may be sent next is in `transmit`; how it reacts to ACKs is in `recovery`.
 
 mod buffer;
+mod stream;
 mod timers;
 mod transmit;
 
@@ -8,7 +9,7 @@ use crate::CwndValidation;
 use crate::clock::Clock;
 use crate::congestion::{self, CongestionControl};
 use crate::ecn::Feedback;
-use crate::pacing::Pacer;
+use crate::pacing::{Paced, Pacer};
 use crate::peer_window::PeerWindow;
 use crate::prr::Prr;
 use crate::rack::Rack;
@@ -19,11 +20,12 @@ use crate::scoreboard::Scoreboard;
 use crate::sent_log::SentLog;
 use crate::stall::Room;
 use crate::validation::Validation;
-use crate::window_sizing::{self, SendSizing};
+use crate::window_sizing::SendState;
 use crate::{RecoveryKind, Stats, TcpConfig};
+use buffer::SendBuffer;
 use longfat_core::time::{Duration, Time};
 use longfat_core::units::Rate;
-use std::collections::VecDeque;
+use stream::Stream;
 
 /// Where the sender is in repairing losses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -72,21 +74,10 @@ pub(super) struct Sender {
     pub(super) repeated_fast_retransmit: bool,
     pub(super) halve_each_timeout: bool,
     limited_transmit: bool,
-    nagle: bool,
-    /// Partial segments wait, whatever Nagle says (tcp(7), TCP_CORK; without its ceiling of 200 ms).
-    cork: bool,
     restart_after_idle: bool,
     pub(super) validation: Option<Box<Validation>>,
-    /// One past the last byte written (offset 1 is the first byte).
-    end: u64,
-    /// Where each write that is not wholly acknowledged ends.
-    writes: VecDeque<u64>,
-    closed: bool,
-    /// What the send buffer holds now; what sizes it, the most it can be, and what memory there is for it.
-    pub(super) send_buffer: u64,
-    sizing: Option<Box<dyn SendSizing + Send>>,
-    most_buffer: u64,
-    memory: u64,
+    pub(super) stream: Stream,
+    pub(super) buffer: SendBuffer,
     pub(super) peer: PeerWindow,
     pub(super) phase: Phase,
     /// Fast recovery and Loss end when this is acknowledged (RFC 6582 and 6675: recover, RecoveryPoint).
@@ -105,8 +96,6 @@ pub(super) struct Sender {
     pub(super) rescued: bool,
     pub(super) partial_acks: u32,
     pub(super) limit: Limit,
-    /// The application's bound on the pacing rate.
-    pub(super) pacing_max: Option<Rate>,
     pub(super) log: SentLog,
     /// Loss detection by time, the tail loss probe, and what the one timer of both is for: with `RecoveryKind::Rack` only.
     pub(super) rack: Option<Box<Rack>>,
@@ -136,9 +125,7 @@ pub(super) struct Sender {
     /// Since when nothing has answered what is sent again, or a window probe, and the left edge then.
     unanswered: (u64, Time),
     last_sent: Time,
-    pacer: Pacer,
-    /// Percent of cwnd / srtt that a window-based control is paced at, in slow start and in congestion avoidance.
-    pacing_ratios: [u32; 2],
+    pub(super) pacer: Pacer,
     /// The last round in which cwnd was the limit.
     cwnd_round: Option<u64>,
     /// For a control that wants rates.
@@ -175,7 +162,6 @@ fn validation(config: &TcpConfig) -> Option<Box<Validation>> {
 impl Sender {
     pub fn new(config: &TcpConfig, iss: u32, phase: Duration) -> Self {
         let control = congestion::build(config);
-        let sizing = (window_sizing::kind(config).send)(config);
         let kind = if control.starts_over() { RecoveryKind::Tahoe } else { config.recovery };
         Sender {
             iss,
@@ -193,17 +179,10 @@ impl Sender {
             repeated_fast_retransmit: config.repeated_fast_retransmit,
             halve_each_timeout: config.halve_each_timeout,
             limited_transmit: config.limited_transmit,
-            nagle: config.nagle,
-            cork: false,
             restart_after_idle: config.cwnd_validation == CwndValidation::Rfc5681,
             validation: validation(config),
-            end: 1,
-            writes: VecDeque::new(),
-            closed: false,
-            send_buffer: window_sizing::send_buffer(config),
-            sizing,
-            most_buffer: window_sizing::bounds(config).0,
-            memory: u64::MAX,
+            stream: Stream::new(config.nagle),
+            buffer: SendBuffer::new(config),
             peer: PeerWindow::default(),
             phase: Phase::Open,
             recover: 0,
@@ -216,7 +195,6 @@ impl Sender {
             rescued: false,
             partial_acks: 0,
             limit: Limit::Application,
-            pacing_max: None,
             log: SentLog::default(),
             rack: rack(kind),
             use_tail_probe: config.tail_probe,
@@ -237,8 +215,7 @@ impl Sender {
             timeout_una: None,
             unanswered: (0, Time::ZERO),
             last_sent: Time::ZERO,
-            pacer: Pacer::new(config.pacing),
-            pacing_ratios: [config.pacing_ss_ratio, config.pacing_ca_ratio],
+            pacer: Pacer::new(config),
             cwnd_round: None,
             cwr_pending: false,
             cwr_until: 0,
@@ -269,9 +246,7 @@ impl Sender {
         let config = TcpConfig { mss: mss as u32, ..config.clone() };
         self.control = congestion::build(&config);
         self.validation = validation(&config);
-        self.sizing = (window_sizing::kind(&config).send)(&config);
-        self.most_buffer = window_sizing::bounds(&config).0;
-        self.bound_buffer();
+        self.buffer.start_over(&config);
     }
 
     /// Another control; nothing but the SYN has been sent.
@@ -287,59 +262,37 @@ impl Sender {
 
     pub fn write(&mut self, bytes: u64) {
         self.check_app_limited();
-        self.end = self.end.saturating_add(bytes).min(u64::MAX / 2);
-        let una = self.board.una();
-        while self.writes.front().is_some_and(|end| *end <= una) {
-            self.writes.pop_front();
-        }
-        if self.writes.back() != Some(&self.end) {
-            self.writes.push_back(self.end);
-        }
-    }
-
-    pub fn set_nagle(&mut self, on: bool) {
-        self.nagle = on;
-    }
-
-    pub fn set_cork(&mut self, on: bool) {
-        self.cork = on;
+        self.stream.write(bytes, self.board.una());
     }
 
     /// Bytes written and not acknowledged, and those of them not sent yet.
     pub fn unacked(&self) -> (u64, u64) {
-        (self.end.saturating_sub(self.board.una().max(1)), self.end.saturating_sub(self.board.max().max(1)))
-    }
-
-    pub fn close(&mut self) {
-        self.closed = true;
+        (self.stream.beyond(self.board.una()), self.stream.beyond(self.board.max()))
     }
 
     /// The application stops: what was written and not yet sent is forgotten, and the FIN follows what was.
     pub fn stop(&mut self) {
-        if !self.closed {
-            self.end = self.end.min(self.board.max().max(1));
-            self.closed = true;
-        }
-    }
-
-    /// End of the stream in sequence space: the data, and the FIN once closed.
-    fn stream_end(&self) -> u64 {
-        self.end + u64::from(self.closed)
+        self.stream.stop(self.board.max());
     }
 
     /// One past what the application has been able to write so far.
     pub(super) fn end_of_buffered(&self) -> u64 {
-        self.stream_end().min(self.board.una().saturating_add(self.send_buffer))
+        self.stream.end().min(self.buffered_until())
+    }
+
+    /// Up to where the send buffer reaches.
+    fn buffered_until(&self) -> u64 {
+        self.board.una().saturating_add(self.buffer.size())
     }
 
     /// Whether all that was written (and the FIN, if closed) is acknowledged.
     pub fn all_acked(&self) -> bool {
-        self.board.una() >= self.stream_end()
+        self.board.una() >= self.stream.end()
     }
 
     /// Whether the FIN has been sent, and whether it has been acknowledged.
     pub fn fin(&self) -> (bool, bool) {
-        (self.closed && self.board.max() > self.end, self.closed && self.board.una() > self.end)
+        (self.stream.fin_is_below(self.board.max()), self.stream.fin_is_below(self.board.una()))
     }
 
     /// The window the sender keeps to: the control's, or that of the recovery under way.
@@ -352,6 +305,17 @@ impl Sender {
         } else {
             self.control.cwnd().saturating_add_signed(self.inflation).max(self.mss)
         }
+    }
+
+    /// The rate to space segments at, if any (of payload).
+    #[inline]
+    pub fn pacing_rate(&self) -> Option<Rate> {
+        let is_unused = || self.validation.as_ref().is_some_and(|validation| validation.is_unused());
+        self.pacer.rate(self.control.pacing_rate(), is_unused, || Paced {
+            window: self.window(),
+            srtt: self.rtt.srtt(),
+            slow_start: self.control.cwnd() < self.control.ssthresh(),
+        })
     }
 
     /// Whether a closed window is being probed.
@@ -397,6 +361,30 @@ impl Sender {
         if config.ssthresh_half_rwnd {
             self.control.on_first_window(rwnd.into());
         }
+    }
+
+    /// The state may have changed: sizes the send buffer.
+    #[inline]
+    pub(crate) fn size_buffer(&mut self, now: Time) {
+        if self.buffer.is_sized() {
+            self.follow_window(now);
+        }
+    }
+
+    #[inline(never)]
+    fn follow_window(&mut self, now: Time) {
+        let cwnd = self.window();
+        self.buffer.follow(&SendState {
+            now,
+            cwnd,
+            ssthresh: self.control.ssthresh(),
+            needed: self.board.outstanding() + cwnd.saturating_sub(self.board.pipe()),
+            rwnd: self.rwnd(),
+            una: self.board.una(),
+            mss: self.mss,
+            round: self.round,
+            srtt: self.rtt.srtt(),
+        });
     }
 
     /// The SYN's round trip.

@@ -18,7 +18,7 @@ pub enum Abort {
 impl Connection {
     /// Nothing more will be written: a FIN follows the last byte. What arrives is still received (a half-close).
     pub fn close(&mut self) {
-        self.outlet().close();
+        self.outlet().stream.close();
     }
 
     /// The application goes: nothing more will be written or read, as after close(2).

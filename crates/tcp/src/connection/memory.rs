@@ -11,14 +11,14 @@ impl Connection {
         let received = self.receiver.memory();
         match &self.sending {
             Sending::Active(sender) => {
-                let (send_buffer, board) = (sender.send_buffer, &sender.board);
+                let (send_buffer, board) = (sender.buffer.size(), &sender.board);
                 MemoryUse {
                     acked: board.una(),
                     outstanding: board.outstanding(),
                     // A buffer that has become smaller still holds what is on its way.
                     send_buffered: sender.unacked().0.min(send_buffer.max(board.outstanding())),
                     send_buffer,
-                    send_wanted: sender.wanted_buffer(),
+                    send_wanted: sender.buffer.wanted(),
                     ..received
                 }
             }
@@ -45,7 +45,7 @@ impl Connection {
     /// [`window_sizing::ReceiveSizing::keeps_to_memory`]: crate::window_sizing::ReceiveSizing::keeps_to_memory
     pub fn set_memory_limit(&mut self, send: u64, receive: u64) {
         match &mut self.sending {
-            Sending::Active(sender) => sender.set_memory(send),
+            Sending::Active(sender) => sender.buffer.set_memory(send),
             Sending::Silent(silent) => silent.memory = send,
         }
         self.ack_now |= self.receiver.set_memory(receive) && self.receives();

@@ -125,7 +125,7 @@ impl Connection {
             // As the ACKs would have found it.
             sender.check_app_limited();
         }
-        sender.set_memory(silent.memory);
+        sender.buffer.set_memory(silent.memory);
         sender.room = silent.room;
         sender
     }
@@ -137,7 +137,8 @@ impl Connection {
         {
             let ecn = sender.ecn.is_on().then(|| Box::new(sender.ecn.clone()));
             let (peer, room) = (sender.peer, sender.room);
-            self.sending = Sending::Silent(Silent { peer, wanted_buffer: sender.wanted_buffer(), memory: sender.memory(), room, ecn });
+            self.sending =
+                Sending::Silent(Silent { peer, wanted_buffer: sender.buffer.wanted(), memory: sender.buffer.memory(), room, ecn });
         }
     }
 

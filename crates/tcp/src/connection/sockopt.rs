@@ -9,17 +9,17 @@ use longfat_core::units::Rate;
 impl Connection {
     /// Whether a partial segment waits while data is unacknowledged (RFC 896); TCP_NODELAY turns it off.
     pub fn set_nagle(&mut self, on: bool) {
-        self.outlet().set_nagle(on);
+        self.outlet().stream.set_nagle(on);
     }
 
     /// Whether partial segments wait in any case: TCP_CORK.
     pub fn set_cork(&mut self, on: bool) {
-        self.outlet().set_cork(on);
+        self.outlet().stream.set_cork(on);
     }
 
     /// SO_SNDBUF: bytes written and not acknowledged.
     pub fn set_send_buffer(&mut self, bytes: u64) {
-        self.outlet().set_most_buffer(bytes);
+        self.outlet().buffer.set_most(bytes);
     }
 
     /// SO_RCVBUF: unread data and window. The window's scale stays as the SYN had it, and what is promised stays promised.
@@ -36,7 +36,7 @@ impl Connection {
 
     /// SO_MAX_PACING_RATE: what is sent is spaced to this rate at most, also where nothing would be; `None`: no bound.
     pub fn set_max_pacing_rate(&mut self, rate: Option<Rate>) {
-        self.outlet().pacing_max = rate;
+        self.outlet().pacer.set_most(rate);
     }
 
     /// The rate that what is sent is spaced at, if it is.

@@ -59,7 +59,7 @@ impl Sender {
         let again = self.board.max() > start;
         if !again {
             let room = self.peer.edge.saturating_sub(start).max(1);
-            let len = room.min(self.payload_max).min(self.send_buffer).min(self.stream_end() - start);
+            let len = room.min(self.payload_max).min(self.buffer.size()).min(self.stream.end() - start);
             self.board.sent_new(len);
             self.log.sent(start, start + len, now);
         }

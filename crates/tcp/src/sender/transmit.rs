@@ -1,20 +1,18 @@
 //! What may be sent next, and the bookkeeping of what is.
 
-use crate::pacing;
+use crate::RecoveryKind;
 use crate::recovery::Forward;
 use crate::sender::{Limit, Phase, Range, Sender};
 use crate::seq::wrap;
-use crate::{Pacing, RecoveryKind};
 use longfat_core::packet::{Segment, flags};
 use longfat_core::time::Time;
-use longfat_core::units::Rate;
 
 impl Sender {
     /// Whether all that was written is acknowledged, and there is nothing else to send: of a stream that only goes the other way,
     /// always.
     #[inline]
     pub fn is_done(&mut self) -> bool {
-        let done = self.board.una() >= self.stream_end() && !(self.probe || self.force || self.tail.due || self.forward.is_some());
+        let done = self.board.una() >= self.stream.end() && !(self.probe || self.force || self.tail.due || self.forward.is_some());
         if done {
             self.limit = Limit::Application;
         }
@@ -149,15 +147,10 @@ impl Sender {
     pub(crate) fn next_new(&mut self, now: Time, pipe: u64, window: u64) -> Option<Range> {
         let start = self.board.max();
         let una = self.board.una();
-        let left = self.end.saturating_sub(start);
-        // What the application has been able to write so far.
-        let buffered = left.min(una.saturating_add(self.send_buffer).saturating_sub(start));
-        let payload = buffered.min(self.payload_max).min(self.peer.edge.saturating_sub(start));
-        // The FIN takes a place in the window like any octet.
-        let fin = self.closed && start + payload == self.end && start + payload < self.peer.edge;
-        let len = payload + u64::from(fin);
-        if len == 0 || start > self.end {
-            self.limit = if start < self.stream_end() { Limit::Rwnd } else { Limit::Application };
+        let piece = self.stream.next(start, self.payload_max, self.buffered_until(), self.peer.edge);
+        let (payload, fin, len) = (piece.payload, piece.fin, piece.len());
+        if len == 0 || self.stream.is_past(start) {
+            self.limit = if start < self.stream.end() { Limit::Rwnd } else { Limit::Application };
             if self.limit == Limit::Rwnd {
                 self.arm_persist(now);
             }
@@ -176,11 +169,10 @@ impl Sender {
             self.validate(now);
         }
         // RFC 9293 §3.8.6.2.1: a full segment; or all there is, subject to Nagle; or half the largest window.
-        let last = payload == buffered;
-        let nagle_permits = (!self.nagle || idle) && !self.cork || (self.closed && payload == left);
-        if !(payload == self.payload_max || fin || (last && nagle_permits) || (payload > 0 && 2 * payload >= self.peer.max())) {
-            self.limit = if last { Limit::Application } else { Limit::Rwnd };
-            if !last {
+        let half = payload > 0 && 2 * payload >= self.peer.max();
+        if !(payload == self.payload_max || fin || self.stream.permits_partial(piece, idle) || half) {
+            self.limit = if piece.is_all { Limit::Application } else { Limit::Rwnd };
+            if !piece.is_all {
                 self.arm_persist(now);
             }
             return None;
@@ -236,7 +228,7 @@ impl Sender {
     #[inline]
     pub(crate) fn count(&mut self, now: Time, range: Range) -> Range {
         let len = range.end - range.start;
-        let payload = range.end.min(self.end.max(range.start)) - range.start;
+        let payload = self.stream.payload(range.start, range.end);
         self.stats.bytes_sent += payload;
         self.stats.segments_sent += u64::from(payload > 0);
         if range.again {
@@ -278,43 +270,15 @@ impl Sender {
         range
     }
 
-    /// The rate to space segments at, if any (of payload).
-    #[inline]
-    pub(crate) fn pacing_rate(&self) -> Option<Rate> {
-        let own = self.control.pacing_rate();
-        let rate = match self.pacer.mode {
-            Pacing::Auto => own.or_else(|| self.unused_rate()),
-            Pacing::Off => None,
-            Pacing::On => own.or_else(|| {
-                let slow_start = self.control.cwnd() < self.control.ssthresh();
-                let [ss, ca] = self.pacing_ratios;
-                Some(pacing::window_rate(self.window(), self.rtt.srtt(), if slow_start { ss } else { ca }))
-            }),
-        };
-        match (rate, self.pacing_max) {
-            (Some(rate), Some(most)) => Some(rate.min(most)),
-            (rate, most) => rate.or(most),
-        }
-    }
-
-    /// RFC 7661 §4.4.2: while nothing has validated the window, what it holds is spread over a round trip; line-rate bursts of it could
-    /// find a queue that others have filled meanwhile.
-    #[inline]
-    fn unused_rate(&self) -> Option<Rate> {
-        let unused = self.validation.as_ref().is_some_and(|validation| validation.is_unused());
-        unused.then(|| pacing::window_rate(self.window(), self.rtt.srtt(), 100))
-    }
-
     /// The TCP header of `range`, without what the receiver half stamps on it.
     #[inline]
     pub fn segment(&mut self, range: Range, segment: &mut Segment) {
-        let payload = range.end.min(self.end.max(range.start)) - range.start;
+        let payload = self.stream.payload(range.start, range.end);
         *segment = Segment::new(wrap(self.iss, range.start), 0, payload as u16);
-        if range.end > self.end {
+        if self.stream.is_past(range.end) {
             segment.flags |= flags::FIN;
         }
-        // RFC 9293 §3.9.1.2: without a PUSH of its own, an interface sets the flag on the last segment of what was written.
-        if payload > 0 && self.writes.binary_search(&(range.start + payload)).is_ok() {
+        if payload > 0 && self.stream.write_ends_at(range.start + payload) {
             segment.flags |= flags::PSH;
         }
         // RFC 3168 §6.1.2: on new data; §6.1.6: not on a window probe.
