@@ -17,9 +17,8 @@ use self::sending::Sending;
 use crate::TcpConfig;
 use crate::clock::Clock;
 use crate::receiver::{Receiver, Verdict};
-use crate::sender::Sender;
+use crate::sender::{Room, Sender};
 use crate::seq::wrap;
-use crate::stall::Room;
 use longfat_core::packet::{Ecn, Segment, flags};
 use longfat_core::time::{Duration, Time};
 use std::sync::Arc;
@@ -247,11 +246,11 @@ impl Connection {
             self.ack_now = true;
         }
         if let Some(sender) = self.sending.sender_mut()
-            && now >= sender.deadline
+            && now >= sender.timers.deadline()
         {
             match self.state {
                 State::SynSent | State::SynReceived => self.syn_timeout(),
-                State::Listen | State::Closed => sender.deadline = Time::MAX,
+                State::Listen | State::Closed => sender.timers.stop(),
                 _ => {
                     sender.retransmission_timeout(now);
                     self.mind_user_timeout(now);
@@ -315,11 +314,11 @@ impl Connection {
         sender.payload_max = sender.mss - self.receiver.options_len(sender.mss, self.timestamps.is_some());
         let range = sender.next(now)?;
         sender.segment(range, segment);
-        if range.again && range.start == 1 {
+        if range.retransmitted && range.start == 1 {
             self.receiver.echo.forgo_option();
         }
         // RFC 3168 §6.1.5, §6.1.6: retransmissions and window probes are not ECN-capable.
-        let capable = segment.len > 0 && !range.again && !sender.is_probing();
+        let capable = segment.len > 0 && !range.retransmitted && !sender.is_probing();
         let ecn = if capable { sender.ecn.codepoint() } else { Ecn::NotEct };
         let room = if segment.len > 0 { sender.mss.saturating_sub(u64::from(segment.len)) } else { u64::MAX };
         self.stamp(now, segment, room);
@@ -362,7 +361,7 @@ impl Connection {
     /// When `handle_timeout` is wanted.
     #[inline]
     pub fn poll_timeout(&self) -> Option<Time> {
-        let deadline = self.sending.sender().map_or(Time::MAX, |sender| sender.deadline);
+        let deadline = self.sending.sender().map_or(Time::MAX, |sender| sender.timers.deadline());
         let at = deadline.min(self.receiver.ack_deadline()).min(self.time_wait);
         if at == Time::MAX { None } else { Some(at) }
     }
@@ -424,6 +423,6 @@ impl Connection {
         assert!(sender.window() >= mss && sender.control.cwnd() >= mss, "{self:?}");
         assert!(sender.control.ssthresh() >= 2 * mss, "{self:?}");
         // RFC 6298 §5.1: what is outstanding has a timer.
-        assert!(board.outstanding() == 0 || sender.deadline != Time::MAX || self.syn_now || self.state == State::Closed, "{self:?}");
+        assert!(board.outstanding() == 0 || sender.timers.is_set() || self.syn_now || self.state == State::Closed, "{self:?}");
     }
 }

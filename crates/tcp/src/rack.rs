@@ -17,7 +17,7 @@ const PERSIST: u32 = 16;
 #[derive(Clone, Debug)]
 pub(super) struct Rack {
     /// What was sent again.
-    pub again: Retransmissions,
+    pub retransmissions: Retransmissions,
     /// RACK.xmit_ts and RACK.end_seq: of all that has arrived, what was sent last.
     newest: Option<(Order, u64)>,
     /// RACK.rtt, and when that segment was sent, if this ACK told of it.
@@ -43,7 +43,7 @@ pub(super) struct Rack {
 impl Default for Rack {
     fn default() -> Self {
         Rack {
-            again: Retransmissions::default(),
+            retransmissions: Retransmissions::default(),
             newest: None,
             rtt: Duration::ZERO,
             told: Time::ZERO,
@@ -89,7 +89,7 @@ impl Rack {
                 originals = if originals[0].1 == 0 { [(s, e); 2] } else { [originals[0], (s, e)] };
             }
         };
-        self.again.take(start, end, |piece| {
+        self.retransmissions.take(start, end, |piece| {
             note(from, piece.start);
             from = piece.end;
             if tells(piece.order.sent) {
@@ -193,14 +193,14 @@ impl Rack {
             at = end;
         }
         self.judged = board.max();
-        self.again.all_judged();
+        self.retransmissions.all_judged();
         self.wake = None;
     }
 
     /// Nothing is lost after all.
     pub fn judge_again(&mut self) {
         self.judged = 0;
-        self.again.judge_again();
+        self.retransmissions.judge_again();
     }
 
     /// Calls lost what is overdue. Of a transmission and its end, `until` says up to where it may be.
@@ -239,13 +239,13 @@ impl Rack {
             }
             self.judged = end;
         }
-        while let Some(oldest) = self.again.oldest() {
+        while let Some(oldest) = self.retransmissions.oldest() {
             let end = until(oldest.order, oldest.end);
             if end <= oldest.start {
                 break;
             }
             let due = oldest.order.sent + patience;
-            let mut out = self.again.within(oldest.start, end).filter(|piece| piece.order == oldest.order).peekable();
+            let mut out = self.retransmissions.within(oldest.start, end).filter(|piece| piece.order == oldest.order).peekable();
             if due > now && out.peek().is_some() {
                 drop(out);
                 self.wake_at(due);
@@ -256,7 +256,7 @@ impl Rack {
                     lost(piece.start, piece.end);
                 }
             });
-            self.again.judged(end);
+            self.retransmissions.judged(end);
         }
         board.lost_bytes() > before
     }
@@ -268,7 +268,7 @@ impl Rack {
     /// The first bytes of `from..until` that were sent once and have not arrived.
     fn missing(&self, board: &Scoreboard, mut from: u64, until: u64) -> Option<(u64, u64)> {
         while let Some((mut start, end)) = board.next_missing(from, until) {
-            for piece in self.again.within(start, end) {
+            for piece in self.retransmissions.within(start, end) {
                 if start < piece.start {
                     return Some((start, piece.start));
                 }

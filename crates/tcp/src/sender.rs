@@ -1,51 +1,48 @@
-//! The sending half: what it knows. What may be sent next is in `transmit`; how it reacts to ACKs is in `recovery`.
+//! The sending half of a connection. It composes owners, each with a state of its own: the [`Stream`], the [`SendBuffer`], [`RoundTrips`],
+//! [`Timers`], [`Repair`], [`Usage`] of the windows, [`Reductions`] and the [`Pacer`]. It passes to each what it needs, and does what they
+//! decide: ACKs come in `acks`, losses are answered in `losses`, timers in `timeouts`, congestion in `response`, and what goes next is in
+//! `transmit`.
 
+mod acks;
 mod buffer;
+mod info;
+mod losses;
+mod measure;
+mod reductions;
+mod response;
+mod round_trips;
+mod sampling;
+mod spurious;
+mod stall;
 mod stream;
+mod tail_probe;
+mod timeouts;
 mod timers;
 mod transmit;
+mod usage;
+mod window_probe;
 
 use crate::CwndValidation;
-use crate::clock::Clock;
 use crate::congestion::{self, CongestionControl};
 use crate::ecn::Feedback;
 use crate::pacing::{Paced, Pacer};
 use crate::peer_window::PeerWindow;
-use crate::prr::Prr;
-use crate::rack::Rack;
 use crate::rate::RateSampler;
-use crate::recovery::{Forward, Probe, Timer, Undo};
-use crate::rtt::{RttEstimator, Rules};
+use crate::repair::{Phase, Repair};
 use crate::scoreboard::Scoreboard;
 use crate::sent_log::SentLog;
-use crate::stall::Room;
 use crate::validation::Validation;
 use crate::window_sizing::SendState;
 use crate::{RecoveryKind, Stats, TcpConfig};
 use buffer::SendBuffer;
 use longfat_core::time::{Duration, Time};
 use longfat_core::units::Rate;
+use reductions::Reductions;
+use round_trips::RoundTrips;
+pub(super) use stall::Room;
 use stream::Stream;
-
-/// Where the sender is in repairing losses.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Phase {
-    /// Nothing is known to be lost.
-    Open,
-    /// Fast recovery, until `recover` is acknowledged.
-    Recovery,
-    /// After a timeout (or under Tahoe): everything outstanding is sent again, in slow start, until `recover` is acknowledged.
-    Loss,
-}
-
-/// What kept the sender from sending more when it last tried.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Limit {
-    Cwnd,
-    Rwnd,
-    Application,
-    Pacing,
-}
+use timers::{Timer, Timers};
+use usage::{Limit, Usage};
 
 /// One transmission: offsets `start..end` of the stream (data, and the FIN as its last octet).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,7 +50,7 @@ pub(super) struct Range {
     pub start: u64,
     pub end: u64,
     /// Whether it was sent before.
-    pub again: bool,
+    pub retransmitted: bool,
 }
 
 #[derive(Debug)]
@@ -61,97 +58,29 @@ pub(super) struct Sender {
     pub(super) iss: u32,
     pub(super) board: Scoreboard,
     pub(super) control: Box<dyn CongestionControl + Send>,
-    pub(super) rtt: RttEstimator,
+    pub(super) trips: RoundTrips,
+    pub(super) timers: Timers,
     pub(super) stats: Stats,
     pub(super) mss: u64,
     /// `mss` less the options that the next segment carries.
     pub(super) payload_max: u64,
     /// What the ACKs tell of ECN marks.
     pub(super) ecn: Feedback,
-    pub(super) kind: RecoveryKind,
-    pub(super) threshold: u32,
-    pub(super) use_prr: bool,
-    pub(super) repeated_fast_retransmit: bool,
-    pub(super) halve_each_timeout: bool,
-    limited_transmit: bool,
     restart_after_idle: bool,
     pub(super) validation: Option<Box<Validation>>,
     pub(super) stream: Stream,
     pub(super) buffer: SendBuffer,
     pub(super) peer: PeerWindow,
-    pub(super) phase: Phase,
-    /// Fast recovery and Loss end when this is acknowledged (RFC 6582 and 6675: recover, RecoveryPoint).
-    pub(super) recover: u64,
-    /// Without SACK: no fast retransmit while the left edge is below this (RFC 6582 §3.2 step 1).
-    pub(super) no_fast_retransmit_below: u64,
-    pub(super) duplicates: u32,
-    /// Reno's artificial window: segments that have left the network (RFC 5681 §3.2).
-    pub(super) inflation: i64,
-    pub(super) prr: Option<Prr>,
-    /// The window during a SACK recovery.
-    pub(super) recovery_window: u64,
-    /// The first segment must be retransmitted whatever the window says.
-    pub(super) force: bool,
-    /// RFC 6675 §4 rule 4: already rescued in this recovery.
-    pub(super) rescued: bool,
-    pub(super) partial_acks: u32,
-    pub(super) limit: Limit,
+    repair: Repair,
+    usage: Usage,
+    reductions: Reductions,
     pub(super) log: SentLog,
-    /// Loss detection by time, the tail loss probe, and what the one timer of both is for: with `RecoveryKind::Rack` only.
-    pub(super) rack: Option<Box<Rack>>,
-    pub(super) use_tail_probe: bool,
-    pub(super) tail: Probe,
-    pub(super) timer: Timer,
-    /// When the retransmission timer would go off, were the timer not set for something earlier.
-    pub(super) rto_at: Time,
-    /// F-RTO, while it waits for the ACKs that decide.
-    pub(super) use_frto: bool,
-    pub(super) forward: Option<Forward>,
-    /// The last reduction, while it can still prove needless.
-    pub(super) use_undo: bool,
-    pub(super) undo: Option<Box<Undo>>,
-    /// The next sample for the estimator is of data beyond this.
-    pub(super) sampled_until: u64,
-    /// Without timestamps on a ticking clock, one segment at a time is timed: (end offset, tick).
-    pub(super) timed: Option<(u64, u64)>,
-    pub(super) clock: Clock,
-    pub(super) timestamp_clock: Option<Clock>,
-    pub(super) deadline: Time,
-    /// Probing a closed window: how many probes went unanswered.
-    pub(super) persist: Option<u32>,
-    probe: bool,
-    /// `una` at the last timeout: the same again means no progress.
-    pub(super) timeout_una: Option<u64>,
-    /// Since when nothing has answered what is sent again, or a window probe, and the left edge then.
-    unanswered: (u64, Time),
     last_sent: Time,
     pub(super) pacer: Pacer,
-    /// The last round in which cwnd was the limit.
-    cwnd_round: Option<u64>,
     /// For a control that wants rates.
     pub(super) rate: Option<Box<RateSampler>>,
-    /// An ECN reduction is answered with CWR on the next new segment, and none more until this is acknowledged.
-    pub(super) cwr_pending: bool,
-    pub(super) cwr_until: u64,
-    /// Whether the host's interface takes another segment; no second reduction for it before this is acknowledged.
+    /// Whether the host's interface takes another segment.
     pub(super) room: Room,
-    pub(super) stalled_until: u64,
-    /// Round trips counted in packets; the current one ends when something beyond `round_end` is acknowledged.
-    pub(super) round: u64,
-    pub(super) round_end: u64,
-}
-
-/// RFC 6298 §2 with the bounds of the stack: G is the clock's tick; of an exact clock, 1 ms.
-fn estimator(config: &TcpConfig) -> RttEstimator {
-    let granularity = if config.slow_timer.is_zero() { Duration::from_millis(1) } else { config.slow_timer };
-    let (min, granularity) =
-        if config.rto_min_of_variance { (Duration::ZERO, granularity.max(config.rto_min)) } else { (config.rto_min, granularity) };
-    let (variances, doublings) = (config.rto_variances, config.rto_doublings);
-    RttEstimator::new(Rules { initial: config.rto_initial, min, max: config.rto_max, granularity, variances, doublings })
-}
-
-fn rack(kind: RecoveryKind) -> Option<Box<Rack>> {
-    (kind == RecoveryKind::Rack).then(Box::default)
 }
 
 fn validation(config: &TcpConfig) -> Option<Box<Validation>> {
@@ -166,78 +95,36 @@ impl Sender {
         Sender {
             iss,
             board: Scoreboard::default(),
-            kind,
             rate: control.wants_rate().then(Box::default),
             control,
-            rtt: estimator(config),
+            trips: RoundTrips::new(config, phase),
+            timers: Timers::STOPPED,
             stats: Stats::default(),
             mss: u64::from(config.mss),
             payload_max: u64::from(config.mss),
             ecn: Feedback::new(congestion::ecn_use(config)),
-            threshold: config.dupack_threshold,
-            use_prr: config.prr,
-            repeated_fast_retransmit: config.repeated_fast_retransmit,
-            halve_each_timeout: config.halve_each_timeout,
-            limited_transmit: config.limited_transmit,
             restart_after_idle: config.cwnd_validation == CwndValidation::Rfc5681,
             validation: validation(config),
             stream: Stream::new(config.nagle),
             buffer: SendBuffer::new(config),
             peer: PeerWindow::default(),
-            phase: Phase::Open,
-            recover: 0,
-            no_fast_retransmit_below: 0,
-            duplicates: 0,
-            inflation: 0,
-            prr: None,
-            recovery_window: 0,
-            force: false,
-            rescued: false,
-            partial_acks: 0,
-            limit: Limit::Application,
+            repair: Repair::new(config, kind),
+            usage: Usage::NONE,
+            reductions: Reductions::NONE,
             log: SentLog::default(),
-            rack: rack(kind),
-            use_tail_probe: config.tail_probe,
-            tail: Probe::default(),
-            timer: Timer::Retransmission,
-            rto_at: Time::MAX,
-            use_frto: config.frto,
-            forward: None,
-            use_undo: config.undo,
-            undo: None,
-            sampled_until: 0,
-            timed: None,
-            clock: Clock::new(config.slow_timer, phase),
-            timestamp_clock: config.timestamps.then(|| Clock::new(config.timestamp_tick, phase)),
-            deadline: Time::MAX,
-            persist: None,
-            probe: false,
-            timeout_una: None,
-            unanswered: (0, Time::ZERO),
             last_sent: Time::ZERO,
             pacer: Pacer::new(config),
-            cwnd_round: None,
-            cwr_pending: false,
-            cwr_until: 0,
             room: Room::Yes,
-            stalled_until: 0,
-            round: 0,
-            round_end: 0,
         }
-    }
-
-    /// Losses are repaired like this; none has been.
-    fn repair_by(&mut self, kind: RecoveryKind) {
-        (self.kind, self.rack) = (kind, rack(kind));
     }
 
     /// The handshake begins anew, with a SYN yet to come.
     pub fn listen_again(&mut self, config: &TcpConfig) {
         self.board = Scoreboard::default();
-        self.rtt = estimator(config);
-        self.repair_by(if self.control.starts_over() { RecoveryKind::Tahoe } else { config.recovery });
+        self.trips.start_over(config);
+        self.repair.set_kind(if self.control.starts_over() { RecoveryKind::Tahoe } else { config.recovery });
         self.ecn = Feedback::new(congestion::ecn_use(config));
-        self.deadline = Time::MAX;
+        self.timers.stop();
     }
 
     /// The other side takes no more than `mss` bytes in a segment.
@@ -256,7 +143,7 @@ impl Sender {
         self.rate = self.control.wants_rate().then(Box::default);
         self.ecn.set_uses(congestion::ecn_use(&config));
         if self.control.starts_over() {
-            self.repair_by(RecoveryKind::Tahoe);
+            self.repair.set_kind(RecoveryKind::Tahoe);
         }
     }
 
@@ -298,13 +185,7 @@ impl Sender {
     /// The window the sender keeps to: the control's, or that of the recovery under way.
     #[inline]
     pub fn window(&self) -> u64 {
-        if self.phase == Phase::Recovery && self.kind.is_selective() {
-            // PRR counts bytes: what a short segment delivered need not make room for a whole one. One segment may always be
-            // in flight (the loss window of RFC 5681 §3.1), or a recovery whose pipe is empty would wait for the timer.
-            self.recovery_window.max(self.mss)
-        } else {
-            self.control.cwnd().saturating_add_signed(self.inflation).max(self.mss)
-        }
+        self.repair.window(self.mss, || self.control.cwnd())
     }
 
     /// The rate to space segments at, if any (of payload).
@@ -313,7 +194,7 @@ impl Sender {
         let is_unused = || self.validation.as_ref().is_some_and(|validation| validation.is_unused());
         self.pacer.rate(self.control.pacing_rate(), is_unused, || Paced {
             window: self.window(),
-            srtt: self.rtt.srtt(),
+            srtt: self.trips.srtt(),
             slow_start: self.control.cwnd() < self.control.ssthresh(),
         })
     }
@@ -321,7 +202,17 @@ impl Sender {
     /// Whether a closed window is being probed.
     #[inline]
     pub fn is_probing(&self) -> bool {
-        self.persist.is_some()
+        self.timers.is_probing()
+    }
+
+    /// Sets the retransmission timer.
+    pub fn arm_rto(&mut self, now: Time) {
+        self.timers.arm_rto(now, &self.trips);
+    }
+
+    /// For how long nothing has answered what is sent again, or a window probe.
+    pub fn unanswered(&self, now: Time) -> Duration {
+        self.timers.unanswered(now, self.board.una())
     }
 
     /// The peer's window, as far as known.
@@ -331,8 +222,8 @@ impl Sender {
 
     /// The SYNs have agreed on segments of `mss` bytes and on SACK or not, and have told of the first window.
     pub fn agree(&mut self, config: &TcpConfig, mss: u32, sack: bool, peer: PeerWindow) {
-        if self.kind.is_selective() && !sack {
-            self.repair_by(RecoveryKind::NewReno);
+        if self.repair.kind().is_selective() && !sack {
+            self.repair.set_kind(RecoveryKind::NewReno);
         }
         if u64::from(mss) != self.mss {
             // The control counts in segments of the size agreed, not of the size we offered.
@@ -344,14 +235,10 @@ impl Sender {
     /// The SYN was acknowledged, at `now`; after `rtt`, unless it was sent more than once.
     pub fn establish(&mut self, config: &TcpConfig, now: Time, rtt: Option<Duration>, timestamps: bool) {
         self.board.acknowledge(1);
-        self.deadline = Time::MAX;
-        self.timestamp_clock = self.timestamp_clock.filter(|_| timestamps);
-        match rtt {
-            Some(rtt) => self.handshake_rtt(rtt, now),
-            None => {
-                self.rtt.after_syn_loss(config.rto_after_syn_loss);
-                self.control.on_syn_loss();
-            }
+        self.timers.stop();
+        self.trips.establish(config, now, rtt, timestamps);
+        if rtt.is_none() {
+            self.control.on_syn_loss();
         }
         self.established(now, rtt);
     }
@@ -382,18 +269,8 @@ impl Sender {
             rwnd: self.rwnd(),
             una: self.board.una(),
             mss: self.mss,
-            round: self.round,
-            srtt: self.rtt.srtt(),
+            round: self.usage.round(),
+            srtt: self.trips.srtt(),
         });
-    }
-
-    /// The SYN's round trip.
-    fn handshake_rtt(&mut self, rtt: Duration, now: Time) {
-        if self.clock.is_exact() {
-            self.rtt.sample(rtt);
-        } else {
-            let start = Time::from_ps(now.as_ps() - rtt.as_ps());
-            self.rtt.sample(self.clock.span(self.clock.ticks(now) - self.clock.ticks(start)));
-        }
     }
 }

@@ -81,7 +81,7 @@ impl Connection {
     pub(super) fn end(&mut self) {
         self.state = State::Closed;
         if let Some(sender) = self.sending.sender_mut() {
-            sender.deadline = Time::MAX;
+            sender.timers.stop();
         }
         self.time_wait = Time::MAX;
         self.receiver.stop();

@@ -152,13 +152,13 @@ impl Connection {
     /// Nothing has answered the SYN, or the SYN-ACK.
     pub(super) fn syn_timeout(&mut self) {
         let retries = if self.state == State::SynSent { self.config.syn_retries } else { self.config.syn_ack_retries };
-        if retries.is_some_and(|most| self.sender().rtt.backoff() >= most) {
+        if retries.is_some_and(|most| self.sender().trips.backoff() >= most) {
             self.give_up();
             return;
         }
         let sender = self.sender();
-        sender.rtt.back_off();
-        sender.deadline = Time::MAX;
+        sender.trips.back_off();
+        sender.timers.stop();
         self.handshake.repeated = true;
         self.syn_now = true;
     }
@@ -241,7 +241,7 @@ impl Connection {
         let answer = self.state == State::SynReceived;
         let mut segment = Segment::new(self.iss, flags::SYN, 0);
         let sender = self.sender();
-        let (first, timeouts) = (sender.board.max() == 0, sender.rtt.backoff());
+        let (first, timeouts) = (sender.board.max() == 0, sender.trips.backoff());
         if first {
             sender.board.sent_new(1);
             self.handshake.sent = now;

@@ -82,7 +82,7 @@ impl Books {
         let now = self.now();
         self.serial += 1;
         let (max, serial) = (self.board.max(), self.serial);
-        self.rack.again.sent(start, end, max, now);
+        self.rack.retransmissions.sent(start, end, max, now);
         for byte in &mut self.bytes[start as usize..end as usize] {
             *byte = Byte { sent: now, order: Order { sent: now, position: max, serial }, again: true, arrived: byte.arrived, lost: false };
         }
@@ -181,7 +181,7 @@ impl Books {
         assert_eq!(lost.len(), expected.len());
         assert!(lost.iter().all(|i| expected.contains(i)));
         let again = self.bytes.iter().filter(|b| b.again && !b.arrived).count() as u64;
-        assert_eq!(self.rack.again.bytes(), again);
+        assert_eq!(self.rack.retransmissions.bytes(), again);
     }
 }
 

@@ -21,7 +21,7 @@ impl Sender {
     /// The handshake is done, and took `rtt` where that is known.
     pub fn established(&mut self, now: Time, rtt: Option<Duration>) {
         // The initial sequence number is drawn from the connection's own stream.
-        let established = Established { now, rtt, sack: self.kind.is_selective(), seed: u64::from(self.iss) };
+        let established = Established { now, rtt, sack: self.repair.kind().is_selective(), seed: u64::from(self.iss) };
         self.control.on_established(&established);
         self.size_buffer(now);
     }

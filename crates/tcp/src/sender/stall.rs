@@ -1,12 +1,12 @@
 //! Local congestion: the transmit queue of the host's own interface is full, and a segment cannot be handed to it.
 
 use crate::congestion::{Congestion, CongestionEvent};
-use crate::sender::{Phase, Sender};
+use crate::sender::Sender;
 use longfat_core::time::Time;
 
 /// Whether the interface takes another segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Room {
+pub(crate) enum Room {
     Yes,
     No,
     /// No, and a segment would have gone.
@@ -25,15 +25,15 @@ impl Sender {
 
     /// The interface refused a segment: Web100's SendStall. Linux 2.4 takes that as congestion (Bulot et al. 2004 §4.3; the state
     /// it calls CWR): one reduction a window, as for an ECN echo (RFC 3168 §6.1.2), and none while a loss is being repaired.
-    pub(super) fn local_congestion(&mut self, now: Time) {
+    pub(crate) fn local_congestion(&mut self, now: Time) {
         self.stats.send_stalls += 1;
-        let reduced_until = self.stalled_until.max(self.recover).max(self.cwr_until);
-        if self.phase == Phase::Open && self.board.una() >= reduced_until && self.board.outstanding() > 0 {
-            self.stalled_until = self.board.max();
+        let heeded = self.reductions.heeds_stalls(self.board.una(), self.repair.point());
+        if heeded && self.repair.is_open() && self.board.outstanding() > 0 {
+            self.reductions.stalled(self.board.max());
             let flight_size = self.flight_size();
             self.control.on_congestion(&CongestionEvent { now, kind: Congestion::Local, flight_size });
             self.reduced();
-            self.undo = None;
+            self.repair.undo.forget();
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Round trips, as ACKs and SACKs tell of them.
 
-use crate::sender::Sender;
+use super::Sender;
 use longfat_core::packet::Segment;
 use longfat_core::time::{Duration, Time};
 
@@ -9,7 +9,7 @@ impl Sender {
     #[inline]
     pub(super) fn measure(&mut self, now: Time, segment: &Segment, ack: u64) -> Option<Duration> {
         // Karn: only bytes sent once.
-        let sent = if self.rack.is_some() {
+        let sent = if self.repair.rack.is_some() {
             self.told_in_order(now, segment, ack)
         } else {
             let clear = self.log.is_clear(self.board.una());
@@ -20,45 +20,42 @@ impl Sender {
         if let Some(rtt) = latest {
             self.note_rtt(rtt);
         }
-        let echoed = match (segment.timestamps(), self.timestamp_clock) {
-            // RFC 7323 §4: the echo tells of any segment, sent again or not.
-            (Some((_, ecr)), Some(clock)) => Some((clock, (clock.ticks(now) as u32).wrapping_sub(ecr))),
-            _ => None,
-        };
-        if self.clock.is_exact() {
-            // One sample a round trip, as RFC 6298 §3 has it: with one an ACK, alpha and beta would span a few ACKs instead of a few
-            // round trips, and rttvar would vanish (RFC 7323 §4.2 weighs them down instead, to the same end).
-            if ack > self.sampled_until || self.rtt.is_backed_off() {
-                let echo = echoed.filter(|(_, t)| *t < 1 << 31).map(|(clock, ticks)| clock.span(u64::from(ticks)));
-                if let Some(rtt) = exact.or(echo) {
-                    self.rtt.sample(rtt);
-                    self.sampled_until = self.board.max();
-                }
-            }
-        } else if let Some((clock, ticks)) = echoed.filter(|(_, t)| *t < 1 << 31) {
-            self.rtt.sample(clock.span(u64::from(ticks)));
-        } else if let Some((end, tick)) = self.timed
-            && ack >= end
-        {
-            self.timed = None;
-            self.rtt.sample(self.clock.span(self.clock.ticks(now) - tick));
-        }
+        self.trips.acked(now, segment, ack, self.board.max(), exact);
         latest
+    }
+
+    /// What the left edge passes on its way to `ack`: when the first and the last of it left that were sent once and had not
+    /// arrived before.
+    #[inline]
+    fn told_in_order(&mut self, now: Time, segment: &Segment, ack: u64) -> Option<(Time, Time)> {
+        let rack = self.repair.rack.as_mut()?;
+        if !self.board.has_sacked() && rack.retransmissions.is_empty() {
+            let span = self.log.arrived(ack)?;
+            rack.arrived_in_order(now, ack, span.1);
+            return Some(span);
+        }
+        let tells = self.trips.tells_of_retransmission(now, self.stats.rtt_min, Some(segment));
+        let rack = self.repair.rack.as_mut()?;
+        rack.span = None;
+        let mut at = self.board.una();
+        while let Some((start, end)) = self.board.next_missing(at, ack) {
+            rack.arrived(now, start, end, &self.log, tells);
+            at = end;
+        }
+        self.log.arrived(ack);
+        rack.span
     }
 
     /// SACKs newly reach up to `top`: that segment has just arrived, and unless it was sent twice its round trip is as good as that
     /// of one acknowledged (RFC 6298 §3 forbids only the ambiguous ones). While the left edge stands still there is no other.
     pub(super) fn measure_sacked(&mut self, now: Time, top: u64) -> Option<Duration> {
-        let sent = match &self.rack {
+        let sent = match &self.repair.rack {
             Some(rack) => rack.span,
             None => self.log.arrived(top).filter(|_| self.log.is_clear(top - 1)),
         };
         let rtt = now.since(sent?.1);
         self.note_rtt(rtt);
-        if self.clock.is_exact() && top > self.sampled_until {
-            self.rtt.sample(rtt);
-            self.sampled_until = self.board.max();
-        }
+        self.trips.sacked(top, self.board.max(), rtt);
         Some(rtt)
     }
 
