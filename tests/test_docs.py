@@ -38,6 +38,7 @@ DOCUMENTS = [
 ]
 FENCE = re.compile(r"^```(\w+)(?: ([^\n]*))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+SOURCE = re.compile(r"`(?:crates/)?(core|tcp|experiment|sim|script)/(?:src/)?([\w/]+(?:\.rs|/))`")
 WIDTH = "118"
 
 
@@ -123,6 +124,17 @@ def test_every_relative_link_leads_somewhere(path: Path) -> None:
         assert target.exists(), f"{path.relative_to(ROOT)} links to {file}, which is not there"
         if anchor and target.suffix == ".md":
             assert anchor in headings(target), f"{path.relative_to(ROOT)}: {file or 'the page'} has no heading #{anchor}"
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_source_file_that_a_page_names_is_there(path: Path) -> None:
+    if path.name == "CONTRIBUTING.md":
+        pytest.skip("its walk-throughs name files that are yet to be written")
+    named = SOURCE.findall(path.read_text(encoding="utf-8"))
+    if path.name == "rfc-coverage.md":
+        assert named, "it says where each RFC is"
+    for crate, file in named:
+        assert (ROOT / "crates" / crate / "src" / file).exists(), f"{path.relative_to(ROOT)} names {crate}/{file}"
 
 
 def test_the_index_reaches_every_page() -> None:

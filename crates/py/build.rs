@@ -7,7 +7,7 @@ use std::{env, fs};
 fn main() {
     let root = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap()).join("../..");
     let mut files = Vec::new();
-    for folder in ["crates/core/src", "crates/sim/src"] {
+    for folder in ["crates/core/src", "crates/tcp/src", "crates/experiment/src", "crates/sim/src"] {
         println!("cargo::rerun-if-changed={}", root.join(folder).display());
         collect(&root.join(folder), &mut files);
     }

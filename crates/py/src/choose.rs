@@ -1,10 +1,10 @@
 //! A congestion control by its name, its parameters from Python.
 
-use longfat_core::experiment::nearest;
 use longfat_core::params::{Choice, Kind, Literal, ParamSpec, Params, Value};
-use longfat_core::tcp::options::PARAMS;
-use longfat_core::tcp::{TcpConfig, congestion, stack};
 use longfat_core::units::text::{RATE, SIZE, TIME};
+use longfat_experiment::nearest;
+use longfat_tcp::options::PARAMS;
+use longfat_tcp::{TcpConfig, congestion, stack};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
 

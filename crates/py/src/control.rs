@@ -1,9 +1,9 @@
 //! A congestion control, stepped by hand. What the sender would know of a bulk transfer is kept here, unless it is told.
 
 use crate::choose::{Chosen, LongfatError};
-use longfat_core::tcp::congestion::{AckSample, Congestion, CongestionControl, CongestionEvent};
-use longfat_core::tcp::rate::RateSample;
 use longfat_core::time::{Duration, Time};
+use longfat_tcp::congestion::{AckSample, Congestion, CongestionControl, CongestionEvent};
+use longfat_tcp::rate::RateSample;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -83,7 +83,7 @@ impl PyCongestionControl {
     #[pyo3(signature = (name, mss=1448, **params))]
     fn new(name: &str, mss: i64, params: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let Chosen { name, config } = Chosen::read(name, mss, params)?;
-        let control = longfat_core::tcp::congestion::build(&config);
+        let control = longfat_tcp::congestion::build(&config);
         Ok(PyCongestionControl {
             control: Mutex::new(control),
             name,

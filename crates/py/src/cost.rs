@@ -1,7 +1,7 @@
 //! How much work a run is, before it is run: for the order of a sweep, its progress bar and its time left.
 
-use longfat_core::experiment::{Experiment, Traffic};
 use longfat_core::traffic::Schedule;
+use longfat_experiment::{Experiment, Traffic};
 
 /// About how many packets pass how many links. Each data packet and half an ACK pass the whole path.
 pub fn estimate(experiment: &Experiment) -> f64 {

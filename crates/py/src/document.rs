@@ -1,31 +1,31 @@
 //! Documents and their runs.
 
 use crate::{cost, tables};
-use longfat_core::experiment::{self, Experiment};
 use longfat_core::time::Time;
-use longfat_core::trace::Trace;
 use longfat_core::units::text::{RATE, SIZE, TIME, split};
+use longfat_experiment::Experiment;
+use longfat_experiment::trace::Trace;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::time::{Duration, Instant};
 
 pyo3::import_exception!(longfat.errors, ExperimentError);
 
-fn error(e: experiment::Error) -> PyErr {
+fn error(e: longfat_experiment::Error) -> PyErr {
     let text = e.to_string();
     ExperimentError::new_err(text.strip_prefix("error: ").unwrap_or(&text).to_owned())
 }
 
 /// An experiment file, parsed and checked.
 #[pyclass(module = "longfat._longfat")]
-pub struct Document(experiment::Document);
+pub struct Document(longfat_experiment::Document);
 
 #[pymethods]
 impl Document {
     #[new]
     fn new(text: &str, file: &str) -> PyResult<Self> {
         let mut read = |name: &str| std::fs::read_to_string(name).map_err(|e| e.to_string());
-        experiment::Document::parse_based(text, file, &mut read).map(Document).map_err(error)
+        longfat_experiment::Document::parse_based(text, file, &mut read).map(Document).map_err(error)
     }
     #[getter]
     fn text(&self) -> String {
@@ -59,7 +59,7 @@ impl Document {
 
 /// One run, resolved.
 #[pyclass(module = "longfat._longfat", frozen)]
-pub struct Run(experiment::Run);
+pub struct Run(longfat_experiment::Run);
 
 #[pymethods]
 impl Run {
@@ -148,5 +148,5 @@ pub fn quantity(text: &str) -> Option<(f64, String)> {
 /// The JSON Schema of experiment files.
 #[pyfunction]
 pub fn schema() -> String {
-    experiment::schema().to_string()
+    longfat_experiment::schema().to_string()
 }

@@ -1,12 +1,13 @@
 //! Everything that has a name: for `longfat list`, the documentation and completion.
 
 use longfat_core::atm::discard;
-use longfat_core::experiment::listing;
 use longfat_core::link::{framing, loss};
 use longfat_core::params::{ParamSpec, Value};
-use longfat_core::tcp::congestion::slow_start;
-use longfat_core::tcp::{congestion, options, stack, window_sizing};
-use longfat_core::{metric, queue};
+use longfat_core::queue;
+use longfat_experiment::listing;
+use longfat_experiment::metric;
+use longfat_tcp::congestion::slow_start;
+use longfat_tcp::{congestion, options, stack, window_sizing};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 

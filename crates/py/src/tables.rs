@@ -2,11 +2,11 @@
 
 use longfat_core::atm::discard::CellDrop;
 use longfat_core::atm::port;
-use longfat_core::experiment::{Experiment, Link};
-use longfat_core::metric::{REGISTRY, Scope};
 use longfat_core::queue::DropReason;
 use longfat_core::time::Time;
-use longfat_core::trace::{CellRecord, Event, EventKind, FlowRecord, FlowSample, LinkRecord, LinkSample, Trace};
+use longfat_experiment::metric::{REGISTRY, Scope};
+use longfat_experiment::trace::{CellRecord, Event, EventKind, FlowRecord, FlowSample, LinkRecord, LinkSample, Trace};
+use longfat_experiment::{Experiment, Link};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

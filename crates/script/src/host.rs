@@ -10,9 +10,9 @@ use crate::compare::Sent;
 use crate::settings::{Push, Settings};
 use counters::Counters;
 use longfat_core::packet::{Ecn, Segment, flags};
-use longfat_core::tcp::{Connection, State};
 use longfat_core::time::{Duration, Time};
 use longfat_core::units::Rate;
+use longfat_tcp::{Connection, State};
 use offload::Frame;
 use std::collections::{BTreeMap, VecDeque};
 

@@ -2,8 +2,8 @@
 
 use crate::code::Value;
 use crate::host::Host;
-use longfat_core::tcp::{CaState, State};
 use longfat_core::time::{Duration, Time};
+use longfat_tcp::{CaState, State};
 
 /// What Linux shows for "no threshold yet".
 const INFINITE_SSTHRESH: i128 = 0x7fff_ffff;

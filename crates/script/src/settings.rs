@@ -4,9 +4,9 @@ mod commands;
 
 use crate::host::offload::Offload;
 use longfat_core::params::{Literal, ParamSpec, Params, Value};
-use longfat_core::tcp::options::PARAMS;
-use longfat_core::tcp::{TcpConfig, congestion, stack};
 use longfat_core::time::Duration;
+use longfat_tcp::options::PARAMS;
+use longfat_tcp::{TcpConfig, congestion, stack};
 
 /// What cannot be set, and why.
 #[derive(Clone, PartialEq, Debug)]

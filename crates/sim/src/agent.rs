@@ -2,9 +2,9 @@
 
 use longfat_core::packet::{Ecn, Segment};
 use longfat_core::probe::Ping;
-use longfat_core::tcp::{Abort, Connection, Stats, TcpInfo};
 use longfat_core::time::Time;
 use longfat_core::traffic::Udp;
+use longfat_tcp::{Abort, Connection, Stats, TcpInfo};
 
 /// One end's protocol.
 #[derive(Debug)]

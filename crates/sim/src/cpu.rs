@@ -5,9 +5,9 @@
 
 use std::collections::VecDeque;
 
-use longfat_core::experiment::{self, Cycles};
 use longfat_core::packet::PacketId;
 use longfat_core::time::{Duration, Time};
+use longfat_experiment::Cycles;
 
 /// What a packet costs.
 #[derive(Clone, Copy, Debug)]
@@ -61,7 +61,7 @@ pub struct Processor {
 
 impl Processor {
     /// An idle one.
-    pub fn new(cpu: &experiment::Cpu) -> Self {
+    pub fn new(cpu: &longfat_experiment::Cpu) -> Self {
         Processor {
             send: Cost::new(cpu.send, cpu.mhz),
             receive: Cost::new(cpu.receive, cpu.mhz),

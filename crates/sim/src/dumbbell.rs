@@ -5,13 +5,13 @@
 
 use std::sync::Arc;
 
-use longfat_core::experiment::{Choice, Experiment, Flow, Link, Measure, Network, Node, NodeKind, Ties, Traffic};
 use longfat_core::link::loss;
-use longfat_core::params::Value;
+use longfat_core::params::{Choice, Value};
 use longfat_core::queue;
-use longfat_core::tcp::{TcpConfig, stack};
 use longfat_core::time::Duration;
 use longfat_core::units::{Capacity, Rate};
+use longfat_experiment::{Experiment, Flow, Link, Measure, Network, Node, NodeKind, Ties, Traffic};
+use longfat_tcp::{TcpConfig, stack};
 
 /// What can be chosen of a dumbbell; all packets are of at most 1500 bytes and links add no bytes to them.
 #[derive(Clone, Debug)]

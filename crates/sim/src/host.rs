@@ -1,12 +1,12 @@
 //! The ends of a flow: a TCP connection, UDP or a probe, the application on it, and its one pending event.
 
-use longfat_core::experiment::{Flow, Traffic};
 use longfat_core::probe::Ping;
 use longfat_core::rng::Rng;
-use longfat_core::tcp::Connection;
 use longfat_core::time::{Duration, Time};
 use longfat_core::traffic::{Departures, Transfers, Udp};
 use longfat_core::units::Rate;
+use longfat_experiment::{Flow, Traffic};
+use longfat_tcp::Connection;
 
 use crate::agent::Agent;
 use crate::ledger::Tally;

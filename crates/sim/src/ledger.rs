@@ -2,9 +2,9 @@
 
 use longfat_core::packet::{Packet, PacketId, Packets, Segment};
 use longfat_core::queue::{DropReason, QueueLog};
-use longfat_core::tcp::Stats;
 use longfat_core::time::Time;
-use longfat_core::trace::{Event, EventKind};
+use longfat_experiment::trace::{Event, EventKind};
+use longfat_tcp::Stats;
 
 /// Packets, and their IP bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -26,9 +26,9 @@ mod tests;
 
 use std::fmt;
 
-use longfat_core::experiment::Experiment;
 use longfat_core::time::Time;
-use longfat_core::trace::Trace;
+use longfat_experiment::Experiment;
+use longfat_experiment::trace::Trace;
 
 use measure::Recorder;
 use world::{Pause, World};

@@ -2,12 +2,12 @@
 //! anything, and nothing here changes what happens.
 
 use longfat_core::atm::aal5;
-use longfat_core::experiment::{Experiment, Host, Traffic};
 use longfat_core::link::DROP_REASONS;
+use longfat_experiment::{Experiment, Host, Traffic};
 
-use longfat_core::tcp::window_sizing;
 use longfat_core::time::{Duration, Time};
-use longfat_core::trace::{CellRecord, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, LinkSample, MemoryRecord, Trace};
+use longfat_experiment::trace::{CellRecord, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, LinkSample, MemoryRecord, Trace};
+use longfat_tcp::window_sizing;
 
 use crate::agent::Agent;
 use crate::memory::Gauge;
@@ -92,7 +92,7 @@ impl Recorder {
     pub fn new(experiment: &Experiment) -> Self {
         let measure = &experiment.measure;
         assert!(measure.interval != Some(Duration::ZERO), "the spacing of samples is positive");
-        let volumes = |flow: &&longfat_core::experiment::Flow| matches!(flow.traffic, Traffic::Ttcp { .. });
+        let volumes = |flow: &&longfat_experiment::Flow| matches!(flow.traffic, Traffic::Ttcp { .. });
         let starts_of_volumes = experiment.flows.iter().filter(volumes).map(|flow| flow.start).min();
         let first_start = starts_of_volumes.or_else(|| experiment.flows.iter().map(|flow| flow.start).min());
         let warmup = Time::ZERO + measure.warmup;

@@ -11,9 +11,9 @@
 //! counted, and a packet for which nothing is left is lost.
 
 use longfat_core::packet::Segment;
-use longfat_core::tcp::Connection;
-use longfat_core::tcp::window_sizing::MemoryUse;
 use longfat_core::time::{Duration, Time};
+use longfat_tcp::Connection;
+use longfat_tcp::window_sizing::MemoryUse;
 
 /// From one look at all connections to the next: the fair share is worked out anew, and what is wasted is sampled. Between two looks
 /// a buffer grows only as far as memory is free, at once.

@@ -18,10 +18,10 @@ mod ports;
 use std::collections::BTreeMap;
 
 use longfat_core::atm::port::Run;
-use longfat_core::experiment::{Experiment, Traffic};
 use longfat_core::link::Link;
 use longfat_core::packet::{Line, PacketId, Packets};
 use longfat_core::time::{Duration, Time};
+use longfat_experiment::{Experiment, Traffic};
 
 use crate::Error;
 use crate::due::Due;

@@ -1,7 +1,7 @@
 //! What a kind of link adds to an IP packet, and what is left of its line rate: one row a kind in [`REGISTRY`].
 
 use crate::atm::aal5;
-use crate::params::by_name;
+use crate::by_name;
 use crate::units::Rate;
 
 /// One kind of link.

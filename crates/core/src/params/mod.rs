@@ -7,7 +7,7 @@ mod schema;
 pub mod testing;
 mod text;
 
-pub(crate) use registry::by_name;
+pub use registry::check_entry;
 pub use text::{Literal, Mismatch};
 
 use crate::time::Duration;

@@ -4,9 +4,10 @@
 /// what all registries promise.
 ///
 /// `with params`: and an entry chosen by its name, with the defaults of its parameters.
+#[macro_export]
 macro_rules! by_name {
     ($entry:ty, $what:literal, with params) => {
-        $crate::params::by_name!($entry, $what);
+        $crate::by_name!($entry, $what);
 
         /// The entry called `name`, with the defaults of its parameters.
         pub fn choice(name: &str) -> $crate::params::Choice {
@@ -41,9 +42,15 @@ macro_rules! by_name {
         fn every_entry_has_a_name_of_its_own_a_summary_and_a_source() {
             for (i, entry) in REGISTRY.iter().enumerate() {
                 assert!(REGISTRY[..i].iter().all(|other| other.name != entry.name), "{} twice", entry.name);
-                $crate::params::testing::check_entry(entry.name, entry.summary, entry.source);
+                $crate::params::check_entry(entry.name, entry.summary, entry.source);
             }
         }
     };
 }
-pub(crate) use by_name;
+
+/// What is named says what it is and where it is from, each in one line. For the tests of registries, in whatever crate they are.
+pub fn check_entry(name: &str, summary: &str, source: &str) {
+    for line in [summary, source] {
+        assert!(!line.is_empty() && !line.contains('\n') && !line.ends_with('.'), "{name}: {line:?}");
+    }
+}

@@ -11,8 +11,9 @@ mod step;
 #[cfg(test)]
 mod tests;
 
+use crate::by_name;
 use crate::packet::{Ecn, PacketId, Packets};
-use crate::params::{ParamSpec, Params, by_name};
+use crate::params::{ParamSpec, Params};
 use crate::rng::Rng;
 use crate::time::{Duration, Time};
 use crate::units::Rate;

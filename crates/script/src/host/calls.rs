@@ -3,8 +3,8 @@
 use super::{Host, Role, Socket};
 use crate::settings::IpVersion;
 use crate::syntax::{Call, Expression};
-use longfat_core::tcp::{Abort, Connection, State};
 use longfat_core::time::{Duration, Time};
+use longfat_tcp::{Abort, Connection, State};
 use std::collections::BTreeMap;
 
 /// What became of a call.

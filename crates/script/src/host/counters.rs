@@ -1,8 +1,8 @@
 //! What Linux's `tcp_info` counts and the endpoint has no use for: kept beside it, from what goes in and out.
 
 use longfat_core::packet::{Segment, flags};
-use longfat_core::tcp::Connection;
 use longfat_core::time::{Duration, Time};
+use longfat_tcp::Connection;
 
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Counters {

@@ -4,7 +4,7 @@ use super::calls::{Attempt, Progress, words};
 use super::{Host, Role};
 use crate::syntax::Expression;
 use Attempt::{Blocks, Fails, Returns, Unsupported, Wrong};
-use longfat_core::tcp::State;
+use longfat_tcp::State;
 
 impl Host {
     pub(super) fn read(&mut self, fd: i64, len: &Expression, flags: &Expression, progress: &mut Progress) -> Attempt {

@@ -10,8 +10,8 @@
 
 use longfat_core::packet::{Segment, flags};
 use longfat_core::params::Params;
-use longfat_core::tcp::Connection;
 use longfat_core::time::Duration;
+use longfat_tcp::Connection;
 
 /// The most that a frame can have (`gso_max_size`; ip-link(8): 65,536).
 const GSO_MAX_SIZE: u64 = 65_536;

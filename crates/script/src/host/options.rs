@@ -6,9 +6,9 @@ use crate::code;
 use crate::info;
 use crate::syntax::Expression;
 use longfat_core::params::Value;
-use longfat_core::tcp::Connection;
 use longfat_core::time::{Duration, Time};
 use longfat_core::units::Rate;
+use longfat_tcp::Connection;
 
 /// Options that are kept, and that change nothing an endpoint alone would show but for the differentiated services field.
 const KEPT: &[&str] = &[

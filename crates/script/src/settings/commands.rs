@@ -2,9 +2,9 @@
 
 use super::{EcnUse, Outcome, Refusal, Settings, wrong};
 use longfat_core::params::Value;
-use longfat_core::tcp::congestion;
 use longfat_core::time::Duration;
 use longfat_core::units::text::scale;
+use longfat_tcp::congestion;
 
 /// Sysctls that change nothing an endpoint alone would show.
 const WITHOUT_EFFECT: &[&str] = &[

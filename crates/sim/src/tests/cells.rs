@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use longfat_core::experiment::{Document, Experiment};
-use longfat_core::trace::{CellRecord, LinkRecord, Trace};
+use longfat_experiment::trace::{CellRecord, LinkRecord, Trace};
+use longfat_experiment::{Document, Experiment};
 
 use crate::run;
 

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use longfat_core::link::loss;
 use longfat_core::params::Value;
-use longfat_core::tcp::{DelayedAck, TcpConfig, congestion};
 use longfat_core::time::Duration;
-use longfat_core::trace::Trace;
 use longfat_core::units::{Capacity, Rate};
+use longfat_experiment::trace::Trace;
+use longfat_tcp::{DelayedAck, TcpConfig, congestion};
 
 use crate::dumbbell::{Dumbbell, droptail, tcp};
 use crate::run;

@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use longfat_core::experiment::Choice;
-use longfat_core::params::Value;
+use longfat_core::params::{Choice, Value};
 use longfat_core::queue;
-use longfat_core::tcp::ecn::EcnKind;
-use longfat_core::tcp::{TcpConfig, congestion};
 use longfat_core::time::Duration;
-use longfat_core::trace::Trace;
 use longfat_core::units::{Capacity, Rate};
+use longfat_experiment::trace::Trace;
+use longfat_tcp::ecn::EcnKind;
+use longfat_tcp::{TcpConfig, congestion};
 
 use crate::dumbbell::{Dumbbell, tcp};
 use crate::run;

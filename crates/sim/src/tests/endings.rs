@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use longfat_core::experiment::{Node, NodeKind, Traffic};
 use longfat_core::link::loss;
 use longfat_core::params::Value;
 use longfat_core::time::{Duration, Time};
-use longfat_core::trace::EventKind;
 use longfat_core::units::Rate;
+use longfat_experiment::trace::EventKind;
+use longfat_experiment::{Node, NodeKind, Traffic};
 
 use super::runs::volumes;
 use crate::dumbbell::{Dumbbell, tcp};

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use longfat_core::experiment::{Cpu, Cycles, Experiment, Flow, Host, Nic, OnFull, Traffic};
 use longfat_core::params::{Params, Value};
-use longfat_core::tcp::{TcpConfig, congestion};
 use longfat_core::time::Duration;
-use longfat_core::trace::Trace;
 use longfat_core::units::{Capacity, Rate};
+use longfat_experiment::trace::Trace;
+use longfat_experiment::{Cpu, Cycles, Experiment, Flow, Host, Nic, OnFull, Traffic};
+use longfat_tcp::{TcpConfig, congestion};
 use proptest::prelude::*;
 
 use crate::dumbbell::{Dumbbell, droptail, tcp};
@@ -223,7 +223,7 @@ proptest! {
         recovery in prop_oneof![Just("sack"), Just("newreno")],
         seed in 0_u64..100,
     ) {
-        let mut params = longfat_core::tcp::stack::find("rfc").unwrap().params();
+        let mut params = longfat_tcp::stack::find("rfc").unwrap().params();
         params.set("recovery", Value::Choice(recovery));
         let tcp = TcpConfig::new(&Params(params.0), 1500);
         let edge_rate = Rate::from_bps(20_000_000);

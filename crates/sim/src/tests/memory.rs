@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use longfat_core::experiment::{Experiment, Host, Memory, Traffic};
 use longfat_core::link::loss;
 use longfat_core::queue::DropReason;
-use longfat_core::tcp::{TcpConfig, window_sizing};
 use longfat_core::time::Duration;
-use longfat_core::trace::{MemoryRecord, Trace};
 use longfat_core::units::{Capacity, Rate};
+use longfat_experiment::trace::{MemoryRecord, Trace};
+use longfat_experiment::{Experiment, Host, Memory, Traffic};
+use longfat_tcp::{TcpConfig, window_sizing};
 use proptest::prelude::*;
 
 use crate::dumbbell::{Dumbbell, droptail};

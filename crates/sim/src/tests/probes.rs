@@ -1,7 +1,7 @@
 //! Probes: what ping measures.
 
-use longfat_core::experiment::Traffic;
 use longfat_core::time::Duration;
+use longfat_experiment::Traffic;
 
 use super::runs::volumes;
 use crate::dumbbell::Dumbbell;

@@ -4,15 +4,15 @@
 use std::sync::Arc;
 
 use longfat_core::atm::discard;
-use longfat_core::experiment::{Cpu, Cycles, Experiment, Flow, Host, Link, Memory, Nic, Node, NodeKind, OnFull, Traffic};
 use longfat_core::link::loss;
 use longfat_core::params::{Choice, Value};
 use longfat_core::queue;
 use longfat_core::rng::Rng;
-use longfat_core::tcp::{TcpConfig, congestion};
 use longfat_core::time::Duration;
 use longfat_core::traffic::{Schedule, Spell, Web};
 use longfat_core::units::{Capacity, Rate};
+use longfat_experiment::{Cpu, Cycles, Experiment, Flow, Host, Link, Memory, Nic, Node, NodeKind, OnFull, Traffic};
+use longfat_tcp::{TcpConfig, congestion};
 
 use crate::dumbbell::{Dumbbell, droptail, tcp};
 
@@ -48,7 +48,7 @@ pub fn experiment(seed: u64) -> Option<Experiment> {
         }
     }
     // Routes are over routers only: flows without one are none.
-    let routes = longfat_core::experiment::route::Routes::new(&experiment.network);
+    let routes = longfat_experiment::route::Routes::new(&experiment.network);
     let has_route = |a, b| routes.path(a, b).is_some_and(|path| !path.is_empty());
     let kept: Vec<Flow> = experiment.flows.iter().filter(|f| has_route(f.from, f.to) && has_route(f.to, f.from)).cloned().collect();
     experiment.flows = kept;

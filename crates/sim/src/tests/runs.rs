@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
-use longfat_core::experiment::{Choice, Experiment, Link, Node, NodeKind, Traffic};
 use longfat_core::link::loss;
-use longfat_core::params::{Kind, Params, Value};
+use longfat_core::params::{Choice, Kind, Params, Value};
 use longfat_core::queue;
 use longfat_core::time::{Duration, Time};
-use longfat_core::trace::{EventKind, Trace};
 use longfat_core::units::{Capacity, Rate};
+use longfat_experiment::trace::{EventKind, Trace};
+use longfat_experiment::{Experiment, Link, Node, NodeKind, Traffic};
 
 use crate::dumbbell::{Dumbbell, droptail, tcp};
 use crate::run;

@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use longfat_core::tcp::TcpConfig;
-use longfat_core::tcp::congestion::{self, slow_start};
 use longfat_core::time::Duration;
-use longfat_core::trace::Trace;
 use longfat_core::units::{Capacity, Rate};
+use longfat_experiment::trace::Trace;
+use longfat_tcp::TcpConfig;
+use longfat_tcp::congestion::{self, slow_start};
 
 use crate::dumbbell::{Dumbbell, droptail, tcp};
 use crate::run;

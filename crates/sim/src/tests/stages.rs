@@ -1,8 +1,8 @@
 //! How far stages live by themselves changes no number: all in sweeps, or one instant after the other.
 
-use longfat_core::experiment::{Experiment, Traffic};
 use longfat_core::time::{Duration, Time};
-use longfat_core::trace::Trace;
+use longfat_experiment::trace::Trace;
+use longfat_experiment::{Experiment, Traffic};
 use proptest::prelude::*;
 
 use super::random;
@@ -41,7 +41,7 @@ proptest! {
     fn random_ties_do_not_depend_on_sweeps(seed in any::<u64>()) {
         let experiment = random::experiment(seed);
         prop_assume!(experiment.is_some());
-        let experiment = Experiment { ties: longfat_core::experiment::Ties::Random, ..experiment.unwrap() };
+        let experiment = Experiment { ties: longfat_experiment::Ties::Random, ..experiment.unwrap() };
         prop_assert_eq!(numbers(run(&experiment, true)), numbers(run(&experiment, false)));
     }
 }

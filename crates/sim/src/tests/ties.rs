@@ -1,9 +1,9 @@
 //! Packets that arrive at a router at the same instant.
 
-use longfat_core::experiment::{Ties, Traffic};
 use longfat_core::time::Duration;
 use longfat_core::traffic::Schedule;
 use longfat_core::units::{Capacity, Rate};
+use longfat_experiment::{Ties, Traffic};
 
 use crate::dumbbell::{Dumbbell, droptail};
 use crate::run;
@@ -21,7 +21,7 @@ fn shares(ties: Ties, seed: u64) -> Vec<u64> {
         duration: Duration::from_secs(1),
         ..Dumbbell::default()
     };
-    let experiment = longfat_core::experiment::Experiment { ties, seed, ..dumbbell.experiment() };
+    let experiment = longfat_experiment::Experiment { ties, seed, ..dumbbell.experiment() };
     run(&experiment).unwrap().flows.iter().map(|flow| flow.packets_delivered).collect()
 }
 

@@ -1,11 +1,11 @@
 //! Traffic other than TCP streams, in whole runs.
 
-use longfat_core::experiment::Traffic;
 use longfat_core::link::loss;
 use longfat_core::params::Value;
 use longfat_core::time::{Duration, Time};
 use longfat_core::traffic::{Schedule, Spell, Web};
 use longfat_core::units::{Capacity, Rate};
+use longfat_experiment::Traffic;
 use proptest::prelude::*;
 
 use crate::dumbbell::{Dumbbell, droptail};

@@ -4,10 +4,10 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use longfat_core::params::{Choice, Value};
-use longfat_core::tcp::{CwndValidation, RecoveryKind, TcpConfig, congestion, window_sizing};
 use longfat_core::time::Duration;
-use longfat_core::trace::{FlowSample, Trace};
 use longfat_core::units::{Capacity, Rate};
+use longfat_experiment::trace::{FlowSample, Trace};
+use longfat_tcp::{CwndValidation, RecoveryKind, TcpConfig, congestion, window_sizing};
 
 use crate::dumbbell::{Dumbbell, droptail, tcp};
 

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use longfat_core::experiment::route::Routes;
-use longfat_core::experiment::{self, Experiment, Ties};
 use longfat_core::link::{Link, LinkConfig, loss};
 use longfat_core::packet::{Line, Packets};
 use longfat_core::queue::{self, QueueContext};
 use longfat_core::rng::Rng;
 use longfat_core::time::{Duration, Time};
+use longfat_experiment::route::Routes;
+use longfat_experiment::{Experiment, Ties};
 
 use super::ends::outlet;
 use super::hosts::Hosts;
@@ -114,7 +114,7 @@ fn links(experiment: &Experiment) -> Vec<Link> {
     let network = &experiment.network;
     let ports = Routes::new(network).ports();
     let rtts = Routes::new(network).round_trips(&experiment.flows);
-    let make = |(i, link): (usize, &experiment::Link)| {
+    let make = |(i, link): (usize, &longfat_experiment::Link)| {
         let rng = |part: &str| Rng::named(experiment.seed, &format!("{} {part}", link.name));
         let kind = queue::find(link.queue.kind).unwrap_or_else(|| panic!("link {}: no queue is called {}", link.name, link.queue.kind));
         let context = QueueContext { rate: link.rate, rtt: rtts[i], mtu: link.mtu, rng: rng("queue") };

@@ -6,11 +6,11 @@
 
 use longfat_core::atm::discard::{self, DiscardContext};
 use longfat_core::atm::port::{Count, Outcome, Port, PortConfig, Run};
-use longfat_core::experiment::{Experiment, Network};
 use longfat_core::packet::{Ecn, PacketId};
 use longfat_core::queue::QueueLog;
 use longfat_core::rng::Rng;
 use longfat_core::time::{Duration, Time};
+use longfat_experiment::{Experiment, Network};
 
 use super::World;
 use crate::ledger::LinkLog;

@@ -8,7 +8,8 @@ mod epd_red;
 mod plain;
 mod ppd;
 
-use crate::params::{Kind, ParamSpec, Params, Value, by_name};
+use crate::by_name;
+use crate::params::{Kind, ParamSpec, Params, Value};
 use crate::queue::DropReason;
 use crate::rng::Rng;
 use crate::time::Time;

@@ -4,8 +4,9 @@ mod bernoulli;
 mod gilbert_elliott;
 mod periodic;
 
+use crate::by_name;
 use crate::packet::Packet;
-use crate::params::{Kind, ParamSpec, Params, Value, by_name};
+use crate::params::{Kind, ParamSpec, Params, Value};
 use crate::rng::Rng;
 use crate::time::Time;
 

@@ -5,7 +5,7 @@
 
 use std::{env, io};
 
-use longfat_core::experiment::{Document, Experiment};
+use longfat_experiment::{Document, Experiment};
 
 const ROUNDS: usize = 3;
 /// Before the name of a case: `cells:epd-1500`.

@@ -12,10 +12,10 @@ use std::ffi::OsString;
 use std::process::{Command, ExitCode};
 use std::{env, fs, io};
 
-use longfat_core::tcp::{RecoveryKind, TcpConfig, congestion};
 use longfat_core::time::Duration;
 use longfat_core::units::Rate;
 use longfat_sim::dumbbell::Dumbbell;
+use longfat_tcp::{RecoveryKind, TcpConfig, congestion};
 
 struct Case {
     name: &'static str,
@@ -111,7 +111,7 @@ fn child(name: &str, short: bool) -> io::Result<()> {
     let before = cpu_ns()?;
     let trace = longfat_sim::run(&experiment).map_err(io::Error::other)?;
     let cpu_ns = cpu_ns()? - before;
-    let sum = |of: fn(&longfat_core::trace::FlowRecord) -> u64| trace.flows.iter().map(of).sum::<u64>();
+    let sum = |of: fn(&longfat_experiment::trace::FlowRecord) -> u64| trace.flows.iter().map(of).sum::<u64>();
     let (sent, delivered) = (sum(|f| f.segments_sent), sum(|f| f.bytes_delivered));
     let (again, timeouts) = (sum(|f| f.segments_retransmitted), sum(|f| f.timeouts));
     println!("{sent} {} {delivered} {} {again} {timeouts} {cpu_ns} {}", trace.steps, trace.packets_in_network_max, peak_rss()?);

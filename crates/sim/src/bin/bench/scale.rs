@@ -5,10 +5,10 @@
 
 use std::io;
 
-use longfat_core::tcp::TcpConfig;
 use longfat_core::time::Duration;
 use longfat_core::units::Rate;
 use longfat_sim::dumbbell::Dumbbell;
+use longfat_tcp::TcpConfig;
 
 use super::{Cost, run_child};
 

@@ -1,0 +1,112 @@
+//! Every key of an experiment file, with what it means: the tables behind validation, schema and reference.
+
+mod flow;
+mod host;
+mod link;
+mod path;
+mod traffic;
+
+pub use flow::{CONTROL, SIZING, endpoint, flow};
+pub use host::host;
+pub use link::{DISCARD, LOSS, QUEUE, explicit_link, link, way};
+pub use path::PATH;
+pub use traffic::TRAFFIC;
+
+use super::shape::{Field, Shape};
+use longfat_core::params::{Kind, ParamSpec, Value};
+use longfat_core::time::Duration;
+use std::sync::LazyLock;
+
+/// Seeds stay exact where numbers are doubles.
+pub const MAX_SEED: u64 = 1 << 53;
+const TIME: Kind = Kind::Duration { min: Duration::ZERO, max: Duration::from_secs(100_000) };
+const SOME_TIME: Kind = Kind::Duration { min: Duration::from_micros(1), max: Duration::from_secs(100_000) };
+const FALSE: Value = Value::Bool(false);
+const NO_TIME: Value = Value::Duration(Duration::ZERO);
+
+const fn count(min: u64, max: u64) -> Kind {
+    Kind::Count { unit: "", min, max }
+}
+
+/// One entry of a registry, with its parameters.
+macro_rules! one_of {
+    ($registry:expr, $what:literal) => {
+        Variants {
+            what: $what,
+            tag: "kind",
+            default: None,
+            cases: || {
+                static TABLE: LazyLock<Vec<Case>> =
+                    LazyLock::new(|| $registry.iter().map(|e| Case::of_params(e.name, e.summary, e.source, e.params)).collect());
+                &TABLE
+            },
+        }
+    };
+}
+use one_of;
+
+/// The whole file.
+pub fn root() -> &'static [Field] {
+    static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
+        vec![
+            Field::new("title", Shape::Text, "one line that heads the report"),
+            Field::new("description", Shape::Text, "what the experiment asks, and where its numbers come from"),
+            Field::new(
+                "base",
+                Shape::Text,
+                "another experiment file that this one changes: its path from the folder of this one. Tables are changed key by key, and so are flows, hosts and links of the same name; what has a `sweep`, `kind` or `preset`, and every other value, is replaced",
+            ),
+            Field::or("seed", count(0, MAX_SEED), Value::Count(1), "start of all randomness"),
+            Field::or("repeats", count(1, 1_000_000), Value::Count(1), "runs of each combination; repeat n (from 0) runs with seed + n"),
+            Field::or(
+                "ties",
+                Kind::Choice(&["link_order", "random"]),
+                Value::Choice("link_order"),
+                "packets that arrive at a router at the same instant are queued in the order in which their links are numbered, as in Weigle and Feng 2001, or in a random one",
+            ),
+            Field::or(
+                "departures",
+                Kind::Choice(&["first", "last"]),
+                Value::Choice("first"),
+                "whether a packet leaves a queue before or after those that arrive at it at the same instant: whether they find its place free",
+            ),
+            Field::required("path", Shape::Variants(&PATH), "hosts, routers and the links between them"),
+            Field::new(
+                "host",
+                Shape::List(&Shape::Table(host)),
+                "what is special about hosts; without it they take no time and have room for all",
+            ),
+            Field::required("flow", Shape::List(&Shape::Table(flow)), "the TCP connections, in groups"),
+            Field::required("measure", Shape::Table(measure), "how long a run is, and what it records"),
+            Field::new(
+                "skip",
+                Shape::List(&Shape::Labels),
+                "combinations of a sweep to leave out: each names axes and, of each, one label or a list of them",
+            ),
+            Field::new(
+                "quick",
+                Shape::Changes,
+                "what `longfat run --quick` changes, to show in short what the experiment shows at length: values by their path, such as \"measure.duration\" = \"10 s\"",
+            ),
+        ]
+    });
+    &TABLE
+}
+
+/// Duration and recording.
+pub fn measure() -> &'static [Field] {
+    static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
+        vec![
+            Field::param(ParamSpec {
+                name: "duration",
+                kind: SOME_TIME,
+                default: None,
+                doc: "virtual time after which a run ends at the latest",
+            }),
+            Field::or("warmup", TIME, NO_TIME, "left out of the rates of bulk flows"),
+            Field::auto("interval", SOME_TIME, "spacing of the time series; without it there are none"),
+            Field::or("events", Kind::Bool, FALSE, "record each drop, mark, retransmission and window reduction"),
+        ]
+    });
+    &TABLE
+}

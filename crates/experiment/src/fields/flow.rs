@@ -1,0 +1,64 @@
+//! `[[flow]]`: a group of connections, and what can be said of their ends.
+
+use super::{NO_TIME, SOME_TIME, TIME, TRAFFIC, count, one_of};
+use crate::shape::{Case, Field, Shape, Variants};
+use longfat_core::params::{Kind, Value};
+use longfat_tcp::{congestion, options, stack, window_sizing};
+use std::sync::LazyLock;
+
+pub static CONTROL: Variants = one_of!(congestion::REGISTRY, "congestion control");
+pub static SIZING: Variants = one_of!(window_sizing::REGISTRY, "window sizing");
+
+/// What can be said of one end of a connection: the stack, and every parameter of TCP.
+pub fn endpoint() -> &'static [Field] {
+    static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
+        let buffer = options::PARAMS.iter().find(|p| p.name == "send_buffer").map_or(Kind::Bool, |p| p.kind);
+        let mut fields = vec![
+            Field::auto("stack", Kind::Choice(stack::NAMES), "named set of parameters to start from; by default `rfc`"),
+            Field::auto(
+                "window",
+                buffer,
+                "send_buffer and receive_buffer at once: the largest window; \"auto\": as large as the path makes it, by `window_sizing`, which is `drs` then unless it is given",
+            ),
+        ];
+        // Without a value the stack decides.
+        fields.extend(options::PARAMS.iter().map(|p| match p.name {
+            "congestion_control" => Field::new(p.name, Shape::Variants(&CONTROL), p.doc),
+            "window_sizing" => Field::new(p.name, Shape::Variants(&SIZING), p.doc),
+            _ => Field::auto(p.name, p.kind, p.doc),
+        }));
+        fields
+    });
+    &TABLE
+}
+
+/// A group of connections.
+pub fn flow() -> &'static [Field] {
+    static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
+        let mut fields = vec![
+            Field::new("name", Shape::Text, "by default `flow1`, `flow2`.. in the order of the file"),
+            Field::new(
+                "from",
+                Shape::Names,
+                "who connects and sends: a host, a group of them (`left`, `right`, `in`, `out`) or a list, taken in turn; by default `left`",
+            ),
+            Field::new("to", Shape::Names, "who listens; by default `right`"),
+            Field::or("count", count(0, 100_000), Value::Count(1), "senders in the group; 0 leaves it out"),
+            Field::or(
+                "streams",
+                count(1, 10_000),
+                Value::Count(1),
+                "parallel connections of each sender, which start together and count as one where senders are compared",
+            ),
+            Field::or("start", TIME, NO_TIME, "when the first sender connects"),
+            Field::or("stagger", TIME, NO_TIME, "time from one sender's start to the next one's"),
+            Field::auto("stop", SOME_TIME, "when the application stops, and closes; by default it goes on until the run ends"),
+            Field::auto("read_rate", Kind::Rate, "payload that the receiving application reads in a second; by default all, at once"),
+            Field::new("traffic", Shape::Variants(&TRAFFIC), "what the sending application does; by default `bulk`"),
+            Field::new("receiver", Shape::Table(endpoint), "what is different at the listening end"),
+        ];
+        fields.extend(endpoint());
+        fields
+    });
+    &TABLE
+}

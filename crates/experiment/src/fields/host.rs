@@ -1,0 +1,54 @@
+//! `[[host]]`: what is special about hosts.
+
+use super::SOME_TIME;
+use crate::shape::{Field, Shape};
+use longfat_core::params::{Kind, Value};
+use std::sync::LazyLock;
+
+/// A host, or several alike.
+pub fn host() -> &'static [Field] {
+    static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
+        let cycles = Kind::Count { unit: "cycles", min: 0, max: 1_000_000_000 };
+        let packet = |name, doc| Field::or(name, cycles, Value::Count(0), doc);
+        let byte = |name, doc| Field::or(name, Kind::Number { min: 0.0, max: 1e6 }, Value::Number(0.0), doc);
+        vec![
+            Field::required("name", Shape::Names, "a host, a group of them (`left`, `right`, `in`, `out`) or a list"),
+            Field::auto(
+                "txqueuelen",
+                Kind::Count { unit: "packets", min: 1, max: 1_000_000_000 },
+                "length of the transmit queue in front of each of its links; by default it has room for all",
+            ),
+            Field::or(
+                "on_full",
+                Kind::Choice(&["stall", "wait", "drop"]),
+                Value::Choice("stall"),
+                "what becomes of TCP's segment when that is full: not sent and taken as congestion (Linux 2.4), kept until there is room, or lost",
+            ),
+            Field::auto(
+                "cpu",
+                Kind::Count { unit: "MHz", min: 1, max: 1_000_000 },
+                "clock of the processor that serves its packets one after the other; by default they take no time",
+            ),
+            packet("send_packet", "to send a packet, whatever its size"),
+            byte("send_byte", "cycles for each byte of a packet sent (IP)"),
+            packet("receive_packet", "to receive a packet"),
+            byte("receive_byte", "cycles for each byte of a packet received (IP)"),
+            Field::auto(
+                "overhead",
+                SOME_TIME,
+                "each packet it sends is held for a random time, even between none and this, and none overtakes another",
+            ),
+            Field::auto(
+                "memory",
+                Kind::Bytes { min: 1, max: 1 << 50 },
+                "for the data that its connections have written and not got acknowledged, and received and not read (payload); by default it has room for all",
+            ),
+            Field::auto(
+                "memory_min",
+                Kind::Bytes { min: 1, max: 1 << 30 },
+                "what each end of a connection has of it at least, to send, and as much to receive; by default two segments",
+            ),
+        ]
+    });
+    &TABLE
+}

@@ -1,0 +1,76 @@
+//! A link, one way and both, and what can stand in front of it or happen on it.
+
+use super::path::DELAY;
+use super::{FALSE, one_of};
+use crate::shape::{Case, Field, Shape, Variants};
+use longfat_core::atm::discard;
+use longfat_core::link::{framing, loss};
+use longfat_core::params::Kind;
+use longfat_core::queue;
+use std::sync::LazyLock;
+
+/// The least MTU: leaves the 32 bytes of the least mss after 40 bytes of headers and 12 of timestamps.
+const LEAST_MTU: u64 = 84;
+
+pub static QUEUE: Variants = one_of!(queue::REGISTRY, "queue");
+pub static DISCARD: Variants = one_of!(discard::REGISTRY, "discard policy");
+pub static LOSS: Variants = one_of!(loss::REGISTRY, "loss");
+
+/// One way of a link.
+pub fn way() -> &'static [Field] {
+    static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
+        vec![
+            Field::auto(
+                "type",
+                Kind::Choice(framing::NAMES),
+                "gives rate, overhead, min_frame and mtu, each of which can be changed beside it, and whether packets go in cells; by default `plain`",
+            ),
+            Field::auto("rate", Kind::Rate, "of framed packets; needed where the type gives none"),
+            Field::auto("delay", DELAY, "propagation, one way; by default 0 s, or what the path's rtt leaves"),
+            Field::auto("mtu", Kind::Bytes { min: LEAST_MTU, max: 65_535 }, "largest IP packet"),
+            Field::auto(
+                "overhead",
+                Kind::Bytes { min: 0, max: 10_000 },
+                "link-layer bytes added to each packet; with cells, in the AAL5 frame",
+            ),
+            Field::auto("min_frame", Kind::Bytes { min: 0, max: 65_535 }, "least frame, with overhead; shorter ones are padded"),
+            Field::new(
+                "queue",
+                Shape::Variants(&QUEUE),
+                "in front of the link; by default one BDP of droptail at a bottleneck, and none that limits (1 GiB) elsewhere",
+            ),
+            Field::new(
+                "discard",
+                Shape::Variants(&DISCARD),
+                "of the output port of the switch that the link comes from; by default `plain`",
+            ),
+            Field::new("loss", Shape::Variants(&LOSS), "packets the link loses; by default none"),
+            Field::or("bottleneck", Kind::Bool, FALSE, "the link whose utilization heads the report"),
+        ]
+    });
+    &TABLE
+}
+
+/// A link both ways.
+pub fn link() -> &'static [Field] {
+    static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
+        let mut fields = way().to_vec();
+        fields.push(Field::new("reverse", Shape::Table(way), "what is different on the way back"));
+        fields
+    });
+    &TABLE
+}
+
+/// A link of an explicit path.
+pub fn explicit_link() -> &'static [Field] {
+    static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
+        let mut fields = vec![
+            Field::new("name", Shape::Text, "by default its ends: `a-b`"),
+            Field::required("from", Shape::Text, "one end"),
+            Field::required("to", Shape::Text, "the other end"),
+        ];
+        fields.extend(link());
+        fields
+    });
+    &TABLE
+}

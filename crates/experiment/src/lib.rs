@@ -1,0 +1,30 @@
+//! What is asked and what came of it: the experiment as a person writes it (TOML, [`Document`]) and as a backend runs it
+//! ([`Experiment`]), what a run records ([`trace`]), and the [metrics](metric) computed from that.
+
+mod base;
+mod document;
+mod error;
+mod fields;
+mod identity;
+pub mod listing;
+pub mod metric;
+mod model;
+mod print;
+mod resolve;
+pub mod route;
+mod schema;
+mod shape;
+mod sweep;
+#[cfg(test)]
+mod tests;
+pub mod trace;
+mod tree;
+mod view;
+mod write;
+
+pub use document::{Document, Run};
+pub use error::{Error, Report, nearest};
+pub use identity::RESULTS_VERSION;
+pub use model::{Cpu, Cycles, Experiment, Flow, Host, Link, Measure, Memory, Network, Nic, Node, NodeKind, OnFull, Ties, Traffic};
+pub use schema::{reference, schema};
+pub use sweep::Axis;

@@ -1,0 +1,38 @@
+//! What has a name in an experiment file and stands in no registry: for listings.
+
+use super::fields::{self, PATH, TRAFFIC};
+use super::shape::{Case, Field, Shape, Variants};
+use longfat_core::params::ParamSpec;
+
+/// A name, one line about it, where it is from, and its parameters.
+pub struct Named {
+    pub name: &'static str,
+    pub summary: &'static str,
+    pub source: &'static str,
+    pub params: Vec<ParamSpec>,
+}
+
+/// Presets of the path, each with those of its keys that are a single value.
+pub fn paths() -> Vec<Named> {
+    cases(&PATH)
+}
+
+/// Kinds of traffic.
+pub fn traffic() -> Vec<Named> {
+    cases(&TRAFFIC)
+}
+
+/// What can be said of a host.
+pub fn host_keys() -> Vec<ParamSpec> {
+    single_values(fields::host())
+}
+
+fn cases(variants: &Variants) -> Vec<Named> {
+    let named = |case: &Case| Named { name: case.name, summary: case.doc, source: case.source, params: single_values(&case.fields) };
+    (variants.cases)().iter().map(named).collect()
+}
+
+fn single_values(fields: &[Field]) -> Vec<ParamSpec> {
+    let single = |field: &Field| if let Shape::Scalar(spec) | Shape::OneOrMany(spec) = field.shape { Some(spec) } else { None };
+    fields.iter().filter_map(single).collect()
+}

@@ -1,0 +1,34 @@
+//! Effective throughput: what is good for the layer above, of what could be at most.
+
+use super::link_time::time_of;
+use super::{Metric, Scope, extremes, measured};
+use crate::Experiment;
+use crate::route::Routes;
+use crate::trace::Trace;
+
+pub const THROUGHPUT: Metric = Metric {
+    name: "effective_throughput",
+    unit: "1",
+    summary: "share of the measured span that the payload delivered by the measured flows takes on the bottleneck in full packets: neither retransmissions nor incomplete packets count; of several bottlenecks, the best used",
+    // The throughput that is good for the higher layer, as a fraction of the most that is possible; footnote 4: padding is no part of
+    // it. The payload of full packets over the time of their cells is the most, whatever part of that is headers or padding.
+    source: "Romanow and Floyd 1995, section 3",
+    compute: |experiment, trace| {
+        let links = (0..trace.links.len()).filter(|i| experiment.network.links[*i].bottleneck);
+        let shares: Vec<f64> = links.map(|i| of_link(experiment, trace, i)).collect();
+        vec![(Scope::Run, extremes(&shares).1)]
+    },
+};
+
+fn of_link(experiment: &Experiment, trace: &Trace, link: usize) -> f64 {
+    let routes = Routes::new(&experiment.network);
+    let crosses = |i: &usize| {
+        let flow = &experiment.flows[*i];
+        routes.path(flow.from, flow.to).is_some_and(|path| path.contains(&link))
+    };
+    let seconds = measured(experiment).into_iter().filter(crosses).map(|i| {
+        let record = &trace.flows[i];
+        time_of(&experiment.network.links[link], &experiment.flows[i], record.bytes_delivered - record.bytes_delivered_at_warmup)
+    });
+    seconds.fold(0.0, |sum, s| sum + s) / trace.span.1.since(trace.span.0).as_secs_f64()
+}

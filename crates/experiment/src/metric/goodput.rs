@@ -1,0 +1,64 @@
+//! Goodput: payload that reached the application, over the time it could.
+
+use super::{Metric, Scope, mean_and_deviation, measured, of_intervals, senders};
+use crate::trace::Trace;
+use crate::{Experiment, Traffic};
+use longfat_core::time::Time;
+
+pub const GOODPUT: Metric = Metric {
+    name: "goodput_bps",
+    unit: "bit/s",
+    summary: "in-order payload delivered over the time since warmup (or the flow's start, if later) until the flow or the run ended",
+    // RFC 5166 §2.1.1: goodput is throughput of what is useful to the application.
+    source: "RFC 5166 §2.1.1",
+    compute: |experiment, trace| (0..trace.flows.len()).map(|i| (Scope::Flow(i), of_flow(experiment, trace, i))).collect(),
+};
+
+pub const SENDER: Metric = Metric {
+    name: "sender_goodput_bps",
+    unit: "bit/s",
+    summary: "sum of the goodputs of the streams of a measured sender; stands in the row of each of them",
+    source: "RFC 5166 §2.1.1",
+    compute: |experiment, trace| {
+        let of = |streams: Vec<usize>| (Scope::Sender(experiment.flows[streams[0]].stream_of), of_flows(experiment, trace, &streams));
+        senders(experiment).into_iter().map(of).collect()
+    },
+};
+
+pub const DEVIATION: Metric = Metric {
+    name: "goodput_deviation_bps",
+    unit: "bit/s",
+    summary: "standard deviation of the payload rates in the intervals of the series (`measure.interval`), of each measured sender and of all together; NaN without two intervals",
+    // §4.4 and Table 1: of the reports that iperf prints every 5 s.
+    source: "Bulot, Cottrell and Hughes-Jones 2004, §4.4",
+    compute: |experiment, trace| of_intervals(experiment, trace, |rates| mean_and_deviation(rates).1),
+};
+
+pub const TOTAL: Metric = Metric {
+    name: "goodput_total_bps",
+    unit: "bit/s",
+    summary: "sum of the goodputs of the measured flows",
+    source: "RFC 5166 §2.1.1",
+    compute: |experiment, trace| vec![(Scope::Run, of_flows(experiment, trace, &measured(experiment)))],
+};
+
+/// The sum of the goodputs of `flows`, in bit/s.
+pub(super) fn of_flows(experiment: &Experiment, trace: &Trace, flows: &[usize]) -> f64 {
+    flows.iter().map(|i| of_flow(experiment, trace, *i)).sum()
+}
+
+/// The goodput of flow `i`, in bit/s.
+fn of_flow(experiment: &Experiment, trace: &Trace, i: usize) -> f64 {
+    let flow = &trace.flows[i];
+    // The warmup keeps a flow without end out of its own slow start; a fixed volume is measured whole.
+    let (from, bytes) = match experiment.flows[i].traffic {
+        Traffic::Ttcp { .. } => (flow.start, flow.bytes_delivered),
+        Traffic::Ping { .. } => return f64::NAN,
+        _ => {
+            let warmup = Time::ZERO + experiment.measure.warmup;
+            (warmup.max(flow.start), flow.bytes_delivered - flow.bytes_delivered_at_warmup)
+        }
+    };
+    let span = flow.delivered_all.unwrap_or(trace.end).since(from);
+    if span.is_zero() { f64::NAN } else { bytes as f64 * 8.0 / span.as_secs_f64() }
+}

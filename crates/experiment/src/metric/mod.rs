@@ -1,0 +1,174 @@
+//! Metrics over a trace: one file each, one line in [`REGISTRY`].
+
+mod asymmetry;
+mod completion;
+mod cpu;
+mod effective;
+mod goodput;
+mod host_memory;
+mod jain;
+mod link_time;
+mod loss;
+mod memory_fairness;
+mod ping;
+mod queue_delay;
+mod retransmit;
+mod stability;
+mod starved;
+mod ttcp;
+mod unfairness;
+mod utilization;
+
+use crate::trace::Trace;
+use crate::{Experiment, Traffic};
+use longfat_core::time::Time;
+
+/// What a value is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scope {
+    /// The whole run.
+    Run,
+    /// One flow, by its index.
+    Flow(usize),
+    /// One sender, by its number: the parallel streams of a flow with `streams` are one.
+    Sender(usize),
+    /// One one-way link, by its index.
+    Link(usize),
+    /// One host of which something is said, by its index.
+    Host(usize),
+}
+
+/// One metric.
+pub struct Metric {
+    /// Its column in the results; ends with the unit where there is one.
+    pub name: &'static str,
+    /// `bit/s`, `s`, `MHz/(Mbit/s)`, `byte`, or `1` for a share.
+    pub unit: &'static str,
+    /// What it is, in one line.
+    pub summary: &'static str,
+    /// Who defined it.
+    pub source: &'static str,
+    /// Its values; NaN where a run gives none (a flow that did not finish).
+    pub compute: fn(&Experiment, &Trace) -> Vec<(Scope, f64)>,
+}
+
+/// Every metric, in the order of columns.
+pub const REGISTRY: &[Metric] = &[
+    goodput::GOODPUT,
+    goodput::SENDER,
+    goodput::TOTAL,
+    goodput::DEVIATION,
+    stability::STABILITY,
+    completion::COMPLETION,
+    ttcp::RATE,
+    ttcp::UTILIZATION,
+    utilization::LINK,
+    utilization::BOTTLENECK,
+    unfairness::UNFAIRNESS,
+    jain::JAIN,
+    memory_fairness::PROPORTION,
+    memory_fairness::FAIRNESS,
+    asymmetry::ASYMMETRY,
+    starved::FLOWS,
+    effective::THROUGHPUT,
+    retransmit::SHARE,
+    retransmit::RATE,
+    loss::SHARE,
+    loss::CELLS,
+    link_time::GOOD,
+    link_time::DUPLICATE,
+    link_time::DEAD,
+    link_time::IDLE,
+    queue_delay::MEAN,
+    ping::MEAN,
+    ping::DEVIATION,
+    ping::LOSS,
+    cpu::SENDER,
+    cpu::RECEIVER,
+    cpu::MHZ_PER_MBPS,
+    host_memory::PROMISED_MEAN,
+    host_memory::PROMISED_PEAK,
+    host_memory::BUFFERED_MEAN,
+    host_memory::BUFFERED_PEAK,
+    host_memory::WASTED_MEAN,
+    host_memory::WASTED_PEAK,
+    host_memory::DROPS,
+];
+
+/// The flows a run is about: those of a fixed volume; where there are none such, those without end; and where there are
+/// none of either, all. What else there is beside them is scenery, and a probe always is.
+fn measured(experiment: &Experiment) -> Vec<usize> {
+    const PROBE: u32 = 4;
+    let rank = |i: usize| match experiment.flows[i].traffic {
+        Traffic::Ttcp { .. } => 0,
+        Traffic::Bulk => 1,
+        Traffic::Writes { .. } => 2,
+        Traffic::Udp { .. } | Traffic::Web(_) => 3,
+        Traffic::Ping { .. } => PROBE,
+    };
+    let flows = 0..experiment.flows.len();
+    let first = flows.clone().map(rank).min().unwrap_or(PROBE);
+    flows.filter(|i| rank(*i) == first && first < PROBE).collect()
+}
+
+/// The measured flows by sender, in the order of the file: parallel streams are one sender.
+fn senders(experiment: &Experiment) -> Vec<Vec<usize>> {
+    let number = |i: &usize| experiment.flows[*i].stream_of;
+    measured(experiment).chunk_by(|a, b| number(a) == number(b)).map(<[usize]>::to_vec).collect()
+}
+
+/// Payload rates of the measured senders, in bit/s: volume over completion time, or goodput where there is no volume.
+fn measured_rates(experiment: &Experiment, trace: &Trace) -> Vec<f64> {
+    let rate = |streams: &Vec<usize>| match experiment.flows[streams[0]].traffic {
+        Traffic::Ttcp { volume } => ttcp::rate(volume, streams.iter().map(|i| &trace.flows[*i])),
+        _ => goodput::of_flows(experiment, trace, streams),
+    };
+    senders(experiment).iter().map(rate).collect()
+}
+
+/// What `flows` together delivered in each whole interval of the series in which all of them were measured, in bit/s:
+/// between the warmup (or the last start) and the first end. None without a series.
+fn interval_rates(experiment: &Experiment, trace: &Trace, flows: &[usize]) -> Vec<f64> {
+    let Some(interval) = experiment.measure.interval else { return Vec::new() };
+    let starts = flows.iter().map(|i| trace.flows[*i].start);
+    let from = starts.fold(Time::ZERO + experiment.measure.warmup, Time::max);
+    let to = flows.iter().filter_map(|i| trace.flows[*i].delivered_all).fold(trace.end, Time::min);
+    let totals: Vec<(Time, u64)> = trace
+        .flow_series
+        .chunks(experiment.flows.len())
+        .map(|samples| (samples[0].time, flows.iter().map(|i| samples[*i].bytes_delivered).sum()))
+        .filter(|(time, _)| (from..=to).contains(time))
+        .collect();
+    // The last sample may come before its time: the run was over.
+    let whole = totals.windows(2).filter(|pair| pair[1].0.since(pair[0].0) == interval);
+    whole.map(|pair| (pair[1].1 - pair[0].1) as f64 * 8.0 / interval.as_secs_f64()).collect()
+}
+
+/// Mean and standard deviation of `values`, the root of the mean square distance from the mean; NaN for fewer than two.
+fn mean_and_deviation(values: &[f64]) -> (f64, f64) {
+    if values.len() < 2 {
+        return (f64::NAN, f64::NAN);
+    }
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values.iter().map(|x| (x - mean) * (x - mean)).sum();
+    (mean, (squares / n).sqrt())
+}
+
+/// `of` each measured sender's interval rates, and of those of all senders together as the value of the run.
+fn of_intervals(experiment: &Experiment, trace: &Trace, of: fn(&[f64]) -> f64) -> Vec<(Scope, f64)> {
+    let value = |flows: &[usize]| of(&interval_rates(experiment, trace, flows));
+    let each = senders(experiment).into_iter().map(|streams| (Scope::Sender(experiment.flows[streams[0]].stream_of), value(&streams)));
+    each.chain([(Scope::Run, value(&measured(experiment)))]).collect()
+}
+
+/// Least and greatest of `values`; NaN when any is NaN or there are none.
+fn extremes(values: &[f64]) -> (f64, f64) {
+    if values.is_empty() || values.iter().any(|v| v.is_nan()) {
+        return (f64::NAN, f64::NAN);
+    }
+    values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), v| (least.min(*v), most.max(*v)))
+}
+
+#[cfg(test)]
+mod tests;

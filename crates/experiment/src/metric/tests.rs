@@ -1,0 +1,381 @@
+//! Each metric against a trace small enough to work out by hand.
+
+use std::sync::Arc;
+
+use super::{REGISTRY, Scope};
+use crate::trace::{CellRecord, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, MemoryRecord, Trace};
+use crate::{Cpu, Cycles, Experiment, Flow, Host, Link, Measure, Network, Node, NodeKind, Ties, Traffic};
+use longfat_core::atm::port::Count;
+use longfat_core::params::check_entry;
+use longfat_core::params::{Choice, Params, Value};
+use longfat_core::queue::DropReason;
+use longfat_core::time::{Duration, Time};
+use longfat_core::units::{Capacity, Rate};
+use longfat_tcp::{TcpConfig, stack, window_sizing};
+
+fn flow(traffic: Traffic) -> Flow {
+    let tcp = TcpConfig::new(&stack::find("rfc").unwrap().params(), 1500);
+    Flow {
+        group: "f".into(),
+        from: 0,
+        to: 1,
+        sender: tcp.clone().into(),
+        receiver: tcp.into(),
+        traffic,
+        start: Duration::ZERO,
+        stop: None,
+        read_rate: None,
+        stream_of: 0,
+    }
+}
+
+fn link(bottleneck: bool) -> Link {
+    let none = Choice { kind: "none", params: Params::default() };
+    Link {
+        name: "l".into(),
+        from: 0,
+        to: 1,
+        rate: Rate::from_bps(1_000_000),
+        delay: Duration::ZERO,
+        cells: false,
+        overhead: 0,
+        min_frame: 0,
+        mtu: 1500,
+        queue: none.clone(),
+        discard: None,
+        loss: none,
+        bottleneck,
+    }
+}
+
+fn experiment(traffic: &[Traffic]) -> Experiment {
+    let node = |name: &str| Node { name: name.into(), kind: NodeKind::Host };
+    Experiment {
+        ties: Ties::LinkOrder,
+        departures_last: false,
+        title: String::new(),
+        seed: 1,
+        network: Network { nodes: vec![node("a"), node("b")], links: vec![link(true), link(false)] },
+        hosts: vec![],
+        flows: traffic.iter().enumerate().map(|(i, t)| Flow { stream_of: i, ..flow(*t) }).collect(),
+        measure: Measure { duration: Duration::from_secs(10), warmup: Duration::from_secs(2), interval: None, events: false },
+    }
+}
+
+fn at(seconds: u64) -> Time {
+    Time::ZERO + Duration::from_secs(seconds)
+}
+
+fn finished(seconds: u64, bytes: u64) -> FlowRecord {
+    FlowRecord {
+        delivered_all: Some(at(seconds)),
+        bytes_delivered: bytes,
+        bytes_sent: bytes + bytes / 4,
+        bytes_retransmitted: bytes / 4,
+        ..FlowRecord::default()
+    }
+}
+
+fn value(name: &str, scope: Scope, experiment: &Experiment, trace: &Trace) -> f64 {
+    let metric = REGISTRY.iter().find(|m| m.name == name).unwrap();
+    (metric.compute)(experiment, trace).into_iter().find(|(s, _)| *s == scope).unwrap().1
+}
+
+#[test]
+fn two_ttcp_flows_beside_a_bulk_flow() {
+    let fixed = Traffic::Ttcp { volume: 1_000_000 };
+    let e = experiment(&[fixed, fixed, Traffic::Bulk]);
+    let bulk = FlowRecord { bytes_delivered: 600, bytes_delivered_at_warmup: 100, ..FlowRecord::default() };
+    let links = vec![
+        LinkRecord {
+            busy_s: 4.0,
+            packets_in: 100,
+            packets_transmitted: 80,
+            // 10,000 bytes a packet: at 1 Mbit/s 12.5 a second, so 50 in the 4 s.
+            wire_bytes: 800_000,
+            drops: vec![(DropReason::Overflow, 15), (DropReason::Early, 5)],
+            queue_mean_packets: 5.0,
+            ..LinkRecord::default()
+        },
+        LinkRecord { busy_s: 8.0, ..LinkRecord::default() },
+    ];
+    let trace = Trace {
+        flows: vec![finished(8, 1_000_000), finished(10, 1_000_000), bulk],
+        links,
+        end: at(10),
+        span: (at(2), at(10)),
+        ..Trace::default()
+    };
+    let get = |name, scope| value(name, scope, &e, &trace);
+
+    assert_eq!(get("ttcp_rate_bps", Scope::Flow(0)), 1_000_000.0);
+    assert_eq!(get("ttcp_rate_bps", Scope::Flow(1)), 800_000.0);
+    assert!(get("ttcp_rate_bps", Scope::Flow(2)).is_nan());
+    assert_eq!(get("ttcp_utilization_bps", Scope::Run), 1_600_000.0);
+    assert_eq!(get("goodput_bps", Scope::Flow(0)), 1_000_000.0);
+    assert_eq!(get("goodput_bps", Scope::Flow(2)), 500.0); // 500 bytes in the 8 s after the warmup
+    assert_eq!(get("goodput_total_bps", Scope::Run), 1_800_000.0);
+    assert_eq!(get("completion_s", Scope::Flow(1)), 10.0);
+    assert_eq!(get("unfairness", Scope::Run), 0.2);
+    assert!((get("jain_index", Scope::Run) - 1.8 * 1.8 / (2.0 * 1.64)).abs() < 1e-12);
+    assert_eq!(get("retransmit_share", Scope::Flow(0)), 0.2);
+    assert_eq!(get("utilization", Scope::Link(0)), 0.5);
+    assert_eq!(get("bottleneck_utilization", Scope::Run), 0.5);
+    assert_eq!(get("loss_share", Scope::Link(0)), 0.2);
+    assert_eq!(get("queue_delay_mean_s", Scope::Link(0)), 5.0 * 8.0 / 50.0);
+}
+
+#[test]
+fn a_flow_that_did_not_finish_has_no_rate_and_spoils_the_estimate() {
+    let fixed = Traffic::Ttcp { volume: 1_000_000 };
+    let e = experiment(&[fixed, fixed]);
+    let unfinished = FlowRecord { delivered_all: None, bytes_delivered: 500_000, ..FlowRecord::default() };
+    let trace = Trace { flows: vec![finished(8, 1_000_000), unfinished], end: at(10), ..Trace::default() };
+    assert!(value("ttcp_rate_bps", Scope::Flow(1), &e, &trace).is_nan());
+    assert!(value("ttcp_utilization_bps", Scope::Run, &e, &trace).is_nan());
+    assert!(value("unfairness", Scope::Run, &e, &trace).is_nan());
+    assert_eq!(value("goodput_bps", Scope::Flow(1), &e, &trace), 400_000.0);
+}
+
+#[test]
+fn bulk_flows_are_the_measured_ones_where_there_are_no_others() {
+    let e = experiment(&[Traffic::Bulk, Traffic::Bulk]);
+    let bulk = |bytes| FlowRecord { bytes_delivered: bytes, ..FlowRecord::default() };
+    let trace = Trace { flows: vec![bulk(1000), bulk(500)], end: at(10), ..Trace::default() };
+    assert_eq!(value("unfairness", Scope::Run, &e, &trace), 0.5);
+    assert_eq!(value("jain_index", Scope::Run, &e, &trace), 0.9);
+    assert!(value("ttcp_utilization_bps", Scope::Run, &e, &trace).is_nan());
+}
+
+/// Two senders, the first with two streams; 5 s intervals: the last is cut short, and the first is warmup.
+fn streams() -> (Experiment, Trace) {
+    let mut e = experiment(&[Traffic::Bulk, Traffic::Bulk, Traffic::Bulk]);
+    e.flows[1].stream_of = 0;
+    e.flows[2].stream_of = 1;
+    e.measure =
+        Measure { warmup: Duration::from_secs(5), duration: Duration::from_secs(22), interval: Some(Duration::from_secs(5)), ..e.measure };
+    // Bytes delivered by 0, 5, .. 20 and 22 s. In the whole intervals after the warmup the first sender has 1000, 3000 and
+    // 5000 bytes, the second always 3000.
+    let totals = [[0, 0, 0], [100, 100, 9000], [600, 600, 12_000], [1600, 2600, 15_000], [4600, 4600, 18_000], [4700, 4600, 18_100]];
+    let times = [0, 5, 10, 15, 20, 22];
+    let mut trace = Trace { end: at(22), ..Trace::default() };
+    for (time, bytes) in times.into_iter().zip(totals) {
+        for (flow, bytes_delivered) in bytes.into_iter().enumerate() {
+            trace.flow_series.push(FlowSample { time: at(time), flow: flow as u32, bytes_delivered, ..no_sample() });
+        }
+    }
+    let record = |i: usize| FlowRecord { bytes_delivered: totals[5][i], bytes_delivered_at_warmup: totals[1][i], ..FlowRecord::default() };
+    trace.flows = (0..3).map(record).collect();
+    (e, trace)
+}
+
+fn no_sample() -> FlowSample {
+    let (cwnd, ssthresh, in_flight, rwnd, bytes_retransmitted) = (0, 0, 0, 0, 0);
+    FlowSample {
+        time: at(0),
+        flow: 0,
+        cwnd,
+        ssthresh,
+        in_flight,
+        rwnd,
+        send_buffered: 0,
+        send_buffer: 0,
+        receive_buffered: 0,
+        promised: 0,
+        srtt_s: 0.0,
+        rto_s: 0.0,
+        bytes_delivered: 0,
+        bytes_retransmitted,
+    }
+}
+
+#[test]
+fn parallel_streams_are_one_sender() {
+    let (e, trace) = streams();
+    let get = |name, scope| value(name, scope, &e, &trace);
+    // 9100 bytes each in the 17 s after the warmup: the two streams together take as much as the other sender.
+    assert_eq!(get("sender_goodput_bps", Scope::Sender(0)), 4600.0 * 8.0 / 17.0 + 4500.0 * 8.0 / 17.0);
+    assert_eq!(get("sender_goodput_bps", Scope::Sender(1)), 9100.0 * 8.0 / 17.0);
+    assert_eq!(get("jain_index", Scope::Run), 1.0);
+    assert_eq!((get("unfairness", Scope::Run), get("asymmetry", Scope::Run)), (0.0, 0.0));
+    // Mean 3000 bytes in 5 s, deviation the root of (2000^2 + 0 + 2000^2) / 3.
+    let deviation = (8e6_f64 / 3.0).sqrt();
+    assert!((get("goodput_deviation_bps", Scope::Sender(0)) - deviation * 1.6).abs() < 1e-9);
+    assert!((get("stability", Scope::Sender(0)) - deviation / 3000.0).abs() < 1e-12);
+    assert_eq!(get("stability", Scope::Sender(1)), 0.0);
+    // Together they have 6000 bytes on average.
+    assert!((get("stability", Scope::Run) - deviation / 6000.0).abs() < 1e-12);
+}
+
+#[test]
+fn streams_of_a_volume_are_done_when_the_last_is() {
+    let mut e = experiment(&[Traffic::Ttcp { volume: 1_000_000 }; 3]);
+    e.flows[1].stream_of = 0;
+    let trace =
+        Trace { flows: vec![finished(4, 1_000_000), finished(8, 1_000_000), finished(8, 1_000_000)], end: at(8), ..Trace::default() };
+    // 2 MB in 8 s against 1 MB in 8 s.
+    assert_eq!(value("unfairness", Scope::Run, &e, &trace), 0.5);
+    assert!((value("asymmetry", Scope::Run, &e, &trace) - 1.0 / 3.0).abs() < 1e-12);
+}
+
+#[test]
+fn bandwidth_is_fair_to_memory() {
+    // Weigle and Feng 2001 §IV-D: five flows of 64 KiB and five of 1 MiB; 1,176 and 18,820 kb/s are in proportion.
+    let mut e = experiment(&[Traffic::Bulk; 10]);
+    for (i, flow) in e.flows.iter_mut().enumerate() {
+        Arc::make_mut(&mut flow.receiver).receive_buffer = if i < 5 { 64 << 10 } else { 1 << 20 };
+    }
+    let trace = |rates: [u64; 2]| {
+        let flow = |i: usize| FlowRecord { bytes_delivered: rates[i / 5], ..FlowRecord::default() };
+        Trace { flows: (0..10).map(flow).collect(), end: at(10), ..Trace::default() }
+    };
+    let even = trace([1_000_000, 16_000_000]);
+    assert_eq!(value("memory_fairness", Scope::Run, &e, &even), 1.0);
+    assert_eq!(
+        (value("memory_proportion", Scope::Sender(0), &e, &even), value("memory_proportion", Scope::Sender(9), &e, &even)),
+        (1.0, 1.0)
+    );
+    // All the same: a flow of 64 KiB has a tenth of the bandwidth for 64 of 5440 KiB of memory.
+    let same = trace([1_000_000; 2]);
+    assert!((value("memory_proportion", Scope::Sender(0), &e, &same) - 8.5).abs() < 1e-12);
+    assert!((value("memory_proportion", Scope::Sender(5), &e, &same) - 5440.0 / 10_240.0).abs() < 1e-12);
+    // Rates over memory are as 16 to 1: (5 x 17)^2 / (10 x 5 x 257).
+    assert!((value("memory_fairness", Scope::Run, &e, &same) - 7225.0 / 12_850.0).abs() < 1e-12);
+    // `maxwnd` bounds as a buffer does.
+    let mut sizing = window_sizing::choice("ideal");
+    sizing.params.set("maxwnd", Value::Capacity(Capacity::Bytes(64 << 10)));
+    for flow in &mut e.flows {
+        Arc::make_mut(&mut flow.sender).window_sizing = sizing.clone();
+    }
+    assert_eq!(value("memory_fairness", Scope::Run, &e, &same), 1.0);
+}
+
+#[test]
+fn there_is_no_asymmetry_but_of_two_and_no_stability_without_intervals() {
+    let (mut e, trace) = streams();
+    e.flows[1].stream_of = 1;
+    e.flows[2].stream_of = 2;
+    assert!(value("asymmetry", Scope::Run, &e, &trace).is_nan());
+    e.measure.interval = None;
+    assert!(value("stability", Scope::Run, &e, &trace).is_nan());
+    assert!(value("goodput_deviation_bps", Scope::Sender(2), &e, &trace).is_nan());
+}
+
+#[test]
+fn probes_say_mean_deviation_and_loss() {
+    let e = experiment(&[Traffic::Bulk, Traffic::Ping { interval: Duration::from_secs(1), size: 84 }]);
+    let probe = FlowRecord { segments_sent: 20, packets_dropped: 3, rtt_mean_s: 0.2, rtt_deviation_s: 0.01, ..FlowRecord::default() };
+    let trace = Trace { flows: vec![FlowRecord::default(), probe], end: at(10), ..Trace::default() };
+    let get = |name| value(name, Scope::Run, &e, &trace);
+    assert_eq!((get("ping_rtt_mean_s"), get("ping_rtt_deviation_s"), get("ping_loss_share")), (0.2, 0.01, 0.15));
+    assert!(value("ping_rtt_mean_s", Scope::Run, &experiment(&[Traffic::Bulk; 2]), &trace).is_nan());
+}
+
+#[test]
+fn a_bit_costs_cycles() {
+    let mut e = experiment(&[Traffic::Bulk; 3]);
+    e.flows[2].from = 1;
+    let cycles = Cycles { packet: 1000, byte: 0.0 };
+    let cpu = Cpu { mhz: 3000, send: cycles, receive: cycles };
+    e.hosts = vec![Host { node: 0, nic: None, cpu: Some(cpu), overhead: None, memory: None }];
+    // 10 s of 3000 MHz, busy for 4: 1200 MHz. The two senders on it have 100 and 200 Mbit/s since the warmup at 2 s; the third is
+    // on a host of which nothing is said.
+    let bulk = |mbytes: u64| FlowRecord { bytes_delivered: mbytes * 1_000_000, ..FlowRecord::default() };
+    let hosts = vec![HostRecord { cpu_busy_s: 4.0, memory: None }];
+    let trace = Trace { flows: vec![bulk(100), bulk(200), bulk(400)], hosts, end: at(10), span: (at(0), at(10)), ..Trace::default() };
+    let get = |name, scope| value(name, scope, &e, &trace);
+    assert_eq!((get("sender_cpu_utilization", Scope::Flow(0)), get("sender_cpu_utilization", Scope::Flow(1))), (0.4, 0.4));
+    assert!(get("sender_cpu_utilization", Scope::Flow(2)).is_nan() && get("receiver_cpu_utilization", Scope::Flow(0)).is_nan());
+    for scope in [Scope::Run, Scope::Sender(0), Scope::Sender(1)] {
+        assert!((get("mhz_per_mbps", scope) - 1200.0 / 300.0).abs() < 1e-12);
+    }
+    assert!(value("mhz_per_mbps", Scope::Run, &experiment(&[Traffic::Bulk; 3]), &trace).is_nan());
+}
+
+/// 10 s at 1 Mbit/s after 2 s of warmup, of which the link is busy for 8: 2,358 cells a second, of 424 us each.
+#[test]
+fn the_time_of_a_link_adds_up() {
+    let mut e = experiment(&[Traffic::Bulk; 3]);
+    for link in &mut e.network.links {
+        (link.cells, link.overhead) = (true, 8);
+    }
+    // 1448 bytes of payload in packets of 1500: 1516 bytes with LLC/SNAP and trailer, 32 cells, 13.568 ms.
+    let segment = 1448;
+    let bulk = |fresh: u64, again: u64| FlowRecord {
+        bytes_delivered: (fresh + 50) * segment,
+        bytes_delivered_at_warmup: 50 * segment,
+        bytes_duplicate: (again + 7) * segment,
+        bytes_duplicate_at_warmup: 7 * segment,
+        segments_sent: 400,
+        segments_retransmitted: 240,
+        ..FlowRecord::default()
+    };
+    let in_span = Count { passed: 18_000, dropped: [1000, 700, 300], dead: 3000, ..Count::default() };
+    let cells = Some(CellRecord { in_span, ..CellRecord::default() });
+    let link = LinkRecord { busy_s: 8.0, cells, ..LinkRecord::default() };
+    let trace = Trace {
+        flows: vec![bulk(300, 10), bulk(200, 20), bulk(1, 0)],
+        links: vec![link, LinkRecord::default()],
+        end: at(12),
+        span: (at(2), at(12)),
+        ..Trace::default()
+    };
+    let get = |name, scope| value(name, scope, &e, &trace);
+    let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{a} for {b}");
+    close(get("effective_throughput", Scope::Run), 501.0 * 0.013_568 / 10.0);
+    close(get("idle_share", Scope::Link(0)), 0.2);
+    close(get("dead_share", Scope::Link(0)), 3000.0 * 0.000_424 / 10.0);
+    close(get("duplicate_share", Scope::Link(0)), 30.0 * 0.013_568 / 10.0);
+    let parts = ["good_share", "duplicate_share", "dead_share", "idle_share"];
+    close(parts.iter().map(|part| get(part, Scope::Link(0))).sum(), 1.0);
+    close(get("cell_loss_share", Scope::Link(0)), 0.1);
+    assert!(get("cell_loss_share", Scope::Link(1)).is_nan());
+    // 240 of 400 went again: 160 distinct ones. Of three, one has under a hundredth of a third.
+    assert_eq!((get("retransmission_rate", Scope::Run), get("retransmission_rate", Scope::Flow(1))), (1.5, 1.5));
+    assert_eq!(get("starved_flows", Scope::Run), 1.0);
+}
+
+#[test]
+fn memory_is_that_of_each_host_with_a_bound_and_of_all() {
+    let level = |peak| Level { mean: peak as f64 / 2.0, peak };
+    let memory = |n| MemoryRecord { promised: level(10 * n), buffered: level(20 * n), wasted: level(30 * n), drops: n };
+    let host = |memory| HostRecord { cpu_busy_s: f64::NAN, memory };
+    let trace = Trace { hosts: vec![host(Some(memory(1))), host(None), host(Some(memory(2)))], ..Trace::default() };
+    let get = |name, scope| value(name, scope, &experiment(&[Traffic::Bulk; 2]), &trace);
+    let all = |name| get(name, Scope::Run);
+    assert_eq!((all("memory_promised_mean_bytes"), all("memory_promised_peak_bytes")), (15.0, 30.0));
+    assert_eq!((all("memory_buffered_peak_bytes"), all("memory_wasted_mean_bytes"), all("memory_drops")), (60.0, 45.0, 3.0));
+    let of_third = |name| get(name, Scope::Host(2));
+    assert_eq!((of_third("memory_promised_mean_bytes"), of_third("memory_wasted_peak_bytes"), of_third("memory_drops")), (10.0, 60.0, 2.0));
+    let drops = REGISTRY.iter().find(|metric| metric.name == "memory_drops").unwrap();
+    assert!((drops.compute)(&experiment(&[Traffic::Bulk; 2]), &Trace::default()).is_empty(), "no host is bounded");
+}
+
+#[test]
+fn udp_is_measured_where_there_is_nothing_else() {
+    let schedule = longfat_core::traffic::Schedule::Constant { rate: longfat_core::units::Rate::from_bps(1000) };
+    let udp = Traffic::Udp { schedule, size: 100 };
+    let ping = Traffic::Ping { interval: Duration::from_secs(1), size: 84 };
+    let got = |bytes| FlowRecord { bytes_delivered: bytes, ..FlowRecord::default() };
+    let trace = |n: usize| Trace { flows: vec![got(1000); n], end: at(10), ..Trace::default() };
+    assert_eq!(value("jain_index", Scope::Run, &experiment(&[udp, udp, ping]), &trace(3)), 1.0);
+    assert!(value("jain_index", Scope::Run, &experiment(&[ping, ping]), &trace(2)).is_nan());
+}
+
+#[test]
+fn names_are_unique_and_carry_their_unit_and_each_has_a_source() {
+    for (i, metric) in REGISTRY.iter().enumerate() {
+        assert!(REGISTRY[..i].iter().all(|m| m.name != metric.name), "{} twice", metric.name);
+        check_entry(metric.name, metric.summary, metric.source);
+        let suffix = match metric.unit {
+            "bit/s" => "_bps",
+            "s" => "_s",
+            "1" => "",
+            "MHz/(Mbit/s)" => "_per_mbps",
+            "byte" => "_bytes",
+            other => panic!("{}: unknown unit {other}", metric.name),
+        };
+        assert!(metric.name.ends_with(suffix), "{} does not end with {suffix}", metric.name);
+        assert!(!metric.source.is_empty() && !metric.summary.is_empty());
+    }
+}

@@ -1,0 +1,47 @@
+//! What the measurement program `ttcp` reports, and the utilization the ANSNET paper estimates from it.
+
+use super::{Metric, Scope, extremes};
+use crate::Traffic;
+use crate::trace::FlowRecord;
+use longfat_core::time::Duration;
+
+pub const RATE: Metric = Metric {
+    name: "ttcp_rate_bps",
+    unit: "bit/s",
+    summary: "the flow's volume over its own completion time (payload); NaN for a flow without a volume or that did not finish",
+    source: "Villamizar and Song 1994, §4.4 and §5.6",
+    compute: |experiment, trace| {
+        let rate = |i: usize| match experiment.flows[i].traffic {
+            Traffic::Ttcp { volume } => rate(volume, [&trace.flows[i]].into_iter()),
+            _ => f64::NAN,
+        };
+        (0..trace.flows.len()).map(|i| (Scope::Flow(i), rate(i))).collect()
+    },
+};
+
+// Villamizar and Song 1994, §5.6: not the mean, which a flow that waits for another would make exceed the link;
+// the slowest flow's rate times the number of flows is all data over all time.
+pub const UTILIZATION: Metric = Metric {
+    name: "ttcp_utilization_bps",
+    unit: "bit/s",
+    summary: "rate of the slowest ttcp flow times the number of ttcp flows (payload)",
+    source: "Villamizar and Song 1994, §5.6",
+    compute: |experiment, trace| {
+        let volume = |traffic: Traffic| if let Traffic::Ttcp { volume } = traffic { Some(volume) } else { None };
+        let rates: Vec<f64> = (0..trace.flows.len())
+            .filter_map(|i| volume(experiment.flows[i].traffic).map(|v| rate(v, [&trace.flows[i]].into_iter())))
+            .collect();
+        vec![(Scope::Run, extremes(&rates).0 * rates.len() as f64)]
+    },
+};
+
+/// `volume` bytes of each of `streams`, which start together, over the time until the last was done, in bit/s; NaN if one did
+/// not finish.
+pub(super) fn rate<'a>(volume: u64, mut streams: impl Iterator<Item = &'a FlowRecord>) -> f64 {
+    let mut bytes = 0.0;
+    let last = streams.try_fold(Duration::ZERO, |last, stream| {
+        bytes += volume as f64;
+        stream.delivered_all.map(|end| last.max(end.since(stream.start)))
+    });
+    last.map_or(f64::NAN, |last| bytes * 8.0 / last.as_secs_f64())
+}

@@ -1,0 +1,239 @@
+//! One run, resolved: every sweep chosen, every default filled in, every preset turned into nodes and links.
+//! This is what a backend runs; it holds no text and no unit that still needs reading.
+
+use longfat_core::params::Choice;
+use longfat_core::time::Duration;
+use longfat_core::traffic::{Schedule, Spell, Web};
+use longfat_core::units::Rate;
+use longfat_tcp::TcpConfig;
+use std::sync::Arc;
+
+/// One run of an experiment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Experiment {
+    pub title: String,
+    /// Repeats differ only in this.
+    pub seed: u64,
+    pub ties: Ties,
+    /// Whether a departure from a queue comes after the arrivals at it of the same instant, instead of before them.
+    pub departures_last: bool,
+    pub network: Network,
+    /// The hosts of which anything is said; the others are infinitely fast.
+    pub hosts: Vec<Host>,
+    pub flows: Vec<Flow>,
+    pub measure: Measure,
+}
+
+/// In what order packets are queued that arrive at a router at the same instant, by different links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Ties {
+    /// By the numbers of the links, the lowest first (Weigle and Feng 2001, section IV-D).
+    #[default]
+    LinkOrder,
+    /// In a random order, drawn anew each time.
+    Random,
+}
+
+/// Nodes, and the one-way links between them (a duplex link of the file is two).
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Network {
+    pub nodes: Vec<Node>,
+    pub links: Vec<Link>,
+}
+
+/// Where links meet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    pub name: String,
+    pub kind: NodeKind,
+}
+
+/// What a node does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeKind {
+    /// It ends flows, and passes nothing on.
+    Host,
+    /// It passes packets on.
+    Router,
+    /// It passes cells on, and has so many ports.
+    Switch { ports: u64 },
+}
+
+impl Node {
+    /// Whether flows end here.
+    pub fn is_host(&self) -> bool {
+        self.kind == NodeKind::Host
+    }
+
+    /// Whether this is a switch.
+    pub fn is_switch(&self) -> bool {
+        matches!(self.kind, NodeKind::Switch { .. })
+    }
+}
+
+/// A one-way link with the queue in front of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Link {
+    /// Unique, e.g. `ds3-1>` and `ds3-1<` for the two ways of the link `ds3-1`.
+    pub name: String,
+    /// Indices into [`Network::nodes`].
+    pub from: usize,
+    pub to: usize,
+    /// Rate of framed packets: what is left of the line rate after physical framing.
+    pub rate: Rate,
+    /// Propagation delay.
+    pub delay: Duration,
+    /// Packets are carried as AAL5 frames, in cells.
+    pub cells: bool,
+    /// Link-layer bytes added to each IP packet; with cells, within the AAL5 frame.
+    pub overhead: u32,
+    /// Least frame, in bytes with overhead; shorter ones are padded.
+    pub min_frame: u32,
+    /// Largest IP packet.
+    pub mtu: u32,
+    /// Capacities in BDPs are already bytes. From a switch it stays empty, since packets are no longer packets there.
+    pub queue: Choice,
+    /// From a switch: the policy of the output port in front of the link.
+    pub discard: Option<Choice>,
+    pub loss: Choice,
+    /// The link whose utilization headlines the report.
+    pub bottleneck: bool,
+}
+
+/// What a host does to the packets of its flows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Host {
+    /// Index into [`Network::nodes`].
+    pub node: usize,
+    pub nic: Option<Nic>,
+    pub cpu: Option<Cpu>,
+    /// Each packet it sends is held for a random time, even between none and this.
+    pub overhead: Option<Duration>,
+    pub memory: Option<Memory>,
+}
+
+/// What a host has for what its connections have written and not got acknowledged, and received and not read: payload bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    pub bytes: u64,
+    /// What each end of a connection has of it at least, to send and to receive; by default two segments.
+    pub least: Option<u64>,
+}
+
+impl Memory {
+    /// What this end of a connection has at least, to send, and as much to receive. One segment would wait for the delayed ACK of
+    /// the other end each time (RFC 9293 section 3.8.6.3: an ACK for every second).
+    pub fn least(&self, tcp: &TcpConfig) -> u64 {
+        self.least.unwrap_or(2 * u64::from(tcp.mss))
+    }
+}
+
+/// The transmit queue in front of each link of a host.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Nic {
+    /// Packets.
+    pub txqueuelen: u64,
+    pub on_full: OnFull,
+}
+
+/// What becomes of a segment of TCP that finds the transmit queue full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnFull {
+    /// It is not sent, TCP takes it as congestion, and tries again with the next ACK: Linux 2.4.
+    Stall,
+    /// It waits in the socket until there is room.
+    Wait,
+    /// It is lost.
+    Drop,
+}
+
+/// A processor that serves the packets of its host one after the other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cpu {
+    pub mhz: u64,
+    /// To send a packet, and to receive one.
+    pub send: Cycles,
+    pub receive: Cycles,
+}
+
+/// Cycles for each packet, and for each byte of it (IP).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cycles {
+    pub packet: u64,
+    pub byte: f64,
+}
+
+/// One connection, or one flow of another kind. `count = 8` in the file is eight of these, and with `streams = 16` each is
+/// sixteen.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flow {
+    /// The group's name in the file, e.g. `forward`.
+    pub group: Arc<str>,
+    /// Indices into [`Network::nodes`]: the side that connects and sends, the side that listens.
+    pub from: usize,
+    pub to: usize,
+    /// Flows of a group share these, and its name: there may be many thousands.
+    pub sender: Arc<TcpConfig>,
+    pub receiver: Arc<TcpConfig>,
+    pub traffic: Traffic,
+    /// When it connects.
+    pub start: Duration,
+    /// When the application stops writing, and closes; `None`: never.
+    pub stop: Option<Duration>,
+    /// Payload that the receiving application reads in a second; `None`: all, at once.
+    pub read_rate: Option<Rate>,
+    /// The sender it is a stream of. Parallel streams of one sender have the same number; numbers follow each other from 0
+    /// in the order of the flows.
+    pub stream_of: usize,
+}
+
+/// What the application at the sending end does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Traffic {
+    /// `ttcp`: write so many bytes as fast as TCP takes them, then close. The run waits for it.
+    Ttcp { volume: u64 },
+    /// Write without end; the run does not wait for it.
+    Bulk,
+    /// No TCP: an echo request of `size` bytes (the IP packet) every `interval`; the run does not wait for it.
+    Ping { interval: Duration, size: u32 },
+    /// No TCP: packets of `size` bytes (IP) as the schedule says; the run does not wait for it.
+    Udp { schedule: Schedule, size: u32 },
+    /// Write `size` bytes at the instants of the schedule, whether TCP has sent the last or not; the run does not wait for it.
+    Writes { schedule: Schedule, size: u32 },
+    /// Transfers of random size with time to think between them; the run does not wait for it.
+    Web(Web),
+}
+
+impl Traffic {
+    /// Its word in an experiment file.
+    pub const fn kind(self) -> &'static str {
+        match self {
+            Traffic::Ttcp { .. } => "ttcp",
+            Traffic::Bulk => "bulk",
+            Traffic::Ping { .. } => "ping",
+            Traffic::Udp { schedule: Schedule::Sinusoid { .. }, .. } => "sinusoid",
+            // On and off times of one length are no more random than a constant rate.
+            Traffic::Udp { schedule: Schedule::OnOff { on: Spell { shape: Some(_), .. }, .. }, .. } => "on_off",
+            Traffic::Udp { .. } => "udp",
+            Traffic::Writes { .. } => "writes",
+            Traffic::Web(_) => "web",
+        }
+    }
+
+    /// Whether it goes over a TCP connection.
+    pub const fn is_tcp(self) -> bool {
+        !matches!(self, Traffic::Ping { .. } | Traffic::Udp { .. })
+    }
+}
+
+/// What is recorded, and when the run ends: at `duration`, or once every [`Traffic::Ttcp`] flow (if there is any) is done.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measure {
+    pub duration: Duration,
+    /// Start of the span over which rates of bulk flows are measured.
+    pub warmup: Duration,
+    /// Spacing of the time series; `None`: no series.
+    pub interval: Option<Duration>,
+    /// Record each drop, mark, retransmission and window reduction as an event.
+    pub events: bool,
+}

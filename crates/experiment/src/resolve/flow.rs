@@ -1,0 +1,344 @@
+//! The flows: from groups in the file to single connections with their ends, routes and parameters.
+
+use super::network::Plan;
+use super::traffic::traffic;
+use crate::error::Fault;
+use crate::fields::{self, CONTROL, SIZING};
+use crate::model::{Flow, Network, Traffic};
+use crate::route::Routes;
+use crate::tree::Step;
+use crate::view::View;
+use longfat_core::params::{Choice, Params, Value};
+use longfat_core::time::Duration;
+use longfat_core::units::Rate;
+use longfat_core::units::text::{SIZE, TIME};
+use longfat_tcp::ecn::EcnKind;
+use longfat_tcp::window_sizing::Refusal;
+use longfat_tcp::{TcpConfig, congestion, options, stack, window_sizing};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::sync::Arc;
+
+/// IPv4 and TCP headers without options; the timestamps option with its padding (RFC 7323 appendix A).
+const HEADERS: u64 = 40;
+const TIMESTAMPS: u64 = 12;
+/// Connections of one experiment.
+const MAX_FLOWS: u64 = 100_000;
+
+/// A `[[flow]]`, with everything that does not depend on the route.
+pub struct Group<'a> {
+    view: View<'a>,
+    name: String,
+    from: Vec<usize>,
+    to: Vec<usize>,
+    count: u64,
+    streams: u64,
+    start: Duration,
+    stagger: Duration,
+    stop: Option<Duration>,
+    read_rate: Option<Rate>,
+    sender: End,
+    receiver: End,
+    traffic: Traffic,
+}
+
+/// What is said of one end of a connection.
+#[derive(Clone)]
+struct End {
+    params: Params,
+    control: Choice,
+    sizing: Choice,
+}
+
+impl End {
+    fn of(stack: &stack::Stack) -> Self {
+        let params = stack.params();
+        let control = congestion::choice(params.choice("congestion_control"));
+        let sizing = window_sizing::choice(params.choice("window_sizing"));
+        End { params, control, sizing }
+    }
+}
+
+/// Every `[[flow]]` of the file, checked but for its routes.
+pub fn groups<'a>(file: &View<'a>, plan: &Plan<'a>, duration: Duration) -> Result<Vec<Group<'a>>, Fault> {
+    let mut groups: Vec<Group<'a>> = Vec::new();
+    for (i, at) in file.items("flow").into_iter().enumerate() {
+        let view = View::new(at, fields::flow());
+        let name = view.text("name").map_or_else(|| format!("flow{}", i + 1), str::to_owned);
+        if name.is_empty() || groups.iter().any(|g| g.name == name) {
+            return Err(view.fault("name", format!("there are two flows `{name}`")).help("give each a `name` of its own"));
+        }
+        groups.push(group(view, name, plan, duration)?);
+    }
+    match groups.iter().map(|g| g.count * g.streams).sum() {
+        0 => Err(file.fault("flow", "there is no flow: every count is 0")),
+        1..=MAX_FLOWS => Ok(groups),
+        n => Err(file.fault("flow", format!("there are {n} connections")).expected(format!("at most {MAX_FLOWS}"))),
+    }
+}
+
+fn group<'a>(view: View<'a>, name: String, plan: &Plan<'a>, duration: Duration) -> Result<Group<'a>, Fault> {
+    let count = view.integer("count")?.unwrap_or(1);
+    let start = view.duration("start")?.unwrap_or(Duration::ZERO);
+    let stagger = view.duration("stagger")?.unwrap_or(Duration::ZERO);
+    let streams = view.integer("streams")?.unwrap_or(1);
+    let last = start.saturating_mul(1).as_ps().saturating_add(stagger.saturating_mul(count.saturating_sub(1)).as_ps());
+    if last >= duration.as_ps() {
+        let key = if start >= duration { "start" } else { "stagger" };
+        return Err(view
+            .fault(key, format!("the last connection of `{name}` would start at {}", TIME.format(last)))
+            .expected("a start within the duration of the run"));
+    }
+    let traffic = traffic(&view)?;
+    let stop = view.duration("stop")?;
+    if stop.is_some_and(|stop| stop.as_ps() <= last) {
+        let fault = view.fault("stop", format!("`{name}` would stop before its last sender starts, at {}", TIME.format(last)));
+        return Err(fault.expected("a later time"));
+    }
+    if stop.is_some() && matches!(traffic, Traffic::Ttcp { .. }) {
+        return Err(view.fault("stop", "ttcp stops when its volume is written").help("leave `stop` out, or let the traffic be `bulk`"));
+    }
+    if streams > 1 && !traffic.is_tcp() {
+        return Err(view.fault("streams", "only TCP has streams").help("`count` gives several senders"));
+    }
+    let read_rate = if let Value::Rate(rate) = view.value("read_rate")? { Some(rate) } else { None };
+    if read_rate.is_some() && !traffic.is_tcp() {
+        return Err(view.fault("read_rate", "only TCP waits for an application that reads").help("leave `read_rate` out"));
+    }
+    let (sender, receiver) = ends(&view)?;
+    Ok(Group {
+        from: hosts(&view, "from", "left", plan)?,
+        to: hosts(&view, "to", "right", plan)?,
+        traffic,
+        view,
+        name,
+        count,
+        streams,
+        start,
+        stagger,
+        stop,
+        read_rate,
+        sender,
+        receiver,
+    })
+}
+
+/// The hosts that `view` names at `key`, or those of the name `usual`.
+pub fn hosts(view: &View<'_>, key: &str, usual: &str, plan: &Plan<'_>) -> Result<Vec<usize>, Fault> {
+    let find = |name: &str, fault: &dyn Fn(String) -> Fault| {
+        plan.hosts(name).ok_or_else(|| {
+            let message = match plan.network.nodes.iter().find(|n| n.name == name) {
+                Some(node) => {
+                    format!("`{name}` is a {}, and flows end at hosts", if node.is_switch() { "switch" } else { "router" })
+                }
+                None => format!("there is no host `{name}`"),
+            };
+            let names = plan.host_names();
+            let shown = if names.len() <= 8 { names.join(", ") } else { format!("{}, ...", names[..8].join(", ")) };
+            fault(message).expected(format!("`{key}` = one of {shown}")).nearest(name, names)
+        })
+    };
+    if view.get(key).is_none() {
+        return find(usual, &|message| view.fault(key, message));
+    }
+    let mut all = Vec::new();
+    for at in view.items(key) {
+        let name = at.node.as_text().unwrap_or_default();
+        all.extend(find(name, &|message| at.fault(message).found(at.node.found()))?);
+    }
+    Ok(all)
+}
+
+/// The parameters of both ends: the receiver is like the sender but for what `receiver` says.
+fn ends(view: &View<'_>) -> Result<(End, End), Fault> {
+    let rfc = End::of(stack::named("rfc"));
+    let sender = endpoint(view, &rfc)?;
+    let receiver = match view.sub("receiver", fields::endpoint()) {
+        Some(receiver) => endpoint(&receiver, &sender)?,
+        None => sender.clone(),
+    };
+    Ok((sender, receiver))
+}
+
+/// What the plain stack has for `name`.
+fn plain(name: &str) -> Value {
+    options::PARAMS.iter().find(|spec| spec.name == name).and_then(|spec| spec.default).unwrap_or(Value::Auto)
+}
+
+fn endpoint(view: &View<'_>, basis: &End) -> Result<End, Fault> {
+    let stack = view.word("stack")?.and_then(stack::find);
+    let End { mut params, mut control, mut sizing } = stack.map_or_else(|| basis.clone(), End::of);
+    if let Some(written) = view.written("congestion_control") {
+        control = written.choice(&CONTROL)?;
+        params.set("congestion_control", Value::Choice(control.kind));
+    }
+    if let Some(written) = view.written("window_sizing") {
+        sizing = written.choice(&SIZING)?;
+        params.set("window_sizing", Value::Choice(sizing.kind));
+    }
+    for spec in options::PARAMS {
+        if view.get(spec.name).is_none() || ["congestion_control", "window_sizing"].contains(&spec.name) {
+            continue;
+        }
+        match view.value(spec.name)? {
+            // "auto" where a stack has a value of its own: the default of the plain stack.
+            Value::Auto => params.set(spec.name, plain(spec.name)),
+            value => params.set(spec.name, value),
+        }
+    }
+    if view.get("window").is_some() && view.value("window")? == Value::Auto {
+        // As large as the path makes it: the buffers set no bound of their own, and unless something else is said, right-sizing does.
+        for buffer in ["send_buffer", "receive_buffer"] {
+            if view.get(buffer).is_none() {
+                params.set(buffer, plain(buffer));
+            }
+        }
+        if view.get("window_sizing").is_none() {
+            sizing = window_sizing::choice("drs");
+            params.set("window_sizing", Value::Choice(sizing.kind));
+        }
+    }
+    if let Some(window) = view.integer("window")? {
+        for buffer in ["send_buffer", "receive_buffer"] {
+            if view.get(buffer).is_some() {
+                return Err(view
+                    .fault(buffer, format!("both `window` and `{buffer}` are given"))
+                    .help("window sets send_buffer and receive_buffer; leave one of them out"));
+            }
+            params.set(buffer, Value::Bytes(window));
+        }
+    }
+    // The receiver of a flow answers as its sender asks.
+    params.set("ecn", Value::Choice(options::ecn(&params).name()));
+    contradictions(view, &params)?;
+    Ok(End { params, control, sizing })
+}
+
+fn contradictions(view: &View<'_>, params: &Params) -> Result<(), Fault> {
+    // Point at the one that is written; where both are, at the first.
+    let at = |a: &'static str, b: &'static str| if view.get(a).is_some() { a } else { b };
+    // A sender that can repair by SACK may well meet a receiver that cannot.
+    let receiver = view.at.path.last() == Some(&Step::Key("receiver".to_owned()));
+    if params.choice("recovery") == "sack" && !params.boolean("sack") && !receiver {
+        let fault = view.fault(at("sack", "recovery"), "recovery by SACK needs the SACK option");
+        return Err(fault.expected("sack = true, or recovery = \"newreno\""));
+    }
+    let control = params.choice("congestion_control");
+    let uses = congestion::named(control).ecn;
+    if !uses.accepts(options::ecn(params)) && !receiver {
+        let fault = view.fault(at("ecn", "congestion_control"), format!("`{control}` must be told how much was marked"));
+        let enough = EcnKind::NAMES.iter().filter(|name| uses.accepts(EcnKind::named(name)));
+        let enough: Vec<String> = enough.map(|name| format!("ecn = \"{name}\"")).collect();
+        return Err(fault.expected(enough.join(" or ")).help("leave `ecn` out for the one that it needs"));
+    }
+    let max = params.duration("rto_max");
+    for name in ["rto_min", "rto_initial"] {
+        if params.duration(name) > max {
+            let fault = view.fault(at(name, "rto_max"), format!("`{name}` is above `rto_max`"));
+            return Err(fault.expected(format!("{name} of at most {}", TIME.format(max.as_ps()))));
+        }
+    }
+    Ok(())
+}
+
+/// Every connection, in the order of the file. Where no link is marked as the bottleneck, marks one.
+pub fn connections(groups: &[Group<'_>], network: &mut Network) -> Result<Vec<Flow>, Fault> {
+    let routes = Routes::new(network);
+    let mut found = BTreeMap::new();
+    let mut flows = Vec::new();
+    let mut senders = 0;
+    for group in groups {
+        // What both ends are like, by the MTU of the route.
+        let mut ends = BTreeMap::new();
+        let name: Arc<str> = group.name.as_str().into();
+        for i in 0..group.count {
+            let from = group.from[i as usize % group.from.len()];
+            let to = group.to[i as usize % group.to.len()];
+            let route = match found.entry((from, to)) {
+                Entry::Occupied(entry) => entry.into_mut(),
+                Entry::Vacant(entry) => entry.insert(there_and_back(group, &routes, network, from, to)?),
+            };
+            let mtu = route.iter().map(|&l| network.links[l].mtu).min().expect("a route has a link");
+            if let Traffic::Ping { size, .. } | Traffic::Udp { size, .. } = group.traffic
+                && size > mtu
+            {
+                let fault = group.view.fault("traffic", format!("a packet of `{}` does not fit the route", group.name));
+                return Err(fault.expected(format!("a size of at most {}, the smallest MTU", SIZE.format(mtu.into()))));
+            }
+            let (sender, receiver) = match ends.entry(mtu) {
+                Entry::Occupied(entry) => entry.into_mut(),
+                Entry::Vacant(entry) => {
+                    entry.insert((Arc::new(config(group, &group.sender, mtu)?), Arc::new(config(group, &group.receiver, mtu)?)))
+                }
+            };
+            let flow = Flow {
+                group: name.clone(),
+                from,
+                to,
+                sender: sender.clone(),
+                receiver: receiver.clone(),
+                traffic: group.traffic,
+                start: group.start + group.stagger * i,
+                stop: group.stop,
+                read_rate: group.read_rate,
+                stream_of: senders,
+            };
+            flows.extend((0..group.streams).map(|_| flow.clone()));
+            senders += 1;
+        }
+    }
+    if network.links.iter().all(|l| !l.bottleneck) {
+        let first = routes.path(flows[0].from, flows[0].to).expect("it was found before");
+        // The first of the slowest.
+        let slowest = first.into_iter().min_by_key(|&l| network.links[l].rate).expect("a route has a link");
+        network.links[slowest].bottleneck = true;
+    }
+    Ok(flows)
+}
+
+fn there_and_back(group: &Group<'_>, routes: &Routes<'_>, network: &Network, from: usize, to: usize) -> Result<Vec<usize>, Fault> {
+    let name = |node: usize| &network.nodes[node].name;
+    if from == to {
+        return Err(group.view.fault("to", format!("a connection of `{}` is from `{}` to itself", group.name, name(from))));
+    }
+    // Links come in both ways, so there is a way back where there is one there.
+    match (routes.path(from, to), routes.path(to, from)) {
+        (Some(there), Some(back)) => Ok([there, back].concat()),
+        _ => {
+            let fault = group.view.fault("to", format!("no links lead from `{}` to `{}`", name(from), name(to)));
+            Err(fault.help("hosts pass nothing on; routers do"))
+        }
+    }
+}
+
+fn config(group: &Group<'_>, end: &End, mtu: u32) -> Result<TcpConfig, Fault> {
+    let params = &end.params;
+    let headers = HEADERS + if params.boolean("timestamps") { TIMESTAMPS } else { 0 };
+    let most = u64::from(mtu) - headers;
+    match params.get("mss") {
+        Value::Bytes(mss) if mss > most => {
+            let fault = group.view.fault("mss", format!("a segment of `{}` does not fit the route", group.name));
+            Err(fault.expected(format!("at most {}: the smallest MTU is {mtu}, and the headers take {headers}", SIZE.format(most))))
+        }
+        _ => {
+            let config =
+                TcpConfig { congestion_control: end.control.clone(), window_sizing: end.sizing.clone(), ..TcpConfig::new(params, mtu) };
+            match (window_sizing::kind(&config).check)(&config) {
+                Ok(()) => Ok(config),
+                Err(refusal) => Err(refused(group, end, refusal)),
+            }
+        }
+    }
+}
+
+/// Points at the parameter of the window sizing where it is written: in the flow, or in what its receiver has of its own.
+fn refused(group: &Group<'_>, end: &End, Refusal { param, sentence, expected }: Refusal) -> Fault {
+    let own = group.view.sub("receiver", fields::endpoint()).filter(|view| view.get("window_sizing").is_some());
+    let at = own.as_ref().filter(|_| std::ptr::eq(end, &group.receiver)).unwrap_or(&group.view);
+    let message = format!("`{param}` cannot be this: {sentence}");
+    let fault = match at.written("window_sizing").map(|written| written.variant(&SIZING)) {
+        Some(Ok((_, sizing))) => sizing.fault(param, message),
+        _ => at.fault("window_sizing", message),
+    };
+    fault.expected(expected)
+}

@@ -1,0 +1,109 @@
+//! The hosts: their transmit queues, processors, overheads and memory.
+
+use super::flow;
+use super::network::Plan;
+use crate::error::Fault;
+use crate::fields;
+use crate::model::{Cpu, Cycles, Flow, Host, Memory, Nic, OnFull};
+use crate::view::View;
+use longfat_core::units::text::SIZE;
+
+/// The names of what a processor's work costs.
+const COSTS: [&str; 4] = ["send_packet", "send_byte", "receive_packet", "receive_byte"];
+
+/// Every host of which the file says something, in the order of the network.
+pub fn hosts(file: &View<'_>, plan: &Plan<'_>, flows: &[Flow]) -> Result<Vec<Host>, Fault> {
+    let mut hosts: Vec<Host> = Vec::new();
+    for at in file.items("host") {
+        let view = View::new(at, fields::host());
+        let (nic, cpu, overhead, memory) = (nic(&view)?, cpu(&view)?, view.duration("overhead")?, memory(&view)?);
+        if nic.is_none() && cpu.is_none() && overhead.is_none() && memory.is_none() {
+            return Err(view.fault("name", "nothing is said of this host").expected("txqueuelen, cpu, overhead or memory"));
+        }
+        if overhead.is_some() && (nic.is_some() || cpu.is_some()) {
+            let fault =
+                view.fault("overhead", "a random overhead stands for what a host does to packets, and this host says more exactly what");
+            return Err(fault.expected("either overhead, or txqueuelen and cpu"));
+        }
+        for node in flow::hosts(&view, "name", "left", plan)? {
+            if hosts.iter().any(|host| host.node == node) {
+                let name = &plan.network.nodes[node].name;
+                return Err(view.fault("name", format!("host `{name}` is described twice")).help("say all of it in one table"));
+            }
+            if let Some(memory) = memory {
+                holds_the_least(&view, memory, &plan.network.nodes[node].name, node, flows)?;
+            }
+            hosts.push(Host { node, nic, cpu, overhead, memory });
+        }
+    }
+    hosts.sort_by_key(|host| host.node);
+    Ok(hosts)
+}
+
+fn memory(view: &View<'_>) -> Result<Option<Memory>, Fault> {
+    let least = view.integer("memory_min")?;
+    match view.integer("memory")? {
+        Some(bytes) => Ok(Some(Memory { bytes, least })),
+        None if least.is_some() => {
+            let fault = view.fault("memory_min", "of memory that has room for all, nobody needs a minimum");
+            Err(fault.expected("a memory beside it, such as memory = \"256 MiB\""))
+        }
+        None => Ok(None),
+    }
+}
+
+/// Each connection of the host must have its minimum, and that must be a segment.
+fn holds_the_least(view: &View<'_>, memory: Memory, name: &str, node: usize, flows: &[Flow]) -> Result<(), Fault> {
+    let tcp = flows.iter().filter(|flow| flow.traffic.is_tcp());
+    let ends = tcp.flat_map(|flow| [(flow.from, &flow.sender), (flow.to, &flow.receiver)]).filter(|(at, _)| *at == node);
+    let (mut count, mut needed) = (0_u64, 0_u64);
+    for (_, tcp) in ends {
+        let least = memory.least(tcp);
+        if least < u64::from(tcp.mss) {
+            let fault = view.fault("memory_min", format!("a connection of `{name}` would stand still with less than one segment"));
+            return Err(fault.expected(format!("at least {}, the mss", SIZE.format(tcp.mss.into()))));
+        }
+        count += 1;
+        needed = needed.saturating_add(2 * least);
+    }
+    if needed > memory.bytes {
+        let fault = view.fault("memory", format!("the memory of `{name}` is smaller than the minimum of its {count} connections"));
+        return Err(fault.expected(format!("at least {} (memory_min each way for each)", SIZE.format(needed))));
+    }
+    Ok(())
+}
+
+fn nic(view: &View<'_>) -> Result<Option<Nic>, Fault> {
+    let Some(txqueuelen) = view.integer("txqueuelen")? else {
+        return match view.get("on_full") {
+            Some(_) => Err(view.fault("on_full", "a queue that has room for all is never full").expected("a txqueuelen beside it")),
+            None => Ok(None),
+        };
+    };
+    let on_full = match view.word("on_full")? {
+        Some("wait") => OnFull::Wait,
+        Some("drop") => OnFull::Drop,
+        _ => OnFull::Stall,
+    };
+    Ok(Some(Nic { txqueuelen, on_full }))
+}
+
+fn cpu(view: &View<'_>) -> Result<Option<Cpu>, Fault> {
+    let cycles = |packet, byte| -> Result<Cycles, Fault> {
+        Ok(Cycles { packet: view.integer(packet)?.unwrap_or(0), byte: view.number(byte)?.unwrap_or(0.0) })
+    };
+    let (send, receive) = (cycles(COSTS[0], COSTS[1])?, cycles(COSTS[2], COSTS[3])?);
+    let Some(mhz) = view.integer("cpu")? else {
+        return match COSTS.into_iter().find(|cost| view.get(cost).is_some()) {
+            Some(cost) => {
+                Err(view.fault(cost, "cycles take time only on a processor").expected("a cpu beside it, such as cpu = \"3060 MHz\""))
+            }
+            None => Ok(None),
+        };
+    };
+    let free = |cycles: Cycles| cycles.packet == 0 && cycles.byte == 0.0;
+    if free(send) && free(receive) {
+        return Err(view.fault("cpu", "nothing costs this processor any time").expected(format!("one of {}", COSTS.join(", "))));
+    }
+    Ok(Some(Cpu { mhz, send, receive }))
+}

@@ -1,0 +1,134 @@
+//! A link as the file describes it, both ways, and what stands in front of each.
+
+use crate::error::Fault;
+use crate::fields::{self, LOSS};
+use crate::model::Link;
+use crate::view::{View, Written};
+use longfat_core::atm::aal5;
+use longfat_core::link::framing::{self, Framing};
+use longfat_core::link::loss;
+use longfat_core::params::{Choice, Value};
+use longfat_core::time::Duration;
+use longfat_core::units::Rate;
+
+/// What is written of what stands in front of a link, and where the link is.
+#[derive(Clone)]
+pub struct Front<'a> {
+    pub queue: Option<Written<'a>>,
+    pub discard: Option<Written<'a>>,
+    pub place: Written<'a>,
+}
+
+/// One way of a link as the file describes it.
+#[derive(Clone)]
+pub struct Way<'a> {
+    pub rate: Rate,
+    pub delay: Option<Duration>,
+    pub mtu: u32,
+    pub cells: bool,
+    pub overhead: u32,
+    pub min_frame: u32,
+    pub loss: Choice,
+    pub bottleneck: bool,
+    pub front: Front<'a>,
+}
+
+/// A link as the file describes it, both ways.
+#[derive(Clone)]
+pub struct Line<'a> {
+    pub there: Way<'a>,
+    pub back: Way<'a>,
+}
+
+impl Line<'_> {
+    pub fn with_delay(&self, there: Duration, back: Duration) -> Self {
+        let mut line = self.clone();
+        (line.there.delay, line.back.delay) = (Some(there), Some(back));
+        line
+    }
+    /// Propagation there and back.
+    pub fn round_trip(&self) -> Duration {
+        self.there.delay.unwrap_or(Duration::ZERO) + self.back.delay.unwrap_or(Duration::ZERO)
+    }
+}
+
+/// What `view` says of a link.
+pub fn line<'a>(view: &View<'a>) -> Result<Line<'a>, Fault> {
+    let there = way(view, None)?;
+    // The bottleneck is the way there, unless the way back says so too.
+    let same = Way { bottleneck: false, ..there.clone() };
+    let back = match view.sub("reverse", fields::way()) {
+        Some(reverse) => way(&reverse, Some(&same))?,
+        None => same,
+    };
+    Ok(Line { there, back })
+}
+
+/// One way of a link: what `view` says over its type, or over the other way.
+fn way<'a>(view: &View<'a>, other: Option<&Way<'a>>) -> Result<Way<'a>, Fault> {
+    let usual = match (view.word("type")?.and_then(framing::find), other) {
+        (Some(framing), _) => *framing,
+        (None, Some(w)) => Framing {
+            rate: Some(w.rate),
+            overhead: w.overhead,
+            min_frame: w.min_frame,
+            mtu: w.mtu,
+            cells: w.cells,
+            ..*framing::named("plain")
+        },
+        (None, None) => *framing::named("plain"),
+    };
+    let written = if let Value::Rate(rate) = view.value("rate")? { Some(rate) } else { None };
+    let rate = written.or(usual.rate).ok_or_else(|| {
+        let types: Vec<&str> = framing::REGISTRY.iter().filter(|f| f.rate.is_some()).map(|f| f.name).collect();
+        let fault = view.fault("rate", "the link has neither a `rate` nor a `type` that gives one");
+        fault.expected(format!("a rate such as \"622 Mbit/s\", or one of the types {}", types.join(", ")))
+    })?;
+    let small = |name: &str, usual: u32| view.integer(name).map(|n| n.map_or(usual, |n| n as u32));
+    let loss = match view.written("loss") {
+        Some(written) => loss(&written)?,
+        None => other.map_or_else(|| loss::choice("none"), |w| w.loss.clone()),
+    };
+    let front = Front {
+        queue: view.written("queue").or_else(|| other.and_then(|w| w.front.queue.clone())),
+        discard: view.written("discard").or_else(|| other.and_then(|w| w.front.discard.clone())),
+        place: view.at.clone(),
+    };
+    let way = Way {
+        rate,
+        delay: view.duration("delay")?.or(other.and_then(|w| w.delay)),
+        mtu: small("mtu", usual.mtu)?,
+        cells: usual.cells,
+        overhead: small("overhead", usual.overhead)?,
+        min_frame: small("min_frame", usual.min_frame)?,
+        loss,
+        bottleneck: view.boolean("bottleneck")?,
+        front,
+    };
+    if way.cells {
+        check_cells(view, &way)?;
+    }
+    Ok(way)
+}
+
+fn check_cells(view: &View<'_>, way: &Way<'_>) -> Result<(), Fault> {
+    if way.mtu + way.overhead > aal5::MAX_SDU {
+        let fault = view.fault("mtu", format!("a packet of {} bytes with {} bytes of overhead fits no AAL5 frame", way.mtu, way.overhead));
+        return Err(fault.expected(format!("an mtu of at most {} bytes", aal5::MAX_SDU.saturating_sub(way.overhead))));
+    }
+    if way.min_frame > 0 {
+        return Err(view.fault("min_frame", "cells are all of one size").help("leave min_frame out, or choose a type that carries frames"));
+    }
+    Ok(())
+}
+
+fn loss(written: &Written<'_>) -> Result<Choice, Fault> {
+    let choice = written.choice(&LOSS)?;
+    (loss::named(choice.kind).check)(&choice.params).map_err(|sentence| written.fault(sentence))?;
+    Ok(choice)
+}
+
+/// What stands in front of `link` was checked, and cannot work. Points at where it is `written`, or at the link.
+pub fn cannot_work(kind: &str, link: &Link, sentence: &str, written: Option<&Written<'_>>, place: &Written<'_>) -> Fault {
+    written.unwrap_or(place).fault(format!("the {kind} of link `{}` cannot work: {sentence}", link.name))
+}

@@ -1,0 +1,53 @@
+//! From a checked tree without sweeps to an [`Experiment`]: presets become nodes and links, defaults are filled in,
+//! and what contradicts itself is found.
+
+mod flow;
+mod host;
+mod line;
+mod network;
+mod presets;
+mod queue;
+mod switch;
+mod traffic;
+
+use super::error::Fault;
+use super::fields;
+use super::model::{Experiment, Measure, Ties};
+use super::tree::Node;
+use super::view::{View, Written};
+use longfat_core::time::Duration;
+
+/// The run with number `repeat` of its combination.
+pub fn resolve(root: &Node, repeat: u64) -> Result<Experiment, Fault> {
+    let file = View::new(Written { node: root, path: Vec::new() }, fields::root());
+    let (first, repeats) = (file.integer("seed")?.unwrap_or(1), file.integer("repeats")?.unwrap_or(1));
+    if first + (repeats - 1) > fields::MAX_SEED {
+        return Err(file
+            .fault("seed", "the seeds of the repeats are out of range")
+            .expected(format!("at most {} with the last repeat", fields::MAX_SEED)));
+    }
+    let seed = first + repeat;
+    let ties = if file.word("ties")? == Some("random") { Ties::Random } else { Ties::LinkOrder };
+    let departures_last = file.word("departures")? == Some("last");
+    let measure = measure(&file)?;
+    let mut plan = network::plan(&file)?;
+    let groups = flow::groups(&file, &plan, measure.duration)?;
+    let flows = flow::connections(&groups, &mut plan.network)?;
+    let hosts = host::hosts(&file, &plan, &flows)?;
+    let network = queue::finish(plan, &flows, &hosts, seed)?;
+    Ok(Experiment { title: file.text("title").unwrap_or("").to_owned(), seed, ties, departures_last, network, hosts, flows, measure })
+}
+
+fn measure(file: &View<'_>) -> Result<Measure, Fault> {
+    let view = file.sub("measure", fields::measure()).ok_or_else(|| file.fault("measure", "there is no `measure`"))?;
+    let duration = view.duration("duration")?.unwrap_or(Duration::ZERO);
+    let warmup = view.duration("warmup")?.unwrap_or(Duration::ZERO);
+    let interval = view.duration("interval")?;
+    if warmup >= duration {
+        return Err(view.fault("warmup", "the warmup leaves nothing to measure").expected("less than the duration"));
+    }
+    if interval.is_some_and(|i| i > duration) {
+        return Err(view.fault("interval", "the interval is longer than the run").expected("at most the duration"));
+    }
+    Ok(Measure { duration, warmup, interval, events: view.boolean("events")? })
+}

@@ -1,0 +1,95 @@
+//! The path: presets and explicit links become nodes and one-way links whose queues are still to be chosen.
+
+use super::line::{Front, Line};
+use super::presets;
+use crate::error::Fault;
+use crate::fields::PATH;
+use crate::model::{Link, Network, Node, NodeKind};
+use crate::view::View;
+use longfat_core::params::Choice;
+use longfat_core::time::Duration;
+
+/// A network whose links have no queues yet.
+#[derive(Default)]
+pub struct Plan<'a> {
+    pub network: Network,
+    /// What is written of what stands in front of each link.
+    pub fronts: Vec<Front<'a>>,
+    /// Names that stand for several hosts.
+    pub groups: Vec<(&'static str, Vec<usize>)>,
+}
+
+/// The nodes and links of the file's path.
+pub fn plan<'a>(file: &View<'a>) -> Result<Plan<'a>, Fault> {
+    let written = file.written("path").ok_or_else(|| file.fault("path", "there is no `path`"))?;
+    let (preset, path) = written.variant(&PATH)?;
+    let mut plan = match preset {
+        "dumbbell" => presets::dumbbell(&path),
+        "chain" => presets::chain(&path),
+        "parking_lot" => presets::parking_lot(&path),
+        "atm" => presets::atm(&path),
+        _ => presets::explicit(&path),
+    }?;
+    plan.hosts_first();
+    Ok(plan)
+}
+
+impl<'a> Plan<'a> {
+    /// Adds a node.
+    pub fn node(&mut self, name: String, kind: NodeKind) -> usize {
+        self.network.nodes.push(Node { name, kind });
+        self.network.nodes.len() - 1
+    }
+
+    /// Numbers the hosts before the routers and these before the switches, as an explicit path lists them, so that both are
+    /// the same network.
+    fn hosts_first(&mut self) {
+        let nodes = &mut self.network.nodes;
+        let mut order: Vec<usize> = (0..nodes.len()).collect();
+        order.sort_by_key(|&i| (!nodes[i].is_host(), nodes[i].is_switch()));
+        let mut place = vec![0; nodes.len()];
+        order.iter().enumerate().for_each(|(new, &old)| place[old] = new);
+        *nodes = order.iter().map(|&i| nodes[i].clone()).collect();
+        for link in &mut self.network.links {
+            (link.from, link.to) = (place[link.from], place[link.to]);
+        }
+        self.groups.iter_mut().flat_map(|(_, hosts)| hosts).for_each(|host| *host = place[*host]);
+    }
+
+    /// Adds the two ways of `line` between `a` and `b`.
+    pub fn link(&mut self, name: &str, a: usize, b: usize, line: &Line<'a>) {
+        for (suffix, from, to, way) in [('>', a, b, &line.there), ('<', b, a, &line.back)] {
+            self.network.links.push(Link {
+                name: format!("{name}{suffix}"),
+                from,
+                to,
+                rate: way.rate,
+                delay: way.delay.unwrap_or(Duration::ZERO),
+                cells: way.cells,
+                overhead: way.overhead,
+                min_frame: way.min_frame,
+                mtu: way.mtu,
+                // Chosen once the routes are known.
+                queue: Choice::default(),
+                discard: None,
+                loss: way.loss.clone(),
+                bottleneck: way.bottleneck,
+            });
+            self.fronts.push(way.front.clone());
+        }
+    }
+
+    /// The hosts that `name` stands for.
+    pub fn hosts(&self, name: &str) -> Option<Vec<usize>> {
+        let group = self.groups.iter().find(|(n, _)| *n == name).map(|(_, hosts)| hosts.clone());
+        group.or_else(|| self.network.nodes.iter().position(|n| n.is_host() && n.name == name).map(|i| vec![i]))
+    }
+
+    /// Every name a flow can be from or to.
+    pub fn host_names(&self) -> Vec<&str> {
+        let hosts = self.network.nodes.iter().filter(|n| n.is_host()).map(|n| n.name.as_str());
+        let mut names: Vec<&str> = self.groups.iter().map(|(n, _)| *n).chain(hosts).collect();
+        names.dedup();
+        names
+    }
+}

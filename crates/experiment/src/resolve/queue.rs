@@ -1,0 +1,76 @@
+//! What stands in front of each link, last: a capacity in BDPs needs the routes, and a default needs the bottleneck.
+
+use super::line::{Front, cannot_work};
+use super::network::Plan;
+use super::switch;
+use crate::error::Fault;
+use crate::fields::QUEUE;
+use crate::model::{Flow, Host, Link, Network, Nic};
+use crate::route::Routes;
+use longfat_core::params::{Choice, Value};
+use longfat_core::queue::{self, QueueContext};
+use longfat_core::rng::Rng;
+use longfat_core::time::Duration;
+use longfat_core::units::Capacity;
+
+/// Of a queue that never limits: as much as the largest window.
+const UNLIMITED: Capacity = Capacity::Bytes(1 << 30);
+
+/// Chooses every queue.
+pub fn finish(plan: Plan<'_>, flows: &[Flow], hosts: &[Host], seed: u64) -> Result<Network, Fault> {
+    let Plan { mut network, fronts, .. } = plan;
+    switch::check(&network, &fronts, flows)?;
+    let rtts = Routes::new(&network).round_trips(flows);
+    // The two ways of a link stand side by side, and are both a bottleneck's.
+    let bottlenecks: Vec<bool> = network.links.chunks(2).flat_map(|ways| [ways.iter().any(|l| l.bottleneck); 2]).collect();
+    for (i, Front { queue: written, discard, place }) in fronts.into_iter().enumerate() {
+        let rtt = rtts[i];
+        let link = &mut network.links[i];
+        if network.nodes[link.from].is_switch() {
+            link.discard = Some(switch::policy(discard.as_ref(), &place, link, seed)?);
+            link.queue = droptail(UNLIMITED);
+            continue;
+        }
+        let mut choice = match &written {
+            Some(written) => written.choice(&QUEUE)?,
+            // One BDP at a bottleneck; elsewhere the queue never limits, and into a switch it is that which does the limiting.
+            None => droptail(if bottlenecks[i] && !network.nodes[link.to].is_switch() { Capacity::Bdp(1.0) } else { UNLIMITED }),
+        };
+        let nic = hosts.iter().find(|host| host.node == link.from).and_then(|host| host.nic);
+        if let Some(Nic { txqueuelen, .. }) = nic {
+            let transmit_queue = droptail(Capacity::Packets(txqueuelen));
+            if let Some(written) = &written
+                && choice != transmit_queue
+            {
+                let fault = written.fault(format!("link `{}` has a queue of its own, and the transmit queue of its host", link.name));
+                return Err(fault.help("leave out this queue, or the host's txqueuelen"));
+            }
+            choice = transmit_queue;
+        }
+        for (_, value) in &mut choice.params.0 {
+            *value = in_bytes(*value, link, rtt);
+        }
+        let context = QueueContext { rate: link.rate, rtt, mtu: link.mtu, rng: Rng::named(seed, &link.name) };
+        (queue::named(choice.kind).check)(&choice.params, &context).map_err(|sentence| {
+            let fault = cannot_work(choice.kind, link, &sentence, written.as_ref(), &place);
+            if written.is_some() { fault } else { fault.help("give the link a `queue`, or the path a delay") }
+        })?;
+        link.queue = choice;
+    }
+    Ok(network)
+}
+
+fn droptail(limit: Capacity) -> Choice {
+    queue::choice("droptail").with(&[("limit", Value::Capacity(limit))])
+}
+
+/// BDPs become bytes: the link's rate times the longest base round trip of the flows that cross it.
+fn in_bytes(value: Value, link: &Link, rtt: Duration) -> Value {
+    match value {
+        Value::Capacity(Capacity::Bdp(x)) => {
+            let bytes = x * link.rate.bytes_in(rtt) as f64;
+            Value::Capacity(Capacity::Bytes(bytes as u64))
+        }
+        value => value,
+    }
+}

@@ -1,0 +1,215 @@
+//! The JSON Schema of experiment files, and their reference in Markdown: both from the tables in [`super::fields`].
+
+use super::fields::{self, CONTROL, DISCARD, LOSS, PATH, QUEUE, SIZING, TRAFFIC};
+use super::shape::{Field, Shape, Variants};
+use longfat_core::link::framing;
+use longfat_core::params::{ParamSpec, Value};
+use longfat_tcp::congestion::slow_start;
+use longfat_tcp::stack;
+use serde_json::{Map, Value as Json, json};
+
+/// The JSON Schema (2020-12) of experiment files, for editors.
+pub fn schema() -> Json {
+    let mut schema = table(fields::root());
+    let extra = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "longfat experiment",
+        "$defs": {
+            "sweep": sweep(),
+            "queue": variants(&QUEUE),
+            "discard_policy": variants(&DISCARD),
+            "loss": variants(&LOSS),
+            "traffic": variants(&TRAFFIC),
+            "congestion_control": variants(&CONTROL),
+            "window_sizing": variants(&SIZING),
+            "path": variants(&PATH),
+            "endpoint": table(fields::endpoint()),
+            "link": table(fields::link()),
+        },
+    });
+    merge(&mut schema, extra);
+    schema
+}
+
+fn merge(into: &mut Json, from: Json) {
+    if let (Json::Object(into), Json::Object(from)) = (into, from) {
+        into.extend(from);
+    }
+}
+
+/// Anything may be a sweep of such values.
+fn or_sweep(plain: Json) -> Json {
+    json!({ "anyOf": [plain, { "$ref": "#/$defs/sweep" }] })
+}
+
+/// A sweep. Its values are not described a second time here: a table among them may have a label besides.
+fn sweep() -> Json {
+    json!({
+        "type": "object",
+        "required": ["sweep"],
+        "properties": {
+            "sweep": { "type": "array", "minItems": 1 },
+            "name": { "type": "string", "description": "name of the axis; by default the key" },
+            "zip": { "type": "string", "description": "axes of one zip advance together" },
+        },
+        "additionalProperties": false,
+    })
+}
+
+fn shape(shape: &Shape) -> Json {
+    match shape {
+        Shape::Text => json!({ "type": "string" }),
+        Shape::Names => json!({ "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" }, "minItems": 1 }] }),
+        Shape::Scalar(spec) => scalar(spec),
+        Shape::OneOrMany(spec) => json!({ "anyOf": [scalar(spec), { "type": "array", "items": or_sweep(scalar(spec)), "minItems": 1 }] }),
+        Shape::Table(make) => match definition(make()) {
+            Some(name) => json!({ "$ref": format!("#/$defs/{name}") }),
+            None => table(make()),
+        },
+        Shape::List(item) => json!({ "type": "array", "items": self::shape(item), "minItems": 1 }),
+        Shape::Variants(variants) => json!({ "$ref": format!("#/$defs/{}", variants.what.replace(' ', "_")) }),
+        Shape::Labels | Shape::Changes => json!({ "type": "object", "minProperties": 1 }),
+    }
+}
+
+/// The definition that has exactly these fields, for the tables that occur in several places.
+fn definition(fields: &[Field]) -> Option<&'static str> {
+    let same = |others: &[Field]| others.iter().map(|f| f.name).eq(fields.iter().map(|f| f.name));
+    if same(fields::endpoint()) {
+        Some("endpoint")
+    } else if same(fields::link()) {
+        Some("link")
+    } else {
+        None
+    }
+}
+
+fn scalar(spec: &ParamSpec) -> Json {
+    match spec.default {
+        Some(Value::Auto) => json!({ "anyOf": [spec.kind.schema(), { "const": "auto" }] }),
+        _ => spec.kind.schema(),
+    }
+}
+
+fn default(field: &Field) -> Option<Json> {
+    let Shape::Scalar(spec) = field.shape else { return None };
+    spec.default.and_then(|value| spec.kind.write(value))
+}
+
+fn properties(fields: &[Field]) -> Map<String, Json> {
+    let property = |field: &Field| {
+        let fixed = ["title", "description", "repeats", "skip"].contains(&field.name);
+        let mut json = if fixed { shape(&field.shape) } else { or_sweep(shape(&field.shape)) };
+        let mut extra = json!({ "description": field.doc });
+        if let Some(default) = default(field) {
+            merge(&mut extra, json!({ "default": default }));
+        }
+        merge(&mut json, extra);
+        (field.name.to_owned(), json)
+    };
+    fields.iter().map(property).collect()
+}
+
+fn table(fields: &[Field]) -> Json {
+    let required: Vec<&str> = fields.iter().filter(|f| f.required).map(|f| f.name).collect();
+    json!({ "type": "object", "properties": properties(fields), "required": required, "additionalProperties": false })
+}
+
+fn variants(variants: &Variants) -> Json {
+    let cases = (variants.cases)();
+    let tables = cases.iter().map(|case| {
+        let mut json = table(&case.fields);
+        json["properties"][variants.tag] = or_sweep(json!({ "const": case.name }));
+        if variants.default != Some(case.name) {
+            json["required"].as_array_mut().expect("a table has the list").push(variants.tag.into());
+        }
+        merge(&mut json, json!({ "title": case.name, "description": case.doc }));
+        json
+    });
+    let words: Vec<&str> = cases.iter().filter(|c| c.fields.iter().all(|f| !f.required)).map(|c| c.name).collect();
+    let mut any: Vec<Json> = tables.collect();
+    if !words.is_empty() {
+        any.push(json!({ "enum": words }));
+    }
+    json!({ "anyOf": any })
+}
+
+/// Every key of an experiment file, as Markdown tables.
+pub fn reference() -> String {
+    let mut out = String::new();
+    section(&mut out, "The file", "", fields::root());
+    for (title, variants) in [
+        ("path", &PATH),
+        ("queue", &QUEUE),
+        ("discard", &DISCARD),
+        ("loss", &LOSS),
+        ("traffic", &TRAFFIC),
+        ("congestion_control", &CONTROL),
+        ("window_sizing", &SIZING),
+    ] {
+        for case in (variants.cases)() {
+            let doc = format!("{}. Source: {}", case.doc, case.source);
+            section(&mut out, &format!("{title}: {} = \"{}\"", variants.tag, case.name), &doc, &case.fields);
+        }
+    }
+    words(&mut out, "stack", stack::REGISTRY.iter().map(|e| [e.name, e.summary, e.source]));
+    words(&mut out, "slow_start", slow_start::REGISTRY.iter().map(|e| [e.name, e.summary, e.source]));
+    words(&mut out, "type of a link", framing::REGISTRY.iter().map(|e| [e.name, e.summary, e.source]));
+    section(&mut out, "A link", "In `bottleneck`, `edge`, `hops` and `path.link`; `reverse` takes the same keys.", fields::link());
+    section(&mut out, "host", "", fields::host());
+    let endpoint = fields::endpoint();
+    let own: Vec<Field> = fields::flow().iter().copied().filter(|f| endpoint.iter().all(|e| e.name != f.name)).collect();
+    section(&mut out, "flow", "", &own);
+    section(
+        &mut out,
+        "flow and receiver",
+        "What can be said of one end of a connection. The default is the stack's; it is shown for `rfc`.",
+        &with_defaults(endpoint),
+    );
+    section(&mut out, "measure", "", fields::measure());
+    out
+}
+
+/// Fields of an endpoint with the defaults of the plain stack.
+fn with_defaults(fields: &[Field]) -> Vec<Field> {
+    let param = |name: &str| longfat_tcp::options::PARAMS.iter().find(|p| p.name == name);
+    fields.iter().map(|f| param(f.name).map_or(*f, |p| Field::param(*p))).collect()
+}
+
+/// What the words of a registry mean, and their sources.
+fn words(out: &mut String, title: &str, entries: impl Iterator<Item = [&'static str; 3]>) {
+    out.push_str(&format!("\n### {title}\n\n| word | meaning | source |\n|---|---|---|\n"));
+    for [name, summary, source] in entries {
+        out.push_str(&format!("| `{name}` | {summary} | {source} |\n"));
+    }
+}
+
+fn section(out: &mut String, title: &str, doc: &str, fields: &[Field]) {
+    out.push_str(&format!("\n### {title}\n\n"));
+    if !doc.is_empty() {
+        let end = if doc.ends_with('.') { "" } else { "." };
+        out.push_str(&format!("{}{}{end}\n\n", doc[..1].to_uppercase(), &doc[1..]));
+    }
+    if fields.is_empty() {
+        out.push_str("No keys.\n");
+        return;
+    }
+    out.push_str("| key | value | default | meaning |\n|---|---|---|---|\n");
+    for field in fields {
+        let value = match field.shape {
+            Shape::Scalar(spec) => spec.kind.expectation(),
+            Shape::OneOrMany(spec) => format!("{}, or a list", spec.kind.expectation()),
+            Shape::Text => "a text".to_owned(),
+            Shape::Names => "a name, or a list of names".to_owned(),
+            Shape::Table(_) | Shape::Labels | Shape::Changes => "a table".to_owned(),
+            Shape::List(_) => "an array of tables".to_owned(),
+            Shape::Variants(v) => format!("a table with `{}`, or its word", v.tag),
+        };
+        let default = match default(field) {
+            Some(json) => format!("`{json}`"),
+            None if field.required => "required".to_owned(),
+            None => String::new(),
+        };
+        out.push_str(&format!("| `{}` | {value} | {default} | {} |\n", field.name, field.doc));
+    }
+}

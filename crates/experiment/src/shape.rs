@@ -1,0 +1,213 @@
+//! What may stand where in an experiment file. One description of it ([`Shape`], with the tables in [`super::fields`])
+//! drives validation, the JSON Schema and the reference; nothing else knows the names of keys.
+
+use super::error::Fault;
+use super::sweep;
+use super::tree::{Entry, Node, Step, Table, Tree, path_text};
+use longfat_core::params::{Kind, ParamSpec, Value};
+
+/// What a value may be.
+#[derive(Clone, Copy)]
+pub enum Shape {
+    /// Any text: titles and names.
+    Text,
+    /// One name, or a list of them.
+    Names,
+    /// A parameter.
+    Scalar(ParamSpec),
+    /// A parameter, or a list of them.
+    OneOrMany(ParamSpec),
+    /// A table of these fields.
+    Table(fn() -> &'static [Field]),
+    /// An array of one or more such values.
+    List(&'static Shape),
+    /// A table whose fields depend on one of them, the tag; the tag's word alone stands for a table with only it.
+    Variants(&'static Variants),
+    /// A table from names of axes to labels of their values (`[[skip]]`).
+    Labels,
+    /// A table from paths into the experiment to other values (`[quick]`).
+    Changes,
+}
+
+/// One key of a table.
+#[derive(Clone, Copy)]
+pub struct Field {
+    pub name: &'static str,
+    pub shape: Shape,
+    pub required: bool,
+    pub doc: &'static str,
+}
+
+/// A table in several variants.
+pub struct Variants {
+    /// What it is, for messages and the schema: "queue".
+    pub what: &'static str,
+    /// The key that says which.
+    pub tag: &'static str,
+    /// The variant without the tag.
+    pub default: Option<&'static str>,
+    pub cases: fn() -> &'static [Case],
+}
+
+/// One variant.
+pub struct Case {
+    pub name: &'static str,
+    pub doc: &'static str,
+    /// Where it is defined, as in the registries.
+    pub source: &'static str,
+    pub fields: Vec<Field>,
+}
+
+impl Case {
+    /// Whose fields are parameters.
+    pub fn of_params(name: &'static str, doc: &'static str, source: &'static str, params: &[ParamSpec]) -> Self {
+        Case { name, doc, source, fields: params.iter().copied().map(Field::param).collect() }
+    }
+}
+
+impl Field {
+    pub const fn new(name: &'static str, shape: Shape, doc: &'static str) -> Self {
+        Field { name, shape, required: false, doc }
+    }
+    pub const fn required(name: &'static str, shape: Shape, doc: &'static str) -> Self {
+        Field { name, shape, required: true, doc }
+    }
+    /// An optional value; without it, its owner decides.
+    pub const fn auto(name: &'static str, kind: Kind, doc: &'static str) -> Self {
+        Field::param(ParamSpec { name, kind, default: Some(Value::Auto), doc })
+    }
+    /// A value with a default.
+    pub const fn or(name: &'static str, kind: Kind, default: Value, doc: &'static str) -> Self {
+        Field::param(ParamSpec { name, kind, default: Some(default), doc })
+    }
+    pub const fn param(spec: ParamSpec) -> Self {
+        Field { name: spec.name, shape: Shape::Scalar(spec), required: spec.default.is_none(), doc: spec.doc }
+    }
+}
+
+impl Variants {
+    /// The case that `node` is of.
+    pub fn case(&self, node: &Node, path: &[Step]) -> Result<&'static Case, Fault> {
+        let (tag, at) = match (&node.value, self.default) {
+            (Tree::Text(word), _) => (word.as_str(), node),
+            (Tree::Table(table), default) => match (table.get(self.tag), default) {
+                (Some(tag), _) => (tag.as_text().ok_or_else(|| self.wrong_tag(tag, path))?, tag),
+                (None, Some(default)) => (default, node),
+                (None, None) => {
+                    let message = format!("the {} does not say its `{}`", self.what, self.tag);
+                    return Err(Fault::new(node.span, path_text(path), message).expected(self.expectation()));
+                }
+            },
+            _ => {
+                return Err(Fault::new(node.span, path_text(path), format!("a {} is a table or a word", self.what))
+                    .found(node.found())
+                    .expected(self.expectation()));
+            }
+        };
+        (self.cases)().iter().find(|c| c.name == tag).ok_or_else(|| self.wrong_tag(at, path))
+    }
+
+    fn wrong_tag(&self, at: &Node, path: &[Step]) -> Fault {
+        let names: Vec<&str> = (self.cases)().iter().map(|c| c.name).collect();
+        let fault =
+            Fault::new(at.span, path_text(path), format!("there is no such {}", self.what)).found(at.found()).expected(self.expectation());
+        fault.nearest(at.as_text().unwrap_or(""), names)
+    }
+
+    fn expectation(&self) -> String {
+        let names: Vec<String> = (self.cases)().iter().map(|c| format!("\"{}\"", c.name)).collect();
+        format!("{} = {}", self.tag, names.join(" or "))
+    }
+}
+
+impl Shape {
+    /// Checks that `node` has this shape, or all values of it where it is a sweep; adds what is wrong to `faults`.
+    pub fn check(&self, node: &Node, path: &mut Vec<Step>, faults: &mut Vec<Fault>) {
+        if let Some(values) = sweep::values(node) {
+            return values.iter().for_each(|value| self.check(&sweep::unlabelled(value), path, faults));
+        }
+        let must_be = |what: &str| Fault::new(node.span, path_text(path), format!("this must be {what}")).found(node.found());
+        match (self, &node.value) {
+            (Shape::Names, Tree::Array(items)) if !items.is_empty() => check_items(&Shape::Text, items, path, faults),
+            (Shape::OneOrMany(spec), Tree::Array(items)) if !items.is_empty() => check_items(&Shape::Scalar(*spec), items, path, faults),
+            (Shape::List(shape), Tree::Array(items)) if !items.is_empty() => check_items(shape, items, path, faults),
+            (Shape::Scalar(spec) | Shape::OneOrMany(spec), _) => faults.extend(read(spec, node, path).err()),
+            (Shape::Table(fields), Tree::Table(table)) => check_fields(fields(), None, table, node, path, faults),
+            (Shape::Variants(variants), _) => check_variants(variants, node, path, faults),
+            (Shape::Text | Shape::Names, Tree::Text(_)) | (Shape::Labels | Shape::Changes, Tree::Table(_)) => {}
+            (Shape::Text, _) => faults.push(must_be("a text")),
+            (Shape::Names, _) => faults.push(must_be("a name, or a list of names")),
+            (Shape::Table(_), _) => faults.push(must_be("a table")),
+            (Shape::List(_), _) => faults.push(must_be("an array of one or more")),
+            (Shape::Changes, _) => faults.push(must_be("a table of values by their paths")),
+            (Shape::Labels, _) => faults.push(must_be("a table of axes and the values to skip")),
+        }
+    }
+}
+
+fn check_variants(variants: &Variants, node: &Node, path: &mut Vec<Step>, faults: &mut Vec<Fault>) {
+    let tag = node.as_table().and_then(|t| t.get(variants.tag));
+    if let Some(words) = tag.and_then(sweep::values) {
+        // Which other keys are right depends on the value of the axis: that is checked run by run.
+        return faults.extend(words.iter().filter_map(|word| variants.case(&sweep::unlabelled(word), path).err()));
+    }
+    match variants.case(node, path) {
+        Ok(case) => {
+            let empty = Table::default();
+            check_fields(case.fields.as_slice(), Some(variants.tag), node.as_table().unwrap_or(&empty), node, path, faults);
+        }
+        Err(fault) => faults.push(fault),
+    }
+}
+
+fn check_items(shape: &Shape, items: &[Node], path: &mut Vec<Step>, faults: &mut Vec<Fault>) {
+    for (i, item) in items.iter().enumerate() {
+        path.push(Step::Index(i));
+        shape.check(item, path, faults);
+        path.pop();
+    }
+}
+
+/// Checks `table`, which `node` holds, but for its `tag`.
+fn check_fields(fields: &[Field], tag: Option<&str>, table: &Table, node: &Node, path: &mut Vec<Step>, faults: &mut Vec<Fault>) {
+    for entry in table.0.iter().filter(|e| tag != Some(&e.key)) {
+        path.push(Step::Key(entry.key.clone()));
+        match fields.iter().find(|f| f.name == entry.key) {
+            Some(field) => field.shape.check(&entry.node, path, faults),
+            None => faults.push(unknown(entry, tag, fields, path)),
+        }
+        path.pop();
+    }
+    for missing in fields.iter().filter(|f| f.required && table.get(f.name).is_none()) {
+        let here = if path.is_empty() { "the experiment".to_owned() } else { format!("`{}`", path_text(path)) };
+        faults.push(Fault::new(node.span, path_text(path), format!("{here} has no `{}`", missing.name)).expected(expectation(missing)));
+    }
+}
+
+fn unknown(entry: &Entry, tag: Option<&str>, fields: &[Field], path: &[Step]) -> Fault {
+    let names: Vec<&str> = tag.into_iter().chain(fields.iter().map(|f| f.name)).collect();
+    let fault = Fault::new(entry.key_span, path_text(path), format!("there is no key `{}` here", entry.key));
+    // A long list helps nobody.
+    let fault =
+        if names.len() <= 12 { fault.expected(if names.is_empty() { "no keys".to_owned() } else { names.join(", ") }) } else { fault };
+    fault.nearest(&entry.key, names)
+}
+
+fn expectation(field: &Field) -> String {
+    match field.shape {
+        Shape::Scalar(spec) | Shape::OneOrMany(spec) => format!("{} = {} ({})", field.name, spec.kind.expectation(), field.doc),
+        _ => format!("{}: {}", field.name, field.doc),
+    }
+}
+
+/// The value of a parameter.
+pub fn read(spec: &ParamSpec, node: &Node, path: &[Step]) -> Result<Value, Fault> {
+    spec.read(node.literal()).map_err(|mismatch| {
+        let message = format!("`{}` cannot be this: {}", spec.name, mismatch.why);
+        let fault = Fault::new(node.span, path_text(path), message).found(node.found()).expected(mismatch.expected);
+        match (spec.kind, node.as_text()) {
+            (Kind::Choice(words), Some(word)) => fault.nearest(word, words.iter().copied()),
+            _ => fault,
+        }
+    })
+}

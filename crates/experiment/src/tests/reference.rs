@@ -1,0 +1,61 @@
+//! The schema and the reference in the documentation, which are made from the same tables as validation.
+//! `UPDATE_DOCS=1 cargo test -p longfat-experiment reference` writes them anew.
+
+use super::super::{listing, reference, schema};
+use longfat_core::params::check_entry;
+use serde_json::Value as Json;
+use std::path::PathBuf;
+
+fn docs(name: &str) -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "..", "..", "docs", name].iter().collect()
+}
+
+/// Fails unless the file holds `expected`; writes it when asked to.
+fn same(name: &str, expected: &str) {
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(docs(name), expected).unwrap();
+    }
+    let found = std::fs::read_to_string(docs(name)).unwrap_or_default();
+    assert!(found == expected, "docs/{name} is out of date: UPDATE_DOCS=1 cargo test -p longfat-experiment reference");
+}
+
+#[test]
+fn the_reference_is_up_to_date() {
+    const MARK: &str = "<!-- Below this line the reference is generated: see crates/experiment/src/tests/reference.rs -->\n";
+    let page = std::fs::read_to_string(docs("experiment-file.md")).unwrap();
+    let (written, _) = page.split_once(MARK).expect("the page has the mark");
+    same("experiment-file.md", &format!("{written}{MARK}{}", reference()));
+}
+
+#[test]
+fn the_schema_is_up_to_date() {
+    same("experiment.schema.json", &(serde_json::to_string_pretty(&schema()).unwrap() + "\n"));
+}
+
+#[test]
+fn every_reference_of_the_schema_leads_somewhere() {
+    fn walk(json: &Json, schema: &Json, seen: &mut usize) {
+        match json {
+            Json::Object(map) => {
+                if let Some(target) = map.get("$ref").and_then(Json::as_str) {
+                    assert!(schema.pointer(target.trim_start_matches('#')).is_some(), "{target}");
+                    *seen += 1;
+                }
+                map.values().for_each(|v| walk(v, schema, seen));
+            }
+            Json::Array(items) => items.iter().for_each(|v| walk(v, schema, seen)),
+            _ => {}
+        }
+    }
+    let schema = schema();
+    let mut seen = 0;
+    walk(&schema, &schema, &mut seen);
+    assert!(seen > 10);
+}
+
+#[test]
+fn every_preset_and_kind_of_traffic_has_a_summary_and_a_source() {
+    for entry in listing::paths().iter().chain(&listing::traffic()) {
+        check_entry(entry.name, entry.summary, entry.source);
+    }
+}

@@ -1,0 +1,215 @@
+//! What a run records: counters a flow and a link, time series, events. Backends fill it; metrics and results read it.
+
+use longfat_core::atm::port;
+use longfat_core::queue::DropReason;
+use longfat_core::time::Time;
+
+/// Everything one run leaves.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trace {
+    /// One record a flow, in the order of [`crate::Experiment::flows`].
+    pub flows: Vec<FlowRecord>,
+    /// One record a one-way link, in the order of the network's links.
+    pub links: Vec<LinkRecord>,
+    /// One record a host of which something is said, in the order of [`crate::Experiment::hosts`].
+    pub hosts: Vec<HostRecord>,
+    /// Samples of flows, in order of time, then flow.
+    pub flow_series: Vec<FlowSample>,
+    /// Samples of links, in order of time, then link.
+    pub link_series: Vec<LinkSample>,
+    pub events: Vec<Event>,
+    /// When the run ended, in virtual time.
+    pub end: Time,
+    /// The measured span: from the end of the warmup (or the first start of a measured flow, if that is later) to the
+    /// last delivery of a measured flow (or the end of the run). Measured flows are the ttcp flows, or all if there is none.
+    pub span: (Time, Time),
+    /// The most packets that were kept at once, in queues and on wires: what the run cost in memory. (How far the parts of a network are
+    /// ahead of each other has a share in it, so it is no result.)
+    pub packets_in_network_max: u64,
+    /// What the run cost in work: what happened at endpoints, and turns that the parts of the network had.
+    pub steps: u64,
+    /// What the user should know: a flow that did not finish, a window clipped for want of scaling.
+    pub warnings: Vec<String>,
+}
+
+/// What one flow did over the whole run. Byte counts are payload bytes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FlowRecord {
+    pub start: Time,
+    /// When the handshake ended at the sender.
+    pub established: Option<Time>,
+    /// When the receiver's application had every byte and the end of the stream (`ttcp -r`).
+    pub delivered_all: Option<Time>,
+    /// When the sender knew all of it to be acknowledged (`ttcp -t` after close).
+    pub acked_all: Option<Time>,
+    /// When one end gave the connection up, since nothing answered.
+    pub gave_up: Option<Time>,
+    /// In-order bytes given to the receiving application.
+    pub bytes_delivered: u64,
+    /// The same at the end of the warmup, so that rates can leave the start out.
+    pub bytes_delivered_at_warmup: u64,
+    /// Payload bytes sent, retransmissions included.
+    pub bytes_sent: u64,
+    pub bytes_retransmitted: u64,
+    pub segments_sent: u64,
+    pub segments_retransmitted: u64,
+    pub acks_sent: u64,
+    /// Of those, and of the data that came back, the packets that reached the sender since the SYN was answered.
+    pub acks_received: u64,
+    pub fast_retransmits: u64,
+    pub timeouts: u64,
+    /// Segments that found the transmit queue of their host full, and were taken as congestion.
+    pub send_stalls: u64,
+    /// Data segments that arrived and held nothing new.
+    pub duplicates_received: u64,
+    /// Payload bytes that arrived again, and the same at the end of the warmup.
+    pub bytes_duplicate: u64,
+    pub bytes_duplicate_at_warmup: u64,
+    /// Packets of this flow (both ways) that a queue or link dropped.
+    pub packets_dropped: u64,
+    /// Over the RTT samples taken, in seconds; NaN without one.
+    pub rtt_min_s: f64,
+    pub rtt_mean_s: f64,
+    pub rtt_max_s: f64,
+    /// Their standard deviation; only of a probe, NaN for TCP.
+    pub rtt_deviation_s: f64,
+    /// Packets that arrived at the receiving end.
+    pub packets_delivered: u64,
+    /// The most bytes in flight at once.
+    pub in_flight_max: u64,
+}
+
+/// What one one-way link did over the whole run, unless a field says otherwise. Checked at the end of every run:
+/// `packets_in` = `packets_transmitted` + drops in the queue + `packets_queued`, and
+/// `packets_transmitted` = `packets_delivered` + `packets_lost` + `packets_in_flight`.
+///
+/// From a switch, a packet counts as transmitted when all its cells passed, and what `queue_*` counts as packets is cells.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LinkRecord {
+    pub name: String,
+    pub packets_in: u64,
+    pub packets_transmitted: u64,
+    pub packets_delivered: u64,
+    /// Lost on the wire.
+    pub packets_lost: u64,
+    /// At the end: in the queue, and on the wire or in transmission.
+    pub packets_queued: u64,
+    pub packets_in_flight: u64,
+    /// IP bytes and framed bytes transmitted.
+    pub ip_bytes: u64,
+    pub wire_bytes: u64,
+    /// Seconds of the measured span in which the link was transmitting.
+    pub busy_s: f64,
+    /// Packets dropped, by reason; those that never happened are left out.
+    pub drops: Vec<(DropReason, u64)>,
+    pub marks: u64,
+    /// The most in the queue at once, the packet in transmission not counted.
+    pub queue_max_packets: u64,
+    pub queue_max_bytes: u64,
+    /// Mean over the measured span.
+    pub queue_mean_packets: f64,
+    pub queue_mean_bytes: f64,
+    /// From a switch.
+    pub cells: Option<CellRecord>,
+}
+
+/// What the output port in front of a link did to cells.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CellRecord {
+    /// Over the whole run.
+    pub total: port::Count,
+    pub transmitted: u64,
+    /// Over the measured span.
+    pub in_span: port::Count,
+    pub transmitted_in_span: u64,
+}
+
+/// What one host did.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HostRecord {
+    /// Seconds of the measured span in which its processor was at work; NaN where it has none.
+    pub cpu_busy_s: f64,
+    /// Where its memory is bounded.
+    pub memory: Option<MemoryRecord>,
+}
+
+/// What the connections of a host had of its memory, in payload bytes: means over the measured span, peaks over the whole run.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct MemoryRecord {
+    pub promised: Level,
+    pub buffered: Level,
+    pub wasted: Level,
+    /// Packets that came and found none left.
+    pub drops: u64,
+}
+
+/// A quantity over time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Level {
+    pub mean: f64,
+    pub peak: u64,
+}
+
+/// A flow at one instant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FlowSample {
+    pub time: Time,
+    pub flow: u32,
+    /// Bytes.
+    pub cwnd: u64,
+    /// Bytes; `u64::MAX` before the first reduction.
+    pub ssthresh: u64,
+    pub in_flight: u64,
+    /// Peer's window, bytes.
+    pub rwnd: u64,
+    /// At the sender: bytes of send buffer in use, and how large it is.
+    pub send_buffered: u64,
+    pub send_buffer: u64,
+    /// At the receiver: bytes that wait, for the application or behind a gap; and bytes advertised beyond what is in order.
+    pub receive_buffered: u64,
+    pub promised: u64,
+    pub srtt_s: f64,
+    pub rto_s: f64,
+    /// Totals so far.
+    pub bytes_delivered: u64,
+    pub bytes_retransmitted: u64,
+}
+
+/// A link at one instant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LinkSample {
+    pub time: Time,
+    pub link: u32,
+    pub backlog_packets: u64,
+    pub backlog_bytes: u64,
+    /// Totals so far.
+    pub wire_bytes: u64,
+    pub drops: u64,
+    pub marks: u64,
+}
+
+/// Something worth a mark on a plot.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Event {
+    pub time: Time,
+    pub kind: EventKind,
+    pub flow: u32,
+    /// The link, for drops and marks.
+    pub link: Option<u32>,
+    /// Sequence offset from the start of the stream, where there is one.
+    pub seq: u64,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EventKind {
+    Dropped(DropReason),
+    Marked,
+    FastRetransmit,
+    Timeout,
+    RecoveryEnd,
+    /// What looked like a loss was none, and the reduction is taken back.
+    RecoveryUndone,
+    /// An end gave the connection up, since nothing answered.
+    GaveUp,
+}

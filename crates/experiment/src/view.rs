@@ -1,0 +1,137 @@
+//! Reading a table that has been checked: values by name, with the defaults of its fields.
+
+use super::error::Fault;
+use super::shape::{Case, Field, Shape, Variants, read};
+use super::tree::{Node, Step, Table, Tree, path_text};
+use longfat_core::params::{Choice, Params, Value};
+use longfat_core::time::Duration;
+
+/// A node of the file, and where it stands.
+#[derive(Clone)]
+pub struct Written<'a> {
+    pub node: &'a Node,
+    pub path: Vec<Step>,
+}
+
+impl<'a> Written<'a> {
+    /// Which of `variants` it is, and its table.
+    pub fn variant(&self, variants: &Variants) -> Result<(&'static str, View<'a>), Fault> {
+        let Case { name, fields, .. } = variants.case(self.node, &self.path)?;
+        Ok((name, View::new(self.clone(), fields)))
+    }
+
+    /// The same, where the fields are the parameters of a registry's entry.
+    pub fn choice(&self, variants: &Variants) -> Result<Choice, Fault> {
+        let (kind, view) = self.variant(variants)?;
+        Ok(Choice { kind, params: view.params()? })
+    }
+
+    /// A fault that points here.
+    pub fn fault(&self, message: impl Into<String>) -> Fault {
+        Fault::new(self.node.span, path_text(&self.path), message)
+    }
+}
+
+/// A table, and the fields it may have.
+pub struct View<'a> {
+    pub at: Written<'a>,
+    fields: &'static [Field],
+}
+
+impl<'a> View<'a> {
+    pub fn new(at: Written<'a>, fields: &'static [Field]) -> Self {
+        View { at, fields }
+    }
+
+    fn table(&self) -> Option<&'a Table> {
+        self.at.node.as_table()
+    }
+
+    /// The path of `name` here.
+    fn path_of(&self, name: &str) -> Vec<Step> {
+        let mut path = self.at.path.clone();
+        path.push(Step::Key(name.to_owned()));
+        path
+    }
+
+    /// What is written at `name`, if anything is.
+    pub fn get(&self, name: &str) -> Option<&'a Node> {
+        self.table().and_then(|t| t.get(name))
+    }
+
+    /// The same, and where it stands.
+    pub fn written(&self, name: &str) -> Option<Written<'a>> {
+        self.get(name).map(|node| Written { node, path: self.path_of(name) })
+    }
+
+    /// The table at `name`, if there is one.
+    pub fn sub(&self, name: &str, fields: &'static [Field]) -> Option<View<'a>> {
+        self.written(name).map(|at| View::new(at, fields))
+    }
+
+    /// The items of the array at `name`; what is not an array is its only item.
+    pub fn items(&self, name: &str) -> Vec<Written<'a>> {
+        match self.written(name) {
+            None => Vec::new(),
+            Some(Written { node: Node { value: Tree::Array(items), .. }, path }) => {
+                let place = |i| path.iter().cloned().chain([Step::Index(i)]).collect();
+                items.iter().enumerate().map(|(i, node)| Written { node, path: place(i) }).collect()
+            }
+            Some(only) => vec![only],
+        }
+    }
+
+    /// The value of the parameter `name`: as written, or its default.
+    pub fn value(&self, name: &str) -> Result<Value, Fault> {
+        let spec = match self.fields.iter().find(|f| f.name == name).map(|f| f.shape) {
+            Some(Shape::Scalar(spec)) => spec,
+            _ => panic!("no parameter {name}"),
+        };
+        match (self.get(name), spec.default) {
+            (Some(node), _) => read(&spec, node, &self.path_of(name)),
+            (None, Some(default)) => Ok(default),
+            (None, None) => Err(self.fault(name, format!("`{name}` is missing")).expected(spec.kind.expectation())),
+        }
+    }
+
+    pub fn duration(&self, name: &str) -> Result<Option<Duration>, Fault> {
+        Ok(if let Value::Duration(d) = self.value(name)? { Some(d) } else { None })
+    }
+
+    /// A count or a size.
+    pub fn integer(&self, name: &str) -> Result<Option<u64>, Fault> {
+        Ok(if let Value::Count(n) | Value::Bytes(n) = self.value(name)? { Some(n) } else { None })
+    }
+
+    pub fn number(&self, name: &str) -> Result<Option<f64>, Fault> {
+        Ok(if let Value::Number(x) = self.value(name)? { Some(x) } else { None })
+    }
+
+    pub fn boolean(&self, name: &str) -> Result<bool, Fault> {
+        Ok(self.value(name)? == Value::Bool(true))
+    }
+
+    pub fn word(&self, name: &str) -> Result<Option<&'static str>, Fault> {
+        Ok(if let Value::Choice(word) = self.value(name)? { Some(word) } else { None })
+    }
+
+    pub fn text(&self, name: &str) -> Option<&'a str> {
+        self.get(name).and_then(Node::as_text)
+    }
+
+    /// All parameters, in the order of the fields.
+    pub fn params(&self) -> Result<Params, Fault> {
+        self.fields.iter().map(|f| Ok((f.name, self.value(f.name)?))).collect::<Result<_, _>>().map(Params)
+    }
+
+    /// A fault that points at what is written at `name`, or at the table where nothing is.
+    pub fn fault(&self, name: &str, message: impl Into<String>) -> Fault {
+        match self.written(name) {
+            Some(at) => {
+                let fault = at.fault(message);
+                if matches!(at.node.value, Tree::Array(_) | Tree::Table(_)) { fault } else { fault.found(at.node.found()) }
+            }
+            None => self.at.fault(message),
+        }
+    }
+}

@@ -1,0 +1,336 @@
+//! A resolved experiment, written back in the shape of an experiment file with explicit nodes and links: what goes into
+//! the results folder, reads back as the same run, and identifies it ([`super::identity`]).
+
+use super::fields;
+use super::model::{self, Experiment, Flow, Host, Link, NodeKind, OnFull, Ties, Traffic};
+use super::print::print;
+use super::tree::{self, Entry, Node, Span, Tree};
+use longfat_core::atm::discard;
+use longfat_core::link::loss;
+use longfat_core::params::{Choice, ParamSpec, Value};
+use longfat_core::queue;
+use longfat_core::time::Duration;
+use longfat_core::traffic::Schedule;
+use longfat_core::units::Rate;
+use longfat_core::units::text::{RATE, SIZE, TIME};
+use longfat_tcp::TcpConfig;
+use longfat_tcp::congestion;
+use longfat_tcp::options::PARAMS;
+use longfat_tcp::window_sizing;
+use serde_json::{Map, Value as Json};
+
+/// Parameters of TCP and of its controls that are younger than stored runs: written only where they are not at their default, so that
+/// those runs are still found.
+const LATER: &[&str] = &["user_timeout", "syn_retries", "syn_ack_retries", "abe"];
+
+type Table = Map<String, Json>;
+
+fn duration(d: Duration) -> Json {
+    TIME.format(d.as_ps()).into()
+}
+fn size(n: u64) -> Json {
+    SIZE.format(n).into()
+}
+
+/// The experiment as an experiment file would say it.
+pub fn experiment(experiment: &Experiment) -> Json {
+    let mut file = Table::new();
+    if !experiment.title.is_empty() {
+        file.insert("title".into(), experiment.title.clone().into());
+    }
+    file.insert("seed".into(), experiment.seed.into());
+    if experiment.ties == Ties::Random {
+        file.insert("ties".into(), "random".into());
+    }
+    if experiment.departures_last {
+        file.insert("departures".into(), "last".into());
+    }
+    let nodes = &experiment.network.nodes;
+    let name = |i: usize| nodes[i].name.as_str();
+    let names = |of: fn(&model::Node) -> bool| nodes.iter().filter(|n| of(n)).map(|n| Json::from(n.name.as_str())).collect::<Vec<_>>();
+    let mut path = Table::new();
+    path.insert("preset".into(), "explicit".into());
+    path.insert("hosts".into(), names(model::Node::is_host).into());
+    let routers = names(|node| node.kind == NodeKind::Router);
+    if !routers.is_empty() {
+        path.insert("routers".into(), routers.into());
+    }
+    if let Some(NodeKind::Switch { ports }) = nodes.iter().map(|node| node.kind).find(|kind| matches!(kind, NodeKind::Switch { .. })) {
+        path.insert("switches".into(), names(model::Node::is_switch).into());
+        path.insert("ports".into(), ports.into());
+    }
+    // The two ways of a link stand side by side.
+    let links = experiment.network.links.chunks(2).map(|ways| {
+        let mut table = way(&ways[0], None);
+        table.insert("name".into(), ways[0].name.strip_suffix('>').unwrap_or(&ways[0].name).into());
+        table.insert("from".into(), name(ways[0].from).into());
+        table.insert("to".into(), name(ways[0].to).into());
+        let mut reverse = way(&ways[1], (ways[0].cells == ways[1].cells).then_some(&table));
+        if ways[0].cells && !ways[1].cells {
+            reverse.insert("type".into(), "plain".into());
+        }
+        if !reverse.is_empty() {
+            table.insert("reverse".into(), reverse.into());
+        }
+        Json::from(table)
+    });
+    path.insert("link".into(), links.collect());
+    file.insert("path".into(), path.into());
+    if !experiment.hosts.is_empty() {
+        file.insert("host".into(), experiment.hosts.iter().map(|h| host(h, name(h.node))).collect());
+    }
+    file.insert("flow".into(), flows(&experiment.flows, &name).into());
+    let mut measure = Table::new();
+    measure.insert("duration".into(), duration(experiment.measure.duration));
+    measure.insert("warmup".into(), duration(experiment.measure.warmup));
+    if let Some(interval) = experiment.measure.interval {
+        measure.insert("interval".into(), duration(interval));
+    }
+    measure.insert("events".into(), experiment.measure.events.into());
+    file.insert("measure".into(), measure.into());
+    file.into()
+}
+
+/// One way of a link; with `other`, only what differs from it.
+fn way(link: &Link, other: Option<&Table>) -> Table {
+    let mut table = Table::new();
+    if link.cells {
+        table.insert("type".into(), "atm".into());
+    }
+    table.insert("rate".into(), RATE.format(link.rate.as_bps()).into());
+    table.insert("delay".into(), duration(link.delay));
+    table.insert("mtu".into(), size(link.mtu.into()));
+    table.insert("overhead".into(), size(link.overhead.into()));
+    table.insert("min_frame".into(), size(link.min_frame.into()));
+    match &link.discard {
+        Some(policy) => table.insert("discard".into(), choice(policy, discard::named(policy.kind).params)),
+        None => table.insert("queue".into(), choice(&link.queue, queue::named(link.queue.kind).params)),
+    };
+    table.insert("loss".into(), choice(&link.loss, loss::named(link.loss.kind).params));
+    if let Some(other) = other {
+        table.retain(|key, value| other.get(key.as_str()) != Some(value));
+    }
+    if link.bottleneck {
+        table.insert("bottleneck".into(), true.into());
+    }
+    table
+}
+
+fn host(host: &Host, name: &str) -> Json {
+    let mut table = Table::new();
+    table.insert("name".into(), name.into());
+    if let Some(nic) = host.nic {
+        table.insert("txqueuelen".into(), format!("{} packets", nic.txqueuelen).into());
+        let on_full = match nic.on_full {
+            OnFull::Stall => "stall",
+            OnFull::Wait => "wait",
+            OnFull::Drop => "drop",
+        };
+        table.insert("on_full".into(), on_full.into());
+    }
+    if let Some(cpu) = host.cpu {
+        table.insert("cpu".into(), format!("{} MHz", cpu.mhz).into());
+        for (way, cycles) in [("send", cpu.send), ("receive", cpu.receive)] {
+            table.insert(format!("{way}_packet"), format!("{} cycles", cycles.packet).into());
+            table.insert(format!("{way}_byte"), cycles.byte.into());
+        }
+    }
+    if let Some(overhead) = host.overhead {
+        table.insert("overhead".into(), duration(overhead));
+    }
+    if let Some(memory) = host.memory {
+        table.insert("memory".into(), size(memory.bytes));
+        if let Some(least) = memory.least {
+            table.insert("memory_min".into(), size(least));
+        }
+    }
+    table.into()
+}
+
+fn choice(choice: &Choice, specs: &[ParamSpec]) -> Json {
+    let mut table = Table::new();
+    table.insert("kind".into(), choice.kind.into());
+    for spec in specs {
+        if LATER.contains(&spec.name) && Some(choice.params.get(spec.name)) == spec.default {
+            continue;
+        }
+        if let Some(value) = spec.kind.write(choice.params.get(spec.name)) {
+            table.insert(spec.name.into(), value);
+        }
+    }
+    table.into()
+}
+
+/// Connections that follow each other in one group, and differ only in their ends and evenly spaced starts, are one flow.
+fn flows<'a>(flows: &[Flow], name: &dyn Fn(usize) -> &'a str) -> Vec<Json> {
+    let mut rows = Vec::new();
+    for group in flows.chunk_by(|a, b| a.group == b.group) {
+        let first = &group[0];
+        let streams = group.iter().take_while(|flow| flow.stream_of == first.stream_of).count();
+        let stagger = group.get(streams).map_or(Duration::ZERO, |second| second.start - first.start);
+        let mut row = endpoint(&first.sender);
+        row.insert("name".into(), first.group.to_string().into());
+        row.insert("from".into(), ends(group, streams, |f| f.from, name));
+        row.insert("to".into(), ends(group, streams, |f| f.to, name));
+        row.insert("count".into(), (group.len() / streams).into());
+        if streams > 1 {
+            row.insert("streams".into(), streams.into());
+        }
+        row.insert("start".into(), duration(first.start));
+        if !stagger.is_zero() {
+            row.insert("stagger".into(), duration(stagger));
+        }
+        if let Some(stop) = first.stop {
+            row.insert("stop".into(), duration(stop));
+        }
+        if let Some(rate) = first.read_rate {
+            row.insert("read_rate".into(), RATE.format(rate.as_bps()).into());
+        }
+        row.insert("traffic".into(), traffic(first.traffic));
+        let mut receiver = endpoint(&first.receiver);
+        // Of several routes, each connection can have an mss of its own: then the route decides.
+        for (table, end) in [(&mut row, (|f| &f.sender) as fn(&Flow) -> &TcpConfig), (&mut receiver, |f| &f.receiver)] {
+            if group.iter().any(|f| end(f).mss != end(first).mss) {
+                table.insert("mss".into(), "auto".into());
+            }
+        }
+        receiver.retain(|key, value| row.get(key.as_str()) != Some(value));
+        for spec in PARAMS.iter().filter(|spec| LATER.contains(&spec.name)) {
+            if row.get(spec.name) == spec.default.map(|value| written(spec, value)).as_ref() {
+                row.remove(spec.name);
+            }
+        }
+        if !receiver.is_empty() {
+            row.insert("receiver".into(), receiver.into());
+        }
+        rows.push(row.into());
+    }
+    rows
+}
+
+fn traffic(traffic: Traffic) -> Json {
+    let mut table = Table::new();
+    table.insert("kind".into(), traffic.kind().into());
+    let mut say = |name: &str, value: Json| table.insert(name.into(), value);
+    match traffic {
+        Traffic::Bulk => {}
+        Traffic::Ttcp { volume } => {
+            say("volume", size(volume));
+        }
+        Traffic::Ping { interval, size: bytes } => {
+            say("interval", duration(interval));
+            say("size", size(bytes.into()));
+        }
+        Traffic::Writes { schedule, size: bytes } => {
+            say("size", size(bytes.into()));
+            let (r, gaps, shape) = match schedule {
+                Schedule::Random { rate, shape: None } => (rate, "poisson", None),
+                Schedule::Random { rate, shape } => (rate, "pareto", shape),
+                Schedule::Constant { rate } => (rate, "even", None),
+                other => panic!("no way to write {other:?} over TCP"),
+            };
+            say("rate", RATE.format(r.as_bps()).into());
+            say("gaps", gaps.into());
+            shape.map(|shape| say("shape", shape.into()));
+        }
+        Traffic::Udp { schedule, size: bytes } => {
+            let rate = |rate: Rate| Json::from(RATE.format(rate.as_bps()));
+            say("size", size(bytes.into()));
+            match schedule {
+                Schedule::Constant { rate: r } => {
+                    say("rate", rate(r));
+                }
+                Schedule::Sinusoid { mean, amplitude, period } => {
+                    say("mean", rate(mean));
+                    say("amplitude", rate(amplitude));
+                    say("period", duration(period));
+                }
+                Schedule::Random { .. } => panic!("no way to write random gaps of UDP"),
+                Schedule::OnOff { rate: r, on, off } => {
+                    say("rate", rate(r));
+                    for (name, shape_name, spell) in [("on", "on_shape", on), ("off", "off_shape", off)] {
+                        say(name, duration(spell.mean));
+                        spell.shape.map(|shape| say(shape_name, shape.into()));
+                    }
+                }
+            }
+        }
+        Traffic::Web(web) => {
+            say("size", size(web.size));
+            say("shape", web.shape.into());
+            say("think", duration(web.think));
+            web.think_shape.map(|shape| say("think_shape", shape.into()));
+        }
+    }
+    table.into()
+}
+
+fn ends<'a>(group: &[Flow], streams: usize, end: impl Fn(&Flow) -> usize, name: &dyn Fn(usize) -> &'a str) -> Json {
+    let all: Vec<usize> = group.iter().step_by(streams).map(end).collect();
+    match all.iter().all(|&e| e == all[0]) {
+        true => name(all[0]).into(),
+        false => all.into_iter().map(name).collect(),
+    }
+}
+
+/// Every TCP parameter of one end.
+fn endpoint(config: &TcpConfig) -> Table {
+    let mut table = Table::new();
+    for spec in PARAMS {
+        let registered = match spec.name {
+            "congestion_control" => {
+                let control = &config.congestion_control;
+                Some((control, congestion::named(control.kind).params))
+            }
+            "window_sizing" => {
+                let sizing = &config.window_sizing;
+                Some((sizing, window_sizing::named(sizing.kind).params))
+            }
+            _ => None,
+        };
+        if let Some((chosen, specs)) = registered {
+            let whole = choice(chosen, specs);
+            // A kind without parameters is its name alone.
+            let bare = specs.iter().all(|spec| LATER.contains(&spec.name) && whole.get(spec.name).is_none());
+            table.insert(spec.name.into(), if bare { chosen.kind.into() } else { whole });
+            continue;
+        }
+        table.insert(spec.name.into(), written(spec, config.value(spec.name)));
+    }
+    table
+}
+
+fn written(spec: &ParamSpec, value: Value) -> Json {
+    spec.kind.write(value).unwrap_or_else(|| "auto".into())
+}
+
+/// A resolved experiment as TOML. Reads back as the same experiment.
+pub fn toml(resolved: &Json) -> String {
+    print(&node(resolved))
+}
+
+fn node(json: &Json) -> Node {
+    let value = match json {
+        Json::Object(entries) => {
+            let entry = |(key, value): (&String, &Json)| Entry { key: key.clone(), key_span: Span::default(), node: node(value) };
+            Tree::Table(tree::Table(in_order(entries).into_iter().map(entry).collect()))
+        }
+        Json::Array(items) => Tree::Array(items.iter().map(node).collect()),
+        Json::String(text) => Tree::Text(text.clone()),
+        Json::Bool(b) => Tree::Bool(*b),
+        Json::Number(n) => n.as_i64().map_or_else(|| Tree::Float(n.as_f64().unwrap_or(0.0)), Tree::Integer),
+        Json::Null => unreachable!("nothing resolved is null"),
+    };
+    Node { span: Span::default(), value }
+}
+
+/// The entries of a table in the order of the reference: names and kinds first.
+fn in_order(entries: &Table) -> Vec<(&String, &Json)> {
+    let mut known = vec!["kind", "preset"];
+    for fields in [fields::explicit_link(), fields::host(), fields::flow(), fields::measure(), fields::root()] {
+        known.extend(fields.iter().map(|f| f.name));
+    }
+    let mut rows: Vec<_> = entries.iter().collect();
+    rows.sort_by_key(|(key, _)| (known.iter().position(|k| k == key).unwrap_or(known.len()), *key));
+    rows
+}

@@ -1,0 +1,403 @@
+//! BBR version 1 (Cardwell, Cheng, Gunn, Yeganeh, Jacobson, "BBR: Congestion-Based Congestion Control", CACM 60(2), 2017;
+//! draft-cardwell-iccrg-bbr-congestion-control-00, whose section numbers stand at each step).
+//!
+//! Without the sampling of policed paths ("long-term bandwidth"): neither paper nor draft has it. An ECN echo means nothing to it.
+
+use super::{MaxFilter, Pace, Rounds, bdp};
+use crate::TcpConfig;
+use crate::congestion::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Established};
+use crate::ecn::EcnUse;
+use crate::rate::{LostPacket, RateSample};
+use longfat_core::rng::Rng;
+use longfat_core::time::{Duration, Time};
+use longfat_core::units::Rate;
+
+pub(in crate::congestion) const KIND: ControlKind = ControlKind {
+    name: "bbr",
+    summary: "version 1: paces at the bandwidth it measures, with two bandwidth-delay products in flight at most",
+    source: "Cardwell et al., BBR: Congestion-Based Congestion Control, CACM 60(2), 2017; draft-cardwell-iccrg-bbr-congestion-control-00",
+    params: &[],
+    ecn: EcnUse::CLASSIC,
+    build: |c| Box::new(Bbr::new(c)),
+};
+
+/// §4.3.2.1: 2 / ln 2, the least gain that doubles the rate each round.
+const HIGH_GAIN: f64 = 2.0 / std::f64::consts::LN_2;
+/// §4.3.4.1.
+const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+/// §4.1.1.2: BtlBwFilterLen, in rounds.
+const BANDWIDTH_ROUNDS: usize = 10;
+/// §4.1.2.2 and §4.3.5: RTpropFilterLen and ProbeRTTInterval.
+const MIN_RTT_LASTS: Duration = Duration::from_secs(10);
+/// §4.3.5: ProbeRTTDuration.
+const PROBE_RTT_LASTS: Duration = Duration::from_millis(200);
+/// §4.2.3.3: BBRMinPipeCwnd, in segments.
+const MIN_PIPE: u64 = 4;
+
+/// §3.4.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Startup,
+    Drain,
+    ProbeBw { phase: usize, since: Time },
+    ProbeRtt(Drained),
+}
+
+/// §4.3.5: how far ProbeRTT has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Drained {
+    /// More than the minimum is still in flight.
+    No,
+    /// Not before `until`, and not before a round has passed.
+    Since { until: Time, round_done: bool },
+}
+
+/// §4.3.2.2: whether the pipe is full.
+#[derive(Clone, Copy, Debug, Default)]
+struct FullPipe {
+    full: bool,
+    bandwidth: f64,
+    rounds: u32,
+}
+
+/// BBR's variables.
+#[derive(Clone, Debug)]
+pub struct Bbr {
+    mss: u64,
+    cwnd: u64,
+    initial_cwnd: u64,
+    state: State,
+    rounds: Rounds,
+    bandwidth: MaxFilter<BANDWIDTH_ROUNDS>,
+    min_rtt: Option<Duration>,
+    min_rtt_at: Time,
+    min_rtt_expired: bool,
+    pipe_full: FullPipe,
+    pace: Pace,
+    /// The last cwnd that neither loss nor ProbeRTT cut (§4.2.3.4).
+    prior_cwnd: u64,
+    recovering: bool,
+    /// Packet conservation, until something sent after this much was delivered arrives.
+    conserve_until: Option<u64>,
+    idle_restart: bool,
+    /// Of the last sample, and what was lost since.
+    in_flight: u64,
+    delivered: u64,
+    total_delivered: u64,
+    newly_lost: u64,
+    rng: Rng,
+}
+
+impl Bbr {
+    /// As `config` asks.
+    pub fn new(config: &TcpConfig) -> Self {
+        let mss = u64::from(config.mss);
+        let cwnd = mss * u64::from(config.initial_window);
+        Bbr {
+            mss,
+            cwnd,
+            initial_cwnd: cwnd,
+            state: State::Startup,
+            rounds: Rounds::default(),
+            bandwidth: MaxFilter::new(),
+            min_rtt: None,
+            min_rtt_at: Time::ZERO,
+            min_rtt_expired: false,
+            pipe_full: FullPipe::default(),
+            pace: Pace::new(HIGH_GAIN, cwnd, mss),
+            prior_cwnd: 0,
+            recovering: false,
+            conserve_until: None,
+            idle_restart: false,
+            in_flight: 0,
+            delivered: 0,
+            total_delivered: 0,
+            newly_lost: 0,
+            rng: Rng::named(0, "bbr"),
+        }
+    }
+
+    fn pacing_gain(&self) -> f64 {
+        match self.state {
+            State::Startup => HIGH_GAIN,
+            State::Drain => 1.0 / HIGH_GAIN,
+            State::ProbeBw { phase, .. } => CYCLE[phase],
+            State::ProbeRtt(_) => 1.0,
+        }
+    }
+
+    fn cwnd_gain(&self) -> f64 {
+        match self.state {
+            State::Startup | State::Drain => HIGH_GAIN,
+            State::ProbeBw { .. } => 2.0,
+            State::ProbeRtt(_) => 1.0,
+        }
+    }
+
+    /// §4.2.2.
+    fn send_quantum(&self) -> f64 {
+        let bits = self.pace.bytes_per_second * 8.0;
+        if bits < 1.2e6 {
+            self.mss as f64
+        } else if bits < 24e6 {
+            (2 * self.mss) as f64
+        } else {
+            (self.pace.bytes_per_second * 1e-3).min(65_536.0)
+        }
+    }
+
+    /// §4.2.3.2, BBRInflight.
+    fn target(&self, gain: f64) -> u64 {
+        let Some(rtt) = self.min_rtt else { return self.initial_cwnd };
+        (gain * bdp(self.bandwidth.max(), rtt) + 3.0 * self.send_quantum()) as u64
+    }
+
+    /// §4.1.1.5.
+    fn update_bandwidth(&mut self, rs: &RateSample) {
+        self.rounds.update(rs);
+        self.bandwidth.advance(self.rounds.count);
+        let rate = rs.bytes_per_second();
+        if rate > 0.0 && (rate >= self.bandwidth.max() || !rs.app_limited) {
+            self.bandwidth.update(rate);
+        }
+    }
+
+    /// §4.3.4.3, BBRCheckCyclePhase.
+    fn check_cycle_phase(&mut self, ack: &AckSample) {
+        let State::ProbeBw { phase, since } = self.state else { return };
+        let whole = ack.now.since(since) > self.min_rtt.unwrap_or(Duration::ZERO);
+        let gain = CYCLE[phase];
+        let over = if gain > 1.0 {
+            whole && (self.newly_lost > 0 || ack.in_flight >= self.target(gain))
+        } else if gain < 1.0 {
+            whole || ack.in_flight <= self.target(1.0)
+        } else {
+            whole
+        };
+        if over {
+            self.state = State::ProbeBw { phase: (phase + 1) % CYCLE.len(), since: ack.now };
+        }
+    }
+
+    /// §4.3.4.2: at any phase but that of 3/4.
+    fn enter_probe_bw(&mut self, now: Time) {
+        // BBRGainCycleLen - 1 - (0..=6), and one on.
+        let phase = (CYCLE.len() - self.rng.below(7) as usize) % CYCLE.len();
+        self.state = State::ProbeBw { phase, since: now };
+    }
+
+    /// §4.3.2.2.
+    fn check_full_pipe(&mut self, rs: &RateSample) {
+        let pipe = &mut self.pipe_full;
+        if pipe.full || !self.rounds.start || rs.app_limited || rs.interval.is_zero() {
+            return;
+        }
+        if self.bandwidth.max() >= pipe.bandwidth * 1.25 {
+            (pipe.bandwidth, pipe.rounds) = (self.bandwidth.max(), 0);
+            return;
+        }
+        pipe.rounds += 1;
+        pipe.full = pipe.rounds >= 3;
+    }
+
+    /// §4.3.3.
+    fn check_drain(&mut self, now: Time, in_flight: u64) {
+        if self.state == State::Startup && self.pipe_full.full {
+            self.state = State::Drain;
+        }
+        if self.state == State::Drain && in_flight <= self.target(1.0) {
+            self.enter_probe_bw(now);
+        }
+    }
+
+    /// §4.1.2.3.
+    fn update_min_rtt(&mut self, now: Time, rs: &RateSample) {
+        self.min_rtt_expired = now > self.min_rtt_at + MIN_RTT_LASTS;
+        if let Some(rtt) = rs.rtt
+            && (self.min_rtt.is_none_or(|min| rtt <= min) || self.min_rtt_expired)
+        {
+            (self.min_rtt, self.min_rtt_at) = (Some(rtt), now);
+        }
+    }
+
+    /// §4.3.5.
+    fn check_probe_rtt(&mut self, now: Time, rs: &RateSample) {
+        if !matches!(self.state, State::ProbeRtt(_)) && self.min_rtt_expired && !self.idle_restart {
+            self.save_cwnd();
+            self.state = State::ProbeRtt(Drained::No);
+        }
+        if let State::ProbeRtt(drained) = self.state {
+            self.probe_rtt(now, drained, rs);
+        }
+        self.idle_restart = false;
+    }
+
+    fn probe_rtt(&mut self, now: Time, drained: Drained, rs: &RateSample) {
+        match drained {
+            Drained::No if rs.in_flight <= MIN_PIPE * self.mss => {
+                self.state = State::ProbeRtt(Drained::Since { until: now + PROBE_RTT_LASTS, round_done: false });
+                self.rounds.begin(rs.total_delivered);
+            }
+            Drained::No => {}
+            Drained::Since { until, round_done } => {
+                let round_done = round_done || self.rounds.start;
+                self.state = State::ProbeRtt(Drained::Since { until, round_done });
+                if round_done && now > until {
+                    self.min_rtt_at = now;
+                    self.restore_cwnd();
+                    if self.pipe_full.full { self.enter_probe_bw(now) } else { self.state = State::Startup }
+                }
+            }
+        }
+    }
+
+    /// §4.2.3.4.
+    fn save_cwnd(&mut self) {
+        let cut = self.recovering || matches!(self.state, State::ProbeRtt(_));
+        self.prior_cwnd = if cut { self.prior_cwnd.max(self.cwnd) } else { self.cwnd };
+    }
+
+    fn restore_cwnd(&mut self) {
+        self.cwnd = self.cwnd.max(self.prior_cwnd);
+    }
+
+    fn end_recovery(&mut self) {
+        if self.recovering {
+            self.recovering = false;
+            self.conserve_until = None;
+            self.restore_cwnd();
+            self.bound_cwnd();
+        }
+    }
+
+    /// §4.2.3.5.
+    fn bound_cwnd(&mut self) {
+        if matches!(self.state, State::ProbeRtt(_)) {
+            self.cwnd = self.cwnd.min(MIN_PIPE * self.mss);
+        }
+    }
+
+    /// §4.2.3.6, with §4.2.3.4 and §4.2.3.5.
+    fn set_cwnd(&mut self, ack: &AckSample, rs: &RateSample) {
+        let target = self.target(self.cwnd_gain());
+        if self.conserve_until.is_some_and(|until| rs.prior_delivered >= until) {
+            self.conserve_until = None;
+        }
+        if ack.in_recovery && self.newly_lost > 0 {
+            self.cwnd = self.cwnd.saturating_sub(self.newly_lost).max(self.mss);
+        }
+        if self.conserve_until.is_some() {
+            self.cwnd = self.cwnd.max(rs.in_flight + ack.delivered);
+        } else {
+            if self.pipe_full.full {
+                self.cwnd = (self.cwnd + ack.delivered).min(target);
+            } else if self.cwnd < target || rs.total_delivered < self.initial_cwnd {
+                self.cwnd += ack.delivered;
+            }
+            self.cwnd = self.cwnd.max(MIN_PIPE * self.mss);
+        }
+        self.bound_cwnd();
+    }
+}
+
+impl CongestionControl for Bbr {
+    fn cwnd(&self) -> u64 {
+        self.cwnd
+    }
+
+    /// §4.3.1.
+    fn on_established(&mut self, established: &Established) {
+        self.rng = Rng::named(established.seed, "bbr");
+        self.min_rtt = established.rtt;
+        self.min_rtt_at = established.now;
+        self.pace.learn_rtt(HIGH_GAIN, established.rtt.unwrap_or(Duration::ZERO));
+    }
+
+    /// §3.5.2.
+    fn on_sample(&mut self, ack: &AckSample) {
+        let Some(rs) = &ack.rate else { return };
+        if self.recovering && !ack.in_recovery && !ack.after_timeout {
+            self.end_recovery();
+        }
+        self.pace.learn_rtt(HIGH_GAIN, ack.srtt);
+        self.update_bandwidth(rs);
+        self.check_cycle_phase(ack);
+        self.check_full_pipe(rs);
+        self.check_drain(ack.now, rs.in_flight);
+        self.update_min_rtt(ack.now, rs);
+        self.check_probe_rtt(ack.now, rs);
+        self.pace.set(self.pacing_gain() * self.bandwidth.max(), self.pipe_full.full);
+        self.set_cwnd(ack, rs);
+        (self.in_flight, self.delivered, self.total_delivered) = (rs.in_flight, ack.delivered, rs.total_delivered);
+        self.newly_lost = 0;
+    }
+
+    /// The window does not grow by rules of its own: [`Self::on_sample`] sets it.
+    fn on_ack(&mut self, _ack: &AckSample) {}
+
+    fn on_lost(&mut self, packet: &LostPacket) {
+        self.newly_lost += packet.end - packet.start;
+    }
+
+    /// §4.2.3.4.
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        match event.kind {
+            Congestion::Loss => {
+                self.save_cwnd();
+                self.cwnd = self.in_flight.saturating_sub(self.newly_lost) + self.delivered.max(self.mss);
+                self.conserve_until = Some(self.total_delivered);
+                self.newly_lost = 0;
+            }
+            Congestion::Timeout | Congestion::TimeoutAgain => {
+                self.save_cwnd();
+                self.cwnd = self.mss;
+                self.conserve_until = None;
+            }
+            Congestion::Ecn | Congestion::Local => return,
+        }
+        self.recovering = true;
+    }
+
+    fn on_recovered(&mut self, _now: Time) {
+        self.end_recovery();
+    }
+
+    fn on_spurious(&mut self) {
+        self.end_recovery();
+    }
+
+    /// §4.3.4.4: what was in flight says what the path takes; silence does not make that untrue.
+    fn on_restart(&mut self, _idle: Duration) {}
+
+    /// §4.3.4.4.
+    fn on_idle_end(&mut self, _now: Time) {
+        self.idle_restart = true;
+        if matches!(self.state, State::ProbeBw { .. }) {
+            self.pace.set(self.bandwidth.max(), self.pipe_full.full);
+        }
+    }
+
+    fn on_syn_loss(&mut self) {
+        self.cwnd = self.mss;
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        Some(self.pace.rate)
+    }
+
+    fn uses_prr(&self) -> bool {
+        false
+    }
+
+    /// §4.3.5: rates in ProbeRTT say nothing of the path.
+    fn holds_back(&self) -> bool {
+        matches!(self.state, State::ProbeRtt(_))
+    }
+
+    fn wants_rate(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,463 @@
+//! BBR version 3 (draft-ietf-ccwg-bbr-06, "BBR Congestion Control"; its section numbers stand at each step). This file: what moves
+//! the model and the state machine on each ACK. [`cycle`] has ProbeBW, [`losses`] what losses do, [`window`] the outputs.
+
+mod cycle;
+mod losses;
+mod window;
+
+use super::{MaxFilter, Pace, Rounds};
+use crate::TcpConfig;
+use crate::congestion::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Established};
+use crate::ecn::EcnUse;
+use crate::rate::{LostPacket, RateSample};
+use cycle::AckPhase;
+use longfat_core::rng::Rng;
+use longfat_core::time::{Duration, Time};
+use longfat_core::units::Rate;
+use losses::Undo;
+
+pub(in crate::congestion) const KIND: ControlKind = ControlKind {
+    name: "bbr3",
+    summary: "version 3: a model of bandwidth, round trip and losses, with probes that give way",
+    source: "draft-ietf-ccwg-bbr-06, BBR Congestion Control",
+    params: &[],
+    ecn: EcnUse::CLASSIC,
+    build: |c| Box::new(Bbr3::new(c)),
+};
+
+/// §2.5: 4 ln 2, and the gain of Drain.
+const STARTUP_PACING_GAIN: f64 = 4.0 * std::f64::consts::LN_2;
+const DRAIN_PACING_GAIN: f64 = 0.5;
+/// §2.5: PacingMarginPercent.
+const PACING_MARGIN: f64 = 0.01;
+/// §2.6.
+const CWND_GAIN: f64 = 2.0;
+/// §2.8.
+const LOSS_THRESHOLD: f64 = 0.02;
+const BETA: f64 = 0.7;
+const HEADROOM: f64 = 0.15;
+/// §2.8: MinPipeCwnd, in segments.
+const MIN_PIPE: u64 = 4;
+/// §2.11 MaxBwFilterLen, in cycles; §2.12 ExtraAckedFilterLen, in rounds.
+const BANDWIDTH_CYCLES: usize = 2;
+const EXTRA_ACKED_ROUNDS: usize = 10;
+/// §2.16.
+const MIN_RTT_LASTS: Duration = Duration::from_secs(10);
+const PROBE_RTT_INTERVAL: Duration = Duration::from_secs(5);
+const PROBE_RTT_LASTS: Duration = Duration::from_millis(200);
+const PROBE_RTT_CWND_GAIN: f64 = 0.5;
+/// §5.3.1.3: BBRStartupFullLossCnt.
+const STARTUP_LOST_RANGES: u32 = 6;
+
+/// What has no bound (the Infinity of the draft's volumes).
+const UNBOUNDED: u64 = u64::MAX;
+
+/// §5.1.1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Startup,
+    Drain { from_round: u64 },
+    Down,
+    Cruise,
+    Refill,
+    Up,
+    ProbeRtt { done: Option<Time>, round_done: bool },
+}
+
+/// §5.3.1.2: the search for a plateau of the delivery rate.
+#[derive(Clone, Copy, Debug, Default)]
+struct Plateau {
+    bandwidth: f64,
+    rounds: u32,
+    /// Found since the search began.
+    now: bool,
+    /// Found once in the life of the connection.
+    ever: bool,
+}
+
+impl Plateau {
+    /// ResetFullBW, from a rate already seen.
+    fn search_again(&mut self, bandwidth: f64) {
+        *self = Plateau { bandwidth, ever: self.ever, ..Plateau::default() };
+    }
+}
+
+/// §5.5.9: how much more is acknowledged at a time than the bandwidth explains.
+#[derive(Clone, Copy, Debug)]
+struct Aggregation {
+    from: Time,
+    delivered: u64,
+    extra: MaxFilter<EXTRA_ACKED_ROUNDS>,
+}
+
+/// BBR's variables. Bandwidths are in bytes a second, without a bound infinite.
+#[derive(Clone, Debug)]
+pub struct Bbr3 {
+    mss: u64,
+    sack: bool,
+    cwnd: u64,
+    initial_cwnd: u64,
+    /// The last cwnd that neither loss nor ProbeRTT cut (§5.6.4.4).
+    prior_cwnd: u64,
+    recovering: bool,
+    state: State,
+    rounds: Rounds,
+    plateau: Plateau,
+    pace: Pace,
+    rng: Rng,
+    // §2.9.1: max_bw, bw_shortterm, bw.
+    max_bandwidth: MaxFilter<BANDWIDTH_CYCLES>,
+    cycles: u64,
+    bandwidth_shortterm: f64,
+    bandwidth: f64,
+    // §2.9.2.
+    min_rtt: Option<Duration>,
+    /// The same in seconds: a division saved with every ACK.
+    min_rtt_s: f64,
+    min_rtt_at: Time,
+    probe_rtt_min: Option<Duration>,
+    probe_rtt_min_at: Time,
+    probe_rtt_expired: bool,
+    inflight_longterm: u64,
+    inflight_shortterm: u64,
+    aggregation: Aggregation,
+    // §2.10: the greatest of the last round.
+    bandwidth_latest: f64,
+    inflight_latest: u64,
+    // §2.14.
+    ack_phase: AckPhase,
+    probing_samples: bool,
+    probe_up_acked: u64,
+    probe_up_acked_per_mss: u64,
+    probe_up_rounds: u32,
+    rounds_since_probe_up: u64,
+    probe_wait: Duration,
+    cycle_start: Time,
+    prev_probe_too_high: bool,
+    prev_probe_precautionary: bool,
+    // Losses.
+    loss_in_round: bool,
+    loss_round_delivered: u64,
+    loss_round_start: bool,
+    lost_ranges: u32,
+    lost_end: u64,
+    /// `total_delivered` when the fast recovery under way began.
+    recovery_from: Option<u64>,
+    undo: Undo,
+    idle_restart: bool,
+    /// Of the last sample.
+    last: RateSample,
+    last_at: Time,
+}
+
+impl Bbr3 {
+    /// As `config` asks. §5.2.1.
+    pub fn new(config: &TcpConfig) -> Self {
+        let mss = u64::from(config.mss);
+        let cwnd = mss * u64::from(config.initial_window);
+        Bbr3 {
+            mss,
+            sack: config.sack,
+            cwnd,
+            initial_cwnd: cwnd,
+            prior_cwnd: 0,
+            recovering: false,
+            state: State::Startup,
+            rounds: Rounds::default(),
+            plateau: Plateau::default(),
+            pace: Pace::new(STARTUP_PACING_GAIN, cwnd, mss),
+            rng: Rng::named(0, "bbr"),
+            max_bandwidth: MaxFilter::new(),
+            cycles: 0,
+            bandwidth_shortterm: f64::INFINITY,
+            bandwidth: 0.0,
+            min_rtt: None,
+            min_rtt_s: 0.0,
+            min_rtt_at: Time::ZERO,
+            probe_rtt_min: None,
+            probe_rtt_min_at: Time::ZERO,
+            probe_rtt_expired: false,
+            inflight_longterm: UNBOUNDED,
+            inflight_shortterm: UNBOUNDED,
+            aggregation: Aggregation { from: Time::ZERO, delivered: 0, extra: MaxFilter::new() },
+            bandwidth_latest: 0.0,
+            inflight_latest: 0,
+            ack_phase: AckPhase::Init,
+            probing_samples: false,
+            probe_up_acked: 0,
+            probe_up_acked_per_mss: UNBOUNDED,
+            probe_up_rounds: 0,
+            rounds_since_probe_up: 0,
+            probe_wait: Duration::ZERO,
+            cycle_start: Time::ZERO,
+            prev_probe_too_high: false,
+            prev_probe_precautionary: false,
+            loss_in_round: false,
+            loss_round_delivered: 0,
+            loss_round_start: false,
+            lost_ranges: 0,
+            lost_end: 0,
+            recovery_from: None,
+            undo: Undo::default(),
+            idle_restart: false,
+            last: RateSample::default(),
+            last_at: Time::ZERO,
+        }
+    }
+
+    /// §5.6.1: the gains of each state, of pacing and of cwnd.
+    fn gains(&self) -> (f64, f64) {
+        match self.state {
+            State::Startup => (STARTUP_PACING_GAIN, CWND_GAIN),
+            State::Drain { .. } => (DRAIN_PACING_GAIN, CWND_GAIN),
+            State::Down => (0.9, CWND_GAIN),
+            State::Cruise | State::Refill => (1.0, CWND_GAIN),
+            State::Up => (1.25, 2.25),
+            State::ProbeRtt { .. } => (1.0, PROBE_RTT_CWND_GAIN),
+        }
+    }
+
+    fn in_probe_bw(&self) -> bool {
+        matches!(self.state, State::Down | State::Cruise | State::Refill | State::Up)
+    }
+
+    fn in_probe_rtt(&self) -> bool {
+        matches!(self.state, State::ProbeRtt { .. })
+    }
+
+    /// §5.5.5.
+    fn update_max_bandwidth(&mut self, rs: &RateSample, rate: f64) {
+        self.rounds.update(rs);
+        self.rounds_since_probe_up += u64::from(self.rounds.start);
+        if rate > 0.0 && (rate >= self.max_bandwidth.max() || !rs.app_limited) {
+            self.max_bandwidth.update(rate);
+        }
+    }
+
+    /// §5.5.9.
+    fn update_aggregation(&mut self, ack: &AckSample) {
+        let a = &mut self.aggregation;
+        let mut expected = (self.bandwidth * ack.now.since(a.from).as_secs_f64()) as u64;
+        if a.delivered <= expected {
+            (a.delivered, a.from, expected) = (0, ack.now, 0);
+        }
+        a.delivered += ack.delivered;
+        a.extra.advance(self.rounds.count);
+        if !self.plateau.ever {
+            // In Startup the filter is one round long.
+            a.extra.forget_past();
+        }
+        a.extra.update((a.delivered - expected).min(self.cwnd) as f64);
+    }
+
+    /// §5.3.1.2, CheckFullBWReached.
+    fn check_plateau(&mut self, rs: &RateSample, rate: f64) {
+        // A sample without an interval is none (§4.1.2.3).
+        if self.plateau.now || !self.rounds.start || rs.app_limited || rate == 0.0 {
+            return;
+        }
+        if rate >= self.plateau.bandwidth * 1.25 {
+            self.plateau.search_again(rate);
+            return;
+        }
+        self.plateau.rounds += 1;
+        self.plateau.now = self.plateau.rounds >= 3;
+        self.plateau.ever |= self.plateau.now;
+    }
+
+    /// §5.3.1.1, CheckStartupDone.
+    fn check_startup_done(&mut self, ack: &AckSample, rs: &RateSample) {
+        self.check_startup_losses(ack, rs);
+        if self.state == State::Startup && self.plateau.ever {
+            self.state = State::Drain { from_round: self.rounds.count };
+        }
+    }
+
+    /// §5.3.2.
+    fn check_drain_done(&mut self, now: Time, rs: &RateSample) {
+        if let State::Drain { from_round } = self.state
+            && (rs.in_flight <= self.inflight(self.bandwidth, 1.0) || self.rounds.count > from_round + 3)
+        {
+            self.start_down(now, rs.total_delivered);
+        }
+    }
+
+    fn set_min_rtt(&mut self, rtt: Duration) {
+        (self.min_rtt, self.min_rtt_s) = (Some(rtt), rtt.as_secs_f64());
+    }
+
+    /// §5.3.4.3, UpdateMinRTT.
+    fn update_min_rtt(&mut self, now: Time, rs: &RateSample) {
+        self.probe_rtt_expired = now > self.probe_rtt_min_at + PROBE_RTT_INTERVAL;
+        if let Some(rtt) = rs.rtt
+            && (self.probe_rtt_min.is_none_or(|min| rtt < min) || self.probe_rtt_expired)
+        {
+            (self.probe_rtt_min, self.probe_rtt_min_at) = (Some(rtt), now);
+        }
+        let Some(candidate) = self.probe_rtt_min else { return };
+        if self.min_rtt.is_none_or(|min| candidate < min) || now > self.min_rtt_at + MIN_RTT_LASTS {
+            self.set_min_rtt(candidate);
+            self.min_rtt_at = self.probe_rtt_min_at;
+        }
+    }
+
+    /// §5.3.4.3, CheckProbeRTT.
+    fn check_probe_rtt(&mut self, now: Time, rs: &RateSample) {
+        if !self.in_probe_rtt() && self.probe_rtt_expired && !self.idle_restart {
+            self.save_cwnd();
+            self.state = State::ProbeRtt { done: None, round_done: false };
+            self.ack_phase = AckPhase::ProbeStopping;
+            self.rounds.begin(rs.total_delivered);
+        }
+        match self.state {
+            State::ProbeRtt { done: None, .. } if rs.in_flight <= self.probe_rtt_cwnd() => {
+                self.state = State::ProbeRtt { done: Some(now + PROBE_RTT_LASTS), round_done: false };
+                self.rounds.begin(rs.total_delivered);
+            }
+            State::ProbeRtt { done: done @ Some(_), round_done } => {
+                let round_done = round_done || self.rounds.start;
+                self.state = State::ProbeRtt { done, round_done };
+                if round_done {
+                    self.check_probe_rtt_done(now, rs.total_delivered);
+                }
+            }
+            _ => {}
+        }
+        self.idle_restart = false;
+    }
+
+    /// §5.3.4.3, CheckProbeRTTDone; §5.3.4.4.
+    fn check_probe_rtt_done(&mut self, now: Time, total_delivered: u64) {
+        if !matches!(self.state, State::ProbeRtt { done: Some(done), .. } if now > done) {
+            return;
+        }
+        self.probe_rtt_min_at = now;
+        self.restore_cwnd();
+        self.reset_shortterm();
+        if self.plateau.ever {
+            self.start_down(now, total_delivered);
+            self.state = State::Cruise;
+        } else {
+            self.state = State::Startup;
+        }
+    }
+}
+
+impl CongestionControl for Bbr3 {
+    fn cwnd(&self) -> u64 {
+        self.cwnd
+    }
+
+    /// §5.2.1.
+    fn on_established(&mut self, established: &Established) {
+        self.rng = Rng::named(established.seed, "bbr");
+        self.sack = established.sack;
+        if let Some(rtt) = established.rtt {
+            self.set_min_rtt(rtt);
+        }
+        (self.min_rtt_at, self.probe_rtt_min_at, self.aggregation.from) = (established.now, established.now, established.now);
+        self.pace.learn_rtt(STARTUP_PACING_GAIN, established.rtt.unwrap_or(Duration::ZERO));
+    }
+
+    /// §5.2.3, UpdateOnACK.
+    fn on_sample(&mut self, ack: &AckSample) {
+        let Some(rs) = &ack.rate else { return };
+        let rate = rs.bytes_per_second();
+        if self.recovering && !ack.in_recovery && !ack.after_timeout {
+            self.end_recovery();
+        }
+        self.pace.learn_rtt(STARTUP_PACING_GAIN, ack.srtt);
+        (self.last, self.last_at) = (*rs, ack.now);
+        self.update_latest(rs, rate);
+        self.update_max_bandwidth(rs, rate);
+        self.adapt_to_losses();
+        self.update_aggregation(ack);
+        self.check_plateau(rs, rate);
+        self.check_startup_done(ack, rs);
+        self.check_drain_done(ack.now, rs);
+        self.update_cycle(ack, rs, rate);
+        self.update_min_rtt(ack.now, rs);
+        self.check_probe_rtt(ack.now, rs);
+        self.advance_latest(rs, rate);
+        // §5.5.10.3, BoundBWForModel.
+        self.bandwidth = self.max_bandwidth.max().min(self.bandwidth_shortterm);
+        self.set_pacing_rate(self.gains().0);
+        self.set_cwnd(ack, rs);
+    }
+
+    /// The window does not grow by rules of its own: [`Self::on_sample`] sets it.
+    fn on_ack(&mut self, _ack: &AckSample) {}
+
+    /// §5.5.10.2, HandleLostPacket.
+    fn on_lost(&mut self, packet: &LostPacket) {
+        self.handle_lost(packet);
+    }
+
+    /// §5.6.4.4; §3.7 for the marks.
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        match event.kind {
+            Congestion::Loss => {
+                self.save_upon_loss();
+                self.recovery_from = Some(self.last.total_delivered);
+                self.recovering = true;
+            }
+            Congestion::Timeout | Congestion::TimeoutAgain => {
+                self.save_upon_loss();
+                // C.inflight + 1: all of it is taken for lost.
+                self.cwnd = self.mss;
+                self.recovering = true;
+            }
+            Congestion::Ecn => self.handle_mark(),
+            // The host's own queue says nothing of the path.
+            Congestion::Local => {}
+        }
+    }
+
+    fn on_recovered(&mut self, _now: Time) {
+        self.end_recovery();
+    }
+
+    /// §5.5.11.2.
+    fn on_spurious(&mut self) {
+        self.end_recovery();
+        self.undo_losses();
+    }
+
+    /// §5.4.2: no slow start after idleness.
+    fn on_restart(&mut self, _idle: Duration) {}
+
+    /// §5.4.1, HandleRestartFromIdle.
+    fn on_idle_end(&mut self, now: Time) {
+        self.idle_restart = true;
+        self.aggregation.from = now;
+        if self.in_probe_bw() {
+            self.set_pacing_rate(1.0);
+        } else {
+            self.check_probe_rtt_done(now, self.last.total_delivered);
+        }
+    }
+
+    fn on_syn_loss(&mut self) {
+        self.cwnd = self.mss;
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        Some(self.pace.rate)
+    }
+
+    fn uses_prr(&self) -> bool {
+        false
+    }
+
+    /// §5.3.4.3: rates in ProbeRTT say nothing of the path.
+    fn holds_back(&self) -> bool {
+        self.in_probe_rtt()
+    }
+
+    fn wants_rate(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,173 @@
+//! HighSpeed TCP (RFC 3649): above 38 segments AIMD whose a and b follow from a response function that reaches 83,000 segments
+//! at a loss rate of 1e-7, where Reno would need 2e-10.
+
+use super::{AckSample, CongestionControl, CongestionEvent, ControlKind, Window};
+use crate::TcpConfig;
+use crate::ecn::EcnUse;
+
+pub(super) const KIND: ControlKind = ControlKind {
+    name: "highspeed",
+    summary: "AIMD(a(w), b(w)) above 38 segments",
+    source: "RFC 3649",
+    params: &[],
+    ecn: EcnUse::CLASSIC,
+    build: |c| Box::new(HighSpeed::new(c)),
+};
+
+/// RFC 3649 §5: the two points the response function goes through, and the decrease at the upper one.
+const LOW_WINDOW: f64 = 38.0;
+const LOW_P: f64 = 1e-3;
+const HIGH_WINDOW: f64 = 83_000.0;
+const HIGH_P: f64 = 1e-7;
+const HIGH_DECREASE: f64 = 0.1;
+
+/// Where `w` is between Low_Window (0) and High_Window (1), on a logarithmic scale.
+fn position(w: f64) -> f64 {
+    libm::log(w / LOW_WINDOW) / libm::log(HIGH_WINDOW / LOW_WINDOW)
+}
+
+/// The loss rate at which the response function has the window `w` segments: the inverse of RFC 3649 §5's
+/// w = (p / Low_P)^S Low_Window.
+fn loss_rate(w: f64) -> f64 {
+    LOW_P * libm::exp(position(w) * libm::log(HIGH_P / LOW_P))
+}
+
+/// b(w): the share of a window of `w` segments that a loss takes.
+pub(super) fn decrease(w: f64) -> f64 {
+    if w <= LOW_WINDOW {
+        return 0.5;
+    }
+    // RFC 3649 §5: linear in log w between 0.5 and High_Decrease. We stay at High_Decrease beyond High_Window, where the RFC's table
+    // ends and the line would reach zero.
+    0.5 + (HIGH_DECREASE - 0.5) * position(w).min(1.0)
+}
+
+/// a(w): the segments that a window of `w` segments grows by in a round trip.
+pub(super) fn increase(w: f64) -> f64 {
+    if w <= LOW_WINDOW {
+        return 1.0;
+    }
+    let b = decrease(w);
+    // RFC 3649 §5: what balances b(w) at the loss rate p(w). The response function meets Reno's at Low_Window only to the digits
+    // the RFC gives, so that a(w) there would start at 0.96.
+    (w * w * loss_rate(w) * 2.0 * b / (2.0 - b)).max(1.0)
+}
+
+/// a(w), computed for a window of so many bytes; good for one segment more. a(w) < w / 50: a segment of growth is dozens of ACKs, so that
+/// the logarithms cost nothing.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Increase {
+    a: f64,
+    computed_at: u64,
+}
+
+impl Increase {
+    #[inline]
+    pub fn at(&mut self, w: &Window) -> f64 {
+        if w.cwnd.wrapping_sub(self.computed_at) >= w.mss {
+            (self.computed_at, self.a) = (w.cwnd, increase(w.segments()));
+        }
+        self.a
+    }
+}
+
+/// AIMD whose constants depend on the window.
+#[derive(Clone, Debug)]
+pub struct HighSpeed {
+    window: Window,
+    increase: Increase,
+}
+
+impl HighSpeed {
+    /// As `config` asks.
+    pub fn new(config: &TcpConfig) -> Self {
+        HighSpeed { window: Window::new(config), increase: Increase::default() }
+    }
+}
+
+impl CongestionControl for HighSpeed {
+    keeps_window!();
+
+    fn on_ack(&mut self, ack: &AckSample) {
+        let w = &mut self.window;
+        if !ack.cwnd_limited || w.slow_start(ack) {
+            return;
+        }
+        // RFC 3649 §5: w += a(w) / w for each segment acknowledged.
+        w.increase(ack, self.increase.at(w));
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        // RFC 3649 §5: w = (1 - b(w)) w.
+        self.window.reduce(event, 1.0 - decrease(self.window.segments()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Congestion, testing::*};
+    use super::*;
+    use longfat_core::time::{Duration, Time};
+
+    /// Of RFC 3649, Appendix B: w, a(w), b(w).
+    const TABLE: &[(f64, f64, f64)] = &[
+        (38.0, 1.0, 0.50),
+        (118.0, 2.0, 0.44),
+        (221.0, 3.0, 0.41),
+        (347.0, 4.0, 0.38),
+        (495.0, 5.0, 0.37),
+        (663.0, 6.0, 0.35),
+        (851.0, 7.0, 0.34),
+        (1_058.0, 8.0, 0.33),
+        (1_284.0, 9.0, 0.32),
+        (1_529.0, 10.0, 0.31),
+        (1_793.0, 11.0, 0.30),
+        (2_076.0, 12.0, 0.29),
+        (2_378.0, 13.0, 0.28),
+        (3_039.0, 15.0, 0.27),
+        (5_036.0, 20.0, 0.25),
+        (10_661.0, 30.0, 0.21),
+        (19_965.0, 41.0, 0.17),
+        (40_808.0, 56.0, 0.14),
+        (84_035.0, 71.0, 0.10),
+    ];
+
+    #[test]
+    fn the_table_of_appendix_b_follows_from_the_formulas() {
+        for &(w, a, b) in TABLE {
+            assert!((decrease(w) - b).abs() < 0.0051, "b({w}) = {}, in the table {b}", decrease(w));
+            // The RFC computes its table with a rounded p(w) = 1 / (12.8 w^1.2), and truncates a.
+            let rounded = w * w / (12.8 * libm::pow(w, 1.2)) * 2.0 * decrease(w) / (2.0 - decrease(w));
+            assert_eq!(libm::floor(rounded.max(1.0)), a, "a({w}) = {rounded}");
+            // Ours is that of its formulas, at most 3.5 % more.
+            assert!((0.0..0.035).contains(&(increase(w) / rounded.max(1.0) - 1.0)), "a({w}) = {}, not {rounded}", increase(w));
+        }
+        // RFC 3649 §5: at 83,000 segments 72 segments a round trip, and a tenth.
+        assert_eq!(increase(HIGH_WINDOW) as u64, 72);
+        assert!((decrease(HIGH_WINDOW) - 0.1).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_response_function_goes_through_its_two_points_and_the_ones_between() {
+        assert!((loss_rate(LOW_WINDOW) / 1e-3 - 1.0).abs() < 1e-9);
+        assert!((loss_rate(HIGH_WINDOW) / 1e-7 - 1.0).abs() < 1e-9);
+        // RFC 3649 §5, Table 3 (w at p): 0.12 / p^0.835.
+        for (p, w) in [(1e-4, 263.0), (1e-5, 1_795.0), (1e-6, 12_279.0)] {
+            assert!((loss_rate(w) / p - 1.0).abs() < 0.03, "p({w}) = {}", loss_rate(w));
+        }
+    }
+
+    #[test]
+    fn grows_and_shrinks_by_a_and_b_of_its_window() {
+        let rtt = Duration::from_millis(100);
+        for (w, a, b) in [(20, 1.0, 0.5), (1_058, increase(1_058.0), decrease(1_058.0))] {
+            let mut c = (KIND.build)(&config("highspeed", &[], w));
+            rounds(c.as_mut(), Time::ZERO, rtt, 0, 1);
+            let gained = segments(c.as_ref()) - w as f64;
+            assert!((gained / a - 1.0).abs() < 0.03, "{w}: {gained}, not {a}");
+            let mut c = (KIND.build)(&config("highspeed", &[], w));
+            reduce(c.as_mut(), Time::ZERO, Congestion::Loss);
+            assert!((segments(c.as_ref()) / w as f64 - (1.0 - b)).abs() < 1e-4);
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Hybla (Caini and Firrincieli 2004): a long round trip gets the growth, in time, of a reference connection of 25 ms.
+
+use super::{AckSample, CongestionControl, CongestionEvent, ControlKind, Window};
+use crate::TcpConfig;
+use crate::ecn::EcnUse;
+use longfat_core::params::{Kind, ParamSpec, Value};
+use longfat_core::time::Duration;
+
+pub(super) const KIND: ControlKind = ControlKind {
+    name: "hybla",
+    summary: "Reno with the growth of a connection of 25 ms, whatever the round trip",
+    source: "Caini and Firrincieli, TCP Hybla: a TCP enhancement for heterogeneous networks, Int. J. Satellite Communications 22(5), 2004",
+    params: &[ParamSpec {
+        name: "rtt0",
+        kind: Kind::Duration { min: Duration::from_millis(1), max: Duration::from_secs(10) },
+        default: Some(Value::Duration(Duration::from_millis(25))),
+        doc: "the round trip of the reference connection",
+    }],
+    ecn: EcnUse::CLASSIC,
+    build: |c| Box::new(Hybla::new(c)),
+};
+
+/// Growth scaled by rho = RTT / RTT0.
+#[derive(Clone, Debug)]
+pub struct Hybla {
+    window: Window,
+    rtt0: f64,
+    /// The round trip that the two below were computed for.
+    rtt: Duration,
+    /// rho^2, and 2^rho - 1.
+    avoidance: f64,
+    slow_start: f64,
+}
+
+impl Hybla {
+    /// As `config` asks.
+    pub fn new(config: &TcpConfig) -> Self {
+        let rtt0 = config.congestion_control.params.duration("rtt0").as_secs_f64();
+        Hybla { window: Window::new(config), rtt0, rtt: Duration::ZERO, avoidance: 1.0, slow_start: 1.0 }
+    }
+
+    fn new_rtt(&mut self, rtt: Duration) {
+        self.rtt = rtt;
+        // Caini and Firrincieli 2004 §3: never slower than Reno. The bound above keeps 2^rho a number; it is beyond any window.
+        let rho = (rtt.as_secs_f64() / self.rtt0).clamp(1.0, 60.0);
+        self.avoidance = rho * rho;
+        self.slow_start = libm::exp2(rho) - 1.0;
+    }
+}
+
+impl CongestionControl for Hybla {
+    keeps_window!();
+
+    fn on_sample(&mut self, ack: &AckSample) {
+        // The least round trip, so that a queue does not feed its own growth.
+        if ack.rtt_min != self.rtt {
+            self.new_rtt(ack.rtt_min);
+        }
+    }
+
+    fn on_ack(&mut self, ack: &AckSample) {
+        // Caini and Firrincieli 2004 §3: for each segment acknowledged 2^rho - 1 in slow start, rho^2 / cwnd in congestion avoidance.
+        if ack.cwnd_limited && !self.window.slow_start_by(ack, self.slow_start) {
+            self.window.increase(ack, self.avoidance);
+        }
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        // Caini and Firrincieli 2004 §3: the decrease is Reno's.
+        self.window.reduce(event, 0.5);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Congestion, testing::*};
+    use super::*;
+    use longfat_core::time::Time;
+
+    fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    #[test]
+    fn a_round_adds_rho_squared() {
+        for (rtt, gain) in [(10, 1.0), (25, 1.0), (50, 4.0), (100, 16.0), (250, 100.0)] {
+            let mut c = (KIND.build)(&config("hybla", &[], 5000));
+            rounds(c.as_mut(), Time::ZERO, ms(rtt), 0, 1);
+            let gained = segments(c.as_ref()) - 5000.0;
+            assert!((gained / gain - 1.0).abs() < 0.02, "{rtt} ms: {gained}, not {gain}");
+        }
+    }
+
+    #[test]
+    fn slow_start_multiplies_by_two_to_the_rho_a_round_and_ends_at_ssthresh() {
+        let hybla = |rtt| {
+            let mut c = (KIND.build)(&TcpConfig { initial_ssthresh: 2000 * MSS, ..config("hybla", &[], 10) });
+            rounds(c.as_mut(), Time::ZERO, ms(rtt), 0, 1);
+            segments(c.as_ref())
+        };
+        assert_eq!((hybla(25), hybla(50), hybla(100)), (20.0, 40.0, 160.0));
+        assert!((2000.0..2400.0).contains(&hybla(600)));
+    }
+
+    #[test]
+    fn in_time_a_long_path_grows_as_fast_as_the_reference() {
+        // Segments per second, gained in 10 s: the rate is cwnd / RTT.
+        let rate = |rtt: u64| {
+            let mut c = (KIND.build)(&config("hybla", &[], 100));
+            rounds(c.as_mut(), Time::ZERO, ms(rtt), 0, 10_000 / rtt);
+            (segments(c.as_ref()) - 100.0) / (rtt as f64 / 1000.0)
+        };
+        let reference = rate(25);
+        assert!((reference - 400.0 / 0.025).abs() < 0.02 * reference);
+        assert!((rate(50) / reference - 1.0).abs() < 0.05);
+        assert!((rate(100) / reference - 1.0).abs() < 0.05);
+    }
+
+    #[test]
+    fn a_loss_halves() {
+        let mut c = (KIND.build)(&config("hybla", &[], 100));
+        rounds(c.as_mut(), Time::ZERO, ms(25), 0, 1);
+        let before = c.cwnd();
+        reduce(c.as_mut(), Time::ZERO, Congestion::Loss);
+        assert_eq!(c.cwnd(), before.div_ceil(2));
+    }
+}

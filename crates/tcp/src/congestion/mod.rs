@@ -1,0 +1,261 @@
+//! Congestion controls: how `cwnd` grows and shrinks. One file each, one line in [`REGISTRY`].
+//!
+//! A control owns `cwnd`, `ssthresh` and its pacing rate. The sender owns loss recovery (and the window *during* it,
+//! by PRR or by Reno's inflation) and the pacing itself.
+
+/// What a control says of the [`Window`] in its field `window`; the rest of [`CongestionControl`] finds it.
+macro_rules! keeps_window {
+    () => {
+        fn window(&self) -> Option<&Window> {
+            Some(&self.window)
+        }
+
+        fn window_mut(&mut self) -> Option<&mut Window> {
+            Some(&mut self.window)
+        }
+    };
+}
+
+pub mod aimd;
+pub mod bbr;
+pub mod bic;
+pub mod compound;
+pub mod cubic;
+pub mod dctcp;
+pub mod fast;
+pub mod highspeed;
+pub mod hstcp_lp;
+pub mod htcp;
+pub mod hybla;
+pub mod illinois;
+pub mod prague;
+pub mod reno;
+pub mod scalable;
+pub mod tahoe;
+pub mod tcp_lp;
+pub mod vegas;
+pub mod westwood;
+pub mod yeah;
+
+mod low_priority;
+mod rounds;
+pub mod slow_start;
+mod window;
+
+use crate::TcpConfig;
+use crate::ecn::EcnUse;
+use crate::rate::{LostPacket, RateSample};
+use longfat_core::by_name;
+use longfat_core::params::ParamSpec;
+use longfat_core::time::{Duration, Time};
+use longfat_core::units::Rate;
+pub use slow_start::SlowStart;
+pub use window::Window;
+
+/// What an ACK that delivered something says. Byte counts are of the stream's payload (a FIN counts as one).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AckSample {
+    pub now: Time,
+    /// Bytes newly acknowledged, cumulatively.
+    pub acked: u64,
+    /// Bytes newly known to have arrived, cumulatively or by SACK; each counts once.
+    pub delivered: u64,
+    /// Of `delivered`, those that ECN feedback says were marked CE; zero under classic ECN (RFC 3168), which does not say.
+    pub marked: u64,
+    /// Bytes in flight before this ACK.
+    pub in_flight: u64,
+    /// A round trip measured by this ACK: of the newest data it covers.
+    pub rtt: Option<Duration>,
+    pub srtt: Duration,
+    /// The least round trip of the connection so far; zero before the first.
+    pub rtt_min: Duration,
+    /// One-way delay of the newest data from here to there, in ps, up to a constant nobody knows (the clocks are not
+    /// synchronized), by the peer's last tick: up to one tick of its timestamps too short. Needs timestamps both ways.
+    pub forward_delay: Option<i64>,
+    /// Round trips so far, counted in packets: one more whenever something sent after the start of the round is acknowledged.
+    pub round: u64,
+    /// Whether cwnd is what kept the sender from sending more (not the application, not rwnd).
+    pub cwnd_limited: bool,
+    /// Whether this is slow start after a timeout (RFC 3465 §2.3 wants L = 1 there).
+    pub after_timeout: bool,
+    /// Whether a fast recovery is under way.
+    pub in_recovery: bool,
+    /// Delivery rate, where the control asks for it ([`CongestionControl::wants_rate`]).
+    pub rate: Option<RateSample>,
+}
+
+/// Why the window must shrink.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Congestion {
+    /// A loss seen by duplicate ACKs or SACK.
+    Loss,
+    /// The retransmission timer, or a loss under Tahoe, which treats both alike: cwnd falls to one segment.
+    Timeout,
+    /// The same timer again, with no progress: ssthresh stays (RFC 5681 §3.1 after Eq. 4).
+    TimeoutAgain,
+    /// ECN feedback tells of marks, at most once a round trip. To a control that needs exact feedback it comes only where there
+    /// is such: elsewhere a mark comes as a `Loss` (RFC 3168 §5).
+    Ecn,
+    /// The host's own transmit queue was full: Linux 2.4's local congestion, Web100's send stall.
+    Local,
+}
+
+/// A reduction asked of the control.
+#[derive(Clone, Copy, Debug)]
+pub struct CongestionEvent {
+    pub now: Time,
+    pub kind: Congestion,
+    /// FlightSize of RFC 5681: bytes sent and not acknowledged, limited transmit left out.
+    pub flight_size: u64,
+}
+
+/// What the handshake has shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Established {
+    pub now: Time,
+    /// Of the SYN, where it was sent only once.
+    pub rtt: Option<Duration>,
+    /// Whether both ends do selective acknowledgments.
+    pub sack: bool,
+    /// For a control that draws lots: the connection's own.
+    pub seed: u64,
+}
+
+/// A congestion control. Windows are in bytes. Each method stands for a hook of Linux's `tcp_congestion_ops`.
+pub trait CongestionControl: std::fmt::Debug {
+    /// The window of a control that keeps one: what follows from it is the same for all, and an override only adds what the control keeps
+    /// beside it. `None`: the control models the path, and overrides what it must.
+    fn window(&self) -> Option<&Window> {
+        None
+    }
+    /// The same, to be changed.
+    fn window_mut(&mut self) -> Option<&mut Window> {
+        None
+    }
+    /// The congestion window.
+    fn cwnd(&self) -> u64 {
+        self.window().expect("a control without a window knows its cwnd").cwnd
+    }
+    /// The slow start threshold; `u64::MAX` while there is none.
+    fn ssthresh(&self) -> u64 {
+        self.window().map_or(u64::MAX, |window| window.ssthresh)
+    }
+    /// The handshake is done.
+    fn on_established(&mut self, _established: &Established) {}
+    /// The peer first advertises this window, and ssthresh shall start at half of it. Only where the stack says so.
+    fn on_first_window(&mut self, rwnd: u64) {
+        if let Some(window) = self.window_mut() {
+            window.start_at_half(rwnd);
+        }
+    }
+    /// An ACK delivered something, in whatever phase; comes before [`Self::on_ack`]. For what measures rather than grows.
+    fn on_sample(&mut self, _ack: &AckSample) {}
+    /// New data was acknowledged outside fast recovery: the window may grow.
+    fn on_ack(&mut self, ack: &AckSample);
+    /// Congestion: choose ssthresh, and cwnd as it shall be when recovery ends.
+    fn on_congestion(&mut self, event: &CongestionEvent);
+    /// The last reduction was for nothing: take it back.
+    fn on_spurious(&mut self) {
+        if let Some(window) = self.window_mut() {
+            window.undo();
+        }
+    }
+    /// Fast recovery is over: all that was outstanding when it began has arrived.
+    fn on_recovered(&mut self, _now: Time) {}
+    /// Sending starts again after an idle `rto` (RFC 5681 §4.1).
+    fn on_restart(&mut self, _idle: Duration) {
+        if let Some(window) = self.window_mut() {
+            window.restart();
+        }
+    }
+    /// The window was not in use and is not trusted further: these shall it and ssthresh be (RFC 7661 §4.4).
+    fn on_validation(&mut self, cwnd: u64, ssthresh: u64) {
+        if let Some(window) = self.window_mut() {
+            window.validate(cwnd, ssthresh);
+        }
+    }
+    /// The SYN was lost: start with one segment (RFC 5681 §3.1).
+    fn on_syn_loss(&mut self) {
+        if let Some(window) = self.window_mut() {
+            window.syn_loss();
+        }
+    }
+    /// A transmission counts as lost now. Only where [`Self::wants_rate`].
+    fn on_lost(&mut self, _packet: &LostPacket) {}
+    /// Something is about to be sent after a time in which nothing was in flight for want of data. Only where [`Self::wants_rate`].
+    fn on_idle_end(&mut self, _now: Time) {}
+    /// At what rate to space segments; `None`: ACKs clock them.
+    fn pacing_rate(&self) -> Option<Rate> {
+        None
+    }
+    /// Whether proportional rate reduction may steer the window during recovery. If not, [`Self::cwnd`] holds at all times.
+    fn uses_prr(&self) -> bool {
+        true
+    }
+    /// Whether a loss is answered as a timeout is, by slow start over all that is outstanding (Tahoe), whatever `recovery` says.
+    fn starts_over(&self) -> bool {
+        false
+    }
+    /// Whether the control sends less than it could on purpose, so that rates now are no measure of the path.
+    fn holds_back(&self) -> bool {
+        false
+    }
+    /// Whether samples shall carry the delivery rate: costs the sender a record for each transmission in flight.
+    fn wants_rate(&self) -> bool {
+        false
+    }
+}
+
+/// One congestion control.
+pub struct ControlKind {
+    /// As `TCP_CONGESTION` spells it.
+    pub name: &'static str,
+    /// One line for listings.
+    pub summary: &'static str,
+    /// Where it is defined: RFC, or authors, title, venue and year.
+    pub source: &'static str,
+    pub params: &'static [ParamSpec],
+    pub ecn: EcnUse,
+    pub build: fn(&TcpConfig) -> Box<dyn CongestionControl + Send>,
+}
+
+/// Every congestion control, in the order of listings.
+pub const REGISTRY: &[ControlKind] = &[
+    reno::KIND,
+    cubic::KIND,
+    tahoe::KIND,
+    aimd::KIND,
+    scalable::KIND,
+    highspeed::KIND,
+    htcp::KIND,
+    bic::KIND,
+    hybla::KIND,
+    westwood::KIND,
+    illinois::KIND,
+    vegas::KIND,
+    fast::KIND,
+    yeah::KIND,
+    compound::KIND,
+    tcp_lp::KIND,
+    hstcp_lp::KIND,
+    bbr::v1::KIND,
+    bbr::v3::KIND,
+    dctcp::KIND,
+    prague::KIND,
+];
+by_name!(ControlKind, "congestion control", with params);
+
+/// What the control that `config` asks for makes of ECN.
+pub fn ecn_use(config: &TcpConfig) -> EcnUse {
+    named(config.congestion_control.kind).ecn
+}
+
+/// The control that `config` asks for.
+pub fn build(config: &TcpConfig) -> Box<dyn CongestionControl + Send> {
+    (named(config.congestion_control.kind).build)(config)
+}
+
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,73 @@
+//! HyStart (Ha and Rhee, Hybrid Slow Start for High-Bandwidth and Long-Distance Networks, PFLDnet 2008; Taming the Elephants: New
+//! TCP Slow Start, Computer Networks 55, 2011): slow start ends where a train of ACKs is as long as the way there, or where the
+//! round trip rises.
+
+use crate::TcpConfig;
+use crate::congestion::AckSample;
+use longfat_core::time::{Duration, Time};
+
+/// Nothing is looked for under this window, in segments (Ha and Rhee, Algorithm 1; Linux's `hystart_low_window`).
+const LOW_WINDOW: u64 = 16;
+/// ACKs no further apart than this belong to one train (Algorithm 1; Linux's `hystart_ack_delta_us`).
+const ACK_DELTA: Duration = Duration::from_millis(2);
+/// Round trips measured at the start of a round (Algorithm 1).
+const SAMPLES: u32 = 8;
+/// By how much they must rise: an eighth of the least, within these bounds. Ha and Rhee had a sixteenth and 2 ms; Linux made it less
+/// sensitive (the changes "make the delay threshold of HyStart less sensitive" and "refine Hystart delay threshold" say why).
+const DELAY_MIN: Duration = Duration::from_millis(4);
+const DELAY_MAX: Duration = Duration::from_millis(16);
+const DELAY_DIVISOR: u64 = 8;
+
+/// One round of measuring.
+#[derive(Clone, Copy, Debug)]
+struct Round {
+    number: u64,
+    start: Time,
+    /// The last ACK of the train that began with the round.
+    train: Time,
+    samples: u32,
+    least: Duration,
+}
+
+#[derive(Clone, Debug)]
+pub struct HyStart {
+    low_window: u64,
+    round: Option<Round>,
+}
+
+impl HyStart {
+    pub fn new(config: &TcpConfig) -> Self {
+        HyStart { low_window: LOW_WINDOW * u64::from(config.mss), round: None }
+    }
+
+    /// Whether this ACK shows that the window is as large as the path.
+    #[inline]
+    pub fn found(&mut self, ack: &AckSample, cwnd: u64) -> bool {
+        let mut round = match self.round {
+            Some(round) if round.number == ack.round => round,
+            _ => Round { number: ack.round, start: ack.now, train: ack.now, samples: 0, least: Duration::from_ps(u64::MAX) },
+        };
+        // Algorithm 1, ACK train: the bottleneck spaces the ACKs, so that a train of the length of the forward delay, half the
+        // least round trip, means a window that fills the way there.
+        let mut found = false;
+        if ack.now.since(round.train) <= ACK_DELTA {
+            round.train = ack.now;
+            found = !ack.rtt_min.is_zero() && ack.now.since(round.start) >= ack.rtt_min / 2;
+        }
+        // Algorithm 1, delay increase: the first samples of a round, before its own burst is in the queue.
+        // Departs from it as Linux does: against the least of the connection, not of the round before.
+        if let Some(rtt) = ack.rtt
+            && round.samples < SAMPLES
+        {
+            round.least = round.least.min(rtt);
+            round.samples += 1;
+        }
+        found |= round.samples == SAMPLES && round.least >= ack.rtt_min + (ack.rtt_min / DELAY_DIVISOR).clamp(DELAY_MIN, DELAY_MAX);
+        self.round = Some(round);
+        found && cwnd >= self.low_window
+    }
+
+    pub fn reset(&mut self) {
+        self.round = None;
+    }
+}

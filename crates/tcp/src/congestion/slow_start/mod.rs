@@ -1,0 +1,124 @@
+//! Slow start: how fast the window grows below ssthresh, and when it stops by itself. One file a variant, one line in
+//! [`REGISTRY`]; every control that grows by [`Window::slow_start`](super::Window::slow_start) has them all.
+
+mod hystart;
+mod hystart_plus_plus;
+mod limited;
+
+use super::AckSample;
+use crate::TcpConfig;
+use hystart::HyStart;
+use hystart_plus_plus::HyStartPlusPlus;
+use limited::Limited;
+use longfat_core::by_name;
+
+/// A variant of slow start.
+pub struct Kind {
+    pub name: &'static str,
+    /// One line for listings.
+    pub summary: &'static str,
+    /// Where it is defined.
+    pub source: &'static str,
+    /// How it begins.
+    pub build: fn(&TcpConfig) -> Variant,
+}
+
+/// Every variant, in the order of listings.
+pub const REGISTRY: &[Kind] = &[
+    Kind {
+        name: "standard",
+        summary: "doubles each round trip, up to ssthresh or a loss",
+        source: "RFC 5681 section 3.1; RFC 3465",
+        build: |_| Variant::Standard,
+    },
+    Kind {
+        name: "limited",
+        summary: "over max_ssthresh, grows by at most half of that each round trip",
+        source: "RFC 3742",
+        build: |c| Variant::Limited(Limited::new(c)),
+    },
+    Kind {
+        name: "hystart",
+        summary: "ends at a train of ACKs of half a round trip, or a round trip that rose",
+        source: "Ha and Rhee, Hybrid Slow Start for High-Bandwidth and Long-Distance Networks, PFLDnet 2008; Taming the Elephants: New TCP Slow Start, Computer Networks 55, 2011",
+        build: |c| Variant::HyStart(HyStart::new(c)),
+    },
+    Kind {
+        name: "hystart++",
+        summary: "at a round trip that rose, grows by a quarter each round for up to five rounds, and ends",
+        source: "RFC 9406",
+        build: |c| Variant::HyStartPlusPlus(HyStartPlusPlus::new(c)),
+    },
+];
+
+by_name!(Kind, "slow start");
+
+/// The state of a variant.
+#[derive(Clone, Debug)]
+pub enum Variant {
+    Standard,
+    Limited(Limited),
+    HyStart(HyStart),
+    HyStartPlusPlus(HyStartPlusPlus),
+}
+
+/// What an ACK in slow start does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Step {
+    /// By how many bytes cwnd grows.
+    pub growth: u64,
+    /// Whether slow start is over then: ssthresh becomes cwnd.
+    pub leave: bool,
+}
+
+/// Slow start (RFC 5681 §3.1) with appropriate byte counting (RFC 3465), in one of the variants.
+#[derive(Clone, Debug)]
+pub struct SlowStart {
+    mss: u64,
+    /// RFC 3465's L in segments; 0 counts ACKs, not bytes.
+    abc_limit: u64,
+    variant: Variant,
+}
+
+impl SlowStart {
+    /// As `config` asks.
+    pub fn new(config: &TcpConfig) -> Self {
+        let variant = (named(config.slow_start).build)(config);
+        SlowStart { mss: u64::from(config.mss), abc_limit: u64::from(config.abc_limit), variant }
+    }
+
+    /// What an ACK does at `cwnd`. `initial`: this is the first slow start, whose end nobody knows yet.
+    #[inline]
+    pub fn step(&mut self, ack: &AckSample, cwnd: u64, initial: bool) -> Step {
+        let growth = self.growth(ack);
+        match &mut self.variant {
+            Variant::Limited(v) => Step { growth: v.growth(cwnd, growth), leave: false },
+            Variant::HyStart(v) => Step { growth, leave: v.found(ack, cwnd) },
+            Variant::HyStartPlusPlus(v) if initial => v.step(ack),
+            Variant::Standard | Variant::HyStartPlusPlus(_) => Step { growth, leave: false },
+        }
+    }
+
+    /// By how many bytes standard slow start grows.
+    #[inline]
+    fn growth(&self, ack: &AckSample) -> u64 {
+        // RFC 5681 Eq. 2: cwnd += min(N, SMSS); RFC 3465 §2.2 raises the bound to L segments, and §2.3 lowers it to one after a timeout.
+        match self.abc_limit {
+            0 => self.mss,
+            _ if ack.after_timeout => ack.acked.min(self.mss),
+            limit => ack.acked.min(limit.saturating_mul(self.mss)),
+        }
+    }
+
+    /// What was measured belongs to a slow start that is over.
+    pub fn reset(&mut self) {
+        match &mut self.variant {
+            Variant::Standard | Variant::Limited(_) => {}
+            Variant::HyStart(v) => v.reset(),
+            Variant::HyStartPlusPlus(v) => v.reset(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,163 @@
+//! TCP-LP (Kuzmanovic and Knightly 2003): Reno that uses only what others leave, by early congestion indications.
+
+use super::low_priority::{Growth, LowPriority, PARAMS};
+use super::{ControlKind, Window};
+use crate::ecn::EcnUse;
+
+pub(super) const KIND: ControlKind = ControlKind {
+    name: "tcp_lp",
+    summary: "low priority: Reno that yields as soon as one-way delays tell of others; needs timestamps",
+    source: "Kuzmanovic and Knightly, TCP-LP: a distributed algorithm for low priority data transfer, INFOCOM 2003",
+    params: PARAMS,
+    ecn: EcnUse::CLASSIC,
+    build: |c| Box::new(LowPriority::new(c, Reno)),
+};
+
+/// A segment for each window, and half of it.
+#[derive(Clone, Copy, Debug)]
+struct Reno;
+
+impl Growth for Reno {
+    fn increase(&mut self, _w: &Window) -> f64 {
+        1.0
+    }
+
+    fn decrease(_w: f64) -> f64 {
+        0.5
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{AckSample, Congestion, CongestionControl, testing::*};
+    use super::*;
+    use crate::TcpConfig;
+    use longfat_core::time::{Duration, Time};
+
+    type TcpLp = LowPriority<Reno>;
+
+    fn tcp_lp(config: &TcpConfig) -> TcpLp {
+        LowPriority::new(config, Reno)
+    }
+
+    fn lp(segments: u64) -> (Path, TcpLp) {
+        let (mut path, mut lp) = (Path::new(100), tcp_lp(&config("tcp_lp", &[], 2 * segments)));
+        reduce(&mut lp, Time::ZERO, Congestion::Loss);
+        // One-way delays from -40 ms (the clocks differ) to 60 ms; with a tick of 1 ms, early congestion is beyond -24.15 ms.
+        path.round_with(&mut lp, 100, Some(-40));
+        path.round_with(&mut lp, 100, Some(-40));
+        let most = AckSample { round: 2, acked: 1, in_flight: 100 * MSS, forward_delay: Some(60_000_000_000), ..AckSample::default() };
+        lp.delays.measure(&most);
+        (path, lp)
+    }
+
+    /// The window in segments after rounds of so many milliseconds one way.
+    fn windows(path: &mut Path, lp: &mut TcpLp, delays: &[i64]) -> Vec<u64> {
+        let mut window = |delay: &i64| {
+            path.round_with(lp, 100, Some(*delay));
+            lp.cwnd() / MSS
+        };
+        delays.iter().map(&mut window).collect()
+    }
+
+    #[test]
+    fn an_early_indication_halves_and_three_round_trips_pass_without_growth() {
+        let (mut path, mut lp) = lp(98);
+        // A delay of 20 ms more is beyond 15 %, but smoothed by 1/8 an ACK it takes a few; one that does not last is none.
+        assert_eq!(windows(&mut path, &mut lp, &[-40]), [100]);
+        assert_eq!(windows(&mut path, &mut lp, &[-20]), [50], "100 (and a little) halved");
+        // It gave way at the 12th ACK of that round: -40 + 20 (1 - (7/8)^n) > -24.15. The phase ends 300 ms later.
+        assert_eq!(windows(&mut path, &mut lp, &[-40, -40]), [50, 50]);
+        let grown = windows(&mut path, &mut lp, &[-40, -40]);
+        assert!(grown[0] <= 51 && grown[1] == grown[0] + 1, "{grown:?}");
+    }
+
+    #[test]
+    fn a_second_one_in_the_inference_phase_leaves_one_segment() {
+        let (mut path, mut lp) = lp(98);
+        assert_eq!(windows(&mut path, &mut lp, &[-20]), [50]);
+        // The round after the halving still shows the delays of the window before it; the next one counts.
+        assert_eq!(windows(&mut path, &mut lp, &[-20]), [50]);
+        assert_eq!(windows(&mut path, &mut lp, &[-20]), [1]);
+        // A segment alone tells nothing: its ACK may have waited for the receiver's timer.
+        assert_eq!(windows(&mut path, &mut lp, &[0, 0]), [1, 1]);
+        assert_eq!(lp.ssthresh(), 2 * MSS, "what follows is additive increase");
+    }
+
+    #[test]
+    fn after_the_phase_it_is_a_first_one_again() {
+        let (mut path, mut lp) = lp(98);
+        assert_eq!(windows(&mut path, &mut lp, &[-20, -40, -40, -40]), [50, 50, 50, 50]);
+        let before = lp.cwnd() / MSS;
+        path.round_with(&mut lp, 100, Some(-40));
+        assert!(lp.cwnd() / MSS > before);
+        // 52 and a little by then, halved.
+        assert_eq!(windows(&mut path, &mut lp, &[-20]), [26]);
+    }
+
+    /// The windows after rounds with a constant delay of so many milliseconds, read by a peer whose clock ticks every 10 ms, and
+    /// then with 3 ms more.
+    fn by_coarse_ticks(delay: u64) -> [u64; 2] {
+        let tcp = TcpConfig { timestamp_tick: Duration::from_millis(10), ..config("tcp_lp", &[], 400) };
+        let (mut lp, mut now) = (tcp_lp(&tcp), Time::ZERO);
+        reduce(&mut lp, now, Congestion::Loss);
+        let mut last = |round: u64, delay: u64| {
+            for _ in 0..2000 {
+                now += Duration::from_micros(50);
+                let peer = (now.as_ps() / 1_000_000_000 + delay) / 10 * 10;
+                let forward_delay = Some(peer as i64 * 1_000_000_000 - now.as_ps() as i64);
+                let rtt = Duration::from_millis(100);
+                give(&mut lp, &AckSample { round, in_flight: 200 * MSS, forward_delay, ..ack(now, rtt) });
+            }
+            lp.cwnd() / MSS
+        };
+        last(2, delay + 10);
+        last(3, delay);
+        [last(8, delay), last(12, delay + 3)]
+    }
+
+    #[test]
+    fn a_coarse_clock_is_seen_through_whatever_its_phase() {
+        for delay in 30..40 {
+            let [steady, queued] = by_coarse_ticks(delay);
+            assert!(steady >= 100, "{delay}: {steady}");
+            assert!(queued <= steady * 6 / 10, "{delay}: {queued} of {steady}");
+        }
+    }
+
+    #[test]
+    fn an_ack_that_the_receiver_may_have_held_tells_nothing() {
+        let (mut path, mut lp) = lp(98);
+        let pair =
+            AckSample { round: 2, acked: 2 * MSS, in_flight: 90 * MSS, forward_delay: Some(-40_000_000_000), ..AckSample::default() };
+        lp.delays.measure(&pair);
+        // From here on the peer is known to delay ACKs: those of one segment may have waited 40 ms for its timer.
+        assert_eq!(windows(&mut path, &mut lp, &[0, 0]), [100, 101]);
+        let before = lp.delays;
+        lp.delays.measure(&AckSample { forward_delay: Some(0), ..pair });
+        assert_ne!(format!("{before:?}"), format!("{:?}", lp.delays));
+    }
+
+    #[test]
+    fn before_the_first_loss_there_is_no_greatest_delay() {
+        let (mut path, mut lp) = (Path::new(100), tcp_lp(&config("tcp_lp", &[], 100)));
+        // Of 2 ms, 15 % would be noise. The host's own queue is not the path's.
+        assert_eq!(windows(&mut path, &mut lp, &[0, 2, 2]), [100, 101, 102]);
+        reduce(&mut lp, path.now, Congestion::Local);
+        assert_eq!(windows(&mut path, &mut lp, &[2, 2, 2]), [52, 53, 54]);
+        reduce(&mut lp, path.now, Congestion::Loss);
+        assert_eq!(windows(&mut path, &mut lp, &[0, 0, 2]), [28, 29, 14]);
+    }
+
+    #[test]
+    fn a_loss_halves_as_in_reno() {
+        let (_, mut lp) = lp(98);
+        let before = lp.cwnd();
+        reduce(&mut lp, Time::ZERO, Congestion::Loss);
+        assert_eq!(lp.cwnd(), before.div_ceil(2));
+        lp.on_spurious();
+        assert_eq!(lp.cwnd(), before);
+        reduce(&mut lp, Time::ZERO, Congestion::Timeout);
+        assert_eq!((lp.cwnd(), lp.ssthresh()), (MSS, before.div_ceil(2)));
+    }
+}

@@ -1,0 +1,176 @@
+//! Westwood+ (Grieco and Mascolo 2004): Reno whose threshold after a loss is what the path has been delivering, not half.
+
+use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Window};
+use crate::TcpConfig;
+use crate::ecn::EcnUse;
+use longfat_core::params::{Kind, ParamSpec, Value};
+use longfat_core::time::{Duration, Time};
+
+pub(super) const KIND: ControlKind = ControlKind {
+    name: "westwood",
+    summary: "Westwood+: Reno's increase; a loss leaves the bandwidth estimate times RTTmin",
+    source: "Grieco and Mascolo, Performance evaluation and comparison of Westwood+, New Reno, and Vegas TCP congestion control, ACM CCR 34(2), 2004",
+    params: &[ParamSpec {
+        name: "filter",
+        kind: Kind::Number { min: 0.0, max: 0.999 },
+        // Grieco and Mascolo 2004 §2.
+        default: Some(Value::Number(0.9)),
+        doc: "the share of its last value that the bandwidth estimate keeps at each sample",
+    }],
+    ecn: EcnUse::CLASSIC,
+    build: |c| Box::new(Westwood::new(c)),
+};
+
+/// Grieco and Mascolo 2004 §2: samples are taken over a round trip, but no less than this.
+const INTERVAL_MIN: Duration = Duration::from_millis(50);
+
+/// Reno with a bandwidth estimate.
+#[derive(Clone, Debug)]
+pub struct Westwood {
+    window: Window,
+    filter: f64,
+    /// BWE, in bytes per second; None before the first sample.
+    bandwidth: Option<f64>,
+    rtt_min: Duration,
+    /// Since when `delivered` counts; None before the first ACK and after idleness.
+    since: Option<Time>,
+    delivered: u64,
+}
+
+impl Westwood {
+    /// As `config` asks.
+    pub fn new(config: &TcpConfig) -> Self {
+        Westwood {
+            window: Window::new(config),
+            filter: config.congestion_control.params.number("filter"),
+            bandwidth: None,
+            rtt_min: Duration::ZERO,
+            since: None,
+            delivered: 0,
+        }
+    }
+}
+
+impl CongestionControl for Westwood {
+    keeps_window!();
+
+    fn on_sample(&mut self, ack: &AckSample) {
+        self.rtt_min = ack.rtt_min;
+        let Some(since) = self.since else {
+            self.since = Some(ack.now);
+            return;
+        };
+        // Grieco and Mascolo 2004 §2: what was delivered in a round trip, duplicate ACKs included, is one sample. Westwood took one
+        // an ACK, which compressed ACKs made far too large.
+        self.delivered = self.delivered.saturating_add(ack.delivered);
+        let span = ack.now.since(since);
+        if span >= INTERVAL_MIN.max(ack.rtt.unwrap_or(ack.srtt)) {
+            let sample = self.delivered as f64 / span.as_secs_f64();
+            self.bandwidth = Some(self.bandwidth.map_or(sample, |old| self.filter * old + (1.0 - self.filter) * sample));
+            (self.since, self.delivered) = (Some(ack.now), 0);
+        }
+    }
+
+    fn on_ack(&mut self, ack: &AckSample) {
+        if ack.cwnd_limited && !self.window.slow_start(ack) {
+            self.window.increase(ack, 1.0);
+        }
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        // Before there is an estimate, RFC 5681 Eq. 4.
+        let Some(bandwidth) = self.bandwidth else { return self.window.reduce(event, 0.5) };
+        // Grieco and Mascolo 2004 §2: ssthresh = BWE RTTmin.
+        let ssthresh = (bandwidth * self.rtt_min.as_secs_f64()) as u64;
+        let ssthresh = match event.kind {
+            Congestion::Timeout | Congestion::TimeoutAgain => ssthresh,
+            // The paper leaves a cwnd below that as it is; the estimate lags, and a loss must not be a reason to grow.
+            Congestion::Loss | Congestion::Ecn | Congestion::Local => ssthresh.min(self.window.cwnd),
+        };
+        self.window.reduce_to(event, ssthresh);
+    }
+
+    fn on_spurious(&mut self) {
+        // The estimate measured what arrived: it stands.
+        self.window.undo();
+    }
+
+    fn on_restart(&mut self, _idle: Duration) {
+        self.window.restart();
+        // Idleness is no bandwidth of the path.
+        (self.since, self.delivered) = (None, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::*;
+    use super::*;
+
+    fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    /// `n` ACKs, one every `gap`, each for one segment, at a round trip of `rtt` over one of `rtt_min` ms.
+    fn acks(c: &mut Westwood, now: &mut Time, n: u64, gap: Duration, rtt: u64, rtt_min: u64) {
+        for _ in 0..n {
+            *now += gap;
+            give(c, &AckSample { rtt_min: ms(rtt_min), ..ack(*now, ms(rtt)) });
+        }
+    }
+
+    #[test]
+    fn a_loss_leaves_the_bandwidth_delay_product_of_the_empty_path() {
+        // 1 segment a ms is 1 MB/s; with 100 ms the path holds 100 segments, whatever stands in the queue.
+        let mut c = Westwood::new(&config("westwood", &[], 180));
+        let mut now = Time::ZERO;
+        acks(&mut c, &mut now, 2000, ms(1), 180, 100);
+        assert!((c.bandwidth.unwrap() / 1e6 - 1.0).abs() < 1e-9);
+        reduce(&mut c, now, Congestion::Loss);
+        assert!((segments(&c) - 100.0).abs() < 0.01);
+        reduce(&mut c, now, Congestion::Timeout);
+        assert_eq!(c.cwnd(), MSS);
+        assert!(c.ssthresh().abs_diff(100 * MSS) < 10);
+    }
+
+    #[test]
+    fn a_random_loss_on_an_empty_queue_costs_nothing() {
+        let mut c = Westwood::new(&config("westwood", &[], 60));
+        let mut now = Time::ZERO;
+        acks(&mut c, &mut now, 2000, ms(1), 100, 100);
+        let before = segments(&c).min(100.0);
+        reduce(&mut c, now, Congestion::Loss);
+        assert!(segments(&c) >= before - 0.01);
+    }
+
+    #[test]
+    fn the_estimate_follows_a_change_by_a_tenth_a_sample() {
+        let mut c = Westwood::new(&config("westwood", &[], 100));
+        let mut now = Time::ZERO;
+        acks(&mut c, &mut now, 1001, ms(1), 100, 100);
+        let mut expected = 1e6;
+        for _ in 0..5 {
+            // Half the rate, for one sample of 100 ms.
+            acks(&mut c, &mut now, 50, ms(2), 100, 100);
+            expected = 0.9 * expected + 0.1 * 0.5e6;
+            assert!((c.bandwidth.unwrap() / expected - 1.0).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn a_short_round_trip_is_sampled_every_50_ms() {
+        let mut c = Westwood::new(&config("westwood", &[], 10));
+        let mut now = Time::ZERO;
+        acks(&mut c, &mut now, 50, ms(1), 5, 5);
+        assert_eq!(c.bandwidth, None);
+        acks(&mut c, &mut now, 1, ms(1), 5, 5);
+        assert_eq!(c.bandwidth, Some(1e6));
+    }
+
+    #[test]
+    fn without_an_estimate_a_loss_halves() {
+        let mut c = Westwood::new(&config("westwood", &[], 100));
+        reduce(&mut c, Time::ZERO, Congestion::Loss);
+        assert_eq!(c.cwnd(), 50 * MSS);
+    }
+}

@@ -1,0 +1,184 @@
+//! What nearly every control has: a window in bytes with its threshold, slow start, growth by fractions of a byte, and the
+//! reactions that are the same for all. A control is a `Window`, its own congestion avoidance and its own decrease.
+
+use super::slow_start::Step;
+use super::{AckSample, Congestion, CongestionEvent, SlowStart};
+use crate::TcpConfig;
+
+/// As large as a window can be: what the largest window scale lets a peer offer (RFC 7323 §2.3).
+const MAX: u64 = 1 << 30;
+
+/// `cwnd` and `ssthresh`, and how they move.
+#[derive(Clone, Debug)]
+pub struct Window {
+    pub cwnd: u64,
+    pub ssthresh: u64,
+    pub mss: u64,
+    initial: u64,
+    initial_ssthresh: u64,
+    counts_acks: bool,
+    slow_start: SlowStart,
+    /// What growth has left over beyond whole bytes.
+    fraction: f64,
+    /// cwnd and ssthresh before the last reduction, while it can be taken back.
+    before: Option<(u64, u64)>,
+}
+
+/// So many bytes, to calculate with. None of these reaches 2^63, and what has a sign converts in one instruction.
+#[inline]
+pub(super) const fn float(bytes: u64) -> f64 {
+    bytes as i64 as f64
+}
+
+impl Window {
+    /// A window of `initial_window` segments and the `initial_ssthresh` of `config`.
+    pub fn new(config: &TcpConfig) -> Self {
+        let mss = u64::from(config.mss);
+        let initial = mss * u64::from(config.initial_window);
+        Window {
+            cwnd: initial,
+            ssthresh: config.initial_ssthresh,
+            mss,
+            initial,
+            initial_ssthresh: config.initial_ssthresh,
+            counts_acks: config.abc_limit == 0,
+            slow_start: SlowStart::new(config),
+            fraction: 0.0,
+            before: None,
+        }
+    }
+
+    /// `cwnd` in segments of one mss.
+    #[inline]
+    pub fn segments(&self) -> f64 {
+        float(self.cwnd) / float(self.mss)
+    }
+
+    #[inline]
+    pub fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// Below ssthresh: slow start takes this ACK. Whether it did; if not, congestion avoidance is the control's own.
+    #[inline]
+    pub fn slow_start(&mut self, ack: &AckSample) -> bool {
+        if !self.in_slow_start() {
+            return false;
+        }
+        let step = self.slow_start.step(ack, self.cwnd, self.ssthresh == self.initial_ssthresh);
+        self.cwnd = self.bounded(self.cwnd.saturating_add(step.growth));
+        self.after(step);
+        true
+    }
+
+    /// The same with `factor` times the growth. What a factor over one adds ends at ssthresh: one ACK might go far beyond it.
+    #[inline]
+    pub fn slow_start_by(&mut self, ack: &AckSample, factor: f64) -> bool {
+        if !self.in_slow_start() {
+            return false;
+        }
+        let step = self.slow_start.step(ack, self.cwnd, self.ssthresh == self.initial_ssthresh);
+        let (plain, room) = (step.growth as f64, (self.ssthresh - self.cwnd) as f64);
+        self.grow((plain * factor).min(room.max(plain)));
+        self.after(step);
+        true
+    }
+
+    #[inline]
+    fn after(&mut self, step: Step) {
+        if step.leave {
+            self.ssthresh = self.ssthresh.min(self.cwnd);
+        }
+    }
+
+    /// `cwnd` grown to `wanted`: to no more than can be used, unless it is there already.
+    #[inline]
+    fn bounded(&self, wanted: u64) -> u64 {
+        wanted.min(MAX.max(self.cwnd))
+    }
+
+    /// Segments that this ACK stands for: the bytes acknowledged (RFC 3465 §2.1), or one where the stack counts ACKs.
+    #[inline]
+    pub fn acked_segments(&self, ack: &AckSample) -> f64 {
+        if self.counts_acks { 1.0 } else { float(ack.acked) / float(self.mss) }
+    }
+
+    /// Grows by `bytes`, or shrinks where they are negative, to no less than two segments; fractions of a byte add up.
+    #[inline]
+    pub fn grow(&mut self, bytes: f64) {
+        let exact = float(self.cwnd) + self.fraction + bytes;
+        let floor = float(2 * self.mss);
+        if exact < floor && bytes < 0.0 {
+            (self.cwnd, self.fraction) = (self.cwnd.min(2 * self.mss), 0.0);
+            return;
+        }
+        let whole = exact as u64;
+        self.fraction = exact - float(whole);
+        self.cwnd = self.bounded(whole);
+    }
+
+    /// To `bytes`, but never under one segment, by the control's own choice and not for a loss. Ends slow start.
+    pub fn move_to(&mut self, bytes: u64) {
+        (self.cwnd, self.fraction) = (bytes.max(self.mss), 0.0);
+        self.ssthresh = self.ssthresh.min(self.cwnd).max(2 * self.mss);
+    }
+
+    /// Additive increase: `segments` for each window acknowledged.
+    #[inline]
+    pub fn increase(&mut self, ack: &AckSample, segments: f64) {
+        let acked = if self.counts_acks { self.mss } else { ack.acked };
+        self.grow(segments * float(self.mss) * float(acked) / float(self.cwnd));
+    }
+
+    /// Multiplicative decrease: what was in flight, times `factor`, is the new ssthresh, and cwnd goes there; after a timeout it
+    /// goes to one segment, and a timeout repeated without progress leaves ssthresh (RFC 5681 §3.1).
+    pub fn reduce(&mut self, event: &CongestionEvent, factor: f64) {
+        self.reduce_to(event, (event.flight_size as f64 * factor + 0.5) as u64);
+    }
+
+    /// The same, to a window of the control's own choice; never under two segments (RFC 5681 Eq. 4).
+    pub fn reduce_to(&mut self, event: &CongestionEvent, ssthresh: u64) {
+        if event.kind != Congestion::TimeoutAgain {
+            self.before = Some((self.cwnd, self.ssthresh));
+            self.ssthresh = ssthresh.max(2 * self.mss);
+        }
+        self.cwnd = match event.kind {
+            Congestion::Loss | Congestion::Ecn | Congestion::Local => self.ssthresh,
+            Congestion::Timeout | Congestion::TimeoutAgain => self.mss,
+        };
+        self.fraction = 0.0;
+        self.slow_start.reset();
+    }
+
+    /// The last reduction was for nothing: as before it (RFC 4015 §3.2 has the same aim). Whether there was one.
+    pub fn undo(&mut self) -> bool {
+        let Some((cwnd, ssthresh)) = self.before.take() else { return false };
+        self.cwnd = self.cwnd.max(cwnd);
+        self.ssthresh = self.ssthresh.max(ssthresh);
+        true
+    }
+
+    /// After an idle rto: back to the initial window (RFC 5681 §4.1).
+    pub fn restart(&mut self) {
+        self.cwnd = self.cwnd.min(self.initial);
+        self.slow_start.reset();
+    }
+
+    /// What the sender made of a window that was not in use (RFC 7661 §4.4).
+    pub fn validate(&mut self, cwnd: u64, ssthresh: u64) {
+        self.cwnd = cwnd.max(self.mss);
+        self.ssthresh = ssthresh.max(2 * self.mss);
+        self.fraction = 0.0;
+    }
+
+    /// ssthresh starts at half of the window advertised, in whole segments and no less than two (Romanow and Floyd 1995 §2).
+    pub fn start_at_half(&mut self, rwnd: u64) {
+        self.ssthresh = (rwnd / 2 / self.mss).max(2) * self.mss;
+        self.initial_ssthresh = self.ssthresh;
+    }
+
+    /// The SYN was lost: one segment (RFC 5681 §3.1).
+    pub fn syn_loss(&mut self) {
+        self.cwnd = self.mss;
+    }
+}

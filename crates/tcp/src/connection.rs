@@ -1,0 +1,428 @@
+//! One end of a TCP connection: opening, closing, and the two halves between (RFC 9293).
+
+mod challenge;
+mod ending;
+mod info;
+mod memory;
+mod opening;
+mod sending;
+mod sockopt;
+
+pub use ending::Abort;
+
+use self::challenge::Challenges;
+pub use self::info::{Stats, TcpInfo};
+use self::opening::{Handshake, timestamp_clock};
+use self::sending::Sending;
+use crate::TcpConfig;
+use crate::clock::Clock;
+use crate::receiver::{Receiver, Verdict};
+use crate::sender::{Room, Sender};
+use crate::seq::wrap;
+use longfat_core::packet::{Ecn, Segment, flags};
+use longfat_core::time::{Duration, Time};
+use std::sync::Arc;
+
+/// The states of RFC 9293 §3.3.2. CLOSED before opening is `Listen` or `SynSent` that has not sent yet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum State {
+    Listen,
+    SynSent,
+    SynReceived,
+    Established,
+    FinWait1,
+    FinWait2,
+    CloseWait,
+    Closing,
+    LastAck,
+    TimeWait,
+    Closed,
+}
+
+/// One end of a TCP connection. Time enters only through `now`; it never runs backwards.
+#[derive(Debug)]
+pub struct Connection {
+    state: State,
+    config: Arc<TcpConfig>,
+    sending: Sending,
+    receiver: Receiver,
+    iss: u32,
+    /// Of the free-running clocks against time zero.
+    phase: Duration,
+    /// An acknowledgment must go out, data or not.
+    ack_now: bool,
+    /// The SYN (or SYN-ACK) must go out.
+    syn_now: bool,
+    handshake: Handshake,
+    /// Negotiated by the SYNs: the clock of our timestamps, and whether windows are scaled.
+    timestamps: Option<Clock>,
+    window_scale: bool,
+    /// The ECN field of the last SYN that arrived.
+    syn_ecn: Ecn,
+    time_wait: Time,
+    /// What goes before all else: a reset that answers a segment without a connection or ends this one, or an ACK that must not
+    /// wait for data to carry it.
+    prompt: Option<Box<Prompt>>,
+    acks_sent: u64,
+    /// The application has written, closed, or set something of what is sent.
+    speaks: bool,
+    /// Nobody will read what arrives: the application has closed both ways.
+    released: bool,
+    /// It was opened by a SYN of the other side, for which it waited.
+    passive: bool,
+    aborted: Option<Abort>,
+    /// Challenge ACKs sent, where any was.
+    challenges: Option<Box<Challenges>>,
+}
+
+// Ten thousand connections are to fit into 40 MB with all that belongs to them (docs/simulator.md): what few of them need, or for a
+// while, is in a box of its own.
+const _: () = assert!(size_of::<Connection>() <= 416 && size_of::<Sender>() <= 1072);
+
+/// Room for a segment that goes before all else, once there has been one.
+#[derive(Debug)]
+struct Prompt {
+    segment: Segment,
+    is_due: bool,
+}
+
+/// Where a sender is in loss recovery, by the names of `tcpi_ca_state` (tcp(7), `TCP_INFO`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum CaState {
+    /// Nothing is amiss.
+    #[default]
+    Open,
+    /// Duplicate ACKs or SACKs, but nothing lost yet.
+    Disorder,
+    /// The window was reduced without a loss: an ECN echo, until what was outstanding then is acknowledged.
+    Cwr,
+    /// Fast recovery.
+    Recovery,
+    /// After a timeout.
+    Loss,
+}
+
+/// RFC 9293 §3.4.2: the maximum segment lifetime; TIME-WAIT lasts two.
+const MSL: Duration = Duration::from_secs(30);
+
+impl Connection {
+    /// The side that opens: its first segment is a SYN with sequence number `iss`. `phase` shifts its free-running
+    /// clocks (slow timer, delayed-ACK heartbeat, timestamps) against time zero.
+    pub fn connect(config: impl Into<Arc<TcpConfig>>, iss: u32, phase: Duration) -> Self {
+        let mut connection = Self::new(config.into(), iss, phase, State::SynSent);
+        connection.syn_now = true;
+        connection
+    }
+
+    /// The side that waits for a SYN.
+    pub fn listen(config: impl Into<Arc<TcpConfig>>, iss: u32, phase: Duration) -> Self {
+        Self::new(config.into(), iss, phase, State::Listen)
+    }
+
+    fn new(config: Arc<TcpConfig>, iss: u32, phase: Duration, state: State) -> Self {
+        Connection {
+            state,
+            sending: Sending::silent(&config),
+            receiver: Receiver::new(&config, phase),
+            iss,
+            phase,
+            ack_now: false,
+            syn_now: false,
+            handshake: Handshake::NONE,
+            timestamps: timestamp_clock(&config, phase),
+            window_scale: config.window_scale,
+            syn_ecn: Ecn::NotEct,
+            time_wait: Time::MAX,
+            prompt: None,
+            acks_sent: 0,
+            speaks: false,
+            released: false,
+            passive: state == State::Listen,
+            aborted: None,
+            challenges: None,
+            config,
+        }
+    }
+
+    /// The application has `bytes` more to send; the send buffer takes them as it can. Saturates: `u64::MAX` is "without end".
+    pub fn write(&mut self, bytes: u64) {
+        if self.state != State::Closed {
+            self.outlet().write(bytes);
+        }
+    }
+
+    /// The application stops writing in the middle of a stream without end: a FIN follows the last byte that has been sent.
+    pub fn stop(&mut self) {
+        self.outlet().stop();
+    }
+
+    /// Whether arriving data counts as read at once (the default), or waits for [`Connection::read`].
+    pub fn set_auto_read(&mut self, on: bool) {
+        self.receiver.set_auto_read(on);
+        self.ack_now |= self.receives() && self.receiver.wants_update();
+    }
+
+    /// The application reads up to `bytes`; how many it got.
+    pub fn read(&mut self, bytes: u64) -> u64 {
+        let taken = self.receiver.read(bytes);
+        self.ack_now |= self.receives() && self.receiver.wants_update();
+        taken
+    }
+
+    fn receives(&self) -> bool {
+        !matches!(self.state, State::Listen | State::SynSent | State::SynReceived | State::Closed)
+    }
+
+    /// A segment arrived whole (its checksum held).
+    #[inline]
+    pub fn handle_segment(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
+        match self.state {
+            State::Listen => self.handle_in_listen(now, segment, ecn),
+            State::SynSent => self.handle_in_syn_sent(now, segment, ecn),
+            State::Closed => self.refuse(segment),
+            _ => self.handle_synchronized(now, segment, ecn),
+        }
+    }
+
+    #[inline]
+    fn handle_synchronized(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
+        let accepted = self.receiver.accepts(now, segment);
+        if segment.has(flags::RST) {
+            self.handle_reset(now, segment, accepted);
+            return;
+        }
+        if segment.has(flags::SYN) && !self.handle_late_syn(now, segment, ecn, accepted) {
+            return;
+        }
+        if !segment.has(flags::ACK) {
+            return;
+        }
+        if self.state == State::SynReceived {
+            // RFC 9293 §3.10.7.4: nothing but the SYN was sent, so only it can be acknowledged.
+            if segment.ack != self.iss.wrapping_add(1) {
+                self.refuse(segment);
+                return;
+            }
+            self.establish(now, segment);
+        }
+        if self.receiver.is_current(now, segment) {
+            if self.handle_ack(now, segment) {
+                // RFC 5961 §5.2: it acknowledges what was never sent, or what has long been acknowledged. Its data is not taken either.
+                self.challenge(now);
+                return;
+            }
+            self.after_ack(now);
+        }
+        if self.released && accepted && self.comes_too_late(segment) {
+            return;
+        }
+        if accepted && !segment.has(flags::SYN) {
+            if segment.len > 0 && self.receiver.splits_ack(ecn) {
+                let mut ack = Segment::default();
+                self.pure_ack(now, &mut ack);
+                self.say_first(ack);
+            }
+            let had_ended = self.receiver.end_of_stream();
+            if self.receiver.handle(now, segment, ecn) == Verdict::AckNow {
+                self.ack_now = true;
+            }
+            if self.receiver.end_of_stream() && !had_ended {
+                self.after_fin(now);
+            }
+        } else if !accepted {
+            self.receiver.handle_unacceptable(segment);
+            self.ack_now = true;
+            if self.state == State::TimeWait && segment.has(flags::FIN) {
+                // RFC 9293 §3.10.7.4, TIME-WAIT: a repeated FIN restarts the wait.
+                self.time_wait = now + MSL * 2;
+            }
+        }
+    }
+
+    /// The time that `poll_timeout` named has come (calling it early does no harm).
+    pub fn handle_timeout(&mut self, now: Time) {
+        if self.receiver.ack_due(now) {
+            self.ack_now = true;
+        }
+        if let Some(sender) = self.sending.sender_mut()
+            && now >= sender.timers.deadline()
+        {
+            match self.state {
+                State::SynSent | State::SynReceived => self.syn_timeout(),
+                State::Listen | State::Closed => sender.timers.stop(),
+                _ => {
+                    sender.retransmission_timeout(now);
+                    self.mind_user_timeout(now);
+                }
+            }
+        }
+        if now >= self.time_wait {
+            self.time_wait = Time::MAX;
+            self.state = State::Closed;
+        }
+    }
+
+    /// Whether there is nothing to send, as at an end that only receives whenever no ACK is due: `poll_transmit` would say `None`.
+    #[inline]
+    pub fn is_silent(&mut self) -> bool {
+        self.state == State::Established
+            && !self.ack_now
+            && self.prompt.as_ref().is_none_or(|prompt| !prompt.is_due)
+            && self.sending.sender_mut().is_none_or(Sender::is_done)
+    }
+
+    /// The next segment to send, if any may go now, and its ECN field. Call until `None`.
+    pub fn poll_transmit(&mut self, now: Time) -> Option<(Segment, Ecn)> {
+        let mut segment = Segment::default();
+        self.poll_transmit_into(now, &mut segment).map(|ecn| (segment, ecn))
+    }
+
+    /// The same, written to where it is to stay: a copy of what has just been put together field by field takes as long as all the rest.
+    #[inline]
+    pub fn poll_transmit_into(&mut self, now: Time, segment: &mut Segment) -> Option<Ecn> {
+        if let Some(prompt) = &mut self.prompt
+            && prompt.is_due
+        {
+            prompt.is_due = false;
+            *segment = prompt.segment;
+            return Some(Ecn::NotEct);
+        }
+        if self.state == State::Established || !matches!(self.state, State::Listen | State::SynSent | State::SynReceived | State::Closed) {
+            if let Some(ecn) = self.next(now, segment) {
+                return Some(ecn);
+            }
+        } else if self.syn_now {
+            *segment = self.syn(now);
+            return Some(Ecn::NotEct);
+        }
+        if self.ack_now && !matches!(self.state, State::Listen | State::Closed) {
+            self.pure_ack(now, segment);
+            return Some(Ecn::NotEct);
+        }
+        None
+    }
+
+    /// The next segment of the stream that may go now.
+    #[inline]
+    fn next(&mut self, now: Time, segment: &mut Segment) -> Option<Ecn> {
+        let sender = self.sending.sender_mut()?;
+        if sender.is_done() {
+            return None;
+        }
+        // RFC 6691 §2: the payload makes room for the options that go with it.
+        sender.payload_max = sender.mss - self.receiver.options_len(sender.mss, self.timestamps.is_some());
+        let range = sender.next(now)?;
+        sender.segment(range, segment);
+        if range.retransmitted && range.start == 1 {
+            self.receiver.echo.forgo_option();
+        }
+        // RFC 3168 §6.1.5, §6.1.6: retransmissions and window probes are not ECN-capable.
+        let capable = segment.len > 0 && !range.retransmitted && !sender.is_probing();
+        let ecn = if capable { sender.ecn.codepoint() } else { Ecn::NotEct };
+        let room = if segment.len > 0 { sender.mss.saturating_sub(u64::from(segment.len)) } else { u64::MAX };
+        self.stamp(now, segment, room);
+        if segment.has(flags::FIN) {
+            self.after_ack(now);
+        }
+        Some(ecn)
+    }
+
+    /// One past the highest octet sent: data, SYN or FIN.
+    fn sent_until(&self) -> u64 {
+        self.sending.sender().map_or_else(|| self.is_established().into(), |sender| sender.board.max())
+    }
+
+    fn pure_ack(&mut self, now: Time, segment: &mut Segment) {
+        *segment = Segment::new(wrap(self.iss, self.sent_until()), 0, 0);
+        self.stamp(now, segment, u64::MAX);
+        self.acks_sent += 1;
+    }
+
+    /// What every segment says. Without data there is all the `room` for options that there can be, beside data only what the payload
+    /// leaves of a full segment.
+    #[inline]
+    fn stamp(&mut self, now: Time, segment: &mut Segment, room: u64) {
+        if let Some(clock) = self.timestamps {
+            segment.set_timestamps(clock.ticks(now) as u32, self.receiver.ts_recent());
+        }
+        self.receiver.stamp(now, segment, room);
+        self.ack_now = false;
+    }
+
+    /// `segment` goes next, before all else.
+    fn say_first(&mut self, segment: Segment) {
+        match &mut self.prompt {
+            Some(prompt) => **prompt = Prompt { segment, is_due: true },
+            None => self.prompt = Some(Box::new(Prompt { segment, is_due: true })),
+        }
+    }
+
+    /// When `handle_timeout` is wanted.
+    #[inline]
+    pub fn poll_timeout(&self) -> Option<Time> {
+        let deadline = self.sending.sender().map_or(Time::MAX, |sender| sender.timers.deadline());
+        let at = deadline.min(self.receiver.ack_deadline()).min(self.time_wait);
+        if at == Time::MAX { None } else { Some(at) }
+    }
+
+    /// Whether the host's interface takes another segment: `poll_transmit` gives none with data while it does not. Pure ACKs and
+    /// window probes go in any case.
+    pub fn set_room(&mut self, room: bool) {
+        let room = if room { Room::Yes } else { Room::No };
+        match &mut self.sending {
+            Sending::Active(sender) => sender.room = room,
+            Sending::Silent(silent) => silent.room = room,
+        }
+    }
+
+    /// Whether `poll_transmit` has kept back a segment for want of room.
+    pub fn wants_room(&self) -> bool {
+        self.sending.sender().is_some_and(|sender| sender.room == Room::Refused)
+    }
+
+    /// The interface has refused a segment, and this stack takes that as congestion: counts a send stall, and reduces the
+    /// window, once a round trip.
+    pub fn local_congestion(&mut self, now: Time) {
+        if let Some(sender) = self.sending.sender_mut() {
+            sender.local_congestion(now);
+        }
+    }
+
+    /// When `poll_transmit` is worth asking again though nothing arrived: pacing holds a segment back until then.
+    #[inline]
+    pub fn paced_until(&self, now: Time) -> Option<Time> {
+        let at = self.sending.sender()?.paced_until(now);
+        if at == Time::MAX { None } else { Some(at) }
+    }
+}
+
+#[cfg(test)]
+use crate::congestion::CongestionControl;
+
+#[cfg(test)]
+impl Connection {
+    /// The receiver gives up what it holds out of order, as RFC 2018 §8 allows it.
+    pub(super) fn renege(&mut self) {
+        self.receiver.renege();
+    }
+
+    /// Another control, from here on.
+    pub(super) fn set_control(&mut self, control: Box<dyn CongestionControl + Send>) {
+        self.outlet().control = control;
+    }
+
+    /// What must hold between any two calls.
+    pub(super) fn assert_invariants(&self) {
+        let Some(sender) = self.sending.sender() else { return };
+        let (board, mss) = (&sender.board, sender.mss);
+        // RFC 6675 §4 SetPipe counts twice what was sent again without being lost (NextSeg rule 3).
+        let twice = board.retransmitted_until().saturating_sub(board.lost_until());
+        assert!(board.pipe() <= board.outstanding() + twice, "{self:?}");
+        assert!(board.sacked_bytes() <= board.outstanding(), "{self:?}");
+        assert!(sender.window() >= mss && sender.control.cwnd() >= mss, "{self:?}");
+        assert!(sender.control.ssthresh() >= 2 * mss, "{self:?}");
+        // RFC 6298 §5.1: what is outstanding has a timer.
+        assert!(board.outstanding() == 0 || sender.timers.is_set() || self.syn_now || self.state == State::Closed, "{self:?}");
+    }
+}

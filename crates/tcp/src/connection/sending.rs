@@ -1,0 +1,152 @@
+//! The sending half, which is there only where there is something to send.
+//!
+//! Of most connections one end only receives, and a sender with its congestion control is by far the larger half. So who has
+//! nothing to say has none: it is made when the application first writes, closes or sets something of it, or when the handshake
+//! needs one, and what it has missed is little: the windows that the other side told of and what it says of ECN marks, kept here, and
+//! what the SYNs agreed on.
+
+use super::{Connection, Handshake};
+use crate::TcpConfig;
+use crate::ecn::Feedback;
+use crate::peer_window::PeerWindow;
+use crate::sender::{Room, Sender};
+use crate::seq::unwrap;
+use crate::window_sizing;
+use longfat_core::packet::Segment;
+use longfat_core::time::Time;
+
+#[derive(Debug)]
+pub(super) enum Sending {
+    Silent(Silent),
+    Active(Box<Sender>),
+}
+
+/// What a sender would know that is not there.
+#[derive(Debug)]
+pub(super) struct Silent {
+    peer: PeerWindow,
+    /// What its send buffer would be with memory enough, and what memory there is for it.
+    pub wanted_buffer: u64,
+    pub memory: u64,
+    /// Whether the host's interface takes another segment.
+    pub room: Room,
+    /// Where ECN was agreed on.
+    ecn: Option<Box<Feedback>>,
+}
+
+impl Silent {
+    /// Takes in the ACK side of a segment that SACKs nothing, where segments are of at most `mss`. Whether it is refused: nothing but the
+    /// SYN was sent, and is acknowledged. (As [`Sender::handle_ack`] has it.)
+    #[inline]
+    fn handle_ack(&mut self, iss: u32, segment: &Segment, mss: u32) -> bool {
+        let ack = unwrap(iss, 1, segment.ack);
+        if ack == 1 {
+            self.peer.update(segment, ack);
+            if let Some(ecn) = &mut self.ecn {
+                // There is no window to reduce for what it tells.
+                ecn.take(segment, 0, mss.into());
+            }
+        }
+        ack > 1 || ack.saturating_add(self.peer.max()) < 1
+    }
+}
+
+impl Sending {
+    /// Nothing has been said by anybody.
+    pub fn silent(config: &TcpConfig) -> Self {
+        let (peer, wanted_buffer) = (PeerWindow::default(), window_sizing::send_buffer(config));
+        Sending::Silent(Silent { peer, wanted_buffer, memory: u64::MAX, room: Room::Yes, ecn: None })
+    }
+
+    /// What the ACKs tell of ECN marks, where ECN was agreed on.
+    pub fn ecn(&self) -> Option<&Feedback> {
+        match self {
+            Sending::Active(sender) => Some(&sender.ecn).filter(|ecn| ecn.is_on()),
+            Sending::Silent(silent) => silent.ecn.as_deref(),
+        }
+    }
+
+    #[inline]
+    pub fn sender(&self) -> Option<&Sender> {
+        match self {
+            Sending::Active(sender) => Some(sender),
+            Sending::Silent(_) => None,
+        }
+    }
+
+    #[inline]
+    pub fn sender_mut(&mut self) -> Option<&mut Sender> {
+        match self {
+            Sending::Active(sender) => Some(sender),
+            Sending::Silent(_) => None,
+        }
+    }
+}
+
+impl Connection {
+    /// The sender; if there is none, one is made.
+    #[inline]
+    pub(super) fn sender(&mut self) -> &mut Sender {
+        if let Sending::Silent(silent) = &self.sending {
+            self.sending = Sending::Active(Box::new(self.new_sender(silent)));
+        }
+        self.sending.sender_mut().expect("it is there now")
+    }
+
+    /// The same for the application, which has something to say to it: from now on there is one.
+    pub(super) fn outlet(&mut self) -> &mut Sender {
+        self.speaks = true;
+        self.sender()
+    }
+
+    /// What `of` says of the sender, or of the one that would be made.
+    pub(super) fn ask_sender<T>(&self, of: impl FnOnce(&Sender) -> T) -> T {
+        match &self.sending {
+            Sending::Active(sender) => of(sender),
+            Sending::Silent(silent) => of(&self.new_sender(silent)),
+        }
+    }
+
+    /// One that has sent nothing but its SYN, if that: as the handshake would have left it.
+    #[cold]
+    fn new_sender(&self, silent: &Silent) -> Sender {
+        let mut sender = Sender::new(&self.config, self.iss, self.phase);
+        if self.is_established() {
+            let Handshake { done, mss, syn_window, first_window, .. } = self.handshake;
+            sender.agree(&self.config, mss, self.receiver.sacks(), PeerWindow::new(0, syn_window.into(), 0));
+            sender.board.sent_new(1);
+            sender.establish(&self.config, done, self.handshake.rtt(), self.timestamps.is_some());
+            sender.heed_first_window(&self.config, first_window);
+            sender.peer = silent.peer;
+            if let Some(ecn) = &silent.ecn {
+                sender.ecn = Feedback::clone(ecn);
+            }
+            // As the ACKs would have found it.
+            sender.check_app_limited();
+        }
+        sender.buffer.set_memory(silent.memory);
+        sender.room = silent.room;
+        sender
+    }
+
+    /// The handshake is done: a sender that was made for it alone goes.
+    pub(super) fn rest(&mut self) {
+        if let Sending::Active(sender) = &self.sending
+            && !self.speaks
+        {
+            let ecn = sender.ecn.is_on().then(|| Box::new(sender.ecn.clone()));
+            let (peer, room) = (sender.peer, sender.room);
+            self.sending =
+                Sending::Silent(Silent { peer, wanted_buffer: sender.buffer.wanted(), memory: sender.buffer.memory(), room, ecn });
+        }
+    }
+
+    /// Takes in the ACK side of a segment. Whether it is refused.
+    #[inline]
+    pub(super) fn handle_ack(&mut self, now: Time, segment: &Segment) -> bool {
+        match &mut self.sending {
+            Sending::Silent(silent) if segment.sack_count() == 0 => silent.handle_ack(self.iss, segment, self.handshake.mss),
+            _ => self.sender().handle_ack(now, segment),
+        }
+    }
+}

@@ -1,0 +1,446 @@
+//! The sending half: how much of what was delivered the other side says was marked.
+
+use super::{EcnKind, EcnUse, of_flags};
+use crate::congestion::Congestion;
+use longfat_core::packet::{AccEcnOption, Ecn, Segment, flags};
+
+/// RFC 9768 appendix A: the moduli of the ACE field and of the fields of the option, and when a packet count is safe enough.
+const DIVACE: u64 = 8;
+const DIVOPT: u64 = 1 << 24;
+const SAFETY_FACTOR: u64 = 2;
+/// RFC 9768 §A.2.1: the ACE field is suspected of having wrapped only while ACKs cover well under eight packets on average.
+const THINNED: f64 = 4.0;
+/// Marks that take the ACE field from its first value to zero.
+const MARKS_TO_ZERO: u64 = 3;
+
+/// What an ACK told of marks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Marks {
+    /// Whether there is congestion to react to.
+    pub any: bool,
+    /// Of the bytes this ACK delivered, those marked; not known under classic ECN.
+    pub bytes: u64,
+}
+
+/// What a sender has been told of the marks on what it sent.
+#[derive(Clone, Debug)]
+pub(crate) struct Feedback {
+    kind: EcnKind,
+    uses: EcnUse,
+    /// The other side's fields, or the SYNs, show that something on the path changes the ECN field: send nothing ECN-capable.
+    mangled: bool,
+    /// The feedback itself makes no sense: do not react to it.
+    ignored: bool,
+    /// None has come since the handshake.
+    untested: bool,
+    /// s.cep and s.ceb as far as they are told apart: modulo 8 and modulo 2^24.
+    packets: u64,
+    bytes: u64,
+    /// TSval of the newest ACK taken, to know one that was overtaken.
+    newest: Option<u32>,
+    /// Whether options come, and whether the last ACK had one.
+    options: bool,
+    in_step: bool,
+    /// Packets that an ACK delivers, a moving average.
+    ack_covers: f64,
+    /// Bytes told as marked that no sample has counted yet: an ACK can tell of data that another one delivers.
+    uncounted: u64,
+}
+
+impl Feedback {
+    /// None yet, for a control that makes `uses` of it.
+    pub fn new(uses: EcnUse) -> Self {
+        Feedback {
+            kind: EcnKind::Off,
+            uses,
+            mangled: false,
+            ignored: false,
+            untested: true,
+            packets: 5,
+            bytes: 0,
+            newest: None,
+            options: false,
+            in_step: true,
+            ack_covers: 1.0,
+            uncounted: 0,
+        }
+    }
+
+    /// The SYNs have agreed.
+    pub fn agree(&mut self, kind: EcnKind) {
+        self.kind = kind;
+    }
+
+    /// Another control, with uses of its own.
+    pub fn set_uses(&mut self, uses: EcnUse) {
+        self.uses = uses;
+    }
+
+    /// s.cep, from its start at 5 (RFC 9768 §3.2.1), where there is one.
+    pub fn marked_packets(&self) -> Option<u64> {
+        (self.kind == EcnKind::AccEcn).then_some(self.packets - 5)
+    }
+
+    /// Sends nothing ECN-capable from now on; feedback is still heeded.
+    pub fn withhold(&mut self) {
+        self.mangled = true;
+    }
+
+    /// RFC 9768 §3.2.2.4: nor does it heed what it is told.
+    fn distrust(&mut self) {
+        (self.mangled, self.ignored) = (true, true);
+    }
+
+    /// Whether AccECN was agreed on, and something then spoke against it.
+    pub fn was_given_up(&self) -> bool {
+        self.kind == EcnKind::AccEcn && self.mangled
+    }
+
+    #[inline]
+    pub fn is_on(&self) -> bool {
+        self.kind != EcnKind::Off
+    }
+
+    /// Whether reductions are answered by CWR (RFC 3168 §6.1.2, RFC 8257 §3.3; RFC 9768 §3.1.5 has none).
+    pub fn answers_by_cwr(&self) -> bool {
+        matches!(self.kind, EcnKind::Classic | EcnKind::Dctcp)
+    }
+
+    /// Whether an echo stands for a whole window (RFC 3168).
+    pub fn is_classic(&self) -> bool {
+        self.kind == EcnKind::Classic
+    }
+
+    /// What the ECN field of new data says. RFC 9331 §4.3: ECT(1) only where the feedback is what the control needs.
+    #[inline]
+    pub fn codepoint(&self) -> Ecn {
+        match self.kind {
+            EcnKind::Off => Ecn::NotEct,
+            _ if self.mangled => Ecn::NotEct,
+            kind if self.uses.accepts(kind) => self.uses.ect,
+            _ => Ecn::Ect0,
+        }
+    }
+
+    /// What a mark means to the control: a control that must know how many there are, and is not told, takes one for a loss
+    /// (RFC 3168 §5).
+    pub fn event(&self) -> Congestion {
+        if self.uses.accepts(self.kind) { Congestion::Ecn } else { Congestion::Loss }
+    }
+
+    /// The client: the SYN-ACK says what was in the ECN field of our SYN, which was nothing (RFC 9768 §3.2.2.3).
+    pub fn take_syn_ack(&mut self, syn_ack: &Segment) {
+        if self.kind == EcnKind::AccEcn {
+            // 0b101 is reserved and counts as unchanged (§3.1.3).
+            self.mangled |= !matches!(of_flags(syn_ack.flags), 0b010 | 0b101);
+            self.start(syn_ack);
+        }
+    }
+
+    /// The server: the pure ACK of our SYN-ACK says what was in its ECN field, which was nothing (RFC 9768 §3.2.2.1, Table 4).
+    pub fn take_handshake_ack(&mut self, ack: &Segment) {
+        if self.kind != EcnKind::AccEcn || ack.seq_len() > 0 || ack.sack_count() > 0 {
+            return;
+        }
+        let code = of_flags(ack.flags);
+        // Note 1 of Table 4.
+        self.ignored = code == 0b000;
+        self.mangled |= matches!(code, 0b000 | 0b011 | 0b100 | 0b110);
+        self.packets += u64::from(code == 0b110);
+        self.start(ack);
+    }
+
+    /// The first of the other side's segments: later ones are compared with it. RFC 9768 §3.2.3.2.3: no option on it means none will
+    /// come; §3.2.3.2.4: one with its counters at zero is not to be believed.
+    fn start(&mut self, segment: &Segment) {
+        self.newest = segment.timestamps().map(|(val, _)| val);
+        self.options = segment.accecn().is_some_and(|o| o.fields == 3 && o.values[0] != 0 && o.values[2] != 0);
+    }
+
+    /// An ACK that delivered `delivered` bytes, in segments of at most `mss`.
+    #[inline]
+    pub fn take(&mut self, segment: &Segment, delivered: u64, mss: u64) -> Marks {
+        let echo = segment.has(flags::ECE);
+        match self.kind {
+            EcnKind::Off => Marks::default(),
+            EcnKind::Classic => Marks { any: echo, bytes: 0 },
+            // RFC 8257 §3.3 steps 1 to 3, but for SACK, which it ignores: here a byte counts when it is first known to have arrived, by
+            // the ECE of the ACK that says so.
+            EcnKind::Dctcp => Marks { any: echo, bytes: if echo { delivered } else { 0 } },
+            EcnKind::AccEcn => self.decode(segment, delivered, mss),
+        }
+    }
+
+    #[inline]
+    fn decode(&mut self, segment: &Segment, delivered: u64, mss: u64) -> Marks {
+        // RFC 9768 §3.2.2: no counter on a SYN. §A.1: only an ACK that is news, by its data or by its time, is not superseded.
+        if segment.has(flags::SYN) {
+            return Marks::default();
+        }
+        let newer = match (segment.timestamps(), &mut self.newest) {
+            (Some((val, _)), Some(newest)) => {
+                let newer = (val.wrapping_sub(*newest) as i32) > 0;
+                *newest = if newer { val } else { *newest };
+                newer
+            }
+            _ => false,
+        };
+        if delivered == 0 && !newer {
+            return Marks::default();
+        }
+        let ace = of_flags(segment.flags);
+        let same_packets = u64::from(ace) == self.packets % DIVACE;
+        let same_bytes = segment.accecn_ceb().is_none_or(|ceb| u64::from(ceb) == self.bytes % DIVOPT);
+        if same_packets & same_bytes & self.options & !self.untested & (delivered <= (DIVACE - 1) * mss) {
+            // The common case: nothing was marked.
+            self.in_step |= segment.has_accecn();
+            return self.counted(0, false, delivered);
+        }
+        self.decode_news(segment.accecn(), ace, delivered, mss)
+    }
+
+    /// The same of an ACK that may tell of marks.
+    #[inline(never)]
+    fn decode_news(&mut self, option: Option<AccEcnOption>, ace: u8, delivered: u64, mss: u64) -> Marks {
+        // If the ACE field has not wrapped.
+        let least = (u64::from(ace) + DIVACE - self.packets % DIVACE) % DIVACE;
+        let acked = delivered.div_ceil(mss);
+        if self.untested {
+            self.test_ace(ace, acked);
+        }
+        // §3.2.2.5.2 asks for the conditions that prevail: as they were before this ACK, which may cover so much for the ones lost before it.
+        let few = self.ack_covers < THINNED;
+        if !self.options {
+            self.ack_covers += (acked as f64 - self.ack_covers) / 8.0;
+        }
+        if least == 0 && option.is_none() && acked < DIVACE {
+            // The same where no option comes.
+            return self.counted(0, false, delivered);
+        }
+        // §A.2.1.
+        let safer = if acked > least { acked - (acked - least) % DIVACE } else { least };
+        let (packets, bytes) = match option {
+            Some(option) => {
+                let bytes = self.news_of(Some(&option));
+                self.bytes += bytes;
+                if bytes > 0 && least == 0 && self.in_step && acked < DIVACE {
+                    // §3.2.3.2.5: marked bytes without a marked packet.
+                    self.mangled = true;
+                }
+                self.options = true;
+                // §A.2.2: the bytes tell whether the packets can have been so few.
+                let enough = bytes <= mss * least && SAFETY_FACTOR * bytes < mss * safer;
+                (if enough { least } else { safer }, bytes)
+            }
+            // Options come, and this ACK had no news for one.
+            None if self.options && least == 0 => (0, 0),
+            None if self.options => (least, 0),
+            None => {
+                let packets = if few { safer } else { least };
+                // §A.3, the average segment taken to be a full one.
+                (packets, packets * mss)
+            }
+        };
+        self.in_step = option.is_some();
+        self.packets += packets;
+        self.counted(bytes, packets > 0 || bytes > 0, delivered)
+    }
+
+    /// RFC 9768 §3.2.2.4: the first feedback after the handshake. The counter starts at 5, so zero means that something zeroes it.
+    /// Departs from there in that it is no longer possible where so many packets have arrived that it may have come round.
+    fn test_ace(&mut self, ace: u8, acked: u64) {
+        self.untested = false;
+        if ace == 0 && acked < MARKS_TO_ZERO {
+            self.distrust();
+        }
+    }
+
+    /// How far the option moves s.ceb (RFC 9768 §A.1).
+    #[inline]
+    fn news_of(&self, option: Option<&AccEcnOption>) -> u64 {
+        // ECEB is the second field in both orders; where it is left out, it has never changed.
+        match option {
+            Some(option) if option.fields >= 2 => (u64::from(option.values[1]) + DIVOPT - self.bytes % DIVOPT) % DIVOPT,
+            _ => 0,
+        }
+    }
+
+    #[inline]
+    fn counted(&mut self, bytes: u64, any: bool, delivered: u64) -> Marks {
+        if self.ignored {
+            return Marks::default();
+        }
+        if self.uncounted + bytes == 0 {
+            return Marks { any, bytes };
+        }
+        self.uncounted += bytes;
+        let bytes = self.uncounted.min(delivered);
+        self.uncounted -= bytes;
+        Marks { any, bytes }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::to_flags;
+    use super::*;
+    use proptest::prelude::*;
+
+    const MSS: u64 = 1460;
+
+    fn feedback(uses: EcnUse, kind: EcnKind) -> Feedback {
+        let mut feedback = Feedback::new(uses);
+        feedback.agree(kind);
+        feedback
+    }
+
+    fn ack(ace: u64, ceb: Option<u64>) -> Segment {
+        let mut ack = Segment::new(0, flags::ACK | to_flags((ace % 8) as u8), 0);
+        if let Some(ceb) = ceb {
+            ack.set_accecn(AccEcnOption { order: 0, fields: 2, values: [1, (ceb % DIVOPT) as u32, 0] });
+        }
+        ack
+    }
+
+    /// The numbers of RFC 9768 §A.1.
+    #[test]
+    fn the_byte_counter_wraps() {
+        let mut f = feedback(EcnUse::L4S, EcnKind::AccEcn);
+        (f.bytes, f.options) = (33_554_433, true);
+        assert_eq!(f.take(&ack(6, Some(1461)), MSS, MSS), Marks { any: true, bytes: 1460 });
+        assert_eq!((f.bytes, f.packets), (33_555_893, 6));
+    }
+
+    /// The two examples of RFC 9768 §A.2.1, without options: the ACE field moves by 2.
+    #[test]
+    fn the_packet_counter_may_have_wrapped() {
+        for (acked, marked) in [(9, 2), (10, 10), (1, 2)] {
+            let mut f = feedback(EcnUse::L4S, EcnKind::AccEcn);
+            assert_eq!(f.take(&ack(7, None), acked * MSS, MSS), Marks { any: true, bytes: marked.min(acked) * MSS });
+            assert_eq!(f.packets, 5 + marked, "{acked}");
+        }
+        // Many ACKs lost before one that covers them all: of its 40 packets 34 may be marked.
+        let mut f = feedback(EcnUse::L4S, EcnKind::AccEcn);
+        (0..30).for_each(|_| _ = f.take(&ack(5, None), 2 * MSS, MSS));
+        f.take(&ack(7, None), 40 * MSS, MSS);
+        assert_eq!(f.packets, 5 + 34);
+        // The same where every ACK covers so many packets: nothing says that ACKs were lost.
+        let mut f = feedback(EcnUse::L4S, EcnKind::AccEcn);
+        (0..30).for_each(|_| _ = f.take(&ack(5, None), 7 * MSS, MSS));
+        f.take(&ack(7, None), 10 * MSS, MSS);
+        assert_eq!(f.packets, 7);
+    }
+
+    /// The three examples of RFC 9768 §A.2.2: (d.cep, newly acknowledged, d.ceb, what is taken for d.cep).
+    #[test]
+    fn the_bytes_tell_whether_the_packets_wrapped() {
+        for (least, acked, bytes, packets) in [(0, 8, 1460, 8), (2, 10, 1460, 2), (7, 15, 10_200, 7)] {
+            let mut f = feedback(EcnUse::L4S, EcnKind::AccEcn);
+            f.take(&ack(5 + least, Some(bytes)), acked * MSS, MSS);
+            assert_eq!(f.packets, 5 + packets, "{least} {acked} {bytes}");
+        }
+    }
+
+    proptest! {
+        /// RFC 9768 §3.2.2.5.2: whichever ACKs are lost, each of some full segments, some of them marked, the sender counts as many marked
+        /// packets as the receiver up to a multiple of eight, and with full segments never fewer; with the option, to the byte as many.
+        #[test]
+        fn no_loss_of_acks_hides_a_mark(acks in prop::collection::vec((1_u64..4, 0_u64..4, 0_u8..10), 1..200), options in any::<bool>()) {
+            let mut f = feedback(EcnUse::L4S, EcnKind::AccEcn);
+            let (mut marked, mut unacked) = (0, 0);
+            for (covers, marks, luck) in acks {
+                marked += marks.min(covers);
+                unacked += covers;
+                // One in ten gets through, and what it covers is much for ACKs that as a rule cover two.
+                if luck > 0 && unacked < 40 {
+                    continue;
+                }
+                f.ack_covers = 2.0;
+                f.take(&ack(5 + marked, options.then_some(marked * MSS)), unacked * MSS, MSS);
+                unacked = 0;
+                prop_assert_eq!((f.packets - 5) % 8, marked % 8);
+                prop_assert!(f.packets - 5 >= marked);
+                prop_assert!(!options || f.bytes == marked * MSS);
+                // The other side's count, for what comes after: that of the sender may now be ahead by rounds.
+                f.packets = 5 + marked;
+            }
+        }
+    }
+
+    #[test]
+    fn an_ack_that_was_overtaken_says_nothing() {
+        let mut f = feedback(EcnUse::L4S, EcnKind::AccEcn);
+        let at = |mut ack: Segment, val| {
+            ack.set_timestamps(val, 0);
+            ack
+        };
+        assert!(f.take(&at(ack(6, Some(MSS)), 10), MSS, MSS).any);
+        // Older by its acknowledgment and no newer by its time.
+        assert_eq!(f.take(&at(ack(5, Some(0)), 9), 0, MSS), Marks::default());
+        assert_eq!(f.take(&at(ack(5, Some(0)), 10), 0, MSS), Marks::default());
+        assert_eq!((f.packets, f.bytes), (6, MSS));
+    }
+
+    #[test]
+    fn no_sample_has_more_marked_than_delivered() {
+        let mut f = feedback(EcnUse::L4S, EcnKind::AccEcn);
+        assert_eq!(f.take(&ack(7, Some(2 * MSS)), MSS, MSS).bytes, MSS);
+        assert_eq!(f.take(&ack(7, None), 3 * MSS, MSS), Marks { any: false, bytes: MSS });
+        assert_eq!(f.take(&ack(7, None), 3 * MSS, MSS), Marks::default());
+    }
+
+    /// RFC 9768 §3.2.3.2.5.
+    #[test]
+    fn marked_bytes_without_a_marked_packet_end_ecn() {
+        let mut f = feedback(EcnUse::L4S, EcnKind::AccEcn);
+        assert_eq!(f.codepoint(), Ecn::Ect1);
+        f.take(&ack(5, Some(MSS)), MSS, MSS);
+        assert_eq!(f.codepoint(), Ecn::NotEct);
+    }
+
+    /// RFC 9768 Tables 2 and 4: what our SYN, which was not ECN-capable, became.
+    #[test]
+    fn a_path_that_changes_the_field_is_sent_nothing_ecn_capable() {
+        for code in 1..8 {
+            let mut client = feedback(EcnUse::L4S, EcnKind::AccEcn);
+            client.take_syn_ack(&Segment::new(0, flags::SYN | flags::ACK | to_flags(code), 0));
+            assert_eq!(client.codepoint() == Ecn::Ect1, matches!(code, 0b010 | 0b101), "{code:03b}");
+        }
+        for code in 0..8 {
+            let mut server = feedback(EcnUse::L4S, EcnKind::AccEcn);
+            server.take_handshake_ack(&ack(code, None));
+            assert_eq!(server.codepoint() == Ecn::Ect1, matches!(code, 0b001 | 0b010 | 0b101 | 0b111), "{code:03b}");
+            assert_eq!(server.packets, if code == 0b110 { 6 } else { 5 });
+            assert_eq!(server.take(&ack(server.packets + 1, None), MSS, MSS).any, code != 0);
+        }
+    }
+
+    /// RFC 9768 §3.2.2.4.
+    #[test]
+    fn a_counter_that_starts_at_zero_is_zeroed_on_its_way() {
+        // (ACE, packets that had arrived, whether it is believed.)
+        for (ace, arrived, believed) in [(0, 1, false), (0, 2, false), (0, 3, true), (6, 1, true), (7, 2, true)] {
+            let mut f = feedback(EcnUse::L4S, EcnKind::AccEcn);
+            assert_eq!(f.take(&ack(ace, None), arrived * MSS, MSS).any, believed, "{ace} {arrived}");
+            assert_eq!(f.codepoint() == Ecn::Ect1, believed);
+            // Only the first is tested.
+            f.take(&ack(0, None), MSS, MSS);
+            assert_eq!((f.codepoint() == Ecn::Ect1, f.was_given_up()), (believed, !believed));
+        }
+    }
+
+    /// RFC 9331 §4.3: ECT(1) only with the feedback for it; without, a mark is a loss.
+    #[test]
+    fn a_control_that_is_not_told_enough_falls_back() {
+        let prague = |kind| {
+            let f = feedback(EcnUse::L4S, kind);
+            (f.codepoint(), f.event())
+        };
+        assert_eq!(prague(EcnKind::AccEcn), (Ecn::Ect1, Congestion::Ecn));
+        assert_eq!(prague(EcnKind::Classic), (Ecn::Ect0, Congestion::Loss));
+        assert_eq!(prague(EcnKind::Off).0, Ecn::NotEct);
+        let f = feedback(EcnUse::CLASSIC, EcnKind::AccEcn);
+        assert_eq!((f.codepoint(), f.event()), (Ecn::Ect0, Congestion::Ecn));
+        assert_eq!(feedback(EcnUse::DCTCP, EcnKind::Classic).event(), Congestion::Loss);
+    }
+}

@@ -1,0 +1,32 @@
+//! TCP, sans-io: a [`Connection`] is told of segments and of time, and asked what to send and when to wake it.
+
+mod blocks;
+mod clock;
+mod config;
+pub mod congestion;
+mod connection;
+pub mod ecn;
+pub mod options;
+mod pacing;
+mod peer_window;
+mod prr;
+mod rack;
+mod range_set;
+pub mod rate;
+mod receiver;
+mod repair;
+mod retransmissions;
+mod rtt;
+mod scoreboard;
+mod sender;
+mod sent_log;
+mod seq;
+pub mod stack;
+#[cfg(test)]
+mod tests;
+mod validation;
+pub mod window_sizing;
+pub mod wire;
+
+pub use config::{CwndValidation, DelayedAck, Pacing, RecoveryKind, TcpConfig};
+pub use connection::{Abort, CaState, Connection, State, Stats, TcpInfo};

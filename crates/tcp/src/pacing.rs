@@ -1,0 +1,225 @@
+//! Pacing: when the next burst of segments may leave.
+//!
+//! draft-ietf-ccwg-bbr-06 §5.6.2 spaces what is sent by its size over the pacing rate; §5.6.3 lets a quantum go at once, of 1 ms at
+//! that rate but no more than 64 KiB and no less than two segments. Rates are of payload.
+
+use crate::{Pacing, TcpConfig};
+use longfat_core::time::{Duration, Time};
+use longfat_core::units::Rate;
+
+const QUANTUM_TIME: Duration = Duration::from_millis(1);
+const QUANTUM_MAX: u64 = 64 << 10;
+
+/// How much may leave at once at `rate`, in whole segments of `mss`.
+pub(super) fn quantum(rate: Rate, mss: u64) -> u64 {
+    let bytes = rate.bytes_in(QUANTUM_TIME).min(QUANTUM_MAX);
+    (bytes / mss).max(2) * mss
+}
+
+/// What the rate of a window-based control is made of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Paced {
+    /// Bytes, and the smoothed round trip that they are spread over.
+    pub window: u64,
+    pub srtt: Duration,
+    /// Whether cwnd is below ssthresh.
+    pub slow_start: bool,
+}
+
+/// The rate of one sender, and the clock of its bursts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pacer {
+    mode: Pacing,
+    /// Percent of cwnd / srtt that a window-based control is paced at, in slow start and in congestion avoidance.
+    ratios: [u32; 2],
+    /// The application's bound on the rate.
+    most: Option<Rate>,
+    /// When the next burst may leave.
+    next: Time,
+    /// The burst that began at `began`, and what of it has not left.
+    began: Time,
+    left: u64,
+    /// What the last transmission took, of so many bytes at that rate: as a rule the next is as long, often at the same rate, and a
+    /// division is most of what pacing costs.
+    last: (u64, Rate, Duration),
+}
+
+impl Pacer {
+    pub fn new(config: &TcpConfig) -> Self {
+        Pacer {
+            mode: config.pacing,
+            ratios: [config.pacing_ss_ratio, config.pacing_ca_ratio],
+            most: None,
+            next: Time::ZERO,
+            began: Time::ZERO,
+            left: 0,
+            last: (0, Rate::from_bps(1), Duration::ZERO),
+        }
+    }
+
+    /// The application bounds the rate (SO_MAX_PACING_RATE), or no longer does.
+    pub fn set_most(&mut self, rate: Option<Rate>) {
+        self.most = rate;
+    }
+
+    /// The rate to space segments at, if any. `own`: the control's. `is_unused`: nothing has validated the window, and what it holds is
+    /// spread over a round trip (RFC 7661 §4.4.2): line-rate bursts of it could find a queue that others have filled meanwhile.
+    #[inline]
+    pub fn rate(&self, own: Option<Rate>, is_unused: impl FnOnce() -> bool, paced: impl FnOnce() -> Paced) -> Option<Rate> {
+        let rate = match self.mode {
+            Pacing::Off => None,
+            _ if own.is_some() => own,
+            Pacing::Auto => is_unused().then(|| {
+                let Paced { window, srtt, .. } = paced();
+                window_rate(window, srtt, 100)
+            }),
+            Pacing::On => {
+                let Paced { window, srtt, slow_start } = paced();
+                let [ss, ca] = self.ratios;
+                Some(window_rate(window, srtt, if slow_start { ss } else { ca }))
+            }
+        };
+        match (rate, self.most) {
+            (Some(rate), Some(most)) => Some(rate.min(most)),
+            (rate, most) => rate.or(most),
+        }
+    }
+
+    /// Whether nothing may leave now.
+    #[inline]
+    pub fn holds(&self, now: Time) -> bool {
+        // (Without a branch: what an ACK finds is anybody's guess.)
+        (now < self.next) & !((self.left > 0) & (now == self.began))
+    }
+
+    /// When the next burst may leave.
+    #[inline]
+    pub fn next(&self) -> Time {
+        self.next
+    }
+
+    /// `bytes` of payload leave, at `rate`.
+    #[inline]
+    pub fn sent(&mut self, now: Time, bytes: u64, rate: Rate, mss: u64) {
+        if now >= self.next {
+            (self.began, self.left) = (now, quantum(rate, mss));
+        }
+        self.left = self.left.saturating_sub(bytes);
+        if (self.last.0, self.last.1) != (bytes, rate) {
+            self.last = (bytes, rate, rate.transmit_time(bytes));
+        }
+        self.next = self.next.max(now) + self.last.2;
+    }
+}
+
+/// The rate of a window-based control that is paced: so many percent of a window each smoothed round trip. Before there is one,
+/// 1 ms stands for it (draft-ietf-ccwg-bbr-06 §5.6.2 has the same for BBR's first rate).
+fn window_rate(window: u64, srtt: Duration, percent: u32) -> Rate {
+    let srtt = if srtt.is_zero() { Duration::from_millis(1) } else { srtt };
+    rate(window as f64 * f64::from(percent) / 100.0 / srtt.as_secs_f64())
+}
+
+/// `bytes_per_second`, as a rate: at least one bit a second.
+pub(super) fn rate(bytes_per_second: f64) -> Rate {
+    Rate::from_bps(((bytes_per_second * 8.0) as u64).max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stack;
+
+    const MSS: u64 = 1448;
+
+    fn pacer(pacing: Pacing) -> Pacer {
+        Pacer::new(&TcpConfig { pacing, ..TcpConfig::new(&stack::named("rfc").params(), 1500) })
+    }
+
+    fn at(us: u64) -> Time {
+        Time::ZERO + Duration::from_micros(us)
+    }
+
+    /// When bursts leave in the first `span`, and how many segments each has.
+    fn bursts(bps: u64, span: Duration) -> Vec<(Time, u64)> {
+        let rate = Rate::from_bps(bps);
+        let mut pacer = pacer(Pacing::Auto);
+        let (mut now, mut bursts) = (Time::ZERO, Vec::new());
+        while now < Time::ZERO + span {
+            let mut n = 0;
+            while !pacer.holds(now) {
+                pacer.sent(now, MSS, rate, MSS);
+                n += 1;
+            }
+            bursts.push((now, n));
+            now = pacer.next();
+        }
+        bursts
+    }
+
+    #[test]
+    fn a_quantum_is_a_millisecond_between_two_segments_and_64_kib() {
+        // §5.6.3: 1 ms at 100 Mb/s is 12,500 bytes, 8 whole segments.
+        for (bps, segments) in [(1_000, 2), (10_000_000, 2), (100_000_000, 8), (400_000_000, 34), (10_000_000_000, 45)] {
+            assert_eq!(quantum(Rate::from_bps(bps), MSS), segments * MSS, "at {bps} b/s");
+        }
+    }
+
+    #[test]
+    fn bursts_keep_the_rate_whatever_the_quantum() {
+        for bps in [500_000, 10_000_000, 622_000_000, 10_000_000_000] {
+            let span = Duration::from_secs(1);
+            let bursts = bursts(bps, span);
+            let bytes: u64 = bursts.iter().map(|(_, n)| n * MSS).sum();
+            let end = bursts.last().unwrap().0 + Rate::from_bps(bps).transmit_time(bursts.last().unwrap().1 * MSS);
+            let exact = Rate::from_bps(bps).bytes_in(end.since(Time::ZERO));
+            // Each segment's time is rounded to a picosecond.
+            assert!(bytes.abs_diff(exact) <= 1 + bytes / 1_000_000, "{bps} b/s: {bytes} of {exact}");
+        }
+    }
+
+    #[test]
+    fn a_burst_cut_short_is_not_made_up_for_later() {
+        let rate = Rate::from_bps(100_000_000);
+        let mut pacer = pacer(Pacing::Auto);
+        for _ in 0..3 {
+            assert!(!pacer.holds(at(0)));
+            pacer.sent(at(0), MSS, rate, MSS);
+        }
+        // Three segments take 347.52 us; until then nothing goes, though the quantum is eight.
+        assert!(!pacer.holds(at(0)));
+        assert!(pacer.holds(at(1)) && pacer.holds(at(347)) && !pacer.holds(at(348)));
+        // Silence gives no credit beyond one quantum.
+        let mut n = 0;
+        while !pacer.holds(at(10_000)) {
+            pacer.sent(at(10_000), MSS, rate, MSS);
+            n += 1;
+        }
+        assert_eq!(n, 8);
+    }
+
+    #[test]
+    fn a_paced_window_has_the_ratio_of_ip_sysctl() {
+        // 100 segments each 100 ms are 1,448,000 bytes/s.
+        assert_eq!(window_rate(100 * MSS, Duration::from_millis(100), 120).as_bps(), 13_900_800);
+        assert_eq!(window_rate(100 * MSS, Duration::from_millis(100), 200).as_bps(), 23_168_000);
+        assert_eq!(window_rate(MSS, Duration::ZERO, 200).as_bps(), 23_168_000);
+    }
+
+    #[test]
+    fn the_rate_is_the_controls_or_the_windows_and_never_over_the_bound() {
+        let paced = |slow_start| move || Paced { window: 100 * MSS, srtt: Duration::from_millis(100), slow_start };
+        let own = Some(Rate::from_bps(1_000_000));
+        let bps = |rate: Option<Rate>| rate.map(Rate::as_bps);
+        let mut auto = pacer(Pacing::Auto);
+        assert_eq!(bps(auto.rate(own, || true, paced(true))), Some(1_000_000));
+        assert_eq!(bps(auto.rate(None, || false, paced(true))), None);
+        assert_eq!(bps(auto.rate(None, || true, paced(true))), Some(11_584_000));
+        // By default 200 % and 120 % (ip-sysctl).
+        let on = pacer(Pacing::On);
+        assert_eq!([true, false].map(|ss| bps(on.rate(None, || false, paced(ss)))), [Some(23_168_000), Some(13_900_800)]);
+        assert_eq!(bps(pacer(Pacing::Off).rate(own, || true, paced(true))), None);
+        auto.set_most(Some(Rate::from_bps(500_000)));
+        assert_eq!(bps(auto.rate(own, || false, paced(true))), Some(500_000));
+        assert_eq!(bps(auto.rate(None, || false, paced(true))), Some(500_000));
+    }
+}

@@ -1,0 +1,481 @@
+//! The receiving half: what has arrived, what to tell the other side, and when.
+
+mod beyond;
+mod sizing;
+
+use crate::clock::Clock;
+use crate::ecn::Echo;
+use crate::seq::{timestamp_before, unwrap, wrap};
+use crate::window_sizing::{self, ReceiveSizing};
+use crate::{DelayedAck, TcpConfig};
+use beyond::Beyond;
+use longfat_core::packet::{Ecn, Segment, flags};
+use longfat_core::time::{Duration, Time};
+use std::num::NonZeroU64;
+
+/// Why a segment must be answered at once, if it must.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Verdict {
+    /// Nothing to say now (a delayed ACK may be pending).
+    Quiet,
+    /// Acknowledge at once.
+    AckNow,
+}
+
+/// Until when an ACK may wait, with the clock of a heartbeat.
+#[derive(Clone, Copy, Debug)]
+enum Delay {
+    None,
+    Timer(Duration),
+    Heartbeat(Clock),
+}
+
+impl Delay {
+    fn new(delayed: DelayedAck, phase: Duration) -> Self {
+        match delayed {
+            DelayedAck::Off => Delay::None,
+            DelayedAck::Timer(delay) => Delay::Timer(delay),
+            DelayedAck::Heartbeat(tick) => Delay::Heartbeat(Clock::new(tick, phase)),
+        }
+    }
+}
+
+/// Reassembly, the advertised window, delayed and selective acknowledgments.
+#[derive(Debug)]
+pub(super) struct Receiver {
+    /// Initial sequence number of the other side.
+    irs: u32,
+    /// Next offset expected.
+    nxt: u64,
+    /// Data beyond a gap, where there is one.
+    beyond: Option<Box<Beyond>>,
+    /// The last segment held nothing new: report it first (RFC 2883).
+    duplicate: Option<(u64, u64)>,
+    sack: bool,
+    dsack: bool,
+    /// Offset of the other side's FIN, once seen.
+    fin: Option<NonZeroU64>,
+    /// What the receive buffer holds now, unread data and window together; what sizes it, the most it can be, and what memory there
+    /// is for it.
+    buffer: u64,
+    sizing: Option<Box<dyn ReceiveSizing + Send>>,
+    most_buffer: u64,
+    memory: u64,
+    /// The most that is advertised, should the application say so.
+    pub clamp: u64,
+    /// In order, not yet read by the application.
+    unread: u64,
+    auto_read: bool,
+    /// The right edge promised so far; it never moves left (RFC 9293 §3.8.6.2.1).
+    promised: u64,
+    shift: u8,
+    largest_segment: u32,
+    unacked: u64,
+    ack_every: u32,
+    pub quick_acks: u32,
+    delay: Delay,
+    ack_deadline: Time,
+    /// TS.Recent, when it was set, and Last.ACK.sent (RFC 7323 §4.3).
+    ts_recent: u32,
+    ts_recent_at: Time,
+    last_ack_sent: u64,
+    /// What the ACKs tell of ECN marks.
+    pub echo: Echo,
+    pub duplicates: u64,
+    pub bytes_duplicate: u64,
+}
+
+/// RFC 7323 §5.5: after 24 days TS.Recent says nothing.
+const TIMESTAMP_LIFE: Duration = Duration::from_secs(24 * 86_400);
+
+impl Receiver {
+    pub fn new(config: &TcpConfig, phase: Duration) -> Self {
+        let mut receiver = Receiver {
+            irs: 0,
+            nxt: 0,
+            beyond: None,
+            duplicate: None,
+            sack: config.sack,
+            dsack: config.dsack,
+            fin: None,
+            buffer: 0,
+            sizing: (window_sizing::kind(config).receive)(config),
+            most_buffer: window_sizing::bounds(config).1,
+            memory: u64::MAX,
+            clamp: u64::MAX,
+            unread: 0,
+            auto_read: true,
+            promised: 0,
+            shift: 0,
+            largest_segment: 0,
+            unacked: 0,
+            ack_every: config.ack_every,
+            quick_acks: config.quick_acks,
+            delay: Delay::new(config.delayed_ack, phase),
+            ack_deadline: Time::MAX,
+            ts_recent: 0,
+            ts_recent_at: Time::ZERO,
+            last_ack_sent: 0,
+            echo: Echo::new(),
+            duplicates: 0,
+            bytes_duplicate: 0,
+        };
+        receiver.bound_buffer();
+        receiver
+    }
+
+    /// The other side's SYN arrived.
+    pub fn start(&mut self, now: Time, segment: &Segment) {
+        self.irs = segment.seq;
+        self.nxt = 1;
+        self.promised = 1 + u64::from(self.first_window());
+        self.last_ack_sent = 1;
+        if let Some((val, _)) = segment.timestamps() {
+            self.ts_recent = val;
+            self.ts_recent_at = now;
+        }
+    }
+
+    /// Both sides of the handshake are known.
+    pub fn agree(&mut self, shift: u8, sack: bool) {
+        self.shift = shift;
+        self.sack = sack;
+    }
+
+    /// The handshake begins anew, with a SYN yet to come.
+    pub fn listen_again(&mut self, config: &TcpConfig) {
+        self.agree(0, config.sack);
+        self.echo = Echo::new();
+        self.stop();
+    }
+
+    /// The least shift that lets the window field show the largest buffer (RFC 7323 §2.3: at most 14).
+    pub fn wanted_shift(&self) -> u8 {
+        (0..14).find(|s| self.most_buffer >> s <= 0xffff).unwrap_or(14)
+    }
+
+    /// Whether `segment` is not an old one whose number came round again (PAWS, RFC 7323 §5.3).
+    #[inline]
+    pub fn is_current(&self, now: Time, segment: &Segment) -> bool {
+        match segment.timestamps() {
+            Some((val, _)) if timestamp_before(val, self.ts_recent) => now.since(self.ts_recent_at) >= TIMESTAMP_LIFE,
+            _ => true,
+        }
+    }
+
+    /// Whether `segment` is current and some of it lies inside the window (RFC 9293 §3.10.7.4).
+    #[inline]
+    pub fn accepts(&self, now: Time, segment: &Segment) -> bool {
+        if !segment.has(flags::RST) && !self.is_current(now, segment) {
+            return false;
+        }
+        let start = unwrap(self.irs, self.nxt, segment.seq);
+        let len = u64::from(segment.seq_len());
+        if len == 0 {
+            return start >= self.nxt && start <= self.promised.max(self.nxt);
+        }
+        // (A number before the stream's first wraps to far beyond its end.)
+        start < self.promised && start + len > self.nxt
+    }
+
+    /// Takes in an acceptable segment.
+    #[inline]
+    pub fn handle(&mut self, now: Time, segment: &Segment, ecn: Ecn) -> Verdict {
+        self.duplicate = None;
+        let len = u64::from(segment.seq_len());
+        let start = unwrap(self.irs, self.nxt, segment.seq);
+        if let Some((val, _)) = segment.timestamps()
+            && start <= self.last_ack_sent
+        {
+            self.ts_recent = val;
+            self.ts_recent_at = now;
+        }
+        let tell = self.echo.arrived(segment.flags, segment.len.into(), ecn, self.unacked + len > 0);
+        let verdict = if len == 0 { Verdict::Quiet } else { self.take(now, segment, start, len) };
+        if self.sizing.is_some() && len > 0 {
+            self.follow_arrival(now, segment, ecn);
+        }
+        if tell { Verdict::AckNow } else { verdict }
+    }
+
+    /// A segment of `len` octets of the stream.
+    #[inline]
+    fn take(&mut self, now: Time, segment: &Segment, start: u64, len: u64) -> Verdict {
+        self.largest_segment = self.largest_segment.max(u32::from(segment.len));
+        let end = (start + len).min(self.promised);
+        if segment.has(flags::FIN) && end == start + len {
+            self.fin = NonZeroU64::new(end - 1);
+        }
+        if start <= self.nxt && self.beyond.is_none() {
+            return self.in_order(now, start, end);
+        }
+        self.beyond_a_gap(start.max(self.nxt), end, start)
+    }
+
+    /// Whether what waits for a delayed ACK must be acknowledged apart from data that has `ecn` in its ECN field.
+    #[inline]
+    pub fn splits_ack(&self, ecn: Ecn) -> bool {
+        self.unacked > 0 && self.echo.splits_ack(ecn)
+    }
+
+    /// A segment outside the window: an old one is reported as a duplicate (RFC 2883 §4) in the ACK that answers it.
+    pub fn handle_unacceptable(&mut self, segment: &Segment) {
+        let start = unwrap(self.irs, self.nxt, segment.seq);
+        let len = u64::from(segment.seq_len());
+        if len > 0 && start < self.nxt && start + len <= self.nxt {
+            self.duplicates += 1;
+            self.bytes_duplicate += u64::from(segment.len);
+            self.duplicate = Some((start, start + len));
+        }
+    }
+
+    /// The common case: the next bytes, and no gap to think of.
+    #[inline]
+    fn in_order(&mut self, now: Time, start: u64, end: u64) -> Verdict {
+        if start < self.nxt {
+            self.bytes_duplicate += self.nxt - start;
+            self.duplicate = Some((start, self.nxt));
+        }
+        let fresh = end - self.nxt;
+        self.advance(end);
+        self.unacked += fresh;
+        if self.fin_is_below(end) || self.duplicate.is_some() || matches!(self.delay, Delay::None) {
+            return Verdict::AckNow;
+        }
+        if self.quick_acks > 0 {
+            self.quick_acks -= 1;
+            return Verdict::AckNow;
+        }
+        // RFC 9293 §3.8.6.3: at least every second full-sized segment.
+        if self.unacked >= u64::from(self.ack_every) * u64::from(self.largest_segment) {
+            return Verdict::AckNow;
+        }
+        if self.ack_deadline == Time::MAX {
+            self.ack_deadline = match self.delay {
+                Delay::Timer(delay) => now.saturating_add(delay),
+                Delay::Heartbeat(clock) => clock.deadline(now, clock.span(1)),
+                Delay::None => unreachable!("answered above"),
+            };
+        }
+        Verdict::Quiet
+    }
+
+    /// There is a gap before this segment, or there was one (RFC 5681 §4.2: acknowledge at once in both cases).
+    fn beyond_a_gap(&mut self, start: u64, end: u64, sent_start: u64) -> Verdict {
+        let mut beyond = self.beyond.take().unwrap_or_default();
+        let fresh = beyond.take(start, end);
+        if fresh == 0 {
+            self.duplicates += 1;
+        }
+        self.bytes_duplicate += end - sent_start - fresh;
+        if fresh < end - sent_start.min(start) {
+            // RFC 2883 §4: the first block tells what came twice.
+            self.duplicate = Some(if fresh == 0 { (sent_start, end) } else { (sent_start, start) }).filter(|(s, e)| s < e);
+        }
+        match beyond.close(self.nxt) {
+            Some(end) => self.advance(end),
+            None => beyond.remember(start, self.nxt),
+        }
+        self.beyond = Some(beyond).filter(|beyond| !beyond.is_empty());
+        Verdict::AckNow
+    }
+
+    /// Whether the other side's FIN is known, and below `offset`.
+    #[inline]
+    fn fin_is_below(&self, offset: u64) -> bool {
+        self.fin.is_some_and(|fin| fin.get() < offset)
+    }
+
+    #[inline]
+    fn advance(&mut self, to: u64) {
+        let fin = u64::from(self.fin_is_below(to));
+        if !self.auto_read {
+            self.unread += to - fin - self.nxt;
+        }
+        self.nxt = to;
+    }
+
+    /// The acknowledgment as it stands: ack, window, SACK blocks, ECN. Counts as sent. `room` is for options.
+    #[inline]
+    pub fn stamp(&mut self, now: Time, segment: &mut Segment, room: u64) {
+        segment.flags |= flags::ACK;
+        segment.ack = wrap(self.irs, self.nxt);
+        segment.window = self.advertise(segment.has(flags::SYN));
+        if self.sack && (self.reported().is_some() || self.beyond.is_some()) {
+            self.report(segment, room.saturating_sub(self.echo.option_len(segment.len > 0).into()));
+        }
+        let blocks = segment.sack_count() as u64;
+        self.echo.stamp(segment, room.saturating_sub(if blocks > 0 { 4 + 8 * blocks } else { 0 }));
+        self.unacked = 0;
+        self.ack_deadline = Time::MAX;
+        self.last_ack_sent = self.nxt;
+        if self.sizing.is_some() {
+            self.note_answer(now, segment);
+        }
+    }
+
+    /// What came twice, where that is to be told.
+    #[inline]
+    fn reported(&self) -> Option<(u64, u64)> {
+        self.duplicate.filter(|_| self.dsack)
+    }
+
+    fn report(&mut self, segment: &mut Segment, room: u64) {
+        let most = ((room.saturating_sub(4) / 8) as usize).min(self.most_blocks(segment.len > 0));
+        if let Some((s, e)) = self.reported().filter(|_| most > 0) {
+            self.duplicate = None;
+            segment.push_sack(wrap(self.irs, s), wrap(self.irs, e));
+        }
+        for (s, e) in self.beyond.iter().flat_map(|beyond| beyond.newest_first(self.nxt)) {
+            if segment.sack_count() >= most || !segment.push_sack(wrap(self.irs, s), wrap(self.irs, e)) {
+                return;
+            }
+        }
+    }
+
+    /// RFC 9768 §3.2.3.3: two blocks come before the AccECN option, a third does not.
+    #[inline]
+    fn most_blocks(&self, data: bool) -> usize {
+        if self.echo.option_len(data) > 0 { 2 } else { 4 }
+    }
+
+    /// Bytes of options that a data segment of at most `mss` bytes, options included, shall carry now, the timestamps apart.
+    #[inline]
+    pub fn options_len(&self, mss: u64, timestamps: bool) -> u64 {
+        // A segment this short has no room for the counters of AccECN; they are on the next pure ACK.
+        let counters = if mss >= 64 { self.echo.option_len(true) } else { 0 };
+        u64::from(counters) + self.sack_len(mss, timestamps)
+    }
+
+    /// Of these, SACK: all that there is to tell, but no more than half the segment.
+    #[inline]
+    fn sack_len(&self, mss: u64, timestamps: bool) -> u64 {
+        if !self.sack || (self.reported().is_none() && self.beyond.is_none()) {
+            return 0;
+        }
+        let blocks = u64::from(self.reported().is_some()) + self.beyond.as_ref().map_or(0, |beyond| beyond.count_up_to(4)) as u64;
+        match blocks.min(if timestamps { 3 } else { 4 }).min(self.most_blocks(true) as u64).min((mss / 2).saturating_sub(4) / 8) {
+            0 => 0,
+            n => 4 + 8 * n,
+        }
+    }
+
+    /// What could be taken in now, as far as it may be told.
+    #[inline]
+    fn window(&self) -> u64 {
+        self.buffer.saturating_sub(self.unread).min(self.clamp)
+    }
+
+    /// Whether data waits for a delayed ACK.
+    pub fn owes_ack(&self) -> bool {
+        self.ack_deadline != Time::MAX
+    }
+
+    pub fn largest_segment(&self) -> u32 {
+        self.largest_segment
+    }
+
+    /// The window field. The promised edge moves right only by steps worth sending for (RFC 9293 §3.8.6.2.2), and never left;
+    /// what is shown can fall short of it by the rounding of the scale (RFC 7323 §2.4 allows that).
+    #[inline]
+    fn advertise(&mut self, syn: bool) -> u16 {
+        let shift = if syn { 0 } else { self.shift };
+        let shown = self.window().min(0xffff << shift) >> shift;
+        let edge = self.nxt + (shown << shift);
+        let step = u64::from(self.largest_segment).min(self.buffer / 2).max(1);
+        if edge >= self.promised + step || self.promised < self.nxt {
+            self.promised = edge;
+        }
+        ((self.promised - self.nxt) >> shift).min(0xffff) as u16
+    }
+
+    /// Whether the window has opened so far since the last ACK that the other side should know (TCP/IP Illustrated vol. 1 §20.4:
+    /// two segments or half the buffer).
+    pub fn wants_update(&self) -> bool {
+        let edge = self.nxt + self.window().min(0xffff << self.shift);
+        let gain = edge.saturating_sub(self.promised);
+        gain >= (2 * u64::from(self.largest_segment)).min(self.buffer / 2).max(1)
+    }
+
+    pub fn set_auto_read(&mut self, on: bool) {
+        self.auto_read = on;
+        if on {
+            self.unread = 0;
+        }
+    }
+
+    /// The application takes up to `bytes`; how many it got.
+    pub fn read(&mut self, bytes: u64) -> u64 {
+        let taken = bytes.min(self.unread);
+        self.unread -= taken;
+        taken
+    }
+
+    /// In order and not yet read.
+    pub fn unread(&self) -> u64 {
+        self.unread
+    }
+
+    /// No ACK is owed any more.
+    pub fn stop(&mut self) {
+        self.ack_deadline = Time::MAX;
+    }
+
+    #[inline]
+    pub fn ts_recent(&self) -> u32 {
+        self.ts_recent
+    }
+
+    #[inline]
+    pub fn ack_deadline(&self) -> Time {
+        self.ack_deadline
+    }
+
+    /// The delayed ACK is due: whether there is anything to acknowledge.
+    pub fn ack_due(&mut self, now: Time) -> bool {
+        let due = now >= self.ack_deadline;
+        if due {
+            self.ack_deadline = Time::MAX;
+        }
+        due && self.unacked > 0
+    }
+
+    /// In-order payload bytes so far.
+    #[inline]
+    pub fn delivered(&self) -> u64 {
+        let fin = u64::from(self.end_of_stream());
+        self.nxt.saturating_sub(1 + fin)
+    }
+
+    /// In-order payload bytes that the application has read.
+    pub fn read_so_far(&self) -> u64 {
+        self.delivered() - self.unread
+    }
+
+    /// Whether the FIN and all before it is here.
+    #[inline]
+    pub fn end_of_stream(&self) -> bool {
+        self.fin_is_below(self.nxt)
+    }
+
+    /// Offset expected next, and the other side's initial sequence number.
+    pub fn next(&self) -> (u64, u32) {
+        (self.nxt, self.irs)
+    }
+
+    /// What a SYN advertises: never scaled (RFC 7323 §2.2).
+    pub fn first_window(&self) -> u16 {
+        self.window().min(0xffff) as u16
+    }
+
+    /// Whether SACK is offered or, after the other side's SYN, agreed.
+    pub fn sacks(&self) -> bool {
+        self.sack
+    }
+
+    #[cfg(test)]
+    pub fn renege(&mut self) {
+        self.beyond = None;
+        self.fin = self.fin.filter(|fin| fin.get() < self.nxt);
+    }
+}

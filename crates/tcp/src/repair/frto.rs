@@ -1,0 +1,196 @@
+//! F-RTO (RFC 5682): was the timeout for nothing? After it one segment goes again, then up to two new ones; what they bring decides.
+
+/// Where it is after a timeout.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Step {
+    /// F-RTO is not used.
+    Never,
+    /// There was no timeout, or it is decided.
+    Idle,
+    /// §2.1 and §3.1, step 2: the first segment was sent again, up to `end` (0: not yet); its ACK is awaited.
+    First { end: u64 },
+    /// Step 3: so many new segments may go; the next ACK decides.
+    Second { allowed: u8 },
+}
+
+#[derive(Debug)]
+pub(crate) struct Frto {
+    step: Step,
+}
+
+/// What may be sent while it waits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Allowance {
+    /// It says nothing.
+    Any,
+    /// One segment is all that cwnd allows after a timeout.
+    Nothing,
+    /// Step 2b: new segments, if any.
+    New { most: u8 },
+}
+
+/// What an ACK says of the timeout.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Finding {
+    Undecided,
+    Spurious,
+    /// Something was lost: the repair goes on.
+    Loss,
+}
+
+/// An ACK, as far as it matters here.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Told {
+    pub ack: u64,
+    /// The left edge moves.
+    pub moves: bool,
+    /// Bytes newly SACKed, and one past the highest byte SACKed.
+    pub sacked: u64,
+    pub highest_sacked: u64,
+}
+
+impl Frto {
+    pub fn new(enabled: bool) -> Self {
+        Frto { step: if enabled { Step::Idle } else { Step::Never } }
+    }
+
+    /// A timeout. Step 1: not where a timeout's retransmissions are under way already.
+    pub fn begin(&mut self, first: bool) {
+        if self.step != Step::Never {
+            self.step = if first { Step::First { end: 0 } } else { Step::Idle };
+        }
+    }
+
+    pub fn stop(&mut self) {
+        if self.step != Step::Never {
+            self.step = Step::Idle;
+        }
+    }
+
+    /// Whether it waits for ACKs.
+    #[inline]
+    pub fn is_running(&self) -> bool {
+        !matches!(self.step, Step::Never | Step::Idle)
+    }
+
+    /// Something up to `end` was sent again.
+    pub fn sent_again(&mut self, end: u64) {
+        if let Step::First { end: first @ 0 } = &mut self.step {
+            *first = end;
+        }
+    }
+
+    #[inline]
+    pub fn allows(&self) -> Allowance {
+        match self.step {
+            Step::Second { allowed } => Allowance::New { most: allowed },
+            Step::First { end } if end > 0 => Allowance::Nothing,
+            _ => Allowance::Any,
+        }
+    }
+
+    /// One of the new segments of step 2b was sent.
+    pub fn sent_new(&mut self) {
+        if let Step::Second { allowed } = &mut self.step {
+            *allowed -= 1;
+        }
+    }
+
+    /// The basic algorithm (§2.1), or, where recovery is `selective`, the enhanced one (§3.1). Everything outstanding at the timeout
+    /// lay below `recover`.
+    pub fn judge(&mut self, told: Told, recover: u64, selective: bool) -> Finding {
+        let Told { ack, moves, sacked, highest_sacked } = told;
+        match self.step {
+            Step::First { end } if moves => {
+                // Step 2a: all of it is there, or not even what was sent again.
+                let goes_on = end > 0 && ack >= end && ack < recover;
+                // Step 2b.
+                self.step = if goes_on { Step::Second { allowed: 2 } } else { Step::Idle };
+            }
+            // Step 2a of §2.1; §3.1 takes in the SACKs and waits.
+            Step::First { .. } if !selective => self.step = Step::Idle,
+            Step::Second { .. } => {
+                let beyond = selective && highest_sacked.max(ack) > recover;
+                // Step 3a: it was a loss. Step 3b: this was sent before the timeout. (Neither: an ACK that says nothing new.)
+                if beyond || (!selective && !moves) {
+                    self.step = Step::Idle;
+                    return Finding::Loss;
+                }
+                if moves || sacked > 0 {
+                    return Finding::Spurious;
+                }
+            }
+            _ => {}
+        }
+        Finding::Undecided
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RECOVER: u64 = 10_000;
+
+    fn ack(ack: u64, moves: bool) -> Told {
+        Told { ack, moves, sacked: 0, highest_sacked: 0 }
+    }
+
+    fn after_first() -> Frto {
+        let mut frto = Frto::new(true);
+        frto.begin(true);
+        assert_eq!(frto.allows(), Allowance::Any);
+        frto.sent_again(1000);
+        assert_eq!(frto.allows(), Allowance::Nothing);
+        frto
+    }
+
+    /// RFC 5682 §2.1.
+    #[test]
+    fn two_acks_that_move_the_edge_say_spurious() {
+        let mut frto = after_first();
+        assert_eq!(frto.judge(ack(1000, true), RECOVER, false), Finding::Undecided);
+        assert_eq!(frto.allows(), Allowance::New { most: 2 });
+        frto.sent_new();
+        assert_eq!(frto.allows(), Allowance::New { most: 1 });
+        assert_eq!(frto.judge(ack(2000, true), RECOVER, false), Finding::Spurious);
+    }
+
+    #[test]
+    fn a_duplicate_says_loss_at_either_step() {
+        let mut frto = after_first();
+        assert_eq!(frto.judge(ack(0, false), RECOVER, false), Finding::Undecided);
+        assert!(!frto.is_running());
+        let mut frto = after_first();
+        frto.judge(ack(1000, true), RECOVER, false);
+        assert_eq!(frto.judge(ack(1000, false), RECOVER, false), Finding::Loss);
+        assert!(!frto.is_running());
+    }
+
+    /// §3.1: SACKs of what was sent before the timeout are good news, those of what was sent after it are not.
+    #[test]
+    fn sacks_decide_by_when_it_was_sent() {
+        let second = || {
+            let mut frto = after_first();
+            assert_eq!(frto.judge(ack(0, false), RECOVER, true), Finding::Undecided);
+            frto.judge(ack(1000, true), RECOVER, true);
+            frto
+        };
+        let sack = |highest_sacked| Told { ack: 1000, moves: false, sacked: 500, highest_sacked };
+        assert_eq!(second().judge(sack(RECOVER), RECOVER, true), Finding::Spurious);
+        assert_eq!(second().judge(sack(RECOVER + 500), RECOVER, true), Finding::Loss);
+        assert_eq!(second().judge(ack(1000, false), RECOVER, true), Finding::Undecided);
+    }
+
+    #[test]
+    fn it_does_not_begin_where_it_is_off_or_all_is_acknowledged() {
+        let mut off = Frto::new(false);
+        off.begin(true);
+        assert!(!off.is_running());
+        let mut frto = after_first();
+        frto.judge(ack(RECOVER, true), RECOVER, false);
+        assert!(!frto.is_running());
+        frto.begin(false);
+        assert!(!frto.is_running());
+    }
+}

@@ -1,0 +1,119 @@
+//! What a repair sends next.
+
+use super::{Phase, Repair};
+use crate::RecoveryKind;
+use crate::scoreboard::Scoreboard;
+
+/// What is lost and to go again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Lost {
+    Nothing,
+    /// Something, for which the window has no room.
+    Waits,
+    Goes {
+        start: u64,
+        end: u64,
+    },
+}
+
+impl Repair {
+    /// Whether there is something that must be sent, or waits to be judged, whatever the application has to say.
+    #[inline]
+    pub fn is_pressing(&self) -> bool {
+        self.force || self.tlp.is_due() || self.frto.is_running()
+    }
+
+    /// Whether something goes that heeds no window.
+    #[inline]
+    pub fn heeds_no_window(&self) -> bool {
+        self.force | self.tlp.is_due()
+    }
+
+    /// Whether what is lost goes before what is new.
+    #[inline]
+    pub fn comes_first(&self) -> bool {
+        self.phase == Phase::Recovery || self.phase == Phase::Loss || self.force
+    }
+
+    /// What is lost, oldest first, in segments of at most `payload_max`, with `pipe` in flight.
+    pub fn next_lost(&self, board: &Scoreboard, payload_max: u64, pipe: u64, window: u64) -> Lost {
+        if self.force && !self.kind.is_selective() {
+            let start = board.una();
+            return Lost::Goes { start, end: (start + payload_max).min(board.max()) };
+        }
+        match board.next_lost(payload_max) {
+            None => Lost::Nothing,
+            Some((start, end)) if !self.force && pipe + (end - start) > window => Lost::Waits,
+            Some((start, end)) => Lost::Goes { start, end },
+        }
+    }
+
+    /// `start..end`, the next that is lost, goes.
+    pub fn lost_goes(&mut self, board: &mut Scoreboard, payload_max: u64, start: u64, end: u64) {
+        self.force = false;
+        // What Reno forces need not be what the scoreboard has as lost.
+        if self.kind.is_selective() || board.next_lost(payload_max) == Some((start, end)) {
+            board.retransmitted(start, end);
+        }
+    }
+
+    /// The window for new data outside a repair, `window` being that of [`Self::window`]: RFC 3042, limited transmit.
+    #[inline]
+    pub fn window_for_new(&self, board: &Scoreboard, mss: u64, window: u64) -> u64 {
+        if self.duplicates == 0 {
+            window
+        } else if !self.limited_transmit {
+            window.saturating_sub(board.sacked_bytes())
+        } else if !self.kind.is_selective() {
+            // On the first two duplicate ACKs, up to cwnd + 2 SMSS may be outstanding.
+            window + u64::from(self.duplicates.min(2)) * mss
+        } else {
+            window
+        }
+    }
+
+    /// Whether, with nothing lost and nothing new to send, RFC 6675 has more to offer: [`Self::next_speculative`].
+    #[inline]
+    pub fn speculates(&self) -> bool {
+        self.phase == Phase::Recovery && self.kind == RecoveryKind::Sack
+    }
+
+    /// RFC 6675 §4, NextSeg rules 3 and 4: a hole that may be lost; then, once a recovery, the last segment, so that ACKs keep coming.
+    pub fn next_speculative(&self, board: &Scoreboard, payload_max: u64) -> Option<Speculation> {
+        if let Some((start, end)) = board.next_hole(payload_max) {
+            return Some(Speculation { start, end, is_rescue: false });
+        }
+        if self.rescued || board.retransmitted_until() >= board.max() {
+            return None;
+        }
+        // Departs from rule 4 where the highest outstanding byte is SACKed: the ACK clock then needs no rescue, and the highest
+        // hole has been sent again already by rule 1 or 3.
+        let (start, end) = board.last_segment(payload_max)?;
+        Some(Speculation { start, end, is_rescue: true })
+    }
+
+    /// It goes.
+    pub fn speculation_goes(&mut self, board: &mut Scoreboard, speculation: Speculation) {
+        if speculation.is_rescue {
+            self.rescued = true;
+        } else {
+            board.retransmitted(speculation.start, speculation.end);
+        }
+    }
+
+    /// `len` bytes were sent, for the first time or again.
+    #[inline]
+    pub fn sent(&mut self, len: u64) {
+        if let Some(prr) = &mut self.prr {
+            prr.sent(len);
+        }
+    }
+}
+
+/// What goes again though it may not be lost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Speculation {
+    pub start: u64,
+    pub end: u64,
+    is_rescue: bool,
+}

@@ -1,0 +1,276 @@
+//! The sending half of a connection. It composes owners, each with a state of its own: the [`Stream`], the [`SendBuffer`], [`RoundTrips`],
+//! [`Timers`], [`Repair`], [`Usage`] of the windows, [`Reductions`] and the [`Pacer`]. It passes to each what it needs, and does what they
+//! decide: ACKs come in `acks`, losses are answered in `losses`, timers in `timeouts`, congestion in `response`, and what goes next is in
+//! `transmit`.
+
+mod acks;
+mod buffer;
+mod info;
+mod losses;
+mod measure;
+mod reductions;
+mod response;
+mod round_trips;
+mod sampling;
+mod spurious;
+mod stall;
+mod stream;
+mod tail_probe;
+mod timeouts;
+mod timers;
+mod transmit;
+mod usage;
+mod window_probe;
+
+use crate::CwndValidation;
+use crate::congestion::{self, CongestionControl};
+use crate::ecn::Feedback;
+use crate::pacing::{Paced, Pacer};
+use crate::peer_window::PeerWindow;
+use crate::rate::RateSampler;
+use crate::repair::{Phase, Repair};
+use crate::scoreboard::Scoreboard;
+use crate::sent_log::SentLog;
+use crate::validation::Validation;
+use crate::window_sizing::SendState;
+use crate::{RecoveryKind, Stats, TcpConfig};
+use buffer::SendBuffer;
+use longfat_core::time::{Duration, Time};
+use longfat_core::units::Rate;
+use reductions::Reductions;
+use round_trips::RoundTrips;
+pub(super) use stall::Room;
+use stream::Stream;
+use timers::{Timer, Timers};
+use usage::{Limit, Usage};
+
+/// One transmission: offsets `start..end` of the stream (data, and the FIN as its last octet).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Range {
+    pub start: u64,
+    pub end: u64,
+    /// Whether it was sent before.
+    pub retransmitted: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Sender {
+    pub(super) iss: u32,
+    pub(super) board: Scoreboard,
+    pub(super) control: Box<dyn CongestionControl + Send>,
+    pub(super) trips: RoundTrips,
+    pub(super) timers: Timers,
+    pub(super) stats: Stats,
+    pub(super) mss: u64,
+    /// `mss` less the options that the next segment carries.
+    pub(super) payload_max: u64,
+    /// What the ACKs tell of ECN marks.
+    pub(super) ecn: Feedback,
+    restart_after_idle: bool,
+    pub(super) validation: Option<Box<Validation>>,
+    pub(super) stream: Stream,
+    pub(super) buffer: SendBuffer,
+    pub(super) peer: PeerWindow,
+    repair: Repair,
+    usage: Usage,
+    reductions: Reductions,
+    pub(super) log: SentLog,
+    last_sent: Time,
+    pub(super) pacer: Pacer,
+    /// For a control that wants rates.
+    pub(super) rate: Option<Box<RateSampler>>,
+    /// Whether the host's interface takes another segment.
+    pub(super) room: Room,
+}
+
+fn validation(config: &TcpConfig) -> Option<Box<Validation>> {
+    (config.cwnd_validation == CwndValidation::Rfc7661)
+        .then(|| Box::new(Validation::new(u64::from(config.mss) * u64::from(config.initial_window))))
+}
+
+impl Sender {
+    pub fn new(config: &TcpConfig, iss: u32, phase: Duration) -> Self {
+        let control = congestion::build(config);
+        let kind = if control.starts_over() { RecoveryKind::Tahoe } else { config.recovery };
+        Sender {
+            iss,
+            board: Scoreboard::default(),
+            rate: control.wants_rate().then(Box::default),
+            control,
+            trips: RoundTrips::new(config, phase),
+            timers: Timers::STOPPED,
+            stats: Stats::default(),
+            mss: u64::from(config.mss),
+            payload_max: u64::from(config.mss),
+            ecn: Feedback::new(congestion::ecn_use(config)),
+            restart_after_idle: config.cwnd_validation == CwndValidation::Rfc5681,
+            validation: validation(config),
+            stream: Stream::new(config.nagle),
+            buffer: SendBuffer::new(config),
+            peer: PeerWindow::default(),
+            repair: Repair::new(config, kind),
+            usage: Usage::NONE,
+            reductions: Reductions::NONE,
+            log: SentLog::default(),
+            last_sent: Time::ZERO,
+            pacer: Pacer::new(config),
+            room: Room::Yes,
+        }
+    }
+
+    /// The handshake begins anew, with a SYN yet to come.
+    pub fn listen_again(&mut self, config: &TcpConfig) {
+        self.board = Scoreboard::default();
+        self.trips.start_over(config);
+        self.repair.set_kind(if self.control.starts_over() { RecoveryKind::Tahoe } else { config.recovery });
+        self.ecn = Feedback::new(congestion::ecn_use(config));
+        self.timers.stop();
+    }
+
+    /// The other side takes no more than `mss` bytes in a segment.
+    fn agree_mss(&mut self, config: &TcpConfig, mss: u64) {
+        self.mss = mss;
+        let config = TcpConfig { mss: mss as u32, ..config.clone() };
+        self.control = congestion::build(&config);
+        self.validation = validation(&config);
+        self.buffer.start_over(&config);
+    }
+
+    /// Another control; nothing but the SYN has been sent.
+    pub fn replace_control(&mut self, config: &TcpConfig) {
+        let config = TcpConfig { mss: self.mss as u32, ..config.clone() };
+        self.control = congestion::build(&config);
+        self.rate = self.control.wants_rate().then(Box::default);
+        self.ecn.set_uses(congestion::ecn_use(&config));
+        if self.control.starts_over() {
+            self.repair.set_kind(RecoveryKind::Tahoe);
+        }
+    }
+
+    pub fn write(&mut self, bytes: u64) {
+        self.check_app_limited();
+        self.stream.write(bytes, self.board.una());
+    }
+
+    /// Bytes written and not acknowledged, and those of them not sent yet.
+    pub fn unacked(&self) -> (u64, u64) {
+        (self.stream.beyond(self.board.una()), self.stream.beyond(self.board.max()))
+    }
+
+    /// The application stops: what was written and not yet sent is forgotten, and the FIN follows what was.
+    pub fn stop(&mut self) {
+        self.stream.stop(self.board.max());
+    }
+
+    /// One past what the application has been able to write so far.
+    pub(super) fn end_of_buffered(&self) -> u64 {
+        self.stream.end().min(self.buffered_until())
+    }
+
+    /// Up to where the send buffer reaches.
+    fn buffered_until(&self) -> u64 {
+        self.board.una().saturating_add(self.buffer.size())
+    }
+
+    /// Whether all that was written (and the FIN, if closed) is acknowledged.
+    pub fn all_acked(&self) -> bool {
+        self.board.una() >= self.stream.end()
+    }
+
+    /// Whether the FIN has been sent, and whether it has been acknowledged.
+    pub fn fin(&self) -> (bool, bool) {
+        (self.stream.fin_is_below(self.board.max()), self.stream.fin_is_below(self.board.una()))
+    }
+
+    /// The window the sender keeps to: the control's, or that of the recovery under way.
+    #[inline]
+    pub fn window(&self) -> u64 {
+        self.repair.window(self.mss, || self.control.cwnd())
+    }
+
+    /// The rate to space segments at, if any (of payload).
+    #[inline]
+    pub fn pacing_rate(&self) -> Option<Rate> {
+        let is_unused = || self.validation.as_ref().is_some_and(|validation| validation.is_unused());
+        self.pacer.rate(self.control.pacing_rate(), is_unused, || Paced {
+            window: self.window(),
+            srtt: self.trips.srtt(),
+            slow_start: self.control.cwnd() < self.control.ssthresh(),
+        })
+    }
+
+    /// Whether a closed window is being probed.
+    #[inline]
+    pub fn is_probing(&self) -> bool {
+        self.timers.is_probing()
+    }
+
+    /// Sets the retransmission timer.
+    pub fn arm_rto(&mut self, now: Time) {
+        self.timers.arm_rto(now, &self.trips);
+    }
+
+    /// For how long nothing has answered what is sent again, or a window probe.
+    pub fn unanswered(&self, now: Time) -> Duration {
+        self.timers.unanswered(now, self.board.una())
+    }
+
+    /// The peer's window, as far as known.
+    pub fn rwnd(&self) -> u64 {
+        self.peer.edge.saturating_sub(self.board.una())
+    }
+
+    /// The SYNs have agreed on segments of `mss` bytes and on SACK or not, and have told of the first window.
+    pub fn agree(&mut self, config: &TcpConfig, mss: u32, sack: bool, peer: PeerWindow) {
+        if self.repair.kind().is_selective() && !sack {
+            self.repair.set_kind(RecoveryKind::NewReno);
+        }
+        if u64::from(mss) != self.mss {
+            // The control counts in segments of the size agreed, not of the size we offered.
+            self.agree_mss(config, mss.into());
+        }
+        self.peer = peer;
+    }
+
+    /// The SYN was acknowledged, at `now`; after `rtt`, unless it was sent more than once.
+    pub fn establish(&mut self, config: &TcpConfig, now: Time, rtt: Option<Duration>, timestamps: bool) {
+        self.board.acknowledge(1);
+        self.timers.stop();
+        self.trips.establish(config, now, rtt, timestamps);
+        if rtt.is_none() {
+            self.control.on_syn_loss();
+        }
+        self.established(now, rtt);
+    }
+
+    /// The window with which data begins is of `rwnd` bytes.
+    pub fn heed_first_window(&mut self, config: &TcpConfig, rwnd: u32) {
+        if config.ssthresh_half_rwnd {
+            self.control.on_first_window(rwnd.into());
+        }
+    }
+
+    /// The state may have changed: sizes the send buffer.
+    #[inline]
+    pub(crate) fn size_buffer(&mut self, now: Time) {
+        if self.buffer.is_sized() {
+            self.follow_window(now);
+        }
+    }
+
+    #[inline(never)]
+    fn follow_window(&mut self, now: Time) {
+        let cwnd = self.window();
+        self.buffer.follow(&SendState {
+            now,
+            cwnd,
+            ssthresh: self.control.ssthresh(),
+            needed: self.board.outstanding() + cwnd.saturating_sub(self.board.pipe()),
+            rwnd: self.rwnd(),
+            una: self.board.una(),
+            mss: self.mss,
+            round: self.usage.round(),
+            srtt: self.trips.srtt(),
+        });
+    }
+}

@@ -1,0 +1,212 @@
+//! How the sender takes in ACKs: what they acknowledge, SACK, echo and advertise.
+
+use super::{Phase, Sender};
+use crate::congestion::AckSample;
+use crate::ecn::Marks;
+use crate::seq::unwrap;
+use longfat_core::packet::{Segment, flags};
+use longfat_core::time::{Duration, Time};
+
+/// What an ACK that is taken in brings.
+struct News {
+    ack: u64,
+    /// Of the stream, what had been delivered before, below the left edge or SACKed; and how many bytes this ACK adds.
+    delivered_before: u64,
+    delivered: u64,
+    /// RFC 6675's pipe before it.
+    in_flight: u64,
+    /// The round trip of what it SACKs.
+    rtt: Option<Duration>,
+    marks: Marks,
+}
+
+impl Sender {
+    /// Takes in the ACK side of a segment. Whether it is refused: it acknowledges what was never sent, or is too old.
+    pub fn handle_ack(&mut self, now: Time, segment: &Segment) -> bool {
+        let una = self.board.una();
+        let ack = unwrap(self.iss, una, segment.ack);
+        if ack > self.board.max() {
+            // RFC 9293 §3.10.7.4.
+            return true;
+        }
+        if ack < una {
+            // RFC 5961 §5.2: older than anything that can still be on its way (MAX.SND.WND).
+            return ack.saturating_add(self.peer.max()) < una;
+        }
+        self.check_app_limited();
+        if self.awaits_nothing(segment) {
+            self.update_window(now, segment, ack);
+            if self.ecn.is_on() && self.ecn.take(segment, 0, self.mss).any {
+                let flight_size = self.flight_size();
+                self.echo_of_congestion(now, ack, flight_size);
+            }
+            return false;
+        }
+        let delivered_before = una + self.board.sacked_bytes();
+        let in_flight = self.board.pipe();
+        let selective = self.repair.kind().is_selective() && segment.sack_count() > 0;
+        let reported = if selective { self.duplicate_told(segment, ack) } else { None };
+        if let Some(rack) = &mut self.repair.rack {
+            rack.begin();
+        }
+        let sacked = if selective { self.take_sacks(now, segment) } else { 0 };
+        let rtt = self.board.highest_sacked().filter(|_| sacked > 0).and_then(|top| self.measure_sacked(now, top));
+        let window_changed = self.update_window(now, segment, ack);
+        let delivered = sacked + self.board.missing_below(ack);
+        let marks = self.ecn.take(segment, delivered, self.mss);
+        if self.repair.undo.is_watching() || self.repair.frto.is_running() {
+            self.judge_reduction(now, segment, ack, sacked, reported, marks.any);
+        }
+        if let Some(range) = reported.filter(|range| Some(range.1) != self.repair.tlp.end()) {
+            debug_assert!(range.0 < range.1);
+            if let Some(rack) = &mut self.repair.rack {
+                rack.duplicate_reported(self.board.max());
+            }
+        }
+        let news = News { ack, delivered_before, delivered, in_flight, rtt, marks };
+        if ack > una {
+            self.new_ack(now, segment, &news);
+        } else {
+            self.still_ack(now, segment, &news, window_changed);
+        }
+        if self.repair.rack.is_some() {
+            self.probe_answered(now, ack, ack > una, segment, reported);
+            self.set_timer(now);
+        }
+        self.size_buffer(now);
+        false
+    }
+
+    /// Whether there is nothing that `segment` could acknowledge or report: of a stream that only goes the other way, always.
+    #[inline]
+    fn awaits_nothing(&self, segment: &Segment) -> bool {
+        self.board.outstanding() == 0
+            && segment.sack_count() == 0
+            && !(self.repair.undo.is_watching() || self.repair.frto.is_running() || self.repair.tlp.end().is_some())
+    }
+
+    /// The left edge stands still.
+    fn still_ack(&mut self, now: Time, segment: &Segment, news: &News, window_changed: bool) {
+        let sacked = news.delivered;
+        if sacked > 0 {
+            let sample = self.sample(now, segment, news, 0, None);
+            self.tell(&sample);
+        }
+        if news.marks.any {
+            let flight_size = self.flight_size();
+            self.echo_of_congestion(now, news.ack, flight_size);
+        }
+        if self.board.outstanding() > 0 && !self.timers.is_probing() {
+            if self.repair.is_duplicate(sacked, segment.seq_len() == 0 && !window_changed) {
+                self.duplicate_ack(now, news.delivered_before);
+            }
+        }
+    }
+
+    fn take_sacks(&mut self, now: Time, segment: &Segment) -> u64 {
+        let una = self.board.una();
+        let mut news = 0;
+        let tells = self.trips.tells_of_retransmission(now, self.stats.rtt_min, None);
+        for i in 0..segment.sack_count() {
+            let (left, right) = segment.sack(i);
+            let (left, right) = (unwrap(self.iss, una, left), unwrap(self.iss, una, right));
+            // A duplicate report (RFC 2883) lies below the left edge or inside what is SACKed: it adds nothing.
+            if left >= una && left < right && right <= self.board.max() {
+                self.note_arrived(now, left, right);
+                news += self.board.sack(left, right, |start, end| {
+                    if let Some(rack) = &mut self.repair.rack {
+                        rack.arrived(now, start, end, &self.log, tells);
+                    }
+                });
+            }
+        }
+        news
+    }
+
+    /// The other side's window may be another now. Whether it is.
+    #[inline]
+    fn update_window(&mut self, now: Time, segment: &Segment, ack: u64) -> bool {
+        let before = self.peer.edge;
+        if !self.peer.update(segment, ack) {
+            return false;
+        }
+        if self.timers.is_probing() {
+            self.timers.probe_was_answered();
+            if self.peer.edge > self.board.una().max(ack) {
+                self.window_opened(now, ack);
+            }
+        }
+        self.peer.edge != before
+    }
+
+    /// The left edge moves.
+    #[inline]
+    fn new_ack(&mut self, now: Time, segment: &Segment, news: &News) {
+        let &News { ack, delivered_before, marks, .. } = news;
+        let una = self.board.una();
+        let acked = ack - una;
+        let flight_size = if marks.any { self.flight_size() } else { 0 };
+        // That of what was sent last, where there are two.
+        let rtt = self.measure(now, segment, ack).into_iter().chain(news.rtt).min();
+        self.note_arrived(now, self.board.una(), ack);
+        self.board.acknowledge(ack);
+        self.repair.progress();
+        self.usage.acked(ack, self.board.max());
+        if let Some(validation) = &mut self.validation
+            && self.repair.phase() != Phase::Recovery
+            && validation.is_new(self.usage.round())
+        {
+            validation.round(now, self.usage.round(), ack, self.trips.srtt());
+            self.validate(now);
+        }
+        let sample = self.sample(now, segment, news, acked, rtt);
+        self.tell(&sample);
+        if marks.any {
+            self.echo_of_congestion(now, una, flight_size);
+        }
+        let mut restart_timer = true;
+        match self.repair.phase() {
+            // RFC 3168 §6.1.2: an ACK that echoes a mark does not let the window grow.
+            Phase::Open if self.ecn.is_classic() && segment.has(flags::ECE) => {}
+            Phase::Open => self.control.on_ack(&sample),
+            Phase::Loss => {
+                self.control.on_ack(&sample);
+                self.repair.progress_in_loss(ack);
+            }
+            Phase::Recovery => restart_timer = self.ack_in_recovery(now, ack, acked, delivered_before),
+        }
+        let resent = self.repair.rack.as_ref().is_some_and(|rack| !rack.retransmissions.is_empty());
+        if self.repair.phase() != Phase::Recovery && (self.board.has_sacked() || resent) {
+            self.look_for_losses(now, delivered_before);
+        }
+        if self.board.outstanding() == 0 {
+            // RFC 6298 §5.2.
+            self.timers.rest();
+        } else if restart_timer && !self.timers.is_probing() {
+            // RFC 6298 §5.3.
+            self.arm_rto(now);
+        }
+    }
+
+    /// What this ACK tells the control.
+    #[inline]
+    fn sample(&mut self, now: Time, segment: &Segment, news: &News, acked: u64, rtt: Option<Duration>) -> AckSample {
+        let forward_delay = self.trips.forward_delay(now, segment, rtt);
+        AckSample {
+            now,
+            acked,
+            delivered: news.delivered,
+            marked: news.marks.bytes,
+            in_flight: news.in_flight,
+            rtt,
+            srtt: self.trips.srtt(),
+            rtt_min: self.stats.rtt_min,
+            forward_delay,
+            round: self.usage.round(),
+            cwnd_limited: self.usage.is_cwnd_limited(),
+            after_timeout: self.repair.phase() == Phase::Loss,
+            in_recovery: self.repair.phase() == Phase::Recovery,
+            rate: self.rate_sample(now),
+        }
+    }
+}

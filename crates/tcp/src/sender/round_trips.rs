@@ -1,0 +1,247 @@
+//! Round trips: the estimator and the clocks it reads, what is timed, and what timestamps tell.
+
+use crate::TcpConfig;
+use crate::clock::Clock;
+use crate::rtt::{RttEstimator, Rules};
+use crate::seq::timestamp_before;
+use longfat_core::packet::Segment;
+use longfat_core::time::{Duration, Time};
+
+#[derive(Debug)]
+pub(crate) struct RoundTrips {
+    estimator: RttEstimator,
+    /// Of the stack's timers, and of round trips measured without timestamps.
+    clock: Clock,
+    /// Of our TSvals, where the SYNs agreed on timestamps.
+    timestamps: Option<Clock>,
+    /// The next sample for the estimator is of data beyond this.
+    sampled_until: u64,
+    /// Without timestamps on a ticking clock, one segment at a time is timed: (end offset, tick).
+    timed: Option<(u64, u64)>,
+}
+
+/// RFC 6298 §2 with the bounds of the stack: G is the clock's tick; of an exact clock, 1 ms.
+fn estimator(config: &TcpConfig) -> RttEstimator {
+    let granularity = if config.slow_timer.is_zero() { Duration::from_millis(1) } else { config.slow_timer };
+    let (min, granularity) =
+        if config.rto_min_of_variance { (Duration::ZERO, granularity.max(config.rto_min)) } else { (config.rto_min, granularity) };
+    let (variances, doublings) = (config.rto_variances, config.rto_doublings);
+    RttEstimator::new(Rules { initial: config.rto_initial, min, max: config.rto_max, granularity, variances, doublings })
+}
+
+impl RoundTrips {
+    /// None measured yet. `phase` shifts the clocks against time zero.
+    pub fn new(config: &TcpConfig, phase: Duration) -> Self {
+        RoundTrips {
+            estimator: estimator(config),
+            clock: Clock::new(config.slow_timer, phase),
+            timestamps: config.timestamps.then(|| Clock::new(config.timestamp_tick, phase)),
+            sampled_until: 0,
+            timed: None,
+        }
+    }
+
+    /// The handshake begins anew.
+    pub fn start_over(&mut self, config: &TcpConfig) {
+        self.estimator = estimator(config);
+    }
+
+    /// The SYN was acknowledged, after `rtt`, unless it was sent more than once. `timestamps`: the SYNs agreed on them.
+    pub fn establish(&mut self, config: &TcpConfig, now: Time, rtt: Option<Duration>, timestamps: bool) {
+        self.timestamps = self.timestamps.filter(|_| timestamps);
+        match rtt {
+            Some(rtt) if self.clock.is_exact() => self.estimator.sample(rtt),
+            Some(rtt) => {
+                let start = Time::from_ps(now.as_ps() - rtt.as_ps());
+                self.estimator.sample(self.clock.span(self.clock.ticks(now) - self.clock.ticks(start)));
+            }
+            None => self.estimator.after_syn_loss(config.rto_after_syn_loss),
+        }
+    }
+
+    /// Smoothed; zero before there is one.
+    #[inline]
+    pub fn srtt(&self) -> Duration {
+        self.estimator.srtt()
+    }
+
+    pub fn rttvar(&self) -> Duration {
+        self.estimator.rttvar()
+    }
+
+    /// The retransmission timeout, backoff included.
+    pub fn rto(&self) -> Duration {
+        self.estimator.rto()
+    }
+
+    /// How often the retransmission timer went off since the last sample.
+    pub fn backoff(&self) -> u32 {
+        self.estimator.backoff()
+    }
+
+    /// The retransmission timer went off.
+    pub fn back_off(&mut self) {
+        self.estimator.back_off();
+    }
+
+    /// When a timer set now for `span` goes off.
+    #[inline]
+    pub fn expiry(&self, now: Time, span: Duration) -> Time {
+        self.clock.deadline(now, span)
+    }
+
+    /// The TSval of what is sent now.
+    pub fn tsval(&self, now: Time) -> Option<u32> {
+        self.timestamps.map(|clock| clock.ticks(now) as u32)
+    }
+
+    /// Something up to `end` is sent for the first time.
+    #[inline]
+    pub fn sent(&mut self, now: Time, end: u64) {
+        if self.timed.is_none() && !self.clock.is_exact() {
+            self.timed = Some((end, self.clock.ticks(now)));
+        }
+    }
+
+    /// Something is, or will be, sent again: what is timed may be of it (Karn).
+    #[inline]
+    pub fn sent_again(&mut self) {
+        self.timed = None;
+    }
+
+    /// What the echo of `segment` says (RFC 7323 §4); one from the future says nothing.
+    #[inline]
+    fn echo(&self, now: Time, segment: &Segment) -> Option<Duration> {
+        let ((_, ecr), clock) = segment.timestamps().zip(self.timestamps)?;
+        let ticks = (clock.ticks(now) as u32).wrapping_sub(ecr);
+        (ticks < 1 << 31).then(|| clock.span(ticks.into()))
+    }
+
+    /// The left edge moves to `ack`; everything below `max` has been sent. `exact`: the round trip of what is acknowledged, where all
+    /// of that was sent once. The echo tells of any segment, sent again or not.
+    #[inline]
+    pub fn acked(&mut self, now: Time, segment: &Segment, ack: u64, max: u64, exact: Option<Duration>) {
+        if self.clock.is_exact() {
+            // One sample a round trip, as RFC 6298 §3 has it: with one an ACK, alpha and beta would span a few ACKs instead of a few
+            // round trips, and rttvar would vanish (RFC 7323 §4.2 weighs them down instead, to the same end).
+            if (ack > self.sampled_until || self.estimator.is_backed_off())
+                && let Some(rtt) = exact.or_else(|| self.echo(now, segment))
+            {
+                self.estimator.sample(rtt);
+                self.sampled_until = max;
+            }
+        } else if let Some(rtt) = self.echo(now, segment) {
+            self.estimator.sample(rtt);
+        } else if let Some((end, tick)) = self.timed
+            && ack >= end
+        {
+            self.timed = None;
+            self.estimator.sample(self.clock.span(self.clock.ticks(now) - tick));
+        }
+    }
+
+    /// SACKs newly reach up to `top`, whose round trip was `rtt`.
+    pub fn sacked(&mut self, top: u64, max: u64, rtt: Duration) {
+        if self.clock.is_exact() && top > self.sampled_until {
+            self.estimator.sample(rtt);
+            self.sampled_until = max;
+        }
+    }
+
+    /// The timer went off too early: RFC 4015 §3, step 9. Such a delay can come again.
+    pub fn after_spike(&mut self, now: Time, segment: &Segment, max: u64) {
+        if let Some(rtt) = self.echo(now, segment) {
+            self.estimator.after_spike(rtt);
+            self.sampled_until = max;
+        }
+    }
+
+    /// Whether an ACK at `now` can be that of a retransmission sent at a given time, and not of what was sent before it: RFC 8985
+    /// §6.2 step 2, with `rtt_min` for the least round trip. What TSecr says holds for what is acknowledged cumulatively; a SACKed
+    /// segment leaves the receiver's TS.Recent as it was (RFC 7323 §4.3).
+    pub fn tells_of_retransmission(
+        &self,
+        now: Time,
+        rtt_min: Duration,
+        cumulative: Option<&Segment>,
+    ) -> impl Fn(Time) -> bool + Copy + use<> {
+        let echo = cumulative.and_then(Segment::timestamps).and_then(|(_, ecr)| self.timestamps.map(|clock| (clock, ecr)));
+        move |sent| now.since(sent) >= rtt_min && !echo.is_some_and(|(clock, ecr)| timestamp_before(ecr, clock.ticks(sent) as u32))
+    }
+
+    /// The one-way delay of the newest data acknowledged, in picoseconds and up to a constant, where there are timestamps and that data's
+    /// round trip `rtt` is known.
+    ///
+    /// From when the newest data was sent, not from the echo: that is of the first segment the ACK answers (RFC 7323 §4.3), which
+    /// may have waited for the second, and as coarse as our own clock. The peer's clock is taken to tick as ours does.
+    #[inline]
+    pub fn forward_delay(&self, now: Time, segment: &Segment, rtt: Option<Duration>) -> Option<i64> {
+        let ((val, _), clock) = segment.timestamps().zip(self.timestamps)?;
+        let sent = Time::from_ps(now.as_ps() - rtt?.as_ps());
+        let ticks = i64::from(val.wrapping_sub(clock.ticks(sent) as u32) as i32);
+        Some(ticks * clock.span(1).as_ps() as i64 - clock.since_tick(sent).as_ps() as i64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stack;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Duration::from_millis(ms)
+    }
+
+    fn trips(stack: &str, timestamps: bool) -> RoundTrips {
+        let config = TcpConfig { timestamps, ..TcpConfig::new(&stack::named(stack).params(), 1500) };
+        RoundTrips::new(&config, Duration::ZERO)
+    }
+
+    fn echoing(ecr: u32) -> Segment {
+        let mut segment = Segment::new(1, 0, 0);
+        segment.set_timestamps(7, ecr);
+        segment
+    }
+
+    #[test]
+    fn an_exact_clock_takes_one_sample_a_round_trip() {
+        let mut trips = trips("rfc", true);
+        let ms = Duration::from_millis;
+        trips.acked(at(100), &echoing(0), 10, 1000, Some(ms(80)));
+        assert_eq!(trips.srtt(), ms(80));
+        // Of the same round trip; then of the next, by the echo alone (a clock of 1 ms).
+        trips.acked(at(110), &echoing(0), 1000, 2000, Some(ms(800)));
+        assert_eq!(trips.srtt(), ms(80));
+        trips.acked(at(200), &echoing(40), 1001, 2000, None);
+        assert_eq!(trips.srtt(), ms(90));
+        // An echo from the future.
+        trips.acked(at(300), &echoing(301), 2001, 3000, None);
+        assert_eq!(trips.srtt(), ms(90));
+    }
+
+    #[test]
+    fn a_ticking_clock_times_one_segment_and_none_that_is_sent_again() {
+        let mut trips = trips("bsd-reno-1994", false);
+        let plain = Segment::new(1, 0, 0);
+        trips.sent(at(100), 500);
+        trips.sent(at(400), 900);
+        trips.acked(at(1600), &plain, 499, 900, None);
+        assert_eq!(trips.srtt(), Duration::ZERO);
+        // Ticks of 500 ms: sent before the first, acknowledged after the third.
+        trips.acked(at(1600), &plain, 500, 900, None);
+        assert_eq!(trips.srtt(), Duration::from_millis(1500));
+        trips.sent(at(2000), 1000);
+        trips.sent_again();
+        trips.acked(at(9000), &plain, 1000, 1000, None);
+        assert_eq!(trips.srtt(), Duration::from_millis(1500));
+    }
+
+    #[test]
+    fn an_ack_tells_of_a_retransmission_unless_it_came_too_soon_or_echoes_an_older_segment() {
+        let trips = trips("rfc", true);
+        let tells = trips.tells_of_retransmission(at(100), Duration::from_millis(50), Some(&echoing(40)));
+        assert!(tells(at(40)) && !tells(at(41)) && !tells(at(51)));
+        let sacked = trips.tells_of_retransmission(at(100), Duration::from_millis(50), None);
+        assert!(sacked(at(50)) && !sacked(at(51)));
+    }
+}

@@ -1,0 +1,78 @@
+//! Was that loss one? F-RTO (RFC 5682), Eifel detection (RFC 3522) and DSACKs (RFC 3708) tell; then the reduction is taken back, and
+//! what is on its way is not sent again (RFC 4015).
+
+use super::{Limit, Phase, Range, Sender};
+use crate::repair::{Finding, Told};
+use crate::sender::stall::Room;
+use crate::seq::unwrap;
+use longfat_core::packet::Segment;
+use longfat_core::time::Time;
+
+impl Sender {
+    /// The range that this ACK says has arrived twice (RFC 2883 §4): below the left edge, or inside the second block.
+    pub(super) fn duplicate_told(&self, segment: &Segment, ack: u64) -> Option<(u64, u64)> {
+        let block = |i| {
+            let (left, right) = segment.sack(i);
+            (unwrap(self.iss, ack, left), unwrap(self.iss, ack, right))
+        };
+        let (left, right) = block(0);
+        let inside = |outer: (u64, u64)| outer.0 <= left && right <= outer.1;
+        (left < right && (right <= ack || (segment.sack_count() > 1 && inside(block(1))))).then_some((left, right))
+    }
+
+    /// What this ACK (before it is taken in, but for its SACK blocks) says of the last reduction. `sacked`: bytes newly SACKed.
+    /// `marked`: it tells of ECN marks.
+    pub(super) fn judge_reduction(
+        &mut self,
+        now: Time,
+        segment: &Segment,
+        ack: u64,
+        sacked: u64,
+        duplicate: Option<(u64, u64)>,
+        marked: bool,
+    ) {
+        let moves = ack > self.board.una();
+        let repair = &mut self.repair;
+        let told = Told { ack, moves, sacked, highest_sacked: self.board.highest_sacked().unwrap_or(0) };
+        let (point, selective) = (repair.point(), repair.kind().is_selective());
+        let finding = repair.frto.judge(told, point, selective);
+        if finding == Finding::Loss {
+            repair.goes_on_after_frto();
+        }
+        let waiting = duplicate.is_some() && repair.phase() == Phase::Recovery && self.board.has_lost();
+        let spurious = (finding == Finding::Spurious)
+            | repair.undo.eifel(segment, moves)
+            | duplicate.is_some_and(|range| repair.undo.dsack(range, waiting));
+        // RFC 4015 §3, step 8: not where the network asks for a reduction.
+        if spurious && !marked {
+            self.take_back(now, segment);
+        }
+    }
+
+    /// The reduction was for nothing: window and state as before it.
+    fn take_back(&mut self, now: Time, segment: &Segment) {
+        self.stats.spurious_recoveries += 1;
+        self.control.on_spurious();
+        if self.repair.take_back(&mut self.board) {
+            self.trips.after_spike(now, segment, self.board.max());
+        }
+    }
+
+    /// RFC 5682 step 2b: up to two new segments; where there are none to send, what was lost goes again as ever.
+    pub(super) fn next_for_frto(&mut self, now: Time, most: u8) -> Option<Range> {
+        if most == 0 {
+            self.usage.limited_by(Limit::Cwnd);
+            return None;
+        }
+        let range = self.next_new(now, 0, u64::MAX);
+        if range.is_none() && self.room == Room::Refused {
+            return None;
+        }
+        if range.is_some() {
+            self.repair.frto.sent_new();
+        } else {
+            self.repair.frto.stop();
+        }
+        range.or_else(|| self.next(now))
+    }
+}
