@@ -7,6 +7,7 @@
 mod cells;
 mod controls;
 mod scale;
+mod shapes;
 
 use std::ffi::OsString;
 use std::process::{Command, ExitCode};
@@ -14,6 +15,7 @@ use std::{env, fs, io};
 
 use longfat_core::time::Duration;
 use longfat_core::units::Rate;
+use longfat_experiment::Experiment;
 use longfat_sim::dumbbell::Dumbbell;
 use longfat_tcp::{RecoveryKind, TcpConfig, congestion};
 
@@ -97,6 +99,9 @@ fn child(name: &str, short: bool) -> io::Result<()> {
     if let Some(name) = name.strip_prefix(cells::PREFIX) {
         return cells::child(name, cpu_ns);
     }
+    if let Some(shape) = name.strip_prefix(shapes::PREFIX) {
+        return measure(&shapes::of(shape)?);
+    }
     let mut dumbbell = match name.strip_prefix(controls::PREFIX) {
         Some(control) => controls::of(control),
         None => match name.strip_prefix(scale::PREFIX).map(str::parse) {
@@ -107,9 +112,13 @@ fn child(name: &str, short: bool) -> io::Result<()> {
     if short {
         dumbbell.duration = dumbbell.rtt * 2;
     }
-    let experiment = dumbbell.experiment();
+    measure(&dumbbell.experiment())
+}
+
+/// Runs `experiment` and prints its cost.
+fn measure(experiment: &Experiment) -> io::Result<()> {
     let before = cpu_ns()?;
-    let trace = longfat_sim::run(&experiment).map_err(io::Error::other)?;
+    let trace = longfat_sim::run(experiment).map_err(io::Error::other)?;
     let cpu_ns = cpu_ns()? - before;
     let sum = |of: fn(&longfat_experiment::trace::FlowRecord) -> u64| trace.flows.iter().map(of).sum::<u64>();
     let (sent, delivered) = (sum(|f| f.segments_sent), sum(|f| f.bytes_delivered));
@@ -142,6 +151,9 @@ fn parent(names: &[&str]) -> io::Result<()> {
     }
     if names == ["scale"] {
         return scale::table().map(|_| ());
+    }
+    if names == ["shapes"] {
+        return shapes::table().map(|_| ());
     }
     if names == ["cells"] {
         return cells::table().map(|_| ());
@@ -183,6 +195,7 @@ fn parent(names: &[&str]) -> io::Result<()> {
         ));
     }
     if names.is_empty() {
+        rows.extend(shapes::table()?);
         rows.extend(controls::table()?);
         rows.extend(scale::table()?);
         rows.extend(cells::table()?);
