@@ -15,6 +15,7 @@ mod host;
 mod ledger;
 mod measure;
 mod memory;
+mod merge;
 mod nic;
 mod overhead;
 mod plan;

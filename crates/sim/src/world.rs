@@ -28,9 +28,10 @@ use crate::due::Due;
 use crate::host::Endpoint;
 use crate::ledger::Ledger;
 use crate::measure::Snapshot;
+use crate::merge::Batch;
 use hosts::Hosts;
 use islands::Island;
-use links::{Arrival, Tie};
+use links::Tie;
 pub use ports::CellTotals;
 use ports::Ports;
 
@@ -134,7 +135,7 @@ pub struct World {
     /// With random ties, for each input.
     ties: Vec<Tie>,
     /// What comes to a link by several inputs, and cells on their way from one switch to another: room used again and again.
-    batch: Vec<Arrival>,
+    batch: Batch,
     onward: Vec<Run>,
 }
 

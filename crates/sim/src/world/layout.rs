@@ -21,6 +21,7 @@ use crate::due::Due;
 use crate::host::{Endpoint, personality};
 use crate::ledger::Ledger;
 use crate::memory;
+use crate::merge::Batch;
 use crate::plan::Graph;
 use crate::route::{END, RouteTable};
 
@@ -86,7 +87,7 @@ pub(super) fn world(experiment: &Experiment) -> Result<World, Error> {
         all_delivered: None,
         cause: 0,
         endpoints,
-        batch: Vec::new(),
+        batch: Batch::default(),
         onward: Vec::new(),
     })
 }

@@ -7,9 +7,7 @@ use longfat_core::time::Time;
 use super::ends::outlet;
 use super::{Input, World};
 use crate::ledger::LinkLog;
-
-/// A packet that comes to a link: when, its rank among those of that instant, and itself.
-pub(super) type Arrival = (Time, u32, PacketId);
+use crate::merge::Arrival;
 
 /// Where ties between links are broken at random: the ranks of what comes by one input. Each instant has a rank of its own, drawn from the
 /// input's own stream, so that it does not depend on how much is done at once.
@@ -105,18 +103,17 @@ impl World {
                     Some(_) => *rank | 1 << 31,
                     None => *rank,
                 };
-                batch.push((now, rank, id));
+                batch.push(Arrival { time: now, rank, id });
             }
             if is_from_link(*of as usize, endpoints.len()) {
                 links[*rank as usize].count.delivered += (batch.len() - before) as u64;
             }
+            batch.end_input();
             !line.is_empty()
         });
-        // What came by each input is in order already, and stays in its order at one instant.
-        batch.sort_by_key(|(time, rank, _)| (*time, *rank));
         let (link, mut log) = (&mut links[number], LinkLog { link: number as u32, ledger });
-        for (now, _, id) in batch.drain(..) {
-            link.offer(now, id, packets, &mut log);
+        for Arrival { time, id, .. } in batch.drain() {
+            link.offer(time, id, packets, &mut log);
         }
         next
     }
