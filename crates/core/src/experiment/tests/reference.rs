@@ -1,5 +1,5 @@
 //! The schema and the reference in the documentation, which are made from the same tables as validation.
-//! `UPDATE_DOCS=1 cargo test -p longfat-core reference` writes them anew.
+//! `make docs-reference` writes them anew.
 
 use super::super::{listing, reference, schema};
 use crate::params::testing::check_entry;
@@ -16,7 +16,7 @@ fn same(name: &str, expected: &str) {
         std::fs::write(docs(name), expected).unwrap();
     }
     let found = std::fs::read_to_string(docs(name)).unwrap_or_default();
-    assert!(found == expected, "docs/{name} is out of date: UPDATE_DOCS=1 cargo test -p longfat-core reference");
+    assert!(found == expected, "docs/{name} is out of date: make docs-reference");
 }
 
 #[test]
