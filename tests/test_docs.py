@@ -154,6 +154,12 @@ def test_every_algorithm_has_its_page_with_every_parameter(kind: str, folder: st
             assert kind != "stacks" or f"`{param['default']}`" in rows[0], f"{page}: {param['name']} is {param['default']}"
 
 
+def test_the_page_on_traffic_has_a_row_for_every_kind() -> None:
+    text = (ROOT / "docs" / "traffic.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \|", text, flags=re.MULTILINE)
+    assert sorted(rows) == sorted(entry["name"] for entry in longfat.registries()["traffic"])
+
+
 WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
 

@@ -11,7 +11,6 @@ pub mod link;
 pub mod metric;
 pub mod packet;
 pub mod params;
-pub mod probe;
 pub mod queue;
 pub mod rng;
 pub mod tcp;

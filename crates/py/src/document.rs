@@ -1,7 +1,7 @@
 //! Documents and their runs.
 
-use crate::{cost, tables};
-use longfat_core::experiment::{self, Experiment};
+use crate::tables;
+use longfat_core::experiment::{self, Experiment, cost};
 use longfat_core::time::Time;
 use longfat_core::trace::Trace;
 use longfat_core::units::text::{RATE, SIZE, TIME, split};
@@ -108,7 +108,7 @@ fn simulate(experiment: &Experiment, progress: Option<&Py<PyAny>>) -> PyResult<T
             return true;
         }
         next = Instant::now() + TICK;
-        let share = (now.as_secs_f64() / expected).min(0.99);
+        let share = (now.as_secs_f64() / expected.as_secs_f64()).min(0.99);
         let told = Python::attach(|py| {
             py.check_signals()?;
             progress.map_or(Ok(()), |callable| callable.call1(py, (share,)).map(drop))

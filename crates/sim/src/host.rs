@@ -1,14 +1,12 @@
-//! The ends of a flow: a TCP connection, UDP or a probe, the application on it, and its one pending event.
+//! The ends of a flow: TCP or datagrams, the application over it, and its one pending event.
 
-use longfat_core::experiment::{Flow, Traffic};
-use longfat_core::probe::Ping;
+use longfat_core::experiment::Flow;
 use longfat_core::rng::Rng;
 use longfat_core::tcp::Connection;
 use longfat_core::time::{Duration, Time};
-use longfat_core::traffic::{Departures, Transfers, Udp};
-use longfat_core::units::Rate;
+use longfat_core::traffic::{Life, Over, Program, Reader, Wait, until};
 
-use crate::agent::Agent;
+use crate::agent::{Agent, Stream};
 use crate::ledger::Tally;
 
 /// What this end waits for, in order, to write down when it came.
@@ -20,8 +18,8 @@ pub enum Milestone {
     AllAcked,
     /// The receiver: the end of the stream.
     EndOfStream,
-    /// The sender of transfers: the acknowledgment of the last byte of this one. Comes again and again.
-    Transferred,
+    /// A sender whose application waits for it: the acknowledgment of all that is written so far. May come again and again.
+    Acked,
     /// Nothing more.
     Nothing,
 }
@@ -39,8 +37,6 @@ pub struct Endpoint {
     /// every ACK, and a wake-up too early now and then costs less than moving the event each time.
     pub wake: Time,
     pub milestone: Milestone,
-    /// When the application next acts.
-    pub alarm: Time,
     /// Whether anything is said of its host.
     pub on_host: bool,
     /// Whether it waits for room at the interface, and for the processor.
@@ -48,10 +44,10 @@ pub struct Endpoint {
     pub is_asking: bool,
     /// Whether it lives by itself in a crowd, and has no event of its own.
     pub is_alone: bool,
+    /// Whether the run waits for it.
+    pub has_volume: bool,
     place: Option<Box<Place>>,
-    application: Application,
-    started: bool,
-    stop: Time,
+    program: Program,
     pub sent: Tally,
     pub delivered: Tally,
 }
@@ -69,39 +65,6 @@ struct Place {
     memory: Option<(u32, u32)>,
 }
 
-/// What the application does at one end of a connection.
-#[derive(Debug)]
-enum Application {
-    /// Writes so many bytes, and closes: `ttcp`.
-    Volume(u64),
-    /// Writes without end.
-    Endless,
-    /// Writes at a rate of its own: when, and how much.
-    Writes(Box<(Departures, u32)>),
-    /// Writes transfers with time to think between them.
-    Web(Box<Web>),
-    /// Reads, at once.
-    Reads,
-    /// Reads, and takes its time.
-    Reader(Box<Reader>),
-}
-
-/// Transfers, of which one may be under way.
-#[derive(Debug)]
-struct Web {
-    transfers: Transfers,
-    transferring: bool,
-}
-
-/// An application that reads a block (a full segment), and takes the time its rate gives it before it reads the next.
-#[derive(Debug)]
-struct Reader {
-    rate: Rate,
-    block: u64,
-    /// When it is ready for the next.
-    next: Time,
-}
-
 /// The initial sequence number and the clock phase of an endpoint: its own, whatever other flows there are.
 pub fn personality(seed: u64, name: &str) -> (u32, Duration) {
     let mut rng = Rng::named(seed, name);
@@ -115,62 +78,51 @@ impl Endpoint {
     pub fn sender(flow: &Flow, iss: u32, phase: Duration, rng: Rng) -> Self {
         let start = Time::ZERO + flow.start;
         let stop = flow.stop.map_or(Time::MAX, |stop| Time::ZERO + stop);
-        match flow.traffic {
-            Traffic::Ping { interval, size } => {
-                Self::new(Agent::Ping(Box::new(Ping::ask(interval, size, start, stop))), Application::Reads, start, Milestone::Nothing)
-            }
-            Traffic::Udp { schedule, size } => {
-                let departures = Departures::new(schedule, size, start, rng);
-                let first = departures.next();
-                Self::new(Agent::Udp(Box::new(Udp::send(departures, size, stop))), Application::Reads, first, Milestone::Nothing)
-            }
-            traffic => {
+        let (params, life) = (flow.traffic.params(), Life { start, rng });
+        match flow.traffic.kind().over {
+            Over::Tcp(application) => {
                 let tcp = Agent::Tcp(Connection::connect(flow.sender.clone(), iss, phase));
-                let application = match traffic {
-                    Traffic::Ttcp { volume } => Application::Volume(volume),
-                    Traffic::Web(web) => Application::Web(Box::new(Web { transfers: Transfers::new(web, rng), transferring: false })),
-                    Traffic::Writes { schedule, size } => {
-                        Application::Writes(Box::new((Departures::new(schedule, size, start, rng), size)))
-                    }
-                    _ => Application::Endless,
-                };
-                Endpoint { alarm: start, stop, ..Self::new(tcp, application, start, Milestone::Nothing) }
+                let program = Program::new(application(params, life), start, stop);
+                let has_volume = flow.traffic.volume().is_some();
+                Endpoint { has_volume, ..Self::new(tcp, program, start, Milestone::Nothing) }
+            }
+            Over::Datagrams { sender, .. } => {
+                let datagrams = sender(params, life);
+                let first = datagrams.poll_timeout().unwrap_or(Time::MAX);
+                Self::new(Agent::Datagrams(until(stop, datagrams)), Program::none(), first, Milestone::Nothing)
             }
         }
     }
 
     /// The end that listens and receives.
     pub fn receiver(flow: &Flow, iss: u32, phase: Duration) -> Self {
-        match flow.traffic {
-            Traffic::Ping { .. } => Self::new(Agent::Ping(Box::new(Ping::answer())), Application::Reads, Time::MAX, Milestone::Nothing),
-            Traffic::Udp { .. } => Self::new(Agent::Udp(Box::new(Udp::receive())), Application::Reads, Time::MAX, Milestone::Nothing),
-            _ => {
+        match flow.traffic.kind().over {
+            Over::Tcp(_) => {
                 let mut tcp = Connection::listen(flow.receiver.clone(), iss, phase);
                 tcp.set_auto_read(flow.read_rate.is_none());
-                let reader = |rate| Box::new(Reader { rate, block: flow.receiver.mss.into(), next: Time::ZERO });
-                let application = flow.read_rate.map_or(Application::Reads, |rate| Application::Reader(reader(rate)));
+                let reader = |rate| Program::reader(Box::new(Reader::new(rate, flow.receiver.mss.into())));
+                let program = flow.read_rate.map_or(Program::none(), reader);
                 let on_host = flow.read_rate.is_some();
-                Endpoint { on_host, ..Self::new(Agent::Tcp(tcp), application, Time::MAX, Milestone::EndOfStream) }
+                Endpoint { on_host, ..Self::new(Agent::Tcp(tcp), program, Time::MAX, Milestone::EndOfStream) }
             }
+            Over::Datagrams { receiver, .. } => Self::new(Agent::Datagrams(receiver()), Program::none(), Time::MAX, Milestone::Nothing),
         }
     }
 
-    fn new(agent: Agent, application: Application, wake: Time, milestone: Milestone) -> Self {
+    fn new(agent: Agent, program: Program, wake: Time, milestone: Milestone) -> Self {
         Endpoint {
             agent,
             first_link: 0,
             route: 0,
             wake,
             milestone,
-            alarm: Time::MAX,
             on_host: false,
             is_waiting: false,
             is_asking: false,
             is_alone: false,
+            has_volume: false,
             place: None,
-            application,
-            started: false,
-            stop: Time::MAX,
+            program,
             sent: Tally::default(),
             delivered: Tally::default(),
         }
@@ -200,29 +152,26 @@ impl Endpoint {
 
     /// Whether it has yet to open its connection.
     pub fn is_yet_to_start(&self) -> bool {
-        !self.started && self.milestone == Milestone::Nothing
+        !self.program.has_begun() && self.milestone == Milestone::Nothing
+    }
+
+    /// When the application next acts.
+    #[inline]
+    pub fn alarm(&self) -> Time {
+        self.program.alarm()
     }
 
     /// How much the receiving application would read at once.
-    pub fn is_ready_to_read(&self, now: Time) -> u64 {
-        match &self.application {
-            Application::Reader(reader) if reader.next > now => 0,
-            Application::Reader(reader) => reader.block,
-            _ => u64::MAX,
-        }
+    pub fn would_read(&self, now: Time) -> u64 {
+        self.program.would_read(now)
     }
 
     /// The receiving application reads, if it is ready to and there is something.
     pub fn read(&mut self, now: Time) {
-        let (Application::Reader(reader), Agent::Tcp(tcp)) = (&mut self.application, &mut self.agent) else { return };
-        if reader.next <= now {
-            let taken = tcp.read(reader.block);
-            if taken > 0 {
-                reader.next = now + reader.rate.transmit_time(taken);
-            }
-        }
-        if tcp.unread() > 0 {
-            self.alarm = reader.next;
+        if let Agent::Tcp(tcp) = &mut self.agent
+            && self.program.wait().readable
+        {
+            self.program.act(now, &mut Stream(tcp));
         }
     }
 
@@ -243,90 +192,58 @@ impl Endpoint {
 
     /// Does what is due now: of the application, and of the protocol's timers.
     pub fn handle_time(&mut self, now: Time) {
-        if self.alarm <= now {
-            self.act(now);
+        if self.alarm() <= now {
+            if self.program.wait().readable {
+                // It reads once the timers have gone off.
+                self.program.put_off();
+            } else {
+                self.act(now);
+            }
         }
         if self.agent.is_due(now) {
             self.agent.handle_timeout(now);
         }
     }
 
-    /// The application's time has come: it starts (`ttcp` writes its volume and closes), goes on, or stops.
-    fn act(&mut self, now: Time) {
+    /// What the application has waited for has come: it starts, goes on, or stops.
+    pub fn act(&mut self, now: Time) {
         let Agent::Tcp(tcp) = &mut self.agent else { return };
-        self.alarm = Time::MAX;
-        let starts = !self.started && now < self.stop;
-        match &mut self.application {
-            Application::Reads | Application::Reader(_) => return,
-            // What has been written is finished; a stream without end is not.
-            Application::Web(_) | Application::Writes(_) if now >= self.stop => tcp.close(),
-            _ if now >= self.stop => tcp.stop(),
-            Application::Writes(writes) => {
-                let (departures, size) = &mut **writes;
-                while departures.next() <= now {
-                    tcp.write(u64::from(*size));
-                    departures.advance();
-                }
-                self.alarm = departures.next().min(self.stop);
-            }
-            Application::Web(_) if starts => self.think(now),
-            Application::Web(web) => {
-                tcp.write(web.transfers.size());
-                web.transferring = true;
-                self.alarm = self.stop;
-            }
-            Application::Volume(volume) => {
-                tcp.write(*volume);
-                tcp.close();
-            }
-            Application::Endless => {
-                tcp.write(u64::MAX);
-                self.alarm = self.stop;
-            }
-        }
-        if starts {
-            self.started = true;
+        let had_begun = self.program.has_begun();
+        self.program.act(now, &mut Stream(tcp));
+        if self.program.has_begun() != had_begun {
             self.milestone = Milestone::Established;
+        } else if had_begun && self.milestone != Milestone::Established {
+            self.milestone = self.next_milestone();
         }
     }
 
-    /// A transfer is over; after a while comes the next.
-    pub fn think(&mut self, now: Time) {
-        let Application::Web(web) = &mut self.application else { return };
-        web.transferring = false;
-        if now < self.stop {
-            self.alarm = now.saturating_add(web.transfers.think()).min(self.stop);
+    /// What a sender waits for once its connection is established.
+    fn next_milestone(&self) -> Milestone {
+        let wait = self.program.wait();
+        if wait.acked {
+            Milestone::Acked
+        } else if self.has_volume && wait == Wait::FOR_EVER {
+            Milestone::AllAcked
+        } else {
+            Milestone::Nothing
         }
-    }
-
-    /// Whether the run waits for this flow: it has a volume.
-    pub fn has_volume(&self) -> bool {
-        matches!(self.application, Application::Volume(_))
     }
 
     /// The milestone that has been reached since the last call, if one has.
     #[inline]
     pub fn reached(&mut self) -> Option<Milestone> {
-        let reached = self.milestone;
         let Agent::Tcp(tcp) = &self.agent else { return None };
-        let (done, next) = match reached {
-            Milestone::Established => {
-                let next = match self.application {
-                    Application::Volume(_) => Milestone::AllAcked,
-                    Application::Web(_) => Milestone::Transferred,
-                    _ => Milestone::Nothing,
-                };
-                (tcp.is_established(), next)
-            }
-            Milestone::AllAcked => (tcp.all_acked(), Milestone::Nothing),
-            Milestone::Transferred => (matches!(&self.application, Application::Web(web) if web.transferring) && tcp.all_acked(), reached),
-            Milestone::EndOfStream => (tcp.end_of_stream() && tcp.unread() == 0, Milestone::Nothing),
-            Milestone::Nothing => (false, reached),
+        let reached = self.milestone;
+        let done = match reached {
+            Milestone::Established => tcp.is_established(),
+            Milestone::AllAcked | Milestone::Acked => tcp.all_acked(),
+            Milestone::EndOfStream => tcp.end_of_stream() && tcp.unread() == 0,
+            Milestone::Nothing => false,
         };
         if !done {
             return None;
         }
-        self.milestone = next;
+        self.milestone = if reached == Milestone::Established { self.next_milestone() } else { Milestone::Nothing };
         Some(reached)
     }
 

@@ -2,7 +2,7 @@
 //! anything, and nothing here changes what happens.
 
 use longfat_core::atm::aal5;
-use longfat_core::experiment::{Experiment, Host, Traffic};
+use longfat_core::experiment::{Experiment, Host};
 
 use longfat_core::tcp::window_sizing;
 use longfat_core::time::{Duration, Time};
@@ -92,8 +92,7 @@ impl Recorder {
     pub fn new(experiment: &Experiment) -> Self {
         let measure = &experiment.measure;
         assert!(measure.interval != Some(Duration::ZERO), "the spacing of samples is positive");
-        let volumes = |flow: &&longfat_core::experiment::Flow| matches!(flow.traffic, Traffic::Ttcp { .. });
-        let starts_of_volumes = experiment.flows.iter().filter(volumes).map(|flow| flow.start).min();
+        let starts_of_volumes = experiment.flows.iter().filter(|flow| flow.traffic.volume().is_some()).map(|flow| flow.start).min();
         let first_start = starts_of_volumes.or_else(|| experiment.flows.iter().map(|flow| flow.start).min());
         let warmup = Time::ZERO + measure.warmup;
         Recorder {
@@ -233,7 +232,7 @@ fn flow_record(world: &World, experiment: &Experiment, flow: usize, at_warmup: O
         rtt_min_s: min,
         rtt_mean_s: mean,
         rtt_max_s: max,
-        rtt_deviation_s: if let Agent::Ping(ping) = sender { ping.stats().rtt_deviation_s() } else { f64::NAN },
+        rtt_deviation_s: sender.rtt_deviation_s(),
         packets_delivered: world.endpoints[2 * flow + 1].delivered.packets,
         in_flight_max: sent.in_flight_max,
     }
@@ -332,7 +331,7 @@ fn warnings(world: &World, experiment: &Experiment, span_start: Time) -> Vec<Str
             let sent = if world.milestones[i].established.is_some() { "what it had sent again" } else { "its SYN" };
             warnings.push(format!("flow {name} was given up at {} s: nothing had answered {sent}", at.as_secs_f64()));
         }
-        if let Traffic::Ttcp { volume } = flow.traffic
+        if let Some(volume) = flow.traffic.volume()
             && world.milestones[i].delivered_all.is_none()
         {
             let delivered = world.endpoints[2 * i + 1].agent.bytes_delivered();

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 use longfat_core::atm::port::Run;
 use longfat_core::experiment::route::Routes;
-use longfat_core::experiment::{Experiment, Ties, Traffic};
+use longfat_core::experiment::{Experiment, Ties};
 use longfat_core::link::loss;
 use longfat_core::packet::{PacketId, Packets};
 use longfat_core::queue::{self, DropReason, QueueContext};
@@ -105,7 +105,7 @@ impl World {
         let ports = Ports::new(experiment, &table);
         let tails = if batches { tails::join(&mut links, &table) } else { Vec::new() };
         let mut trunks = if batches { trunks::join(&mut links, &table) } else { Vec::new() };
-        let volumes = experiment.flows.iter().filter(|flow| matches!(flow.traffic, Traffic::Ttcp { .. })).count();
+        let volumes = experiment.flows.iter().filter(|flow| flow.traffic.volume().is_some()).count();
         let hosts = Hosts::new(experiment, &mut endpoints);
         let mut parts = vec![Part::Here; endpoints.len() + hosts.sources()];
         // A run that ends with its volumes ends at an event, and nobody may have lived beyond it.

@@ -4,13 +4,11 @@ mod flow;
 mod host;
 mod link;
 mod path;
-mod traffic;
 
-pub use flow::{CONTROL, SIZING, endpoint, flow};
+pub use flow::{CONTROL, SIZING, TRAFFIC, endpoint, flow};
 pub use host::host;
 pub use link::{DISCARD, LOSS, QUEUE, explicit_link, link, way};
 pub use path::PATH;
-pub use traffic::TRAFFIC;
 
 use super::shape::{Field, Shape};
 use crate::params::{Kind, ParamSpec, Value};

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use longfat_core::experiment::{Cpu, Cycles, Experiment, Flow, Host, Link, Memory, Nic, Node, NodeKind, OnFull, Traffic};
+use longfat_core::experiment::{Cpu, Cycles, Experiment, Flow, Host, Link, Memory, Nic, Node, NodeKind, OnFull};
 use longfat_core::link::loss;
 use longfat_core::params::Value;
 use longfat_core::queue;
 use longfat_core::tcp::{TcpConfig, congestion};
 use longfat_core::time::{Duration, Time};
 use longfat_core::trace::Trace;
-use longfat_core::traffic::{Schedule, Spell, Web};
+use longfat_core::traffic::Traffic;
 use longfat_core::units::{Capacity, Rate};
 use proptest::prelude::*;
 
@@ -57,7 +57,7 @@ proptest! {
         volume in prop::option::of(10_000..400_000_u64),
         (departures_last, interval, stagger) in (any::<bool>(), 1..90_u64, 0..40_u64),
     ) {
-        let traffic = volume.map_or(Traffic::Bulk, |volume| Traffic::Ttcp { volume });
+        let traffic = volume.map_or(Traffic::bulk(), Traffic::ttcp);
         let queue = kind.map_or(droptail(Capacity::Packets(limit)), |kind| queue::choice(queue::REGISTRY[kind].name));
         let dumbbell = Dumbbell {
             pairs,
@@ -86,14 +86,15 @@ proptest! {
 
 /// What flows other than TCP streams without end may carry.
 fn others() -> [Traffic; 6] {
-    let (rate, spell) = (Rate::from_bps(500_000), Spell { mean: Duration::from_millis(30), shape: Some(1.5) });
+    let (rate, ms) = (Rate::from_bps(500_000), |ms| Value::Duration(Duration::from_millis(ms)));
+    let (at_rate, size) = (("rate", Value::Rate(rate)), |bytes| ("size", Value::Bytes(bytes)));
     [
-        Traffic::Ping { interval: Duration::from_millis(50), size: 84 },
-        Traffic::Udp { schedule: Schedule::Constant { rate }, size: 1500 },
-        Traffic::Udp { schedule: Schedule::OnOff { rate, on: spell, off: spell }, size: 600 },
-        Traffic::Web(Web { size: 20_000, shape: 1.2, think: Duration::from_millis(40), think_shape: None }),
-        Traffic::Writes { schedule: Schedule::Random { rate, shape: None }, size: 900 },
-        Traffic::Writes { schedule: Schedule::Constant { rate }, size: 5000 },
+        Traffic::ping(Duration::from_millis(50), 84),
+        Traffic::udp(rate, 1500),
+        Traffic::of("on_off", &[at_rate, size(600), ("on", ms(30)), ("off", ms(30))]),
+        Traffic::of("web", &[size(20_000), ("think", ms(40))]),
+        Traffic::of("writes", &[at_rate, size(900), ("gaps", Value::Choice("poisson"))]),
+        Traffic::of("writes", &[at_rate, size(5000)]),
     ]
 }
 
@@ -244,7 +245,7 @@ proptest! {
         let links = experiment.network.links.len();
         for (i, (from, to, traffic, start)) in ends.into_iter().enumerate() {
             let (from, to) = (routers + from % hosts, routers + to % hosts);
-            let traffic = *others().get(traffic).unwrap_or(&Traffic::Bulk);
+            let traffic = others().get(traffic).cloned().unwrap_or(Traffic::bulk());
             let group = format!("flow{i}").into();
             experiment.flows.push(Flow { from, to, traffic, group, start: Duration::from_millis(100 * start), ..flow.clone() });
         }

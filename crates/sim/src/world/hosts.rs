@@ -182,7 +182,7 @@ impl World {
         let endpoint = &self.endpoints[number];
         let (Some((pool, share)), Agent::Tcp(tcp)) = (endpoint.memory(), &endpoint.agent) else { return true };
         let pool = &mut self.hosts.pools[pool];
-        if pool.has_room_for(share, tcp, self.packets.segment(id), endpoint.is_ready_to_read(self.now)) {
+        if pool.has_room_for(share, tcp, self.packets.segment(id), endpoint.would_read(self.now)) {
             return true;
         }
         let link = match self.hops.at(self.packets[id].route - 1) {

@@ -8,7 +8,6 @@ mod network;
 mod presets;
 mod queue;
 mod switch;
-mod traffic;
 
 use super::error::Fault;
 use super::fields;

@@ -20,6 +20,7 @@ mod search;
 #[cfg(test)]
 mod tests;
 
+pub use crate::params::Refusal;
 use crate::params::{Kind, ParamSpec, Value, by_name};
 use crate::tcp::TcpConfig;
 use crate::time::{Duration, Time};
@@ -135,15 +136,6 @@ pub trait ReceiveSizing: Debug {
     fn keeps_to_memory(&self) -> bool {
         true
     }
-}
-
-/// What is wrong with a parameter, for the user.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Refusal {
-    pub param: &'static str,
-    pub sentence: String,
-    /// What would be right.
-    pub expected: String,
 }
 
 /// One kind of window sizing.
