@@ -18,6 +18,8 @@ use std::sync::LazyLock;
 /// Seeds stay exact where numbers are doubles.
 pub const MAX_SEED: u64 = 1 << 53;
 const TIME: Kind = Kind::Duration { min: Duration::ZERO, max: Duration::from_secs(100_000) };
+/// One way or round trip of a path: at most 1000 s.
+const DELAY: Kind = Kind::Duration { min: Duration::ZERO, max: Duration::from_secs(1000) };
 const SOME_TIME: Kind = Kind::Duration { min: Duration::from_micros(1), max: Duration::from_secs(100_000) };
 const FALSE: Value = Value::Bool(false);
 const NO_TIME: Value = Value::Duration(Duration::ZERO);

@@ -1,10 +1,11 @@
 //! A resolved experiment, written back in the shape of an experiment file with explicit nodes and links: what goes into
 //! the results folder, reads back as the same run, and identifies it ([`super::identity`]).
 
+use super::error::Span;
 use super::fields;
 use super::model::{self, Experiment, Flow, Host, Link, NodeKind, OnFull, Ties};
 use super::print::print;
-use super::tree::{self, Entry, Node, Span, Tree};
+use super::tree::{self, Entry, Node, Tree};
 use crate::atm::discard;
 use crate::link::loss;
 use crate::params::{Choice, ParamSpec, Params, Value};

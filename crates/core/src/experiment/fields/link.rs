@@ -1,7 +1,6 @@
 //! A link, one way and both, and what can stand in front of it or happen on it.
 
-use super::path::DELAY;
-use super::{FALSE, one_of};
+use super::{DELAY, FALSE, one_of};
 use crate::atm::discard;
 use crate::experiment::shape::{Case, Field, Shape, Variants};
 use crate::link::{framing, loss};
