@@ -12,6 +12,7 @@
 //! A link to a host that only one other feeds needs no event of that other's: it is told of a packet when that leaves ([`tail`]).
 
 mod tail;
+mod wire;
 
 use std::collections::VecDeque;
 
@@ -26,8 +27,8 @@ use longfat_core::units::Rate;
 
 use crate::audit::Census;
 use crate::ledger::{Count, Ledger, LinkLog};
-use crate::wire::Wire;
 use tail::{Feeder, Tail};
+use wire::Wire;
 
 /// One link of a running world.
 pub struct Link {

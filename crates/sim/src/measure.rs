@@ -2,13 +2,11 @@
 //! anything, and nothing here changes what happens.
 
 use longfat_core::atm::aal5;
-use longfat_core::experiment::{Experiment, Host};
-
-use longfat_core::tcp::window_sizing;
+use longfat_core::experiment::{Experiment, Host, warning};
 use longfat_core::time::{Duration, Time};
 use longfat_core::trace::{CellRecord, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, LinkSample, MemoryRecord, Trace};
 
-use crate::agent::Agent;
+use crate::endpoint::Agent;
 use crate::ledger::DROP_REASONS;
 use crate::memory::Gauge;
 use crate::world::{CellTotals, World, flow_names};
@@ -299,6 +297,7 @@ fn link_record(world: &World, experiment: &Experiment, number: usize, start: &Sn
     }
 }
 
+/// What the user should know of the run: of its flows as they were asked for, and of what became of them.
 fn warnings(world: &World, experiment: &Experiment, span_start: Time) -> Vec<String> {
     let mut warnings = Vec::new();
     if world.now < span_start {
@@ -309,17 +308,7 @@ fn warnings(world: &World, experiment: &Experiment, span_start: Time) -> Vec<Str
         ));
     }
     for (i, (name, flow)) in flow_names(experiment).zip(&experiment.flows).enumerate() {
-        let (_, asked) = window_sizing::bounds(&flow.receiver);
-        let (held, mss) = (window_sizing::bounds(&flow.sender).0.min(asked), u64::from(flow.sender.mss));
-        if flow.traffic.is_tcp() && held < mss {
-            warnings.push(format!(
-                "flow {name}: its window of {held} bytes is less than one segment of {mss}, so no full segment is ever sent"
-            ));
-        }
-        if flow.traffic.is_tcp() && !(flow.sender.window_scale && flow.receiver.window_scale) && asked > 65_535 {
-            let what = if asked < flow.receiver.receive_buffer { "window sizing" } else { "receive buffer" };
-            warnings.push(format!("flow {name}: without window scaling its window is at most 65535 bytes, not the {asked} of its {what}"));
-        }
+        warnings.extend(warning::of_flow(&name, flow));
         if let Agent::Tcp(tcp) = &world.endpoints[2 * i].agent
             && tcp.gave_up_ecn()
         {

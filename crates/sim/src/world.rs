@@ -24,8 +24,8 @@ use longfat_core::rng::Rng;
 use longfat_core::time::Time;
 
 use crate::Error;
+use crate::endpoint::{Endpoint, personality};
 use crate::event_set::{EventSet, Part};
-use crate::host::{Endpoint, personality};
 use crate::ledger::Ledger;
 use crate::link::{Link, Role};
 use crate::measure::Snapshot;

@@ -18,6 +18,7 @@ mod sweep;
 mod tests;
 mod tree;
 mod view;
+pub mod warning;
 mod write;
 
 pub use crate::params::Choice;

@@ -17,8 +17,8 @@ use longfat_core::time::{Duration, Time};
 use super::World;
 use super::hosts::Hosts;
 use super::trunks::Trunk;
+use crate::endpoint::Endpoint;
 use crate::event_set::{Part, Tree};
-use crate::host::Endpoint;
 use crate::link::{Link, Role};
 use crate::route::{Hop, RouteTable};
 

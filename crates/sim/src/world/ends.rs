@@ -5,7 +5,7 @@ use longfat_core::time::Time;
 use longfat_core::trace::{Event, EventKind};
 
 use super::World;
-use crate::host::Milestone;
+use crate::endpoint::Milestone;
 use crate::ledger::sent_so_far;
 
 impl World {

@@ -11,9 +11,8 @@ use longfat_core::rng::Rng;
 
 use super::World;
 use super::ends::way_of;
-use crate::agent::Agent;
 use crate::cpu::{Job, Next, Processor};
-use crate::host::Endpoint;
+use crate::endpoint::{Agent, Endpoint};
 use crate::memory::Pool;
 use crate::nic::Nic;
 use crate::overhead::Overhead;

@@ -1,13 +1,16 @@
 //! The ends of a flow: TCP or datagrams, the application over it, and its one pending event.
 
+mod agent;
+
 use longfat_core::experiment::Flow;
 use longfat_core::rng::Rng;
 use longfat_core::tcp::Connection;
 use longfat_core::time::{Duration, Time};
 use longfat_core::traffic::{Life, Over, Program, Reader, Wait, until};
 
-use crate::agent::{Agent, Stream};
 use crate::ledger::Tally;
+pub use agent::Agent;
+use agent::Stream;
 
 /// What this end waits for, in order, to write down when it came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
