@@ -44,7 +44,7 @@ test: build ## Run every test, Rust and Python
 	$(BIN)/pytest
 
 test-quick: build ## Run the tests that take little time: what to run after each edit
-	cargo test --workspace --quiet
+	cargo test --workspace --quiet --tests
 	$(BIN)/pytest -m "not slow"
 
 lint: .venv/requirements ## Check formatting, lints and types; changes nothing
