@@ -11,7 +11,7 @@ PROFILE := target/longfat-$(shell rustc --version 2>/dev/null | cut -d ' ' -f 2)
 PROFILED = $(if $(wildcard $(PROFILE)),RUSTFLAGS="$$RUSTFLAGS -Cprofile-use=$(CURDIR)/$(PROFILE)")
 
 .DEFAULT_GOAL := help
-.PHONY: help build profile run validation test lint format bench system-packages clean
+.PHONY: help build profile run validation test test-quick lint format docs-reference bench bench-record bench-plot system-packages clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +43,10 @@ test: build ## Run every test, Rust and Python
 	cargo test --workspace --quiet
 	$(BIN)/pytest
 
+test-quick: build ## Run the tests that take little time: what to run after each edit
+	cargo test --workspace --quiet --tests
+	$(BIN)/pytest -m "not slow"
+
 lint: .venv/requirements ## Check formatting, lints and types; changes nothing
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
@@ -55,8 +59,18 @@ format: .venv/requirements ## Format all code
 	$(BIN)/ruff check --fix-only --quiet
 	$(BIN)/ruff format
 
+docs-reference: ## Write what an extension changes in generated files: schema, reference, error messages
+	UPDATE_DOCS=1 INSTA_UPDATE=always cargo test --quiet -p longfat-core --lib -- tests::reference tests::bad_files
+	git diff --stat
+
 bench: ## Measure the simulator; prints, and writes bench.json
 	$(PROFILED) cargo run --release --quiet -p longfat-sim --bin bench
+
+bench-record: build bench ## Measure, and add a line to bench/history.jsonl
+	$(BIN)/python bench/history.py record bench.json
+
+bench-plot: build ## Draw bench/history.jsonl: bench/*.svg, bench/*.png
+	$(BIN)/python bench/history.py plot
 
 system-packages: ## Install the browser that tests open reports in (Debian, Ubuntu; as root)
 	apt-get update -qq

@@ -14,6 +14,8 @@ import longfat
 import pytest
 from conftest import LONG_SWEEP, SWEEP, command
 
+pytestmark = pytest.mark.slow
+
 
 def test_run_then_run_again_then_show(sweep_file: Path, tmp_path: Path) -> None:
     first = command("run", sweep_file, "--results", tmp_path / "r")

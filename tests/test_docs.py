@@ -94,6 +94,7 @@ class Session:
         return "".join(f"{line.rstrip()}\n" for line in text.strip("\n").splitlines())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", RUN, ids=lambda path: path.name)
 def test_what_a_document_shows_is_what_is_printed(path: Path, tmp_path: Path) -> None:
     text = path.read_text(encoding="utf-8")
@@ -163,6 +164,24 @@ def test_every_algorithm_has_its_page_with_every_parameter(kind: str, folder: st
             rows = [line for line in text.splitlines() if line.startswith(f"| `{param['name']}` |")]
             assert rows, f"{page}: no row for {param['name']}"
             assert kind != "stacks" or f"`{param['default']}`" in rows[0], f"{page}: {param['name']} is {param['default']}"
+
+
+def test_the_page_on_traffic_has_a_row_for_every_kind() -> None:
+    text = (ROOT / "docs" / "traffic.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \|", text, flags=re.MULTILINE)
+    assert sorted(rows) == sorted(entry["name"] for entry in longfat.registries()["traffic"])
+
+
+WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+
+
+@pytest.mark.parametrize(("kind", "what"), [("congestion_controls", "congestion controls"), ("queues", "queues")])
+def test_the_readme_counts_as_the_registries_do(kind: str, what: str) -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    said = [word for word in re.findall(rf"(\w+) \[?{what}\b", text) if word.isdigit() or word in WORDS]
+    n = len(longfat.registries()[kind])
+    assert said, f"the README does not say how many {what} there are"
+    assert set(said) <= {str(n), WORDS[n] if n < len(WORDS) else str(n)}, f"there are {n} {what}"
 
 
 def update() -> None:

@@ -30,6 +30,7 @@ def test_totals_of_200_s_are_not_in_the_short_form(short: dict[str, Comparison])
         assert "not in the short form: counted in 200 s, and its runs are of 9.94 s" in short[id].note
 
 
+@pytest.mark.slow
 def test_a_twentieth_of_the_connections_holds_the_memory() -> None:
     experiment = longfat.load("drs/beyond/hoarders")
     experiment.quicken()

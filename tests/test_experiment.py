@@ -29,6 +29,7 @@ def test_a_run_gives_tables_with_units() -> None:
     assert bottleneck["packets_in"].gt(0).any()
 
 
+@pytest.mark.slow
 def test_each_host_with_memory_has_a_row(tmp_path: Path) -> None:
     hosts = "".join(
         f'[[host]]\nname = "{name}"\nmemory = "{size}"\n' for name, size in [("left1", "64 KiB"), ("right1", "1 MiB"), ("right2", "2 MiB")]

@@ -53,6 +53,7 @@ def test_a_folder_without_experiments_says_so(tmp_path: Path) -> None:
         names(str(tmp_path))
 
 
+@pytest.mark.slow
 def test_two_files_of_one_name_never_replace_each_other_s_results(tmp_path: Path) -> None:
     for folder, duration in (("a", "1 s"), ("b", "2 s")):
         (tmp_path / folder).mkdir()
@@ -77,6 +78,7 @@ def test_two_files_of_one_name_never_replace_each_other_s_results(tmp_path: Path
     assert command("run", "c/same.toml", cwd=tmp_path).returncode == 0
 
 
+@pytest.mark.slow
 def test_several_names_and_their_results_by_name(tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / "experiments" / "few").mkdir(parents=True, exist_ok=True)

@@ -273,6 +273,7 @@ def test_results_of_experiments_in_folders_are_found_by_their_place(home: Path) 
     assert set(measured["beyond/small"].runs["window"]) >= {"8 KiB", "16 KiB"}
 
 
+@pytest.mark.slow
 def test_compare_prints_a_table_and_a_list(home: Path) -> None:
     table = command("compare", "mine", cwd=home, env={"COLUMNS": "160", "PATH": ""})
     assert table.returncode == 0, table.stderr
@@ -284,6 +285,7 @@ def test_compare_prints_a_table_and_a_list(home: Path) -> None:
     assert {line["verdict"] for line in lines} <= {"holds", "differs", "not testable"}
 
 
+@pytest.mark.slow
 def test_results_of_the_short_form_are_called_so(home: Path) -> None:
     kept = home / "results" / "quick" / "mine" / "small"
     shutil.copytree(home / "results" / "mine" / "small", kept)
@@ -305,6 +307,7 @@ def test_results_of_the_short_form_are_called_so(home: Path) -> None:
     assert "(1 of 2 experiments: small)" in command("compare", "mine", "--quick", cwd=home).stdout
 
 
+@pytest.mark.slow
 def test_a_figure_without_results_is_named(home: Path) -> None:
     done = command("report", "mine", cwd=home)
     assert "not drawn: Figure 2: no results of experiment 'missing'" in done.stderr
@@ -313,6 +316,7 @@ def test_a_figure_without_results_is_named(home: Path) -> None:
     assert not (home / "reports" / "mine" / "figures" / "figure2.png").exists()
 
 
+@pytest.mark.slow
 def test_tables_of_ours(home: Path) -> None:
     text = command("compare", "mine", cwd=home).stdout
     assert "section 2: rates" in text
@@ -323,6 +327,7 @@ def test_tables_of_ours(home: Path) -> None:
     assert '<th class="row">8 KiB</th><td class="n">0.00123</td>' in (home / "reports" / "mine" / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_strict_is_about_claims(home: Path) -> None:
     # A number differs, which is what a comparison is for; the claim holds.
     assert command("compare", "mine", "--strict", cwd=home).returncode == 0
@@ -331,6 +336,7 @@ def test_strict_is_about_claims(home: Path) -> None:
     assert command("compare", "mine", "--strict", cwd=home).returncode == 1
 
 
+@pytest.mark.slow
 def test_compare_without_results_says_how_to_get_them(home: Path) -> None:
     done = command("compare", "mine", "--results", "nowhere", cwd=home)
     assert done.returncode == 1

@@ -9,6 +9,7 @@ from longfat.locate import experiments
 READY = [name for name in experiments() if "/" not in name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", READY)
 def test_a_ready_experiment_runs(name: str, tmp_path: Path) -> None:
     experiment = longfat.load(name)

@@ -95,6 +95,7 @@ def test_text_of_a_paper_is_text(browser: webdriver.Chrome, home: Path) -> None:
     assert cells == ["differs"]
 
 
+@pytest.mark.slow
 def test_files_for_print_lie_beside_the_page(report: Path) -> None:
     names = {path.name for path in (report.parent / "figures").iterdir()}
     assert names

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, command
 
+pytestmark = pytest.mark.slow
+
 OPEN = """\
 0   socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
 +0  bind(3, ..., ...) = 0

@@ -110,6 +110,7 @@ def test_a_disk_that_fills_keeps_what_is_whole(tmp_path: Path, monkeypatch: pyte
     assert len(Experiment(SWEEP).sweep(tmp_path)) == 3
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_full_from_the_start(tmp_path: Path) -> None:
     # A limit on the size of files is the fullest disk that needs no rights to make.
     (tmp_path / "one.toml").write_text(ONE)
@@ -123,6 +124,7 @@ def test_a_disk_that_is_full_from_the_start(tmp_path: Path) -> None:
     assert not (tmp_path / "results" / "one" / "runs.parquet").exists()
 
 
+@pytest.mark.slow
 def test_two_at_once_in_one_folder(tmp_path: Path) -> None:
     (tmp_path / "one.toml").write_text(ONE)
     with Store(tmp_path / "results" / "one").writing():

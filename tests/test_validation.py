@@ -7,6 +7,8 @@ import pytest
 from longfat import locate
 from longfat.paper import Comparison, compare, load_measured, load_paper, load_published
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def lines(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Comparison]:

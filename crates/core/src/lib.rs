@@ -9,7 +9,6 @@ pub mod atm;
 pub mod link;
 pub mod packet;
 pub mod params;
-pub mod probe;
 pub mod queue;
 pub mod rng;
 pub mod time;

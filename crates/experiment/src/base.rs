@@ -1,7 +1,7 @@
 //! What a file says on top of the one it is based on.
 
-use super::error::{Error, Fault};
-use super::tree::{Entry, Node, Span, Table, Tree};
+use super::error::{Error, Fault, Span};
+use super::tree::{Entry, Node, Table, Tree};
 
 /// Gives the content of the file of a name, or says why it cannot be read.
 pub type Reader<'a> = &'a mut dyn FnMut(&str) -> Result<String, String>;

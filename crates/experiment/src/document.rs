@@ -1,13 +1,13 @@
 //! A document: the text of an experiment, its changes, and the runs it stands for.
 
 use super::base::{self, Reader};
-use super::error::{Error, Fault};
+use super::error::{Error, Fault, Span};
 use super::model::Experiment;
 use super::print::print;
 use super::resolve::resolve;
 use super::shape::Shape;
 use super::sweep::{Axis, Sweep};
-use super::tree::{Entry, Node, Span, Step, Table, Tree, path_text};
+use super::tree::{Entry, Node, Step, Table, Tree, path_text};
 use super::{fields, identity, write};
 use serde_json::Value as Json;
 

@@ -1,11 +1,19 @@
 //! What is wrong with an experiment file: one thing, where it stands, and what would be right.
 
-use super::tree::Span;
 use std::fmt;
 use std::ops::Deref;
 
 /// Errors of one file told at once.
 const MAX_ERRORS: usize = 5;
+
+/// A stretch of one of the document's texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Span {
+    /// Which text: 0 is the file, others are changes made since.
+    pub text: usize,
+    pub start: usize,
+    pub end: usize,
+}
 
 /// Something wrong with an experiment, as a person is told of it: a [`Report`], boxed to keep results small.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,13 +4,11 @@ mod flow;
 mod host;
 mod link;
 mod path;
-mod traffic;
 
-pub use flow::{CONTROL, SIZING, endpoint, flow};
+pub use flow::{CONTROL, SIZING, TRAFFIC, endpoint, flow};
 pub use host::host;
 pub use link::{DISCARD, LOSS, QUEUE, explicit_link, link, way};
 pub use path::PATH;
-pub use traffic::TRAFFIC;
 
 use super::shape::{Field, Shape};
 use longfat_core::params::{Kind, ParamSpec, Value};
@@ -20,6 +18,8 @@ use std::sync::LazyLock;
 /// Seeds stay exact where numbers are doubles.
 pub const MAX_SEED: u64 = 1 << 53;
 const TIME: Kind = Kind::Duration { min: Duration::ZERO, max: Duration::from_secs(100_000) };
+/// One way or round trip of a path: at most 1000 s.
+const DELAY: Kind = Kind::Duration { min: Duration::ZERO, max: Duration::from_secs(1000) };
 const SOME_TIME: Kind = Kind::Duration { min: Duration::from_micros(1), max: Duration::from_secs(100_000) };
 const FALSE: Value = Value::Bool(false);
 const NO_TIME: Value = Value::Duration(Duration::ZERO);

@@ -2,6 +2,7 @@
 //! ([`Experiment`]), what a run records ([`trace`]), and the [metrics](metric) computed from that.
 
 mod base;
+pub mod cost;
 mod document;
 mod error;
 mod fields;
@@ -20,11 +21,12 @@ mod tests;
 pub mod trace;
 mod tree;
 mod view;
+pub mod warning;
 mod write;
 
 pub use document::{Document, Run};
 pub use error::{Error, Report, nearest};
 pub use identity::RESULTS_VERSION;
-pub use model::{Cpu, Cycles, Experiment, Flow, Host, Link, Measure, Memory, Network, Nic, Node, NodeKind, OnFull, Ties, Traffic};
+pub use model::{Cpu, Cycles, Experiment, Flow, Host, Link, Measure, Memory, Network, Nic, Node, NodeKind, OnFull, Ties};
 pub use schema::{reference, schema};
 pub use sweep::Axis;

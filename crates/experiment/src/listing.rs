@@ -1,6 +1,6 @@
 //! What has a name in an experiment file and stands in no registry: for listings.
 
-use super::fields::{self, PATH, TRAFFIC};
+use super::fields::{self, PATH};
 use super::shape::{Case, Field, Shape, Variants};
 use longfat_core::params::ParamSpec;
 
@@ -15,11 +15,6 @@ pub struct Named {
 /// Presets of the path, each with those of its keys that are a single value.
 pub fn paths() -> Vec<Named> {
     cases(&PATH)
-}
-
-/// Kinds of traffic.
-pub fn traffic() -> Vec<Named> {
-    cases(&TRAFFIC)
 }
 
 /// What can be said of a host.

@@ -3,7 +3,7 @@
 
 use longfat_core::params::Choice;
 use longfat_core::time::Duration;
-use longfat_core::traffic::{Schedule, Spell, Web};
+use longfat_core::traffic::Traffic;
 use longfat_core::units::Rate;
 use longfat_tcp::TcpConfig;
 use std::sync::Arc;
@@ -187,46 +187,7 @@ pub struct Flow {
     pub stream_of: usize,
 }
 
-/// What the application at the sending end does.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Traffic {
-    /// `ttcp`: write so many bytes as fast as TCP takes them, then close. The run waits for it.
-    Ttcp { volume: u64 },
-    /// Write without end; the run does not wait for it.
-    Bulk,
-    /// No TCP: an echo request of `size` bytes (the IP packet) every `interval`; the run does not wait for it.
-    Ping { interval: Duration, size: u32 },
-    /// No TCP: packets of `size` bytes (IP) as the schedule says; the run does not wait for it.
-    Udp { schedule: Schedule, size: u32 },
-    /// Write `size` bytes at the instants of the schedule, whether TCP has sent the last or not; the run does not wait for it.
-    Writes { schedule: Schedule, size: u32 },
-    /// Transfers of random size with time to think between them; the run does not wait for it.
-    Web(Web),
-}
-
-impl Traffic {
-    /// Its word in an experiment file.
-    pub const fn kind(self) -> &'static str {
-        match self {
-            Traffic::Ttcp { .. } => "ttcp",
-            Traffic::Bulk => "bulk",
-            Traffic::Ping { .. } => "ping",
-            Traffic::Udp { schedule: Schedule::Sinusoid { .. }, .. } => "sinusoid",
-            // On and off times of one length are no more random than a constant rate.
-            Traffic::Udp { schedule: Schedule::OnOff { on: Spell { shape: Some(_), .. }, .. }, .. } => "on_off",
-            Traffic::Udp { .. } => "udp",
-            Traffic::Writes { .. } => "writes",
-            Traffic::Web(_) => "web",
-        }
-    }
-
-    /// Whether it goes over a TCP connection.
-    pub const fn is_tcp(self) -> bool {
-        !matches!(self, Traffic::Ping { .. } | Traffic::Udp { .. })
-    }
-}
-
-/// What is recorded, and when the run ends: at `duration`, or once every [`Traffic::Ttcp`] flow (if there is any) is done.
+/// What is recorded, and when the run ends: at `duration`, or once every flow that has a volume is done, if there is one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measure {
     pub duration: Duration,

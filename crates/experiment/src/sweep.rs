@@ -1,8 +1,8 @@
 //! Sweeps: which values of a file are axes, how many runs they make, and which values a run has.
 //! Runs are numbered, never listed: a sweep of 10^18 runs costs no more than one of ten.
 
-use super::error::{Fault, nearest};
-use super::tree::{Node, Span, Step, Table, Tree, path_text};
+use super::error::{Fault, Span, nearest};
+use super::tree::{Node, Step, Table, Tree, path_text};
 use std::collections::BTreeMap;
 
 /// Keys that hold what all runs share.

@@ -1,19 +1,10 @@
 //! An experiment file as a tree of values, each of which knows where in the text it stands.
 
-use super::error::Fault;
+use super::error::{Fault, Span};
 use longfat_core::params::Literal;
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-
-/// A stretch of one of the document's texts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Span {
-    /// Which text: 0 is the file, others are changes made since.
-    pub text: usize,
-    pub start: usize,
-    pub end: usize,
-}
 
 /// A value and where it stands.
 #[derive(Clone, Debug)]

@@ -1,17 +1,17 @@
 //! A resolved experiment, written back in the shape of an experiment file with explicit nodes and links: what goes into
 //! the results folder, reads back as the same run, and identifies it ([`super::identity`]).
 
+use super::error::Span;
 use super::fields;
-use super::model::{self, Experiment, Flow, Host, Link, NodeKind, OnFull, Ties, Traffic};
+use super::model::{self, Experiment, Flow, Host, Link, NodeKind, OnFull, Ties};
 use super::print::print;
-use super::tree::{self, Entry, Node, Span, Tree};
+use super::tree::{self, Entry, Node, Tree};
 use longfat_core::atm::discard;
 use longfat_core::link::loss;
-use longfat_core::params::{Choice, ParamSpec, Value};
+use longfat_core::params::{Choice, ParamSpec, Params, Value};
 use longfat_core::queue;
 use longfat_core::time::Duration;
-use longfat_core::traffic::Schedule;
-use longfat_core::units::Rate;
+use longfat_core::traffic::Traffic;
 use longfat_core::units::text::{RATE, SIZE, TIME};
 use longfat_tcp::TcpConfig;
 use longfat_tcp::congestion;
@@ -148,13 +148,21 @@ fn host(host: &Host, name: &str) -> Json {
 }
 
 fn choice(choice: &Choice, specs: &[ParamSpec]) -> Json {
+    chosen(choice.kind, &choice.params, specs)
+}
+
+fn traffic(traffic: &Traffic) -> Json {
+    chosen(traffic.kind().name, traffic.params(), traffic.kind().params)
+}
+
+fn chosen(kind: &str, params: &Params, specs: &[ParamSpec]) -> Json {
     let mut table = Table::new();
-    table.insert("kind".into(), choice.kind.into());
+    table.insert("kind".into(), kind.into());
     for spec in specs {
-        if LATER.contains(&spec.name) && Some(choice.params.get(spec.name)) == spec.default {
+        if LATER.contains(&spec.name) && Some(params.get(spec.name)) == spec.default {
             continue;
         }
-        if let Some(value) = spec.kind.write(choice.params.get(spec.name)) {
+        if let Some(value) = spec.kind.write(params.get(spec.name)) {
             table.insert(spec.name.into(), value);
         }
     }
@@ -186,7 +194,7 @@ fn flows<'a>(flows: &[Flow], name: &dyn Fn(usize) -> &'a str) -> Vec<Json> {
         if let Some(rate) = first.read_rate {
             row.insert("read_rate".into(), RATE.format(rate.as_bps()).into());
         }
-        row.insert("traffic".into(), traffic(first.traffic));
+        row.insert("traffic".into(), traffic(&first.traffic));
         let mut receiver = endpoint(&first.receiver);
         // Of several routes, each connection can have an mss of its own: then the route decides.
         for (table, end) in [(&mut row, (|f| &f.sender) as fn(&Flow) -> &TcpConfig), (&mut receiver, |f| &f.receiver)] {
@@ -206,63 +214,6 @@ fn flows<'a>(flows: &[Flow], name: &dyn Fn(usize) -> &'a str) -> Vec<Json> {
         rows.push(row.into());
     }
     rows
-}
-
-fn traffic(traffic: Traffic) -> Json {
-    let mut table = Table::new();
-    table.insert("kind".into(), traffic.kind().into());
-    let mut say = |name: &str, value: Json| table.insert(name.into(), value);
-    match traffic {
-        Traffic::Bulk => {}
-        Traffic::Ttcp { volume } => {
-            say("volume", size(volume));
-        }
-        Traffic::Ping { interval, size: bytes } => {
-            say("interval", duration(interval));
-            say("size", size(bytes.into()));
-        }
-        Traffic::Writes { schedule, size: bytes } => {
-            say("size", size(bytes.into()));
-            let (r, gaps, shape) = match schedule {
-                Schedule::Random { rate, shape: None } => (rate, "poisson", None),
-                Schedule::Random { rate, shape } => (rate, "pareto", shape),
-                Schedule::Constant { rate } => (rate, "even", None),
-                other => panic!("no way to write {other:?} over TCP"),
-            };
-            say("rate", RATE.format(r.as_bps()).into());
-            say("gaps", gaps.into());
-            shape.map(|shape| say("shape", shape.into()));
-        }
-        Traffic::Udp { schedule, size: bytes } => {
-            let rate = |rate: Rate| Json::from(RATE.format(rate.as_bps()));
-            say("size", size(bytes.into()));
-            match schedule {
-                Schedule::Constant { rate: r } => {
-                    say("rate", rate(r));
-                }
-                Schedule::Sinusoid { mean, amplitude, period } => {
-                    say("mean", rate(mean));
-                    say("amplitude", rate(amplitude));
-                    say("period", duration(period));
-                }
-                Schedule::Random { .. } => panic!("no way to write random gaps of UDP"),
-                Schedule::OnOff { rate: r, on, off } => {
-                    say("rate", rate(r));
-                    for (name, shape_name, spell) in [("on", "on_shape", on), ("off", "off_shape", off)] {
-                        say(name, duration(spell.mean));
-                        spell.shape.map(|shape| say(shape_name, shape.into()));
-                    }
-                }
-            }
-        }
-        Traffic::Web(web) => {
-            say("size", size(web.size));
-            say("shape", web.shape.into());
-            say("think", duration(web.think));
-            web.think_shape.map(|shape| say("think_shape", shape.into()));
-        }
-    }
-    table.into()
 }
 
 fn ends<'a>(group: &[Flow], streams: usize, end: impl Fn(&Flow) -> usize, name: &dyn Fn(usize) -> &'a str) -> Json {

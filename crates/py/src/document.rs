@@ -1,9 +1,10 @@
 //! Documents and their runs.
 
-use crate::{cost, tables};
+use crate::tables;
 use longfat_core::time::Time;
 use longfat_core::units::text::{RATE, SIZE, TIME, split};
 use longfat_experiment::Experiment;
+use longfat_experiment::cost;
 use longfat_experiment::trace::Trace;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -108,7 +109,7 @@ fn simulate(experiment: &Experiment, progress: Option<&Py<PyAny>>) -> PyResult<T
             return true;
         }
         next = Instant::now() + TICK;
-        let share = (now.as_secs_f64() / expected).min(0.99);
+        let share = (now.as_secs_f64() / expected.as_secs_f64()).min(0.99);
         let told = Python::attach(|py| {
             py.check_signals()?;
             progress.map_or(Ok(()), |callable| callable.call1(py, (share,)).map(drop))

@@ -2,7 +2,6 @@
 
 mod choose;
 mod control;
-mod cost;
 mod document;
 mod registries;
 mod script;

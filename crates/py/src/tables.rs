@@ -104,7 +104,7 @@ fn flows<'py>(py: Python<'py>, experiment: &Experiment, records: &[FlowRecord]) 
     table.words("from", given.iter().map(|f| nodes[f.from].name.as_str()))?;
     table.words("to", given.iter().map(|f| nodes[f.to].name.as_str()))?;
     table.words("congestion_control", given.iter().map(|f| f.sender.congestion_control.kind))?;
-    table.words("traffic", given.iter().map(|f| f.traffic.kind()))?;
+    table.words("traffic", given.iter().map(|f| f.traffic.kind().name))?;
     let times: [Column<FlowRecord, Option<Time>>; 4] = [
         ("start_s", |r| Some(r.start)),
         ("established_s", |r| r.established),

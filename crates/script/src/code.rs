@@ -10,7 +10,7 @@ mod words;
 pub use eval::{Stop, Value, Variables, run};
 pub use parse::parse;
 
-use crate::syntax::Place;
+use crate::place::Place;
 
 /// One statement, with its place and its text.
 #[derive(Clone, PartialEq, Debug)]

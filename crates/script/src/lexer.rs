@@ -1,6 +1,6 @@
 //! The words of a script, each with its place.
 
-use crate::syntax::{Place, SyntaxError};
+use crate::place::{Place, SyntaxError};
 
 /// One word.
 #[derive(Clone, PartialEq, Debug)]

@@ -11,14 +11,15 @@ mod info;
 mod lexer;
 mod numbers;
 mod parser;
+mod place;
 mod report;
 mod runner;
 mod settings;
 mod syntax;
 
+pub use place::Place;
 pub use report::{Finding, Report, Verdict};
 pub use settings::IpVersion;
-pub use syntax::Place;
 
 use std::path::Path;
 

@@ -5,7 +5,8 @@ mod packet;
 
 use crate::code;
 use crate::lexer::{Token, tokens};
-use crate::syntax::{Action, Event, Place, Script, Setting, SyntaxError, When};
+use crate::place::{Place, SyntaxError};
+use crate::syntax::{Action, Event, Script, Setting, When};
 use longfat_core::time::Duration;
 use longfat_core::units::text::scale;
 

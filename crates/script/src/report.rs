@@ -1,7 +1,7 @@
 //! What became of a script, for people and for programs.
 
+use crate::place::Place;
 use crate::settings::IpVersion;
-use crate::syntax::Place;
 use std::fmt;
 
 /// What a script comes to.

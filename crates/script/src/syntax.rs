@@ -1,36 +1,9 @@
 //! The tree of a script, and where in the file each part is.
 
 use crate::code::Statement;
+use crate::place::Place;
 use longfat_core::packet::{Ecn, Segment};
 use longfat_core::time::Duration;
-use std::fmt;
-
-/// A place in the file, both counted from 1.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Place {
-    pub line: u32,
-    pub column: u32,
-}
-
-/// Why a text is no script.
-#[derive(Clone, PartialEq, Debug)]
-pub struct SyntaxError {
-    pub place: Place,
-    pub message: String,
-    pub expected: String,
-}
-
-impl SyntaxError {
-    pub fn new(place: Place, message: String, expected: String) -> Self {
-        SyntaxError { place, message, expected }
-    }
-}
-
-impl fmt::Display for SyntaxError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}; expected {}", self.message, self.expected)
-    }
-}
 
 /// A whole script.
 #[derive(Clone, PartialEq, Debug)]

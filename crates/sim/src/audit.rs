@@ -5,8 +5,8 @@ use longfat_core::packet::{Packet, PacketId, Packets};
 use longfat_core::queue::{DropReason, QueueLog};
 use longfat_core::time::Time;
 
-use crate::agent::Agent;
 use crate::cpu::Processor;
+use crate::endpoint::Agent;
 use crate::ledger::Tally;
 use crate::overhead::Overhead;
 use crate::world::World;

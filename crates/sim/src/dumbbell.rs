@@ -9,8 +9,9 @@ use longfat_core::link::loss;
 use longfat_core::params::{Choice, Value};
 use longfat_core::queue;
 use longfat_core::time::Duration;
+use longfat_core::traffic::Traffic;
 use longfat_core::units::{Capacity, Rate};
-use longfat_experiment::{Experiment, Flow, Link, Measure, Network, Node, NodeKind, Ties, Traffic};
+use longfat_experiment::{Experiment, Flow, Link, Measure, Network, Node, NodeKind, Ties};
 use longfat_tcp::{TcpConfig, stack};
 
 /// What can be chosen of a dumbbell; all packets are of at most 1500 bytes and links add no bytes to them.
@@ -63,7 +64,7 @@ impl Default for Dumbbell {
             queue: droptail(Capacity::Bdp(1.0)),
             loss: loss::choice("none"),
             tcp: tcp("rfc"),
-            traffic: Traffic::Bulk,
+            traffic: Traffic::bulk(),
             duration: Duration::from_secs(10),
         }
     }
@@ -99,7 +100,7 @@ impl Dumbbell {
                     to,
                     sender: tcp.clone(),
                     receiver: tcp.clone(),
-                    traffic: self.traffic,
+                    traffic: self.traffic.clone(),
                     start: self.stagger * flows.len() as u64,
                     stop: None,
                     read_rate: None,

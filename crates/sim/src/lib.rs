@@ -1,17 +1,18 @@
 //! The virtual-time driver: runs an experiment over longfat's own TCP, queues and links.
 //!
 //! Time jumps from event to event. There is one pending event for each link and at most one for each end of a connection, however
-//! many packets are on their way ([`event_set`], [`link`], [`host`]); where what happens can matter to nobody for a while, it is done once
+//! many packets are on their way ([`event_set`], [`link`], [`endpoint`]); where what happens can matter to nobody for a while, it is done once
 //! in that while. [`world`] handles the events, [`measure`] writes down what is asked for, and [`audit`] checks at the end that no
 //! packet was lost from the books.
 
+/// For the tests and the benchmark of this crate, which is why it can be seen from outside.
+#[doc(hidden)]
 pub mod dumbbell;
 
-mod agent;
 mod audit;
 mod cpu;
 mod due;
-mod host;
+mod endpoint;
 mod ledger;
 mod measure;
 mod memory;

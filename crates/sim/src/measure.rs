@@ -3,13 +3,11 @@
 
 use longfat_core::atm::aal5;
 use longfat_core::link::DROP_REASONS;
-use longfat_experiment::{Experiment, Host, Traffic};
-
 use longfat_core::time::{Duration, Time};
 use longfat_experiment::trace::{CellRecord, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, LinkSample, MemoryRecord, Trace};
-use longfat_tcp::window_sizing;
+use longfat_experiment::{Experiment, Host, warning};
 
-use crate::agent::Agent;
+use crate::endpoint::Agent;
 use crate::memory::Gauge;
 use crate::world::{CellTotals, World, flow_names};
 
@@ -92,8 +90,7 @@ impl Recorder {
     pub fn new(experiment: &Experiment) -> Self {
         let measure = &experiment.measure;
         assert!(measure.interval != Some(Duration::ZERO), "the spacing of samples is positive");
-        let volumes = |flow: &&longfat_experiment::Flow| matches!(flow.traffic, Traffic::Ttcp { .. });
-        let starts_of_volumes = experiment.flows.iter().filter(volumes).map(|flow| flow.start).min();
+        let starts_of_volumes = experiment.flows.iter().filter(|flow| flow.traffic.volume().is_some()).map(|flow| flow.start).min();
         let first_start = starts_of_volumes.or_else(|| experiment.flows.iter().map(|flow| flow.start).min());
         let warmup = Time::ZERO + measure.warmup;
         Recorder {
@@ -233,7 +230,7 @@ fn flow_record(world: &World, experiment: &Experiment, flow: usize, at_warmup: O
         rtt_min_s: min,
         rtt_mean_s: mean,
         rtt_max_s: max,
-        rtt_deviation_s: if let Agent::Ping(ping) = sender { ping.stats().rtt_deviation_s() } else { f64::NAN },
+        rtt_deviation_s: sender.rtt_deviation_s(),
         packets_delivered: world.endpoints[2 * flow + 1].delivered.packets,
         in_flight_max: sent.in_flight_max,
     }
@@ -300,6 +297,7 @@ fn link_record(world: &World, experiment: &Experiment, number: usize, start: &Sn
     }
 }
 
+/// What the user should know of the run: of its flows as they were asked for, and of what became of them.
 fn warnings(world: &World, experiment: &Experiment, span_start: Time) -> Vec<String> {
     let mut warnings = Vec::new();
     if world.now < span_start {
@@ -310,17 +308,7 @@ fn warnings(world: &World, experiment: &Experiment, span_start: Time) -> Vec<Str
         ));
     }
     for (i, (name, flow)) in flow_names(experiment).zip(&experiment.flows).enumerate() {
-        let (_, asked) = window_sizing::bounds(&flow.receiver);
-        let (held, mss) = (window_sizing::bounds(&flow.sender).0.min(asked), u64::from(flow.sender.mss));
-        if flow.traffic.is_tcp() && held < mss {
-            warnings.push(format!(
-                "flow {name}: its window of {held} bytes is less than one segment of {mss}, so no full segment is ever sent"
-            ));
-        }
-        if flow.traffic.is_tcp() && !(flow.sender.window_scale && flow.receiver.window_scale) && asked > 65_535 {
-            let what = if asked < flow.receiver.receive_buffer { "window sizing" } else { "receive buffer" };
-            warnings.push(format!("flow {name}: without window scaling its window is at most 65535 bytes, not the {asked} of its {what}"));
-        }
+        warnings.extend(warning::of_flow(&name, flow));
         if let Agent::Tcp(tcp) = &world.endpoints[2 * i].agent
             && tcp.gave_up_ecn()
         {
@@ -332,7 +320,7 @@ fn warnings(world: &World, experiment: &Experiment, span_start: Time) -> Vec<Str
             let sent = if world.milestones[i].established.is_some() { "what it had sent again" } else { "its SYN" };
             warnings.push(format!("flow {name} was given up at {} s: nothing had answered {sent}", at.as_secs_f64()));
         }
-        if let Traffic::Ttcp { volume } = flow.traffic
+        if let Some(volume) = flow.traffic.volume()
             && world.milestones[i].delivered_all.is_none()
         {
             let delivered = world.endpoints[2 * i + 1].agent.bytes_delivered();

@@ -21,11 +21,11 @@ use longfat_core::atm::port::Run;
 use longfat_core::link::Link;
 use longfat_core::packet::{Line, PacketId, Packets};
 use longfat_core::time::{Duration, Time};
-use longfat_experiment::{Experiment, Traffic};
+use longfat_experiment::Experiment;
 
 use crate::Error;
 use crate::due::Due;
-use crate::host::Endpoint;
+use crate::endpoint::Endpoint;
 use crate::ledger::Ledger;
 use crate::measure::Snapshot;
 use crate::merge::Batch;
@@ -324,8 +324,5 @@ pub fn flow_names(experiment: &Experiment) -> impl Iterator<Item = String> {
 
 /// The flows that the run waits for, and what each sends.
 fn volumes(experiment: &Experiment) -> impl Iterator<Item = (u32, u64)> {
-    experiment.flows.iter().enumerate().filter_map(|(i, flow)| match flow.traffic {
-        Traffic::Ttcp { volume } => Some((i as u32, volume)),
-        _ => None,
-    })
+    experiment.flows.iter().enumerate().filter_map(|(i, flow)| Some((i as u32, flow.traffic.volume()?)))
 }

@@ -63,6 +63,14 @@ pub struct ParamSpec {
     pub doc: &'static str,
 }
 
+/// Why parameters cannot be what they are: which of them, one sentence for the user, and what would be right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    pub param: &'static str,
+    pub sentence: String,
+    pub expected: String,
+}
+
 /// An entry of a registry, by name, with its parameters.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Choice {
@@ -122,6 +130,13 @@ impl Params {
         match self.get(name) {
             Value::Duration(d) => d,
             other => panic!("{name} is {other:?}, not a duration"),
+        }
+    }
+    /// A rate.
+    pub fn rate(&self, name: &str) -> Rate {
+        match self.get(name) {
+            Value::Rate(rate) => rate,
+            other => panic!("{name} is {other:?}, not a rate"),
         }
     }
     /// A flag.

@@ -1,71 +1,135 @@
-//! UDP (RFC 768): packets that leave when their schedule says, whatever becomes of them.
+//! `udp`: packets of UDP (RFC 768) that leave when their schedule says, whatever becomes of them.
 
-use super::Departures;
-use crate::packet::Segment;
-use crate::time::Time;
+use super::datagrams::HEADERS;
+use super::{
+    Datagram, DatagramStats, Datagrams, Demand, Departures, LEAST_SIZE, Life, Over, Rank, SOME_TIME, Schedule, Spell, Traffic, TrafficKind,
+    as_said, rate,
+};
+use crate::params::{Kind, ParamSpec, Params, Refusal, Value};
+use crate::time::{Duration, Time};
+use crate::units::Rate;
+use crate::units::text::TIME;
 
-/// The least size of an IP packet: a [`Segment`] always counts an IPv4 and a TCP header.
-pub const LEAST_SIZE: u32 = 40;
-/// IPv4 (20 bytes) and UDP (8 bytes, RFC 768) headers: what else there is of a packet is payload.
-const HEADERS: u32 = 28;
+/// The registry entry.
+pub const KIND: TrafficKind = TrafficKind {
+    name: "udp",
+    summary: "UDP at a constant rate, or on and off at even times; the run does not wait for it",
+    source: "RFC 768",
+    params: &[
+        rate("rate", "of IP packets, while on"),
+        PACKET,
+        ParamSpec {
+            name: "on",
+            kind: SOME_TIME,
+            default: Some(Value::Auto),
+            doc: "how long it sends before each pause; by default it does not pause",
+        },
+        ParamSpec { name: "off", kind: SOME_TIME, default: Some(Value::Auto), doc: "how long each pause is" },
+    ],
+    check: |params| {
+        let (on, off) = (params.is_auto("on"), params.is_auto("off"));
+        if on != off {
+            let (there, missing) = if off { ("on", "off") } else { ("off", "on") };
+            let sentence = format!("there is `{there}` without `{missing}`");
+            return Err(Refusal { param: there, sentence, expected: "both, or neither".to_owned() });
+        }
+        if on { Ok(()) } else { holds_a_packet(params) }
+    },
+    canonical: as_said,
+    rank: Rank::Background,
+    volume: |_| None,
+    demand: |params, time| demand(schedule(params), params, time),
+    over: Over::Datagrams { sender: |params, life| sender(schedule(params), params, life), receiver: || Box::new(Udp::receive()) },
+};
 
-/// One end: the one that sends, or the one that receives. Sans-io, like a TCP connection.
+impl Traffic {
+    /// UDP in packets of `size` bytes (IP) at a constant `rate`.
+    pub fn udp(rate: Rate, size: u32) -> Self {
+        Traffic::of("udp", &[("rate", Value::Rate(rate)), ("size", Value::Bytes(size.into()))])
+    }
+}
+
+/// The parameter that every kind of UDP has.
+pub const PACKET: ParamSpec = ParamSpec {
+    name: "size",
+    kind: Kind::Bytes { min: LEAST_SIZE as u64, max: 65_535 },
+    default: Some(Value::Bytes(1500)),
+    doc: "the whole IP packet",
+};
+
+/// A flow whose times on have no room for a packet is a mistake.
+pub fn holds_a_packet(params: &Params) -> Result<(), Refusal> {
+    let least = params.rate("rate").transmit_time(params.integer("size"));
+    if params.duration("on") >= least {
+        return Ok(());
+    }
+    let expected = format!("at least {}, the time of a packet", TIME.format(least.as_ps()));
+    Err(Refusal { param: "on", sentence: "a packet takes longer than it is on".to_owned(), expected })
+}
+
+/// The sending end of UDP on this schedule.
+pub fn sender(schedule: Schedule, params: &Params, life: Life) -> Box<dyn Datagrams> {
+    let size = params.integer("size") as u32;
+    Box::new(Udp::send(Departures::new(schedule, size, life.start, life.rng), size))
+}
+
+/// What UDP on this schedule sends in `time`.
+pub fn demand(schedule: Schedule, params: &Params, time: Duration) -> Demand {
+    let size = params.integer("size") as u32;
+    let packets = schedule.mean_bps() * time.as_secs_f64() / (8.0 * f64::from(size));
+    Demand::datagrams(packets, size)
+}
+
+fn schedule(params: &Params) -> Schedule {
+    let (rate, spell) = (params.rate("rate"), |name| Spell { mean: params.duration(name), shape: None });
+    if params.is_auto("on") { Schedule::Constant { rate } } else { Schedule::OnOff { rate, on: spell("on"), off: spell("off") } }
+}
+
+/// One end: the one that sends, or the one that receives.
 #[derive(Debug)]
 pub struct Udp {
     /// `None`: this end receives.
     departures: Option<Departures>,
-    stop: Time,
     size: u32,
-    packets_sent: u64,
+    sent: u64,
     bytes_delivered: u64,
 }
 
 impl Udp {
-    /// The end that sends packets of `size` bytes (the whole IP packet) before `stop`.
-    pub fn send(departures: Departures, size: u32, stop: Time) -> Self {
+    /// The end that sends packets of `size` bytes (the whole IP packet).
+    pub fn send(departures: Departures, size: u32) -> Self {
         assert!((LEAST_SIZE..=65_535).contains(&size), "a packet of {size} bytes");
-        Udp { departures: Some(departures), stop, size, packets_sent: 0, bytes_delivered: 0 }
+        Udp { departures: Some(departures), size, sent: 0, bytes_delivered: 0 }
     }
 
     /// The end that receives.
     pub fn receive() -> Self {
-        Udp { departures: None, stop: Time::ZERO, size: LEAST_SIZE, packets_sent: 0, bytes_delivered: 0 }
+        Udp { departures: None, size: LEAST_SIZE, sent: 0, bytes_delivered: 0 }
+    }
+}
+
+impl Datagrams for Udp {
+    fn handle(&mut self, _now: Time, datagram: &Datagram) {
+        self.bytes_delivered += u64::from(datagram.payload());
     }
 
-    /// A packet arrived.
-    pub fn handle_segment(&mut self, segment: &Segment) {
-        self.bytes_delivered += u64::from(segment.ip_len() - HEADERS);
-    }
-
-    /// The next packet to send, if any leaves now. Call until `None`.
-    pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+    fn poll_transmit(&mut self, now: Time) -> Option<Datagram> {
         if self.poll_timeout()? > now {
             return None;
         }
-        let segment = Segment::new(self.packets_sent as u32, 0, (self.size - LEAST_SIZE) as u16);
-        self.packets_sent += 1;
+        let datagram = Datagram { number: self.sent as u32, size: self.size, is_reply: false };
+        self.sent += 1;
         self.departures.as_mut()?.advance();
-        Some(segment)
+        Some(datagram)
     }
 
-    /// When the next packet leaves.
-    pub fn poll_timeout(&self) -> Option<Time> {
-        self.departures.as_ref().map(Departures::next).filter(|next| *next < self.stop)
+    fn poll_timeout(&self) -> Option<Time> {
+        self.departures.as_ref().map(Departures::next)
     }
 
-    /// Packets sent so far.
-    pub fn packets_sent(&self) -> u64 {
-        self.packets_sent
-    }
-
-    /// Payload sent so far.
-    pub fn bytes_sent(&self) -> u64 {
-        self.packets_sent * u64::from(self.size - HEADERS)
-    }
-
-    /// Payload that arrived.
-    pub fn bytes_delivered(&self) -> u64 {
-        self.bytes_delivered
+    fn stats(&self) -> DatagramStats {
+        let bytes_sent = self.sent * u64::from(self.size - HEADERS);
+        DatagramStats { sent: self.sent, bytes_sent, bytes_delivered: self.bytes_delivered, ..DatagramStats::default() }
     }
 }
 
@@ -73,22 +137,20 @@ impl Udp {
 mod tests {
     use super::*;
     use crate::rng::Rng;
-    use crate::time::Duration;
-    use crate::traffic::Schedule;
-    use crate::units::Rate;
+    use crate::traffic::until;
 
     #[test]
     fn sends_in_time_until_it_stops() {
         let at = |ms| Time::ZERO + Duration::from_millis(ms);
         let departures = Departures::new(Schedule::Constant { rate: Rate::from_bps(12_000) }, 1500, at(500), Rng::named(1, "udp"));
-        let (mut a, mut b) = (Udp::send(departures, 1500, at(2500)), Udp::receive());
+        let (mut a, mut b) = (until(at(2500), Box::new(Udp::send(departures, 1500))), Udp::receive());
         assert_eq!((a.poll_transmit(at(499)), a.poll_timeout(), b.poll_timeout()), (None, Some(at(500)), None));
         for ms in [500, 1500] {
             let packet = a.poll_transmit(at(ms)).unwrap();
-            assert_eq!((packet.ip_len(), a.poll_transmit(at(ms))), (1500, None));
-            b.handle_segment(&packet);
+            assert_eq!((packet.size, a.poll_transmit(at(ms))), (1500, None));
+            b.handle(at(ms), &packet);
         }
         assert_eq!((a.poll_timeout(), a.poll_transmit(at(2500))), (None, None), "it has stopped");
-        assert_eq!((a.packets_sent(), a.bytes_sent(), b.bytes_delivered()), (2, 2 * 1472, 2 * 1472));
+        assert_eq!((a.stats().sent, a.stats().bytes_sent, b.stats().bytes_delivered), (2, 2 * 1472, 2 * 1472));
     }
 }

@@ -1,23 +1,97 @@
-//! Web-like transfers: sizes with a heavy tail, and time to think between them.
+//! `web`: transfers with a heavy tail of sizes, and time to think between them.
 
+use super::{Application, Demand, Over, Rank, SHAPE, SOME_TIME, Socket, TrafficKind, Wait, as_said, nothing_to_check, shape_of};
+use crate::params::{Kind, ParamSpec, Params, Value};
 use crate::rng::Rng;
-use crate::time::Duration;
+use crate::time::{Duration, Time};
+
+/// The registry entry.
+pub const KIND: TrafficKind = TrafficKind {
+    name: "web",
+    summary: "transfers of random size over one TCP connection, with time to think between them; the run does not wait for it",
+    source: "Crovella and Bestavros, Self-Similarity in World Wide Web Traffic: Evidence and Possible Causes, IEEE/ACM ToN 5(6), 1997",
+    params: &[
+        ParamSpec {
+            name: "size",
+            kind: Kind::Bytes { min: 1, max: 1 << 40 },
+            default: None,
+            doc: "mean payload of a transfer; its distribution is Pareto",
+        },
+        ParamSpec {
+            name: "shape",
+            kind: SHAPE,
+            default: Some(Value::Number(1.2)),
+            doc: "shape of that distribution; the variance is infinite below 2",
+        },
+        ParamSpec {
+            name: "think",
+            kind: SOME_TIME,
+            default: None,
+            doc: "mean time from the acknowledgment of a transfer's last byte to the next transfer",
+        },
+        ParamSpec {
+            name: "think_shape",
+            kind: SHAPE,
+            default: Some(Value::Auto),
+            doc: "shape of the Pareto distribution of that time; by default it is exponential",
+        },
+    ],
+    check: nothing_to_check,
+    canonical: as_said,
+    rank: Rank::Background,
+    volume: |_| None,
+    demand: |params, time| {
+        // At most: a transfer takes time as well.
+        let bytes = params.integer("size") as f64 * time.as_secs_f64() / params.duration("think").as_secs_f64();
+        Demand { bytes, piece: u32::MAX }
+    },
+    over: Over::Tcp(|params, life| Box::new(Reading { transfers: Transfers::new(Web::of(params), life.rng), thinks: false })),
+};
+
+/// Someone who reads: thinks, fetches a transfer, and thinks again once its last byte is acknowledged.
+#[derive(Debug)]
+struct Reading {
+    transfers: Transfers,
+    thinks: bool,
+}
+
+impl Application for Reading {
+    fn act(&mut self, now: Time, socket: &mut dyn Socket) -> Wait {
+        self.thinks = !self.thinks;
+        if self.thinks {
+            return Wait::until(now.saturating_add(self.transfers.think()));
+        }
+        socket.write(self.transfers.size());
+        Wait::ACKED
+    }
+}
 
 /// Transfers of random size over one connection; after the last byte of one is acknowledged, the reader thinks before the next.
 /// Crovella and Bestavros 1997 (*IEEE/ACM ToN* 5(6)) found sizes and times of thought on the web to be Pareto.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Web {
+struct Web {
     /// Mean size, in bytes of payload, and shape of its Pareto distribution.
-    pub size: u64,
-    pub shape: f64,
+    size: u64,
+    shape: f64,
     /// Mean time to think; Pareto of this shape, or exponential.
-    pub think: Duration,
-    pub think_shape: Option<f64>,
+    think: Duration,
+    think_shape: Option<f64>,
+}
+
+impl Web {
+    fn of(params: &Params) -> Self {
+        Web {
+            size: params.integer("size"),
+            shape: params.number("shape"),
+            think: params.duration("think"),
+            think_shape: shape_of(params, "think_shape"),
+        }
+    }
 }
 
 /// The transfers of one flow.
 #[derive(Debug)]
-pub struct Transfers {
+struct Transfers {
     web: Web,
     rng: Rng,
 }
@@ -27,19 +101,19 @@ const LARGEST: u64 = 1 << 50;
 
 impl Transfers {
     /// With the flow's own randomness.
-    pub fn new(web: Web, rng: Rng) -> Self {
+    fn new(web: Web, rng: Rng) -> Self {
         Transfers { web, rng }
     }
 
     /// Bytes of the next transfer: at least one.
-    pub fn size(&mut self) -> u64 {
+    fn size(&mut self) -> u64 {
         let size = self.rng.pareto(self.web.shape, self.web.size as f64);
         // A cast of a float to an integer saturates.
         ((size + 0.5) as u64).clamp(1, LARGEST)
     }
 
     /// How long the reader thinks before the next transfer: at least a moment.
-    pub fn think(&mut self) -> Duration {
+    fn think(&mut self) -> Duration {
         let mean = self.web.think.as_secs_f64();
         let seconds = match self.web.think_shape {
             Some(shape) => self.rng.pareto(shape, mean),

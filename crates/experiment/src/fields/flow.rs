@@ -1,13 +1,15 @@
 //! `[[flow]]`: a group of connections, and what can be said of their ends.
 
-use super::{NO_TIME, SOME_TIME, TIME, TRAFFIC, count, one_of};
+use super::{NO_TIME, SOME_TIME, TIME, count, one_of};
 use crate::shape::{Case, Field, Shape, Variants};
 use longfat_core::params::{Kind, Value};
+use longfat_core::traffic;
 use longfat_tcp::{congestion, options, stack, window_sizing};
 use std::sync::LazyLock;
 
 pub static CONTROL: Variants = one_of!(congestion::REGISTRY, "congestion control");
 pub static SIZING: Variants = one_of!(window_sizing::REGISTRY, "window sizing");
+pub static TRAFFIC: Variants = one_of!(traffic::REGISTRY, "traffic");
 
 /// What can be said of one end of a connection: the stack, and every parameter of TCP.
 pub fn endpoint() -> &'static [Field] {

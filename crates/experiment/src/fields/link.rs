@@ -1,7 +1,6 @@
 //! A link, one way and both, and what can stand in front of it or happen on it.
 
-use super::path::DELAY;
-use super::{FALSE, one_of};
+use super::{DELAY, FALSE, one_of};
 use crate::shape::{Case, Field, Shape, Variants};
 use longfat_core::atm::discard;
 use longfat_core::link::{framing, loss};

@@ -1,14 +1,10 @@
 //! `[path]`: hosts, routers, switches and the links between them.
 
-use super::{DISCARD, QUEUE, count, explicit_link, link};
+use super::{DELAY, DISCARD, QUEUE, count, explicit_link, link};
 use crate::shape::{Case, Field, Shape, Variants};
 use longfat_core::atm::port;
-use longfat_core::params::{Kind, ParamSpec, Value};
-use longfat_core::time::Duration;
+use longfat_core::params::{ParamSpec, Value};
 use std::sync::LazyLock;
-
-/// One way or round trip of a path: at most 1000 s.
-pub(super) const DELAY: Kind = Kind::Duration { min: Duration::ZERO, max: Duration::from_secs(1000) };
 
 pub static PATH: Variants = Variants { what: "path", tag: "preset", default: Some("explicit"), cases: paths };
 

@@ -1,9 +1,10 @@
 //! Goodput: payload that reached the application, over the time it could.
 
 use super::{Metric, Scope, mean_and_deviation, measured, of_intervals, senders};
+use crate::Experiment;
 use crate::trace::Trace;
-use crate::{Experiment, Traffic};
 use longfat_core::time::Time;
+use longfat_core::traffic::Rank;
 
 pub const GOODPUT: Metric = Metric {
     name: "goodput_bps",
@@ -51,9 +52,9 @@ pub(super) fn of_flows(experiment: &Experiment, trace: &Trace, flows: &[usize]) 
 fn of_flow(experiment: &Experiment, trace: &Trace, i: usize) -> f64 {
     let flow = &trace.flows[i];
     // The warmup keeps a flow without end out of its own slow start; a fixed volume is measured whole.
-    let (from, bytes) = match experiment.flows[i].traffic {
-        Traffic::Ttcp { .. } => (flow.start, flow.bytes_delivered),
-        Traffic::Ping { .. } => return f64::NAN,
+    let (from, bytes) = match experiment.flows[i].traffic.rank() {
+        Rank::Volume => (flow.start, flow.bytes_delivered),
+        Rank::Probe => return f64::NAN,
         _ => {
             let warmup = Time::ZERO + experiment.measure.warmup;
             (warmup.max(flow.start), flow.bytes_delivered - flow.bytes_delivered_at_warmup)

@@ -5,7 +5,7 @@
 use super::{Metric, Scope};
 use crate::route::Routes;
 use crate::trace::Trace;
-use crate::{Experiment, Flow, Link, Traffic};
+use crate::{Experiment, Flow, Link};
 use longfat_core::link::framing::wire_len;
 use longfat_core::traffic::LEAST_SIZE;
 
@@ -52,9 +52,9 @@ struct Split {
 
 /// Seconds that `bytes` of payload of `flow` take on `link`, in full packets.
 pub(super) fn time_of(link: &Link, flow: &Flow, bytes: u64) -> f64 {
-    let (packet, payload) = match flow.traffic {
-        Traffic::Udp { size, .. } => (size, size - LEAST_SIZE),
-        _ => (flow.sender.mss + 40 + if flow.sender.timestamps { 12 } else { 0 }, flow.sender.mss),
+    let (packet, payload) = match flow.traffic.packet_size() {
+        Some(size) => (size, size - LEAST_SIZE),
+        None => (flow.sender.mss + 40 + if flow.sender.timestamps { 12 } else { 0 }, flow.sender.mss),
     };
     let framed = wire_len(packet, link.overhead, link.min_frame, link.cells);
     bytes as f64 / f64::from(payload) * f64::from(framed) * 8.0 / link.rate.as_bps() as f64

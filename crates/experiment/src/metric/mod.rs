@@ -19,9 +19,10 @@ mod ttcp;
 mod unfairness;
 mod utilization;
 
+use crate::Experiment;
 use crate::trace::Trace;
-use crate::{Experiment, Traffic};
 use longfat_core::time::Time;
+use longfat_core::traffic::Rank;
 
 /// What a value is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -95,20 +96,13 @@ pub const REGISTRY: &[Metric] = &[
     host_memory::DROPS,
 ];
 
-/// The flows a run is about: those of a fixed volume; where there are none such, those without end; and where there are
-/// none of either, all. What else there is beside them is scenery, and a probe always is.
+/// The flows a run is about: those of the first [`Rank`] there is. What else there is beside them is background, and a probe
+/// is never measured.
 fn measured(experiment: &Experiment) -> Vec<usize> {
-    const PROBE: u32 = 4;
-    let rank = |i: usize| match experiment.flows[i].traffic {
-        Traffic::Ttcp { .. } => 0,
-        Traffic::Bulk => 1,
-        Traffic::Writes { .. } => 2,
-        Traffic::Udp { .. } | Traffic::Web(_) => 3,
-        Traffic::Ping { .. } => PROBE,
-    };
+    let rank = |i: usize| experiment.flows[i].traffic.rank();
     let flows = 0..experiment.flows.len();
-    let first = flows.clone().map(rank).min().unwrap_or(PROBE);
-    flows.filter(|i| rank(*i) == first && first < PROBE).collect()
+    let first = flows.clone().map(rank).min().unwrap_or(Rank::Probe);
+    flows.filter(|i| rank(*i) == first && first < Rank::Probe).collect()
 }
 
 /// The measured flows by sender, in the order of the file: parallel streams are one sender.
@@ -119,9 +113,9 @@ fn senders(experiment: &Experiment) -> Vec<Vec<usize>> {
 
 /// Payload rates of the measured senders, in bit/s: volume over completion time, or goodput where there is no volume.
 fn measured_rates(experiment: &Experiment, trace: &Trace) -> Vec<f64> {
-    let rate = |streams: &Vec<usize>| match experiment.flows[streams[0]].traffic {
-        Traffic::Ttcp { volume } => ttcp::rate(volume, streams.iter().map(|i| &trace.flows[*i])),
-        _ => goodput::of_flows(experiment, trace, streams),
+    let rate = |streams: &Vec<usize>| match experiment.flows[streams[0]].traffic.volume() {
+        Some(volume) => ttcp::rate(volume, streams.iter().map(|i| &trace.flows[*i])),
+        None => goodput::of_flows(experiment, trace, streams),
     };
     senders(experiment).iter().map(rate).collect()
 }

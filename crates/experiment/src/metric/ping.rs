@@ -1,8 +1,9 @@
 //! What the probes of a run measured.
 
 use super::{Metric, Scope};
+use crate::Experiment;
 use crate::trace::{FlowRecord, Trace};
-use crate::{Experiment, Traffic};
+use longfat_core::traffic::Rank;
 
 pub const MEAN: Metric = Metric {
     name: "ping_rtt_mean_s",
@@ -33,7 +34,7 @@ pub const LOSS: Metric = Metric {
 
 /// The mean of `value` over the probes; NaN where there is none.
 fn mean(experiment: &Experiment, trace: &Trace, value: fn(&FlowRecord) -> f64) -> f64 {
-    let is_probe = |i: &usize| matches!(experiment.flows[*i].traffic, Traffic::Ping { .. });
+    let is_probe = |i: &usize| experiment.flows[*i].traffic.rank() == Rank::Probe;
     let values: Vec<f64> = (0..trace.flows.len()).filter(is_probe).map(|i| value(&trace.flows[i])).collect();
     values.iter().sum::<f64>() / values.len() as f64
 }

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use super::{REGISTRY, Scope};
 use crate::trace::{CellRecord, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, MemoryRecord, Trace};
-use crate::{Cpu, Cycles, Experiment, Flow, Host, Link, Measure, Network, Node, NodeKind, Ties, Traffic};
+use crate::{Cpu, Cycles, Experiment, Flow, Host, Link, Measure, Network, Node, NodeKind, Ties};
 use longfat_core::atm::port::Count;
 use longfat_core::params::check_entry;
 use longfat_core::params::{Choice, Params, Value};
 use longfat_core::queue::DropReason;
 use longfat_core::time::{Duration, Time};
+use longfat_core::traffic::Traffic;
 use longfat_core::units::{Capacity, Rate};
 use longfat_tcp::{TcpConfig, stack, window_sizing};
 
@@ -57,7 +58,7 @@ fn experiment(traffic: &[Traffic]) -> Experiment {
         seed: 1,
         network: Network { nodes: vec![node("a"), node("b")], links: vec![link(true), link(false)] },
         hosts: vec![],
-        flows: traffic.iter().enumerate().map(|(i, t)| Flow { stream_of: i, ..flow(*t) }).collect(),
+        flows: traffic.iter().enumerate().map(|(i, t)| Flow { stream_of: i, ..flow(t.clone()) }).collect(),
         measure: Measure { duration: Duration::from_secs(10), warmup: Duration::from_secs(2), interval: None, events: false },
     }
 }
@@ -83,8 +84,8 @@ fn value(name: &str, scope: Scope, experiment: &Experiment, trace: &Trace) -> f6
 
 #[test]
 fn two_ttcp_flows_beside_a_bulk_flow() {
-    let fixed = Traffic::Ttcp { volume: 1_000_000 };
-    let e = experiment(&[fixed, fixed, Traffic::Bulk]);
+    let fixed = Traffic::ttcp(1_000_000);
+    let e = experiment(&[fixed.clone(), fixed, Traffic::bulk()]);
     let bulk = FlowRecord { bytes_delivered: 600, bytes_delivered_at_warmup: 100, ..FlowRecord::default() };
     let links = vec![
         LinkRecord {
@@ -127,8 +128,8 @@ fn two_ttcp_flows_beside_a_bulk_flow() {
 
 #[test]
 fn a_flow_that_did_not_finish_has_no_rate_and_spoils_the_estimate() {
-    let fixed = Traffic::Ttcp { volume: 1_000_000 };
-    let e = experiment(&[fixed, fixed]);
+    let fixed = Traffic::ttcp(1_000_000);
+    let e = experiment(&[fixed.clone(), fixed]);
     let unfinished = FlowRecord { delivered_all: None, bytes_delivered: 500_000, ..FlowRecord::default() };
     let trace = Trace { flows: vec![finished(8, 1_000_000), unfinished], end: at(10), ..Trace::default() };
     assert!(value("ttcp_rate_bps", Scope::Flow(1), &e, &trace).is_nan());
@@ -139,7 +140,7 @@ fn a_flow_that_did_not_finish_has_no_rate_and_spoils_the_estimate() {
 
 #[test]
 fn bulk_flows_are_the_measured_ones_where_there_are_no_others() {
-    let e = experiment(&[Traffic::Bulk, Traffic::Bulk]);
+    let e = experiment(&[Traffic::bulk(), Traffic::bulk()]);
     let bulk = |bytes| FlowRecord { bytes_delivered: bytes, ..FlowRecord::default() };
     let trace = Trace { flows: vec![bulk(1000), bulk(500)], end: at(10), ..Trace::default() };
     assert_eq!(value("unfairness", Scope::Run, &e, &trace), 0.5);
@@ -149,7 +150,7 @@ fn bulk_flows_are_the_measured_ones_where_there_are_no_others() {
 
 /// Two senders, the first with two streams; 5 s intervals: the last is cut short, and the first is warmup.
 fn streams() -> (Experiment, Trace) {
-    let mut e = experiment(&[Traffic::Bulk, Traffic::Bulk, Traffic::Bulk]);
+    let mut e = experiment(&[Traffic::bulk(), Traffic::bulk(), Traffic::bulk()]);
     e.flows[1].stream_of = 0;
     e.flows[2].stream_of = 1;
     e.measure =
@@ -209,7 +210,7 @@ fn parallel_streams_are_one_sender() {
 
 #[test]
 fn streams_of_a_volume_are_done_when_the_last_is() {
-    let mut e = experiment(&[Traffic::Ttcp { volume: 1_000_000 }; 3]);
+    let mut e = experiment(&vec![Traffic::ttcp(1_000_000); 3]);
     e.flows[1].stream_of = 0;
     let trace =
         Trace { flows: vec![finished(4, 1_000_000), finished(8, 1_000_000), finished(8, 1_000_000)], end: at(8), ..Trace::default() };
@@ -221,7 +222,7 @@ fn streams_of_a_volume_are_done_when_the_last_is() {
 #[test]
 fn bandwidth_is_fair_to_memory() {
     // Weigle and Feng 2001 §IV-D: five flows of 64 KiB and five of 1 MiB; 1,176 and 18,820 kb/s are in proportion.
-    let mut e = experiment(&[Traffic::Bulk; 10]);
+    let mut e = experiment(&vec![Traffic::bulk(); 10]);
     for (i, flow) in e.flows.iter_mut().enumerate() {
         Arc::make_mut(&mut flow.receiver).receive_buffer = if i < 5 { 64 << 10 } else { 1 << 20 };
     }
@@ -263,17 +264,17 @@ fn there_is_no_asymmetry_but_of_two_and_no_stability_without_intervals() {
 
 #[test]
 fn probes_say_mean_deviation_and_loss() {
-    let e = experiment(&[Traffic::Bulk, Traffic::Ping { interval: Duration::from_secs(1), size: 84 }]);
+    let e = experiment(&[Traffic::bulk(), Traffic::ping(Duration::from_secs(1), 84)]);
     let probe = FlowRecord { segments_sent: 20, packets_dropped: 3, rtt_mean_s: 0.2, rtt_deviation_s: 0.01, ..FlowRecord::default() };
     let trace = Trace { flows: vec![FlowRecord::default(), probe], end: at(10), ..Trace::default() };
     let get = |name| value(name, Scope::Run, &e, &trace);
     assert_eq!((get("ping_rtt_mean_s"), get("ping_rtt_deviation_s"), get("ping_loss_share")), (0.2, 0.01, 0.15));
-    assert!(value("ping_rtt_mean_s", Scope::Run, &experiment(&[Traffic::Bulk; 2]), &trace).is_nan());
+    assert!(value("ping_rtt_mean_s", Scope::Run, &experiment(&vec![Traffic::bulk(); 2]), &trace).is_nan());
 }
 
 #[test]
 fn a_bit_costs_cycles() {
-    let mut e = experiment(&[Traffic::Bulk; 3]);
+    let mut e = experiment(&vec![Traffic::bulk(); 3]);
     e.flows[2].from = 1;
     let cycles = Cycles { packet: 1000, byte: 0.0 };
     let cpu = Cpu { mhz: 3000, send: cycles, receive: cycles };
@@ -289,13 +290,13 @@ fn a_bit_costs_cycles() {
     for scope in [Scope::Run, Scope::Sender(0), Scope::Sender(1)] {
         assert!((get("mhz_per_mbps", scope) - 1200.0 / 300.0).abs() < 1e-12);
     }
-    assert!(value("mhz_per_mbps", Scope::Run, &experiment(&[Traffic::Bulk; 3]), &trace).is_nan());
+    assert!(value("mhz_per_mbps", Scope::Run, &experiment(&vec![Traffic::bulk(); 3]), &trace).is_nan());
 }
 
 /// 10 s at 1 Mbit/s after 2 s of warmup, of which the link is busy for 8: 2,358 cells a second, of 424 us each.
 #[test]
 fn the_time_of_a_link_adds_up() {
-    let mut e = experiment(&[Traffic::Bulk; 3]);
+    let mut e = experiment(&vec![Traffic::bulk(); 3]);
     for link in &mut e.network.links {
         (link.cells, link.overhead) = (true, 8);
     }
@@ -341,25 +342,24 @@ fn memory_is_that_of_each_host_with_a_bound_and_of_all() {
     let memory = |n| MemoryRecord { promised: level(10 * n), buffered: level(20 * n), wasted: level(30 * n), drops: n };
     let host = |memory| HostRecord { cpu_busy_s: f64::NAN, memory };
     let trace = Trace { hosts: vec![host(Some(memory(1))), host(None), host(Some(memory(2)))], ..Trace::default() };
-    let get = |name, scope| value(name, scope, &experiment(&[Traffic::Bulk; 2]), &trace);
+    let get = |name, scope| value(name, scope, &experiment(&vec![Traffic::bulk(); 2]), &trace);
     let all = |name| get(name, Scope::Run);
     assert_eq!((all("memory_promised_mean_bytes"), all("memory_promised_peak_bytes")), (15.0, 30.0));
     assert_eq!((all("memory_buffered_peak_bytes"), all("memory_wasted_mean_bytes"), all("memory_drops")), (60.0, 45.0, 3.0));
     let of_third = |name| get(name, Scope::Host(2));
     assert_eq!((of_third("memory_promised_mean_bytes"), of_third("memory_wasted_peak_bytes"), of_third("memory_drops")), (10.0, 60.0, 2.0));
     let drops = REGISTRY.iter().find(|metric| metric.name == "memory_drops").unwrap();
-    assert!((drops.compute)(&experiment(&[Traffic::Bulk; 2]), &Trace::default()).is_empty(), "no host is bounded");
+    assert!((drops.compute)(&experiment(&vec![Traffic::bulk(); 2]), &Trace::default()).is_empty(), "no host is bounded");
 }
 
 #[test]
 fn udp_is_measured_where_there_is_nothing_else() {
-    let schedule = longfat_core::traffic::Schedule::Constant { rate: longfat_core::units::Rate::from_bps(1000) };
-    let udp = Traffic::Udp { schedule, size: 100 };
-    let ping = Traffic::Ping { interval: Duration::from_secs(1), size: 84 };
+    let udp = Traffic::udp(Rate::from_bps(1000), 100);
+    let ping = Traffic::ping(Duration::from_secs(1), 84);
     let got = |bytes| FlowRecord { bytes_delivered: bytes, ..FlowRecord::default() };
     let trace = |n: usize| Trace { flows: vec![got(1000); n], end: at(10), ..Trace::default() };
-    assert_eq!(value("jain_index", Scope::Run, &experiment(&[udp, udp, ping]), &trace(3)), 1.0);
-    assert!(value("jain_index", Scope::Run, &experiment(&[ping, ping]), &trace(2)).is_nan());
+    assert_eq!(value("jain_index", Scope::Run, &experiment(&[udp.clone(), udp, ping.clone()]), &trace(3)), 1.0);
+    assert!(value("jain_index", Scope::Run, &experiment(&[ping.clone(), ping]), &trace(2)).is_nan());
 }
 
 #[test]

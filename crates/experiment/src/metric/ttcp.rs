@@ -1,7 +1,6 @@
 //! What the measurement program `ttcp` reports, and the utilization the ANSNET paper estimates from it.
 
 use super::{Metric, Scope, extremes};
-use crate::Traffic;
 use crate::trace::FlowRecord;
 use longfat_core::time::Duration;
 
@@ -11,9 +10,9 @@ pub const RATE: Metric = Metric {
     summary: "the flow's volume over its own completion time (payload); NaN for a flow without a volume or that did not finish",
     source: "Villamizar and Song 1994, §4.4 and §5.6",
     compute: |experiment, trace| {
-        let rate = |i: usize| match experiment.flows[i].traffic {
-            Traffic::Ttcp { volume } => rate(volume, [&trace.flows[i]].into_iter()),
-            _ => f64::NAN,
+        let rate = |i: usize| match experiment.flows[i].traffic.volume() {
+            Some(volume) => rate(volume, [&trace.flows[i]].into_iter()),
+            None => f64::NAN,
         };
         (0..trace.flows.len()).map(|i| (Scope::Flow(i), rate(i))).collect()
     },
@@ -27,9 +26,8 @@ pub const UTILIZATION: Metric = Metric {
     summary: "rate of the slowest ttcp flow times the number of ttcp flows (payload)",
     source: "Villamizar and Song 1994, §5.6",
     compute: |experiment, trace| {
-        let volume = |traffic: Traffic| if let Traffic::Ttcp { volume } = traffic { Some(volume) } else { None };
         let rates: Vec<f64> = (0..trace.flows.len())
-            .filter_map(|i| volume(experiment.flows[i].traffic).map(|v| rate(v, [&trace.flows[i]].into_iter())))
+            .filter_map(|i| experiment.flows[i].traffic.volume().map(|volume| rate(volume, [&trace.flows[i]].into_iter())))
             .collect();
         vec![(Scope::Run, extremes(&rates).0 * rates.len() as f64)]
     },

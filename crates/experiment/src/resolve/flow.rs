@@ -1,19 +1,18 @@
 //! The flows: from groups in the file to single connections with their ends, routes and parameters.
 
 use super::network::Plan;
-use super::traffic::traffic;
 use crate::error::Fault;
-use crate::fields::{self, CONTROL, SIZING};
-use crate::model::{Flow, Network, Traffic};
+use crate::fields::{self, CONTROL, SIZING, TRAFFIC};
+use crate::model::{Flow, Network};
 use crate::route::Routes;
 use crate::tree::Step;
 use crate::view::View;
-use longfat_core::params::{Choice, Params, Value};
+use longfat_core::params::{Choice, Params, Refusal, Value};
 use longfat_core::time::Duration;
+use longfat_core::traffic::Traffic;
 use longfat_core::units::Rate;
 use longfat_core::units::text::{SIZE, TIME};
 use longfat_tcp::ecn::EcnKind;
-use longfat_tcp::window_sizing::Refusal;
 use longfat_tcp::{TcpConfig, congestion, options, stack, window_sizing};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -95,8 +94,9 @@ fn group<'a>(view: View<'a>, name: String, plan: &Plan<'a>, duration: Duration) 
         let fault = view.fault("stop", format!("`{name}` would stop before its last sender starts, at {}", TIME.format(last)));
         return Err(fault.expected("a later time"));
     }
-    if stop.is_some() && matches!(traffic, Traffic::Ttcp { .. }) {
-        return Err(view.fault("stop", "ttcp stops when its volume is written").help("leave `stop` out, or let the traffic be `bulk`"));
+    if stop.is_some() && traffic.volume().is_some() {
+        let message = format!("{} stops when its volume is written", traffic.kind().name);
+        return Err(view.fault("stop", message).help("leave `stop` out, or let the traffic be `bulk`"));
     }
     if streams > 1 && !traffic.is_tcp() {
         return Err(view.fault("streams", "only TCP has streams").help("`count` gives several senders"));
@@ -121,6 +121,14 @@ fn group<'a>(view: View<'a>, name: String, plan: &Plan<'a>, duration: Duration) 
         sender,
         receiver,
     })
+}
+
+/// What the flow `view` says of its traffic.
+fn traffic(view: &View<'_>) -> Result<Traffic, Fault> {
+    let Some(written) = view.written("traffic") else { return Ok(Traffic::bulk()) };
+    let (kind, view) = written.variant(&TRAFFIC)?;
+    let choice = Choice { kind, params: view.params()? };
+    Traffic::new(choice).map_err(|Refusal { param, sentence, expected }| view.fault(param, sentence).expected(expected))
 }
 
 /// The hosts that `view` names at `key`, or those of the name `usual`.
@@ -259,9 +267,7 @@ pub fn connections(groups: &[Group<'_>], network: &mut Network) -> Result<Vec<Fl
                 Entry::Vacant(entry) => entry.insert(there_and_back(group, &routes, network, from, to)?),
             };
             let mtu = route.iter().map(|&l| network.links[l].mtu).min().expect("a route has a link");
-            if let Traffic::Ping { size, .. } | Traffic::Udp { size, .. } = group.traffic
-                && size > mtu
-            {
+            if group.traffic.packet_size().is_some_and(|size| size > mtu) {
                 let fault = group.view.fault("traffic", format!("a packet of `{}` does not fit the route", group.name));
                 return Err(fault.expected(format!("a size of at most {}, the smallest MTU", SIZE.format(mtu.into()))));
             }
@@ -277,7 +283,7 @@ pub fn connections(groups: &[Group<'_>], network: &mut Network) -> Result<Vec<Fl
                 to,
                 sender: sender.clone(),
                 receiver: receiver.clone(),
-                traffic: group.traffic,
+                traffic: group.traffic.clone(),
                 start: group.start + group.stagger * i,
                 stop: group.stop,
                 read_rate: group.read_rate,

@@ -8,7 +8,6 @@ mod network;
 mod presets;
 mod queue;
 mod switch;
-mod traffic;
 
 use super::error::Fault;
 use super::fields;
@@ -30,7 +29,7 @@ pub fn resolve(root: &Node, repeat: u64) -> Result<Experiment, Fault> {
     let ties = if file.word("ties")? == Some("random") { Ties::Random } else { Ties::LinkOrder };
     let departures_last = file.word("departures")? == Some("last");
     let measure = measure(&file)?;
-    let mut plan = network::plan(&file)?;
+    let mut plan = presets::plan(&file)?;
     let groups = flow::groups(&file, &plan, measure.duration)?;
     let flows = flow::connections(&groups, &mut plan.network)?;
     let hosts = host::hosts(&file, &plan, &flows)?;

@@ -1,11 +1,7 @@
-//! The path: presets and explicit links become nodes and one-way links whose queues are still to be chosen.
+//! The path on its way to a network: nodes and one-way links, whose queues are still to be chosen.
 
 use super::line::{Front, Line};
-use super::presets;
-use crate::error::Fault;
-use crate::fields::PATH;
 use crate::model::{Link, Network, Node, NodeKind};
-use crate::view::View;
 use longfat_core::params::Choice;
 use longfat_core::time::Duration;
 
@@ -19,21 +15,6 @@ pub struct Plan<'a> {
     pub groups: Vec<(&'static str, Vec<usize>)>,
 }
 
-/// The nodes and links of the file's path.
-pub fn plan<'a>(file: &View<'a>) -> Result<Plan<'a>, Fault> {
-    let written = file.written("path").ok_or_else(|| file.fault("path", "there is no `path`"))?;
-    let (preset, path) = written.variant(&PATH)?;
-    let mut plan = match preset {
-        "dumbbell" => presets::dumbbell(&path),
-        "chain" => presets::chain(&path),
-        "parking_lot" => presets::parking_lot(&path),
-        "atm" => presets::atm(&path),
-        _ => presets::explicit(&path),
-    }?;
-    plan.hosts_first();
-    Ok(plan)
-}
-
 impl<'a> Plan<'a> {
     /// Adds a node.
     pub fn node(&mut self, name: String, kind: NodeKind) -> usize {
@@ -43,7 +24,7 @@ impl<'a> Plan<'a> {
 
     /// Numbers the hosts before the routers and these before the switches, as an explicit path lists them, so that both are
     /// the same network.
-    fn hosts_first(&mut self) {
+    pub fn hosts_first(&mut self) {
         let nodes = &mut self.network.nodes;
         let mut order: Vec<usize> = (0..nodes.len()).collect();
         order.sort_by_key(|&i| (!nodes[i].is_host(), nodes[i].is_switch()));

@@ -3,7 +3,7 @@
 use super::line::{Line, Way, line};
 use super::network::Plan;
 use crate::error::Fault;
-use crate::fields;
+use crate::fields::{self, PATH};
 use crate::model::NodeKind;
 use crate::tree::{Node, Tree};
 use crate::view::View;
@@ -39,6 +39,21 @@ fn left_of(view: &View<'_>, rtt: Duration, used: Duration) -> Result<Duration, F
 fn rtts(view: &View<'_>) -> Vec<Duration> {
     let read = |node: &Node| node.as_text().and_then(|text| TIME.parse(text).ok()).map(Duration::from_ps);
     view.items("rtt").iter().filter_map(|item| read(item.node)).collect()
+}
+
+/// The nodes and links of the file's path.
+pub fn plan<'a>(file: &View<'a>) -> Result<Plan<'a>, Fault> {
+    let written = file.written("path").ok_or_else(|| file.fault("path", "there is no `path`"))?;
+    let (preset, path) = written.variant(&PATH)?;
+    let mut plan = match preset {
+        "dumbbell" => dumbbell(&path),
+        "chain" => chain(&path),
+        "parking_lot" => parking_lot(&path),
+        "atm" => atm(&path),
+        _ => explicit(&path),
+    }?;
+    plan.hosts_first();
+    Ok(plan)
 }
 
 pub fn dumbbell<'a>(path: &View<'a>) -> Result<Plan<'a>, Fault> {

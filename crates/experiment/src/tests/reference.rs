@@ -1,5 +1,5 @@
 //! The schema and the reference in the documentation, which are made from the same tables as validation.
-//! `UPDATE_DOCS=1 cargo test -p longfat-experiment reference` writes them anew.
+//! `make docs-reference` writes them anew.
 
 use super::super::{listing, reference, schema};
 use longfat_core::params::check_entry;
@@ -16,7 +16,7 @@ fn same(name: &str, expected: &str) {
         std::fs::write(docs(name), expected).unwrap();
     }
     let found = std::fs::read_to_string(docs(name)).unwrap_or_default();
-    assert!(found == expected, "docs/{name} is out of date: UPDATE_DOCS=1 cargo test -p longfat-experiment reference");
+    assert!(found == expected, "docs/{name} is out of date: make docs-reference");
 }
 
 #[test]
@@ -54,8 +54,8 @@ fn every_reference_of_the_schema_leads_somewhere() {
 }
 
 #[test]
-fn every_preset_and_kind_of_traffic_has_a_summary_and_a_source() {
-    for entry in listing::paths().iter().chain(&listing::traffic()) {
+fn every_preset_has_a_summary_and_a_source() {
+    for entry in listing::paths() {
         check_entry(entry.name, entry.summary, entry.source);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::words::{Word, words};
 use super::{Expr, Kind, Statement, Value};
-use crate::syntax::{Place, SyntaxError};
+use crate::place::{Place, SyntaxError};
 
 /// Statements `name += expression`, and the operator of each.
 const AUGMENTED: &[(&str, &str)] = &[

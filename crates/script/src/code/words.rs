@@ -1,7 +1,7 @@
 //! The words of a statement.
 
 use super::Value;
-use crate::syntax::{Place, SyntaxError};
+use crate::place::{Place, SyntaxError};
 
 /// Symbols, longest first.
 const SYMBOLS: &[&str] = &[

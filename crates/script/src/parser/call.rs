@@ -2,7 +2,8 @@
 
 use super::Parser;
 use crate::lexer::Token;
-use crate::syntax::{Call, Expression, SyntaxError};
+use crate::place::SyntaxError;
+use crate::syntax::{Call, Expression};
 
 /// Lists in lists in lists: no call needs more.
 const DEEPEST: usize = 16;

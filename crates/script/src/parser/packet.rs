@@ -2,7 +2,8 @@
 
 use super::Parser;
 use crate::lexer::Token;
-use crate::syntax::{Action, EcnField, Options, Packet, SyntaxError};
+use crate::place::SyntaxError;
+use crate::syntax::{Action, EcnField, Options, Packet};
 use longfat_core::packet::{AccEcnOption, Ecn, Segment, flags};
 
 /// What can stand between the direction and a packet of TCP: packets in packets, and other protocols.

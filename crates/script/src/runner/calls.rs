@@ -2,8 +2,9 @@
 
 use super::{Runner, Step, fail, refused, unsupported};
 use crate::host::{Attempt, Progress};
+use crate::place::Place;
 use crate::settings::Refusal;
-use crate::syntax::{Call, Expression, Place};
+use crate::syntax::{Call, Expression};
 use longfat_core::time::Time;
 
 /// A system call that has not returned.

@@ -3,8 +3,9 @@
 use super::{Runner, Step, fail, line, refused};
 use crate::compare::{Sent, differences, show_expected};
 use crate::numbers::Numbers;
+use crate::place::Place;
 use crate::settings::{Push, Refusal};
-use crate::syntax::{EcnField, Event, Options, Packet, Place, When};
+use crate::syntax::{EcnField, Event, Options, Packet, When};
 use longfat_core::packet::{Ecn, flags};
 use longfat_core::time::Time;
 

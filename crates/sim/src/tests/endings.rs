@@ -5,9 +5,10 @@ use std::sync::Arc;
 use longfat_core::link::loss;
 use longfat_core::params::Value;
 use longfat_core::time::{Duration, Time};
+use longfat_core::traffic::Traffic;
 use longfat_core::units::Rate;
 use longfat_experiment::trace::EventKind;
-use longfat_experiment::{Node, NodeKind, Traffic};
+use longfat_experiment::{Node, NodeKind};
 
 use super::runs::volumes;
 use crate::dumbbell::{Dumbbell, tcp};
@@ -35,7 +36,7 @@ fn a_flow_that_nothing_answers_is_given_up() {
 #[test]
 fn a_background_flow_does_not_hold_the_run_up_and_an_unfinished_one_is_named() {
     let mut experiment = volumes(2).experiment();
-    experiment.flows[1].traffic = Traffic::Bulk;
+    experiment.flows[1].traffic = Traffic::bulk();
     let trace = run(&experiment).unwrap();
     assert_eq!(trace.flows[0].bytes_delivered, 2_000_000);
     assert_eq!(Some(trace.end), trace.flows[0].acked_all);

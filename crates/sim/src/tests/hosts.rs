@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use longfat_core::params::{Params, Value};
 use longfat_core::time::Duration;
+use longfat_core::traffic::Traffic;
 use longfat_core::units::{Capacity, Rate};
 use longfat_experiment::trace::Trace;
-use longfat_experiment::{Cpu, Cycles, Experiment, Flow, Host, Nic, OnFull, Traffic};
+use longfat_experiment::{Cpu, Cycles, Experiment, Flow, Host, Nic, OnFull};
 use longfat_tcp::{TcpConfig, congestion};
 use proptest::prelude::*;
 
@@ -182,7 +183,7 @@ fn with_overhead(mut experiment: Experiment, most: Duration) -> Experiment {
 #[test]
 fn an_overhead_is_even_between_none_and_the_most() {
     // A probe each 10 ms over a path of 20 ms, of which it meets nobody: the overhead is all that varies.
-    let ping = Traffic::Ping { interval: Duration::from_millis(10), size: 84 };
+    let ping = Traffic::ping(Duration::from_millis(10), 84);
     let experiment = Dumbbell { traffic: ping, duration: Duration::from_secs(100), ..Dumbbell::default() }.experiment();
     let plain = run(&experiment).unwrap().flows[0].clone();
     let held = run(&with_overhead(experiment, Duration::from_millis(6))).unwrap().flows[0].clone();
@@ -227,14 +228,13 @@ proptest! {
         params.set("recovery", Value::Choice(recovery));
         let tcp = TcpConfig::new(&Params(params.0), 1500);
         let edge_rate = Rate::from_bps(20_000_000);
-        let traffic = Traffic::Ttcp { volume: 200_000 };
+        let traffic = Traffic::ttcp(200_000);
         let dumbbell = Dumbbell { tcp, edge_rate, traffic, queue: droptail(Capacity::Packets(10)), duration: Duration::from_secs(60), ..Dumbbell::default() };
         let mut experiment = dumbbell.experiment();
         experiment.seed = seed;
         let flow = experiment.flows[0].clone();
         experiment.flows = (0..streams).map(|_| flow.clone()).collect();
-        let udp = longfat_core::traffic::Schedule::Constant { rate: Rate::from_bps(1_000_000) };
-        experiment.flows.push(Flow { traffic: Traffic::Udp { schedule: udp, size: 1000 }, ..flow.clone() });
+        experiment.flows.push(Flow { traffic: Traffic::udp(Rate::from_bps(1_000_000), 1000), ..flow.clone() });
         let mut experiment = with_nic(experiment, txqueuelen, on_full);
         let cycles = Cycles { packet: 2000, byte: 1.0 };
         experiment.hosts[0].cpu = mhz.map(|mhz| Cpu { mhz, send: cycles, receive: cycles });

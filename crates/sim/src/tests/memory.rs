@@ -5,9 +5,10 @@ use std::sync::Arc;
 use longfat_core::link::loss;
 use longfat_core::queue::DropReason;
 use longfat_core::time::Duration;
+use longfat_core::traffic::Traffic;
 use longfat_core::units::{Capacity, Rate};
 use longfat_experiment::trace::{MemoryRecord, Trace};
-use longfat_experiment::{Experiment, Host, Memory, Traffic};
+use longfat_experiment::{Experiment, Host, Memory};
 use longfat_tcp::{TcpConfig, window_sizing};
 use proptest::prelude::*;
 
@@ -85,7 +86,7 @@ fn right_sizing_promises_what_there_is() {
 
 #[test]
 fn an_application_reads_at_its_rate_and_the_volume_ends_when_it_is_read() {
-    let dumbbell = Dumbbell { traffic: Traffic::Ttcp { volume: MIB }, duration: Duration::from_secs(60), ..Dumbbell::default() };
+    let dumbbell = Dumbbell { traffic: Traffic::ttcp(MIB), duration: Duration::from_secs(60), ..Dumbbell::default() };
     let mut experiment = dumbbell.experiment();
     let at_once = run(&experiment).unwrap().flows[0].delivered_all.unwrap().as_secs_f64();
     experiment.flows[0].read_rate = Some(mbps(2));
@@ -146,7 +147,7 @@ proptest! {
             loss,
             queue: droptail(Capacity::Packets(30)),
             stagger: Duration::from_millis(7),
-            traffic: Traffic::Ttcp { volume: 300_000 },
+            traffic: Traffic::ttcp(300_000),
             duration: Duration::from_secs(3000),
             ..Dumbbell::default()
         };

@@ -1,7 +1,7 @@
 //! Probes: what ping measures.
 
 use longfat_core::time::Duration;
-use longfat_experiment::Traffic;
+use longfat_core::traffic::Traffic;
 
 use super::runs::volumes;
 use crate::dumbbell::Dumbbell;
@@ -9,8 +9,8 @@ use crate::run;
 
 #[test]
 fn a_probe_measures_the_path_and_the_queue_in_it() {
-    let ping = Traffic::Ping { interval: Duration::from_millis(100), size: 84 };
-    let mut alone = Dumbbell { duration: Duration::from_secs(5), traffic: ping, ..Dumbbell::default() }.experiment();
+    let ping = Traffic::ping(Duration::from_millis(100), 84);
+    let mut alone = Dumbbell { duration: Duration::from_secs(5), traffic: ping.clone(), ..Dumbbell::default() }.experiment();
     alone.flows[0].start = Duration::from_millis(50);
     let trace = run(&alone).unwrap();
     let flow = &trace.flows[0];
@@ -35,8 +35,8 @@ fn a_probe_measures_the_path_and_the_queue_in_it() {
 #[test]
 fn a_probe_that_stops_says_how_much_its_round_trips_vary() {
     let mut experiment = Dumbbell { pairs: 2, duration: Duration::from_secs(20), ..Dumbbell::default() }.experiment();
-    experiment.flows[0].traffic = Traffic::Ping { interval: Duration::from_millis(100), size: 84 };
-    experiment.flows[1].traffic = Traffic::Ping { interval: Duration::from_millis(100), size: 84 };
+    experiment.flows[0].traffic = Traffic::ping(Duration::from_millis(100), 84);
+    experiment.flows[1].traffic = Traffic::ping(Duration::from_millis(100), 84);
     experiment.flows[1].stop = Some(Duration::from_secs(5));
     let trace = run(&experiment).unwrap();
     // Requests at the same instants: the second waits for the first, 67.2 us at 10 Mb/s, always.

@@ -9,9 +9,9 @@ use longfat_core::params::{Choice, Value};
 use longfat_core::queue;
 use longfat_core::rng::Rng;
 use longfat_core::time::Duration;
-use longfat_core::traffic::{Schedule, Spell, Web};
+use longfat_core::traffic::Traffic;
 use longfat_core::units::{Capacity, Rate};
-use longfat_experiment::{Cpu, Cycles, Experiment, Flow, Host, Link, Memory, Nic, Node, NodeKind, OnFull, Traffic};
+use longfat_experiment::{Cpu, Cycles, Experiment, Flow, Host, Link, Memory, Nic, Node, NodeKind, OnFull};
 use longfat_tcp::{TcpConfig, congestion};
 
 use crate::dumbbell::{Dumbbell, droptail, tcp};
@@ -36,7 +36,7 @@ pub fn experiment(seed: u64) -> Option<Experiment> {
         // Streams of one group share their hosts.
         for stream in 0..draw.of(&[1, 1, 1, 2, 5]) {
             let start = start + Duration::from_millis(draw.of(&[0, 0, 7]) * stream);
-            let of = Flow { from, to, traffic, start, stop: stop.map(|stop| stop.max(start)), read_rate, ..flow.clone() };
+            let of = Flow { from, to, traffic: traffic.clone(), start, stop: stop.map(|stop| stop.max(start)), read_rate, ..flow.clone() };
             let group = format!("group{group}").into();
             experiment.flows.push(Flow {
                 group,
@@ -184,20 +184,20 @@ impl Draw {
     }
 
     fn traffic(&mut self) -> Traffic {
-        let (rate, spell) = (Rate::from_bps(500_000), Spell { mean: Duration::from_millis(30), shape: Some(1.5) });
-        self.of(&[
-            Traffic::Bulk,
-            Traffic::Bulk,
-            Traffic::Bulk,
-            Traffic::Ttcp { volume: 300_000 },
-            Traffic::Ttcp { volume: 40_000 },
-            Traffic::Ping { interval: Duration::from_millis(50), size: 84 },
-            Traffic::Udp { schedule: Schedule::Constant { rate }, size: 1500 },
-            Traffic::Udp { schedule: Schedule::OnOff { rate, on: spell, off: spell }, size: 600 },
-            Traffic::Web(Web { size: 20_000, shape: 1.2, think: Duration::from_millis(40), think_shape: None }),
-            Traffic::Writes { schedule: Schedule::Random { rate, shape: None }, size: 900 },
-            Traffic::Writes { schedule: Schedule::Constant { rate }, size: 5000 },
-        ])
+        let ms = |ms| Value::Duration(Duration::from_millis(ms));
+        let (rate, size) = (("rate", Value::Rate(Rate::from_bps(500_000))), |bytes| ("size", Value::Bytes(bytes)));
+        let volume = Traffic::ttcp;
+        match self.up_to(11) {
+            0..3 => Traffic::bulk(),
+            3 => volume(300_000),
+            4 => volume(40_000),
+            5 => Traffic::ping(Duration::from_millis(50), 84),
+            6 => Traffic::udp(Rate::from_bps(500_000), 1500),
+            7 => Traffic::of("on_off", &[rate, size(600), ("on", ms(30)), ("off", ms(30))]),
+            8 => Traffic::of("web", &[size(20_000), ("think", ms(40))]),
+            9 => Traffic::of("writes", &[rate, size(900), ("gaps", Value::Choice("poisson"))]),
+            _ => Traffic::of("writes", &[rate, size(5000)]),
+        }
     }
 
     /// The host `node` gets something that all on it share.

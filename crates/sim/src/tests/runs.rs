@@ -6,9 +6,10 @@ use longfat_core::link::loss;
 use longfat_core::params::{Choice, Kind, Params, Value};
 use longfat_core::queue;
 use longfat_core::time::{Duration, Time};
+use longfat_core::traffic::Traffic;
 use longfat_core::units::{Capacity, Rate};
 use longfat_experiment::trace::{EventKind, Trace};
-use longfat_experiment::{Experiment, Link, Node, NodeKind, Traffic};
+use longfat_experiment::{Experiment, Link, Node, NodeKind};
 
 use crate::dumbbell::{Dumbbell, droptail, tcp};
 use crate::run;
@@ -16,7 +17,7 @@ use crate::world::World;
 
 /// A volume of 2 MB for each of `pairs` flows over 10 Mb/s and 20 ms.
 pub fn volumes(pairs: usize) -> Dumbbell {
-    Dumbbell { pairs, traffic: Traffic::Ttcp { volume: 2_000_000 }, duration: Duration::from_secs(100), ..Dumbbell::default() }
+    Dumbbell { pairs, traffic: Traffic::ttcp(2_000_000), duration: Duration::from_secs(100), ..Dumbbell::default() }
 }
 
 /// Two flows through a small queue over a bad line, everything measured.

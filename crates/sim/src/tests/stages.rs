@@ -1,8 +1,9 @@
 //! How far stages live by themselves changes no number: all in sweeps, or one instant after the other.
 
 use longfat_core::time::{Duration, Time};
+use longfat_core::traffic::Traffic;
+use longfat_experiment::Experiment;
 use longfat_experiment::trace::Trace;
-use longfat_experiment::{Experiment, Traffic};
 use proptest::prelude::*;
 
 use super::random;
@@ -52,8 +53,8 @@ fn a_look_at_any_time_sees_the_same() {
     for seed in 0..12 {
         let Some(mut experiment) = random::experiment(seed) else { continue };
         for flow in &mut experiment.flows {
-            if let Traffic::Ttcp { .. } = flow.traffic {
-                flow.traffic = Traffic::Bulk;
+            if flow.traffic.volume().is_some() {
+                flow.traffic = Traffic::bulk();
             }
         }
         let (mut single, mut sweeps) = (World::new(&experiment).unwrap(), World::new(&experiment).unwrap());
@@ -74,7 +75,7 @@ fn a_look_at_any_time_sees_the_same() {
 /// A volume is not known to be delivered before its last byte has been sent: until then a run that ends with it goes in sweeps.
 #[test]
 fn a_run_with_a_volume_goes_in_sweeps_to_near_its_end() {
-    let traffic = Traffic::Ttcp { volume: 8_000_000 };
+    let traffic = Traffic::ttcp(8_000_000);
     let experiment = Dumbbell { traffic, duration: Duration::from_secs(60), ..Dumbbell::default() }.experiment();
     let (single, sweeps) = (run(&experiment, true), run(&experiment, false));
     assert!(2 * sweeps.steps < single.steps, "{} {}", single.steps, sweeps.steps);

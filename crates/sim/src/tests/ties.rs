@@ -1,9 +1,9 @@
 //! Packets that arrive at a router at the same instant.
 
 use longfat_core::time::Duration;
-use longfat_core::traffic::Schedule;
+use longfat_core::traffic::Traffic;
 use longfat_core::units::{Capacity, Rate};
-use longfat_experiment::{Ties, Traffic};
+use longfat_experiment::Ties;
 
 use crate::dumbbell::{Dumbbell, droptail};
 use crate::run;
@@ -17,7 +17,7 @@ fn shares(ties: Ties, seed: u64) -> Vec<u64> {
         rate,
         edge_rate: rate,
         queue: droptail(Capacity::Packets(2)),
-        traffic: Traffic::Udp { schedule: Schedule::Constant { rate }, size: 1500 },
+        traffic: Traffic::udp(rate, 1500),
         duration: Duration::from_secs(1),
         ..Dumbbell::default()
     };
@@ -44,7 +44,7 @@ fn at_random_none_has_an_advantage() {
 /// between: what arrived of each, and what was dropped.
 fn in_between(departures_last: bool) -> Vec<(u64, u64)> {
     let rate = Rate::from_bps(100_000_000);
-    let of = |rate| Traffic::Udp { schedule: Schedule::Constant { rate }, size: 1500 };
+    let of = |rate| Traffic::udp(rate, 1500);
     let dumbbell = Dumbbell {
         pairs: 2,
         rate,

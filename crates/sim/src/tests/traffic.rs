@@ -3,28 +3,41 @@
 use longfat_core::link::loss;
 use longfat_core::params::Value;
 use longfat_core::time::{Duration, Time};
-use longfat_core::traffic::{Schedule, Spell, Web};
+use longfat_core::traffic::Traffic;
 use longfat_core::units::{Capacity, Rate};
-use longfat_experiment::Traffic;
 use proptest::prelude::*;
 
 use crate::dumbbell::{Dumbbell, droptail};
 use crate::run;
 
-const WEB: Web = Web { size: 50_000, shape: 1.5, think: Duration::from_millis(100), think_shape: None };
+/// Transfers of `size` bytes with so many milliseconds between them, on average.
+fn web(size: u64, think: u64) -> Traffic {
+    Traffic::of("web", &[("size", Value::Bytes(size)), ("shape", Value::Number(1.5)), ("think", ms(think))])
+}
+
+/// Writes of `size` bytes: evenly spaced, or at random with Pareto gaps of a shape.
+fn writes(rate: Rate, size: u64, random: Option<Option<f64>>) -> Traffic {
+    let (gaps, shape) = random.map_or(("even", None), |shape| (if shape.is_some() { "pareto" } else { "poisson" }, shape));
+    let shape = shape.map_or(Value::Auto, Value::Number);
+    Traffic::of("writes", &[("rate", Value::Rate(rate)), ("size", Value::Bytes(size)), ("gaps", Value::Choice(gaps)), ("shape", shape)])
+}
+
+fn sinusoid(mean: Rate, amplitude: Rate, period: u64) -> Traffic {
+    Traffic::of("sinusoid", &[("mean", Value::Rate(mean)), ("amplitude", Value::Rate(amplitude)), ("period", ms(period))])
+}
+
+fn ms(n: u64) -> Value {
+    Value::Duration(Duration::from_millis(n))
+}
 
 fn mbps(n: u64) -> Rate {
     Rate::from_bps(n * 1_000_000)
 }
 
-fn udp(schedule: Schedule) -> Traffic {
-    Traffic::Udp { schedule, size: 1500 }
-}
-
 #[test]
 fn udp_counts_what_is_sent_delivered_and_dropped() {
     // 12 Mb/s into 10 Mb/s, with room for 10 packets, for 5 s: 5000 packets, 1 ms apart, of which the link takes one each 1.2 ms.
-    let traffic = udp(Schedule::Constant { rate: mbps(12) });
+    let traffic = Traffic::udp(mbps(12), 1500);
     let mut experiment = Dumbbell { traffic, queue: droptail(Capacity::Packets(10)), ..Dumbbell::default() }.experiment();
     experiment.flows[0].stop = Some(Duration::from_secs(5));
     experiment.measure.events = true;
@@ -43,8 +56,7 @@ fn udp_counts_what_is_sent_delivered_and_dropped() {
 #[test]
 fn tcp_gives_way_to_a_sinusoid_and_takes_what_it_leaves() {
     let mut experiment = Dumbbell { pairs: 2, duration: Duration::from_secs(120), ..Dumbbell::default() }.experiment();
-    let period = Duration::from_secs(20);
-    experiment.flows[1].traffic = udp(Schedule::Sinusoid { mean: mbps(3), amplitude: mbps(2), period });
+    experiment.flows[1].traffic = sinusoid(mbps(3), mbps(2), 20_000);
     experiment.measure.interval = Some(Duration::from_secs(5));
     let trace = run(&experiment).unwrap();
     // The mean of the wave is 3 + 4 / pi in the first half of each period, two intervals, and 3 - 4 / pi in the second.
@@ -63,23 +75,21 @@ fn tcp_gives_way_to_a_sinusoid_and_takes_what_it_leaves() {
 fn an_application_with_a_rate_of_its_own_has_that_rate_or_what_tcp_gives() {
     // 1 kB a millisecond over a link of 10 Mb/s that takes it: after 5 s it closes, and all has come. At twice the link's rate it is
     // as if it never waited.
-    let writes = |mbps_: u64, shape: Option<Option<f64>>| {
-        let rate = mbps(mbps_);
-        let schedule = shape.map_or(Schedule::Constant { rate }, |shape| Schedule::Random { rate, shape });
-        let traffic = Traffic::Writes { schedule, size: 1000 };
+    let run_of = |rate: u64, random: Option<Option<f64>>| {
+        let traffic = writes(mbps(rate), 1000, random);
         let mut experiment = Dumbbell { traffic, duration: Duration::from_secs(20), ..Dumbbell::default() }.experiment();
         experiment.flows[0].stop = Some(Duration::from_secs(5));
         run(&experiment).unwrap().flows[0].clone()
     };
-    let even = writes(8, None);
+    let even = run_of(8, None);
     assert_eq!((even.bytes_delivered, even.delivered_all.is_some()), (5_000_000, true));
     for shape in [None, Some(2.5)] {
-        let random = writes(8, Some(shape));
+        let random = run_of(8, Some(shape));
         assert!((random.bytes_delivered as f64 / 5e6 - 1.0).abs() < 0.06, "{}", random.bytes_delivered);
         assert_ne!(random.bytes_delivered, 5_000_000);
     }
     let mut bulk = Dumbbell::default().experiment();
-    let backlog = Traffic::Writes { schedule: Schedule::Constant { rate: mbps(20) }, size: 1000 };
+    let backlog = writes(mbps(20), 1000, None);
     let delivered = |experiment: &_| run(experiment).unwrap().flows[0].bytes_delivered;
     let without_end = delivered(&bulk);
     bulk.flows[0].traffic = backlog;
@@ -90,7 +100,7 @@ fn an_application_with_a_rate_of_its_own_has_that_rate_or_what_tcp_gives() {
 fn readers_of_the_web_think_and_fetch() {
     // Ten readers on an idle path: a transfer of 50 kB takes some round trips of 20 ms, so that each fetches some 3 or 4 a second.
     let dumbbell =
-        Dumbbell { pairs: 10, rate: mbps(100), traffic: Traffic::Web(WEB), duration: Duration::from_secs(100), ..Dumbbell::default() };
+        Dumbbell { pairs: 10, rate: mbps(100), traffic: web(50_000, 100), duration: Duration::from_secs(100), ..Dumbbell::default() };
     let mut experiment = dumbbell.experiment();
     experiment.flows[9].stop = Some(Duration::from_secs(50));
     let trace = run(&experiment).unwrap();
@@ -109,7 +119,7 @@ fn readers_of_the_web_think_and_fetch() {
 #[test]
 fn telnet_writes_now_and_then_and_finishes_what_was_typed() {
     // 20 writes a second of 7 bytes.
-    let traffic = Traffic::Writes { schedule: Schedule::Random { rate: Rate::from_bps(20 * 7 * 8), shape: None }, size: 7 };
+    let traffic = Traffic::of("telnet", &[("interval", ms(50)), ("size", Value::Bytes(7))]);
     let mut experiment = Dumbbell { pairs: 2, traffic, duration: Duration::from_secs(100), ..Dumbbell::default() }.experiment();
     experiment.flows[1].stop = Some(Duration::from_secs(50));
     let trace = run(&experiment).unwrap();
@@ -126,10 +136,9 @@ fn telnet_writes_now_and_then_and_finishes_what_was_typed() {
 #[test]
 fn adding_a_flow_changes_no_others_randomness() {
     // Apart, with capacity for all: the times at which the first flow's packets leave depend on nothing but its name.
-    let spell = Spell { mean: Duration::from_millis(50), shape: Some(1.5) };
-    let traffic = udp(Schedule::OnOff { rate: mbps(1), on: spell, off: spell });
+    let traffic = Traffic::of("on_off", &[("rate", Value::Rate(mbps(1))), ("on", ms(50)), ("off", ms(50))]);
     let sent = |pairs| {
-        let dumbbell = Dumbbell { pairs, rate: mbps(1000), traffic, ..Dumbbell::default() };
+        let dumbbell = Dumbbell { pairs, rate: mbps(1000), traffic: traffic.clone(), ..Dumbbell::default() };
         run(&dumbbell.experiment()).unwrap().flows[0].clone()
     };
     let (alone, beside) = (sent(1), sent(3));
@@ -138,22 +147,26 @@ fn adding_a_flow_changes_no_others_randomness() {
 }
 
 fn any_traffic() -> impl Strategy<Value = Traffic> {
-    let spell = (20_u64..200, prop::option::of(1.1_f64..3.0)).prop_map(|(ms, shape)| Spell { mean: Duration::from_millis(ms), shape });
+    let shape = || 1.1_f64..3.0;
     prop_oneof![
-        Just(Traffic::Bulk),
-        (1_u64..2_000, prop::option::of(1.1_f64..3.0), 1_u32..3_000).prop_map(|(kbps, shape, size)| {
-            Traffic::Writes { schedule: Schedule::Random { rate: Rate::from_bps(kbps * 1000), shape }, size }
+        Just(Traffic::bulk()),
+        (10_000_u64..10_000_000, 1_u64..3_000, prop::option::of(prop::option::of(shape()))).prop_map(|(bps, size, random)| writes(
+            Rate::from_bps(bps),
+            size,
+            random
+        )),
+        (1_u64..500_000).prop_map(Traffic::ttcp),
+        (1_u64..100).prop_map(|ms| Traffic::ping(Duration::from_millis(ms), 84)),
+        (40_u32..1500, 1_u64..20).prop_map(|(size, rate)| Traffic::udp(mbps(rate), size)),
+        (1_u64..10, 10_u64..2000).prop_map(|(rate, period)| sinusoid(mbps(rate), mbps(rate), period)),
+        (1_u64..20, 20_u64..200, 20_u64..200)
+            .prop_map(|(rate, on, off)| { Traffic::of("udp", &[("rate", Value::Rate(mbps(rate))), ("on", ms(on)), ("off", ms(off))]) }),
+        (1_u64..20, (20_u64..200, shape()), (20_u64..200, shape())).prop_map(|(rate, on, off)| {
+            let (on_shape, off_shape) = (Value::Number(on.1), Value::Number(off.1));
+            let times = [("rate", Value::Rate(mbps(rate))), ("on", ms(on.0)), ("off", ms(off.0))];
+            Traffic::of("on_off", &[&times[..], &[("on_shape", on_shape), ("off_shape", off_shape)]].concat())
         }),
-        (1_u64..500_000).prop_map(|volume| Traffic::Ttcp { volume }),
-        (1_u64..100).prop_map(|ms| Traffic::Ping { interval: Duration::from_millis(ms), size: 84 }),
-        (40_u32..1500, 1_u64..20).prop_map(|(size, rate)| Traffic::Udp { schedule: Schedule::Constant { rate: mbps(rate) }, size }),
-        (1_u64..10, 10_u64..2000).prop_map(|(rate, ms)| {
-            udp(Schedule::Sinusoid { mean: mbps(rate), amplitude: mbps(rate), period: Duration::from_millis(ms) })
-        }),
-        (1_u64..20, spell.clone(), spell).prop_map(|(rate, on, off)| udp(Schedule::OnOff { rate: mbps(rate), on, off })),
-        (10_000_u64..10_000_000, 1_u32..3000, prop::option::of(1.1_f64..3.0))
-            .prop_map(|(bps, size, shape)| { Traffic::Writes { schedule: Schedule::Random { rate: Rate::from_bps(bps), shape }, size } }),
-        (1_u64..200_000, 1_u64..500).prop_map(|(size, ms)| Traffic::Web(Web { size, think: Duration::from_millis(ms), ..WEB })),
+        (1_u64..200_000, 1_u64..500).prop_map(|(size, think)| web(size, think)),
     ]
 }
 
@@ -172,8 +185,8 @@ proptest! {
         experiment.seed = seed;
         experiment.measure.events = true;
         for (flow, (traffic, stop)) in experiment.flows.iter_mut().zip(kinds) {
+            flow.stop = stop.filter(|_| traffic.volume().is_none()).map(Duration::from_millis);
             flow.traffic = traffic;
-            flow.stop = stop.filter(|_| !matches!(traffic, Traffic::Ttcp { .. })).map(Duration::from_millis);
         }
         let trace = run(&experiment).unwrap();
         // As text, in which NaN is equal to NaN.

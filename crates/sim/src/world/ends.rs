@@ -6,7 +6,7 @@ use longfat_core::time::Time;
 use longfat_experiment::trace::{Event, EventKind};
 
 use super::World;
-use crate::host::Milestone;
+use crate::endpoint::Milestone;
 use crate::ledger::sent_so_far;
 
 impl World {
@@ -81,7 +81,7 @@ impl World {
     pub(super) fn wake(&mut self, number: usize) {
         let endpoint = &mut self.endpoints[number];
         endpoint.handle_time(self.now);
-        endpoint.wake = endpoint.alarm;
+        endpoint.wake = endpoint.alarm();
         if endpoint.agent.gave_up() {
             self.note_end(number);
         }
@@ -176,7 +176,7 @@ impl World {
 
     /// The application may have something to do before the endpoint would be woken otherwise.
     pub(super) fn set_alarm(&mut self, number: usize) {
-        self.wake_by(number, self.endpoints[number].alarm);
+        self.wake_by(number, self.endpoints[number].alarm());
     }
 
     #[cold]
@@ -193,13 +193,13 @@ impl World {
                 flow.delivered_all = now;
                 self.endpoints[number].close();
                 // The sender of a flow comes before its receiver.
-                if self.endpoints[number - 1].has_volume() {
+                if self.endpoints[number - 1].has_volume {
                     self.undelivered -= 1;
                     self.has_delivered_all = self.undelivered == 0;
                 }
             }
-            Milestone::Transferred => {
-                self.endpoints[number].think(self.now);
+            Milestone::Acked => {
+                self.endpoints[number].act(self.now);
                 self.set_alarm(number);
             }
             Milestone::Nothing => {}

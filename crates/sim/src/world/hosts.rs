@@ -12,9 +12,8 @@ use longfat_experiment::{Experiment, Memory, OnFull};
 
 use super::World;
 use super::ends::way_of;
-use crate::agent::Agent;
 use crate::cpu::{Job, Next, Processor};
-use crate::host::Endpoint;
+use crate::endpoint::{Agent, Endpoint};
 use crate::ledger::LinkLog;
 use crate::memory::Pool;
 use crate::nic::Nic;
@@ -220,7 +219,7 @@ impl World {
         let endpoint = &self.endpoints[number];
         let (Some((pool, share)), Agent::Tcp(tcp)) = (endpoint.memory(), &endpoint.agent) else { return true };
         let pool = &mut self.hosts.pools[pool];
-        if pool.has_room_for(share, tcp, self.packets.segment(id), endpoint.is_ready_to_read(self.now)) {
+        if pool.has_room_for(share, tcp, self.packets.segment(id), endpoint.would_read(self.now)) {
             return true;
         }
         self.lose(id, DropReason::NoMemory);

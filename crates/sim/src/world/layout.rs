@@ -18,7 +18,7 @@ use super::ports::Ports;
 use super::{Input, Milestones, Stage, World, flow_names, volumes};
 use crate::Error;
 use crate::due::Due;
-use crate::host::{Endpoint, personality};
+use crate::endpoint::{Endpoint, personality};
 use crate::ledger::Ledger;
 use crate::memory;
 use crate::merge::Batch;

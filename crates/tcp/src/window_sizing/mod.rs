@@ -22,6 +22,7 @@ mod tests;
 
 use crate::TcpConfig;
 use longfat_core::by_name;
+pub use longfat_core::params::Refusal;
 use longfat_core::params::{Kind, ParamSpec, Value};
 use longfat_core::time::{Duration, Time};
 use std::fmt::Debug;
@@ -136,15 +137,6 @@ pub trait ReceiveSizing: Debug {
     fn keeps_to_memory(&self) -> bool {
         true
     }
-}
-
-/// What is wrong with a parameter, for the user.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Refusal {
-    pub param: &'static str,
-    pub sentence: String,
-    /// What would be right.
-    pub expected: String,
 }
 
 /// One kind of window sizing.

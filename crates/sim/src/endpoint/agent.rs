@@ -1,9 +1,8 @@
-//! What runs at one end of a flow: TCP, UDP, or a probe. The world treats all alike.
+//! What runs at one end of a flow: TCP, or what sends datagrams. The world treats both alike.
 
 use longfat_core::packet::{Ecn, Segment};
-use longfat_core::probe::Ping;
 use longfat_core::time::Time;
-use longfat_core::traffic::Udp;
+use longfat_core::traffic::{Datagram, DatagramStats, Datagrams, RoundTrips, Socket};
 use longfat_tcp::{Abort, Connection, Stats, TcpInfo};
 
 /// One end's protocol.
@@ -11,8 +10,28 @@ use longfat_tcp::{Abort, Connection, Stats, TcpInfo};
 #[allow(clippy::large_enum_variant)] // nearly all are TCP, and a pointer to each would cost every packet a cache line
 pub enum Agent {
     Tcp(Connection),
-    Ping(Box<Ping>),
-    Udp(Box<Udp>),
+    Datagrams(Box<dyn Datagrams>),
+}
+
+/// A connection as its application has it.
+pub struct Stream<'a>(pub &'a mut Connection);
+
+impl Socket for Stream<'_> {
+    fn write(&mut self, bytes: u64) {
+        self.0.write(bytes);
+    }
+    fn close(&mut self) {
+        self.0.close();
+    }
+    fn stop(&mut self) {
+        self.0.stop();
+    }
+    fn read(&mut self, most: u64) -> u64 {
+        self.0.read(most)
+    }
+    fn unread(&self) -> u64 {
+        self.0.unread()
+    }
 }
 
 impl Agent {
@@ -29,10 +48,8 @@ impl Agent {
 
     #[cold]
     fn handle_other(&mut self, now: Time, segment: &Segment) {
-        match self {
-            Agent::Tcp(_) => {}
-            Agent::Ping(ping) => ping.handle_segment(now, segment),
-            Agent::Udp(udp) => udp.handle_segment(segment),
+        if let Agent::Datagrams(datagrams) = self {
+            datagrams.handle(now, &Datagram::from(segment));
         }
     }
 
@@ -61,11 +78,7 @@ impl Agent {
 
     #[cold]
     fn poll_other(&mut self, now: Time) -> Option<Segment> {
-        match self {
-            Agent::Tcp(_) => None,
-            Agent::Ping(ping) => ping.poll_transmit(now),
-            Agent::Udp(udp) => udp.poll_transmit(now),
-        }
+        if let Agent::Datagrams(datagrams) = self { datagrams.poll_transmit(now).map(Segment::from) } else { None }
     }
 
     /// When it wants to be woken: a timer, or pacing.
@@ -79,12 +92,7 @@ impl Agent {
 
     #[cold]
     fn wake_other_at(&self) -> Time {
-        let at = match self {
-            Agent::Tcp(_) => None,
-            Agent::Ping(ping) => ping.poll_timeout(),
-            Agent::Udp(udp) => udp.poll_timeout(),
-        };
-        at.unwrap_or(Time::MAX)
+        if let Agent::Datagrams(datagrams) = self { datagrams.poll_timeout().unwrap_or(Time::MAX) } else { Time::MAX }
     }
 
     /// Whether a timer of it is due.
@@ -97,33 +105,38 @@ impl Agent {
         matches!(self, Agent::Tcp(tcp) if tcp.aborted() == Some(Abort::TimedOut))
     }
 
-    /// Totals so far; packets of UDP count as segments, and of a probe requests count as segments and replies as ACKs.
+    /// Totals so far. Datagrams count as segments, and replies to them as ACKs.
     pub fn stats(&self) -> Stats {
         match self {
             Agent::Tcp(tcp) => tcp.stats(),
-            Agent::Ping(ping) => {
-                let s = ping.stats();
+            Agent::Datagrams(datagrams) => {
+                let DatagramStats { sent, replies, bytes_sent, rtt, .. } = datagrams.stats();
                 Stats {
-                    segments_sent: s.requests_sent,
-                    acks_sent: s.replies_sent,
-                    rtt_min: s.rtt_min,
-                    rtt_max: s.rtt_max,
-                    rtt_sum_ps: s.rtt_sum_ps,
-                    rtt_samples: s.answered,
+                    segments_sent: sent,
+                    acks_sent: replies,
+                    bytes_sent,
+                    rtt_min: rtt.min,
+                    rtt_max: rtt.max,
+                    rtt_sum_ps: rtt.sum_ps,
+                    rtt_samples: rtt.count,
                     ..Stats::default()
                 }
             }
-            Agent::Udp(udp) => Stats { segments_sent: udp.packets_sent(), bytes_sent: udp.bytes_sent(), ..Stats::default() },
         }
     }
 
-    /// State, for sampling: of a probe only the last round trip, of UDP nothing.
+    /// State, for sampling: of datagrams only the last round trip.
     pub fn info(&self) -> TcpInfo {
         match self {
             Agent::Tcp(tcp) => tcp.info(),
-            Agent::Ping(ping) => TcpInfo { srtt: ping.stats().rtt_last, ..TcpInfo::default() },
-            Agent::Udp(_) => TcpInfo::default(),
+            Agent::Datagrams(datagrams) => TcpInfo { srtt: datagrams.stats().rtt.last, ..TcpInfo::default() },
         }
+    }
+
+    /// Standard deviation of the round trips that a probe has measured, in seconds; NaN where there is none.
+    pub fn rtt_deviation_s(&self) -> f64 {
+        let rtt = if let Agent::Datagrams(datagrams) = self { datagrams.stats().rtt } else { RoundTrips::default() };
+        rtt.deviation_s()
     }
 
     /// Payload bytes that arrived here; of TCP, in order, and read by the application.
@@ -131,8 +144,7 @@ impl Agent {
     pub fn bytes_delivered(&self) -> u64 {
         match self {
             Agent::Tcp(tcp) => tcp.bytes_read(),
-            Agent::Ping(_) => 0,
-            Agent::Udp(udp) => udp.bytes_delivered(),
+            Agent::Datagrams(datagrams) => datagrams.stats().bytes_delivered,
         }
     }
 }

@@ -1,0 +1,133 @@
+//! What goes over UDP or ICMP: packets, each for itself.
+
+use crate::packet::{Segment, flags};
+use crate::time::{Duration, Time};
+
+/// The least size of an IP packet here: a [`Segment`] always counts an IPv4 and a TCP header.
+pub const LEAST_SIZE: u32 = 40;
+/// IPv4 (20 bytes) and UDP (8 bytes, RFC 768) or ICMP echo (8 bytes, RFC 792) headers: what else there is of a packet is payload.
+pub const HEADERS: u32 = 28;
+
+/// One packet of UDP or ICMP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Datagram {
+    /// Numbers of a sender follow each other from 0; a reply has that of its request.
+    pub number: u32,
+    /// Bytes of the IP packet.
+    pub size: u32,
+    pub is_reply: bool,
+}
+
+impl Datagram {
+    /// Bytes of payload.
+    pub fn payload(&self) -> u32 {
+        self.size - HEADERS
+    }
+}
+
+/// As what links and queues carry.
+impl From<Datagram> for Segment {
+    fn from(datagram: Datagram) -> Self {
+        Segment::new(datagram.number, if datagram.is_reply { flags::ACK } else { 0 }, (datagram.size - LEAST_SIZE) as u16)
+    }
+}
+
+impl From<&Segment> for Datagram {
+    fn from(segment: &Segment) -> Self {
+        Datagram { number: segment.seq, size: segment.ip_len(), is_reply: segment.has(flags::ACK) }
+    }
+}
+
+/// One end of a flow of datagrams, which goes on for ever: it is told of those that arrive, and asked for those that leave. Without clock or socket, as a
+/// TCP endpoint.
+pub trait Datagrams: std::fmt::Debug + Send {
+    /// One arrived.
+    fn handle(&mut self, now: Time, datagram: &Datagram);
+    /// The next one to send, if any leaves now. Call until `None`.
+    fn poll_transmit(&mut self, now: Time) -> Option<Datagram>;
+    /// When the next one leaves, if one does.
+    fn poll_timeout(&self) -> Option<Time>;
+    /// What has been sent and measured so far.
+    fn stats(&self) -> DatagramStats;
+}
+
+/// The sending end `datagrams`, but that nothing leaves which is due at `stop` or later.
+pub fn until(stop: Time, datagrams: Box<dyn Datagrams>) -> Box<dyn Datagrams> {
+    if stop < Time::MAX { Box::new(Stopped { datagrams, stop }) } else { datagrams }
+}
+
+#[derive(Debug)]
+struct Stopped {
+    datagrams: Box<dyn Datagrams>,
+    stop: Time,
+}
+
+impl Datagrams for Stopped {
+    fn handle(&mut self, now: Time, datagram: &Datagram) {
+        self.datagrams.handle(now, datagram);
+    }
+    fn poll_transmit(&mut self, now: Time) -> Option<Datagram> {
+        self.poll_timeout().and_then(|_| self.datagrams.poll_transmit(now))
+    }
+    fn poll_timeout(&self) -> Option<Time> {
+        self.datagrams.poll_timeout().filter(|next| *next < self.stop)
+    }
+    fn stats(&self) -> DatagramStats {
+        self.datagrams.stats()
+    }
+}
+
+/// What one end of a flow of datagrams has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DatagramStats {
+    /// Packets sent that are not replies.
+    pub sent: u64,
+    /// Replies sent.
+    pub replies: u64,
+    /// Payload sent and payload that arrived, in bytes. Nothing of a probe is payload.
+    pub bytes_sent: u64,
+    pub bytes_delivered: u64,
+    /// Of what was answered.
+    pub rtt: RoundTrips,
+}
+
+/// Round trips that were measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RoundTrips {
+    /// How many.
+    pub count: u64,
+    pub last: Duration,
+    pub min: Duration,
+    pub max: Duration,
+    pub sum_ps: u128,
+    /// Sum of the squares, in ns^2.
+    pub squares_ns2: u128,
+}
+
+impl RoundTrips {
+    /// One more.
+    pub fn add(&mut self, rtt: Duration) {
+        self.min = if self.count == 0 { rtt } else { self.min.min(rtt) };
+        self.max = self.max.max(rtt);
+        self.last = rtt;
+        self.count += 1;
+        self.sum_ps += u128::from(rtt.as_ps());
+        let ns = u128::from(rtt.as_ps() / 1000);
+        self.squares_ns2 += ns * ns;
+    }
+
+    /// Mean in seconds; NaN of none.
+    pub fn mean_s(&self) -> f64 {
+        self.sum_ps as f64 / self.count as f64 / 1e12
+    }
+
+    /// Standard deviation in seconds, the root of the mean square less the square of the mean: what ping of iputils prints as `mdev`.
+    /// NaN of none.
+    pub fn deviation_s(&self) -> f64 {
+        let mean_ns = self.sum_ps as f64 / self.count as f64 / 1e3;
+        let mean_square = self.squares_ns2 as f64 / self.count as f64;
+        // Rounding may leave less than nothing of equal round trips; but NaN stays NaN.
+        let variance = mean_square - mean_ns * mean_ns;
+        if variance < 0.0 { 0.0 } else { variance.sqrt() / 1e9 }
+    }
+}

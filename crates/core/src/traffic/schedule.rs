@@ -1,0 +1,38 @@
+//! When packets leave, or an application writes.
+
+use crate::time::Duration;
+use crate::units::Rate;
+
+/// When the packets of a UDP flow leave, or an application writes. Rates are of IP packets, or of payload written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Schedule {
+    /// Evenly spaced.
+    Constant { rate: Rate },
+    /// rate(t) = mean + amplitude sin(2 pi t / period), t from the start of the flow.
+    Sinusoid { mean: Rate, amplitude: Rate, period: Duration },
+    /// Evenly spaced while on; on and off times follow each other.
+    OnOff { rate: Rate, on: Spell, off: Spell },
+    /// With independent gaps of this mean rate: Pareto of this shape, or exponential (Poisson arrivals).
+    Random { rate: Rate, shape: Option<f64> },
+}
+
+/// How long an on or an off time lasts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spell {
+    pub mean: Duration,
+    /// Of the Pareto distribution; `None`: always the mean.
+    pub shape: Option<f64>,
+}
+
+impl Schedule {
+    /// The rate over a long time, in bit/s.
+    pub fn mean_bps(&self) -> f64 {
+        match *self {
+            Schedule::Constant { rate } | Schedule::Sinusoid { mean: rate, .. } | Schedule::Random { rate, .. } => rate.as_bps() as f64,
+            Schedule::OnOff { rate, on, off } => {
+                let (on, off) = (on.mean.as_secs_f64(), off.mean.as_secs_f64());
+                rate.as_bps() as f64 * on / (on + off)
+            }
+        }
+    }
+}
