@@ -174,7 +174,7 @@ pub struct Count {
     pub wire_bytes: u64,
     /// Picoseconds of transmissions begun.
     pub busy_ps: u64,
-    pub drops: [u64; DROP_REASONS.len()],
+    pub drops: [u64; DropReason::ALL.len()],
     pub marks: u64,
     /// What the queue holds. Kept here, since asking the queue would cost two calls a packet; compared at the end.
     pub backlog: u64,
@@ -186,10 +186,6 @@ pub struct Count {
     waited: u128,
     waited_bytes: u128,
 }
-
-/// Every reason, in the order of [`Count::drops`].
-pub const DROP_REASONS: [DropReason; 6] =
-    [DropReason::Overflow, DropReason::Early, DropReason::Loss, DropReason::Corrupted, DropReason::TooBig, DropReason::NoMemory];
 
 impl Count {
     /// A packet came into the queue.
@@ -230,7 +226,7 @@ impl Count {
 
     /// Packets that the queue dropped.
     pub fn queue_drops(&self) -> u64 {
-        DROP_REASONS.iter().zip(self.drops).filter(|(reason, _)| is_of_queue(**reason)).map(|(_, n)| n).sum()
+        DropReason::ALL.iter().zip(self.drops).filter(|(reason, _)| is_of_queue(**reason)).map(|(_, n)| n).sum()
     }
 }
 

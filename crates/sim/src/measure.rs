@@ -4,12 +4,12 @@
 use longfat_core::atm::aal5;
 use longfat_core::experiment::{Experiment, Host, Traffic};
 
+use longfat_core::queue::DropReason;
 use longfat_core::tcp::window_sizing;
 use longfat_core::time::{Duration, Time};
 use longfat_core::trace::{CellRecord, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, LinkSample, MemoryRecord, Trace};
 
 use crate::agent::Agent;
-use crate::ledger::DROP_REASONS;
 use crate::memory::Gauge;
 use crate::world::{CellTotals, World, flow_names};
 
@@ -275,7 +275,7 @@ fn link_record(world: &World, experiment: &Experiment, number: usize, start: &Sn
         ip_bytes: count.ip_bytes,
         wire_bytes: count.wire_bytes,
         busy_s: to.busy.saturating_sub(from.busy).as_secs_f64(),
-        drops: DROP_REASONS.into_iter().zip(count.drops).filter(|(_, n)| *n > 0).collect(),
+        drops: DropReason::ALL.iter().copied().zip(count.drops).filter(|(_, n)| *n > 0).collect(),
         marks: count.marks,
         queue_max_packets: count.backlog_max,
         queue_max_bytes: count.backlog_bytes_max,
