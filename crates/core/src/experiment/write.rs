@@ -19,10 +19,6 @@ use crate::units::Rate;
 use crate::units::text::{RATE, SIZE, TIME};
 use serde_json::{Map, Value as Json};
 
-/// Parameters of TCP and of its controls that are younger than stored runs: written only where they are not at their default, so that
-/// those runs are still found.
-const LATER: &[&str] = &["user_timeout", "syn_retries", "syn_ack_retries", "abe"];
-
 type Table = Map<String, Json>;
 
 fn duration(d: Duration) -> Json {
@@ -32,9 +28,10 @@ fn size(n: u64) -> Json {
     SIZE.format(n).into()
 }
 
-/// The experiment as an experiment file would say it.
-pub fn experiment(experiment: &Experiment) -> Json {
+/// The experiment as an experiment file would say it, to be run by `backend`.
+pub fn experiment(experiment: &Experiment, backend: &str) -> Json {
     let mut file = Table::new();
+    file.insert("backend".into(), backend.into());
     if !experiment.title.is_empty() {
         file.insert("title".into(), experiment.title.clone().into());
     }
@@ -151,9 +148,6 @@ fn choice(choice: &Choice, specs: &[ParamSpec]) -> Json {
     let mut table = Table::new();
     table.insert("kind".into(), choice.kind.into());
     for spec in specs {
-        if LATER.contains(&spec.name) && Some(choice.params.get(spec.name)) == spec.default {
-            continue;
-        }
         if let Some(value) = spec.kind.write(choice.params.get(spec.name)) {
             table.insert(spec.name.into(), value);
         }
@@ -195,11 +189,6 @@ fn flows<'a>(flows: &[Flow], name: &dyn Fn(usize) -> &'a str) -> Vec<Json> {
             }
         }
         receiver.retain(|key, value| row.get(key.as_str()) != Some(value));
-        for spec in PARAMS.iter().filter(|spec| LATER.contains(&spec.name)) {
-            if row.get(spec.name) == spec.default.map(|value| written(spec, value)).as_ref() {
-                row.remove(spec.name);
-            }
-        }
         if !receiver.is_empty() {
             row.insert("receiver".into(), receiver.into());
         }
@@ -289,10 +278,8 @@ fn endpoint(config: &TcpConfig) -> Table {
             _ => None,
         };
         if let Some((chosen, specs)) = registered {
-            let whole = choice(chosen, specs);
             // A kind without parameters is its name alone.
-            let bare = specs.iter().all(|spec| LATER.contains(&spec.name) && whole.get(spec.name).is_none());
-            table.insert(spec.name.into(), if bare { chosen.kind.into() } else { whole });
+            table.insert(spec.name.into(), if specs.is_empty() { chosen.kind.into() } else { choice(chosen, specs) });
             continue;
         }
         table.insert(spec.name.into(), written(spec, config.value(spec.name)));
