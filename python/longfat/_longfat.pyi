@@ -9,12 +9,16 @@ from numpy.typing import NDArray
 __version__: str
 FORMAT_VERSION: int
 """Version of the results folder's layout that this build writes, and the newest it reads."""
+RESULTS_VERSION: int
+"""Part of a run's identity: raised when the same experiment gives other numbers."""
 CODE: str
-"""Fingerprint of the sources that decide what a run gives: another one may give other numbers."""
+"""Fingerprint of the sources that decide what a run gives; for provenance."""
+METRICS: str
+"""Fingerprint of the sources of the metrics: tables made with another one are made anew."""
 COMMIT: str
 """Git commit of the build, with `+` where the tree had changes; empty where there was no git."""
 
-Column = NDArray[np.float64] | NDArray[np.int64] | list[str]
+Column = NDArray[np.float64] | NDArray[np.int64] | NDArray[np.uint64] | list[str]
 Table = dict[str, Column]
 
 class Param(TypedDict):
@@ -43,7 +47,9 @@ class ScriptReport(TypedDict):
     """What was read and passed over, with its line."""
     printed: list[str]
 
-class Trace(TypedDict):
+class Tables(TypedDict):
+    """What a run left, as users see it: every metric in the rows of what it is about."""
+
     metrics: dict[str, float]
     flows: Table
     links: Table
@@ -54,6 +60,32 @@ class Trace(TypedDict):
     end_s: float
     steps: int
     warnings: list[str]
+
+class ColumnEntry(TypedDict):
+    name: str
+    """As shown."""
+    stored: str | None
+    """What it is called in a run's folder; None where it is made from other columns."""
+    unit: str
+    doc: str
+    form: Literal["count", "count or none", "time", "number", "word"]
+    is_shown: bool
+
+class Trace:
+    """What a run left, to the last bit."""
+
+    missing: list[str]
+    """Columns that it was restored without."""
+    def tables(self) -> Tables:
+        """As users see it."""
+    def stored(self) -> dict[str, Table]:
+        """All of it, by table and column: whole numbers as uint64 (none is 2^64 - 1; times are picoseconds), floats, or words."""
+    @staticmethod
+    def restore(resolved: str, stored: dict[str, Table], warnings: list[str]) -> Trace:
+        """From what `stored` gave and the run as resolved; raises longfat.ExperimentError where that is not valid, ValueError."""
+
+def columns() -> dict[str, list[ColumnEntry]]:
+    """Every recorded column of results, by table."""
 
 class Document:
     """An experiment file, parsed and checked."""
@@ -82,7 +114,8 @@ class Run:
     repeat: int
     seed: int
     hash: str
-    """Of everything that decides the outcome, but the code."""
+    """Of everything that decides the outcome: the backend, the run as resolved, RESULTS_VERSION."""
+    backend: str
     resolved: str
     """All of it, as JSON."""
     cost: float

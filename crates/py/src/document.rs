@@ -1,17 +1,17 @@
 //! Documents and their runs.
 
-use crate::{cost, tables};
-use longfat_core::experiment::{self, Experiment};
+use crate::stored::PyTrace;
+use crate::{backend, cost};
+use longfat_core::experiment::{self, Backend, Experiment};
 use longfat_core::time::Time;
 use longfat_core::trace::Trace;
 use longfat_core::units::text::{RATE, SIZE, TIME, split};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 use std::time::{Duration, Instant};
 
 pyo3::import_exception!(longfat.errors, ExperimentError);
 
-fn error(e: experiment::Error) -> PyErr {
+pub fn error(e: experiment::Error) -> PyErr {
     let text = e.to_string();
     ExperimentError::new_err(text.strip_prefix("error: ").unwrap_or(&text).to_owned())
 }
@@ -84,14 +84,17 @@ impl Run {
         self.0.resolved.to_string()
     }
     #[getter]
+    fn backend(&self) -> &'static str {
+        self.0.backend.name
+    }
+    #[getter]
     fn cost(&self) -> f64 {
         cost::estimate(&self.0.experiment)
     }
     #[pyo3(signature = (progress=None))]
-    fn execute<'py>(&self, py: Python<'py>, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyDict>> {
-        let experiment = &self.0.experiment;
-        let trace = py.detach(|| simulate(experiment, progress.as_ref()))?;
-        tables::trace(py, experiment, &trace)
+    fn execute(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<PyTrace> {
+        let trace = py.detach(|| run(self.0.backend, &self.0.experiment, progress.as_ref()))?;
+        Ok(PyTrace::new(self.0.experiment.clone(), trace))
     }
 }
 
@@ -99,7 +102,7 @@ impl Run {
 const TICK: Duration = Duration::from_millis(100);
 
 /// Runs without the GIL. Several times a second it takes it, to look at signals (Ctrl-C) and to tell `progress`.
-fn simulate(experiment: &Experiment, progress: Option<&Py<PyAny>>) -> PyResult<Trace> {
+fn run(backend: &Backend, experiment: &Experiment, progress: Option<&Py<PyAny>>) -> PyResult<Trace> {
     let expected = cost::expected_end(experiment);
     let mut next = Instant::now() + TICK;
     let mut failure = None;
@@ -116,10 +119,10 @@ fn simulate(experiment: &Experiment, progress: Option<&Py<PyAny>>) -> PyResult<T
         failure = told.err();
         failure.is_none()
     };
-    let result = longfat_sim::run_with(experiment, &mut go_on);
+    let result = backend::run(backend, experiment, &mut go_on);
     match failure {
         Some(e) => Err(e),
-        None => result.map_err(|e| ExperimentError::new_err(e.to_string())),
+        None => result.map_err(ExperimentError::new_err),
     }
 }
 

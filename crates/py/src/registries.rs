@@ -1,7 +1,7 @@
 //! Everything that has a name: for `longfat list`, the documentation and completion.
 
 use longfat_core::atm::discard;
-use longfat_core::experiment::listing;
+use longfat_core::experiment::{backend, listing};
 use longfat_core::link::{framing, loss};
 use longfat_core::params::{ParamSpec, Value};
 use longfat_core::tcp::congestion::slow_start;
@@ -29,6 +29,7 @@ pub fn registries(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     add("traffic", listing::traffic().iter().map(|e| entry(py, e.name, e.summary, e.source, &e.params)).collect())?;
     add("hosts", listing::host_keys().iter().map(|spec| parameter(py, spec)).collect())?;
     add("tcp", options::PARAMS.iter().map(|spec| parameter(py, spec)).collect())?;
+    add("backends", backend::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, &[])).collect())?;
     add("metrics", metric::REGISTRY.iter().map(|e| entry(py, e.name, &with_unit(e), e.source, &[])).collect())?;
     Ok(kinds)
 }
