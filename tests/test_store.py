@@ -16,6 +16,7 @@ import pytest
 from conftest import ONE, SWEEP, command
 from longfat import Experiment, StorageError
 from longfat import store as store_module
+from longfat import stored as stored_module
 from longfat._longfat import FORMAT_VERSION, METRICS
 from longfat.store import Store
 from longfat.sweep import execute
@@ -135,7 +136,7 @@ def test_a_trace_reads_back_to_the_last_bit(tmp_path: Path) -> None:
             with store.writing():
                 store.write(result, trace)
             place = store.folder / "runs" / run.hash
-            stored = {name: store_module._read_stored(name, place / f"{name}.parquet") for name in store_module.RUN_TABLES}
+            stored = {name: stored_module.read_table(name, place / f"{name}.parquet") for name in store_module.RUN_TABLES}
             for name, table in stored.items():
                 for column, values in trace.stored()[name].items():
                     assert np.array(values).tobytes() == np.array(table[column]).tobytes(), f"{name}.{column}"
@@ -258,7 +259,7 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
 
 
 def test_a_disk_that_fills_keeps_what_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write, calls = store_module._write_stored, 0
+    write, calls = store_module.write_table, 0
 
     def fills(name: str, table: object, path: Path) -> None:
         nonlocal calls
@@ -268,7 +269,7 @@ def test_a_disk_that_fills_keeps_what_is_whole(tmp_path: Path, monkeypatch: pyte
             raise OSError(errno.ENOSPC, "No space left on device")
         write(name, table, path)
 
-    monkeypatch.setattr(store_module, "_write_stored", fills)
+    monkeypatch.setattr(store_module, "write_table", fills)
     with pytest.raises(StorageError, match=r"No space left on device; make room.*1 run.*kept"):
         Experiment(SWEEP).sweep(tmp_path, jobs=1)
     assert len(list((tmp_path / "runs").iterdir())) == 1

@@ -53,7 +53,9 @@ def chosen(all_kept: Sequence[Kept], versions: Sequence[int], *, gone: bool, unf
     there = sorted({one.version for one in all_kept if one.kind == "version"})
     for version in versions:
         if version == RESULTS_VERSION:
-            raise LongfatError(f"version {version} is the results version of this longfat: its runs go when they are gone from the experiment")
+            raise LongfatError(
+                f"version {version} is the results version of this longfat: its runs go when they are gone from the experiment"
+            )
         if version not in there:
             have = f"there are {', '.join(map(str, there))}" if there else "there is no other version here"
             raise LongfatError(f"no run here is of results version {version}: {have}")

@@ -127,6 +127,7 @@ def from_trace(run: Run, title: str, trace: Trace, wall_s: float, cpu_s: float) 
 
 def of_tables(tables: Tables, **facts: Any) -> Result:
     """A run from the tables of its trace, and `facts` about it."""
+    facts.setdefault("warnings", tables["warnings"])
     return Result(
         metrics=tables["metrics"],
         flows=pd.DataFrame(tables["flows"]),
@@ -137,7 +138,7 @@ def of_tables(tables: Tables, **facts: Any) -> Result:
         events=pd.DataFrame(tables["events"]).astype({"kind": "str"}),
         end_s=tables["end_s"],
         steps=tables["steps"],
-        **{"warnings": tables["warnings"], **facts},
+        **facts,
     )
 
 

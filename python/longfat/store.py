@@ -30,23 +30,18 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
-import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 
-from longfat._longfat import FORMAT_VERSION, METRICS, Trace, columns
+from longfat._longfat import FORMAT_VERSION, METRICS, Trace
 from longfat.errors import ExperimentError, StorageError
 from longfat.results import SERIES, Result, Results, of_tables
-
-if TYPE_CHECKING:
-    from longfat._longfat import Table
+from longfat.stored import from_json, read_table, to_json, write_table
 
 RUN_TABLES = ("flows", "links", "hosts", *SERIES)
 TABLES = ("runs", "flows", "links", "hosts")
@@ -58,9 +53,6 @@ WITH_TRACES = 3
 """The first format whose runs are stored as traces; before, they were tables with the metrics of their time."""
 BEFORE = 2
 """The results version of runs that do not say theirs."""
-FORMS = {table: {column["stored"]: column["form"] for column in listed if column["stored"]} for table, listed in columns().items()}
-NONE = np.uint64(np.iinfo(np.uint64).max)
-"""Stands for a missing value in what comes from a trace and goes back to it; null in files."""
 
 
 class Store:
@@ -137,11 +129,12 @@ class Store:
             unfinished.mkdir()
             stored = trace.stored()
             for name in RUN_TABLES:
-                _write_stored(name, stored[name], unfinished / f"{name}.parquet")
+                write_table(name, stored[name], unfinished / f"{name}.parquet")
             (unfinished / "experiment.json").write_text(result.resolved, encoding="utf-8")
-            once = {name: _whole(values) for name, values in stored["run"].items()}
             facts = {name: getattr(result, name) for name in RUN_FIELDS}
-            _write_json(unfinished / "run.json", {"format_version": FORMAT_VERSION, **result.provenance, **facts, "trace": once})
+            _write_json(
+                unfinished / "run.json", {"format_version": FORMAT_VERSION, **result.provenance, **facts, "trace": to_json(stored["run"])}
+            )
             if place.exists():  # but without what makes a finished run
                 place.rename(place.with_name(f".damaged-{result.run}-{time.time_ns()}"))
             unfinished.rename(place)
@@ -158,8 +151,8 @@ class Store:
             fields: dict[str, Any] = {name: facts[name] for name in RUN_FIELDS} | {"resolved": resolved, "provenance": made_by(place)}
             if "trace" not in facts:
                 return _read_tables(place, facts, fields)
-            stored = {name: _read_stored(name, place / f"{name}.parquet") for name in RUN_TABLES}
-            stored["run"] = {name: np.array([NONE if value is None else value], np.uint64) for name, value in facts["trace"].items()}
+            stored = {name: read_table(name, place / f"{name}.parquet") for name in RUN_TABLES}
+            stored["run"] = from_json(facts["trace"])
             trace = Trace.restore(resolved, stored, facts["warnings"])
         except ExperimentError as error:
             raise StorageError(f"this longfat cannot read the experiment of {place}, which another version made:\n{error}") from error
@@ -233,7 +226,7 @@ def made_by(place: Path) -> dict[str, Any]:
         facts = json.loads((place / "run.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    if not isinstance(facts, dict) or "run" not in facts:
+    if "run" not in facts:
         return {}
     of_its_time = {"results_version": BEFORE, "backend": "sim", "longfat": {"code": facts.get("code", "")}, "finished": ""}
     return {name: facts.get(name, before) for name, before in of_its_time.items()}
@@ -241,45 +234,9 @@ def made_by(place: Path) -> dict[str, Any]:
 
 def _read_tables(place: Path, facts: dict[str, Any], fields: dict[str, Any]) -> Result:
     """A run of format 2 or before: its tables as they are."""
-    tables = {name: _read_table(place / f"{name}.parquet") for name in RUN_TABLES}
-    metrics = {name: _float(value) for name, value in facts["metrics"].items()}
-    return Result(**fields, **tables, metrics=metrics, end_s=facts["end_s"], steps=facts["steps"])
-
-
-def _write_stored(name: str, table: Table, path: Path) -> None:
-    """A table of a trace; one without rows is not written."""
-    arrays: dict[str, Any] = {}
-    for column, values in table.items():
-        form = FORMS[name][column]
-        if form == "word":
-            arrays[column] = pa.array(values, pa.string())
-        else:
-            arrays[column] = pa.array(values, mask=values == NONE if form in ("time", "count or none") else None)
-    made = pa.table(arrays)
-    if made.num_rows:
-        pq.write_table(made, path, compression="zstd")
-
-
-def _read_stored(name: str, path: Path) -> Table:
-    """What `_write_stored` was given. Columns of a newer longfat are left out."""
-    known = {str(column): form for column, form in FORMS[name].items()}
-    if not path.exists():
-        return {column: [] if form == "word" else np.empty(0, float if form == "number" else np.uint64) for column, form in known.items()}
-    table = pq.read_table(path, partitioning=None)
-    found: Table = {}
-    for column in table.column_names:
-        if form := known.get(column):
-            values = table[column]
-            found[column] = values.to_pylist() if form == "word" else _filled(values, form).to_numpy()
-    return found
-
-
-def _filled(values: Any, form: str) -> Any:
-    return values.cast(pa.float64()) if form == "number" else values.cast(pa.uint64()).fill_null(NONE)
-
-
-def _whole(values: Any) -> int | None:
-    return None if values[0] == NONE else int(values[0])
+    fields |= {name: _read_table(place / f"{name}.parquet") for name in RUN_TABLES}
+    fields |= {"metrics": {name: _float(value) for name, value in facts["metrics"].items()}}
+    return Result(**fields, end_s=facts["end_s"], steps=facts["steps"])
 
 
 def _reason(error: OSError) -> str:
