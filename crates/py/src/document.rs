@@ -1,8 +1,9 @@
 //! Documents and their runs.
 
 use crate::stored::PyTrace;
-use crate::{backend, cost};
+use crate::{backend, cost, hooks};
 use longfat_core::experiment::{self, Backend, Experiment};
+use longfat_core::tcp::congestion::extensions;
 use longfat_core::time::Time;
 use longfat_core::trace::Trace;
 use longfat_core::units::text::{RATE, SIZE, TIME, split};
@@ -59,7 +60,7 @@ impl Document {
 
 /// One run, resolved.
 #[pyclass(module = "longfat._longfat", frozen)]
-pub struct Run(experiment::Run);
+pub struct Run(pub experiment::Run);
 
 #[pymethods]
 impl Run {
@@ -93,8 +94,20 @@ impl Run {
     }
     #[pyo3(signature = (progress=None))]
     fn execute(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<PyTrace> {
+        check_present(&self.0.experiment)?;
         let trace = py.detach(|| run(self.0.backend, &self.0.experiment, progress.as_ref()))?;
         Ok(PyTrace::new(self.0.experiment.clone(), trace))
+    }
+}
+
+/// An error for a control that a stored run names and that nobody has brought to this process.
+pub fn check_present(experiment: &Experiment) -> PyResult<()> {
+    let controls = experiment.flows.iter().flat_map(|flow| [&flow.sender, &flow.receiver]).map(|end| end.congestion_control.kind);
+    match controls.into_iter().find(|name| extensions::is_absent(name)) {
+        None => Ok(()),
+        Some(name) => Err(ExperimentError::new_err(format!(
+            "the congestion control `{name}` is not in this process: import the module that defines it"
+        ))),
     }
 }
 
@@ -104,9 +117,14 @@ const TICK: Duration = Duration::from_millis(100);
 /// Runs without the GIL. Several times a second it takes it, to look at signals (Ctrl-C) and to tell `progress`.
 fn run(backend: &Backend, experiment: &Experiment, progress: Option<&Py<PyAny>>) -> PyResult<Trace> {
     let expected = cost::expected_end(experiment);
+    hooks::take_failure();
     let mut next = Instant::now() + TICK;
     let mut failure = None;
     let mut go_on = |now: Time| {
+        failure = hooks::take_failure();
+        if failure.is_some() {
+            return false;
+        }
         if Instant::now() < next {
             return true;
         }
@@ -120,7 +138,7 @@ fn run(backend: &Backend, experiment: &Experiment, progress: Option<&Py<PyAny>>)
         failure.is_none()
     };
     let result = backend::run(backend, experiment, &mut go_on);
-    match failure {
+    match failure.or_else(hooks::take_failure) {
         Some(e) => Err(e),
         None => result.map_err(ExperimentError::new_err),
     }

@@ -5,8 +5,10 @@ mod choose;
 mod control;
 mod cost;
 mod document;
+mod hooks;
 mod registries;
 mod script;
+mod simulation;
 mod stored;
 mod tables;
 
@@ -27,6 +29,12 @@ fn _longfat(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<document::Run>()?;
     module.add_class::<stored::PyTrace>()?;
     module.add_class::<control::PyCongestionControl>()?;
+    module.add_class::<simulation::PySimulation>()?;
+    module.add_class::<hooks::PyWindow>()?;
+    module.add_class::<hooks::PyAck>()?;
+    module.add_class::<hooks::PyCongestion>()?;
+    module.add_function(wrap_pyfunction!(hooks::register_control, module)?)?;
+    module.add_function(wrap_pyfunction!(hooks::conformance_checks, module)?)?;
     module.add_function(wrap_pyfunction!(document::quantity, module)?)?;
     module.add_function(wrap_pyfunction!(document::schema, module)?)?;
     module.add_function(wrap_pyfunction!(stored::listed, module)?)?;

@@ -136,22 +136,8 @@ impl Recorder {
         for (i, pair) in world.endpoints.chunks(2).enumerate() {
             self.trace.flow_series.push(flow_sample(time, i, &pair[0].agent, &pair[1].agent));
         }
-        for (i, link) in world.links.iter().enumerate() {
-            let count = &link.count;
-            let (backlog_packets, backlog_bytes, wire_bytes) = match world.cell_totals(i) {
-                None => (count.backlog, count.backlog_bytes, count.wire_bytes),
-                Some(cells) => (cells.queued, cells.queued * u64::from(aal5::CELL), cells.transmitted * u64::from(aal5::CELL)),
-            };
-            self.trace.link_series.push(LinkSample {
-                time,
-                link: i as u32,
-                backlog_packets,
-                backlog_bytes,
-                wire_bytes,
-                drops: count.drops.iter().sum(),
-                marks: count.marks,
-            });
-        }
+        let links = (0..world.links.len()).map(|link| link_sample(world, link));
+        self.trace.link_series.extend(links);
     }
 
     /// The run is over: the whole trace. A last sample closes a series that the end cut short.
@@ -179,7 +165,26 @@ impl Recorder {
     }
 }
 
-fn flow_sample(time: Time, flow: usize, sender: &Agent, receiver: &Agent) -> FlowSample {
+/// A link now; it has been advanced to now.
+pub fn link_sample(world: &World, number: usize) -> LinkSample {
+    let count = &world.links[number].count;
+    let (backlog_packets, backlog_bytes, wire_bytes) = match world.cell_totals(number) {
+        None => (count.backlog, count.backlog_bytes, count.wire_bytes),
+        Some(cells) => (cells.queued, cells.queued * u64::from(aal5::CELL), cells.transmitted * u64::from(aal5::CELL)),
+    };
+    LinkSample {
+        time: world.now,
+        link: number as u32,
+        backlog_packets,
+        backlog_bytes,
+        wire_bytes,
+        drops: count.drops.iter().sum(),
+        marks: count.marks,
+    }
+}
+
+/// A flow at `time`.
+pub fn flow_sample(time: Time, flow: usize, sender: &Agent, receiver: &Agent) -> FlowSample {
     let (info, held) = (sender.info(), receiver.info().memory);
     FlowSample {
         time,

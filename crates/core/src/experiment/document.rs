@@ -10,6 +10,7 @@ use super::shape::Shape;
 use super::sweep::{Axis, Sweep};
 use super::tree::{Entry, Node, Span, Step, Table, Tree, path_text};
 use super::{fields, identity, write};
+use crate::tcp::congestion::extensions;
 use serde_json::Value as Json;
 
 /// An experiment as written, valid in every value; single runs are resolved on demand.
@@ -52,6 +53,14 @@ impl Run {
 /// # Errors
 /// Where this version of longfat does not know a key or value of it.
 pub fn restore(resolved: &Json) -> Result<Run, Error> {
+    // A control that somebody brought, and that is not here now, is needed by its name alone.
+    for flow in resolved["flow"].as_array().into_iter().flatten() {
+        for end in [flow, &flow["receiver"]] {
+            if let (Some(name), Some(source)) = (end["congestion_control"]["kind"].as_str(), end["congestion_control"]["source"].as_str()) {
+                extensions::add_absent(name, source);
+            }
+        }
+    }
     Document::parse(&write::toml(resolved), "experiment.json").and_then(|document| document.run(0))
 }
 

@@ -10,7 +10,7 @@ use crate::link::loss;
 use crate::params::{Choice, ParamSpec, Value};
 use crate::queue;
 use crate::tcp::TcpConfig;
-use crate::tcp::congestion;
+use crate::tcp::congestion::{self, extensions};
 use crate::tcp::options::PARAMS;
 use crate::tcp::window_sizing;
 use crate::time::Duration;
@@ -279,7 +279,12 @@ fn endpoint(config: &TcpConfig) -> Table {
         };
         if let Some((chosen, specs)) = registered {
             // A kind without parameters is its name alone.
-            table.insert(spec.name.into(), if specs.is_empty() { chosen.kind.into() } else { choice(chosen, specs) });
+            let mut json = if specs.is_empty() { chosen.kind.into() } else { choice(chosen, specs) };
+            if let Some(brought) = extensions::find(chosen.kind) {
+                json = choice(chosen, specs);
+                json["source"] = brought.source.into();
+            }
+            table.insert(spec.name.into(), json);
             continue;
         }
         table.insert(spec.name.into(), written(spec, config.value(spec.name)));

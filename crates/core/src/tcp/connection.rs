@@ -17,6 +17,8 @@ use self::sending::Sending;
 use crate::packet::{Ecn, Segment, flags};
 use crate::tcp::TcpConfig;
 use crate::tcp::clock::Clock;
+use crate::tcp::congestion::CongestionControl;
+use crate::tcp::congestion::held::Taken;
 use crate::tcp::receiver::{Receiver, Verdict};
 use crate::tcp::sender::Sender;
 use crate::tcp::seq::wrap;
@@ -382,6 +384,13 @@ impl Connection {
         self.sending.sender().is_some_and(|sender| sender.room == Room::Refused)
     }
 
+    /// Puts another control in the place of the present one, made of it by `wrap`.
+    pub fn wrap_control(&mut self, wrap: impl FnOnce(Box<dyn CongestionControl + Send>) -> Box<dyn CongestionControl + Send>) {
+        let place = &mut self.outlet().control;
+        let control = std::mem::replace(place, Box::new(Taken));
+        *place = wrap(control);
+    }
+
     /// The interface has refused a segment, and this stack takes that as congestion: counts a send stall, and reduces the
     /// window, once a round trip.
     pub fn local_congestion(&mut self, now: Time) {
@@ -397,9 +406,6 @@ impl Connection {
         if at == Time::MAX { None } else { Some(at) }
     }
 }
-
-#[cfg(test)]
-use crate::tcp::congestion::CongestionControl;
 
 #[cfg(test)]
 impl Connection {

@@ -13,6 +13,7 @@ mod probes;
 mod rates;
 mod runs;
 mod slow_start;
+mod stepping;
 mod ties;
 mod traffic;
 mod window_sizing;

@@ -20,9 +20,12 @@ pub mod aimd;
 pub mod bbr;
 pub mod bic;
 pub mod compound;
+pub mod conformance;
 pub mod cubic;
 pub mod dctcp;
+pub mod extensions;
 pub mod fast;
+pub mod held;
 pub mod highspeed;
 pub mod hstcp_lp;
 pub mod htcp;
@@ -42,7 +45,7 @@ mod rounds;
 pub mod slow_start;
 mod window;
 
-use crate::params::{ParamSpec, by_name};
+use crate::params::{Choice, ParamSpec, Params, by_name};
 use crate::tcp::TcpConfig;
 use crate::tcp::ecn::EcnUse;
 use crate::tcp::rate::{LostPacket, RateSample};
@@ -242,7 +245,12 @@ pub const REGISTRY: &[ControlKind] = &[
     dctcp::KIND,
     prague::KIND,
 ];
-by_name!(ControlKind, "congestion control", with params);
+by_name!(ControlKind, "congestion control", with params, and extensions::find);
+
+/// `kind`, with the defaults of its parameters.
+fn choice_of(kind: &ControlKind) -> Choice {
+    Choice { kind: kind.name, params: Params::defaults(kind.params) }
+}
 
 /// What the control that `config` asks for makes of ECN.
 pub fn ecn_use(config: &TcpConfig) -> EcnUse {
