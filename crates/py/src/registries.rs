@@ -18,7 +18,7 @@ pub fn registries(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         kinds.set_item(name, PyList::new(py, entries.into_iter().collect::<PyResult<Vec<_>>>()?)?)
     };
     add("stacks", stack::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, &overridden(e))).collect())?;
-    add("congestion_controls", congestion_controls().map(|e| entry(py, e.name, e.summary, e.source, e.params)).collect())?;
+    add("congestion_controls", congestion::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, e.params)).collect())?;
     add("slow_starts", slow_start::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, &[])).collect())?;
     add("window_sizings", window_sizing::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, e.params)).collect())?;
     add("queues", queue::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, e.params)).collect())?;
@@ -32,11 +32,6 @@ pub fn registries(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     add("backends", backend::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, &[])).collect())?;
     add("metrics", metric::REGISTRY.iter().map(|e| entry(py, e.name, &with_unit(e), e.source, &[])).collect())?;
     Ok(kinds)
-}
-
-/// Those of longfat, and those that somebody has brought.
-fn congestion_controls() -> impl Iterator<Item = &'static congestion::ControlKind> {
-    congestion::REGISTRY.iter().chain(congestion::extensions::kinds())
 }
 
 fn entry<'py>(py: Python<'py>, name: &str, summary: &str, source: &str, params: &[ParamSpec]) -> PyResult<Bound<'py, PyDict>> {
