@@ -14,7 +14,15 @@ from conftest import ONE
 from longfat import _longfat
 
 STUB = ast.parse((Path(longfat.__file__).parent / "_longfat.pyi").read_text(encoding="utf-8"))
-TYPES = {"ScriptReport", "Param", "Entry", "Tables", "ColumnEntry", "FlowEntry", "QueueEntry"}  # TypedDicts: shapes of values, not names of the binary
+TYPES = {
+    "ScriptReport",
+    "Param",
+    "Entry",
+    "Tables",
+    "ColumnEntry",
+    "FlowEntry",
+    "QueueEntry",
+}  # TypedDicts: shapes of values, not names of the binary
 
 
 def stub_names(body: list[ast.stmt]) -> set[str]:

@@ -195,7 +195,7 @@ def test_what_cannot_be_one_is_refused(name: str, body: dict[str, object], messa
 
 
 def test_a_name_that_nobody_has_is_an_error_of_the_file() -> None:
-    with pytest.raises(longfat.ExperimentError, match="there is no such congestion control(.|\n)*did you mean `scalable`"):
+    with pytest.raises(longfat.ExperimentError, match=r"there is no such congestion control(.|\n)*did you mean `scalable`"):
         by("scalabel")
     with pytest.raises(LongfatError, match="is no congestion control"):
         longfat.conformance(int)

@@ -8,8 +8,8 @@
     results.runs[["flow[0].window_bytes", "ttcp_utilization_bps"]]
 
 `load` gives an `Experiment`; its `run()` a `Result`, its `sweep()` `Results`, whose tables are pandas DataFrames
-described in `longfat.results`. `Simulation` steps a run, `CongestionControl` a congestion control by
-hand; `congestion_control` makes a class of yours one, and `conformance` checks it. Whatever a user can cause raises a `LongfatError` that says what would be right.
+described in `longfat.results`. `Simulation` steps a run, `CongestionControl` a congestion control by hand; `congestion_control` makes
+a class of yours one, and `conformance` checks it. Whatever a user can cause raises a `LongfatError` that says what would be right.
 """
 
 from longfat._longfat import Ack, Congestion, CongestionControl, Window, __version__, registries, schema

@@ -35,7 +35,8 @@ def congestion_control(cls: C | None = None, /, *, name: str | None = None) -> C
     `steers_itself = True` the window holds in recovery, too.
 
     What the class is made from is part of the identity of a run (a hash of the source of the class and of those it is
-    derived from; not of functions elsewhere that it calls). Raises LongfatError for a name that longfat has, or a class without these two hooks.
+    derived from; not of functions elsewhere that it calls). Raises LongfatError for a name that longfat has, or a class without these
+    two hooks.
     """
     if cls is None:
         return lambda cls: _register(cls, name or _name(cls))
@@ -47,7 +48,9 @@ def _register(cls: C, name: str) -> C:
         raise LongfatError(f"`{name}` cannot be a congestion control's name: expected small letters, digits and underscores")
     for hook in ("on_ack", "on_congestion"):
         if not callable(getattr(cls, hook, None)):
-            raise LongfatError(f"{cls.__name__} has no method `{hook}`: every congestion control needs on_ack(self, ack) and on_congestion(self, event)")
+            raise LongfatError(
+                f"{cls.__name__} has no method `{hook}`: every congestion control needs on_ack(self, ack) and on_congestion(self, event)"
+            )
     summary = (inspect.getdoc(cls) or f"{cls.__name__}, in Python").splitlines()[0].rstrip(".")
     register_control(name, summary, f"Python, sha256 {digest(cls)}", cls)
     cls.congestion_control = name  # type: ignore[attr-defined]
@@ -64,8 +67,12 @@ def _made_of(cls: type) -> bytes:
     try:
         return inspect.cleandoc(inspect.getsource(cls)).encode()
     except (OSError, TypeError):
-        members = sorted((name, member) for name, member in vars(cls).items() if not name.startswith("__") or isinstance(member, FunctionType))
-        return repr([(name, _code(member.__code__) if isinstance(member, FunctionType) else repr(member)) for name, member in members]).encode()
+        members = sorted(
+            (name, member) for name, member in vars(cls).items() if not name.startswith("__") or isinstance(member, FunctionType)
+        )
+        return repr(
+            [(name, _code(member.__code__) if isinstance(member, FunctionType) else repr(member)) for name, member in members]
+        ).encode()
 
 
 def _code(code: CodeType) -> list[object]:

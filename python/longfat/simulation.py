@@ -85,8 +85,8 @@ class Simulation:
         self,
         flow: int,
         *,
-        cwnd: float | str | None | _Unsaid = UNSAID,
-        pacing_rate: float | str | None | _Unsaid = UNSAID,
+        cwnd: float | str | _Unsaid | None = UNSAID,
+        pacing_rate: float | str | _Unsaid | None = UNSAID,
     ) -> None:
         """Holds a flow's congestion window (bytes, or "64 KiB") or pacing rate (bits per second, or "10 Mbit/s") where it is told.
 
@@ -99,7 +99,9 @@ class Simulation:
         if not isinstance(cwnd, _Unsaid):
             told = self._native.hold_cwnd(flow, None if cwnd is None else int(_number("cwnd", cwnd, "bytes", 1 << 30, 1)))
         if not isinstance(pacing_rate, _Unsaid):
-            told = self._native.hold_pacing_rate(flow, None if pacing_rate is None else int(_number("pacing_rate", pacing_rate, "bps", 1e14, 1)))
+            told = self._native.hold_pacing_rate(
+                flow, None if pacing_rate is None else int(_number("pacing_rate", pacing_rate, "bps", 1e14, 1))
+            )
         if not told:
             raise LongfatError(f"flow {flow} is not TCP: it has no congestion window")
 
@@ -122,7 +124,9 @@ def _number(name: str, value: float | str, unit: str, most: float, least: float 
     if isinstance(value, str):
         read = quantity(value)
         if read is None or read[1] != unit:
-            raise LongfatError(f"{name} = {value!r}: expected {'a time' if unit == 's' else 'a size' if unit == 'bytes' else 'a rate'} with its unit")
+            raise LongfatError(
+                f"{name} = {value!r}: expected {'a time' if unit == 's' else 'a size' if unit == 'bytes' else 'a rate'} with its unit"
+            )
         value = read[0]
     if not least <= value <= most:
         raise LongfatError(f"{name} = {value}: expected from {least} to {most:g}")

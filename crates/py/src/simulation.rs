@@ -15,7 +15,13 @@ pub struct PySimulation(Option<Simulation>);
 
 /// Signals are looked at each time the simulator asks whether to go on.
 fn go_on(failure: &mut Option<PyErr>) -> bool {
-    *failure = Python::attach(|py| py.check_signals()).err().or_else(hooks::take_failure);
+    *failure = hooks::take_failure().or_else(|| {
+        let looked = Python::attach(|py| {
+            py.check_signals()?;
+            Ok(())
+        });
+        looked.err()
+    });
     failure.is_none()
 }
 

@@ -23,10 +23,7 @@ fn same<R: std::fmt::Debug>(one: &[R], other: &[R]) {
 }
 
 /// A record whose cells are `cells`, one for each stored column.
-fn filled<R: Default>(columns: &[Column<R>], cells: &mut impl Iterator<Item = u64>) -> R
-where
-    R: 'static,
-{
+fn filled<R: Default + 'static>(columns: &[Column<R>], cells: &mut impl Iterator<Item = u64>) -> R {
     let mut row = R::default();
     for column in columns.iter().filter(|column| column.is_stored()) {
         let cell = cells.next().unwrap();
