@@ -87,9 +87,9 @@ def _shown(folder: Path) -> set[str]:
 def _wanted(store: Store) -> set[str]:
     """The runs of the experiment as it was last run there, and of its file as it is now."""
     facts = store.provenance()
-    texts = [store.folder / "experiment.toml", Path(facts.get("file") or "/nonexistent")]
+    files = [store.folder / "experiment.toml", *([Path(facts["file"])] if facts.get("file") else [])]
     wanted: set[str] = set()
-    for file in texts:
+    for file in files:
         try:
             experiment = Experiment(file.read_text(encoding="utf-8"), str(file))
             _change(experiment, facts.get("changes", {}))

@@ -202,7 +202,7 @@ class Store:
         except OSError as error:
             raise StorageError(f"cannot read results in {self.folder}: {_reason(error)}") from error
         results = Results(provenance["title"], provenance["axes"], **tables, open=self.read, provenance=provenance)
-        if provenance["format_version"] < WITH_TRACES or provenance["metrics"] == METRICS:
+        if provenance.get("format_version", 0) < WITH_TRACES or provenance.get("metrics") == METRICS:
             return results
         return self._with_metrics_of_now(results)
 

@@ -23,7 +23,8 @@ pub struct Backend {
 pub struct Limit {
     /// In words, as in "cannot do cell switches".
     pub what: &'static str,
-    /// The key of a resolved experiment that shows it, such as `path.link.queue`; arrays are passed through.
+    /// The key of a resolved experiment that shows it, such as `path.link.queue`; arrays are passed through. A key at its default
+    /// asks for nothing: what is so by default, every backend can do.
     pub key: &'static str,
     /// The words that the key may have all the same: of a table, those of its kind. None: it must be at its default.
     pub only: &'static [&'static str],

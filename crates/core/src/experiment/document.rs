@@ -164,15 +164,15 @@ impl Document {
             let said = root.as_table().and_then(|file| file.get("backend")).and_then(Node::as_text).unwrap_or(backend::DEFAULT);
             let backend = backend.unwrap_or_else(|| backend::named(said));
             let resolved = write::experiment(&experiment, backend.name);
-            backend::check(backend, &identity::essence(&resolved), &root)?;
-            Ok((experiment, backend, resolved))
+            let essence = identity::essence(&resolved);
+            backend::check(backend, &essence, &root)?;
+            Ok((experiment, backend, resolved, identity::hash(backend.name, &essence)))
         });
         let resolved = resolved.map_err(|fault| {
             let values: Vec<String> = labels.iter().map(|(name, label)| format!("{name} = {label}")).collect();
             if values.is_empty() { fault } else { fault.in_run(values.join(", ")) }
         });
-        let (experiment, backend, resolved) = resolved.map_err(|fault| fault.locate(&self.texts))?;
-        let hash = identity::hash(backend.name, &resolved);
+        let (experiment, backend, resolved, hash) = resolved.map_err(|fault| fault.locate(&self.texts))?;
         Ok(Run { index, labels, repeat, experiment, backend, resolved, hash })
     }
 

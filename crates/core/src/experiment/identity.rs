@@ -15,16 +15,11 @@ use sha2::{Digest, Sha256};
 /// simulator says when.
 pub const RESULTS_VERSION: u32 = 3;
 
-/// SHA-256, in hexadecimal, of the [`essence`] of a resolved experiment run by `backend`.
-pub fn hash(backend: &str, resolved: &Json) -> String {
+/// SHA-256, in hexadecimal, of the [`essence`] of a resolved experiment, run by `backend`.
+pub fn hash(backend: &str, essence: &Json) -> String {
     let mut text = format!("longfat results {RESULTS_VERSION}\nbackend {backend}\n");
-    canonical(&essence(resolved), &mut text);
-    hex(text.as_bytes())
-}
-
-/// SHA-256 of `bytes`, in hexadecimal.
-pub fn hex(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    canonical(essence, &mut text);
+    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A resolved experiment without what changes nothing (its title), what stands beside it (the backend), and every key at its default.

@@ -29,7 +29,7 @@ proptest! {
         let mut simulation = Simulation::new(experiment.clone()).unwrap();
         let mut until = Time::ZERO;
         for step in steps {
-            until = until + Duration::from_ps(step);
+            until += Duration::from_ps(step);
             simulation.advance(until, &mut |_| true).unwrap();
             prop_assert!(simulation.is_over() || simulation.now() == until);
             // Looking changes nothing.
