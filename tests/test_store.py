@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import longfat
 import numpy as np
@@ -136,7 +137,8 @@ def test_a_trace_reads_back_to_the_last_bit(tmp_path: Path) -> None:
             with store.writing():
                 store.write(result, trace)
             place = store.folder / "runs" / run.hash
-            stored = {name: stored_module.read_table(name, place / f"{name}.parquet") for name in store_module.RUN_TABLES}
+            rows = json.loads((place / "run.json").read_text())["rows"]
+            stored = {name: stored_module.read_table(name, place / f"{name}.parquet", rows[name]) for name in store_module.RUN_TABLES}
             for name, table in stored.items():
                 for column, values in trace.stored()[name].items():
                     assert np.array(values).tobytes() == np.array(table[column]).tobytes(), f"{name}.{column}"
@@ -176,6 +178,18 @@ def test_a_trace_stored_without_a_column_says_so(tmp_path: Path) -> None:
     file = tmp_path / "runs" / run / "flows.parquet"
     pq.write_table(pq.read_table(file).drop_columns(["timeouts"]), file)
     assert any("stored without flows.timeouts" in text for text in Store(tmp_path).read(run).warnings)
+
+
+def test_a_trace_that_has_lost_a_table_is_told(tmp_path: Path) -> None:
+    run = Experiment(ONE).sweep(tmp_path).runs["run"][0]
+    place = tmp_path / "runs" / run
+    file = place / "flow_series.parquet"
+    pq.write_table(pq.read_table(file).slice(1), file)
+    with pytest.raises(StorageError, match=r"is not a finished run: flow_series.parquet has \d+ rows, and was written with \d+"):
+        Store(tmp_path).read(run)
+    file.unlink()
+    with pytest.raises(StorageError, match="is not a finished run"):
+        Store(tmp_path).read(run)
 
 
 def test_an_experiment_that_this_version_cannot_read(tmp_path: Path) -> None:
@@ -261,13 +275,13 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
 def test_a_disk_that_fills_keeps_what_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write, calls = store_module.write_table, 0
 
-    def fills(name: str, table: object, path: Path) -> None:
+    def fills(name: str, table: Any, path: Path) -> int:
         nonlocal calls
         calls += 1
         if calls > len(store_module.RUN_TABLES) + 2:  # in the middle of the second run
             path.write_bytes(b"half a file")
             raise OSError(errno.ENOSPC, "No space left on device")
-        write(name, table, path)
+        return write(name, table, path)
 
     monkeypatch.setattr(store_module, "write_table", fills)
     with pytest.raises(StorageError, match=r"No space left on device; make room.*1 run.*kept"):

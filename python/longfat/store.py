@@ -128,13 +128,11 @@ class Store:
         try:
             unfinished.mkdir()
             stored = trace.stored()
-            for name in RUN_TABLES:
-                write_table(name, stored[name], unfinished / f"{name}.parquet")
+            rows = {name: write_table(name, stored[name], unfinished / f"{name}.parquet") for name in RUN_TABLES}
             (unfinished / "experiment.json").write_text(result.resolved, encoding="utf-8")
-            facts = {name: getattr(result, name) for name in RUN_FIELDS}
-            _write_json(
-                unfinished / "run.json", {"format_version": FORMAT_VERSION, **result.provenance, **facts, "trace": to_json(stored["run"])}
-            )
+            facts = result.provenance | {name: getattr(result, name) for name in RUN_FIELDS}
+            facts |= {"format_version": FORMAT_VERSION, "rows": rows, "trace": to_json(stored["run"])}
+            _write_json(unfinished / "run.json", facts)
             if place.exists():  # but without what makes a finished run
                 place.rename(place.with_name(f".damaged-{result.run}-{time.time_ns()}"))
             unfinished.rename(place)
@@ -151,7 +149,7 @@ class Store:
             fields: dict[str, Any] = {name: facts[name] for name in RUN_FIELDS} | {"resolved": resolved, "provenance": made_by(place)}
             if "trace" not in facts:
                 return _read_tables(place, facts, fields)
-            stored = {name: read_table(name, place / f"{name}.parquet") for name in RUN_TABLES}
+            stored = {name: read_table(name, place / f"{name}.parquet", facts["rows"][name]) for name in RUN_TABLES}
             stored["run"] = from_json(facts["trace"])
             trace = Trace.restore(resolved, stored, facts["warnings"])
         except ExperimentError as error:

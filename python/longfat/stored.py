@@ -28,8 +28,8 @@ NONE = np.uint64(np.iinfo(np.uint64).max)
 """Stands for a missing whole number in what comes from a trace and goes back to it."""
 
 
-def write_table(name: str, table: Table, path: Path) -> None:
-    """Writes the table `name` of a trace; one without rows is not written."""
+def write_table(name: str, table: Table, path: Path) -> int:
+    """Writes the table `name` of a trace; one without rows is not written. How many rows it has."""
     arrays: dict[str, Any] = {}
     for column, values in table.items():
         form = FORMS[name][column]
@@ -41,14 +41,17 @@ def write_table(name: str, table: Table, path: Path) -> None:
     made = pa.table(arrays)
     if made.num_rows:
         pq.write_table(made, path, compression="zstd")
+    return made.num_rows
 
 
-def read_table(name: str, path: Path) -> Table:
-    """What `write_table` was given. Columns that this longfat does not know are left out."""
+def read_table(name: str, path: Path, rows: int) -> Table:
+    """What `write_table` was given. Columns that this longfat does not know are left out. ValueError where it has not so many rows."""
     forms = FORMS[name]
-    if not path.exists():
+    if not rows:
         return {column: _empty(form) for column, form in forms.items()}
     table = pq.ParquetFile(path).read()
+    if table.num_rows != rows:
+        raise ValueError(f"{path.name} has {table.num_rows} rows, and was written with {rows}")
     return {column: _cells(table[column], forms[column]) for column in table.column_names if column in forms}
 
 
