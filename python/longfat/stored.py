@@ -40,7 +40,8 @@ def write_table(name: str, table: Table, path: Path) -> int:
             arrays[column] = pa.array(cells, mask=cells == NONE if form in ("time", "count or none") else None)
     made = pa.table(arrays)
     if made.num_rows:
-        pq.write_table(made, path, compression="zstd")
+        # Most tables are small, and their columns many: what Parquet says about columns would be larger than the columns.
+        pq.write_table(made, path, compression="zstd", write_statistics=False, store_schema=False)
     return made.num_rows
 
 
