@@ -50,9 +50,8 @@ def test_each_host_with_memory_has_a_row(tmp_path: Path) -> None:
     assert "Each host" in shown
     assert "right2" in shown
     # A folder of before there was the table.
-    for file in tmp_path.rglob("hosts.parquet"):
-        file.unlink()
-    assert longfat.load_results(tmp_path)[0].hosts.empty
+    (tmp_path / "hosts.parquet").unlink()
+    assert longfat.load_results(tmp_path).hosts.empty
 
 
 def test_a_column_of_an_older_format_has_its_present_name(tmp_path: Path) -> None:
@@ -196,3 +195,20 @@ def test_what_stops_a_sweep_stops_all_its_runs_soon() -> None:
     with pytest.raises(Enough):
         Experiment(LONG_SWEEP).sweep(jobs=2, tick=tick)
     assert time.monotonic() - start < 10
+
+
+def test_a_backend_is_named_by_the_file_or_the_command_line(tmp_path: Path) -> None:
+    (tmp_path / "one.toml").write_text(ONE)
+    for arguments in (["--backend", "testbed"], ["--set", "backend=testbed"]):
+        done = command("run", "one.toml", *arguments, cwd=tmp_path)
+        assert done.returncode == 1
+        assert "`backend` cannot be this: there is no such choice" in done.stderr
+        assert 'expected: one of "sim"' in done.stderr
+    with pytest.raises(ExperimentError, match='one of "sim"'):
+        Experiment(f'backend = "testbed"\n{ONE}')
+    assert command("run", "one.toml", "--backend", "sim", cwd=tmp_path).returncode == 0
+    results = longfat.load_results(tmp_path / "results" / "one")
+    assert results.provenance["backends"] == ["sim"]
+    assert results[0].provenance["backend"] == "sim"
+    # What is said is what there is without a word.
+    assert results[0].run == Experiment(ONE).resolve(0).hash

@@ -14,7 +14,15 @@ from conftest import ONE
 from longfat import _longfat
 
 STUB = ast.parse((Path(longfat.__file__).parent / "_longfat.pyi").read_text(encoding="utf-8"))
-TYPES = {"ScriptReport", "Param", "Entry", "Trace"}  # TypedDicts: shapes of values, not names of the binary
+TYPES = {
+    "ScriptReport",
+    "Param",
+    "Entry",
+    "Tables",
+    "ColumnEntry",
+    "FlowEntry",
+    "QueueEntry",
+}  # TypedDicts: shapes of values, not names of the binary
 
 
 def stub_names(body: list[ast.stmt]) -> set[str]:
@@ -36,7 +44,7 @@ def test_the_module_has_what_the_stub_says_and_nothing_else() -> None:
     assert public(_longfat) == expected
 
 
-@pytest.mark.parametrize("name", ["Document", "Run", "CongestionControl"])
+@pytest.mark.parametrize("name", ["Document", "Run", "Trace", "CongestionControl", "Simulation", "Window", "Ack", "Congestion"])
 def test_classes_have_the_members_of_the_stub(name: str) -> None:
     node = next(n for n in STUB.body if isinstance(n, ast.ClassDef) and n.name == name)
     expected = {member for member in stub_names(node.body) if member != "__new__"}
@@ -77,8 +85,8 @@ def test_signatures_agree(path: str) -> None:
 
 
 def test_a_trace_has_the_fields_of_the_stub_with_columns_of_one_length() -> None:
-    node = next(n for n in STUB.body if isinstance(n, ast.ClassDef) and n.name == "Trace")
-    trace = _longfat.Document(ONE, "one.toml").run(0).execute()
+    node = next(n for n in STUB.body if isinstance(n, ast.ClassDef) and n.name == "Tables")
+    trace = _longfat.Document(ONE, "one.toml").run(0).execute().tables()
     assert set(trace) == stub_names(node.body)
     for table in ("flows", "links", "flow_series", "link_series", "events"):
         columns = trace[table]
@@ -102,7 +110,7 @@ def test_registries_hold_what_an_experiment_can_name() -> None:
     kinds = longfat.registries()
     transport = {"stacks", "congestion_controls", "slow_starts", "window_sizings", "tcp"}
     network = {"paths", "links", "losses", "queues", "discards", "hosts"}
-    assert transport | network | {"traffic", "metrics"} == set(kinds)
+    assert transport | network | {"traffic", "metrics", "backends"} == set(kinds)
     for kind, entries in kinds.items():
         assert entries, kind
         assert len({entry["name"] for entry in entries}) == len(entries), kind
@@ -110,6 +118,13 @@ def test_registries_hold_what_an_experiment_can_name() -> None:
             assert entry["summary"], entry["name"]
             assert all(param["doc"] and param["kind"] and param["default"] for param in entry["params"]), entry["name"]
     assert "droptail" in {entry["name"] for entry in kinds["queues"]}
+
+
+@pytest.mark.parametrize("name", [entry["name"] for entry in longfat.registries()["backends"]])
+def test_every_backend_runs(name: str) -> None:
+    run = longfat.Experiment(f'backend = "{name}"\n{ONE}').resolve(0)
+    assert run.backend == name
+    assert run.execute().tables()["end_s"] > 0
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,60 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import longfat
+import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 from conftest import ONE, SWEEP, command
-from longfat import Experiment, StorageError, store
-from longfat._longfat import FORMAT_VERSION
+from longfat import Experiment, StorageError
+from longfat import store as store_module
+from longfat import stored as stored_module
+from longfat._longfat import FORMAT_VERSION, METRICS
 from longfat.store import Store
+from longfat.sweep import execute
+
+HOSTS = """\
+[path]
+preset = "dumbbell"
+rtt = "20 ms"
+bottleneck = { rate = "10 Mbit/s", loss = { kind = "bernoulli", probability = 0.01 } }
+edge = { rate = "100 Mbit/s" }
+
+[[host]]
+name = "left"
+memory = "64 KiB"
+cpu = "100 MHz"
+send_packet = "20000 cycles"
+
+[[flow]]
+traffic = { kind = "ttcp", volume = "50 MB" }
+
+[[flow]]
+traffic = { kind = "ping", interval = "100 ms" }
+
+[measure]
+duration = "3 s"
+warmup = "1 s"
+interval = "100 ms"
+events = true
+"""
+CELLS = """\
+[path]
+preset = "atm"
+senders = 2
+bottleneck = { type = "atm", rate = "10 Mbit/s", delay = "5 ms" }
+edge = { type = "atm", rate = "50 Mbit/s", delay = "1 ms" }
+
+[[flow]]
+count = 2
+
+[measure]
+duration = "3 s"
+warmup = "1 s"
+"""
 
 
 def inventory(folder: Path) -> dict[str, int]:
@@ -53,12 +99,148 @@ def test_the_same_sweep_again_runs_only_what_is_missing(tmp_path: Path) -> None:
     assert changed == {gone}
 
 
-def test_runs_of_other_code_are_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _edit(file: Path, **facts: object) -> None:
+    file.write_text(json.dumps(json.loads(file.read_text()) | facts))
+
+
+def test_runs_that_other_code_made_stand(tmp_path: Path) -> None:
+    run = Experiment(ONE).sweep(tmp_path).runs["run"][0]
+    _edit(tmp_path / "runs" / run / "run.json", longfat={"version": "0.0.1", "commit": "", "code": "another"})
+    before = inventory(tmp_path / "runs")
+    again = Experiment(ONE).sweep(tmp_path)
+    assert inventory(tmp_path / "runs") == before
+    assert again[0].provenance["longfat"]["code"] == "another"
+
+
+def test_a_finished_run_is_never_written_over(tmp_path: Path) -> None:
+    result, trace = execute(Experiment(ONE).resolve(0), "")
     Experiment(ONE).sweep(tmp_path)
     before = inventory(tmp_path / "runs")
-    monkeypatch.setattr(store, "CODE", "another")
+    Store(tmp_path).write(result, trace)
+    assert inventory(tmp_path / "runs") == before
+
+
+def test_a_damaged_run_is_put_aside_and_made_again(tmp_path: Path) -> None:
+    run = Experiment(ONE).sweep(tmp_path).runs["run"][0]
+    (tmp_path / "runs" / run / "run.json").write_text("{")
     Experiment(ONE).sweep(tmp_path)
-    assert all(inventory(tmp_path / "runs")[name] != before[name] for name in before)
+    assert len(longfat.load_results(tmp_path)[0].flows) == 2
+    assert len([path for path in (tmp_path / "runs").iterdir() if path.name.startswith(".damaged-")]) == 1
+
+
+def test_a_trace_reads_back_to_the_last_bit(tmp_path: Path) -> None:
+    # Hosts with all they can have, cells, series, events, a flow that does not finish.
+    for text in (SWEEP, HOSTS, CELLS):
+        store = Store(tmp_path / str(len(text)))
+        for run in Experiment(text).resolve_all():
+            result, trace = execute(run, "")
+            with store.writing():
+                store.write(result, trace)
+            place = store.folder / "runs" / run.hash
+            rows = json.loads((place / "run.json").read_text())["rows"]
+            stored = {name: stored_module.read_table(name, place / f"{name}.parquet", rows[name]) for name in store_module.RUN_TABLES}
+            for name, table in stored.items():
+                for column, values in trace.stored()[name].items():
+                    assert np.array(values).tobytes() == np.array(table[column]).tobytes(), f"{name}.{column}"
+            again, first = store.read(run.hash), trace.tables()
+            assert np.array(list(again.metrics.values())).tobytes() == np.array(list(first["metrics"].values())).tobytes()
+            for name in ("flows", "links", "hosts", "flow_series", "link_series", "events"):
+                pd.testing.assert_frame_equal(getattr(again, name), getattr(result, name), check_exact=True)
+            assert (again.end_s, again.steps, again.warnings) == (result.end_s, result.steps, result.warnings)
+
+
+def test_a_metric_that_came_later_has_values_for_runs_there_were(tmp_path: Path) -> None:
+    fresh = Experiment(SWEEP).sweep(tmp_path)
+    before = inventory(tmp_path / "runs")
+    # As a longfat left it that knew neither of these metrics.
+    for table, metric in (("runs", "jain_index"), ("flows", "retransmit_share")):
+        file = tmp_path / f"{table}.parquet"
+        pd.read_parquet(file).drop(columns=metric).to_parquet(file)
+    _edit(tmp_path / "provenance.json", metrics="of an earlier longfat")
+    for _ in range(2):  # computed, and then found
+        now = longfat.load_results(tmp_path)
+        for name in ("runs", "flows", "links", "hosts"):
+            pd.testing.assert_frame_equal(getattr(now, name), getattr(fresh, name), check_exact=True)
+    assert inventory(tmp_path / "runs") == before
+    assert json.loads((tmp_path / "provenance.json").read_text())["metrics"] == METRICS
+
+
+def test_a_folder_that_cannot_be_written_shows_new_metrics_all_the_same(tmp_path: Path) -> None:
+    fresh = Experiment(ONE).sweep(tmp_path)
+    _edit(tmp_path / "provenance.json", metrics="of an earlier longfat")
+    with Store(tmp_path).writing():  # so nobody else writes there
+        pd.testing.assert_frame_equal(longfat.load_results(tmp_path).runs, fresh.runs, check_exact=True)
+    assert json.loads((tmp_path / "provenance.json").read_text())["metrics"] == "of an earlier longfat"
+
+
+def test_a_trace_stored_without_a_column_says_so(tmp_path: Path) -> None:
+    run = Experiment(ONE).sweep(tmp_path).runs["run"][0]
+    file = tmp_path / "runs" / run / "flows.parquet"
+    pq.write_table(pq.read_table(file).drop_columns(["timeouts"]), file)
+    assert any("stored without flows.timeouts" in text for text in Store(tmp_path).read(run).warnings)
+
+
+def test_a_trace_that_has_lost_a_table_is_told(tmp_path: Path) -> None:
+    run = Experiment(ONE).sweep(tmp_path).runs["run"][0]
+    place = tmp_path / "runs" / run
+    file = place / "flow_series.parquet"
+    pq.write_table(pq.read_table(file).slice(1), file)
+    with pytest.raises(StorageError, match=r"is not a finished run: flow_series.parquet has \d+ rows, and was written with \d+"):
+        Store(tmp_path).read(run)
+    file.unlink()
+    with pytest.raises(StorageError, match="is not a finished run"):
+        Store(tmp_path).read(run)
+
+
+def test_an_experiment_that_this_version_cannot_read(tmp_path: Path) -> None:
+    run = Experiment(ONE).sweep(tmp_path).runs["run"][0]
+    _edit(tmp_path / "runs" / run / "experiment.json", teleport=True)
+    with pytest.raises(StorageError, match=r"cannot read the experiment of .*another version made:(.|\n)*teleport"):
+        Store(tmp_path).read(run)
+
+
+def write_format_2(folder: Path, results: longfat.Results) -> None:
+    """As longfat wrote it whose format was 2: tables with the metrics of their time, and no trace."""
+    folder.mkdir()
+    for name in ("runs", "flows", "links", "hosts"):
+        getattr(results, name).to_parquet(folder / f"{name}.parquet", index=False, compression="zstd")
+    (folder / "experiment.toml").write_text(SWEEP)
+    facts = {name: value for name, value in results.provenance.items() if name not in ("metrics", "results_version", "backends")}
+    facts |= {"format_version": 2, "backend": "sim", "title": results.title, "axes": results.axes, "warnings": []}
+    (folder / "provenance.json").write_text(json.dumps(facts))
+    for result in results:
+        place = folder / "runs" / f"old{result.run[3:]}"
+        place.mkdir(parents=True)
+        for name in store_module.RUN_TABLES:
+            getattr(result, name).to_parquet(place / f"{name}.parquet", index=False, compression="zstd")
+        (place / "experiment.json").write_text(result.resolved)
+        facts = {name: getattr(result, name) for name in (*store_module.RUN_FIELDS, "end_s", "steps")}
+        metrics = {name: None if value != value else value for name, value in result.metrics.items()}
+        (place / "run.json").write_text(json.dumps({"code": "0123", **facts, "metrics": metrics}))
+    runs = pd.read_parquet(folder / "runs.parquet")
+    runs.assign(run="old" + runs["run"].str[3:]).to_parquet(folder / "runs.parquet", index=False)
+
+
+def test_a_folder_of_format_2_is_shown_and_stays(tmp_path: Path) -> None:
+    fresh = Experiment(SWEEP, name="small").sweep()
+    folder = tmp_path / "results" / "small"
+    folder.parent.mkdir()
+    write_format_2(folder, fresh)
+    before = inventory(folder)
+    old = longfat.load_results(folder)
+    assert list(old.runs["jain_index"]) == list(fresh.runs["jain_index"])
+    pd.testing.assert_frame_equal(old[0].flow_series, fresh[0].flow_series)
+    assert old[0].provenance["results_version"] == 2
+    assert command("show", folder).returncode == 0
+    assert command("report", folder, "--out", tmp_path / "reports").returncode == 0
+    assert inventory(folder) == before
+    # The sweep runs beside it, and what is there stays.
+    Experiment(SWEEP, name="small").sweep(folder)
+    runs = inventory(folder / "runs")
+    assert {name: when for name, when in runs.items() if name.startswith("old")} == {
+        name.removeprefix("runs/"): when for name, when in before.items() if name.startswith("runs/")
+    }
+    assert len(list((folder / "runs").iterdir())) == 6
 
 
 def test_labels_are_those_of_the_sweep_that_asks(tmp_path: Path) -> None:
@@ -91,17 +273,17 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
 
 
 def test_a_disk_that_fills_keeps_what_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write, calls = store._write_table, 0
+    write, calls = store_module.write_table, 0
 
-    def fills(table: pd.DataFrame, path: Path) -> None:
+    def fills(name: str, table: Any, path: Path) -> int:
         nonlocal calls
         calls += 1
-        if calls > len(store.RUN_TABLES) + 2:  # in the middle of the second run
+        if calls > len(store_module.RUN_TABLES) + 2:  # in the middle of the second run
             path.write_bytes(b"half a file")
             raise OSError(errno.ENOSPC, "No space left on device")
-        write(table, path)
+        return write(name, table, path)
 
-    monkeypatch.setattr(store, "_write_table", fills)
+    monkeypatch.setattr(store_module, "write_table", fills)
     with pytest.raises(StorageError, match=r"No space left on device; make room.*1 run.*kept"):
         Experiment(SWEEP).sweep(tmp_path, jobs=1)
     assert len(list((tmp_path / "runs").iterdir())) == 1

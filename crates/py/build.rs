@@ -1,4 +1,5 @@
-//! Fingerprints what decides a run's outcome, so that results of other code are never taken for this one's.
+//! Fingerprints the sources that decide what a run gives, for its provenance; and those of the metrics, so that tables made by others
+//! are made anew.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,17 +8,24 @@ use std::{env, fs};
 fn main() {
     let root = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap()).join("../..");
     let mut files = Vec::new();
-    for folder in ["crates/core/src", "crates/tcp/src", "crates/experiment/src", "crates/sim/src"] {
-        println!("cargo::rerun-if-changed={}", root.join(folder).display());
-        collect(&root.join(folder), &mut files);
+    for krate in fs::read_dir(root.join("crates")).unwrap() {
+        let krate = krate.unwrap().path();
+        // The bridge to Python and the packet scripts decide no result.
+        if !krate.ends_with("py") && !krate.ends_with("script") {
+            println!("cargo::rerun-if-changed={}", krate.join("src").display());
+            collect(&krate.join("src"), &mut files);
+        }
     }
     files.sort();
-    let mut hash = FNV_OFFSET;
-    for file in &files {
-        hash = fnv1a(hash, file.strip_prefix(&root).unwrap().as_os_str().as_encoded_bytes());
-        hash = fnv1a(hash, &fs::read(file).unwrap());
-    }
-    println!("cargo::rustc-env=LONGFAT_CODE={hash:016x}");
+    let fingerprint = |files: &mut dyn Iterator<Item = &PathBuf>| {
+        files.fold(FNV_OFFSET, |hash, file| {
+            let name = file.strip_prefix(&root).unwrap().as_os_str();
+            fnv1a(fnv1a(hash, name.as_encoded_bytes()), &fs::read(file).unwrap())
+        })
+    };
+    println!("cargo::rustc-env=LONGFAT_CODE={:016x}", fingerprint(&mut files.iter()));
+    let of_metrics = |file: &&PathBuf| file.components().any(|part| part.as_os_str() == "metric");
+    println!("cargo::rustc-env=LONGFAT_METRICS={:016x}", fingerprint(&mut files.iter().filter(of_metrics)));
     println!("cargo::rustc-env=LONGFAT_COMMIT={}", commit(&root));
 }
 

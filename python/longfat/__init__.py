@@ -8,24 +8,34 @@
     results.runs[["flow[0].window_bytes", "ttcp_utilization_bps"]]
 
 `load` gives an `Experiment`; its `run()` a `Result`, its `sweep()` `Results`, whose tables are pandas DataFrames
-described in `longfat.results`. `CongestionControl` steps a congestion control by
-hand. Whatever a user can cause raises a `LongfatError` that says what would be right.
+described in `longfat.results`. `Simulation` steps a run, `CongestionControl` a congestion control by hand; `congestion_control` makes
+a class of yours one, and `conformance` checks it. Whatever a user can cause raises a `LongfatError` that says what would be right.
 """
 
-from longfat._longfat import CongestionControl, __version__, registries, schema
+from longfat._longfat import Ack, Congestion, CongestionControl, Window, __version__, registries, schema
+from longfat.control import Promise, conformance, congestion_control
 from longfat.errors import ExperimentError, LongfatError, StorageError
 from longfat.experiment import Experiment, load, load_results
 from longfat.results import Result, Results
+from longfat.simulation import Observation, Simulation
 
 __all__ = [
+    "Ack",
+    "Congestion",
     "CongestionControl",
     "Experiment",
     "ExperimentError",
     "LongfatError",
+    "Observation",
+    "Promise",
     "Result",
     "Results",
+    "Simulation",
     "StorageError",
+    "Window",
     "__version__",
+    "conformance",
+    "congestion_control",
     "load",
     "load_results",
     "registries",

@@ -9,12 +9,16 @@ from numpy.typing import NDArray
 __version__: str
 FORMAT_VERSION: int
 """Version of the results folder's layout that this build writes, and the newest it reads."""
+RESULTS_VERSION: int
+"""Part of a run's identity: raised when the same experiment gives other numbers."""
 CODE: str
-"""Fingerprint of the sources that decide what a run gives: another one may give other numbers."""
+"""Fingerprint of the sources that decide what a run gives; for provenance."""
+METRICS: str
+"""Fingerprint of the sources of the metrics: tables made with another one are made anew."""
 COMMIT: str
 """Git commit of the build, with `+` where the tree had changes; empty where there was no git."""
 
-Column = NDArray[np.float64] | NDArray[np.int64] | list[str]
+Column = NDArray[np.float64] | NDArray[np.int64] | NDArray[np.uint64] | list[str]
 Table = dict[str, Column]
 
 class Param(TypedDict):
@@ -43,7 +47,9 @@ class ScriptReport(TypedDict):
     """What was read and passed over, with its line."""
     printed: list[str]
 
-class Trace(TypedDict):
+class Tables(TypedDict):
+    """What a run left, as users see it: every metric in the rows of what it is about."""
+
     metrics: dict[str, float]
     flows: Table
     links: Table
@@ -54,6 +60,32 @@ class Trace(TypedDict):
     end_s: float
     steps: int
     warnings: list[str]
+
+class ColumnEntry(TypedDict):
+    name: str
+    """As shown."""
+    stored: str | None
+    """What it is called in a run's folder; None where it is made from other columns."""
+    unit: str
+    doc: str
+    form: Literal["count", "count or none", "time", "number", "word"]
+    is_shown: bool
+
+class Trace:
+    """What a run left, to the last bit."""
+
+    missing: list[str]
+    """Columns that it was restored without."""
+    def tables(self) -> Tables:
+        """As users see it."""
+    def stored(self) -> dict[str, Table]:
+        """All of it, by table and column: whole numbers as uint64 (none is 2^64 - 1; times are picoseconds), floats, or words."""
+    @staticmethod
+    def restore(resolved: str, stored: dict[str, Table], warnings: list[str]) -> Trace:
+        """From what `stored` gave and the run as resolved; raises longfat.ExperimentError where that is not valid, ValueError."""
+
+def columns() -> dict[str, list[ColumnEntry]]:
+    """Every recorded column of results, by table."""
 
 class Document:
     """An experiment file, parsed and checked."""
@@ -82,13 +114,145 @@ class Run:
     repeat: int
     seed: int
     hash: str
-    """Of everything that decides the outcome, but the code."""
+    """Of everything that decides the outcome: the backend, the run as resolved, RESULTS_VERSION."""
+    backend: str
     resolved: str
     """All of it, as JSON."""
     cost: float
     """About how many packets pass how many links: proportional to the time the run takes."""
     def execute(self, progress: Callable[[float], object] | None = None) -> Trace:
         """Runs it without the GIL. `progress` hears the share done ten times a second; what it raises ends it."""
+
+class FlowEntry(TypedDict):
+    """A flow at one instant. Bytes of payload, seconds, bits per second."""
+
+    flow: int
+    cwnd: int
+    ssthresh: int | None
+    """None while there is no bound."""
+    pacing_rate: float | None
+    """None where ACKs clock the segments."""
+    in_flight: int
+    rwnd: int
+    """The window the peer advertised."""
+    mss: int
+    srtt: float
+    rttvar: float
+    rto: float
+    lost: int
+    """Segments outstanding that are called lost."""
+    bytes_delivered: int
+    """Total so far, at the receiver."""
+    bytes_retransmitted: int
+
+class QueueEntry(TypedDict):
+    """The queue in front of a one-way link at one instant, and totals of the link so far."""
+
+    link: int
+    name: str
+    backlog_packets: int
+    backlog_bytes: int
+    wire_bytes: int
+    drops: int
+    marks: int
+
+class Simulation:
+    """A run at one instant; `longfat.Simulation` is its public face."""
+
+    def __new__(cls, run: Run) -> Simulation:
+        """Raises longfat.ExperimentError."""
+    now: float
+    done: bool
+    was_steered: bool
+    flow_count: int
+    def advance(self, until_s: float) -> None:
+        """Up to and including `until_s`; raises what a hook raises."""
+    def flows(self) -> list[FlowEntry]:
+        """Every flow now."""
+    def queues(self) -> list[QueueEntry]:
+        """Every one-way link now."""
+    def hold_cwnd(self, flow: int, bytes: int | None) -> bool:
+        """Whether the flow has a window to hold."""
+    def hold_pacing_rate(self, flow: int, bps: int | None) -> bool:
+        """Whether the flow has a rate to hold."""
+    def finish(self) -> Trace:
+        """Runs to the end. Nothing can be done with it then."""
+
+class Window:
+    """The window of a congestion control written in Python, in bytes; it does what the windows of longfat's own controls do."""
+
+    cwnd: float
+    """The congestion window; at least one mss, at most 1 GiB. Reads as a whole number."""
+    ssthresh: float | None
+    """The slow start threshold, at least two mss; None while there is none."""
+    mss: int
+    segments: float
+    """cwnd in segments of one mss."""
+    in_slow_start: bool
+    """Whether cwnd is below ssthresh."""
+    def slow_start(self, ack: Ack) -> bool:
+        """Below ssthresh: grows as the stack's slow start does. Whether it did; if not, congestion avoidance is yours."""
+    def increase(self, ack: Ack, segments: float) -> None:
+        """Additive increase: `segments` for each window acknowledged."""
+    def grow(self, bytes: float) -> None:
+        """Grows by `bytes`, or shrinks to no less than two segments; fractions of a byte add up."""
+    def acked_segments(self, ack: Ack) -> float:
+        """Segments that this ACK stands for."""
+    def move_to(self, bytes: float) -> None:
+        """To `bytes`, by your own choice and not for a loss. Ends slow start."""
+    def reduce(self, event: Congestion, factor: float) -> None:
+        """What was in flight, times `factor`, is the new ssthresh, and cwnd goes there; after a timeout to one segment (RFC 5681)."""
+    def reduce_to(self, event: Congestion, ssthresh: float) -> None:
+        """The same, to a threshold of your own choice."""
+    def undo(self) -> bool:
+        """The last reduction was for nothing: as before it. Whether there was one."""
+    def restart(self) -> None:
+        """Back to the initial window."""
+    def syn_loss(self) -> None:
+        """One segment."""
+
+class Ack:
+    """What an ACK says. Bytes of payload, seconds, bits per second."""
+
+    now: float
+    acked: int
+    """Newly acknowledged, cumulatively."""
+    delivered: int
+    """Newly known to have arrived, by SACK too."""
+    marked: int
+    """Of those, marked CE; zero under classic ECN, which does not say."""
+    in_flight: int
+    """Before this ACK."""
+    rtt: float | None
+    """A round trip measured by this ACK."""
+    srtt: float
+    rtt_min: float
+    """The least of the connection so far; 0 before the first."""
+    forward_delay: float | None
+    """One-way delay, up to a constant."""
+    round: int
+    """Round trips so far, counted in packets."""
+    cwnd_limited: bool
+    """Whether cwnd is what kept the sender from sending more."""
+    after_timeout: bool
+    in_recovery: bool
+    delivery_rate: float | None
+    """Where the class says `wants_rate = True`."""
+    app_limited: bool
+
+class Congestion:
+    """Why the window must shrink."""
+
+    now: float
+    kind: Literal["loss", "timeout", "timeout_again", "ecn", "local"]
+    flight_size: int
+    """Bytes sent and not acknowledged (RFC 5681)."""
+
+def register_control(name: str, summary: str, source: str, class_: type) -> None:
+    """Makes a class a congestion control; raises longfat.LongfatError for a name that longfat has."""
+
+def conformance_checks(name: str) -> list[tuple[str, str | None]]:
+    """Each promise of every control, and None or why it is not kept."""
 
 class CongestionControl:
     """A congestion control by itself, stepped by hand: no sender, no network, only its hooks.

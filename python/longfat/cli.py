@@ -1,4 +1,4 @@
-"""The command line: `longfat run`, `report`, `compare`, `list`, `schema`, `show`, `script`."""
+"""The command line: `longfat run`, `report`, `compare`, `list`, `schema`, `show`, `prune`, `script`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from longfat import script, terminal
+from longfat import prune, script, terminal
 from longfat._longfat import __version__, registries, schema
 from longfat.errors import LongfatError
 from longfat.experiment import Experiment, load, load_results
@@ -80,13 +80,17 @@ def run_command(
     quick: Annotated[
         bool, typer.Option("--quick", help="Each experiment in the short form that its file has for it; results go to DIR/quick.")
     ] = False,
+    backend: Annotated[
+        str | None, typer.Option("--backend", metavar="NAME", help="What runs them, whatever their files say: see `longfat list backends`.")
+    ] = None,
     max_runs: Annotated[int, typer.Option(help="Refuse to start more runs than this.")] = 2000,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Start however many runs there are.")] = False,
 ) -> None:
     """Run experiments; what is already finished is not run again."""
     found = _distinct([source for name in what for source in sources(name)])
     # All of them are parsed before the first is run: a mistake in the last should not wait for the others.
-    loaded = [(source, _changed(load(source.file), quick, changes or [])) for source in found]
+    changes = [*(changes or []), *([f"backend={backend}"] if backend else [])]
+    loaded = [(source, _changed(load(source.file), quick, changes)) for source in found]
     results = results_home(results, quick=quick)
     for source, experiment in loaded:
         _run(source, experiment, results / source.name, jobs or default_jobs(), None if yes else max_runs)
@@ -295,13 +299,48 @@ def show_command(
     quick: QuickOption = False,
 ) -> None:
     """Print the table of runs of an experiment."""
-    home = results_home(results, quick=quick)
+    shown = load_results(_results_of(what, results_home(results, quick=quick)))
+    _say_short(out, "Short form (--quick)." if shown.quick else "")
+    terminal.print_results(out, shown)
+
+
+def _results_of(what: str, home: Path) -> Path:
+    """The results folder that `what` means. LongfatError where there is none, or more than one is meant."""
     folder = results_folder(what, home)
     if folder is None and not Path(what).is_dir():
         found = [source.name for source in sources(what)]
         if len(found) > 1:
             raise LongfatError(f"{what} is {len(found)} experiments: choose one of {', '.join(found)}")
         raise LongfatError(f"no results of {found[0]} in {home}: {how_to_run(found[0], home)} makes them")
-    shown = load_results(folder or what)
-    _say_short(out, "Short form (--quick)." if shown.quick else "")
-    terminal.print_results(out, shown)
+    return folder or Path(what)
+
+
+@app.command("prune")
+def prune_command(
+    what: Annotated[str, typer.Argument(metavar="RESULTS|NAME", help="A results folder, or the name of an experiment.")],
+    versions: Annotated[
+        list[int] | None, typer.Option("--version", metavar="N", help="Runs of this results version; may be said more than once.")
+    ] = None,
+    gone: Annotated[bool, typer.Option("--gone", help="Runs that are no longer in the experiment.")] = False,
+    unfinished: Annotated[bool, typer.Option("--unfinished", help="What never was finished, or is damaged.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Remove them. Without it they are listed.")] = False,
+    results: ResultsOption = RESULTS,
+    quick: QuickOption = False,
+) -> None:
+    """List what a results folder keeps; with --yes, remove what is named."""
+    folder = _results_of(what, results_home(results, quick=quick))
+    everything = prune.kept(folder)
+    if not (versions or gone or unfinished):
+        if yes:
+            raise LongfatError("--yes removes what is named: say --version N, --gone or --unfinished")
+        terminal.print_kept(out, everything)
+        return
+    picked = prune.chosen(everything, versions or [], gone=gone, unfinished=unfinished)
+    if not picked:
+        out.print("There is nothing of that kind.")
+    elif yes:
+        prune.remove(folder, picked)
+        out.print(f"Removed {terminal.kept_summary(picked)} from {folder}.", soft_wrap=True)
+    else:
+        terminal.print_kept(out, picked)
+        out.print(f"This would remove {terminal.kept_summary(picked)}; with --yes it does.", soft_wrap=True)

@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
-from longfat._longfat import Document, Run
+from longfat._longfat import Document, Run, Trace
 from longfat.errors import ExperimentError, LongfatError
 from longfat.locate import sources
 from longfat.provenance import provenance
-from longfat.results import Result, Results
+from longfat.results import Result, Results, without_series
 from longfat.store import Store
 from longfat.sweep import Work, default_jobs, execute, perform
 
@@ -89,7 +89,7 @@ class Experiment:
         """
         if self.run_count != 1:
             raise ExperimentError(f"{self.name} is a sweep of {self.run_count} runs: use sweep() or choose one value of each axis")
-        return execute(self._document.run(0), self.title)
+        return execute(self._document.run(0), self.title)[0]
 
     def sweep(
         self,
@@ -106,23 +106,29 @@ class Experiment:
         """
         runs = self.resolve_all()
         jobs = jobs or default_jobs()
+        kept: dict[str, Result] = {}
         if folder is None:
-            kept: dict[str, Result] = {}
-            perform(Work(_distinct(runs), self.title, lambda result: kept.__setitem__(result.run, result)), jobs, tick)
+            perform(Work(_distinct(runs), self.title, lambda result, _: kept.__setitem__(result.run, result)), jobs, tick)
             results = [_labelled(kept[run.hash], run) for run in runs]
             return Results.of(self.title, list(self.axes), results, self._facts(runs, results, jobs))
         store = Store(Path(folder))
-        work = Work([], self.title, store.write)
+
+        def keep(result: Result, trace: Trace) -> None:
+            store.write(result, trace)
+            kept[result.run] = without_series(result)
+
+        work = Work([], self.title, keep)
         with store.writing(lambda: f" ({work.done} runs finished before that are kept)" if work.done else ""):
             store.check_source(self.file)
             work.runs = _distinct([run for run in runs if not store.has(run.hash)])
             perform(work, jobs, tick)
-            results = [_labelled(store.read(run.hash, ("flows", "links", "hosts")), run) for run in runs]
+            results = [_labelled(kept.get(run.hash) or without_series(store.read(run.hash)), run) for run in runs]
             return store.combine(self.title, list(self.axes), results, self.text, self._facts(runs, results, jobs))
 
     def _facts(self, runs: Sequence[Run], results: Iterable[Result], jobs: int) -> dict[str, object]:
         results = list(results)
         return provenance(
+            backends=sorted({run.backend for run in runs}),
             experiment=self.name,
             file=self.file,
             changes=self.changes,

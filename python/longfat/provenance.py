@@ -1,21 +1,37 @@
-"""Where results come from: the code, the machine, the experiment."""
+"""Where results come from: the code, the backend, the machine, the experiment."""
 
 from __future__ import annotations
 
 import os
 import platform
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from longfat._longfat import CODE, COMMIT, __version__
+from longfat._longfat import CODE, COMMIT, RESULTS_VERSION, __version__
+
+if TYPE_CHECKING:
+    from longfat._longfat import Run
+
+
+def of_run(run: Run) -> dict[str, Any]:
+    """What has just made a run."""
+    return {"results_version": RESULTS_VERSION, "backend": run.backend, "longfat": _longfat(), "finished": _now()}
+
+
+def _longfat() -> dict[str, str]:
+    return {"version": __version__, "commit": COMMIT, "code": CODE}
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def provenance(**facts: Any) -> dict[str, Any]:
     """Facts of the code and the machine, with `facts` about this sweep."""
     uname = platform.uname()
     return {
-        "longfat": {"version": __version__, "commit": COMMIT, "code": CODE},
-        "backend": "sim",
+        "longfat": _longfat(),
+        "results_version": RESULTS_VERSION,
         "host": {
             "system": uname.system,
             "kernel": uname.release,
@@ -24,7 +40,7 @@ def provenance(**facts: Any) -> dict[str, Any]:
             "cpus": os.cpu_count(),
             "python": platform.python_version(),
         },
-        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "finished": _now(),
         **facts,
     }
 

@@ -26,15 +26,16 @@ table           a row is              columns
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import pandas as pd
 
 from longfat._longfat import quantity
+from longfat.provenance import of_run
 
 if TYPE_CHECKING:
-    from longfat._longfat import Run, Trace
+    from longfat._longfat import Run, Tables, Trace
 
 SeriesName = Literal["flow_series", "link_series", "events"]
 SERIES: tuple[SeriesName, ...] = ("flow_series", "link_series", "events")
@@ -76,6 +77,8 @@ class Result:
     """The estimate of packets times links, made before the run."""
     wall_s: float
     cpu_s: float
+    provenance: dict[str, Any] = field(default_factory=dict[str, Any])
+    """What made it: results_version, backend, longfat (version, commit, code), finished."""
 
     @property
     def series(self) -> pd.DataFrame:
@@ -107,27 +110,41 @@ def add_quantities(table: pd.DataFrame, axes: Sequence[str]) -> pd.DataFrame:
 
 def from_trace(run: Run, title: str, trace: Trace, wall_s: float, cpu_s: float) -> Result:
     """What `run.execute()` gave, as DataFrames."""
-    return Result(
+    return of_tables(
+        trace.tables(),
         run=run.hash,
         title=title,
         labels=dict(run.labels),
         repeat=run.repeat,
         seed=run.seed,
-        metrics=trace["metrics"],
-        flows=pd.DataFrame(trace["flows"]),
-        links=pd.DataFrame(trace["links"]),
-        hosts=pd.DataFrame(trace["hosts"]).astype({"name": "str"}),
-        flow_series=pd.DataFrame(trace["flow_series"]),
-        link_series=pd.DataFrame(trace["link_series"]),
-        events=pd.DataFrame(trace["events"]).astype({"kind": "str"}),
         resolved=run.resolved,
-        warnings=trace["warnings"],
-        end_s=trace["end_s"],
-        steps=trace["steps"],
         cost=run.cost,
         wall_s=wall_s,
         cpu_s=cpu_s,
+        provenance=of_run(run),
     )
+
+
+def of_tables(tables: Tables, **facts: Any) -> Result:
+    """A run from the tables of its trace, and `facts` about it."""
+    facts.setdefault("warnings", tables["warnings"])
+    return Result(
+        metrics=tables["metrics"],
+        flows=pd.DataFrame(tables["flows"]),
+        links=pd.DataFrame(tables["links"]),
+        hosts=pd.DataFrame(tables["hosts"]).astype({"name": "str"}),
+        flow_series=pd.DataFrame(tables["flow_series"]),
+        link_series=pd.DataFrame(tables["link_series"]),
+        events=pd.DataFrame(tables["events"]).astype({"kind": "str"}),
+        end_s=tables["end_s"],
+        steps=tables["steps"],
+        **facts,
+    )
+
+
+def without_series(result: Result) -> Result:
+    """Without what can be large."""
+    return replace(result, **{name: getattr(result, name).iloc[:0] for name in SERIES})
 
 
 @dataclass

@@ -7,13 +7,16 @@
       flows.parquet
       links.parquet
       hosts.parquet
-      runs/<hash>/            one finished run, named by the hash of what it resolved to
-        run.json              labels, seed, metrics, cost, warnings, the code that ran it
+      runs/<hash>/            one finished run, named by the hash of what decides its outcome
+        run.json              labels, seed, cost, warnings, what made it, and what its trace has once for a run
         experiment.json       the run as resolved
         flows.parquet links.parquet hosts.parquet flow_series.parquet link_series.parquet events.parquet
 
-A run's folder is written beside its place and renamed into it, so it is there whole or not at all. The tables at the
-top are put together from the runs when a sweep ends. One process at a time writes to a folder (`.lock`).
+A run's folder holds its whole trace, exactly. Metrics are not in it: they are computed from it, and so a metric that comes later
+has values for runs that were there before. The tables at the top are made from the runs, and made anew when metrics have changed.
+
+A run's folder is written beside its place and renamed into it, so it is there whole or not at all. What is finished is
+never written over or removed; `longfat.prune` does that, when asked. One process at a time writes to a folder (`.lock`).
 """
 
 # pandas leaves the type of cells open.
@@ -26,16 +29,19 @@ import fcntl
 import json
 import os
 import shutil
-from collections.abc import Callable, Generator, Sequence
+import time
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import pandas as pd
 
-from longfat._longfat import CODE, FORMAT_VERSION
-from longfat.errors import StorageError
-from longfat.results import SERIES, Result, Results
+from longfat._longfat import FORMAT_VERSION, METRICS, Trace
+from longfat.errors import ExperimentError, StorageError
+from longfat.results import SERIES, Result, Results, of_tables
+from longfat.stored import from_json, read_table, to_json, write_table
 
 RUN_TABLES = ("flows", "links", "hosts", *SERIES)
 TABLES = ("runs", "flows", "links", "hosts")
@@ -43,6 +49,10 @@ ADDED = ("hosts",)
 """Tables that folders of an earlier longfat do not have."""
 RENAMED = {"memory_share": "memory_proportion"}
 """Columns that have another name in folders of format 1."""
+WITH_TRACES = 3
+"""The first format whose runs are stored as traces; before, they were tables with the metrics of their time."""
+BEFORE = 2
+"""The results version of runs that do not say theirs."""
 
 
 class Store:
@@ -106,54 +116,78 @@ class Store:
             raise StorageError(f"cannot read {path}: {error}") from error
 
     def has(self, run: str) -> bool:
-        """Whether the run of this hash is finished, and by the code that runs now."""
-        path = self.folder / "runs" / run / "run.json"
-        try:
-            return json.loads(path.read_text(encoding="utf-8"))["code"] == CODE
-        except (OSError, ValueError, KeyError):
-            return False
+        """Whether the run of this hash is finished."""
+        return bool(made_by(self.folder / "runs" / run))
 
-    def write(self, result: Result) -> None:
-        """Keeps a finished run: whole, or OSError and nothing."""
+    def write(self, result: Result, trace: Trace) -> None:
+        """Keeps a finished run: whole, or OSError and nothing. One that is there stays as it is."""
         place = self.folder / "runs" / result.run
+        if self.has(result.run):
+            return
         unfinished = place.with_name(f".unfinished-{result.run}")
         try:
             unfinished.mkdir()
-            for name in RUN_TABLES:
-                _write_table(getattr(result, name), unfinished / f"{name}.parquet")
+            stored = trace.stored()
+            rows = {name: write_table(name, stored[name], unfinished / f"{name}.parquet") for name in RUN_TABLES}
             (unfinished / "experiment.json").write_text(result.resolved, encoding="utf-8")
-            _write_json(unfinished / "run.json", {"code": CODE, **{name: getattr(result, name) for name in RUN_FIELDS}})
-            if place.exists():  # made by other code: has() said so
-                shutil.rmtree(place)
+            facts = result.provenance | {name: getattr(result, name) for name in RUN_FIELDS}
+            facts |= {"format_version": FORMAT_VERSION, "rows": rows, "trace": to_json(stored["run"])}
+            _write_json(unfinished / "run.json", facts)
+            if place.exists():  # but without what makes a finished run
+                place.rename(place.with_name(f".damaged-{result.run}-{time.time_ns()}"))
             unfinished.rename(place)
         except BaseException:
             shutil.rmtree(unfinished, ignore_errors=True)
             raise
 
-    def read(self, run: str, tables: Sequence[str] = RUN_TABLES) -> Result:
-        """A finished run; the tables not named are left empty."""
+    def read(self, run: str) -> Result:
+        """A finished run, with the metrics of now. Of a folder of format 2 or before: with those of its time."""
         place = self.folder / "runs" / run
         try:
-            stored = json.loads((place / "run.json").read_text(encoding="utf-8"))
-            fields: dict[str, Any] = {name: stored[name] for name in RUN_FIELDS}
-            fields["metrics"] = {name: _float(value) for name, value in fields["metrics"].items()}
-            fields["resolved"] = (place / "experiment.json").read_text(encoding="utf-8")
-            for name in RUN_TABLES:
-                fields[name] = _read_table(place / f"{name}.parquet") if name in tables else pd.DataFrame()
-            return Result(**fields)
+            facts = json.loads((place / "run.json").read_text(encoding="utf-8"))
+            resolved = (place / "experiment.json").read_text(encoding="utf-8")
+            fields: dict[str, Any] = {name: facts[name] for name in RUN_FIELDS} | {"resolved": resolved, "provenance": made_by(place)}
+            if "trace" not in facts:
+                return _read_tables(place, facts, fields)
+            stored = {name: read_table(name, place / f"{name}.parquet", facts["rows"][name]) for name in RUN_TABLES}
+            stored["run"] = from_json(facts["trace"])
+            trace = Trace.restore(resolved, stored, facts["warnings"])
+        except ExperimentError as error:
+            raise StorageError(f"this longfat cannot read the experiment of {place}, which another version made:\n{error}") from error
         except (OSError, ValueError, KeyError) as error:
             raise StorageError(f"{place} is not a finished run: {error}; remove it and run the experiment again") from error
+        if trace.missing:
+            note = f"its trace was stored without {', '.join(trace.missing)}: metrics made of that are not to be trusted"
+            fields["warnings"] = [*fields["warnings"], note]
+        return of_tables(trace.tables(), **fields)
 
     def combine(self, title: str, axes: list[str], runs: list[Result], text: str, provenance: dict[str, Any]) -> Results:
         """Writes the tables of `runs`, in that order, and where they come from. OSError leaves the old ones."""
-        results = Results.of(title, axes, runs, provenance)
+        header = {"format_version": FORMAT_VERSION, "metrics": METRICS, "title": title, "axes": axes}
+        results = Results.of(title, axes, runs, header | provenance)
         results.open = self.read
+        self._replace_tables(results)
+        _replace(self.folder / "experiment.toml", lambda path: path.write_text(text, encoding="utf-8"))
+        _replace(self.folder / "provenance.json", lambda path: _write_json(path, results.provenance))
+        return results
+
+    def _replace_tables(self, results: Results) -> None:
         for name in TABLES:
             _replace(self.folder / f"{name}.parquet", lambda path, name=name: _write_table(getattr(results, name), path))
-        _replace(self.folder / "experiment.toml", lambda path: path.write_text(text, encoding="utf-8"))
-        header = {"format_version": FORMAT_VERSION, "title": title, "axes": axes}
-        _replace(self.folder / "provenance.json", lambda path: _write_json(path, header | provenance))
-        return results
+
+    def _with_metrics_of_now(self, results: Results) -> Results:
+        """The same runs, with every metric there is now; the tables in the folder, too, where they can be written."""
+        labels = results.runs[[*results.axes, "repeat"]].to_dict("records")
+        runs = [
+            replace(self.read(run), labels={axis: row[axis] for axis in results.axes}, repeat=int(row["repeat"]))
+            for run, row in zip(results.runs["run"], labels, strict=True)
+        ]
+        made = Results.of(results.title, results.axes, runs, results.provenance | {"metrics": METRICS})
+        made.open = self.read
+        with suppress(StorageError), self.writing():
+            self._replace_tables(made)
+            _replace(self.folder / "provenance.json", lambda path: _write_json(path, made.provenance))
+        return made
 
     def load(self) -> Results:
         """What `combine` wrote. StorageError where there are no results, or newer ones."""
@@ -165,7 +199,10 @@ class Store:
             tables = {name: _read_table(self.folder / f"{name}.parquet") for name in TABLES}
         except OSError as error:
             raise StorageError(f"cannot read results in {self.folder}: {_reason(error)}") from error
-        return Results(provenance["title"], provenance["axes"], **tables, open=self.read, provenance=provenance)
+        results = Results(provenance["title"], provenance["axes"], **tables, open=self.read, provenance=provenance)
+        if provenance.get("format_version", 0) < WITH_TRACES or provenance.get("metrics") == METRICS:
+            return results
+        return self._with_metrics_of_now(results)
 
 
 RUN_FIELDS = (
@@ -174,14 +211,30 @@ RUN_FIELDS = (
     "labels",
     "repeat",
     "seed",
-    "metrics",
     "warnings",
-    "end_s",
-    "steps",
     "cost",
     "wall_s",
     "cpu_s",
 )
+
+
+def made_by(place: Path) -> dict[str, Any]:
+    """What made the finished run in the folder `place`: results_version, backend, longfat, finished. Empty where none is finished."""
+    try:
+        facts = json.loads((place / "run.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    if "run" not in facts:
+        return {}
+    of_its_time = {"results_version": BEFORE, "backend": "sim", "longfat": {"code": facts.get("code", "")}, "finished": ""}
+    return {name: facts.get(name, before) for name, before in of_its_time.items()}
+
+
+def _read_tables(place: Path, facts: dict[str, Any], fields: dict[str, Any]) -> Result:
+    """A run of format 2 or before: its tables as they are."""
+    fields |= {name: _read_table(place / f"{name}.parquet") for name in RUN_TABLES}
+    fields |= {"metrics": {name: _float(value) for name, value in facts["metrics"].items()}}
+    return Result(**fields, end_s=facts["end_s"], steps=facts["steps"])
 
 
 def _reason(error: OSError) -> str:

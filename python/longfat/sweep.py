@@ -10,7 +10,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from longfat._longfat import Run
+from longfat._longfat import Run, Trace
 from longfat.results import Result, from_trace
 
 Report = Callable[[float], object]
@@ -26,7 +26,7 @@ class Work:
 
     runs: Sequence[Run]
     title: str
-    keep: Callable[[Result], object]
+    keep: Callable[[Result, Trace], object]
     """Called in a worker's thread with each finished run."""
     done: int = 0
     finished_cost: float = 0.0
@@ -48,11 +48,11 @@ def default_jobs() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def execute(run: Run, title: str, progress: Report | None = None) -> Result:
-    """One run, here and now. Ctrl-C ends it when called in the main thread."""
+def execute(run: Run, title: str, progress: Report | None = None) -> tuple[Result, Trace]:
+    """One run, here and now, and the trace its results are from. Ctrl-C ends it when called in the main thread."""
     wall, cpu = time.perf_counter(), time.thread_time()
     trace = run.execute(progress)
-    return from_trace(run, title, trace, time.perf_counter() - wall, time.thread_time() - cpu)
+    return from_trace(run, title, trace, time.perf_counter() - wall, time.thread_time() - cpu), trace
 
 
 def perform(work: Work, jobs: int, tick: Callable[[Work], object] = lambda _: None) -> None:
@@ -71,7 +71,7 @@ def perform(work: Work, jobs: int, tick: Callable[[Work], object] = lambda _: No
         if stop.is_set():
             return
         try:
-            work.keep(execute(run, work.title, progress))
+            work.keep(*execute(run, work.title, progress))
         except _Stopped:
             work.shares.pop(run.hash, None)
 

@@ -29,19 +29,23 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from longfat._longfat import Entry
+    from longfat.prune import Kept
 
 __all__ = [
     "console",
     "count",
     "duration",
     "escape",
+    "kept_summary",
     "print_comparison",
     "print_entries",
     "print_grids",
+    "print_kept",
     "print_names",
     "print_results",
     "print_tables",
     "progress_bar",
+    "size",
 ]
 
 STYLE: dict[Verdict, str] = {"holds": "green", "differs": "red", "not testable": "dim", "not judged": "cyan"}
@@ -259,6 +263,54 @@ def _table(table: pd.DataFrame, axes: Sequence[str]) -> tuple[list[str], list[li
         titles.append(title)
         cells.append([number(value if scale is None else float(value) * scale) for value in table[name]])
     return titles, [list(row) for row in zip(*cells, strict=True)]
+
+
+def print_kept(console: Console, kept: Sequence[Kept]) -> None:
+    """Prints the folders of runs by kind: how many there are, how large, and what `longfat prune` needs to be told to remove them."""
+    kinds: dict[tuple[str, str], list[Kept]] = {}
+    for one in kept:
+        kinds.setdefault(_what_kept(one), []).append(one)
+    rows = [(what, f"{len(some):,}", size(sum(one.size for one in some)), _dates(some), how) for (what, how), some in kinds.items()]
+    titles = ("what", "runs", "size", "finished", "removed by")
+    cells = list(zip(*rows, strict=True)) or [()] * len(titles)
+    print_columns(
+        console,
+        [Column(titles[0], cells[0], left=True)],
+        [Column(title, column, left=title in ("finished", "removed by")) for title, column in list(zip(titles, cells, strict=True))[1:]],
+    )
+
+
+def kept_summary(kept: Sequence[Kept]) -> str:
+    """How many folders of runs, and how large."""
+    return f"{count(len(kept), 'run')} ({size(sum(one.size for one in kept))})"
+
+
+def _what_kept(one: Kept) -> tuple[str, str]:
+    """What it is, and the option of `longfat prune` that removes it."""
+    match one.kind:
+        case "current":
+            return f"of the experiment (version {one.version})", ""
+        case "version":
+            return f"of results version {one.version}", f"--version {one.version}"
+        case "gone":
+            return "no longer in the experiment", "--gone"
+        case "unfinished" | "damaged":
+            return one.kind, "--unfinished"
+
+
+def _dates(kept: Sequence[Kept]) -> str:
+    days = sorted({one.finished[:10] for one in kept if one.finished})
+    return " to ".join(dict.fromkeys([days[0], days[-1]])) if days else ""
+
+
+def size(n: int) -> str:
+    """Bytes for people: 1.5 MB."""
+    value = float(n)
+    for unit in ("bytes", "kB", "MB"):
+        if value < 1000:
+            return f"{value:.0f} {unit}" if unit == "bytes" else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.1f} GB"
 
 
 def _for_people(column: str) -> tuple[str, float]:

@@ -1,5 +1,6 @@
 //! A document: the text of an experiment, its changes, and the runs it stands for.
 
+use super::backend::{self, Backend};
 use super::base::{self, Reader};
 use super::error::{Error, Fault, Span};
 use super::model::Experiment;
@@ -9,6 +10,7 @@ use super::shape::Shape;
 use super::sweep::{Axis, Sweep};
 use super::tree::{Entry, Node, Step, Table, Tree, path_text};
 use super::{fields, identity, write};
+use longfat_tcp::congestion::extensions;
 use serde_json::Value as Json;
 
 /// An experiment as written, valid in every value; single runs are resolved on demand.
@@ -31,9 +33,11 @@ pub struct Run {
     /// From 0; it is already in the seed.
     pub repeat: u64,
     pub experiment: Experiment,
+    /// What is to run it.
+    pub backend: &'static Backend,
     /// The experiment with nothing left open, in the shape of an experiment file; keys sorted.
     pub resolved: Json,
-    /// Identifies everything that changes results, in hexadecimal: equal hashes, equal results.
+    /// Identifies everything that decides what comes of it, in hexadecimal: equal hashes, equal results.
     pub hash: String,
 }
 
@@ -42,6 +46,22 @@ impl Run {
     pub fn to_toml(&self) -> String {
         write::toml(&self.resolved)
     }
+}
+
+/// The run that a results folder holds in its resolved form. Keys that came later are at their defaults.
+///
+/// # Errors
+/// Where this version of longfat does not know a key or value of it.
+pub fn restore(resolved: &Json) -> Result<Run, Error> {
+    // A control that somebody brought, and that is not here now, is needed by its name alone.
+    for flow in resolved["flow"].as_array().into_iter().flatten() {
+        for end in [flow, &flow["receiver"]] {
+            if let (Some(name), Some(source)) = (end["congestion_control"]["kind"].as_str(), end["congestion_control"]["source"].as_str()) {
+                extensions::add_absent(name, source);
+            }
+        }
+    }
+    Document::parse(&write::toml(resolved), "experiment.json").and_then(|document| document.run(0))
 }
 
 impl Document {
@@ -125,6 +145,11 @@ impl Document {
 
     /// Run `index` (under [`Self::run_count`]), resolved.
     pub fn run(&self, index: u64) -> Result<Run, Error> {
+        self.run_by(index, None)
+    }
+
+    /// The same, by `backend` whatever the file says.
+    pub(super) fn run_by(&self, index: u64, backend: Option<&'static Backend>) -> Result<Run, Error> {
         assert!(index < self.run_count(), "run {index} of {}", self.run_count());
         let (combination, repeat) = (index / self.repeats, index % self.repeats);
         let choice = self.sweep.choice(combination);
@@ -134,14 +159,21 @@ impl Document {
         let mut faults = Vec::new();
         Shape::Table(fields::root).check(&root, &mut Vec::new(), &mut faults);
         let checked = faults.into_iter().next().map_or(Ok(()), Err);
-        let experiment = checked.and_then(|()| resolve(&root, repeat)).map_err(|fault| {
+        let resolved = checked.and_then(|()| {
+            let experiment = resolve(&root, repeat)?;
+            let said = root.as_table().and_then(|file| file.get("backend")).and_then(Node::as_text).unwrap_or(backend::DEFAULT);
+            let backend = backend.unwrap_or_else(|| backend::named(said));
+            let resolved = write::experiment(&experiment, backend.name);
+            let essence = identity::essence(&resolved);
+            backend::check(backend, &essence, &root)?;
+            Ok((experiment, backend, resolved, identity::hash(backend.name, &essence)))
+        });
+        let resolved = resolved.map_err(|fault| {
             let values: Vec<String> = labels.iter().map(|(name, label)| format!("{name} = {label}")).collect();
             if values.is_empty() { fault } else { fault.in_run(values.join(", ")) }
         });
-        let experiment = experiment.map_err(|fault| fault.locate(&self.texts))?;
-        let resolved = write::experiment(&experiment);
-        let hash = identity::hash(&resolved);
-        Ok(Run { index, labels, repeat, experiment, resolved, hash })
+        let (experiment, backend, resolved, hash) = resolved.map_err(|fault| fault.locate(&self.texts))?;
+        Ok(Run { index, labels, repeat, experiment, backend, resolved, hash })
     }
 
     /// Sets the value at `path` (`flow[0].window`) to `value`: TOML, or a bare word or quantity taken as a string

@@ -10,6 +10,7 @@ pub use host::host;
 pub use link::{DISCARD, LOSS, QUEUE, explicit_link, link, way};
 pub use path::PATH;
 
+use super::backend;
 use super::shape::{Field, Shape};
 use longfat_core::params::{Kind, ParamSpec, Value};
 use longfat_core::time::Duration;
@@ -55,6 +56,12 @@ pub fn root() -> &'static [Field] {
                 "base",
                 Shape::Text,
                 "another experiment file that this one changes: its path from the folder of this one. Tables are changed key by key, and so are flows, hosts and links of the same name; what has a `sweep`, `kind` or `preset`, and every other value, is replaced",
+            ),
+            Field::or(
+                "backend",
+                Kind::Choice(backend::NAMES),
+                Value::Choice(backend::DEFAULT),
+                "what runs it; `longfat list backends` says what there is",
             ),
             Field::or("seed", count(0, MAX_SEED), Value::Count(1), "start of all randomness"),
             Field::or("repeats", count(1, 1_000_000), Value::Count(1), "runs of each combination; repeat n (from 0) runs with seed + n"),

@@ -1,28 +1,128 @@
-//! The identity of a run: a hash of the experiment that it resolved to, and of what has changed since in what comes of it.
+//! The identity of a run: a hash of everything that decides what comes of it.
+//!
+//! That is the backend, the run as resolved, and [`RESULTS_VERSION`]. What a key has by default is left out, so that a key added
+//! later does not change the identity of runs that leave it at its default.
 
+use super::fields;
 use super::print::{float, quote};
-use serde_json::Value as Json;
+use super::shape::{Case, Field, Shape, Variants};
+use longfat_core::params::{ParamSpec, Value};
+use longfat_tcp::options::PARAMS;
+use serde_json::{Map, Value as Json};
 use sha2::{Digest, Sha256};
 
-/// Part of a run's identity: raised whenever the same experiment gives other numbers than before.
-pub const RESULTS_VERSION: u32 = 2;
+/// Raise it by one when the same experiment gives other numbers than before, and add a line to the CHANGELOG. The golden test of the
+/// simulator says when.
+pub const RESULTS_VERSION: u32 = 3;
 
-/// Congestion controls, values of TCP parameters and kinds of traffic whose own numbers have moved since, with how often: part of the identity only of
-/// runs that use them.
-const MOVED: &[(&str, u32)] = &[("tcp_lp", 1), ("hstcp_lp", 1), ("accecn", 2), ("rfc7661", 1), ("drs", 1), ("sinusoid", 1)];
+/// SHA-256, in hexadecimal, of the [`essence`] of a resolved experiment, run by `backend`.
+pub fn hash(backend: &str, essence: &Json) -> String {
+    let mut text = format!("longfat results {RESULTS_VERSION}\nbackend {backend}\n");
+    canonical(essence, &mut text);
+    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
 
-/// SHA-256, in hexadecimal, of a resolved experiment without its title, of [`RESULTS_VERSION`] and of what has [`MOVED`].
-pub fn hash(resolved: &Json) -> String {
-    let mut text = format!("longfat results {RESULTS_VERSION}\n");
-    let mut file = resolved.as_object().cloned().unwrap_or_default();
-    file.retain(|key, _| key != "title");
-    canonical(&file.into(), &mut text);
-    for (word, times) in MOVED {
-        if text.contains(&format!("\"{word}\"")) {
-            text += &format!("\n{word} {times}");
+/// A resolved experiment without what changes nothing (its title), what stands beside it (the backend), and every key at its default.
+pub fn essence(resolved: &Json) -> Json {
+    let mut file = without_defaults(&Shape::Table(fields::root), resolved);
+    if let Json::Object(entries) = &mut file {
+        entries.retain(|key, _| !["title", "backend"].contains(&key.as_str()));
+    }
+    file
+}
+
+fn without_defaults(shape: &Shape, json: &Json) -> Json {
+    match (shape, json) {
+        (Shape::Table(fields), Json::Object(entries)) => table(fields(), entries).into(),
+        (Shape::List(item), Json::Array(items)) => items.iter().map(|json| without_defaults(item, json)).collect(),
+        (Shape::Variants(variants), _) => variant(variants, json),
+        _ => json.clone(),
+    }
+}
+
+fn table(fields: &[Field], entries: &Map<String, Json>) -> Map<String, Json> {
+    let mut kept = Map::new();
+    for (key, json) in entries {
+        let Some(field) = fields.iter().find(|field| field.name == key) else {
+            kept.insert(key.clone(), json.clone());
+            continue;
+        };
+        let json = match (field.shape, key.as_str(), json) {
+            // What differs from the other end or the other way is said whatever it is: here the other one is the default.
+            (Shape::Table(fields), "receiver" | "reverse", Json::Object(entries)) => {
+                let differing = entries.iter().map(|(key, json)| {
+                    let field = fields().iter().find(|field| field.name == key);
+                    (key.clone(), field.map_or_else(|| json.clone(), |field| without_defaults(&field.shape, json)))
+                });
+                differing.collect::<Map<_, _>>().into()
+            }
+            _ => without_defaults(&field.shape, json),
+        };
+        if default(field, is_endpoint(fields)).as_ref() != Some(&json) {
+            kept.insert(key.clone(), json);
         }
     }
-    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    kept
+}
+
+/// A kind whose parameters are all at their defaults is its word alone.
+fn variant(variants: &Variants, json: &Json) -> Json {
+    let Json::Object(entries) = json else { return json.clone() };
+    let tag = entries.get(variants.tag).and_then(Json::as_str).or(variants.default);
+    let Some(case) = tag.and_then(|tag| (variants.cases)().iter().find(|case| case.name == tag)) else { return json.clone() };
+    let mut kept = entries.clone();
+    kept.remove(variants.tag);
+    let mut kept = table(&case.fields, &kept);
+    if kept.is_empty() {
+        return case.name.into();
+    }
+    kept.insert(variants.tag.to_owned(), case.name.into());
+    kept.into()
+}
+
+/// Whether these are what can be said of an end of a connection: there the stack has the defaults, for a plain one those of [`PARAMS`].
+fn is_endpoint(fields: &[Field]) -> bool {
+    fields.iter().any(|field| field.name == "stack")
+}
+
+/// What a resolved experiment has for `field` where nothing was said of it.
+fn default(field: &Field, is_endpoint: bool) -> Option<Json> {
+    let written = |spec: &ParamSpec| spec.default.map(|value| spec.kind.write(value).unwrap_or_else(|| "auto".into()));
+    match field.shape {
+        Shape::Scalar(spec) if spec.default != Some(Value::Auto) => written(&spec),
+        Shape::Scalar(_) | Shape::Variants(_) if is_endpoint => PARAMS.iter().find(|spec| spec.name == field.name).and_then(written),
+        _ => None,
+    }
+}
+
+/// The default of every key of an experiment file that has one, by its path. They decide what a run is that says nothing.
+pub fn defaults() -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    collect("", fields::root(), &mut found);
+    found
+}
+
+fn collect(path: &str, fields: &[Field], found: &mut Vec<(String, String)>) {
+    for field in fields {
+        let here = if path.is_empty() { field.name.to_owned() } else { format!("{path}.{}", field.name) };
+        if let Some(value) = default(field, is_endpoint(fields)) {
+            found.push((here.clone(), value.to_string()));
+        }
+        let mut shape = field.shape;
+        while let Shape::List(item) = shape {
+            shape = *item;
+        }
+        match shape {
+            // Both ends, and both ways, have the same defaults.
+            Shape::Table(fields) if !["receiver", "reverse"].contains(&field.name) => collect(&here, fields(), found),
+            Shape::Variants(variants) => {
+                for Case { name, fields, .. } in (variants.cases)() {
+                    collect(&format!("{here}({name})"), fields, found);
+                }
+            }
+            _ => {}
+        }
+    }
 }
 
 /// JSON with sorted keys and no spaces. Our own, so that a run's identity outlives any change in a library's printing.

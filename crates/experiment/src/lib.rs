@@ -1,6 +1,7 @@
 //! What is asked and what came of it: the experiment as a person writes it (TOML, [`Document`]) and as a backend runs it
 //! ([`Experiment`]), what a run records ([`trace`]), and the [metrics](metric) computed from that.
 
+pub mod backend;
 mod base;
 pub mod cost;
 mod document;
@@ -24,9 +25,10 @@ mod view;
 pub mod warning;
 mod write;
 
-pub use document::{Document, Run};
+pub use backend::Backend;
+pub use document::{Document, Run, restore};
 pub use error::{Error, Report, nearest};
-pub use identity::RESULTS_VERSION;
+pub use identity::{RESULTS_VERSION, defaults};
 pub use model::{Cpu, Cycles, Experiment, Flow, Host, Link, Measure, Memory, Network, Nic, Node, NodeKind, OnFull, Ties};
 pub use schema::{reference, schema};
 pub use sweep::Axis;

@@ -1,9 +1,11 @@
 //! The model as a whole: ready experiments, what they resolve to, bad files, random files, and the reference.
 
+mod backends;
 mod bad_files;
 mod bases;
 mod changes;
 mod fuzz;
+mod identity;
 mod networks;
 mod ready;
 mod reference;

@@ -119,9 +119,10 @@ impl<'a> View<'a> {
         self.get(name).and_then(Node::as_text)
     }
 
-    /// All parameters, in the order of the fields.
+    /// All parameters, in the order of the fields. (A text beside them is none.)
     pub fn params(&self) -> Result<Params, Fault> {
-        self.fields.iter().map(|f| Ok((f.name, self.value(f.name)?))).collect::<Result<_, _>>().map(Params)
+        let params = self.fields.iter().filter(|field| matches!(field.shape, Shape::Scalar(_)));
+        params.map(|f| Ok((f.name, self.value(f.name)?))).collect::<Result<_, _>>().map(Params)
     }
 
     /// A fault that points at what is written at `name`, or at the table where nothing is.

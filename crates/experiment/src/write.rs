@@ -14,14 +14,10 @@ use longfat_core::time::Duration;
 use longfat_core::traffic::Traffic;
 use longfat_core::units::text::{RATE, SIZE, TIME};
 use longfat_tcp::TcpConfig;
-use longfat_tcp::congestion;
+use longfat_tcp::congestion::{self, extensions};
 use longfat_tcp::options::PARAMS;
 use longfat_tcp::window_sizing;
 use serde_json::{Map, Value as Json};
-
-/// Parameters of TCP and of its controls that are younger than stored runs: written only where they are not at their default, so that
-/// those runs are still found.
-const LATER: &[&str] = &["user_timeout", "syn_retries", "syn_ack_retries", "abe"];
 
 type Table = Map<String, Json>;
 
@@ -32,9 +28,10 @@ fn size(n: u64) -> Json {
     SIZE.format(n).into()
 }
 
-/// The experiment as an experiment file would say it.
-pub fn experiment(experiment: &Experiment) -> Json {
+/// The experiment as an experiment file would say it, to be run by `backend`.
+pub fn experiment(experiment: &Experiment, backend: &str) -> Json {
     let mut file = Table::new();
+    file.insert("backend".into(), backend.into());
     if !experiment.title.is_empty() {
         file.insert("title".into(), experiment.title.clone().into());
     }
@@ -159,9 +156,6 @@ fn chosen(kind: &str, params: &Params, specs: &[ParamSpec]) -> Json {
     let mut table = Table::new();
     table.insert("kind".into(), kind.into());
     for spec in specs {
-        if LATER.contains(&spec.name) && Some(params.get(spec.name)) == spec.default {
-            continue;
-        }
         if let Some(value) = spec.kind.write(params.get(spec.name)) {
             table.insert(spec.name.into(), value);
         }
@@ -203,11 +197,6 @@ fn flows<'a>(flows: &[Flow], name: &dyn Fn(usize) -> &'a str) -> Vec<Json> {
             }
         }
         receiver.retain(|key, value| row.get(key.as_str()) != Some(value));
-        for spec in PARAMS.iter().filter(|spec| LATER.contains(&spec.name)) {
-            if row.get(spec.name) == spec.default.map(|value| written(spec, value)).as_ref() {
-                row.remove(spec.name);
-            }
-        }
         if !receiver.is_empty() {
             row.insert("receiver".into(), receiver.into());
         }
@@ -240,10 +229,13 @@ fn endpoint(config: &TcpConfig) -> Table {
             _ => None,
         };
         if let Some((chosen, specs)) = registered {
-            let whole = choice(chosen, specs);
             // A kind without parameters is its name alone.
-            let bare = specs.iter().all(|spec| LATER.contains(&spec.name) && whole.get(spec.name).is_none());
-            table.insert(spec.name.into(), if bare { chosen.kind.into() } else { whole });
+            let mut json = if specs.is_empty() { chosen.kind.into() } else { choice(chosen, specs) };
+            if let Some(brought) = extensions::find(chosen.kind) {
+                json = choice(chosen, specs);
+                json["source"] = brought.source.into();
+            }
+            table.insert(spec.name.into(), json);
             continue;
         }
         table.insert(spec.name.into(), written(spec, config.value(spec.name)));

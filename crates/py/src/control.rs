@@ -1,6 +1,7 @@
 //! A congestion control, stepped by hand. What the sender would know of a bulk transfer is kept here, unless it is told.
 
 use crate::choose::{Chosen, LongfatError};
+use crate::hooks;
 use longfat_core::time::{Duration, Time};
 use longfat_tcp::congestion::{AckSample, Congestion, CongestionControl, CongestionEvent};
 use longfat_tcp::rate::RateSample;
@@ -197,7 +198,7 @@ impl PyCongestionControl {
         if !in_recovery {
             control.on_ack(&sample);
         }
-        Ok(())
+        hooks::take_failure().map_or(Ok(()), Err)
     }
 
     #[pyo3(signature = (kind="loss", now=None, *, flight_size=None))]
@@ -221,7 +222,7 @@ impl PyCongestionControl {
         self.round_left = 0;
         let event = CongestionEvent { now: self.now, kind, flight_size };
         self.control().on_congestion(&event);
-        Ok(())
+        hooks::take_failure().map_or(Ok(()), Err)
     }
 
     #[pyo3(signature = (now=None))]

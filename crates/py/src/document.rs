@@ -1,18 +1,20 @@
 //! Documents and their runs.
 
-use crate::tables;
+use crate::stored::PyTrace;
+use crate::{backend, hooks};
 use longfat_core::time::Time;
 use longfat_core::units::text::{RATE, SIZE, TIME, split};
+use longfat_experiment::Backend;
 use longfat_experiment::Experiment;
 use longfat_experiment::cost;
 use longfat_experiment::trace::Trace;
+use longfat_tcp::congestion::extensions;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 use std::time::{Duration, Instant};
 
 pyo3::import_exception!(longfat.errors, ExperimentError);
 
-fn error(e: longfat_experiment::Error) -> PyErr {
+pub fn error(e: longfat_experiment::Error) -> PyErr {
     let text = e.to_string();
     ExperimentError::new_err(text.strip_prefix("error: ").unwrap_or(&text).to_owned())
 }
@@ -60,7 +62,7 @@ impl Document {
 
 /// One run, resolved.
 #[pyclass(module = "longfat._longfat", frozen)]
-pub struct Run(longfat_experiment::Run);
+pub struct Run(pub longfat_experiment::Run);
 
 #[pymethods]
 impl Run {
@@ -85,14 +87,29 @@ impl Run {
         self.0.resolved.to_string()
     }
     #[getter]
+    fn backend(&self) -> &'static str {
+        self.0.backend.name
+    }
+    #[getter]
     fn cost(&self) -> f64 {
         cost::estimate(&self.0.experiment)
     }
     #[pyo3(signature = (progress=None))]
-    fn execute<'py>(&self, py: Python<'py>, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyDict>> {
-        let experiment = &self.0.experiment;
-        let trace = py.detach(|| simulate(experiment, progress.as_ref()))?;
-        tables::trace(py, experiment, &trace)
+    fn execute(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<PyTrace> {
+        check_present(&self.0.experiment)?;
+        let trace = py.detach(|| run(self.0.backend, &self.0.experiment, progress.as_ref()))?;
+        Ok(PyTrace::new(self.0.experiment.clone(), trace))
+    }
+}
+
+/// An error for a control that a stored run names and that nobody has brought to this process.
+pub fn check_present(experiment: &Experiment) -> PyResult<()> {
+    let controls = experiment.flows.iter().flat_map(|flow| [&flow.sender, &flow.receiver]).map(|end| end.congestion_control.kind);
+    match controls.into_iter().find(|name| extensions::is_absent(name)) {
+        None => Ok(()),
+        Some(name) => Err(ExperimentError::new_err(format!(
+            "the congestion control `{name}` is not in this process: import the module that defines it"
+        ))),
     }
 }
 
@@ -100,11 +117,16 @@ impl Run {
 const TICK: Duration = Duration::from_millis(100);
 
 /// Runs without the GIL. Several times a second it takes it, to look at signals (Ctrl-C) and to tell `progress`.
-fn simulate(experiment: &Experiment, progress: Option<&Py<PyAny>>) -> PyResult<Trace> {
+fn run(backend: &Backend, experiment: &Experiment, progress: Option<&Py<PyAny>>) -> PyResult<Trace> {
     let expected = cost::expected_end(experiment);
+    hooks::take_failure();
     let mut next = Instant::now() + TICK;
     let mut failure = None;
     let mut go_on = |now: Time| {
+        failure = hooks::take_failure();
+        if failure.is_some() {
+            return false;
+        }
         if Instant::now() < next {
             return true;
         }
@@ -117,10 +139,10 @@ fn simulate(experiment: &Experiment, progress: Option<&Py<PyAny>>) -> PyResult<T
         failure = told.err();
         failure.is_none()
     };
-    let result = longfat_sim::run_with(experiment, &mut go_on);
-    match failure {
+    let result = backend::run(backend, experiment, &mut go_on);
+    match failure.or_else(hooks::take_failure) {
         Some(e) => Err(e),
-        None => result.map_err(|e| ExperimentError::new_err(e.to_string())),
+        None => result.map_err(ExperimentError::new_err),
     }
 }
 

@@ -1,28 +1,43 @@
 //! The Python module `longfat._longfat`: thin. What it offers is written down in `python/longfat/_longfat.pyi`.
 
+mod backend;
 mod choose;
 mod control;
 mod document;
+mod hooks;
 mod registries;
+mod samples;
 mod script;
+mod simulation;
+mod stored;
 mod tables;
 
 use pyo3::prelude::*;
 
 /// Version of the results folder's layout; Python writes and reads it.
-const FORMAT_VERSION: u32 = 2;
+const FORMAT_VERSION: u32 = 3;
 
 #[pymodule]
 fn _longfat(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("FORMAT_VERSION", FORMAT_VERSION)?;
+    module.add("RESULTS_VERSION", longfat_experiment::RESULTS_VERSION)?;
     module.add("CODE", env!("LONGFAT_CODE"))?;
+    module.add("METRICS", env!("LONGFAT_METRICS"))?;
     module.add("COMMIT", env!("LONGFAT_COMMIT"))?;
     module.add_class::<document::Document>()?;
     module.add_class::<document::Run>()?;
+    module.add_class::<stored::PyTrace>()?;
     module.add_class::<control::PyCongestionControl>()?;
+    module.add_class::<simulation::PySimulation>()?;
+    module.add_class::<samples::PyWindow>()?;
+    module.add_class::<samples::PyAck>()?;
+    module.add_class::<samples::PyCongestion>()?;
+    module.add_function(wrap_pyfunction!(hooks::register_control, module)?)?;
+    module.add_function(wrap_pyfunction!(hooks::conformance_checks, module)?)?;
     module.add_function(wrap_pyfunction!(document::quantity, module)?)?;
     module.add_function(wrap_pyfunction!(document::schema, module)?)?;
+    module.add_function(wrap_pyfunction!(stored::listed, module)?)?;
     module.add_function(wrap_pyfunction!(script::run_script, module)?)?;
     module.add_function(wrap_pyfunction!(registries::registries, module)?)
 }

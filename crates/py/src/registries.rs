@@ -4,8 +4,8 @@ use longfat_core::atm::discard;
 use longfat_core::link::{framing, loss};
 use longfat_core::params::{ParamSpec, Value};
 use longfat_core::{queue, traffic};
-use longfat_experiment::listing;
 use longfat_experiment::metric;
+use longfat_experiment::{backend, listing};
 use longfat_tcp::congestion::slow_start;
 use longfat_tcp::{congestion, options, stack, window_sizing};
 use pyo3::prelude::*;
@@ -30,6 +30,7 @@ pub fn registries(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     add("traffic", traffic::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, e.params)).collect())?;
     add("hosts", listing::host_keys().iter().map(|spec| parameter(py, spec)).collect())?;
     add("tcp", options::PARAMS.iter().map(|spec| parameter(py, spec)).collect())?;
+    add("backends", backend::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, &[])).collect())?;
     add("metrics", metric::REGISTRY.iter().map(|e| entry(py, e.name, &with_unit(e), e.source, &[])).collect())?;
     Ok(kinds)
 }

@@ -21,6 +21,7 @@ mod nic;
 mod overhead;
 mod plan;
 mod route;
+mod simulation;
 mod world;
 
 #[cfg(test)]
@@ -33,7 +34,8 @@ use longfat_experiment::Experiment;
 use longfat_experiment::trace::Trace;
 
 use measure::Recorder;
-use world::{Pause, World};
+pub use simulation::{FlowState, Simulation};
+use world::World;
 
 /// Why there is no trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,9 +59,6 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Events between two calls of a progress callback: some milliseconds.
-const STEPS_PER_CALL: u64 = 20_000;
-
 /// Runs `experiment` to its end. The same experiment gives the same trace, bit for bit, on every machine.
 ///
 /// # Errors
@@ -79,25 +78,6 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(Time) -> bool) ->
 /// Runs `world`, the one of `experiment`, to its end.
 fn drive(mut world: World, experiment: &Experiment, go_on: &mut dyn FnMut(Time) -> bool) -> Result<Trace, Error> {
     let mut recorder = Recorder::new(experiment);
-    let mut budget = STEPS_PER_CALL;
-    loop {
-        let before = world.steps;
-        let pause = world.run(recorder.next_stop(), budget);
-        // A stop costs time as well, and with a short interval there are few steps between stops.
-        budget = budget.saturating_sub(world.steps - before + 1);
-        match pause {
-            Pause::Reached if recorder.stopped(&mut world) => {}
-            Pause::Reached | Pause::Done => break,
-            Pause::Steps => {}
-        }
-        if budget == 0 {
-            if !go_on(world.now) {
-                return Err(Error::Cancelled { at: world.now });
-            }
-            budget = STEPS_PER_CALL;
-        }
-    }
-    let trace = recorder.finish(&mut world, experiment);
-    audit::audit(&mut world);
-    Ok(trace)
+    simulation::advance(&mut world, &mut recorder, Time::MAX, go_on)?;
+    Ok(simulation::finish(world, recorder, experiment))
 }

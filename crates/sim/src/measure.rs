@@ -2,7 +2,7 @@
 //! anything, and nothing here changes what happens.
 
 use longfat_core::atm::aal5;
-use longfat_core::link::DROP_REASONS;
+use longfat_core::queue::DropReason;
 use longfat_core::time::{Duration, Time};
 use longfat_experiment::trace::{CellRecord, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, LinkSample, MemoryRecord, Trace};
 use longfat_experiment::{Experiment, Host, warning};
@@ -133,22 +133,8 @@ impl Recorder {
         for (i, pair) in world.endpoints.chunks(2).enumerate() {
             self.trace.flow_series.push(flow_sample(time, i, &pair[0].agent, &pair[1].agent));
         }
-        for (i, link) in world.links.iter().enumerate() {
-            let count = &link.count;
-            let (backlog_packets, backlog_bytes, wire_bytes) = match world.cell_totals(i) {
-                None => (count.backlog, count.backlog_bytes, count.wire_bytes),
-                Some(cells) => (cells.queued, cells.queued * u64::from(aal5::CELL), cells.transmitted * u64::from(aal5::CELL)),
-            };
-            self.trace.link_series.push(LinkSample {
-                time,
-                link: i as u32,
-                backlog_packets,
-                backlog_bytes,
-                wire_bytes,
-                drops: count.drops.iter().sum(),
-                marks: count.marks,
-            });
-        }
+        let links = (0..world.links.len()).map(|link| link_sample(world, link));
+        self.trace.link_series.extend(links);
     }
 
     /// The run is over: the whole trace. A last sample closes a series that the end cut short.
@@ -176,7 +162,26 @@ impl Recorder {
     }
 }
 
-fn flow_sample(time: Time, flow: usize, sender: &Agent, receiver: &Agent) -> FlowSample {
+/// A link now; it has been advanced to now.
+pub fn link_sample(world: &World, number: usize) -> LinkSample {
+    let count = &world.links[number].count;
+    let (backlog_packets, backlog_bytes, wire_bytes) = match world.cell_totals(number) {
+        None => (count.backlog, count.backlog_bytes, count.wire_bytes),
+        Some(cells) => (cells.queued, cells.queued * u64::from(aal5::CELL), cells.transmitted * u64::from(aal5::CELL)),
+    };
+    LinkSample {
+        time: world.now,
+        link: number as u32,
+        backlog_packets,
+        backlog_bytes,
+        wire_bytes,
+        drops: count.drops.iter().sum(),
+        marks: count.marks,
+    }
+}
+
+/// A flow at `time`.
+pub fn flow_sample(time: Time, flow: usize, sender: &Agent, receiver: &Agent) -> FlowSample {
     let (info, held) = (sender.info(), receiver.info().memory);
     FlowSample {
         time,
@@ -272,7 +277,7 @@ fn link_record(world: &World, experiment: &Experiment, number: usize, start: &Sn
         ip_bytes: count.ip_bytes,
         wire_bytes: count.wire_bytes,
         busy_s: to.busy.saturating_sub(from.busy).as_secs_f64(),
-        drops: DROP_REASONS.into_iter().zip(count.drops).filter(|(_, n)| *n > 0).collect(),
+        drops: DropReason::ALL.iter().copied().zip(count.drops).filter(|(_, n)| *n > 0).collect(),
         marks: count.marks,
         queue_max_packets: count.backlog_max,
         queue_max_bytes: count.backlog_bytes_max,

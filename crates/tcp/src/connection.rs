@@ -16,6 +16,8 @@ use self::opening::{Handshake, timestamp_clock};
 use self::sending::Sending;
 use crate::TcpConfig;
 use crate::clock::Clock;
+use crate::congestion::CongestionControl;
+use crate::congestion::held::Taken;
 use crate::receiver::{Receiver, Verdict};
 use crate::sender::{Room, Sender};
 use crate::seq::wrap;
@@ -381,6 +383,13 @@ impl Connection {
         self.sending.sender().is_some_and(|sender| sender.room == Room::Refused)
     }
 
+    /// Puts another control in the place of the present one, made of it by `wrap`.
+    pub fn wrap_control(&mut self, wrap: impl FnOnce(Box<dyn CongestionControl + Send>) -> Box<dyn CongestionControl + Send>) {
+        let place = &mut self.outlet().control;
+        let control = std::mem::replace(place, Box::new(Taken));
+        *place = wrap(control);
+    }
+
     /// The interface has refused a segment, and this stack takes that as congestion: counts a send stall, and reduces the
     /// window, once a round trip.
     pub fn local_congestion(&mut self, now: Time) {
@@ -396,9 +405,6 @@ impl Connection {
         if at == Time::MAX { None } else { Some(at) }
     }
 }
-
-#[cfg(test)]
-use crate::congestion::CongestionControl;
 
 #[cfg(test)]
 impl Connection {

@@ -21,8 +21,8 @@ pub struct Count {
     pub wire_bytes: u64,
     /// Picoseconds of the transmissions begun.
     pub busy_ps: u64,
-    /// Packets dropped, by reason, in the order of [`DROP_REASONS`].
-    pub drops: [u64; DROP_REASONS.len()],
+    /// Packets dropped, by reason, in the order of [`DropReason::ALL`].
+    pub drops: [u64; DropReason::ALL.len()],
     /// Packets marked CE.
     pub marks: u64,
     /// Packets and bytes in the queue. Kept here, since asking the queue would cost two calls a packet. The audit compares both.
@@ -38,10 +38,6 @@ pub struct Count {
     waited: u128,
     waited_bytes: u128,
 }
-
-/// Every reason, in the order of [`Count::drops`].
-pub const DROP_REASONS: [DropReason; 6] =
-    [DropReason::Overflow, DropReason::Early, DropReason::Loss, DropReason::Corrupted, DropReason::TooBig, DropReason::NoMemory];
 
 impl Count {
     /// A packet of `len` bytes came into the queue at `now`.
@@ -82,7 +78,7 @@ impl Count {
 
     /// Packets that the queue dropped.
     pub fn queue_drops(&self) -> u64 {
-        DROP_REASONS.iter().zip(self.drops).filter(|(reason, _)| is_of_queue(**reason)).map(|(_, n)| n).sum()
+        DropReason::ALL.iter().zip(self.drops).filter(|(reason, _)| is_of_queue(**reason)).map(|(_, n)| n).sum()
     }
 }
 

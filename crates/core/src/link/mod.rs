@@ -11,5 +11,5 @@ mod one_way;
 #[cfg(test)]
 mod tests;
 
-pub use count::{Count, DROP_REASONS};
+pub use count::Count;
 pub use one_way::{Link, LinkConfig};

@@ -3,11 +3,11 @@
 /// Beside a `REGISTRY` of `$entry`: the names in it, and how one is found. `$what` is what messages call an entry. Comes with the test of
 /// what all registries promise.
 ///
-/// `with params`: and an entry chosen by its name, with the defaults of its parameters.
+/// `with params`: and an entry chosen by its name, with the defaults of its parameters. `and MORE`: what the registry has not is looked for there.
 #[macro_export]
 macro_rules! by_name {
-    ($entry:ty, $what:literal, with params) => {
-        $crate::by_name!($entry, $what);
+    ($entry:ty, $what:literal, with params $(, and $more:path)?) => {
+        $crate::by_name!($entry, $what $(, and $more)?);
 
         /// The entry called `name`, with the defaults of its parameters.
         pub fn choice(name: &str) -> $crate::params::Choice {
@@ -15,7 +15,7 @@ macro_rules! by_name {
             $crate::params::Choice { kind: entry.name, params: $crate::params::Params::defaults(entry.params) }
         }
     };
-    ($entry:ty, $what:literal) => {
+    ($entry:ty, $what:literal $(, and $more:path)?) => {
         /// The names in [`REGISTRY`].
         pub const NAMES: &[&str] = &{
             let mut names = [""; REGISTRY.len()];
@@ -29,7 +29,9 @@ macro_rules! by_name {
 
         /// The entry called `name`.
         pub fn find(name: &str) -> Option<&'static $entry> {
-            REGISTRY.iter().find(|entry| entry.name == name)
+            let found = REGISTRY.iter().find(|entry| entry.name == name);
+            $(let found = found.or_else(|| $more(name));)?
+            found
         }
 
         /// The entry called `name`, where there must be one: whoever chose it took it from here.

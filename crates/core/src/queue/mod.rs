@@ -18,21 +18,42 @@ use crate::rng::Rng;
 use crate::time::{Duration, Time};
 use crate::units::Rate;
 
-/// Why a packet was dropped. Kept apart in every counter.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
-pub enum DropReason {
-    /// The queue was full.
-    Overflow,
-    /// An active queue dropped early, to signal congestion.
-    Early,
-    /// The link lost it.
-    Loss,
-    /// The receiver's checksum failed.
-    Corrupted,
-    /// Larger than the link's MTU.
-    TooBig,
-    /// The host it came to had no memory left for it.
-    NoMemory,
+/// The reasons to drop a packet, with the word that names each in results. This is the only list of them.
+macro_rules! drop_reasons {
+    ($($reason:ident, $word:literal, $doc:literal;)*) => {
+        /// Why a packet was dropped. Kept apart in every counter.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
+        pub enum DropReason {
+            $(#[doc = $doc] $reason,)*
+        }
+
+        impl DropReason {
+            /// Every reason, in the order of the counters.
+            pub const ALL: &[DropReason] = &[$(DropReason::$reason),*];
+
+            /// Its counter in the results of a link: `drops_overflow`.
+            pub const fn column(self) -> &'static str {
+                match self { $(DropReason::$reason => concat!("drops_", $word)),* }
+            }
+            /// The kind of event that a drop for this reason is: `dropped_overflow`.
+            pub const fn event(self) -> &'static str {
+                match self { $(DropReason::$reason => concat!("dropped_", $word)),* }
+            }
+            /// What it means, in one line.
+            pub const fn summary(self) -> &'static str {
+                match self { $(DropReason::$reason => $doc),* }
+            }
+        }
+    };
+}
+
+drop_reasons! {
+    Overflow, "overflow", "the queue was full";
+    Early, "early", "an active queue dropped it early, to signal congestion";
+    Loss, "loss", "the link lost it";
+    Corrupted, "corrupted", "the receiver's checksum failed";
+    TooBig, "too_big", "it was larger than the MTU of the link";
+    NoMemory, "no_memory", "the host it came to had no memory left for it";
 }
 
 /// Where a queue reports what it did to a packet.

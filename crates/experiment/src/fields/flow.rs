@@ -5,11 +5,32 @@ use crate::shape::{Case, Field, Shape, Variants};
 use longfat_core::params::{Kind, Value};
 use longfat_core::traffic;
 use longfat_tcp::{congestion, options, stack, window_sizing};
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
-pub static CONTROL: Variants = one_of!(congestion::REGISTRY, "congestion control");
+pub static CONTROL: Variants = Variants { what: "congestion control", tag: "kind", default: None, cases: controls };
+
 pub static SIZING: Variants = one_of!(window_sizing::REGISTRY, "window sizing");
 pub static TRAFFIC: Variants = one_of!(traffic::REGISTRY, "traffic");
+
+/// The controls of the registry, and those that somebody has brought, which say what they were made from.
+fn controls() -> &'static [Case] {
+    /// The last list made, and of how many sources. A list stays for good; there are as many as there were changes.
+    static LAST: Mutex<(Vec<&'static str>, &'static [Case])> = Mutex::new((Vec::new(), &[]));
+    let extensions = congestion::extensions::kinds();
+    let now: Vec<&'static str> = extensions.iter().flat_map(|kind| [kind.name, kind.source]).collect();
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    if last.1.is_empty() || last.0 != now {
+        let case = |kind: &congestion::ControlKind| Case::of_params(kind.name, kind.summary, kind.source, kind.params);
+        let mut cases: Vec<Case> = congestion::REGISTRY.iter().map(case).collect();
+        cases.extend(extensions.into_iter().map(|kind| {
+            let mut case = case(kind);
+            case.fields.push(Field::new("source", Shape::Text, "what it was made from; part of the identity of a run"));
+            case
+        }));
+        *last = (now, Vec::leak(cases));
+    }
+    last.1
+}
 
 /// What can be said of one end of a connection: the stack, and every parameter of TCP.
 pub fn endpoint() -> &'static [Field] {

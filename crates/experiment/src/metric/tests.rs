@@ -1,5 +1,7 @@
 //! Each metric against a trace small enough to work out by hand.
 
+mod reference;
+
 use std::sync::Arc;
 
 use super::{REGISTRY, Scope};

@@ -112,36 +112,6 @@ fn the_hash_covers_results_and_nothing_else() {
     assert_ne!(base, hash("", "window = \"64 KiB\"\nstart = \"1 ps\""));
 }
 
-/// What a file says that knows nothing of the parameters that came later (`LATER`) is the run it was then.
-#[test]
-fn runs_stored_before_a_parameter_came_are_found() {
-    let file = |sender: &str, control: &str| {
-        format!(
-            "[path]\npreset = \"dumbbell\"\nrtt = \"10 ms\"\nbottleneck = {{ rate = \"10 Mbit/s\" }}\nedge = {{ rate = \"1 Gbit/s\" }}\n\
-             [[flow]]\ncongestion_control = \"reno\"\ntraffic = \"bulk\"\n{sender}\nreceiver = {{ sack = false }}\n\
-             [[flow]]\nstack = \"linux-2.4\"\ncongestion_control = {control}\ntraffic = \"bulk\"\n\
-             [[flow]]\ncongestion_control = {{ kind = \"htcp\" }}\nwindow = \"auto\"\ntraffic = \"bulk\"\n[measure]\nduration = \"1 s\"\n"
-        )
-    };
-    let run = |text: &str| Document::parse(text, "later.toml").unwrap_or_else(|e| panic!("{e}")).run(0).unwrap();
-    let before = "32e9cb6310839c1f5f6ff088b3e63c24ff7eb1d1d95b68c36c8af899abb549c3";
-    assert_eq!(run(&file("", "\"cubic\"")).hash, before);
-    assert_eq!(run(&file("user_timeout = \"auto\"", "{ kind = \"cubic\", abe = false }")).hash, before);
-    // And each of them, where it says something, is another run, which reads back as itself.
-    for (sender, control) in
-        [("user_timeout = \"10 s\"", "\"cubic\""), ("syn_retries = 3", "\"cubic\""), ("", "{ kind = \"cubic\", abe = true }")]
-    {
-        let later = run(&file(sender, control));
-        assert_ne!(later.hash, before);
-        let again = run(&later.to_toml());
-        assert_eq!((again.experiment, again.hash), (later.experiment, later.hash));
-    }
-    // Of one end alone.
-    let one = run(&file("user_timeout = \"10 s\"", "\"cubic\"").replace("sack = false", "user_timeout = \"auto\""));
-    let flow = &run(&one.to_toml()).experiment.flows[0];
-    assert!(flow.sender.user_timeout.is_some() && flow.receiver.user_timeout.is_none());
-}
-
 #[test]
 fn a_thousand_million_runs_are_counted_and_not_made() {
     let axis =

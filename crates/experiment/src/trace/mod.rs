@@ -1,4 +1,10 @@
-//! What a run records: counters a flow and a link, time series, events. Backends fill it; metrics and results read it.
+//! What a run records: counters of each flow and link, time series, events. Backends fill it; metrics and results read it.
+//!
+//! [`columns`] says what each value is called in results, in which unit, and how it is stored.
+
+pub mod columns;
+#[cfg(test)]
+mod tests;
 
 use longfat_core::atm::port;
 use longfat_core::queue::DropReason;
@@ -151,7 +157,7 @@ pub struct Level {
 }
 
 /// A flow at one instant.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FlowSample {
     pub time: Time,
     pub flow: u32,
@@ -176,7 +182,7 @@ pub struct FlowSample {
 }
 
 /// A link at one instant.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LinkSample {
     pub time: Time,
     pub link: u32,
@@ -189,7 +195,7 @@ pub struct LinkSample {
 }
 
 /// Something worth a mark on a plot.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Event {
     pub time: Time,
     pub kind: EventKind,
@@ -201,9 +207,10 @@ pub struct Event {
 }
 
 /// What happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EventKind {
     Dropped(DropReason),
+    #[default]
     Marked,
     FastRetransmit,
     Timeout,
@@ -212,4 +219,33 @@ pub enum EventKind {
     RecoveryUndone,
     /// An end gave the connection up, since nothing answered.
     GaveUp,
+}
+
+impl EventKind {
+    /// Every kind but the drops, with its word in results and what it means.
+    const OTHERS: [(EventKind, &'static str, &'static str); 6] = [
+        (EventKind::Marked, "marked", "a packet was marked CE instead of dropped"),
+        (EventKind::FastRetransmit, "fast_retransmit", "a sender entered fast recovery"),
+        (EventKind::Timeout, "timeout", "the retransmission timer expired"),
+        (EventKind::RecoveryEnd, "recovery_end", "all that was outstanding when recovery began has been acknowledged"),
+        (EventKind::RecoveryUndone, "recovery_undone", "what looked like a loss was none, and the reduction was taken back"),
+        (EventKind::GaveUp, "gave_up", "an end gave the connection up, since nothing answered"),
+    ];
+
+    /// Every kind: a drop for each reason, then the others.
+    pub fn all() -> impl Iterator<Item = EventKind> {
+        let drops = DropReason::ALL.iter().map(|reason| EventKind::Dropped(*reason));
+        drops.chain(Self::OTHERS.iter().map(|(kind, ..)| *kind))
+    }
+    /// Its word in results.
+    pub fn word(self) -> &'static str {
+        if let EventKind::Dropped(reason) = self { reason.event() } else { self.other().1 }
+    }
+    /// What happened, in one line.
+    pub fn summary(self) -> &'static str {
+        if let EventKind::Dropped(reason) = self { reason.summary() } else { self.other().2 }
+    }
+    fn other(self) -> &'static (EventKind, &'static str, &'static str) {
+        Self::OTHERS.iter().find(|(kind, ..)| *kind == self).expect("every kind is listed")
+    }
 }

@@ -20,9 +20,12 @@ pub mod aimd;
 pub mod bbr;
 pub mod bic;
 pub mod compound;
+pub mod conformance;
 pub mod cubic;
 pub mod dctcp;
+pub mod extensions;
 pub mod fast;
+pub mod held;
 pub mod highspeed;
 pub mod hstcp_lp;
 pub mod htcp;
@@ -46,7 +49,7 @@ use crate::TcpConfig;
 use crate::ecn::EcnUse;
 use crate::rate::{LostPacket, RateSample};
 use longfat_core::by_name;
-use longfat_core::params::ParamSpec;
+use longfat_core::params::{Choice, ParamSpec, Params};
 use longfat_core::time::{Duration, Time};
 use longfat_core::units::Rate;
 pub use slow_start::SlowStart;
@@ -243,7 +246,12 @@ pub const REGISTRY: &[ControlKind] = &[
     dctcp::KIND,
     prague::KIND,
 ];
-by_name!(ControlKind, "congestion control", with params);
+by_name!(ControlKind, "congestion control", with params, and extensions::find);
+
+/// `kind`, with the defaults of its parameters.
+fn choice_of(kind: &ControlKind) -> Choice {
+    Choice { kind: kind.name, params: Params::defaults(kind.params) }
+}
 
 /// What the control that `config` asks for makes of ECN.
 pub fn ecn_use(config: &TcpConfig) -> EcnUse {

@@ -26,11 +26,7 @@ pub(super) fn ack(now: Time, rtt: Duration) -> AckSample {
     AckSample { now, acked: MSS, delivered: MSS, rtt: Some(rtt), srtt: rtt, rtt_min: rtt, cwnd_limited: true, ..AckSample::default() }
 }
 
-/// Hands an ACK to the control as the sender does outside recovery.
-pub(super) fn give(control: &mut dyn CongestionControl, ack: &AckSample) {
-    control.on_sample(ack);
-    control.on_ack(ack);
-}
+pub(super) use super::conformance::give;
 
 /// A round trip: an ACK for each segment of the window, spread over `sample.rtt`, in round `sample.round`. When it ends.
 pub(super) fn round(control: &mut dyn CongestionControl, sample: &AckSample) -> Time {

@@ -1,0 +1,163 @@
+//! Backends: what runs an experiment. Each says what it cannot do, and an experiment that asks for it is refused with the line that does.
+
+use super::error::Fault;
+use super::error::Span;
+use super::tree::{Entry, Node, Step, Table, Tree, path_text};
+use longfat_core::by_name;
+use serde_json::Value as Json;
+
+/// One backend.
+#[derive(Debug)]
+pub struct Backend {
+    /// As `backend` and `--backend` spell it.
+    pub name: &'static str,
+    /// One line for listings.
+    pub summary: &'static str,
+    /// Where it is described.
+    pub source: &'static str,
+    /// All that an experiment may ask for and it cannot do.
+    pub cannot: &'static [Limit],
+}
+
+/// Something that a backend cannot do.
+#[derive(Debug)]
+pub struct Limit {
+    /// In words, as in "cannot do cell switches".
+    pub what: &'static str,
+    /// The key of a resolved experiment that shows it, such as `path.link.queue`; arrays are passed through. A key at its default
+    /// asks for nothing: what is so by default, every backend can do.
+    pub key: &'static str,
+    /// The words that the key may have all the same: of a table, those of its kind. None: it must be at its default.
+    pub only: &'static [&'static str],
+    /// The keys of an experiment file that may ask for it, the most telling first: `path.preset=atm` is that key with that word.
+    /// Where none of them is written, `key` or the nearest table around it is pointed at.
+    pub written: &'static [&'static str],
+}
+
+/// Every backend, in the order of listings.
+pub const REGISTRY: &[Backend] =
+    &[Backend { name: "sim", summary: "longfat's own TCP, queues and links in virtual time", source: "docs/simulator.md", cannot: &[] }];
+by_name!(Backend, "backend");
+
+/// Where nothing is said.
+pub const DEFAULT: &str = REGISTRY[0].name;
+
+/// Refuses the run with the [`super::identity::essence`] `run`, made from the file `root`, where it asks for what `backend` cannot do.
+pub(super) fn check(backend: &Backend, run: &Json, root: &Node) -> Result<(), Fault> {
+    for limit in backend.cannot {
+        let keys: Vec<&str> = limit.key.split('.').collect();
+        let Some(asked) = first(run, &keys, &|json| word(json).is_none_or(|word| !limit.only.contains(&word))) else { continue };
+        let (span, path) = written(limit, word(asked), root);
+        let fault = Fault::new(span, path, format!("the backend `{}` cannot do {}", backend.name, limit.what));
+        let fault = if let Some(word) = word(asked) { fault.found(format!("\"{word}\"")) } else { fault };
+        let only: Vec<String> = limit.only.iter().map(|word| format!("\"{word}\"")).collect();
+        return Err(if only.is_empty() {
+            fault.help(format!("leave it out, or choose another backend: {}", NAMES.join(", ")))
+        } else {
+            fault.expected(only.join(" or "))
+        });
+    }
+    Ok(())
+}
+
+/// The word that a value is, or that says which kind of table it is.
+fn word(json: &Json) -> Option<&str> {
+    json.as_str().or_else(|| ["kind", "preset"].into_iter().find_map(|tag| json.get(tag)?.as_str()))
+}
+
+/// The first value at `keys` that is as asked.
+fn first<'a>(json: &'a Json, keys: &[&str], is_asked: &dyn Fn(&Json) -> bool) -> Option<&'a Json> {
+    match (json, keys) {
+        (Json::Array(items), [_, ..]) => items.iter().find_map(|item| first(item, keys, is_asked)),
+        (_, []) => is_asked(json).then_some(json),
+        (Json::Object(entries), [key, rest @ ..]) => first(entries.get(*key)?, rest, is_asked),
+        _ => None,
+    }
+}
+
+/// Where the file asks for it, and the path of that place.
+fn written(limit: &Limit, asked: Option<&str>, root: &Node) -> (Span, String) {
+    let mut keys: Vec<&str> = limit.key.split('.').collect();
+    for pattern in limit.written {
+        let (path, word) = pattern.split_once('=').map_or((*pattern, None), |(path, word)| (path, Some(word)));
+        let steps: Vec<&str> = path.split('.').collect();
+        if let Some(found) = look(root, &steps, word, &mut Vec::new()) {
+            return found;
+        }
+    }
+    // A preset has its keys elsewhere than the explicit path that it becomes: the queue of its bottleneck, say.
+    if let Some(found) = below(root, keys[0], keys[keys.len() - 1], asked) {
+        return found;
+    }
+    while !keys.is_empty() {
+        if let Some(found) = look(root, &keys, None, &mut Vec::new()) {
+            return found;
+        }
+        keys.pop();
+    }
+    (root.span, String::new())
+}
+
+/// The first place at `keys`; with `word`, that has it.
+fn look(node: &Node, keys: &[&str], word: Option<&str>, path: &mut Vec<Step>) -> Option<(Span, String)> {
+    match (&node.value, keys) {
+        (Tree::Array(items), [_, ..]) => items.iter().enumerate().find_map(|(i, item)| {
+            path.push(Step::Index(i));
+            let found = look(item, keys, word, path);
+            path.pop();
+            found
+        }),
+        (Tree::Table(Table(entries)), [key, rest @ ..]) => entries.iter().filter(|entry| entry.key == *key).find_map(|entry| {
+            path.push(Step::Key(entry.key.clone()));
+            let found = if rest.is_empty() { at(entry, word, path) } else { look(&entry.node, rest, word, path) };
+            path.pop();
+            found
+        }),
+        _ => None,
+    }
+}
+
+/// The first entry called `key`, at any depth in the table `top` of the file; with `word`, that has it.
+fn below(root: &Node, top: &str, key: &str, word: Option<&str>) -> Option<(Span, String)> {
+    fn walk(node: &Node, key: &str, word: Option<&str>, path: &mut Vec<Step>) -> Option<(Span, String)> {
+        let (steps, nodes): (Vec<Step>, Vec<&Node>) = match &node.value {
+            Tree::Array(items) => (0..items.len()).map(Step::Index).zip(items).unzip(),
+            Tree::Table(Table(entries)) => {
+                for entry in entries.iter().filter(|entry| entry.key == key) {
+                    path.push(Step::Key(entry.key.clone()));
+                    let found = at(entry, word, path);
+                    path.pop();
+                    if found.is_some() {
+                        return found;
+                    }
+                }
+                entries.iter().map(|entry| (Step::Key(entry.key.clone()), &entry.node)).unzip()
+            }
+            _ => return None,
+        };
+        steps.into_iter().zip(nodes).find_map(|(step, node)| {
+            path.push(step);
+            let found = walk(node, key, word, path);
+            path.pop();
+            found
+        })
+    }
+    let table = root.as_table()?;
+    let entry = table.entry(top)?;
+    let mut path = vec![Step::Key(top.to_owned())];
+    if top == key { at(entry, word, &path) } else { walk(&entry.node, key, word, &mut path) }
+}
+
+fn at(entry: &Entry, word: Option<&str>, path: &[Step]) -> Option<(Span, String)> {
+    let own = |node: &Node| {
+        let table = node.as_table()?;
+        let tag = ["kind", "preset"].into_iter().find_map(|tag| table.get(tag))?;
+        tag.as_text().map(|text| (text.to_owned(), tag.span))
+    };
+    let said = entry.node.as_text().map(|text| (text.to_owned(), entry.node.span)).or_else(|| own(&entry.node));
+    match (word, said) {
+        (None, _) => Some((entry.key_span, path_text(path))),
+        (Some(word), Some((said, span))) if said == word => Some((span, path_text(path))),
+        _ => None,
+    }
+}

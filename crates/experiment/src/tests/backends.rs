@@ -1,0 +1,66 @@
+//! What a backend cannot do is refused, with the line that asks for it.
+
+use super::super::backend::{self, Backend, Limit};
+use super::super::{Document, Error};
+
+/// A backend that does not exist, which can do little.
+static BENCH: Backend = Backend {
+    name: "bench",
+    summary: "a test's own",
+    source: "none",
+    cannot: &[
+        Limit { what: "cell switches", key: "path.switches", only: &[], written: &["path.switches", "path.preset=atm"] },
+        Limit { what: "this congestion control", key: "flow.congestion_control", only: &["cubic", "reno"], written: &[] },
+        Limit { what: "bounded memory of hosts", key: "host.memory", only: &[], written: &[] },
+        Limit { what: "this queue", key: "path.link.queue", only: &["droptail", "red"], written: &[] },
+        Limit { what: "a departure after the arrivals of its instant", key: "departures", only: &[], written: &[] },
+    ],
+};
+fn file(top: &str, bottleneck: &str, rest: &str) -> String {
+    format!(
+        "{top}\n[path]\npreset = \"dumbbell\"\nrtt = \"70 ms\"\nbottleneck = {{ type = \"ds3\"{bottleneck} }}\nedge = {{ type = \"fddi\" }}\n\
+         [measure]\nduration = \"60 s\"\n{rest}\n"
+    )
+}
+
+fn refused(text: &str, index: u64) -> Error {
+    let document = Document::parse(text, "file.toml").unwrap_or_else(|e| panic!("{e}"));
+    document.run_by(index, Some(&BENCH)).expect_err("it is refused")
+}
+
+#[test]
+fn what_it_can_do_is_run() {
+    let text = file("", ", queue = { kind = \"red\", limit = \"60 packets\" }", "[[flow]]\ncongestion_control = \"reno\"\n[[flow]]");
+    let document = Document::parse(&text, "file.toml").unwrap_or_else(|e| panic!("{e}"));
+    let run = document.run_by(0, Some(&BENCH)).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(run.backend.name, "bench");
+    // Who runs it is part of what a run is.
+    assert_ne!(run.hash, document.run(0).unwrap().hash);
+}
+
+#[test]
+fn a_refusal_points_at_the_line_that_asks_for_it() {
+    let atm = "[path]\npreset = \"atm\"\nsenders = 2\nbottleneck = { type = \"atm-oc-3c\", delay = \"1 ms\" }\nedge = { type = \"atm-oc-3c\" }\n\
+               [[flow]]\ncount = 2\n[measure]\nduration = \"1 s\"\n";
+    let refused = [
+        // A word of a table in a list.
+        refused(&file("", "", "[[flow]]\n[[flow]]\ncongestion_control = { kind = \"bbr\" }"), 0),
+        refused(&file("", ", queue = { kind = \"step\", limit = \"60 packets\", threshold = \"5 packets\" }", "[[flow]]"), 0),
+        // A key that is there.
+        refused(&file("departures = \"last\"", "", "[[flow]]\n[[host]]\nname = \"left1\"\nmemory = \"1 MiB\""), 0),
+        refused(&file("departures = \"last\"", "", "[[flow]]"), 0),
+        // What a preset stands for.
+        refused(atm, 0),
+        // One value of a sweep.
+        refused(&file("", "", "[[flow]]\ncongestion_control = { sweep = [\"cubic\", \"reno\", \"vegas\"] }"), 2),
+    ];
+    let text: Vec<String> = refused.iter().map(ToString::to_string).collect();
+    insta::assert_snapshot!(text.join("\n\n"));
+}
+
+#[test]
+fn a_backend_that_does_not_exist_is_refused_with_those_that_do() {
+    let mut document = Document::parse(&file("", "", "[[flow]]"), "file.toml").unwrap();
+    insta::assert_snapshot!(document.set("backend", "testbed").unwrap_err().to_string());
+    document.set("backend", backend::DEFAULT).unwrap();
+}

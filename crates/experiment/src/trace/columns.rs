@@ -1,0 +1,396 @@
+//! The columns of results: what each value of a [`Trace`] is called, its unit, what it means, and how it is stored.
+//!
+//! This is the only list of them. Results folders are written from it and read back by it, and the documentation is made
+//! from it. A cell is 64 bits, whatever it holds; its [`Form`] says what they mean. So a trace that was stored and read back is
+//! the same trace to the last bit, and metrics can be computed from it at any later time.
+
+use std::sync::LazyLock;
+
+use super::{CellRecord, Event, EventKind, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, LinkSample, MemoryRecord, Trace};
+use longfat_core::atm::discard::CellDrop;
+use longfat_core::atm::port::Count;
+use longfat_core::queue::DropReason;
+use longfat_core::time::Time;
+
+/// The cell of what has no value, in columns that may have none.
+pub const NONE: u64 = u64::MAX;
+
+/// What the 64 bits of a cell mean.
+#[derive(Clone, Copy, Debug)]
+pub enum Form {
+    /// A whole number.
+    Count,
+    /// A whole number, or [`NONE`].
+    CountOrNone,
+    /// An instant or a span in picoseconds, or [`NONE`]. Shown in seconds.
+    Time,
+    /// The bits of a floating-point number.
+    Number,
+    /// A place in a list of words.
+    Word(fn() -> &'static [&'static str]),
+}
+
+/// One column of a table whose rows are of type `R`.
+pub struct Column<R> {
+    /// As shown. Ends with the unit where there is one.
+    pub name: &'static str,
+    /// `s`, `byte`, `packet`, `cell`; `1` for a share or a plain count.
+    pub unit: &'static str,
+    /// What it is, in one line.
+    pub doc: &'static str,
+    pub form: Form,
+    /// Whether it is a column of the tables that users see; the others only serve to rebuild the trace.
+    pub is_shown: bool,
+    /// Whether it is shown only where some row has a value.
+    pub is_rare: bool,
+    get: Box<dyn Fn(&R) -> u64 + Send + Sync>,
+    /// `None`: made from other columns, and not stored.
+    put: Option<Put<R>>,
+}
+
+type Put<R> = Box<dyn Fn(&mut R, u64) + Send + Sync>;
+
+impl<R: 'static> Column<R> {
+    fn new(form: Form, name: &'static str, unit: &'static str, doc: &'static str, get: impl Fn(&R) -> u64 + Send + Sync + 'static) -> Self {
+        Column { name, unit, doc, form, is_shown: true, is_rare: false, get: Box::new(get), put: None }
+    }
+    fn put(mut self, put: impl Fn(&mut R, u64) + Send + Sync + 'static) -> Self {
+        self.put = Some(Box::new(put));
+        self
+    }
+    /// Shown only where some row has a value.
+    fn rare(mut self) -> Self {
+        self.is_rare = true;
+        self
+    }
+    /// Only stored.
+    fn hidden(mut self) -> Self {
+        self.is_shown = false;
+        self
+    }
+
+    /// The cell of `row`.
+    pub fn get(&self, row: &R) -> u64 {
+        (self.get)(row)
+    }
+    /// Puts a stored cell into `row`.
+    pub fn set(&self, row: &mut R, cell: u64) {
+        let put = self.put.as_ref().unwrap_or_else(|| panic!("{} is not stored", self.name));
+        put(row, cell);
+    }
+    /// Whether it is a column of the run's folder.
+    pub fn is_stored(&self) -> bool {
+        self.put.is_some()
+    }
+    /// What it is called in the run's folder: a time is kept in whole picoseconds there.
+    pub fn stored_name(&self) -> String {
+        match (self.form, self.name.strip_suffix("_s")) {
+            (Form::Time, Some(stem)) => format!("{stem}_ps"),
+            _ => self.name.to_owned(),
+        }
+    }
+}
+
+/// A column of a field of `Row`: its form, name, unit, meaning and field.
+macro_rules! column {
+    (count $name:literal, $unit:literal, $doc:literal, $field:ident) => {
+        Column::new(Form::Count, $name, $unit, $doc, |row: &Row| row.$field).put(|row: &mut Row, cell| row.$field = cell)
+    };
+    (index $name:literal, $doc:literal, $field:ident) => {
+        Column::new(Form::Count, $name, "1", $doc, |row: &Row| u64::from(row.$field)).put(|row: &mut Row, cell| row.$field = cell as u32)
+    };
+    (time $name:literal, $doc:literal, $field:ident) => {
+        Column::new(Form::Time, $name, "s", $doc, |row: &Row| row.$field.as_ps())
+            .put(|row: &mut Row, cell| row.$field = Time::from_ps(cell))
+    };
+    (time or none $name:literal, $doc:literal, $field:ident) => {
+        Column::new(Form::Time, $name, "s", $doc, |row: &Row| row.$field.map_or(NONE, Time::as_ps))
+            .put(|row: &mut Row, cell| row.$field = (cell != NONE).then(|| Time::from_ps(cell)))
+    };
+    (number $name:literal, $unit:literal, $doc:literal, $field:ident) => {
+        Column::new(Form::Number, $name, $unit, $doc, |row: &Row| row.$field.to_bits())
+            .put(|row: &mut Row, cell| row.$field = f64::from_bits(cell))
+    };
+}
+
+/// A table: its columns, made once.
+macro_rules! table {
+    ($(#[$doc:meta])* $name:ident: $row:ty = $columns:expr) => {
+        $(#[$doc])*
+        pub fn $name() -> &'static [Column<$row>] {
+            static TABLE: LazyLock<Vec<Column<$row>>> = LazyLock::new(|| {
+                #[allow(dead_code)] // `column!` is told the type by it
+                type Row = $row;
+                $columns
+            });
+            &TABLE
+        }
+    };
+}
+
+table! {
+    /// What there is once for a run.
+    run: Trace = vec![
+        column!(time "end_s", "when the run ended, in virtual time", end),
+        Column::new(Form::Time, "span_start_s", "s", "start of the measured span", |row: &Trace| row.span.0.as_ps())
+            .put(|row, cell| row.span.0 = Time::from_ps(cell)).hidden(),
+        Column::new(Form::Time, "span_end_s", "s", "end of the measured span", |row: &Trace| row.span.1.as_ps())
+            .put(|row, cell| row.span.1 = Time::from_ps(cell)).hidden(),
+        column!(count "packets_in_network_max", "packet", "most packets at once in queues and on wires", packets_in_network_max).hidden(),
+        column!(count "steps", "1", "events handled", steps),
+    ]
+}
+
+table! {
+    /// One row a flow.
+    flows: FlowRecord = vec![
+        column!(time "start_s", "the SYN", start),
+        column!(time or none "established_s", "the end of the handshake at the sender", established),
+        column!(time or none "delivered_all_s", "the receiver had every byte and the end of the stream; NaN for a flow that does not end", delivered_all),
+        column!(time or none "acked_all_s", "the sender knew that; NaN for a flow that does not end", acked_all),
+        column!(time or none "gave_up_s", "an end gave the connection up, since nothing answered (`user_timeout`, `syn_retries`); there where any did. The run goes on without it, and a warning says so", gave_up).rare(),
+        column!(count "bytes_delivered", "byte", "payload in order, to the application", bytes_delivered),
+        column!(count "bytes_delivered_at_warmup", "byte", "the same by the end of the warmup", bytes_delivered_at_warmup),
+        column!(count "bytes_sent", "byte", "payload sent, retransmissions included", bytes_sent),
+        column!(count "bytes_retransmitted", "byte", "payload sent again", bytes_retransmitted),
+        column!(count "segments_sent", "packet", "data segments, retransmissions included", segments_sent),
+        column!(count "segments_retransmitted", "packet", "data segments sent again", segments_retransmitted),
+        column!(count "acks_sent", "packet", "ACKs that the receiver sent", acks_sent),
+        column!(count "acks_received", "packet", "packets that came back to the sender, all but the answer to its SYN", acks_received),
+        column!(count "fast_retransmits", "1", "entries into fast recovery", fast_retransmits),
+        column!(count "timeouts", "1", "expiries of the retransmission timer", timeouts),
+        column!(count "send_stalls", "1", "segments that found the [transmit queue](hosts.md) of their host full, taken as congestion", send_stalls),
+        column!(count "duplicates_received", "packet", "data segments that held nothing new", duplicates_received),
+        column!(count "bytes_duplicate", "byte", "payload that arrived and was there already, whatever else its segment held", bytes_duplicate),
+        column!(count "bytes_duplicate_at_warmup", "byte", "the same by the end of the warmup", bytes_duplicate_at_warmup),
+        column!(count "packets_delivered", "packet", "arrived at the receiving end, data or not", packets_delivered),
+        column!(count "packets_dropped", "packet", "of this flow, both ways, by queues and links", packets_dropped),
+        column!(count "in_flight_max_bytes", "byte", "most payload in flight", in_flight_max),
+        column!(number "rtt_min_s", "s", "least of all round-trip samples, exact, whatever clock the stack has", rtt_min_s),
+        column!(number "rtt_mean_s", "s", "their mean", rtt_mean_s),
+        column!(number "rtt_max_s", "s", "the greatest of them", rtt_max_s),
+        column!(number "rtt_deviation_s", "s", "standard deviation, of a probe (ping's `mdev`: root of the mean square less the square of the mean); NaN for TCP", rtt_deviation_s),
+    ]
+}
+
+table! {
+    /// One row a one-way link.
+    links: LinkRecord = link_columns()
+}
+
+fn link_columns() -> Vec<Column<LinkRecord>> {
+    type Row = LinkRecord;
+    let mut columns = vec![
+        column!(count "packets_in", "packet", "offered to the queue", packets_in),
+        column!(count "packets_transmitted", "packet", "sent", packets_transmitted),
+        column!(count "packets_delivered", "packet", "arrived at the other end", packets_delivered),
+        column!(count "packets_lost", "packet", "lost on the line", packets_lost),
+        column!(count "packets_queued", "packet", "in the queue at the end of the run", packets_queued),
+        column!(count "packets_in_flight", "packet", "on the wire at the end of the run", packets_in_flight),
+        column!(count "ip_bytes", "byte", "IP packets transmitted", ip_bytes),
+        column!(count "wire_bytes", "byte", "frames transmitted", wire_bytes),
+        column!(count "marks", "packet", "set to CE instead of dropped", marks),
+        column!(count "queue_max_packets", "packet", "most in the queue, the packet in transmission not counted", queue_max_packets),
+        column!(count "queue_max_bytes", "byte", "the same in bytes", queue_max_bytes),
+    ];
+    columns.extend(DropReason::ALL.iter().map(|&reason| {
+        let count = move |row: &LinkRecord| row.drops.iter().filter(|(which, _)| *which == reason).map(|(_, n)| n).sum();
+        // What never happened is left out of the record.
+        let put = move |row: &mut LinkRecord, n| {
+            if n > 0 {
+                row.drops.push((reason, n));
+            }
+        };
+        Column::new(Form::Count, reason.column(), "packet", reason.summary(), count).put(put)
+    }));
+    columns.extend([
+        column!(number "busy_s", "s", "how long the link was transmitting within the measured span", busy_s),
+        column!(number "queue_mean_packets", "packet", "mean over the measured span", queue_mean_packets),
+        column!(number "queue_mean_bytes", "byte", "mean over the measured span", queue_mean_bytes),
+    ]);
+    columns.extend(cell_columns());
+    columns
+}
+
+/// What the output port of a switch counted: each over the whole run, and with `_in_span` over the measured span.
+fn cell_columns() -> Vec<Column<LinkRecord>> {
+    /// A count of both, from an expression of a [`Count`]; with a place to put it, it is stored.
+    macro_rules! both {
+        ($name:literal, $unit:literal, $doc:literal, $get:expr) => {{
+            let get: fn(&Count) -> u64 = $get;
+            [
+                of_cells($name, $unit, $doc, move |cells| get(&cells.total)),
+                of_cells(concat!($name, "_in_span"), $unit, concat!($doc, ", in the measured span"), move |cells| get(&cells.in_span)),
+            ]
+        }};
+        ($name:literal, $unit:literal, $doc:literal, $get:expr, $put:expr) => {{
+            let put: fn(&mut Count, u64) = $put;
+            let [all, in_span] = both!($name, $unit, $doc, $get);
+            [
+                all.put(into_cells(move |cells, n| put(&mut cells.total, n))),
+                in_span.put(into_cells(move |cells, n| put(&mut cells.in_span, n))),
+            ]
+        }};
+        ($name:literal, $unit:literal, $doc:literal, field $($field:tt)+) => {
+            both!($name, $unit, $doc, |count| count.$($field)+, |count, n| count.$($field)+ = n)
+        };
+    }
+    const OVERFLOW: usize = CellDrop::Overflow as usize;
+    const REST: usize = CellDrop::Rest as usize;
+    const EARLY: usize = CellDrop::Early as usize;
+    let transmitted = [
+        of_cells("cells_transmitted", "cell", "that have left", |cells| cells.transmitted)
+            .put(into_cells(|cells, n| cells.transmitted = n)),
+        of_cells("cells_transmitted_in_span", "cell", "that have left, in the measured span", |cells| cells.transmitted_in_span)
+            .put(into_cells(|cells, n| cells.transmitted_in_span = n)),
+    ];
+    let shown = [
+        both!("cells_in", "cell", "that came to the output port", Count::cells_in),
+        both!("cells_dropped_overflow", "cell", "the buffer was full", field dropped[OVERFLOW]),
+        both!("cells_dropped_rest", "cell", "their frame had lost a cell", field dropped[REST]),
+        both!("cells_dropped_early", "cell", "their frame was dropped whole", field dropped[EARLY]),
+        transmitted,
+        both!("cells_whole", "cell", "of those that passed: of packets that passed whole", field whole),
+        both!("cells_dead", "cell", "of those that passed: of packets that did not", field dead),
+        both!("packets_whole", "packet", "all of their cells passed", field packets_whole),
+        both!("packets_partial", "packet", "some of their cells passed", field packets_partial),
+        both!("packets_dropped_whole", "packet", "none of their cells passed", field packets_dropped),
+        both!("packets_merged", "packet", "all of their cells passed, but taken for one with the rest of another packet whose end was lost", field packets_merged),
+        both!("packets_marked", "packet", "passed with a mark", field packets_marked),
+    ];
+    let hidden = [
+        both!("cells_passed", "cell", "let into the buffer", field passed),
+        both!("cells_queued_max", "cell", "most in the buffer", field queue_max),
+        // A sum of waits may need more than 64 bits.
+        both!(
+            "cells_waits_low_ps",
+            "ps",
+            "what the cells that passed have to wait, modulo 2^64",
+            |count| count.waits as u64,
+            |count, n| {
+                count.waits = count.waits >> 64 << 64 | u128::from(n);
+            }
+        ),
+        both!("cells_waits_high", "1", "the same over 2^64", |count| (count.waits >> 64) as u64, |count, n| {
+            count.waits = u128::from(n) << 64 | count.waits & u128::from(u64::MAX);
+        }),
+    ];
+    shown.into_iter().flatten().chain(hidden.into_iter().flatten().map(Column::hidden)).collect()
+}
+
+/// A column that has values only behind switches.
+fn of_cells(
+    name: &'static str,
+    unit: &'static str,
+    doc: &'static str,
+    get: impl Fn(&CellRecord) -> u64 + Send + Sync + 'static,
+) -> Column<LinkRecord> {
+    Column::new(Form::CountOrNone, name, unit, doc, move |row: &LinkRecord| row.cells.as_ref().map_or(NONE, &get)).rare()
+}
+
+fn into_cells(put: impl Fn(&mut CellRecord, u64) + Send + Sync + 'static) -> impl Fn(&mut LinkRecord, u64) + Send + Sync + 'static {
+    move |row, cell| {
+        if cell != NONE {
+            put(row.cells.get_or_insert_default(), cell);
+        }
+    }
+}
+
+table! {
+    /// One row a host of which the experiment says something. What users see of them are their metrics.
+    hosts: HostRecord = {
+        // The drops come first: they say whether there is a bound at all.
+        let drops = Column::new(Form::CountOrNone, "memory_drops", "packet", "packets that came and found no memory left", |row: &HostRecord| {
+            row.memory.as_ref().map_or(NONE, |memory| memory.drops)
+        });
+        let drops = drops.put(|row, cell| row.memory = (cell != NONE).then(|| MemoryRecord { drops: cell, ..MemoryRecord::default() }));
+        let mut columns = vec![
+            column!(number "cpu_busy_s", "s", "how long its processor was at work within the measured span; NaN where it has none", cpu_busy_s),
+            drops,
+        ];
+        columns.extend(level("memory_promised_mean_bytes", "memory_promised_peak_bytes", "windows advertised and not filled by data in order", |memory| {
+            &mut memory.promised
+        }));
+        columns.extend(level("memory_buffered_mean_bytes", "memory_buffered_peak_bytes", "payload written and not acknowledged, and received and not read", |memory| {
+            &mut memory.buffered
+        }));
+        columns.extend(level("memory_wasted_mean_bytes", "memory_wasted_peak_bytes", "of the buffered what is not sent, and of the promised that for which nothing is on its way", |memory| {
+            &mut memory.wasted
+        }));
+        columns.into_iter().map(Column::hidden).collect()
+    }
+}
+
+/// Mean and peak of a quantity of a host's memory; without a value where that is not bounded.
+fn level(mean: &'static str, peak: &'static str, doc: &'static str, of: fn(&mut MemoryRecord) -> &mut Level) -> [Column<HostRecord>; 2] {
+    let get = move |row: &HostRecord| row.memory.map(|mut memory| *of(&mut memory));
+    let put = move |row: &mut HostRecord, put: &dyn Fn(&mut Level)| {
+        if let Some(memory) = &mut row.memory {
+            put(of(memory));
+        }
+    };
+    [
+        Column::new(Form::Number, mean, "byte", doc, move |row| get(row).map_or(f64::NAN, |level| level.mean).to_bits())
+            .put(move |row, cell| put(row, &|level| level.mean = f64::from_bits(cell))),
+        Column::new(Form::CountOrNone, peak, "byte", doc, move |row| get(row).map_or(NONE, |level| level.peak))
+            .put(move |row, cell| put(row, &|level| level.peak = cell)),
+    ]
+}
+
+table! {
+    /// One row a flow and instant.
+    flow_series: FlowSample = vec![
+        column!(time "time_s", "when", time),
+        column!(index "flow", "which flow, from 0", flow),
+        column!(count "cwnd_bytes", "byte", "congestion window", cwnd),
+        Column::new(Form::CountOrNone, "ssthresh_bytes", "byte", "slow start threshold; NaN: no bound yet", |row: &FlowSample| row.ssthresh)
+            .put(|row, cell| row.ssthresh = cell),
+        column!(count "in_flight_bytes", "byte", "payload in flight", in_flight),
+        column!(count "rwnd_bytes", "byte", "the window the peer advertised", rwnd),
+        column!(count "send_buffered_bytes", "byte", "in the sender's buffer", send_buffered),
+        column!(count "send_buffer_bytes", "byte", "how large that is", send_buffer),
+        column!(count "receive_buffered_bytes", "byte", "waiting at the receiver, for the application or behind a gap", receive_buffered),
+        column!(count "promised_bytes", "byte", "advertised by the receiver beyond what is in order", promised),
+        column!(number "srtt_s", "s", "smoothed round trip", srtt_s),
+        column!(number "rto_s", "s", "retransmission timeout", rto_s),
+        column!(count "bytes_delivered", "byte", "total so far", bytes_delivered),
+        column!(count "bytes_retransmitted", "byte", "total so far", bytes_retransmitted),
+    ]
+}
+
+table! {
+    /// One row a link and instant.
+    link_series: LinkSample = vec![
+        column!(time "time_s", "when", time),
+        column!(index "link", "which link, from 0", link),
+        column!(count "backlog_packets", "packet", "in the queue", backlog_packets),
+        column!(count "backlog_bytes", "byte", "the same in bytes", backlog_bytes),
+        column!(count "wire_bytes", "byte", "transmitted so far", wire_bytes),
+        column!(count "drops", "packet", "dropped so far", drops),
+        column!(count "marks", "packet", "marked so far", marks),
+    ]
+}
+
+table! {
+    /// One row an event.
+    events: Event = vec![
+        column!(time "time_s", "when", time),
+        Column::new(Form::Word(kinds), "kind", "1", "what happened", |row: &Event| place(row.kind)).put(|row, cell| {
+            row.kind = EventKind::all().nth(cell as usize).expect("a word of the list");
+        }),
+        column!(index "flow", "of which flow, from 0", flow),
+        Column::new(Form::CountOrNone, "link", "1", "at which link, from 0; NaN where there is none", |row: &Event| row.link.map_or(NONE, u64::from))
+            .put(|row, cell| row.link = (cell != NONE).then_some(cell as u32)),
+        column!(count "seq_bytes", "byte", "offset in the stream", seq),
+    ]
+}
+
+/// The words of [`EventKind::all`], in their order.
+fn kinds() -> &'static [&'static str] {
+    static WORDS: LazyLock<Vec<&'static str>> = LazyLock::new(|| EventKind::all().map(EventKind::word).collect());
+    &WORDS
+}
+
+fn place(kind: EventKind) -> u64 {
+    EventKind::all().position(|one| one == kind).expect("every kind is listed") as u64
+}

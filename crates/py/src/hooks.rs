@@ -1,0 +1,260 @@
+//! A congestion control written in Python: each hook of the sender's control calls a method of an object.
+//!
+//! The window of such a control is the [`Window`] that controls in Rust have. It lives here, where the sender asks for it many times
+//! an ACK, and is lent to the Python object for the time of a call.
+
+use crate::choose::LongfatError;
+use crate::samples::{PyAck, PyCongestion, PyWindow};
+use longfat_core::time::{Duration, Time};
+use longfat_core::units::Rate;
+use longfat_tcp::TcpConfig;
+use longfat_tcp::congestion::{AckSample, CongestionControl, CongestionEvent, ControlKind, Established, Window, conformance, extensions};
+use longfat_tcp::ecn::EcnUse;
+use pyo3::prelude::*;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+thread_local! {
+    /// What a hook raised in this thread, and nobody has told yet. The run ends soon after.
+    static FAILURE: RefCell<Option<PyErr>> = const { RefCell::new(None) };
+}
+
+/// What a hook has raised in this thread since it was last asked.
+pub fn take_failure() -> Option<PyErr> {
+    FAILURE.with(|failure| failure.borrow_mut().take())
+}
+
+fn fail(error: PyErr) {
+    FAILURE.with(|failure| {
+        failure.borrow_mut().get_or_insert(error);
+    });
+}
+
+fn has_failed() -> bool {
+    FAILURE.with(|failure| failure.borrow().is_some())
+}
+
+/// The classes by the names of their controls. A name stays; its class may be replaced.
+static CLASSES: Mutex<BTreeMap<&'static str, Py<PyAny>>> = Mutex::new(BTreeMap::new());
+
+/// Makes `class` the congestion control `name`. `source` says what it was made from.
+#[pyfunction]
+pub fn register_control(name: &str, summary: &str, source: &str, class: Py<PyAny>) -> PyResult<()> {
+    let name = extensions::leak(name);
+    let kind = ControlKind {
+        name,
+        summary: extensions::leak(summary),
+        source: extensions::leak(source),
+        params: &[],
+        ecn: EcnUse::CLASSIC,
+        build: |config| Box::new(PythonControl::new(config)),
+    };
+    if !extensions::add(kind) {
+        return Err(LongfatError::new_err(format!("longfat has a congestion control called `{name}`: give yours another name")));
+    }
+    CLASSES.lock().unwrap_or_else(PoisonError::into_inner).insert(name, class);
+    Ok(())
+}
+
+/// What every control must do: each promise, and `None` or why it is not kept.
+#[pyfunction]
+pub fn conformance_checks(py: Python<'_>, name: &str) -> PyResult<Vec<(&'static str, Option<String>)>> {
+    use longfat_tcp::congestion;
+    let kind = congestion::find(name)
+        .ok_or_else(|| crate::choose::unknown(&format!("no congestion control is called `{name}`"), name, congestion::NAMES))?;
+    take_failure();
+    let mut found = Vec::new();
+    for check in conformance::CHECKS {
+        let why = (check.run)(kind).err();
+        if let Some(error) = take_failure() {
+            return Err(error);
+        }
+        found.push((check.name, why));
+        py.check_signals()?;
+    }
+    Ok(found)
+}
+
+/// A control that is a Python object.
+struct PythonControl {
+    window: Window,
+    pacing_rate: Option<Rate>,
+    /// The object's `window`, into which [`Self::window`] goes for the time of a call.
+    lent: Py<PyWindow>,
+    hooks: Hooks,
+}
+
+/// The object, and those of its methods that are hooks.
+struct Hooks {
+    object: Py<PyAny>,
+    on_ack: Option<Py<PyAny>>,
+    on_congestion: Option<Py<PyAny>>,
+    on_established: Option<Py<PyAny>>,
+    on_sample: Option<Py<PyAny>>,
+    on_spurious: Option<Py<PyAny>>,
+    on_recovered: Option<Py<PyAny>>,
+    on_restart: Option<Py<PyAny>>,
+    on_syn_loss: Option<Py<PyAny>>,
+    has_pacing_rate: bool,
+    wants_rate: bool,
+    steers_itself: bool,
+}
+
+impl Hooks {
+    /// An object of `class`, whose `window` is there when `__init__` runs.
+    fn of(class: &Bound<'_, PyAny>, window: &Py<PyWindow>) -> PyResult<Self> {
+        let object = class.call_method1("__new__", (class,))?;
+        object.setattr("window", window)?;
+        object.call_method0("__init__")?;
+        let hook = |name: &str| object.getattr_opt(name).map(|hook| hook.map(Bound::unbind));
+        let is_true = |name: &str| object.getattr_opt(name)?.map_or(Ok(false), |value| value.is_truthy());
+        Ok(Hooks {
+            on_ack: hook("on_ack")?,
+            on_congestion: hook("on_congestion")?,
+            on_established: hook("on_established")?,
+            on_sample: hook("on_sample")?,
+            on_spurious: hook("on_spurious")?,
+            on_recovered: hook("on_recovered")?,
+            on_restart: hook("on_restart")?,
+            on_syn_loss: hook("on_syn_loss")?,
+            has_pacing_rate: object.hasattr("pacing_rate")?,
+            wants_rate: is_true("wants_rate")?,
+            steers_itself: is_true("steers_itself")?,
+            object: object.unbind(),
+        })
+    }
+
+    /// Of an object that could not be made: the run ends soon.
+    fn none(py: Python<'_>) -> Self {
+        Hooks {
+            object: py.None(),
+            on_ack: None,
+            on_congestion: None,
+            on_established: None,
+            on_sample: None,
+            on_spurious: None,
+            on_recovered: None,
+            on_restart: None,
+            on_syn_loss: None,
+            has_pacing_rate: false,
+            wants_rate: false,
+            steers_itself: false,
+        }
+    }
+}
+
+impl std::fmt::Debug for PythonControl {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PythonControl").field("window", &self.window).finish_non_exhaustive()
+    }
+}
+
+impl PythonControl {
+    fn new(config: &TcpConfig) -> Self {
+        let name = config.congestion_control.kind;
+        Python::attach(|py| {
+            let class = CLASSES.lock().unwrap_or_else(PoisonError::into_inner).get(name).map(|class| class.clone_ref(py));
+            let class = class.unwrap_or_else(|| panic!("no class is registered as {name}"));
+            let lent = Py::new(py, PyWindow(Window::new(config))).expect("there is memory for a window");
+            let hooks = Hooks::of(class.bind(py), &lent).unwrap_or_else(|error| {
+                fail(error);
+                Hooks::none(py)
+            });
+            // With what __init__ made of it.
+            let window = lent.borrow(py).0.clone();
+            let mut control = PythonControl { window, pacing_rate: None, lent, hooks };
+            control.read_pacing_rate(py).unwrap_or_else(fail);
+            control
+        })
+    }
+
+    /// Calls the hook that `of` chooses with what `argument` makes. `false`: there is no such hook.
+    fn call<A>(&mut self, of: fn(&Hooks) -> &Option<Py<PyAny>>, argument: impl FnOnce(Python<'_>) -> PyResult<A>) -> bool
+    where
+        A: for<'py> pyo3::call::PyCallArgs<'py>,
+    {
+        if of(&self.hooks).is_none() {
+            return false;
+        }
+        if has_failed() {
+            return true;
+        }
+        Python::attach(|py| {
+            std::mem::swap(&mut self.lent.borrow_mut(py).0, &mut self.window);
+            let hook = of(&self.hooks).as_ref().expect("it is there").bind(py);
+            let done = argument(py).and_then(|argument| hook.call1(argument)).map(drop);
+            std::mem::swap(&mut self.lent.borrow_mut(py).0, &mut self.window);
+            done.and_then(|()| self.read_pacing_rate(py)).unwrap_or_else(fail);
+        });
+        true
+    }
+
+    /// The object's `pacing_rate`, in bits per second, or `None`.
+    fn read_pacing_rate(&mut self, py: Python<'_>) -> PyResult<()> {
+        if !self.hooks.has_pacing_rate {
+            return Ok(());
+        }
+        let bps: Option<f64> = self.hooks.object.bind(py).getattr(pyo3::intern!(py, "pacing_rate"))?.extract()?;
+        self.pacing_rate = match bps {
+            None => None,
+            Some(bps) if (1.0..=1e14).contains(&bps) => Some(Rate::from_bps(bps as u64)),
+            Some(bps) => {
+                return Err(LongfatError::new_err(format!("pacing_rate = {bps}: expected bits per second, from 1 to 1e14, or None")));
+            }
+        };
+        Ok(())
+    }
+}
+
+impl CongestionControl for PythonControl {
+    fn window(&self) -> Option<&Window> {
+        Some(&self.window)
+    }
+    fn window_mut(&mut self) -> Option<&mut Window> {
+        Some(&mut self.window)
+    }
+    fn on_established(&mut self, established: &Established) {
+        let seed = established.seed;
+        self.call(|hooks| &hooks.on_established, |_| Ok((seed,)));
+    }
+    fn on_sample(&mut self, ack: &AckSample) {
+        let ack = *ack;
+        self.call(|hooks| &hooks.on_sample, |py| Ok((Py::new(py, PyAck(ack))?,)));
+    }
+    fn on_ack(&mut self, ack: &AckSample) {
+        let ack = *ack;
+        self.call(|hooks| &hooks.on_ack, |py| Ok((Py::new(py, PyAck(ack))?,)));
+    }
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        let event = *event;
+        self.call(|hooks| &hooks.on_congestion, |py| Ok((Py::new(py, PyCongestion(event))?,)));
+    }
+    fn on_spurious(&mut self) {
+        if !self.call(|hooks| &hooks.on_spurious, |_| Ok(())) {
+            self.window.undo();
+        }
+    }
+    fn on_recovered(&mut self, now: Time) {
+        self.call(|hooks| &hooks.on_recovered, |_| Ok((now.as_secs_f64(),)));
+    }
+    fn on_restart(&mut self, idle: Duration) {
+        if !self.call(|hooks| &hooks.on_restart, |_| Ok((idle.as_secs_f64(),))) {
+            self.window.restart();
+        }
+    }
+    fn on_syn_loss(&mut self) {
+        if !self.call(|hooks| &hooks.on_syn_loss, |_| Ok(())) {
+            self.window.syn_loss();
+        }
+    }
+    fn pacing_rate(&self) -> Option<Rate> {
+        self.pacing_rate
+    }
+    fn uses_prr(&self) -> bool {
+        !self.hooks.steers_itself
+    }
+    fn wants_rate(&self) -> bool {
+        self.hooks.wants_rate
+    }
+}

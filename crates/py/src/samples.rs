@@ -1,0 +1,192 @@
+//! What the hooks of a control written in Python are given: its window, an ACK, a reason to shrink.
+
+use crate::choose::LongfatError;
+use longfat_core::time::Duration;
+use longfat_tcp::congestion::{AckSample, Congestion, CongestionEvent, Window};
+use pyo3::prelude::*;
+
+/// As large as a window can be (RFC 7323 §2.3).
+const MOST: u64 = 1 << 30;
+
+/// The window of a control written in Python: as [`Window`] in Rust.
+#[pyclass(module = "longfat._longfat", name = "Window")]
+pub struct PyWindow(pub Window);
+
+#[pymethods]
+impl PyWindow {
+    #[getter]
+    fn cwnd(&self) -> u64 {
+        self.0.cwnd
+    }
+    #[setter]
+    fn set_cwnd(&mut self, bytes: f64) -> PyResult<()> {
+        if !bytes.is_finite() {
+            return Err(LongfatError::new_err(format!("cwnd = {bytes}: expected bytes")));
+        }
+        // A cast saturates.
+        self.0.cwnd = (bytes as u64).clamp(self.0.mss, MOST);
+        Ok(())
+    }
+    #[getter]
+    fn ssthresh(&self) -> Option<u64> {
+        Some(self.0.ssthresh).filter(|bytes| *bytes < u64::MAX)
+    }
+    #[setter]
+    fn set_ssthresh(&mut self, bytes: Option<f64>) -> PyResult<()> {
+        self.0.ssthresh = match bytes {
+            None => u64::MAX,
+            Some(bytes) if bytes.is_finite() => (bytes as u64).max(2 * self.0.mss),
+            Some(bytes) => return Err(LongfatError::new_err(format!("ssthresh = {bytes}: expected bytes, or None"))),
+        };
+        Ok(())
+    }
+    #[getter]
+    fn mss(&self) -> u64 {
+        self.0.mss
+    }
+    #[getter]
+    fn segments(&self) -> f64 {
+        self.0.segments()
+    }
+    #[getter]
+    fn in_slow_start(&self) -> bool {
+        self.0.in_slow_start()
+    }
+    fn slow_start(&mut self, ack: &PyAck) -> bool {
+        self.0.slow_start(&ack.0)
+    }
+    fn increase(&mut self, ack: &PyAck, segments: f64) -> PyResult<()> {
+        self.0.increase(&ack.0, finite("segments", segments)?);
+        Ok(())
+    }
+    fn grow(&mut self, bytes: f64) -> PyResult<()> {
+        self.0.grow(finite("bytes", bytes)?);
+        Ok(())
+    }
+    fn acked_segments(&self, ack: &PyAck) -> f64 {
+        self.0.acked_segments(&ack.0)
+    }
+    fn move_to(&mut self, bytes: f64) -> PyResult<()> {
+        self.0.move_to((finite("bytes", bytes)? as u64).min(MOST));
+        Ok(())
+    }
+    fn reduce(&mut self, event: &PyCongestion, factor: f64) -> PyResult<()> {
+        self.0.reduce(&event.0, finite("factor", factor)?);
+        Ok(())
+    }
+    fn reduce_to(&mut self, event: &PyCongestion, ssthresh: f64) -> PyResult<()> {
+        self.0.reduce_to(&event.0, (finite("ssthresh", ssthresh)? as u64).min(MOST));
+        Ok(())
+    }
+    fn undo(&mut self) -> bool {
+        self.0.undo()
+    }
+    fn restart(&mut self) {
+        self.0.restart();
+    }
+    fn syn_loss(&mut self) {
+        self.0.syn_loss();
+    }
+    fn __repr__(&self) -> String {
+        format!("<Window: cwnd {} bytes, mss {}>", self.0.cwnd, self.0.mss)
+    }
+}
+
+fn finite(name: &str, x: f64) -> PyResult<f64> {
+    if x.is_finite() { Ok(x) } else { Err(LongfatError::new_err(format!("{name} = {x}: expected a finite number"))) }
+}
+
+/// What an ACK says: as [`AckSample`] in Rust.
+#[pyclass(module = "longfat._longfat", name = "Ack", frozen)]
+pub struct PyAck(pub AckSample);
+
+#[pymethods]
+impl PyAck {
+    #[getter]
+    fn now(&self) -> f64 {
+        self.0.now.as_secs_f64()
+    }
+    #[getter]
+    fn acked(&self) -> u64 {
+        self.0.acked
+    }
+    #[getter]
+    fn delivered(&self) -> u64 {
+        self.0.delivered
+    }
+    #[getter]
+    fn marked(&self) -> u64 {
+        self.0.marked
+    }
+    #[getter]
+    fn in_flight(&self) -> u64 {
+        self.0.in_flight
+    }
+    #[getter]
+    fn rtt(&self) -> Option<f64> {
+        self.0.rtt.map(Duration::as_secs_f64)
+    }
+    #[getter]
+    fn srtt(&self) -> f64 {
+        self.0.srtt.as_secs_f64()
+    }
+    #[getter]
+    fn rtt_min(&self) -> f64 {
+        self.0.rtt_min.as_secs_f64()
+    }
+    #[getter]
+    fn forward_delay(&self) -> Option<f64> {
+        self.0.forward_delay.map(|ps| ps as f64 / 1e12)
+    }
+    #[getter]
+    fn round(&self) -> u64 {
+        self.0.round
+    }
+    #[getter]
+    fn cwnd_limited(&self) -> bool {
+        self.0.cwnd_limited
+    }
+    #[getter]
+    fn after_timeout(&self) -> bool {
+        self.0.after_timeout
+    }
+    #[getter]
+    fn in_recovery(&self) -> bool {
+        self.0.in_recovery
+    }
+    #[getter]
+    fn delivery_rate(&self) -> Option<f64> {
+        let rate = self.0.rate.filter(|rate| !rate.interval.is_zero())?;
+        Some(rate.delivered as f64 * 8.0 / rate.interval.as_secs_f64())
+    }
+    #[getter]
+    fn app_limited(&self) -> bool {
+        self.0.rate.is_some_and(|rate| rate.app_limited)
+    }
+}
+
+/// Why the window must shrink: as [`CongestionEvent`] in Rust.
+#[pyclass(module = "longfat._longfat", name = "Congestion", frozen)]
+pub struct PyCongestion(pub CongestionEvent);
+
+#[pymethods]
+impl PyCongestion {
+    #[getter]
+    fn now(&self) -> f64 {
+        self.0.now.as_secs_f64()
+    }
+    #[getter]
+    fn kind(&self) -> &'static str {
+        match self.0.kind {
+            Congestion::Loss => "loss",
+            Congestion::Timeout => "timeout",
+            Congestion::TimeoutAgain => "timeout_again",
+            Congestion::Ecn => "ecn",
+            Congestion::Local => "local",
+        }
+    }
+    #[getter]
+    fn flight_size(&self) -> u64 {
+        self.0.flight_size
+    }
+}

@@ -1,0 +1,153 @@
+//! A run that is stepped: advanced to a time, looked at, steered, and finished.
+
+use std::sync::Arc;
+
+use longfat_core::time::Time;
+use longfat_core::units::Rate;
+use longfat_experiment::Experiment;
+use longfat_experiment::trace::{FlowSample, LinkSample, Trace};
+use longfat_tcp::TcpInfo;
+use longfat_tcp::congestion::held::{Held, Hold};
+
+use crate::Error;
+use crate::audit;
+use crate::endpoint::Agent;
+use crate::measure::{Recorder, flow_sample, link_sample};
+use crate::world::{Pause, World};
+
+/// Events between two calls of a progress callback: some milliseconds.
+const STEPS_PER_CALL: u64 = 20_000;
+
+/// Runs `world` up to and including `until`, or to its end. Whether that is reached.
+pub(crate) fn advance(world: &mut World, recorder: &mut Recorder, until: Time, go_on: &mut dyn FnMut(Time) -> bool) -> Result<bool, Error> {
+    let mut budget = STEPS_PER_CALL;
+    loop {
+        let before = world.steps;
+        let due = recorder.next_stop();
+        let pause = world.run(due.min(until), budget);
+        // A stop costs time as well, and with a short interval there are few steps between stops.
+        budget = budget.saturating_sub(world.steps - before + 1);
+        match pause {
+            Pause::Done => return Ok(true),
+            Pause::Reached if due <= until => {
+                if !recorder.stopped(world) {
+                    return Ok(true);
+                }
+            }
+            Pause::Reached => return Ok(false),
+            Pause::Steps => {}
+        }
+        if budget == 0 {
+            if !go_on(world.now) {
+                return Err(Error::Cancelled { at: world.now });
+            }
+            budget = STEPS_PER_CALL;
+        }
+    }
+}
+
+/// The trace of a world that is at its end, which is audited.
+pub(crate) fn finish(mut world: World, recorder: Recorder, experiment: &Experiment) -> Trace {
+    let trace = recorder.finish(&mut world, experiment);
+    audit::audit(&mut world);
+    trace
+}
+
+/// What is known of a flow at one instant.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowState {
+    /// What its sender says of itself, as `tcp_info` does.
+    pub info: TcpInfo,
+    /// What the time series have.
+    pub sample: FlowSample,
+    /// The rate at which its segments are spaced out.
+    pub pacing_rate: Option<Rate>,
+}
+
+/// A run, at one instant of it. However it is stepped, it gives what it gives in one go.
+pub struct Simulation {
+    experiment: Experiment,
+    world: World,
+    recorder: Recorder,
+    /// What is held of each flow's control.
+    holds: Vec<Option<Arc<Hold>>>,
+    is_over: bool,
+}
+
+impl Simulation {
+    /// The start of `experiment`.
+    ///
+    /// # Errors
+    /// [`Error::NoRoute`] when a flow's ends are not joined.
+    pub fn new(experiment: Experiment) -> Result<Self, Error> {
+        let world = World::new(&experiment)?;
+        let recorder = Recorder::new(&experiment);
+        let holds = vec![None; experiment.flows.len()];
+        Ok(Simulation { experiment, world, recorder, holds, is_over: false })
+    }
+
+    /// The run it is.
+    pub fn experiment(&self) -> &Experiment {
+        &self.experiment
+    }
+    /// Virtual time.
+    pub fn now(&self) -> Time {
+        self.world.now
+    }
+    /// Whether the run has come to its end.
+    pub fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Goes on up to and including `until`, or to the end of the run, if that is earlier; not at all where it is in the past.
+    ///
+    /// # Errors
+    /// [`Error::Cancelled`] when `go_on` said so; then it can be advanced again.
+    pub fn advance(&mut self, until: Time, go_on: &mut dyn FnMut(Time) -> bool) -> Result<(), Error> {
+        if !self.is_over && until > self.world.now {
+            self.is_over = advance(&mut self.world, &mut self.recorder, until, go_on)?;
+        }
+        Ok(())
+    }
+
+    /// The flow with this number.
+    pub fn flow(&self, flow: usize) -> FlowState {
+        let (sender, receiver) = (&self.world.endpoints[2 * flow].agent, &self.world.endpoints[2 * flow + 1].agent);
+        let pacing_rate = if let Agent::Tcp(tcp) = sender { tcp.pacing_rate() } else { None };
+        FlowState { info: sender.info(), sample: flow_sample(self.world.now, flow, sender, receiver), pacing_rate }
+    }
+
+    /// Every one-way link, with the queue in front of it.
+    pub fn links(&mut self) -> Vec<LinkSample> {
+        self.world.advance_links();
+        (0..self.world.links.len()).map(|link| link_sample(&self.world, link)).collect()
+    }
+
+    /// The holder of the congestion window and the pacing rate of a flow; `None` for one that is not TCP.
+    pub fn hold(&mut self, flow: usize) -> Option<&Hold> {
+        let Agent::Tcp(tcp) = &mut self.world.endpoints[2 * flow].agent else { return None };
+        let place = &mut self.holds[flow];
+        if place.is_none() {
+            let hold = Arc::new(Hold::default());
+            *place = Some(Arc::clone(&hold));
+            tcp.wrap_control(|control| Box::new(Held::new(control, hold)));
+        }
+        place.as_deref()
+    }
+
+    /// Whether anything of a flow was ever held: then this is not the run that the experiment says.
+    pub fn was_steered(&self) -> bool {
+        self.holds.iter().any(Option::is_some)
+    }
+
+    /// Runs to the end.
+    ///
+    /// # Errors
+    /// [`Error::Cancelled`] when `go_on` said so.
+    pub fn finish(mut self, go_on: &mut dyn FnMut(Time) -> bool) -> Result<Trace, Error> {
+        if !self.is_over {
+            advance(&mut self.world, &mut self.recorder, Time::MAX, go_on)?;
+        }
+        Ok(finish(self.world, self.recorder, &self.experiment))
+    }
+}

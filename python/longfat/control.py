@@ -1,0 +1,108 @@
+"""Congestion controls written in Python, and whether they do what every control must."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import CodeType, FunctionType
+from typing import TypeVar, overload
+
+from longfat._longfat import conformance_checks, register_control
+from longfat.errors import LongfatError
+
+C = TypeVar("C", bound=type)
+
+
+@overload
+def congestion_control(cls: C, /) -> C: ...
+@overload
+def congestion_control(*, name: str) -> Callable[[C], C]: ...
+def congestion_control(cls: C | None = None, /, *, name: str | None = None) -> C | Callable[[C], C]:
+    """Makes a class a congestion control that experiments know by name, for as long as the program runs.
+
+        @longfat.congestion_control
+        class Gentle:
+            def on_ack(self, ack): ...
+            def on_congestion(self, event): ...
+
+    It is called by its class name in small letters (`gentle`, `TwoWords` is `two_words`), or `name`. Each connection has an object of
+    it, whose `window` is a `longfat.Window`; hooks are `on_ack(ack)` and `on_congestion(event)`, and if there are such
+    `on_sample(ack)`, `on_established(seed)`, `on_recovered(now)`, `on_spurious()`, `on_restart(idle)`, `on_syn_loss()`. An attribute
+    `pacing_rate` is read after each (bits per second or None); `wants_rate = True` asks for `ack.delivery_rate`; with
+    `steers_itself = True` the window holds in recovery, too.
+
+    What the class is made from is part of the identity of a run (a hash of the source of the class and of those it is
+    derived from; not of functions elsewhere that it calls). Raises LongfatError for a name that longfat has, or a class without these
+    two hooks.
+    """
+    if cls is None:
+        return lambda cls: _register(cls, name or _name(cls))
+    return _register(cls, name or _name(cls))
+
+
+def _register(cls: C, name: str) -> C:
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        raise LongfatError(f"`{name}` cannot be a congestion control's name: expected small letters, digits and underscores")
+    for hook in ("on_ack", "on_congestion"):
+        if not callable(getattr(cls, hook, None)):
+            raise LongfatError(
+                f"{cls.__name__} has no method `{hook}`: every congestion control needs on_ack(self, ack) and on_congestion(self, event)"
+            )
+    summary = (inspect.getdoc(cls) or f"{cls.__name__}, in Python").splitlines()[0].rstrip(".")
+    register_control(name, summary, f"Python, sha256 {digest(cls)}", cls)
+    cls.congestion_control = name  # type: ignore[attr-defined]
+    return cls
+
+
+def digest(cls: type) -> str:
+    """A hash of what the class and those it is derived from are made of: their source, or where there is none, compiled code."""
+    parts = [_made_of(base) for base in cls.__mro__ if base is not object]
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()
+
+
+def _made_of(cls: type) -> bytes:
+    try:
+        return inspect.cleandoc(inspect.getsource(cls)).encode()
+    except (OSError, TypeError):
+        members = sorted(
+            (name, member) for name, member in vars(cls).items() if not name.startswith("__") or isinstance(member, FunctionType)
+        )
+        return repr(
+            [(name, _code(member.__code__) if isinstance(member, FunctionType) else repr(member)) for name, member in members]
+        ).encode()
+
+
+def _code(code: CodeType) -> list[object]:
+    """What compiled code does, without where it stood."""
+    consts = [_code(const) if isinstance(const, CodeType) else repr(const) for const in code.co_consts]
+    return [code.co_code.hex(), code.co_names, code.co_varnames, consts]
+
+
+def _name(cls: type) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What every congestion control must do, and whether one does."""
+
+    name: str
+    kept: bool
+    why: str
+    """What is not so; empty where it is kept."""
+
+
+def conformance(control: type | str) -> list[Promise]:
+    """What the tests of longfat ask of each of its controls, asked of `control`: a class or a name.
+
+        assert all(promise.kept for promise in longfat.conformance(Gentle))
+
+    Raises LongfatError for a name that is none, and whatever a hook raises.
+    """
+    name = control if isinstance(control, str) else getattr(control, "congestion_control", None)
+    if name is None:
+        raise LongfatError(f"{control} is no congestion control: decorate it with @longfat.congestion_control")
+    return [Promise(check, why is None, why or "") for check, why in conformance_checks(name)]

@@ -1,0 +1,116 @@
+"""`longfat prune`: it lists, it removes what is named and nothing else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import longfat
+import pytest
+from conftest import ONE, SWEEP, command
+from longfat import Experiment, LongfatError, prune
+from longfat._longfat import RESULTS_VERSION
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Results of SWEEP with a run of everything that `prune` tells apart."""
+    folder = tmp_path / "results" / "small"
+    Experiment(SWEEP, name="small").sweep(folder)
+    _copy(folder, "of-version-1", results_version=1)
+    _copy(folder, "gone")
+    half = folder / "runs" / ".unfinished-0123"
+    half.mkdir()
+    (half / "flows.parquet").write_bytes(b"half")
+    (folder / "runs" / "0456").mkdir()
+    return folder
+
+
+def _copy(folder: Path, name: str, **facts: object) -> None:
+    source = next(path for path in (folder / "runs").iterdir() if len(path.name) == 64)
+    place = folder / "runs" / name
+    place.mkdir()
+    for file in source.iterdir():
+        (place / file.name).write_bytes(file.read_bytes())
+    run = json.loads((place / "run.json").read_text())
+    (place / "run.json").write_text(json.dumps(run | facts))
+
+
+def names(folder: Path) -> set[str]:
+    return {path.name for path in (folder / "runs").iterdir()}
+
+
+def test_it_tells_apart_what_is_there(folder: Path) -> None:
+    kinds = [one.kind for one in prune.kept(folder)]
+    assert kinds == ["current", "current", "current", "version", "gone", "damaged", "unfinished"]
+    assert all(one.size > 1000 for one in prune.kept(folder)[:5])
+
+
+def test_without_yes_nothing_is_removed(folder: Path) -> None:
+    before = names(folder)
+    listed = command("prune", folder)
+    assert listed.returncode == 0
+    for text in ("of the experiment (version", "of results version 1", "--version 1", "--gone", "--unfinished", "kB"):
+        assert text in listed.stdout
+    would = command("prune", folder, "--version", 1, "--gone")
+    assert "This would remove 2 runs" in would.stdout
+    assert names(folder) == before
+
+
+def test_it_removes_what_is_named(folder: Path) -> None:
+    before = names(folder)
+    assert "Removed 1 run" in command("prune", folder, "--version", 1, "--yes").stdout
+    assert before - names(folder) == {"of-version-1", ".unfinished-0123"}  # what a killed sweep left goes whenever a folder is written to
+    assert "Removed 1 run" in command("prune", folder, "--gone", "--yes").stdout
+    assert "gone" not in names(folder)
+    command("prune", folder, "--unfinished", "--yes")
+    assert all(len(name) == 64 for name in names(folder))
+    assert len(longfat.load_results(folder)[0].flows) == 2
+
+
+def test_runs_of_an_experiment_that_changed_are_gone_only_then(tmp_path: Path) -> None:
+    file = tmp_path / "small.toml"
+    file.write_text(SWEEP)
+    folder = tmp_path / "results"
+    longfat.load(file).sweep(folder)
+    assert {one.kind for one in prune.kept(folder)} == {"current"}
+    file.write_text(ONE)
+    assert {one.kind for one in prune.kept(folder)} == {"current"}  # the tables still show them
+    longfat.load(file).sweep(folder)
+    assert sorted(one.kind for one in prune.kept(folder)) == ["current", "gone", "gone"]
+
+
+def test_runs_that_were_changed_on_the_command_line_are_not_gone(tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(SWEEP)
+    assert command("run", "small.toml", "--set", "seed=7", cwd=tmp_path).returncode == 0
+    assert {one.kind for one in prune.kept(tmp_path / "results" / "small")} == {"current"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--version", 7], "no run here is of results version 7: there are 1"),
+        (["--version", RESULTS_VERSION], "is the results version of this longfat"),
+        (["--yes"], "--yes removes what is named"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(folder: Path, arguments: list[object], message: str) -> None:
+    before = names(folder)
+    done = command("prune", folder, *arguments)
+    assert done.returncode == 1
+    assert message in " ".join(done.stderr.split())
+    assert names(folder) == before
+
+
+def test_results_that_are_shown_are_not_removed(folder: Path) -> None:
+    for path in (folder / "runs").iterdir():
+        if len(path.name) == 64:
+            run = json.loads((path / "run.json").read_text())
+            (path / "run.json").write_text(json.dumps(run | {"results_version": 1}))
+    with pytest.raises(LongfatError, match="run the experiment again"):
+        prune.chosen(prune.kept(folder), [1], gone=False, unfinished=False)
+
+
+def test_a_folder_without_results(tmp_path: Path) -> None:
+    with pytest.raises(LongfatError, match="holds no results"):
+        prune.kept(tmp_path)
