@@ -6,7 +6,7 @@ mod sizing;
 
 use crate::clock::Clock;
 use crate::ecn::Echo;
-use crate::seq::{timestamp_before, unwrap};
+use crate::seq::{TIMESTAMP_LIFE, timestamp_before, unwrap};
 use crate::window_sizing::{self, ReceiveSizing};
 use crate::{DelayedAck, TcpConfig};
 use beyond::Beyond;
@@ -85,9 +85,6 @@ pub(super) struct Receiver {
     pub duplicates: u64,
     pub bytes_duplicate: u64,
 }
-
-/// RFC 7323 §5.5: after 24 days TS.Recent says nothing.
-const TIMESTAMP_LIFE: Duration = Duration::from_secs(24 * 86_400);
 
 impl Receiver {
     pub fn new(config: &TcpConfig, phase: Duration) -> Self {
