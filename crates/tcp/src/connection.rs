@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 /// The states of RFC 9293 §3.3.2. CLOSED before opening is `Listen` or `SynSent` that has not sent yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
+#[allow(missing_docs)] // the RFC says what each one is
 pub enum State {
     Listen,
     SynSent,

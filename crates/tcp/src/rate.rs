@@ -19,14 +19,17 @@ pub struct RateSample {
     /// The longer of the spans in which those bytes were sent and in which they were acknowledged. Zero where it is shorter than
     /// the least round trip, which no delivery can be: an ambiguous retransmission then, and no rate to be had.
     pub interval: Duration,
-    /// All bytes delivered on the connection when that segment was sent, and now.
+    /// All bytes delivered on the connection when that segment was sent.
     pub prior_delivered: u64,
+    /// The same now.
     pub total_delivered: u64,
-    /// All bytes of the connection marked lost so far, and of them those since that segment was sent.
+    /// All bytes of the connection marked lost so far.
     pub total_lost: u64,
+    /// Of them, those since that segment was sent.
     pub lost: u64,
-    /// Bytes in flight when that segment was sent, itself included, and now, with this ACK taken in.
+    /// Bytes in flight when that segment was sent, itself included.
     pub in_flight_then: u64,
+    /// Bytes in flight now, with this ACK taken in.
     pub in_flight: u64,
     /// The round trip of that segment, if it was sent only once.
     pub rtt: Option<Duration>,
@@ -45,12 +48,15 @@ impl RateSample {
 /// Bytes `start..end` of the stream, sent together, of which the sender now says that they are lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LostPacket {
+    /// Offset of the first byte.
     pub start: u64,
+    /// One past the last byte.
     pub end: u64,
     /// Bytes in flight when they were sent, themselves included.
     pub in_flight_then: u64,
     /// Bytes marked lost since then, themselves included.
     pub lost: u64,
+    /// Whether the sender had too little to send when they were sent.
     pub app_limited: bool,
 }
 

@@ -31,8 +31,9 @@ use std::fmt::Debug;
 /// The receiving side is bound to `receive_buffered + promised - held beyond a gap`: [`MemoryUse::receive_committed`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryUse {
-    /// Bytes acknowledged so far, and sent and not acknowledged.
+    /// Bytes acknowledged so far.
     pub acked: u64,
+    /// Bytes sent and not acknowledged.
     pub outstanding: u64,
     /// Written here and not acknowledged, as far as the send buffer has room for it.
     pub send_buffered: u64,
@@ -60,9 +61,11 @@ impl MemoryUse {
 /// The state of a sender after an ACK (or at the start).
 #[derive(Clone, Copy, Debug)]
 pub struct SendState {
+    /// When the ACK came.
     pub now: Time,
     /// The congestion window, or that of the recovery under way.
     pub cwnd: u64,
+    /// Bytes; `u64::MAX` before the first reduction.
     pub ssthresh: u64,
     /// What must be in the send buffer for that window to be used: what is sent and not acknowledged, and what the window lets
     /// go beside it.
@@ -71,9 +74,11 @@ pub struct SendState {
     pub rwnd: u64,
     /// Offset up to which all is acknowledged.
     pub una: u64,
+    /// Payload bytes of a full segment.
     pub mss: u64,
     /// Round trips so far, counted in packets.
     pub round: u64,
+    /// The smoothed round trip (RFC 6298 §2); zero before the first.
     pub srtt: Duration,
 }
 
@@ -88,6 +93,7 @@ pub trait SendSizing: Debug {
 /// Data has been taken in. Byte counts are offsets of the stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
+    /// When it came.
     pub now: Time,
     /// Bytes that have come so far, in order or not; each counts once.
     pub received: u64,
@@ -106,6 +112,7 @@ pub struct Arrival {
 /// An ACK goes out.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer {
+    /// When it goes.
     pub now: Time,
     /// Its timestamp, where timestamps are in use.
     pub timestamp: Option<u32>,
@@ -141,7 +148,9 @@ pub trait ReceiveSizing: Debug {
 /// What is wrong with a parameter, for the user.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refusal {
+    /// The name of the parameter that is wrong.
     pub param: &'static str,
+    /// What is wrong with it, and why, as a sentence without its full stop.
     pub sentence: String,
     /// What would be right.
     pub expected: String,
@@ -149,11 +158,13 @@ pub struct Refusal {
 
 /// One kind of window sizing.
 pub struct SizingKind {
+    /// As the parameter `window_sizing` names it.
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,
     /// Where it is defined: authors, title, venue and year.
     pub source: &'static str,
+    /// Its parameters beside those of TCP, which validation, sweeps and the schema know from here.
     pub params: &'static [ParamSpec],
     /// Checks what bounds on single parameters cannot say.
     pub check: fn(&TcpConfig) -> Result<(), Refusal>,
