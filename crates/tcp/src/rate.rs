@@ -139,7 +139,7 @@ pub(super) struct RateSampler {
     /// `delivered` when the bubble of the last application-limited phase will have left the path; 0: there is none.
     app_limited: u64,
     first: VecDeque<Record>,
-    again: VecDeque<Record>,
+    retransmitted: VecDeque<Record>,
     /// Where in `first` something was found last beyond a hole.
     found: usize,
     /// Below this, records of retransmissions were given up: what arrives there may have been sent twice.
@@ -175,7 +175,7 @@ impl RateSampler {
     }
 
     /// §4.1.2.2: `start..end` leaves, with `in_flight` bytes now on their way.
-    pub fn sent(&mut self, now: Time, start: u64, end: u64, again: bool, in_flight: u64) {
+    pub fn sent(&mut self, now: Time, start: u64, end: u64, retransmitted: bool, in_flight: u64) {
         if in_flight <= end - start {
             (self.first_sent, self.delivered_at) = (now, now);
         }
@@ -189,14 +189,14 @@ impl RateSampler {
             len: (end - start) as u32,
             in_flight: in_flight as u32 | if self.app_limited == 0 { 0 } else { APP_LIMITED },
         };
-        let ring = if again { &mut self.again } else { &mut self.first };
+        let ring = if retransmitted { &mut self.retransmitted } else { &mut self.first };
         if ring.back_mut().is_some_and(|last| last.merge(&record)) {
             return;
         }
         if ring.len() == ring.capacity() {
             make_room(ring);
         }
-        if again && ring.back().is_some_and(|last| last.end > start) {
+        if retransmitted && ring.back().is_some_and(|last| last.end > start) {
             self.send_again_below(record);
         } else {
             ring.push_back(record);
@@ -205,7 +205,7 @@ impl RateSampler {
 
     /// A retransmission below the last one: it takes the place of those of the same bytes.
     fn send_again_below(&mut self, record: Record) {
-        let ring = &mut self.again;
+        let ring = &mut self.retransmitted;
         let start = record.start();
         let mut i = ring.partition_point(|r| r.end <= start);
         while let Some(other) = ring.get_mut(i).filter(|r| r.start() < record.end) {
@@ -231,11 +231,11 @@ impl RateSampler {
         self.delivered_at = now;
         // The highest byte of it that was sent only once.
         let mut once = end;
-        if self.again.front().is_some_and(|r| r.start() < end) {
-            let from = self.again.partition_point(|r| r.end <= start);
-            let until = self.again.partition_point(|r| r.start() < end);
+        if self.retransmitted.front().is_some_and(|r| r.start() < end) {
+            let from = self.retransmitted.partition_point(|r| r.end <= start);
+            let until = self.retransmitted.partition_point(|r| r.start() < end);
             for i in (from..until).rev() {
-                let record = self.again[i];
+                let record = self.retransmitted[i];
                 if record.end >= once {
                     once = record.start();
                 }
@@ -278,7 +278,7 @@ impl RateSampler {
 
     /// Everything below `una` has arrived.
     pub fn forget_below(&mut self, una: u64) {
-        for ring in [&mut self.first, &mut self.again] {
+        for ring in [&mut self.first, &mut self.retransmitted] {
             while ring.front().is_some_and(|r| r.end <= una) {
                 ring.pop_front();
             }
@@ -327,13 +327,13 @@ impl RateSampler {
 
     /// `start..end`, outstanding and not SACKed, is lost, as it was last sent. Tells `each` transmission it was part of.
     pub fn lost(&mut self, start: u64, end: u64, mut each: impl FnMut(&LostPacket)) {
-        let mut again = self.again.partition_point(|r| r.end <= start);
+        let mut retransmitted = self.retransmitted.partition_point(|r| r.end <= start);
         let mut first = self.first.partition_point(|r| r.end <= start);
         let mut from = start;
         while from < end {
-            let record = match self.again.get(again) {
+            let record = match self.retransmitted.get(retransmitted) {
                 Some(r) if r.start() <= from => {
-                    again += 1;
+                    retransmitted += 1;
                     *r
                 }
                 next => {
@@ -370,10 +370,10 @@ impl RateSampler {
     /// earlier retransmissions is given up: should one of them still arrive, the first transmission stands for it, whose interval
     /// is longer and whose rate is lower.
     pub fn start_over(&mut self, max: u64) {
-        if let Some(last) = self.again.back() {
+        if let Some(last) = self.retransmitted.back() {
             self.ambiguous_until = self.ambiguous_until.max(last.end);
         }
-        self.again.clear();
+        self.retransmitted.clear();
         self.lost_until = max;
     }
 
