@@ -313,8 +313,7 @@ impl Connection {
         if sender.is_done() {
             return None;
         }
-        // RFC 6691 §2: the payload makes room for the options that go with it.
-        sender.payload_max = sender.mss - self.receiver.options_len(sender.mss, self.timestamps.is_some());
+        sender.carry_options(self.receiver.options_len(sender.mss(), self.timestamps.is_some()));
         let range = sender.next(now)?;
         sender.segment(range, segment);
         if range.retransmitted && range.start == 1 {
@@ -323,7 +322,7 @@ impl Connection {
         // RFC 3168 §6.1.5, §6.1.6: retransmissions and window probes are not ECN-capable.
         let capable = segment.len > 0 && !range.retransmitted && !sender.is_probing();
         let ecn = if capable { sender.ecn.codepoint() } else { Ecn::NotEct };
-        let room = if segment.len > 0 { sender.mss.saturating_sub(u64::from(segment.len)) } else { u64::MAX };
+        let room = if segment.len > 0 { sender.mss().saturating_sub(u64::from(segment.len)) } else { u64::MAX };
         self.stamp(now, segment, room);
         if segment.has(flags::FIN) {
             self.after_ack(now);
@@ -333,7 +332,7 @@ impl Connection {
 
     /// One past the highest octet sent: data, SYN or FIN.
     fn sent_until(&self) -> u64 {
-        self.sending.sender().map_or_else(|| self.is_established().into(), |sender| sender.board.max())
+        self.sending.sender().map_or_else(|| self.is_established().into(), Sender::sent_until)
     }
 
     fn pure_ack(&mut self, now: Time, segment: &mut Segment) {

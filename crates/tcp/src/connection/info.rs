@@ -127,7 +127,7 @@ impl Connection {
             acks_sent: self.acks_sent,
             duplicates_received: self.receiver.duplicates,
             bytes_duplicate: self.receiver.bytes_duplicate,
-            ..self.sending.sender().map_or_else(Stats::default, |sender| sender.stats)
+            ..self.sending.sender().map_or_else(Stats::default, |sender| *sender.stats())
         }
     }
 

@@ -46,7 +46,7 @@ impl Connection {
 
     /// The rate at which data last arrived, in bytes of payload a second, where the control has it measured.
     pub fn delivery_rate(&self) -> Option<f64> {
-        self.sending.sender()?.rate.as_ref().and_then(|rate| rate.latest())
+        self.sending.sender()?.delivery_rate()
     }
 
     /// TCP_QUICKACK: on, a delayed ACK goes now and so many segments are acknowledged at once as at the start of a connection, but one
@@ -74,7 +74,7 @@ impl Connection {
 
     /// The least round trip so far, the SYN's included.
     pub fn min_rtt(&self) -> Option<Duration> {
-        let measured = [self.handshake.rtt(), self.sending.sender().map(|sender| sender.stats.rtt_min)];
+        let measured = [self.handshake.rtt(), self.sending.sender().map(|sender| sender.stats().rtt_min)];
         measured.into_iter().flatten().filter(|rtt| !rtt.is_zero()).min()
     }
 
