@@ -2,11 +2,14 @@
 
 mod challenge;
 mod ending;
+mod host;
 mod info;
 mod memory;
 mod opening;
 mod sending;
 mod sockopt;
+#[cfg(test)]
+mod testing;
 
 pub use ending::Abort;
 
@@ -16,10 +19,8 @@ use self::opening::{Handshake, timestamp_clock};
 use self::sending::Sending;
 use crate::TcpConfig;
 use crate::clock::Clock;
-use crate::congestion::CongestionControl;
-use crate::congestion::held::Taken;
 use crate::receiver::{Receiver, Verdict};
-use crate::sender::{Room, Sender};
+use crate::sender::Sender;
 use crate::seq::wrap;
 use longfat_core::packet::{Ecn, Segment, flags};
 use longfat_core::time::{Duration, Time};
@@ -27,7 +28,7 @@ use std::sync::Arc;
 
 /// The states of RFC 9293 §3.3.2. CLOSED before opening is `Listen` or `SynSent` that has not sent yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
+#[allow(missing_docs)] // the RFC says what each one is
 pub enum State {
     Listen,
     SynSent,
@@ -312,8 +313,7 @@ impl Connection {
         if sender.is_done() {
             return None;
         }
-        // RFC 6691 §2: the payload makes room for the options that go with it.
-        sender.payload_max = sender.mss - self.receiver.options_len(sender.mss, self.timestamps.is_some());
+        sender.carry_options(self.receiver.options_len(sender.mss(), self.timestamps.is_some()));
         let range = sender.next(now)?;
         sender.segment(range, segment);
         if range.retransmitted && range.start == 1 {
@@ -322,7 +322,7 @@ impl Connection {
         // RFC 3168 §6.1.5, §6.1.6: retransmissions and window probes are not ECN-capable.
         let capable = segment.len > 0 && !range.retransmitted && !sender.is_probing();
         let ecn = if capable { sender.ecn.codepoint() } else { Ecn::NotEct };
-        let room = if segment.len > 0 { sender.mss.saturating_sub(u64::from(segment.len)) } else { u64::MAX };
+        let room = if segment.len > 0 { sender.mss().saturating_sub(u64::from(segment.len)) } else { u64::MAX };
         self.stamp(now, segment, room);
         if segment.has(flags::FIN) {
             self.after_ack(now);
@@ -332,7 +332,7 @@ impl Connection {
 
     /// One past the highest octet sent: data, SYN or FIN.
     fn sent_until(&self) -> u64 {
-        self.sending.sender().map_or_else(|| self.is_established().into(), |sender| sender.board.max())
+        self.sending.sender().map_or_else(|| self.is_established().into(), Sender::sent_until)
     }
 
     fn pure_ack(&mut self, now: Time, segment: &mut Segment) {
@@ -368,67 +368,10 @@ impl Connection {
         if at == Time::MAX { None } else { Some(at) }
     }
 
-    /// Whether the host's interface takes another segment: `poll_transmit` gives none with data while it does not. Pure ACKs and
-    /// window probes go in any case.
-    pub fn set_room(&mut self, room: bool) {
-        let room = if room { Room::Yes } else { Room::No };
-        match &mut self.sending {
-            Sending::Active(sender) => sender.room = room,
-            Sending::Silent(silent) => silent.room = room,
-        }
-    }
-
-    /// Whether `poll_transmit` has kept back a segment for want of room.
-    pub fn wants_room(&self) -> bool {
-        self.sending.sender().is_some_and(|sender| sender.room == Room::Refused)
-    }
-
-    /// Puts another control in the place of the present one, made of it by `wrap`.
-    pub fn wrap_control(&mut self, wrap: impl FnOnce(Box<dyn CongestionControl + Send>) -> Box<dyn CongestionControl + Send>) {
-        let place = &mut self.outlet().control;
-        let control = std::mem::replace(place, Box::new(Taken));
-        *place = wrap(control);
-    }
-
-    /// The interface has refused a segment, and this stack takes that as congestion: counts a send stall, and reduces the
-    /// window, once a round trip.
-    pub fn local_congestion(&mut self, now: Time) {
-        if let Some(sender) = self.sending.sender_mut() {
-            sender.local_congestion(now);
-        }
-    }
-
     /// When `poll_transmit` is worth asking again though nothing arrived: pacing holds a segment back until then.
     #[inline]
     pub fn paced_until(&self, now: Time) -> Option<Time> {
         let at = self.sending.sender()?.paced_until(now);
         if at == Time::MAX { None } else { Some(at) }
-    }
-}
-
-#[cfg(test)]
-impl Connection {
-    /// The receiver gives up what it holds out of order, as RFC 2018 §8 allows it.
-    pub(super) fn renege(&mut self) {
-        self.receiver.renege();
-    }
-
-    /// Another control, from here on.
-    pub(super) fn set_control(&mut self, control: Box<dyn CongestionControl + Send>) {
-        self.outlet().control = control;
-    }
-
-    /// What must hold between any two calls.
-    pub(super) fn assert_invariants(&self) {
-        let Some(sender) = self.sending.sender() else { return };
-        let (board, mss) = (&sender.board, sender.mss);
-        // RFC 6675 §4 SetPipe counts twice what was sent again without being lost (NextSeg rule 3).
-        let twice = board.retransmitted_until().saturating_sub(board.lost_until());
-        assert!(board.pipe() <= board.outstanding() + twice, "{self:?}");
-        assert!(board.sacked_bytes() <= board.outstanding(), "{self:?}");
-        assert!(sender.window() >= mss && sender.control.cwnd() >= mss, "{self:?}");
-        assert!(sender.control.ssthresh() >= 2 * mss, "{self:?}");
-        // RFC 6298 §5.1: what is outstanding has a timer.
-        assert!(board.outstanding() == 0 || sender.timers.is_set() || self.syn_now || self.state == State::Closed, "{self:?}");
     }
 }

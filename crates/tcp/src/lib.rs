@@ -1,4 +1,9 @@
 //! TCP, sans-io: a [`Connection`] is told of segments and of time, and asked what to send and when to wake it.
+//!
+//! It knows nothing of queues, links or clocks: the same code runs in virtual and in real time. What may be varied are registries:
+//! [`congestion`] controls, [`window_sizing`], whole [`stack`]s; [`options::PARAMS`] has the rest.
+
+#![warn(missing_docs)]
 
 mod blocks;
 mod clock;

@@ -81,7 +81,7 @@ impl Rack {
     /// RFC 8985 §6.2 steps 2 and 3, of `start..end`, which has arrived now. `tells`: whether the ACK can be that of a
     /// retransmission at the time given, and not of what was sent before it.
     pub fn arrived(&mut self, now: Time, start: u64, end: u64, log: &SentLog, tells: impl Fn(Time) -> bool) {
-        let mut again: Option<(Order, u64)> = None;
+        let mut retransmitted: Option<(Order, u64)> = None;
         let mut from = start;
         let mut originals = [(0, 0); 2];
         let mut note = |s: u64, e: u64| {
@@ -93,11 +93,11 @@ impl Rack {
             note(from, piece.start);
             from = piece.end;
             if tells(piece.order.sent) {
-                again = again.max(Some((piece.order, piece.end)));
+                retransmitted = retransmitted.max(Some((piece.order, piece.end)));
             }
         });
         note(from, end);
-        if let Some((order, end)) = again {
+        if let Some((order, end)) = retransmitted {
             self.advance(now, order, end);
         }
         let [first, last] = originals;

@@ -19,14 +19,17 @@ pub struct RateSample {
     /// The longer of the spans in which those bytes were sent and in which they were acknowledged. Zero where it is shorter than
     /// the least round trip, which no delivery can be: an ambiguous retransmission then, and no rate to be had.
     pub interval: Duration,
-    /// All bytes delivered on the connection when that segment was sent, and now.
+    /// All bytes delivered on the connection when that segment was sent.
     pub prior_delivered: u64,
+    /// The same now.
     pub total_delivered: u64,
-    /// All bytes of the connection marked lost so far, and of them those since that segment was sent.
+    /// All bytes of the connection marked lost so far.
     pub total_lost: u64,
+    /// Of them, those since that segment was sent.
     pub lost: u64,
-    /// Bytes in flight when that segment was sent, itself included, and now, with this ACK taken in.
+    /// Bytes in flight when that segment was sent, itself included.
     pub in_flight_then: u64,
+    /// Bytes in flight now, with this ACK taken in.
     pub in_flight: u64,
     /// The round trip of that segment, if it was sent only once.
     pub rtt: Option<Duration>,
@@ -45,12 +48,15 @@ impl RateSample {
 /// Bytes `start..end` of the stream, sent together, of which the sender now says that they are lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LostPacket {
+    /// Offset of the first byte.
     pub start: u64,
+    /// One past the last byte.
     pub end: u64,
     /// Bytes in flight when they were sent, themselves included.
     pub in_flight_then: u64,
     /// Bytes marked lost since then, themselves included.
     pub lost: u64,
+    /// Whether the sender had too little to send when they were sent.
     pub app_limited: bool,
 }
 
@@ -133,7 +139,7 @@ pub(super) struct RateSampler {
     /// `delivered` when the bubble of the last application-limited phase will have left the path; 0: there is none.
     app_limited: u64,
     first: VecDeque<Record>,
-    again: VecDeque<Record>,
+    retransmitted: VecDeque<Record>,
     /// Where in `first` something was found last beyond a hole.
     found: usize,
     /// Below this, records of retransmissions were given up: what arrives there may have been sent twice.
@@ -169,7 +175,7 @@ impl RateSampler {
     }
 
     /// §4.1.2.2: `start..end` leaves, with `in_flight` bytes now on their way.
-    pub fn sent(&mut self, now: Time, start: u64, end: u64, again: bool, in_flight: u64) {
+    pub fn sent(&mut self, now: Time, start: u64, end: u64, retransmitted: bool, in_flight: u64) {
         if in_flight <= end - start {
             (self.first_sent, self.delivered_at) = (now, now);
         }
@@ -183,14 +189,14 @@ impl RateSampler {
             len: (end - start) as u32,
             in_flight: in_flight as u32 | if self.app_limited == 0 { 0 } else { APP_LIMITED },
         };
-        let ring = if again { &mut self.again } else { &mut self.first };
+        let ring = if retransmitted { &mut self.retransmitted } else { &mut self.first };
         if ring.back_mut().is_some_and(|last| last.merge(&record)) {
             return;
         }
         if ring.len() == ring.capacity() {
             make_room(ring);
         }
-        if again && ring.back().is_some_and(|last| last.end > start) {
+        if retransmitted && ring.back().is_some_and(|last| last.end > start) {
             self.send_again_below(record);
         } else {
             ring.push_back(record);
@@ -199,7 +205,7 @@ impl RateSampler {
 
     /// A retransmission below the last one: it takes the place of those of the same bytes.
     fn send_again_below(&mut self, record: Record) {
-        let ring = &mut self.again;
+        let ring = &mut self.retransmitted;
         let start = record.start();
         let mut i = ring.partition_point(|r| r.end <= start);
         while let Some(other) = ring.get_mut(i).filter(|r| r.start() < record.end) {
@@ -225,11 +231,11 @@ impl RateSampler {
         self.delivered_at = now;
         // The highest byte of it that was sent only once.
         let mut once = end;
-        if self.again.front().is_some_and(|r| r.start() < end) {
-            let from = self.again.partition_point(|r| r.end <= start);
-            let until = self.again.partition_point(|r| r.start() < end);
+        if self.retransmitted.front().is_some_and(|r| r.start() < end) {
+            let from = self.retransmitted.partition_point(|r| r.end <= start);
+            let until = self.retransmitted.partition_point(|r| r.start() < end);
             for i in (from..until).rev() {
-                let record = self.again[i];
+                let record = self.retransmitted[i];
                 if record.end >= once {
                     once = record.start();
                 }
@@ -272,7 +278,7 @@ impl RateSampler {
 
     /// Everything below `una` has arrived.
     pub fn forget_below(&mut self, una: u64) {
-        for ring in [&mut self.first, &mut self.again] {
+        for ring in [&mut self.first, &mut self.retransmitted] {
             while ring.front().is_some_and(|r| r.end <= una) {
                 ring.pop_front();
             }
@@ -321,13 +327,13 @@ impl RateSampler {
 
     /// `start..end`, outstanding and not SACKed, is lost, as it was last sent. Tells `each` transmission it was part of.
     pub fn lost(&mut self, start: u64, end: u64, mut each: impl FnMut(&LostPacket)) {
-        let mut again = self.again.partition_point(|r| r.end <= start);
+        let mut retransmitted = self.retransmitted.partition_point(|r| r.end <= start);
         let mut first = self.first.partition_point(|r| r.end <= start);
         let mut from = start;
         while from < end {
-            let record = match self.again.get(again) {
+            let record = match self.retransmitted.get(retransmitted) {
                 Some(r) if r.start() <= from => {
-                    again += 1;
+                    retransmitted += 1;
                     *r
                 }
                 next => {
@@ -364,10 +370,10 @@ impl RateSampler {
     /// earlier retransmissions is given up: should one of them still arrive, the first transmission stands for it, whose interval
     /// is longer and whose rate is lower.
     pub fn start_over(&mut self, max: u64) {
-        if let Some(last) = self.again.back() {
+        if let Some(last) = self.retransmitted.back() {
             self.ambiguous_until = self.ambiguous_until.max(last.end);
         }
-        self.again.clear();
+        self.retransmitted.clear();
         self.lost_until = max;
     }
 

@@ -16,7 +16,7 @@ pub(super) struct Order {
 
 /// One retransmission, or several in a row at one instant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Again {
+pub(super) struct Retransmission {
     pub start: u64,
     pub end: u64,
     pub order: Order,
@@ -34,13 +34,13 @@ struct Newest {
 }
 
 impl Newest {
-    fn new(Again { start, end, order }: Again) -> Self {
+    fn new(Retransmission { start, end, order }: Retransmission) -> Self {
         Newest { start, sent: order.sent, len: (end - start) as u32, ahead: (order.position - start) as u32, serial: order.serial }
     }
 
-    fn again(self) -> Again {
+    fn retransmission(self) -> Retransmission {
         let order = Order { sent: self.sent, position: self.start + u64::from(self.ahead), serial: self.serial };
-        Again { start: self.start, end: self.start + u64::from(self.len), order }
+        Retransmission { start: self.start, end: self.start + u64::from(self.len), order }
     }
 }
 
@@ -103,11 +103,13 @@ impl Retransmissions {
         }
         self.last = Some(order);
         let place = self.newest.first_reaching(start);
-        if let Some(before) = self.newest.get(place).map(Newest::again).filter(|before| (before.end, before.order) == (start, order)) {
-            *self.newest.at(place) = Newest::new(Again { end, ..before });
+        if let Some(before) =
+            self.newest.get(place).map(Newest::retransmission).filter(|before| (before.end, before.order) == (start, order))
+        {
+            *self.newest.at(place) = Newest::new(Retransmission { end, ..before });
         } else {
             let place = self.first_beyond(start);
-            self.newest.put(place, Newest::new(Again { start, end, order }));
+            self.newest.put(place, Newest::new(Retransmission { start, end, order }));
         }
     }
 
@@ -119,14 +121,14 @@ impl Retransmissions {
     /// Cuts an entry in two at `offset`.
     fn cut(&mut self, offset: u64) {
         let place = self.first_beyond(offset);
-        if let Some(whole) = self.newest.get(place).map(Newest::again).filter(|whole| whole.start < offset) {
-            *self.newest.at(place) = Newest::new(Again { end: offset, ..whole });
-            self.newest.put(self.newest.after(place), Newest::new(Again { start: offset, ..whole }));
+        if let Some(whole) = self.newest.get(place).map(Newest::retransmission).filter(|whole| whole.start < offset) {
+            *self.newest.at(place) = Newest::new(Retransmission { end: offset, ..whole });
+            self.newest.put(self.newest.after(place), Newest::new(Retransmission { start: offset, ..whole }));
         }
     }
 
     /// `start..end` has arrived: what of it was sent again is forgotten, and told to `gone` in order.
-    pub fn take(&mut self, start: u64, end: u64, mut gone: impl FnMut(Again)) {
+    pub fn take(&mut self, start: u64, end: u64, mut gone: impl FnMut(Retransmission)) {
         if self.newest.is_empty() {
             return;
         }
@@ -135,7 +137,7 @@ impl Retransmissions {
         let mut place = self.first_beyond(start);
         while let Some(newest) = self.newest.get(place).filter(|newest| newest.start < end) {
             place = self.newest.remove(place);
-            gone(newest.again());
+            gone(newest.retransmission());
         }
         if self.newest.is_empty() {
             self.in_time.clear();
@@ -143,23 +145,23 @@ impl Retransmissions {
     }
 
     /// What of `start..end` was sent again, in order.
-    pub fn within(&self, start: u64, end: u64) -> impl Iterator<Item = Again> + '_ {
+    pub fn within(&self, start: u64, end: u64) -> impl Iterator<Item = Retransmission> + '_ {
         let mut place = self.first_beyond(start);
         std::iter::from_fn(move || {
-            let again = self.newest.get(place)?.again();
+            let retransmission = self.newest.get(place)?.retransmission();
             place = self.newest.after(place);
-            Some(again)
+            Some(retransmission)
         })
-        .map_while(move |Again { start: from, end: until, order }| {
-            (from < end).then(|| Again { start: from.max(start), end: until.min(end), order })
+        .map_while(move |Retransmission { start: from, end: until, order }| {
+            (from < end).then(|| Retransmission { start: from.max(start), end: until.min(end), order })
         })
     }
 
     /// The oldest retransmission of which something has neither arrived nor been sent again since nor been called lost.
-    pub fn oldest(&mut self) -> Option<Again> {
+    pub fn oldest(&mut self) -> Option<Retransmission> {
         while let Some(&oldest) = self.in_time.front() {
             if let Some(piece) = self.within(oldest.start, oldest.end()).find(|piece| piece.order.serial == oldest.serial) {
-                return Some(Again { start: oldest.start, end: oldest.end(), order: piece.order });
+                return Some(Retransmission { start: oldest.start, end: oldest.end(), order: piece.order });
             }
             self.in_time.pop_front();
         }
@@ -180,9 +182,13 @@ impl Retransmissions {
 
     /// None has been called lost: all are to be judged again.
     pub fn judge_again(&mut self) {
-        let mut all: Vec<Again> = self.newest.iter().map(Newest::again).collect();
-        all.sort_by_key(|again| (again.order, again.end));
-        let unjudged = |again: Again| Unjudged { start: again.start, len: (again.end - again.start) as u32, serial: again.order.serial };
+        let mut all: Vec<Retransmission> = self.newest.iter().map(Newest::retransmission).collect();
+        all.sort_by_key(|retransmission| (retransmission.order, retransmission.end));
+        let unjudged = |retransmission: Retransmission| Unjudged {
+            start: retransmission.start,
+            len: (retransmission.end - retransmission.start) as u32,
+            serial: retransmission.order.serial,
+        };
         self.in_time = all.into_iter().map(unjudged).collect();
     }
 
@@ -193,7 +199,7 @@ impl Retransmissions {
 
     /// Bytes of `ranges` that were sent again and have not arrived.
     pub fn bytes_among(&self, ranges: impl Iterator<Item = (u64, u64)>) -> u64 {
-        ranges.flat_map(|(start, end)| self.within(start, end)).map(|again| again.end - again.start).sum()
+        ranges.flat_map(|(start, end)| self.within(start, end)).map(|retransmission| retransmission.end - retransmission.start).sum()
     }
 
     /// Bytes that were sent again and have not arrived.

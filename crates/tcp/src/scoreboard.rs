@@ -47,9 +47,9 @@ impl Scoreboard {
     /// RFC 6675's pipe: octets believed to be in the network.
     #[inline]
     pub fn pipe(&self) -> u64 {
-        let again = self.retransmitted_until - self.una - self.sacked_below_retransmitted;
+        let retransmitted = self.retransmitted_until - self.una - self.sacked_below_retransmitted;
         let first_time = self.max - self.lost_until - (self.sacked_bytes - self.sacked_below_lost);
-        again + first_time - self.lost_bytes
+        retransmitted + first_time - self.lost_bytes
     }
 
     /// Sent and not cumulatively acknowledged.
@@ -100,12 +100,12 @@ impl Scoreboard {
     pub fn sack(&mut self, start: u64, end: u64, mut fresh: impl FnMut(u64, u64)) -> u64 {
         let (start, end) = (start.max(self.una), end.min(self.max));
         let mut news = 0;
-        let (lost, again) = (self.lost_until, self.retransmitted_until);
-        let (mut below_lost, mut below_again) = (0, 0);
+        let (lost, retransmitted) = (self.lost_until, self.retransmitted_until);
+        let (mut below_lost, mut below_retransmitted) = (0, 0);
         self.sacked.insert(start, end, |s, e| {
             news += e - s;
             below_lost += e.min(lost).saturating_sub(s);
-            below_again += e.min(again).saturating_sub(s);
+            below_retransmitted += e.min(retransmitted).saturating_sub(s);
             fresh(s, e);
         });
         if self.lost_bytes > 0 && start < end {
@@ -113,7 +113,7 @@ impl Scoreboard {
         }
         self.sacked_bytes += news;
         self.sacked_below_lost += below_lost;
-        self.sacked_below_retransmitted += below_again;
+        self.sacked_below_retransmitted += below_retransmitted;
         news
     }
 

@@ -16,6 +16,8 @@ mod spurious;
 mod stall;
 mod stream;
 mod tail_probe;
+#[cfg(test)]
+mod testing;
 mod timeouts;
 mod timers;
 mod transmit;
@@ -23,6 +25,7 @@ mod usage;
 mod window_probe;
 
 use crate::CwndValidation;
+use crate::congestion::held::Taken;
 use crate::congestion::{self, CongestionControl};
 use crate::ecn::Feedback;
 use crate::pacing::{Paced, Pacer};
@@ -32,7 +35,7 @@ use crate::repair::{Phase, Repair};
 use crate::scoreboard::Scoreboard;
 use crate::sent_log::SentLog;
 use crate::validation::Validation;
-use crate::window_sizing::SendState;
+use crate::window_sizing::{MemoryUse, SendState};
 use crate::{RecoveryKind, Stats, TcpConfig};
 use buffer::SendBuffer;
 use longfat_core::time::{Duration, Time};
@@ -55,30 +58,30 @@ pub(super) struct Range {
 
 #[derive(Debug)]
 pub(super) struct Sender {
-    pub(super) iss: u32,
-    pub(super) board: Scoreboard,
-    pub(super) control: Box<dyn CongestionControl + Send>,
+    iss: u32,
+    board: Scoreboard,
+    control: Box<dyn CongestionControl + Send>,
     pub(super) trips: RoundTrips,
     pub(super) timers: Timers,
-    pub(super) stats: Stats,
-    pub(super) mss: u64,
+    stats: Stats,
+    mss: u64,
     /// `mss` less the options that the next segment carries.
-    pub(super) payload_max: u64,
+    payload_max: u64,
     /// What the ACKs tell of ECN marks.
     pub(super) ecn: Feedback,
     restart_after_idle: bool,
-    pub(super) validation: Option<Box<Validation>>,
+    validation: Option<Box<Validation>>,
     pub(super) stream: Stream,
     pub(super) buffer: SendBuffer,
     pub(super) peer: PeerWindow,
     repair: Repair,
     usage: Usage,
     reductions: Reductions,
-    pub(super) log: SentLog,
+    log: SentLog,
     last_sent: Time,
     pub(super) pacer: Pacer,
     /// For a control that wants rates.
-    pub(super) rate: Option<Box<RateSampler>>,
+    rate: Option<Box<RateSampler>>,
     /// Whether the host's interface takes another segment.
     pub(super) room: Room,
 }
@@ -144,6 +147,59 @@ impl Sender {
         self.ecn.set_uses(congestion::ecn_use(&config));
         if self.control.starts_over() {
             self.repair.set_kind(RecoveryKind::Tahoe);
+        }
+    }
+
+    /// Puts another control in the place of the present one, made of it by `wrap`.
+    pub fn wrap_control(&mut self, wrap: impl FnOnce(Box<dyn CongestionControl + Send>) -> Box<dyn CongestionControl + Send>) {
+        let control = std::mem::replace(&mut self.control, Box::new(Taken));
+        self.control = wrap(control);
+    }
+
+    /// Payload bytes of a full segment.
+    #[inline]
+    pub fn mss(&self) -> u64 {
+        self.mss
+    }
+
+    /// The next segment carries so many bytes of options, for which the payload makes room (RFC 6691 §2).
+    #[inline]
+    pub fn carry_options(&mut self, bytes: u64) {
+        self.payload_max = self.mss - bytes;
+    }
+
+    pub fn stats(&self) -> &Stats {
+        &self.stats
+    }
+
+    /// The rate at which data last arrived, in bytes of payload a second, where the control has it measured.
+    pub fn delivery_rate(&self) -> Option<f64> {
+        self.rate.as_ref().and_then(|rate| rate.latest())
+    }
+
+    /// One past the highest octet sent: data, SYN or FIN.
+    #[inline]
+    pub fn sent_until(&self) -> u64 {
+        self.board.max()
+    }
+
+    /// The SYN goes out for the first time.
+    pub fn syn_sent(&mut self) {
+        self.board.sent_new(1);
+    }
+
+    /// What it has of its host's memory, beside what the receiving half has.
+    #[inline]
+    pub fn memory(&self, received: MemoryUse) -> MemoryUse {
+        let (acked, outstanding) = (self.board.una(), self.board.outstanding());
+        MemoryUse {
+            acked,
+            outstanding,
+            // A buffer that has become smaller still holds what is on its way.
+            send_buffered: self.unacked().0.min(self.buffer.size().max(outstanding)),
+            send_buffer: self.buffer.size(),
+            send_wanted: self.buffer.wanted(),
+            ..received
         }
     }
 

@@ -1,6 +1,8 @@
-//! Sequence numbers: 32 bits on the wire, where they wrap; 64-bit offsets inside, which do not.
+//! Sequence numbers and timestamps: 32 bits on the wire, where they wrap; sequence offsets are 64 bits inside, and do not.
 //!
 //! Offset 0 of a stream is its SYN, offset 1 its first byte.
+
+use longfat_core::time::Duration;
 
 /// The offset that wire number `seq` stands for: the one closest to `near` in a stream that began at `initial`
 /// (RFC 9293 §3.4: comparisons are modulo 2^32, so anything within 2^31 of `near` is told apart).
@@ -15,6 +17,9 @@ pub(super) fn unwrap(initial: u32, near: u64, seq: u32) -> u64 {
 pub(super) fn wrap(initial: u32, offset: u64) -> u32 {
     initial.wrapping_add(offset as u32)
 }
+
+/// RFC 7323 §5.5: after 24 days a timestamp says nothing.
+pub(super) const TIMESTAMP_LIFE: Duration = Duration::from_secs(24 * 86_400);
 
 /// Whether timestamp `a` is older than `b` (RFC 7323 §5.2, modulo 2^32).
 #[inline]

@@ -7,6 +7,7 @@ use longfat_core::time::Duration;
 
 /// A named set of overrides over the defaults of [`PARAMS`].
 pub struct Stack {
+    /// As the key `stack` of an experiment file names it.
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,

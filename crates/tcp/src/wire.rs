@@ -35,16 +35,22 @@ mod kind {
 pub struct Address {
     /// In the order it is written: `[192, 0, 2, 1]`.
     pub ip: [u8; 4],
+    /// Of TCP.
     pub port: u16,
 }
 
 /// What a packet says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Parsed<'a> {
+    /// Who sent it.
     pub source: Address,
+    /// For whom it is.
     pub destination: Address,
+    /// The ECN field of the IPv4 header (RFC 3168 §5).
     pub ecn: Ecn,
+    /// The TCP header with its options, and how much payload there is.
     pub segment: Segment,
+    /// The bytes of that.
     pub payload: &'a [u8],
 }
 

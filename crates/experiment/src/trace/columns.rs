@@ -91,6 +91,11 @@ impl<R: 'static> Column<R> {
     }
 }
 
+/// The bits of a number. A NaN says that there is none, whatever its sign: that differs from one way of computing it to another.
+fn bits(value: f64) -> u64 {
+    if value.is_nan() { f64::NAN.to_bits() } else { value.to_bits() }
+}
+
 /// A column of a field of `Row`: its form, name, unit, meaning and field.
 macro_rules! column {
     (count $name:literal, $unit:literal, $doc:literal, $field:ident) => {
@@ -108,7 +113,7 @@ macro_rules! column {
             .put(|row: &mut Row, cell| row.$field = (cell != NONE).then(|| Time::from_ps(cell)))
     };
     (number $name:literal, $unit:literal, $doc:literal, $field:ident) => {
-        Column::new(Form::Number, $name, $unit, $doc, |row: &Row| row.$field.to_bits())
+        Column::new(Form::Number, $name, $unit, $doc, |row: &Row| bits(row.$field))
             .put(|row: &mut Row, cell| row.$field = f64::from_bits(cell))
     };
 }
@@ -330,7 +335,7 @@ fn level(mean: &'static str, peak: &'static str, doc: &'static str, of: fn(&mut 
         }
     };
     [
-        Column::new(Form::Number, mean, "byte", doc, move |row| get(row).map_or(f64::NAN, |level| level.mean).to_bits())
+        Column::new(Form::Number, mean, "byte", doc, move |row| bits(get(row).map_or(f64::NAN, |level| level.mean)))
             .put(move |row, cell| put(row, &|level| level.mean = f64::from_bits(cell))),
         Column::new(Form::CountOrNone, peak, "byte", doc, move |row| get(row).map_or(NONE, |level| level.peak))
             .put(move |row, cell| put(row, &|level| level.peak = cell)),

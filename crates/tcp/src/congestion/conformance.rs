@@ -10,6 +10,7 @@ use longfat_core::units::Rate;
 
 /// One promise, by name.
 pub struct Check {
+    /// What is checked, in a few words.
     pub name: &'static str,
     /// `Err` says what is not so.
     pub run: fn(&ControlKind) -> Result<(), String>,

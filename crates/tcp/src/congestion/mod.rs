@@ -58,6 +58,7 @@ pub use window::Window;
 /// What an ACK that delivered something says. Byte counts are of the stream's payload (a FIN counts as one).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AckSample {
+    /// When it arrived.
     pub now: Time,
     /// Bytes newly acknowledged, cumulatively.
     pub acked: u64,
@@ -69,6 +70,7 @@ pub struct AckSample {
     pub in_flight: u64,
     /// A round trip measured by this ACK: of the newest data it covers.
     pub rtt: Option<Duration>,
+    /// The smoothed round trip (RFC 6298 §2), this ACK's sample included; zero before the first.
     pub srtt: Duration,
     /// The least round trip of the connection so far; zero before the first.
     pub rtt_min: Duration,
@@ -106,7 +108,9 @@ pub enum Congestion {
 /// A reduction asked of the control.
 #[derive(Clone, Copy, Debug)]
 pub struct CongestionEvent {
+    /// When the sender learnt of it.
     pub now: Time,
+    /// What happened, and so what is asked: to end below the old window, or at one segment.
     pub kind: Congestion,
     /// FlightSize of RFC 5681: bytes sent and not acknowledged, limited transmit left out.
     pub flight_size: u64,
@@ -115,6 +119,7 @@ pub struct CongestionEvent {
 /// What the handshake has shown.
 #[derive(Clone, Copy, Debug)]
 pub struct Established {
+    /// When the SYN was acknowledged.
     pub now: Time,
     /// Of the SYN, where it was sent only once.
     pub rtt: Option<Duration>,
@@ -217,8 +222,11 @@ pub struct ControlKind {
     pub summary: &'static str,
     /// Where it is defined: RFC, or authors, title, venue and year.
     pub source: &'static str,
+    /// Its parameters beside those of TCP, which validation, sweeps and the schema know from here.
     pub params: &'static [ParamSpec],
+    /// What it makes of marks.
     pub ecn: EcnUse,
+    /// A new one, for a connection that begins.
     pub build: fn(&TcpConfig) -> Box<dyn CongestionControl + Send>,
 }
 

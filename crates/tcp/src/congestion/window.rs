@@ -11,8 +11,11 @@ const MAX: u64 = 1 << 30;
 /// `cwnd` and `ssthresh`, and how they move.
 #[derive(Clone, Debug)]
 pub struct Window {
+    /// Bytes, at least one segment.
     pub cwnd: u64,
+    /// Bytes; `u64::MAX` before the first reduction, unless a parameter says otherwise.
     pub ssthresh: u64,
+    /// Payload bytes of a full segment, as the SYNs agreed.
     pub mss: u64,
     initial: u64,
     initial_ssthresh: u64,
@@ -54,6 +57,7 @@ impl Window {
         float(self.cwnd) / float(self.mss)
     }
 
+    /// Whether cwnd is below ssthresh (RFC 5681 §3.1).
     #[inline]
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh

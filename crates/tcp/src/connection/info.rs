@@ -6,66 +6,95 @@ use crate::sender::Sender;
 use crate::window_sizing::MemoryUse;
 use longfat_core::time::Duration;
 
-/// Totals since the start. Byte counts are payload.
+/// Totals since the start. Bytes are payload; a segment is counted as data where it has any.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[allow(missing_docs)]
 pub struct Stats {
+    /// Payload sent, retransmissions included.
     pub bytes_sent: u64,
+    /// Payload sent again, for a loss or as a probe.
     pub bytes_retransmitted: u64,
+    /// Data segments sent, retransmissions included.
     pub segments_sent: u64,
+    /// Segments sent again, a FIN alone included.
     pub segments_retransmitted: u64,
+    /// Pure ACKs sent.
     pub acks_sent: u64,
+    /// Fast recoveries begun, and under Tahoe fast retransmits (RFC 5681 §3.2).
     pub fast_retransmits: u64,
+    /// Fast recoveries that ended whole: by an ACK of all that was outstanding when they began.
     pub recoveries_ended: u64,
+    /// Expiries of the retransmission timer (RFC 6298 §5.4), probes of a closed window left out.
     pub timeouts: u64,
-    /// Reductions taken back: the losses they were for were none.
+    /// Reductions taken back: the losses they were for were none (RFC 4015).
     pub spurious_recoveries: u64,
-    /// Tail loss probes sent, and those that repaired a loss by themselves.
+    /// Tail loss probes sent (RFC 8985 §7.3).
     pub tail_probes: u64,
+    /// Tail loss probes that repaired a loss by themselves (RFC 8985 §7.4.2).
     pub tail_losses: u64,
+    /// Segments that the host's interface refused and that counted as congestion: Web100's SendStall.
     pub send_stalls: u64,
+    /// Data segments received that held nothing new.
     pub duplicates_received: u64,
     /// Of what was received, what was there already, whether or not all of its segment was.
     pub bytes_duplicate: u64,
+    /// The least round trip measured, of data that was sent once; zero without one.
     pub rtt_min: Duration,
+    /// The longest.
     pub rtt_max: Duration,
+    /// Their sum, in picoseconds.
     pub rtt_sum_ps: u128,
+    /// How many there are.
     pub rtt_samples: u64,
+    /// The most that was outstanding at once: sent and not acknowledged, in bytes of the sequence space.
     pub in_flight_max: u64,
 }
 
-/// The state of a connection at one instant, for time series and assertions.
+/// The state of a connection at one instant, for time series and assertions: what `tcp_info` says (tcp(7)), in bytes unless a field says
+/// otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[allow(missing_docs)]
 pub struct TcpInfo {
+    /// The congestion window, or that of the recovery under way.
     pub cwnd: u64,
+    /// `u64::MAX` before the first reduction, unless a parameter says otherwise.
     pub ssthresh: u64,
+    /// Believed to be in the network: RFC 6675's pipe.
     pub in_flight: u64,
+    /// The peer's window, from the left edge on.
     pub rwnd: u64,
+    /// The smoothed round trip (RFC 6298 §2); zero before the first.
     pub srtt: Duration,
+    /// Its mean deviation (RFC 6298 §2).
     pub rttvar: Duration,
+    /// The retransmission timeout, bounds and backoff included.
     pub rto: Duration,
     /// How often the retransmission timer went off since the last round trip was measured.
     pub backoff: u32,
     /// Payload bytes of a full segment, as agreed.
     pub mss: u64,
-    /// Bytes sent and not acknowledged.
+    /// Sent and not acknowledged.
     pub outstanding: u64,
-    /// What the SYNs agreed on.
+    /// Whether the SYNs agreed on timestamps (RFC 7323 §3).
     pub timestamps: bool,
+    /// Whether they agreed on selective acknowledgments (RFC 2018 §2).
     pub sack: bool,
+    /// Whether they agreed on scaled windows (RFC 7323 §2).
     pub window_scale: bool,
+    /// Whether they agreed on ECN of any kind.
     pub ecn: bool,
+    /// Where loss recovery is.
     pub ca_state: CaState,
     /// How far out of order segments are known to arrive, in segments; where time finds losses (`rack`), measured, else the
     /// duplicate ACK threshold.
     pub reordering: u32,
-    /// Of the segments outstanding: SACKed; called lost; sent again.
+    /// Of the segments outstanding, those SACKed.
     pub sacked: u32,
+    /// Those called lost, sent again since or not.
     pub lost: u32,
+    /// Those sent again.
     pub retrans: u32,
-    /// The round trip as the receiving side measures it, and the bytes that came in the last one: where its window follows them.
+    /// The round trip as the receiving side measures it, where its window follows the flow.
     pub rcv_rtt: Duration,
+    /// The bytes that came in the last of these round trips.
     pub rcv_space: u64,
     /// What it has of its host's memory.
     pub memory: MemoryUse,
@@ -98,7 +127,7 @@ impl Connection {
             acks_sent: self.acks_sent,
             duplicates_received: self.receiver.duplicates,
             bytes_duplicate: self.receiver.bytes_duplicate,
-            ..self.sending.sender().map_or_else(Stats::default, |sender| sender.stats)
+            ..self.sending.sender().map_or_else(Stats::default, |sender| *sender.stats())
         }
     }
 

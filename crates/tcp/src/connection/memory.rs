@@ -10,18 +10,7 @@ impl Connection {
     pub fn memory(&self) -> MemoryUse {
         let received = self.receiver.memory();
         match &self.sending {
-            Sending::Active(sender) => {
-                let (send_buffer, board) = (sender.buffer.size(), &sender.board);
-                MemoryUse {
-                    acked: board.una(),
-                    outstanding: board.outstanding(),
-                    // A buffer that has become smaller still holds what is on its way.
-                    send_buffered: sender.unacked().0.min(send_buffer.max(board.outstanding())),
-                    send_buffer,
-                    send_wanted: sender.buffer.wanted(),
-                    ..received
-                }
-            }
+            Sending::Active(sender) => sender.memory(received),
             Sending::Silent(silent) => MemoryUse {
                 acked: u64::from(self.is_established()),
                 send_buffer: silent.wanted_buffer.min(silent.memory),

@@ -241,9 +241,9 @@ impl Connection {
         let answer = self.state == State::SynReceived;
         let mut segment = Segment::new(self.iss, flags::SYN, 0);
         let sender = self.sender();
-        let (first, timeouts) = (sender.board.max() == 0, sender.trips.backoff());
+        let (first, timeouts) = (sender.sent_until() == 0, sender.trips.backoff());
         if first {
-            sender.board.sent_new(1);
+            sender.syn_sent();
             self.handshake.sent = now;
         }
         // RFC 6691: the option counts neither header nor options.

@@ -114,7 +114,7 @@ impl Connection {
         if self.is_established() {
             let Handshake { done, mss, syn_window, first_window, .. } = self.handshake;
             sender.agree(&self.config, mss, self.receiver.sacks(), PeerWindow::new(0, syn_window.into(), 0));
-            sender.board.sent_new(1);
+            sender.syn_sent();
             sender.establish(&self.config, done, self.handshake.rtt(), self.timestamps.is_some());
             sender.heed_first_window(&self.config, first_window);
             sender.peer = silent.peer;

@@ -2,6 +2,7 @@
 
 use super::Connection;
 use crate::TcpConfig;
+use crate::congestion::CongestionControl;
 use crate::sender::Sender;
 use longfat_core::time::{Duration, Time};
 use longfat_core::units::Rate;
@@ -46,7 +47,7 @@ impl Connection {
 
     /// The rate at which data last arrived, in bytes of payload a second, where the control has it measured.
     pub fn delivery_rate(&self) -> Option<f64> {
-        self.sending.sender()?.rate.as_ref().and_then(|rate| rate.latest())
+        self.sending.sender()?.delivery_rate()
     }
 
     /// TCP_QUICKACK: on, a delayed ACK goes now and so many segments are acknowledged at once as at the start of a connection, but one
@@ -72,9 +73,14 @@ impl Connection {
         true
     }
 
+    /// Puts another control in the place of the present one, made of it by `wrap`.
+    pub fn wrap_control(&mut self, wrap: impl FnOnce(Box<dyn CongestionControl + Send>) -> Box<dyn CongestionControl + Send>) {
+        self.outlet().wrap_control(wrap);
+    }
+
     /// The least round trip so far, the SYN's included.
     pub fn min_rtt(&self) -> Option<Duration> {
-        let measured = [self.handshake.rtt(), self.sending.sender().map(|sender| sender.stats.rtt_min)];
+        let measured = [self.handshake.rtt(), self.sending.sender().map(|sender| sender.stats().rtt_min)];
         measured.into_iter().flatten().filter(|rtt| !rtt.is_zero()).min()
     }
 

@@ -57,7 +57,7 @@ struct Books {
 struct Byte {
     sent: Time,
     order: Order,
-    again: bool,
+    retransmitted: bool,
     arrived: bool,
     lost: bool,
 }
@@ -75,7 +75,7 @@ impl Books {
         self.board.sent_new(len);
         self.log.sent(start, start + len, now);
         let order = |i| Order { sent: now, position: start + i + 1, serial: 0 };
-        self.bytes.extend((0..len).map(|i| Byte { sent: now, order: order(i), again: false, arrived: false, lost: false }));
+        self.bytes.extend((0..len).map(|i| Byte { sent: now, order: order(i), retransmitted: false, arrived: false, lost: false }));
     }
 
     fn send_again(&mut self, start: u64, end: u64) {
@@ -84,7 +84,13 @@ impl Books {
         let (max, serial) = (self.board.max(), self.serial);
         self.rack.retransmissions.sent(start, end, max, now);
         for byte in &mut self.bytes[start as usize..end as usize] {
-            *byte = Byte { sent: now, order: Order { sent: now, position: max, serial }, again: true, arrived: byte.arrived, lost: false };
+            *byte = Byte {
+                sent: now,
+                order: Order { sent: now, position: max, serial },
+                retransmitted: true,
+                arrived: byte.arrived,
+                lost: false,
+            };
         }
     }
 
@@ -122,14 +128,14 @@ impl Books {
         let told: Vec<(Order, u64)> = fresh
             .iter()
             .map(|i| (self.bytes[*i as usize], *i))
-            .filter(|(b, _)| !b.again || tells(b.sent))
+            .filter(|(b, _)| !b.retransmitted || tells(b.sent))
             .map(|(b, i)| (b.order, i + 1))
             .collect();
         if let Some(last) = told.iter().max() {
             self.rtt = now.since(last.0.sent);
         }
         self.newest = self.newest.max(told.iter().copied().max());
-        let late = fresh.iter().any(|i| *i < self.fack && !self.bytes[*i as usize].again);
+        let late = fresh.iter().any(|i| *i < self.fack && !self.bytes[*i as usize].retransmitted);
         self.reordered |= late;
         assert_eq!(self.rack.reordering_seen, self.reordered);
         for i in fresh {
@@ -180,8 +186,8 @@ impl Books {
         let expected: Vec<u64> = (0..self.bytes.len() as u64).filter(|i| self.bytes[*i as usize].lost).collect();
         assert_eq!(lost.len(), expected.len());
         assert!(lost.iter().all(|i| expected.contains(i)));
-        let again = self.bytes.iter().filter(|b| b.again && !b.arrived).count() as u64;
-        assert_eq!(self.rack.retransmissions.bytes(), again);
+        let retransmitted = self.bytes.iter().filter(|b| b.retransmitted && !b.arrived).count() as u64;
+        assert_eq!(self.rack.retransmissions.bytes(), retransmitted);
     }
 }
 

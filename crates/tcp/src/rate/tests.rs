@@ -195,7 +195,7 @@ fn a_second_retransmission_takes_the_place_of_the_first() {
     // The first retransmission of segment 1 is lost too, and it goes a third time.
     assert_eq!(flow.lose(1, 2)[0].in_flight_then, 4 * MSS);
     flow.send_again(20, 1);
-    assert_eq!(flow.sampler.again.len(), 3);
+    assert_eq!(flow.sampler.retransmitted.len(), 3);
     flow.arrive(31, 0, 3);
     // The newest is the one of 20 ms.
     assert_eq!(flow.sample(31).interval, ms(21));
@@ -248,7 +248,7 @@ struct Packet {
     in_flight: u64,
     arrived: bool,
     out: bool,
-    again: bool,
+    retransmitted: bool,
 }
 
 impl Model {
@@ -260,7 +260,7 @@ impl Model {
         if self.in_flight() == 0 {
             (self.first_sent, self.delivered_at) = (now, now);
         }
-        let again = n < self.packets.len();
+        let retransmitted = n < self.packets.len();
         let packet = Packet {
             sent: now,
             delivered: self.delivered,
@@ -270,9 +270,9 @@ impl Model {
             in_flight: self.in_flight() + 1,
             arrived: false,
             out: true,
-            again,
+            retransmitted,
         };
-        if again { self.packets[n] = packet } else { self.packets.push(packet) }
+        if retransmitted { self.packets[n] = packet } else { self.packets.push(packet) }
     }
 
     /// The sample that the arrival of these gives: bytes in segments, times in ms.
@@ -298,7 +298,7 @@ impl Model {
             lost: (self.lost - p.lost) * MSS,
             in_flight_then: p.in_flight * MSS,
             in_flight: self.in_flight() * MSS,
-            rtt: (!p.again).then(|| ms(now - p.sent)),
+            rtt: (!p.retransmitted).then(|| ms(now - p.sent)),
             app_limited: false,
         }
     }

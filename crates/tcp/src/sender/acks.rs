@@ -96,10 +96,9 @@ impl Sender {
             let flight_size = self.flight_size();
             self.echo_of_congestion(now, news.ack, flight_size);
         }
-        if self.board.outstanding() > 0 && !self.timers.is_probing() {
-            if self.repair.is_duplicate(sacked, segment.seq_len() == 0 && !window_changed) {
-                self.duplicate_ack(now, news.delivered_before);
-            }
+        let is_bare = segment.seq_len() == 0 && !window_changed;
+        if self.board.outstanding() > 0 && !self.timers.is_probing() && self.repair.is_duplicate(sacked, is_bare) {
+            self.duplicate_ack(now, news.delivered_before);
         }
     }
 

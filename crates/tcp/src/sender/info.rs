@@ -42,8 +42,8 @@ impl Sender {
     fn lost_and_retransmitted(&self) -> (u64, u64) {
         let Some(rack) = &self.repair.rack else { return self.board.marked() };
         // What was sent again had been lost, but for a tail loss probe; it may be lost once more.
-        let again = rack.retransmissions.bytes();
+        let retransmitted = rack.retransmissions.bytes();
         let twice = rack.retransmissions.bytes_among(self.board.lost());
-        (self.board.lost_bytes() + again - twice, again - twice)
+        (self.board.lost_bytes() + retransmitted - twice, retransmitted - twice)
     }
 }

@@ -3,7 +3,7 @@
 use crate::TcpConfig;
 use crate::clock::Clock;
 use crate::rtt::{RttEstimator, Rules};
-use crate::seq::timestamp_before;
+use crate::seq::{TIMESTAMP_LIFE, timestamp_before};
 use longfat_core::packet::Segment;
 use longfat_core::time::{Duration, Time};
 
@@ -109,12 +109,12 @@ impl RoundTrips {
         self.timed = None;
     }
 
-    /// What the echo of `segment` says (RFC 7323 §4); one from the future says nothing.
+    /// What the echo of `segment` says (RFC 7323 §4); one from the future, or from longer ago than timestamps last, says nothing.
     #[inline]
     fn echo(&self, now: Time, segment: &Segment) -> Option<Duration> {
         let ((_, ecr), clock) = segment.timestamps().zip(self.timestamps)?;
         let ticks = (clock.ticks(now) as u32).wrapping_sub(ecr);
-        (ticks < 1 << 31).then(|| clock.span(ticks.into()))
+        (ticks < 1 << 31).then(|| clock.span(ticks.into())).filter(|rtt| *rtt < TIMESTAMP_LIFE)
     }
 
     /// The left edge moves to `ack`; everything below `max` has been sent. `exact`: the round trip of what is acknowledged, where all
@@ -179,7 +179,7 @@ impl RoundTrips {
         let ((val, _), clock) = segment.timestamps().zip(self.timestamps)?;
         let sent = Time::from_ps(now.as_ps() - rtt?.as_ps());
         let ticks = i64::from(val.wrapping_sub(clock.ticks(sent) as u32) as i32);
-        Some(ticks * clock.span(1).as_ps() as i64 - clock.since_tick(sent).as_ps() as i64)
+        Some(ticks.saturating_mul(clock.span(1).as_ps() as i64).saturating_sub(clock.since_tick(sent).as_ps() as i64))
     }
 }
 
@@ -234,6 +234,26 @@ mod tests {
         trips.sent_again();
         trips.acked(at(9000), &plain, 1000, 1000, None);
         assert_eq!(trips.srtt(), Duration::from_millis(1500));
+    }
+
+    /// Nobody sends such timestamps but who wants to see whether we can count.
+    #[test]
+    fn timestamps_out_of_all_bounds_say_nothing_and_overflow_nothing() {
+        // Half a second a tick: 2^31 of them are 34 years.
+        let mut trips = trips("bsd-reno-1994", true);
+        let slow = Clock::new(Duration::from_millis(500), Duration::ZERO);
+        trips.timestamps = Some(slow);
+        let now = at(10_000);
+        for age in [1, 24 * 86_400 * 2 - 1, 24 * 86_400 * 2, u32::MAX / 2, u32::MAX] {
+            let segment = echoing((slow.ticks(now) as u32).wrapping_sub(age));
+            let said = trips.echo(now, &segment);
+            assert_eq!(said, (age < 24 * 86_400 * 2).then(|| slow.span(age.into())), "{age} ticks");
+            trips.acked(now, &segment, 1, 1, None);
+            assert!(trips.rto() <= Duration::from_secs(120) && trips.srtt() * 3 > Duration::ZERO);
+        }
+        let mut far = Segment::new(1, 0, 0);
+        far.set_timestamps((1 << 31) + slow.ticks(now) as u32, 0);
+        assert_eq!(trips.forward_delay(now, &far, Some(Duration::ZERO)), Some(i64::MIN));
     }
 
     #[test]

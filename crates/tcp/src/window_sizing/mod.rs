@@ -32,8 +32,9 @@ use std::fmt::Debug;
 /// The receiving side is bound to `receive_buffered + promised - held beyond a gap`: [`MemoryUse::receive_committed`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryUse {
-    /// Bytes acknowledged so far, and sent and not acknowledged.
+    /// Bytes acknowledged so far.
     pub acked: u64,
+    /// Bytes sent and not acknowledged.
     pub outstanding: u64,
     /// Written here and not acknowledged, as far as the send buffer has room for it.
     pub send_buffered: u64,
@@ -61,9 +62,11 @@ impl MemoryUse {
 /// The state of a sender after an ACK (or at the start).
 #[derive(Clone, Copy, Debug)]
 pub struct SendState {
+    /// When the ACK came.
     pub now: Time,
     /// The congestion window, or that of the recovery under way.
     pub cwnd: u64,
+    /// Bytes; `u64::MAX` before the first reduction.
     pub ssthresh: u64,
     /// What must be in the send buffer for that window to be used: what is sent and not acknowledged, and what the window lets
     /// go beside it.
@@ -72,9 +75,11 @@ pub struct SendState {
     pub rwnd: u64,
     /// Offset up to which all is acknowledged.
     pub una: u64,
+    /// Payload bytes of a full segment.
     pub mss: u64,
     /// Round trips so far, counted in packets.
     pub round: u64,
+    /// The smoothed round trip (RFC 6298 §2); zero before the first.
     pub srtt: Duration,
 }
 
@@ -89,6 +94,7 @@ pub trait SendSizing: Debug {
 /// Data has been taken in. Byte counts are offsets of the stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
+    /// When it came.
     pub now: Time,
     /// Bytes that have come so far, in order or not; each counts once.
     pub received: u64,
@@ -107,6 +113,7 @@ pub struct Arrival {
 /// An ACK goes out.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer {
+    /// When it goes.
     pub now: Time,
     /// Its timestamp, where timestamps are in use.
     pub timestamp: Option<u32>,
@@ -141,11 +148,13 @@ pub trait ReceiveSizing: Debug {
 
 /// One kind of window sizing.
 pub struct SizingKind {
+    /// As the parameter `window_sizing` names it.
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,
     /// Where it is defined: authors, title, venue and year.
     pub source: &'static str,
+    /// Its parameters beside those of TCP, which validation, sweeps and the schema know from here.
     pub params: &'static [ParamSpec],
     /// Checks what bounds on single parameters cannot say.
     pub check: fn(&TcpConfig) -> Result<(), Refusal>,

@@ -1,8 +1,11 @@
 //! BBR version 3 (draft-ietf-ccwg-bbr-06, "BBR Congestion Control"; its section numbers stand at each step). This file: what moves
-//! the model and the state machine on each ACK. [`cycle`] has ProbeBW, [`losses`] what losses do, [`window`] the outputs.
+//! the model and the state machine on each ACK. [`startup`] has Startup and Drain, [`cycle`]
+//! ProbeBW, [`probe_rtt`] ProbeRTT, [`losses`] what losses do, [`window`] the outputs.
 
 mod cycle;
 mod losses;
+mod probe_rtt;
+mod startup;
 mod window;
 
 use super::{MaxFilter, Pace, Rounds};
@@ -248,98 +251,6 @@ impl Bbr3 {
             a.extra.forget_past();
         }
         a.extra.update((a.delivered - expected).min(self.cwnd) as f64);
-    }
-
-    /// §5.3.1.2, CheckFullBWReached.
-    fn check_plateau(&mut self, rs: &RateSample, rate: f64) {
-        // A sample without an interval is none (§4.1.2.3).
-        if self.plateau.now || !self.rounds.start || rs.app_limited || rate == 0.0 {
-            return;
-        }
-        if rate >= self.plateau.bandwidth * 1.25 {
-            self.plateau.search_again(rate);
-            return;
-        }
-        self.plateau.rounds += 1;
-        self.plateau.now = self.plateau.rounds >= 3;
-        self.plateau.ever |= self.plateau.now;
-    }
-
-    /// §5.3.1.1, CheckStartupDone.
-    fn check_startup_done(&mut self, ack: &AckSample, rs: &RateSample) {
-        self.check_startup_losses(ack, rs);
-        if self.state == State::Startup && self.plateau.ever {
-            self.state = State::Drain { from_round: self.rounds.count };
-        }
-    }
-
-    /// §5.3.2.
-    fn check_drain_done(&mut self, now: Time, rs: &RateSample) {
-        if let State::Drain { from_round } = self.state
-            && (rs.in_flight <= self.inflight(self.bandwidth, 1.0) || self.rounds.count > from_round + 3)
-        {
-            self.start_down(now, rs.total_delivered);
-        }
-    }
-
-    fn set_min_rtt(&mut self, rtt: Duration) {
-        (self.min_rtt, self.min_rtt_s) = (Some(rtt), rtt.as_secs_f64());
-    }
-
-    /// §5.3.4.3, UpdateMinRTT.
-    fn update_min_rtt(&mut self, now: Time, rs: &RateSample) {
-        self.probe_rtt_expired = now > self.probe_rtt_min_at + PROBE_RTT_INTERVAL;
-        if let Some(rtt) = rs.rtt
-            && (self.probe_rtt_min.is_none_or(|min| rtt < min) || self.probe_rtt_expired)
-        {
-            (self.probe_rtt_min, self.probe_rtt_min_at) = (Some(rtt), now);
-        }
-        let Some(candidate) = self.probe_rtt_min else { return };
-        if self.min_rtt.is_none_or(|min| candidate < min) || now > self.min_rtt_at + MIN_RTT_LASTS {
-            self.set_min_rtt(candidate);
-            self.min_rtt_at = self.probe_rtt_min_at;
-        }
-    }
-
-    /// §5.3.4.3, CheckProbeRTT.
-    fn check_probe_rtt(&mut self, now: Time, rs: &RateSample) {
-        if !self.in_probe_rtt() && self.probe_rtt_expired && !self.idle_restart {
-            self.save_cwnd();
-            self.state = State::ProbeRtt { done: None, round_done: false };
-            self.ack_phase = AckPhase::ProbeStopping;
-            self.rounds.begin(rs.total_delivered);
-        }
-        match self.state {
-            State::ProbeRtt { done: None, .. } if rs.in_flight <= self.probe_rtt_cwnd() => {
-                self.state = State::ProbeRtt { done: Some(now + PROBE_RTT_LASTS), round_done: false };
-                self.rounds.begin(rs.total_delivered);
-            }
-            State::ProbeRtt { done: done @ Some(_), round_done } => {
-                let round_done = round_done || self.rounds.start;
-                self.state = State::ProbeRtt { done, round_done };
-                if round_done {
-                    self.check_probe_rtt_done(now, rs.total_delivered);
-                }
-            }
-            _ => {}
-        }
-        self.idle_restart = false;
-    }
-
-    /// §5.3.4.3, CheckProbeRTTDone; §5.3.4.4.
-    fn check_probe_rtt_done(&mut self, now: Time, total_delivered: u64) {
-        if !matches!(self.state, State::ProbeRtt { done: Some(done), .. } if now > done) {
-            return;
-        }
-        self.probe_rtt_min_at = now;
-        self.restore_cwnd();
-        self.reset_shortterm();
-        if self.plateau.ever {
-            self.start_down(now, total_delivered);
-            self.state = State::Cruise;
-        } else {
-            self.state = State::Startup;
-        }
     }
 }
 

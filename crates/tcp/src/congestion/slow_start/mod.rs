@@ -14,6 +14,7 @@ use longfat_core::by_name;
 
 /// A variant of slow start.
 pub struct Kind {
+    /// As the parameter `slow_start` names it.
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,
@@ -56,9 +57,13 @@ by_name!(Kind, "slow start");
 /// The state of a variant.
 #[derive(Clone, Debug)]
 pub enum Variant {
+    /// RFC 5681 §3.1: has no state.
     Standard,
+    /// RFC 3742.
     Limited(Limited),
+    /// HyStart, as published in 2008 and 2011.
     HyStart(HyStart),
+    /// RFC 9406.
     HyStartPlusPlus(HyStartPlusPlus),
 }
 

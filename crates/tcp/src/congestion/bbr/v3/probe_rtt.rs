@@ -1,0 +1,67 @@
+//! The least round trip, and ProbeRTT, which looks for it.
+
+use super::{AckPhase, Bbr3, MIN_RTT_LASTS, PROBE_RTT_INTERVAL, PROBE_RTT_LASTS, State};
+use crate::rate::RateSample;
+use longfat_core::time::{Duration, Time};
+
+impl Bbr3 {
+    pub(super) fn set_min_rtt(&mut self, rtt: Duration) {
+        (self.min_rtt, self.min_rtt_s) = (Some(rtt), rtt.as_secs_f64());
+    }
+
+    /// §5.3.4.3, UpdateMinRTT.
+    pub(super) fn update_min_rtt(&mut self, now: Time, rs: &RateSample) {
+        self.probe_rtt_expired = now > self.probe_rtt_min_at + PROBE_RTT_INTERVAL;
+        if let Some(rtt) = rs.rtt
+            && (self.probe_rtt_min.is_none_or(|min| rtt < min) || self.probe_rtt_expired)
+        {
+            (self.probe_rtt_min, self.probe_rtt_min_at) = (Some(rtt), now);
+        }
+        let Some(candidate) = self.probe_rtt_min else { return };
+        if self.min_rtt.is_none_or(|min| candidate < min) || now > self.min_rtt_at + MIN_RTT_LASTS {
+            self.set_min_rtt(candidate);
+            self.min_rtt_at = self.probe_rtt_min_at;
+        }
+    }
+
+    /// §5.3.4.3, CheckProbeRTT.
+    pub(super) fn check_probe_rtt(&mut self, now: Time, rs: &RateSample) {
+        if !self.in_probe_rtt() && self.probe_rtt_expired && !self.idle_restart {
+            self.save_cwnd();
+            self.state = State::ProbeRtt { done: None, round_done: false };
+            self.ack_phase = AckPhase::ProbeStopping;
+            self.rounds.begin(rs.total_delivered);
+        }
+        match self.state {
+            State::ProbeRtt { done: None, .. } if rs.in_flight <= self.probe_rtt_cwnd() => {
+                self.state = State::ProbeRtt { done: Some(now + PROBE_RTT_LASTS), round_done: false };
+                self.rounds.begin(rs.total_delivered);
+            }
+            State::ProbeRtt { done: done @ Some(_), round_done } => {
+                let round_done = round_done || self.rounds.start;
+                self.state = State::ProbeRtt { done, round_done };
+                if round_done {
+                    self.check_probe_rtt_done(now, rs.total_delivered);
+                }
+            }
+            _ => {}
+        }
+        self.idle_restart = false;
+    }
+
+    /// §5.3.4.3, CheckProbeRTTDone; §5.3.4.4.
+    pub(super) fn check_probe_rtt_done(&mut self, now: Time, total_delivered: u64) {
+        if !matches!(self.state, State::ProbeRtt { done: Some(done), .. } if now > done) {
+            return;
+        }
+        self.probe_rtt_min_at = now;
+        self.restore_cwnd();
+        self.reset_shortterm();
+        if self.plateau.ever {
+            self.start_down(now, total_delivered);
+            self.state = State::Cruise;
+        } else {
+            self.state = State::Startup;
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! What the interface of its host tells a connection: whether there is room for another segment.
+
+use super::{Connection, Sending};
+use crate::sender::Room;
+use longfat_core::time::Time;
+
+impl Connection {
+    /// Whether the host's interface takes another segment: `poll_transmit` gives none with data while it does not. Pure ACKs and
+    /// window probes go in any case.
+    pub fn set_room(&mut self, room: bool) {
+        let room = if room { Room::Yes } else { Room::No };
+        match &mut self.sending {
+            Sending::Active(sender) => sender.room = room,
+            Sending::Silent(silent) => silent.room = room,
+        }
+    }
+
+    /// Whether `poll_transmit` has kept back a segment for want of room.
+    pub fn wants_room(&self) -> bool {
+        self.sending.sender().is_some_and(|sender| sender.room == Room::Refused)
+    }
+
+    /// The interface has refused a segment, and this stack takes that as congestion: counts a send stall, and reduces the
+    /// window, once a round trip.
+    pub fn local_congestion(&mut self, now: Time) {
+        if let Some(sender) = self.sending.sender_mut() {
+            sender.local_congestion(now);
+        }
+    }
+}
