@@ -22,7 +22,7 @@ const CORE: &[(&str, &[&str])] = &[
     ("packet", &["time"]),
     ("traffic", &["by_name", "packet", "params", "rng", "time", "units"]),
     ("queue", &["by_name", "packet", "params", "rng", "time", "units"]),
-    ("link", &["atm", "by_name", "packet", "params", "rng", "time", "units"]),
+    ("link", &["atm", "by_name", "packet", "params", "queue", "rng", "time", "units"]),
     ("atm", &["by_name", "packet", "params", "queue", "rng", "time", "units"]),
 ];
 

@@ -93,6 +93,13 @@ fn experiments() -> Vec<(String, String)> {
     for (key, word) in [("ties", "random"), ("departures", "last")] {
         add(key, word, format!("{key} = \"{word}\"\n{}", dumbbell("", "", "")));
     }
+    // Lines of one rate and delay, and packets of one size: much comes at one instant.
+    let at_once = "[path]\npreset = \"dumbbell\"\npairs = 3\nedge = { rate = \"10 Mbit/s\", delay = \"1 ms\" }\n\
+         bottleneck = { rate = \"10 Mbit/s\", delay = \"3 ms\", queue = { kind = \"droptail\", limit = \"5 packets\" } }\n\
+         [[flow]]\ncount = 3\n[measure]\nduration = \"4 s\"\n";
+    for (key, word) in [("ties", "link_order"), ("ties", "random"), ("departures", "last")] {
+        add("at once", &format!("{key} {word}"), format!("{key} = \"{word}\"\n{at_once}"));
+    }
     all
 }
 
