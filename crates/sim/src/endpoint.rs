@@ -36,8 +36,8 @@ pub struct Endpoint {
     /// The link its packets start on, and the route cursor they start with.
     pub first_link: u32,
     pub route: u32,
-    /// The time in the event set. It only ever moves to an earlier time before it has come: TCP puts its timers off with
-    /// every ACK, and a wake-up too early now and then costs less than moving the event each time.
+    /// When it wakes. It only ever moves to an earlier time before it has come: TCP puts its timers off with every ACK, and a wake-up too
+    /// early now and then costs less than moving it each time.
     pub wake: Time,
     pub milestone: Milestone,
     /// Whether anything is said of its host.

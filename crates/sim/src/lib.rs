@@ -1,9 +1,8 @@
 //! The virtual-time driver: runs an experiment over longfat's own TCP, queues and links.
 //!
-//! Time jumps from event to event. There is one pending event for each link and at most one for each end of a connection, however
-//! many packets are on their way ([`event_set`], [`link`], [`endpoint`]); where what happens can matter to nobody for a while, it is done once
-//! in that while. [`world`] handles the events, [`measure`] writes down what is asked for, and [`audit`] checks at the end that no
-//! packet was lost from the books.
+//! The network is cut into stages ([`world`]): links, ports of switches, endpoints, and islands of what shares something without delay. A
+//! [`plan`] says how far each may live by itself before the next has its turn. [`measure`] writes down what is asked for, and [`audit`]
+//! checks at the end that no packet was lost from the books.
 
 /// For the tests and the benchmark of this crate, which is why it can be seen from outside.
 #[doc(hidden)]
