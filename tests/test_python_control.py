@@ -25,7 +25,7 @@ class ScalableToo:
     """Scalable, as Kelly wrote it, in Python."""
 
     def on_ack(self, ack: longfat.Ack) -> None:
-        """As crates/core/src/tcp/congestion/scalable.rs."""
+        """As crates/tcp/src/congestion/scalable.rs."""
         if not ack.cwnd_limited or self.window.slow_start(ack):
             return
         if self.window.cwnd <= 16 * self.window.mss:
