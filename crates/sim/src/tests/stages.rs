@@ -1,7 +1,10 @@
 //! How far stages live by themselves changes no number: all in sweeps, or one instant after the other.
 
+use longfat_core::link::loss;
+use longfat_core::params::Value;
 use longfat_core::time::{Duration, Time};
 use longfat_core::traffic::Traffic;
+use longfat_core::units::Rate;
 use longfat_experiment::Experiment;
 use longfat_experiment::trace::Trace;
 use proptest::prelude::*;
@@ -80,4 +83,16 @@ fn a_run_with_a_volume_goes_in_sweeps_to_near_its_end() {
     let (single, sweeps) = (run(&experiment, true), run(&experiment, false));
     assert!(2 * sweeps.steps < single.steps, "{} {}", single.steps, sweeps.steps);
     assert_eq!(numbers(single), numbers(sweeps));
+}
+
+/// What a line loses is let go of as the run goes on, not only when somebody looks.
+#[test]
+fn lost_packets_are_not_kept() {
+    let loss = loss::choice("bernoulli").with(&[("probability", Value::Number(0.05))]);
+    let experiment = Dumbbell { loss, traffic: Traffic::udp(Rate::from_bps(8_000_000), 1500), ..Dumbbell::default() }.experiment();
+    let mut world = World::new(&experiment).unwrap();
+    world.run(Time::from_ps(9_000_000_000_000), u64::MAX);
+    let lost: u64 = world.links.iter().map(|link| link.count.lost).sum();
+    // 6000 packets in 9 s; some seven are under way at a time.
+    assert!(lost > 200 && world.packets.len() < 30, "{lost} lost, {} kept", world.packets.len());
 }

@@ -54,6 +54,7 @@ impl World {
     pub(super) fn advance_link_before(&mut self, number: usize, until: Time) {
         let mut log = LinkLog { link: number as u32, ledger: &mut self.ledger };
         self.links[number].advance_before(until, &mut self.packets, &mut log);
+        self.links[number].lose(until, &mut self.packets, &mut log);
         self.pass_on(number);
     }
 
