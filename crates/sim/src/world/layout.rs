@@ -154,8 +154,8 @@ struct Units {
     /// For each link its own, or that of the island it is on; [`NONE`] for a link that no flow crosses.
     of_link: Vec<u32>,
     of_endpoint: Vec<u32>,
-    /// For each island, its unit and its links.
-    islands: Vec<(u32, Vec<u32>)>,
+    /// The links of each island. Islands are the first units.
+    islands: Vec<Vec<u32>>,
 }
 
 impl Units {
@@ -172,7 +172,7 @@ impl Units {
                 units.of_endpoint[endpoint as usize] = unit;
                 endpoints[endpoint as usize].is_on_island = true;
             }
-            units.islands.push((unit, links));
+            units.islands.push(links);
         }
         let mut classes = BTreeMap::new();
         for (i, endpoint) in endpoints.iter().enumerate().filter(|(_, endpoint)| !endpoint.is_on_island) {
@@ -186,6 +186,10 @@ impl Units {
         }
         debug_assert!(ports.of_links().all(|link| units.of_link[link] != NONE));
         units
+    }
+
+    fn is_island(&self, unit: u32) -> bool {
+        (unit as usize) < self.islands.len()
     }
 
     fn next(&mut self) -> u32 {
@@ -239,17 +243,17 @@ struct Layout {
 impl Layout {
     fn new(units: &Units, order: &[usize], behind: &[Duration], ports: &Ports) -> Self {
         let mut members = vec![Vec::new(); units.count];
-        for (number, (unit, _)) in units.islands.iter().enumerate() {
-            members[*unit as usize].push(Stage::Island(number as u32));
+        for (number, stages) in members.iter_mut().enumerate().take(units.islands.len()) {
+            stages.push(Stage::Island(number as u32));
         }
         for (link, unit) in units.of_link.iter().enumerate().filter(|(_, unit)| **unit != NONE) {
-            if !units.islands.iter().any(|(island, _)| island == unit) {
+            if !units.is_island(*unit) {
                 let stage = if ports.of(link).is_some() { Stage::Port(link as u32) } else { Stage::Link(link as u32) };
                 members[*unit as usize].push(stage);
             }
         }
         for (endpoint, unit) in units.of_endpoint.iter().enumerate() {
-            if !units.islands.iter().any(|(island, _)| island == unit) {
+            if !units.is_island(*unit) {
                 members[*unit as usize].push(Stage::Endpoint(endpoint as u32));
             }
         }
@@ -262,11 +266,8 @@ impl Layout {
             of_endpoint: vec![NONE; units.of_endpoint.len()],
             of_link: vec![NONE; units.of_link.len()],
         };
-        layout.islands = units
-            .islands
-            .iter()
-            .map(|(_, links)| Island { events: Vec::new(), agenda: Due::new(0), links: links.clone(), stage: 0 })
-            .collect();
+        let island = |links: &Vec<u32>| Island { events: Vec::new(), agenda: Due::new(0), links: links.clone(), stage: 0 };
+        layout.islands = units.islands.iter().map(island).collect();
         for &unit in order {
             for stage in members[unit].drain(..) {
                 let place = layout.stages.len() as u32;
@@ -289,7 +290,6 @@ impl Layout {
 
     /// Makes the inputs: the first ones are those of the endpoints, in order, then come two for what each sends ([`outlet`]).
     fn join(&mut self, units: &Units, endpoints: &[Endpoint], table: &RouteTable, links: usize) {
-        let island_of = |unit: u32| units.islands.iter().position(|(island, _)| *island == unit);
         // Of endpoints that are on an island, these three lead nowhere.
         for endpoint in 0..endpoints.len() {
             let came_by = *table.route(endpoint ^ 1).last().expect("a route has a link");
@@ -312,13 +312,11 @@ impl Layout {
                         let to = self.of_link[*next as usize];
                         *between.entry((link, to)).or_insert_with(|| self.input(to, *next, link))
                     }
-                    None => match island_of(units.of_endpoint[endpoint ^ 1]) {
-                        Some(island) => {
-                            let to = self.islands[island].stage as u32;
-                            *between.entry((link, to)).or_insert_with(|| self.input(to, NONE, link))
-                        }
-                        None => endpoint as u32 ^ 1,
-                    },
+                    None if units.is_island(units.of_endpoint[endpoint ^ 1]) => {
+                        let to = self.islands[units.of_endpoint[endpoint ^ 1] as usize].stage as u32;
+                        *between.entry((link, to)).or_insert_with(|| self.input(to, NONE, link))
+                    }
+                    None => endpoint as u32 ^ 1,
                 };
                 self.hops[table.starts[endpoint] as usize + i + 1] = input;
             }
@@ -331,12 +329,18 @@ impl Layout {
             return Vec::new();
         }
         let mut places = vec![(NONE, NONE); endpoints.len() + hosts.sources()];
-        for (number, (unit, _)) in units.islands.iter().enumerate() {
-            let stage = self.islands[number].stage as u32;
-            let arrivals = self.inputs.iter().enumerate().filter(|(_, input)| input.to == stage && (input.rank as usize) < links);
-            let mut arrivals: Vec<usize> = arrivals.map(|(i, _)| i).collect();
+        let mut all_arrivals = vec![Vec::new(); self.islands.len()];
+        for (i, input) in self.inputs.iter().enumerate().filter(|(_, input)| (input.rank as usize) < links) {
+            if let Some(Stage::Island(island)) = self.stages.get(input.to as usize) {
+                all_arrivals[*island as usize].push(i);
+            }
+        }
+        let mut all_members = vec![Vec::new(); self.islands.len()];
+        for (endpoint, unit) in units.of_endpoint.iter().enumerate().filter(|(_, unit)| units.is_island(**unit)) {
+            all_members[*unit as usize].push(endpoint);
+        }
+        for (number, (mut arrivals, members)) in all_arrivals.into_iter().zip(all_members).enumerate() {
             arrivals.sort_by_key(|input| self.inputs[*input].rank);
-            let members: Vec<usize> = (0..endpoints.len()).filter(|endpoint| units.of_endpoint[*endpoint] == *unit).collect();
             let sources = hosts.sources_of(members.iter().map(|endpoint| &endpoints[*endpoint]));
             let island = &mut self.islands[number];
             island.agenda = Due::new(arrivals.len() + members.len() + sources.len());
