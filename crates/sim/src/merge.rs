@@ -1,6 +1,4 @@
-//! Merging what comes to a stage by several inputs, each of which is in order.
-
-use std::hint::select_unpredictable;
+//! Putting in order what comes to a stage by several inputs.
 
 use longfat_core::packet::PacketId;
 use longfat_core::time::Time;
@@ -24,24 +22,16 @@ impl Arrival {
 #[derive(Debug, Default)]
 pub struct Batch {
     arrivals: Vec<Arrival>,
-    /// Where each input ends.
-    ends: Vec<usize>,
-    merged: Vec<Arrival>,
+    room: Vec<Arrival>,
+    /// Where each bucket starts; in the end, where it ends.
+    buckets: Vec<u32>,
 }
 
 impl Batch {
-    /// One more arrival by the same input, not before the last one.
+    /// One more arrival, of the same input or of the next one.
     #[inline]
     pub fn push(&mut self, arrival: Arrival) {
         self.arrivals.push(arrival);
-    }
-
-    /// What comes after this comes by another input.
-    #[inline]
-    pub fn end_input(&mut self) {
-        if self.ends.last().copied().unwrap_or(0) < self.arrivals.len() {
-            self.ends.push(self.arrivals.len());
-        }
     }
 
     /// How many arrivals there are.
@@ -49,42 +39,44 @@ impl Batch {
         self.arrivals.len()
     }
 
-    /// All of them by time, then by rank; those that have both in common in the order of their inputs, and by one input in its own. None
-    /// is left.
+    /// All of them by time, then by rank; those that have both in common in the order in which they were pushed. None is left.
     pub fn drain(&mut self) -> impl Iterator<Item = Arrival> {
-        // Each input is a run in order: merging two and two takes a step for each doubling of their number, and a sort would take more.
-        while self.ends.len() > 1 {
-            self.merged.clear();
-            self.merged.reserve(self.arrivals.len());
-            let (mut start, mut kept) = (0, 0);
-            for i in (0..self.ends.len()).step_by(2) {
-                let middle = self.ends[i];
-                let end = self.ends.get(i + 1).copied().unwrap_or(middle);
-                merge(&self.arrivals[start..middle], &self.arrivals[middle..end], &mut self.merged);
-                (start, self.ends[kept]) = (end, end);
-                kept += 1;
-            }
-            self.ends.truncate(kept);
-            std::mem::swap(&mut self.arrivals, &mut self.merged);
+        if self.arrivals.len() > 1 {
+            self.sort();
         }
-        self.ends.clear();
         self.arrivals.drain(..)
     }
-}
 
-/// Appends `a` and `b` to `to`, in order.
-#[inline]
-fn merge(a: &[Arrival], b: &[Arrival], to: &mut Vec<Arrival>) {
-    let (mut i, mut j) = (0, 0);
-    while i < a.len() && j < b.len() {
-        // Which is first is anybody's guess.
-        let takes_b = b[j].key() < a[i].key();
-        to.push(select_unpredictable(takes_b, b[j], a[i]));
-        j += usize::from(takes_b);
-        i += usize::from(!takes_b);
+    /// A bucket sort: each bucket holds an equal stretch of time, and there are about as many of them as arrivals. What comes to a link is
+    /// spread over the time it lives through, so most buckets hold one or two, and the cost does not grow with the number of inputs.
+    fn sort(&mut self) {
+        let times = self.arrivals.iter().map(|arrival| arrival.time.as_ps());
+        let (first, last) = times.clone().fold((u64::MAX, 0), |(first, last), time| (time.min(first), time.max(last)));
+        // The stretch of a bucket is a power of two.
+        let shift = u64::BITS - ((last - first) / self.arrivals.len() as u64).leading_zeros();
+        let bucket = |time: u64| ((time - first) >> shift) as usize;
+        self.buckets.clear();
+        self.buckets.resize(bucket(last) + 1, 0);
+        times.for_each(|time| self.buckets[bucket(time)] += 1);
+        let mut start = 0;
+        for count in &mut self.buckets {
+            start += std::mem::replace(count, start);
+        }
+        self.room.clone_from(&self.arrivals);
+        for arrival in &self.arrivals {
+            let place = &mut self.buckets[bucket(arrival.time.as_ps())];
+            self.room[*place as usize] = *arrival;
+            *place += 1;
+        }
+        let mut start = 0;
+        for end in self.buckets.iter().map(|end| *end as usize) {
+            if end > start + 1 {
+                self.room[start..end].sort_by_key(Arrival::key);
+            }
+            start = end;
+        }
+        std::mem::swap(&mut self.arrivals, &mut self.room);
     }
-    to.extend_from_slice(&a[i..]);
-    to.extend_from_slice(&b[j..]);
 }
 
 #[cfg(test)]
@@ -95,17 +87,16 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_a_stable_sort(inputs in prop::collection::vec((0_u32..4, prop::collection::vec(0_u64..20, 0..12)), 0..12)) {
+        fn it_is_a_stable_sort(inputs in prop::collection::vec((0_u32..4, prop::collection::vec(0_u64..20, 0..12)), 0..30), unit in 1_u64..1 << 40) {
             let (mut packets, mut batch, mut plain) = (Packets::new(), Batch::default(), Vec::new());
             for (rank, mut times) in inputs {
                 times.sort_unstable();
-                for time in times.into_iter().map(Time::from_ps) {
+                for time in times.into_iter().map(|time| Time::from_ps(unit * time)) {
                     let segment = Segment::new(0, 0, 0);
                     let id = packets.insert(Way::There, Packet::new(time, 0, Ecn::NotEct, &segment), segment);
                     batch.push(Arrival { time, rank, id });
                     plain.push((time, rank, id));
                 }
-                batch.end_input();
             }
             plain.sort_by_key(|(time, rank, _)| (*time, *rank));
             prop_assert_eq!(batch.len(), plain.len());

@@ -109,7 +109,6 @@ impl World {
             if is_from_link(*of as usize, endpoints.len()) {
                 links[*rank as usize].count.delivered += (batch.len() - before) as u64;
             }
-            batch.end_input();
             !line.is_empty()
         });
         let (link, mut log) = (&mut links[number], LinkLog { link: number as u32, ledger });
