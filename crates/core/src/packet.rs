@@ -11,13 +11,21 @@ use crate::time::Time;
 
 /// TCP flags, as on the wire (RFC 9293 §3.1); the ninth is the last of the bits that were reserved (RFC 9768 §2).
 pub mod flags {
+    /// The sender has no more data (RFC 9293 section 3.1).
     pub const FIN: u16 = 0x01;
+    /// Sequence numbers are synchronized (RFC 9293 section 3.1).
     pub const SYN: u16 = 0x02;
+    /// The connection is reset (RFC 9293 section 3.1).
     pub const RST: u16 = 0x04;
+    /// Push (RFC 9293 section 3.1).
     pub const PSH: u16 = 0x08;
+    /// The acknowledgment field counts (RFC 9293 section 3.1).
     pub const ACK: u16 = 0x10;
+    /// ECN echo (RFC 3168 section 6.1).
     pub const ECE: u16 = 0x40;
+    /// Congestion window reduced (RFC 3168 section 6.1).
     pub const CWR: u16 = 0x80;
+    /// Accurate ECN (RFC 9768 section 3.1).
     pub const AE: u16 = 0x100;
 }
 

@@ -32,6 +32,7 @@ pub struct Run {
     pub labels: Vec<(String, String)>,
     /// From 0; it is already in the seed.
     pub repeat: u64,
+    /// What is run.
     pub experiment: Experiment,
     /// What is to run it.
     pub backend: &'static Backend,

@@ -32,7 +32,9 @@ pub struct Report {
     pub key: String,
     /// What is wrong, in one sentence.
     pub message: String,
+    /// What the file has there.
     pub found: Option<String>,
+    /// What it should have.
     pub expected: Option<String>,
     /// What to do: the nearest valid name, the other unit.
     pub help: Option<String>,

@@ -6,9 +6,13 @@ use longfat_core::params::ParamSpec;
 
 /// A name, one line about it, where it is from, and its parameters.
 pub struct Named {
+    /// As users write it.
     pub name: &'static str,
+    /// One line.
     pub summary: &'static str,
+    /// Where it is defined.
     pub source: &'static str,
+    /// What users can set.
     pub params: Vec<ParamSpec>,
 }
 

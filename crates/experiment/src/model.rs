@@ -11,16 +11,21 @@ use std::sync::Arc;
 /// One run of an experiment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Experiment {
+    /// For people: it changes no number.
     pub title: String,
     /// Repeats differ only in this.
     pub seed: u64,
+    /// The order of what comes to a router at one instant.
     pub ties: Ties,
     /// Whether a departure from a queue comes after the arrivals at it of the same instant, instead of before them.
     pub departures_last: bool,
+    /// Where the flows run.
     pub network: Network,
     /// The hosts of which anything is said; the others are infinitely fast.
     pub hosts: Vec<Host>,
+    /// Every flow, groups in the order of the file.
     pub flows: Vec<Flow>,
+    /// What is recorded.
     pub measure: Measure,
 }
 
@@ -37,14 +42,18 @@ pub enum Ties {
 /// Nodes, and the one-way links between them (a duplex link of the file is two).
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Network {
+    /// Hosts, routers and switches.
     pub nodes: Vec<Node>,
+    /// One-way links.
     pub links: Vec<Link>,
 }
 
 /// Where links meet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
+    /// As in the file.
     pub name: String,
+    /// What it does.
     pub kind: NodeKind,
 }
 
@@ -55,8 +64,11 @@ pub enum NodeKind {
     Host,
     /// It passes packets on.
     Router,
-    /// It passes cells on, and has so many ports.
-    Switch { ports: u64 },
+    /// It passes cells on.
+    Switch {
+        /// How many.
+        ports: u64,
+    },
 }
 
 impl Node {
@@ -76,8 +88,9 @@ impl Node {
 pub struct Link {
     /// Unique, e.g. `ds3-1>` and `ds3-1<` for the two ways of the link `ds3-1`.
     pub name: String,
-    /// Indices into [`Network::nodes`].
+    /// The node it starts at: an index into [`Network::nodes`].
     pub from: usize,
+    /// The node it leads to.
     pub to: usize,
     /// Rate of framed packets: what is left of the line rate after physical framing.
     pub rate: Rate,
@@ -95,6 +108,7 @@ pub struct Link {
     pub queue: Choice,
     /// From a switch: the policy of the output port in front of the link.
     pub discard: Option<Choice>,
+    /// What happens to packets on the line.
     pub loss: Choice,
     /// The link whose utilization headlines the report.
     pub bottleneck: bool,
@@ -105,16 +119,20 @@ pub struct Link {
 pub struct Host {
     /// Index into [`Network::nodes`].
     pub node: usize,
+    /// The transmit queue in front of its links.
     pub nic: Option<Nic>,
+    /// Its processor.
     pub cpu: Option<Cpu>,
     /// Each packet it sends is held for a random time, even between none and this.
     pub overhead: Option<Duration>,
+    /// Its memory for data of connections.
     pub memory: Option<Memory>,
 }
 
 /// What a host has for what its connections have written and not got acknowledged, and received and not read: payload bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
+    /// How much there is.
     pub bytes: u64,
     /// What each end of a connection has of it at least, to send and to receive; by default two segments.
     pub least: Option<u64>,
@@ -133,6 +151,7 @@ impl Memory {
 pub struct Nic {
     /// Packets.
     pub txqueuelen: u64,
+    /// What becomes of a segment that finds it full.
     pub on_full: OnFull,
 }
 
@@ -150,16 +169,20 @@ pub enum OnFull {
 /// A processor that serves the packets of its host one after the other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cpu {
+    /// Millions of cycles (1000 * 1000) a second.
     pub mhz: u64,
     /// To send a packet, and to receive one.
     pub send: Cycles,
+    /// To receive a packet.
     pub receive: Cycles,
 }
 
 /// Cycles for each packet, and for each byte of it (IP).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cycles {
+    /// For each packet.
     pub packet: u64,
+    /// For each byte of its IP packet.
     pub byte: f64,
 }
 
@@ -169,12 +192,15 @@ pub struct Cycles {
 pub struct Flow {
     /// The group's name in the file, e.g. `forward`.
     pub group: Arc<str>,
-    /// Indices into [`Network::nodes`]: the side that connects and sends, the side that listens.
+    /// The side that connects and sends: an index into [`Network::nodes`].
     pub from: usize,
+    /// The side that listens.
     pub to: usize,
-    /// Flows of a group share these, and its name: there may be many thousands.
+    /// The TCP of the side that sends. Flows of a group share it, and the name of the group: there may be many thousands.
     pub sender: Arc<TcpConfig>,
+    /// The TCP of the side that listens.
     pub receiver: Arc<TcpConfig>,
+    /// What it sends.
     pub traffic: Traffic,
     /// When it connects.
     pub start: Duration,
@@ -190,6 +216,7 @@ pub struct Flow {
 /// What is recorded, and when the run ends: at `duration`, or once every flow that has a volume is done, if there is one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measure {
+    /// The longest the run may last.
     pub duration: Duration,
     /// Start of the span over which rates of bulk flows are measured.
     pub warmup: Duration,

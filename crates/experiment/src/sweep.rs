@@ -13,6 +13,7 @@ const MAX_RULES: usize = 16;
 /// One axis of a sweep: a value of the file that is several.
 #[derive(Clone, Debug)]
 pub struct Axis {
+    /// Its key in the file, or the name it was given.
     pub name: String,
     /// One for each value, as text.
     pub labels: Vec<String>,

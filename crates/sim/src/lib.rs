@@ -40,9 +40,21 @@ use world::World;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
     /// A flow between nodes that no path joins, both ways (or from a node to itself).
-    NoRoute { flow: usize, group: String, from: String, to: String },
+    NoRoute {
+        /// The number of the flow.
+        flow: usize,
+        /// Its group in the file.
+        group: String,
+        /// The node it starts at.
+        from: String,
+        /// The node it goes to.
+        to: String,
+    },
     /// The caller asked to stop.
-    Cancelled { at: Time },
+    Cancelled {
+        /// How far the run had come.
+        at: Time,
+    },
 }
 
 impl fmt::Display for Error {

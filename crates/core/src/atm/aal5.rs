@@ -5,6 +5,7 @@
 
 /// Bytes of a cell on the line, and of its payload (ITU-T I.361): the other five are its header.
 pub const CELL: u32 = 53;
+/// Bytes of payload in a cell (ITU-T I.361: 53 bytes less a header of 5).
 pub const PAYLOAD: u32 = 48;
 /// The trailer in the last 8 bytes of the last cell: user-to-user and common part indicators, length (2), CRC-32 (4)
 /// (I.363.5 §9.2.1).

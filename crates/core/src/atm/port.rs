@@ -31,11 +31,13 @@ pub const MAX_INPUTS: usize = u64::BITS as usize;
 /// Cells of one packet that follow each other on a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
+    /// The packet they carry.
     pub packet: PacketId,
     /// The driver's, passed on as it is.
     pub route: u32,
     /// The channel, by its number at this port.
     pub channel: u32,
+    /// How many.
     pub cells: u32,
     /// The cells of the whole packet.
     pub of: u32,
@@ -56,14 +58,44 @@ pub struct Run {
 /// What became of a packet at a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// All its cells passed, and, unless there is another switch to come, it is whole; its last cell has left at this time.
-    Whole { packet: PacketId, route: u32, leaves: Time, is_marked: bool },
-    /// It will not arrive, and this port is the first to know. `is_gone` when no cell of it goes on to another switch.
-    Lost { packet: PacketId, route: u32, at: Time, reason: DropReason, is_gone: bool },
+    /// All its cells passed, and, unless there is another switch to come, it is whole.
+    Whole {
+        /// The packet.
+        packet: PacketId,
+        /// The driver's, as it came.
+        route: u32,
+        /// When its last cell has left.
+        leaves: Time,
+        /// Congestion was experienced (EFCI), here or before.
+        is_marked: bool,
+    },
+    /// It will not arrive, and this port is the first to know.
+    Lost {
+        /// The packet.
+        packet: PacketId,
+        /// The driver's, as it came.
+        route: u32,
+        /// When the cell was dropped without which it is lost.
+        at: Time,
+        /// Why.
+        reason: DropReason,
+        /// No cell of it goes on to another switch.
+        is_gone: bool,
+    },
     /// It was lost before, and its last cell is gone now.
-    Gone { packet: PacketId },
+    Gone {
+        /// The packet.
+        packet: PacketId,
+    },
     /// It passes marked.
-    Marked { packet: PacketId, route: u32, at: Time },
+    Marked {
+        /// The packet.
+        packet: PacketId,
+        /// The driver's, as it came.
+        route: u32,
+        /// When its first cell came.
+        at: Time,
+    },
 }
 
 /// What a port is made with.
@@ -76,11 +108,15 @@ pub struct PortConfig {
     pub buffer: u64,
     /// The cell time of the line into each input.
     pub inputs: Vec<Duration>,
+    /// How many channels cross it.
     pub channels: usize,
     /// Whether another switch follows, and wants the cells.
     pub is_before_switch: bool,
+    /// Whether the rest of a frame that lost a cell is dropped, but for its last cell.
     pub drops_rest: bool,
+    /// Whether the policy is told how many cells each channel has in the buffer.
     pub accounts: bool,
+    /// The port's own stream.
     pub rng: Rng,
 }
 
@@ -111,6 +147,7 @@ pub struct Port {
     coin: Coin,
     /// `None`: the policy does not ask.
     occupancy: Option<Occupancy>,
+    /// What it has counted.
     pub count: Count,
     outcomes: Vec<Outcome>,
     onward: Vec<Run>,

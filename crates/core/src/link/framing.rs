@@ -7,6 +7,7 @@ use crate::units::Rate;
 /// One kind of link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Framing {
+    /// As users write it.
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,

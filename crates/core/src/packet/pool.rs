@@ -47,7 +47,9 @@ pub struct Packets {
 /// Who sends a packet: the first end of a flow, or the one that answers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Way {
+    /// From the end that connects.
     There,
+    /// From the end that listens.
     Back,
 }
 

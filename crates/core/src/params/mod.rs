@@ -17,21 +17,46 @@ use crate::units::{Capacity, Rate};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// A size in bytes: `"2 KiB"`.
-    Bytes { min: u64, max: u64 },
+    Bytes {
+        /// The least.
+        min: u64,
+        /// The most.
+        max: u64,
+    },
     /// A count with its unit word: `"60 packets"`, `"224 buffers"`, or a bare integer where `unit` is empty.
-    Count { unit: &'static str, min: u64, max: u64 },
+    Count {
+        /// Its word, in the plural; empty where it has none.
+        unit: &'static str,
+        /// The least.
+        min: u64,
+        /// The most.
+        max: u64,
+    },
     /// A queue capacity: `"60 packets"`, `"384 KiB"`, `"1 bdp"`.
     Capacity,
     /// A TCP window, in full segments or bytes: `"700 segments"`, `"1 MiB"`. Its value is a [`Capacity`] whose packets are segments.
     Window,
     /// A span: `"68 ms"`.
-    Duration { min: Duration, max: Duration },
+    Duration {
+        /// The shortest.
+        min: Duration,
+        /// The longest.
+        max: Duration,
+    },
     /// A rate: `"44.21 Mbit/s"`.
     Rate,
     /// A plain number.
-    Number { min: f64, max: f64 },
+    Number {
+        /// The least.
+        min: f64,
+        /// The greatest.
+        max: f64,
+    },
     /// A count with its unit word, or a fraction of what it is a part of: `"500 cells"`, `0.5`. A [`Value::Count`] or [`Value::Number`].
-    Portion { unit: &'static str },
+    Portion {
+        /// The word of the count, in the plural.
+        unit: &'static str,
+    },
     /// `true` or `false`.
     Bool,
     /// One of these words.
@@ -41,13 +66,21 @@ pub enum Kind {
 /// The value of a parameter; the variant follows its [`Kind`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
+    /// Of [`Kind::Bytes`].
     Bytes(u64),
+    /// Of [`Kind::Count`] or [`Kind::Portion`].
     Count(u64),
+    /// Of [`Kind::Capacity`] or [`Kind::Window`].
     Capacity(Capacity),
+    /// Of [`Kind::Duration`].
     Duration(Duration),
+    /// Of [`Kind::Rate`].
     Rate(Rate),
+    /// Of [`Kind::Number`] or [`Kind::Portion`].
     Number(f64),
+    /// Of [`Kind::Bool`].
     Bool(bool),
+    /// Of [`Kind::Choice`].
     Choice(&'static str),
     /// Not given, and no default: the thing that owns the parameter decides (its doc says how).
     Auto,
@@ -56,25 +89,33 @@ pub enum Value {
 /// One parameter of a registry entry.
 #[derive(Clone, Copy, Debug)]
 pub struct ParamSpec {
+    /// As users write it.
     pub name: &'static str,
+    /// What its value may be.
     pub kind: Kind,
     /// `None`: the user must give it. `Some(Value::Auto)`: optional, decided by its owner.
     pub default: Option<Value>,
+    /// What it means, in one line.
     pub doc: &'static str,
 }
 
 /// Why parameters cannot be what they are: which of them, one sentence for the user, and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
+    /// The name of the parameter.
     pub param: &'static str,
+    /// What is wrong, for the user.
     pub sentence: String,
+    /// What would be right.
     pub expected: String,
 }
 
 /// An entry of a registry, by name, with its parameters.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Choice {
+    /// The name of the entry.
     pub kind: &'static str,
+    /// What it is given.
     pub params: Params,
 }
 

@@ -17,9 +17,13 @@ const MAX_BDP: f64 = 1000.0;
 /// A value as a file holds it, before anything is known of what it should be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Literal<'a> {
+    /// A string.
     Text(&'a str),
+    /// A whole number.
     Integer(i64),
+    /// A number with a fraction.
     Float(f64),
+    /// `true` or `false`.
     Bool(bool),
     /// An array, a table, a date: what it is called.
     Other(&'static str),

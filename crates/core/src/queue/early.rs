@@ -41,6 +41,7 @@ impl Verdict {
 pub struct RedConfig {
     /// Thresholds on the average, in the unit in which the queue is measured.
     pub min_threshold: f64,
+    /// The upper threshold on the average, in the unit in which the queue is measured.
     pub max_threshold: f64,
     /// Probability of a signal as the average reaches `max_threshold` (before the spacing by `count`).
     pub max_p: f64,

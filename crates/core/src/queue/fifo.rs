@@ -35,7 +35,9 @@ impl Measure {
 /// How much may be held, and in what it is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limit {
+    /// What is counted.
     pub measure: Measure,
+    /// The most that may be held.
     pub max: u64,
 }
 

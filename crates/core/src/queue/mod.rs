@@ -130,15 +130,18 @@ pub struct QueueContext {
 
 /// One kind of queue.
 pub struct QueueKind {
+    /// As users write it.
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,
     /// Where it is defined: authors, title, venue and year, or "none: longfat's own".
     pub source: &'static str,
+    /// What users can set.
     pub params: &'static [ParamSpec],
     /// Checks what bounds on single parameters cannot say ("min_threshold must be under max_threshold").
     /// `Err` is one sentence for the user.
     pub check: fn(&Params, &QueueContext) -> Result<(), String>,
+    /// Makes one, for one link.
     pub build: fn(&Params, QueueContext) -> Box<dyn Queue + Send>,
 }
 

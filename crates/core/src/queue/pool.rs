@@ -44,6 +44,7 @@ pub(super) fn given(params: &Params, name: &str) -> Option<u64> {
 /// How the buffers are divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
+    /// Bytes a buffer holds.
     pub buffer_size: u32,
     /// Transmit-side buffers of all peers together.
     pub transmit: u64,
@@ -51,6 +52,7 @@ pub struct Shape {
     pub per_peer: u64,
     /// Of them, guaranteed to each of the first `peers` peers.
     pub reserved: u64,
+    /// How many peers have reserved buffers.
     pub peers: u64,
     /// Receive-side buffers of each peer card.
     pub receive: u64,

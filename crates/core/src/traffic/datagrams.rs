@@ -15,6 +15,7 @@ pub struct Datagram {
     pub number: u32,
     /// Bytes of the IP packet.
     pub size: u32,
+    /// Whether it answers another.
     pub is_reply: bool,
 }
 
@@ -86,6 +87,7 @@ pub struct DatagramStats {
     pub replies: u64,
     /// Payload sent and payload that arrived, in bytes. Nothing of a probe is payload.
     pub bytes_sent: u64,
+    /// Payload that arrived, in bytes.
     pub bytes_delivered: u64,
     /// Of what was answered.
     pub rtt: RoundTrips,
@@ -96,9 +98,13 @@ pub struct DatagramStats {
 pub struct RoundTrips {
     /// How many.
     pub count: u64,
+    /// The last one.
     pub last: Duration,
+    /// The least.
     pub min: Duration,
+    /// The greatest.
     pub max: Duration,
+    /// Their sum, in ps.
     pub sum_ps: u128,
     /// Sum of the squares, in ns^2.
     pub squares_ns2: u128,

@@ -37,6 +37,7 @@ use std::sync::Arc;
 
 /// One kind of traffic.
 pub struct TrafficKind {
+    /// As users write it.
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,
@@ -63,12 +64,18 @@ pub enum Over {
     /// A TCP connection. This makes the sending end; the other reads what comes, and closes after the end of the stream.
     Tcp(fn(&Params, Life) -> Box<dyn Application>),
     /// UDP, or ICMP echo.
-    Datagrams { sender: fn(&Params, Life) -> Box<dyn Datagrams>, receiver: fn() -> Box<dyn Datagrams> },
+    Datagrams {
+        /// Makes the end that sends first.
+        sender: fn(&Params, Life) -> Box<dyn Datagrams>,
+        /// Makes the end that answers, if it does.
+        receiver: fn() -> Box<dyn Datagrams>,
+    },
 }
 
 /// What a sending end is told of its flow. When to stop is not its own affair ([`Program::new`], [`until`]).
 #[derive(Clone, Debug)]
 pub struct Life {
+    /// When the flow begins.
     pub start: Time,
     /// The flow's own stream.
     pub rng: Rng,

@@ -7,18 +7,41 @@ use crate::units::Rate;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Schedule {
     /// Evenly spaced.
-    Constant { rate: Rate },
+    Constant {
+        /// At this rate.
+        rate: Rate,
+    },
     /// rate(t) = mean + amplitude sin(2 pi t / period), t from the start of the flow.
-    Sinusoid { mean: Rate, amplitude: Rate, period: Duration },
+    Sinusoid {
+        /// The mean rate.
+        mean: Rate,
+        /// How far the rate goes above and below the mean.
+        amplitude: Rate,
+        /// From one crest to the next.
+        period: Duration,
+    },
     /// Evenly spaced while on; on and off times follow each other.
-    OnOff { rate: Rate, on: Spell, off: Spell },
+    OnOff {
+        /// The rate while on.
+        rate: Rate,
+        /// How long an on time is.
+        on: Spell,
+        /// How long an off time is.
+        off: Spell,
+    },
     /// With independent gaps of this mean rate: Pareto of this shape, or exponential (Poisson arrivals).
-    Random { rate: Rate, shape: Option<f64> },
+    Random {
+        /// The mean rate.
+        rate: Rate,
+        /// Of the Pareto distribution; `None`: gaps are exponential.
+        shape: Option<f64>,
+    },
 }
 
 /// How long an on or an off time lasts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spell {
+    /// Its mean.
     pub mean: Duration,
     /// Of the Pareto distribution; `None`: always the mean.
     pub shape: Option<f64>,

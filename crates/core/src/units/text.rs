@@ -6,8 +6,11 @@ use std::fmt;
 /// A kind of quantity: its units, largest last, and the number of base units in each.
 #[derive(Debug, PartialEq)]
 pub struct Dimension {
+    /// What is measured: "a rate".
     pub what: &'static str,
+    /// A quantity as a user would write it.
     pub example: &'static str,
+    /// The units and how many base units each has, the largest last.
     pub units: &'static [(&'static str, u64)],
     /// Other spellings people use, and what to write instead.
     hints: &'static [(&'static str, &'static str)],
@@ -94,11 +97,24 @@ pub enum QuantityError {
     /// Below zero.
     Negative,
     /// A number alone.
-    NoUnit { units: String },
+    NoUnit {
+        /// The units it could have.
+        units: String,
+    },
     /// A unit of nothing known, with what may have been meant.
-    UnknownUnit { unit: String, meant: Option<String>, units: String },
+    UnknownUnit {
+        /// As it was written.
+        unit: String,
+        /// What to write instead.
+        meant: Option<String>,
+        /// The units it could have.
+        units: String,
+    },
     /// Not a whole number of base units.
-    TooFine { base: &'static str },
+    TooFine {
+        /// The base unit.
+        base: &'static str,
+    },
     /// More base units than 64 bits hold.
     TooLarge,
 }

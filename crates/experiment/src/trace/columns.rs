@@ -38,6 +38,7 @@ pub struct Column<R> {
     pub unit: &'static str,
     /// What it is, in one line.
     pub doc: &'static str,
+    /// What its values are, and how to read one.
     pub form: Form,
     /// Whether it is a column of the tables that users see; the others only serve to rebuild the trace.
     pub is_shown: bool,

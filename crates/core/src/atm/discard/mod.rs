@@ -18,6 +18,7 @@ use crate::units::Rate;
 /// The first cell of a frame, as its port sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
+    /// When it has come, whole.
     pub now: Time,
     /// Cells in the output buffer.
     pub queued: u64,
@@ -25,6 +26,7 @@ pub struct Arrival {
     pub silent_from: Time,
     /// Of these, cells of its channel, and how many channels have any; 0 unless the policy [accounts](DiscardKind::accounts).
     pub own: u64,
+    /// How many channels have cells in the buffer.
     pub channels: u64,
     /// Whether the packet in it is ECN-capable. Its IP header is in the first cell.
     pub is_ect: bool,
@@ -61,10 +63,13 @@ pub struct DiscardContext {
 /// One policy.
 #[derive(Debug)]
 pub struct DiscardKind {
+    /// As users write it.
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,
+    /// Where it is defined: authors, title, venue and year, or "none: longfat's own".
     pub source: &'static str,
+    /// What users can set.
     pub params: &'static [ParamSpec],
     /// Whether the rest of a frame that lost a cell is dropped, but for its last cell.
     pub drops_rest: bool,
@@ -72,6 +77,7 @@ pub struct DiscardKind {
     pub accounts: bool,
     /// Checks what bounds on single parameters cannot say. `Err` is one sentence for the user.
     pub check: fn(&Params, &DiscardContext) -> Result<(), String>,
+    /// Makes one, for one port.
     pub build: fn(&Params, DiscardContext) -> Box<dyn Discard + Send>,
 }
 

@@ -14,14 +14,19 @@ pub struct Count {
     /// Of the cells that passed: those of packets that passed whole, and those of packets that did not. What is missing in
     /// the sum are cells of packets that have not ended yet.
     pub whole: u64,
+    /// Cells that passed, of packets that did not.
     pub dead: u64,
     /// Packets: whole; without some of their cells; without any; with all, but taken for one with what was left of another.
     pub packets_whole: u64,
+    /// Packets without some of their cells.
     pub packets_partial: u64,
+    /// Packets without any of their cells.
     pub packets_dropped: u64,
+    /// Packets with all their cells that were taken for one with what was left of another.
     pub packets_merged: u64,
     /// Packets marked here.
     pub packets_marked: u64,
+    /// The most cells in the buffer.
     pub queue_max: u64,
     /// What the cells which passed have to wait in the buffer, summed up, in ps.
     pub waits: u128,

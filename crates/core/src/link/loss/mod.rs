@@ -34,11 +34,13 @@ pub trait Loss {
 
 /// One model.
 pub struct LossKind {
+    /// As users write it.
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,
     /// Where it is defined: authors, title, venue and year, or "none: longfat's own".
     pub source: &'static str,
+    /// What users can set.
     pub params: &'static [ParamSpec],
     /// Checks what bounds on single parameters cannot say. `Err` is one sentence for the user.
     pub check: fn(&Params) -> Result<(), String>,
@@ -50,6 +52,7 @@ pub struct LossKind {
 pub const REGISTRY: &[LossKind] = &[NONE, bernoulli::KIND, gilbert_elliott::KIND, periodic::KIND];
 by_name!(LossKind, "loss model", with params);
 
+/// A perfect line.
 pub const NONE: LossKind =
     LossKind { name: "none", summary: "a perfect line", source: "none: longfat's own", params: &[], check: |_| Ok(()), build: |_, _| None };
 
