@@ -1,5 +1,6 @@
 //! Documents and their runs.
 
+use crate::error::{ExperimentError, error};
 use crate::stored::PyTrace;
 use crate::{backend, hooks};
 use longfat_core::time::Time;
@@ -11,13 +12,6 @@ use longfat_experiment::trace::Trace;
 use longfat_tcp::congestion::extensions;
 use pyo3::prelude::*;
 use std::time::{Duration, Instant};
-
-pyo3::import_exception!(longfat.errors, ExperimentError);
-
-pub fn error(e: longfat_experiment::Error) -> PyErr {
-    let text = e.to_string();
-    ExperimentError::new_err(text.strip_prefix("error: ").unwrap_or(&text).to_owned())
-}
 
 /// An experiment file, parsed and checked.
 #[pyclass(module = "longfat._longfat")]

@@ -4,6 +4,7 @@ mod backend;
 mod choose;
 mod control;
 mod document;
+mod error;
 mod hooks;
 mod registries;
 mod samples;

@@ -1,6 +1,7 @@
 //! A run stepped from Python.
 
-use crate::document::{ExperimentError, Run, check_present};
+use crate::document::{Run, check_present};
+use crate::error::ExperimentError;
 use crate::hooks;
 use crate::stored::PyTrace;
 use longfat_core::time::{Duration, Time};

@@ -1,6 +1,6 @@
 //! A trace as a results folder keeps it: every column of [`columns`], as arrays of whole numbers, of floats or of words.
 
-use crate::document::error;
+use crate::error::error;
 use longfat_experiment::trace::Trace;
 use longfat_experiment::trace::columns::{self, Column, Form, NONE};
 use longfat_experiment::{Experiment, restore};

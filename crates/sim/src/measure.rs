@@ -9,18 +9,7 @@ use longfat_experiment::{Experiment, Host, warning};
 
 use crate::endpoint::Agent;
 use crate::memory::Gauge;
-use crate::world::{CellTotals, World, flow_names};
-
-/// What the links and flows had done by some instant.
-#[derive(Clone, Debug)]
-pub struct Snapshot {
-    time: Time,
-    links: Vec<LinkTotals>,
-    /// How long each processor has been at work.
-    processors: Vec<Duration>,
-    /// Of each memory the integrals over time of what is promised, buffered and wasted, in byte ps.
-    memory: Vec<[u128; 3]>,
-}
+use crate::world::{Snapshot, World, flow_names};
 
 /// What had arrived of a flow by some instant: bytes delivered in order, and payload bytes that came again.
 #[derive(Clone, Copy, Debug)]
@@ -32,42 +21,6 @@ struct Arrived {
 impl Arrived {
     fn of(receiver: &Agent) -> Self {
         Arrived { delivered: receiver.bytes_delivered(), duplicate: receiver.stats().bytes_duplicate }
-    }
-}
-
-#[derive(Clone, Debug)]
-struct LinkTotals {
-    busy: Duration,
-    /// Integrals over time of packets and bytes queued, in ps.
-    waited: (u128, u128),
-    /// From a switch.
-    cells: CellTotals,
-}
-
-impl LinkTotals {
-    fn of(world: &World, number: usize) -> Self {
-        let link = &world.links[number];
-        match world.cell_totals(number) {
-            None => LinkTotals { busy: link.busy(world.now), waited: link.count.waited(world.now), cells: CellTotals::default() },
-            Some(cells) => LinkTotals { busy: cells.busy, waited: (cells.waited, cells.waited * u128::from(aal5::CELL)), cells },
-        }
-    }
-}
-
-impl Snapshot {
-    /// Of `world` now; its links have been advanced to now.
-    pub fn of(world: &World) -> Self {
-        Snapshot {
-            time: world.now,
-            links: (0..world.links.len()).map(|link| LinkTotals::of(world, link)).collect(),
-            processors: world.hosts.processors.iter().map(|processor| processor.busy(world.now)).collect(),
-            memory: world
-                .hosts
-                .pools
-                .iter()
-                .map(|pool| [&pool.promised, &pool.buffered, &pool.wasted].map(|of| of.integral(world.now)))
-                .collect(),
-        }
     }
 }
 

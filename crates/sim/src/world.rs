@@ -14,6 +14,7 @@ mod islands;
 mod layout;
 mod links;
 mod ports;
+mod snapshot;
 
 use std::collections::BTreeMap;
 
@@ -27,13 +28,14 @@ use crate::Error;
 use crate::due::Due;
 use crate::endpoint::Endpoint;
 use crate::ledger::Ledger;
-use crate::measure::Snapshot;
+
 use crate::merge::Batch;
 use hosts::Hosts;
 use islands::Island;
 use links::Tie;
 pub use ports::CellTotals;
 use ports::Ports;
+pub use snapshot::Snapshot;
 
 /// When a flow reached its milestones.
 #[derive(Clone, Copy, Debug, Default)]

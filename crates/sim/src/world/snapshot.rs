@@ -1,0 +1,54 @@
+//! What a world has done by some instant: what is measured over a span is the difference of two of these.
+
+use longfat_core::atm::aal5;
+use longfat_core::time::{Duration, Time};
+
+use super::{CellTotals, World};
+
+/// What the links and flows had done by some instant.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    pub time: Time,
+    pub links: Vec<LinkTotals>,
+    /// How long each processor has been at work.
+    pub processors: Vec<Duration>,
+    /// Of each memory the integrals over time of what is promised, buffered and wasted, in byte ps.
+    pub memory: Vec<[u128; 3]>,
+}
+
+/// What a link had done by some instant.
+#[derive(Clone, Debug)]
+pub struct LinkTotals {
+    pub busy: Duration,
+    /// Integrals over time of packets and bytes queued, in ps.
+    pub waited: (u128, u128),
+    /// From a switch.
+    pub cells: CellTotals,
+}
+
+impl LinkTotals {
+    fn of(world: &World, number: usize) -> Self {
+        let link = &world.links[number];
+        match world.cell_totals(number) {
+            None => LinkTotals { busy: link.busy(world.now), waited: link.count.waited(world.now), cells: CellTotals::default() },
+            Some(cells) => LinkTotals { busy: cells.busy, waited: (cells.waited, cells.waited * u128::from(aal5::CELL)), cells },
+        }
+    }
+}
+
+impl Snapshot {
+    /// Of `world` now; its links have been advanced to now.
+    pub fn of(world: &World) -> Self {
+        Snapshot {
+            time: world.now,
+            links: (0..world.links.len()).map(|link| LinkTotals::of(world, link)).collect(),
+            processors: world.hosts.processors.iter().map(|processor| processor.busy(world.now)).collect(),
+            memory: world
+                .hosts
+                .pools
+                .iter()
+                .map(|pool| [&pool.promised, &pool.buffered, &pool.wasted].map(|of| of.integral(world.now)))
+                .collect(),
+        }
+    }
+}
