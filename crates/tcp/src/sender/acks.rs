@@ -1,6 +1,7 @@
 //! How the sender takes in ACKs: what they acknowledge, SACK, echo and advertise.
 
-use super::{Phase, Sender};
+use super::usage::Flight;
+use super::{Limit, Phase, Sender};
 use crate::congestion::AckSample;
 use crate::ecn::Marks;
 use crate::seq::unwrap;
@@ -44,6 +45,7 @@ impl Sender {
         }
         let delivered_before = una + self.board.sacked_bytes();
         let in_flight = self.board.pipe();
+        self.note_use(in_flight);
         let selective = self.repair.kind().is_selective() && segment.sack_count() > 0;
         let reported = if selective { self.duplicate_told(segment, ack) } else { None };
         if let Some(rack) = &mut self.repair.rack {
@@ -187,6 +189,29 @@ impl Sender {
         }
     }
 
+    /// Notes how much of cwnd is in use: `in_flight` bytes, of which none were acknowledged yet by the ACK that has come.
+    #[inline]
+    fn note_use(&mut self, in_flight: u64) {
+        // What cwnd forbade, it had no room for.
+        let is_full = self.usage.limit() == Limit::Cwnd || self.fills_window(in_flight);
+        self.usage.note(Flight { una: self.board.una(), max: self.board.max(), size: in_flight, is_full });
+    }
+
+    /// Whether with `in_flight` bytes in flight as many full segments are as the window allows (RFC 7661 §3): what it has beyond
+    /// them is no room for another. Small segments fill it by their bytes.
+    #[inline]
+    fn fills_window(&self, in_flight: u64) -> bool {
+        let (window, segment) = (self.window(), self.payload_max);
+        // Mostly there is room, and no need to divide.
+        in_flight + segment > window && in_flight >= if window < segment { window } else { window / segment * segment }
+    }
+
+    /// Whether an ACK of what lies from `una` on lets the window grow.
+    #[inline]
+    fn is_cwnd_limited(&self, una: u64) -> bool {
+        self.usage.is_cwnd_limited(una)
+    }
+
     /// What this ACK tells the control.
     #[inline]
     fn sample(&mut self, now: Time, segment: &Segment, news: &News, acked: u64, rtt: Option<Duration>) -> AckSample {
@@ -202,7 +227,8 @@ impl Sender {
             rtt_min: self.stats.rtt_min,
             forward_delay,
             round: self.usage.round(),
-            cwnd_limited: self.usage.is_cwnd_limited(),
+            // The left edge may have moved.
+            cwnd_limited: self.is_cwnd_limited(self.board.una() - acked),
             after_timeout: self.repair.phase() == Phase::Loss,
             in_recovery: self.repair.phase() == Phase::Recovery,
             rate: self.rate_sample(now),

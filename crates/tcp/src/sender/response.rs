@@ -36,6 +36,7 @@ impl Sender {
     /// RFC 3168 §6.1.2: after a reduction for whatever reason, CWR goes on the next new segment, and echoes of marks on what
     /// was sent before do not reduce again.
     pub(super) fn reduced(&mut self) {
+        self.usage.forget();
         if self.ecn.is_on() {
             self.reductions.reduced(self.board.max(), self.ecn.answers_by_cwr());
         }

@@ -155,7 +155,7 @@ impl Sender {
         }
         if !self.may_transmit() {
             // The host is the limit: cwnd must not grow for it.
-            self.usage.limited_by(Limit::Application);
+            self.usage.limited_by(Limit::Host);
             return None;
         }
         let end = start + len;

@@ -124,3 +124,23 @@ fn a_flow_without_pause_does_not_notice() {
     assert!(losses > 3);
     assert_eq!(windows(CwndValidation::Rfc7661), (standard, losses));
 }
+
+/// Ten segments at a time, of a window of ten: each flight uses it whole, and lets it grow as one with more behind it would.
+#[test]
+fn a_window_exactly_full_grows() {
+    for (control, ssthresh, expected) in
+        [("reno", u64::MAX, 20), ("reno", 10 * MSS, 11), ("cubic", u64::MAX, 20), ("scalable", u64::MAX, 20)]
+    {
+        let sender =
+            TcpConfig { congestion_control: congestion::choice(control), initial_ssthresh: ssthresh, initial_window: 10, ..config("rfc") };
+        let mut pair = Pair::new(sender, config("rfc"), ms(25));
+        pair.client.write(10 * MSS);
+        pair.run_until(at_ms(500));
+        assert!(pair.client.all_acked());
+        assert_eq!(pair.client.info().cwnd / MSS, expected, "{control}");
+        // Half of it now: not used.
+        pair.client.write(5 * MSS);
+        pair.run_until(at_ms(1_000));
+        assert_eq!(pair.client.info().cwnd / MSS, expected, "{control}");
+    }
+}
