@@ -73,6 +73,7 @@ pub struct TcpConfig {
     pub send_buffer: u64,
     pub receive_buffer: u64,
     pub window_sizing: Choice,
+    /// In segments; 0 is RFC 6928's ([`TcpConfig::first_window`]).
     pub initial_window: u32,
     pub initial_ssthresh: u64,
     pub ssthresh_half_rwnd: bool,
@@ -139,7 +140,7 @@ impl TcpConfig {
             send_buffer: params.integer("send_buffer"),
             receive_buffer: params.integer("receive_buffer"),
             window_sizing: window_sizing::choice(params.choice("window_sizing")),
-            initial_window: params.integer("initial_window") as u32,
+            initial_window: limit("initial_window").unwrap_or(0),
             initial_ssthresh: if params.is_auto("initial_ssthresh") { u64::MAX } else { params.integer("initial_ssthresh") },
             ssthresh_half_rwnd: params.boolean("ssthresh_half_rwnd"),
             slow_start: params.choice("slow_start"),
@@ -194,6 +195,17 @@ impl TcpConfig {
             pacing_ca_ratio: params.integer("pacing_ca_ratio") as u32,
         }
     }
+
+    /// The initial window in bytes.
+    pub fn first_window(&self) -> u64 {
+        let mss = u64::from(self.mss);
+        match self.initial_window {
+            // RFC 6928 §2, Eq. 1.
+            0 => (10 * mss).min((2 * mss).max(14_600)),
+            segments => mss * u64::from(segments),
+        }
+    }
+
     /// The value of the parameter `name`, one of [`options::PARAMS`]: the opposite of [`TcpConfig::new`]. A control and a window sizing have more
     /// than a value: they are in their fields.
     pub fn value(&self, name: &str) -> Value {
@@ -209,6 +221,7 @@ impl TcpConfig {
             "mss" => Value::Bytes(self.mss.into()),
             "send_buffer" => Value::Bytes(self.send_buffer),
             "receive_buffer" => Value::Bytes(self.receive_buffer),
+            "initial_window" if self.initial_window == 0 => Value::Auto,
             "initial_window" => count(self.initial_window),
             "initial_ssthresh" if self.initial_ssthresh == u64::MAX => Value::Auto,
             "initial_ssthresh" => Value::Bytes(self.initial_ssthresh),

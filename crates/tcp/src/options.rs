@@ -55,8 +55,8 @@ pub const PARAMS: &[ParamSpec] = &[
     ParamSpec {
         name: "initial_window",
         kind: Kind::Count { unit: "segments", min: 1, max: 1000 },
-        default: Some(Value::Count(10)),
-        doc: "cwnd after the handshake (RFC 6928: 10, of segments up to 1460 bytes)",
+        default: Some(Value::Auto),
+        doc: "cwnd after the handshake; by default RFC 6928's: 10 segments, but of segments over 1460 bytes only 14,600 bytes, or two",
     },
     ParamSpec {
         name: "initial_ssthresh",

@@ -87,8 +87,7 @@ pub(super) struct Sender {
 }
 
 fn validation(config: &TcpConfig) -> Option<Box<Validation>> {
-    (config.cwnd_validation == CwndValidation::Rfc7661)
-        .then(|| Box::new(Validation::new(u64::from(config.mss) * u64::from(config.initial_window))))
+    (config.cwnd_validation == CwndValidation::Rfc7661).then(|| Box::new(Validation::new(config.first_window())))
 }
 
 impl Sender {

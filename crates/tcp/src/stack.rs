@@ -130,6 +130,8 @@ pub const REGISTRY: &[Stack] = &[
             ("recovery", Value::Choice("rack")),
             ("frto", Value::Bool(true)),
             ("undo", Value::Bool(true)),
+            // Of segments of whatever size.
+            ("initial_window", Value::Count(10)),
             ("slow_start", Value::Choice("hystart")),
             ("rto_min", Value::Duration(Duration::from_millis(200))),
             ("rto_min_of", Value::Choice("variance")),
