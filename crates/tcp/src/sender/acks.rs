@@ -1,7 +1,6 @@
 //! How the sender takes in ACKs: what they acknowledge, SACK, echo and advertise.
 
-use super::usage::Flight;
-use super::{Limit, Phase, Sender};
+use super::{Phase, Sender};
 use crate::congestion::AckSample;
 use crate::ecn::Marks;
 use crate::seq::unwrap;
@@ -153,7 +152,7 @@ impl Sender {
         self.board.acknowledge(ack);
         self.repair.progress();
         self.usage.acked(ack, self.board.max());
-        if let Some(validation) = &mut self.validation
+        if let Some(validation) = self.unused.validation()
             && self.repair.phase() != Phase::Recovery
             && validation.is_new(self.usage.round())
         {
@@ -187,29 +186,6 @@ impl Sender {
             // RFC 6298 §5.3.
             self.arm_rto(now);
         }
-    }
-
-    /// Notes how much of cwnd is in use: `in_flight` bytes, of which none were acknowledged yet by the ACK that has come.
-    #[inline]
-    fn note_use(&mut self, in_flight: u64) {
-        // What cwnd forbade, it had no room for.
-        let is_full = self.usage.limit() == Limit::Cwnd || self.fills_window(in_flight);
-        self.usage.note(Flight { una: self.board.una(), max: self.board.max(), size: in_flight, is_full });
-    }
-
-    /// Whether with `in_flight` bytes in flight as many full segments are as the window allows (RFC 7661 §3): what it has beyond
-    /// them is no room for another. Small segments fill it by their bytes.
-    #[inline]
-    fn fills_window(&self, in_flight: u64) -> bool {
-        let (window, segment) = (self.window(), self.payload_max);
-        // Mostly there is room, and no need to divide.
-        in_flight + segment > window && in_flight >= if window < segment { window } else { window / segment * segment }
-    }
-
-    /// Whether an ACK of what lies from `una` on lets the window grow.
-    #[inline]
-    fn is_cwnd_limited(&self, una: u64) -> bool {
-        self.usage.is_cwnd_limited(una)
     }
 
     /// What this ACK tells the control.
