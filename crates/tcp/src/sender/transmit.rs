@@ -138,7 +138,8 @@ impl Sender {
         // RFC 9293 §3.8.6.2.1: a full segment; or all there is, subject to Nagle; or half the largest window.
         let half = payload > 0 && 2 * payload >= self.peer.max();
         if !(payload == self.payload_max || fin || self.stream.permits_partial(piece, idle) || half) {
-            self.usage.limited_by(if piece.is_all { Limit::Application } else { Limit::Rwnd });
+            // Where more was written than the send buffer holds, the application is not the limit.
+            self.usage.limited_by(if piece.is_last { Limit::Application } else { Limit::Rwnd });
             if !piece.is_all {
                 self.arm_persist(now);
             }

@@ -249,3 +249,17 @@ fn ssthresh_may_come_from_cwnd() {
         }
     }
 }
+
+/// A send buffer that is no whole number of segments: Nagle's algorithm holds its last piece back, and more waits behind it. cwnd grows to
+/// the segment beyond what the buffer allows, and no further.
+#[test]
+fn a_send_buffer_is_the_limit_at_once() {
+    for send_buffer in [20_000, 20_500] {
+        let sender = TcpConfig { mss: 1000, send_buffer, ..config("rfc") };
+        let mut pair = Pair::new(sender, config("rfc"), ms(25));
+        pair.client.write(1_000_000);
+        pair.run_until(at_ms(2_000));
+        let cwnd = pair.client.info().cwnd;
+        assert!((21_000..=22_000).contains(&cwnd), "{send_buffer}: {cwnd}");
+    }
+}
