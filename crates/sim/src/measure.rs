@@ -265,6 +265,7 @@ fn warnings(world: &World, experiment: &Experiment, span_start: Time) -> Vec<Str
             span_start.as_secs_f64()
         ));
     }
+    warnings.extend(warning::of_paths(experiment, flow_names(experiment)));
     for (i, (name, flow)) in flow_names(experiment).zip(&experiment.flows).enumerate() {
         warnings.extend(warning::of_flow(&name, flow));
         if let Agent::Tcp(tcp) = &world.endpoints[2 * i].agent

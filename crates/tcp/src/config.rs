@@ -48,6 +48,8 @@ pub enum CwndValidation {
     Off,
     /// The initial window after an idle rto (RFC 5681 §4.1).
     Rfc5681,
+    /// Decays while it is not used (RFC 2861).
+    Rfc2861,
     /// Kept, and validated by use (RFC 7661).
     Rfc7661,
 }
@@ -73,11 +75,14 @@ pub struct TcpConfig {
     pub send_buffer: u64,
     pub receive_buffer: u64,
     pub window_sizing: Choice,
+    /// In segments; 0 is RFC 6928's ([`TcpConfig::first_window`]).
     pub initial_window: u32,
     pub initial_ssthresh: u64,
     pub ssthresh_half_rwnd: bool,
+    pub ssthresh_from_cwnd: bool,
     pub slow_start: &'static str,
     pub max_ssthresh: u32,
+    pub slow_start_half_used: bool,
     pub window_scale: bool,
     pub timestamps: bool,
     pub sack: bool,
@@ -139,11 +144,13 @@ impl TcpConfig {
             send_buffer: params.integer("send_buffer"),
             receive_buffer: params.integer("receive_buffer"),
             window_sizing: window_sizing::choice(params.choice("window_sizing")),
-            initial_window: params.integer("initial_window") as u32,
+            initial_window: limit("initial_window").unwrap_or(0),
             initial_ssthresh: if params.is_auto("initial_ssthresh") { u64::MAX } else { params.integer("initial_ssthresh") },
             ssthresh_half_rwnd: params.boolean("ssthresh_half_rwnd"),
+            ssthresh_from_cwnd: params.boolean("ssthresh_from_cwnd"),
             slow_start: params.choice("slow_start"),
             max_ssthresh: params.integer("max_ssthresh") as u32,
+            slow_start_half_used: params.boolean("slow_start_half_used"),
             window_scale: params.boolean("window_scale"),
             timestamps,
             sack: params.boolean("sack"),
@@ -181,6 +188,7 @@ impl TcpConfig {
             count_segments: params.boolean("count_segments"),
             cwnd_validation: match params.choice("cwnd_validation") {
                 "off" => CwndValidation::Off,
+                "rfc2861" => CwndValidation::Rfc2861,
                 "rfc7661" => CwndValidation::Rfc7661,
                 _ => CwndValidation::Rfc5681,
             },
@@ -194,6 +202,17 @@ impl TcpConfig {
             pacing_ca_ratio: params.integer("pacing_ca_ratio") as u32,
         }
     }
+
+    /// The initial window in bytes.
+    pub fn first_window(&self) -> u64 {
+        let mss = u64::from(self.mss);
+        match self.initial_window {
+            // RFC 6928 §2, Eq. 1.
+            0 => (10 * mss).min((2 * mss).max(14_600)),
+            segments => mss * u64::from(segments),
+        }
+    }
+
     /// The value of the parameter `name`, one of [`options::PARAMS`]: the opposite of [`TcpConfig::new`]. A control and a window sizing have more
     /// than a value: they are in their fields.
     pub fn value(&self, name: &str) -> Value {
@@ -209,12 +228,15 @@ impl TcpConfig {
             "mss" => Value::Bytes(self.mss.into()),
             "send_buffer" => Value::Bytes(self.send_buffer),
             "receive_buffer" => Value::Bytes(self.receive_buffer),
+            "initial_window" if self.initial_window == 0 => Value::Auto,
             "initial_window" => count(self.initial_window),
             "initial_ssthresh" if self.initial_ssthresh == u64::MAX => Value::Auto,
             "initial_ssthresh" => Value::Bytes(self.initial_ssthresh),
             "ssthresh_half_rwnd" => Value::Bool(self.ssthresh_half_rwnd),
+            "ssthresh_from_cwnd" => Value::Bool(self.ssthresh_from_cwnd),
             "slow_start" => Value::Choice(self.slow_start),
             "max_ssthresh" => count(self.max_ssthresh),
+            "slow_start_half_used" => Value::Bool(self.slow_start_half_used),
             "window_scale" => Value::Bool(self.window_scale),
             "timestamps" => Value::Bool(self.timestamps),
             "sack" => Value::Bool(self.sack),
@@ -257,6 +279,7 @@ impl TcpConfig {
             "cwnd_validation" => Value::Choice(match self.cwnd_validation {
                 CwndValidation::Off => "off",
                 CwndValidation::Rfc5681 => "rfc5681",
+                CwndValidation::Rfc2861 => "rfc2861",
                 CwndValidation::Rfc7661 => "rfc7661",
             }),
             "nagle" => Value::Bool(self.nagle),

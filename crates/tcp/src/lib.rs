@@ -10,6 +10,7 @@ mod clock;
 mod config;
 pub mod congestion;
 mod connection;
+mod decay;
 pub mod ecn;
 pub mod options;
 mod pacing;

@@ -55,8 +55,8 @@ pub const PARAMS: &[ParamSpec] = &[
     ParamSpec {
         name: "initial_window",
         kind: Kind::Count { unit: "segments", min: 1, max: 1000 },
-        default: Some(Value::Count(10)),
-        doc: "cwnd after the handshake (RFC 6928: 10, of segments up to 1460 bytes)",
+        default: Some(Value::Auto),
+        doc: "cwnd after the handshake; by default RFC 6928's: 10 segments, but of segments over 1460 bytes only 14,600 bytes, or two",
     },
     ParamSpec {
         name: "initial_ssthresh",
@@ -71,6 +71,12 @@ pub const PARAMS: &[ParamSpec] = &[
         doc: "ssthresh starts at half of the window that the peer first advertises, whatever `initial_ssthresh` says (Romanow and Floyd 1995 section 2)",
     },
     ParamSpec {
+        name: "ssthresh_from_cwnd",
+        kind: Kind::Bool,
+        default: Some(Value::Bool(false)),
+        doc: "at congestion ssthresh is reckoned from cwnd, as Linux does, not from what is in flight (RFC 5681 Eq. 4; RFC 9438 section 4.6 knows both)",
+    },
+    ParamSpec {
         name: "slow_start",
         kind: Kind::Choice(slow_start::NAMES),
         default: Some(Value::Choice("standard")),
@@ -81,6 +87,12 @@ pub const PARAMS: &[ParamSpec] = &[
         kind: Kind::Count { unit: "segments", min: 2, max: 1_000_000 },
         default: Some(Value::Count(100)),
         doc: "limited slow start: from this window on it adds no more than about half of it a round trip (RFC 3742 §2: 100)",
+    },
+    ParamSpec {
+        name: "slow_start_half_used",
+        kind: Kind::Bool,
+        default: Some(Value::Bool(false)),
+        doc: "in slow start cwnd grows while more than half of it is in use, as in Linux, not only while all of it is (RFC 9438 section 5.8)",
     },
     ParamSpec {
         name: "window_scale",
@@ -246,9 +258,9 @@ pub const PARAMS: &[ParamSpec] = &[
     },
     ParamSpec {
         name: "cwnd_validation",
-        kind: Kind::Choice(&["off", "rfc5681", "rfc7661"]),
+        kind: Kind::Choice(&["off", "rfc5681", "rfc2861", "rfc7661"]),
         default: Some(Value::Choice("rfc5681")),
-        doc: "what becomes of a cwnd that is not used: `rfc5681`: back to the initial window after an rto of idleness (§4.1); `rfc7661`: kept for five minutes, but at congestion what was used counts; `off`: kept",
+        doc: "what becomes of a cwnd that is not used: `rfc5681`: back to the initial window after an rto of idleness (§4.1); `rfc2861`: halved for each rto of idleness, and every rto halfway to what was used; `rfc7661`: kept for five minutes, but at congestion what was used counts; `off`: kept",
     },
     ParamSpec {
         name: "nagle",

@@ -21,12 +21,14 @@ mod testing;
 mod timeouts;
 mod timers;
 mod transmit;
+mod unused;
 mod usage;
 mod window_probe;
 
 use crate::CwndValidation;
 use crate::congestion::held::Taken;
 use crate::congestion::{self, CongestionControl};
+use crate::decay::Decay;
 use crate::ecn::Feedback;
 use crate::pacing::{Paced, Pacer};
 use crate::peer_window::PeerWindow;
@@ -69,8 +71,9 @@ pub(super) struct Sender {
     payload_max: u64,
     /// What the ACKs tell of ECN marks.
     pub(super) ecn: Feedback,
-    restart_after_idle: bool,
-    validation: Option<Box<Validation>>,
+    unused: Unused,
+    ssthresh_from_cwnd: bool,
+    slow_start_half_used: bool,
     pub(super) stream: Stream,
     pub(super) buffer: SendBuffer,
     pub(super) peer: PeerWindow,
@@ -86,9 +89,33 @@ pub(super) struct Sender {
     pub(super) room: Room,
 }
 
-fn validation(config: &TcpConfig) -> Option<Box<Validation>> {
-    (config.cwnd_validation == CwndValidation::Rfc7661)
-        .then(|| Box::new(Validation::new(u64::from(config.mss) * u64::from(config.initial_window))))
+/// What becomes of a window that is not used.
+#[derive(Debug)]
+enum Unused {
+    Kept,
+    /// RFC 5681 §4.1.
+    Restarts,
+    /// RFC 2861.
+    Decays(Box<Decay>),
+    /// RFC 7661.
+    Validated(Box<Validation>),
+}
+
+impl Unused {
+    fn new(config: &TcpConfig) -> Self {
+        match config.cwnd_validation {
+            CwndValidation::Off => Unused::Kept,
+            CwndValidation::Rfc5681 => Unused::Restarts,
+            CwndValidation::Rfc2861 => Unused::Decays(Box::new(Decay::new(config.first_window()))),
+            CwndValidation::Rfc7661 => Unused::Validated(Box::new(Validation::new(config.first_window()))),
+        }
+    }
+
+    /// The variables of RFC 7661, where it is that.
+    #[inline]
+    fn validation(&mut self) -> Option<&mut Validation> {
+        if let Unused::Validated(validation) = self { Some(validation) } else { None }
+    }
 }
 
 impl Sender {
@@ -106,8 +133,9 @@ impl Sender {
             mss: u64::from(config.mss),
             payload_max: u64::from(config.mss),
             ecn: Feedback::new(congestion::ecn_use(config)),
-            restart_after_idle: config.cwnd_validation == CwndValidation::Rfc5681,
-            validation: validation(config),
+            unused: Unused::new(config),
+            ssthresh_from_cwnd: config.ssthresh_from_cwnd,
+            slow_start_half_used: config.slow_start_half_used,
             stream: Stream::new(config.nagle),
             buffer: SendBuffer::new(config),
             peer: PeerWindow::default(),
@@ -135,7 +163,7 @@ impl Sender {
         self.mss = mss;
         let config = TcpConfig { mss: mss as u32, ..config.clone() };
         self.control = congestion::build(&config);
-        self.validation = validation(&config);
+        self.unused = Unused::new(&config);
         self.buffer.start_over(&config);
     }
 
@@ -247,7 +275,7 @@ impl Sender {
     /// The rate to space segments at, if any (of payload).
     #[inline]
     pub fn pacing_rate(&self) -> Option<Rate> {
-        let is_unused = || self.validation.as_ref().is_some_and(|validation| validation.is_unused());
+        let is_unused = || matches!(&self.unused, Unused::Validated(validation) if validation.is_unused());
         self.pacer.rate(self.control.pacing_rate(), is_unused, || Paced {
             window: self.window(),
             srtt: self.trips.srtt(),

@@ -130,7 +130,12 @@ pub const REGISTRY: &[Stack] = &[
             ("recovery", Value::Choice("rack")),
             ("frto", Value::Bool(true)),
             ("undo", Value::Bool(true)),
+            // Of segments of whatever size.
+            ("initial_window", Value::Count(10)),
+            ("ssthresh_from_cwnd", Value::Bool(true)),
             ("slow_start", Value::Choice("hystart")),
+            ("slow_start_half_used", Value::Bool(true)),
+            ("cwnd_validation", Value::Choice("rfc2861")),
             ("rto_min", Value::Duration(Duration::from_millis(200))),
             ("rto_min_of", Value::Choice("variance")),
             ("rto_max", Value::Duration(Duration::from_secs(120))),

@@ -8,7 +8,7 @@ const NVP: Duration = Duration::from_secs(300);
 /// The sampling period is kept in so many parts; a sample counts until its part has passed (§4.5.2 suggests such).
 const PARTS: usize = 4;
 
-/// What the window becomes.
+/// A window, and what it becomes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Adjustment {
     pub cwnd: u64,

@@ -115,3 +115,37 @@ fn a_flow_without_a_path_is_an_error_that_names_it() {
     let error = run(&experiment).unwrap_err();
     assert_eq!(error.to_string(), "flow 0 (forward): no path leads from sender1 to island; a flow needs links both ways, through routers");
 }
+
+/// RFC 7323 §2.3: a window is less than 1 GiB. 100 Gbit/s over 200 ms hold 2.33 GiB.
+#[test]
+fn a_path_that_holds_more_than_a_window_needs_streams() {
+    let told = |rate: u64, rtt: u64, streams: usize, window: Option<u64>| {
+        let mut dumbbell = Dumbbell {
+            rate: Rate::from_bps(rate),
+            edge_rate: Rate::from_bps(rate),
+            rtt: Duration::from_millis(rtt),
+            streams,
+            // Nothing is sent: what is asked for is enough to tell.
+            duration: Duration::from_millis(1),
+            ..Dumbbell::default()
+        };
+        if let Some(window) = window {
+            dumbbell.tcp.receive_buffer = window;
+        }
+        let warnings = run(&dumbbell.experiment()).unwrap().warnings;
+        warnings.into_iter().filter(|text| text.contains("RFC 7323")).collect::<Vec<_>>()
+    };
+    let one = told(100_000_000_000, 200, 1, None);
+    assert_eq!(one.len(), 1);
+    // A window of 1,073,725,440 bytes each 200 ms is 42.9 Gbit/s; the path takes 96.5 of payload.
+    for part in ["flow forward 1: 100 Gbit/s over 200 ms hold 2.33 GiB", "at most 42.9 Gbit/s", "needs 3 streams"] {
+        assert!(one[0].contains(part), "{one:?} has no `{part}`");
+    }
+    let two = told(100_000_000_000, 200, 2, None);
+    assert!(two[0].contains("forward 1 and 1 more") && two[0].contains("at most 85.9 Gbit/s"), "{two:?}");
+    // Three are enough; so is one where the path holds less; and a window that the user bounds is no surprise.
+    assert_eq!(told(100_000_000_000, 200, 3, None), Vec::<String>::new());
+    assert_eq!(told(40_000_000_000, 200, 1, None), Vec::<String>::new());
+    assert_eq!(told(100_000_000_000, 80, 1, None), Vec::<String>::new());
+    assert_eq!(told(100_000_000_000, 200, 1, Some(1 << 29)), Vec::<String>::new());
+}

@@ -21,6 +21,9 @@ const HIGH_WINDOW: f64 = 83_000.0;
 const HIGH_P: f64 = 1e-7;
 const HIGH_DECREASE: f64 = 0.1;
 
+/// As far as RFC 3649's appendix B computes b(w).
+const LAST_WINDOW: f64 = 100_000.0;
+
 /// Where `w` is between Low_Window (0) and High_Window (1), on a logarithmic scale.
 fn position(w: f64) -> f64 {
     libm::log(w / LOW_WINDOW) / libm::log(HIGH_WINDOW / LOW_WINDOW)
@@ -37,9 +40,9 @@ pub(super) fn decrease(w: f64) -> f64 {
     if w <= LOW_WINDOW {
         return 0.5;
     }
-    // RFC 3649 §5: linear in log w between 0.5 and High_Decrease. We stay at High_Decrease beyond High_Window, where the RFC's table
-    // ends and the line would reach zero.
-    0.5 + (HIGH_DECREASE - 0.5) * position(w).min(1.0)
+    // RFC 3649 §5: linear in log w, through 0.5 and High_Decrease; the program of appendix B follows the line beyond High_Window, to
+    // 100,000 segments. We stay at what it is there: at 567,000 segments, less than 1 GiB, it would be zero.
+    0.5 + (HIGH_DECREASE - 0.5) * position(w.min(LAST_WINDOW))
 }
 
 /// a(w): the segments that a window of `w` segments grows by in a round trip.
@@ -109,38 +112,40 @@ mod tests {
     use super::*;
     use longfat_core::time::{Duration, Time};
 
-    /// Of RFC 3649, Appendix B: w, a(w), b(w).
-    const TABLE: &[(f64, f64, f64)] = &[
-        (38.0, 1.0, 0.50),
-        (118.0, 2.0, 0.44),
-        (221.0, 3.0, 0.41),
-        (347.0, 4.0, 0.38),
-        (495.0, 5.0, 0.37),
-        (663.0, 6.0, 0.35),
-        (851.0, 7.0, 0.34),
-        (1_058.0, 8.0, 0.33),
-        (1_284.0, 9.0, 0.32),
-        (1_529.0, 10.0, 0.31),
-        (1_793.0, 11.0, 0.30),
-        (2_076.0, 12.0, 0.29),
-        (2_378.0, 13.0, 0.28),
-        (3_039.0, 15.0, 0.27),
-        (5_036.0, 20.0, 0.25),
-        (10_661.0, 30.0, 0.21),
-        (19_965.0, 41.0, 0.17),
-        (40_808.0, 56.0, 0.14),
-        (84_035.0, 71.0, 0.10),
+    /// RFC 3649, Appendix B, Table 12: w and b(w). a(w) is the number of the row.
+    #[rustfmt::skip]
+    const TABLE: [(f64, f64); 73] = [
+        (38.0, 0.50), (118.0, 0.44), (221.0, 0.41), (347.0, 0.38), (495.0, 0.37), (663.0, 0.35), (851.0, 0.34), (1_058.0, 0.33),
+        (1_284.0, 0.32), (1_529.0, 0.31), (1_793.0, 0.30), (2_076.0, 0.29), (2_378.0, 0.28), (2_699.0, 0.28), (3_039.0, 0.27),
+        (3_399.0, 0.27), (3_778.0, 0.26), (4_177.0, 0.26), (4_596.0, 0.25), (5_036.0, 0.25), (5_497.0, 0.24), (5_979.0, 0.24),
+        (6_483.0, 0.23), (7_009.0, 0.23), (7_558.0, 0.22), (8_130.0, 0.22), (8_726.0, 0.22), (9_346.0, 0.21), (9_991.0, 0.21),
+        (10_661.0, 0.21), (11_358.0, 0.20), (12_082.0, 0.20), (12_834.0, 0.20), (13_614.0, 0.19), (14_424.0, 0.19),
+        (15_265.0, 0.19), (16_137.0, 0.19), (17_042.0, 0.18), (17_981.0, 0.18), (18_955.0, 0.18), (19_965.0, 0.17),
+        (21_013.0, 0.17), (22_101.0, 0.17), (23_230.0, 0.17), (24_402.0, 0.16), (25_618.0, 0.16), (26_881.0, 0.16),
+        (28_193.0, 0.16), (29_557.0, 0.15), (30_975.0, 0.15), (32_450.0, 0.15), (33_986.0, 0.15), (35_586.0, 0.14),
+        (37_253.0, 0.14), (38_992.0, 0.14), (40_808.0, 0.14), (42_707.0, 0.13), (44_694.0, 0.13), (46_776.0, 0.13),
+        (48_961.0, 0.13), (51_258.0, 0.13), (53_677.0, 0.12), (56_230.0, 0.12), (58_932.0, 0.12), (61_799.0, 0.12),
+        (64_851.0, 0.11), (68_113.0, 0.11), (71_617.0, 0.11), (75_401.0, 0.10), (79_517.0, 0.10), (84_035.0, 0.10),
+        (89_053.0, 0.10), (94_717.0, 0.09),
     ];
 
     #[test]
     fn the_table_of_appendix_b_follows_from_the_formulas() {
-        for &(w, a, b) in TABLE {
+        for (a, (w, b)) in (1..).map(f64::from).zip(TABLE) {
             assert!((decrease(w) - b).abs() < 0.0051, "b({w}) = {}, in the table {b}", decrease(w));
             // The RFC computes its table with a rounded p(w) = 1 / (12.8 w^1.2), and truncates a.
             let rounded = w * w / (12.8 * libm::pow(w, 1.2)) * 2.0 * decrease(w) / (2.0 - decrease(w));
             assert_eq!(libm::floor(rounded.max(1.0)), a, "a({w}) = {rounded}");
             // Ours is that of its formulas, at most 3.5 % more.
             assert!((0.0..0.035).contains(&(increase(w) / rounded.max(1.0) - 1.0)), "a({w}) = {}, not {rounded}", increase(w));
+        }
+        // Beyond it a loss still takes something, and growth goes on along the response function.
+        let table_end = decrease(LAST_WINDOW);
+        assert!((table_end - 0.09).abs() < 0.001);
+        for w in [200_000.0, 567_000.0, 741_000.0] {
+            assert_eq!(decrease(w), table_end);
+            assert!((increase(w) / (w * w * loss_rate(w) * 2.0 * table_end / (2.0 - table_end)) - 1.0).abs() < 1e-12);
+            assert!(increase(w) > increase(LAST_WINDOW));
         }
         // RFC 3649 §5: at 83,000 segments 72 segments a round trip, and a tenth.
         assert_eq!(increase(HIGH_WINDOW) as u64, 72);

@@ -39,7 +39,7 @@ pub(super) const KIND: ControlKind = ControlKind {
             name: "theta",
             kind: Kind::Count { unit: "round trips", min: 0, max: 1000 },
             default: Some(Value::Count(5)),
-            doc: "so long must the queue have been empty before alpha is alpha_max again",
+            doc: "once the queue was not empty, so long must it have been before alpha is alpha_max again",
         },
         ParamSpec {
             name: "window_threshold",
@@ -62,12 +62,12 @@ const ETA_3: f64 = 0.8;
 struct State {
     alpha: f64,
     beta: f64,
-    /// Round trips since the average delay was last above d_1; none counted once alpha is at its greatest.
-    calm: u64,
+    /// Round trips since the average delay was last above d_1; none counted once alpha is at its greatest. `None`: it never was.
+    calm: Option<u64>,
 }
 
 /// Reno's: before anything is known, after a timeout, and for small windows.
-const RENO: State = State { alpha: 1.0, beta: 0.5, calm: 0 };
+const RENO: State = State { alpha: 1.0, beta: 0.5, calm: None };
 
 /// Illinois's variables.
 #[derive(Clone, Debug)]
@@ -115,17 +115,22 @@ impl Illinois {
         self.state.beta = self.beta(da, dm);
         let d1 = ETA_1 * dm;
         if da > d1 {
-            self.state.calm = 0;
+            self.state.calm = Some(0);
             // f1 = kappa1 / (kappa2 + da), both multiplied by alpha_max - alpha_min: alpha_max at d1, alpha_min at dm.
             let (low, high) = (self.alpha_min, self.alpha_max);
             self.state.alpha = low * high * (dm - d1) / ((dm - d1) * low + (da - d1) * (high - low));
         } else if self.state.alpha < self.alpha_max {
-            // One sample below d1 may be noise: only theta in a row bring alpha_max back.
-            self.state.calm += 1;
-            if self.state.calm >= self.theta {
+            // One sample below d1 may be noise: once there was delay, only theta in a row bring alpha_max back.
+            self.state.calm = self.state.calm.map(|rounds| rounds + 1);
+            if self.state.calm.is_none_or(|rounds| rounds >= self.theta) {
                 self.state.alpha = self.alpha_max;
             }
         }
+    }
+
+    /// Alpha and beta as at the start. That there was delay stays known: no timeout and no idleness brings alpha_max back sooner.
+    fn start_over(&mut self) {
+        self.state = State { calm: self.state.calm.map(|_| 0), ..RENO };
     }
 
     fn beta(&self, da: f64, dm: f64) -> f64 {
@@ -177,7 +182,7 @@ impl CongestionControl for Illinois {
         }
         if matches!(event.kind, Congestion::Timeout | Congestion::TimeoutAgain) {
             // Liu et al. 2006 §3: a timeout is standard TCP's, with alpha and beta as at the start.
-            self.state = RENO;
+            self.start_over();
         }
         let beta = if self.is_small() { RENO.beta } else { self.state.beta };
         self.window.reduce(event, 1.0 - beta);
@@ -191,7 +196,7 @@ impl CongestionControl for Illinois {
 
     fn on_restart(&mut self, _idle: Duration) {
         self.window.restart();
-        self.state = RENO;
+        self.start_over();
     }
 }
 
@@ -252,7 +257,36 @@ mod tests {
         assert_eq!(c.state.alpha, 10.0);
         // One round with delay: it starts again.
         delays(&mut c, 9, 11, 50);
-        assert!(c.state.alpha < 1.0 && c.state.calm == 0);
+        assert!(c.state.alpha < 1.0 && c.state.calm == Some(0));
+    }
+
+    /// Liu et al. 2006 §3: alpha_max as soon as the average delay is known to be under d1; theta is for coming back.
+    #[test]
+    fn without_any_delay_alpha_is_greatest_from_the_first_round_trip_measured() {
+        let mut c = illinois(1000);
+        let gained: Vec<f64> = (0..4)
+            .map(|number| {
+                let before = segments(&c);
+                rounds(&mut c, Time::ZERO, Duration::from_millis(100), number, 1);
+                segments(&c) - before
+            })
+            .collect();
+        // The first round trip measures, as Reno.
+        for (gained, expected) in gained.iter().zip([1.0, 10.0, 10.0, 10.0]) {
+            assert!((gained / expected - 1.0).abs() < 0.02, "{gained}, not {expected}");
+        }
+    }
+
+    #[test]
+    fn after_a_timeout_what_is_known_of_the_delay_stays_known() {
+        for (delay, alpha) in [(0, 10.0), (50, 0.3)] {
+            let mut c = illinois(1000);
+            delays(&mut c, 0, 2, delay);
+            reduce(&mut c, Time::ZERO, Congestion::Timeout);
+            assert_eq!(c.state.alpha, 1.0);
+            delays(&mut c, 2, 5, 0);
+            assert!((c.state.alpha - alpha).abs() < 1e-9, "{delay} ms before it: {:?}", c.state);
+        }
     }
 
     #[test]
@@ -266,11 +300,11 @@ mod tests {
     #[test]
     fn a_small_window_and_a_timeout_are_reno() {
         let mut c = illinois(9);
-        c.state = State { alpha: 10.0, beta: 0.125, calm: 0 };
+        c.state = State { alpha: 10.0, beta: 0.125, calm: Some(0) };
         reduce(&mut c, Time::ZERO, Congestion::Loss);
         assert_eq!(c.cwnd(), 4500);
         let mut c = illinois(1000);
-        c.state = State { alpha: 10.0, beta: 0.125, calm: 0 };
+        c.state = State { alpha: 10.0, beta: 0.125, calm: Some(0) };
         reduce(&mut c, Time::ZERO, Congestion::Timeout);
         assert_eq!((c.cwnd(), c.ssthresh(), c.state.alpha), (MSS, 500 * MSS, 1.0));
         c.on_spurious();

@@ -65,6 +65,35 @@ fn every_default_is_within_its_bounds() {
     }
 }
 
+/// RFC 6928 §2, Eq. 1: min(10 MSS, max(2 MSS, 14,600)). Linux has ten segments of any size (ip-route(8), `initcwnd`, counts them).
+#[test]
+fn the_initial_window_is_that_of_rfc_6928_or_so_many_segments() {
+    for (mss, rfc, linux) in [
+        (536, 5_360, 5_360),
+        (1_448, 14_480, 14_480),
+        (1_460, 14_600, 14_600),
+        (1_461, 14_600, 14_610),
+        (2_190, 14_600, 21_900),
+        (7_300, 14_600, 73_000),
+        (7_301, 14_602, 73_010),
+        (8_960, 17_920, 89_600),
+        (65_483, 130_966, 654_830),
+    ] {
+        for (stack, expected) in [("rfc", rfc), ("linux", linux), ("linux-2.4", 3 * u64::from(mss)), ("reno-2001", mss.into())] {
+            for kind in REGISTRY {
+                let config =
+                    TcpConfig { congestion_control: choice(kind.name), mss, ..TcpConfig::new(&stack::find(stack).unwrap().params(), 1500) };
+                // Controls that need a parameter have no default to be built with.
+                if kind.params.iter().all(|p| p.default.is_some()) {
+                    // Prague counts its window in whole segments.
+                    let unit = if kind.name == "prague" { mss.into() } else { 1 };
+                    assert_eq!((kind.build)(&config).cwnd(), expected.next_multiple_of(unit), "{} on {stack}, mss {mss}", kind.name);
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn reno_slow_start_doubles_a_round_and_avoidance_adds_one_segment_a_round() {
     let mut control = (find("reno").unwrap().build)(&TcpConfig { initial_window: 2, ..config("reno") });

@@ -34,10 +34,10 @@ pub(super) const fn float(bytes: u64) -> f64 {
 }
 
 impl Window {
-    /// A window of `initial_window` segments and the `initial_ssthresh` of `config`.
+    /// The initial window and the `initial_ssthresh` of `config`.
     pub fn new(config: &TcpConfig) -> Self {
         let mss = u64::from(config.mss);
-        let initial = mss * u64::from(config.initial_window);
+        let initial = config.first_window();
         Window {
             cwnd: initial,
             ssthresh: config.initial_ssthresh,

@@ -44,6 +44,7 @@ impl Sender {
         }
         let delivered_before = una + self.board.sacked_bytes();
         let in_flight = self.board.pipe();
+        self.note_use(in_flight);
         let selective = self.repair.kind().is_selective() && segment.sack_count() > 0;
         let reported = if selective { self.duplicate_told(segment, ack) } else { None };
         if let Some(rack) = &mut self.repair.rack {
@@ -151,7 +152,7 @@ impl Sender {
         self.board.acknowledge(ack);
         self.repair.progress();
         self.usage.acked(ack, self.board.max());
-        if let Some(validation) = &mut self.validation
+        if let Some(validation) = self.unused.validation()
             && self.repair.phase() != Phase::Recovery
             && validation.is_new(self.usage.round())
         {
@@ -202,7 +203,8 @@ impl Sender {
             rtt_min: self.stats.rtt_min,
             forward_delay,
             round: self.usage.round(),
-            cwnd_limited: self.usage.is_cwnd_limited(),
+            // The left edge may have moved.
+            cwnd_limited: self.is_cwnd_limited(self.board.una() - acked),
             after_timeout: self.repair.phase() == Phase::Loss,
             in_recovery: self.repair.phase() == Phase::Recovery,
             rate: self.rate_sample(now),

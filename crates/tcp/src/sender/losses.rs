@@ -31,7 +31,7 @@ impl Sender {
         self.repair.end(&self.board);
         self.stats.recoveries_ended += 1;
         self.control.on_recovered(now);
-        if let Some(validation) = &mut self.validation
+        if let Some(validation) = self.unused.validation()
             && let Some(to) = validation.recovered(self.control.ssthresh())
         {
             self.control.on_validation(to.cwnd, to.ssthresh);

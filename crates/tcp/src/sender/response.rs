@@ -1,33 +1,28 @@
-//! Congestion as the sender answers it: from what a reduction is reckoned, what marks and a full interface ask for, and the window
-//! that is not used.
+//! Congestion as the sender answers it: from what a reduction is reckoned, and what marks ask for.
 
-use super::Sender;
+use super::{Sender, Unused};
 use crate::congestion::{Congestion, CongestionEvent};
 use longfat_core::time::Time;
 
 impl Sender {
+    /// From what a reduction is reckoned, in bytes; zero where nothing is outstanding.
     pub(super) fn flight_size(&self) -> u64 {
         // RFC 5681 §3.2 step 2: limited transmit does not count, and what cwnd allows is what the sender meant to send. After a
         // timeout most of what is outstanding is long lost, and cwnd says what is in flight: a timeout with some progress since
         // the last one then leaves a lower ssthresh than Eq. 4 would (an upper bound), as BSD's min(cwnd, rwnd) / 2 does.
-        let flight = self.board.outstanding().min(self.control.cwnd().max(self.mss));
-        self.validation.as_ref().map_or(flight, |v| v.basis(flight))
-    }
-
-    /// Looks after a window that is not used (RFC 7661).
-    pub(super) fn validate(&mut self, now: Time) {
-        let (cwnd, ssthresh) = (self.control.cwnd(), self.control.ssthresh());
-        if let Some(validation) = &mut self.validation
-            && let Some(to) = validation.look(now, self.trips.srtt(), cwnd, ssthresh)
-        {
-            self.control.on_validation(to.cwnd, to.ssthresh);
+        let (outstanding, cwnd) = (self.board.outstanding(), self.control.cwnd().max(self.mss));
+        match &self.unused {
+            Unused::Validated(validation) => validation.basis(outstanding.min(cwnd)),
+            // RFC 9438 §4.6: so do some implementations of CUBIC, which then must not let an unused window grow.
+            _ if self.ssthresh_from_cwnd && outstanding > 0 => cwnd,
+            _ => outstanding.min(cwnd),
         }
     }
 
     /// Congestion of this kind, with `flight_size` in flight: the control reduces its window. What follows is a fast `recovery` or not.
     pub(super) fn respond(&mut self, now: Time, kind: Congestion, flight_size: u64, recovery: bool) {
         self.control.on_congestion(&CongestionEvent { now, kind, flight_size });
-        if let Some(validation) = &mut self.validation {
+        if let Some(validation) = self.unused.validation() {
             validation.congestion(flight_size, recovery);
         }
         self.reduced();
@@ -36,6 +31,7 @@ impl Sender {
     /// RFC 3168 §6.1.2: after a reduction for whatever reason, CWR goes on the next new segment, and echoes of marks on what
     /// was sent before do not reduce again.
     pub(super) fn reduced(&mut self) {
+        self.usage.forget();
         if self.ecn.is_on() {
             self.reductions.reduced(self.board.max(), self.ecn.answers_by_cwr());
         }

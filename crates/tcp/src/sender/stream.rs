@@ -22,8 +22,8 @@ pub(crate) struct Piece {
     pub fin: bool,
     /// It is all that the send buffer holds.
     pub is_all: bool,
-    /// It ends what will ever be written.
-    is_last: bool,
+    /// It ends what has been written.
+    pub is_last: bool,
 }
 
 impl Piece {

@@ -107,7 +107,7 @@ impl Sender {
 
     /// Something lost goes again.
     fn count_repair(&mut self, now: Time, range: Range) -> Range {
-        if let Some(validation) = &mut self.validation {
+        if let Some(validation) = self.unused.validation() {
             validation.repaired(range.end - range.start);
         }
         self.count(now, range)
@@ -132,18 +132,14 @@ impl Sender {
         if idle && self.rate.as_ref().is_some_and(|rate| rate.is_app_limited()) {
             self.control.on_idle_end(now);
         }
-        if idle && self.restart_after_idle && start > 1 && now.since(self.last_sent) > self.trips.rto() {
-            // RFC 5681 §4.1.
-            self.control.on_restart(now.since(self.last_sent));
-            self.last_sent = now;
-        }
         if idle {
-            self.validate(now);
+            self.restart(now);
         }
         // RFC 9293 §3.8.6.2.1: a full segment; or all there is, subject to Nagle; or half the largest window.
         let half = payload > 0 && 2 * payload >= self.peer.max();
         if !(payload == self.payload_max || fin || self.stream.permits_partial(piece, idle) || half) {
-            self.usage.limited_by(if piece.is_all { Limit::Application } else { Limit::Rwnd });
+            // Where more was written than the send buffer holds, the application is not the limit.
+            self.usage.limited_by(if piece.is_last { Limit::Application } else { Limit::Rwnd });
             if !piece.is_all {
                 self.arm_persist(now);
             }
@@ -155,7 +151,7 @@ impl Sender {
         }
         if !self.may_transmit() {
             // The host is the limit: cwnd must not grow for it.
-            self.usage.limited_by(Limit::Application);
+            self.usage.limited_by(Limit::Host);
             return None;
         }
         let end = start + len;
@@ -165,7 +161,9 @@ impl Sender {
         self.board.sent_new(len);
         self.log.sent(start, end, now);
         self.trips.sent(now, end);
-        Some(self.count(now, Range { start, end, retransmitted: false }))
+        let range = self.count(now, Range { start, end, retransmitted: false });
+        self.note_decay(now);
+        Some(range)
     }
 
     /// What may not be lost, so that ACKs keep coming.

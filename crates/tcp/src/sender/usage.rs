@@ -6,7 +6,22 @@ pub(crate) enum Limit {
     Cwnd,
     Rwnd,
     Application,
+    /// The host's own interface is full.
+    Host,
     Pacing,
+}
+
+/// What was in flight before an ACK came.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Flight {
+    /// Everything below it is acknowledged.
+    pub una: u64,
+    /// Everything below it has been sent.
+    pub max: u64,
+    /// Bytes.
+    pub size: u64,
+    /// Whether cwnd had no room for another full segment.
+    pub is_full: bool,
 }
 
 #[derive(Debug)]
@@ -15,12 +30,18 @@ pub(crate) struct Usage {
     /// Round trips counted in packets; the current one ends when something beyond `round_end` is acknowledged.
     round: u64,
     round_end: u64,
-    /// Before this round cwnd has been the limit in the round under way or in the one before it.
-    cwnd_until: u64,
+    /// Whether cwnd was full before the ACK under way.
+    is_full: bool,
+    /// cwnd was full when everything below this had been sent.
+    full_until: u64,
+    /// The most that was in flight, and what had been sent then: it counts until that is acknowledged.
+    peak: u64,
+    peak_until: u64,
 }
 
 impl Usage {
-    pub const NONE: Self = Usage { limit: Limit::Application, round: 0, round_end: 0, cwnd_until: 0 };
+    pub const NONE: Self =
+        Usage { limit: Limit::Application, round: 0, round_end: 0, is_full: false, full_until: 0, peak: 0, peak_until: 0 };
 
     #[inline]
     pub fn limited_by(&mut self, limit: Limit) {
@@ -38,6 +59,29 @@ impl Usage {
         self.round
     }
 
+    /// An ACK has come; this was in flight before it.
+    #[inline]
+    pub fn note(&mut self, flight: Flight) {
+        self.is_full = flight.is_full;
+        if flight.is_full {
+            self.full_until = flight.max;
+        }
+        if flight.una >= self.peak_until || flight.size > self.peak {
+            (self.peak, self.peak_until) = (flight.size, flight.max);
+        }
+    }
+
+    /// The most that was in flight of late: of the flight that the ACK under way answers, or a later one.
+    #[inline]
+    pub fn peak(&self) -> u64 {
+        self.peak
+    }
+
+    /// cwnd was reduced: how the greater one was used says nothing.
+    pub fn forget(&mut self) {
+        (self.full_until, self.peak, self.peak_until) = (0, 0, 0);
+    }
+
     /// Everything below `ack` is acknowledged, and everything below `max` has been sent.
     #[inline]
     pub fn acked(&mut self, ack: u64, max: u64) {
@@ -47,17 +91,17 @@ impl Usage {
         }
     }
 
-    /// Whether cwnd keeps the sender from sending more. Between two bursts of a paced sender that is told from this round and the
-    /// one before: a window used up once a round is the limit, whatever spaces the segments within it.
+    /// Whether an ACK of what lies from `una` on shows that cwnd was used.
+    ///
+    /// RFC 7661 §4.5.3: it was when as much was in flight as it allows, whether or not more waited. Where nothing waits, or pacing spaces
+    /// the segments, that is told of the whole flight acknowledged. Where rwnd or the host holds back what cwnd would allow, it is
+    /// told of now: the sender sends less than cwnd (RFC 9438 §5.8).
     #[inline]
-    pub fn is_cwnd_limited(&mut self) -> bool {
+    pub fn is_cwnd_limited(&self, una: u64) -> bool {
         match self.limit {
-            Limit::Cwnd => {
-                self.cwnd_until = self.round + 2;
-                true
-            }
-            Limit::Pacing => self.round < self.cwnd_until,
-            Limit::Rwnd | Limit::Application => false,
+            Limit::Cwnd => true,
+            Limit::Application | Limit::Pacing => una < self.full_until,
+            Limit::Rwnd | Limit::Host => self.is_full,
         }
     }
 }
@@ -66,24 +110,54 @@ impl Usage {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_paced_sender_is_limited_by_a_window_used_up_in_this_round_or_the_last() {
+    /// Each time the limit, what is in flight (`una..max`), and whether that fills cwnd; then whether cwnd was used.
+    fn limited(history: &[(Limit, u64, u64, bool)]) -> Vec<bool> {
         let mut usage = Usage::NONE;
-        assert!(!usage.is_cwnd_limited());
-        usage.limited_by(Limit::Pacing);
-        assert!(!usage.is_cwnd_limited());
-        usage.limited_by(Limit::Cwnd);
-        assert!(usage.is_cwnd_limited());
-        usage.limited_by(Limit::Pacing);
-        // A round ends when what was sent after it began is acknowledged.
-        let limited: Vec<bool> = [1, 500, 1000, 1001, 2001]
-            .map(|ack| {
-                usage.acked(ack, ack + 999);
-                usage.is_cwnd_limited()
-            })
-            .to_vec();
-        assert_eq!((usage.round(), limited), (3, vec![true, true, true, false, false]));
-        usage.limited_by(Limit::Rwnd);
-        assert!(!usage.is_cwnd_limited());
+        let one = |&(limit, una, max, is_full): &(Limit, u64, u64, bool)| {
+            usage.limited_by(limit);
+            usage.note(Flight { una, max, size: max - una, is_full });
+            usage.is_cwnd_limited(una)
+        };
+        history.iter().map(one).collect()
+    }
+
+    #[test]
+    fn a_flight_that_filled_the_window_used_it_to_its_last_ack() {
+        for limit in [Limit::Application, Limit::Pacing] {
+            // Ten were in flight when cwnd was ten; the eleventh was sent when it was more.
+            let history = [(limit, 0, 10, true), (limit, 1, 11, false), (limit, 9, 11, false), (limit, 10, 11, false)];
+            assert_eq!(limited(&history), [true, true, true, false], "{limit:?}");
+        }
+        // It was not full before cwnd was the limit, and then it was.
+        assert_eq!(limited(&[(Limit::Application, 0, 9, false), (Limit::Cwnd, 1, 11, true)]), [false, true]);
+    }
+
+    #[test]
+    fn what_holds_data_back_that_cwnd_allows_is_the_limit_at_once() {
+        for limit in [Limit::Rwnd, Limit::Host] {
+            assert_eq!(limited(&[(limit, 0, 10, true), (limit, 1, 11, false), (limit, 2, 12, true)]), [true, false, true], "{limit:?}");
+        }
+    }
+
+    #[test]
+    fn the_peak_counts_until_what_was_in_flight_is_acknowledged() {
+        let mut usage = Usage::NONE;
+        let peaks = [(0, 9), (5, 12), (8, 12), (9, 12), (12, 14)].map(|(una, max)| {
+            usage.note(Flight { una, max, size: max - una, is_full: false });
+            usage.peak()
+        });
+        assert_eq!(peaks, [9, 9, 9, 3, 2]);
+        usage.forget();
+        assert_eq!(usage.peak(), 0);
+    }
+
+    #[test]
+    fn a_round_ends_when_what_was_sent_after_its_start_is_acknowledged() {
+        let mut usage = Usage::NONE;
+        let rounds = [1, 500, 1000, 1001, 2001].map(|ack| {
+            usage.acked(ack, ack + 999);
+            usage.round()
+        });
+        assert_eq!(rounds, [1, 1, 1, 2, 3]);
     }
 }

@@ -51,3 +51,54 @@ fn an_ack_that_moves_the_edge_and_sacks_has_a_round_trip() {
         assert!(samples.iter().filter_map(|s| s.rtt).all(|rtt| rtt >= ms(100)));
     }
 }
+
+/// RFC 7661 §4.5.3, RFC 9438 §5.8: a window was used when as much was in flight as it allows, and nothing more need wait.
+#[test]
+fn a_window_exactly_full_was_used() {
+    const FULL: &[u64] = &[1_000; 10];
+    let cases: [(&str, u64, bool, &[u64], bool); 9] = [
+        ("exactly full", 10_000, true, FULL, true),
+        ("more waits", 9_000, true, FULL, true),
+        ("a segment less", 11_000, true, FULL, false),
+        // What a window has beyond whole segments has no room for another.
+        ("half a segment more", 10_500, true, FULL, true),
+        ("a byte less than a segment more", 10_999, true, FULL, true),
+        // Nagle's algorithm holds the last piece back, for which there is room: nine segments of ten went.
+        ("a piece held back", 10_000, true, &[9_500], false),
+        ("a piece held back that would not fit", 9_400, true, &[9_500], true),
+        // Small writes fill a window by their bytes.
+        ("small writes", 10_000, false, &[500; 20], true),
+        ("small writes, one less", 10_000, false, &[500; 19], false),
+    ];
+    for (name, window, nagle, writes, used) in cases {
+        let samples = Arc::default();
+        let sender = TcpConfig { nagle, mss: 1000, ..config("rfc") };
+        let mut pair = Pair::new(sender, TcpConfig { delayed_ack: DelayedAck::Off, ..config("rfc") }, ms(50));
+        pair.client.set_control(Box::new(Recorder { window, samples: Arc::clone(&samples) }));
+        pair.run_until(at_ms(200));
+        for bytes in writes {
+            pair.client.write(*bytes);
+        }
+        pair.run_until(at_ms(10_000));
+        assert_eq!(pair.server.bytes_delivered(), writes.iter().sum::<u64>());
+        let samples: Vec<bool> = samples.lock().unwrap().iter().map(|s| s.cwnd_limited).collect();
+        let first_flight = samples.len().min(9);
+        // Each ACK of the flight, not only the first; what was held back is a flight of its own.
+        assert!(samples[..first_flight].iter().all(|limited| *limited == used), "{name}: {samples:?}");
+    }
+}
+
+/// As much as cwnd allows is in flight, and the peer's window is as large: the two grow together, but cwnd not beyond.
+#[test]
+fn a_window_the_peer_does_not_allow_was_not_used() {
+    for (rwnd, used) in [(10_000, true), (9_000, false)] {
+        let samples = Arc::default();
+        let sender = TcpConfig { mss: 1000, ..config("rfc") };
+        let mut pair = Pair::new(sender, TcpConfig { receive_buffer: rwnd, ..config("rfc") }, ms(50));
+        pair.client.set_control(Box::new(Recorder { window: 10_000, samples: Arc::clone(&samples) }));
+        pair.client.write(1_000_000);
+        pair.run_until(at_ms(5_000));
+        let samples = samples.lock().unwrap();
+        assert!(samples.len() > 20 && samples.iter().all(|s| s.cwnd_limited == used), "{rwnd}");
+    }
+}

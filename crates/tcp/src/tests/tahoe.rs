@@ -54,7 +54,8 @@ fn slow_start_ends_at_half_the_advertised_window() {
     assert_eq!(pair.client.info().ssthresh, 6_000);
     // mss^2 / cwnd an ACK is a little less than a segment a window: in one round no whole one came together.
     assert_eq!(windows, [1, 2, 4, 6, 7, 8, 9, 10, 10, 11, 12, 12, 12]);
-    assert!(pair.client.info().cwnd <= 13_000);
+    // As much as is used, and the segment more that this allows (and what the last ACK added beyond it).
+    assert!((13_000..13_100).contains(&pair.client.info().cwnd));
 }
 
 /// The same, appendix B: the least timeout is two ticks whatever the tick, and the first is 0.2 s also after a lost SYN.

@@ -44,6 +44,50 @@ fn after_idleness_it_is_kept_or_not() {
     assert_eq!(pair.client.info().cwnd, 10 * MSS);
 }
 
+/// RFC 2861 §3.2: half of it for each rto of idleness; ssthresh leads back to three quarters.
+#[test]
+fn after_idleness_it_has_decayed() {
+    for (pause, halvings) in [(0, 0), (1_500, 1), (2_500, 2), (60_000, 60)] {
+        let mut pair = after_a_burst(CwndValidation::Rfc2861, Rc::default());
+        let (before, rto) = (pair.client.info().cwnd, pair.client.info().rto);
+        let last = pair.data().last().unwrap().0;
+        assert_eq!(rto, Duration::from_secs(1), "the least");
+        pair.run_until(last + ms(pause));
+        pair.client.write(MSS);
+        pair.flush();
+        assert_eq!(pair.client.info().cwnd, (before >> halvings).max(10 * MSS), "after {pause} ms");
+    }
+}
+
+/// RFC 2861 §3.1: a fifth of a window of hundreds, for rto after rto. RFC 5681 keeps it.
+#[test]
+fn a_window_used_in_part_decays() {
+    for (kind, decays) in [(CwndValidation::Rfc5681, false), (CwndValidation::Rfc2861, true)] {
+        let mut pair = after_a_burst(kind, Rc::default());
+        // The burst ended a while ago: that idleness is over.
+        pair.client.write(MSS);
+        pair.run_until(at_ms(2_100));
+        let before = pair.client.info().cwnd;
+        let mut windows = Vec::new();
+        for n in 1..40 {
+            pair.client.write(before / 5 / MSS * MSS);
+            pair.run_until(at_ms(2_100 + 100 * n));
+            windows.push(pair.client.info().cwnd);
+        }
+        if !decays {
+            assert!(windows.iter().all(|cwnd| *cwnd == before));
+            continue;
+        }
+        windows.dedup();
+        // Halfway to a fifth of it, again and again: 0.6, 0.4, 0.3 of what it was.
+        let shares: Vec<f64> = windows.iter().map(|cwnd| *cwnd as f64 / before as f64).collect();
+        assert!(shares[0] == 1.0 && shares.len() >= 4, "{shares:?}");
+        for pair in shares.windows(2) {
+            assert!((pair[1] - (pair[0] + 0.2) / 2.0).abs() < 0.01, "{shares:?}");
+        }
+    }
+}
+
 /// RFC 7661 §4.4.2.
 #[test]
 fn an_unused_window_is_paced_out_over_a_round_trip() {
@@ -123,4 +167,99 @@ fn a_flow_without_pause_does_not_notice() {
     let (standard, losses) = windows(CwndValidation::Rfc5681);
     assert!(losses > 3);
     assert_eq!(windows(CwndValidation::Rfc7661), (standard, losses));
+}
+
+/// Ten segments at a time, of a window of ten: each flight uses it whole, and lets it grow as one with more behind it would.
+#[test]
+fn a_window_exactly_full_grows() {
+    for (control, ssthresh, expected) in
+        [("reno", u64::MAX, 20), ("reno", 10 * MSS, 11), ("cubic", u64::MAX, 20), ("scalable", u64::MAX, 20)]
+    {
+        let sender =
+            TcpConfig { congestion_control: congestion::choice(control), initial_ssthresh: ssthresh, initial_window: 10, ..config("rfc") };
+        let mut pair = Pair::new(sender, config("rfc"), ms(25));
+        pair.client.write(10 * MSS);
+        pair.run_until(at_ms(500));
+        assert!(pair.client.all_acked());
+        assert_eq!(pair.client.info().cwnd / MSS, expected, "{control}");
+        // Half of it now: not used.
+        pair.client.write(5 * MSS);
+        pair.run_until(at_ms(1_000));
+        assert_eq!(pair.client.info().cwnd / MSS, expected, "{control}");
+    }
+}
+
+/// Slow start with less than cwnd in flight: RFC 9438 §5.8 has no growth; Linux has it up to twice what was in flight.
+#[test]
+fn slow_start_may_go_on_with_half_the_window_used() {
+    for (slow_start_half_used, ssthresh, segments, expected) in [
+        (false, u64::MAX, 9, 10),
+        (true, u64::MAX, 10, 20),
+        (true, u64::MAX, 9, 18),
+        (true, u64::MAX, 6, 12),
+        // Half is not more than half.
+        (true, u64::MAX, 5, 10),
+        // In congestion avoidance all of it must be used.
+        (true, 10 * MSS, 9, 10),
+        (true, 10 * MSS, 10, 11),
+    ] {
+        let sender = TcpConfig { slow_start_half_used, initial_ssthresh: ssthresh, initial_window: 10, ..config("rfc") };
+        let mut pair = Pair::new(sender, config("rfc"), ms(25));
+        // Again and again, as an application with so much to send at a time does.
+        for n in 1..=10 {
+            pair.client.write(segments * MSS);
+            pair.run_until(at_ms(500 * n));
+            assert!(pair.client.all_acked());
+            if n == 1 && expected > 10 && segments == 10 {
+                break;
+            }
+        }
+        assert_eq!(pair.client.info().cwnd / MSS, expected, "{segments} of 10, {slow_start_half_used}");
+    }
+}
+
+/// RFC 5681 Eq. 4: ssthresh from what is in flight; Linux reckons it from cwnd (RFC 9438 §4.6 knows both). For losses, timeouts, marks.
+#[test]
+fn ssthresh_may_come_from_cwnd() {
+    for (ssthresh_from_cwnd, of) in [(false, 20), (true, 100)] {
+        for control in ["reno", "cubic"] {
+            let left = if control == "reno" { 0.5 } else { 0.7 };
+            for all in [false, true] {
+                let lose = Rc::new(Cell::new(0));
+                let counter = Rc::clone(&lose);
+                let network = move |_, client, segment: &mut Segment, _: &mut Ecn| {
+                    let hit = client && segment.len > 0 && counter.get() > 0;
+                    counter.set(counter.get() - u64::from(hit));
+                    if hit { vec![] } else { vec![Duration::ZERO] }
+                };
+                let congestion_control = congestion::choice(control);
+                let initial = 100 * MSS;
+                let sender =
+                    TcpConfig { congestion_control, ssthresh_from_cwnd, initial_window: 100, initial_ssthresh: initial, ..config("rfc") };
+                let mut pair = Pair::new(sender, config("rfc"), ms(25)).network(network);
+                pair.run_until(at_ms(200));
+                lose.set(if all { 20 } else { 1 });
+                pair.client.write(20 * MSS);
+                pair.run_until(at_ms(1_400));
+                let (info, stats) = (pair.client.info(), pair.client.stats());
+                assert_eq!((stats.timeouts > 0, stats.fast_retransmits), (all, u64::from(!all)));
+                let expected = (f64::from(of) * MSS as f64 * left + 0.5) as u64;
+                assert_eq!(info.ssthresh, expected, "{control}, from cwnd: {ssthresh_from_cwnd}, timeout: {all}");
+            }
+        }
+    }
+}
+
+/// A send buffer that is no whole number of segments: Nagle's algorithm holds its last piece back, and more waits behind it. cwnd grows to
+/// the segment beyond what the buffer allows, and no further.
+#[test]
+fn a_send_buffer_is_the_limit_at_once() {
+    for send_buffer in [20_000, 20_500] {
+        let sender = TcpConfig { mss: 1000, send_buffer, ..config("rfc") };
+        let mut pair = Pair::new(sender, config("rfc"), ms(25));
+        pair.client.write(1_000_000);
+        pair.run_until(at_ms(2_000));
+        let cwnd = pair.client.info().cwnd;
+        assert!((21_000..=22_000).contains(&cwnd), "{send_buffer}: {cwnd}");
+    }
 }

@@ -58,7 +58,7 @@ impl AutoPsc {
     fn new(config: &TcpConfig) -> Self {
         let (least, most) = multiples(config);
         // Until the handshake is done: for the initial window.
-        AutoPsc { least, most, buffer: (f64::from(config.initial_window) * f64::from(config.mss) * most) as u64 }
+        AutoPsc { least, most, buffer: (config.first_window() as f64 * most) as u64 }
     }
 }
 

@@ -28,7 +28,7 @@ pub(super) struct Ideal {
 
 /// What is needed for the initial window: until the handshake is done there is no other to follow.
 pub(super) fn at_first(config: &TcpConfig) -> u64 {
-    (u64::from(config.initial_window) + SPARE) * u64::from(config.mss)
+    config.first_window() + SPARE * u64::from(config.mss)
 }
 
 impl SendSizing for Ideal {

@@ -94,7 +94,7 @@ impl Bbr {
     /// As `config` asks.
     pub fn new(config: &TcpConfig) -> Self {
         let mss = u64::from(config.mss);
-        let cwnd = mss * u64::from(config.initial_window);
+        let cwnd = config.first_window();
         Bbr {
             mss,
             cwnd,

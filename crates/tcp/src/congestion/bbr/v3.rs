@@ -157,7 +157,7 @@ impl Bbr3 {
     /// As `config` asks. §5.2.1.
     pub fn new(config: &TcpConfig) -> Self {
         let mss = u64::from(config.mss);
-        let cwnd = mss * u64::from(config.initial_window);
+        let cwnd = config.first_window();
         Bbr3 {
             mss,
             sack: config.sack,

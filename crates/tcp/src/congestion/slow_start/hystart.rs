@@ -2,8 +2,8 @@
 //! TCP Slow Start, Computer Networks 55, 2011): slow start ends where a train of ACKs is as long as the way there, or where the
 //! round trip rises.
 
-use crate::TcpConfig;
 use crate::congestion::AckSample;
+use crate::{Pacing, TcpConfig};
 use longfat_core::time::{Duration, Time};
 
 /// Nothing is looked for under this window, in segments (Ha and Rhee, Algorithm 1; Linux's `hystart_low_window`).
@@ -32,12 +32,17 @@ struct Round {
 #[derive(Clone, Debug)]
 pub struct HyStart {
     low_window: u64,
+    /// The train is so many parts of the least round trip.
+    train_divisor: u64,
     round: Option<Round>,
 }
 
 impl HyStart {
     pub fn new(config: &TcpConfig) -> Self {
-        HyStart { low_window: LOW_WINDOW * u64::from(config.mss), round: None }
+        // Pacing may itself spread a window over half a round trip, and must not be taken for the bottleneck (Linux's change "make Hystart
+        // aware of pacing"): then the train is to be as much longer.
+        let train_divisor = if config.pacing == Pacing::On { 1 } else { 2 };
+        HyStart { low_window: LOW_WINDOW * u64::from(config.mss), train_divisor, round: None }
     }
 
     /// Whether this ACK shows that the window is as large as the path.
@@ -52,7 +57,7 @@ impl HyStart {
         let mut found = false;
         if ack.now.since(round.train) <= ACK_DELTA {
             round.train = ack.now;
-            found = !ack.rtt_min.is_zero() && ack.now.since(round.start) >= ack.rtt_min / 2;
+            found = !ack.rtt_min.is_zero() && ack.now.since(round.start) >= ack.rtt_min / self.train_divisor;
         }
         // Algorithm 1, delay increase: the first samples of a round, before its own burst is in the queue.
         // Departs from it as Linux does: against the least of the connection, not of the round before.

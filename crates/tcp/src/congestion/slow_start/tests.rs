@@ -9,6 +9,11 @@ fn slow_start(name: &'static str) -> SlowStart {
     SlowStart::new(&TcpConfig { slow_start: name, mss: MSS as u32, abc_limit: 2, ..config })
 }
 
+fn paced(name: &'static str) -> SlowStart {
+    let config = TcpConfig::new(&stack::find("rfc").unwrap().params(), 1500);
+    SlowStart::new(&TcpConfig { slow_start: name, mss: MSS as u32, pacing: crate::Pacing::On, ..config })
+}
+
 fn us(n: u64) -> Duration {
     Duration::from_micros(n)
 }
@@ -77,6 +82,13 @@ fn hystart_leaves_at_a_train_of_half_a_round_trip() {
     // A new round begins a new train; under 16 segments nothing is looked for.
     assert_eq!((0..60).find(|n| s.step(&ack(3, 3_000_000 + n * 1_000, 50_000), 15 * MSS, true).leave), None);
     assert_eq!((0..60).find(|n| s.step(&ack(4, 4_000_000 + n * 1_000, 50_000), 16 * MSS, true).leave), Some(25));
+}
+
+#[test]
+fn hystart_does_not_take_pacing_for_the_bottleneck() {
+    let at = |mut s: SlowStart| (0..100).find(|n| s.step(&ack(1, 1_000_000 + n * 1_000, 50_000), 100 * MSS, true).leave);
+    // Spread over a whole round trip, not half of one.
+    assert_eq!((at(slow_start("hystart")), at(paced("hystart"))), (Some(25), Some(50)));
 }
 
 #[test]
