@@ -85,7 +85,7 @@ pub fn lookup(name: &str, host: &Host, now: Time) -> Option<Result<Value, String
         "retrans" => i128::from(info.retrans),
         "reordering" => i128::from(info.reordering),
         "notsent_bytes" => i128::from(unsent),
-        "total_retrans" => i128::from(stats.segments_retransmitted),
+        "total_retrans" => i128::from(stats.segments_retransmitted + stats.fins_retransmitted),
         "bytes_sent" => i128::from(stats.bytes_sent),
         "bytes_retrans" => i128::from(stats.bytes_retransmitted),
         "bytes_acked" => acked,

@@ -63,10 +63,11 @@ impl Default for Rack {
 }
 
 impl Rack {
-    /// An ACK comes: what it tells is told by [`Self::arrived`], piece by piece.
+    /// An ACK comes: what it tells is told by [`Self::arrived`], piece by piece. Where it comes `late`, overtaken by another, it is the
+    /// ACKs that are out of order, and says nothing of the data.
     #[inline]
-    pub fn begin(&mut self) {
-        self.fack_before = self.fack;
+    pub fn begin(&mut self, late: bool) {
+        self.fack_before = if late { 0 } else { self.fack };
         self.span = None;
         self.told = Time::ZERO;
     }

@@ -112,7 +112,7 @@ impl Repair {
             rack: rack(kind),
             tlp: Tlp::new(config.tail_probe),
             frto: Frto::new(config.frto),
-            undo: Undo::new(config.undo),
+            undo: Undo::new(config.undo, config.frto),
         }
     }
 
@@ -246,12 +246,12 @@ impl Repair {
     }
 
     /// Something is lost, and the window will be reduced: from now on that is watched.
-    pub fn begin(&mut self, una: u64, max: u64) {
-        self.recover = max;
-        self.no_fast_retransmit_below = max;
+    pub fn begin(&mut self, board: &Scoreboard) {
+        self.recover = board.max();
+        self.no_fast_retransmit_below = board.max();
         self.tlp.reset();
         self.frto.stop();
-        self.undo.watch(false, una, max);
+        self.undo.watch(false, board.una(), board.retransmitted_until() > board.una());
     }
 
     /// Fast recovery begins; before this ACK `delivered_before` of the stream had been delivered. `ssthresh`: what it leads to, for

@@ -14,6 +14,7 @@ mod by_time;
 mod ecn;
 mod handshake;
 mod overshoot;
+mod overtaken;
 mod recovery;
 mod samples;
 mod silence;
@@ -22,6 +23,7 @@ mod spurious;
 mod stall;
 mod stream;
 mod tahoe;
+mod undone;
 mod unused;
 mod window;
 

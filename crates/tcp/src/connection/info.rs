@@ -15,8 +15,10 @@ pub struct Stats {
     pub bytes_retransmitted: u64,
     /// Data segments sent, retransmissions included.
     pub segments_sent: u64,
-    /// Segments sent again, a FIN alone included.
+    /// Data segments sent again: of `segments_sent`, those that were not the first of their data.
     pub segments_retransmitted: u64,
+    /// FINs sent again without data.
+    pub fins_retransmitted: u64,
     /// Pure ACKs sent.
     pub acks_sent: u64,
     /// Fast recoveries begun, and under Tahoe fast retransmits (RFC 5681 §3.2).

@@ -22,6 +22,10 @@ pub(crate) struct Marks {
     pub bytes: u64,
 }
 
+impl Marks {
+    pub const NONE: Self = Marks { any: false, bytes: 0 };
+}
+
 /// What a sender has been told of the marks on what it sent.
 #[derive(Clone, Debug)]
 pub(crate) struct Feedback {

@@ -107,7 +107,7 @@ impl Books {
     fn ack(&mut self, ack: u64, left: u64, right: u64) {
         let now = self.now();
         let tells = |sent| now.since(sent) >= MIN_RTT;
-        self.rack.begin();
+        self.rack.begin(false);
         let (rack, log) = (&mut self.rack, &self.log);
         self.board.sack(left, right, |s, e| rack.arrived(now, s, e, log, tells));
         let mut from = self.board.una();

@@ -9,8 +9,8 @@ enum Step {
     Idle,
     /// §2.1 and §3.1, step 2: the first segment was sent again, up to `end` (0: not yet); its ACK is awaited.
     First { end: u64 },
-    /// Step 3: so many new segments may go; the next ACK decides.
-    Second { allowed: u8 },
+    /// Step 3: so many new segments may go; the next ACK decides. `needed`: the first one answered the retransmission.
+    Second { allowed: u8, needed: bool },
 }
 
 #[derive(Debug)]
@@ -44,9 +44,12 @@ pub(crate) struct Told {
     pub ack: u64,
     /// The left edge moves.
     pub moves: bool,
-    /// Bytes newly SACKed, and one past the highest byte SACKed.
-    pub sacked: u64,
+    /// Whether it tells that something arrived that was sent only once.
+    pub original: bool,
+    /// One past the highest byte SACKed.
     pub highest_sacked: u64,
+    /// Whether it echoes a time not before that of the retransmission.
+    pub answers_again: bool,
 }
 
 impl Frto {
@@ -54,7 +57,7 @@ impl Frto {
         Frto { step: if enabled { Step::Idle } else { Step::Never } }
     }
 
-    /// A timeout. Step 1: not where a timeout's retransmissions are under way already.
+    /// A timeout. Step 1: only where it is the `first` sign of a loss.
     pub fn begin(&mut self, first: bool) {
         if self.step != Step::Never {
             self.step = if first { Step::First { end: 0 } } else { Step::Idle };
@@ -83,7 +86,7 @@ impl Frto {
     #[inline]
     pub fn allows(&self) -> Allowance {
         match self.step {
-            Step::Second { allowed } => Allowance::New { most: allowed },
+            Step::Second { allowed, .. } => Allowance::New { most: allowed },
             Step::First { end } if end > 0 => Allowance::Nothing,
             _ => Allowance::Any,
         }
@@ -91,32 +94,35 @@ impl Frto {
 
     /// One of the new segments of step 2b was sent.
     pub fn sent_new(&mut self) {
-        if let Step::Second { allowed } = &mut self.step {
+        if let Step::Second { allowed, .. } = &mut self.step {
             *allowed -= 1;
         }
     }
 
     /// The basic algorithm (§2.1), or, where recovery is `selective`, the enhanced one (§3.1). Everything outstanding at the timeout
     /// lay below `recover`.
+    ///
+    /// Beyond the RFC: where timestamps tell that the segment sent again was what the receiver missed, the timeout was not for nothing,
+    /// whatever comes late after it. And what was sent again before the timeout is no original (RFC 4138, appendix B).
     pub fn judge(&mut self, told: Told, recover: u64, selective: bool) -> Finding {
-        let Told { ack, moves, sacked, highest_sacked } = told;
+        let Told { ack, moves, original, highest_sacked, answers_again } = told;
         match self.step {
             Step::First { end } if moves => {
                 // Step 2a: all of it is there, or not even what was sent again.
                 let goes_on = end > 0 && ack >= end && ack < recover;
                 // Step 2b.
-                self.step = if goes_on { Step::Second { allowed: 2 } } else { Step::Idle };
+                self.step = if goes_on { Step::Second { allowed: 2, needed: answers_again } } else { Step::Idle };
             }
             // Step 2a of §2.1; §3.1 takes in the SACKs and waits.
             Step::First { .. } if !selective => self.step = Step::Idle,
-            Step::Second { .. } => {
+            Step::Second { needed, .. } => {
                 let beyond = selective && highest_sacked.max(ack) > recover;
                 // Step 3a: it was a loss. Step 3b: this was sent before the timeout. (Neither: an ACK that says nothing new.)
-                if beyond || (!selective && !moves) {
+                if beyond || (!selective && !moves) || (original && needed) {
                     self.step = Step::Idle;
                     return Finding::Loss;
                 }
-                if moves || sacked > 0 {
+                if original {
                     return Finding::Spurious;
                 }
             }
@@ -133,7 +139,7 @@ mod tests {
     const RECOVER: u64 = 10_000;
 
     fn ack(ack: u64, moves: bool) -> Told {
-        Told { ack, moves, sacked: 0, highest_sacked: 0 }
+        Told { ack, moves, original: moves, highest_sacked: 0, answers_again: false }
     }
 
     fn after_first() -> Frto {
@@ -176,10 +182,24 @@ mod tests {
             frto.judge(ack(1000, true), RECOVER, true);
             frto
         };
-        let sack = |highest_sacked| Told { ack: 1000, moves: false, sacked: 500, highest_sacked };
+        let sack = |highest_sacked| Told { original: true, highest_sacked, ..ack(1000, false) };
         assert_eq!(second().judge(sack(RECOVER), RECOVER, true), Finding::Spurious);
         assert_eq!(second().judge(sack(RECOVER + 500), RECOVER, true), Finding::Loss);
         assert_eq!(second().judge(ack(1000, false), RECOVER, true), Finding::Undecided);
+    }
+
+    /// By what the first ACK echoes; a retransmission of before the timeout is no sign of life of the originals.
+    #[test]
+    fn a_timeout_that_was_needed_is_not_undone() {
+        for (answers_again, finding) in [(false, Finding::Spurious), (true, Finding::Loss)] {
+            let mut frto = Frto::new(true);
+            frto.begin(true);
+            frto.sent_again(1000);
+            assert_eq!(frto.judge(Told { answers_again, ..ack(1000, true) }, RECOVER, true), Finding::Undecided);
+            assert_eq!(frto.allows(), Allowance::New { most: 2 });
+            assert_eq!(frto.judge(Told { original: false, ..ack(2000, true) }, RECOVER, true), Finding::Undecided);
+            assert_eq!(frto.judge(ack(3000, true), RECOVER, true), finding);
+        }
     }
 
     #[test]

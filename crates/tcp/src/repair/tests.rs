@@ -27,7 +27,7 @@ fn in_recovery(kind: RecoveryKind, board: &mut Scoreboard) -> Repair {
         board.sack(UNA + n * MSS, UNA + (n + 1) * MSS, |_, _| {});
         repair.duplicate_ack(UNA, MSS);
     }
-    repair.begin(UNA, MAX);
+    repair.begin(board);
     repair.enter(board, MSS, UNA + 2 * MSS, Some(10 * MSS));
     repair
 }
@@ -39,7 +39,7 @@ fn without_sack_the_third_duplicate_begins_a_recovery_and_each_more_inflates_the
     let verdicts: Vec<_> = (0..4).map(|_| repair.duplicate_ack(UNA, MSS)).collect();
     assert_eq!(verdicts, [OnDuplicate::Nothing, OnDuplicate::Nothing, OnDuplicate::Enter, OnDuplicate::Nothing]);
     let (mut repair, mut board) = (self::repair(RecoveryKind::NewReno), board());
-    repair.begin(UNA, MAX);
+    repair.begin(&board);
     repair.enter(&mut board, MSS, UNA, None);
     assert_eq!(repair.window(MSS, || 10 * MSS), 13 * MSS);
     assert_eq!(repair.duplicate_ack(UNA, MSS), OnDuplicate::Nothing);
@@ -62,7 +62,7 @@ fn without_sack_the_third_duplicate_begins_a_recovery_and_each_more_inflates_the
 fn no_second_fast_retransmit_for_the_window_already_repaired_but_under_reno() {
     for (kind, expected) in [(RecoveryKind::NewReno, OnDuplicate::Nothing), (RecoveryKind::Reno, OnDuplicate::Enter)] {
         let (mut repair, mut board) = (repair(kind), board());
-        repair.begin(UNA, MAX);
+        repair.begin(&board);
         repair.enter(&mut board, MSS, UNA, None);
         assert_eq!(repair.progress_in_recovery(UNA + MSS, MSS, MSS) == OnProgress::Ends, kind == RecoveryKind::Reno);
         repair.progress();
@@ -88,7 +88,7 @@ fn with_sack_prr_is_the_window_of_a_recovery() {
     assert_eq!(repair.progress_in_recovery(MAX - 1, MSS, MSS), OnProgress::Steer);
     // A control that has its own idea of a recovery: its window.
     let mut own = self::repair(RecoveryKind::Sack);
-    own.begin(UNA, MAX);
+    own.begin(&board);
     own.enter(&mut board, MSS, UNA, None);
     own.steer(MSS, 17 * MSS, false, || 5 * MSS);
     assert_eq!(own.window(MSS, || 10 * MSS), 5 * MSS);

@@ -3,6 +3,8 @@
 use super::{Phase, Sender};
 use crate::congestion::AckSample;
 use crate::ecn::Marks;
+use crate::repair::Repair;
+use crate::sender::spurious::Reported;
 use crate::seq::unwrap;
 use longfat_core::packet::{Segment, flags};
 use longfat_core::time::{Duration, Time};
@@ -29,36 +31,52 @@ impl Sender {
             // RFC 9293 §3.10.7.4.
             return true;
         }
-        if ack < una {
-            // RFC 5961 §5.2: older than anything that can still be on its way (MAX.SND.WND).
-            return ack.saturating_add(self.peer.max()) < una;
+        // RFC 5961 §5.2: older than anything that can still be on its way (MAX.SND.WND).
+        if ack.saturating_add(self.peer.max()) < una {
+            return true;
         }
+        self.take_ack(now, segment, ack);
+        false
+    }
+
+    /// Takes in one that is neither of those. Overtaken by a later one, it acknowledges nothing (RFC 9293 §3.10.7.4), has no window
+    /// to tell and is no duplicate ACK; but what it SACKs has arrived, and the scoreboard learns it (RFC 6675 §5).
+    fn take_ack(&mut self, now: Time, segment: &Segment, told: u64) {
+        let una = self.board.una();
+        let late = told < una;
+        let ack = told.max(una);
         self.check_app_limited();
         if self.awaits_nothing(segment) {
+            if late {
+                return;
+            }
             self.update_window(now, segment, ack);
             if self.ecn.is_on() && self.ecn.take(segment, 0, self.mss).any {
                 let flight_size = self.flight_size();
                 self.echo_of_congestion(now, ack, flight_size);
             }
-            return false;
+            return;
         }
         let delivered_before = una + self.board.sacked_bytes();
         let in_flight = self.board.pipe();
         self.note_use(in_flight);
         let selective = self.repair.kind().is_selective() && segment.sack_count() > 0;
-        let reported = if selective { self.duplicate_told(segment, ack) } else { None };
+        if late && !selective {
+            return;
+        }
+        let duplicate = if selective { self.duplicate_told(segment, told) } else { None };
         if let Some(rack) = &mut self.repair.rack {
-            rack.begin();
+            rack.begin(late);
         }
-        let sacked = if selective { self.take_sacks(now, segment) } else { 0 };
+        let (sacked, originals) = if selective { self.take_sacks(now, segment) } else { (0, 0) };
         let rtt = self.board.highest_sacked().filter(|_| sacked > 0).and_then(|top| self.measure_sacked(now, top));
-        let window_changed = self.update_window(now, segment, ack);
+        let window_changed = !late && self.update_window(now, segment, ack);
         let delivered = sacked + self.board.missing_below(ack);
-        let marks = self.ecn.take(segment, delivered, self.mss);
+        let marks = if late { Marks::NONE } else { self.ecn.take(segment, delivered, self.mss) };
         if self.repair.undo.is_watching() || self.repair.frto.is_running() {
-            self.judge_reduction(now, segment, ack, sacked, reported, marks.any);
+            self.judge_reduction(now, segment, ack, late, Reported { originals, duplicate }, marks.any);
         }
-        if let Some(range) = reported.filter(|range| Some(range.1) != self.repair.tlp.end()) {
+        if let Some(range) = duplicate.filter(|range| Some(range.1) != self.repair.tlp.end()) {
             debug_assert!(range.0 < range.1);
             if let Some(rack) = &mut self.repair.rack {
                 rack.duplicate_reported(self.board.max());
@@ -68,14 +86,16 @@ impl Sender {
         if ack > una {
             self.new_ack(now, segment, &news);
         } else {
-            self.still_ack(now, segment, &news, window_changed);
+            let is_bare = segment.seq_len() == 0 && !window_changed && !late;
+            self.still_ack(now, segment, &news, is_bare);
         }
         if self.repair.rack.is_some() {
-            self.probe_answered(now, ack, ack > una, segment, reported);
+            if !late {
+                self.probe_answered(now, ack, ack > una, segment, duplicate);
+            }
             self.set_timer(now);
         }
         self.size_buffer(now);
-        false
     }
 
     /// Whether there is nothing that `segment` could acknowledge or report: of a stream that only goes the other way, always.
@@ -86,8 +106,8 @@ impl Sender {
             && !(self.repair.undo.is_watching() || self.repair.frto.is_running() || self.repair.tlp.end().is_some())
     }
 
-    /// The left edge stands still.
-    fn still_ack(&mut self, now: Time, segment: &Segment, news: &News, window_changed: bool) {
+    /// The left edge stands still. `is_bare`: there is nothing to the ACK but that.
+    fn still_ack(&mut self, now: Time, segment: &Segment, news: &News, is_bare: bool) {
         let sacked = news.delivered;
         if sacked > 0 {
             let sample = self.sample(now, segment, news, 0, None);
@@ -97,15 +117,15 @@ impl Sender {
             let flight_size = self.flight_size();
             self.echo_of_congestion(now, news.ack, flight_size);
         }
-        let is_bare = segment.seq_len() == 0 && !window_changed;
         if self.board.outstanding() > 0 && !self.timers.is_probing() && self.repair.is_duplicate(sacked, is_bare) {
             self.duplicate_ack(now, news.delivered_before);
         }
     }
 
-    fn take_sacks(&mut self, now: Time, segment: &Segment) -> u64 {
+    /// Bytes newly SACKed, and of those the bytes that were sent once, where F-RTO wants to know.
+    fn take_sacks(&mut self, now: Time, segment: &Segment) -> (u64, u64) {
         let una = self.board.una();
-        let mut news = 0;
+        let (mut news, mut originals) = (0, 0);
         let tells = self.trips.tells_of_retransmission(now, self.stats.rtt_min, None);
         for i in 0..segment.sack_count() {
             let (left, right) = segment.sack(i);
@@ -113,14 +133,18 @@ impl Sender {
             // A duplicate report (RFC 2883) lies below the left edge or inside what is SACKed: it adds nothing.
             if left >= una && left < right && right <= self.board.max() {
                 self.note_arrived(now, left, right);
+                let Repair { rack, undo, frto, .. } = &mut self.repair;
                 news += self.board.sack(left, right, |start, end| {
-                    if let Some(rack) = &mut self.repair.rack {
+                    if frto.is_running() {
+                        originals += undo.sent_once(start, end);
+                    }
+                    if let Some(rack) = rack {
                         rack.arrived(now, start, end, &self.log, tells);
                     }
                 });
             }
         }
-        news
+        (news, originals)
     }
 
     /// The other side's window may be another now. Whether it is.

@@ -72,7 +72,7 @@ impl Sender {
     fn enter_recovery(&mut self, now: Time, delivered_before: u64) {
         self.stats.fast_retransmits += 1;
         let (una, flight_size, is_tahoe) = (self.board.una(), self.flight_size(), self.repair.kind() == RecoveryKind::Tahoe);
-        self.repair.begin(una, self.board.max());
+        self.repair.begin(&self.board);
         self.trips.sent_again();
         if is_tahoe {
             // Fast retransmit, then slow start over all that is outstanding (Jacobson 1988; Fall and Floyd 1996 §2).

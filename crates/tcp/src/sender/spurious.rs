@@ -3,10 +3,28 @@
 
 use super::{Limit, Phase, Range, Sender};
 use crate::repair::{Finding, Told};
+use crate::scoreboard::Scoreboard;
 use crate::sender::stall::Room;
 use crate::seq::unwrap;
 use longfat_core::packet::Segment;
 use longfat_core::time::Time;
+
+/// What the SACK option of an ACK tells: how many bytes newly SACKed were sent once, and what arrived twice.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reported {
+    pub originals: u64,
+    pub duplicate: Option<(u64, u64)>,
+}
+
+/// What has not been SACKed of `from..until`.
+fn holes(board: &Scoreboard, from: u64, until: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
+    let mut at = from;
+    std::iter::from_fn(move || {
+        let hole = board.next_missing(at, until)?;
+        at = hole.1;
+        Some(hole)
+    })
+}
 
 impl Sender {
     /// The range that this ACK says has arrived twice (RFC 2883 §4): below the left edge, or inside the second block.
@@ -20,29 +38,32 @@ impl Sender {
         (left < right && (right <= ack || (segment.sack_count() > 1 && inside(block(1))))).then_some((left, right))
     }
 
-    /// What this ACK (before it is taken in, but for its SACK blocks) says of the last reduction. `sacked`: bytes newly SACKed.
-    /// `marked`: it tells of ECN marks.
-    pub(super) fn judge_reduction(
-        &mut self,
-        now: Time,
-        segment: &Segment,
-        ack: u64,
-        sacked: u64,
-        duplicate: Option<(u64, u64)>,
-        marked: bool,
-    ) {
-        let moves = ack > self.board.una();
-        let repair = &mut self.repair;
-        let told = Told { ack, moves, sacked, highest_sacked: self.board.highest_sacked().unwrap_or(0) };
-        let (point, selective) = (repair.point(), repair.kind().is_selective());
-        let finding = repair.frto.judge(told, point, selective);
-        if finding == Finding::Loss {
-            repair.goes_on_after_frto();
+    /// What this ACK (before it is taken in, but for its SACK blocks) says of the last reduction. `originals`: bytes newly SACKed that
+    /// were sent once. `marked`: it tells of ECN marks. A `late` one has been overtaken, and only a duplicate that it reports is news.
+    pub(super) fn judge_reduction(&mut self, now: Time, segment: &Segment, ack: u64, late: bool, told: Reported, marked: bool) {
+        let Reported { originals, duplicate } = told;
+        let mut spurious = false;
+        if !late {
+            let (una, board, repair) = (self.board.una(), &self.board, &mut self.repair);
+            let filled = || holes(board, una, ack);
+            if repair.frto.is_running() {
+                let original = originals > 0 || filled().any(|(start, end)| repair.undo.sent_once(start, end) > 0);
+                let highest_sacked = board.highest_sacked().unwrap_or(0);
+                let answers_again = repair.undo.answers_again(segment);
+                let told = Told { ack, moves: ack > una, original, highest_sacked, answers_again };
+                let (point, selective) = (repair.point(), repair.kind().is_selective());
+                let finding = repair.frto.judge(told, point, selective);
+                if finding == Finding::Loss {
+                    repair.goes_on_after_frto();
+                }
+                spurious = finding == Finding::Spurious;
+            }
+            spurious |= repair.undo.eifel(segment, filled(), !board.has_sacked());
         }
-        let waiting = duplicate.is_some() && repair.phase() == Phase::Recovery && self.board.has_lost();
-        let spurious = (finding == Finding::Spurious)
-            | repair.undo.eifel(segment, moves)
-            | duplicate.is_some_and(|range| repair.undo.dsack(range, waiting));
+        if let Some(range) = duplicate {
+            let waiting = self.repair.phase() == Phase::Recovery && self.board.has_lost();
+            spurious |= self.repair.undo.dsack(range, waiting);
+        }
         // RFC 4015 §3, step 8: not where the network asks for a reduction.
         if spurious && !marked {
             self.take_back(now, segment);

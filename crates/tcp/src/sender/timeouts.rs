@@ -25,10 +25,11 @@ impl Sender {
         self.timers.note_unanswered(now, una, self.trips.rto());
         let flight_size = self.flight_size();
         self.respond(now, kind, flight_size, false);
-        // RFC 5682 §2.1 step 1: not where a timeout's retransmissions are under way. A timeout repeated leaves what is watched.
-        let first = self.repair.phase() != Phase::Loss;
+        // RFC 5682 §3.1 step 1 (and §2.1 for timeouts): not where a repair is under way, whose own retransmission may have been lost while
+        // new data went out behind it. A timeout repeated leaves what is watched.
+        let first = self.repair.is_open();
         if kind == Congestion::Timeout {
-            self.repair.undo.watch(true, una, self.board.max());
+            self.repair.undo.watch(true, una, false);
         }
         self.start_over(now);
         self.repair.frto.begin(first);
@@ -90,6 +91,8 @@ impl Sender {
         self.timers.rest();
         if ack < self.board.max() {
             self.lose_all();
+            // What this sends again says nothing of the last reduction.
+            self.repair.undo.forget();
             self.repair.send_again(self.board.max());
             // Pacing may hold back what goes again, and what is outstanding has a timer (RFC 6298 §5.1).
             self.arm_rto(now);

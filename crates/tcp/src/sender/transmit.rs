@@ -110,7 +110,7 @@ impl Sender {
         if let Some(validation) = self.unused.validation() {
             validation.repaired(range.end - range.start);
         }
-        self.count(now, range)
+        self.count_as(now, range, true)
     }
 
     /// New data, as far as the windows, the buffer and the silly-window rules allow.
@@ -180,20 +180,27 @@ impl Sender {
     /// Bookkeeping common to every transmission.
     #[inline]
     pub(super) fn count(&mut self, now: Time, range: Range) -> Range {
+        self.count_as(now, range, false)
+    }
+
+    /// The same; `repairs`: it was lost.
+    #[inline]
+    fn count_as(&mut self, now: Time, range: Range, repairs: bool) -> Range {
         let len = range.end - range.start;
         let payload = self.stream.payload(range.start, range.end);
         self.stats.bytes_sent += payload;
         self.stats.segments_sent += u64::from(payload > 0);
         if range.retransmitted {
             self.stats.bytes_retransmitted += payload;
-            self.stats.segments_retransmitted += 1;
+            self.stats.segments_retransmitted += u64::from(payload > 0);
+            self.stats.fins_retransmitted += u64::from(payload == 0);
             self.trips.sent_again();
             match &mut self.repair.rack {
                 Some(rack) => rack.retransmissions.sent(range.start, range.end, self.board.max(), now),
                 None => self.log.sent_again(range.end),
             }
             self.repair.frto.sent_again(range.end);
-            self.repair.undo.sent_again(len, || self.trips.tsval(now));
+            self.repair.undo.sent_again(range.start, range.end, self.board.una(), repairs, || self.trips.tsval(now));
         }
         self.repair.sent(len);
         self.stats.in_flight_max = self.stats.in_flight_max.max(self.board.outstanding());

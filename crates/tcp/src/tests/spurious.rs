@@ -1,6 +1,7 @@
 //! Timeouts and fast retransmits for nothing, and how they are taken back: F-RTO, Eifel, DSACK.
 
 use super::*;
+use proptest::prelude::*;
 
 const ALL: [RecoveryKind; 5] = [RecoveryKind::Tahoe, RecoveryKind::Reno, RecoveryKind::NewReno, RecoveryKind::Sack, RecoveryKind::Rack];
 
@@ -10,7 +11,7 @@ fn delay_spike(spike: Duration, change: impl Fn(&mut TcpConfig)) -> (TcpInfo, Tc
     let mut sender =
         TcpConfig { mss: 1000, initial_window: 20, initial_ssthresh: 20_000, rto_min: ms(300), timestamps: false, ..config("rfc") };
     change(&mut sender);
-    let receiver = TcpConfig { delayed_ack: DelayedAck::Off, timestamps: sender.timestamps, ..config("rfc") };
+    let receiver = TcpConfig { delayed_ack: DelayedAck::Off, timestamps: sender.timestamps, dsack: sender.dsack, ..config("rfc") };
     let pair = Pair::with_iss(sender, receiver, ms(50), 0, 0);
     let clock = pair.clock.clone();
     let mut pair = pair.network(move |_, client, _, _| {
@@ -81,6 +82,29 @@ fn dsacks_undo_a_timeout_by_a_delay_spike() {
         let (before, after, stats) = delay_spike(ms(450), |c| (c.recovery, c.undo) = (recovery, true));
         assert_eq!(stats.spurious_recoveries, 1, "{recovery:?}: {stats:?}");
         assert!(after.cwnd >= before.cwnd, "{recovery:?}: {before:?} {after:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// However long the spike, and whichever way there is to tell: where the timer went off once, each takes it back, alone or with
+    /// the others.
+    #[test]
+    fn every_way_finds_the_same_timeout_needless(spike in 320u64..780) {
+        for recovery in [RecoveryKind::Sack, RecoveryKind::Rack] {
+            for (frto, undo, timestamps, dsack) in
+                [(true, false, false, false), (false, true, true, false), (false, true, false, true), (true, true, true, true)]
+            {
+                let (before, after, stats) = delay_spike(ms(spike), |c| {
+                    (c.recovery, c.frto, c.undo, c.timestamps, c.dsack) = (recovery, frto, undo, timestamps, dsack);
+                });
+                // The probe of RACK-TLP puts the timer off.
+                prop_assert!(stats.timeouts == 1 || (stats.timeouts == 0 && recovery == RecoveryKind::Rack), "{:?}", stats);
+                prop_assert_eq!(stats.spurious_recoveries, stats.timeouts, "{:?} {} {} {}: {:?}", recovery, frto, timestamps, dsack, stats);
+                prop_assert!(after.cwnd >= before.cwnd && after.ssthresh >= before.ssthresh, "{:?} {:?}", before, after);
+            }
+        }
     }
 }
 

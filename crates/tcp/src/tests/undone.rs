@@ -1,0 +1,168 @@
+//! No reduction is taken back without proof: over random networks, of which the tests know what was lost and what was only late.
+
+use super::*;
+use longfat_core::rng::Rng;
+use proptest::prelude::*;
+use std::cell::RefCell;
+
+const KINDS: [RecoveryKind; 5] = [RecoveryKind::Tahoe, RecoveryKind::Reno, RecoveryKind::NewReno, RecoveryKind::Sack, RecoveryKind::Rack];
+
+/// What a network does, each with a probability: lose data, lose an ACK, hold up what passes (for up to `lateness`), make a copy.
+#[derive(Clone, Copy, Debug)]
+struct Harm {
+    loss: f64,
+    ack_loss: f64,
+    late: f64,
+    lateness: u64,
+    copies: f64,
+}
+
+/// Which of the ways to tell are in use.
+#[derive(Clone, Copy, Debug)]
+struct Ways {
+    timestamps: bool,
+    dsack: bool,
+    frto: bool,
+    tail_probe: bool,
+}
+
+/// A data segment as the network saw it: when it was sent, its bytes, and when copies of it arrived.
+#[derive(Clone, Debug)]
+struct Passage {
+    sent: Time,
+    start: u32,
+    end: u32,
+    arrivals: Vec<Time>,
+}
+
+/// A reduction, and when it was taken back, if it was.
+#[derive(Clone, Copy, Debug)]
+struct Reduced {
+    at: Time,
+    undone: Option<Time>,
+}
+
+struct Outcome {
+    stats: Stats,
+    reductions: Vec<Reduced>,
+    passages: Vec<Passage>,
+}
+
+impl Outcome {
+    /// Whether, when `reduced` was taken back, something had arrived that was sent again for it nevertheless: an older transmission, or
+    /// two copies of the new one.
+    fn is_proven(&self, reduced: Reduced) -> bool {
+        let undone = reduced.undone.expect("undone");
+        let again = self.passages.iter().enumerate().filter(|(_, p)| p.sent >= reduced.at && p.sent <= undone);
+        let mut again = again.filter_map(|(n, again)| {
+            let mut before = self.passages[..n].iter().filter(|p| p.start < again.end && again.start < p.end).peekable();
+            before.peek()?;
+            let in_time = |p: &Passage| p.arrivals.iter().filter(|at| **at <= undone).count();
+            Some(before.any(|p| in_time(p) > 0) || in_time(again) > 1)
+        });
+        again.any(|needless| needless)
+    }
+}
+
+fn run(recovery: RecoveryKind, ways: Ways, harm: Harm, segments: u64, window: u32, delayed_ack: DelayedAck, seed: u64) -> Outcome {
+    let mut sender = TcpConfig { recovery, mss: 1000, initial_window: window, timestamps: ways.timestamps, ..config("rfc") };
+    // Above all that a round trip can be here: the timer does not go off by itself.
+    sender.rto_min = ms(1_000);
+    (sender.undo, sender.frto, sender.tail_probe) = (ways.timestamps || ways.dsack, ways.frto, ways.tail_probe);
+    let receiver = TcpConfig { delayed_ack, timestamps: ways.timestamps, dsack: ways.dsack, ..config("rfc") };
+    let passages = RefCell::new(Vec::new());
+    let (reductions, stats) = {
+        let mut rng = Rng::named(seed, "network");
+        let pair = Pair::with_iss(sender, receiver, ms(50), 0, 0);
+        let clock = pair.clock.clone();
+        let mut pair = pair.network(|_, client, segment, _| {
+            if segment.has(flags::SYN) {
+                return vec![Duration::ZERO];
+            }
+            let lost = rng.chance(if client { harm.loss } else { harm.ack_loss });
+            let count = if lost { 0 } else { 1 + usize::from(rng.chance(harm.copies)) };
+            let extra: Vec<_> =
+                (0..count).map(|_| if rng.chance(harm.late) { ms(1 + rng.below(harm.lateness.max(1))) } else { Duration::ZERO }).collect();
+            if client && segment.len > 0 {
+                let (start, end) = (segment.seq, segment.seq + u32::from(segment.len));
+                let arrivals = extra.iter().map(|extra| clock.get() + ms(50) + *extra).collect();
+                passages.borrow_mut().push(Passage { sent: clock.get(), start, end, arrivals });
+            }
+            extra
+        });
+        pair.client.write(segments * 1000);
+        let mut reductions: Vec<Reduced> = Vec::new();
+        let mut seen = (0, 0);
+        while pair.step(at_ms(60_000_000)) && pair.server.bytes_delivered() < segments * 1000 {
+            let stats = pair.client.stats();
+            let now = (stats.fast_retransmits + stats.timeouts, stats.spurious_recoveries);
+            if now.1 > seen.1 {
+                reductions.last_mut().expect("something was taken back").undone = Some(pair.now);
+            }
+            if now.0 > seen.0 {
+                reductions.push(Reduced { at: pair.now, undone: None });
+            }
+            seen = now;
+        }
+        assert_eq!(pair.server.bytes_delivered(), segments * 1000);
+        (reductions, pair.client.stats())
+    };
+    assert!(stats.segments_retransmitted <= stats.segments_sent && stats.bytes_retransmitted <= stats.bytes_sent, "{stats:?}");
+    Outcome { stats, reductions, passages: passages.into_inner() }
+}
+
+fn ways() -> impl Strategy<Value = Ways> {
+    let any = prop::bool::ANY;
+    (any, any, any, any).prop_map(|(timestamps, dsack, frto, tail_probe)| Ways { timestamps, dsack, frto, tail_probe })
+}
+
+fn delayed_ack() -> impl Strategy<Value = DelayedAck> {
+    prop_oneof![Just(DelayedAck::Off), Just(config("rfc").delayed_ack)]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// Nothing comes out of order or twice: what is missing was lost, and no reduction is for nothing. (Without SACK going back makes
+    /// duplicate ACKs of its own, and needless reductions.)
+    #[test]
+    fn what_was_lost_is_not_undone(
+        recovery in prop::sample::select(&[RecoveryKind::Sack, RecoveryKind::Rack]), ways in ways(), delayed_ack in delayed_ack(),
+        loss in 0.002..0.25f64, segments in 50u64..600, window in 2u32..80, seed in 0u64..1 << 32,
+    ) {
+        let harm = Harm { loss, ack_loss: 0.0, late: 0.0, lateness: 0, copies: 0.0 };
+        let outcome = run(recovery, ways, harm, segments, window, delayed_ack, seed);
+        prop_assert_eq!(outcome.stats.spurious_recoveries, 0, "{:?}", outcome.stats);
+        // Each was for a loss.
+        let lost = outcome.passages.iter().filter(|p| p.arrivals.is_empty()).count() as u64;
+        prop_assert!(outcome.stats.fast_retransmits + outcome.stats.timeouts <= lost);
+    }
+
+    /// Whatever the network does, what is taken back was for nothing: the network knows of something that arrived and was sent again.
+    #[test]
+    fn what_is_undone_was_for_nothing(
+        recovery in prop::sample::select(&KINDS), ways in ways(), delayed_ack in delayed_ack(),
+        loss in 0.0..0.05f64, ack_loss in 0.0..0.2f64, late in 0.0..0.2f64, lateness in 1u64..120,
+        copies in prop_oneof![Just(0.0), 0.0..0.05f64], segments in 50u64..600, window in 2u32..80, seed in 0u64..1 << 32,
+    ) {
+        let harm = Harm { loss, ack_loss, late, lateness, copies };
+        let outcome = run(recovery, ways, harm, segments, window, delayed_ack, seed);
+        for reduced in outcome.reductions.iter().filter(|reduced| reduced.undone.is_some()) {
+            prop_assert!(outcome.is_proven(*reduced), "{:?}: {:?}", reduced, outcome.stats);
+        }
+    }
+}
+
+/// The properties would not hold for want of anything to hold of: such networks do make needless reductions, and each way finds some.
+#[test]
+fn each_way_finds_needless_reductions() {
+    let harm = Harm { loss: 0.005, ack_loss: 0.02, late: 0.03, lateness: 60, copies: 0.0 };
+    let none = Ways { timestamps: false, dsack: false, frto: false, tail_probe: true };
+    for recovery in [RecoveryKind::Sack, RecoveryKind::Rack] {
+        for ways in [Ways { timestamps: true, ..none }, Ways { dsack: true, ..none }] {
+            let undone = |seed| run(recovery, ways, harm, 400, 20, DelayedAck::Off, seed).stats.spurious_recoveries;
+            let found: u64 = (0..20).map(undone).sum();
+            assert!(found > 10, "{recovery:?} {ways:?}: {found}");
+        }
+    }
+}
