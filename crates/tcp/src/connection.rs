@@ -81,7 +81,7 @@ pub struct Connection {
 
 // Ten thousand connections are to fit into 40 MB with all that belongs to them (docs/simulator.md): what few of them need, or for a
 // while, is in a box of its own.
-const _: () = assert!(size_of::<Connection>() <= 416 && size_of::<Sender>() <= 1088);
+const _: () = assert!(size_of::<Connection>() <= 416 && size_of::<Sender>() <= 1104);
 
 /// Room for a segment that goes before all else, once there has been one.
 #[derive(Debug)]
