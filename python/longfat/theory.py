@@ -42,8 +42,8 @@ def mathis(p: float, segments_per_ack: float = 1.0, random: bool = False) -> flo
 def _random_loss() -> float:
     """C for losses that are independent (the ideal window of Ott, Kemperman and Mathis 1996), by its stationary distribution.
 
-    After a window W at a loss, the next loss is at W'^2 = (W/2)^2 + 2N with N exponential of mean 1/p: pW^2 / 2 is a sum of E_i / 4^i, whose
-    density is a sum of exponentials. A cycle has 1/p segments in W' - W/2 round trips, W/2 on average.
+    After a window W at a loss, the next loss is at W'^2 = (W/2)^2 + 2N with N exponential of mean 1/p: pW^2 / 2 is a sum of E_i / 4^i, and
+    its density one of exponentials. A cycle has 1/p segments in W' - W/2 round trips, W/2 on average.
     """
     q, terms = 0.25, 40
     weights = (math.prod(1 / (1 - q ** (j - k)) for j in range(terms) if j != k) for k in range(terms))
