@@ -268,7 +268,7 @@ impl CongestionControl for Bbr {
         vec![
             Variable::bytes("cwnd", &mut self.cwnd, self.mss),
             Variable::new("bandwidth", Unit::BitsPerSecond, Some(bandwidth.max() * 8.0), 0.0..=1e14, |bps| bandwidth.set(bps / 8.0)),
-            Variable::new("min_rtt", Unit::Seconds, min_rtt.map(|rtt| rtt.as_secs_f64()), 1e-6..=1e4, |seconds| {
+            Variable::new("min_rtt", Unit::Seconds, min_rtt.map(Duration::as_secs_f64), 1e-6..=1e4, |seconds| {
                 *min_rtt = Some(Duration::from_secs_f64(seconds));
             }),
             Variable::bytes("prior_cwnd", &mut self.prior_cwnd, 0),

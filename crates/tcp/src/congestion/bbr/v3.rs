@@ -268,7 +268,7 @@ impl CongestionControl for Bbr3 {
         vec![
             Variable::bytes("cwnd", &mut self.cwnd, self.mss),
             Variable::new("bandwidth", Unit::BitsPerSecond, Some(greatest), 0.0..=1e14, set),
-            Variable::new("min_rtt", Unit::Seconds, min_rtt.map(|rtt| rtt.as_secs_f64()), 1e-6..=1e4, |seconds| {
+            Variable::new("min_rtt", Unit::Seconds, min_rtt.map(Duration::as_secs_f64), 1e-6..=1e4, |seconds| {
                 (*min_rtt, *min_rtt_s) = (Some(Duration::from_secs_f64(seconds)), seconds);
             }),
             Variable::bytes("inflight_longterm", &mut self.inflight_longterm, self.mss),
