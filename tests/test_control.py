@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import longfat
@@ -136,3 +138,61 @@ def test_time_does_not_go_back() -> None:
     cc.on_ack(now=2.0)
     with pytest.raises(LongfatError, match="now = 1: expected at least 2"):
         cc.on_ack(now=1.0)
+
+
+def test_state_is_read_and_set_by_name_without_time_passing() -> None:
+    cc = CongestionControl("cubic", mss=1000)
+    cc.on_ack(rtt=0.1)
+    before, now, round_ = cc.state, cc.now, cc.round
+    cc.set(w_max=1000, cwnd=700_000)
+    assert (cc.get("w_max"), cc.get("cwnd"), cc.cwnd) == (1000.0, 700_000, 700_000)
+    assert cc.state == {**before, "w_max": 1000.0, "cwnd": 700_000}
+    assert cc.now == now
+    assert cc.round == round_
+    assert before["ssthresh"] is None
+    bbr = CongestionControl("bbr")
+    bbr.set(bandwidth=1e9, min_rtt=0.05)
+    assert (bbr.get("bandwidth"), bbr.get("min_rtt")) == (1e9, 0.05)
+    yeah = CongestionControl("yeah")
+    yeah.set(fast=not yeah.get("fast"))
+    assert yeah.get("fast") is (not CongestionControl("yeah").get("fast"))
+
+
+def test_the_alpha_that_was_set_is_the_growth_of_a_round() -> None:
+    cc = CongestionControl("illinois", mss=1000)
+    cc.set(cwnd=100_000, ssthresh=2000, alpha=5)
+    for _ in range(100):
+        cc.on_ack()
+    assert cc.cwnd == pytest.approx(105_000, abs=200)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: CongestionControl("illinois").set(alfa=3), "illinois has no `alfa` in its state.*one of cwnd, .*did you mean `alpha`"),
+        (lambda: CongestionControl("illinois").get("alfa"), "illinois has no `alfa` in its state.*did you mean `alpha`"),
+        (lambda: CongestionControl("illinois").set(alpha=50), "alpha = 50: expected a number, from 0.3 to 10"),
+        (lambda: CongestionControl("reno").set(cwnd=100), "cwnd = 100: expected bytes, from 1448 to 1073741824"),
+        (lambda: CongestionControl("reno").set(cwnd=2000.5), "cwnd = 2000.5: expected bytes"),
+        (lambda: CongestionControl("reno").set(cwnd="many"), "cwnd = many: expected bytes"),
+        (lambda: CongestionControl("bbr").set(bandwidth=float("inf")), "bandwidth = inf: expected bits per second"),
+    ],
+)
+def test_what_a_state_cannot_be_is_one_clear_error(make: Any, message: str) -> None:
+    with pytest.raises(LongfatError, match=f"(?s){message}"):
+        make()
+
+
+def test_the_page_lists_every_name_of_every_state() -> None:
+    page = (Path(__file__).parent.parent / "docs/by-hand.md").read_text().split("## Its state by name")[1].split("\n## ")[0]
+    rows = dict(row.strip("| ").split(" | ", 1) for row in page.splitlines() if row.startswith("| `"))
+    for name in CONTROLS:
+        cc = CongestionControl(name)
+        if "ssthresh" in cc.state:
+            cc.set(ssthresh=2 * MSS)
+        cc.on_ack(rtt=0.1)
+        text = next(text for names, text in rows.items() if f"`{name}`" in names)
+        if name == "bbr3":
+            text += next(text for names, text in rows.items() if names == "`bbr`")
+        own = set(cc.state) - {"cwnd", "ssthresh"}
+        assert own == set(re.findall(r"`(\w+)`", text)) - {"cwnd"}, name

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 import pytest
-from longfat import theory
+from longfat import CongestionControl, theory
 
 
 def test_the_windows_of_rfc_3649() -> None:
@@ -124,3 +124,91 @@ def test_what_weigle_and_feng_print() -> None:
     # Section IV-D: 18.38 kb/s for each of 5440 KB.
     assert theory.proportion(1024, 5440, 100e6) == pytest.approx(18.82e6, rel=1e-3)
     assert theory.proportion(64, 5440, 100e6) == pytest.approx(1.176e6, rel=1e-3)
+
+
+def test_a_and_b_of_highspeed_are_those_of_rfc_3649() -> None:
+    # Appendix B, Table 12: w, a(w), b(w).
+    for w, a, b in (
+        (38, 1, 0.50),
+        (118, 2, 0.44),
+        (1058, 8, 0.33),
+        (10661, 30, 0.21),
+        (40808, 56, 0.14),
+        (84035, 71, 0.10),
+        (94717, 73, 0.09),
+    ):
+        assert theory.highspeed_b(w) == pytest.approx(b, abs=0.0051)
+        # The RFC truncates, and has a rounded p(w).
+        assert a <= theory.highspeed_a(w) < (a + 1) * 1.035
+    # Section 5: at 83,000 segments 72 segments, and a tenth.
+    assert (int(theory.highspeed_a(83_000)), theory.highspeed_b(83_000)) == (72, pytest.approx(0.1))
+    assert (theory.highspeed_a(20), theory.highspeed_b(20)) == (1.0, 0.5)
+    assert theory.highspeed_b(567_000) == theory.highspeed_b(100_000) > 0.09
+
+
+@pytest.mark.parametrize("window", [500, 5000, 94_717, 200_000])
+def test_the_control_highspeed_has_the_a_and_b_of_theory(window: int) -> None:
+    cc = CongestionControl("highspeed", mss=1000)
+    cc.set(ssthresh=2000, cwnd=window * 1000)
+    for _ in range(1000):
+        cc.on_ack(acked=window)
+    assert cc.cwnd / 1000 - window == pytest.approx(theory.highspeed_a(window), rel=0.01)
+    cc.set(cwnd=window * 1000)
+    cc.on_congestion("loss")
+    assert cc.cwnd / 1000 / window == pytest.approx(1 - theory.highspeed_b(window), rel=1e-4)
+
+
+def test_alpha_of_htcp() -> None:
+    # Leith and Shorten 2004: 1 for a second; 1 + 10 + 1/4 at two; 1 + 90 + 81/4 at ten.
+    for delta, alpha in ((0, 1), (1, 1), (2, 11.25), (10, 111.25)):
+        assert theory.htcp_alpha(delta) == alpha
+    assert theory.htcp_alpha(2, beta=0.8) == pytest.approx(0.4 * 11.25)
+
+
+def test_the_curve_of_cubic() -> None:
+    # RFC 9438 Eq. 2: cbrt(1000 * 0.3 / 0.4) seconds from 700 back to 1000 segments.
+    k = theory.cubic_k(1000)
+    assert k == pytest.approx(9.0856, abs=1e-4)
+    assert theory.cubic_window(0, 1000) == pytest.approx(700)
+    assert theory.cubic_window(k, 1000) == 1000
+    assert theory.cubic_window(k + 5, 1000) == pytest.approx(1050)
+    # From where slow start ended, the plateau (section 4.8).
+    assert (theory.cubic_k(500, 500), theory.cubic_window(2, 500, 500)) == (0, pytest.approx(503.2))
+
+
+def test_initial_windows() -> None:
+    # RFC 3390 section 1: up to 1095 bytes four segments, under 2190 bytes 4380, then two segments.
+    for mss, rfc3390, rfc6928 in (
+        (536, 2144, 5360),
+        (1095, 4380, 10_950),
+        (1448, 4380, 14_480),
+        (1460, 4380, 14_600),
+        (2190, 4380, 14_600),
+        (4312, 8624, 14_600),
+        (8960, 17_920, 17_920),
+    ):
+        assert (theory.initial_window_rfc3390(mss), theory.initial_window_rfc6928(mss)) == (rfc3390, rfc6928)
+        assert CongestionControl("reno", mss=mss).cwnd == rfc6928
+
+
+def test_the_constants_of_mathis() -> None:
+    # Mathis et al. 1997, Table 1: periodic and random losses, an ACK for each segment and for every second.
+    for segments_per_ack, periodic, at_random in ((1, 1.22, 1.31), (2, 0.87, 0.93)):
+        assert theory.mathis(1e-4, segments_per_ack) * 1e-2 == pytest.approx(periodic, abs=0.005)
+        assert theory.mathis(1e-4, segments_per_ack, random=True) * 1e-2 == pytest.approx(at_random, abs=0.005)
+
+
+def test_pftk_with_a_limited_window() -> None:
+    free = theory.pftk_full(1e-3, 0.1, 1.0)
+    assert theory.pftk_full(1e-3, 0.1, 1.0, max_window=1000) == free
+    # Almost without losses it is the window.
+    assert theory.pftk_full(1e-9, 0.1, 1.0, max_window=20) == pytest.approx(20, rel=1e-4)
+    # By hand, p = 0.01, b = 2, 8 segments: E[W] would be 13.2. Q = (1 - 0.99^3)(1 + 0.99^3 (1 - 0.99^5)) / (1 - 0.99^8) = 0.4027;
+    # 99 + 8 + Q / 0.99 segments in 2 + 12.375 + 2 round trips of 0.1 s and Q 1.0103 / 0.99 s of timeouts.
+    assert theory.pftk_full(0.01, 0.1, 1.0, max_window=8) == pytest.approx(107.4068 * 0.1 / (1.6375 + 0.4111), rel=1e-3)
+    # It bounds, and lets more through the larger it is.
+    rates = [theory.pftk_full(1e-3, 0.1, 1.0, max_window=w) for w in (2, 4, 8, 16, 32, 64)]
+    assert all(rate <= w for rate, w in zip(rates, (2, 4, 8, 16, 32, 64), strict=True))
+    assert rates == sorted(rates)
+    with pytest.raises(ValueError, match="max_window"):
+        theory.pftk_full(0.01, 0.1, 1.0, max_window=0)

@@ -291,6 +291,16 @@ class CongestionControl:
     """The smoothed round trip in seconds; 0 before the first."""
     rtt_min: float
     """The least round trip in seconds; 0 before the first."""
+    state: dict[str, float | int | bool | None]
+    """The control's own state by name: windows in bytes or, where its paper has them so, in segments, times in seconds, rates in bits
+    per second of payload. None where it has no value yet, or no bound. `docs/by-hand.md` lists the names."""
+    def get(self, name: str) -> float | int | bool | None:
+        """The value of `name` in `state`. Raises LongfatError where there is none of that name now."""
+    def set(self, **values: float) -> None:
+        """Sets variables of `state`, in the order given. Nothing else changes, and no time passes.
+
+        Raises LongfatError for a name that is none now, and a value that cannot be; those before it are set.
+        """
     def on_ack(
         self,
         acked: int | None = None,

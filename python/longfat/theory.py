@@ -29,9 +29,26 @@ def aimd(p: float, a: float = 1.0, b: float = 0.5) -> float:
     return math.sqrt(a * (2 - b) / (2 * b * _loss(p)))
 
 
-def mathis(p: float, segments_per_ack: float = 1.0) -> float:
-    """Reno (Mathis, Semke, Mahdavi, Ott, CCR 27(3), 1997, Eq. 3): sqrt(3 / 2bp), b segments an ACK."""
-    return math.sqrt(3 / (2 * segments_per_ack * _loss(p)))
+def mathis(p: float, segments_per_ack: float = 1.0, random: bool = False) -> float:
+    """Reno (Mathis, Semke, Mahdavi, Ott, CCR 27(3), 1997, Eq. 3): sqrt(3 / 2bp), b segments an ACK, with one loss each 1/p segments.
+
+    The same with losses at `random`: C / sqrt(bp). Their Table 1 has C as 1.22 and 0.87 for periodic losses (b = 1 and 2), 1.31 and 0.93
+    for random ones.
+    """
+    c = _random_loss() if random else math.sqrt(3 / 2)
+    return c / math.sqrt(segments_per_ack * _loss(p))
+
+
+def _random_loss() -> float:
+    """C for losses that are independent (the ideal window of Ott, Kemperman and Mathis 1996), by its stationary distribution.
+
+    After a window W at a loss, the next loss is at W'^2 = (W/2)^2 + 2N with N exponential of mean 1/p: pW^2 / 2 is a sum of E_i / 4^i, and
+    its density one of exponentials. A cycle has 1/p segments in W' - W/2 round trips, W/2 on average.
+    """
+    q, terms = 0.25, 40
+    weights = (math.prod(1 / (1 - q ** (j - k)) for j in range(terms) if j != k) for k in range(terms))
+    root = math.gamma(1.5) * sum(weight * q ** (k / 2) for k, weight in enumerate(weights))
+    return math.sqrt(2) / root
 
 
 def pftk(p: float, rtt: float, rto: float, segments_per_ack: float = 2.0, max_window: float = math.inf) -> float:
@@ -45,20 +62,27 @@ def pftk(p: float, rtt: float, rto: float, segments_per_ack: float = 2.0, max_wi
     return min(max_window, rtt / (congestion + timeouts))
 
 
-def pftk_full(p: float, rtt: float, rto: float, segments_per_ack: float = 2.0) -> float:
-    """The same model before it is shortened (Padhye et al. 1998, section II-B): segments sent a round trip, retransmissions too.
+def pftk_full(p: float, rtt: float, rto: float, segments_per_ack: float = 2.0, max_window: float = math.inf) -> float:
+    """The same model before it is shortened (Padhye et al. 1998, sections II-B and II-C): segments sent a round trip, retransmissions too.
 
     A loss takes the rest of its round with it. Between two timeouts the window is `peak` on average when a loss is seen, which is then
-    a timeout with probability `q`; timeouts in a row double the rto up to 64 times.
+    a timeout with probability `q`; timeouts in a row double the rto up to 64 times. A window of `max_window` segments that `peak` would
+    exceed is reached from its half, and kept until the next loss. ValueError for a `max_window` under one segment.
     """
+    if not max_window >= 1:
+        raise ValueError(f"max_window is a window of at least one segment, not {max_window}")
     b = segments_per_ack
     less = (2 + b) / (3 * b)
     peak = less + math.sqrt(8 * (1 - _loss(p)) / (3 * b * p) + less * less)
+    rounds = b / 2 * peak + 1
+    if peak >= max_window:
+        peak = max_window
+        rounds = b / 8 * peak + (1 - p) / (p * peak) + 2
     kept = (1 - p) ** 3
     q = min(1.0, (1 - kept) * (1 + kept * (1 - (1 - p) ** (peak - 3))) / (1 - (1 - p) ** peak))
     backoff = 1 + p + sum(2**i * p ** (i + 1) for i in range(1, 6))
     segments = (1 - p) / p + peak + q / (1 - p)
-    return segments * rtt / (rtt * (b / 2 * peak + 1) + q * rto * backoff / (1 - p))
+    return segments * rtt / (rtt * rounds + q * rto * backoff / (1 - p))
 
 
 LOW_WINDOW, HIGH_WINDOW, LOW_P, HIGH_P = 38.0, 83000.0, 1e-3, 1e-7
@@ -70,6 +94,29 @@ def highspeed(p: float) -> float:
         return aimd(p)
     slope = math.log(HIGH_WINDOW / LOW_WINDOW) / math.log(HIGH_P / LOW_P)
     return LOW_WINDOW * (p / LOW_P) ** slope
+
+
+def highspeed_b(w: float) -> float:
+    """b(w) of HighSpeed TCP (RFC 3649 section 5): the share of a window of `w` segments that a loss takes.
+
+    As the control has it: to 100,000 segments, where the RFC's table (appendix B) ends, and constant from there on.
+    """
+    if w <= LOW_WINDOW:
+        return 0.5
+    return 0.5 + (0.1 - 0.5) * math.log(min(w, 1e5) / LOW_WINDOW) / math.log(HIGH_WINDOW / LOW_WINDOW)
+
+
+def highspeed_a(w: float) -> float:
+    """a(w) of HighSpeed TCP (RFC 3649 section 5): segments a round trip that a window of `w` segments grows by; at least 1.
+
+    w^2 p(w) 2 b(w) / (2 - b(w)), with p(w) as `highspeed` inverted has it. The RFC's table comes from a rounded p(w), and is up to 3.5 %
+    less.
+    """
+    if w <= LOW_WINDOW:
+        return 1.0
+    p = LOW_P * (w / LOW_WINDOW) ** (math.log(HIGH_P / LOW_P) / math.log(HIGH_WINDOW / LOW_WINDOW))
+    b = highspeed_b(w)
+    return max(1.0, w * w * p * 2 * b / (2 - b))
 
 
 def scalable(p: float, a: float = 0.01, b: float = 0.125, recovery: float = 0.0) -> float:
@@ -90,6 +137,16 @@ def cubic(p: float, rtt: float, c: float = 0.4, beta: float = 0.7) -> float:
 def cubic_friendly(p: float, beta: float = 0.7) -> float:
     """CUBIC's Reno-friendly region (RFC 9438 section 4.3): AIMD(3 (1 - beta) / (1 + beta), 1 - beta), as fast as Reno."""
     return aimd(p, 3 * (1 - beta) / (1 + beta), 1 - beta)
+
+
+def cubic_k(w_max: float, cwnd: float | None = None, c: float = 0.4, beta: float = 0.7) -> float:
+    """K of CUBIC (RFC 9438 section 4.2, Eq. 2): seconds from `cwnd` back to `w_max`, both in segments; `cwnd` is by default beta w_max."""
+    return math.cbrt((w_max - (beta * w_max if cwnd is None else cwnd)) / c)
+
+
+def cubic_window(t: float, w_max: float, cwnd: float | None = None, c: float = 0.4, beta: float = 0.7) -> float:
+    """W(t) of CUBIC (RFC 9438 section 4.2, Eq. 1): C (t - K)^3 + W_max segments, `t` seconds after congestion avoidance began at `cwnd`."""
+    return c * (t - cubic_k(w_max, cwnd, c, beta)) ** 3 + w_max
 
 
 def compound(p: float, alpha: float = 0.125, beta: float = 0.5, k: float = 0.75) -> float:
@@ -175,6 +232,15 @@ def htcp(p: float, rtt: float, beta: float = 0.8) -> float:
     return rtt / (p * d)
 
 
+def htcp_alpha(delta: float, beta: float = 0.5) -> float:
+    """Alpha of H-TCP `delta` seconds after a loss (Leith and Shorten, PFLDnet 2004): segments a round trip.
+
+    1 for the first second, then 1 + 10 (delta - 1) + (delta - 1)^2 / 4; times 2 (1 - beta), which is 1 for Reno's beta.
+    """
+    late = max(0.0, delta - 1)
+    return 2 * (1 - beta) * (1 + 10 * late + late * late / 4)
+
+
 def dctcp(p: float, wait: float = 0.0, growth: float = 1.0) -> float:
     """DCTCP (RFC 8257 sections 3.3, 3.4) with p of the packets marked, whatever it does.
 
@@ -196,6 +262,16 @@ def _solve(f: Callable[[float], float], low: float, high: float) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if f(middle) < 0 else (low, middle)
     return (low + high) / 2
+
+
+def initial_window_rfc3390(mss: int) -> int:
+    """The most that RFC 3390 (section 1, Eq. 1) lets a connection of `mss`-byte segments begin with, in bytes."""
+    return min(4 * mss, max(2 * mss, 4380))
+
+
+def initial_window_rfc6928(mss: int) -> int:
+    """The most that RFC 6928 (section 2, Eq. 1) lets a connection of `mss`-byte segments begin with, in bytes."""
+    return min(10 * mss, max(2 * mss, 14600))
 
 
 def reno_window(rate_bps: float, rtt: float, packet: float) -> float:

@@ -3,6 +3,7 @@
 use crate::choose::{Chosen, LongfatError};
 use crate::hooks;
 use longfat_core::time::{Duration, Time};
+use longfat_tcp::congestion::state::{self, Refusal, Unit};
 use longfat_tcp::congestion::{AckSample, Congestion, CongestionControl, CongestionEvent};
 use longfat_tcp::rate::RateSample;
 use pyo3::prelude::*;
@@ -249,12 +250,58 @@ impl PyCongestionControl {
         self.control().on_syn_loss();
     }
 
+    /// Every variable of the control's state by its name; `None` where it has no value yet, or no bound.
+    #[getter]
+    fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let state = PyDict::new(py);
+        for (name, unit, value) in state::variables(&mut **self.control()) {
+            match (unit, value) {
+                (_, None) => state.set_item(name, py.None())?,
+                (Unit::Flag, Some(value)) => state.set_item(name, value != 0.0)?,
+                (unit, Some(value)) if unit.is_whole() => state.set_item(name, value as u64)?,
+                (_, Some(value)) => state.set_item(name, value)?,
+            }
+        }
+        Ok(state)
+    }
+
+    fn get<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let state = self.state(py)?;
+        match state.get_item(name)? {
+            Some(value) => Ok(value),
+            None => Err(self.unknown(name, &state::variables(&mut **self.control()).iter().map(|(name, ..)| *name).collect::<Vec<_>>())),
+        }
+    }
+
+    /// In the order given, up to the first that cannot be set.
+    #[pyo3(signature = (**values))]
+    fn set(&self, values: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
+        for (name, value) in values.into_iter().flatten() {
+            let name: String = name.extract()?;
+            // What is no number is outside of every range.
+            let wanted = value.extract::<f64>().unwrap_or(f64::NAN);
+            let done = state::set(&mut **self.control(), &name, wanted);
+            done.map_err(|why| match why {
+                Refusal::Unknown(names) => self.unknown(&name, &names),
+                Refusal::Outside(unit, range) => {
+                    let (least, most) = range.into_inner();
+                    LongfatError::new_err(format!("{name} = {value}: expected {}, from {least} to {most}", unit.name()))
+                }
+            })?;
+        }
+        Ok(())
+    }
+
     fn __repr__(&self) -> String {
         format!("<CongestionControl {}: cwnd {} bytes, round {}, {} s>", self.name, self.cwnd(), self.round, self.now())
     }
 }
 
 impl PyCongestionControl {
+    fn unknown(&self, name: &str, names: &[&str]) -> PyErr {
+        crate::choose::unknown(&format!("{} has no `{name}` in its state", self.name), name, names)
+    }
+
     /// What a control that asks for it hears of the delivery rate: by default what is in flight, every round trip.
     fn rate(&self, in_flight: u64, news: u64, rtt: Option<Duration>, delivery_rate: Option<f64>) -> PyResult<Option<RateSample>> {
         let interval = match delivery_rate {

@@ -1,7 +1,7 @@
 //! BIC (Xu, Harfoush and Rhee 2004): a binary search for the window between one that lost and one that did not, and beyond the old
 //! maximum a slow start of its own.
 
-use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Window};
+use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Variable, Window};
 use crate::TcpConfig;
 use crate::ecn::EcnUse;
 use longfat_core::params::{Kind, ParamSpec, Value};
@@ -103,6 +103,11 @@ impl Bic {
 
 impl CongestionControl for Bic {
     keeps_window!();
+
+    fn state(&mut self) -> Vec<Variable<'_>> {
+        let Search { max, step, target } = &mut self.search;
+        vec![Variable::segments("w_max", max), Variable::segments("step", step), Variable::segments("target", target)]
+    }
 
     fn on_ack(&mut self, ack: &AckSample) {
         if !ack.cwnd_limited || self.window.slow_start(ack) {

@@ -1,7 +1,7 @@
 //! Compound TCP (Tan, Song, Zhang and Sridharan 2006): Reno's window, and beside it one that grows fast while few of its
 //! packets wait in the queue and shrinks as more do. `Window` here holds the sum of the two.
 
-use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Window};
+use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Variable, Window};
 use crate::TcpConfig;
 use crate::congestion::rounds::Rounds;
 use crate::ecn::EcnUse;
@@ -94,6 +94,10 @@ impl Compound {
 
 impl CongestionControl for Compound {
     keeps_window!();
+
+    fn state(&mut self) -> Vec<Variable<'_>> {
+        vec![Variable::segments("dwnd", &mut self.dwnd), Variable::span("rtt_min", &mut self.base)]
+    }
 
     fn on_ack(&mut self, ack: &AckSample) {
         if !ack.cwnd_limited {

@@ -2,7 +2,8 @@
 //! depend on the round trip; with fast convergence and the Reno-friendly region. Slow start is whatever `slow_start` says.
 
 use super::reno::{ABE, BETA_ECN_CUBIC};
-use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Window};
+use super::state::Unit;
+use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Variable, Window};
 use crate::TcpConfig;
 use crate::ecn::EcnUse;
 use longfat_core::time::{Duration, Time};
@@ -95,6 +96,19 @@ impl Cubic {
 
 impl CongestionControl for Cubic {
     keeps_window!();
+
+    fn state(&mut self) -> Vec<Variable<'_>> {
+        let mut all = vec![Variable::segments("w_max", &mut self.w_max), Variable::segments("cwnd_prior", &mut self.cwnd_prior)];
+        if let Some(Epoch { start, plateau, k, reno }) = &mut self.epoch {
+            all.extend([
+                Variable::instant("t_epoch", start),
+                Variable::segments("plateau", plateau),
+                Variable::new("k", Unit::Seconds, Some(*k), 0.0..=1e7, |seconds| *k = seconds),
+                Variable::segments("w_est", reno),
+            ]);
+        }
+        all
+    }
 
     fn on_ack(&mut self, ack: &AckSample) {
         if !ack.cwnd_limited {

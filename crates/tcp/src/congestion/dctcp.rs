@@ -1,6 +1,6 @@
 //! DCTCP (RFC 8257): the window shrinks in proportion to how much of it was marked; all else is Reno.
 
-use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Window};
+use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Variable, Window};
 use crate::TcpConfig;
 use crate::ecn::EcnUse;
 use longfat_core::params::{Kind, ParamSpec, Value};
@@ -30,6 +30,11 @@ pub(super) struct Alpha {
 }
 
 impl Alpha {
+    /// To be set from outside.
+    pub fn value_mut(&mut self) -> &mut f64 {
+        &mut self.value
+    }
+
     /// RFC 8257 §3.3: until something is known, as if all were marked, so that the first mark halves the window.
     pub fn new(g: f64) -> Self {
         Alpha { value: 1.0, g, acked: 0, marked: 0 }
@@ -80,6 +85,10 @@ impl Dctcp {
 
 impl CongestionControl for Dctcp {
     keeps_window!();
+
+    fn state(&mut self) -> Vec<Variable<'_>> {
+        vec![Variable::number("alpha", self.alpha.value_mut(), 0.0..=1.0)]
+    }
 
     fn on_sample(&mut self, ack: &AckSample) {
         self.alpha.count(ack);

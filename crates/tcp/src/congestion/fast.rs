@@ -1,7 +1,7 @@
 //! FAST (Jin, Wei and Low 2004): every other round trip the window moves towards that which keeps alpha packets of its own in
 //! the path, by the average queueing delay; its segments are spaced over the round trip.
 
-use super::{AckSample, CongestionControl, CongestionEvent, ControlKind, Window};
+use super::{AckSample, CongestionControl, CongestionEvent, ControlKind, Variable, Window};
 use crate::TcpConfig;
 use crate::ecn::EcnUse;
 use longfat_core::params::{Kind, ParamSpec, Value};
@@ -122,6 +122,14 @@ impl Fast {
 
 impl CongestionControl for Fast {
     keeps_window!();
+
+    fn state(&mut self) -> Vec<Variable<'_>> {
+        vec![
+            Variable::seconds("rtt_average", &mut self.average),
+            Variable::seconds("rtt_min", &mut self.base),
+            Variable::flag("frozen", &mut self.frozen),
+        ]
+    }
 
     fn on_sample(&mut self, ack: &AckSample) {
         let Some(rtt) = ack.rtt else { return };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{AckSample, CongestionControl, CongestionEvent, Established};
+use super::{AckSample, CongestionControl, CongestionEvent, Established, Variable};
 use crate::rate::LostPacket;
 use longfat_core::time::{Duration, Time};
 use longfat_core::units::Rate;
@@ -56,6 +56,10 @@ impl Held {
 }
 
 impl CongestionControl for Held {
+    fn state(&mut self) -> Vec<Variable<'_>> {
+        self.control.state()
+    }
+
     fn cwnd(&self) -> u64 {
         self.hold.cwnd().unwrap_or_else(|| self.control.cwnd())
     }

@@ -1,7 +1,7 @@
 //! H-TCP (Leith and Shorten 2004): the increase grows with the time since the last congestion event, and the decrease is
 //! what empties the queue and no more.
 
-use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Window};
+use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Variable, Window};
 use crate::TcpConfig;
 use crate::ecn::EcnUse;
 use longfat_core::params::{Kind, ParamSpec, Value};
@@ -128,6 +128,18 @@ impl Htcp {
 
 impl CongestionControl for Htcp {
     keeps_window!();
+
+    fn state(&mut self) -> Vec<Variable<'_>> {
+        let mut all = vec![Variable::span("rtt_min", &mut self.rtt_min), Variable::rate("throughput", &mut self.throughput)];
+        if let Some(Epoch { start, rtt_max, beta, .. }) = &mut self.epoch {
+            all.extend([
+                Variable::instant("last_congestion", start),
+                Variable::span("rtt_max", rtt_max),
+                Variable::number("beta", beta, BETA_MIN..=BETA_MAX),
+            ]);
+        }
+        all
+    }
 
     fn on_sample(&mut self, ack: &AckSample) {
         if ack.rtt_min != self.rtt_min {

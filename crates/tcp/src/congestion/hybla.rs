@@ -1,6 +1,7 @@
 //! Hybla (Caini and Firrincieli 2004): a long round trip gets the growth, in time, of a reference connection of 25 ms.
 
-use super::{AckSample, CongestionControl, CongestionEvent, ControlKind, Window};
+use super::state::Unit;
+use super::{AckSample, CongestionControl, CongestionEvent, ControlKind, Variable, Window};
 use crate::TcpConfig;
 use crate::ecn::EcnUse;
 use longfat_core::params::{Kind, ParamSpec, Value};
@@ -19,6 +20,11 @@ pub(super) const KIND: ControlKind = ControlKind {
     ecn: EcnUse::CLASSIC,
     build: |c| Box::new(Hybla::new(c)),
 };
+
+/// Segments a round trip in congestion avoidance, rho^2, and for each segment in slow start, 2^rho - 1.
+fn by_rho(rho: f64) -> (f64, f64) {
+    (rho * rho, libm::exp2(rho) - 1.0)
+}
 
 /// Growth scaled by rho = RTT / RTT0.
 #[derive(Clone, Debug)]
@@ -43,13 +49,18 @@ impl Hybla {
         self.rtt = rtt;
         // Caini and Firrincieli 2004 §3: never slower than Reno. The bound above keeps 2^rho a number; it is beyond any window.
         let rho = (rtt.as_secs_f64() / self.rtt0).clamp(1.0, 60.0);
-        self.avoidance = rho * rho;
-        self.slow_start = libm::exp2(rho) - 1.0;
+        (self.avoidance, self.slow_start) = by_rho(rho);
     }
 }
 
 impl CongestionControl for Hybla {
     keeps_window!();
+
+    fn state(&mut self) -> Vec<Variable<'_>> {
+        let (avoidance, slow_start) = (&mut self.avoidance, &mut self.slow_start);
+        let rho = avoidance.sqrt();
+        vec![Variable::new("rho", Unit::Number, Some(rho), 1.0..=60.0, |rho| (*avoidance, *slow_start) = by_rho(rho))]
+    }
 
     fn on_sample(&mut self, ack: &AckSample) {
         // The least round trip, so that a queue does not feed its own growth.

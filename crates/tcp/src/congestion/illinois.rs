@@ -1,6 +1,6 @@
 //! TCP-Illinois (Liu, Basar and Srikant 2006): loss says whether to shrink, queueing delay how much to grow and to shrink.
 
-use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Window};
+use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Variable, Window};
 use crate::TcpConfig;
 use crate::ecn::EcnUse;
 use longfat_core::params::{Kind, ParamSpec, Value};
@@ -152,6 +152,15 @@ impl Illinois {
 
 impl CongestionControl for Illinois {
     keeps_window!();
+
+    fn state(&mut self) -> Vec<Variable<'_>> {
+        let State { alpha, beta, .. } = &mut self.state;
+        vec![
+            Variable::number("alpha", alpha, self.alpha_min..=self.alpha_max),
+            Variable::number("beta", beta, self.beta_min..=self.beta_max),
+            Variable::span("rtt_max", &mut self.rtt_max),
+        ]
+    }
 
     fn on_sample(&mut self, ack: &AckSample) {
         if ack.round != self.round {

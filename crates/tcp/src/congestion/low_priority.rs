@@ -1,7 +1,8 @@
 //! TCP-LP (Kuzmanovic and Knightly 2003) with whatever growth: a control that yields to others. Congestion is seen early, by one-way
 //! delays, and a second sight of it soon after the first means that others are there.
 
-use super::{AckSample, Congestion, CongestionControl, CongestionEvent, Window};
+use super::state::Unit;
+use super::{AckSample, Congestion, CongestionControl, CongestionEvent, Variable, Window};
 use crate::TcpConfig;
 use longfat_core::params::{Kind, ParamSpec, Value};
 use longfat_core::time::{Duration, Time};
@@ -159,6 +160,14 @@ impl<G: Growth> LowPriority<G> {
 
 impl<G: Growth> CongestionControl for LowPriority<G> {
     keeps_window!();
+
+    fn state(&mut self) -> Vec<Variable<'_>> {
+        let Delays { smoothed, until, .. } = &mut self.delays;
+        // In ps there, as delays of clocks that are not synchronized.
+        let seconds = |ps: f64| ps / 1e12;
+        let delay = Variable::new("delay", Unit::Seconds, smoothed.map(seconds), 0.0..=1e6, |s| *smoothed = Some(s * 1e12));
+        vec![delay, Variable::instant("inference_until", until)]
+    }
 
     fn on_sample(&mut self, ack: &AckSample) {
         self.delays.measure(ack);

@@ -43,6 +43,7 @@ pub mod yeah;
 mod low_priority;
 mod rounds;
 pub mod slow_start;
+pub mod state;
 mod window;
 
 use crate::TcpConfig;
@@ -53,6 +54,7 @@ use longfat_core::params::{Choice, ParamSpec, Params};
 use longfat_core::time::{Duration, Time};
 use longfat_core::units::Rate;
 pub use slow_start::SlowStart;
+pub use state::Variable;
 pub use window::Window;
 
 /// What an ACK that delivered something says. Byte counts are of the stream's payload (a FIN counts as one).
@@ -139,6 +141,10 @@ pub trait CongestionControl: std::fmt::Debug {
     /// The same, to be changed.
     fn window_mut(&mut self) -> Option<&mut Window> {
         None
+    }
+    /// What else it knows and decides with, by name: to be read and set from outside ([`state`]).
+    fn state(&mut self) -> Vec<Variable<'_>> {
+        Vec::new()
     }
     /// The congestion window.
     fn cwnd(&self) -> u64 {

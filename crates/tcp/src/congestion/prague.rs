@@ -5,7 +5,7 @@
 
 use super::dctcp::Alpha;
 use super::window::float;
-use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Window};
+use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Variable, Window};
 use crate::TcpConfig;
 use crate::ecn::EcnUse;
 use longfat_core::params::{Kind, ParamSpec, Value};
@@ -125,6 +125,10 @@ impl Prague {
 
 impl CongestionControl for Prague {
     keeps_window!();
+
+    fn state(&mut self) -> Vec<Variable<'_>> {
+        vec![Variable::number("alpha", self.alpha.value_mut(), 0.0..=1.0)]
+    }
 
     /// In whole segments, rounded up, so that the pacing below is what holds the fraction (the draft, §2.4.6).
     #[inline]

@@ -1,6 +1,6 @@
 //! Reno: additive increase, multiplicative decrease (Jacobson 1988; RFC 5681 §3.1).
 
-use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Window};
+use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Variable, Window};
 use crate::TcpConfig;
 use crate::ecn::EcnUse;
 use longfat_core::params::{Kind, ParamSpec, Value};
@@ -69,6 +69,10 @@ impl Reno {
 
 impl CongestionControl for Reno {
     keeps_window!();
+
+    fn state(&mut self) -> Vec<Variable<'_>> {
+        vec![Variable::bytes("acked", &mut self.acked, 0)]
+    }
 
     fn on_ack(&mut self, ack: &AckSample) {
         // A window that nothing tests must not grow (RFC 7661 §4.3.1).

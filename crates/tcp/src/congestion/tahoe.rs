@@ -1,6 +1,6 @@
 //! Tahoe (Jacobson 1988): every loss, however it is seen, sends the window back to one segment, and slow start begins again.
 
-use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Window, reno::Reno};
+use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Variable, Window, reno::Reno};
 use crate::ecn::EcnUse;
 
 pub(super) const KIND: ControlKind = ControlKind {
@@ -17,6 +17,10 @@ pub(super) const KIND: ControlKind = ControlKind {
 pub struct Tahoe(Reno);
 
 impl CongestionControl for Tahoe {
+    fn state(&mut self) -> Vec<Variable<'_>> {
+        self.0.state()
+    }
+
     fn window(&self) -> Option<&Window> {
         self.0.window()
     }

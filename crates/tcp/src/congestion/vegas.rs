@@ -1,7 +1,7 @@
 //! Vegas (Brakmo and Peterson 1995): once a round trip, how many of its own segments wait in the path, by the difference
 //! between the rate it would have on an empty path and the one it has; the window keeps that number between alpha and beta.
 
-use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Window};
+use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Variable, Window};
 use crate::TcpConfig;
 use crate::ecn::EcnUse;
 use longfat_core::params::{Kind, ParamSpec, Value};
@@ -83,6 +83,10 @@ impl Vegas {
 
 impl CongestionControl for Vegas {
     keeps_window!();
+
+    fn state(&mut self) -> Vec<Variable<'_>> {
+        vec![Variable::flag("doubles", &mut self.doubles)]
+    }
 
     fn on_ack(&mut self, ack: &AckSample) {
         if !ack.cwnd_limited {

@@ -1,6 +1,7 @@
 //! Westwood+ (Grieco and Mascolo 2004): Reno whose threshold after a loss is what the path has been delivering, not half.
 
-use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Window};
+use super::state::Unit;
+use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Variable, Window};
 use crate::TcpConfig;
 use crate::ecn::EcnUse;
 use longfat_core::params::{Kind, ParamSpec, Value};
@@ -53,6 +54,13 @@ impl Westwood {
 
 impl CongestionControl for Westwood {
     keeps_window!();
+
+    fn state(&mut self) -> Vec<Variable<'_>> {
+        let bandwidth = &mut self.bandwidth;
+        let set =
+            Variable::new("bandwidth", Unit::BitsPerSecond, bandwidth.map(|b| b * 8.0), 0.0..=1e14, |bps| *bandwidth = Some(bps / 8.0));
+        vec![set, Variable::span("rtt_min", &mut self.rtt_min)]
+    }
 
     fn on_sample(&mut self, ack: &AckSample) {
         self.rtt_min = ack.rtt_min;

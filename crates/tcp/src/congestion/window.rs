@@ -2,7 +2,8 @@
 //! reactions that are the same for all. A control is a `Window`, its own congestion avoidance and its own decrease.
 
 use super::slow_start::Step;
-use super::{AckSample, Congestion, CongestionEvent, SlowStart};
+use super::state::Unit;
+use super::{AckSample, Congestion, CongestionEvent, SlowStart, Variable};
 use crate::TcpConfig;
 
 /// As large as a window can be: what the largest window scale lets a peer offer (RFC 7323 §2.3).
@@ -49,6 +50,17 @@ impl Window {
             fraction: 0.0,
             before: None,
         }
+    }
+
+    /// `cwnd` and `ssthresh`, by name.
+    pub fn state(&mut self) -> Vec<Variable<'_>> {
+        let (mss, cwnd, fraction) = (self.mss, &mut self.cwnd, &mut self.fraction);
+        let bytes = float(*cwnd);
+        let set = move |bytes| (*cwnd, *fraction) = (bytes as u64, 0.0);
+        vec![
+            Variable::new("cwnd", Unit::Bytes, Some(bytes), float(mss)..=float(MAX), set),
+            Variable::bytes("ssthresh", &mut self.ssthresh, 2 * mss),
+        ]
     }
 
     /// `cwnd` in segments of one mss.

@@ -1,7 +1,7 @@
 //! YeAH (Baiocchi, Castellani and Vacirca 2007): Scalable while the queue is short, Reno while it is not, and in the latter it
 //! takes its own packets out of the queue before they are lost; unless it competes with flows that do not.
 
-use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Window};
+use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Variable, Window};
 use crate::TcpConfig;
 use crate::congestion::rounds::Rounds;
 use crate::ecn::EcnUse;
@@ -120,6 +120,16 @@ impl Yeah {
 
 impl CongestionControl for Yeah {
     keeps_window!();
+
+    fn state(&mut self) -> Vec<Variable<'_>> {
+        let Rivals { queue, fast, reno, .. } = &mut self.rivals;
+        vec![
+            Variable::segments("queue", queue),
+            Variable::flag("fast", fast),
+            Variable::bytes("reno", reno, 0),
+            Variable::span("rtt_min", &mut self.base),
+        ]
+    }
 
     fn on_ack(&mut self, ack: &AckSample) {
         if !ack.cwnd_limited {

@@ -43,6 +43,13 @@ impl<const N: usize> MaxFilter<N> {
         self.max = self.max.max(value);
     }
 
+    /// The greatest is `value` from now on, whatever there was.
+    pub fn set(&mut self, value: f64) {
+        self.maxima = [0.0; N];
+        self.maxima[(self.now % N as u64) as usize] = value;
+        (self.updated, self.max) = (self.now, value);
+    }
+
     /// Forgets all there was before now.
     pub fn forget_past(&mut self) {
         self.forget_old();

@@ -7,7 +7,8 @@ mod probe_rtt;
 
 use super::{MaxFilter, Pace, Rounds, bdp};
 use crate::TcpConfig;
-use crate::congestion::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Established};
+use crate::congestion::state::Unit;
+use crate::congestion::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Established, Variable};
 use crate::ecn::EcnUse;
 use crate::rate::{LostPacket, RateSample};
 use longfat_core::rng::Rng;
@@ -262,6 +263,18 @@ impl Bbr {
 }
 
 impl CongestionControl for Bbr {
+    fn state(&mut self) -> Vec<Variable<'_>> {
+        let (bandwidth, min_rtt) = (&mut self.bandwidth, &mut self.min_rtt);
+        vec![
+            Variable::bytes("cwnd", &mut self.cwnd, self.mss),
+            Variable::new("bandwidth", Unit::BitsPerSecond, Some(bandwidth.max() * 8.0), 0.0..=1e14, |bps| bandwidth.set(bps / 8.0)),
+            Variable::new("min_rtt", Unit::Seconds, min_rtt.map(Duration::as_secs_f64), 1e-6..=1e4, |seconds| {
+                *min_rtt = Some(Duration::from_secs_f64(seconds));
+            }),
+            Variable::bytes("prior_cwnd", &mut self.prior_cwnd, 0),
+        ]
+    }
+
     fn cwnd(&self) -> u64 {
         self.cwnd
     }

@@ -10,7 +10,8 @@ mod window;
 
 use super::{MaxFilter, Pace, Rounds};
 use crate::TcpConfig;
-use crate::congestion::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Established};
+use crate::congestion::state::Unit;
+use crate::congestion::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Established, Variable};
 use crate::ecn::EcnUse;
 use crate::rate::{LostPacket, RateSample};
 use cycle::AckPhase;
@@ -255,6 +256,27 @@ impl Bbr3 {
 }
 
 impl CongestionControl for Bbr3 {
+    fn state(&mut self) -> Vec<Variable<'_>> {
+        let (max, short, bandwidth) = (&mut self.max_bandwidth, &mut self.bandwidth_shortterm, &mut self.bandwidth);
+        let (min_rtt, min_rtt_s) = (&mut self.min_rtt, &mut self.min_rtt_s);
+        let greatest = max.max() * 8.0;
+        // What bounds the greatest bandwidth for now holds until it is lifted.
+        let set = |bps: f64| {
+            max.set(bps / 8.0);
+            *bandwidth = max.max().min(*short);
+        };
+        vec![
+            Variable::bytes("cwnd", &mut self.cwnd, self.mss),
+            Variable::new("bandwidth", Unit::BitsPerSecond, Some(greatest), 0.0..=1e14, set),
+            Variable::new("min_rtt", Unit::Seconds, min_rtt.map(Duration::as_secs_f64), 1e-6..=1e4, |seconds| {
+                (*min_rtt, *min_rtt_s) = (Some(Duration::from_secs_f64(seconds)), seconds);
+            }),
+            Variable::bytes("inflight_longterm", &mut self.inflight_longterm, self.mss),
+            Variable::bytes("inflight_shortterm", &mut self.inflight_shortterm, self.mss),
+            Variable::bytes("prior_cwnd", &mut self.prior_cwnd, 0),
+        ]
+    }
+
     fn cwnd(&self) -> u64 {
         self.cwnd
     }
