@@ -102,6 +102,12 @@ class Cells(longfat.paper.Cells):
         flows = flows.assign(p=flows["p"].astype(float), window=window, sent=window * flows["bytes_sent"] / flows["bytes_delivered"])
         return flows.groupby(["recovery", "p"], as_index=False)[["window", "sent"]].mean()
 
+    def lossy_share(self) -> pd.DataFrame:
+        """Payload over the rate of a lossy link, mean of the repeats: a row a control, a column a loss rate."""
+        flows = self.measured["random-loss"].flows
+        flows = flows.assign(p=flows["p"].astype(float), share=flows["goodput_bps"] / 1e8)
+        return flows.pivot_table(index="control", columns="p", values="share")
+
     def marked(self) -> pd.DataFrame:
         """Under RED's marks: control, share of packets marked, and segments a round trip."""
         measured = self.measured["response-marking"]
@@ -154,6 +160,7 @@ class Cells(longfat.paper.Cells):
             "marked_rtt_ratio": lambda control, ratio: self.rtt_ratio("-marking").loc[control, str(ratio)],
             "marked_reno_share": lambda control, reno, rate: self.marked_reno_share().loc[f"{control} beside {reno}", rate],
             "convergence": lambda control: self.convergence()[control][1],
+            "lossy_share": lambda control, p: self.lossy_share().loc[control, p],
             "random": lambda p: float(self.random().query("p == @p")["window"].max()),
             "sent": lambda recovery, p: float(self.random().query("p == @p and recovery == @recovery")["sent"].iloc[0]),
             "pftk": lambda p: theory.pftk(p, RTT, RTO, segments_per_ack=1),

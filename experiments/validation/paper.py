@@ -157,6 +157,17 @@ def random_loss(measured: Measured) -> Plot:
 
 
 @paper.figure(where="response functions")
+def lossy(measured: Measured) -> Plot:
+    """Who keeps the rate of a path that loses at random."""
+    table = 100 * cells(measured).lossy_share()
+    ps = [float(p) for p in table.columns]
+    series = [Series(name, ps, table.loc[name].tolist(), colour=i, marker=i) for i, name in enumerate(table.index)]
+    series.append(_line("1 - p", [(p, 100 * (1 - p)) for p in ps], len(series), line=True, dash=1))
+    x = Axis("loss rate p (each packet alone)", log=True)
+    return Plot("random-loss", "100 Mb/s under random loss", x, Axis("payload / rate of the link (%)", start=0, end=105), series)
+
+
+@paper.figure(where="response functions")
 def marked(measured: Measured) -> Plot:
     """What goes by marks, against the marks it gets."""
     table = cells(measured).marked()

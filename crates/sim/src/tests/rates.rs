@@ -7,7 +7,7 @@ use longfat_core::params::Value;
 use longfat_core::time::{Duration, Time};
 use longfat_core::units::{Capacity, Rate};
 use longfat_experiment::trace::Trace;
-use longfat_tcp::{Pacing, RecoveryKind, TcpConfig, congestion};
+use longfat_tcp::{Pacing, RecoveryKind, TcpConfig, congestion, stack};
 
 use crate::dumbbell::{Dumbbell, droptail};
 use crate::run;
@@ -118,6 +118,24 @@ fn random_losses_of_one_percent_cost_little() {
     }
     let reno = mean("reno");
     assert!(reno < 0.1, "a window-based control gets {reno}");
+}
+
+/// Cardwell and others 2016, figure 8: 100 Mb/s, 100 ms, 60 s. What is lost is lost: 1 - p of the link is the most there is.
+#[test]
+fn version_1_keeps_its_rate_under_heavy_random_losses() {
+    for (p, least) in [(0.05, 0.8), (0.15, 0.6)] {
+        let lossy =
+            Dumbbell { loss: loss::choice("bernoulli").with(&[("probability", Value::Number(p))]), ..dumbbell("bbr", 1, 100, 100, 60) };
+        for seed in 1..=2 {
+            let mut experiment = lossy.experiment();
+            // Lost retransmissions, timers and undo as in today's stacks.
+            let linux = TcpConfig::new(&stack::named("linux").params(), 1500);
+            *Arc::make_mut(&mut experiment.flows[0].sender) = TcpConfig { congestion_control: congestion::choice("bbr"), ..linux };
+            (experiment.seed, experiment.measure.warmup) = (seed, Duration::from_secs(10));
+            let share = share(&run(&experiment).unwrap(), 0, lossy.rate);
+            assert!((least..1.0 - p).contains(&share), "{share} at {p}, seed {seed}");
+        }
+    }
 }
 
 #[test]

@@ -50,6 +50,28 @@ fn the_reordering_timer_finds_what_too_few_segments_follow() {
     assert_eq!(transfer(RACK, 3, 3, &[0], |_| {})[3], (225, 0));
 }
 
+/// RFC 6675 §6, the more careful timer: as long as something comes back RACK sends what is lost again, four times here, and needs no
+/// timer for it, though the rto is less than three round trips.
+#[test]
+fn a_retransmission_lost_again_and_again_needs_no_timeout() {
+    for (recovery, timeouts) in [(RACK, false), (RecoveryKind::Sack, true)] {
+        let sender = TcpConfig { recovery, mss: 1000, initial_window: 10, rto_min: ms(250), ..config("rfc") };
+        let mut count = 0;
+        let mut pair = Pair::with_iss(sender, TcpConfig { delayed_ack: DelayedAck::Off, ..config("rfc") }, ms(50), 0, 0);
+        pair = pair.network(move |_, client, segment, _| {
+            let first = client && segment.len > 0 && segment.seq == 1;
+            count += u32::from(first);
+            if first && count < 5 { vec![] } else { vec![Duration::ZERO] }
+        });
+        pair.client.write(100_000);
+        pair.run_until(at_ms(20_000));
+        assert_eq!(pair.server.bytes_delivered(), 100_000);
+        assert_eq!(pair.client.stats().timeouts > 0, timeouts, "{recovery:?}: {:?}", pair.client.stats());
+        let sent: Vec<_> = pair.data().filter(|(_, s)| s.seq == 1).map(|(at, _)| at).collect();
+        assert!(timeouts || sent == [100, 200, 300, 400, 500].map(at_ms), "{sent:?}");
+    }
+}
+
 /// What is late by less than the window is not lost, and what is late by more is.
 #[test]
 fn what_is_late_by_less_than_a_quarter_of_the_round_trip_is_not_sent_again() {

@@ -63,6 +63,14 @@ struct FullPipe {
     rounds: u32,
 }
 
+/// A fast recovery that is over: when, and what of it would go on.
+#[derive(Clone, Copy, Debug)]
+struct Ended {
+    at: Time,
+    cwnd: u64,
+    conserve_until: Option<u64>,
+}
+
 /// BBR's variables.
 #[derive(Clone, Debug)]
 pub struct Bbr {
@@ -82,6 +90,7 @@ pub struct Bbr {
     recovering: bool,
     /// Packet conservation, until something sent after this much was delivered arrives.
     conserve_until: Option<u64>,
+    ended: Option<Ended>,
     idle_restart: bool,
     /// Of the last sample, and what was lost since.
     in_flight: u64,
@@ -111,6 +120,7 @@ impl Bbr {
             prior_cwnd: 0,
             recovering: false,
             conserve_until: None,
+            ended: None,
             idle_restart: false,
             in_flight: 0,
             delivered: 0,
@@ -232,6 +242,24 @@ impl Bbr {
         }
     }
 
+    /// §4.2.3.4: packets are conserved in the first round of the loss-repair process; in later rounds no more than twice as much is sent
+    /// as arrives. Where one ACK ends a recovery, be it that of a timeout, and begins the next, losses are repaired all the while: the
+    /// process goes on, in the round that it is in.
+    fn enter_recovery(&mut self, now: Time) {
+        if let Some(ended) = self.ended.take().filter(|ended| ended.at == now) {
+            (self.cwnd, self.conserve_until) = (ended.cwnd, ended.conserve_until);
+            self.recovering = true;
+        }
+        if self.recovering {
+            return;
+        }
+        self.save_cwnd();
+        self.recovering = true;
+        self.cwnd = self.in_flight.saturating_sub(self.newly_lost) + self.delivered.max(self.mss);
+        self.conserve_until = Some(self.total_delivered);
+        self.newly_lost = 0;
+    }
+
     /// §4.2.3.5.
     fn bound_cwnd(&mut self) {
         if matches!(self.state, State::ProbeRtt(_)) {
@@ -316,23 +344,19 @@ impl CongestionControl for Bbr {
     /// §4.2.3.4.
     fn on_congestion(&mut self, event: &CongestionEvent) {
         match event.kind {
-            Congestion::Loss => {
-                self.save_cwnd();
-                self.cwnd = self.in_flight.saturating_sub(self.newly_lost) + self.delivered.max(self.mss);
-                self.conserve_until = Some(self.total_delivered);
-                self.newly_lost = 0;
-            }
+            Congestion::Loss => self.enter_recovery(event.now),
             Congestion::Timeout | Congestion::TimeoutAgain => {
                 self.save_cwnd();
                 self.cwnd = self.mss;
                 self.conserve_until = None;
+                self.recovering = true;
             }
-            Congestion::Ecn | Congestion::Local => return,
+            Congestion::Ecn | Congestion::Local => {}
         }
-        self.recovering = true;
     }
 
-    fn on_recovered(&mut self, _now: Time) {
+    fn on_recovered(&mut self, now: Time) {
+        self.ended = Some(Ended { at: now, cwnd: self.cwnd, conserve_until: self.conserve_until });
         self.end_recovery();
     }
 

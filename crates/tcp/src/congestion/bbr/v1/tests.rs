@@ -194,6 +194,61 @@ fn a_recovery_conserves_packets_for_a_round_and_then_restores_cwnd() {
     assert_eq!(path.bbr.cwnd(), before);
 }
 
+/// §4.2.3.4: the first round is that of the loss-repair process, which ends when nothing is left to be repaired.
+#[test]
+fn recoveries_that_one_ack_joins_are_one() {
+    let recovery = |ack: &mut AckSample| ack.in_recovery = true;
+    let joined = |path: &mut Path| {
+        path.bbr.on_recovered(Time::ZERO + Duration::from_millis(path.ms));
+        path.bbr.on_congestion(&loss(path.ms));
+    };
+    let mut path = Path::steady();
+    for _ in 0..30 {
+        path.ack();
+    }
+    let before = path.bbr.cwnd();
+    path.bbr.on_congestion(&loss(path.ms));
+    path.in_flight = 20 * MSS;
+    path.ack_with(recovery);
+    // In the first round: it is still the first, and still the window of conservation.
+    let (cwnd, until) = (path.bbr.cwnd(), path.bbr.conserve_until);
+    joined(&mut path);
+    assert!(path.bbr.recovering && until.is_some());
+    assert_eq!((path.bbr.cwnd(), path.bbr.conserve_until), (cwnd, until));
+    // In a later one: cwnd grows on by what arrives.
+    for _ in 0..10 {
+        path.ack_with(recovery);
+    }
+    assert!(path.bbr.conserve_until.is_none());
+    path.bbr.cwnd = 30 * MSS;
+    joined(&mut path);
+    assert_eq!((path.bbr.cwnd(), path.bbr.conserve_until), (30 * MSS, None));
+    path.ack_with(recovery);
+    assert_eq!(path.bbr.cwnd(), 40 * MSS);
+    // Over: the window of before all of them. And a loss with the next ACK begins anew.
+    path.bbr.on_recovered(Time::ZERO + Duration::from_millis(path.ms));
+    assert_eq!(path.bbr.cwnd(), before);
+    path.ack();
+    path.bbr.on_congestion(&loss(path.ms));
+    assert_eq!(path.bbr.cwnd(), (20 + 10) * MSS);
+    assert!(path.bbr.conserve_until.is_some());
+}
+
+/// The same where the first was that of a timeout.
+#[test]
+fn a_recovery_that_follows_that_of_a_timeout_conserves_nothing() {
+    let mut path = Path::steady();
+    let before = path.bbr.cwnd();
+    path.bbr.on_congestion(&CongestionEvent { kind: Congestion::Timeout, ..loss(path.ms) });
+    for _ in 0..3 {
+        path.ack_with(|ack| ack.after_timeout = true);
+    }
+    path.bbr.on_congestion(&loss(path.ms));
+    assert_eq!((path.bbr.cwnd(), path.bbr.conserve_until), (31 * MSS, None));
+    path.bbr.on_recovered(Time::ZERO + Duration::from_millis(path.ms));
+    assert_eq!(path.bbr.cwnd(), before);
+}
+
 #[test]
 fn a_timeout_leaves_one_segment_and_what_was_known_before() {
     let mut path = Path::steady();
