@@ -22,7 +22,7 @@ from rich.table import Table
 from longfat.columns import Column, print_columns, print_whole
 from longfat.paper import Comparison, Grid, Verdict
 from longfat.paper import Table as PaperTable
-from longfat.results import Results
+from longfat.results import Results, quantities
 from longfat.sweep import Work
 
 if TYPE_CHECKING:
@@ -245,14 +245,16 @@ def run_table(results: Results) -> tuple[list[str], list[list[str]]]:
 def host_table(results: Results) -> tuple[list[str], list[list[str]]]:
     """The same of the hosts, where a run has several with bounded memory: of one alone, the table of runs says all."""
     hosts = results.hosts
-    if hosts.empty or (hosts := hosts[hosts["memory_bytes"].notna()])["name"].nunique() < 2:
+    # An axis called `name` leaves the hosts' own column another name.
+    name = "host_name" if "host_name" in hosts else "name"
+    if hosts.empty or (hosts := hosts[hosts["memory_bytes"].notna()])[name].nunique() < 2:
         return [], []
-    return _table(hosts, [*results.axes, "name"])
+    return _table(hosts, [*results.axes, name])
 
 
 def _table(table: pd.DataFrame, axes: Sequence[str]) -> tuple[list[str], list[list[str]]]:
-    hidden = {"run", "seed", "steps", "host", *(() if table["repeat"].nunique() > 1 else ("repeat",))}
-    twins = {name for name in table.columns for axis in axes if name.startswith(f"{axis}_") and name not in axes}
+    hidden = {"run", "seed", "run_seed", "steps", "host", *(() if table["repeat"].nunique() > 1 else ("repeat",))} - set(axes)
+    twins = quantities(table, axes).keys()
     # A column without a single value (no probe, no second sender) says nothing.
     shown = [name for name in table.columns if name not in hidden | twins and (name in axes or not table[name].isna().all())]
     shown.sort(key=lambda name: name not in axes)

@@ -11,6 +11,7 @@ mod identity;
 pub mod listing;
 pub mod metric;
 mod model;
+mod names;
 mod print;
 mod resolve;
 pub mod route;
