@@ -3,8 +3,8 @@
 The tables. Every column's name ends with its unit (`_s` seconds, `_bps` bit/s, `_bytes`); rates of flows count payload.
 "Axes" are one column of text for each axis of the sweep, named and valued as in the experiment file; an axis of
 numbers has a second, numeric column with its unit (`window` = "64 KiB", `window_bytes` = 65536;
-`count` = "8", `count_number` = 8). An axis that is a parameter of which a table has a column, too (`seed`, `queue`), leaves that another name:
-`run_seed`, `link_queue`. Other columns' names cannot be those of axes.
+`count` = "8", `count_number` = 8). Where an axis is a parameter of which the table has a column, too (`seed`, `queue`), that column
+is called `run_seed`, `link_queue`; no other column's name can be that of an axis.
 
 ==============  ====================  =================================================================
 table           a row is              columns

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from longfat._longfat import run_script
+from longfat._longfat import read_text, run_script
 from longfat.errors import LongfatError
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ def run(
 ) -> list[ScriptReport]:
     """Runs one script under each of the versions of IP, or IPv4; a script that says its own, under that alone."""
     try:
-        source = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        source = read_text(file)
+    except OSError as error:
         raise LongfatError(f"cannot read {file}: {error}") from error
     init = [str(path) for path in init_scripts]
     reports: dict[str, ScriptReport] = {}

@@ -4,6 +4,13 @@ use longfat_script::{IpVersion, Options, Report};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::path::PathBuf;
+
+/// The text of a file that the user names. OSError where it is none, is not a regular file, or is longer than 32 MiB.
+#[pyfunction]
+pub fn read_text(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+    Ok(py.detach(|| longfat_script::read_text(&path))?)
+}
 
 /// Runs the script `text`; `file` is where it is, and what the report calls it.
 #[pyfunction]
