@@ -13,8 +13,8 @@ a class of yours one, and `conformance` checks it. Whatever a user can cause rai
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from longfat._longfat import Ack, Congestion, CongestionControl, Window, __version__, registries, schema
     from longfat.control import Promise, conformance, congestion_control
@@ -57,7 +57,7 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     for home, names in _HOMES.items():
         if name in names:
             value = getattr(import_module(home), name)

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING
 
 from longfat.errors import INTERRUPTED
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import FrameType
 

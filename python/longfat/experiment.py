@@ -14,6 +14,7 @@ from longfat.provenance import provenance
 from longfat.results import Result, Results, without_series
 from longfat.store import Store, labelled, made_by
 from longfat.sweep import Work, default_jobs, execute, perform
+from longfat.text import encodable
 
 Value: TypeAlias = "str | float | bool | list[Value] | dict[str, Value]"
 """What can be set in an experiment."""
@@ -33,7 +34,7 @@ class Experiment:
         """Where it came from; empty where that was no file."""
         self.changes: dict[str, str] = {}
         """What was set since, as TOML."""
-        self._document = Document(text, file)
+        self._document = Document(text, encodable(file))
         self.text: str = self._document.text
         """The TOML as it was given; of a file with a `base`, the one file that both come to."""
 

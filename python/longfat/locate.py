@@ -47,7 +47,7 @@ def _sources(what: str) -> list[Source]:
     for path in (Path(what), *files):
         if path.is_dir():
             return [_source(file) for file in sorted(path.glob("*.toml"))]
-        if path.is_file():
+        if path.exists():
             return [_source(path)]
     return []
 

@@ -178,7 +178,7 @@ def _write(folder: Path, made: Page) -> Report:
             save(plot, figures)
         path = folder / "report.html"
         unfinished = path.with_name(".unfinished-report.html")
-        unfinished.write_text(made.html, encoding="utf-8")
+        unfinished.write_text(made.html, encoding="utf-8", errors="replace")
         return Report(unfinished.replace(path), made.missing)
     except OSError as error:
         raise StorageError(f"cannot write the report to {folder}: {error.strerror or error}") from error

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from longfat._longfat import read_text, run_script
 from longfat.errors import LongfatError
+from longfat.text import encodable
 
 if TYPE_CHECKING:
     from longfat._longfat import ScriptReport
@@ -50,7 +51,7 @@ def run(
     init = [str(path) for path in init_scripts]
     reports: dict[str, ScriptReport] = {}
     for version in versions or [None]:
-        report = run_script(source, str(file), ip_version=version, settings=list(settings), verbose=verbose, init_scripts=init)
+        report = run_script(source, encodable(str(file)), ip_version=version, settings=list(settings), verbose=verbose, init_scripts=init)
         reports.setdefault(report["ip_version"], report)
     return list(reports.values())
 

@@ -318,7 +318,7 @@ class Store:
 
     def _runs_of(self, provenance: dict[str, Any]) -> list[Result]:
         """The runs that the tables are of, by the experiment that is kept beside them. LongfatError where one is not to be had."""
-        document = Document(self.text(), str(self.folder / "experiment.toml"))
+        document = Document(self.text(), "experiment.toml")
         for path, value in provenance.get("changes", {}).items():
             if path == "quick":
                 document = document.quick() or document
@@ -401,13 +401,15 @@ def _reason(error: OSError) -> str:
 
 
 def _write_table(table: pd.DataFrame, path: Path) -> None:
-    table.to_parquet(path, engine="pyarrow", index=False, compression="zstd", write_page_checksum=True)
+    with path.open("wb") as file:
+        table.to_parquet(file, engine="pyarrow", index=False, compression="zstd", write_page_checksum=True)
 
 
 def _read_table(path: Path) -> pd.DataFrame:
     if path.stem in ADDED and not path.exists():
         return pd.DataFrame()
-    return pd.read_parquet(path, engine="pyarrow", page_checksum_verification=True).rename(columns=RENAMED)
+    with path.open("rb") as file:
+        return pd.read_parquet(file, engine="pyarrow", page_checksum_verification=True).rename(columns=RENAMED)
 
 
 def _write_json(value: object, path: Path) -> None:

@@ -11,3 +11,8 @@ CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202
 def clean(text: str) -> str:
     """`text` without what a terminal would obey."""
     return CONTROL.sub("", text)
+
+
+def encodable(name: str) -> str:
+    """A file's name for a message, with question marks for bytes that are no text."""
+    return name.encode("utf-8", "replace").decode("utf-8")

@@ -103,7 +103,7 @@ impl Report {
 }
 
 /// `text`, without its middle where it is longer than anybody reads.
-fn short(text: &str) -> Cow<'_, str> {
+pub fn short(text: &str) -> Cow<'_, str> {
     let count = text.chars().count();
     if count <= 2 * MOST_CHARACTERS {
         return text.into();
