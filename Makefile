@@ -11,7 +11,7 @@ PROFILE := target/longfat-$(shell rustc --version 2>/dev/null | cut -d ' ' -f 2)
 PROFILED = $(if $(wildcard $(PROFILE)),RUSTFLAGS="$$RUSTFLAGS -Cprofile-use=$(CURDIR)/$(PROFILE)")
 
 .DEFAULT_GOAL := help
-.PHONY: help build profile run validation test test-quick lint format docs-reference bench bench-record bench-plot system-packages clean
+.PHONY: help build profile run validation test test-quick torture lint format docs-reference bench bench-record bench-plot system-packages clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +46,9 @@ test: build ## Run every test, Rust and Python
 test-quick: build ## Run the tests that take little time: what to run after each edit
 	cargo test --workspace --quiet --tests
 	$(BIN)/pytest -m "not slow"
+
+torture: build ## Attack longfat for TIME seconds (60), with SEED; ONLY one attack or case (ONLY=damage:7)
+	$(BIN)/python tests/torture --time $(or $(TIME),60) $(if $(SEED),--seed $(SEED)) --only "$(ONLY)"
 
 lint: .venv/requirements ## Check formatting, lints and types; changes nothing
 	cargo fmt --all --check

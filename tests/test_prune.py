@@ -10,6 +10,7 @@ import pytest
 from conftest import ONE, SWEEP, command
 from longfat import Experiment, LongfatError, prune
 from longfat._longfat import RESULTS_VERSION
+from test_store import seal
 
 
 @pytest.fixture
@@ -34,6 +35,7 @@ def _copy(folder: Path, name: str, **facts: object) -> None:
         (place / file.name).write_bytes(file.read_bytes())
     run = json.loads((place / "run.json").read_text())
     (place / "run.json").write_text(json.dumps(run | facts))
+    seal(place)
 
 
 def names(folder: Path) -> set[str]:
@@ -107,6 +109,7 @@ def test_results_that_are_shown_are_not_removed(folder: Path) -> None:
         if len(path.name) == 64:
             run = json.loads((path / "run.json").read_text())
             (path / "run.json").write_text(json.dumps(run | {"results_version": 1}))
+            seal(path)
     with pytest.raises(LongfatError, match="run the experiment again"):
         prune.chosen(prune.kept(folder), [1], gone=False, unfinished=False)
 

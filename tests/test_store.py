@@ -15,7 +15,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from conftest import ONE, SWEEP, command
-from longfat import Experiment, StorageError
+from longfat import Experiment, StorageError, sums
 from longfat import store as store_module
 from longfat import stored as stored_module
 from longfat._longfat import FORMAT_VERSION, METRICS
@@ -99,8 +99,15 @@ def test_the_same_sweep_again_runs_only_what_is_missing(tmp_path: Path) -> None:
     assert changed == {gone}
 
 
+def seal(folder: Path) -> None:
+    """As if what is in the folder now had been written there by longfat."""
+    files = {name: folder / name for name in sums.read(folder)}
+    (folder / sums.NAME).write_text(sums.text({name: sums.digest(file) for name, file in files.items() if file.exists()}))
+
+
 def _edit(file: Path, **facts: object) -> None:
     file.write_text(json.dumps(json.loads(file.read_text()) | facts))
+    seal(file.parent)
 
 
 def test_runs_that_other_code_made_stand(tmp_path: Path) -> None:
@@ -156,6 +163,7 @@ def test_a_metric_that_came_later_has_values_for_runs_there_were(tmp_path: Path)
     for table, metric in (("runs", "jain_index"), ("flows", "retransmit_share")):
         file = tmp_path / f"{table}.parquet"
         pd.read_parquet(file).drop(columns=metric).to_parquet(file)
+    seal(tmp_path)
     _edit(tmp_path / "provenance.json", metrics="of an earlier longfat")
     for _ in range(2):  # computed, and then found
         now = longfat.load_results(tmp_path)
@@ -177,6 +185,7 @@ def test_a_trace_stored_without_a_column_says_so(tmp_path: Path) -> None:
     run = Experiment(ONE).sweep(tmp_path).runs["run"][0]
     file = tmp_path / "runs" / run / "flows.parquet"
     pq.write_table(pq.read_table(file).drop_columns(["timeouts"]), file)
+    seal(file.parent)
     assert any("stored without flows.timeouts" in text for text in Store(tmp_path).read(run).warnings)
 
 
@@ -185,10 +194,11 @@ def test_a_trace_that_has_lost_a_table_is_told(tmp_path: Path) -> None:
     place = tmp_path / "runs" / run
     file = place / "flow_series.parquet"
     pq.write_table(pq.read_table(file).slice(1), file)
+    seal(place)
     with pytest.raises(StorageError, match=r"is not a finished run: flow_series.parquet has \d+ rows, and was written with \d+"):
         Store(tmp_path).read(run)
     file.unlink()
-    with pytest.raises(StorageError, match="is not a finished run"):
+    with pytest.raises(StorageError, match="is gone"):
         Store(tmp_path).read(run)
 
 
@@ -251,8 +261,7 @@ def test_labels_are_those_of_the_sweep_that_asks(tmp_path: Path) -> None:
 
 def test_results_of_a_newer_format_are_left_alone(tmp_path: Path) -> None:
     Experiment(ONE).sweep(tmp_path)
-    facts = json.loads((tmp_path / "provenance.json").read_text())
-    (tmp_path / "provenance.json").write_text(json.dumps(facts | {"format_version": FORMAT_VERSION + 1}))
+    _edit(tmp_path / "provenance.json", format_version=FORMAT_VERSION + 1)
     before = inventory(tmp_path)
     with pytest.raises(StorageError, match=f"format {FORMAT_VERSION + 1}.*up to {FORMAT_VERSION}"):
         longfat.load_results(tmp_path)

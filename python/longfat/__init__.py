@@ -12,12 +12,16 @@ described in `longfat.results`. `Simulation` steps a run, `CongestionControl` a 
 a class of yours one, and `conformance` checks it. Whatever a user can cause raises a `LongfatError` that says what would be right.
 """
 
-from longfat._longfat import Ack, Congestion, CongestionControl, Window, __version__, registries, schema
-from longfat.control import Promise, conformance, congestion_control
-from longfat.errors import ExperimentError, LongfatError, StorageError
-from longfat.experiment import Experiment, load, load_results
-from longfat.results import Result, Results
-from longfat.simulation import Observation, Simulation
+from importlib import import_module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from longfat._longfat import Ack, Congestion, CongestionControl, Window, __version__, registries, schema
+    from longfat.control import Promise, conformance, congestion_control
+    from longfat.errors import ExperimentError, LongfatError, StorageError
+    from longfat.experiment import Experiment, load, load_results
+    from longfat.results import Result, Results
+    from longfat.simulation import Observation, Simulation
 
 __all__ = [
     "Ack",
@@ -41,3 +45,28 @@ __all__ = [
     "registries",
     "schema",
 ]
+
+# Loaded when they are asked for: the command must be there before what it stands on (see longfat.__main__).
+_HOMES = {
+    "longfat._longfat": ("Ack", "Congestion", "CongestionControl", "Window", "__version__", "registries", "schema"),
+    "longfat.control": ("Promise", "conformance", "congestion_control"),
+    "longfat.errors": ("ExperimentError", "LongfatError", "StorageError"),
+    "longfat.experiment": ("Experiment", "load", "load_results"),
+    "longfat.results": ("Result", "Results"),
+    "longfat.simulation": ("Observation", "Simulation"),
+}
+
+
+def __getattr__(name: str) -> object:
+    for home, names in _HOMES.items():
+        if name in names:
+            value = getattr(import_module(home), name)
+            globals()[name] = value
+            return value
+        if home == f"longfat.{name}":
+            return import_module(home)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,6 +1,7 @@
 """The native part: parses experiments and runs them. Private; `longfat` is the public face."""
 
 from collections.abc import Callable
+from os import PathLike
 from typing import Literal, TypedDict
 
 import numpy as np
@@ -339,6 +340,9 @@ class CongestionControl:
 
 def registries() -> dict[str, list[Entry]]:
     """Everything that can be named in an experiment, and the metrics, by kind."""
+
+def read_text(path: str | PathLike[str]) -> str:
+    """The text of a file that the user names; raises OSError where it is none, is not a regular file, or is longer than 32 MiB."""
 
 def run_script(
     text: str,

@@ -14,7 +14,7 @@ import typer
 
 from longfat import prune, script, terminal
 from longfat._longfat import __version__, registries, schema
-from longfat.errors import LongfatError
+from longfat.errors import INTERRUPTED, LongfatError
 from longfat.experiment import Experiment, load, load_results
 from longfat.locate import Source, experiments, how_to_run, paper_folder, papers, results_folder, results_home, sources
 from longfat.paper import Comparison, compare, grids, load_measured, load_paper, load_published
@@ -41,14 +41,26 @@ QuickOption = Annotated[bool, typer.Option("--quick", help="Those of `run --quic
 
 
 def main() -> None:
-    """Entry point: an error the user can fix is one message and exit code 1; Ctrl-C is 130."""
+    """Entry point: an error the user can fix is one message and exit code 1; Ctrl-C is one, too, and 130."""
+    terminal.write_what_it_can(sys.stdout, sys.stderr)
     try:
         app()
+    except _Stopped as stopped:
+        err.print(terminal.escape(str(stopped)), soft_wrap=True)
+        sys.exit(INTERRUPTED)
+    except SystemExit as ended:
+        if ended.code == INTERRUPTED:  # that is how typer ends with Ctrl-C
+            err.print("Stopped.")
+        raise
     except LongfatError as error:
         err.print(f"[bold red]error:[/] {terminal.escape(str(error))}", soft_wrap=True)
         sys.exit(1)
     except BrokenPipeError:
         sys.exit(1)
+
+
+class _Stopped(LongfatError):
+    """Ctrl-C, with what there is to say of it."""
 
 
 def _version(asked: bool) -> None:
@@ -142,15 +154,10 @@ def _run(source: Source, experiment: Experiment, folder: Path, jobs: int, max_ru
             made = experiment.sweep(folder, jobs=jobs, tick=tick)
         except KeyboardInterrupt:
             done = sum(store.has(run.hash) for run in runs)
-            err.print(f"Stopped: {done:,} of {len(runs):,} runs are finished and kept in {folder}. To go on:")
-            err.print(f"  {shlex.join(['longfat', *sys.argv[1:]])}", soft_wrap=True)
-            raise typer.Exit(130) from None
-    for warning in made.provenance["warnings"]:
-        err.print(
-            f"  [yellow]warning:[/] {terminal.escape(warning['text'])} ({terminal.count(len(warning['runs']), 'run')})",
-            soft_wrap=True,
-        )
-    out.print(f"  results in {folder}", soft_wrap=True)
+            kept = f"Stopped: {done:,} of {len(runs):,} runs are finished and kept in {folder}. To go on:"
+            raise _Stopped(f"{kept}\n  {shlex.join(['longfat', *sys.argv[1:]])}") from None
+    terminal.print_warnings(err, made.provenance["warnings"])
+    out.print(f"  results in {terminal.escape(str(folder))}", soft_wrap=True)
 
 
 def _refuse(source: Source, experiment: Experiment, jobs: int, max_runs: int) -> NoReturn:
@@ -177,7 +184,7 @@ def report_command(
     report = write_report(what, results_home(results, quick=quick), results_home(reports, quick=quick))
     for figure in report.missing:
         err.print(f"  [yellow]not drawn:[/] {terminal.escape(f'{figure.where}: {figure.why}')}", soft_wrap=True)
-    out.print(f"report: {report.page.resolve()}", soft_wrap=True)
+    out.print(f"report: {terminal.escape(str(report.page.resolve()))}", soft_wrap=True)
 
 
 @app.command("compare")
@@ -194,7 +201,7 @@ def compare_command(
         measured = load_measured(folder, results)
         _say_short(err, measured.short)
         lines = compare(load_paper(folder), load_published(folder), measured)
-        print(json.dumps([asdict(line) for line in lines], indent=2, ensure_ascii=False))
+        print(json.dumps([asdict(line) for line in lines], indent=2))
     else:
         lines = _print_comparison(folder, results)
     if strict and any(line.verdict == "differs" and isinstance(line.published, str) for line in lines):
@@ -277,9 +284,9 @@ def script_command(
         reports += done
         if not as_json:
             for text in filter(None, (script.text(report, say_version=len(chosen) > 1) for report in done)):
-                print(text)
+                print(terminal.clean(text))
     if as_json:
-        print(json.dumps(reports, indent=2, ensure_ascii=False))
+        print(json.dumps(reports, indent=2))
     else:
         print(script.summary(reports))
     if any(report["verdict"] in ("fail", "error") for report in reports):
@@ -340,7 +347,7 @@ def prune_command(
         out.print("There is nothing of that kind.")
     elif yes:
         prune.remove(folder, picked)
-        out.print(f"Removed {terminal.kept_summary(picked)} from {folder}.", soft_wrap=True)
+        out.print(f"Removed {terminal.kept_summary(picked)} from {terminal.escape(str(folder))}.", soft_wrap=True)
     else:
         terminal.print_kept(out, picked)
         out.print(f"This would remove {terminal.kept_summary(picked)}; with --yes it does.", soft_wrap=True)

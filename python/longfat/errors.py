@@ -1,5 +1,8 @@
 """Errors a user can cause and fix. Their text is the whole message: what, where, what would be right."""
 
+INTERRUPTED = 130
+"""The exit code of a command that Ctrl-C ended: as shells count SIGINT."""
+
 
 class LongfatError(Exception):
     """Base of every error that longfat raises for its user's sake."""
@@ -11,3 +14,7 @@ class ExperimentError(LongfatError):
 
 class StorageError(LongfatError):
     """Results cannot be written or read: no right to, no space, a newer format, another process at work there."""
+
+
+class DamagedError(StorageError):
+    """A file of results is not what was written: cut short, changed or gone."""

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
-from longfat._longfat import Document, Run, Trace
-from longfat.errors import ExperimentError, LongfatError
+from longfat._longfat import Document, Run, Trace, read_text
+from longfat.errors import DamagedError, ExperimentError, LongfatError
 from longfat.locate import sources
 from longfat.provenance import provenance
 from longfat.results import Result, Results, without_series
-from longfat.store import Store
+from longfat.store import Store, labelled, made_by
 from longfat.sweep import Work, default_jobs, execute, perform
+from longfat.text import encodable
 
 Value: TypeAlias = "str | float | bool | list[Value] | dict[str, Value]"
 """What can be set in an experiment."""
@@ -34,7 +34,7 @@ class Experiment:
         """Where it came from; empty where that was no file."""
         self.changes: dict[str, str] = {}
         """What was set since, as TOML."""
-        self._document = Document(text, file)
+        self._document = Document(text, encodable(file))
         self.text: str = self._document.text
         """The TOML as it was given; of a file with a `base`, the one file that both come to."""
 
@@ -109,7 +109,7 @@ class Experiment:
         kept: dict[str, Result] = {}
         if folder is None:
             perform(Work(_distinct(runs), self.title, lambda result, _: kept.__setitem__(result.run, result)), jobs, tick)
-            results = [_labelled(kept[run.hash], run) for run in runs]
+            results = [labelled(kept[run.hash], run) for run in runs]
             return Results.of(self.title, list(self.axes), results, self._facts(runs, results, jobs))
         store = Store(Path(folder))
 
@@ -120,9 +120,14 @@ class Experiment:
         work = Work([], self.title, keep)
         with store.writing(lambda: f" ({work.done} runs finished before that are kept)" if work.done else ""):
             store.check_source(self.file)
-            work.runs = _distinct([run for run in runs if not store.has(run.hash)])
+            for run in _distinct([run for run in runs if made_by(store.folder / "runs" / run.hash)]):
+                try:
+                    kept[run.hash] = without_series(store.read(run.hash))
+                except DamagedError:
+                    store.put_aside(run.hash)
+            work.runs = _distinct([run for run in runs if run.hash not in kept])
             perform(work, jobs, tick)
-            results = [_labelled(kept.get(run.hash) or without_series(store.read(run.hash)), run) for run in runs]
+            results = [labelled(kept[run.hash], run) for run in runs]
             return store.combine(self.title, list(self.axes), results, self.text, self._facts(runs, results, jobs))
 
     def _facts(self, runs: Sequence[Run], results: Iterable[Result], jobs: int) -> dict[str, object]:
@@ -150,11 +155,6 @@ def _distinct(runs: list[Run]) -> list[Run]:
     return list({run.hash: run for run in runs}.values())
 
 
-def _labelled(result: Result, run: Run) -> Result:
-    # A run found by its hash may have been made for another sweep, under other labels.
-    return replace(result, labels=dict(run.labels), repeat=run.repeat)
-
-
 def load(what: str | Path) -> Experiment:
     """The experiment in a file, or by name (`longfat list experiments`).
 
@@ -165,8 +165,8 @@ def load(what: str | Path) -> Experiment:
         raise LongfatError(f"{what} is {len(found)} experiments: choose one of {', '.join(source.name for source in found)}")
     file = found[0].file
     try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        text = read_text(file)
+    except OSError as error:
         raise LongfatError(f"cannot read {file}: {error}") from error
     return Experiment(text, str(file), found[0].name)
 

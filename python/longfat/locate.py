@@ -47,7 +47,7 @@ def _sources(what: str) -> list[Source]:
     for path in (Path(what), *files):
         if path.is_dir():
             return [_source(file) for file in sorted(path.glob("*.toml"))]
-        if path.is_file():
+        if path.exists():
             return [_source(path)]
     return []
 
@@ -107,6 +107,8 @@ def _named(what: str) -> Iterator[Path]:
 def _source(file: Path) -> Source:
     """Its name is the way to it from the folder that holds its paper, or from `papers` or `experiments`."""
     path = file.resolve().with_suffix("")
+    if path.name in ("", ".", ".."):
+        raise LongfatError(f"{file}: an experiment's results go by the name of its file, and this one leaves them none: rename it")
     home = next((f.parent for f in path.parents if (f / "paper.py").is_file()), None)
     home = home or next((f for f in path.parents if f.name in HOMES), path.parent)
     return Source(file, path.relative_to(home).as_posix())

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import pandas as pd
-
-from longfat._longfat import RESULTS_VERSION
+from longfat._longfat import RESULTS_VERSION, read_text
 from longfat.errors import LongfatError, StorageError
 from longfat.experiment import Experiment
 from longfat.store import Store, made_by
@@ -41,7 +40,7 @@ def kept(folder: Path) -> list[Kept]:
     if not (folder / "runs").is_dir():
         raise StorageError(f"{folder} holds no results: expected a folder that `longfat run` wrote")
     store.check_format()
-    shown = _shown(folder)
+    shown = store.shown()
     wanted = _wanted(store)
     found = [_look(path, shown, wanted) for path in sorted((folder / "runs").iterdir()) if path.is_dir()]
     order = ("current", "version", "gone", "damaged", "unfinished")
@@ -79,23 +78,21 @@ def remove(folder: Path, picked: Sequence[Kept]) -> None:
                 shutil.rmtree(one.path)
 
 
-def _shown(folder: Path) -> set[str]:
-    table = folder / "runs.parquet"
-    return set(pd.read_parquet(table, columns=["run"])["run"]) if table.exists() else set()
-
-
 def _wanted(store: Store) -> set[str]:
     """The runs of the experiment as it was last run there, and of its file as it is now."""
     facts = store.provenance()
-    files = [store.folder / "experiment.toml", *([Path(facts["file"])] if facts.get("file") else [])]
+    texts = [("experiment.toml", store.text())] if facts else []
+    if facts.get("file"):
+        with suppress(OSError):  # it is gone, or no longer a text: then it wants nothing
+            texts.append((facts["file"], read_text(facts["file"])))
     wanted: set[str] = set()
-    for file in files:
+    for name, text in texts:
         try:
-            experiment = Experiment(file.read_text(encoding="utf-8"), str(file))
+            experiment = Experiment(text, name)
             _change(experiment, facts.get("changes", {}))
             wanted |= {run.hash for run in experiment.resolve_all()}
-        except (OSError, LongfatError):
-            continue  # gone, or no longer valid: then it wants nothing
+        except LongfatError:
+            continue  # no longer valid: then it wants nothing
     return wanted
 
 

@@ -84,16 +84,15 @@ def write_report(what: str, results: Path, reports: Path) -> Report:
     kept = results_folder(what, results)
     if kept:
         store = Store(kept)
-        return _write(reports / store.folder.name, results_page(store.load(), (store.folder / "experiment.toml")))
+        return _write(reports / store.folder.name, results_page(store.load(), store.text()))
     folder = paper_folder(what)
     measured = load_measured(folder, results)
     return _write(reports / folder.name, paper_page(load_paper(folder), load_published(folder), measured))
 
 
-def results_page(results: Results, experiment: Path | None = None) -> Page:
-    """The page of one experiment, and its plots."""
+def results_page(results: Results, text: str = "") -> Page:
+    """The page of one experiment, whose file says `text`, and its plots."""
     plots = default_plots(results)
-    text = experiment.read_text(encoding="utf-8") if experiment and experiment.is_file() else ""
     page = render(
         title=results.title or "longfat",
         citation="",
@@ -179,7 +178,7 @@ def _write(folder: Path, made: Page) -> Report:
             save(plot, figures)
         path = folder / "report.html"
         unfinished = path.with_name(".unfinished-report.html")
-        unfinished.write_text(made.html, encoding="utf-8")
+        unfinished.write_text(made.html, encoding="utf-8", errors="replace")
         return Report(unfinished.replace(path), made.missing)
     except OSError as error:
         raise StorageError(f"cannot write the report to {folder}: {error.strerror or error}") from error

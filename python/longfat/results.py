@@ -3,7 +3,8 @@
 The tables. Every column's name ends with its unit (`_s` seconds, `_bps` bit/s, `_bytes`); rates of flows count payload.
 "Axes" are one column of text for each axis of the sweep, named and valued as in the experiment file; an axis of
 numbers has a second, numeric column with its unit (`window` = "64 KiB", `window_bytes` = 65536;
-`count` = "8", `count_number` = 8).
+`count` = "8", `count_number` = 8). Where an axis is a parameter of which the table has a column, too (`seed`, `queue`), that column
+is called `run_seed`, `link_queue`; no other column's name can be that of an axis.
 
 ==============  ====================  =================================================================
 table           a row is              columns
@@ -86,8 +87,9 @@ class Result:
         return self.flow_series
 
     def row(self) -> dict[str, Any]:
-        """Its row of the table of runs."""
-        return {**self.key(), "seed": self.seed, **self.metrics, "end_s": self.end_s, "steps": self.steps}
+        """Its row of the table of runs; a column of its own with the name of an axis is called `run_...`."""
+        key, own = self.key(), {"seed": self.seed, **self.metrics, "end_s": self.end_s, "steps": self.steps}
+        return key | {f"run_{name}" if name in key else name: value for name, value in own.items()}
 
     def key(self) -> dict[str, Any]:
         """The columns that say which run a row is of."""
@@ -106,6 +108,13 @@ def add_quantities(table: pd.DataFrame, axes: Sequence[str]) -> pd.DataFrame:
             if column not in table.columns:
                 table.insert(place, column, table[axis].map(numbers))
     return table
+
+
+def quantities(table: pd.DataFrame, axes: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """The columns that `add_quantities` made: each with its axis and unit. They stand right behind their axis."""
+    columns = list(table.columns)
+    behind = [(axis, columns[columns.index(axis) + 1]) for axis in axes]
+    return {name: (axis, name.removeprefix(f"{axis}_")) for axis, name in behind if name not in axes and name.startswith(f"{axis}_")}
 
 
 def from_trace(run: Run, title: str, trace: Trace, wall_s: float, cpu_s: float) -> Result:

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from longfat._longfat import run_script
+from longfat._longfat import read_text, run_script
 from longfat.errors import LongfatError
+from longfat.text import encodable
 
 if TYPE_CHECKING:
     from longfat._longfat import ScriptReport
@@ -44,13 +45,13 @@ def run(
 ) -> list[ScriptReport]:
     """Runs one script under each of the versions of IP, or IPv4; a script that says its own, under that alone."""
     try:
-        source = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        source = read_text(file)
+    except OSError as error:
         raise LongfatError(f"cannot read {file}: {error}") from error
     init = [str(path) for path in init_scripts]
     reports: dict[str, ScriptReport] = {}
     for version in versions or [None]:
-        report = run_script(source, str(file), ip_version=version, settings=list(settings), verbose=verbose, init_scripts=init)
+        report = run_script(source, encodable(str(file)), ip_version=version, settings=list(settings), verbose=verbose, init_scripts=init)
         reports.setdefault(report["ip_version"], report)
     return list(reports.values())
 

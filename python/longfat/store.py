@@ -7,16 +7,21 @@
       flows.parquet
       links.parquet
       hosts.parquet
+      SHA256SUMS              what these files were when they were written
       runs/<hash>/            one finished run, named by the hash of what decides its outcome
         run.json              labels, seed, cost, warnings, what made it, and what its trace has once for a run
         experiment.json       the run as resolved
         flows.parquet links.parquet hosts.parquet flow_series.parquet link_series.parquet events.parquet
+        SHA256SUMS
 
 A run's folder holds its whole trace, exactly. Metrics are not in it: they are computed from it, and so a metric that comes later
 has values for runs that were there before. The tables at the top are made from the runs, and made anew when metrics have changed.
 
-A run's folder is written beside its place and renamed into it, so it is there whole or not at all. What is finished is
-never written over or removed; `longfat.prune` does that, when asked. One process at a time writes to a folder (`.lock`).
+A run's folder is written beside its place, put on the disk, and renamed into its place, so it is there whole or not at all. What is
+finished is never written over or removed; `longfat.prune` does that, when asked. One process at a time writes to a folder (`.lock`).
+
+What is read is checked by `SHA256SUMS`. A damaged table at the top is made anew from the runs; a damaged run is put aside, and made again
+the next time the experiment is run; anything else is a DamagedError.
 """
 
 # pandas leaves the type of cells open.
@@ -30,16 +35,18 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 import pandas as pd
 
-from longfat._longfat import FORMAT_VERSION, METRICS, Trace
-from longfat.errors import ExperimentError, StorageError
+from longfat import sums
+from longfat._longfat import FORMAT_VERSION, METRICS, Document, Run, Trace
+from longfat.errors import DamagedError, ExperimentError, LongfatError, StorageError
 from longfat.results import SERIES, Result, Results, of_tables
 from longfat.stored import from_json, read_table, to_json, write_table
 
@@ -51,8 +58,11 @@ RENAMED = {"memory_share": "memory_proportion"}
 """Columns that have another name in folders of format 1."""
 WITH_TRACES = 3
 """The first format whose runs are stored as traces; before, they were tables with the metrics of their time."""
+WITH_SUMS = 4
+"""The first format whose folders have `SHA256SUMS`."""
 BEFORE = 2
 """The results version of runs that do not say theirs."""
+AGAIN = "run the experiment again: what is whole is kept, and is not run again"
 
 
 class Store:
@@ -76,6 +86,8 @@ class Store:
                     raise StorageError(f"another longfat is writing to {self.folder}: wait, or choose another folder (--results)") from None
                 for left_behind in self.folder.glob("runs/.unfinished-*"):
                     shutil.rmtree(left_behind)
+                for left_behind in self.folder.glob(".unfinished-*"):
+                    left_behind.unlink()
                 self.check_format()
                 yield
         except OSError as error:
@@ -83,7 +95,7 @@ class Store:
 
     def check_format(self) -> None:
         """StorageError if a newer longfat wrote here."""
-        version = self.provenance().get("format_version", FORMAT_VERSION)
+        version = _version(self._provenance_if_whole())
         if version > FORMAT_VERSION:
             raise StorageError(
                 f"{self.folder} has results of format {version}, and this longfat knows formats up to {FORMAT_VERSION}: "
@@ -92,7 +104,7 @@ class Store:
 
     def check_source(self, file: str) -> None:
         """StorageError if what is here came from another file than `file`, one that is still there and says something else."""
-        other = self.provenance().get("file", "")
+        other = self._provenance_if_whole().get("file", "")
         if not (file and other) or other == file:
             return
         try:
@@ -106,23 +118,52 @@ class Store:
             )
 
     def provenance(self) -> dict[str, Any]:
-        """The parsed provenance.json; empty where there is none."""
+        """The parsed provenance.json; empty where there is none. DamagedError where it is not what was written."""
         path = self.folder / "provenance.json"
         try:
-            return json.loads(path.read_text(encoding="utf-8"))
+            known = sums.read(self.folder)
+            facts = _read_json(path, "title", "axes")
+            if known or _version(facts) >= WITH_SUMS:
+                sums.check(self.folder, [path.name], known)
         except FileNotFoundError:
             return {}
-        except (OSError, ValueError) as error:
-            raise StorageError(f"cannot read {path}: {error}") from error
+        except OSError as error:
+            raise StorageError(f"cannot read {path}: {_reason(error)}") from error
+        except DamagedError as error:
+            raise DamagedError(f"{error}; {AGAIN}") from error
+        return facts
+
+    def _provenance_if_whole(self) -> dict[str, Any]:
+        try:
+            return self.provenance()
+        except DamagedError:
+            return {}
+
+    def text(self) -> str:
+        """The experiment as it was given. DamagedError where that is not what was written."""
+        path = self.folder / "experiment.toml"
+        try:
+            if known := sums.read(self.folder):
+                sums.check(self.folder, [path.name], known)
+            return path.read_text(encoding="utf-8")
+        except DamagedError as error:
+            raise DamagedError(f"{error}; {AGAIN}") from error
+        except (OSError, UnicodeDecodeError) as error:
+            raise DamagedError(f"cannot read {path}: {error}; {AGAIN}") from error
 
     def has(self, run: str) -> bool:
-        """Whether the run of this hash is finished."""
-        return bool(made_by(self.folder / "runs" / run))
+        """Whether the run of this hash is finished, and all of it is what was written."""
+        place = self.folder / "runs" / run
+        try:
+            _check_run(place, _read_json(place / "run.json"))
+        except (OSError, DamagedError):
+            return False
+        return bool(made_by(place))
 
     def write(self, result: Result, trace: Trace) -> None:
         """Keeps a finished run: whole, or OSError and nothing. One that is there stays as it is."""
         place = self.folder / "runs" / result.run
-        if self.has(result.run):
+        if made_by(place):
             return
         unfinished = place.with_name(f".unfinished-{result.run}")
         try:
@@ -132,19 +173,33 @@ class Store:
             (unfinished / "experiment.json").write_text(result.resolved, encoding="utf-8")
             facts = result.provenance | {name: getattr(result, name) for name in RUN_FIELDS}
             facts |= {"format_version": FORMAT_VERSION, "rows": rows, "trace": to_json(stored["run"])}
-            _write_json(unfinished / "run.json", facts)
-            if place.exists():  # but without what makes a finished run
-                place.rename(place.with_name(f".damaged-{result.run}-{time.time_ns()}"))
+            _write_json(facts, unfinished / "run.json")
+            digests = {file.name: sums.digest(file) for file in unfinished.iterdir()}
+            (unfinished / sums.NAME).write_text(sums.text(digests), encoding="ascii")
+            for path in (*unfinished.iterdir(), unfinished):
+                sums.sync(path)
+            self.put_aside(result.run)  # what is there is no finished run
             unfinished.rename(place)
+            sums.sync(place.parent)
         except BaseException:
             shutil.rmtree(unfinished, ignore_errors=True)
             raise
 
+    def put_aside(self, run: str) -> None:
+        """Gives a damaged run another name, so that it can be made again."""
+        place = self.folder / "runs" / run
+        if place.exists():
+            place.rename(place.with_name(f".damaged-{run}-{time.time_ns()}"))
+
     def read(self, run: str) -> Result:
-        """A finished run, with the metrics of now. Of a folder of format 2 or before: with those of its time."""
+        """A finished run, with the metrics of now. Of a folder of format 2 or before: with those of its time.
+
+        DamagedError where it is not what was written.
+        """
         place = self.folder / "runs" / run
         try:
-            facts = json.loads((place / "run.json").read_text(encoding="utf-8"))
+            facts = _read_json(place / "run.json")
+            _check_run(place, facts)
             resolved = (place / "experiment.json").read_text(encoding="utf-8")
             fields: dict[str, Any] = {name: facts[name] for name in RUN_FIELDS} | {"resolved": resolved, "provenance": made_by(place)}
             if "trace" not in facts:
@@ -154,8 +209,12 @@ class Store:
             trace = Trace.restore(resolved, stored, facts["warnings"])
         except ExperimentError as error:
             raise StorageError(f"this longfat cannot read the experiment of {place}, which another version made:\n{error}") from error
-        except (OSError, ValueError, KeyError) as error:
-            raise StorageError(f"{place} is not a finished run: {error}; remove it and run the experiment again") from error
+        except DamagedError as error:
+            raise DamagedError(f"{error}; {AGAIN}") from error
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            if isinstance(error, OSError) and error.errno not in (None, errno.ENOENT):
+                raise StorageError(f"cannot read {place}: {_reason(error)}") from error
+            raise DamagedError(f"{place} is not a finished run: {error}; {AGAIN}") from error
         if trace.missing:
             note = f"its trace was stored without {', '.join(trace.missing)}: metrics made of that are not to be trusted"
             fields["warnings"] = [*fields["warnings"], note]
@@ -166,43 +225,112 @@ class Store:
         header = {"format_version": FORMAT_VERSION, "metrics": METRICS, "title": title, "axes": axes}
         results = Results.of(title, axes, runs, header | provenance)
         results.open = self.read
-        self._replace_tables(results)
-        _replace(self.folder / "experiment.toml", lambda path: path.write_text(text, encoding="utf-8"))
-        _replace(self.folder / "provenance.json", lambda path: _write_json(path, results.provenance))
+        self._replace(results, {"experiment.toml": lambda path: path.write_text(text, encoding="utf-8")})
         return results
 
-    def _replace_tables(self, results: Results) -> None:
-        for name in TABLES:
-            _replace(self.folder / f"{name}.parquet", lambda path, name=name: _write_table(getattr(results, name), path))
+    def _replace(self, results: Results, also: dict[str, Callable[[Path], object]]) -> None:
+        """Writes the tables of `results`, their provenance, and the files `also`. Only when all are written, they replace those before."""
+        writers: dict[str, Callable[[Path], object]] = {f"{name}.parquet": partial(_write_table, getattr(results, name)) for name in TABLES}
+        writers |= {"provenance.json": partial(_write_json, results.provenance)} | also
+        try:
+            digests = sums.read(self.folder)
+        except DamagedError:
+            digests = {}
+        unfinished = {name: self.folder / f".unfinished-{name}" for name in writers}
+        try:
+            for name, write in writers.items():
+                write(unfinished[name])
+                digests[name] = sums.digest(unfinished[name])
+            if _version(results.provenance) >= WITH_SUMS:
+                unfinished[sums.NAME] = self.folder / f".unfinished-{sums.NAME}"
+                unfinished[sums.NAME].write_text(sums.text(digests), encoding="ascii")
+            for path in unfinished.values():
+                sums.sync(path)
+            for name, path in unfinished.items():
+                path.replace(self.folder / name)
+            sums.sync(self.folder)
+        except BaseException:
+            for path in unfinished.values():
+                with suppress(OSError):
+                    path.unlink()
+            raise
 
-    def _with_metrics_of_now(self, results: Results) -> Results:
-        """The same runs, with every metric there is now; the tables in the folder, too, where they can be written."""
+    def _made_anew(self, provenance: dict[str, Any], runs: Sequence[Result]) -> Results:
+        """The tables of `runs`, with every metric there is now; those in the folder, too, where they can be written."""
+        made = Results.of(provenance["title"], provenance["axes"], runs, provenance | {"metrics": METRICS})
+        made.open = self.read
+        with suppress(StorageError), self.writing():
+            self._replace(made, {})
+        return made
+
+    def load(self) -> Results:
+        """What `combine` wrote, or where its tables are damaged, what it would write.
+
+        StorageError where there are no results, or newer ones; DamagedError where there is no way back.
+        """
+        if not (self.folder / "provenance.json").is_file():
+            raise StorageError(f"{self.folder} holds no results: expected a folder that `longfat run` wrote")
+        self.check_format()
+        provenance = self.provenance()
+        version = _version(provenance)
+        try:
+            tables = self._tables(version)
+        except DamagedError as error:
+            if version < WITH_TRACES:
+                raise
+            try:
+                return self._made_anew(provenance, self._runs_of(provenance))
+            except LongfatError as why:
+                raise DamagedError(f"{error}; it cannot be made anew, since {why}") from why
+        results = Results(provenance["title"], provenance["axes"], **tables, open=self.read, provenance=provenance)
+        if version < WITH_TRACES or provenance.get("metrics") == METRICS:
+            return results
         labels = results.runs[[*results.axes, "repeat"]].to_dict("records")
         runs = [
             replace(self.read(run), labels={axis: row[axis] for axis in results.axes}, repeat=int(row["repeat"]))
             for run, row in zip(results.runs["run"], labels, strict=True)
         ]
-        made = Results.of(results.title, results.axes, runs, results.provenance | {"metrics": METRICS})
-        made.open = self.read
-        with suppress(StorageError), self.writing():
-            self._replace_tables(made)
-            _replace(self.folder / "provenance.json", lambda path: _write_json(path, made.provenance))
-        return made
+        return self._made_anew(provenance, runs)
 
-    def load(self) -> Results:
-        """What `combine` wrote. StorageError where there are no results, or newer ones."""
-        if not (self.folder / "provenance.json").is_file():
-            raise StorageError(f"{self.folder} holds no results: expected a folder that `longfat run` wrote")
-        self.check_format()
-        provenance = self.provenance()
+    def shown(self) -> set[str]:
+        """The runs that the tables at the top are of; none where there are no tables."""
+        if not (self.folder / "runs.parquet").exists():
+            return set()
         try:
-            tables = {name: _read_table(self.folder / f"{name}.parquet") for name in TABLES}
-        except OSError as error:
-            raise StorageError(f"cannot read results in {self.folder}: {_reason(error)}") from error
-        results = Results(provenance["title"], provenance["axes"], **tables, open=self.read, provenance=provenance)
-        if provenance.get("format_version", 0) < WITH_TRACES or provenance.get("metrics") == METRICS:
-            return results
-        return self._with_metrics_of_now(results)
+            return set(self._tables(_version(self.provenance()))["runs"]["run"])
+        except DamagedError:
+            return set(self.load().runs["run"])
+
+    def _tables(self, version: int) -> dict[str, pd.DataFrame]:
+        """The tables at the top. DamagedError where one is not what was written."""
+        if version >= WITH_SUMS:
+            sums.check(self.folder, [f"{name}.parquet" for name in TABLES], sums.read(self.folder))
+        tables: dict[str, pd.DataFrame] = {}
+        for name in TABLES:
+            path = self.folder / f"{name}.parquet"
+            try:
+                tables[name] = _read_table(path)
+            except (OSError, ValueError) as error:
+                if isinstance(error, OSError) and error.errno not in (None, errno.ENOENT):
+                    raise StorageError(f"cannot read {path}: {_reason(error)}") from error
+                raise DamagedError(f"{path} is damaged: {error}") from error
+        return tables
+
+    def _runs_of(self, provenance: dict[str, Any]) -> list[Result]:
+        """The runs that the tables are of, by the experiment that is kept beside them. LongfatError where one is not to be had."""
+        document = Document(self.text(), "experiment.toml")
+        for path, value in provenance.get("changes", {}).items():
+            if path == "quick":
+                document = document.quick() or document
+            else:
+                document.set(path, value)
+        runs = [document.run(index) for index in range(document.run_count)]
+        return [labelled(self.read(run.hash), run) for run in runs]
+
+
+def labelled(result: Result, run: Run) -> Result:
+    """`result` as the outcome of `run`: it may have been made for another sweep, under other labels."""
+    return replace(result, labels=dict(run.labels), repeat=run.repeat)
 
 
 RUN_FIELDS = (
@@ -221,13 +349,42 @@ RUN_FIELDS = (
 def made_by(place: Path) -> dict[str, Any]:
     """What made the finished run in the folder `place`: results_version, backend, longfat, finished. Empty where none is finished."""
     try:
-        facts = json.loads((place / "run.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        facts = _read_json(place / "run.json")
+        _check_run(place, facts, [])
+    except (OSError, DamagedError):
         return {}
     if "run" not in facts:
         return {}
     of_its_time = {"results_version": BEFORE, "backend": "sim", "longfat": {"code": facts.get("code", "")}, "finished": ""}
     return {name: facts.get(name, before) for name, before in of_its_time.items()}
+
+
+def _check_run(place: Path, facts: dict[str, Any], names: Sequence[str] | None = None) -> None:
+    """DamagedError where a file of the run in `place` (or of these `names`) is not what was written. A run of an old format cannot tell."""
+    known = sums.read(place)
+    if known or _version(facts) >= WITH_SUMS:
+        sums.check(place, ["run.json"], known)
+        rows: dict[str, int] = facts.get("rows", {})
+        tables = [f"{name}.parquet" for name, count in rows.items() if count]
+        sums.check(place, ["experiment.json", *tables] if names is None else names, known)
+        if names is None and facts.get("run") != place.name:
+            raise DamagedError(f"{place} holds another run")
+
+
+def _version(facts: dict[str, Any]) -> int:
+    version = facts.get("format_version", 0)
+    return version if isinstance(version, int) else 0
+
+
+def _read_json(path: Path, *needed: str) -> dict[str, Any]:
+    """The table of facts in a file. DamagedError where there is none in it, or one without what is needed."""
+    try:
+        facts = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise DamagedError(f"{path} is damaged: {error}") from error
+    if not (isinstance(facts, dict) and all(name in facts for name in needed)):
+        raise DamagedError(f"{path} is damaged: it does not hold what it should")
+    return cast("dict[str, Any]", facts)
 
 
 def _read_tables(place: Path, facts: dict[str, Any], fields: dict[str, Any]) -> Result:
@@ -243,28 +400,19 @@ def _reason(error: OSError) -> str:
     return os.strerror(error.errno) if error.errno else str(error)
 
 
-def _replace(path: Path, write: Callable[[Path], object]) -> None:
-    unfinished = path.with_name(f".unfinished-{path.name}")
-    try:
-        write(unfinished)
-        unfinished.replace(path)
-    except BaseException:
-        with suppress(OSError):
-            unfinished.unlink()
-        raise
-
-
 def _write_table(table: pd.DataFrame, path: Path) -> None:
-    table.to_parquet(path, engine="pyarrow", index=False, compression="zstd")
+    with path.open("wb") as file:
+        table.to_parquet(file, engine="pyarrow", index=False, compression="zstd", write_page_checksum=True)
 
 
 def _read_table(path: Path) -> pd.DataFrame:
     if path.stem in ADDED and not path.exists():
         return pd.DataFrame()
-    return pd.read_parquet(path, engine="pyarrow").rename(columns=RENAMED)
+    with path.open("rb") as file:
+        return pd.read_parquet(file, engine="pyarrow", page_checksum_verification=True).rename(columns=RENAMED)
 
 
-def _write_json(path: Path, value: object) -> None:
+def _write_json(value: object, path: Path) -> None:
     path.write_text(json.dumps(_plain(value), indent=2, allow_nan=False) + "\n", encoding="utf-8")
 
 

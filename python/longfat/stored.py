@@ -41,7 +41,9 @@ def write_table(name: str, table: Table, path: Path) -> int:
     made = pa.table(arrays)
     if made.num_rows:
         # Most tables are small, and their columns many: what Parquet says about columns would be larger than the columns.
-        pq.write_table(made, path, compression="zstd", write_statistics=False, store_schema=False)
+        # pyarrow opens no file whose name is not text.
+        with path.open("wb") as file:
+            pq.write_table(made, file, compression="zstd", write_statistics=False, store_schema=False, write_page_checksum=True)
     return made.num_rows
 
 
@@ -50,7 +52,8 @@ def read_table(name: str, path: Path, rows: int) -> Table:
     forms = FORMS[name]
     if not rows:
         return {column: _empty(form) for column, form in forms.items()}
-    table = pq.ParquetFile(path).read()
+    with path.open("rb") as file:
+        table = pq.ParquetFile(file, page_checksum_verification=True).read()
     if table.num_rows != rows:
         raise ValueError(f"{path.name} has {table.num_rows} rows, and was written with {rows}")
     return {column: _cells(table[column], forms[column]) for column in table.column_names if column in forms}

@@ -5,25 +5,29 @@
 
 from __future__ import annotations
 
+import io
 import math
 import os
+import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.segment import Segment
 from rich.table import Table
 
 from longfat.columns import Column, print_columns, print_whole
 from longfat.paper import Comparison, Grid, Verdict
 from longfat.paper import Table as PaperTable
-from longfat.results import Results
+from longfat.results import Results, quantities
 from longfat.sweep import Work
+from longfat.text import clean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
     from longfat.prune import Kept
 
 __all__ = [
+    "clean",
     "console",
     "count",
     "duration",
@@ -44,8 +49,10 @@ __all__ = [
     "print_names",
     "print_results",
     "print_tables",
+    "print_warnings",
     "progress_bar",
     "size",
+    "write_what_it_can",
 ]
 
 STYLE: dict[Verdict, str] = {"holds": "green", "differs": "red", "not testable": "dim", "not judged": "cyan"}
@@ -187,10 +194,37 @@ ENDLESS = 10_000
 """Columns of what is no terminal: as many as any table needs."""
 
 
+class Terminal(Console):
+    """A console that passes on no control characters but its own."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """The segments of `renderable`, their texts cleaned."""
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else clean(text), style, control)
+
+
+def write_what_it_can(*streams: TextIO) -> None:
+    """Lets a stream write a question mark for what its encoding has no character for."""
+    for stream in streams:
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
 def console(*, stderr: bool = False) -> Console:
     """As wide as the terminal, or as `COLUMNS` says; into a file or a pipe, as wide as it takes."""
     bounded = stderr or sys.stdout.isatty() or "COLUMNS" in os.environ
-    return Console(stderr=stderr, highlight=False, width=None if bounded else ENDLESS)
+    return Terminal(stderr=stderr, highlight=False, width=None if bounded else ENDLESS)
+
+
+def print_warnings(console: Console, warnings: Iterable[Mapping[str, Any]]) -> None:
+    """Prints warnings, each `{text, runs}`. Of those that differ in numbers alone, such as one of each flow, the first."""
+    alike: dict[str, list[Mapping[str, Any]]] = {}
+    for warning in warnings:
+        alike.setdefault(re.sub(r"\d+(\.\d+)?", "#", warning["text"]), []).append(warning)
+    for first, *others in alike.values():
+        more = f", and {len(others):,} more like it" if others else ""
+        runs = len({run for warning in (first, *others) for run in warning["runs"]})
+        console.print(f"  [yellow]warning:[/] {escape(first['text'])}{more} ({count(runs, 'run')})", soft_wrap=True)
 
 
 def print_names(console: Console, title: str, names: Sequence[str]) -> None:
@@ -245,14 +279,16 @@ def run_table(results: Results) -> tuple[list[str], list[list[str]]]:
 def host_table(results: Results) -> tuple[list[str], list[list[str]]]:
     """The same of the hosts, where a run has several with bounded memory: of one alone, the table of runs says all."""
     hosts = results.hosts
-    if hosts.empty or (hosts := hosts[hosts["memory_bytes"].notna()])["name"].nunique() < 2:
+    # An axis called `name` leaves the hosts' own column another name.
+    name = "host_name" if "host_name" in hosts else "name"
+    if hosts.empty or (hosts := hosts[hosts["memory_bytes"].notna()])[name].nunique() < 2:
         return [], []
-    return _table(hosts, [*results.axes, "name"])
+    return _table(hosts, [*results.axes, name])
 
 
 def _table(table: pd.DataFrame, axes: Sequence[str]) -> tuple[list[str], list[list[str]]]:
-    hidden = {"run", "seed", "steps", "host", *(() if table["repeat"].nunique() > 1 else ("repeat",))}
-    twins = {name for name in table.columns for axis in axes if name.startswith(f"{axis}_") and name not in axes}
+    hidden = {"run", "seed", "run_seed", "steps", "host", *(() if table["repeat"].nunique() > 1 else ("repeat",))} - set(axes)
+    twins = quantities(table, axes).keys()
     # A column without a single value (no probe, no second sender) says nothing.
     shown = [name for name in table.columns if name not in hidden | twins and (name in axes or not table[name].isna().all())]
     shown.sort(key=lambda name: name not in axes)

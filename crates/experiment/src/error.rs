@@ -1,10 +1,13 @@
 //! What is wrong with an experiment file: one thing, where it stands, and what would be right.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
 
 /// Errors of one file told at once.
 const MAX_ERRORS: usize = 5;
+/// What is shown of a line, and about half of what is shown of any other part.
+const MOST_CHARACTERS: usize = 160;
 
 /// A stretch of one of the document's texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -60,18 +63,19 @@ impl Deref for Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let margin = " ".repeat(self.line.to_string().len());
-        writeln!(f, "error: {}", self.message)?;
+        writeln!(f, "error: {}", short(&self.message))?;
         writeln!(f, "{margin}--> {}:{}:{}", self.file, self.line, self.column)?;
         writeln!(f, "{margin} |")?;
-        writeln!(f, "{} | {}", self.line, self.source_line)?;
+        let (before, shown, width) = self.excerpt();
+        writeln!(f, "{} | {}", self.line, shown)?;
         // A tab before the place stays a tab, so that the carets stand under it.
-        let lead: String = self.source_line.chars().take(self.column - 1).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
-        write!(f, "{margin} | {lead}{}", "^".repeat(self.width))?;
+        let lead: String = shown.chars().take(before).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
+        write!(f, "{margin} | {lead}{}", "^".repeat(width))?;
         let key = Some(&self.key).filter(|key| !key.is_empty());
         let rows = [("key", key), ("found", self.found.as_ref()), ("expected", self.expected.as_ref())];
         for (name, text) in rows.into_iter().chain([("help", self.help.as_ref()), ("in the run with", self.run.as_ref())]) {
             if let Some(text) = text {
-                write!(f, "\n{margin} = {name}: {text}")?;
+                write!(f, "\n{margin} = {name}: {}", short(text))?;
             }
         }
         for other in &self.others {
@@ -79,6 +83,35 @@ impl fmt::Display for Error {
         }
         Ok(())
     }
+}
+
+impl Report {
+    /// What is shown of the line it stands on, how many characters of that are before the place, and how many are meant.
+    fn excerpt(&self) -> (usize, String, usize) {
+        let before = self.column - 1;
+        if self.source_line.chars().nth(MOST_CHARACTERS).is_none() {
+            return (before, self.source_line.clone(), self.width);
+        }
+        // A line that nobody reads to its end: what is around the place.
+        let skipped = before.saturating_sub(MOST_CHARACTERS / 4);
+        let mut rest = self.source_line.chars().skip(skipped);
+        let lead = if skipped > 0 { "… " } else { "" };
+        let shown: String = rest.by_ref().take(MOST_CHARACTERS).collect();
+        let tail = if rest.next().is_some() { " …" } else { "" };
+        let before = before - skipped;
+        let width = self.width.min(shown.chars().count().saturating_sub(before).max(1));
+        (before + lead.chars().count(), format!("{lead}{shown}{tail}"), width)
+    }
+}
+
+/// `text`, without its middle where it is longer than anybody reads.
+pub fn short(text: &str) -> Cow<'_, str> {
+    let count = text.chars().count();
+    if count <= 2 * MOST_CHARACTERS {
+        return text.into();
+    }
+    let (head, tail) = (text.chars().take(MOST_CHARACTERS), text.chars().skip(count - MOST_CHARACTERS / 2));
+    format!("{} … ({count} characters) … {}", head.collect::<String>(), tail.collect::<String>()).into()
 }
 
 /// An error that does not know its text yet, only the place in it.

@@ -11,6 +11,7 @@ mod identity;
 pub mod listing;
 pub mod metric;
 mod model;
+mod names;
 mod print;
 mod resolve;
 pub mod route;
@@ -27,7 +28,7 @@ mod write;
 
 pub use backend::Backend;
 pub use document::{Document, Run, restore};
-pub use error::{Error, Report, nearest};
+pub use error::{Error, Report, nearest, short};
 pub use identity::{RESULTS_VERSION, defaults};
 pub use model::{Cpu, Cycles, Experiment, Flow, Host, Link, Measure, Memory, Network, Nic, Node, NodeKind, OnFull, Ties};
 pub use schema::{reference, schema};

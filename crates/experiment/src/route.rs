@@ -1,6 +1,7 @@
 //! Static routes: the path with the fewest links; among equals, the one whose links come first in the network.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::{Flow, Network};
 use longfat_core::time::Duration;
@@ -37,14 +38,14 @@ impl<'a> Routes<'a> {
             return Some(Vec::new());
         }
         // By which link the search came to a node.
-        let mut reached_by = vec![None; self.network.nodes.len()];
+        let mut reached_by = BTreeMap::new();
         let mut waiting = VecDeque::from([from]);
         while let Some(node) = waiting.pop_front() {
             if let Some(&last) = self.into[to].iter().find(|&&l| self.network.links[l].from == node) {
                 let mut path = vec![last];
                 let mut at = node;
                 while at != from {
-                    let link = reached_by[at].expect("the search came here by a link");
+                    let link = reached_by[&at];
                     path.push(link);
                     at = self.network.links[link].from;
                 }
@@ -53,8 +54,10 @@ impl<'a> Routes<'a> {
             }
             for &link in &self.to_routers[node] {
                 let next = self.network.links[link].to;
-                if next != from && reached_by[next].is_none() {
-                    reached_by[next] = Some(link);
+                if next != from
+                    && let Entry::Vacant(place) = reached_by.entry(next)
+                {
+                    place.insert(link);
                     waiting.push_back(next);
                 }
             }

@@ -2,6 +2,7 @@
 //! Runs are numbered, never listed: a sweep of 10^18 runs costs no more than one of ten.
 
 use super::error::{Fault, Span, nearest};
+use super::names;
 use super::tree::{Node, Step, Table, Tree, path_text};
 use std::collections::BTreeMap;
 
@@ -181,6 +182,10 @@ impl Sweep {
             if axis.name.is_empty() {
                 let unique = short.iter().filter(|s| **s == short[i]).count() == 1;
                 axis.name = if unique { short[i].clone() } else { path_text(&axis.path) };
+            }
+            if names::is_taken(&axis.name) {
+                let fault = Fault::new(axis.span, path_text(&axis.path), format!("an axis cannot be called \"{}\"", axis.name));
+                return Err(fault.help("the tables of results have a column of that name: give the sweep another `name`"));
             }
         }
         for i in 0..self.axes.len() {

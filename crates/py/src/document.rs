@@ -11,6 +11,7 @@ use longfat_experiment::cost;
 use longfat_experiment::trace::Trace;
 use longfat_tcp::congestion::extensions;
 use pyo3::prelude::*;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// An experiment file, parsed and checked.
@@ -21,7 +22,7 @@ pub struct Document(longfat_experiment::Document);
 impl Document {
     #[new]
     fn new(text: &str, file: &str) -> PyResult<Self> {
-        let mut read = |name: &str| std::fs::read_to_string(name).map_err(|e| e.to_string());
+        let mut read = |name: &str| longfat_script::read_text(Path::new(name)).map_err(|e| e.to_string());
         longfat_experiment::Document::parse_based(text, file, &mut read).map(Document).map_err(error)
     }
     #[getter]

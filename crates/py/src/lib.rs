@@ -16,7 +16,7 @@ mod tables;
 use pyo3::prelude::*;
 
 /// Version of the results folder's layout; Python writes and reads it.
-const FORMAT_VERSION: u32 = 3;
+const FORMAT_VERSION: u32 = 4;
 
 #[pymodule]
 fn _longfat(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -40,5 +40,6 @@ fn _longfat(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(document::schema, module)?)?;
     module.add_function(wrap_pyfunction!(stored::listed, module)?)?;
     module.add_function(wrap_pyfunction!(script::run_script, module)?)?;
+    module.add_function(wrap_pyfunction!(script::read_text, module)?)?;
     module.add_function(wrap_pyfunction!(registries::registries, module)?)
 }

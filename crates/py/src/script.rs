@@ -1,9 +1,17 @@
 //! Packet scripts.
 
+use longfat_experiment::short;
 use longfat_script::{IpVersion, Options, Report};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::path::PathBuf;
+
+/// The text of a file that the user names. OSError where it is none, is not a regular file, or is longer than 32 MiB.
+#[pyfunction]
+pub fn read_text(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+    Ok(py.detach(|| longfat_script::read_text(&path))?)
+}
 
 /// Runs the script `text`; `file` is where it is, and what the report calls it.
 #[pyfunction]
@@ -27,9 +35,10 @@ pub fn run_script<'py>(
     let finding = report.verdict.finding();
     result.set_item("line", finding.map(|f| f.place.line))?;
     result.set_item("column", finding.map(|f| f.place.column))?;
-    result.set_item("message", finding.map(|f| f.message.as_str()))?;
-    result.set_item("details", finding.map_or(Vec::new(), |f| f.details.clone()))?;
-    result.set_item("notes", report.notes.iter().map(|(place, note)| (place.line, note.as_str())).collect::<Vec<_>>())?;
+    // What stands in a script may be of any length.
+    result.set_item("message", finding.map(|f| short(&f.message)))?;
+    result.set_item("details", finding.map_or(Vec::new(), |f| f.details.iter().map(|line| short(line)).collect()))?;
+    result.set_item("notes", report.notes.iter().map(|(place, note)| (place.line, short(note))).collect::<Vec<_>>())?;
     result.set_item("printed", &report.printed)?;
     Ok(result)
 }

@@ -6,6 +6,7 @@
 
 mod code;
 mod compare;
+mod files;
 mod host;
 mod info;
 mod lexer;
@@ -17,6 +18,7 @@ mod runner;
 mod settings;
 mod syntax;
 
+pub use files::read_text;
 pub use place::Place;
 pub use report::{Finding, Report, Verdict};
 pub use settings::IpVersion;

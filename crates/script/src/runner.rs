@@ -6,6 +6,7 @@ mod packets;
 use crate::Options;
 use crate::code::{self, Stop, Variables};
 use crate::compare::{Sent, show};
+use crate::files::read_text;
 use crate::host::{Attempt, Host};
 use crate::info;
 use crate::numbers::Numbers;
@@ -16,7 +17,6 @@ use crate::syntax::{Action, Event, Script, When};
 use calls::{Pending, judge};
 use longfat_core::time::{Duration, Time};
 use std::collections::VecDeque;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// How many packets before a failure are shown.
@@ -133,7 +133,7 @@ impl<'a> Runner<'a> {
         let place = self.script.settings.iter().find(|s| s.name == "init_scripts").map_or(Place { line: 1, column: 1 }, |s| s.place);
         let own = self.settings.init_scripts.iter().map(|path| self.folder.join(path));
         for path in self.options.init_scripts.iter().map(PathBuf::from).chain(own).collect::<Vec<_>>() {
-            let text = fs::read_to_string(&path).map_err(|e| {
+            let text = read_text(&path).map_err(|e| {
                 let message = format!("the init script {} cannot be read: {e}", path.display());
                 refused(place, Refusal::Wrong(message))
             })?;

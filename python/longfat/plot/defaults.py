@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
 
 from longfat.plot.spec import Axis, Plot, Series
-from longfat.results import Result, Results
+from longfat.results import Result, Results, quantities
 
 MOST_LINES = 10
 """Lines of one plot that can still be told apart; more make another plot."""
@@ -53,7 +53,7 @@ def sweep_plots(results: Results) -> Iterator[Plot]:
 
 
 def _along(results: Results, column: str, name: str, id: str, what: str, y_title: str, scale: float) -> Iterator[Plot]:
-    axis, unit = _split(column, results.axes)
+    axis, unit = quantities(results.runs, results.axes)[column]
     others = [other for other in results.axes if other != axis and results.runs[other].nunique() > 1]
     word, size = UNITS.get(unit, (unit, 1.0))
     x = Axis(f"{axis} ({word})" if word else axis)
@@ -87,16 +87,8 @@ def _groups(runs: pd.DataFrame, by: list[str]) -> Iterator[tuple[tuple[str, ...]
 
 
 def _numeric_axis(results: Results) -> str | None:
-    numeric = [c for c in results.runs.columns if _split(c, results.axes)[1] and results.runs[c].nunique() > 1]
+    numeric = [c for c in quantities(results.runs, results.axes) if results.runs[c].nunique() > 1]
     return max(numeric, key=lambda c: results.runs[c].nunique(), default=None)
-
-
-def _split(column: str, axes: Sequence[str]) -> tuple[str, str]:
-    # `window_bytes` is the numbers of the axis `window`, in bytes.
-    for axis in axes:
-        if column.startswith(f"{axis}_") and column not in axes:
-            return axis, column[len(axis) + 1 :]
-    return column, ""
 
 
 def runs_to_show(results: Results) -> list[tuple[str, Result]]:

@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from longfat.plot.interactive import label
 from longfat.plot.spec import Axis, Heat, Plot
 from longfat.plot.style import DENSE, DIVERGING, INK, MATPLOTLIB_DASHES, MATPLOTLIB_MARKERS, styles
+from longfat.text import clean
 
 SETTINGS: Any = {
     "axes.axisbelow": True,
@@ -57,13 +58,15 @@ def draw(plot: Plot) -> Figure:
         colour = "black" if style.colour == INK else style.colour
         if series.bar:
             bottom = [below.get(x, 0.0) for x in series.x]
-            axes.bar(series.x, series.y, bottom=bottom, label=series.name, color=colour, width=0.85, edgecolor="white", linewidth=0.4)
+            axes.bar(
+                series.x, series.y, bottom=bottom, label=_plain(series.name), color=colour, width=0.85, edgecolor="white", linewidth=0.4
+            )
             below |= {x: b + y for x, y, b in zip(series.x, series.y, bottom, strict=True)}
             continue
         axes.plot(
             series.x,
             series.y,
-            label=series.name,
+            label=_plain(series.name),
             color=colour,
             linestyle=MATPLOTLIB_DASHES[style.dash] if series.line else "none",
             marker=MATPLOTLIB_MARKERS[style.marker] if (series.markers and not dense) or not series.line else "none",
@@ -72,18 +75,24 @@ def draw(plot: Plot) -> Figure:
     for rule in plot.rules:
         if rule.x is not None:
             axes.axvline(rule.x, color="#888888", linestyle=":", linewidth=1)
-            axes.annotate(rule.label, (rule.x, 1), xycoords=("data", "axes fraction"), ha="center", va="bottom", fontsize=8)
+            axes.annotate(_plain(rule.label), (rule.x, 1), xycoords=("data", "axes fraction"), ha="center", va="bottom", fontsize=8)
         elif rule.y is not None:
             axes.axhline(rule.y, color="#888888", linestyle=":", linewidth=1)
-            axes.annotate(rule.label, (0, rule.y), xycoords=("axes fraction", "data"), ha="left", va="bottom", fontsize=8)
-    axes.set_title(plot.title, loc="left", fontweight="bold", pad=14 if any(rule.x is not None for rule in plot.rules) else 6)
-    axes.set_xlabel(plot.x.title)
-    axes.set_ylabel(plot.y.title)
+            axes.annotate(_plain(rule.label), (0, rule.y), xycoords=("axes fraction", "data"), ha="left", va="bottom", fontsize=8)
+    axes.set_title(_plain(plot.title), loc="left", fontweight="bold", pad=14 if any(rule.x is not None for rule in plot.rules) else 6)
+    axes.set_xlabel(_plain(plot.x.title))
+    axes.set_ylabel(_plain(plot.y.title))
     _scale(plot.x, axes.set_xscale, axes.set_xlim, axes.set_xticks)
     _scale(plot.y, axes.set_yscale, axes.set_ylim, axes.set_yticks)
     if len(plot.series) > 1:
         figure.legend(loc="outside right upper", frameon=False)
     return figure
+
+
+def _plain(text: str) -> str:
+    """`text` as it is. Between dollars, matplotlib would read mathematics; what begins with an underscore, it would leave out."""
+    text = clean(text).replace("$", r"\$")
+    return f" {text}" if text.startswith("_") else text
 
 
 def _map(figure: Figure, axes: Any, heat: Heat) -> None:
@@ -97,12 +106,12 @@ def _map(figure: Figure, axes: Any, heat: Heat) -> None:
             light = sum(part * colour**2.2 for part, colour in zip((0.2126, 0.7152, 0.0722), image.to_rgba(value)[:3], strict=True))
             axes.text(x, y, label(value), ha="center", va="center", fontsize=8, color="white" if light < 0.18 else "black")
     axes.grid(visible=False)
-    figure.colorbar(image, ax=axes, label=heat.title)
+    figure.colorbar(image, ax=axes, label=_plain(heat.title))
 
 
 def _scale(axis: Axis, set_scale: Any, set_limits: Any, set_ticks: Any) -> None:
     if axis.names:
-        set_ticks(range(len(axis.names)), axis.names)
+        set_ticks(range(len(axis.names)), [_plain(name) for name in axis.names])
     if axis.log:
         set_scale("log")
     if axis.start is not None or axis.end is not None:

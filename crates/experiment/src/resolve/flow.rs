@@ -14,8 +14,8 @@ use longfat_core::units::Rate;
 use longfat_core::units::text::{SIZE, TIME};
 use longfat_tcp::ecn::EcnKind;
 use longfat_tcp::{TcpConfig, congestion, options, stack, window_sizing};
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// IPv4 and TCP headers without options; the timestamps option with its padding (RFC 7323 appendix A).
@@ -61,10 +61,11 @@ impl End {
 /// Every `[[flow]]` of the file, checked but for its routes.
 pub fn groups<'a>(file: &View<'a>, plan: &Plan<'a>, duration: Duration) -> Result<Vec<Group<'a>>, Fault> {
     let mut groups: Vec<Group<'a>> = Vec::new();
+    let mut names = BTreeSet::new();
     for (i, at) in file.items("flow").into_iter().enumerate() {
         let view = View::new(at, fields::flow());
         let name = view.text("name").map_or_else(|| format!("flow{}", i + 1), str::to_owned);
-        if name.is_empty() || groups.iter().any(|g| g.name == name) {
+        if name.is_empty() || !names.insert(name.clone()) {
             return Err(view.fault("name", format!("there are two flows `{name}`")).help("give each a `name` of its own"));
         }
         groups.push(group(view, name, plan, duration)?);
@@ -135,7 +136,7 @@ fn traffic(view: &View<'_>) -> Result<Traffic, Fault> {
 pub fn hosts(view: &View<'_>, key: &str, usual: &str, plan: &Plan<'_>) -> Result<Vec<usize>, Fault> {
     let find = |name: &str, fault: &dyn Fn(String) -> Fault| {
         plan.hosts(name).ok_or_else(|| {
-            let message = match plan.network.nodes.iter().find(|n| n.name == name) {
+            let message = match plan.named(name).map(|node| &plan.network.nodes[node]) {
                 Some(node) => {
                     format!("`{name}` is a {}, and flows end at hosts", if node.is_switch() { "switch" } else { "router" })
                 }

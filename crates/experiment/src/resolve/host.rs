@@ -7,6 +7,8 @@ use crate::fields;
 use crate::model::{Cpu, Cycles, Flow, Host, Memory, Nic, OnFull};
 use crate::view::View;
 use longfat_core::units::text::SIZE;
+use longfat_tcp::TcpConfig;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The names of what a processor's work costs.
 const COSTS: [&str; 4] = ["send_packet", "send_byte", "receive_packet", "receive_byte"];
@@ -14,6 +16,8 @@ const COSTS: [&str; 4] = ["send_packet", "send_byte", "receive_packet", "receive
 /// Every host of which the file says something, in the order of the network.
 pub fn hosts(file: &View<'_>, plan: &Plan<'_>, flows: &[Flow]) -> Result<Vec<Host>, Fault> {
     let mut hosts: Vec<Host> = Vec::new();
+    let mut described = BTreeSet::new();
+    let connections = connections(flows);
     for at in file.items("host") {
         let view = View::new(at, fields::host());
         let (nic, cpu, overhead, memory) = (nic(&view)?, cpu(&view)?, view.duration("overhead")?, memory(&view)?);
@@ -26,12 +30,13 @@ pub fn hosts(file: &View<'_>, plan: &Plan<'_>, flows: &[Flow]) -> Result<Vec<Hos
             return Err(fault.expected("either overhead, or txqueuelen and cpu"));
         }
         for node in flow::hosts(&view, "name", "left", plan)? {
-            if hosts.iter().any(|host| host.node == node) {
+            if !described.insert(node) {
                 let name = &plan.network.nodes[node].name;
                 return Err(view.fault("name", format!("host `{name}` is described twice")).help("say all of it in one table"));
             }
             if let Some(memory) = memory {
-                holds_the_least(&view, memory, &plan.network.nodes[node].name, node, flows)?;
+                let ends = connections.get(&node).map_or(&[][..], Vec::as_slice);
+                holds_the_least(&view, memory, &plan.network.nodes[node].name, ends)?;
             }
             hosts.push(Host { node, nic, cpu, overhead, memory });
         }
@@ -52,12 +57,20 @@ fn memory(view: &View<'_>) -> Result<Option<Memory>, Fault> {
     }
 }
 
+/// For each node its ends of the connections.
+fn connections(flows: &[Flow]) -> BTreeMap<usize, Vec<&TcpConfig>> {
+    let mut ends: BTreeMap<usize, Vec<&TcpConfig>> = BTreeMap::new();
+    for flow in flows.iter().filter(|flow| flow.traffic.is_tcp()) {
+        ends.entry(flow.from).or_default().push(&flow.sender);
+        ends.entry(flow.to).or_default().push(&flow.receiver);
+    }
+    ends
+}
+
 /// Each connection of the host must have its minimum, and that must be a segment.
-fn holds_the_least(view: &View<'_>, memory: Memory, name: &str, node: usize, flows: &[Flow]) -> Result<(), Fault> {
-    let tcp = flows.iter().filter(|flow| flow.traffic.is_tcp());
-    let ends = tcp.flat_map(|flow| [(flow.from, &flow.sender), (flow.to, &flow.receiver)]).filter(|(at, _)| *at == node);
+fn holds_the_least(view: &View<'_>, memory: Memory, name: &str, ends: &[&TcpConfig]) -> Result<(), Fault> {
     let (mut count, mut needed) = (0_u64, 0_u64);
-    for (_, tcp) in ends {
+    for tcp in ends {
         let least = memory.least(tcp);
         if least < u64::from(tcp.mss) {
             let fault = view.fault("memory_min", format!("a connection of `{name}` would stand still with less than one segment"));

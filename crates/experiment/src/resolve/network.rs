@@ -4,6 +4,7 @@ use super::line::{Front, Line};
 use crate::model::{Link, Network, Node, NodeKind};
 use longfat_core::params::Choice;
 use longfat_core::time::Duration;
+use std::collections::BTreeMap;
 
 /// A network whose links have no queues yet.
 #[derive(Default)]
@@ -13,13 +14,22 @@ pub struct Plan<'a> {
     pub fronts: Vec<Front<'a>>,
     /// Names that stand for several hosts.
     pub groups: Vec<(&'static str, Vec<usize>)>,
+    /// The node of each name.
+    numbers: BTreeMap<String, usize>,
 }
 
 impl<'a> Plan<'a> {
-    /// Adds a node.
+    /// Adds a node, whose name is its own.
     pub fn node(&mut self, name: String, kind: NodeKind) -> usize {
+        let number = self.network.nodes.len();
+        self.numbers.insert(name.clone(), number);
         self.network.nodes.push(Node { name, kind });
-        self.network.nodes.len() - 1
+        number
+    }
+
+    /// The node called `name`.
+    pub fn named(&self, name: &str) -> Option<usize> {
+        self.numbers.get(name).copied()
     }
 
     /// Numbers the hosts before the routers and these before the switches, as an explicit path lists them, so that both are
@@ -34,7 +44,7 @@ impl<'a> Plan<'a> {
         for link in &mut self.network.links {
             (link.from, link.to) = (place[link.from], place[link.to]);
         }
-        self.groups.iter_mut().flat_map(|(_, hosts)| hosts).for_each(|host| *host = place[*host]);
+        self.groups.iter_mut().flat_map(|(_, hosts)| hosts).chain(self.numbers.values_mut()).for_each(|node| *node = place[*node]);
     }
 
     /// Adds the two ways of `line` between `a` and `b`.
@@ -63,7 +73,7 @@ impl<'a> Plan<'a> {
     /// The hosts that `name` stands for.
     pub fn hosts(&self, name: &str) -> Option<Vec<usize>> {
         let group = self.groups.iter().find(|(n, _)| *n == name).map(|(_, hosts)| hosts.clone());
-        group.or_else(|| self.network.nodes.iter().position(|n| n.is_host() && n.name == name).map(|i| vec![i]))
+        group.or_else(|| self.named(name).filter(|node| self.network.nodes[*node].is_host()).map(|node| vec![node]))
     }
 
     /// Every name a flow can be from or to.

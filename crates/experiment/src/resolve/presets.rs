@@ -9,6 +9,7 @@ use crate::tree::{Node, Tree};
 use crate::view::View;
 use longfat_core::time::Duration;
 use longfat_core::units::text::TIME;
+use std::collections::BTreeSet;
 
 /// Splits a round trip into two ways; an odd picosecond goes back.
 fn halves(rtt: Duration) -> (Duration, Duration) {
@@ -235,18 +236,19 @@ pub fn explicit<'a>(path: &View<'a>) -> Result<Plan<'a>, Fault> {
     for (key, kind) in [("hosts", NodeKind::Host), ("routers", NodeKind::Router), ("switches", switch(path)?)] {
         for at in path.items(key) {
             let name = at.node.as_text().unwrap_or_default();
-            if plan.network.nodes.iter().any(|n| n.name == name) || name.is_empty() {
+            if plan.named(name).is_some() || name.is_empty() {
                 return Err(at.fault("each node has a name of its own").found(at.node.found()));
             }
             plan.node(name.to_owned(), kind);
         }
     }
+    let mut names = BTreeSet::new();
     for at in path.items("link") {
         let Tree::Table(table) = &at.node.value else { continue };
         let view = View::new(at, fields::link());
         let end = |key: &str| -> Result<usize, Fault> {
             let name = view.text(key).unwrap_or_default();
-            plan.network.nodes.iter().position(|n| n.name == name).ok_or_else(|| {
+            plan.named(name).ok_or_else(|| {
                 let fault = view.fault(key, format!("there is no node `{name}`")).expected("one of the path's hosts, routers and switches");
                 fault.nearest(name, plan.network.nodes.iter().map(|n| n.name.as_str()))
             })
@@ -259,7 +261,7 @@ pub fn explicit<'a>(path: &View<'a>) -> Result<Plan<'a>, Fault> {
             Some(name) => name.to_owned(),
             None => format!("{}-{}", plan.network.nodes[from].name, plan.network.nodes[to].name),
         };
-        if plan.network.links.iter().any(|l| l.name == format!("{name}>")) {
+        if !names.insert(name.clone()) {
             return Err(view.fault("name", format!("there are two links `{name}`")).help("give each a `name` of its own"));
         }
         plan.link(&name, from, to, &line(&view)?);

@@ -36,7 +36,8 @@ pub fn finish(plan: Plan<'_>, flows: &[Flow], hosts: &[Host], seed: u64) -> Resu
             // One BDP at a bottleneck; elsewhere the queue never limits, and into a switch it is that which does the limiting.
             None => droptail(if bottlenecks[i] && !network.nodes[link.to].is_switch() { Capacity::Bdp(1.0) } else { UNLIMITED }),
         };
-        let nic = hosts.iter().find(|host| host.node == link.from).and_then(|host| host.nic);
+        // They are in the order of the nodes.
+        let nic = hosts.binary_search_by_key(&link.from, |host| host.node).ok().and_then(|host| hosts[host].nic);
         if let Some(Nic { txqueuelen, .. }) = nic {
             let transmit_queue = droptail(Capacity::Packets(txqueuelen));
             if let Some(written) = &written

@@ -304,3 +304,15 @@ fn what_an_error_holds() {
     assert_eq!(error.key, "flow[0].windwo");
     assert_eq!(error.help.as_deref(), Some("did you mean `window`?"));
 }
+
+#[test]
+fn a_line_that_nobody_reads_to_its_end_is_not_shown_whole() {
+    let long = "x".repeat(10_000_000);
+    for text in [format!("title = \"{long}\"\n{long} = 1\n"), format!("seed = \"{long}\""), format!("a = 1 {long}"), long.clone()] {
+        let error = Document::parse(&text, "long.toml").unwrap_err().to_string();
+        assert!(error.chars().count() < 5000, "{} characters", error.chars().count());
+        let mut lines = error.lines().skip_while(|line| !line.ends_with('|'));
+        let (shown, carets) = (lines.nth(1).unwrap(), lines.next().unwrap());
+        assert!(carets.contains('^') && carets.chars().count() <= shown.chars().count() + 1, "{error}");
+    }
+}

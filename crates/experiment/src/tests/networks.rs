@@ -345,3 +345,23 @@ proptest! {
         }
     }
 }
+
+/// Quadratic validation takes minutes of this.
+#[test]
+fn thirty_thousand_hosts_at_one_router() {
+    let n = 30_000;
+    let names = |range: std::ops::Range<usize>| range.map(|i| format!("\"h{i}\"")).collect::<Vec<_>>().join(", ");
+    let links: String =
+        (0..n).map(|i| format!("[[path.link]]\nfrom = \"h{i}\"\nto = \"r\"\nrate = \"1 Gbit/s\"\ndelay = \"1 ms\"\n")).collect();
+    let hosts: String = (0..n).map(|i| format!("[[host]]\nname = \"h{i}\"\nmemory = \"8 MiB\"\n")).collect();
+    let text = format!(
+        "[path]\nhosts = [{}]\nrouters = [\"r\"]\n{links}{hosts}[[flow]]\ncount = {}\nfrom = [{}]\nto = [{}]\n[measure]\nduration = \"1 s\"\n",
+        names(0..n),
+        n / 2,
+        names(0..n / 2),
+        names(n / 2..n)
+    );
+    let experiment = Document::parse(&text, "many.toml").unwrap_or_else(|e| panic!("{e}")).run(0).unwrap().experiment;
+    assert_eq!((experiment.network.nodes.len(), experiment.network.links.len(), experiment.flows.len()), (n + 1, 2 * n, n / 2));
+    assert_eq!((experiment.flows[7].from, experiment.flows[7].to), (7, n / 2 + 7));
+}

@@ -166,3 +166,36 @@ proptest! {
         }
     }
 }
+
+/// Every name that a key of the file can give an axis.
+fn keys(schema: &serde_json::Value, found: &mut std::collections::BTreeSet<String>) {
+    match schema {
+        serde_json::Value::Object(entries) => {
+            if let Some(serde_json::Value::Object(properties)) = entries.get("properties") {
+                found.extend(properties.keys().cloned());
+            }
+            entries.values().for_each(|value| keys(value, found));
+        }
+        serde_json::Value::Array(items) => items.iter().for_each(|item| keys(item, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn no_axis_is_called_as_a_column_of_results() {
+    let called = |name: &str| Document::parse(&with("", &format!("window = {{ sweep = [\"8 KiB\", \"1 MB\"], name = \"{name}\" }}")), "f");
+    let taken = ["run", "repeat", "steps", "end_s", "flow", "link", "host", "jain_index", "bytes_sent", "busy_s", "run_seed", "link_queue"];
+    for name in taken {
+        let error = called(name).unwrap_err().to_string();
+        assert!(error.contains(&format!("an axis cannot be called \"{name}\"")), "{error}");
+        assert!(error.contains("give the sweep another `name`"), "{error}");
+    }
+    for name in ["seed", "queue", "from", "run_", "link_delay", "Run", "time_s"] {
+        called(name).unwrap();
+    }
+    let mut names = std::collections::BTreeSet::new();
+    keys(&crate::schema(), &mut names);
+    let refused: Vec<&String> = names.iter().filter(|name| called(name).is_err()).collect();
+    // Whole arrays of tables. All single values can be axes as they are.
+    assert_eq!(refused, ["flow", "host", "link"]);
+}

@@ -50,6 +50,40 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    /// A stage that has had its turn leaves the rest for the next sweep.
+    #[test]
+    fn turns_change_no_number(seed in any::<u64>(), sweep in 0..300_u64, stage in 1..20_u64) {
+        let experiment = random::experiment(seed);
+        prop_assume!(experiment.is_some());
+        let experiment = experiment.unwrap();
+        let mut world = World::new(&experiment).unwrap();
+        (world.turns.sweep, world.turns.stage) = (sweep, stage);
+        let (turns, sweeps) = (numbers(drive(world, &experiment, &mut |_| true).unwrap()), numbers(run(&experiment, false)));
+        let differs = turns.lines().zip(sweeps.lines()).enumerate().find(|(_, (a, b))| a != b);
+        prop_assert!(turns == sweeps, "{seed}: {differs:?}");
+    }
+}
+
+/// A flow a million times as fast as what it crosses sends many packets in a period: somebody can stop the run all the same.
+#[test]
+fn a_run_can_be_stopped_however_fast_a_flow_is() {
+    let edge_rate = Rate::from_bps(100_000_000_000_000);
+    let traffic = Traffic::of("udp", &[("rate", Value::Rate(edge_rate))]);
+    let mut experiment = Dumbbell { traffic, edge_rate, ..Dumbbell::default() }.experiment();
+    experiment.measure.interval = None;
+    let mut world = World::new(&experiment).unwrap();
+    (world.turns.sweep, world.turns.stage) = (10_000, 1000);
+    let mut before = 0;
+    for _ in 0..20 {
+        let pause = world.run(Time::MAX, 20_000);
+        assert_eq!(pause, crate::world::Pause::Steps);
+        assert!(world.steps - before < 100_000, "{} steps in one go", world.steps - before);
+        before = world.steps;
+    }
+}
+
 /// Also in the middle of a run, at any instant.
 #[test]
 fn a_look_at_any_time_sees_the_same() {

@@ -10,17 +10,19 @@ use crate::endpoint::Milestone;
 use crate::ledger::sent_so_far;
 
 impl World {
-    /// The endpoint lives up to and including `until`; when it next has something to do.
+    /// The endpoint lives up to and including `until`, or until it has had its turn; when it next has something to do.
     pub(super) fn live_as_endpoint(&mut self, number: usize, until: Time) -> Time {
+        let turn_ends = self.turn_ends();
         let mut line = std::mem::take(&mut self.inputs[number].line);
         let before = line.len();
         let next = loop {
             let comes = line.first().map_or(Time::MAX, |id| self.packets[id].stamp);
             let wakes = self.endpoints[number].wake;
-            self.now = comes.min(wakes);
-            if self.now > until {
-                break self.now;
+            let next = comes.min(wakes);
+            if next > until || (self.steps >= turn_ends && next > self.now) {
+                break next;
             }
+            self.now = next;
             self.steps += 1;
             // What comes by a link is first.
             if comes <= wakes {

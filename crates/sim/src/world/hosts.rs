@@ -32,7 +32,11 @@ impl Hosts {
     /// Those of `experiment`; tells each of its endpoints.
     pub fn new(experiment: &Experiment, endpoints: &mut [Endpoint]) -> Self {
         let mut hosts = Hosts::default();
+        // For each node the endpoints that are there, and the links that lead from it.
+        let ends = gathered(experiment.flows.iter().flat_map(|flow| [flow.from, flow.to]));
+        let outgoing = gathered(experiment.network.links.iter().map(|link| link.from));
         for host in &experiment.hosts {
+            let ends = ends.get(&host.node).map_or(&[][..], Vec::as_slice);
             let processor = host.cpu.as_ref().map(|cpu| {
                 hosts.processors.push(Processor::new(cpu));
                 hosts.processors.len() - 1
@@ -45,16 +49,16 @@ impl Hosts {
             let first_nic = hosts.nics.len();
             // Lost when the queue is full: that is what the link's queue does by itself.
             if let Some(nic) = host.nic.filter(|nic| nic.on_full != OnFull::Drop) {
-                let links = experiment.network.links.iter().enumerate().filter(|(_, link)| link.from == host.node);
-                hosts.nics.extend(links.map(|(i, _)| Nic::new(i as u32, nic.txqueuelen, nic.on_full)));
+                let links = outgoing.get(&host.node).into_iter().flatten();
+                hosts.nics.extend(links.map(|i| Nic::new(*i as u32, nic.txqueuelen, nic.on_full)));
             }
-            let nodes = experiment.flows.iter().flat_map(|flow| [flow.from, flow.to]);
-            for (endpoint, _) in endpoints.iter_mut().zip(nodes).filter(|(_, node)| *node == host.node) {
+            for &end in ends {
+                let endpoint = &mut endpoints[end];
                 let nic = hosts.nics[first_nic..].iter().position(|nic| nic.link == endpoint.first_link);
                 endpoint.place(nic.map(|i| first_nic + i), processor, overhead);
             }
             if let Some(memory) = host.memory {
-                hosts.pools.push(pool(experiment, endpoints, host.node, &memory, hosts.pools.len()));
+                hosts.pools.push(pool(experiment, endpoints, ends, &memory, hosts.pools.len()));
             }
         }
         hosts
@@ -119,11 +123,21 @@ impl Hosts {
     }
 }
 
+/// The places in `nodes` at which each node is.
+fn gathered(nodes: impl Iterator<Item = usize>) -> BTreeMap<usize, Vec<usize>> {
+    let mut places: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (place, node) in nodes.enumerate() {
+        places.entry(node).or_default().push(place);
+    }
+    places
+}
+
 /// The memory of the host `node`, number `number` of all, with a share for each TCP connection that ends there.
-fn pool(experiment: &Experiment, endpoints: &mut [Endpoint], node: usize, memory: &Memory, number: usize) -> Pool {
+fn pool(experiment: &Experiment, endpoints: &mut [Endpoint], ends: &[usize], memory: &Memory, number: usize) -> Pool {
     let mut pool = Pool::new(memory.bytes);
-    let ends = experiment.flows.iter().flat_map(|flow| [(flow.from, &flow.sender), (flow.to, &flow.receiver)]);
-    for (i, (_, config)) in ends.enumerate().filter(|(_, (at, _))| *at == node) {
+    for &i in ends {
+        let flow = &experiment.flows[i / 2];
+        let config = if i % 2 == 0 { &flow.sender } else { &flow.receiver };
         if let Agent::Tcp(tcp) = &mut endpoints[i].agent {
             let share = pool.join(i, tcp, memory.least(config));
             endpoints[i].share(number, share);

@@ -32,13 +32,17 @@ pub enum Event {
 }
 
 impl World {
-    /// The island lives up to and including `until`; when it next has something to do.
+    /// The island lives up to and including `until`, or until it has had its turn; when it next has something to do.
     pub(super) fn live_as_island(&mut self, number: usize, until: Time) -> Time {
+        let turn_ends = self.turn_ends();
         loop {
             let Island { events, agenda, .. } = &self.islands[number];
             let first = agenda.first();
             if first > until {
                 return self.leave_island(number, until);
+            }
+            if self.steps >= turn_ends && first > self.now {
+                return self.leave_island(number, Time::from_ps(first.as_ps() - 1));
             }
             let place = agenda.next(0, first).expect("something is due first");
             self.now = first;

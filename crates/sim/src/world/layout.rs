@@ -15,7 +15,7 @@ use super::hosts::Hosts;
 use super::islands::{Event, Island};
 use super::links::Tie;
 use super::ports::Ports;
-use super::{Input, Milestones, Stage, World, flow_names, volumes};
+use super::{Input, Milestones, Stage, Turns, World, flow_names, volumes};
 use crate::Error;
 use crate::due::Due;
 use crate::endpoint::{Endpoint, personality};
@@ -69,6 +69,7 @@ pub(super) fn world(experiment: &Experiment) -> Result<World, Error> {
         spread: layout.behind.iter().copied().max().unwrap_or(Duration::ZERO),
         behind: layout.behind,
         period: plan.period,
+        turns: Turns::USUAL,
         front: Time::ZERO,
         reached: None,
         hold: Time::MAX,

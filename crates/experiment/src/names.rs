@@ -1,0 +1,33 @@
+//! What an axis cannot be called: as a column of results that every reader of the tables goes by.
+//!
+//! What only says again what was asked (the seed, a link's queue) is another matter: an axis may well be that parameter. There the
+//! column of the table steps aside, and has the name of its row before it: `run_seed`, `link_queue`.
+
+use super::metric;
+use super::trace::columns;
+
+/// What the rows of a table are, the columns that every reader goes by, and those that step aside.
+struct Rows {
+    of: &'static str,
+    keys: &'static [&'static str],
+    asked: &'static [&'static str],
+}
+
+const TABLES: [Rows; 4] = [
+    Rows { of: "run", keys: &["run", "repeat", "end_s", "steps"], asked: &["seed"] },
+    Rows { of: "flow", keys: &["flow", "sender"], asked: &["group", "from", "to", "congestion_control", "traffic"] },
+    Rows { of: "link", keys: &["link", "rate_bps"], asked: &["name", "from", "to", "queue", "bottleneck", "discard"] },
+    Rows { of: "host", keys: &["host", "memory_bytes"], asked: &["name"] },
+];
+
+/// Whether results have a column `name` that cannot step aside for an axis.
+pub fn is_taken(name: &str) -> bool {
+    let of_table = |Rows { of, keys, asked }: &Rows| {
+        let aside = name.strip_prefix(of).and_then(|rest| rest.strip_prefix('_'));
+        keys.contains(&name) || aside.is_some_and(|rest| asked.contains(&rest))
+    };
+    TABLES.iter().any(of_table)
+        || metric::REGISTRY.iter().any(|metric| metric.name == name)
+        || columns::flows().iter().any(|column| column.name == name)
+        || columns::links().iter().any(|column| column.name == name)
+}

@@ -1,0 +1,93 @@
+"""Ctrl-C at any moment, and files that never end."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+from pathlib import Path
+from random import Random
+
+import longfat
+import pytest
+from conftest import ONE, command
+from longfat import LongfatError, script
+from torture import stop
+
+# So many packets in a millisecond that a run of one second takes hours.
+FAST = """\
+[path]
+preset = "dumbbell"
+rtt = "70 ms"
+bottleneck = { rate = "10 Gbit/s" }
+edge = { rate = "100 Tbit/s" }
+
+[[flow]]
+traffic = { kind = "udp", rate = "100 Tbit/s" }
+
+[measure]
+duration = "10 s"
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(8))
+def test_ctrl_c_while_it_starts_is_one_line(tmp_path: Path, seed: int) -> None:
+    stop.stop(Random(seed), stop.start(tmp_path, "list"), signal.SIGINT, 1.5)
+
+
+@pytest.mark.slow
+def test_a_flow_far_too_fast_can_be_stopped(tmp_path: Path) -> None:
+    (tmp_path / "fast.toml").write_text(FAST, encoding="utf-8")
+    process = stop.start(tmp_path, "run", "fast.toml")
+    time.sleep(6)
+    process.send_signal(signal.SIGINT)
+    before = time.monotonic()
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert said.lstrip().startswith("Stopped: 0 of 1 runs are finished")
+    # Tests are not for speed: it was 6 to 100 s, and is a fraction of one.
+    assert time.monotonic() - before < 20
+
+
+@pytest.fixture
+def fifo(tmp_path: Path) -> Path:
+    path = tmp_path / "pipe.toml"
+    os.mkfifo(path)
+    return path
+
+
+@pytest.mark.parametrize("base", ["pipe.toml", "/dev/zero", "."])
+def test_a_base_is_a_regular_file(tmp_path: Path, fifo: Path, base: str) -> None:
+    del fifo
+    (tmp_path / "on.toml").write_text(f'base = "{base}"\n{ONE}', encoding="utf-8")
+    with pytest.raises(longfat.ExperimentError, match=r"cannot read .*: it is not a regular file(.|\n)*on.toml:1:8"):
+        longfat.load(tmp_path / "on.toml")
+
+
+def test_a_base_has_an_end(tmp_path: Path) -> None:
+    with (tmp_path / "long.toml").open("wb") as file:
+        file.truncate(1 << 40)
+    (tmp_path / "on.toml").write_text(f'base = "long.toml"\n{ONE}', encoding="utf-8")
+    for name in ("on", "long"):
+        with pytest.raises(LongfatError, match="it is longer than 32 MiB"):
+            longfat.load(tmp_path / f"{name}.toml")
+
+
+def test_an_experiment_among_others_is_a_regular_file(tmp_path: Path, fifo: Path) -> None:
+    (tmp_path / "one.toml").write_text(ONE, encoding="utf-8")
+    done = command("run", tmp_path, cwd=tmp_path)
+    assert done.returncode == 1
+    assert re.fullmatch(rf"error: cannot read {re.escape(str(fifo))}: it is not a regular file\n", done.stderr)
+
+
+def test_scripts_are_regular_files(tmp_path: Path) -> None:
+    pipe, good = tmp_path / "pipe.pkt", tmp_path / "good.pkt"
+    os.mkfifo(pipe)
+    with pytest.raises(LongfatError, match="it is not a regular file"):
+        script.run(pipe)
+    good.write_text("0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n", encoding="utf-8")
+    report = script.run(good, init_scripts=[pipe])[0]
+    assert report["verdict"] == "error"
+    assert "it is not a regular file" in str(report["message"])
