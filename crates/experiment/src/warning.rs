@@ -59,7 +59,7 @@ pub fn of_paths(experiment: &Experiment, names: impl Iterator<Item = String>) ->
         share.flows += 1;
         share.rate += window(flow) as f64 * 8.0 / way.rtt.as_secs_f64();
     }
-    let told = |(slowest, share): (usize, Share)| share.warning(&links[slowest], experiment);
+    let told = |(slowest, share): (usize, Share)| share.warning(&links[slowest]);
     shares.into_iter().filter_map(told).collect()
 }
 
@@ -95,7 +95,7 @@ struct Share {
 }
 
 impl Share {
-    fn warning(&self, link: &Link, experiment: &Experiment) -> Option<String> {
+    fn warning(&self, link: &Link) -> Option<String> {
         let wire = wire_len(self.way.packet, link.overhead, link.min_frame, link.cells);
         let payload = link.rate.as_bps() as f64 * f64::from(self.way.mss) / f64::from(wire);
         if self.rate >= payload {
@@ -108,10 +108,9 @@ impl Share {
         let streams = (payload * self.way.rtt.as_secs_f64() / 8.0 / LARGEST as f64).ceil();
         let gib = held_bytes(link.rate.as_bps(), self.way.rtt.as_secs_f64()) / f64::from(1 << 30);
         let (rate, rtt) = (RATE.format(link.rate.as_bps()), TIME.format(self.way.rtt.as_ps()));
-        let many = if experiment.flows.len() > 1 { "in all" } else { "of it" };
         Some(format!(
-            "{flows}: {rate} over {rtt} hold {gib:.2} GiB, and a window ends at 1 GiB (RFC 7323 section 2.3), so that there are at most \
-             {:.1} Gbit/s of payload {many}: this path needs {streams} streams",
+            "{flows}: {rate} over {rtt} hold {gib:.2} GiB, and a window ends at 1 GiB (RFC 7323 section 2.3): at most {:.1} Gbit/s of payload; \
+             this path needs {streams} streams",
             self.rate / 1e9
         ))
     }

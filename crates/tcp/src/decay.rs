@@ -8,15 +8,15 @@ use longfat_core::time::{Duration, Time};
 #[derive(Clone, Debug)]
 pub(super) struct Decay {
     initial_window: u64,
-    /// T_prev: when the window was last full, or decayed.
-    since: Time,
+    /// T_prev: when the window was last full, or decayed; at first, when something was first sent.
+    since: Option<Time>,
     /// W_used: the most in flight since.
     used: u64,
 }
 
 impl Decay {
     pub fn new(initial_window: u64) -> Self {
-        Decay { initial_window, since: Time::ZERO, used: 0 }
+        Decay { initial_window, since: None, used: 0 }
     }
 
     /// Something goes after nothing did for `idle`: the window to take, of which `most` is the peer's largest.
@@ -25,7 +25,7 @@ impl Decay {
         if times == 0 {
             return None;
         }
-        (self.since, self.used) = (now, 0);
+        self.full(now);
         // RFC 2861 §3.2. It ends at one segment; we end at the restart window of RFC 5681 §4.1, which a new connection has as well.
         let decayed = window.cwnd.min(most) >> times.min(63);
         Some(window.decayed(decayed.max(self.initial_window.min(window.cwnd))))
@@ -33,17 +33,17 @@ impl Decay {
 
     /// Something was sent, and as much is in flight as cwnd allows.
     pub fn full(&mut self, now: Time) {
-        (self.since, self.used) = (now, 0);
+        (self.since, self.used) = (Some(now), 0);
     }
 
     /// Something was sent, nothing more is there to send, and cwnd would allow it. The window to take, if it has been so for an rto.
     pub fn short(&mut self, now: Time, rto: Duration, in_flight: u64, window: Adjustment, most: u64) -> Option<Adjustment> {
         self.used = self.used.max(in_flight);
-        if now.since(self.since) < rto {
+        if now.since(*self.since.get_or_insert(now)) < rto {
             return None;
         }
         let decayed = u64::midpoint(window.cwnd.min(most), self.used);
-        (self.since, self.used) = (now, 0);
+        self.full(now);
         Some(window.decayed(decayed))
     }
 }
@@ -88,6 +88,8 @@ mod tests {
     #[test]
     fn a_window_used_in_part_falls_halfway_to_that_every_rto() {
         let mut decay = Decay::new(10_000);
+        // A connection that begins late has not been idle before.
+        assert_eq!(decay.short(at(700), RTO, 3_000, window(10_000, 50_000), NO_BOUND), None);
         decay.full(at(1_000));
         let mut short = |ms, in_flight, cwnd| decay.short(at(ms), RTO, in_flight, window(cwnd, 50_000), NO_BOUND);
         assert_eq!(short(1_100, 20_000, 100_000), None);

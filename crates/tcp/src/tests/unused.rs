@@ -263,3 +263,15 @@ fn a_send_buffer_is_the_limit_at_once() {
         assert!((21_000..=22_000).contains(&cwnd), "{send_buffer}: {cwnd}");
     }
 }
+
+/// A connection that begins late was not idle before: its first window is whole (RFC 2861 §3.2 begins with T_prev = now).
+#[test]
+fn a_late_connection_does_not_begin_decayed() {
+    let sender = TcpConfig { cwnd_validation: CwndValidation::Rfc2861, initial_window: 10, ..config("rfc") };
+    let mut pair = Pair::new(sender, config("rfc"), ms(25));
+    pair.now = at_ms(60_000);
+    pair.client.write(3 * MSS);
+    pair.run_until(at_ms(60_300));
+    assert!(pair.client.all_acked());
+    assert_eq!(pair.client.info().cwnd, 10 * MSS);
+}
