@@ -15,6 +15,8 @@ use crate::world::{CellTotals, World, flow_names};
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     time: Time,
+    /// One for each flow.
+    flows: Vec<Arrived>,
     links: Vec<LinkTotals>,
     /// How long each processor has been at work.
     processors: Vec<Duration>,
@@ -22,16 +24,22 @@ pub struct Snapshot {
     memory: Vec<[u128; 3]>,
 }
 
-/// What had arrived of a flow by some instant: bytes delivered in order, and payload bytes that came again.
+/// What had arrived of a flow by some instant: bytes delivered in order, bytes that wait for that, and payload bytes that came again.
 #[derive(Clone, Copy, Debug)]
 struct Arrived {
     delivered: u64,
+    waiting: u64,
     duplicate: u64,
 }
 
 impl Arrived {
     fn of(receiver: &Agent) -> Self {
-        Arrived { delivered: receiver.bytes_delivered(), duplicate: receiver.stats().bytes_duplicate }
+        let waiting = receiver.info().memory.receive_buffered;
+        Arrived { delivered: receiver.bytes_delivered(), waiting, duplicate: receiver.stats().bytes_duplicate }
+    }
+
+    fn of_all(world: &World) -> Vec<Self> {
+        world.endpoints.chunks(2).map(|pair| Arrived::of(&pair[1].agent)).collect()
     }
 }
 
@@ -59,6 +67,7 @@ impl Snapshot {
     pub fn of(world: &World) -> Self {
         Snapshot {
             time: world.now,
+            flows: Arrived::of_all(world),
             links: (0..world.links.len()).map(|link| LinkTotals::of(world, link)).collect(),
             processors: world.hosts.processors.iter().map(|processor| processor.busy(world.now)).collect(),
             memory: world
@@ -115,7 +124,7 @@ impl Recorder {
     /// Writes down what is due, after everything that happened now. Whether the run goes on.
     pub fn stopped(&mut self, world: &mut World) -> bool {
         if self.at_warmup.is_none() && world.now >= self.warmup {
-            self.at_warmup = Some(world.endpoints.chunks(2).map(|pair| Arrived::of(&pair[1].agent)).collect());
+            self.at_warmup = Some(Arrived::of_all(world));
         }
         if self.at_span_start.is_none() && world.now >= self.span_start {
             self.at_span_start = Some(world.snapshot());
@@ -153,7 +162,16 @@ impl Recorder {
         trace.steps = world.steps;
         trace.packets_in_network_max = world.ledger.in_network_max();
         let at_warmup = |i: usize| self.at_warmup.as_ref().map(|all| all[i]);
-        trace.flows = (0..experiment.flows.len()).map(|i| flow_record(world, experiment, i, at_warmup(i))).collect();
+        let of_flow = |i: usize| {
+            let (from, to) = (span_start.flows[i], span_end.flows[i]);
+            FlowRecord {
+                // A run may end before the measured span begins.
+                bytes_arrived_in_span: Some((to.delivered + to.waiting).saturating_sub(from.delivered + from.waiting)),
+                bytes_duplicate_in_span: Some(to.duplicate.saturating_sub(from.duplicate)),
+                ..flow_record(world, experiment, i, at_warmup(i))
+            }
+        };
+        trace.flows = (0..experiment.flows.len()).map(of_flow).collect();
         trace.links = (0..world.links.len()).map(|i| link_record(world, experiment, i, span_start, span_end)).collect();
         trace.hosts = host_records(world, experiment, span_start, span_end);
         trace.events = world.ledger.take_events();
@@ -238,6 +256,7 @@ fn flow_record(world: &World, experiment: &Experiment, flow: usize, at_warmup: O
         rtt_deviation_s: sender.rtt_deviation_s(),
         packets_delivered: world.endpoints[2 * flow + 1].delivered.packets,
         in_flight_max: sent.in_flight_max,
+        ..FlowRecord::default()
     }
 }
 

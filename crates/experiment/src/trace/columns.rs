@@ -101,6 +101,10 @@ macro_rules! column {
     (count $name:literal, $unit:literal, $doc:literal, $field:ident) => {
         Column::new(Form::Count, $name, $unit, $doc, |row: &Row| row.$field).put(|row: &mut Row, cell| row.$field = cell)
     };
+    (count or none $name:literal, $unit:literal, $doc:literal, $field:ident) => {
+        Column::new(Form::CountOrNone, $name, $unit, $doc, |row: &Row| row.$field.unwrap_or(NONE))
+            .put(|row: &mut Row, cell| row.$field = (cell != NONE).then_some(cell))
+    };
     (index $name:literal, $doc:literal, $field:ident) => {
         Column::new(Form::Count, $name, "1", $doc, |row: &Row| u64::from(row.$field)).put(|row: &mut Row, cell| row.$field = cell as u32)
     };
@@ -168,6 +172,8 @@ table! {
         column!(count "duplicates_received", "packet", "data segments that held nothing new", duplicates_received),
         column!(count "bytes_duplicate", "byte", "payload that arrived and was there already, whatever else its segment held", bytes_duplicate),
         column!(count "bytes_duplicate_at_warmup", "byte", "the same by the end of the warmup", bytes_duplicate_at_warmup),
+        column!(count or none "bytes_arrived_in_span", "byte", "payload that arrived within the measured span for the first time, in order or not", bytes_arrived_in_span).hidden(),
+        column!(count or none "bytes_duplicate_in_span", "byte", "payload that arrived within it and was there already", bytes_duplicate_in_span).hidden(),
         column!(count "packets_delivered", "packet", "arrived at the receiving end, data or not", packets_delivered),
         column!(count "packets_dropped", "packet", "of this flow, both ways, by queues and links", packets_dropped),
         column!(count "in_flight_max_bytes", "byte", "most payload in flight", in_flight_max),

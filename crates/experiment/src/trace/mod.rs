@@ -71,6 +71,10 @@ pub struct FlowRecord {
     /// Payload bytes that arrived again, and the same at the end of the warmup.
     pub bytes_duplicate: u64,
     pub bytes_duplicate_at_warmup: u64,
+    /// Payload bytes that arrived within the measured span for the first time, in order or not, and those that arrived again; none
+    /// where that was not recorded.
+    pub bytes_arrived_in_span: Option<u64>,
+    pub bytes_duplicate_in_span: Option<u64>,
     /// Packets of this flow (both ways) that a queue or link dropped.
     pub packets_dropped: u64,
     /// Over the RTT samples taken, in seconds; NaN without one.

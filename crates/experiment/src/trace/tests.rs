@@ -91,6 +91,8 @@ fn every_field_of_a_record_is_stored() {
         duplicates_received: 17,
         bytes_duplicate: 18,
         bytes_duplicate_at_warmup: 19,
+        bytes_arrived_in_span: Some(27),
+        bytes_duplicate_in_span: Some(28),
         packets_dropped: 20,
         rtt_min_s: 0.21,
         rtt_mean_s: 0.22,

@@ -1,5 +1,6 @@
 //! Whole runs: of each part against timelines worked out by hand, and of networks at random.
 
+mod bounds;
 mod cells;
 mod delay_based;
 mod ecn;

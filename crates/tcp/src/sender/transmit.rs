@@ -188,7 +188,8 @@ impl Sender {
         self.stats.segments_sent += u64::from(payload > 0);
         if range.retransmitted {
             self.stats.bytes_retransmitted += payload;
-            self.stats.segments_retransmitted += 1;
+            // What holds no data (a FIN) is neither sent nor sent again.
+            self.stats.segments_retransmitted += u64::from(payload > 0);
             self.trips.sent_again();
             match &mut self.repair.rack {
                 Some(rack) => rack.retransmissions.sent(range.start, range.end, self.board.max(), now),
