@@ -7,6 +7,7 @@ mod line;
 mod network;
 mod presets;
 mod queue;
+mod recording;
 mod switch;
 
 use super::error::Fault;
@@ -34,7 +35,10 @@ pub fn resolve(root: &Node, repeat: u64) -> Result<Experiment, Fault> {
     let flows = flow::connections(&groups, &mut plan.network)?;
     let hosts = host::hosts(&file, &plan, &flows)?;
     let network = queue::finish(plan, &flows, &hosts, seed)?;
-    Ok(Experiment { title: file.text("title").unwrap_or("").to_owned(), seed, ties, departures_last, network, hosts, flows, measure })
+    let experiment =
+        Experiment { title: file.text("title").unwrap_or("").to_owned(), seed, ties, departures_last, network, hosts, flows, measure };
+    recording::check(&file, &experiment)?;
+    Ok(experiment)
 }
 
 fn measure(file: &View<'_>) -> Result<Measure, Fault> {

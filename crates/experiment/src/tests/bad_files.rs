@@ -136,6 +136,7 @@ const CASES: &[(&str, &str, &str)] = &[
     ("skip of no axis", "title = \"good\"", "skip = [{ windows = \"64 KiB\" }]"),
     ("skip of no value", "title = \"good\"", "skip = [{ window = \"64 kB\" }]"),
     ("everything skipped", "title = \"good\"", "skip = [{ window = [\"64 KiB\", \"1 MiB\"] }]"),
+    ("a series larger than memory", "duration = \"60 s\"", "duration = \"100000 s\"\ninterval = \"1 us\""),
     ("too many runs", "title = \"good\"", "seed = { sweep = [1, 2] }\nrepeats = 1_000_001"),
 ];
 
