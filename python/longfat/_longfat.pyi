@@ -33,6 +33,18 @@ class Entry(TypedDict):
     source: str
     params: list[Param]
 
+class Expectation(TypedDict):
+    """What a packet script expects, and what came of it."""
+
+    line: int
+    column: int
+    what: str
+    """As the script says it: a packet, a call, an assertion."""
+    verdict: Literal["pass", "fail", "not supported", "error"]
+    message: str | None
+    details: list[str]
+    """Expected and got, and the packets before."""
+
 class ScriptReport(TypedDict):
     file: str
     ip_version: Literal["ipv4", "ipv6", "ipv4-mapped-ipv6"]
@@ -43,6 +55,10 @@ class ScriptReport(TypedDict):
     message: str | None
     details: list[str]
     """Expected and got, and the packets before."""
+    expectations: list[Expectation]
+    """Each, in order, up to where the script ended; with `all`, up to its end."""
+    warnings: list[tuple[int, str]]
+    """What was asked for twice and which holds, with its line."""
     notes: list[tuple[int, str]]
     """What was read and passed over, with its line."""
     printed: list[str]
@@ -338,10 +354,11 @@ def run_script(
     settings: list[tuple[str, str]] = ...,
     verbose: bool = False,
     init_scripts: list[str] = ...,
+    all: bool = False,
 ) -> ScriptReport:
     """Runs a packet script against a TCP endpoint, in virtual time; `file` is where it is, and what the report calls it.
 
-    `ip_version` is for a script that does not say its own. Under IPv6 the MTU is then 20 bytes larger, so that the mss is the same.
+    With `all` the script goes on after what is not as expected. `ip_version` is for a script that does not say its own. Under IPv6 the MTU is then 20 bytes larger, so that the mss is the same.
     """
 
 def schema() -> str:
