@@ -73,6 +73,7 @@ class Tables(TypedDict):
     flow_series: Table
     link_series: Table
     events: Table
+    packets: Table
     end_s: float
     steps: int
     warnings: list[str]

@@ -175,6 +175,7 @@ impl Recorder {
         trace.links = (0..world.links.len()).map(|i| link_record(world, experiment, i, span_start, span_end)).collect();
         trace.hosts = host_records(world, experiment, span_start, span_end);
         trace.events = world.ledger.take_events();
+        trace.packets = world.ledger.take_packets();
         trace.warnings = warnings(world, experiment, self.span_start);
         trace
     }

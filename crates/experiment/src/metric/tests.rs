@@ -61,7 +61,13 @@ fn experiment(traffic: &[Traffic]) -> Experiment {
         network: Network { nodes: vec![node("a"), node("b")], links: vec![link(true), link(false)] },
         hosts: vec![],
         flows: traffic.iter().enumerate().map(|(i, t)| Flow { stream_of: i, ..flow(t.clone()) }).collect(),
-        measure: Measure { duration: Duration::from_secs(10), warmup: Duration::from_secs(2), interval: None, events: false },
+        measure: Measure {
+            duration: Duration::from_secs(10),
+            warmup: Duration::from_secs(2),
+            interval: None,
+            events: false,
+            packets: None,
+        },
     }
 }
 

@@ -3,8 +3,11 @@
 //! [`columns`] says what each value is called in results, in which unit, and how it is stored.
 
 pub mod columns;
+mod packets;
 #[cfg(test)]
 mod tests;
+
+pub use packets::{PacketEvent, PacketKind};
 
 use longfat_core::atm::port;
 use longfat_core::queue::DropReason;
@@ -24,6 +27,8 @@ pub struct Trace {
     /// Samples of links, in order of time, then link.
     pub link_series: Vec<LinkSample>,
     pub events: Vec<Event>,
+    /// What happened to packets, in order of time; those of one instant by kind, then by place.
+    pub packets: Vec<PacketEvent>,
     /// When the run ended, in virtual time.
     pub end: Time,
     /// The measured span: from the end of the warmup (or the first start of a measured flow, if that is later) to the

@@ -55,6 +55,7 @@ proptest! {
         check(columns::hosts(), &cells);
         check(columns::flow_series(), &cells);
         check(columns::link_series(), &cells);
+        check(columns::packets(), &cells);
     }
 }
 

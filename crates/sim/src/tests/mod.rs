@@ -8,6 +8,7 @@ mod endings;
 mod golden;
 mod hosts;
 mod memory;
+mod packets;
 mod probes;
 mod random;
 mod rates;

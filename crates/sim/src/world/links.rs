@@ -72,6 +72,7 @@ impl World {
                 break;
             }
             line.pop(packets);
+            log.ledger.queued(now, id, packets, log.link);
             link.offer(now, id, packets, &mut log);
             came += 1;
         }
@@ -114,6 +115,7 @@ impl World {
         });
         let (link, mut log) = (&mut links[number], LinkLog { link: number as u32, ledger });
         for Arrival { time, id, .. } in batch.drain() {
+            log.ledger.queued(time, id, packets, log.link);
             link.offer(time, id, packets, &mut log);
         }
         next
@@ -132,6 +134,7 @@ impl World {
     #[inline]
     pub(super) fn offer(&mut self, number: usize, id: PacketId) {
         let mut log = LinkLog { link: number as u32, ledger: &mut self.ledger };
+        log.ledger.queued(self.now, id, &self.packets, log.link);
         self.links[number].offer(self.now, id, &mut self.packets, &mut log);
     }
 
