@@ -7,6 +7,7 @@ pub mod cost;
 mod document;
 mod error;
 mod fields;
+pub mod forecast;
 mod identity;
 pub mod listing;
 pub mod metric;

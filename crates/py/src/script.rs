@@ -8,6 +8,7 @@ use pyo3::types::PyDict;
 /// Runs the script `text`; `file` is where it is, and what the report calls it.
 #[pyfunction]
 #[pyo3(signature = (text, file, *, ip_version=None, settings=Vec::new(), verbose=false, init_scripts=Vec::new(), all=false))]
+#[expect(clippy::too_many_arguments, reason = "they are Python's keywords")]
 pub fn run_script<'py>(
     py: Python<'py>,
     text: &str,
