@@ -1,7 +1,7 @@
 """The native part: parses experiments and runs them. Private; `longfat` is the public face."""
 
 from collections.abc import Callable
-from typing import Literal, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,8 @@ class Entry(TypedDict):
     summary: str
     source: str
     params: list[Param]
+    bound: NotRequired[tuple[float, float]]
+    """Of a metric: the least and the greatest value it can have in any network; infinity where there is none."""
 
 class Expectation(TypedDict):
     """What a packet script expects, and what came of it."""
@@ -359,7 +361,8 @@ def run_script(
 ) -> ScriptReport:
     """Runs a packet script against a TCP endpoint, in virtual time; `file` is where it is, and what the report calls it.
 
-    With `all` the script goes on after what is not as expected. `ip_version` is for a script that does not say its own. Under IPv6 the MTU is then 20 bytes larger, so that the mss is the same.
+    `ip_version` is for a script that does not say its own. Under IPv6 the MTU is then 20 bytes larger, so that the mss is the same. With
+    `all` the script goes on after what is not as expected.
     """
 
 def schema() -> str:
