@@ -101,3 +101,27 @@ def test_a_mistake_is_one_message(what: str, tmp_path: Path) -> None:
     assert done.returncode == 1
     assert done.stderr.startswith("error: ")
     assert "Traceback" not in done.stderr
+
+
+def test_all_reports_each_expectation(folder: Path) -> None:
+    bad = folder / "more" / "bad.pkt"
+    bad.write_text(BAD + "+.1 < . 1:1(0) ack 1 win 64000\n+0  accept(3, ..., ...) = 4\n+0  %{ assert tcpi_snd_cwnd == 7 }%\n")
+    done = command("script", "--all", bad)
+    assert done.returncode == 1
+    lines = done.stdout.splitlines()
+    assert f"{bad}:5:1: fail: the packet differs in acknowledgment number" in lines
+    assert any(line.startswith(f"{bad}:8:8: fail: assert tcpi_snd_cwnd == 7 does not hold") for line in lines), lines
+    assert lines[-2:] == [f"{bad}: 4 of 6 expectations met", "0 passed, 1 failed, 0 not supported"]
+    (report,) = json.loads(command("script", "--all", "--json", bad).stdout)
+    assert [one["verdict"] for one in report["expectations"]] == ["pass", "pass", "pass", "fail", "pass", "fail"]
+    assert (report["line"], report["expectations"][3]["what"][:2]) == (5, "> ")
+
+
+def test_an_option_that_a_script_overrides_is_warned_of(folder: Path) -> None:
+    good = folder / "good.pkt"
+    good.write_text("--push=any\n" + GOOD)
+    done = command("script", "--option", "push=frames", "--option", "stack=linux", good)
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[1] == f"{good}:1: warning: --push=any of the script holds, and not `frames` from outside"
+    twice = command("script", "--option", "push=any", "--option", "push=write", folder / "elsewhere.pkt")
+    assert "--push is said twice, as `any` and as `write`" in twice.stdout

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from os import PathLike
-from typing import Literal, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,20 @@ class Entry(TypedDict):
     summary: str
     source: str
     params: list[Param]
+    bound: NotRequired[tuple[float, float]]
+    """Of a metric: the least and the greatest value it can have in any network; infinity where there is none."""
+
+class Expectation(TypedDict):
+    """What a packet script expects, and what came of it."""
+
+    line: int
+    column: int
+    what: str
+    """As the script says it: a packet, a call, an assertion."""
+    verdict: Literal["pass", "fail", "not supported", "error"]
+    message: str | None
+    details: list[str]
+    """Expected and got, and the packets before."""
 
 class ScriptReport(TypedDict):
     file: str
@@ -44,6 +58,10 @@ class ScriptReport(TypedDict):
     message: str | None
     details: list[str]
     """Expected and got, and the packets before."""
+    expectations: list[Expectation]
+    """Each, in order, up to where the script ended; with `all`, up to its end."""
+    warnings: list[tuple[int, str]]
+    """What was asked for twice and which holds, with its line."""
     notes: list[tuple[int, str]]
     """What was read and passed over, with its line."""
     printed: list[str]
@@ -58,6 +76,7 @@ class Tables(TypedDict):
     flow_series: Table
     link_series: Table
     events: Table
+    packets: Table
     end_s: float
     steps: int
     warnings: list[str]
@@ -352,10 +371,12 @@ def run_script(
     settings: list[tuple[str, str]] = ...,
     verbose: bool = False,
     init_scripts: list[str] = ...,
+    all: bool = False,
 ) -> ScriptReport:
     """Runs a packet script against a TCP endpoint, in virtual time; `file` is where it is, and what the report calls it.
 
-    `ip_version` is for a script that does not say its own. Under IPv6 the MTU is then 20 bytes larger, so that the mss is the same.
+    `ip_version` is for a script that does not say its own. Under IPv6 the MTU is then 20 bytes larger, so that the mss is the same. With
+    `all` the script goes on after what is not as expected.
     """
 
 def schema() -> str:

@@ -268,8 +268,13 @@ def script_command(
         list[Path] | None,
         typer.Option("--init-scripts", "--init_scripts", metavar="FILE", help="A shell script whose sysctls hold for all scripts."),
     ] = None,
+    go_on: Annotated[bool, typer.Option("--all", help="Go on after what is not as expected, and report each expectation.")] = False,
     as_json: Annotated[
-        bool, typer.Option("--json", help="A list of {file, ip_version, verdict, line, column, message, details, notes, printed}.")
+        bool,
+        typer.Option(
+            "--json",
+            help="A list of {file, ip_version, verdict, line, column, message, details, expectations, warnings, notes, printed}.",
+        ),
     ] = False,
 ) -> None:
     """Run packet scripts against the TCP endpoint; exit code 1 where one fails or is none."""
@@ -280,10 +285,10 @@ def script_command(
     chosen = script.VERSIONS if "all" in asked else asked
     settings = [(name, value) for name, _, value in (option.partition("=") for option in options or [])]
     for file in script.scripts(files):
-        done = script.run(file, chosen, settings=settings, verbose=verbose, init_scripts=init_scripts or ())
+        done = script.run(file, chosen, settings=settings, verbose=verbose, init_scripts=init_scripts or (), go_on=go_on)
         reports += done
         if not as_json:
-            for text in filter(None, (script.text(report, say_version=len(chosen) > 1) for report in done)):
+            for text in filter(None, (script.text(report, say_version=len(chosen) > 1, each=go_on) for report in done)):
                 print(terminal.clean(text))
     if as_json:
         print(json.dumps(reports, indent=2))

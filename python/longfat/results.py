@@ -16,6 +16,7 @@ table           a row is              columns
 `flow_series`   a flow, an instant    run, time_s, flow, cwnd_bytes, ssthresh_bytes, srtt_s ...
 `link_series`   a link, an instant    run, time_s, link, backlog_packets, backlog_bytes ...
 `events`        one event             run, time_s, kind, flow, link, seq_bytes
+`packets`       one thing of a packet run, time_s, event, flow, direction, link, seq_bytes, ack_bytes, flags ...
 ==============  ====================  =================================================================
 
 `run` is the hash of what the run resolved to. `longfat list metrics` says what each metric is and who defined it.
@@ -38,8 +39,8 @@ from longfat.provenance import of_run
 if TYPE_CHECKING:
     from longfat._longfat import Run, Tables, Trace
 
-SeriesName = Literal["flow_series", "link_series", "events"]
-SERIES: tuple[SeriesName, ...] = ("flow_series", "link_series", "events")
+SeriesName = Literal["flow_series", "link_series", "events", "packets"]
+SERIES: tuple[SeriesName, ...] = ("flow_series", "link_series", "events", "packets")
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,8 @@ class Result:
     """Links over time; no rows unless the experiment sets `measure.interval`."""
     events: pd.DataFrame
     """Drops, marks, retransmissions; no rows unless the experiment sets `measure.events`."""
+    packets: pd.DataFrame
+    """What happened to each packet; no rows unless the experiment sets `measure.packets`."""
     resolved: str
     """The whole run as JSON: every default filled in."""
     warnings: list[str]
@@ -145,6 +148,7 @@ def of_tables(tables: Tables, **facts: Any) -> Result:
         flow_series=pd.DataFrame(tables["flow_series"]),
         link_series=pd.DataFrame(tables["link_series"]),
         events=pd.DataFrame(tables["events"]).astype({"kind": "str"}),
+        packets=pd.DataFrame(tables["packets"]).astype(dict.fromkeys(("event", "direction", "flags", "ecn"), "str")),
         end_s=tables["end_s"],
         steps=tables["steps"],
         **facts,
@@ -217,6 +221,11 @@ class Results(Sequence[Result]):
     def events(self) -> pd.DataFrame:
         """One row a run and event."""
         return self.table("events")
+
+    @property
+    def packets(self) -> pd.DataFrame:
+        """One row a run and thing that happened to a packet."""
+        return self.table("packets")
 
     def table(self, name: SeriesName) -> pd.DataFrame:
         """The series `name` of all runs; only `run` says which is which, so that long series stay small."""

@@ -42,8 +42,12 @@ def run(
     settings: Sequence[tuple[str, str]] = (),
     verbose: bool = False,
     init_scripts: Sequence[Path] = (),
+    go_on: bool = False,
 ) -> list[ScriptReport]:
-    """Runs one script under each of the versions of IP, or IPv4; a script that says its own, under that alone."""
+    """Runs one script under each of the versions of IP, or IPv4; a script that says its own, under that alone.
+
+    With `go_on`, past what is not as expected.
+    """
     try:
         source = read_text(file)
     except OSError as error:
@@ -51,19 +55,27 @@ def run(
     init = [str(path) for path in init_scripts]
     reports: dict[str, ScriptReport] = {}
     for version in versions or [None]:
-        report = run_script(source, encodable(str(file)), ip_version=version, settings=list(settings), verbose=verbose, init_scripts=init)
+        report = run_script(
+            source, encodable(str(file)), ip_version=version, settings=list(settings), verbose=verbose, init_scripts=init, all=go_on
+        )
         reports.setdefault(report["ip_version"], report)
     return list(reports.values())
 
 
-def text(report: ScriptReport, *, say_version: bool = False) -> str:
-    """What there is to say of one script; nothing where it passes in silence."""
+def text(report: ScriptReport, *, say_version: bool = False, each: bool = False) -> str:
+    """What there is to say of one script; nothing where it passes in silence. With `each`, of everything that was not as expected."""
     lines = list(report["printed"])
+    lines += [f"{report['file']}:{line}: warning: {warning}" for line, warning in report["warnings"]]
+    version = f" ({report['ip_version']})" if say_version else ""
     if report["verdict"] != "pass":
-        verdict = f"{report['verdict']} ({report['ip_version']})" if say_version else report["verdict"]
-        lines.append(f"{report['file']}:{report['line']}:{report['column']}: {verdict}: {report['message']}")
-        lines += [f"  {line}" for line in report["details"]]
+        unmet = [one for one in report["expectations"] if one["verdict"] != "pass"] if each else []
+        for one in unmet or [report]:
+            lines.append(f"{report['file']}:{one['line']}:{one['column']}: {one['verdict']}{version}: {one['message']}")
+            lines += [f"  {line}" for line in one["details"]]
         lines += [f"  note: line {line}: {note}" for line, note in report["notes"]]
+    if each:
+        met = sum(one["verdict"] == "pass" for one in report["expectations"])
+        lines.append(f"{report['file']}: {met:,} of {len(report['expectations']):,} expectations met{version}")
     return "\n".join(lines)
 
 

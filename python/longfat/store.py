@@ -11,7 +11,7 @@
       runs/<hash>/            one finished run, named by the hash of what decides its outcome
         run.json              labels, seed, cost, warnings, what made it, and what its trace has once for a run
         experiment.json       the run as resolved
-        flows.parquet links.parquet hosts.parquet flow_series.parquet link_series.parquet events.parquet
+        flows.parquet links.parquet hosts.parquet flow_series.parquet link_series.parquet events.parquet packets.parquet
         SHA256SUMS
 
 A run's folder holds its whole trace, exactly. Metrics are not in it: they are computed from it, and so a metric that comes later
@@ -204,7 +204,7 @@ class Store:
             fields: dict[str, Any] = {name: facts[name] for name in RUN_FIELDS} | {"resolved": resolved, "provenance": made_by(place)}
             if "trace" not in facts:
                 return _read_tables(place, facts, fields)
-            stored = {name: read_table(name, place / f"{name}.parquet", facts["rows"][name]) for name in RUN_TABLES}
+            stored = {name: read_table(name, place / f"{name}.parquet", facts["rows"].get(name, 0)) for name in RUN_TABLES}
             stored["run"] = from_json(facts["trace"])
             trace = Trace.restore(resolved, stored, facts["warnings"])
         except ExperimentError as error:

@@ -6,20 +6,24 @@ use longfat_core::traffic::Demand;
 
 /// About how many packets pass how many links: proportional to the time a run takes. Each data packet and half an ACK pass the whole path.
 pub fn estimate(experiment: &Experiment) -> f64 {
+    // One-way links: half of them lie on the way of the data.
+    packets(experiment).sum::<f64>() * 1.5 * (experiment.network.links.len() as f64 / 2.0).max(1.0)
+}
+
+/// About how many data packets each flow sends.
+pub fn packets(experiment: &Experiment) -> impl Iterator<Item = f64> {
     let end = expected_end(experiment);
     let most = bottleneck_bps(experiment) * end.as_secs_f64() / 8.0;
     let demands: Vec<Demand> = experiment.flows.iter().map(|flow| flow.traffic.demand(end)).collect();
     let endless = demands.iter().filter(|demand| demand.bytes.is_infinite()).count() as f64;
-    let packets = experiment.flows.iter().zip(&demands).map(|(flow, &Demand { bytes, piece })| {
+    experiment.flows.iter().zip(demands).map(move |(flow, Demand { bytes, piece })| {
         if !flow.traffic.is_tcp() {
             return bytes / f64::from(piece);
         }
         // Flows without end fill the bottleneck together.
         let bytes = if bytes.is_infinite() { most / endless } else { bytes.min(most) };
         bytes / f64::from(piece.min(flow.sender.mss))
-    });
-    // One-way links: half of them lie on the way of the data.
-    packets.sum::<f64>() * 1.5 * (experiment.network.links.len() as f64 / 2.0).max(1.0)
+    })
 }
 
 /// When the run will end if its volumes fill the bottleneck.

@@ -113,6 +113,11 @@ pub fn measure() -> &'static [Field] {
             Field::or("warmup", TIME, NO_TIME, "left out of the rates of bulk flows"),
             Field::auto("interval", SOME_TIME, "spacing of the time series; without it there are none"),
             Field::or("events", Kind::Bool, FALSE, "record each drop, mark, retransmission and window reduction"),
+            Field::new(
+                "packets",
+                Shape::Text,
+                "record what happens to each packet: of a link, a host or router, or a flow by its name, or `all`; links are called as in results (`bottleneck>` is one way)",
+            ),
         ]
     });
     &TABLE

@@ -224,4 +224,24 @@ pub struct Measure {
     pub interval: Option<Duration>,
     /// Record each drop, mark, retransmission and window reduction as an event.
     pub events: bool,
+    /// Of which packets to record what happens to them.
+    pub packets: Option<Watched>,
+}
+
+/// Packets that are recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Watched {
+    /// All of them, everywhere.
+    All,
+    /// At this one-way link.
+    Link(usize),
+    /// At this node: where they are sent and delivered there, and at the links to and from it.
+    Node(usize),
+    /// Those of the flows from the first up to, and without, the second.
+    Flows(usize, usize),
+}
+
+impl Watched {
+    /// Its name in experiment files, of all.
+    pub const ALL: &'static str = "all";
 }

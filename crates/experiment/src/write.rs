@@ -3,7 +3,7 @@
 
 use super::error::Span;
 use super::fields;
-use super::model::{self, Experiment, Flow, Host, Link, NodeKind, OnFull, Ties};
+use super::model::{self, Experiment, Flow, Host, Link, NodeKind, OnFull, Ties, Watched};
 use super::print::print;
 use super::tree::{self, Entry, Node, Tree};
 use longfat_core::atm::discard;
@@ -84,6 +84,15 @@ pub fn experiment(experiment: &Experiment, backend: &str) -> Json {
         measure.insert("interval".into(), duration(interval));
     }
     measure.insert("events".into(), experiment.measure.events.into());
+    if let Some(watched) = experiment.measure.packets {
+        let what = match watched {
+            Watched::All => Watched::ALL,
+            Watched::Link(link) => &experiment.network.links[link].name,
+            Watched::Node(node) => name(node),
+            Watched::Flows(first, _) => &*experiment.flows[first].group,
+        };
+        measure.insert("packets".into(), what.into());
+    }
     file.insert("measure".into(), measure.into());
     file.into()
 }

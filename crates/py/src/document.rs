@@ -3,12 +3,13 @@
 use crate::error::{ExperimentError, error};
 use crate::stored::PyTrace;
 use crate::{backend, hooks};
-use longfat_core::time::Time;
 use longfat_core::units::text::{RATE, SIZE, TIME, split};
 use longfat_experiment::Backend;
 use longfat_experiment::Experiment;
 use longfat_experiment::cost;
+use longfat_experiment::forecast::Forecast;
 use longfat_experiment::trace::Trace;
+use longfat_sim::Progress;
 use longfat_tcp::congestion::extensions;
 use pyo3::prelude::*;
 use std::path::Path;
@@ -113,11 +114,11 @@ const TICK: Duration = Duration::from_millis(100);
 
 /// Runs without the GIL. Several times a second it takes it, to look at signals (Ctrl-C) and to tell `progress`.
 fn run(backend: &Backend, experiment: &Experiment, progress: Option<&Py<PyAny>>) -> PyResult<Trace> {
-    let expected = cost::expected_end(experiment);
+    let mut forecast = Forecast::new(experiment);
     hooks::take_failure();
     let mut next = Instant::now() + TICK;
     let mut failure = None;
-    let mut go_on = |now: Time| {
+    let mut go_on = |run: &Progress<'_>| {
         failure = hooks::take_failure();
         if failure.is_some() {
             return false;
@@ -126,7 +127,7 @@ fn run(backend: &Backend, experiment: &Experiment, progress: Option<&Py<PyAny>>)
             return true;
         }
         next = Instant::now() + TICK;
-        let share = (now.as_secs_f64() / expected.as_secs_f64()).min(0.99);
+        let share = forecast.share(run.now(), run.crossings());
         let told = Python::attach(|py| {
             py.check_signals()?;
             progress.map_or(Ok(()), |callable| callable.call1(py, (share,)).map(drop))

@@ -31,7 +31,7 @@ pub fn registries(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     add("hosts", listing::host_keys().iter().map(|spec| parameter(py, spec)).collect())?;
     add("tcp", options::PARAMS.iter().map(|spec| parameter(py, spec)).collect())?;
     add("backends", backend::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, &[])).collect())?;
-    add("metrics", metric::REGISTRY.iter().map(|e| entry(py, e.name, &with_unit(e), e.source, &[])).collect())?;
+    add("metrics", metric::REGISTRY.iter().map(|e| with_bound(entry(py, e.name, &with_unit(e), e.source, &[])?, e)).collect())?;
     Ok(kinds)
 }
 
@@ -56,6 +56,12 @@ fn entry<'py>(py: Python<'py>, name: &str, summary: &str, source: &str, params: 
 /// A parameter as an entry: what it may be and its default stand where others have their source.
 fn parameter<'py>(py: Python<'py>, spec: &ParamSpec) -> PyResult<Bound<'py, PyDict>> {
     entry(py, spec.name, spec.doc, &format!("{}; default {}", spec.kind.expectation(), default(spec)), &[])
+}
+
+/// Where its values lie, whatever the network.
+fn with_bound<'py>(entry: Bound<'py, PyDict>, metric: &metric::Metric) -> PyResult<Bound<'py, PyDict>> {
+    entry.set_item("bound", metric.bound.ends())?;
+    Ok(entry)
 }
 
 fn with_unit(metric: &metric::Metric) -> String {

@@ -1,7 +1,7 @@
 //! Packet scripts.
 
 use longfat_experiment::short;
-use longfat_script::{IpVersion, Options, Report};
+use longfat_script::{IpVersion, Options, Place, Report};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -15,7 +15,8 @@ pub fn read_text(py: Python<'_>, path: PathBuf) -> PyResult<String> {
 
 /// Runs the script `text`; `file` is where it is, and what the report calls it.
 #[pyfunction]
-#[pyo3(signature = (text, file, *, ip_version=None, settings=Vec::new(), verbose=false, init_scripts=Vec::new()))]
+#[pyo3(signature = (text, file, *, ip_version=None, settings=Vec::new(), verbose=false, init_scripts=Vec::new(), all=false))]
+#[expect(clippy::too_many_arguments, reason = "they are Python's keywords")]
 pub fn run_script<'py>(
     py: Python<'py>,
     text: &str,
@@ -24,9 +25,10 @@ pub fn run_script<'py>(
     settings: Vec<(String, String)>,
     verbose: bool,
     init_scripts: Vec<String>,
+    all: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
     let named = |name: &str| IpVersion::named(name).ok_or_else(|| PyValueError::new_err(format!("no version of IP is called {name:?}")));
-    let options = Options { ip_version: ip_version.map(named).transpose()?, settings, verbose, init_scripts };
+    let options = Options { ip_version: ip_version.map(named).transpose()?, settings, verbose, init_scripts, all };
     let report: Report = py.detach(|| longfat_script::run(text, file, &options));
     let result = PyDict::new(py);
     result.set_item("file", file)?;
@@ -36,9 +38,24 @@ pub fn run_script<'py>(
     result.set_item("line", finding.map(|f| f.place.line))?;
     result.set_item("column", finding.map(|f| f.place.column))?;
     // What stands in a script may be of any length.
+    let shorts = |lines: &[String]| lines.iter().map(|line| short(line)).collect::<Vec<_>>();
+    let placed = |said: &[(Place, String)]| said.iter().map(|(place, text)| (place.line, short(text))).collect::<Vec<_>>();
     result.set_item("message", finding.map(|f| short(&f.message)))?;
-    result.set_item("details", finding.map_or(Vec::new(), |f| f.details.iter().map(|line| short(line)).collect()))?;
-    result.set_item("notes", report.notes.iter().map(|(place, note)| (place.line, short(note))).collect::<Vec<_>>())?;
+    result.set_item("details", finding.map_or(Vec::new(), |f| shorts(&f.details)))?;
+    let expectations = report.expectations.iter().map(|one| {
+        let dict = PyDict::new(py);
+        let finding = one.verdict.finding();
+        dict.set_item("line", one.place.line)?;
+        dict.set_item("column", one.place.column)?;
+        dict.set_item("what", short(&one.what))?;
+        dict.set_item("verdict", one.verdict.word())?;
+        dict.set_item("message", finding.map(|f| short(&f.message)))?;
+        dict.set_item("details", finding.map_or(Vec::new(), |f| shorts(&f.details)))?;
+        Ok(dict)
+    });
+    result.set_item("expectations", expectations.collect::<PyResult<Vec<_>>>()?)?;
+    result.set_item("warnings", placed(&report.warnings))?;
+    result.set_item("notes", placed(&report.notes))?;
     result.set_item("printed", &report.printed)?;
     Ok(result)
 }

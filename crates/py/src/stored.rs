@@ -41,6 +41,7 @@ impl PyTrace {
         all.set_item("flow_series", table(py, columns::flow_series(), &self.trace.flow_series)?)?;
         all.set_item("link_series", table(py, columns::link_series(), &self.trace.link_series)?)?;
         all.set_item("events", table(py, columns::events(), &self.trace.events)?)?;
+        all.set_item("packets", table(py, columns::packets(), &self.trace.packets)?)?;
         Ok(all)
     }
 
@@ -64,6 +65,7 @@ impl PyTrace {
             flow_series: reader.table("flow_series", columns::flow_series(), Default::default)?,
             link_series: reader.table("link_series", columns::link_series(), Default::default)?,
             events: reader.table("events", columns::events(), Default::default)?,
+            packets: reader.table("packets", columns::packets(), Default::default)?,
             warnings,
             ..trace
         };
@@ -164,6 +166,7 @@ pub fn listed(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     all.set_item("flow_series", described(py, columns::flow_series())?)?;
     all.set_item("link_series", described(py, columns::link_series())?)?;
     all.set_item("events", described(py, columns::events())?)?;
+    all.set_item("packets", described(py, columns::packets())?)?;
     Ok(all)
 }
 

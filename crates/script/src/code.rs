@@ -35,7 +35,8 @@ pub enum Expr {
     Name(String),
     List(Vec<Expr>),
     Unary(&'static str, Box<Expr>),
-    Binary(&'static str, Box<Expr>, Box<Expr>),
+    /// `a + b - c`, from left to right: the first, and each operator with what follows it. However long, it is not deep.
+    Chain(Box<Expr>, Vec<(&'static str, Expr)>),
     /// `a < b <= c`: the first, and each operator with what follows it.
     Compare(Box<Expr>, Vec<(&'static str, Expr)>),
     Call(String, Vec<Expr>),

@@ -20,7 +20,7 @@ mod syntax;
 
 pub use files::read_text;
 pub use place::Place;
-pub use report::{Finding, Report, Verdict};
+pub use report::{Expectation, Finding, Report, Verdict};
 pub use settings::IpVersion;
 
 use std::path::Path;
@@ -30,8 +30,10 @@ use std::path::Path;
 pub struct Options {
     /// Where the script does not say; an MTU is then that of IPv4, and 20 bytes larger under IPv6, so that the mss is the same.
     pub ip_version: Option<IpVersion>,
-    /// `--name=value` as at the head of a script, which has the last word.
+    /// `--name=value` as at the head of a script, which has the last word. In any order: the stack comes first, whoever names it.
     pub settings: Vec<(String, String)>,
+    /// Goes on after what is not as expected, and reports of each expectation.
+    pub all: bool,
     /// Print every packet.
     pub verbose: bool,
     /// Shell scripts to read first.
@@ -45,11 +47,27 @@ pub fn run(source: &str, file: &str, options: &Options) -> Report {
         Err(e) => {
             let finding = Finding { place: e.place, message: e.to_string(), details: Vec::new() };
             let ip_version = options.ip_version.unwrap_or(IpVersion::V4);
-            return Report { file: file.to_owned(), ip_version, verdict: Verdict::Error(finding), notes: Vec::new(), printed: Vec::new() };
+            return Report {
+                file: file.to_owned(),
+                ip_version,
+                verdict: Verdict::Error(finding),
+                expectations: Vec::new(),
+                warnings: Vec::new(),
+                notes: Vec::new(),
+                printed: Vec::new(),
+            };
         }
     };
     let folder = Path::new(file).parent().unwrap_or(Path::new(""));
     let mut runner = runner::Runner::new(&script, options, folder);
     let verdict = runner.run();
-    Report { file: file.to_owned(), ip_version: runner.ip_version(), verdict, notes: runner.notes, printed: runner.printed }
+    Report {
+        file: file.to_owned(),
+        ip_version: runner.ip_version(),
+        verdict,
+        expectations: runner.expectations,
+        warnings: runner.warnings,
+        notes: runner.notes,
+        printed: runner.printed,
+    }
 }

@@ -24,12 +24,26 @@ pub struct Finding {
     pub details: Vec<String>,
 }
 
+/// One thing that a script expects, and what came of it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Expectation {
+    pub place: Place,
+    /// As the script says it: a packet, a call with its result, an assertion.
+    pub what: String,
+    /// Pass: it is met. Else what was sent, or what the state was, instead.
+    pub verdict: Verdict,
+}
+
 /// A script's verdict with all that was said on the way.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Report {
     pub file: String,
     pub ip_version: IpVersion,
     pub verdict: Verdict,
+    /// What the script expects, in its order, up to where it ended.
+    pub expectations: Vec<Expectation>,
+    /// What was asked for twice, and which holds.
+    pub warnings: Vec<(Place, String)>,
     /// Things read and passed over, each with its place.
     pub notes: Vec<(Place, String)>,
     /// What `print` printed.

@@ -5,13 +5,13 @@ mod packets;
 
 use crate::Options;
 use crate::code::{self, Stop, Variables};
-use crate::compare::{Sent, show};
+use crate::compare::{Sent, show, show_expected};
 use crate::files::read_text;
 use crate::host::{Attempt, Host};
 use crate::info;
 use crate::numbers::Numbers;
 use crate::place::Place;
-use crate::report::{Finding, Verdict};
+use crate::report::{Expectation, Finding, Verdict};
 use crate::settings::{IpVersion, Refusal, Settings};
 use crate::syntax::{Action, Event, Script, When};
 use calls::{Pending, judge};
@@ -45,6 +45,12 @@ pub struct Runner<'a> {
     pending: Option<Pending<'a>>,
     variables: Variables,
     history: VecDeque<String>,
+    /// The number of the event under way.
+    at: usize,
+    /// Of `--all`: what was not as expected first.
+    first: Option<Verdict>,
+    pub expectations: Vec<Expectation>,
+    pub warnings: Vec<(Place, String)>,
     pub notes: Vec<(Place, String)>,
     pub printed: Vec<String>,
 }
@@ -86,27 +92,34 @@ impl<'a> Runner<'a> {
             pending: None,
             variables: Variables::new(),
             history: VecDeque::new(),
+            at: 0,
+            first: None,
+            expectations: Vec::new(),
+            warnings: Vec::new(),
             notes: Vec::new(),
             printed: Vec::new(),
         }
     }
 
     pub fn run(&mut self) -> Verdict {
-        match self.all() {
-            Ok(()) => Verdict::Pass,
-            Err(verdict) => verdict,
+        let ended = self.all();
+        match self.first.take() {
+            Some(first) => {
+                // What ended it is of no expectation, and told beside them.
+                if let Err(verdict) = ended
+                    && let Some(place) = verdict.finding().map(|finding| finding.place)
+                {
+                    self.expectations.push(Expectation { place, what: "the rest of the script".to_owned(), verdict });
+                }
+                first
+            }
+            None => ended.err().unwrap_or(Verdict::Pass),
         }
     }
 
     fn all(&mut self) -> Step {
         let script = self.script;
-        for (name, value) in &self.options.settings {
-            self.settings.option(name, value).map_err(|r| refused(Place { line: 1, column: 1 }, r))?;
-        }
-        for setting in &script.settings {
-            let done = self.settings.option(&setting.name, &setting.value).map_err(|r| refused(setting.place, r))?;
-            self.notes.extend(done.map(|note| (setting.place, note)));
-        }
+        self.options()?;
         if let Some(ip) = self.options.ip_version
             && script.settings.iter().all(|setting| setting.name != "ip_version")
         {
@@ -114,7 +127,8 @@ impl<'a> Runner<'a> {
         }
         self.init()?;
         self.host.settings = self.settings.clone();
-        for event in &script.events {
+        for (at, event) in script.events.iter().enumerate() {
+            self.at = at;
             self.event(event)?;
         }
         self.finish_call()?;
@@ -126,6 +140,57 @@ impl<'a> Runner<'a> {
             }
         }
         Ok(())
+    }
+
+    /// What is said at the head of the script and from outside. The order in which it is said says nothing: the stack is chosen first, since it
+    /// sets all that TCP has, then comes what else changes that, and single parameters last. Where both say something, the script holds.
+    fn options(&mut self) -> Step {
+        let outside = Place { line: 1, column: 1 };
+        let name = |name: &str| name.replacen("set tcp.", "set ", 1);
+        let given = self.options.settings.iter().map(|(name, value)| (name, value, outside, true));
+        let own = self.script.settings.iter().map(|setting| (&setting.name, &setting.value, setting.place, false));
+        let mut chosen: Vec<(String, &String, Place, bool)> = Vec::new();
+        for (said, value, place, is_given) in given.chain(own) {
+            let said = name(said);
+            // Init scripts add up.
+            let before = chosen.iter_mut().find(|(other, ..)| *other == said && said != "init_scripts");
+            match before {
+                Some((_, old, ..)) if *old == value => {}
+                Some((_, old, _, was_given)) if *was_given == is_given => {
+                    let message = format!("--{said} is said twice, as `{old}` and as `{value}`");
+                    return Err(refused(place, Refusal::Wrong(message)));
+                }
+                Some(before) => {
+                    self.warnings.push((place, format!("--{said}={value} of the script holds, and not `{}` from outside", before.1)));
+                    *before = (said, value, place, is_given);
+                }
+                None => chosen.push((said, value, place, is_given)),
+            }
+        }
+        chosen.sort_by_key(|(name, ..)| match name.as_str() {
+            "stack" => 0,
+            name if name.starts_with("set ") => 2,
+            _ => 1,
+        });
+        for (name, value, place, _) in chosen {
+            let done = self.settings.option(&name, value).map_err(|r| refused(place, r))?;
+            self.notes.extend(done.map(|note| (place, note)));
+        }
+        Ok(())
+    }
+
+    /// Writes down what became of an expectation. With `--all`, what was not met does not end the script.
+    fn judged(&mut self, place: Place, what: String, step: Step) -> Step {
+        let verdict = step.err().unwrap_or(Verdict::Pass);
+        self.expectations.push(Expectation { place, what, verdict: verdict.clone() });
+        match verdict {
+            Verdict::Pass => Ok(()),
+            Verdict::Fail(_) if self.options.all => {
+                self.first.get_or_insert(verdict);
+                Ok(())
+            }
+            _ => Err(verdict),
+        }
     }
 
     /// The init scripts: what sets sysctls that are ours counts, and of all else there is a note.
@@ -174,7 +239,8 @@ impl<'a> Runner<'a> {
         let (start, end) = self.span(event.when);
         let place = event.place;
         if let Action::Expect(packet) = &event.action {
-            return self.expect(event, packet, start, end);
+            let step = self.expect(event, packet, start, end);
+            return self.judged(place, format!("> {}", show_expected(packet)), step);
         }
         if matches!(event.when, When::At { relative: false, .. }) && start < self.base {
             return Err(fail(place, format!("this event comes before the one above it, at {:.6}", self.base.as_secs_f64())));
@@ -185,7 +251,10 @@ impl<'a> Runner<'a> {
         self.base = start;
         match &event.action {
             Action::Inject(packet) => self.inject(place, packet),
-            Action::Call(call) => self.call(place, call),
+            Action::Call(call) => {
+                let step = self.call(place, call);
+                self.judged(place, format!("{}()", call.name), step)
+            }
             Action::Command(text) => self.command(place, text),
             Action::Code(statements) => self.code(statements),
             Action::Unsupported(what) => Err(unsupported(place, what)),
@@ -259,10 +328,18 @@ impl<'a> Runner<'a> {
     fn code(&mut self, statements: &[code::Statement]) -> Step {
         self.flush();
         for statement in statements {
-            match code::run(statement, &mut self.variables, &|name| info::lookup(name, &self.host, self.now)) {
-                Ok(printed) => self.printed.extend(printed),
-                Err(Stop::Fail(message)) => return Err(self.with_history(fail(statement.place, message), Vec::new())),
-                Err(Stop::Unsupported(what)) => return Err(unsupported(statement.place, what)),
+            let step = match code::run(statement, &mut self.variables, &|name| info::lookup(name, &self.host, self.now)) {
+                Ok(printed) => {
+                    self.printed.extend(printed);
+                    Ok(())
+                }
+                Err(Stop::Fail(message)) => Err(self.with_history(fail(statement.place, message), Vec::new())),
+                Err(Stop::Unsupported(what)) => Err(unsupported(statement.place, what)),
+            };
+            if matches!(statement.kind, code::Kind::Assert(..)) {
+                self.judged(statement.place, statement.text.clone(), step)?;
+            } else {
+                step?;
             }
         }
         Ok(())

@@ -365,3 +365,91 @@ proptest! {
         prop_assert_eq!(first, run(&text, "t.pkt"));
     }
 }
+
+fn with(script: &str, options: &Options) -> Report {
+    longfat_script::run(script, "t.pkt", options)
+}
+
+fn said(options: &[(&str, &str)]) -> Options {
+    Options { settings: options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(), ..Options::default() }
+}
+
+/// What is written in a chain, however long, is not deep; what nests is bounded.
+#[test]
+fn long_expressions_are_no_deep_ones() {
+    for operator in ["+", "*", "and", "or", "==", "|"] {
+        let chain = vec!["1"; 20_000].join(&format!(" {operator} "));
+        let report = run(&format!("+0 %{{\nx = {chain}\nassert x\n}}%"), "t.pkt");
+        assert_eq!(report.verdict, Verdict::Pass, "{operator}");
+    }
+    let sum = run(&format!("+0 %{{ assert 0{} == 20000 }}%", " + 1".repeat(20_000)), "t.pkt");
+    assert_eq!(sum.verdict, Verdict::Pass);
+    for (deep, why) in [
+        (format!("+0 %{{ assert {}1{} }}%", "(".repeat(20_000), ")".repeat(20_000)), "less nesting"),
+        (format!("+0 %{{ assert 1{} }}%", " ** 1".repeat(20_000)), "less nesting"),
+        (format!("+0 %{{ assert {}1 }}%", "-".repeat(20_000)), "fewer signs"),
+        (format!("+0 %{{\nx = 1\n{}}}%", "x = [x]\n".repeat(20_000)), "lists are nested more than 32 deep"),
+        (format!("+0 %{{\nx = 1\n{}}}%", "x = [x, x]\n".repeat(30)), "a list holds more than 100000 values"),
+    ] {
+        assert!(run(&deep, "t.pkt").to_string().contains(why), "{why}");
+    }
+}
+
+/// Whoever names the stack, and wherever: it comes first, and what is said besides stays said.
+#[test]
+fn options_do_not_hang_on_their_order() {
+    // Of what is written, PSH is on the last segment alone, unless frames are looked at.
+    let script = |head: &str, flag: &str| {
+        format!(
+            "{head}{OPEN}+0 write(4, ..., 3000) = 3000\n+0 > . 1:1001(1000) ack 1\n+0 > {flag} 1001:2001(1000) ack 1\n+0 > P. 2001:3001(1000) ack 1\n"
+        )
+    };
+    for head in ["--stack=rfc\n--push=any\n", "--push=any\n--stack=rfc\n"] {
+        assert_eq!(with(&script(head, "P."), &Options::default()).verdict, Verdict::Pass, "{head}");
+    }
+    for options in [[("push", "any"), ("stack", "rfc")], [("stack", "rfc"), ("push", "any")]] {
+        assert_eq!(with(&script("", "P."), &said(&options)).verdict, Verdict::Pass, "{options:?}");
+    }
+    assert_eq!(with(&script("--stack=rfc\n", "P."), &said(&[("push", "any")])).verdict, Verdict::Pass);
+    assert!(matches!(with(&script("--stack=rfc\n", "P."), &Options::default()).verdict, Verdict::Fail(_)));
+    // The script has the last word, and says so.
+    let report = with(&script("--push=write\n--stack=rfc\n", "."), &said(&[("push", "any")]));
+    assert_eq!((report.verdict, report.warnings.len()), (Verdict::Pass, 1));
+    assert_eq!(report.warnings[0].1, "--push=write of the script holds, and not `any` from outside");
+    // Twice the same is once; twice something else is a mistake.
+    assert_eq!(with(&script("--stack=rfc\n--stack=rfc\n--push=any\n", "P."), &Options::default()).warnings, []);
+    let twice = with(&script("--stack=rfc\n--stack=linux\n", "P."), &Options::default());
+    assert!(twice.to_string().contains("t.pkt:2:1: error: --stack is said twice, as `rfc` and as `linux`"), "{twice}");
+}
+
+/// With `all`, each expectation has its verdict, and one that is not met spoils no other.
+#[test]
+fn all_expectations_have_a_verdict() {
+    let all = Options { all: true, ..said(&[("stack", "rfc")]) };
+    let verdicts = |script: &str| {
+        let report = with(&format!("{OPEN}{script}"), &all);
+        let words: Vec<&str> = report.expectations[5..].iter().map(|one| one.verdict.word()).collect();
+        (report.verdict.word(), words.join(" "))
+    };
+    let write = "+0 write(4, ..., 3000) = 3000\n";
+    let (first, second, third) = ("+0 > . 1:1001(1000) ack 1\n", "+0 > . 1001:2001(1000) ack 1\n", "+0 > P. 2001:3001(1000) ack 1\n");
+    assert_eq!(verdicts(&[write, first, second, third].concat()), ("pass", "pass pass pass pass".to_owned()));
+    // One that differs; one that nothing expects; one that is not sent.
+    let wrong = "+0 > . 1001:2001(1000) ack 2\n";
+    assert_eq!(verdicts(&[write, first, wrong, third].concat()), ("fail", "pass pass fail pass".to_owned()));
+    assert_eq!(verdicts(&[write, first, third].concat()), ("fail", "pass pass fail pass".to_owned()));
+    let never = "+0 > . 9001:9002(1) ack 1\n";
+    assert_eq!(verdicts(&[write, first, never, second, third].concat()), ("fail", "pass pass fail pass pass".to_owned()));
+    // States, and calls.
+    let states = "+0 %{\nassert tcpi_snd_cwnd == 3\nassert tcpi_rto > 0\n}%\n+0 write(4, ..., 1000) = 7\n+0 > P. 1:1001(1000) ack 1\n";
+    let report = with(&format!("{OPEN}{states}"), &all);
+    assert_eq!(report.expectations.len(), 9);
+    let state = report.expectations[5].verdict.finding().unwrap();
+    assert_eq!((report.expectations[5].what.as_str(), state.place.line), ("assert tcpi_snd_cwnd == 3", 9));
+    assert!(state.message.contains("tcpi_snd_cwnd is 10"), "{}", state.message);
+    assert_eq!(report.expectations[7].verdict.finding().unwrap().message, "write returns 1000 instead of 7");
+    assert_eq!(report.verdict.finding(), Some(state), "the first is the script's");
+    // Without it the script ends there.
+    let one = with(&format!("{OPEN}{states}"), &said(&[("stack", "rfc")]));
+    assert_eq!(one.expectations.len(), 6);
+}

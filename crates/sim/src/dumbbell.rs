@@ -116,7 +116,7 @@ impl Dumbbell {
             network: Network { nodes, links },
             hosts: Vec::new(),
             flows,
-            measure: Measure { duration: self.duration, warmup: Duration::ZERO, interval: None, events: false },
+            measure: Measure { duration: self.duration, warmup: Duration::ZERO, interval: None, events: false, packets: None },
         }
     }
 

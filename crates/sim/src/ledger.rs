@@ -1,9 +1,11 @@
 //! The ledger: what became of every packet that left the network otherwise than at its endpoint, by flow and by link.
 
-use longfat_core::packet::{Packet, PacketId, Packets, Segment};
+use longfat_core::packet::{Packet, PacketId, Packets, Segment, flags};
 use longfat_core::queue::{DropReason, QueueLog};
 use longfat_core::time::Time;
-use longfat_experiment::trace::{Event, EventKind};
+use longfat_core::traffic::HEADERS;
+use longfat_experiment::trace::{Event, EventKind, PacketEvent, PacketKind};
+use longfat_experiment::{Experiment, Watched};
 use longfat_tcp::Stats;
 
 /// Packets, and their IP bytes.
@@ -32,8 +34,43 @@ pub struct Ledger {
     in_network_max: u64,
     /// `None`: not asked for.
     events: Option<Vec<Event>>,
-    /// With events: one for each endpoint.
+    /// `None`: not asked for.
+    packets: Option<Box<PacketLog>>,
+    /// Whether any of both is asked for.
+    keeps_any: bool,
+    /// With events or packets: one for each endpoint.
     streams: Vec<Stream>,
+}
+
+/// What happened to packets, of those that are watched.
+#[derive(Debug)]
+struct PacketLog {
+    rows: Vec<PacketEvent>,
+    /// For each link and for each endpoint, whether what happens there is watched; and for each flow.
+    links: Vec<bool>,
+    ends: Vec<bool>,
+    flows: Vec<bool>,
+    /// The links behind output ports of switches.
+    ports: Vec<bool>,
+}
+
+impl PacketLog {
+    fn new(experiment: &Experiment, watched: Watched) -> Self {
+        let Experiment { network, flows, .. } = experiment;
+        let links = network.links.iter().enumerate().map(|(i, link)| match watched {
+            Watched::All | Watched::Flows(..) => true,
+            Watched::Link(one) => i == one,
+            Watched::Node(node) => link.from == node || link.to == node,
+        });
+        let ends = flows.iter().flat_map(|flow| [flow.from, flow.to]).map(|at| match watched {
+            Watched::All | Watched::Flows(..) => true,
+            Watched::Link(_) => false,
+            Watched::Node(node) => at == node,
+        });
+        let of = (0..flows.len()).map(|i| if let Watched::Flows(first, end) = watched { (first..end).contains(&i) } else { true });
+        let ports = network.links.iter().map(|link| link.discard.is_some()).collect();
+        PacketLog { rows: Vec::new(), links: links.collect(), ends: ends.collect(), flows: of.collect(), ports }
+    }
 }
 
 /// What an endpoint has sent, as far as events tell of it.
@@ -44,37 +81,111 @@ struct Stream {
     sent: u64,
     /// Fast retransmits, timeouts, recoveries ended and undone that are written down.
     noted: [u64; 4],
+    /// Whether it is TCP: what else there is has numbers for sequence numbers.
+    is_tcp: bool,
+    /// Where what was sent again since the last note begins.
+    again: Option<u64>,
+    /// The event of a fast retransmit whose segment has not been sent yet.
+    awaits: Option<usize>,
 }
 
 impl Ledger {
     /// Nothing yet. `initial` are the initial sequence numbers of the endpoints.
-    pub fn new(origin: Vec<u32>, initial: &[u32], events: bool) -> Self {
+    pub fn new(origin: Vec<u32>, initial: &[u32], experiment: &Experiment) -> Self {
+        let (events, watched) = (experiment.measure.events, experiment.measure.packets);
+        let keeps_any = events || watched.is_some();
+        let ends = experiment.flows.iter().flat_map(|flow| [flow.traffic.is_tcp(); 2]);
+        let stream = |(&iss, is_tcp)| Stream { iss, sent: 0, noted: [0; 4], is_tcp, again: None, awaits: None };
         Ledger {
             origin,
             dropped: vec![Tally::default(); initial.len() / 2],
             in_network: 0,
             in_network_max: 0,
             events: events.then(Vec::new),
-            streams: if events { initial.iter().map(|&iss| Stream { iss, sent: 0, noted: [0; 4] }).collect() } else { Vec::new() },
+            packets: watched.map(|watched| Box::new(PacketLog::new(experiment, watched))),
+            keeps_any,
+            streams: if keeps_any { initial.iter().zip(ends).map(stream).collect() } else { Vec::new() },
         }
     }
 
-    /// `endpoint` put a packet into the network.
+    /// `endpoint` put `packet` into the network now.
     #[inline]
-    pub fn entered(&mut self, endpoint: usize, segment: &Segment) {
+    pub fn entered(&mut self, now: Time, endpoint: usize, packet: &Packet, segment: &Segment) {
         self.in_network += 1;
         self.in_network_max = self.in_network_max.max(self.in_network);
-        if self.events.is_some() {
-            let end = self.offset(endpoint, segment.seq.wrapping_add(u32::from(segment.len)));
-            let stream = &mut self.streams[endpoint];
-            stream.sent = stream.sent.max(end);
+        if self.keeps_any {
+            self.note_entry(now, endpoint, packet, segment);
         }
     }
 
-    /// A packet reached its endpoint.
+    #[cold]
+    fn note_entry(&mut self, now: Time, endpoint: usize, packet: &Packet, segment: &Segment) {
+        let start = self.offset(endpoint, segment.seq);
+        let end = self.offset(endpoint, segment.seq.wrapping_add(u32::from(segment.len)));
+        let stream = &mut self.streams[endpoint];
+        if segment.len > 0 && start < stream.sent {
+            match (stream.awaits.take(), &mut self.events) {
+                (Some(event), Some(events)) => events[event].seq = start,
+                _ => stream.again = stream.again.or(Some(start)),
+            }
+        }
+        stream.sent = stream.sent.max(end);
+        self.packet(now, PacketKind::Sent, None, packet, segment);
+    }
+
+    /// `packet` has reached its endpoint now.
     #[inline]
-    pub fn left(&mut self) {
+    pub fn left(&mut self, now: Time, packet: &Packet, segment: &Segment) {
         self.in_network -= 1;
+        if self.packets.is_some() {
+            self.packet(now, PacketKind::Delivered, None, packet, segment);
+        }
+    }
+
+    /// The packet `id` has come to the queue of `link`.
+    #[inline]
+    pub fn queued(&mut self, now: Time, id: PacketId, packets: &Packets, link: u32) {
+        if self.packets.is_some() {
+            self.packet(now, PacketKind::Queued, Some(link), &packets[id], packets.segment(id));
+        }
+    }
+
+    /// Something has happened to `packet`, at a link or at an end; if it is watched, there is a row of it.
+    #[cold]
+    fn packet(&mut self, time: Time, kind: PacketKind, link: Option<u32>, packet: &Packet, segment: &Segment) {
+        let Some(log) = &self.packets else { return };
+        // By endpoint: who has sent it, and where this is.
+        let from = self.origin[packet.route as usize] as usize;
+        let at = if kind == PacketKind::Delivered { from ^ 1 } else { from };
+        let is_watched = log.flows[from / 2] && link.map_or(log.ends[at], |link| log.links[link as usize]);
+        if !is_watched {
+            return;
+        }
+        let ip_len = packet.ip_len();
+        let mut row = PacketEvent {
+            time,
+            kind,
+            flow: (from / 2) as u32,
+            is_back: from % 2 == 1,
+            link,
+            ip_len,
+            ecn: packet.ecn,
+            ..PacketEvent::default()
+        };
+        if self.streams[from].is_tcp {
+            row.seq = self.offset(from, segment.seq);
+            row.ack = segment.has(flags::ACK).then(|| self.offset(from ^ 1, segment.ack));
+            (row.len, row.flags, row.window) = (segment.len.into(), segment.flags, segment.window);
+            for (i, block) in row.sack.iter_mut().take(segment.sack_count()).enumerate() {
+                let (left, right) = segment.sack(i);
+                *block = [left, right].map(|edge| Some(self.offset(from ^ 1, edge)));
+            }
+        } else {
+            (row.seq, row.len) = (segment.seq.into(), ip_len - HEADERS);
+        }
+        if let Some(log) = &mut self.packets {
+            log.rows.push(row);
+        }
     }
 
     /// A packet was dropped, at `link`.
@@ -88,6 +199,8 @@ impl Ledger {
     }
 
     fn packet_event(&mut self, time: Time, id: PacketId, packets: &Packets, kind: EventKind, link: u32) {
+        let of_packet = if let EventKind::Dropped(reason) = kind { PacketKind::Dropped(reason) } else { PacketKind::Marked };
+        self.packet(time, of_packet, Some(link), &packets[id], packets.segment(id));
         if self.events.is_some() {
             let endpoint = self.origin[packets[id].route as usize];
             let seq = self.offset(endpoint as usize, packets.segment(id).seq);
@@ -106,10 +219,16 @@ impl Ledger {
     pub fn note(&mut self, time: Time, endpoint: usize, stats: &Stats) {
         let now = [stats.fast_retransmits, stats.timeouts, stats.recoveries_ended, stats.spurious_recoveries];
         let kinds = [EventKind::FastRetransmit, EventKind::Timeout, EventKind::RecoveryEnd, EventKind::RecoveryUndone];
-        let before = std::mem::replace(&mut self.streams[endpoint].noted, now);
+        let stream = &mut self.streams[endpoint];
+        let (before, again) = (std::mem::replace(&mut stream.noted, now), stream.again.take());
         for (i, kind) in kinds.into_iter().enumerate() {
             for _ in before[i]..now[i] {
-                self.event(Event { time, kind, flow: (endpoint / 2) as u32, link: None, seq: sent_so_far(stats) });
+                let seq = again.filter(|_| kind == EventKind::FastRetransmit).unwrap_or(sent_so_far(stats));
+                self.event(Event { time, kind, flow: (endpoint / 2) as u32, link: None, seq });
+                // Pacing, the processor or the interface may hold it back.
+                if let (EventKind::FastRetransmit, None, Some(events)) = (kind, again, &self.events) {
+                    self.streams[endpoint].awaits = Some(events.len() - 1);
+                }
             }
         }
     }
@@ -160,6 +279,21 @@ impl Ledger {
         let mut events = self.events.take().unwrap_or_default();
         events.sort_by_key(|event| (event.time, event.flow, event.link, event.kind, event.seq));
         events
+    }
+}
+
+impl Ledger {
+    /// What happened to packets, in order of time; of one instant by kind and place, and at one queue in the order in which it happened
+    /// there. (Elsewhere it is found out in an order that says nothing: there it is by flow and place in the stream.)
+    pub fn take_packets(&mut self) -> Vec<PacketEvent> {
+        let Some(log) = self.packets.take() else { return Vec::new() };
+        let PacketLog { mut rows, ports, .. } = *log;
+        let is_in_order = |link: Option<u32>| link.is_some_and(|link| !ports[link as usize]);
+        rows.sort_by_key(|row| {
+            let rest = if is_in_order(row.link) { (0, false, 0) } else { (row.flow, row.is_back, row.seq) };
+            (row.time, row.kind, row.link, rest)
+        });
+        rows
     }
 }
 

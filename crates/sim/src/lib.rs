@@ -33,7 +33,7 @@ use longfat_experiment::Experiment;
 use longfat_experiment::trace::Trace;
 
 use measure::Recorder;
-pub use simulation::{FlowState, Simulation};
+pub use simulation::{FlowState, Progress, Simulation};
 use world::World;
 
 /// Why there is no trace.
@@ -78,16 +78,16 @@ pub fn run(experiment: &Experiment) -> Result<Trace, Error> {
     run_with(experiment, &mut |_| true)
 }
 
-/// The same, and calls `go_on` with the virtual time every few milliseconds; when it says `false`, the run is over.
+/// The same, and calls `go_on` with how far it is every few milliseconds; when it says `false`, the run is over.
 ///
 /// # Errors
 /// [`Error::NoRoute`] when a flow's ends are not joined, [`Error::Cancelled`] when `go_on` said so.
-pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(Time) -> bool) -> Result<Trace, Error> {
+pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress<'_>) -> bool) -> Result<Trace, Error> {
     drive(World::new(experiment)?, experiment, go_on)
 }
 
 /// Runs `world`, the one of `experiment`, to its end.
-fn drive(mut world: World, experiment: &Experiment, go_on: &mut dyn FnMut(Time) -> bool) -> Result<Trace, Error> {
+fn drive(mut world: World, experiment: &Experiment, go_on: &mut dyn FnMut(&Progress<'_>) -> bool) -> Result<Trace, Error> {
     let mut recorder = Recorder::new(experiment);
     simulation::advance(&mut world, &mut recorder, Time::MAX, go_on)?;
     Ok(simulation::finish(world, recorder, experiment))

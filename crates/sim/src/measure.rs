@@ -9,20 +9,7 @@ use longfat_experiment::{Experiment, Host, warning};
 
 use crate::endpoint::Agent;
 use crate::memory::Gauge;
-use crate::world::{Snapshot, World, flow_names};
-
-/// What had arrived of a flow by some instant: bytes delivered in order, and payload bytes that came again.
-#[derive(Clone, Copy, Debug)]
-struct Arrived {
-    delivered: u64,
-    duplicate: u64,
-}
-
-impl Arrived {
-    fn of(receiver: &Agent) -> Self {
-        Arrived { delivered: receiver.bytes_delivered(), duplicate: receiver.stats().bytes_duplicate }
-    }
-}
+use crate::world::{Arrived, Snapshot, World, flow_names};
 
 /// Watches a world: stops it at the instants where something is to be written down.
 #[derive(Debug)]
@@ -68,7 +55,7 @@ impl Recorder {
     /// Writes down what is due, after everything that happened now. Whether the run goes on.
     pub fn stopped(&mut self, world: &mut World) -> bool {
         if self.at_warmup.is_none() && world.now >= self.warmup {
-            self.at_warmup = Some(world.endpoints.chunks(2).map(|pair| Arrived::of(&pair[1].agent)).collect());
+            self.at_warmup = Some(Arrived::of_all(world));
         }
         if self.at_span_start.is_none() && world.now >= self.span_start {
             self.at_span_start = Some(world.snapshot());
@@ -106,10 +93,20 @@ impl Recorder {
         trace.steps = world.steps;
         trace.packets_in_network_max = world.ledger.in_network_max();
         let at_warmup = |i: usize| self.at_warmup.as_ref().map(|all| all[i]);
-        trace.flows = (0..experiment.flows.len()).map(|i| flow_record(world, experiment, i, at_warmup(i))).collect();
+        let of_flow = |i: usize| {
+            let (from, to) = (span_start.flows[i], span_end.flows[i]);
+            FlowRecord {
+                // A run may end before the measured span begins.
+                bytes_arrived_in_span: Some((to.delivered + to.waiting).saturating_sub(from.delivered + from.waiting)),
+                bytes_duplicate_in_span: Some(to.duplicate.saturating_sub(from.duplicate)),
+                ..flow_record(world, experiment, i, at_warmup(i))
+            }
+        };
+        trace.flows = (0..experiment.flows.len()).map(of_flow).collect();
         trace.links = (0..world.links.len()).map(|i| link_record(world, experiment, i, span_start, span_end)).collect();
         trace.hosts = host_records(world, experiment, span_start, span_end);
         trace.events = world.ledger.take_events();
+        trace.packets = world.ledger.take_packets();
         trace.warnings = warnings(world, experiment, self.span_start);
         trace
     }
@@ -191,6 +188,7 @@ fn flow_record(world: &World, experiment: &Experiment, flow: usize, at_warmup: O
         rtt_deviation_s: sender.rtt_deviation_s(),
         packets_delivered: world.endpoints[2 * flow + 1].delivered.packets,
         in_flight_max: sent.in_flight_max,
+        ..FlowRecord::default()
     }
 }
 

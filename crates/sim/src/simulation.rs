@@ -18,8 +18,28 @@ use crate::world::{Pause, World};
 /// Events between two calls of a progress callback: some milliseconds.
 const STEPS_PER_CALL: u64 = 20_000;
 
+/// How far a run is.
+pub struct Progress<'a>(&'a World);
+
+impl Progress<'_> {
+    /// Virtual time.
+    pub fn now(&self) -> Time {
+        self.0.now
+    }
+
+    /// Packets that links have transmitted, each as often as it crossed one: what a run's time goes into. Looks at every link.
+    pub fn crossings(&self) -> u64 {
+        self.0.links.iter().map(|link| link.count.transmitted).sum()
+    }
+}
+
 /// Runs `world` up to and including `until`, or to its end. Whether that is reached.
-pub(crate) fn advance(world: &mut World, recorder: &mut Recorder, until: Time, go_on: &mut dyn FnMut(Time) -> bool) -> Result<bool, Error> {
+pub(crate) fn advance(
+    world: &mut World,
+    recorder: &mut Recorder,
+    until: Time,
+    go_on: &mut dyn FnMut(&Progress<'_>) -> bool,
+) -> Result<bool, Error> {
     let mut budget = STEPS_PER_CALL;
     loop {
         let before = world.steps;
@@ -38,7 +58,7 @@ pub(crate) fn advance(world: &mut World, recorder: &mut Recorder, until: Time, g
             Pause::Steps => {}
         }
         if budget == 0 {
-            if !go_on(world.now) {
+            if !go_on(&Progress(world)) {
                 return Err(Error::Cancelled { at: world.now });
             }
             budget = STEPS_PER_CALL;
@@ -103,7 +123,7 @@ impl Simulation {
     ///
     /// # Errors
     /// [`Error::Cancelled`] when `go_on` said so; then it can be advanced again.
-    pub fn advance(&mut self, until: Time, go_on: &mut dyn FnMut(Time) -> bool) -> Result<(), Error> {
+    pub fn advance(&mut self, until: Time, go_on: &mut dyn FnMut(&Progress<'_>) -> bool) -> Result<(), Error> {
         if !self.is_over && until > self.world.now {
             self.is_over = advance(&mut self.world, &mut self.recorder, until, go_on)?;
         }
@@ -144,7 +164,7 @@ impl Simulation {
     ///
     /// # Errors
     /// [`Error::Cancelled`] when `go_on` said so.
-    pub fn finish(mut self, go_on: &mut dyn FnMut(Time) -> bool) -> Result<Trace, Error> {
+    pub fn finish(mut self, go_on: &mut dyn FnMut(&Progress<'_>) -> bool) -> Result<Trace, Error> {
         if !self.is_over {
             advance(&mut self.world, &mut self.recorder, Time::MAX, go_on)?;
         }

@@ -35,7 +35,7 @@ use islands::Island;
 use links::Tie;
 pub use ports::CellTotals;
 use ports::Ports;
-pub use snapshot::Snapshot;
+pub use snapshot::{Arrived, Snapshot};
 
 /// When a flow reached its milestones.
 #[derive(Clone, Copy, Debug, Default)]

@@ -22,7 +22,7 @@ mod web;
 mod writes;
 
 pub use application::{Application, Program, Socket, Wait};
-pub use datagrams::{Datagram, DatagramStats, Datagrams, LEAST_SIZE, RoundTrips, until};
+pub use datagrams::{Datagram, DatagramStats, Datagrams, HEADERS, LEAST_SIZE, RoundTrips, until};
 pub use departures::Departures;
 pub use reader::Reader;
 pub use schedule::{Schedule, Spell};
@@ -31,7 +31,6 @@ use crate::by_name;
 use crate::params::{Choice, Kind, ParamSpec, Params, Refusal, Value};
 use crate::rng::Rng;
 use crate::time::{Duration, Time};
-use datagrams::HEADERS;
 use std::fmt;
 use std::sync::Arc;
 

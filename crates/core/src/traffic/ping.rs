@@ -48,7 +48,8 @@ impl Traffic {
 pub struct Ping {
     /// `None`: this end answers.
     asks: Option<Asking>,
-    reply: Option<Datagram>,
+    /// What is to be answered, in the order in which it came: a host may take in several requests before it sends.
+    replies: VecDeque<Datagram>,
     stats: DatagramStats,
 }
 
@@ -69,19 +70,22 @@ impl Ping {
     /// The end that sends an echo request of `size` bytes (the whole IP packet) every `interval`, first at `start`.
     pub fn ask(interval: Duration, size: u32, start: Time) -> Self {
         let asks = Asking { interval, size, next: start, number: 0, waiting: VecDeque::new() };
-        Ping { asks: Some(asks), reply: None, stats: DatagramStats::default() }
+        Ping { asks: Some(asks), replies: VecDeque::new(), stats: DatagramStats::default() }
     }
 
     /// The end that answers.
     pub fn answer() -> Self {
-        Ping { asks: None, reply: None, stats: DatagramStats::default() }
+        Ping { asks: None, replies: VecDeque::new(), stats: DatagramStats::default() }
     }
 }
 
 impl Datagrams for Ping {
     fn handle(&mut self, now: Time, datagram: &Datagram) {
         let Some(asking) = &mut self.asks else {
-            self.reply = Some(Datagram { is_reply: true, ..*datagram });
+            // The other end remembers no more.
+            if self.replies.len() < MOST_WAITING {
+                self.replies.push_back(Datagram { is_reply: true, ..*datagram });
+            }
             return;
         };
         // What was asked before this and is not answered is lost: nothing on a path overtakes.
@@ -94,7 +98,7 @@ impl Datagrams for Ping {
     }
 
     fn poll_transmit(&mut self, now: Time) -> Option<Datagram> {
-        if let Some(reply) = self.reply.take() {
+        if let Some(reply) = self.replies.pop_front() {
             self.stats.replies += 1;
             return Some(reply);
         }
@@ -123,6 +127,20 @@ impl Datagrams for Ping {
 mod tests {
     use super::*;
     use crate::traffic::until;
+
+    /// Also those that come before anything is sent.
+    #[test]
+    fn every_request_is_answered() {
+        let (mut a, mut b) = (Ping::ask(Duration::from_millis(1), 84, Time::ZERO), Ping::answer());
+        let at = |ms| Time::ZERO + Duration::from_millis(ms);
+        for n in 0..3 {
+            let request = a.poll_transmit(at(n)).unwrap();
+            b.handle(at(n), &request);
+        }
+        let replies: Vec<(u32, bool)> = std::iter::from_fn(|| b.poll_transmit(at(5))).map(|reply| (reply.number, reply.is_reply)).collect();
+        assert_eq!(replies, [(0, true), (1, true), (2, true)]);
+        assert_eq!(b.stats().replies, 3);
+    }
 
     #[test]
     fn asks_in_time_and_counts_what_comes_back() {

@@ -1,10 +1,11 @@
 //! Flow completion time.
 
-use super::{Metric, Scope};
+use super::{Bound, Metric, Scope};
 
 pub const COMPLETION: Metric = Metric {
     name: "completion_s",
     unit: "s",
+    bound: Bound::NotNegative,
     summary: "from the flow's start (its SYN) until the receiving application had every byte and the end of the stream",
     // RFC 5166 §2.2 counts the time to transfer among the measures of delay.
     source: "RFC 5166 §2.2",

@@ -1,12 +1,13 @@
 //! How busy the processors of hosts were, and what a bit cost them.
 
-use super::{Metric, Scope, goodput, senders};
+use super::{Bound, Metric, Scope, goodput, ratio, senders, span_s};
 use crate::trace::Trace;
 use crate::{Cpu, Experiment, Flow};
 
 pub const SENDER: Metric = Metric {
     name: "sender_cpu_utilization",
     unit: "1",
+    bound: Bound::Share,
     summary: "share of the measured span in which the processor of the sending host was at work; NaN where the host has none",
     source: "Bulot, Cottrell and Hughes-Jones 2004, §4.2",
     compute: |experiment, trace| of_flows(experiment, trace, |flow| flow.from),
@@ -15,6 +16,7 @@ pub const SENDER: Metric = Metric {
 pub const RECEIVER: Metric = Metric {
     name: "receiver_cpu_utilization",
     unit: "1",
+    bound: Bound::Share,
     summary: "the same of the receiving host",
     source: "Bulot, Cottrell and Hughes-Jones 2004, §4.2",
     compute: |experiment, trace| of_flows(experiment, trace, |flow| flow.to),
@@ -24,7 +26,8 @@ pub const RECEIVER: Metric = Metric {
 pub const MHZ_PER_MBPS: Metric = Metric {
     name: "mhz_per_mbps",
     unit: "MHz/(Mbit/s)",
-    summary: "processor cycles of the sending hosts over payload bits of the measured senders on them: for each sender its host's, and the whole run's",
+    bound: Bound::NotNegative,
+    summary: "processor cycles of the sending hosts over payload bits of the measured senders on them: for each sender its host's, and the whole run's; NaN where nothing was delivered",
     source: "Bulot, Cottrell and Hughes-Jones 2004, §4.2",
     compute: mhz_per_mbps,
 };
@@ -32,8 +35,7 @@ pub const MHZ_PER_MBPS: Metric = Metric {
 /// The processor of `node` and the share of the measured span in which it was at work.
 fn of_node(experiment: &Experiment, trace: &Trace, node: usize) -> Option<(Cpu, f64)> {
     let host = experiment.hosts.iter().position(|host| host.node == node)?;
-    let span = trace.span.1.since(trace.span.0).as_secs_f64();
-    Some((experiment.hosts[host].cpu?, trace.hosts[host].cpu_busy_s / span))
+    Some((experiment.hosts[host].cpu?, ratio(trace.hosts[host].cpu_busy_s, span_s(trace))))
 }
 
 fn of_flows(experiment: &Experiment, trace: &Trace, end: fn(&Flow) -> usize) -> Vec<(Scope, f64)> {
@@ -47,23 +49,25 @@ fn of_flows(experiment: &Experiment, trace: &Trace, end: fn(&Flow) -> usize) -> 
 fn mhz_per_mbps(experiment: &Experiment, trace: &Trace) -> Vec<(Scope, f64)> {
     let senders = senders(experiment);
     let node = |streams: &[usize]| experiment.flows[streams[0]].from;
-    // Each host once, with what all measured senders on it delivered.
-    let mut hosts: Vec<(usize, f64, f64)> = Vec::new();
+    // Each host once, with all measured flows from it.
+    let mut hosts: Vec<(usize, f64, Vec<usize>)> = Vec::new();
     for streams in &senders {
-        let mbps = goodput::of_flows(experiment, trace, streams) / 1e6;
         match hosts.iter_mut().find(|(host, ..)| *host == node(streams)) {
-            Some((_, _, sum)) => *sum += mbps,
+            Some((_, _, flows)) => flows.extend(streams),
             None => {
                 if let Some((cpu, share)) = of_node(experiment, trace, node(streams)) {
-                    hosts.push((node(streams), share * cpu.mhz as f64, mbps));
+                    hosts.push((node(streams), share * cpu.mhz as f64, streams.clone()));
                 }
             }
         }
     }
-    let (mhz, mbps) = hosts.iter().fold((0.0, 0.0), |sum, (_, mhz, mbps)| (sum.0 + mhz, sum.1 + mbps));
+    // Nothing delivered: no bit to say a price of.
+    let cost = |mhz: f64, flows: &[usize]| ratio(mhz, goodput::of_flows(experiment, trace, flows) / 1e6);
     let of = |streams: &Vec<usize>| {
-        let (_, mhz, mbps) = hosts.iter().find(|(host, ..)| *host == node(streams))?;
-        Some((Scope::Sender(experiment.flows[streams[0]].stream_of), mhz / mbps))
+        let (_, mhz, flows) = hosts.iter().find(|(host, ..)| *host == node(streams))?;
+        Some((Scope::Sender(experiment.flows[streams[0]].stream_of), cost(*mhz, flows)))
     };
-    senders.iter().filter_map(of).chain([(Scope::Run, mhz / mbps)]).collect()
+    let all: Vec<usize> = hosts.iter().flat_map(|(.., flows)| flows.iter().copied()).collect();
+    let mhz = hosts.iter().map(|(_, mhz, _)| mhz).sum();
+    senders.iter().filter_map(of).chain([(Scope::Run, cost(mhz, &all))]).collect()
 }

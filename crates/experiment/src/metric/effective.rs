@@ -1,7 +1,7 @@
 //! Effective throughput: what is good for the layer above, of what could be at most.
 
 use super::link_time::time_of;
-use super::{Metric, Scope, extremes, measured};
+use super::{Bound, Metric, Scope, extremes, measured, ratio, span_s};
 use crate::Experiment;
 use crate::route::Routes;
 use crate::trace::Trace;
@@ -9,7 +9,8 @@ use crate::trace::Trace;
 pub const THROUGHPUT: Metric = Metric {
     name: "effective_throughput",
     unit: "1",
-    summary: "share of the measured span that the payload delivered by the measured flows takes on the bottleneck in full packets: neither retransmissions nor incomplete packets count; of several bottlenecks, the best used",
+    bound: Bound::Share,
+    summary: "share of the measured span that the payload of the measured flows that arrived in it for the first time takes on the bottleneck in full packets: neither retransmissions nor incomplete packets count; of several bottlenecks, the best used",
     // The throughput that is good for the higher layer, as a fraction of the most that is possible; footnote 4: padding is no part of
     // it. The payload of full packets over the time of their cells is the most, whatever part of that is headers or padding.
     source: "Romanow and Floyd 1995, section 3",
@@ -27,8 +28,11 @@ fn of_link(experiment: &Experiment, trace: &Trace, link: usize) -> f64 {
         routes.path(flow.from, flow.to).is_some_and(|path| path.contains(&link))
     };
     let seconds = measured(experiment).into_iter().filter(crosses).map(|i| {
-        let record = &trace.flows[i];
-        time_of(&experiment.network.links[link], &experiment.flows[i], record.bytes_delivered - record.bytes_delivered_at_warmup)
+        let bytes = trace.flows[i].bytes_arrived_in_span.map_or(f64::NAN, |bytes| bytes as f64);
+        bytes * time_of(&experiment.network.links[link], &experiment.flows[i])
     });
-    seconds.fold(0.0, |sum, s| sum + s) / trace.span.1.since(trace.span.0).as_secs_f64()
+    // What arrives in the span may have been on the link before it, and there is no more of it than there was of anything.
+    let seconds = seconds.fold(0.0, |sum, s| sum + s);
+    let seconds = if seconds.is_nan() { seconds } else { seconds.min(trace.links[link].busy_s) };
+    ratio(seconds, span_s(trace))
 }

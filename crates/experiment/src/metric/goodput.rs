@@ -1,6 +1,6 @@
 //! Goodput: payload that reached the application, over the time it could.
 
-use super::{Metric, Scope, mean_and_deviation, measured, of_intervals, senders};
+use super::{Bound, Metric, Scope, mean_and_deviation, measured, of_intervals, ratio, senders};
 use crate::Experiment;
 use crate::trace::Trace;
 use longfat_core::time::Time;
@@ -9,16 +9,18 @@ use longfat_core::traffic::Rank;
 pub const GOODPUT: Metric = Metric {
     name: "goodput_bps",
     unit: "bit/s",
+    bound: Bound::Goodput,
     summary: "in-order payload delivered over the time since warmup (or the flow's start, if later) until the flow or the run ended",
     // RFC 5166 §2.1.1: goodput is throughput of what is useful to the application.
     source: "RFC 5166 §2.1.1",
-    compute: |experiment, trace| (0..trace.flows.len()).map(|i| (Scope::Flow(i), of_flow(experiment, trace, i))).collect(),
+    compute: |experiment, trace| (0..trace.flows.len()).map(|i| (Scope::Flow(i), of_flows(experiment, trace, &[i]))).collect(),
 };
 
 pub const SENDER: Metric = Metric {
     name: "sender_goodput_bps",
     unit: "bit/s",
-    summary: "sum of the goodputs of the streams of a measured sender; stands in the row of each of them",
+    bound: Bound::Goodput,
+    summary: "the same of all streams of a measured sender together, from when the first was measured until the last had ended; stands in the row of each of them",
     source: "RFC 5166 §2.1.1",
     compute: |experiment, trace| {
         let of = |streams: Vec<usize>| (Scope::Sender(experiment.flows[streams[0]].stream_of), of_flows(experiment, trace, &streams));
@@ -29,6 +31,7 @@ pub const SENDER: Metric = Metric {
 pub const DEVIATION: Metric = Metric {
     name: "goodput_deviation_bps",
     unit: "bit/s",
+    bound: Bound::NotNegative,
     summary: "standard deviation of the payload rates in the intervals of the series (`measure.interval`), of each measured sender and of all together; NaN without two intervals",
     // §4.4 and Table 1: of the reports that iperf prints every 5 s.
     source: "Bulot, Cottrell and Hughes-Jones 2004, §4.4",
@@ -38,28 +41,33 @@ pub const DEVIATION: Metric = Metric {
 pub const TOTAL: Metric = Metric {
     name: "goodput_total_bps",
     unit: "bit/s",
-    summary: "sum of the goodputs of the measured flows",
+    bound: Bound::Goodput,
+    summary: "in-order payload delivered of all measured flows, over the one span from when the first was measured (since warmup, or its start) until the last or the run ended",
     source: "RFC 5166 §2.1.1",
     compute: |experiment, trace| vec![(Scope::Run, of_flows(experiment, trace, &measured(experiment)))],
 };
 
-/// The sum of the goodputs of `flows`, in bit/s.
+/// What `flows` delivered together, over the time in which any of them was measured, in bit/s: never a sum of rates over different
+/// times, which no link bounds.
 pub(super) fn of_flows(experiment: &Experiment, trace: &Trace, flows: &[usize]) -> f64 {
-    flows.iter().map(|i| of_flow(experiment, trace, *i)).sum()
+    let spans = flows.iter().filter_map(|i| measured_span(experiment, trace, *i));
+    let (bytes, from, to) =
+        spans.fold((0, Time::MAX, Time::ZERO), |(bytes, first, last), (more, from, to)| (bytes + more, first.min(from), last.max(to)));
+    ratio(bytes as f64 * 8.0, to.since(from).as_secs_f64())
 }
 
-/// The goodput of flow `i`, in bit/s.
-fn of_flow(experiment: &Experiment, trace: &Trace, i: usize) -> f64 {
+/// What flow `i` delivered while it was measured, in bytes, and from when to when that was. Nothing of a flow that never was.
+fn measured_span(experiment: &Experiment, trace: &Trace, i: usize) -> Option<(u64, Time, Time)> {
     let flow = &trace.flows[i];
     // The warmup keeps a flow without end out of its own slow start; a fixed volume is measured whole.
     let (from, bytes) = match experiment.flows[i].traffic.rank() {
         Rank::Volume => (flow.start, flow.bytes_delivered),
-        Rank::Probe => return f64::NAN,
+        Rank::Probe => return None,
         _ => {
             let warmup = Time::ZERO + experiment.measure.warmup;
             (warmup.max(flow.start), flow.bytes_delivered - flow.bytes_delivered_at_warmup)
         }
     };
-    let span = flow.delivered_all.unwrap_or(trace.end).since(from);
-    if span.is_zero() { f64::NAN } else { bytes as f64 * 8.0 / span.as_secs_f64() }
+    let to = flow.delivered_all.unwrap_or(trace.end);
+    (from < to).then_some((bytes, from, to))
 }

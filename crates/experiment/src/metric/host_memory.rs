@@ -1,6 +1,6 @@
 //! What the connections of hosts with bounded memory had of it: promised, buffered, wasted.
 
-use super::{Metric, Scope};
+use super::{Bound, Metric, Scope};
 use crate::trace::{Level, MemoryRecord, Trace};
 
 const PROMISED: &str = "Weigle and Feng 2001, section V";
@@ -9,6 +9,7 @@ const WASTED: &str = "Weigle and Feng 2001, section I-B";
 pub const PROMISED_MEAN: Metric = Metric {
     name: "memory_promised_mean_bytes",
     unit: "byte",
+    bound: Bound::NotNegative,
     summary: "receive windows advertised and not filled by data in order, on a host with `memory`, and on all of them; mean over the measured span",
     source: PROMISED,
     compute: |_, trace| of(trace, |memory| memory.promised.mean),
@@ -17,6 +18,7 @@ pub const PROMISED_MEAN: Metric = Metric {
 pub const PROMISED_PEAK: Metric = Metric {
     name: "memory_promised_peak_bytes",
     unit: "byte",
+    bound: Bound::NotNegative,
     summary: "the same, the most at one time; of all hosts the sum of their peaks",
     source: PROMISED,
     compute: |_, trace| of(trace, |memory| peak(&memory.promised)),
@@ -25,6 +27,7 @@ pub const PROMISED_PEAK: Metric = Metric {
 pub const BUFFERED_MEAN: Metric = Metric {
     name: "memory_buffered_mean_bytes",
     unit: "byte",
+    bound: Bound::NotNegative,
     summary: "payload written and not acknowledged, and received and not read, on a host with `memory`, and on all of them; mean over the measured span",
     source: PROMISED,
     compute: |_, trace| of(trace, |memory| memory.buffered.mean),
@@ -33,6 +36,7 @@ pub const BUFFERED_MEAN: Metric = Metric {
 pub const BUFFERED_PEAK: Metric = Metric {
     name: "memory_buffered_peak_bytes",
     unit: "byte",
+    bound: Bound::NotNegative,
     summary: "the same, the most at one time; of all hosts the sum of their peaks",
     source: PROMISED,
     compute: |_, trace| of(trace, |memory| peak(&memory.buffered)),
@@ -41,6 +45,7 @@ pub const BUFFERED_PEAK: Metric = Metric {
 pub const WASTED_MEAN: Metric = Metric {
     name: "memory_wasted_mean_bytes",
     unit: "byte",
+    bound: Bound::NotNegative,
     summary: "of what is buffered, what is written and not sent; of what is promised, that for which nothing is on its way; mean",
     source: WASTED,
     compute: |_, trace| of(trace, |memory| memory.wasted.mean),
@@ -49,6 +54,7 @@ pub const WASTED_MEAN: Metric = Metric {
 pub const WASTED_PEAK: Metric = Metric {
     name: "memory_wasted_peak_bytes",
     unit: "byte",
+    bound: Bound::NotNegative,
     summary: "the same, the most at one time, looked at every 100 ms; of all hosts the sum of their peaks",
     source: WASTED,
     compute: |_, trace| of(trace, |memory| peak(&memory.wasted)),
@@ -57,6 +63,7 @@ pub const WASTED_PEAK: Metric = Metric {
 pub const DROPS: Metric = Metric {
     name: "memory_drops",
     unit: "1",
+    bound: Bound::NotNegative,
     summary: "packets that came to a host with `memory` and found none left",
     source: PROMISED,
     compute: |_, trace| of(trace, |memory| memory.drops as f64),

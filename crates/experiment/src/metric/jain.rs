@@ -1,10 +1,11 @@
 //! Jain's fairness index.
 
-use super::{Metric, Scope, measured_rates};
+use super::{Bound, Metric, Scope, measured_rates, ratio};
 
 pub const JAIN: Metric = Metric {
     name: "jain_index",
     unit: "1",
+    bound: Bound::Share,
     summary: "(sum x)^2 / (n sum x^2) of the measured senders' rates: 1 is fair, 1/n is one of them taking all",
     // RFC 5166 §2.3.1, after Jain, Chiu and Hawe 1984.
     source: "RFC 5166 §2.3.1",
@@ -12,6 +13,6 @@ pub const JAIN: Metric = Metric {
         let rates = measured_rates(experiment, trace);
         let sum: f64 = rates.iter().sum();
         let squares: f64 = rates.iter().map(|x| x * x).sum();
-        vec![(Scope::Run, sum * sum / (rates.len() as f64 * squares))]
+        vec![(Scope::Run, ratio(sum * sum, rates.len() as f64 * squares))]
     },
 };

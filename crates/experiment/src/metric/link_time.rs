@@ -2,18 +2,19 @@
 //!
 //! Romanow and Floyd 1995, section 3.1: the three causes of low effective throughput over ATM, as shares of the measured span.
 
-use super::{Metric, Scope};
+use super::{Bound, Metric, Scope, ratio, span_s};
 use crate::route::Routes;
 use crate::trace::Trace;
 use crate::{Experiment, Flow, Link};
 use longfat_core::link::framing::wire_len;
-use longfat_core::traffic::LEAST_SIZE;
+use longfat_core::traffic::HEADERS;
 
 const SOURCE: &str = "Romanow and Floyd 1995, section 3.1";
 
 pub const GOOD: Metric = Metric {
     name: "good_share",
     unit: "1",
+    bound: Bound::Share,
     summary: "share of the measured span in which the link carried what is in none of the other three shares: new data, acknowledgments",
     source: SOURCE,
     compute: |experiment, trace| each(experiment, trace, |split| split.good),
@@ -22,6 +23,7 @@ pub const GOOD: Metric = Metric {
 pub const DUPLICATE: Metric = Metric {
     name: "duplicate_share",
     unit: "1",
+    bound: Bound::Share,
     summary: "share of the measured span in which the link carried data that its receiver had already",
     source: SOURCE,
     compute: |experiment, trace| each(experiment, trace, |split| split.duplicate),
@@ -30,6 +32,7 @@ pub const DUPLICATE: Metric = Metric {
 pub const DEAD: Metric = Metric {
     name: "dead_share",
     unit: "1",
+    bound: Bound::Share,
     summary: "share of the measured span in which the link carried cells of packets that lost a cell at the switch before it",
     source: SOURCE,
     compute: |experiment, trace| each(experiment, trace, |split| split.dead),
@@ -38,11 +41,13 @@ pub const DEAD: Metric = Metric {
 pub const IDLE: Metric = Metric {
     name: "idle_share",
     unit: "1",
+    bound: Bound::Share,
     summary: "share of the measured span in which the link carried nothing",
     source: SOURCE,
     compute: |experiment, trace| each(experiment, trace, |split| split.idle),
 };
 
+/// Seconds of the measured span.
 struct Split {
     good: f64,
     duplicate: f64,
@@ -50,38 +55,40 @@ struct Split {
     idle: f64,
 }
 
-/// Seconds that `bytes` of payload of `flow` take on `link`, in full packets.
-pub(super) fn time_of(link: &Link, flow: &Flow, bytes: u64) -> f64 {
+/// Seconds that a byte of payload of `flow` takes on `link`, in full packets.
+pub(super) fn time_of(link: &Link, flow: &Flow) -> f64 {
     let (packet, payload) = match flow.traffic.packet_size() {
-        Some(size) => (size, size - LEAST_SIZE),
+        Some(size) => (size, size - HEADERS),
         None => (flow.sender.mss + 40 + if flow.sender.timestamps { 12 } else { 0 }, flow.sender.mss),
     };
     let framed = wire_len(packet, link.overhead, link.min_frame, link.cells);
-    bytes as f64 / f64::from(payload) * f64::from(framed) * 8.0 / link.rate.as_bps() as f64
+    f64::from(framed) * 8.0 / f64::from(payload) / link.rate.as_bps() as f64
 }
 
 fn each(experiment: &Experiment, trace: &Trace, part: fn(&Split) -> f64) -> Vec<(Scope, f64)> {
-    let span = trace.span.1.since(trace.span.0).as_secs_f64();
+    let span = span_s(trace);
     let duplicates = duplicates(experiment, trace);
     let share = |i: usize| {
         let (link, record) = (&experiment.network.links[i], &trace.links[i]);
         let cell = f64::from(longfat_core::atm::aal5::CELL) * 8.0 / link.rate.as_bps() as f64;
-        let dead = record.cells.as_ref().map_or(0.0, |cells| cells.in_span.dead as f64 * cell);
-        let idle = span - record.busy_s;
-        let good = span - idle - dead - duplicates[i];
-        part(&Split { good: good / span, duplicate: duplicates[i] / span, dead: dead / span, idle: idle / span })
+        let dead = record.cells.as_ref().map_or(0.0, |cells| cells.in_span.dead as f64 * cell).min(record.busy_s);
+        // What arrives again in the span may have been on the link before it.
+        let most = record.busy_s - dead;
+        let duplicate = if duplicates[i] > most { most } else { duplicates[i] };
+        let shares = Split { good: most - duplicate, duplicate, dead, idle: span - record.busy_s };
+        ratio(part(&shares), span)
     };
     (0..trace.links.len()).map(|i| (Scope::Link(i), share(i))).collect()
 }
 
-/// For each link, the seconds that data which arrived again took on it.
+/// For each link, the seconds that data which arrived again took on it; NaN where that was not recorded.
 fn duplicates(experiment: &Experiment, trace: &Trace) -> Vec<f64> {
     let mut seconds = vec![0.0; trace.links.len()];
     let routes = Routes::new(&experiment.network);
     for (flow, record) in experiment.flows.iter().zip(&trace.flows).filter(|(flow, _)| flow.traffic.is_tcp()) {
-        let bytes = record.bytes_duplicate - record.bytes_duplicate_at_warmup;
-        for link in routes.path(flow.from, flow.to).into_iter().flatten().filter(|_| bytes > 0) {
-            seconds[link] += time_of(&experiment.network.links[link], flow, bytes);
+        let bytes = record.bytes_duplicate_in_span.map_or(f64::NAN, |bytes| bytes as f64);
+        for link in routes.path(flow.from, flow.to).into_iter().flatten().filter(|_| bytes != 0.0) {
+            seconds[link] += bytes * time_of(&experiment.network.links[link], flow);
         }
     }
     seconds

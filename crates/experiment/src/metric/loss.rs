@@ -1,17 +1,18 @@
 //! How much a link and its queue, or a switch before it, dropped.
 
-use super::{Metric, Scope};
+use super::{Bound, Metric, Scope, ratio};
 
 pub const SHARE: Metric = Metric {
     name: "loss_share",
     unit: "1",
+    bound: Bound::Share,
     summary: "packets dropped by the queue or the link, for whatever reason, over packets that came",
     // RFC 5166 §2.1.3: loss rates.
     source: "RFC 5166 §2.1.3",
     compute: |_, trace| {
         let share = |link: &crate::trace::LinkRecord| {
             let dropped: u64 = link.drops.iter().map(|(_, n)| n).sum();
-            dropped as f64 / link.packets_in as f64
+            ratio(dropped as f64, link.packets_in as f64)
         };
         trace.links.iter().enumerate().map(|(i, link)| (Scope::Link(i), share(link))).collect()
     },
@@ -20,13 +21,14 @@ pub const SHARE: Metric = Metric {
 pub const CELLS: Metric = Metric {
     name: "cell_loss_share",
     unit: "1",
+    bound: Bound::Share,
     summary: "cells dropped at the output port before the link, for whatever reason, over cells that came to it in the measured span; NaN behind no switch",
     source: "Romanow and Floyd 1995, appendix C",
     compute: |_, trace| {
         let share = |link: &crate::trace::LinkRecord| {
             let count = |cells: &crate::trace::CellRecord| {
                 let port = &cells.in_span;
-                port.dropped.iter().sum::<u64>() as f64 / port.cells_in() as f64
+                ratio(port.dropped.iter().sum::<u64>() as f64, port.cells_in() as f64)
             };
             link.cells.as_ref().map_or(f64::NAN, count)
         };

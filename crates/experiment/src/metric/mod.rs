@@ -1,6 +1,7 @@
 //! Metrics over a trace: one file each, one line in [`REGISTRY`].
 
 mod asymmetry;
+mod bound;
 mod completion;
 mod cpu;
 mod effective;
@@ -18,6 +19,8 @@ mod starved;
 mod ttcp;
 mod unfairness;
 mod utilization;
+
+pub use bound::{Bound, impossible};
 
 use crate::Experiment;
 use crate::trace::Trace;
@@ -45,6 +48,8 @@ pub struct Metric {
     pub name: &'static str,
     /// `bit/s`, `s`, `MHz/(Mbit/s)`, `byte`, or `1` for a share.
     pub unit: &'static str,
+    /// Where its values lie, whatever the network.
+    pub bound: Bound,
     /// What it is, in one line.
     pub summary: &'static str,
     /// Who defined it.
@@ -136,6 +141,16 @@ fn interval_rates(experiment: &Experiment, trace: &Trace, flows: &[usize]) -> Ve
     // The last sample may come before its time: the run was over.
     let whole = totals.windows(2).filter(|pair| pair[1].0.since(pair[0].0) == interval);
     whole.map(|pair| (pair[1].1 - pair[0].1) as f64 * 8.0 / interval.as_secs_f64()).collect()
+}
+
+/// `part` over `whole`; NaN where there is no whole.
+fn ratio(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { f64::NAN }
+}
+
+/// How long the measured span is, in seconds.
+fn span_s(trace: &Trace) -> f64 {
+    trace.span.1.since(trace.span.0).as_secs_f64()
 }
 
 /// Mean and standard deviation of `values`, the root of the mean square distance from the mean; NaN for fewer than two.

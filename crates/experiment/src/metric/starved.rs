@@ -1,10 +1,11 @@
 //! Segregation: flows that are kept from having anything.
 
-use super::{Metric, Scope, measured_rates};
+use super::{Bound, Metric, Scope, measured_rates};
 
 pub const FLOWS: Metric = Metric {
     name: "starved_flows",
     unit: "1",
+    bound: Bound::NotNegative,
     summary: "measured senders with less than a hundredth of an equal share of the goodput",
     // Appendix A calls a simulation segregated in which one or more connections cannot attain any bandwidth. A hundredth of a share
     // stands for none: what slips through between long timeouts, and what was delivered in the start.

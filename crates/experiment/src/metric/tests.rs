@@ -4,7 +4,7 @@ mod reference;
 
 use std::sync::Arc;
 
-use super::{REGISTRY, Scope};
+use super::{Bound, REGISTRY, Scope, impossible};
 use crate::trace::{CellRecord, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, MemoryRecord, Trace};
 use crate::{Cpu, Cycles, Experiment, Flow, Host, Link, Measure, Network, Node, NodeKind, Ties};
 use longfat_core::atm::port::Count;
@@ -61,7 +61,13 @@ fn experiment(traffic: &[Traffic]) -> Experiment {
         network: Network { nodes: vec![node("a"), node("b")], links: vec![link(true), link(false)] },
         hosts: vec![],
         flows: traffic.iter().enumerate().map(|(i, t)| Flow { stream_of: i, ..flow(t.clone()) }).collect(),
-        measure: Measure { duration: Duration::from_secs(10), warmup: Duration::from_secs(2), interval: None, events: false },
+        measure: Measure {
+            duration: Duration::from_secs(10),
+            warmup: Duration::from_secs(2),
+            interval: None,
+            events: false,
+            packets: None,
+        },
     }
 }
 
@@ -117,7 +123,8 @@ fn two_ttcp_flows_beside_a_bulk_flow() {
     assert_eq!(get("ttcp_utilization_bps", Scope::Run), 1_600_000.0);
     assert_eq!(get("goodput_bps", Scope::Flow(0)), 1_000_000.0);
     assert_eq!(get("goodput_bps", Scope::Flow(2)), 500.0); // 500 bytes in the 8 s after the warmup
-    assert_eq!(get("goodput_total_bps", Scope::Run), 1_800_000.0);
+    // 2 MB in 10 s, though the first flow had its own in 8.
+    assert_eq!(get("goodput_total_bps", Scope::Run), 1_600_000.0);
     assert_eq!(get("completion_s", Scope::Flow(1)), 10.0);
     assert_eq!(get("unfairness", Scope::Run), 0.2);
     assert!((get("jain_index", Scope::Run) - 1.8 * 1.8 / (2.0 * 1.64)).abs() < 1e-12);
@@ -197,7 +204,7 @@ fn parallel_streams_are_one_sender() {
     let (e, trace) = streams();
     let get = |name, scope| value(name, scope, &e, &trace);
     // 9100 bytes each in the 17 s after the warmup: the two streams together take as much as the other sender.
-    assert_eq!(get("sender_goodput_bps", Scope::Sender(0)), 4600.0 * 8.0 / 17.0 + 4500.0 * 8.0 / 17.0);
+    assert_eq!(get("sender_goodput_bps", Scope::Sender(0)), 9100.0 * 8.0 / 17.0);
     assert_eq!(get("sender_goodput_bps", Scope::Sender(1)), 9100.0 * 8.0 / 17.0);
     assert_eq!(get("jain_index", Scope::Run), 1.0);
     assert_eq!((get("unfairness", Scope::Run), get("asymmetry", Scope::Run)), (0.0, 0.0));
@@ -305,10 +312,10 @@ fn the_time_of_a_link_adds_up() {
     // 1448 bytes of payload in packets of 1500: 1516 bytes with LLC/SNAP and trailer, 32 cells, 13.568 ms.
     let segment = 1448;
     let bulk = |fresh: u64, again: u64| FlowRecord {
-        bytes_delivered: (fresh + 50) * segment,
-        bytes_delivered_at_warmup: 50 * segment,
-        bytes_duplicate: (again + 7) * segment,
-        bytes_duplicate_at_warmup: 7 * segment,
+        bytes_arrived_in_span: Some(fresh * segment),
+        bytes_duplicate_in_span: Some(again * segment),
+        // What a rate is made of, of which one flow has next to nothing.
+        bytes_delivered: fresh * segment,
         segments_sent: 400,
         segments_retransmitted: 240,
         ..FlowRecord::default()
@@ -336,6 +343,66 @@ fn the_time_of_a_link_adds_up() {
     // 240 of 400 went again: 160 distinct ones. Of three, one has under a hundredth of a third.
     assert_eq!((get("retransmission_rate", Scope::Run), get("retransmission_rate", Scope::Flow(1))), (1.5, 1.5));
     assert_eq!(get("starved_flows", Scope::Run), 1.0);
+}
+
+/// What is too short, or empty, has no value; nothing is infinite, and what came by before a short span makes no share over 1.
+#[test]
+fn nothing_is_infinite() {
+    let mut e = experiment(&[Traffic::bulk(), Traffic::bulk()]);
+    let cycles = Cycles { packet: 1000, byte: 0.0 };
+    e.hosts = vec![Host { node: 0, nic: None, cpu: Some(Cpu { mhz: 3000, send: cycles, receive: cycles }), overhead: None, memory: None }];
+    let link = LinkRecord { busy_s: 0.001, queue_mean_packets: 3.0, ..LinkRecord::default() };
+    let flow = |bytes| FlowRecord {
+        bytes_sent: 2 * bytes,
+        bytes_retransmitted: bytes,
+        bytes_arrived_in_span: Some(bytes),
+        bytes_duplicate_in_span: Some(bytes),
+        bytes_duplicate: bytes,
+        segments_sent: 2,
+        segments_retransmitted: 1,
+        ..FlowRecord::default()
+    };
+    let hosts = vec![HostRecord { cpu_busy_s: 0.001, memory: None }];
+    let trace = |span| Trace {
+        flows: vec![flow(14_480), flow(0)],
+        links: vec![link.clone(), LinkRecord::default()],
+        hosts: hosts.clone(),
+        end: at(3),
+        span,
+        ..Trace::default()
+    };
+    // 10 segments in the 2 ms of a span, of which the link was busy for half.
+    let short = trace((at(2), at(2) + Duration::from_millis(2)));
+    assert_eq!(impossible(&e, &short), Vec::<String>::new());
+    assert_eq!(value("effective_throughput", Scope::Run, &e, &short), 0.5);
+    assert_eq!((value("duplicate_share", Scope::Link(0), &e, &short), value("good_share", Scope::Link(0), &e, &short)), (0.5, 0.0));
+    // Nothing was delivered: there is no bit to say a price of.
+    assert!(value("mhz_per_mbps", Scope::Run, &e, &short).is_nan());
+    let empty = trace((at(2), at(2)));
+    assert_eq!(impossible(&e, &empty), Vec::<String>::new());
+    assert!(value("effective_throughput", Scope::Run, &e, &empty).is_nan() && value("idle_share", Scope::Link(0), &e, &empty).is_nan());
+}
+
+/// UDP has 28 bytes of headers: in packets of 1000 bytes, 972,000 bytes of payload are all that 1 Mb/s takes in 8 s.
+#[test]
+fn a_link_full_of_udp_has_an_effective_throughput_of_one() {
+    let e = experiment(&[Traffic::udp(Rate::from_bps(1_000_000), 1000)]);
+    let flow = FlowRecord { bytes_arrived_in_span: Some(972_000), ..FlowRecord::default() };
+    let link = LinkRecord { busy_s: 8.0, ..LinkRecord::default() };
+    let trace = Trace { flows: vec![flow], links: vec![link, LinkRecord::default()], span: (at(2), at(10)), ..Trace::default() };
+    assert!((value("effective_throughput", Scope::Run, &e, &trace) - 1.0).abs() < 1e-12);
+}
+
+/// Two streams of a sender, one after the other, do not have twice the link.
+#[test]
+fn streams_that_take_turns_are_measured_over_both_turns() {
+    let mut e = experiment(&vec![Traffic::ttcp(1_000_000); 3]);
+    e.flows[1].stream_of = 0;
+    let second = FlowRecord { start: at(8), ..finished(16, 1_000_000) };
+    let trace = Trace { flows: vec![finished(8, 1_000_000), second, finished(16, 1_000_000)], end: at(16), ..Trace::default() };
+    // 2 MB and 1 MB in 16 s.
+    assert_eq!(value("unfairness", Scope::Run, &e, &trace), 0.5);
+    assert_eq!(value("sender_goodput_bps", Scope::Sender(0), &e, &trace), 1_000_000.0);
 }
 
 #[test]
@@ -369,6 +436,8 @@ fn names_are_unique_and_carry_their_unit_and_each_has_a_source() {
     for (i, metric) in REGISTRY.iter().enumerate() {
         assert!(REGISTRY[..i].iter().all(|m| m.name != metric.name), "{} twice", metric.name);
         check_entry(metric.name, metric.summary, metric.source);
+        assert!(metric.unit == "1" || matches!(metric.bound, Bound::NotNegative | Bound::Goodput), "{}: a share has no unit", metric.name);
+        assert!(metric.bound != Bound::Goodput || metric.unit == "bit/s", "{}: a goodput is a rate", metric.name);
         let suffix = match metric.unit {
             "bit/s" => "_bps",
             "s" => "_s",

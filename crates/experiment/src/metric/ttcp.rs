@@ -1,12 +1,13 @@
 //! What the measurement program `ttcp` reports, and the utilization the ANSNET paper estimates from it.
 
-use super::{Metric, Scope, extremes};
+use super::{Bound, Metric, Scope, extremes, ratio};
 use crate::trace::FlowRecord;
-use longfat_core::time::Duration;
+use longfat_core::time::Time;
 
 pub const RATE: Metric = Metric {
     name: "ttcp_rate_bps",
     unit: "bit/s",
+    bound: Bound::Goodput,
     summary: "the flow's volume over its own completion time (payload); NaN for a flow without a volume or that did not finish",
     source: "Villamizar and Song 1994, §4.4 and §5.6",
     compute: |experiment, trace| {
@@ -23,7 +24,8 @@ pub const RATE: Metric = Metric {
 pub const UTILIZATION: Metric = Metric {
     name: "ttcp_utilization_bps",
     unit: "bit/s",
-    summary: "rate of the slowest ttcp flow times the number of ttcp flows (payload)",
+    bound: Bound::NotNegative,
+    summary: "rate of the slowest ttcp flow times the number of ttcp flows (payload): all data over all time where they are under way together, and an estimate, which may be above the link, where they are not",
     source: "Villamizar and Song 1994, §5.6",
     compute: |experiment, trace| {
         let rates: Vec<f64> = (0..trace.flows.len())
@@ -33,13 +35,13 @@ pub const UTILIZATION: Metric = Metric {
     },
 };
 
-/// `volume` bytes of each of `streams`, which start together, over the time until the last was done, in bit/s; NaN if one did
-/// not finish.
+/// `volume` bytes of each of `streams`, over the time from the first start until the last was done, in bit/s; NaN if one did not
+/// finish.
 pub(super) fn rate<'a>(volume: u64, mut streams: impl Iterator<Item = &'a FlowRecord>) -> f64 {
-    let mut bytes = 0.0;
-    let last = streams.try_fold(Duration::ZERO, |last, stream| {
-        bytes += volume as f64;
-        stream.delivered_all.map(|end| last.max(end.since(stream.start)))
+    let (mut bytes, mut first) = (0.0, Time::MAX);
+    let last = streams.try_fold(Time::ZERO, |last, stream| {
+        (bytes, first) = (bytes + volume as f64, first.min(stream.start));
+        stream.delivered_all.map(|end| last.max(end))
     });
-    last.map_or(f64::NAN, |last| bytes * 8.0 / last.as_secs_f64())
+    last.map_or(f64::NAN, |last| ratio(bytes * 8.0, last.since(first).as_secs_f64()))
 }

@@ -1,15 +1,16 @@
 //! Deviation from fairness, as the ANSNET paper gives it.
 
-use super::{Metric, Scope, extremes, measured_rates};
+use super::{Bound, Metric, Scope, extremes, measured_rates, ratio};
 
 pub const UNFAIRNESS: Metric = Metric {
     name: "unfairness",
     unit: "1",
+    bound: Bound::Share,
     summary: "(fastest - slowest) / fastest of the measured senders' rates: 0 is fair",
     // Villamizar and Song 1994, §5.5 and the notes under Tables 3 and 4.
     source: "Villamizar and Song 1994, §5.5",
     compute: |experiment, trace| {
         let (slowest, fastest) = extremes(&measured_rates(experiment, trace));
-        vec![(Scope::Run, (fastest - slowest) / fastest)]
+        vec![(Scope::Run, ratio(fastest - slowest, fastest))]
     },
 };

@@ -1,11 +1,12 @@
 //! How busy links were, measured on the link: what the ANSNET paper wished for.
 
-use super::{Metric, Scope, extremes};
+use super::{Bound, Metric, Scope, extremes, ratio, span_s};
 use crate::trace::Trace;
 
 pub const LINK: Metric = Metric {
     name: "utilization",
     unit: "1",
+    bound: Bound::Share,
     summary: "share of the measured span (after the warmup, while a measured flow was active) in which the link was transmitting",
     // Villamizar and Song 1994, §5.6 asks for this more direct measure; RFC 5166 §2.1 defines it.
     source: "RFC 5166 §2.1",
@@ -15,6 +16,7 @@ pub const LINK: Metric = Metric {
 pub const BOTTLENECK: Metric = Metric {
     name: "bottleneck_utilization",
     unit: "1",
+    bound: Bound::Share,
     summary: "utilization of the bottleneck link; of the busiest, where there are several",
     source: "Villamizar and Song 1994, §5.6",
     compute: |experiment, trace| {
@@ -25,6 +27,5 @@ pub const BOTTLENECK: Metric = Metric {
 };
 
 fn of_link(trace: &Trace, i: usize) -> f64 {
-    let span = trace.span.1.since(trace.span.0);
-    if span.is_zero() { f64::NAN } else { trace.links[i].busy_s / span.as_secs_f64() }
+    ratio(trace.links[i].busy_s, span_s(trace))
 }

@@ -7,6 +7,7 @@ mod line;
 mod network;
 mod presets;
 mod queue;
+mod recording;
 mod switch;
 
 use super::error::Fault;
@@ -28,13 +29,17 @@ pub fn resolve(root: &Node, repeat: u64) -> Result<Experiment, Fault> {
     let seed = first + repeat;
     let ties = if file.word("ties")? == Some("random") { Ties::Random } else { Ties::LinkOrder };
     let departures_last = file.word("departures")? == Some("last");
-    let measure = measure(&file)?;
+    let mut measure = measure(&file)?;
     let mut plan = presets::plan(&file)?;
     let groups = flow::groups(&file, &plan, measure.duration)?;
     let flows = flow::connections(&groups, &mut plan.network)?;
     let hosts = host::hosts(&file, &plan, &flows)?;
     let network = queue::finish(plan, &flows, &hosts, seed)?;
-    Ok(Experiment { title: file.text("title").unwrap_or("").to_owned(), seed, ties, departures_last, network, hosts, flows, measure })
+    measure.packets = recording::watched(&file, &network, &flows)?;
+    let experiment =
+        Experiment { title: file.text("title").unwrap_or("").to_owned(), seed, ties, departures_last, network, hosts, flows, measure };
+    recording::check(&file, &experiment)?;
+    Ok(experiment)
 }
 
 fn measure(file: &View<'_>) -> Result<Measure, Fault> {
@@ -48,5 +53,5 @@ fn measure(file: &View<'_>) -> Result<Measure, Fault> {
     if interval.is_some_and(|i| i > duration) {
         return Err(view.fault("interval", "the interval is longer than the run").expected("at most the duration"));
     }
-    Ok(Measure { duration, warmup, interval, events: view.boolean("events")? })
+    Ok(Measure { duration, warmup, interval, events: view.boolean("events")?, packets: None })
 }

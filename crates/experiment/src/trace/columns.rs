@@ -6,6 +6,7 @@
 
 use std::sync::LazyLock;
 
+use super::packets::{self, PacketEvent, PacketKind};
 use super::{CellRecord, Event, EventKind, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, LinkSample, MemoryRecord, Trace};
 use longfat_core::atm::discard::CellDrop;
 use longfat_core::atm::port::Count;
@@ -102,6 +103,10 @@ macro_rules! column {
     (count $name:literal, $unit:literal, $doc:literal, $field:ident) => {
         Column::new(Form::Count, $name, $unit, $doc, |row: &Row| row.$field).put(|row: &mut Row, cell| row.$field = cell)
     };
+    (count or none $name:literal, $unit:literal, $doc:literal, $field:ident) => {
+        Column::new(Form::CountOrNone, $name, $unit, $doc, |row: &Row| row.$field.unwrap_or(NONE))
+            .put(|row: &mut Row, cell| row.$field = (cell != NONE).then_some(cell))
+    };
     (index $name:literal, $doc:literal, $field:ident) => {
         Column::new(Form::Count, $name, "1", $doc, |row: &Row| u64::from(row.$field)).put(|row: &mut Row, cell| row.$field = cell as u32)
     };
@@ -169,6 +174,8 @@ table! {
         column!(count "duplicates_received", "packet", "data segments that held nothing new", duplicates_received),
         column!(count "bytes_duplicate", "byte", "payload that arrived and was there already, whatever else its segment held", bytes_duplicate),
         column!(count "bytes_duplicate_at_warmup", "byte", "the same by the end of the warmup", bytes_duplicate_at_warmup),
+        column!(count or none "bytes_arrived_in_span", "byte", "payload that arrived within the measured span for the first time, in order or not", bytes_arrived_in_span).hidden(),
+        column!(count or none "bytes_duplicate_in_span", "byte", "payload that arrived within it and was there already", bytes_duplicate_in_span).hidden(),
         column!(count "packets_delivered", "packet", "arrived at the receiving end, data or not", packets_delivered),
         column!(count "packets_dropped", "packet", "of this flow, both ways, by queues and links", packets_dropped),
         column!(count "in_flight_max_bytes", "byte", "most payload in flight", in_flight_max),
@@ -389,6 +396,48 @@ table! {
             .put(|row, cell| row.link = (cell != NONE).then_some(cell as u32)),
         column!(count "seq_bytes", "byte", "offset in the stream", seq),
     ]
+}
+
+table! {
+    /// One row for each thing that happened to a packet.
+    packets: PacketEvent = {
+        let mut columns = vec![
+            column!(time "time_s", "when", time),
+            Column::new(Form::Word(packets::kinds), "event", "1", "what happened", |row: &PacketEvent| {
+                PacketKind::all().position(|kind| kind == row.kind).expect("every kind is listed") as u64
+            }).put(|row, cell| row.kind = PacketKind::all().nth(cell as usize).expect("a word of the list")),
+            column!(index "flow", "of which flow, from 0", flow),
+            Column::new(Form::Word(|| &["forward", "back"]), "direction", "1", "from the flow's sender, or to it", |row: &PacketEvent| u64::from(row.is_back))
+                .put(|row, cell| row.is_back = cell == 1),
+            Column::new(Form::CountOrNone, "link", "1", "at which link, from 0; NaN at the ends", |row: &PacketEvent| row.link.map_or(NONE, u64::from))
+                .put(|row, cell| row.link = (cell != NONE).then_some(cell as u32)),
+            column!(count "seq_bytes", "byte", "offset of its first byte in the stream; of UDP and ping its number, from 0", seq),
+            column!(count or none "ack_bytes", "byte", "the offset that it acknowledges, of the other direction's stream; NaN without an ACK", ack),
+            column!(index "len_bytes", "payload", len),
+            column!(index "ip_bytes", "the IP packet", ip_len),
+            Column::new(Form::Word(packets::flag_words), "flags", "1", "TCP's, as tcpdump writes them: S SYN, F FIN, R RST, P PSH, `.` ACK, E ECE, W CWR, e AE", |row: &PacketEvent| u64::from(row.flags & 0x1ff))
+                .put(|row, cell| row.flags = cell as u16),
+            Column::new(Form::Word(packets::ecn_words), "ecn", "1", "ECN field of the IP header", |row: &PacketEvent| row.ecn as u64)
+                .put(|row, cell| row.ecn = packets::ECNS[cell as usize]),
+            Column::new(Form::Count, "window", "1", "window field as on the wire, not scaled", |row: &PacketEvent| u64::from(row.window))
+                .put(|row, cell| row.window = cell as u16),
+        ];
+        let blocks = [("sack1_from_bytes", "sack1_until_bytes"), ("sack2_from_bytes", "sack2_until_bytes"), ("sack3_from_bytes", "sack3_until_bytes"), ("sack4_from_bytes", "sack4_until_bytes")];
+        for (i, (from, until)) in blocks.into_iter().enumerate() {
+            columns.extend(sack_block(i, from, until));
+        }
+        columns
+    }
+}
+
+/// The two ends of SACK block `i`; shown where any packet has it.
+fn sack_block(i: usize, from: &'static str, until: &'static str) -> [Column<PacketEvent>; 2] {
+    let end = |end: usize, name, doc| {
+        Column::new(Form::CountOrNone, name, "byte", doc, move |row: &PacketEvent| row.sack[i][end].unwrap_or(NONE))
+            .put(move |row, cell| row.sack[i][end] = (cell != NONE).then_some(cell))
+            .rare()
+    };
+    [end(0, from, "a SACK block: from here, of the other direction's stream; NaN without it"), end(1, until, "until here")]
 }
 
 /// The words of [`EventKind::all`], in their order.

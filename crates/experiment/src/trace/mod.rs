@@ -3,8 +3,11 @@
 //! [`columns`] says what each value is called in results, in which unit, and how it is stored.
 
 pub mod columns;
+mod packets;
 #[cfg(test)]
 mod tests;
+
+pub use packets::{PacketEvent, PacketKind};
 
 use longfat_core::atm::port;
 use longfat_core::queue::DropReason;
@@ -24,6 +27,8 @@ pub struct Trace {
     /// Samples of links, in order of time, then link.
     pub link_series: Vec<LinkSample>,
     pub events: Vec<Event>,
+    /// What happened to packets, in order of time; those of one instant by kind, then by place.
+    pub packets: Vec<PacketEvent>,
     /// When the run ended, in virtual time.
     pub end: Time,
     /// The measured span: from the end of the warmup (or the first start of a measured flow, if that is later) to the
@@ -71,6 +76,10 @@ pub struct FlowRecord {
     /// Payload bytes that arrived again, and the same at the end of the warmup.
     pub bytes_duplicate: u64,
     pub bytes_duplicate_at_warmup: u64,
+    /// Payload bytes that arrived within the measured span for the first time, in order or not, and those that arrived again; none
+    /// where that was not recorded.
+    pub bytes_arrived_in_span: Option<u64>,
+    pub bytes_duplicate_in_span: Option<u64>,
     /// Packets of this flow (both ways) that a queue or link dropped.
     pub packets_dropped: u64,
     /// Over the RTT samples taken, in seconds; NaN without one.

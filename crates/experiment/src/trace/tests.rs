@@ -55,6 +55,7 @@ proptest! {
         check(columns::hosts(), &cells);
         check(columns::flow_series(), &cells);
         check(columns::link_series(), &cells);
+        check(columns::packets(), &cells);
     }
 }
 
@@ -91,6 +92,8 @@ fn every_field_of_a_record_is_stored() {
         duplicates_received: 17,
         bytes_duplicate: 18,
         bytes_duplicate_at_warmup: 19,
+        bytes_arrived_in_span: Some(27),
+        bytes_duplicate_in_span: Some(28),
         packets_dropped: 20,
         rtt_min_s: 0.21,
         rtt_mean_s: 0.22,

@@ -1,5 +1,6 @@
 //! What statements come to.
 
+use super::parse::DEEPEST;
 use super::{Expr, Kind, Statement};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -62,6 +63,9 @@ pub fn run(
     }
 }
 
+/// Values that a list may hold, with all that is in its lists.
+const LARGEST: usize = 100_000;
+
 struct Scope<'a> {
     variables: &'a Variables,
     lookup: &'a dyn Fn(&str) -> Option<Result<Value, String>>,
@@ -78,7 +82,15 @@ impl Scope<'_> {
         match expr {
             Expr::Literal(value) => Ok(value.clone()),
             Expr::Name(name) => self.name(name),
-            Expr::List(all) => Ok(Value::List(all.iter().map(|e| self.eval(e)).collect::<Result<_, _>>()?)),
+            Expr::List(all) => {
+                let all = Value::List(all.iter().map(|e| self.eval(e)).collect::<Result<_, _>>()?);
+                // What a variable holds may be put into a list again and again.
+                match all.extent() {
+                    (depth, _) if depth > DEEPEST => fail(format!("lists are nested more than {DEEPEST} deep")),
+                    (_, size) if size > LARGEST => fail(format!("a list holds more than {LARGEST} values")),
+                    _ => Ok(all),
+                }
+            }
             Expr::Unary(operator, inner) => {
                 let value = self.eval(inner)?;
                 match (*operator, value.number()) {
@@ -90,15 +102,18 @@ impl Scope<'_> {
                     _ => fail(format!("`{operator}` needs a number, and {value} is none")),
                 }
             }
-            Expr::Binary("and", a, b) => {
-                let a = self.eval(a)?;
-                if a.truth() { self.eval(b) } else { Ok(a) }
+            Expr::Chain(first, rest) => {
+                let mut left = self.eval(first)?;
+                for (operator, right) in rest {
+                    left = match *operator {
+                        "and" if !left.truth() => left,
+                        "or" if left.truth() => left,
+                        "and" | "or" => self.eval(right)?,
+                        _ => arithmetic(operator, &left, &self.eval(right)?)?,
+                    };
+                }
+                Ok(left)
             }
-            Expr::Binary("or", a, b) => {
-                let a = self.eval(a)?;
-                if a.truth() { Ok(a) } else { self.eval(b) }
-            }
-            Expr::Binary(operator, a, b) => arithmetic(operator, &self.eval(a)?, &self.eval(b)?),
             Expr::Compare(first, rest) => {
                 let mut left = self.eval(first)?;
                 for (operator, right) in rest {
@@ -245,6 +260,14 @@ fn call(name: &str, mut arguments: Vec<Value>) -> Result<Value, Stop> {
 }
 
 impl Value {
+    /// How deep lists are nested in it, and how many values it holds with those.
+    fn extent(&self) -> (usize, usize) {
+        let Value::List(all) = self else { return (0, 1) };
+        let inner = all.iter().map(Value::extent);
+        let (depth, size) = inner.fold((0, 1), |(depth, size), (deeper, more)| (depth.max(deeper), size + more));
+        (depth + 1, size)
+    }
+
     fn truth(&self) -> bool {
         match self {
             Value::None => false,

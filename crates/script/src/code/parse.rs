@@ -25,8 +25,8 @@ const COMPARISONS: &[&str] = &["==", "!=", "<=", ">=", "<", ">"];
 /// Statements of Python that are not here.
 const KEYWORDS: &[&str] =
     &["if", "for", "while", "def", "import", "from", "try", "with", "class", "return", "del", "global", "pass", "raise", "exec", "async"];
-/// Parentheses in parentheses.
-const DEEPEST: usize = 32;
+/// Parentheses in parentheses, and lists in lists.
+pub const DEEPEST: usize = 32;
 
 /// The statements of `text`, which begins two characters after `start`.
 pub fn parse(text: &str, start: Place) -> Result<Vec<Statement>, SyntaxError> {
@@ -42,6 +42,11 @@ pub fn parse(text: &str, start: Place) -> Result<Vec<Statement>, SyntaxError> {
         }
         all.push(parser.statement()?);
     }
+}
+
+/// `first` alone, or with what follows it.
+fn chain(first: Expr, rest: Vec<(&'static str, Expr)>) -> Expr {
+    if rest.is_empty() { first } else { Expr::Chain(Box::new(first), rest) }
 }
 
 struct Parser<'a> {
@@ -153,7 +158,7 @@ impl Parser<'_> {
         };
         if let Some((_, operator)) = AUGMENTED.iter().find(|(augmented, _)| *augmented == symbol) {
             self.next();
-            let value = Expr::Binary(operator, Box::new(Expr::Name(name.clone())), Box::new(self.expression()?));
+            let value = Expr::Chain(Box::new(Expr::Name(name.clone())), vec![(operator, self.expression()?)]);
             return Ok(Kind::Assign(name, value));
         }
         match symbol {
@@ -183,19 +188,19 @@ impl Parser<'_> {
     }
 
     fn or(&mut self) -> Result<Expr, SyntaxError> {
-        let mut left = self.and()?;
+        let (first, mut rest) = (self.and()?, Vec::new());
         while self.takes_name("or") {
-            left = Expr::Binary("or", Box::new(left), Box::new(self.and()?));
+            rest.push(("or", self.and()?));
         }
-        Ok(left)
+        Ok(chain(first, rest))
     }
 
     fn and(&mut self) -> Result<Expr, SyntaxError> {
-        let mut left = self.not()?;
+        let (first, mut rest) = (self.not()?, Vec::new());
         while self.takes_name("and") {
-            left = Expr::Binary("and", Box::new(left), Box::new(self.not()?));
+            rest.push(("and", self.not()?));
         }
-        Ok(left)
+        Ok(chain(first, rest))
     }
 
     fn not(&mut self) -> Result<Expr, SyntaxError> {
@@ -238,12 +243,12 @@ impl Parser<'_> {
 
     fn level(&mut self, level: usize) -> Result<Expr, SyntaxError> {
         let Some(operators) = LEVELS.get(level) else { return self.unary() };
-        let mut left = self.level(level + 1)?;
+        let (first, mut rest) = (self.level(level + 1)?, Vec::new());
         while let Some(operator) = operators.iter().find(|o| *self.peek() == Word::Symbol(o)) {
             self.next();
-            left = Expr::Binary(operator, Box::new(left), Box::new(self.level(level + 1)?));
+            rest.push((*operator, self.level(level + 1)?));
         }
-        Ok(left)
+        Ok(chain(first, rest))
     }
 
     fn unary(&mut self) -> Result<Expr, SyntaxError> {
@@ -256,7 +261,7 @@ impl Parser<'_> {
             signs.push(sign);
         }
         let base = self.atom()?;
-        let inner = if self.takes("**") { Expr::Binary("**", Box::new(base), Box::new(self.deeper(Self::unary)?)) } else { base };
+        let inner = if self.takes("**") { chain(base, vec![("**", self.deeper(Self::unary)?)]) } else { base };
         Ok(signs.into_iter().rev().fold(inner, |inner, sign| Expr::Unary(sign, Box::new(inner))))
     }
 

@@ -1,11 +1,11 @@
 //! Packets that a script injects, and those that it expects.
 
-use super::{Runner, Step, fail, line, refused};
+use super::{Runner, SHOWN, Step, fail, line, refused};
 use crate::compare::{Sent, differences, show_expected};
 use crate::numbers::Numbers;
 use crate::place::Place;
 use crate::settings::{Push, Refusal};
-use crate::syntax::{EcnField, Event, Options, Packet, When};
+use crate::syntax::{Action, EcnField, Event, Options, Packet, When};
 use longfat_core::packet::{Ecn, flags};
 use longfat_core::time::Time;
 
@@ -41,9 +41,14 @@ impl Runner<'_> {
         self.flush();
         while self.sent.is_empty() && self.step(latest) {}
         self.check()?;
-        let Some((at, sent)) = self.take(packet) else {
-            self.now = self.now.max(latest);
-            let text = format!("no packet is sent by {:.6}", latest.as_secs_f64());
+        self.pass_over(packet);
+        let taken = if self.is_for_the_next(packet) { None } else { self.take(packet) };
+        let Some((at, sent)) = taken else {
+            // Where another packet is there, time need not go by for this one.
+            if self.sent.is_empty() {
+                self.now = self.now.max(latest);
+            }
+            let text = format!("no packet is sent by {:.6}", self.now.max(start).min(latest).as_secs_f64());
             return Err(
                 self.with_history(fail(place, text), vec![format!("expected  {:>10.6} > {}", end.as_secs_f64(), show_expected(packet))])
             );
@@ -69,6 +74,39 @@ impl Runner<'_> {
         self.remember(at, '>', &got);
         self.base = if matches!(event.when, When::At { .. }) { start } else { at.max(self.base) };
         Ok(())
+    }
+
+    /// Whether `sent` is what `packet` says, but for its time.
+    fn is(&self, packet: &Packet, sent: &Sent) -> bool {
+        differences(packet, &self.shown(sent), self.settings.push == Push::Any).is_empty()
+    }
+
+    /// With `--all`, where a later one of the packets that were sent is the expected one: those before it are expected by nothing. One that
+    /// is sent and not meant would else stand beside every expectation after it.
+    fn pass_over(&mut self, packet: &Packet) {
+        if !self.options.all || self.sent.front().is_none_or(|(_, sent)| self.is(packet, sent) || sent.len < packet.len) {
+            return;
+        }
+        let Some(found) = self.sent.iter().take(SHOWN).position(|(_, sent)| self.is(packet, sent)) else { return };
+        for (at, sent) in self.sent.drain(..found).collect::<Vec<_>>() {
+            let got = self.shown(&sent);
+            let place = self.script.events[self.at].place;
+            let finding = fail(place, "a packet was sent that nothing expects");
+            let finding = self.with_history(finding, vec![format!("got       {}", line(at, '>', &got))]);
+            let _ = self.judged(place, "nothing".to_owned(), Err(finding));
+            self.remember(at, '>', &got);
+        }
+    }
+
+    /// With `--all`: whether the packet that was sent is not the expected one but the one that the script expects next, so that this one is
+    /// missing.
+    fn is_for_the_next(&self, packet: &Packet) -> bool {
+        let Some((_, sent)) = self.sent.front().filter(|_| self.options.all) else { return false };
+        let next = self.script.events[self.at + 1..].iter().find_map(|event| match &event.action {
+            Action::Expect(next) => Some(next),
+            _ => None,
+        });
+        !self.is(packet, sent) && next.is_some_and(|next| self.is(next, sent))
     }
 
     /// The first packet that was sent; where the script's is longer, with those that go on where it ends. Stacks hand several

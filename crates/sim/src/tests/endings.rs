@@ -75,8 +75,8 @@ fn a_run_can_be_cancelled() {
         let mut experiment = Dumbbell { rate: Rate::from_bps(100_000_000), ..Dumbbell::default() }.experiment();
         experiment.measure.interval = interval;
         let mut calls = Vec::new();
-        let result = run_with(&experiment, &mut |at| {
-            calls.push(at);
+        let result = run_with(&experiment, &mut |progress| {
+            calls.push(progress.now());
             calls.len() < 3
         });
         assert_eq!(result, Err(Error::Cancelled { at: calls[2] }));

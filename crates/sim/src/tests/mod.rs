@@ -1,5 +1,6 @@
 //! Whole runs: of each part against timelines worked out by hand, and of networks at random.
 
+mod bounds;
 mod cells;
 mod delay_based;
 mod ecn;
@@ -7,6 +8,7 @@ mod endings;
 mod golden;
 mod hosts;
 mod memory;
+mod packets;
 mod probes;
 mod random;
 mod rates;

@@ -204,15 +204,13 @@ impl Draw {
     fn equip(&mut self, experiment: &mut Experiment, node: usize) {
         let cycles = Cycles { packet: 10_000, byte: 1.0 };
         let on_full = self.of(&[OnFull::Stall, OnFull::Wait, OnFull::Drop]);
-        // Not both memory and a processor: what a packet that waits for the processor will need is not set aside yet, and the memory's own
-        // checks stop such a run (with any way of driving it).
         let has_cpu = self.one_in(3);
         let host = Host {
             node,
             nic: self.one_in(2).then_some(Nic { txqueuelen: 5, on_full }),
             cpu: has_cpu.then_some(Cpu { mhz: 100, send: cycles, receive: cycles }),
             overhead: self.one_in(4).then(|| Duration::from_micros(300)),
-            memory: (!has_cpu && self.one_in(3)).then_some(Memory { bytes: 1 << 20, least: None }),
+            memory: self.one_in(3).then_some(Memory { bytes: 1 << 20, least: None }),
         };
         if host.nic.is_some() {
             for link in experiment.network.links.iter_mut().filter(|link| link.from == node) {

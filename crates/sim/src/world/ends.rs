@@ -72,7 +72,7 @@ impl World {
     #[inline]
     pub(super) fn receive(&mut self, number: usize, id: PacketId) {
         let packet = &self.packets[id];
-        self.ledger.left();
+        self.ledger.left(self.now, packet, self.packets.segment(id));
         let endpoint = &mut self.endpoints[number];
         endpoint.delivered.add(packet.ip_len());
         endpoint.agent.handle_segment(self.now, self.packets.segment(id), packet.ecn);
@@ -140,7 +140,7 @@ impl World {
         let segment = self.packets.segment(id);
         let packet = Packet::new(self.now, endpoint.route, ecn, segment);
         endpoint.sent.add(packet.ip_len());
-        self.ledger.entered(number, segment);
+        self.ledger.entered(self.now, number, &packet, segment);
         self.packets[id] = packet;
         self.packets.keep(id);
     }

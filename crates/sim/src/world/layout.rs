@@ -60,7 +60,7 @@ pub(super) fn world(experiment: &Experiment) -> Result<World, Error> {
         links,
         packets: Packets::new(),
         channels: table.channels,
-        ledger: Ledger::new(table.origin, &initial, experiment.measure.events),
+        ledger: Ledger::new(table.origin, &initial, experiment),
         hops: layout.hops,
         ties: (0..layout.inputs.len()).filter(|_| is_random).map(ties).collect(),
         inputs: layout.inputs,

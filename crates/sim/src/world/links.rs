@@ -72,6 +72,7 @@ impl World {
                 break;
             }
             line.pop(packets);
+            log.ledger.queued(now, id, packets, log.link);
             link.offer(now, id, packets, &mut log);
             came += 1;
         }
@@ -113,6 +114,7 @@ impl World {
         });
         let (link, mut log) = (&mut links[number], LinkLog { link: number as u32, ledger });
         for Arrival { time, id, .. } in batch.drain() {
+            log.ledger.queued(time, id, packets, log.link);
             link.offer(time, id, packets, &mut log);
         }
         next
@@ -131,6 +133,7 @@ impl World {
     #[inline]
     pub(super) fn offer(&mut self, number: usize, id: PacketId) {
         let mut log = LinkLog { link: number as u32, ledger: &mut self.ledger };
+        log.ledger.queued(self.now, id, &self.packets, log.link);
         self.links[number].offer(self.now, id, &mut self.packets, &mut log);
     }
 

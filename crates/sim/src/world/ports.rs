@@ -152,6 +152,7 @@ impl World {
                     next = next.min(comes);
                     return true;
                 }
+                self.ledger.queued(comes, id, &self.packets, number as u32);
                 self.come_to_port(port, *input as usize);
             }
             false
@@ -237,6 +238,7 @@ impl World {
     fn pass_cells_on(&mut self, port: usize, number: usize) {
         let link = &self.links[number];
         let (delay, ingress) = (link.delay(), link.port().into());
+        let cell_time = self.ports.list[port].port.cell_time();
         let mut runs = std::mem::take(&mut self.onward);
         runs.extend(self.ports.list[port].port.onward());
         for run in runs.drain(..) {
@@ -244,6 +246,11 @@ impl World {
             let input = &self.inputs[self.hops[route as usize] as usize];
             let (next, stage) = (self.ports.of(input.at as usize).expect("cells come to a port"), input.to as usize);
             let channel = self.channels[route as usize];
+            if run.is_final && !run.is_lost {
+                // By its last cell: how many cells are one run hangs on how much is done at once.
+                let last = run.arrives + delay + cell_time * u64::from(run.cells.saturating_sub(1));
+                self.ledger.queued(last, run.packet, &self.packets, input.at);
+            }
             self.ports.list[next].arrive(ingress, Run { route, channel, arrives: run.arrives + delay, ..run });
             let news = self.ports.list[next].port.next_news();
             self.due.lower(stage, news.saturating_add(self.behind[stage]));

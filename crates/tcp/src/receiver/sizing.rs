@@ -88,8 +88,10 @@ impl Receiver {
 
     /// The receiving side of what the connection has of its host's memory.
     pub fn memory(&self) -> MemoryUse {
+        // A FIN beyond a gap is held as a number of the stream, and takes no room.
+        let fin = u64::from(self.fin.is_some_and(|fin| fin.get() >= self.nxt));
         MemoryUse {
-            receive_buffered: self.unread + self.held(),
+            receive_buffered: self.unread + self.held() - fin,
             unread: self.unread,
             promised: self.promised.saturating_sub(self.nxt),
             receive_wanted: self.wanted_buffer(),

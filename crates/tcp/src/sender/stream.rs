@@ -7,12 +7,22 @@ use std::collections::VecDeque;
 pub(crate) struct Stream {
     /// One past the last byte written.
     end: u64,
-    /// Where each write that is not wholly acknowledged ends.
-    writes: VecDeque<u64>,
+    /// Where each write that is not wholly acknowledged ends. Equal writes that follow each other are one run: an application that writes
+    /// faster than TCP sends has any number of them.
+    writes: VecDeque<Writes>,
     closed: bool,
     nagle: bool,
     /// Partial segments wait, whatever Nagle says (tcp(7), TCP_CORK; without its ceiling of 200 ms).
     cork: bool,
+}
+
+/// Writes of one size, one after the other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Writes {
+    /// Where the first and the last of them end.
+    first: u64,
+    last: u64,
+    size: u64,
 }
 
 /// What could be sent next, as far as stream, buffer and the peer's window go.
@@ -40,12 +50,15 @@ impl Stream {
 
     /// The application writes; everything below `una` is acknowledged. Saturates.
     pub fn write(&mut self, bytes: u64, una: u64) {
-        self.end = self.end.saturating_add(bytes).min(u64::MAX / 2);
-        while self.writes.front().is_some_and(|end| *end <= una) {
+        let (before, end) = (self.end, self.end.saturating_add(bytes).min(u64::MAX / 2));
+        self.end = end;
+        while self.writes.front().is_some_and(|run| run.last <= una) {
             self.writes.pop_front();
         }
-        if self.writes.back() != Some(&self.end) {
-            self.writes.push_back(self.end);
+        match self.writes.back_mut() {
+            _ if end == before => {}
+            Some(run) if run.last == before && run.size == end - before => run.last = end,
+            _ => self.writes.push_back(Writes { first: end, last: end, size: end - before }),
         }
     }
 
@@ -102,7 +115,8 @@ impl Stream {
     /// Whether a write ends at `offset`: RFC 9293 §3.9.1.2 has an interface without a PUSH of its own set the flag there.
     #[inline]
     pub fn write_ends_at(&self, offset: u64) -> bool {
-        self.writes.binary_search(&offset).is_ok()
+        let run = self.writes.partition_point(|run| run.last < offset);
+        self.writes.get(run).is_some_and(|run| run.first <= offset && (offset - run.first).is_multiple_of(run.size))
     }
 
     /// What could go from `start` on: at most `most` bytes, of what the buffer holds up to `buffered`, below the right `edge` of
@@ -181,6 +195,20 @@ mod tests {
         assert!(stream.write_ends_at(101) && stream.write_ends_at(151) && !stream.write_ends_at(120));
         // Forgotten once acknowledged.
         stream.write(10, 101);
-        assert_eq!(stream.writes, [151, 161]);
+        assert!(stream.write_ends_at(151) && stream.write_ends_at(161) && stream.writes.len() == 2);
+    }
+
+    #[test]
+    fn any_number_of_equal_writes_take_no_more_room_than_one() {
+        let mut stream = Stream::new(true);
+        (0..100_000).for_each(|_| stream.write(100, 1));
+        assert_eq!(stream.writes.len(), 1);
+        assert!(stream.write_ends_at(101) && stream.write_ends_at(10_000_001));
+        assert!(!stream.write_ends_at(150) && !stream.write_ends_at(1) && !stream.write_ends_at(10_000_101));
+        // What differs is a run of its own.
+        stream.write(50, 5_000_001);
+        stream.write(50, 5_000_001);
+        assert_eq!(stream.writes.len(), 2);
+        assert!(stream.write_ends_at(10_000_051) && stream.write_ends_at(10_000_101) && !stream.write_ends_at(10_000_076));
     }
 }

@@ -173,6 +173,14 @@ fn what_a_segment_would_hold_is_what_it_holds() {
         pair.server.handle_segment(now, &stamped, Ecn::NotEct);
         assert_eq!(pair.server.memory().receive_buffered, before + expected, "{offset}");
     }
+    // A FIN takes a number of the stream, and no room.
+    let before = pair.server.memory().receive_buffered;
+    let mut fin = segment(4_000, 0);
+    fin.flags |= flags::FIN;
+    assert_eq!(pair.server.would_hold(&fin, 0), 0);
+    fin.set_timestamps(1_000_000, 0);
+    pair.server.handle_segment(now, &fin, Ecn::NotEct);
+    assert_eq!(pair.server.memory().receive_buffered, before);
     pair.server.set_auto_read(false);
     assert_eq!(pair.server.would_hold(&segment(1_000, 700), 0), 700);
 }

@@ -1,8 +1,8 @@
 //! The page of results has every column and every metric. `UPDATE_DOCS=1 cargo test -p longfat-core reference` writes the columns anew.
 
 use super::super::REGISTRY;
-use crate::trace::EventKind;
 use crate::trace::columns::{self, Column};
+use crate::trace::{EventKind, PacketKind};
 use std::path::PathBuf;
 
 fn page_of_results() -> PathBuf {
@@ -31,6 +31,9 @@ fn the_columns_of_results_are_up_to_date() {
     page = filled(&page, "columns flow_series", &rows(columns::flow_series()));
     page = filled(&page, "columns link_series", &rows(columns::link_series()));
     page = filled(&page, "columns events", &rows(columns::events()));
+    page = filled(&page, "columns packets", &rows(columns::packets()));
+    let packet_kinds: String = PacketKind::all().take(4).map(|kind| format!("| `{}` | {} |\n", kind.word(), kind.summary())).collect();
+    page = filled(&page, "packet kinds", &format!("| event | |\n|---|---|\n{packet_kinds}"));
     let kinds: String = EventKind::all().map(|kind| format!("| `{}` | {} |\n", kind.word(), kind.summary())).collect();
     page = filled(&page, "kinds", &format!("| kind | |\n|---|---|\n{kinds}"));
     if std::env::var_os("UPDATE_DOCS").is_some() {
