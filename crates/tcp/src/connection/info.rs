@@ -15,7 +15,7 @@ pub struct Stats {
     pub bytes_retransmitted: u64,
     /// Data segments sent, retransmissions included.
     pub segments_sent: u64,
-    /// Segments sent again, a FIN alone included.
+    /// Data segments sent again; a FIN alone is none.
     pub segments_retransmitted: u64,
     /// Pure ACKs sent.
     pub acks_sent: u64,
