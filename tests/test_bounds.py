@@ -23,16 +23,16 @@ edge = { rate = "1 Gbit/s" }
 LOSSY = 'loss = { kind = "bernoulli", probability = 0.2 }'
 BOUNDS = {entry["name"]: entry["bound"] for entry in longfat.registries()["metrics"] if "bound" in entry}
 RUNS = {
-    "one after the other": (HEAD % "mtu = 1500") + '[[flow]]\ncount = 20\nstagger = "290 ms"\n[measure]\nduration = "7 s"\n',
-    "streams that take turns": (HEAD % "mtu = 1500")
+    "one after the other": (HEAD % 'mtu = "1500 bytes"') + '[[flow]]\ncount = 20\nstagger = "290 ms"\n[measure]\nduration = "7 s"\n',
+    "streams that take turns": (HEAD % 'mtu = "1500 bytes"')
     + '[[flow]]\nstreams = 4\nstagger = "1 s"\ntraffic = { kind = "ttcp", volume = "1 MB" }\n[measure]\nduration = "20 s"\n',
     "short and lossy": (HEAD % LOSSY) + '[[flow]]\ncount = 40\nstop = "30 ms"\n[measure]\nduration = "1 s"\n',
     "a span of some ms": (HEAD % LOSSY)
     + '[[flow]]\ntraffic = { kind = "ttcp", volume = "300 kB" }\n[measure]\nduration = "60 s"\nwarmup = "350 ms"\n',
-    "nothing delivered": (HEAD % "mtu = 1500")
+    "nothing delivered": (HEAD % 'mtu = "1500 bytes"')
     + '[[host]]\nname = "left"\ncpu = "100 MHz"\nsend_packet = "10000 cycles"\n'
     + '[[flow]]\n[measure]\nduration = "30 ms"\n',
-    "udp": (HEAD % "mtu = 1500")
+    "udp": (HEAD % 'mtu = "1500 bytes"')
     + '[[flow]]\ntraffic = { kind = "udp", rate = "30 Mbit/s", size = "1000 bytes" }\n[measure]\nduration = "3 s"\nwarmup = "1 s"\n',
 }
 

@@ -5,6 +5,7 @@ use longfat_script::{IpVersion, Options, Place, Report};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 /// The text of a file that the user names. OSError where it is none, is not a regular file, or is longer than 32 MiB.
@@ -38,8 +39,6 @@ pub fn run_script<'py>(
     result.set_item("line", finding.map(|f| f.place.line))?;
     result.set_item("column", finding.map(|f| f.place.column))?;
     // What stands in a script may be of any length.
-    let shorts = |lines: &[String]| lines.iter().map(|line| short(line)).collect::<Vec<_>>();
-    let placed = |said: &[(Place, String)]| said.iter().map(|(place, text)| (place.line, short(text))).collect::<Vec<_>>();
     result.set_item("message", finding.map(|f| short(&f.message)))?;
     result.set_item("details", finding.map_or(Vec::new(), |f| shorts(&f.details)))?;
     let expectations = report.expectations.iter().map(|one| {
@@ -58,4 +57,14 @@ pub fn run_script<'py>(
     result.set_item("notes", placed(&report.notes))?;
     result.set_item("printed", &report.printed)?;
     Ok(result)
+}
+
+/// Lines from a script, each of a length that can be shown.
+fn shorts(lines: &[String]) -> Vec<Cow<'_, str>> {
+    lines.iter().map(|line| short(line)).collect()
+}
+
+/// What is said of lines of a script, with their numbers.
+fn placed(said: &[(Place, String)]) -> Vec<(u32, Cow<'_, str>)> {
+    said.iter().map(|(place, text)| (place.line, short(text))).collect()
 }
