@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::{REGISTRY, Scope};
 use crate::trace::{CellRecord, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, MemoryRecord, Trace};
-use crate::{Cpu, Cycles, Experiment, Flow, Host, Link, Measure, Network, Node, NodeKind, Ties};
+use crate::{Cpu, Cycles, Experiment, Flow, Host, Intake, Link, Measure, Network, Node, NodeKind, Ties};
 use longfat_core::atm::port::Count;
 use longfat_core::params::check_entry;
 use longfat_core::params::{Choice, Params, Value};
@@ -279,7 +279,7 @@ fn a_bit_costs_cycles() {
     let mut e = experiment(&vec![Traffic::bulk(); 3]);
     e.flows[2].from = 1;
     let cycles = Cycles { packet: 1000, byte: 0.0 };
-    let cpu = Cpu { mhz: 3000, send: cycles, receive: cycles };
+    let cpu = Cpu { mhz: 3000, send: cycles, receive: cycles, intake: Intake::default() };
     e.hosts = vec![Host { node: 0, nic: None, cpu: Some(cpu), overhead: None, memory: None }];
     // 10 s of 3000 MHz, busy for 4: 1200 MHz. The two senders on it have 100 and 200 Mbit/s since the warmup at 2 s; the third is
     // on a host of which nothing is said.
