@@ -1,14 +1,15 @@
 """What a burst of numbered packets says of the path that it crossed.
 
 A burst that comes to the bottleneck at a rate f greater than its rate s leaves at s, and fills its memory M with what is left over. So
-the packets that arrive are spaced by the bottleneck, the first loss says how much it holds, and the share of losses after that says what f is:
+the packets that arrive are spaced by the bottleneck, the first loss says how much it holds, and the share of losses after that what f is:
 
     s = size / spacing,    1 - s / f = share lost,    M = packets before the first loss * size * (1 - s / f)
 
 (Antony, Blom, de Laat, Lee and Sjouw, *Microscopic examination of TCP flows over transatlantic links*, FGCS 19(6), 2003, section 2, Eq. 1.)
 
 Packets are also lost at a receiver that cannot keep up. Both kinds are told apart by time. Behind a packet lost at the full bottleneck the
-next one follows at once, since the line never rests. Where a packet is lost behind the bottleneck, the time that it took on the line is missing.
+next one follows at once, since the line never rests. Where a packet is lost behind the bottleneck, the time that it took on the line is
+missing.
 """
 
 from __future__ import annotations
