@@ -212,3 +212,40 @@ def test_pftk_with_a_limited_window() -> None:
     assert rates == sorted(rates)
     with pytest.raises(ValueError, match="max_window"):
         theory.pftk_full(0.01, 0.1, 1.0, max_window=0)
+
+
+def test_the_bursts_of_the_transatlantic_lambdas() -> None:
+    # Antony et al. 2003, section 2; docs/bursts.md says which numbers of the paper agree.
+    fast, slow = 1e9, 622e6
+    memory = theory.burst_memory(1500, 1000, fast, slow)
+    assert memory == pytest.approx(567e3)
+    assert theory.burst_packets(1000, fast, slow, memory) == pytest.approx(1500)
+    assert theory.burst_drops(1500, 1000, fast, slow, memory) == pytest.approx(0, abs=1e-9)
+    assert theory.burst_drops(5000, 1000, fast, slow, memory) == pytest.approx(3500 * 0.378)
+    assert theory.slow_start_memory(fast, slow, 0.1) == pytest.approx(2.94e6, rel=1e-3)
+    assert max(theory.slow_start_memory(fast, s * 1e6, 0.1) for s in range(1, 1000)) == pytest.approx(3.125e6)
+    roots = theory.forbidden_rates(fast, 0.5e6, 0.15)
+    assert roots is not None
+    assert roots == pytest.approx((27.4e6, 972.6e6), rel=1e-3)
+    assert theory.forbidden_rates(fast, 0.5e6, 0.0159) is None
+    assert theory.slow_start_rate(fast, 1.1e9, 1.0, 0.1) == 1.1e9
+
+
+def test_the_equations_of_bursts_agree_with_each_other() -> None:
+    for rtt in (0.02, 0.1, 0.3):
+        for memory in (1e5, 5e5, 2e6):
+            for root in theory.forbidden_rates(1e9, memory, rtt) or ():
+                assert theory.slow_start_memory(1e9, root, rtt) == pytest.approx(memory)
+                assert theory.slow_start_rate(1e9, root, memory, rtt) == pytest.approx(root)
+
+
+def test_in_slow_start_a_window_comes_no_faster_than_acks_let_it_go() -> None:
+    assert theory.arrival_rate(1e9, 100e6) == 200e6
+    assert theory.arrival_rate(1e9, 100e6, growth=1.5) == 150e6
+    assert theory.arrival_rate(1e9, 622e6) == 1e9
+    fed = theory.arrival_rate(1e9, 100e6)
+    assert theory.slow_start_rate(fed, 100e6, 0.5e6, 0.15) == pytest.approx(2 * 8 * 0.5e6 / 0.15)
+    with pytest.raises(ValueError, match="grows"):
+        theory.arrival_rate(1e9, 100e6, growth=1.0)
+    with pytest.raises(ValueError, match="memory"):
+        theory.slow_start_rate(1e9, 100e6, 0, 0.1)

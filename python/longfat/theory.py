@@ -9,6 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from longfat.bursts import arrival_rate as arrival_rate
+from longfat.bursts import burst_drops as burst_drops
+from longfat.bursts import burst_memory as burst_memory
+from longfat.bursts import burst_packets as burst_packets
+from longfat.bursts import forbidden_rates as forbidden_rates
+from longfat.bursts import slow_start_memory as slow_start_memory
+from longfat.bursts import slow_start_rate as slow_start_rate
+
 
 def _loss(p: float) -> float:
     if not 0 < p < 1:

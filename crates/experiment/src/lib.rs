@@ -31,6 +31,8 @@ pub use backend::Backend;
 pub use document::{Document, Run, restore};
 pub use error::{Error, Report, nearest, short};
 pub use identity::{RESULTS_VERSION, defaults};
-pub use model::{Cpu, Cycles, Experiment, Flow, Host, Link, Measure, Memory, Network, Nic, Node, NodeKind, OnFull, Ties, Watched};
+pub use model::{
+    Backlog, Cpu, Cycles, Experiment, Flow, Host, Intake, Link, Measure, Memory, Network, Nic, Node, NodeKind, OnFull, Ties, Watched,
+};
 pub use schema::{reference, schema};
 pub use sweep::Axis;

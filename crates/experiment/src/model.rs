@@ -175,6 +175,30 @@ pub struct Cpu {
     pub send: Cycles,
     /// To receive a packet.
     pub receive: Cycles,
+    /// How it gets what comes.
+    pub intake: Intake,
+}
+
+/// How packets come from the interface of a host to its processor.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct Intake {
+    /// Packets that the receive ring of the interface holds (`ethtool -g`); `None`: all.
+    pub rx_ring: Option<u64>,
+    /// How long the interface waits after a packet before it interrupts (`ethtool -C rx-usecs`).
+    pub rx_usecs: Duration,
+    /// It interrupts sooner once so many packets wait (`ethtool -C rx-frames`).
+    pub rx_frames: Option<u64>,
+    /// The queue into which an interrupt moves what is in the ring; `None`: the processor takes packets from the ring itself (NAPI).
+    pub backlog: Option<Backlog>,
+}
+
+/// The input queue of a host (`net.core.netdev_max_backlog`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Backlog {
+    /// Packets it holds.
+    pub max: u64,
+    /// Once it was full, it takes nothing until it is empty: Linux 2.4. Otherwise it takes what it has room for.
+    pub throttles: bool,
 }
 
 /// Cycles for each packet, and for each byte of it (IP).

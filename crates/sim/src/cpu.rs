@@ -2,12 +2,16 @@
 //!
 //! What a packet causes is done before the next packet is looked at, as in a soft interrupt: first whatever endpoints have to
 //! send, in turn, one packet each; then the next of the packets that have arrived.
+//!
+//! A packet that arrives waits in the ring of the interface, which interrupts the processor at once or after a while. Then the processor
+//! takes packets from the ring until it is empty (NAPI: Salim, Olsson and Kuznetsov, *Beyond Softnet*, 2001); or, as kernels did before, the interrupt
+//! moves all of them to a queue, the backlog.
 
 use std::collections::VecDeque;
 
 use longfat_core::packet::PacketId;
 use longfat_core::time::{Duration, Time};
-use longfat_experiment::Cycles;
+use longfat_experiment::{Cycles, Intake};
 
 /// What a packet costs.
 #[derive(Clone, Copy, Debug)]
@@ -53,9 +57,21 @@ pub struct Processor {
     receive: Cost,
     job: Option<Job>,
     done: Time,
-    /// Endpoints that may have something to send, and arrivals that wait.
+    /// Endpoints that may have something to send.
     asking: VecDeque<u32>,
-    arrivals: VecDeque<PacketId>,
+    intake: Intake,
+    /// What has come, and waits at the interface.
+    ring: VecDeque<PacketId>,
+    /// When the interface interrupts; [`Time::MAX`]: not for what has come so far.
+    interrupt: Time,
+    /// Without a backlog: there was an interrupt, and the ring has not been empty since.
+    polls: bool,
+    /// What interrupts have moved here.
+    backlog: VecDeque<PacketId>,
+    /// It was full, and takes nothing until it is empty.
+    is_throttled: bool,
+    /// What came and found no room.
+    overrun: VecDeque<PacketId>,
     busy: Duration,
 }
 
@@ -68,7 +84,13 @@ impl Processor {
             job: None,
             done: Time::MAX,
             asking: VecDeque::new(),
-            arrivals: VecDeque::new(),
+            intake: cpu.intake,
+            ring: VecDeque::new(),
+            interrupt: Time::MAX,
+            polls: false,
+            backlog: VecDeque::new(),
+            is_throttled: false,
+            overrun: VecDeque::new(),
             busy: Duration::ZERO,
         }
     }
@@ -78,9 +100,56 @@ impl Processor {
         self.asking.push_back(endpoint);
     }
 
-    /// A packet has arrived.
-    pub fn arrived(&mut self, id: PacketId) {
-        self.arrivals.push_back(id);
+    /// A packet has come to the interface.
+    pub fn arrived(&mut self, now: Time, id: PacketId) {
+        if self.intake.rx_ring.is_some_and(|most| self.ring.len() as u64 >= most) {
+            self.overrun.push_back(id);
+            return;
+        }
+        self.ring.push_back(id);
+        if self.polls {
+            return;
+        }
+        let is_enough = self.intake.rx_frames.is_some_and(|frames| self.ring.len() as u64 >= frames);
+        self.interrupt = self.interrupt.min(if is_enough { now } else { now + self.intake.rx_usecs });
+        self.heed_interrupt(now);
+    }
+
+    /// The interface interrupts, if it is time.
+    fn heed_interrupt(&mut self, now: Time) {
+        if self.interrupt > now {
+            return;
+        }
+        self.interrupt = Time::MAX;
+        let Some(backlog) = self.intake.backlog else {
+            self.polls = true;
+            return;
+        };
+        for id in self.ring.drain(..) {
+            if self.is_throttled || self.backlog.len() as u64 >= backlog.max {
+                self.is_throttled = backlog.throttles;
+                self.overrun.push_back(id);
+            } else {
+                self.backlog.push_back(id);
+            }
+        }
+    }
+
+    /// A packet that came and found no room.
+    pub fn take_overrun(&mut self) -> Option<PacketId> {
+        self.overrun.pop_front()
+    }
+
+    /// The packet that has waited longest.
+    fn take(&mut self) -> Option<PacketId> {
+        if self.intake.backlog.is_none() {
+            let id = if self.polls { self.ring.pop_front() } else { None };
+            self.polls = id.is_some();
+            return id;
+        }
+        let id = self.backlog.pop_front();
+        self.is_throttled &= !self.backlog.is_empty();
+        id
     }
 
     /// What to do next, if it is idle and there is something to do.
@@ -88,7 +157,7 @@ impl Processor {
         if self.job.is_some() {
             return None;
         }
-        self.asking.pop_front().map(Next::Ask).or_else(|| self.arrivals.pop_front().map(Next::Receive))
+        self.asking.pop_front().map(Next::Ask).or_else(|| self.take().map(Next::Receive))
     }
 
     /// It works on `job`, a packet of `bytes`, from now on.
@@ -99,15 +168,19 @@ impl Processor {
         self.busy += cost;
     }
 
-    /// When it will be done with its job; [`Time::MAX`] when it has none.
-    pub fn done(&self) -> Time {
-        self.done
+    /// When it will be done with its job, or is interrupted; [`Time::MAX`]: never.
+    pub fn wakes(&self) -> Time {
+        self.done.min(self.interrupt)
     }
 
-    /// It is done with its job.
-    pub fn finish(&mut self) -> Job {
+    /// It is interrupted, or done with its job, which is then what comes back.
+    pub fn wake(&mut self, now: Time) -> Option<Job> {
+        self.heed_interrupt(now);
+        if self.done > now {
+            return None;
+        }
         self.done = Time::MAX;
-        self.job.take().expect("a processor that is done had a job")
+        self.job.take()
     }
 
     /// Time spent working up to `now`.
@@ -121,6 +194,6 @@ impl Processor {
         let at_work = self.job.map(|job| match job {
             Job::Send(id, _) | Job::Receive(id) => id,
         });
-        self.arrivals.iter().copied().chain(at_work)
+        self.ring.iter().chain(&self.backlog).copied().chain(at_work)
     }
 }

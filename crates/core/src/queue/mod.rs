@@ -54,6 +54,7 @@ drop_reasons! {
     Corrupted, "corrupted", "the receiver's checksum failed";
     TooBig, "too_big", "it was larger than the MTU of the link";
     NoMemory, "no_memory", "the host it came to had no memory left for it";
+    Overrun, "overrun", "the host it came to could not keep up: its receive ring or its backlog was full";
 }
 
 /// Where a queue reports what it did to a packet.

@@ -18,6 +18,7 @@ mod telnet;
 mod tests;
 mod ttcp;
 mod udp;
+mod udpmon;
 mod web;
 mod writes;
 
@@ -114,7 +115,7 @@ impl Demand {
 
 /// Every kind, in the order of listings.
 pub const REGISTRY: &[TrafficKind] =
-    &[bulk::KIND, ttcp::KIND, ping::KIND, udp::KIND, sinusoid::KIND, on_off::KIND, writes::KIND, telnet::KIND, web::KIND];
+    &[bulk::KIND, ttcp::KIND, ping::KIND, udp::KIND, udpmon::KIND, sinusoid::KIND, on_off::KIND, writes::KIND, telnet::KIND, web::KIND];
 by_name!(TrafficKind, "kind of traffic", with params);
 
 /// What the applications of one flow do: a kind, and its parameters.

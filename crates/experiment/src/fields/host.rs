@@ -3,6 +3,7 @@
 use super::SOME_TIME;
 use crate::shape::{Field, Shape};
 use longfat_core::params::{Kind, Value};
+use longfat_core::time::Duration;
 use std::sync::LazyLock;
 
 /// A host, or several alike.
@@ -33,6 +34,33 @@ pub fn host() -> &'static [Field] {
             byte("send_byte", "cycles for each byte of a packet sent (IP)"),
             packet("receive_packet", "to receive a packet"),
             byte("receive_byte", "cycles for each byte of a packet received (IP)"),
+            Field::auto(
+                "rx_ring",
+                Kind::Count { unit: "packets", min: 1, max: 1_000_000_000 },
+                "how many packets wait in the receive ring of its interface for the processor; by default it has room for all",
+            ),
+            Field::or(
+                "rx_usecs",
+                Kind::Duration { min: Duration::ZERO, max: Duration::from_secs(1) },
+                Value::Duration(Duration::ZERO),
+                "how long the interface waits after a packet before it interrupts an idle processor (coalescing)",
+            ),
+            Field::auto(
+                "rx_frames",
+                Kind::Count { unit: "packets", min: 1, max: 1_000_000_000 },
+                "it interrupts sooner once so many packets wait",
+            ),
+            Field::auto(
+                "netdev_max_backlog",
+                Kind::Count { unit: "packets", min: 1, max: 1_000_000_000 },
+                "length of the queue into which interrupts move what has come; by default the processor takes packets from the ring itself (NAPI)",
+            ),
+            Field::or(
+                "on_backlog_full",
+                Kind::Choice(&["drop", "throttle"]),
+                Value::Choice("drop"),
+                "what becomes of packets that find it full: they are lost, and with `throttle` so is all that comes until it is empty (Linux 2.4)",
+            ),
             Field::auto(
                 "overhead",
                 SOME_TIME,

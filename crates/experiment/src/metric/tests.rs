@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::{Bound, REGISTRY, Scope, impossible};
 use crate::trace::{CellRecord, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, MemoryRecord, Trace};
-use crate::{Cpu, Cycles, Experiment, Flow, Host, Link, Measure, Network, Node, NodeKind, Ties};
+use crate::{Cpu, Cycles, Experiment, Flow, Host, Intake, Link, Measure, Network, Node, NodeKind, Ties};
 use longfat_core::atm::port::Count;
 use longfat_core::params::check_entry;
 use longfat_core::params::{Choice, Params, Value};
@@ -286,7 +286,7 @@ fn a_bit_costs_cycles() {
     let mut e = experiment(&vec![Traffic::bulk(); 3]);
     e.flows[2].from = 1;
     let cycles = Cycles { packet: 1000, byte: 0.0 };
-    let cpu = Cpu { mhz: 3000, send: cycles, receive: cycles };
+    let cpu = Cpu { mhz: 3000, send: cycles, receive: cycles, intake: Intake::default() };
     e.hosts = vec![Host { node: 0, nic: None, cpu: Some(cpu), overhead: None, memory: None }];
     // 10 s of 3000 MHz, busy for 4: 1200 MHz. The two senders on it have 100 and 200 Mbit/s since the warmup at 2 s; the third is
     // on a host of which nothing is said.
@@ -350,7 +350,13 @@ fn the_time_of_a_link_adds_up() {
 fn nothing_is_infinite() {
     let mut e = experiment(&[Traffic::bulk(), Traffic::bulk()]);
     let cycles = Cycles { packet: 1000, byte: 0.0 };
-    e.hosts = vec![Host { node: 0, nic: None, cpu: Some(Cpu { mhz: 3000, send: cycles, receive: cycles }), overhead: None, memory: None }];
+    e.hosts = vec![Host {
+        node: 0,
+        nic: None,
+        cpu: Some(Cpu { mhz: 3000, send: cycles, receive: cycles, intake: Intake::default() }),
+        overhead: None,
+        memory: None,
+    }];
     let link = LinkRecord { busy_s: 0.001, queue_mean_packets: 3.0, ..LinkRecord::default() };
     let flow = |bytes| FlowRecord {
         bytes_sent: 2 * bytes,

@@ -4,7 +4,7 @@ use super::flow;
 use super::network::Plan;
 use crate::error::Fault;
 use crate::fields;
-use crate::model::{Cpu, Cycles, Flow, Host, Memory, Nic, OnFull};
+use crate::model::{Backlog, Cpu, Cycles, Flow, Host, Intake, Memory, Nic, OnFull};
 use crate::view::View;
 use longfat_core::units::text::SIZE;
 use longfat_tcp::TcpConfig;
@@ -12,6 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The names of what a processor's work costs.
 const COSTS: [&str; 4] = ["send_packet", "send_byte", "receive_packet", "receive_byte"];
+
+/// The names of what says how packets come to the processor.
+const INTAKE: [&str; 5] = ["rx_ring", "rx_usecs", "rx_frames", "netdev_max_backlog", "on_backlog_full"];
 
 /// Every host of which the file says something, in the order of the network.
 pub fn hosts(file: &View<'_>, plan: &Plan<'_>, flows: &[Flow]) -> Result<Vec<Host>, Fault> {
@@ -106,17 +109,37 @@ fn cpu(view: &View<'_>) -> Result<Option<Cpu>, Fault> {
         Ok(Cycles { packet: view.integer(packet)?.unwrap_or(0), byte: view.number(byte)?.unwrap_or(0.0) })
     };
     let (send, receive) = (cycles(COSTS[0], COSTS[1])?, cycles(COSTS[2], COSTS[3])?);
+    let intake = intake(view)?;
     let Some(mhz) = view.integer("cpu")? else {
-        return match COSTS.into_iter().find(|cost| view.get(cost).is_some()) {
-            Some(cost) => {
-                Err(view.fault(cost, "cycles take time only on a processor").expected("a cpu beside it, such as cpu = \"3060 MHz\""))
-            }
-            None => Ok(None),
+        let given = |names: &[&'static str]| names.iter().copied().find(|name| view.get(name).is_some());
+        let (name, why) = match (given(&COSTS), given(&INTAKE)) {
+            (Some(cost), _) => (cost, "cycles take time only on a processor"),
+            (None, Some(key)) => (key, "packets wait only for a processor"),
+            (None, None) => return Ok(None),
         };
+        return Err(view.fault(name, why).expected("a cpu beside it, such as cpu = \"3060 MHz\""));
     };
     let free = |cycles: Cycles| cycles.packet == 0 && cycles.byte == 0.0;
     if free(send) && free(receive) {
         return Err(view.fault("cpu", "nothing costs this processor any time").expected(format!("one of {}", COSTS.join(", "))));
     }
-    Ok(Some(Cpu { mhz, send, receive }))
+    Ok(Some(Cpu { mhz, send, receive, intake }))
+}
+
+fn intake(view: &View<'_>) -> Result<Intake, Fault> {
+    let throttles = view.word("on_backlog_full")? == Some("throttle");
+    let backlog = view.integer("netdev_max_backlog")?.map(|max| Backlog { max, throttles });
+    if backlog.is_none() && view.get("on_backlog_full").is_some() {
+        let fault = view.fault("on_backlog_full", "without a backlog the processor takes packets from the ring itself");
+        return Err(fault.expected("a netdev_max_backlog beside it, such as netdev_max_backlog = \"300 packets\""));
+    }
+    let (rx_ring, rx_frames) = (view.integer("rx_ring")?, view.integer("rx_frames")?);
+    if let (Some(ring), Some(frames)) = (rx_ring, rx_frames)
+        && frames > ring
+    {
+        let fault = view.fault("rx_frames", "so many packets never wait: the ring is full before");
+        return Err(fault.expected(format!("at most {ring} packets, the rx_ring")));
+    }
+    let rx_usecs = view.duration("rx_usecs")?.unwrap_or_default();
+    Ok(Intake { rx_ring, rx_usecs, rx_frames, backlog })
 }

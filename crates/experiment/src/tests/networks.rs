@@ -1,7 +1,7 @@
 //! What presets resolve to, judged by eye: one line a link, a flow.
 
 use super::super::route::Routes;
-use super::super::{Cpu, Cycles, Document, Experiment, Link};
+use super::super::{Cpu, Cycles, Document, Experiment, Intake, Link};
 use longfat_core::time::Duration;
 use longfat_core::units::Capacity;
 use longfat_core::units::text::{RATE, TIME};
@@ -271,7 +271,7 @@ duration = "10 s"
     let hosts: Vec<_> =
         experiment.hosts.iter().map(|host| (network.nodes[host.node].name.as_str(), host.nic.is_some(), host.cpu)).collect();
     let (receive, send) = (Cycles { packet: 0, byte: 0.5 }, Cycles { packet: 10_773, byte: 0.0 });
-    let cpu = Cpu { mhz: 3060, send, receive };
+    let cpu = Cpu { mhz: 3060, send, receive, intake: Intake::default() };
     assert_eq!(hosts, [("left1", false, Some(cpu)), ("right1", true, None), ("left2", true, None), ("right2", true, None)]);
 }
 

@@ -122,9 +122,17 @@ const PATHS: [(&str, &str); 4] = [
     ),
 ];
 
-const HOSTS: [(&str, &str); 4] = [
+const HOSTS: [(&str, &str); 6] = [
     ("txqueuelen", "txqueuelen = \"20 packets\""),
     ("cpu", "cpu = \"100 MHz\"\nsend_packet = \"20000 cycles\"\nreceive_packet = \"20000 cycles\"\nsend_byte = 2.0"),
+    (
+        "ring",
+        "cpu = \"100 MHz\"\nreceive_packet = \"100000 cycles\"\nrx_ring = \"5 packets\"\nrx_usecs = \"2 ms\"\nrx_frames = \"3 packets\"",
+    ),
+    (
+        "backlog",
+        "cpu = \"100 MHz\"\nreceive_packet = \"100000 cycles\"\nnetdev_max_backlog = \"5 packets\"\non_backlog_full = \"throttle\"",
+    ),
     ("overhead", "overhead = \"1 ms\""),
     ("memory", "memory = \"64 KiB\""),
 ];

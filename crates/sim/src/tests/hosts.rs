@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use longfat_core::params::{Params, Value};
+use longfat_core::queue::DropReason;
 use longfat_core::time::Duration;
 use longfat_core::traffic::Traffic;
 use longfat_core::units::{Capacity, Rate};
 use longfat_experiment::trace::Trace;
-use longfat_experiment::{Cpu, Cycles, Experiment, Flow, Host, Nic, OnFull};
+use longfat_experiment::{Backlog, Cpu, Cycles, Experiment, Flow, Host, Intake, Nic, OnFull};
 use longfat_tcp::{TcpConfig, congestion};
 use proptest::prelude::*;
 
@@ -99,7 +100,13 @@ fn flows_that_wait_for_one_interface_have_their_turns() {
 /// The hosts of SC2003, from §6.2.2 of Bulot, Cottrell and Hughes-Jones 2004; docs/hosts.md derives the costs.
 fn sc2003(node: usize) -> Host {
     let cycles = Cycles { packet: 33_718, byte: 0.0403 };
-    Host { node, nic: None, cpu: Some(Cpu { mhz: 3060, send: cycles, receive: cycles }), overhead: None, memory: None }
+    Host {
+        node,
+        nic: None,
+        cpu: Some(Cpu { mhz: 3060, send: cycles, receive: cycles, intake: Intake::default() }),
+        overhead: None,
+        memory: None,
+    }
 }
 
 /// Payload in Mb/s, and the shares of time in which the processors of sender and receiver worked.
@@ -163,7 +170,7 @@ fn a_host_that_costs_nothing_changes_nothing() {
     let plain = slac().experiment();
     let mut said = plain.clone();
     let nothing = Cycles { packet: 0, byte: 0.0 };
-    let cpu = Some(Cpu { mhz: 1000, send: nothing, receive: nothing });
+    let cpu = Some(Cpu { mhz: 1000, send: nothing, receive: nothing, intake: Intake::default() });
     said.hosts = vec![
         Host { node: plain.flows[0].from, nic: None, cpu, overhead: None, memory: None },
         Host { node: plain.flows[0].to, nic: None, cpu, overhead: None, memory: None },
@@ -171,6 +178,64 @@ fn a_host_that_costs_nothing_changes_nothing() {
     let (plain, said) = (run(&plain).unwrap(), run(&said).unwrap());
     let text = |trace: &Trace| format!("{:?}{:?}", trace.flows, trace.links);
     assert!(text(&plain) == text(&said), "{:?}\n{:?}", plain.flows[0], said.flows[0]);
+}
+
+/// 400 packets of 1000 bytes of UDP at 1 Gb/s, back to back, into a host that takes `us` for each: the numbers of those that are lost, and
+/// the bytes that are delivered.
+fn burst_into(us: u64, intake: Intake) -> (u64, u64) {
+    let traffic = Traffic::udpmon(400, Duration::ZERO, 1000);
+    let rate = Rate::from_bps(1_000_000_000);
+    let limit = droptail(Capacity::Packets(1000));
+    let dumbbell = Dumbbell { traffic, rate, edge_rate: rate, queue: limit, duration: Duration::from_secs(2), ..Dumbbell::default() };
+    let mut experiment = dumbbell.experiment();
+    let (free, cost) = (Cycles { packet: 0, byte: 0.0 }, Cycles { packet: us, byte: 0.0 });
+    let cpu = Cpu { mhz: 1, send: free, receive: cost, intake };
+    experiment.hosts = vec![Host { node: experiment.flows[0].to, nic: None, cpu: Some(cpu), overhead: None, memory: None }];
+    let trace = run(&experiment).unwrap();
+    let lost = trace.links.iter().flat_map(|link| &link.drops).filter(|(reason, _)| *reason == DropReason::Overrun).map(|(_, n)| n).sum();
+    (lost, trace.flows[0].bytes_delivered)
+}
+
+#[test]
+fn a_receiver_slower_than_the_burst_loses_what_its_ring_cannot_hold() {
+    // A packet comes every 8 us (1000 bytes at 1 Gb/s) and takes 16: of 400, which come in 3.2 ms, 200 are served meanwhile.
+    let ring = |packets| Intake { rx_ring: Some(packets), ..Intake::default() };
+    assert_eq!(burst_into(16, Intake::default()), (0, 400 * 972), "nothing is lost where there is room for all");
+    // In steady state every second one finds a place: what waits at the end is the ring.
+    let (lost, bytes) = burst_into(16, ring(50));
+    assert!((148..=151).contains(&lost), "{lost} lost");
+    assert_eq!(bytes, (400 - lost) * 972);
+    assert_eq!(burst_into(16, ring(200)).0, 0);
+    assert_eq!(burst_into(8, ring(2)).0, 0, "as fast as they come");
+}
+
+#[test]
+fn a_throttled_backlog_loses_a_block() {
+    let backlog = |throttles| Intake { backlog: Some(Backlog { max: 50, throttles }), ..Intake::default() };
+    let (scattered, _) = burst_into(16, backlog(false));
+    let (block, _) = burst_into(16, backlog(true));
+    // Full after 100 packets, it takes 50 x 16 us to empty, in which another 100 come and are lost; and so again.
+    assert!((148..=151).contains(&scattered), "{scattered} lost one by one");
+    assert!((195..=205).contains(&block), "{block} lost in blocks");
+}
+
+#[test]
+fn interrupts_wait_for_their_time_or_for_enough_packets() {
+    // A ping each 10 ms: with a delay of 300 us its round trip is as much longer at each end that has it.
+    let ping = Traffic::ping(Duration::from_millis(10), 84);
+    let experiment = Dumbbell { traffic: ping, duration: Duration::from_secs(1), ..Dumbbell::default() }.experiment();
+    let rtt = |intake: Intake| {
+        let mut experiment = experiment.clone();
+        let free = Cycles { packet: 0, byte: 0.0 };
+        let cpu = Some(Cpu { mhz: 1000, send: free, receive: free, intake });
+        experiment.hosts = vec![Host { node: experiment.flows[0].to, nic: None, cpu, overhead: None, memory: None }];
+        run(&experiment).unwrap().flows[0].rtt_mean_s
+    };
+    let plain = rtt(Intake::default());
+    let waits = Intake { rx_usecs: Duration::from_micros(300), ..Intake::default() };
+    assert!((rtt(waits) - plain - 300e-6).abs() < 1e-9);
+    assert!((rtt(Intake { rx_frames: Some(2), ..waits }) - plain - 300e-6).abs() < 1e-9, "the second one comes too late");
+    assert!((rtt(Intake { rx_frames: Some(1), ..waits }) - plain).abs() < 1e-9, "each is enough");
 }
 
 /// `experiment` whose senders hold each packet for up to `most`.
@@ -220,6 +285,7 @@ proptest! {
         txqueuelen in 1_u64..50,
         on_full in prop_oneof![Just(OnFull::Stall), Just(OnFull::Wait), Just(OnFull::Drop)],
         mhz in prop::option::of(5_u64..1000),
+        intake in (prop::option::of(3_u64..30), 0_u64..3000, prop::option::of(1_u64..4), prop::option::of((1_u64..30, any::<bool>()))),
         streams in 1_usize..4,
         recovery in prop_oneof![Just("sack"), Just("newreno")],
         seed in 0_u64..100,
@@ -237,7 +303,10 @@ proptest! {
         experiment.flows.push(Flow { traffic: Traffic::udp(Rate::from_bps(1_000_000), 1000), ..flow.clone() });
         let mut experiment = with_nic(experiment, txqueuelen, on_full);
         let cycles = Cycles { packet: 2000, byte: 1.0 };
-        experiment.hosts[0].cpu = mhz.map(|mhz| Cpu { mhz, send: cycles, receive: cycles });
+        let (rx_ring, rx_usecs, rx_frames, backlog) = intake;
+        let backlog = backlog.map(|(max, throttles)| Backlog { max, throttles });
+        let intake = Intake { rx_ring, rx_usecs: Duration::from_micros(rx_usecs), rx_frames, backlog };
+        experiment.hosts[0].cpu = mhz.map(|mhz| Cpu { mhz, send: cycles, receive: cycles, intake });
         experiment.hosts.push(Host { node: flow.to, nic: None, cpu: experiment.hosts[0].cpu, overhead: None, memory: None });
         let trace = run(&experiment).unwrap();
         prop_assert!(trace.flows[..streams].iter().all(|flow| flow.bytes_delivered == 200_000), "{:?}", trace.warnings);

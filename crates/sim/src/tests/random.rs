@@ -11,7 +11,7 @@ use longfat_core::rng::Rng;
 use longfat_core::time::Duration;
 use longfat_core::traffic::Traffic;
 use longfat_core::units::{Capacity, Rate};
-use longfat_experiment::{Cpu, Cycles, Experiment, Flow, Host, Link, Memory, Nic, Node, NodeKind, OnFull};
+use longfat_experiment::{Backlog, Cpu, Cycles, Experiment, Flow, Host, Intake, Link, Memory, Nic, Node, NodeKind, OnFull};
 use longfat_tcp::{TcpConfig, congestion};
 
 use crate::dumbbell::{Dumbbell, droptail, tcp};
@@ -200,6 +200,20 @@ impl Draw {
         }
     }
 
+    /// How a processor gets what comes: mostly with nothing in the way.
+    fn intake(&mut self) -> Intake {
+        if !self.one_in(2) {
+            return Intake::default();
+        }
+        let backlog = Backlog { max: 1 + self.up_to(8) as u64, throttles: self.one_in(2) };
+        Intake {
+            rx_ring: self.one_in(2).then_some(4),
+            rx_usecs: Duration::from_micros(self.of(&[0, 100, 2000])),
+            rx_frames: self.one_in(2).then_some(3),
+            backlog: self.one_in(2).then_some(backlog),
+        }
+    }
+
     /// The host `node` gets something that all on it share.
     fn equip(&mut self, experiment: &mut Experiment, node: usize) {
         let cycles = Cycles { packet: 10_000, byte: 1.0 };
@@ -208,7 +222,7 @@ impl Draw {
         let host = Host {
             node,
             nic: self.one_in(2).then_some(Nic { txqueuelen: 5, on_full }),
-            cpu: has_cpu.then_some(Cpu { mhz: 100, send: cycles, receive: cycles }),
+            cpu: has_cpu.then(|| Cpu { mhz: 100, send: cycles, receive: cycles, intake: self.intake() }),
             overhead: self.one_in(4).then(|| Duration::from_micros(300)),
             memory: self.one_in(3).then_some(Memory { bytes: 1 << 20, least: None }),
         };

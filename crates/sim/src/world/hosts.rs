@@ -244,7 +244,8 @@ impl World {
     #[inline(never)]
     pub(super) fn arrive_on_host(&mut self, number: usize, id: PacketId) {
         if let Some(processor) = self.endpoints[number].processor() {
-            self.hosts.processors[processor].arrived(id);
+            self.hosts.processors[processor].arrived(self.now, id);
+            self.lose_overrun(processor);
             self.serve(processor);
         } else if self.endpoints[number].memory().is_none() || self.admits(number, id) {
             self.receive(number, id);
@@ -378,14 +379,24 @@ impl World {
             }
         }
         let source = self.endpoints.len() + self.hosts.nics.len() + processor;
-        self.set_source(source, self.hosts.processors[processor].done());
+        self.set_source(source, self.hosts.processors[processor].wakes());
     }
 
-    /// A processor is done with a packet.
+    /// What the host could not keep up with is lost.
+    fn lose_overrun(&mut self, processor: usize) {
+        while let Some(id) = self.hosts.processors[processor].take_overrun() {
+            self.lose(id, DropReason::Overrun);
+        }
+    }
+
+    /// A processor is done with a packet, or is interrupted.
     fn processor_event(&mut self, processor: usize) {
-        match self.hosts.processors[processor].finish() {
-            Job::Send(id, link) => self.offer(link as usize, id),
-            Job::Receive(id) => {
+        let job = self.hosts.processors[processor].wake(self.now);
+        self.lose_overrun(processor);
+        match job {
+            None => {}
+            Some(Job::Send(id, link)) => self.offer(link as usize, id),
+            Some(Job::Receive(id)) => {
                 let number = self.ledger.receiver(&self.packets[id]);
                 if self.admits(number, id) {
                     self.receive(number, id);
