@@ -15,6 +15,7 @@ from longfat import _longfat
 
 STUB = ast.parse((Path(longfat.__file__).parent / "_longfat.pyi").read_text(encoding="utf-8"))
 TYPES = {
+    "Expectation",
     "ScriptReport",
     "Param",
     "Entry",
