@@ -101,7 +101,8 @@ class Probe:
         lines = [f"{self.received} packets arrived, {self.lost} did not", f"they arrived at {said(self.rate_bps, 'Mbit/s', 1e6)}"]
         if self.input_bps is not None and self.memory_bytes is not None:
             lines.append(f"the bottleneck was fed at {said(self.input_bps, 'Mbit/s', 1e6)} and holds {said(self.memory_bytes, 'kB', 1e3)}")
-        for where, name in (("network", "in the network"), ("receiver", "at the receiver"), ("unknown", "nobody can say where")):
+        said_of: dict[Place, str] = {"network": "in the network", "receiver": "at the receiver", "unknown": "nobody can say where"}
+        for where, name in said_of.items():
             if count := self.lost_at(where):
                 longest = max((loss.packets for loss in self.losses if loss.where == where), default=1)
                 lines.append(f"{count} lost {name}, at most {longest} in a row")
@@ -216,10 +217,12 @@ def _losses(number: _Integers, time: _Floats, missing: _Integers, spacing: float
     lengths = missing[at]
     gone = np.empty(len(at))
     error = np.empty(len(at))
-    for i, (place, m, n) in enumerate(zip(at, before, after, strict=True)):
+    steps: _Floats = spacing * np.arange(_NEIGHBOURS, dtype=np.float64)
+    for i in range(len(at)):
+        place, m, n = int(at[i]), int(before[i]), int(after[i])
         # When the last before the run came, and the first after it, as their neighbours have it.
-        left = np.mean(time[place - m + 1 : place + 1] + spacing * np.arange(m - 1, -1, -1))
-        right = np.mean(time[place + 1 : place + 1 + n] - spacing * np.arange(n))
+        left = float(np.mean(time[place - m + 1 : place + 1] + steps[:m][::-1]))
+        right = float(np.mean(time[place + 1 : place + 1 + n] - steps[:n]))
         gone[i] = ((right - left) / spacing - 1) / lengths[i]
         error[i] = max(noise * math.sqrt(1 / m + 1 / n) / spacing, 1e-3) / lengths[i]
     # Of a run lost behind a full bottleneck, only the share that passes it is missing on its line: alone runs say what that is.
