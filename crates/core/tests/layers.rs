@@ -1,5 +1,6 @@
 //! Who may see whom: the modules of the core look in one direction only, and the crates of the workspace likewise.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -109,5 +110,78 @@ fn what_is_asked_does_not_depend_on_what_came_of_it() {
             "trace" => assert!(inside("metric") || inside("trace"), "{} names the trace", file.display()),
             _ => {}
         }
+    }
+}
+
+/// The part of a source that is not its inline tests.
+fn without_tests(text: &str) -> &str {
+    text.split("#[cfg(test)]\nmod tests {").next().unwrap()
+}
+
+/// The names after each `crate::` in `text`, also within braces.
+fn names_of_crate(text: &str) -> BTreeSet<String> {
+    let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut names = BTreeSet::new();
+    for (at, found) in text.match_indices("crate::") {
+        let rest = &text[at + found.len()..];
+        let mut depth = 0;
+        let mut starts = !rest.starts_with('{');
+        for (i, c) in rest.char_indices() {
+            if starts {
+                names.insert(rest[i..].chars().take_while(|c| word(*c)).collect());
+            }
+            match c {
+                '{' => depth += 1,
+                '}' => depth -= 1,
+                _ => {}
+            }
+            // What follows a comma within the outermost braces begins another path.
+            starts = depth == 1 && (c == '{' || (c == ' ' && rest[..i].trim_end().ends_with(',')));
+            if depth == 0 && (i > 0 || !rest.starts_with('{')) {
+                break;
+            }
+        }
+    }
+    names
+}
+
+/// The modules at the top of a crate, each with those of its siblings that it names outside of tests.
+fn siblings(of: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let (root, mut sources) = (source(of), Vec::new());
+    files(&root, &mut sources);
+    let mut named = BTreeMap::<String, BTreeSet<String>>::new();
+    for path in sources {
+        let parts: Vec<String> =
+            path.strip_prefix(&root).unwrap().with_extension("").iter().map(|part| part.to_str().unwrap().into()).collect();
+        if parts.iter().any(|part| ["tests", "testing", "bin", "lib"].contains(&part.as_str())) {
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        named.entry(parts[0].clone()).or_default().extend(names_of_crate(without_tests(&text)));
+    }
+    let modules: BTreeSet<String> = named.keys().cloned().collect();
+    for (module, names) in &mut named {
+        names.retain(|name| modules.contains(name) && name != module);
+    }
+    named
+}
+
+#[test]
+fn names_in_braces_are_found() {
+    let text = "use crate::a::b;\nuse crate::{c, d::{e, f}, g};\nfn h() { crate::i::j() }";
+    assert_eq!(names_of_crate(text).into_iter().collect::<Vec<_>>(), ["a", "c", "d", "g", "i"]);
+}
+
+#[test]
+fn siblings_do_not_go_in_circles() {
+    for (of, _) in CRATES {
+        let mut left = siblings(of);
+        // Whoever names none of those that are left is in no circle.
+        while let Some(free) =
+            left.iter().find(|(_, names)| names.iter().all(|name| !left.contains_key(name))).map(|(module, _)| module.clone())
+        {
+            left.remove(&free);
+        }
+        assert!(left.is_empty(), "crates/{of}: modules that name each other in a circle are among these: {left:?}");
     }
 }

@@ -2,18 +2,18 @@
 
 mod calls;
 mod counters;
+pub mod info;
 mod input_output;
-pub mod offload;
 mod options;
 
 use crate::compare::Sent;
+use crate::offload::{self, Frame};
 use crate::settings::{Push, Settings};
 use counters::Counters;
 use longfat_core::packet::{Ecn, Segment, flags};
 use longfat_core::time::{Duration, Time};
 use longfat_core::units::Rate;
 use longfat_tcp::{Connection, State};
-use offload::Frame;
 use std::collections::{BTreeMap, VecDeque};
 
 pub use calls::{Attempt, Progress};

@@ -5,7 +5,9 @@ use std::fmt;
 /// A place in the file, both counted from 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place {
+    /// The line.
     pub line: u32,
+    /// The column, in characters.
     pub column: u32,
 }
 

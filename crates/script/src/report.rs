@@ -7,7 +7,9 @@ use std::fmt;
 /// What a script comes to.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Verdict {
+    /// All it expects is met.
     Pass,
+    /// Something it expects is not met.
     Fail(Finding),
     /// The script needs something that longfat does not have.
     NotSupported(Finding),
@@ -18,7 +20,9 @@ pub enum Verdict {
 /// What was found, and where.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Finding {
+    /// Where.
     pub place: Place,
+    /// What is wrong, in one sentence.
     pub message: String,
     /// More lines: expected and got, the packets before.
     pub details: Vec<String>,
@@ -27,6 +31,7 @@ pub struct Finding {
 /// One thing that a script expects, and what came of it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Expectation {
+    /// Where.
     pub place: Place,
     /// As the script says it: a packet, a call with its result, an assertion.
     pub what: String,
@@ -37,8 +42,11 @@ pub struct Expectation {
 /// A script's verdict with all that was said on the way.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Report {
+    /// The script.
     pub file: String,
+    /// Under which it ran.
     pub ip_version: IpVersion,
+    /// What it comes to.
     pub verdict: Verdict,
     /// What the script expects, in its order, up to where it ended.
     pub expectations: Vec<Expectation>,
@@ -61,6 +69,7 @@ impl Verdict {
         }
     }
 
+    /// What was found, unless it passed.
     pub fn finding(&self) -> Option<&Finding> {
         match self {
             Verdict::Pass => None,

@@ -2,7 +2,7 @@
 
 mod commands;
 
-use crate::host::offload::Offload;
+use crate::offload::Offload;
 use longfat_core::params::{Literal, ParamSpec, Params, Value};
 use longfat_core::time::Duration;
 use longfat_tcp::options::PARAMS;
@@ -20,10 +20,14 @@ pub enum Refusal {
 /// `Ok` may carry a note: it was read, and it does nothing.
 type Outcome = Result<Option<String>, Refusal>;
 
+/// Under what a script runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum IpVersion {
+    /// IPv4.
     V4,
+    /// IPv6.
     V6,
+    /// Sockets of IPv6 with addresses of IPv4 (RFC 4291 section 2.5.5.2).
     V4MappedV6,
 }
 
@@ -99,6 +103,7 @@ impl Default for Settings {
 }
 
 impl IpVersion {
+    /// As users write it.
     pub fn name(self) -> &'static str {
         match self {
             IpVersion::V4 => "ipv4",
@@ -107,6 +112,7 @@ impl IpVersion {
         }
     }
 
+    /// The one of this name; `_` may stand for `-`.
     pub fn named(name: &str) -> Option<Self> {
         [IpVersion::V4, IpVersion::V6, IpVersion::V4MappedV6].into_iter().find(|ip| ip.name() == name.replace('_', "-"))
     }

@@ -3,11 +3,10 @@
 //! It knows nothing of queues, links or clocks: the same code runs in virtual and in real time. What may be varied are registries:
 //! [`congestion`] controls, [`window_sizing`], whole [`stack`]s; [`options::PARAMS`] has the rest.
 
-#![warn(missing_docs)]
-
 mod blocks;
 mod clock;
 mod config;
+pub mod conformance;
 pub mod congestion;
 mod connection;
 mod decay;

@@ -14,7 +14,8 @@ pub const KIND: TrafficKind = TrafficKind {
     params: &[
         ParamSpec {
             name: "packets",
-            kind: Kind::Count { unit: "packets", min: 1, max: 1_000_000_000 },
+            // Without a gap all of them are in the network at once.
+            kind: Kind::Count { unit: "packets", min: 1, max: 1_000_000 },
             default: Some(Value::Count(5000)),
             doc: "how many packets a burst has",
         },

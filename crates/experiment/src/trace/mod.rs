@@ -26,6 +26,7 @@ pub struct Trace {
     pub flow_series: Vec<FlowSample>,
     /// Samples of links, in order of time, then link.
     pub link_series: Vec<LinkSample>,
+    /// Events, in order of time.
     pub events: Vec<Event>,
     /// What happened to packets, in order of time; those of one instant by kind, then by place.
     pub packets: Vec<PacketEvent>,
@@ -46,6 +47,7 @@ pub struct Trace {
 /// What one flow did over the whole run. Byte counts are payload bytes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlowRecord {
+    /// When it begins.
     pub start: Time,
     /// When the handshake ended at the sender.
     pub established: Option<Time>,
@@ -61,13 +63,19 @@ pub struct FlowRecord {
     pub bytes_delivered_at_warmup: u64,
     /// Payload bytes sent, retransmissions included.
     pub bytes_sent: u64,
+    /// Payload bytes sent again.
     pub bytes_retransmitted: u64,
+    /// Data segments sent, retransmissions included.
     pub segments_sent: u64,
+    /// Data segments sent again.
     pub segments_retransmitted: u64,
+    /// Segments without data that the receiver sent.
     pub acks_sent: u64,
     /// Of those, and of the data that came back, the packets that reached the sender since the SYN was answered.
     pub acks_received: u64,
+    /// How often it entered fast recovery.
     pub fast_retransmits: u64,
+    /// How often the retransmission timer expired.
     pub timeouts: u64,
     /// Segments that found the transmit queue of their host full, and were taken as congestion.
     pub send_stalls: u64,
@@ -75,16 +83,20 @@ pub struct FlowRecord {
     pub duplicates_received: u64,
     /// Payload bytes that arrived again, and the same at the end of the warmup.
     pub bytes_duplicate: u64,
+    /// Payload bytes that arrived again by the end of the warmup.
     pub bytes_duplicate_at_warmup: u64,
     /// Payload bytes that arrived within the measured span for the first time, in order or not, and those that arrived again; none
     /// where that was not recorded.
     pub bytes_arrived_in_span: Option<u64>,
+    /// Payload bytes that arrived again within the measured span.
     pub bytes_duplicate_in_span: Option<u64>,
     /// Packets of this flow (both ways) that a queue or link dropped.
     pub packets_dropped: u64,
     /// Over the RTT samples taken, in seconds; NaN without one.
     pub rtt_min_s: f64,
+    /// Mean of the RTT samples, in seconds.
     pub rtt_mean_s: f64,
+    /// The greatest RTT sample, in seconds.
     pub rtt_max_s: f64,
     /// Their standard deviation; only of a probe, NaN for TCP.
     pub rtt_deviation_s: f64,
@@ -101,28 +113,37 @@ pub struct FlowRecord {
 /// From a switch, a packet counts as transmitted when all its cells passed, and what `queue_*` counts as packets is cells.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinkRecord {
+    /// As in the network.
     pub name: String,
+    /// That came to its queue.
     pub packets_in: u64,
+    /// That left the queue.
     pub packets_transmitted: u64,
+    /// That arrived at its far end.
     pub packets_delivered: u64,
     /// Lost on the wire.
     pub packets_lost: u64,
     /// At the end: in the queue, and on the wire or in transmission.
     pub packets_queued: u64,
+    /// At the end: on the wire or in transmission.
     pub packets_in_flight: u64,
     /// IP bytes and framed bytes transmitted.
     pub ip_bytes: u64,
+    /// Framed bytes transmitted.
     pub wire_bytes: u64,
     /// Seconds of the measured span in which the link was transmitting.
     pub busy_s: f64,
     /// Packets dropped, by reason; those that never happened are left out.
     pub drops: Vec<(DropReason, u64)>,
+    /// Packets that its queue marked CE.
     pub marks: u64,
     /// The most in the queue at once, the packet in transmission not counted.
     pub queue_max_packets: u64,
+    /// The most bytes in the queue at once.
     pub queue_max_bytes: u64,
     /// Mean over the measured span.
     pub queue_mean_packets: f64,
+    /// Mean over the measured span, in bytes.
     pub queue_mean_bytes: f64,
     /// From a switch.
     pub cells: Option<CellRecord>,
@@ -133,9 +154,11 @@ pub struct LinkRecord {
 pub struct CellRecord {
     /// Over the whole run.
     pub total: port::Count,
+    /// Cells that have left, over the whole run.
     pub transmitted: u64,
     /// Over the measured span.
     pub in_span: port::Count,
+    /// Cells that have left, over the measured span.
     pub transmitted_in_span: u64,
 }
 
@@ -151,8 +174,11 @@ pub struct HostRecord {
 /// What the connections of a host had of its memory, in payload bytes: means over the measured span, peaks over the whole run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MemoryRecord {
+    /// Advertised, and not yet filled in order.
     pub promised: Level,
+    /// Held.
     pub buffered: Level,
+    /// Set aside for nothing: written and not sent, or promised with nothing on its way to it.
     pub wasted: Level,
     /// Packets that came and found none left.
     pub drops: u64,
@@ -161,53 +187,72 @@ pub struct MemoryRecord {
 /// A quantity over time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Level {
+    /// Over the measured span.
     pub mean: f64,
+    /// Over the whole run.
     pub peak: u64,
 }
 
 /// A flow at one instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FlowSample {
+    /// When.
     pub time: Time,
+    /// Which, by its number.
     pub flow: u32,
     /// Bytes.
     pub cwnd: u64,
     /// Bytes; `u64::MAX` before the first reduction.
     pub ssthresh: u64,
+    /// Bytes sent and not yet known to have left the network.
     pub in_flight: u64,
     /// Peer's window, bytes.
     pub rwnd: u64,
     /// At the sender: bytes of send buffer in use, and how large it is.
     pub send_buffered: u64,
+    /// How large the send buffer is, in bytes.
     pub send_buffer: u64,
     /// At the receiver: bytes that wait, for the application or behind a gap; and bytes advertised beyond what is in order.
     pub receive_buffered: u64,
+    /// Bytes advertised beyond what is in order.
     pub promised: u64,
+    /// The smoothed RTT, in seconds (RFC 6298).
     pub srtt_s: f64,
+    /// The retransmission timeout, in seconds.
     pub rto_s: f64,
     /// Totals so far.
     pub bytes_delivered: u64,
+    /// Payload bytes sent again so far.
     pub bytes_retransmitted: u64,
 }
 
 /// A link at one instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LinkSample {
+    /// When.
     pub time: Time,
+    /// Which, by its number.
     pub link: u32,
+    /// Packets in the queue.
     pub backlog_packets: u64,
+    /// Bytes in the queue.
     pub backlog_bytes: u64,
     /// Totals so far.
     pub wire_bytes: u64,
+    /// Packets dropped so far.
     pub drops: u64,
+    /// Packets marked CE so far.
     pub marks: u64,
 }
 
 /// Something worth a mark on a plot.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Event {
+    /// When.
     pub time: Time,
+    /// What happened.
     pub kind: EventKind,
+    /// To which flow, by its number.
     pub flow: u32,
     /// The link, for drops and marks.
     pub link: Option<u32>,
@@ -218,11 +263,16 @@ pub struct Event {
 /// What happened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EventKind {
+    /// A packet was dropped.
     Dropped(DropReason),
+    /// A packet was marked CE.
     #[default]
     Marked,
+    /// A sender entered fast recovery.
     FastRetransmit,
+    /// The retransmission timer expired.
     Timeout,
+    /// All that was outstanding when recovery began has been acknowledged.
     RecoveryEnd,
     /// What looked like a loss was none, and the reduction is taken back.
     RecoveryUndone,

@@ -8,8 +8,11 @@ use std::sync::LazyLock;
 /// Something that happened to a packet. Numbers of the stream are offsets: the SYN and the first byte are both at 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PacketEvent {
+    /// When.
     pub time: Time,
+    /// What happened.
     pub kind: PacketKind,
+    /// Of which flow it is, by its number.
     pub flow: u32,
     /// From the receiver of the flow to its sender.
     pub is_back: bool,
@@ -19,27 +22,33 @@ pub struct PacketEvent {
     pub seq: u64,
     /// Next offset expected of the other side's stream.
     pub ack: Option<u64>,
-    /// Payload, and the IP packet, in bytes.
+    /// Payload, in bytes.
     pub len: u32,
+    /// The IP packet, in bytes.
     pub ip_len: u32,
     /// TCP's, as on the wire.
     pub flags: u16,
     /// The window field, not yet scaled.
     pub window: u16,
+    /// The ECN field of the IP header.
     pub ecn: Ecn,
     /// SACK blocks: offsets of the other side's stream, from and until.
     pub sack: [[Option<u64>; 2]; 4],
 }
 
-/// What happened to a packet.
+/// What happened to a packet, in the order in which it happens to packets of one instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PacketKind {
-    /// In the order in which it happens to packets of one instant.
+    /// It came to its end.
     Delivered,
+    /// An end put it into the network.
     #[default]
     Sent,
+    /// It came to the queue of a link.
     Queued,
+    /// A queue marked it CE.
     Marked,
+    /// It is lost.
     Dropped(DropReason),
 }
 

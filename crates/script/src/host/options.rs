@@ -1,9 +1,9 @@
 //! Socket options (socket(7), tcp(7)).
 
 use super::calls::{Attempt, expression_value, given, words};
+use super::info;
 use super::{Host, Role};
 use crate::code;
-use crate::info;
 use crate::syntax::Expression;
 use longfat_core::params::Value;
 use longfat_core::time::{Duration, Time};

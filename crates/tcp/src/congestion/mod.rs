@@ -20,7 +20,6 @@ pub mod aimd;
 pub mod bbr;
 pub mod bic;
 pub mod compound;
-pub mod conformance;
 pub mod cubic;
 pub mod dctcp;
 pub mod extensions;
@@ -263,7 +262,7 @@ pub const REGISTRY: &[ControlKind] = &[
 by_name!(ControlKind, "congestion control", with params, and extensions::find);
 
 /// `kind`, with the defaults of its parameters.
-fn choice_of(kind: &ControlKind) -> Choice {
+pub(crate) fn choice_of(kind: &ControlKind) -> Choice {
     Choice { kind: kind.name, params: Params::defaults(kind.params) }
 }
 

@@ -154,10 +154,10 @@ impl Variable<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::conformance::{ack, event};
     use super::super::testing::config;
     use super::super::{Congestion, Established, REGISTRY, testing};
     use super::*;
+    use crate::conformance::{ack, event};
 
     /// Every control that can be built by its name alone, after a little life in congestion avoidance.
     fn controls() -> impl Iterator<Item = (&'static str, Box<dyn CongestionControl + Send>)> {

@@ -26,7 +26,7 @@ pub(super) fn ack(now: Time, rtt: Duration) -> AckSample {
     AckSample { now, acked: MSS, delivered: MSS, rtt: Some(rtt), srtt: rtt, rtt_min: rtt, cwnd_limited: true, ..AckSample::default() }
 }
 
-pub(super) use super::conformance::give;
+pub(super) use crate::conformance::give;
 
 /// A round trip: an ACK for each segment of the window, spread over `sample.rtt`, in round `sample.round`. When it ends.
 pub(super) fn round(control: &mut dyn CongestionControl, sample: &AckSample) -> Time {

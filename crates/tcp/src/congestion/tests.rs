@@ -1,7 +1,7 @@
 //! Conformance: what every congestion control in the registry must do. Loops over the registry.
 
-use super::conformance::{ack, event};
 use super::*;
+use crate::conformance::{ack, event};
 use crate::stack;
 use longfat_core::params::{Kind, Value};
 
@@ -16,7 +16,7 @@ fn config(name: &'static str) -> TcpConfig {
 #[test]
 fn every_control_conforms() {
     for kind in REGISTRY {
-        for check in conformance::CHECKS {
+        for check in crate::conformance::CHECKS {
             if let Err(why) = (check.run)(kind) {
                 panic!("{}: every control {}; {why}", kind.name, check.name);
             }
@@ -37,7 +37,7 @@ fn a_control_that_does_nothing_does_not_conform() {
         fn on_congestion(&mut self, _event: &CongestionEvent) {}
     }
     let kind = ControlKind { name: "nothing", build: |config| Box::new(Nothing(Window::new(config))), ..reno::KIND };
-    let failed: Vec<&str> = conformance::CHECKS.iter().filter(|check| (check.run)(&kind).is_err()).map(|check| check.name).collect();
+    let failed: Vec<&str> = crate::conformance::CHECKS.iter().filter(|check| (check.run)(&kind).is_err()).map(|check| check.name).collect();
     assert_eq!(
         failed,
         [

@@ -1,7 +1,6 @@
 //! The sending half: how much of what was delivered the other side says was marked.
 
 use super::{EcnKind, EcnUse, of_flags};
-use crate::congestion::Congestion;
 use longfat_core::packet::{AccEcnOption, Ecn, Segment, flags};
 
 /// RFC 9768 appendix A: the moduli of the ACE field and of the fields of the option, and when a packet count is safe enough.
@@ -126,10 +125,10 @@ impl Feedback {
         }
     }
 
-    /// What a mark means to the control: a control that must know how many there are, and is not told, takes one for a loss
+    /// Whether a mark means a mark to the control: one that must know how many there are, and is not told, takes it for a loss
     /// (RFC 3168 §5).
-    pub fn event(&self) -> Congestion {
-        if self.uses.accepts(self.kind) { Congestion::Ecn } else { Congestion::Loss }
+    pub fn is_enough(&self) -> bool {
+        self.uses.accepts(self.kind)
     }
 
     /// The client: the SYN-ACK says what was in the ECN field of our SYN, which was nothing (RFC 9768 §3.2.2.3).

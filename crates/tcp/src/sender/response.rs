@@ -42,7 +42,8 @@ impl Sender {
     /// where it counts the marks (RFC 8257 §3.3).
     pub(super) fn echo_of_congestion(&mut self, now: Time, una: u64, flight_size: u64) {
         if self.repair.is_open() && self.reductions.heeds_marks(una) && flight_size > 0 {
-            self.respond(now, self.ecn.event(), flight_size, false);
+            let event = if self.ecn.is_enough() { Congestion::Ecn } else { Congestion::Loss };
+            self.respond(now, event, flight_size, false);
             // What this leaves is not to be taken back for an earlier loss that was none.
             self.repair.undo.forget();
         }

@@ -152,12 +152,12 @@ fn a_counter_that_starts_at_zero_is_zeroed_on_its_way() {
 fn a_control_that_is_not_told_enough_falls_back() {
     let prague = |kind| {
         let f = feedback(EcnUse::L4S, kind);
-        (f.codepoint(), f.event())
+        (f.codepoint(), f.is_enough())
     };
-    assert_eq!(prague(EcnKind::AccEcn), (Ecn::Ect1, Congestion::Ecn));
-    assert_eq!(prague(EcnKind::Classic), (Ecn::Ect0, Congestion::Loss));
+    assert_eq!(prague(EcnKind::AccEcn), (Ecn::Ect1, true));
+    assert_eq!(prague(EcnKind::Classic), (Ecn::Ect0, false));
     assert_eq!(prague(EcnKind::Off).0, Ecn::NotEct);
     let f = feedback(EcnUse::CLASSIC, EcnKind::AccEcn);
-    assert_eq!((f.codepoint(), f.event()), (Ecn::Ect0, Congestion::Ecn));
-    assert_eq!(feedback(EcnUse::DCTCP, EcnKind::Classic).event(), Congestion::Loss);
+    assert_eq!((f.codepoint(), f.is_enough()), (Ecn::Ect0, true));
+    assert!(!feedback(EcnUse::DCTCP, EcnKind::Classic).is_enough());
 }

@@ -1,8 +1,8 @@
 //! What every congestion control must do, whoever wrote it. The tests run these checks on all of the registry; users run them on a
 //! control of their own.
 
-use super::slow_start;
-use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, choice_of};
+use crate::congestion::slow_start;
+use crate::congestion::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, choice_of};
 use crate::rate::{LostPacket, RateSample};
 use crate::{TcpConfig, stack};
 use longfat_core::time::{Duration, Time};
