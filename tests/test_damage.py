@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import SWEEP, command
+from conftest import SWEEP, as_format_3, command
 from longfat import Experiment, StorageError, prune, sums
 from longfat.errors import DamagedError
 from longfat.store import TABLES, Store
@@ -129,14 +128,6 @@ def test_pages_of_tables_have_checksums(folder: Path) -> None:
         data[(column.dictionary_page_offset or column.data_page_offset) + column.total_compressed_size - 1] ^= 1
         with pytest.raises((OSError, pa.ArrowException)):
             pq.ParquetFile(pa.BufferReader(bytes(data)), page_checksum_verification=True).read()
-
-
-def as_format_3(folder: Path) -> None:
-    """As longfat wrote it before there were sums."""
-    for path in folder.rglob(sums.NAME):
-        path.unlink()
-    for path in (folder / "provenance.json", *folder.glob("runs/*/run.json")):
-        path.write_text(json.dumps(json.loads(path.read_text()) | {"format_version": 3}))
 
 
 def test_a_folder_without_sums_is_read_and_its_damage_told_where_it_shows(folder: Path) -> None:

@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from conftest import SWEEP, command
+from conftest import SWEEP, as_format_3, command
 from longfat import LongfatError, Results, locate
 from longfat.paper import (
     Agreement,
@@ -291,6 +291,7 @@ def test_results_of_the_short_form_are_called_so(home: Path) -> None:
     shutil.copytree(home / "results" / "mine" / "small", kept)
     facts = json.loads((kept / "provenance.json").read_text())
     (kept / "provenance.json").write_text(json.dumps(facts | {"changes": {"quick": "true"}}))
+    as_format_3(kept)
     at_length, short = command("compare", "mine", cwd=home), command("compare", "mine", "--quick", cwd=home)
     assert "hort form" not in at_length.stdout
     assert short.stdout.startswith("Short form (--quick): what differs here is no result of the paper's experiments")

@@ -54,7 +54,7 @@ struct Lived {
 }
 
 /// Steps after which a life is cut short.
-const ENOUGH: usize = 3000;
+const ENOUGH: usize = 6000;
 const ROUND_TRIP: Duration = Duration::from_millis(10);
 
 fn at(seconds: f64) -> Time {
