@@ -33,9 +33,9 @@ def main() -> None:
     except KeyboardInterrupt:
         _leave()
     finally:
-        # What is left is the interpreter's own end.
+        # All is done. What is left is the interpreter's own end, which gives every other handler back to the system: Ctrl-C would kill it.
         if heeded:
-            signal.signal(signal.SIGINT, _leave)
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _leave(number: int = signal.SIGINT, frame: FrameType | None = None) -> None:
