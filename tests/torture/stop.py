@@ -28,8 +28,8 @@ def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
 
 def stop(random: Random, process: subprocess.Popen[str], number: int, most: float) -> None:
     """Sends a signal at some moment, and checks how the process ends."""
-    # The interpreter's own start, of which we are no part, takes some ten milliseconds.
-    after = 0.1 + random.random() * most
+    # The interpreter's own start, of which we are no part, takes some ten milliseconds, and more on a machine with other work.
+    after = 0.3 + random.random() * most
     time.sleep(after)
     process.send_signal(number)
     try:
