@@ -105,6 +105,14 @@ def test_the_intervals_cover_the_truth(jitter: float, coalesce: float) -> None:
     assert all(count >= 0.8 * rounds for count in covered.values()), covered
 
 
+def test_a_block_without_a_gap_is_nobody_knows_where() -> None:
+    # A receiver slower than the bottleneck spaces what arrives, so that what it loses leaves no gap.
+    numbers, times = Path().arrivals()
+    kept = [number for number in numbers if not 3000 <= number < 3300]
+    found = probe(kept, times[: len(kept)], size=1000, sent=5000)
+    assert [loss.where for loss in found.losses if loss.packets > 3] == ["unknown"]
+
+
 def test_what_says_nothing_is_refused() -> None:
     numbers, times = Path(packets=100).arrivals()
     with pytest.raises(ValueError, match="one time for each packet"):

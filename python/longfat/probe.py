@@ -232,6 +232,9 @@ def _losses(number: _Integers, time: _Floats, missing: _Integers, spacing: float
         came = int(number[-1] - number[at[0]] - lengths[~short].sum())
         alone = float(lengths[short & (gone < 0.5)].sum()) / max(1, came)
     limit = (1 - min(alone, 0.9)) / 2
+    # A queue that is fed evenly loses at most f / s packets in a row. Where a longer run leaves no gap, it is the receiver that spaces what
+    # arrives, and time does not say where it was lost.
+    most = 2 * math.ceil(1 / (1 - min(alone, 0.9)))
     places: list[Place] = ["unknown"] * len(at)
     for length in np.unique(lengths):
         group = np.flatnonzero(lengths == length)
@@ -239,6 +242,8 @@ def _losses(number: _Integers, time: _Floats, missing: _Integers, spacing: float
             weights = 1 / error[members] ** 2
             mean, se = float(np.average(gone[members], weights=weights)), float(1 / math.sqrt(weights.sum()))
             verdict: Place = "unknown" if abs(mean - limit) < 2 * se else "network" if mean < limit else "receiver"
+            if verdict == "network" and length > max(most, _SHORT):
+                verdict = "unknown"
             for member in members.tolist():
                 places[member] = verdict
     share = np.where(gone > 1 - 2 * error, 1.0, gone)
