@@ -7,7 +7,7 @@ mod path;
 
 pub use flow::{CONTROL, SIZING, TRAFFIC, endpoint, flow};
 pub use host::host;
-pub use link::{DISCARD, LOSS, QUEUE, explicit_link, link, way};
+pub use link::{DISCARD, LOSS, QUEUE, explicit_link, link, pause, way};
 pub use path::PATH;
 
 use super::backend;

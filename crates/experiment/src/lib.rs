@@ -32,7 +32,7 @@ pub use document::{Document, Run, restore};
 pub use error::{Error, Report, nearest, short};
 pub use identity::{RESULTS_VERSION, defaults};
 pub use model::{
-    Backlog, Cpu, Cycles, Experiment, Flow, Host, Intake, Link, Measure, Memory, Network, Nic, Node, NodeKind, OnFull, Ties, Watched,
+    Backlog, Cpu, Cycles, Experiment, Flow, Host, Intake, Link, Measure, Memory, Network, Nic, Node, NodeKind, OnFull, Pause, Ties, Watched,
 };
 pub use schema::{reference, schema};
 pub use sweep::Axis;

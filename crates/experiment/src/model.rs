@@ -1,6 +1,7 @@
 //! One run, resolved: every sweep chosen, every default filled in, every preset turned into nodes and links.
 //! This is what a backend runs; it holds no text and no unit that still needs reading.
 
+use longfat_core::link::Shaper;
 use longfat_core::params::Choice;
 use longfat_core::time::Duration;
 use longfat_core::traffic::Traffic;
@@ -110,8 +111,28 @@ pub struct Link {
     pub discard: Option<Choice>,
     /// What happens to packets on the line.
     pub loss: Choice,
+    /// Hardware flow control: those who fill the queue are stopped in time.
+    pub pause: Option<Pause>,
     /// The link whose utilization headlines the report.
     pub bottleneck: bool,
+}
+
+/// IEEE 802.3x flow control by the switch that a link comes from: what its queue holds decides when the links that fill it are told to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pause {
+    /// They are told to stop once it holds so many bytes or more (IP).
+    pub on: u64,
+    /// They may go on once it holds so many or fewer.
+    pub off: u64,
+    /// For how long they are told to stop at most, in times of 512 bits at their rate.
+    pub quanta: u64,
+}
+
+impl Pause {
+    /// What a PAUSE frame says to a link of this rate: the time of [`Pause::quanta`] (IEEE 802.3 annex 31B).
+    pub fn time(&self, rate: Rate) -> Duration {
+        rate.transmit_time(64 * self.quanta)
+    }
 }
 
 /// What a host does to the packets of its flows.
@@ -127,6 +148,15 @@ pub struct Host {
     pub overhead: Option<Duration>,
     /// Its memory for data of connections.
     pub memory: Option<Memory>,
+    /// The leaky bucket in front of each of its links.
+    pub shaper: Option<Shaper>,
+}
+
+impl Host {
+    /// A host of which nothing is said.
+    pub fn new(node: usize) -> Self {
+        Host { node, nic: None, cpu: None, overhead: None, memory: None, shaper: None }
+    }
 }
 
 /// What a host has for what its connections have written and not got acknowledged, and received and not read: payload bytes.

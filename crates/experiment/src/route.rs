@@ -122,6 +122,7 @@ mod tests {
             discard: None,
             queue: choice.clone(),
             loss: choice.clone(),
+            pause: None,
             bottleneck: false,
         };
         Network {

@@ -3,11 +3,11 @@
 
 use super::error::Span;
 use super::fields;
-use super::model::{self, Experiment, Flow, Host, Link, NodeKind, OnFull, Ties, Watched};
+use super::model::{self, Experiment, Flow, Host, Intake, Link, NodeKind, OnFull, Ties, Watched};
 use super::print::print;
 use super::tree::{self, Entry, Node, Tree};
 use longfat_core::atm::discard;
-use longfat_core::link::loss;
+use longfat_core::link::{Shaper, loss};
 use longfat_core::params::{Choice, ParamSpec, Params, Value};
 use longfat_core::queue;
 use longfat_core::time::Duration;
@@ -113,6 +113,13 @@ fn way(link: &Link, other: Option<&Table>) -> Table {
         None => table.insert("queue".into(), choice(&link.queue, queue::named(link.queue.kind).params)),
     };
     table.insert("loss".into(), choice(&link.loss, loss::named(link.loss.kind).params));
+    if let Some(pause) = link.pause {
+        let mut said = Table::new();
+        said.insert("on".into(), size(pause.on));
+        said.insert("off".into(), size(pause.off));
+        said.insert("quanta".into(), format!("{} quanta", pause.quanta).into());
+        table.insert("pause".into(), said.into());
+    }
     if let Some(other) = other {
         table.retain(|key, value| other.get(key.as_str()) != Some(value));
     }
@@ -140,6 +147,11 @@ fn host(host: &Host, name: &str) -> Json {
             table.insert(format!("{way}_packet"), format!("{} cycles", cycles.packet).into());
             table.insert(format!("{way}_byte"), cycles.byte.into());
         }
+        intake(&cpu.intake, &mut table);
+    }
+    if let Some(Shaper { rate, burst }) = host.shaper {
+        table.insert("shape_rate".into(), RATE.format(rate.as_bps()).into());
+        table.insert("shape_burst".into(), size(burst));
     }
     if let Some(overhead) = host.overhead {
         table.insert("overhead".into(), duration(overhead));
@@ -151,6 +163,24 @@ fn host(host: &Host, name: &str) -> Json {
         }
     }
     table.into()
+}
+
+/// What is said of how packets come to a processor. What is left at its default stays out: so such a host reads as it did before there were
+/// these words.
+fn intake(intake: &Intake, table: &mut Table) {
+    let Intake { rx_ring, rx_usecs, rx_frames, backlog } = *intake;
+    let max = backlog.map(|backlog| backlog.max);
+    for (name, count) in [("rx_ring", rx_ring), ("rx_frames", rx_frames), ("netdev_max_backlog", max)] {
+        if let Some(count) = count {
+            table.insert(name.into(), format!("{count} packets").into());
+        }
+    }
+    if !rx_usecs.is_zero() {
+        table.insert("rx_usecs".into(), duration(rx_usecs));
+    }
+    if backlog.is_some_and(|backlog| backlog.throttles) {
+        table.insert("on_backlog_full".into(), "throttle".into());
+    }
 }
 
 fn choice(choice: &Choice, specs: &[ParamSpec]) -> Json {

@@ -134,6 +134,7 @@ impl Dumbbell {
             queue: droptail(Capacity::Packets(1 << 40)),
             discard: None,
             loss: loss::choice("none"),
+            pause: None,
             bottleneck: false,
         }
     }

@@ -230,6 +230,8 @@ fn link_record(world: &World, experiment: &Experiment, number: usize, start: &Sn
         busy_s: to.busy.saturating_sub(from.busy).as_secs_f64(),
         drops: DropReason::ALL.iter().copied().zip(count.drops).filter(|(_, n)| *n > 0).collect(),
         marks: count.marks,
+        pauses: count.pauses,
+        held_s: Duration::from_ps(count.held_ps).as_secs_f64(),
         queue_max_packets: count.backlog_max,
         queue_max_bytes: count.backlog_bytes_max,
         queue_mean_packets: mean(from.waited.0, to.waited.0),

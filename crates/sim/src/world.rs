@@ -32,7 +32,7 @@ use crate::ledger::Ledger;
 use crate::merge::Batch;
 use hosts::Hosts;
 use islands::Island;
-use links::Tie;
+use links::{Tie, Told};
 pub use ports::CellTotals;
 use ports::Ports;
 pub use snapshot::{Arrived, Snapshot};
@@ -151,6 +151,10 @@ pub struct World {
     pub all_delivered: Option<Snapshot>,
     /// Whether what is being done was set off by a packet that came (0), or by an endpoint that woke (1).
     cause: u32,
+    /// For each link those who are told what its flow control says. Empty where nobody has any.
+    pauses: Vec<Vec<Told>>,
+    /// For each link its place in the order of a sweep, or that of its island.
+    place_of_link: Vec<u32>,
     /// With random ties, for each input.
     ties: Vec<Tie>,
     /// What comes to a link by several inputs, and cells on their way from one switch to another: room used again and again.

@@ -1,15 +1,17 @@
 //! Links: what physical framing leaves of the line rate ([`framing`]), what the line does to packets ([`loss`]), and the one-way link
-//! itself ([`Link`]), with the queue in front of it.
+//! itself ([`Link`]), with the queue in front of it and what holds its transmitter back ([`Shaper`], [`PauseAt`]).
 //!
 //! A link knows nothing of who drives it. The simulator hands it packets in virtual time and collects what it has sent. A driver in
 //! real time can do the same.
 
 mod count;
 pub mod framing;
+mod gate;
 pub mod loss;
 mod one_way;
 #[cfg(test)]
 mod tests;
 
 pub use count::Count;
+pub use gate::{PauseAt, Shaper, Told};
 pub use one_way::{Link, LinkConfig};

@@ -10,6 +10,7 @@
 
 use super::count::{Count, Counted};
 use super::framing::wire_len;
+use super::gate::{Gate, PauseAt, Shaper, Told, Watch};
 use super::loss::{Fate, Loss};
 use crate::atm::aal5;
 use crate::packet::{Line, PacketId, Packets};
@@ -52,6 +53,10 @@ pub struct Link {
     /// A packet of up to so many bytes that finds the line idle goes out without a question to the queue.
     passes: u32,
     queue: Box<dyn Queue + Send>,
+    /// `None`: a packet begins as soon as the line is free.
+    gate: Option<Box<Gate>>,
+    /// `None`: whoever fills the queue is not told.
+    watch: Option<Box<Watch>>,
     /// `None`: a perfect line.
     loss: Option<Box<dyn Loss + Send>>,
     /// So many of the next packets arrive whatever they are.
@@ -86,12 +91,43 @@ impl Link {
             clocked,
             passes: if clocked { 0 } else { queue.passes().min(config.mtu) },
             queue,
+            gate: None,
+            watch: None,
             loss,
             spared: 0,
             sent: Line::new(),
             doomed: Line::new(),
             count: Count::default(),
         }
+    }
+
+    /// Its packets go no faster than this. Before anything is sent.
+    pub fn shape(&mut self, shaper: Shaper) {
+        self.gate = Some(Box::new(Gate::shaped(shaper)));
+        self.passes = 0;
+    }
+
+    /// One more sender of PAUSE frames is listened to: its number. Before anything is sent, and after [`Link::shape`] if that is called.
+    pub fn heed_pauses(&mut self) -> usize {
+        self.passes = 0;
+        self.gate.get_or_insert_default().heed()
+    }
+
+    /// A PAUSE frame of `sender` comes to the transmitter at `at`, which is not yet past: nothing begins until `time` later, or until its
+    /// next one says something else. They come in order of time.
+    pub fn pause(&mut self, sender: usize, at: Time, time: Duration) {
+        self.gate.as_mut().expect("the link heeds PAUSE frames").pause(sender, at, time);
+        self.count.pauses += 1;
+    }
+
+    /// Who fills its queue is to be told when to stop and when to go on.
+    pub fn watch(&mut self, config: PauseAt) {
+        self.watch = Some(Box::new(Watch::new(config)));
+    }
+
+    /// The next thing to tell those who fill its queue, in order of time.
+    pub fn take_told(&mut self) -> Option<Told> {
+        self.watch.as_mut()?.take_told()
     }
 
     /// The packet `id` comes to the queue. `log` is told of drops and marks.
@@ -112,14 +148,14 @@ impl Link {
     fn ask(&mut self, now: Time, id: PacketId, len: u32, packets: &mut Packets, log: &mut dyn QueueLog) {
         self.advance_before(now, packets, log);
         self.count.packets_in += 1;
-        let idle = self.busy_until <= now && self.count.backlog == 0;
+        let idle = self.count.backlog == 0 && self.opens(now) <= now;
         let mut log = Counted { count: &mut self.count, log };
         if len > self.config.mtu {
             log.count.enter(now, len);
             discard(now, id, DropReason::TooBig, packets, &mut log);
         } else if idle {
             if self.queue.pass(now, id, packets, &mut log) {
-                self.transmit(now, id, len, packets);
+                self.begin(now, id, len, packets);
             } else {
                 self.count.enter(now, len);
                 assert!(self.count.backlog == 0, "a queue held a packet back from an idle link");
@@ -128,6 +164,9 @@ impl Link {
             log.count.enter(now, len);
             self.queue.enqueue(now, id, packets, &mut log);
             self.count.note_backlog();
+            if let Some(watch) = &mut self.watch {
+                watch.note(now, self.count.backlog_bytes);
+            }
         }
     }
 
@@ -141,44 +180,65 @@ impl Link {
     /// Does what has happened at the queue up to and including `now`.
     #[inline]
     pub fn advance(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) {
-        if self.clocked {
-            self.advance_clocked(now, packets, log);
+        if self.clocked | self.gate.is_some() | self.watch.is_some() {
+            return self.advance_by_events(now, packets, log);
         }
         while self.busy_until <= now && self.count.backlog > 0 {
-            self.depart(packets, log);
+            self.depart(self.busy_until, packets, log);
         }
     }
 
-    /// The same for a queue with a clock: departures and timeouts in order of time, departures first.
+    /// The same for a queue with a clock, a transmitter that is held back, or a queue that is watched: what happens in order of time,
+    /// departures first.
     #[cold]
-    fn advance_clocked(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) {
+    fn advance_by_events(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) {
         loop {
             let departure = self.next_departure();
             let timeout = self.queue.poll_timeout().unwrap_or(Time::MAX);
-            if departure.min(timeout) > now {
-                return;
+            let refresh = self.watch.as_ref().map_or(Time::MAX, |watch| watch.refresh);
+            if departure.min(timeout).min(refresh) > now {
+                break;
             }
-            if departure <= timeout {
-                self.depart(packets, log);
-            } else {
+            if departure <= timeout.min(refresh) {
+                self.depart(departure, packets, log);
+            } else if timeout <= refresh {
                 self.queue.handle_timeout(timeout);
                 assert!(self.queue.poll_timeout() > Some(timeout), "a queue's timeout did not move on");
+            } else if let Some(watch) = &mut self.watch {
+                watch.stop(refresh);
             }
+        }
+        if let Some(gate) = &mut self.gate {
+            gate.take_in(now);
         }
     }
 
-    /// The transmitter has fallen idle and takes the next packet.
+    /// The transmitter is free, and takes the next packet at `start`.
     #[inline]
-    fn depart(&mut self, packets: &mut Packets, log: &mut dyn QueueLog) {
-        let start = self.busy_until;
+    fn depart(&mut self, start: Time, packets: &mut Packets, log: &mut dyn QueueLog) {
         match self.queue.dequeue(start, packets, &mut Counted { count: &mut self.count, log }) {
             Some(id) => {
                 let len = packets[id].ip_len();
                 self.count.leave(start, len);
-                self.transmit(start, id, len, packets);
+                if let Some(watch) = &mut self.watch {
+                    watch.note(start, self.count.backlog_bytes);
+                }
+                if self.gate.is_some() {
+                    self.count.held_ps += start.since(self.busy_until.max(packets[id].stamp)).as_ps();
+                }
+                self.begin(start, id, len, packets);
             }
             None => assert!(self.count.backlog == 0, "a queue held packets back from an idle link"),
         }
+    }
+
+    /// The transmitter takes a packet that had to ask.
+    #[inline]
+    fn begin(&mut self, start: Time, id: PacketId, len: u32, packets: &mut Packets) {
+        if let Some(gate) = &mut self.gate {
+            gate.begins(start, len);
+        }
+        self.transmit(start, id, len, packets);
     }
 
     /// The transmitter takes the packet `id`, of `len` bytes, at `start`.
@@ -271,13 +331,21 @@ impl Link {
     /// When the next packet leaves the queue; [`Time::MAX`] while it is empty.
     #[inline]
     fn next_departure(&self) -> Time {
-        if self.count.backlog > 0 { self.busy_until } else { Time::MAX }
+        if self.count.backlog > 0 { self.next_start() } else { Time::MAX }
     }
 
-    /// The first time at which [`Link::advance_before`] has a departure to do; [`Time::MAX`] while the queue is empty.
+    /// The first time from `from` on at which a packet may begin.
+    #[inline]
+    fn opens(&self, from: Time) -> Time {
+        let from = from.max(self.busy_until);
+        self.gate.as_ref().map_or(from, |gate| gate.opens(from))
+    }
+
+    /// The first time at which [`Link::advance_before`] has something to do; [`Time::MAX`] while the queue is empty.
     #[inline]
     pub fn due(&self) -> Time {
-        self.next_departure().saturating_add(Duration::from_ps(u64::from(self.config.departs_last)))
+        let refresh = self.watch.as_ref().map_or(Time::MAX, |watch| watch.refresh);
+        self.next_departure().min(refresh).saturating_add(Duration::from_ps(u64::from(self.config.departs_last)))
     }
 
     /// Whether the packet `id` survives the way to the far end, where it is due at `arrival`.
@@ -314,9 +382,9 @@ impl Link {
         }
     }
 
-    /// When the transmitter falls idle, or fell.
-    pub fn busy_until(&self) -> Time {
-        self.busy_until
+    /// When the transmitter may begin another packet, or might have.
+    pub fn next_start(&self) -> Time {
+        self.opens(self.busy_until)
     }
 
     /// Time spent transmitting up to `now`.

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
-use super::{Link, LinkConfig, loss};
+use super::{Link, LinkConfig, PauseAt, Shaper, loss};
 use crate::packet::{Ecn, Packet, PacketId, Packets, Segment, Way};
 use crate::params::{Choice, Value};
 use crate::queue::{self, DropReason, Queue, QueueContext, QueueLog};
@@ -124,6 +124,72 @@ fn packets_back_to_back_leave_one_after_the_other() {
     assert_eq!(rig.link.count.waited(Time::from_ps(20 * MS)), (5 * waited, 5 * waited * 1230));
     // Busy: 3 ms by 3 ms, and half of the last one by 10.5 ms.
     assert_eq!(rig.link.busy(Time::from_ps(20 * MS)), Duration::from_millis(4));
+}
+
+/// Of 1230 bytes, each of which takes 1 ms; at 1 Mb/s a packet of 1230 bytes of IP takes 9.84 ms.
+fn shaped(burst: u64, packets: &[(u64, u32)]) -> (Vec<u64>, u64) {
+    let mut rig = Rig::new(&droptail(100));
+    rig.link.shape(Shaper { rate: Rate::from_bps(1_000_000), burst });
+    rig.offer_all(packets);
+    (rig.arrived.iter().map(|(at, _)| at / 1_000_000).collect(), rig.link.count.held_ps)
+}
+
+#[test]
+fn a_shaper_spaces_packets_and_lets_go_at_once_what_was_not_used() {
+    // In us. Each begins 9840 after the one before; the last comes when that time is long over.
+    let (arrived, held) = shaped(0, &[(0, 1230), (0, 1230), (0, 1230), (100 * MS, 1230)]);
+    assert_eq!(arrived, [6000, 15_840, 25_680, 106_000]);
+    // The second was held from 1 ms to 9.84 and the third from 10.84 to 19.68.
+    assert_eq!(held, (8_840 + 8_840) * 1_000_000);
+    // Two packets of credit: three at the rate of the line, and then each when its time has come.
+    let (arrived, _) = shaped(2460, &[(0, 1230); 5]);
+    assert_eq!(arrived, [6000, 7000, 8000, 9840 + 6000, 2 * 9840 + 6000]);
+}
+
+#[test]
+fn a_paused_transmitter_ends_its_packet_and_waits() {
+    let run = |pauses: &[(u64, u64)]| {
+        let mut rig = Rig::new(&droptail(10));
+        let sender = rig.link.heed_pauses();
+        for (at, time) in pauses {
+            rig.link.pause(sender, Time::from_ps(at * MS / 10), Duration::from_ps(time * MS / 10));
+        }
+        rig.offer_all(&[(0, 1230), (0, 1230), (10 * MS, 1230)]);
+        rig.arrived.iter().map(|(at, _)| at * 10 / MS).collect::<Vec<_>>()
+    };
+    // In tenths of ms: packets of 10, arriving 50 later.
+    assert_eq!(run(&[]), [60, 70, 160]);
+    assert_eq!(run(&[(5, 20)]), [60, 85, 160], "the first is sent whole");
+    assert_eq!(run(&[(10, 20)]), [60, 90, 160], "at the very instant a PAUSE is first");
+    assert_eq!(run(&[(11, 20)]), [60, 70, 160], "the second has begun");
+    assert_eq!(run(&[(5, 1000), (22, 0)]), [60, 82, 160], "zero lets it go on at once");
+    assert_eq!(run(&[(5, 20), (20, 20)]), [60, 100, 160], "anew from 2 ms on");
+    assert_eq!(run(&[(5, 20), (25, 20)]), [60, 105, 160], "what comes at the end of a pause is in time to make it longer");
+    assert_eq!(run(&[(5, 300)]), [60, 365, 375], "what comes meanwhile waits in turn");
+    assert_eq!(run(&[(30, 100)]), [60, 70, 190], "it came to an idle line, and the packet waits");
+}
+
+#[test]
+fn whoever_may_stop_a_transmitter_does() {
+    let mut rig = Rig::new(&droptail(10));
+    let senders = [rig.link.heed_pauses(), rig.link.heed_pauses()];
+    rig.link.pause(senders[0], Time::ZERO, Duration::from_millis(10));
+    rig.link.pause(senders[1], Time::ZERO, Duration::from_millis(5));
+    // One lets go early; the other does not.
+    rig.link.pause(senders[0], Time::from_ps(MS), Duration::ZERO);
+    rig.offer_all(&[(0, 1230)]);
+    assert_eq!(rig.arrived, [(11 * MS, 0)]);
+    assert_eq!(rig.link.count.pauses, 3);
+}
+
+#[test]
+fn a_watched_queue_says_when_to_stop_and_when_to_go_on() {
+    let mut rig = Rig::new(&droptail(10));
+    rig.link.watch(PauseAt { on: 3690, off: 1230, refresh: Duration::from_ps(MS / 4) });
+    rig.offer_all(&[(0, 1230), (0, 1230), (MS / 2, 1230), (MS / 2, 1230), (5 * MS, 1230)]);
+    let told: Vec<_> = std::iter::from_fn(|| rig.link.take_told()).map(|told| (told.at.as_ps() * 4 / MS, told.stop)).collect();
+    // In quarters of ms. Three wait since 0.5 ms. They leave at 1, 2 and 3 ms: at 2 ms one is left.
+    assert_eq!(told, [(2, true), (3, true), (4, true), (5, true), (6, true), (7, true), (8, false)]);
 }
 
 #[test]

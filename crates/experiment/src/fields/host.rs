@@ -67,6 +67,17 @@ pub fn host() -> &'static [Field] {
                 "each packet it sends is held for a random time, even between none and this, and none overtakes another",
             ),
             Field::auto(
+                "shape_rate",
+                Kind::Rate,
+                "its interface sends no faster than this (IP): a packet begins when the one before it would have ended at this rate",
+            ),
+            Field::or(
+                "shape_burst",
+                Kind::Bytes { min: 0, max: 1 << 30 },
+                Value::Bytes(0),
+                "as much as it did not use of that rate may go at once (IP)",
+            ),
+            Field::auto(
                 "memory",
                 Kind::Bytes { min: 1, max: 1 << 50 },
                 "for the data that its connections have written and not got acknowledged, and received and not read (payload); by default it has room for all",

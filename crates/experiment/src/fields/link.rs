@@ -4,7 +4,7 @@ use super::{DELAY, FALSE, one_of};
 use crate::shape::{Case, Field, Shape, Variants};
 use longfat_core::atm::discard;
 use longfat_core::link::{framing, loss};
-use longfat_core::params::Kind;
+use longfat_core::params::{Kind, Value};
 use longfat_core::queue;
 use std::sync::LazyLock;
 
@@ -43,8 +43,35 @@ pub fn way() -> &'static [Field] {
                 Shape::Variants(&DISCARD),
                 "of the output port of the switch that the link comes from; by default `plain`",
             ),
+            Field::new(
+                "pause",
+                Shape::Table(pause),
+                "IEEE 802.3x flow control by the switch in front of the link: the links that fill its queue are stopped before it overflows",
+            ),
             Field::new("loss", Shape::Variants(&LOSS), "packets the link loses; by default none"),
             Field::or("bottleneck", Kind::Bool, FALSE, "the link whose utilization heads the report"),
+        ]
+    });
+    &TABLE
+}
+
+/// Flow control by what a queue holds.
+pub fn pause() -> &'static [Field] {
+    static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
+        let bytes = Kind::Bytes { min: 1, max: 1 << 40 };
+        vec![
+            Field::auto("on", bytes, "the links are stopped once the queue holds so much or more (IP); needed"),
+            Field::auto(
+                "off",
+                Kind::Bytes { min: 0, max: 1 << 40 },
+                "they may go on once it holds so much or less; by default half of `on`",
+            ),
+            Field::or(
+                "quanta",
+                Kind::Count { unit: "quanta", min: 1, max: 65_535 },
+                Value::Count(65_535),
+                "for how long a PAUSE frame stops a link, in times of 512 bits at its rate; it is told anew before that has run out",
+            ),
         ]
     });
     &TABLE

@@ -47,6 +47,7 @@ fn link(bottleneck: bool) -> Link {
         queue: none.clone(),
         discard: None,
         loss: none,
+        pause: None,
         bottleneck,
     }
 }
@@ -287,7 +288,7 @@ fn a_bit_costs_cycles() {
     e.flows[2].from = 1;
     let cycles = Cycles { packet: 1000, byte: 0.0 };
     let cpu = Cpu { mhz: 3000, send: cycles, receive: cycles, intake: Intake::default() };
-    e.hosts = vec![Host { node: 0, nic: None, cpu: Some(cpu), overhead: None, memory: None }];
+    e.hosts = vec![Host { cpu: Some(cpu), ..Host::new(0) }];
     // 10 s of 3000 MHz, busy for 4: 1200 MHz. The two senders on it have 100 and 200 Mbit/s since the warmup at 2 s; the third is
     // on a host of which nothing is said.
     let bulk = |mbytes: u64| FlowRecord { bytes_delivered: mbytes * 1_000_000, ..FlowRecord::default() };
@@ -350,13 +351,7 @@ fn the_time_of_a_link_adds_up() {
 fn nothing_is_infinite() {
     let mut e = experiment(&[Traffic::bulk(), Traffic::bulk()]);
     let cycles = Cycles { packet: 1000, byte: 0.0 };
-    e.hosts = vec![Host {
-        node: 0,
-        nic: None,
-        cpu: Some(Cpu { mhz: 3000, send: cycles, receive: cycles, intake: Intake::default() }),
-        overhead: None,
-        memory: None,
-    }];
+    e.hosts = vec![Host { cpu: Some(Cpu { mhz: 3000, send: cycles, receive: cycles, intake: Intake::default() }), ..Host::new(0) }];
     let link = LinkRecord { busy_s: 0.001, queue_mean_packets: 3.0, ..LinkRecord::default() };
     let flow = |bytes| FlowRecord {
         bytes_sent: 2 * bytes,

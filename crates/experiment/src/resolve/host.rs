@@ -6,6 +6,8 @@ use crate::error::Fault;
 use crate::fields;
 use crate::model::{Backlog, Cpu, Cycles, Flow, Host, Intake, Memory, Nic, OnFull};
 use crate::view::View;
+use longfat_core::link::Shaper;
+use longfat_core::params::Value;
 use longfat_core::units::text::SIZE;
 use longfat_tcp::TcpConfig;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,9 +25,9 @@ pub fn hosts(file: &View<'_>, plan: &Plan<'_>, flows: &[Flow]) -> Result<Vec<Hos
     let connections = connections(flows);
     for at in file.items("host") {
         let view = View::new(at, fields::host());
-        let (nic, cpu, overhead, memory) = (nic(&view)?, cpu(&view)?, view.duration("overhead")?, memory(&view)?);
-        if nic.is_none() && cpu.is_none() && overhead.is_none() && memory.is_none() {
-            return Err(view.fault("name", "nothing is said of this host").expected("txqueuelen, cpu, overhead or memory"));
+        let (nic, cpu, overhead, memory, shaper) = (nic(&view)?, cpu(&view)?, view.duration("overhead")?, memory(&view)?, shaper(&view)?);
+        if nic.is_none() && cpu.is_none() && overhead.is_none() && memory.is_none() && shaper.is_none() {
+            return Err(view.fault("name", "nothing is said of this host").expected("txqueuelen, cpu, overhead, shape_rate or memory"));
         }
         if overhead.is_some() && (nic.is_some() || cpu.is_some()) {
             let fault =
@@ -41,7 +43,7 @@ pub fn hosts(file: &View<'_>, plan: &Plan<'_>, flows: &[Flow]) -> Result<Vec<Hos
                 let ends = connections.get(&node).map_or(&[][..], Vec::as_slice);
                 holds_the_least(&view, memory, &plan.network.nodes[node].name, ends)?;
             }
-            hosts.push(Host { node, nic, cpu, overhead, memory });
+            hosts.push(Host { node, nic, cpu, overhead, memory, shaper });
         }
     }
     hosts.sort_by_key(|host| host.node);
@@ -102,6 +104,16 @@ fn nic(view: &View<'_>) -> Result<Option<Nic>, Fault> {
         _ => OnFull::Stall,
     };
     Ok(Some(Nic { txqueuelen, on_full }))
+}
+
+fn shaper(view: &View<'_>) -> Result<Option<Shaper>, Fault> {
+    let Value::Rate(rate) = view.value("shape_rate")? else {
+        return match view.get("shape_burst") {
+            Some(_) => Err(view.fault("shape_burst", "without a rate nothing holds a packet back").expected("a shape_rate beside it")),
+            None => Ok(None),
+        };
+    };
+    Ok(Some(Shaper { rate, burst: view.integer("shape_burst")?.unwrap_or(0) }))
 }
 
 fn cpu(view: &View<'_>) -> Result<Option<Cpu>, Fault> {

@@ -2,7 +2,7 @@
 
 use crate::error::Fault;
 use crate::fields::{self, LOSS};
-use crate::model::Link;
+use crate::model::{Link, Pause};
 use crate::view::{View, Written};
 use longfat_core::atm::aal5;
 use longfat_core::link::framing::{self, Framing};
@@ -29,6 +29,7 @@ pub struct Way<'a> {
     pub overhead: u32,
     pub min_frame: u32,
     pub loss: Choice,
+    pub pause: Option<Pause>,
     pub bottleneck: bool,
     pub front: Front<'a>,
 }
@@ -89,6 +90,10 @@ fn way<'a>(view: &View<'a>, other: Option<&Way<'a>>) -> Result<Way<'a>, Fault> {
         Some(written) => loss(&written)?,
         None => other.map_or_else(|| loss::choice("none"), |w| w.loss.clone()),
     };
+    let pause = match view.sub("pause", fields::pause()) {
+        Some(written) => Some(pause(&written)?),
+        None => other.and_then(|w| w.pause),
+    };
     let front = Front {
         queue: view.written("queue").or_else(|| other.and_then(|w| w.front.queue.clone())),
         discard: view.written("discard").or_else(|| other.and_then(|w| w.front.discard.clone())),
@@ -102,6 +107,7 @@ fn way<'a>(view: &View<'a>, other: Option<&Way<'a>>) -> Result<Way<'a>, Fault> {
         overhead: small("overhead", usual.overhead)?,
         min_frame: small("min_frame", usual.min_frame)?,
         loss,
+        pause,
         bottleneck: view.boolean("bottleneck")?,
         front,
     };
@@ -109,6 +115,17 @@ fn way<'a>(view: &View<'a>, other: Option<&Way<'a>>) -> Result<Way<'a>, Fault> {
         check_cells(view, &way)?;
     }
     Ok(way)
+}
+
+fn pause(view: &View<'_>) -> Result<Pause, Fault> {
+    let on = view.integer("on")?.ok_or_else(|| {
+        view.fault("on", "flow control needs to know when").expected("what the queue holds then, such as on = \"400 kB\"")
+    })?;
+    let off = view.integer("off")?.unwrap_or(on / 2);
+    if off >= on {
+        return Err(view.fault("off", "whoever is stopped would have to go on at once").expected("less than `on`"));
+    }
+    Ok(Pause { on, off, quanta: view.integer("quanta")?.unwrap_or(65_535) })
 }
 
 fn check_cells(view: &View<'_>, way: &Way<'_>) -> Result<(), Fault> {

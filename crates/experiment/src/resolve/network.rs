@@ -64,6 +64,7 @@ impl<'a> Plan<'a> {
                 queue: Choice::default(),
                 discard: None,
                 loss: way.loss.clone(),
+                pause: way.pause,
                 bottleneck: way.bottleneck,
             });
             self.fronts.push(way.front.clone());

@@ -5,13 +5,14 @@ use super::network::Plan;
 use super::switch;
 use crate::error::Fault;
 use crate::fields::QUEUE;
-use crate::model::{Flow, Host, Link, Network, Nic};
+use crate::model::{Flow, Host, Link, Network, Nic, NodeKind, Pause};
 use crate::route::Routes;
 use longfat_core::params::{Choice, Value};
 use longfat_core::queue::{self, QueueContext};
 use longfat_core::rng::Rng;
 use longfat_core::time::Duration;
 use longfat_core::units::Capacity;
+use longfat_core::units::text::SIZE;
 
 /// Of a queue that never limits: as much as the largest window.
 const UNLIMITED: Capacity = Capacity::Bytes(1 << 30);
@@ -26,6 +27,10 @@ pub fn finish(plan: Plan<'_>, flows: &[Flow], hosts: &[Host], seed: u64) -> Resu
     for (i, Front { queue: written, discard, place }) in fronts.into_iter().enumerate() {
         let rtt = rtts[i];
         let link = &mut network.links[i];
+        if link.pause.is_some() && network.nodes[link.from].kind != NodeKind::Router {
+            let fault = place.fault(format!("link `{}` comes from no router, and nobody else sends PAUSE frames", link.name));
+            return Err(fault.expected("`pause` at a link that comes from a router"));
+        }
         if network.nodes[link.from].is_switch() {
             link.discard = Some(switch::policy(discard.as_ref(), &place, link, seed)?);
             link.queue = droptail(UNLIMITED);
@@ -57,8 +62,28 @@ pub fn finish(plan: Plan<'_>, flows: &[Flow], hosts: &[Host], seed: u64) -> Resu
             if written.is_some() { fault } else { fault.help("give the link a `queue`, or the path a delay") }
         })?;
         link.queue = choice;
+        if let Some(pause) = link.pause {
+            check_pause(link, pause).map_err(|(sentence, help)| {
+                place.fault(format!("flow control of link `{}` cannot work: {sentence}", link.name)).help(help)
+            })?;
+        }
     }
     Ok(network)
+}
+
+/// Flow control must be able to set in before the queue overflows.
+fn check_pause(link: &Link, pause: Pause) -> Result<(), (String, &'static str)> {
+    let limit = match link.queue.params.get("limit") {
+        _ if link.queue.kind != "droptail" => return Ok(()),
+        Value::Capacity(Capacity::Bytes(bytes)) => bytes,
+        Value::Capacity(Capacity::Packets(packets)) => packets.saturating_mul(link.mtu.into()),
+        _ => return Ok(()),
+    };
+    if pause.on >= limit {
+        let sentence = format!("its queue never holds {} without being full", SIZE.format(pause.on));
+        return Err((sentence, "an `on` far enough below the queue's limit for what still comes until the senders have stopped"));
+    }
+    Ok(())
 }
 
 fn droptail(limit: Capacity) -> Choice {

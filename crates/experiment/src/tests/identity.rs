@@ -75,6 +75,53 @@ fn what_is_said_at_either_end_or_way_is_another_run() {
     }
 }
 
+/// Whatever can be said of a host or of what stands in front of a link is part of what a run is, and reads back.
+#[test]
+fn every_word_on_hosts_and_pauses_is_another_run() {
+    // Two values for each key. The ones on the left are all said at once; `overhead` goes with none of them.
+    let host = [
+        ("name", "\"left\"", "\"right\""),
+        ("txqueuelen", "\"100 packets\"", "\"101 packets\""),
+        ("on_full", "\"stall\"", "\"wait\""),
+        ("cpu", "\"3000 MHz\"", "\"3001 MHz\""),
+        ("send_packet", "\"1000 cycles\"", "\"1001 cycles\""),
+        ("send_byte", "1.5", "1.6"),
+        ("receive_packet", "\"2000 cycles\"", "\"2001 cycles\""),
+        ("receive_byte", "2.5", "2.6"),
+        ("rx_ring", "\"64 packets\"", "\"65 packets\""),
+        ("rx_usecs", "\"10 us\"", "\"11 us\""),
+        ("rx_frames", "\"8 packets\"", "\"9 packets\""),
+        ("netdev_max_backlog", "\"300 packets\"", "\"301 packets\""),
+        ("on_backlog_full", "\"drop\"", "\"throttle\""),
+        ("shape_rate", "\"600 Mbit/s\"", "\"601 Mbit/s\""),
+        ("shape_burst", "\"64 KiB\"", "\"65 KiB\""),
+        ("memory", "\"256 MiB\"", "\"257 MiB\""),
+        ("memory_min", "\"64 KiB\"", "\"65 KiB\""),
+    ];
+    let said: BTreeSet<&str> = host.iter().map(|(key, ..)| *key).chain(["overhead"]).collect();
+    assert_eq!(said, crate::fields::host().iter().map(|field| field.name).collect());
+    let pause = [("on", "\"9 kB\"", "\"8 kB\""), ("off", "\"3 kB\"", "\"4 kB\""), ("quanta", "\"100 quanta\"", "\"101 quanta\"")];
+    let said: BTreeSet<&str> = pause.iter().map(|(key, ..)| *key).collect();
+    assert_eq!(said, crate::fields::pause().iter().map(|field| field.name).collect());
+
+    let table = |keys: &[(&str, &str, &str)], other: Option<usize>, between: &str| {
+        let line = |(i, (key, one, two)): (usize, &(&str, &str, &str))| format!("{key} = {}", if other == Some(i) { two } else { one });
+        keys.iter().enumerate().map(line).collect::<Vec<_>>().join(between)
+    };
+    let pauses = |other| format!(", pause = {{ {} }}", table(&pause, other, ", "));
+    let hosts = |other| format!("[[host]]\n{}", table(&host, other, "\n"));
+    let mut runs = vec![run("", ""), run("[[host]]\nname = \"left\"\noverhead = \"10 us\"", "")];
+    runs.push(run("[[host]]\nname = \"left\"\noverhead = \"11 us\"", ""));
+    runs.extend((0..=host.len()).map(|other| run(&hosts(Some(other)), "")));
+    runs.extend((0..=pause.len()).map(|other| run("", &pauses(Some(other)))));
+    let hashes: BTreeSet<&str> = runs.iter().map(|run| run.hash.as_str()).collect();
+    assert_eq!(hashes.len(), runs.len());
+    for run in &runs {
+        let again = restore(&run.resolved).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!((&again.experiment, &again.hash, &again.resolved), (&run.experiment, &run.hash, &run.resolved));
+    }
+}
+
 #[test]
 fn every_default_is_listed_once() {
     let all = defaults();

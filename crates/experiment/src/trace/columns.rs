@@ -203,6 +203,7 @@ fn link_columns() -> Vec<Column<LinkRecord>> {
         column!(count "ip_bytes", "byte", "IP packets transmitted", ip_bytes),
         column!(count "wire_bytes", "byte", "frames transmitted", wire_bytes),
         column!(count "marks", "packet", "set to CE instead of dropped", marks),
+        column!(count "pauses", "1", "PAUSE frames that came to its transmitter (IEEE 802.3x)", pauses),
         column!(count "queue_max_packets", "packet", "most in the queue, the packet in transmission not counted", queue_max_packets),
         column!(count "queue_max_bytes", "byte", "the same in bytes", queue_max_bytes),
     ];
@@ -218,6 +219,7 @@ fn link_columns() -> Vec<Column<LinkRecord>> {
     }));
     columns.extend([
         column!(number "busy_s", "s", "how long the link was transmitting within the measured span", busy_s),
+        column!(number "held_s", "s", "how long packets waited though the line was free, in the whole run: stopped by a PAUSE, or for their host's leaky bucket", held_s),
         column!(number "queue_mean_packets", "packet", "mean over the measured span", queue_mean_packets),
         column!(number "queue_mean_bytes", "byte", "mean over the measured span", queue_mean_bytes),
     ]);

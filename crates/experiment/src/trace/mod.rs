@@ -137,6 +137,10 @@ pub struct LinkRecord {
     pub drops: Vec<(DropReason, u64)>,
     /// Packets that its queue marked CE.
     pub marks: u64,
+    /// PAUSE frames that came to its transmitter.
+    pub pauses: u64,
+    /// Seconds of the whole run in which a packet waited though the line was free: for the end of a PAUSE, or for its host's leaky bucket.
+    pub held_s: f64,
     /// The most in the queue at once, the packet in transmission not counted.
     pub queue_max_packets: u64,
     /// The most bytes in the queue at once.

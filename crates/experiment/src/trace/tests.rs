@@ -130,6 +130,8 @@ fn every_field_of_a_record_is_stored() {
         busy_s: 0.9,
         drops: vec![(DropReason::Early, 10), (DropReason::NoMemory, 11)],
         marks: 12,
+        pauses: 19,
+        held_s: 0.7,
         queue_max_packets: 13,
         queue_max_bytes: 14,
         queue_mean_packets: 1.5,

@@ -90,6 +90,7 @@ fn experiments() -> Vec<(String, String)> {
             dumbbell("", "send_buffer = \"256 KiB\"", &format!("[[host]]\nname = \"left\"\n{host}\n[[host]]\nname = \"right\"\n{host}")),
         );
     }
+    add("link", "pause", dumbbell("queue = \"droptail\", pause = { on = \"15 kB\", off = \"5 kB\", quanta = \"1000 quanta\" }", "", ""));
     for (key, word) in [("ties", "random"), ("departures", "last")] {
         add(key, word, format!("{key} = \"{word}\"\n{}", dumbbell("", "", "")));
     }
@@ -122,7 +123,7 @@ const PATHS: [(&str, &str); 4] = [
     ),
 ];
 
-const HOSTS: [(&str, &str); 6] = [
+const HOSTS: [(&str, &str); 7] = [
     ("txqueuelen", "txqueuelen = \"20 packets\""),
     ("cpu", "cpu = \"100 MHz\"\nsend_packet = \"20000 cycles\"\nreceive_packet = \"20000 cycles\"\nsend_byte = 2.0"),
     (
@@ -135,6 +136,7 @@ const HOSTS: [(&str, &str); 6] = [
     ),
     ("overhead", "overhead = \"1 ms\""),
     ("memory", "memory = \"64 KiB\""),
+    ("shaper", "shape_rate = \"8 Mbit/s\"\nshape_burst = \"6 kB\""),
 ];
 
 /// What a word of TCP cannot do without.

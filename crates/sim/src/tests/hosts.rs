@@ -19,13 +19,7 @@ use crate::run;
 fn with_nic(mut experiment: Experiment, txqueuelen: u64, on_full: OnFull) -> Experiment {
     for flow in &experiment.flows {
         if experiment.hosts.iter().all(|host| host.node != flow.from) {
-            experiment.hosts.push(Host {
-                node: flow.from,
-                nic: Some(Nic { txqueuelen, on_full }),
-                cpu: None,
-                overhead: None,
-                memory: None,
-            });
+            experiment.hosts.push(Host { nic: Some(Nic { txqueuelen, on_full }), ..Host::new(flow.from) });
         }
     }
     for link in experiment.network.links.iter_mut().filter(|link| experiment.hosts.iter().any(|host| host.node == link.from)) {
@@ -100,13 +94,7 @@ fn flows_that_wait_for_one_interface_have_their_turns() {
 /// The hosts of SC2003, from §6.2.2 of Bulot, Cottrell and Hughes-Jones 2004; docs/hosts.md derives the costs.
 fn sc2003(node: usize) -> Host {
     let cycles = Cycles { packet: 33_718, byte: 0.0403 };
-    Host {
-        node,
-        nic: None,
-        cpu: Some(Cpu { mhz: 3060, send: cycles, receive: cycles, intake: Intake::default() }),
-        overhead: None,
-        memory: None,
-    }
+    Host { cpu: Some(Cpu { mhz: 3060, send: cycles, receive: cycles, intake: Intake::default() }), ..Host::new(node) }
 }
 
 /// Payload in Mb/s, and the shares of time in which the processors of sender and receiver worked.
@@ -171,10 +159,7 @@ fn a_host_that_costs_nothing_changes_nothing() {
     let mut said = plain.clone();
     let nothing = Cycles { packet: 0, byte: 0.0 };
     let cpu = Some(Cpu { mhz: 1000, send: nothing, receive: nothing, intake: Intake::default() });
-    said.hosts = vec![
-        Host { node: plain.flows[0].from, nic: None, cpu, overhead: None, memory: None },
-        Host { node: plain.flows[0].to, nic: None, cpu, overhead: None, memory: None },
-    ];
+    said.hosts = vec![Host { cpu, ..Host::new(plain.flows[0].from) }, Host { cpu, ..Host::new(plain.flows[0].to) }];
     let (plain, said) = (run(&plain).unwrap(), run(&said).unwrap());
     let text = |trace: &Trace| format!("{:?}{:?}", trace.flows, trace.links);
     assert!(text(&plain) == text(&said), "{:?}\n{:?}", plain.flows[0], said.flows[0]);
@@ -190,7 +175,7 @@ fn burst_into(us: u64, intake: Intake) -> (u64, u64) {
     let mut experiment = dumbbell.experiment();
     let (free, cost) = (Cycles { packet: 0, byte: 0.0 }, Cycles { packet: us, byte: 0.0 });
     let cpu = Cpu { mhz: 1, send: free, receive: cost, intake };
-    experiment.hosts = vec![Host { node: experiment.flows[0].to, nic: None, cpu: Some(cpu), overhead: None, memory: None }];
+    experiment.hosts = vec![Host { cpu: Some(cpu), ..Host::new(experiment.flows[0].to) }];
     let trace = run(&experiment).unwrap();
     let lost = trace.links.iter().flat_map(|link| &link.drops).filter(|(reason, _)| *reason == DropReason::Overrun).map(|(_, n)| n).sum();
     (lost, trace.flows[0].bytes_delivered)
@@ -228,7 +213,7 @@ fn interrupts_wait_for_their_time_or_for_enough_packets() {
         let mut experiment = experiment.clone();
         let free = Cycles { packet: 0, byte: 0.0 };
         let cpu = Some(Cpu { mhz: 1000, send: free, receive: free, intake });
-        experiment.hosts = vec![Host { node: experiment.flows[0].to, nic: None, cpu, overhead: None, memory: None }];
+        experiment.hosts = vec![Host { cpu, ..Host::new(experiment.flows[0].to) }];
         run(&experiment).unwrap().flows[0].rtt_mean_s
     };
     let plain = rtt(Intake::default());
@@ -240,7 +225,7 @@ fn interrupts_wait_for_their_time_or_for_enough_packets() {
 
 /// `experiment` whose senders hold each packet for up to `most`.
 fn with_overhead(mut experiment: Experiment, most: Duration) -> Experiment {
-    let hosts = experiment.flows.iter().map(|flow| Host { node: flow.from, nic: None, cpu: None, overhead: Some(most), memory: None });
+    let hosts = experiment.flows.iter().map(|flow| Host { overhead: Some(most), ..Host::new(flow.from) });
     experiment.hosts = hosts.collect();
     experiment
 }
@@ -308,7 +293,7 @@ proptest! {
         let backlog = backlog.map(|(max, throttles)| Backlog { max, throttles });
         let intake = Intake { rx_ring, rx_usecs: Duration::from_micros(rx_usecs), rx_frames, backlog };
         experiment.hosts[0].cpu = mhz.map(|mhz| Cpu { mhz, send: cycles, receive: cycles, intake });
-        experiment.hosts.push(Host { node: flow.to, nic: None, cpu: experiment.hosts[0].cpu, overhead: None, memory: None });
+        experiment.hosts.push(Host { cpu: experiment.hosts[0].cpu, ..Host::new(flow.to) });
         let trace = run(&experiment).unwrap();
         prop_assert!(trace.flows[..streams].iter().all(|flow| flow.bytes_delivered == 200_000), "{:?}", trace.warnings);
         prop_assert!(format!("{trace:?}") == format!("{:?}", run(&experiment).unwrap()), "two runs differ");

@@ -29,7 +29,7 @@ fn sized(kind: &str, buffer: u64) -> TcpConfig {
 /// The host of all receivers (`at` 1) or senders (0), with so much memory.
 fn with_memory(mut experiment: Experiment, at: usize, bytes: u64) -> Experiment {
     let node = if at == 0 { experiment.flows[0].from } else { experiment.flows[0].to };
-    experiment.hosts = vec![Host { node, nic: None, cpu: None, overhead: None, memory: Some(Memory { bytes, least: None }) }];
+    experiment.hosts = vec![Host { memory: Some(Memory { bytes, least: None }), ..Host::new(node) }];
     experiment
 }
 

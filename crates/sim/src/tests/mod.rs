@@ -5,6 +5,7 @@ mod cells;
 mod delay_based;
 mod ecn;
 mod endings;
+mod flow_control;
 mod golden;
 mod hosts;
 mod memory;

@@ -4,14 +4,14 @@
 use std::sync::Arc;
 
 use longfat_core::atm::discard;
-use longfat_core::link::loss;
+use longfat_core::link::{Shaper, loss};
 use longfat_core::params::{Choice, Value};
 use longfat_core::queue;
 use longfat_core::rng::Rng;
 use longfat_core::time::Duration;
 use longfat_core::traffic::Traffic;
 use longfat_core::units::{Capacity, Rate};
-use longfat_experiment::{Backlog, Cpu, Cycles, Experiment, Flow, Host, Intake, Link, Memory, Nic, Node, NodeKind, OnFull};
+use longfat_experiment::{Backlog, Cpu, Cycles, Experiment, Flow, Host, Intake, Link, Memory, Nic, Node, NodeKind, OnFull, Pause};
 use longfat_tcp::{TcpConfig, congestion};
 
 use crate::dumbbell::{Dumbbell, droptail, tcp};
@@ -60,6 +60,7 @@ pub fn experiment(seed: u64) -> Option<Experiment> {
             draw.equip(&mut experiment, node);
         }
     }
+    draw.hold_back(&mut experiment, &hosts);
     experiment.departures_last = draw.one_in(3);
     experiment.measure.interval = draw.one_in(2).then(|| Duration::from_micros(draw.of(&[1000, 9137, 10_000, 100_000, 377_000])));
     experiment.measure.events = true;
@@ -138,6 +139,7 @@ impl Draw {
                 overhead: self.of(&[0, 0, 18]),
                 min_frame: self.of(&[0, 64]),
                 mtu: 1500,
+                pause: None,
                 bottleneck: false,
                 ..template.clone()
             };
@@ -214,17 +216,39 @@ impl Draw {
         }
     }
 
+    /// Some transmitters are held back: by the queues they fill, or by a rate of their own.
+    fn hold_back(&mut self, experiment: &mut Experiment, hosts: &[usize]) {
+        if self.one_in(3) {
+            let nodes = &experiment.network.nodes;
+            for link in experiment.network.links.iter_mut().filter(|link| nodes[link.from].kind == NodeKind::Router) {
+                let on = self.of(&[1, 1500, 6000, 30_000]);
+                let off = self.of(&[0, on / 2, on - 1]);
+                link.pause = self.one_in(2).then_some(Pause { on, off, quanta: self.of(&[1, 20, 1000, 65_535]) });
+            }
+        }
+        for &node in hosts {
+            if !self.one_in(6) {
+                continue;
+            }
+            let shaper = Shaper { rate: Rate::from_bps(self.of(&[300_000, 2_000_000, 30_000_000])), burst: self.of(&[0, 3000, 20_000]) };
+            match experiment.hosts.iter_mut().find(|host| host.node == node) {
+                Some(host) => host.shaper = Some(shaper),
+                None => experiment.hosts.push(Host { shaper: Some(shaper), ..Host::new(node) }),
+            }
+        }
+    }
+
     /// The host `node` gets something that all on it share.
     fn equip(&mut self, experiment: &mut Experiment, node: usize) {
         let cycles = Cycles { packet: 10_000, byte: 1.0 };
         let on_full = self.of(&[OnFull::Stall, OnFull::Wait, OnFull::Drop]);
         let has_cpu = self.one_in(3);
         let host = Host {
-            node,
             nic: self.one_in(2).then_some(Nic { txqueuelen: 5, on_full }),
             cpu: has_cpu.then(|| Cpu { mhz: 100, send: cycles, receive: cycles, intake: self.intake() }),
             overhead: self.one_in(4).then(|| Duration::from_micros(300)),
             memory: self.one_in(3).then_some(Memory { bytes: 1 << 20, least: None }),
+            ..Host::new(node)
         };
         if host.nic.is_some() {
             for link in experiment.network.links.iter_mut().filter(|link| link.from == node) {

@@ -316,7 +316,7 @@ impl World {
             if waits && !endpoint.is_waiting {
                 endpoint.is_waiting = true;
                 nic.waiting.push_back(number as u32);
-                let idle = link.busy_until();
+                let idle = link.next_start();
                 self.set_source(self.endpoints.len() + place, idle);
             }
         }
@@ -338,7 +338,7 @@ impl World {
             self.attend_on_host(number as usize);
         }
         let waits = !self.hosts.nics[place].waiting.is_empty();
-        let at = if waits { self.links[link].busy_until() } else { Time::MAX };
+        let at = if waits { self.links[link].next_start() } else { Time::MAX };
         self.set_source(self.endpoints.len() + place, at);
     }
 

@@ -1,8 +1,8 @@
 //! The layout of a world: what its stages are, by which inputs packets come to each, and what the plan has to know of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use longfat_core::link::{Link, LinkConfig, loss};
+use longfat_core::link::{Link, LinkConfig, PauseAt, loss};
 use longfat_core::packet::{Line, Packets};
 use longfat_core::queue::{self, QueueContext};
 use longfat_core::rng::Rng;
@@ -13,7 +13,7 @@ use longfat_experiment::{Experiment, Ties};
 use super::ends::outlet;
 use super::hosts::Hosts;
 use super::islands::{Event, Island};
-use super::links::Tie;
+use super::links::{Tie, Told};
 use super::ports::Ports;
 use super::{Input, Milestones, Stage, Turns, World, flow_names, volumes};
 use crate::Error;
@@ -32,12 +32,13 @@ const NONE: u32 = u32::MAX;
 pub(super) fn world(experiment: &Experiment) -> Result<World, Error> {
     let table = RouteTable::new(experiment)?;
     let (mut endpoints, initial) = endpoints(experiment, &table);
-    let links = links(experiment);
+    let mut links = links(experiment);
+    let pauses = pauses(experiment, &table, &mut links);
     let ports = Ports::new(experiment, &table);
     let hosts = Hosts::new(experiment, &mut endpoints);
     let volumes: Vec<(u32, u64)> = volumes(experiment).collect();
     let units = Units::new(&mut endpoints, &hosts, &table, &links, &ports);
-    let graph = graph(&units, &endpoints, &table, &links, &ports, &volumes);
+    let graph = graph(&units, &endpoints, &table, &links, &ports, &volumes, &pauses);
     let plan = graph.plan(longest(experiment, &links, &table));
     let mut layout = Layout::new(&units, &plan.order, &plan.behind, &ports);
     layout.join(&units, &endpoints, &table, links.len());
@@ -51,6 +52,7 @@ pub(super) fn world(experiment: &Experiment) -> Result<World, Error> {
         };
         due.set(place, first.saturating_add(layout.behind[place]));
     }
+    let place_of_link = layout.places_of_links(&units);
     let ties = |i: usize| Tie::new(Rng::named(experiment.seed, &format!("ties {i}")));
     let is_random = experiment.ties == Ties::Random;
     Ok(World {
@@ -62,6 +64,8 @@ pub(super) fn world(experiment: &Experiment) -> Result<World, Error> {
         channels: table.channels,
         ledger: Ledger::new(table.origin, &initial, experiment),
         hops: layout.hops,
+        pauses,
+        place_of_link,
         ties: (0..layout.inputs.len()).filter(|_| is_random).map(ties).collect(),
         inputs: layout.inputs,
         due,
@@ -135,7 +139,41 @@ fn links(experiment: &Experiment) -> Vec<Link> {
         };
         Link::new(config, queue, (kind.build)(&link.loss.params, rng("loss")))
     };
-    network.links.iter().enumerate().map(make).collect()
+    let mut links: Vec<Link> = network.links.iter().enumerate().map(make).collect();
+    for host in &experiment.hosts {
+        let Some(shaper) = host.shaper else { continue };
+        network.links.iter().zip(&mut links).filter(|(link, _)| link.from == host.node).for_each(|(_, link)| link.shape(shaper));
+    }
+    links
+}
+
+/// For each link those whom its flow control tells to stop: the links that fill its queue. Empty where no link has any.
+fn pauses(experiment: &Experiment, table: &RouteTable, links: &mut [Link]) -> Vec<Vec<Told>> {
+    let network = &experiment.network;
+    if network.links.iter().all(|link| link.pause.is_none()) {
+        return Vec::new();
+    }
+    let mut all = vec![Vec::new(); links.len()];
+    for (number, pause) in network.links.iter().enumerate().filter_map(|(number, link)| Some((number, link.pause?))) {
+        let into: BTreeSet<u32> = table
+            .links
+            .windows(2)
+            .filter(|pair| pair[1] == number as u32)
+            .map(|pair| pair[0])
+            .filter(|link| *link != END && !network.links[*link as usize].cells)
+            .collect();
+        for &link in &into {
+            // The two ways of a link stand side by side.
+            let (lag, time) = (links[link as usize ^ 1].lag(), pause.time(network.links[link as usize].rate));
+            all[number].push(Told { link, sender: links[link as usize].heed_pauses(), lag, time });
+        }
+        if let Some(shortest) = all[number].iter().map(|told| told.time).min() {
+            // Half of it is left when the next one comes.
+            let refresh = Duration::from_ps(shortest.as_ps() / 2);
+            links[number].watch(PauseAt { on: pause.on, off: pause.off, refresh });
+        }
+    }
+    all
 }
 
 /// So many full packets of the fastest bottleneck fit into the longest period: what is put aside between two stages takes memory.
@@ -200,12 +238,23 @@ impl Units {
 }
 
 /// Who feeds whom, and how long that takes at least.
-fn graph(units: &Units, endpoints: &[Endpoint], table: &RouteTable, links: &[Link], ports: &Ports, volumes: &[(u32, u64)]) -> Graph {
+fn graph(
+    units: &Units,
+    endpoints: &[Endpoint],
+    table: &RouteTable,
+    links: &[Link],
+    ports: &Ports,
+    volumes: &[(u32, u64)],
+    pauses: &[Vec<Told>],
+) -> Graph {
     let lag = |link: u32| match ports.in_front_of(link as usize) {
         Some(port) => port.lag(links[link as usize].delay()),
         None => links[link as usize].lag(),
     };
     let mut graph = Graph::new(units.count);
+    for (link, told) in pauses.iter().enumerate().flat_map(|(link, all)| all.iter().map(move |told| (link, told))) {
+        graph.join(units.of_link[link] as usize, units.of_link[told.link as usize] as usize, told.lag);
+    }
     for (endpoint, unit) in units.of_endpoint.iter().enumerate() {
         let (route, mut at) = (table.route(endpoint), *unit as usize);
         let mut took = Duration::ZERO;
@@ -282,6 +331,12 @@ impl Layout {
             }
         }
         layout
+    }
+
+    /// For each link its place in the order of a sweep, or that of its island.
+    fn places_of_links(&self, units: &Units) -> Vec<u32> {
+        let place = |(unit, place): (&u32, &u32)| self.islands.get(*unit as usize).map_or(*place, |island| island.stage as u32);
+        units.of_link.iter().zip(&self.of_link).map(place).collect()
     }
 
     fn input(&mut self, to: u32, at: u32, rank: u32) -> u32 {

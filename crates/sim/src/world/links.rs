@@ -2,10 +2,10 @@
 
 use longfat_core::packet::PacketId;
 use longfat_core::rng::Rng;
-use longfat_core::time::Time;
+use longfat_core::time::{Duration, Time};
 
 use super::ends::outlet;
-use super::{Input, World};
+use super::{Input, Stage, World};
 use crate::ledger::LinkLog;
 use crate::merge::Arrival;
 
@@ -30,6 +30,18 @@ impl Tie {
         }
         self.rank
     }
+}
+
+/// Who is told what the flow control of a queue says: a link that fills it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Told {
+    pub link: u32,
+    /// The number of the queue among those that may stop that link.
+    pub sender: usize,
+    /// A PAUSE frame takes so long to its transmitter: the least frame on the line back.
+    pub lag: Duration,
+    /// For how long it stops it.
+    pub time: Duration,
 }
 
 /// Whether packets come by the input of this number from a link, and not from one of so many endpoints.
@@ -127,6 +139,36 @@ impl World {
             let input = self.hops[self.packets[id].route as usize];
             self.put(input, id);
         }
+        if !self.pauses.is_empty() {
+            self.tell(number);
+        }
+    }
+
+    /// Those who fill the link's queue are told what its flow control says.
+    #[cold]
+    fn tell(&mut self, number: usize) {
+        while let Some(told) = self.links[number].take_told() {
+            for i in 0..self.pauses[number].len() {
+                let Told { link, sender, lag, time } = self.pauses[number][i];
+                let feeder = &mut self.links[link as usize];
+                feeder.pause(sender, told.at + lag, if told.stop { time } else { Duration::ZERO });
+                let due = feeder.due();
+                self.told(link, due);
+            }
+        }
+    }
+
+    /// The link has something else to do than it thought, which is due then.
+    fn told(&mut self, link: u32, due: Time) {
+        let nic = self.hosts.nics.iter().position(|nic| nic.link == link && !nic.waiting.is_empty());
+        let place = self.place_of_link[link as usize] as usize;
+        let mut due = due;
+        if let (Some(nic), Stage::Island(_)) = (nic, self.stages[place]) {
+            let starts = self.links[link as usize].next_start();
+            self.set_source(self.endpoints.len() + nic, starts);
+            due = due.min(starts);
+        }
+        self.due.lower(place, due.saturating_add(self.behind[place]));
     }
 
     /// The packet `id` comes to the link now.

@@ -1,0 +1,165 @@
+//! When a transmitter may begin a frame that it could send at once: what the other end of its line says (PAUSE), and how far apart its
+//! own packets have to be (shaping).
+
+use std::collections::VecDeque;
+
+use crate::time::{Duration, Time};
+use crate::units::Rate;
+
+/// A leaky bucket in front of a transmitter. After each packet the line rests until the packet would have ended at `rate`; but up to
+/// `burst` bytes of what it did not use before may go at once.
+///
+/// In other words (the virtual scheduling of ITU-T I.371's generic cell rate algorithm, with packets of any length): a packet of L bytes
+/// may begin at t if TAT - burst / rate <= t; then TAT = max(TAT, t) + L / rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shaper {
+    /// Of IP packets.
+    pub rate: Rate,
+    /// IP bytes.
+    pub burst: u64,
+}
+
+/// What holds a transmitter back.
+#[derive(Debug, Default)]
+pub(super) struct Gate {
+    /// What each of those who may stop it has said.
+    pauses: Vec<Pauses>,
+    shaper: Option<Shaper>,
+    /// The theoretical arrival time of the next packet, and how much earlier it may begin.
+    due: Time,
+    tolerance: Duration,
+}
+
+/// PAUSE frames of one sender.
+#[derive(Debug, Default)]
+struct Pauses {
+    until: Time,
+    /// Those that have not yet come: when each does, and for how long it stops the transmitter. In order of time.
+    coming: VecDeque<(Time, Duration)>,
+}
+
+impl Gate {
+    pub fn shaped(shaper: Shaper) -> Self {
+        let tolerance = shaper.rate.transmit_time(shaper.burst);
+        Gate { shaper: Some(shaper), tolerance, ..Gate::default() }
+    }
+
+    /// One more who may stop the transmitter: its number.
+    pub fn heed(&mut self) -> usize {
+        self.pauses.push(Pauses::default());
+        self.pauses.len() - 1
+    }
+
+    /// A PAUSE frame of `sender` comes at `at`. It stops the transmitter until `time` later, whatever its last one said; zero lets it go on
+    /// at once (IEEE 802.3 annex 31B). A frame that it is sending then is sent to its end.
+    pub fn pause(&mut self, sender: usize, at: Time, time: Duration) {
+        let coming = &mut self.pauses[sender].coming;
+        assert!(coming.back().is_none_or(|last| last.0 <= at), "PAUSE frames come in order");
+        coming.push_back((at, time));
+    }
+
+    /// The first time from `from` on at which a packet may begin.
+    pub fn opens(&self, from: Time) -> Time {
+        let bucket = Time::from_ps(self.due.as_ps().saturating_sub(self.tolerance.as_ps()));
+        let mut opens = from.max(bucket);
+        loop {
+            let later = self.pauses.iter().fold(opens, |time, pauses| pauses.over(time));
+            if later == opens {
+                return opens;
+            }
+            opens = later;
+        }
+    }
+
+    /// A packet of `len` bytes begins at `start`.
+    pub fn begins(&mut self, start: Time, len: u32) {
+        if let Some(shaper) = self.shaper {
+            self.due = self.due.max(start) + shaper.rate.transmit_time(len.into());
+        }
+    }
+
+    /// Everything before has been done: what has come up to and including `now` is in force.
+    pub fn take_in(&mut self, now: Time) {
+        self.pauses.iter_mut().for_each(|pauses| pauses.take_in(now));
+    }
+}
+
+impl Pauses {
+    /// The first time from `from` on at which they let a packet begin.
+    fn over(&self, from: Time) -> Time {
+        let mut over = from.max(self.until);
+        for &(at, time) in &self.coming {
+            // What comes at the very instant comes before the packet begins.
+            if at > over {
+                break;
+            }
+            over = from.max(at + time);
+        }
+        over
+    }
+
+    fn take_in(&mut self, now: Time) {
+        while let Some(&(at, time)) = self.coming.front()
+            && at <= now
+        {
+            self.until = at + time;
+            self.coming.pop_front();
+        }
+    }
+}
+
+/// What a queue has to hold for the switch it is in to stop those who fill it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PauseAt {
+    /// Stop, once it holds so many IP bytes or more.
+    pub on: u64,
+    /// Go on, once it holds so many or fewer.
+    pub off: u64,
+    /// While it holds more than `off`, the others are stopped anew after this time: before what they were told has run out.
+    pub refresh: Duration,
+}
+
+/// What the switch tells those who fill a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// When.
+    pub at: Time,
+    /// Whether to stop, or to go on.
+    pub stop: bool,
+}
+
+/// Watches a queue, and says when to stop and when to go on.
+#[derive(Debug)]
+pub(super) struct Watch {
+    config: PauseAt,
+    /// When to stop them anew; [`Time::MAX`] while they may send.
+    pub refresh: Time,
+    told: VecDeque<Told>,
+}
+
+impl Watch {
+    pub fn new(config: PauseAt) -> Self {
+        Watch { config, refresh: Time::MAX, told: VecDeque::new() }
+    }
+
+    /// The queue holds `backlog` bytes since `now`.
+    pub fn note(&mut self, now: Time, backlog: u64) {
+        let is_stopped = self.refresh != Time::MAX;
+        if !is_stopped && backlog >= self.config.on {
+            self.stop(now);
+        } else if is_stopped && backlog <= self.config.off {
+            self.refresh = Time::MAX;
+            self.told.push_back(Told { at: now, stop: false });
+        }
+    }
+
+    /// Stops the others at `now`, for the first time or anew.
+    pub fn stop(&mut self, now: Time) {
+        self.refresh = now + self.config.refresh;
+        self.told.push_back(Told { at: now, stop: true });
+    }
+
+    pub fn take_told(&mut self) -> Option<Told> {
+        self.told.pop_front()
+    }
+}
