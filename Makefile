@@ -63,7 +63,7 @@ format: .venv/requirements ## Format all code
 	$(BIN)/ruff format
 
 docs-reference: ## Write what an extension changes in generated files: schema, reference, error messages
-	UPDATE_DOCS=1 INSTA_UPDATE=always cargo test --quiet -p longfat-experiment --lib -- tests::reference tests::bad_files
+	UPDATE_DOCS=1 INSTA_UPDATE=always cargo test --quiet -p longfat-experiment --lib -- tests::reference tests::bad_files --test-threads=1
 	git diff --stat
 
 bench: ## Measure the simulator; prints, and writes bench.json

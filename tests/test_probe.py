@@ -20,6 +20,8 @@ class Path:
     packets: int = 5000
     block: tuple[int, int] | None = None
     """Packets lost at the receiver: of those that came to it, the place of the first, and how many."""
+    hole: tuple[int, int] = (0, 0)
+    """Packets lost before the queue: the number of the first, and how many."""
     jitter: float = 0.0
     """Standard deviation of the times at the receiver, in s."""
     coalesce: float = 0.0
@@ -31,6 +33,8 @@ class Path:
         free, numbers, times = 0.0, [], []
         for number in range(self.packets):
             now = number * gap
+            if self.hole[0] <= number < sum(self.hole):
+                continue
             waiting = max(0.0, free - now) * self.rate / 8
             if waiting + self.size > self.memory + self.size:
                 continue
@@ -105,11 +109,23 @@ def test_the_intervals_cover_the_truth(jitter: float, coalesce: float) -> None:
     assert all(count >= 0.8 * rounds for count in covered.values()), covered
 
 
-def test_a_block_without_a_gap_is_nobody_knows_where() -> None:
-    # A receiver slower than the bottleneck spaces what arrives, so that what it loses leaves no gap.
+def test_a_block_without_a_gap_is_told_by_what_follows() -> None:
+    # A receiver slower than the bottleneck spaces what arrives, so that what it loses leaves no gap; the bottleneck stays full meanwhile.
     numbers, times = Path().arrivals()
     kept = [number for number in numbers if not 3000 <= number < 3300]
     found = probe(kept, times[: len(kept)], size=1000, sent=5000)
+    assert [loss.where for loss in found.losses if loss.packets > 3] == ["receiver"]
+    # Of the 300 it had lost 38 % itself.
+    assert found.lost_at("receiver") == pytest.approx(300 * 0.622, abs=2)
+    assert found.memory_bytes is not None
+    assert found.memory_bytes.value == pytest.approx(500e3, rel=0.02)
+    # Lost before the bottleneck, whose queue goes on sending meanwhile: no gap either, but then it has room.
+    numbers, times = Path(hole=(3000, 300)).arrivals()
+    found = probe(numbers, times, size=1000, sent=5000)
+    assert [loss.where for loss in found.losses if loss.packets > 3] == ["unknown"]
+    # And where the burst ends before the bottleneck could have lost anything.
+    kept = [number for number in numbers if number < 3400]
+    found = probe(kept, times[: len(kept)], size=1000, sent=3400)
     assert [loss.where for loss in found.losses if loss.packets > 3] == ["unknown"]
 
 

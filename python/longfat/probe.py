@@ -232,8 +232,8 @@ def _losses(number: _Integers, time: _Floats, missing: _Integers, spacing: float
         came = int(number[-1] - number[at[0]] - lengths[~short].sum())
         alone = float(lengths[short & (gone < 0.5)].sum()) / max(1, came)
     limit = (1 - min(alone, 0.9)) / 2
-    # A queue that is fed evenly loses at most f / s packets in a row. Where a longer run leaves no gap, it is the receiver that spaces what
-    # arrives, and time does not say where it was lost.
+    # A queue that is fed evenly loses at most f / s packets in a row. Where a longer run leaves no gap, it is not the bottleneck that spaces
+    # what arrives, and time does not say where the run was lost. What comes after it may: `_behind_full_queue`.
     most = 2 * math.ceil(1 / (1 - min(alone, 0.9)))
     places: list[Place] = ["unknown"] * len(at)
     for length in np.unique(lengths):
@@ -243,12 +243,27 @@ def _losses(number: _Integers, time: _Floats, missing: _Integers, spacing: float
             mean, se = float(np.average(gone[members], weights=weights)), float(1 / math.sqrt(weights.sum()))
             verdict: Place = "unknown" if abs(mean - limit) < 2 * se else "network" if mean < limit else "receiver"
             if verdict == "network" and length > max(most, _SHORT):
-                verdict = "unknown"
+                verdict = "receiver" if _was_full_after(number, missing, int(at[members[0]]), alone) else "unknown"
+                gone[members[0]] = 1 - alone
             for member in members.tolist():
                 places[member] = verdict
     share = np.where(gone > 1 - 2 * error, 1.0, gone)
     behind = [round(of * int(k)) if place == "receiver" else 0 for of, k, place in zip(share.tolist(), lengths, places, strict=True)]
     return [Loss(int(number[a]) + 1, int(k), place, n) for a, k, place, n in zip(at, lengths, places, behind, strict=True)]
+
+
+def _was_full_after(number: _Integers, missing: _Integers, at: int, share: float) -> bool:
+    """Whether the bottleneck was full when the long run behind the arrival `at` ended, where it loses `share` of what comes.
+
+    Had the L packets of the run been lost before the bottleneck, its queue would have emptied by L (1 - share) packets meanwhile, and would
+    have lost none until as many had come again to fill it: L (1 - share) / share. Full, it loses one in 1 / share at once.
+    """
+    later = np.flatnonzero(missing[at + 1 :] > 0)
+    if share <= 0 or len(later) == 0:
+        return False
+    length = int(missing[at])
+    until_next = int(number[at + 1 + later[0]] - number[at + 1])
+    return until_next < length * (1 - share) / share / 2
 
 
 def _before_first(losses: list[Loss], share: float) -> Estimate:

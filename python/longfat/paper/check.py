@@ -1,4 +1,4 @@
-"""Inequalities between numbers, which a claim is made of."""
+"""Inequalities between numbers, which a claim is made of; `==` is for counts."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from typing import Any, Literal
 
 from longfat.errors import LongfatError
 
-Operator = Literal["<", "<=", ">", ">="]
+Operator = Literal["<", "<=", ">", ">=", "=="]
 
 OPERATORS: dict[Operator, Callable[[float, float], bool]] = {
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
     ">=": operator.ge,
+    "==": operator.eq,
 }
-COMPARISONS: dict[type[ast.cmpop], Operator] = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+COMPARISONS: dict[type[ast.cmpop], Operator] = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "=="}
 
 
 @dataclass(frozen=True)

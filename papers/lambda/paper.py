@@ -1,0 +1,222 @@
+"""Transatlantic lambdas 2003 beside longfat: numbers, the table of cures, claims, figures.
+
+`cells.py` says what is counted, `README.md` what came out.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from pathlib import Path
+
+from longfat import theory
+from longfat.paper import Answer, Measured, MissingResults, Paper, Row, Table
+from longfat.plot import Axis, Plot, Series
+
+from .cells import CHANNEL, MEMORY, MSS, RECEIVERS, RTTS, SENT, Cells
+
+FOLDER = Path(__file__).parent
+
+paper = Paper(
+    title="Microscopic Examination of TCP Flows over Transatlantic Links",
+    citation="A. Antony, J. Blom, C. de Laat, J. Lee, W. Sjouw: Microscopic Examination of TCP Flows over Transatlantic Links. Future Generation "
+    "Computer Systems 19(6), 2003",
+)
+cells = Cells.of
+
+paper.not_results(condition="what was given, not what came out")
+
+# The cures of section 5, and what TCP has learned since, in the order of the table.
+CURES = {
+    "nothing": "stream",
+    "sender: a slower host (section 4)": "cure-slow-host",
+    "sender: an interface that paces": "cure-nic",
+    "sender: a leaky bucket, 64 KiB at once": "cure-leaky-bucket",
+    "sender: TCP paces": "cure-paced",
+    "sender: a transmit queue of 100 packets that stalls": "cure-stall",
+    "sender: limited slow start": "cure-limited",
+    "sender: HyStart": "cure-hystart",
+    "sender: HyStart++": "cure-hystart-pp",
+    "network: RED": "cure-red",
+    "network: PAUSE": "cure-pause",
+    "network: PAUSE, and TCP waits at the sender's queue": "cure-pause-queue",
+    "network: the memory of Equation 3, 2.94 MB": "cure-memory",
+    "network: a memory of one BDP, 7.2 MB": "cure-bdp",
+    "today: Linux, CUBIC": "cure-linux",
+    "today: Linux, CUBIC, paced": "cure-linux-paced",
+    "today: BBR": "cure-bbr",
+    "today: BBR version 3": "cure-bbr3",
+}
+SUSPECTS = {"none": "free", "transmit queue": "stall", "kept ssthresh": "cached", "small window": "window", "slow receiver": "receiver"}
+
+
+@paper.number("back_to_back")
+def back_to_back(measured: Measured, row: Row) -> Answer:
+    return Answer(cells(measured).stream(0), "payload; the paper's is the channel's rate")
+
+
+@paper.number("one_stream")
+def one_stream(measured: Measured, row: Row) -> float:
+    return cells(measured).stream(96)
+
+
+@paper.number("first_loss")
+def first_loss(measured: Measured, row: Row) -> float:
+    return cells(measured).first_loss("0 us")
+
+
+@paper.number("share_lost")
+def share_lost(measured: Measured, row: Row) -> float:
+    return 100 * cells(measured).share_lost("0 us")
+
+
+@paper.number("block")
+def block(measured: Measured, row: Row) -> float:
+    return cells(measured).probe_block("0 us")
+
+
+@paper.number("memory")
+def memory(measured: Measured, row: Row) -> Answer:
+    return Answer(cells(measured).probe_memory("0 us") / 1e6, "from the burst alone, IP; the experiment has 0.5")
+
+
+@paper.number("memory_needed")
+def memory_needed(measured: Measured, row: Row) -> Answer:
+    return Answer(theory.slow_start_memory(1e9, 622e6, 0.1) / 1e6, "arithmetic: Equation 3; 3.1 is its greatest value, at 500 Mb/s")
+
+
+@paper.number("slow_start_rate")
+def slow_start_rate(measured: Measured, row: Row) -> Answer:
+    return Answer(cells(measured).stream(150), "the flow's rate over a minute, as iperf has it")
+
+
+@paper.number("round_of_loss")
+def round_of_loss(measured: Measured, row: Row) -> float:
+    lost = cells(measured).rounds("dropped")
+    return float(lost.index[0]) if len(lost) else inf
+
+
+@paper.number("window_at_round")
+def window_at_round(measured: Measured, row: Row) -> float:
+    return cells(measured).window(int(row["condition"].split()[0]))
+
+
+@paper.number("burst_time")
+def burst_time(measured: Measured, row: Row) -> Answer:
+    times = cells(measured).departures(9)
+    return Answer(1e3 * (times[-1] - times[0]), f"{len(times)} packets of 1500 bytes, as they come to the switch")
+
+
+@paper.number("gap_without_loss")
+def gap_without_loss(measured: Measured, row: Row) -> float:
+    return min((gap for gap in (0, 12, 15) if cells(measured).lost(f"{gap} us") == 0), default=inf)
+
+
+@paper.number("rate_without_loss")
+def rate_without_loss(measured: Measured, row: Row) -> float:
+    return cells(measured).rate(row["condition"])
+
+
+@paper.table(where="Section 5, the cures")
+def cures(measured: Measured) -> Table:
+    return Table(
+        title="What each cure gives: one flow over 96 ms, a minute",
+        columns=("goodput (Mb/s)", "of the channel (%)", "packets dropped", "held or stalled (s)"),
+        rows={name: cells(measured).cure(stem) for name, stem in CURES.items()},
+    )
+
+
+@paper.table(where="Section 3.1, the puzzle")
+def puzzle(measured: Measured) -> Table:
+    return Table(
+        title="What can end slow start on the upgraded channel",
+        columns=("goodput (Mb/s)", "packets dropped", "send stalls", "cwnd after 2.5 s (packets)"),
+        rows={name: cells(measured).suspect(stem) for name, stem in SUSPECTS.items()},
+    )
+
+
+@paper.figure(where="Figure 2")
+def figure_2(measured: Measured) -> Plot:
+    def line(receiver: str) -> Series:
+        came = cells(measured).arrivals("0 us", receiver)
+        return Series(f"{receiver} receiver", list(came["number"]), [1e3 * (t - came["time_s"].iloc[0]) for t in came["time_s"]], line=False)
+
+    return Plot(
+        id="figure-2",
+        title="Arrivals of a burst of 5000 packets of UDP",
+        x=Axis("packet number", start=0, end=SENT),
+        y=Axis("time since the first arrival (ms)", start=0),
+        series=[line("slow"), line("fast")],
+        caption="A packet that is lost has no point. From the first loss on one in 2.5 is missing; the slow receiver then loses a block.",
+    )
+
+
+@paper.figure(where="Figure 3")
+def figure_3(measured: Measured) -> Plot:
+    rates = list(range(10, 1000, 10))
+    needed = [theory.slow_start_memory(1e9, s * 1e6, 0.1) / 1e6 for s in rates]
+    return Plot(
+        id="figure-3",
+        title="Memory that slow start needs at the bottleneck, 1 Gb/s in, 100 ms",
+        x=Axis("rate out (Mb/s)", start=0, end=1000),
+        y=Axis("memory (MB)", start=0),
+        series=[
+            Series("Equation 3", rates, needed, markers=False),
+            Series("the paper's text, 622 Mb/s", [622], [3.1], line=False),
+        ],
+    )
+
+
+@paper.figure(where="Figure 4")
+def figure_4(measured: Measured) -> Plot:
+    rtts = [16.01, *(16 + 2 * i for i in range(1, 93))]
+    roots = [theory.forbidden_rates(1e9, MEMORY, r / 1e3) or (500e6, 500e6) for r in rtts]
+    grid = cells(measured).grid()
+
+    def points(name: str, lossy: bool) -> Series:
+        chosen = [cell for cell in grid if (cell["reached"] < cell["s"]) == lossy]
+        return Series(name, [1e3 * cell["R"] for cell in chosen], [cell["s"] / 1e6 for cell in chosen], line=False)
+
+    return Plot(
+        id="figure-4",
+        title="Where slow start loses packets: 0.5 MB, 1 Gb/s in",
+        x=Axis("round trip (ms)", start=0, end=210),
+        y=Axis("rate out (Mb/s)", start=0, end=1000),
+        series=[
+            Series("Equation 3, upper root", rtts, [high / 1e6 for _, high in roots], markers=False),
+            Series("Equation 3, lower root", rtts, [low / 1e6 for low, _ in roots], markers=False),
+            points("packets lost before the path is full", lossy=True),
+            points("none lost before", lossy=False),
+        ],
+        caption="Between the two roots is the paper's forbidden area; the points are runs of ours.",
+    )
+
+
+@paper.figure(where="Figure 9")
+def figure_9(measured: Measured) -> Plot:
+    return _bursts(measured, "figure-9", "Bursts with gaps, 1 Gb/s from end to end", {f"gap {gap}": gap for gap in ("0 us", "12 us", "15 us")})
+
+
+@paper.figure(where="Figure 10")
+def figure_10(measured: Measured) -> Plot:
+    return _bursts(
+        measured, "figure-10", "The same burst in both directions", {f"to the {host} host": f"to {host}" for host in RECEIVERS}
+    )
+
+
+def _bursts(measured: Measured, id: str, title: str, gaps: dict[str, str]) -> Plot:
+    def line(name: str, gap: str) -> Series:
+        came = cells(measured).arrivals(gap, stem="gaps")
+        return Series(name, list(came["number"]), [1e3 * (t - came["time_s"].iloc[0]) for t in came["time_s"]], line=False)
+
+    return Plot(
+        id=id,
+        title=title,
+        x=Axis("packet number", start=0, end=SENT),
+        y=Axis("time since the first arrival (ms)", start=0),
+        series=[line(name, gap) for name, gap in gaps.items()],
+    )
+
+
+paper.claims_of(FOLDER / "claims.csv", Cells)
+
+__all__ = ["CHANNEL", "MSS", "RTTS", "MissingResults", "paper"]
