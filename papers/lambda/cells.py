@@ -1,7 +1,7 @@
 """What `claims.csv`, the numbers and the figures speak of, from our results.
 
-Rates are Mb/s of payload, windows are packets, memory is bytes of IP. A round is a base round trip since the first data was sent; the first one
-is round 0, in which one packet leaves.
+Rates are Mb/s of payload, windows are packets, memory is bytes of IP. A round is a base round trip since the first data was sent. The first
+one is round 0, in which one packet leaves.
 """
 
 # pandas leaves the type of cells open.
@@ -20,8 +20,8 @@ from longfat import theory
 from longfat.paper import MissingResults
 from longfat.probe import Probe, probe
 
-# The channel as the paper names it; what it and Gigabit Ethernet leave for the payload of full TCP segments (1448 of 1528 and of 1538 bytes,
-# 599.04 and 1000 Mb/s of frames).
+# The channel as the paper names it; what it and Gigabit Ethernet leave for the payload of full TCP segments, 1448 of 1528 and of 1538
+# bytes, at 599.04 and 1000 Mb/s of frames.
 CHANNEL = 622
 CHANNEL_PAYLOAD = 599.04 * 1448 / 1528
 FAST_PAYLOAD = 1000 * 1448 / 1538
@@ -220,8 +220,11 @@ class Cells(longfat.paper.Cells):
         return made
 
     def grid(self) -> list[dict[str, float]]:
-        """Each cell of Equations 2 to 4, in bit/s of IP: the rates that slow start `reached` before its first loss, by the equation, and by it
-        with `arrival_rate`; whether the cell is `forbidden`."""
+        """Each cell of Equations 2 to 4, in bit/s of IP.
+
+        The rate that slow start `reached` before its first loss, by the equation, and by it with `arrival_rate`; whether the cell is
+        `forbidden`.
+        """
         return self.measured.once(_grid)
 
     def equation_2_error(self) -> list[float]:

@@ -5,21 +5,22 @@
 
 from __future__ import annotations
 
-from math import inf
+from math import inf, nan
 from pathlib import Path
 
+import pandas as pd
 from longfat import theory
-from longfat.paper import Answer, Measured, MissingResults, Paper, Row, Table
+from longfat.paper import Answer, Measured, Paper, Row, Table
 from longfat.plot import Axis, Plot, Series
 
-from .cells import CHANNEL, MEMORY, MSS, RECEIVERS, RTTS, SENT, Cells
+from .cells import MEMORY, RECEIVERS, SENT, Cells
 
 FOLDER = Path(__file__).parent
 
 paper = Paper(
     title="Microscopic Examination of TCP Flows over Transatlantic Links",
-    citation="A. Antony, J. Blom, C. de Laat, J. Lee, W. Sjouw: Microscopic Examination of TCP Flows over Transatlantic Links. Future Generation "
-    "Computer Systems 19(6), 2003",
+    citation="A. Antony, J. Blom, C. de Laat, J. Lee, W. Sjouw: Microscopic Examination of TCP Flows over Transatlantic Links. Future "
+    "Generation Computer Systems 19(6), 2003",
 )
 cells = Cells.of
 
@@ -51,73 +52,87 @@ SUSPECTS = {"none": "free", "transmit queue": "stall", "kept ssthresh": "cached"
 
 @paper.number("back_to_back")
 def back_to_back(measured: Measured, row: Row) -> Answer:
+    """One flow where there is hardly a round trip."""
     return Answer(cells(measured).stream(0), "payload; the paper's is the channel's rate")
 
 
 @paper.number("one_stream")
 def one_stream(measured: Measured, row: Row) -> float:
+    """One flow from Amsterdam to Chicago."""
     return cells(measured).stream(96)
 
 
 @paper.number("first_loss")
 def first_loss(measured: Measured, row: Row) -> float:
+    """Packets of the burst before the first that is lost."""
     return cells(measured).first_loss("0 us")
 
 
 @paper.number("share_lost")
 def share_lost(measured: Measured, row: Row) -> float:
+    """Of those after it, lost in the switch."""
     return 100 * cells(measured).share_lost("0 us")
 
 
 @paper.number("block")
 def block(measured: Measured, row: Row) -> float:
+    """The longest row of packets that the receiver lost."""
     return cells(measured).probe_block("0 us")
 
 
 @paper.number("memory")
 def memory(measured: Measured, row: Row) -> Answer:
+    """Of the switch, as the burst tells it."""
     return Answer(cells(measured).probe_memory("0 us") / 1e6, "from the burst alone, IP; the experiment has 0.5")
 
 
 @paper.number("memory_needed")
 def memory_needed(measured: Measured, row: Row) -> Answer:
+    """For 622 Mb/s over 100 ms."""
     return Answer(theory.slow_start_memory(1e9, 622e6, 0.1) / 1e6, "arithmetic: Equation 3; 3.1 is its greatest value, at 500 Mb/s")
 
 
 @paper.number("slow_start_rate")
 def slow_start_rate(measured: Measured, row: Row) -> Answer:
+    """One flow from Amsterdam to California."""
     return Answer(cells(measured).stream(150), "the flow's rate over a minute, as iperf has it")
 
 
 @paper.number("round_of_loss")
 def round_of_loss(measured: Measured, row: Row) -> float:
+    """The round of which a packet is lost first."""
     lost = cells(measured).rounds("dropped")
     return float(lost.index[0]) if len(lost) else inf
 
 
 @paper.number("window_at_round")
 def window_at_round(measured: Measured, row: Row) -> float:
+    """Packets that leave in this round."""
     return cells(measured).window(int(row["condition"].split()[0]))
 
 
 @paper.number("burst_time")
 def burst_time(measured: Measured, row: Row) -> Answer:
+    """From the first to the last packet of round 9."""
     times = cells(measured).departures(9)
     return Answer(1e3 * (times[-1] - times[0]), f"{len(times)} packets of 1500 bytes, as they come to the switch")
 
 
 @paper.number("gap_without_loss")
 def gap_without_loss(measured: Measured, row: Row) -> float:
+    """The least gap of Figure 9 with which nothing is lost."""
     return min((gap for gap in (0, 12, 15) if cells(measured).lost(f"{gap} us") == 0), default=inf)
 
 
 @paper.number("rate_without_loss")
 def rate_without_loss(measured: Measured, row: Row) -> float:
+    """Payload that comes with this gap."""
     return cells(measured).rate(row["condition"])
 
 
 @paper.table(where="Section 5, the cures")
 def cures(measured: Measured) -> Table:
+    """What the paper proposes, and what TCP has learned since."""
     return Table(
         title="What each cure gives: one flow over 96 ms, a minute",
         columns=("goodput (Mb/s)", "of the channel (%)", "packets dropped", "held or stalled (s)"),
@@ -127,6 +142,7 @@ def cures(measured: Measured) -> Table:
 
 @paper.table(where="Section 3.1, the puzzle")
 def puzzle(measured: Measured) -> Table:
+    """What ended slow start without a loss."""
     return Table(
         title="What can end slow start on the upgraded channel",
         columns=("goodput (Mb/s)", "packets dropped", "send stalls", "cwnd after 2.5 s (packets)"),
@@ -136,9 +152,10 @@ def puzzle(measured: Measured) -> Table:
 
 @paper.figure(where="Figure 2")
 def figure_2(measured: Measured) -> Plot:
+    """Arrivals of the burst through the switch."""
+
     def line(receiver: str) -> Series:
-        came = cells(measured).arrivals("0 us", receiver)
-        return Series(f"{receiver} receiver", list(came["number"]), [1e3 * (t - came["time_s"].iloc[0]) for t in came["time_s"]], line=False)
+        return _arrivals(f"{receiver} receiver", cells(measured).arrivals("0 us", receiver))
 
     return Plot(
         id="figure-2",
@@ -146,17 +163,18 @@ def figure_2(measured: Measured) -> Plot:
         x=Axis("packet number", start=0, end=SENT),
         y=Axis("time since the first arrival (ms)", start=0),
         series=[line("slow"), line("fast")],
-        caption="A packet that is lost has no point. From the first loss on one in 2.5 is missing; the slow receiver then loses a block.",
+        caption="From the first loss on, where the lines bend, two packets of five do not come; the slow receiver then loses a block.",
     )
 
 
 @paper.figure(where="Figure 3")
 def figure_3(measured: Measured) -> Plot:
+    """Equation 3."""
     rates = list(range(10, 1000, 10))
     needed = [theory.slow_start_memory(1e9, s * 1e6, 0.1) / 1e6 for s in rates]
     return Plot(
         id="figure-3",
-        title="Memory that slow start needs at the bottleneck, 1 Gb/s in, 100 ms",
+        title="Memory that slow start needs",
         x=Axis("rate out (Mb/s)", start=0, end=1000),
         y=Axis("memory (MB)", start=0),
         series=[
@@ -168,8 +186,12 @@ def figure_3(measured: Measured) -> Plot:
 
 @paper.figure(where="Figure 4")
 def figure_4(measured: Measured) -> Plot:
+    """The forbidden area, and our runs."""
     rtts = [16.01, *(16 + 2 * i for i in range(1, 93))]
     roots = [theory.forbidden_rates(1e9, MEMORY, r / 1e3) or (500e6, 500e6) for r in rtts]
+    edge = [(r, low) for r, (low, _) in zip(rtts[::-1], roots[::-1], strict=True)] + [
+        (r, high) for r, (_, high) in zip(rtts, roots, strict=True)
+    ]
     grid = cells(measured).grid()
 
     def points(name: str, lossy: bool) -> Series:
@@ -178,45 +200,52 @@ def figure_4(measured: Measured) -> Plot:
 
     return Plot(
         id="figure-4",
-        title="Where slow start loses packets: 0.5 MB, 1 Gb/s in",
+        title="Where slow start loses packets",
         x=Axis("round trip (ms)", start=0, end=210),
         y=Axis("rate out (Mb/s)", start=0, end=1000),
         series=[
-            Series("Equation 3, upper root", rtts, [high / 1e6 for _, high in roots], markers=False),
-            Series("Equation 3, lower root", rtts, [low / 1e6 for low, _ in roots], markers=False),
+            Series("Equation 3", [r for r, _ in edge], [rate / 1e6 for _, rate in edge], markers=False),
             points("packets lost before the path is full", lossy=True),
             points("none lost before", lossy=False),
         ],
-        caption="Between the two roots is the paper's forbidden area; the points are runs of ours.",
+        caption="0.5 MB, 1 Gb/s in. Right of the line is the paper's forbidden area; the points are runs of ours.",
     )
 
 
 @paper.figure(where="Figure 9")
 def figure_9(measured: Measured) -> Plot:
-    return _bursts(measured, "figure-9", "Bursts with gaps, 1 Gb/s from end to end", {f"gap {gap}": gap for gap in ("0 us", "12 us", "15 us")})
+    """Bursts with gaps."""
+    gaps = {f"gap {gap}": gap for gap in ("0 us", "12 us", "15 us")}
+    return _bursts(measured, "figure-9", "Bursts with gaps, 1 Gb/s from end to end", gaps)
 
 
 @paper.figure(where="Figure 10")
 def figure_10(measured: Measured) -> Plot:
-    return _bursts(
-        measured, "figure-10", "The same burst in both directions", {f"to the {host} host": f"to {host}" for host in RECEIVERS}
-    )
+    """Bursts to a slower and to a faster host."""
+    return _bursts(measured, "figure-10", "The same burst in both directions", {f"to the {host} host": f"to {host}" for host in RECEIVERS})
+
+
+def _arrivals(name: str, came: pd.DataFrame) -> Series:
+    """A line over the packets that came, broken where more than three in a row did not."""
+    numbers, times = came["number"].to_list(), (1e3 * (came["time_s"] - came["time_s"].iloc[0])).to_list()
+    x, y = numbers[:1], times[:1]
+    for before, number, time in zip(numbers, numbers[1:], times[1:], strict=False):
+        if number - before > 4:
+            x.append((before + number) / 2)
+            y.append(nan)
+        x.append(number)
+        y.append(time)
+    return Series(name, x, y, markers=False)
 
 
 def _bursts(measured: Measured, id: str, title: str, gaps: dict[str, str]) -> Plot:
-    def line(name: str, gap: str) -> Series:
-        came = cells(measured).arrivals(gap, stem="gaps")
-        return Series(name, list(came["number"]), [1e3 * (t - came["time_s"].iloc[0]) for t in came["time_s"]], line=False)
-
     return Plot(
         id=id,
         title=title,
         x=Axis("packet number", start=0, end=SENT),
         y=Axis("time since the first arrival (ms)", start=0),
-        series=[line(name, gap) for name, gap in gaps.items()],
+        series=[_arrivals(name, cells(measured).arrivals(gap, stem="gaps")) for name, gap in gaps.items()],
     )
 
 
 paper.claims_of(FOLDER / "claims.csv", Cells)
-
-__all__ = ["CHANNEL", "MSS", "RTTS", "MissingResults", "paper"]

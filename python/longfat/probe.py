@@ -232,8 +232,8 @@ def _losses(number: _Integers, time: _Floats, missing: _Integers, spacing: float
         came = int(number[-1] - number[at[0]] - lengths[~short].sum())
         alone = float(lengths[short & (gone < 0.5)].sum()) / max(1, came)
     limit = (1 - min(alone, 0.9)) / 2
-    # A queue that is fed evenly loses at most f / s packets in a row. Where a longer run leaves no gap, it is not the bottleneck that spaces
-    # what arrives, and time does not say where the run was lost. What comes after it may: `_behind_full_queue`.
+    # A queue that is fed evenly loses at most f / s packets in a row. Where a longer run leaves no gap, it is not the bottleneck that
+    # spaces what arrives, and time does not say where the run was lost. What comes after it may: `_was_full_after`.
     most = 2 * math.ceil(1 / (1 - min(alone, 0.9)))
     places: list[Place] = ["unknown"] * len(at)
     for length in np.unique(lengths):
