@@ -223,7 +223,7 @@ impl Draw {
             for link in experiment.network.links.iter_mut().filter(|link| nodes[link.from].kind == NodeKind::Router) {
                 let on = self.of(&[1, 1500, 6000, 30_000]);
                 let off = self.of(&[0, on / 2, on - 1]);
-                link.pause = self.one_in(2).then_some(Pause { on, off, quanta: self.of(&[1, 20, 1000, 65_535]) });
+                link.pause = self.one_in(2).then_some(Pause { on, off, quanta: self.of(&[40, 1000, 65_535]) });
             }
         }
         for &node in hosts {
