@@ -3,6 +3,20 @@
 from longfat.plot.defaults import default_plots
 from longfat.plot.interactive import plotly_figure
 from longfat.plot.print import save
+from longfat.plot.sequence import sequence_series, speed, time_sequence, window_scale
 from longfat.plot.spec import Axis, Heat, Plot, Rule, Series
 
-__all__ = ["Axis", "Heat", "Plot", "Rule", "Series", "default_plots", "plotly_figure", "save"]
+__all__ = [
+    "Axis",
+    "Heat",
+    "Plot",
+    "Rule",
+    "Series",
+    "default_plots",
+    "plotly_figure",
+    "save",
+    "sequence_series",
+    "speed",
+    "time_sequence",
+    "window_scale",
+]

@@ -8,9 +8,7 @@ from typing import Any
 
 from longfat.plot.spec import Axis, Heat, Plot, Series
 from longfat.plot.style import DENSE, DIVERGING, Style, styles
-
-MOST_POINTS = 2000
-"""Points of a line that a page draws; more would not be seen, and make it slow."""
+from longfat.plot.thin import thin
 
 
 def plotly_figure(plot: Plot) -> dict[str, Any]:
@@ -75,26 +73,12 @@ def _trace(series: Series, style: Style) -> dict[str, Any]:
     return {
         "type": "scatter",
         "name": series.name,
-        "x": _numbers(x),
-        "y": _numbers(y),
+        "x": _numbers(list(x)),
+        "y": _numbers(list(y)),
         "mode": mode,
         "line": {"color": style.colour, "dash": style.dash, "width": 2, "shape": "hv" if series.step else "linear"},
         "marker": {"color": style.colour, "symbol": style.marker, "size": 7},
     }
-
-
-def thin(x: Sequence[float], y: Sequence[float]) -> tuple[list[float], list[float]]:
-    """At most about `MOST_POINTS` points: of each stretch the lowest and the highest, so that no peak is lost."""
-    n = len(x)
-    if n <= MOST_POINTS:
-        return list(x), list(y)
-    stretches = MOST_POINTS // 2
-    keep: list[int] = []
-    for stretch in range(stretches):
-        indices = range(stretch * n // stretches, (stretch + 1) * n // stretches)
-        real = [i for i in indices if not math.isnan(y[i])] or [indices[0]]
-        keep += sorted({min(real, key=lambda i: y[i]), max(real, key=lambda i: y[i])})
-    return [x[i] for i in keep], [y[i] for i in keep]
 
 
 def _numbers(values: Sequence[float]) -> list[float | None]:

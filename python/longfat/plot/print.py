@@ -9,13 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import LineCollection
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
 from longfat.plot.interactive import label
-from longfat.plot.spec import Axis, Heat, Plot
+from longfat.plot.spec import Axis, Heat, Plot, Series
 from longfat.plot.style import DENSE, DIVERGING, INK, MATPLOTLIB_DASHES, MATPLOTLIB_MARKERS, styles
+from longfat.plot.thin import merge, thin
 from longfat.text import clean
 
 SETTINGS: Any = {
@@ -33,6 +36,14 @@ SETTINGS: Any = {
     "svg.fonttype": "none",
     "svg.hashsalt": "longfat",
 }
+
+
+PIXELS = 1000
+"""Columns and rows that ink can tell apart in a figure of this size."""
+
+
+LEAST = 7
+"""Of these, the height of the shortest bar."""
 
 
 def save(plot: Plot, folder: Path) -> list[Path]:
@@ -56,6 +67,9 @@ def draw(plot: Plot) -> Figure:
     for series, style in zip(plot.series, styles(plot.series), strict=True):
         dense = len(series.x) > DENSE
         colour = "black" if style.colour == INK else style.colour
+        if series.low is not None:
+            _bars(axes, plot, series, colour)
+            continue
         if series.bar:
             bottom = [below.get(x, 0.0) for x in series.x]
             axes.bar(
@@ -63,9 +77,10 @@ def draw(plot: Plot) -> Figure:
             )
             below |= {x: b + y for x, y, b in zip(series.x, series.y, bottom, strict=True)}
             continue
+        x, y = thin(series.x, series.y, PIXELS * 4) if series.line else (np.asarray(series.x), np.asarray(series.y))
         axes.plot(
-            series.x,
-            series.y,
+            x,
+            y,
             label=_plain(series.name),
             color=colour,
             linestyle=MATPLOTLIB_DASHES[style.dash] if series.line else "none",
@@ -87,6 +102,30 @@ def draw(plot: Plot) -> Figure:
     if len(plot.series) > 1:
         figure.legend(loc="outside right upper", frameon=False)
     return figure
+
+
+def _bars(axes: Any, plot: Plot, series: Series, colour: str) -> None:
+    """Vertical bars, as the segments of a time-sequence graph; those that ink would run together are one."""
+    x, high, low = np.asarray(series.x), np.asarray(series.y), np.asarray(series.low)
+    seen = (x >= (-np.inf if plot.x.start is None else plot.x.start)) & (x <= (np.inf if plot.x.end is None else plot.x.end))
+    x, low, high = x[seen], low[seen], high[seen]
+    wide, tall = _extent(plot.x, [one.x for one in plot.series]), _extent(plot.y, [one.y for one in plot.series])
+    if len(x) > DENSE and wide > 0 and tall > 0:
+        x, low, high = merge(x, low, high, wide / PIXELS, tall / PIXELS)
+    # A segment of a long stream is less than a dot of ink: it is drawn as one that can be seen, and the stream as a thick line.
+    short = np.maximum(0.0, LEAST * tall / PIXELS - (high - low)) / 2
+    low, high = low - short, high + short
+    lines = np.stack([np.stack([x, low], axis=1), np.stack([x, high], axis=1)], axis=1)
+    axes.add_collection(LineCollection(list(lines), colors=colour, linewidths=1.4, label=_plain(series.name)), autolim=True)
+    axes.autoscale_view()
+
+
+def _extent(axis: Axis, values: list[Any]) -> float:
+    every = np.concatenate([np.asarray(some, np.float64) for some in values]) if values else np.array([])
+    every = every[np.isfinite(every)]
+    if not len(every):
+        return 0.0
+    return float((every.max() if axis.end is None else axis.end) - (every.min() if axis.start is None else axis.start))
 
 
 def _plain(text: str) -> str:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,8 @@ class Series:
     name: str
     x: Sequence[float]
     y: Sequence[float]
+    low: Sequence[float] | None = None
+    """Each point is a vertical bar from here to `y`, as a time-sequence graph has its segments; there are no lines and markers then."""
     line: bool = True
     markers: bool = True
     step: bool = False
@@ -45,11 +51,17 @@ class Series:
     marker: int | None = None
 
     def __post_init__(self) -> None:
-        # Columns of a DataFrame come in as they are; from here on a series is two plain lists.
-        object.__setattr__(self, "x", [float(value) for value in self.x])
-        object.__setattr__(self, "y", [float(value) for value in self.y])
-        if len(self.x) != len(self.y):
-            raise ValueError(f"series {self.name!r}: {len(self.x)} values of x, {len(self.y)} of y")
+        # Columns of a DataFrame come in as they are; from here on a series is flat arrays, of a million values if need be.
+        for name, values in (("x", self.x), ("y", self.y), ("low", self.low)):
+            if values is not None:
+                object.__setattr__(self, name, floats(values))
+                if len(values) != len(self.x):
+                    raise ValueError(f"series {self.name!r}: {len(self.x)} values of x, {len(values)} of {name}")
+
+
+def floats(values: Any) -> Sequence[float]:
+    """Whatever holds numbers (a column of a DataFrame, an array) as a flat array of floats."""
+    return array("d", np.asarray(values, dtype=np.float64).tobytes())
 
 
 @dataclass(frozen=True)
