@@ -13,6 +13,8 @@ from longfat.report import write_report
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.ui import WebDriverWait
 from test_paper import home  # noqa: F401
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -56,17 +58,39 @@ def opened(browser: webdriver.Chrome, page: Path, width: int, *, dark: bool = Fa
     return browser
 
 
+def all_drawn(browser: webdriver.Chrome) -> None:
+    """Waits until every figure of the page is drawn, as it is when nobody does anything for a while."""
+    script = "return [...document.querySelectorAll('[data-pack]')].every(host => charts.get(host))"
+    WebDriverWait(browser, 20).until(lambda driver: driver.execute_script(script))
+
+
+def inked(browser: webdriver.Chrome, host: WebElement) -> int:
+    """How many pixels of a figure, between its axes, have the colour of one of its series or cells."""
+    return browser.execute_script(
+        """
+        const chart = charts.get(arguments[0]), { ctx, bbox } = chart.plot;
+        const { data } = ctx.getImageData(bbox.left, bbox.top, bbox.width, bbox.height);
+        const rgb = colour => [1, 3, 5].map(i => parseInt(chart.ink(colour).slice(i, i + 2), 16));
+        const wanted = new Set(chart.figure.series.map(one => rgb(one.colour).join()));
+        let count = 0;
+        for (let i = 0; i < data.length; i += 4)
+            if (data[i + 3] === 255 && (chart.figure.heat || wanted.has([data[i], data[i + 1], data[i + 2]].join()))) count++;
+        return count;
+        """,
+        host,
+    )
+
+
 @pytest.mark.parametrize("width", [390, 1440])
 @pytest.mark.parametrize("dark", [False, True])
 def test_the_page_in_a_browser(browser: webdriver.Chrome, report: Path, width: int, dark: bool) -> None:
     opened(browser, report, width, dark=dark)
-    plots = browser.find_elements(By.CSS_SELECTOR, ".plot")
-    assert plots
-    for plot in plots:
-        lines = plot.find_elements(By.CSS_SELECTOR, ".scatterlayer .trace path")
-        assert lines, f"nothing drawn in {plot.get_attribute('id')}"
-        legend_right = browser.execute_script("return arguments[0].getBoundingClientRect().right", plot)
-        assert legend_right <= width
+    all_drawn(browser)
+    hosts = browser.find_elements(By.CSS_SELECTOR, "[data-pack]")
+    assert hosts
+    for host in hosts:
+        assert inked(browser, host), f"nothing drawn in {host.get_attribute('id')}"
+        assert browser.execute_script("return arguments[0].getBoundingClientRect().right", host) <= width
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width, "the page scrolls sideways"
     assert browser.get_log("browser") == []
     # Only the page itself was asked for: no script, style, font or image from anywhere.
@@ -90,7 +114,8 @@ def test_text_of_a_paper_is_text(browser: webdriver.Chrome, home: Path) -> None:
     page = write_report("mine", home / "results", home / "reports").page
     opened(browser, page, 1440)
     assert browser.find_element(By.TAG_NAME, "h1").text == "A </script> paper & <b>more</b>"
-    assert browser.find_element(By.ID, "figure1").find_elements(By.CSS_SELECTOR, ".trace path")
+    all_drawn(browser)
+    assert inked(browser, browser.find_element(By.ID, "figure1"))
     cells = [cell.text for cell in browser.find_elements(By.CSS_SELECTOR, "td.differs")]
     assert cells == ["differs"]
 

@@ -1,6 +1,6 @@
 """The report: one HTML page that needs nothing else, and its figures as PNG and SVG."""
 
-# plotly and jinja2 have no complete types.
+# jinja2 has no complete types.
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false, reportMissingTypeStubs=false
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import plotly.offline
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from longfat.errors import StorageError
@@ -28,7 +28,7 @@ from longfat.paper import (
     load_paper,
     load_published,
 )
-from longfat.plot import Plot, default_plots, plotly_figure, save
+from longfat.plot import Plot, default_plots, figure_of, pack, save
 from longfat.results import Results
 from longfat.store import Store
 from longfat.terminal import count, difference, duration, host_table, number, run_table, short, summary
@@ -46,9 +46,9 @@ class Shown:
     """The figure of the paper it stands beside; empty for our own."""
 
     @property
-    def figure(self) -> str:
-        """The plot for plotly.js."""
-        return to_json(plotly_figure(self.plot))
+    def packed(self) -> str:
+        """The plot for the page."""
+        return pack(figure_of(self.plot))
 
 
 @dataclass(frozen=True)
@@ -139,6 +139,25 @@ def paper_page(paper: Paper, rows: Sequence[Row], measured: Measured) -> Page:
     return Page(page, [one.plot for one in shown], missing)
 
 
+def figures_page(title: str, plots: Sequence[Plot], form: str = "") -> Page:
+    """A page of figures alone: of what is neither a sweep nor a paper."""
+    page = render(
+        title=title,
+        citation="",
+        measured_tables=[],
+        tables=[],
+        numbers={},
+        claims=[],
+        form=form,
+        plots=[Shown(plot, "") for plot in plots],
+        missing=[],
+        outcome={},
+        experiments={},
+        text="",
+    )
+    return Page(page, list(plots), [])
+
+
 def render(*, experiments: Mapping[str, Results], **content: Any) -> str:
     """The template with its content."""
     environment = Environment(
@@ -150,7 +169,15 @@ def render(*, experiments: Mapping[str, Results], **content: Any) -> str:
     )
     template = environment.get_template("report.html.jinja")
     words = {"number": number, "short": short, "difference": difference, "summary": summary, "duration": duration, "count": count}
-    return template.render(experiments=experiments, plotly=plotly.offline.get_plotlyjs(), **words, **content)
+    return template.render(experiments=experiments, scripts=_scripts(), style=_inside("vendor/uplot/uPlot.min.css"), **words, **content)
+
+
+def _inside(name: str) -> str:
+    return files("longfat").joinpath(name).read_text(encoding="utf-8")
+
+
+def _scripts() -> str:
+    return "\n".join(_inside(name) for name in ("vendor/uplot/uPlot.iife.min.js", "templates/plots.js", "templates/report.js"))
 
 
 def to_json(value: object) -> str:

@@ -15,9 +15,8 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
-from longfat.plot.interactive import label
 from longfat.plot.spec import Axis, Heat, Plot, Series
-from longfat.plot.style import DENSE, DIVERGING, INK, MATPLOTLIB_DASHES, MATPLOTLIB_MARKERS, styles
+from longfat.plot.style import DENSE, INK, MATPLOTLIB_DASHES, MATPLOTLIB_MARKERS, styles
 from longfat.plot.thin import merge, thin
 from longfat.text import clean
 
@@ -135,7 +134,7 @@ def _plain(text: str) -> str:
 
 
 def _map(figure: Figure, axes: Any, heat: Heat) -> None:
-    colours = LinearSegmentedColormap.from_list("longfat", DIVERGING)
+    colours = LinearSegmentedColormap.from_list("longfat", list(heat.colours))
     image = axes.imshow(heat.rows, cmap=colours, vmin=heat.low, vmax=heat.high, aspect="auto")
     # What is missing is not what is in the middle.
     axes.set_facecolor("#dddddd")
@@ -143,7 +142,7 @@ def _map(figure: Figure, axes: Any, heat: Heat) -> None:
         for x, value in enumerate(row):
             # Relative luminance (sRGB, its curve taken as a power of 2.2), for the better contrast of the two.
             light = sum(part * colour**2.2 for part, colour in zip((0.2126, 0.7152, 0.0722), image.to_rgba(value)[:3], strict=True))
-            axes.text(x, y, label(value), ha="center", va="center", fontsize=8, color="white" if light < 0.18 else "black")
+            axes.text(x, y, heat.label(value), ha="center", va="center", fontsize=8, color="white" if light < 0.18 else "black")
     axes.grid(visible=False)
     figure.colorbar(image, ax=axes, label=_plain(heat.title))
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+
+DIVERGING = ("#0072B2", "#ffffff", "#D55E00")
+"""From low to high: blue and vermilion, which are told apart with any colour vision, and in grey by the numbers in the cells."""
+SEQUENTIAL = ("#f2f7fb", "#56B4E9", "#00406a")
+"""From little to much: darker is more, also in grey."""
 
 
 @dataclass(frozen=True)
@@ -75,15 +81,29 @@ class Rule:
 
 @dataclass(frozen=True)
 class Heat:
-    """A map of values, from `low` over a neutral middle to `high`, each with its number: row by row from the top, as `y` names them.
+    """A map of values, each with its number: row by row from the top, as `y` names them.
 
-    NaN leaves its place empty.
+    Colours go from `low` over a neutral middle (unless `sequential`) to `high`. NaN leaves its place empty.
     """
 
     rows: Sequence[Sequence[float]]
     low: float
     high: float
     title: str
+    sequential: bool = False
+    """From nothing to much, without a middle."""
+
+    @property
+    def colours(self) -> Sequence[str]:
+        """From `low` to `high`."""
+        return SEQUENTIAL if self.sequential else DIVERGING
+
+    def label(self, value: float) -> str:
+        """The number in a cell."""
+        if not math.isfinite(value):
+            return ""
+        # Without a minus before what is rounded to nothing.
+        return f"{value:.3g}" if self.sequential else f"{round(value, 2) + 0.0:.2f}"
 
 
 @dataclass(frozen=True)
