@@ -6,9 +6,12 @@
 from __future__ import annotations
 
 import json
+import re
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from longfat.errors import StorageError
 from longfat.locate import paper_folder, results_folder
+from longfat.page.answer import answer, warned
+from longfat.page.drawing import path_drawing
+from longfat.page.runs import runs_of
 from longfat.paper import (
     Comparison,
     Measured,
@@ -28,13 +34,18 @@ from longfat.paper import (
     load_paper,
     load_published,
 )
-from longfat.plot import Plot, default_plots, figure_of, pack, save
+from longfat.plot import Plot, figure_of, pack, save
+from longfat.plot.defaults import runs_to_show, sweep_plots, time_plots
 from longfat.results import Results
 from longfat.store import Store
 from longfat.terminal import count, difference, duration, host_table, number, run_table, short, summary
 
 MOST_ROWS = 500
 """Runs listed in a page; the rest are in runs.parquet."""
+
+
+FOLDED = 12
+"""Rows from which on a table is folded."""
 
 
 @dataclass(frozen=True)
@@ -92,22 +103,33 @@ def write_report(what: str, results: Path, reports: Path) -> Report:
 
 def results_page(results: Results, text: str = "") -> Page:
     """The page of one experiment, whose file says `text`, and its plots."""
-    plots = default_plots(results)
+    runs = runs_of(results)
+    sweep = list(sweep_plots(results))
     page = render(
         title=results.title or "longfat",
-        citation="",
-        measured_tables=[],
-        tables=[],
-        numbers={},
-        claims=[],
+        description=_description(text),
+        drawing=path_drawing(runs.resolved),
+        answer=answer(results),
+        warnings=warned(results.provenance.get("warnings", [])),
         form="Short form (--quick) of the experiment." if results.quick else "",
-        plots=[Shown(plot, "") for plot in plots],
-        missing=[],
+        runs=runs if runs.recorded else None,
+        facts=to_json(runs.facts),
+        plots=[Shown(plot, "") for plot in sweep],
         outcome={"Runs": _cut(*run_table(results)), "Hosts": _cut(*host_table(results))},
         experiments={results.provenance.get("experiment", ""): results},
         text=text,
     )
-    return Page(page, plots, [])
+    over_time = [plot for label, result in runs_to_show(results) for plot in time_plots(result, label)]
+    return Page(page, [*sweep, *over_time], [])
+
+
+def _description(text: str) -> str:
+    """What the experiment's file says of itself."""
+    try:
+        said = tomllib.loads(text).get("description", "")
+    except tomllib.TOMLDecodeError:
+        return ""
+    return said.strip() if isinstance(said, str) else ""
 
 
 def paper_page(paper: Paper, rows: Sequence[Row], measured: Measured) -> Page:
@@ -132,34 +154,41 @@ def paper_page(paper: Paper, rows: Sequence[Row], measured: Measured) -> Page:
         form=measured.short,
         plots=shown,
         missing=missing,
-        outcome={},
         experiments=measured,
-        text="",
     )
     return Page(page, [one.plot for one in shown], missing)
 
 
 def figures_page(title: str, plots: Sequence[Plot], form: str = "") -> Page:
     """A page of figures alone: of what is neither a sweep nor a paper."""
-    page = render(
-        title=title,
-        citation="",
-        measured_tables=[],
-        tables=[],
-        numbers={},
-        claims=[],
-        form=form,
-        plots=[Shown(plot, "") for plot in plots],
-        missing=[],
-        outcome={},
-        experiments={},
-        text="",
-    )
+    page = render(title=title, form=form, plots=[Shown(plot, "") for plot in plots])
     return Page(page, list(plots), [])
 
 
-def render(*, experiments: Mapping[str, Results], **content: Any) -> str:
-    """The template with its content."""
+NOTHING: Mapping[str, Any] = {
+    "citation": "",
+    "description": "",
+    "drawing": "",
+    "answer": None,
+    "warnings": [],
+    "form": "",
+    "runs": None,
+    "facts": "",
+    "plots": [],
+    "missing": [],
+    "tables": [],
+    "measured_tables": [],
+    "numbers": {},
+    "claims": [],
+    "outcome": {},
+    "experiments": {},
+    "text": "",
+}
+"""A page without content."""
+
+
+def render(*, title: str, **content: Any) -> str:
+    """The template with its content: the keys of `NOTHING`."""
     environment = Environment(
         loader=PackageLoader("longfat"),
         autoescape=True,
@@ -169,7 +198,21 @@ def render(*, experiments: Mapping[str, Results], **content: Any) -> str:
     )
     template = environment.get_template("report.html.jinja")
     words = {"number": number, "short": short, "difference": difference, "summary": summary, "duration": duration, "count": count}
-    return template.render(experiments=experiments, scripts=_scripts(), style=_inside("vendor/uplot/uPlot.min.css"), **words, **content)
+    content = {**NOTHING, **content}
+    return template.render(
+        title=title, groups=_groups(content["plots"]), scripts=_scripts(), style=_inside("vendor/uplot/uPlot.min.css"), **words, **content
+    )
+
+
+def _groups(plots: Sequence[Shown]) -> list[tuple[bool, list[Shown]]]:
+    """The plots in their order: those that are small multiples, `NAME-1`, `NAME-2`..., and others together."""
+    groups = [(name, list(some)) for name, some in groupby(plots, lambda one: _family(one.plot.id))]
+    return [(name != "", some) for name, some in groups]
+
+
+def _family(id: str) -> str:
+    match = re.fullmatch(r"(.+)-\d+", id)
+    return match[1] if match else ""
 
 
 def _inside(name: str) -> str:
@@ -194,7 +237,7 @@ def _by_place(lines: Sequence[Comparison]) -> dict[str, list[Comparison]]:
 
 
 def _cut(columns: list[str], rows: list[list[str]]) -> dict[str, Any]:
-    return {"columns": columns, "rows": rows[:MOST_ROWS], "left_out": max(0, len(rows) - MOST_ROWS)}
+    return {"columns": columns, "rows": rows[:MOST_ROWS], "left_out": max(0, len(rows) - MOST_ROWS), "long": len(rows) > FOLDED}
 
 
 def _write(folder: Path, made: Page) -> Report:

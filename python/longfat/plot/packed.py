@@ -72,17 +72,13 @@ def unpack(text: str) -> Any:
         columns.append(_numbers(content[at : at + size], fact).tolist())
         at += size
 
-    def together(value: Any) -> Any:
-        if isinstance(value, dict):
-            items = cast("dict[str, Any]", value)
-            if items.keys() == {"column"}:
-                return columns[items["column"]]
-            return {key: together(item) for key, item in items.items()}
-        if isinstance(value, list):
-            return [together(item) for item in cast("list[Any]", value)]
-        return cast("Any", value)
+    def in_place(item: dict[str, Any]) -> object:
+        if item.keys() == {"column"}:
+            return columns[int(item["column"])]
+        return item
 
-    return together(head["value"])
+    # Once more, with the columns in their places.
+    return json.loads(content[4 : 4 + length], object_hook=in_place)["value"]
 
 
 def _column(values: NDArray[np.float64]) -> tuple[dict[str, Any], bytes]:

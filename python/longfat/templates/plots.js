@@ -51,17 +51,48 @@ function least(values, wanted) {
   return low;
 }
 
-/** A number for people: as many digits as tell it from its neighbours, which are `step` away. */
+/** A number for people: as many digits as tell it from its neighbours, which are `step` away; without neighbours, four. */
 function text(value, step) {
   if (!Number.isFinite(value)) return "";
   if (value === 0) return "0";
-  const size = Math.abs(value);
-  if (size >= 1e6 || size < 1e-4 && !(step >= 1e-7)) return trimmed(value.toExponential(step ? Math.max(0, Math.floor(Math.log10(size)) - Math.floor(Math.log10(step))) : 3));
-  return value.toLocaleString("en", { maximumFractionDigits: step ? Math.max(0, Math.min(12, -Math.floor(Math.log10(step) + 1e-9))) : Math.max(0, 3 - Math.floor(Math.log10(size))), useGrouping: size >= 1e4 });
+  const size = Math.abs(value), power = Math.floor(Math.log10(size) + 1e-12);
+  if (size >= 1e6 || size < 1e-4) return trimmed(value.toExponential(Math.min(12, step ? Math.max(0, power + digits(step)) : 3)));
+  return value.toLocaleString("en", { maximumFractionDigits: step ? Math.max(0, Math.min(12, digits(step))) : Math.max(0, 3 - power), useGrouping: size >= 1e4 });
+}
+/** Digits after the point that a step takes: 2 for 0.25. */
+function digits(step) {
+  const few = Math.ceil(-Math.log10(step) - 1e-9), rest = step * 10 ** few;
+  return Math.abs(rest - Math.round(rest)) < 1e-6 ? few : few + 1;
 }
 const trimmed = written => written.replace(/\.?0*e\+?/, "e");
 
+/** A colour of a series in the page's theme: black is white on a dark page, and the darkest blue is lighter. */
+const inkOf = colour => colour === "ink" ? css("--ink") : colour === "#0072B2" ? css("--blue") : colour;
 const DASHES = { solid: [], dash: [7, 4], dot: [2, 3], dashdot: [7, 3, 2, 3] };
+
+/** From where to where the axes go when everything is shown. */
+function whole({ x, y, heat, series, rules }) {
+  if (heat) return { x: [-0.5, x.names.length - 0.5], y: [-0.5, y.names.length - 0.5] };
+  const ends = { x: [Infinity, -Infinity], y: [Infinity, -Infinity] };
+  const take = (pair, values, log) => { for (const v of values) if (v === v && (!log || v > 0)) { if (v < pair[0]) pair[0] = v; if (v > pair[1]) pair[1] = v; } };
+  const tops = new Map();
+  for (const one of series) {
+    take(ends.x, one.x, x.log);
+    if (one.bar) { one.base = Float64Array.from(one.x, (at, i) => { const b = tops.get(at) ?? 0; tops.set(at, b + (one.y[i] || 0)); return b; }); take(ends.y, [0, ...tops.values()], y.log); }
+    else take(ends.y, one.y, y.log);
+    if (one.low) take(ends.y, one.low, y.log);
+  }
+  for (const rule of rules) { if (rule.x !== null) take(ends.x, [rule.x], x.log); if (rule.y !== null) take(ends.y, [rule.y], y.log); }
+  const roomy = (axis, [low, high]) => {
+    if (!(high >= low)) [low, high] = [axis.log ? 1 : 0, axis.log ? 10 : 1];
+    if (axis.names.length) return [-0.6, axis.names.length - 0.4];
+    if (axis.log) { const room = Math.max(0.02, Math.log10(high / low) * 0.04); return [axis.start ?? low / 10 ** room, axis.end ?? high * 10 ** room]; }
+    const room = (high - low) * 0.03 || Math.abs(high) * 0.05 || 0.5;
+    const from = axis.start ?? low - room, until = axis.end ?? high + room;
+    return until > from ? [from, until] : [from, from + 1];
+  };
+  return { x: roomy(x, ends.x), y: roomy(y, ends.y) };
+}
 
 /** One figure. `host` gets what is drawn; `figure` is what `longfat.plot.figure_of` made. `linked` are figures that zoom in x together. */
 class Chart {
@@ -71,7 +102,7 @@ class Chart {
     this.tip = element("div", { class: "tip", hidden: "" });
     this.tools = element("div", { class: "tools" });
     host.replaceChildren(this.box, this.tools);
-    this.extent = this.whole();
+    this.extent = figure.extent ??= whole(figure);
     this.legend();
     if (figure.series.length) host.append(this.table());
     this.draw();
@@ -79,32 +110,7 @@ class Chart {
     linked?.push(this);
   }
 
-  ink(colour) { return colour === "ink" ? css("--ink") : colour; }
-
-  /** From where to where the axes go when everything is shown. */
-  whole() {
-    const { x, y, heat, series } = this.figure;
-    if (heat) return { x: [-0.5, x.names.length - 0.5], y: [-0.5, y.names.length - 0.5] };
-    const ends = { x: [Infinity, -Infinity], y: [Infinity, -Infinity] };
-    const take = (pair, values, log) => { for (const v of values) if (v === v && (!log || v > 0)) { if (v < pair[0]) pair[0] = v; if (v > pair[1]) pair[1] = v; } };
-    const tops = new Map();
-    for (const one of series) {
-      take(ends.x, one.x, x.log);
-      if (one.bar) { one.base = Float64Array.from(one.x, (at, i) => { const b = tops.get(at) ?? 0; tops.set(at, b + (one.y[i] || 0)); return b; }); take(ends.y, [0, ...tops.values()], y.log); }
-      else take(ends.y, one.y, y.log);
-      if (one.low) take(ends.y, one.low, y.log);
-    }
-    for (const rule of this.figure.rules) { if (rule.x !== null) take(ends.x, [rule.x], x.log); if (rule.y !== null) take(ends.y, [rule.y], y.log); }
-    const roomy = (axis, [low, high]) => {
-      if (!(high >= low)) [low, high] = [axis.log ? 1 : 0, axis.log ? 10 : 1];
-      if (axis.names.length) return [-0.6, axis.names.length - 0.4];
-      if (axis.log) { const room = Math.max(0.02, Math.log10(high / low) * 0.04); return [axis.start ?? low / 10 ** room, axis.end ?? high * 10 ** room]; }
-      const room = (high - low) * 0.03 || Math.abs(high) * 0.05 || 0.5;
-      const from = axis.start ?? low - room, until = axis.end ?? high + room;
-      return until > from ? [from, until] : [from, from + 1];
-    };
-    return { x: roomy(x, ends.x), y: roomy(y, ends.y) };
-  }
+  ink(colour) { return inkOf(colour); }
 
   draw() {
     this.plot?.destroy();
@@ -394,7 +400,7 @@ const moved = ([low, high], by, log) => {
 /** A little picture of how a series is drawn. */
 function swatch(one) {
   const canvas = element("canvas", { width: 44, height: 20, "aria-hidden": "true" }), ctx = canvas.getContext("2d");
-  const colour = ctx.strokeStyle = ctx.fillStyle = one.colour === "ink" ? css("--ink") : one.colour;
+  const colour = ctx.strokeStyle = ctx.fillStyle = inkOf(one.colour);
   ctx.lineWidth = 4;
   if (one.low || one.bar) ctx.fillRect(16, 2, one.bar ? 14 : 5, 16);
   else {

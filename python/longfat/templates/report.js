@@ -1,7 +1,6 @@
 // The page: figures are drawn when they come near, runs are unpacked when they are picked.
 "use strict";
 const charts = new Map();
-const packs = {};
 const packed = id => document.getElementById(id)?.textContent;
 
 async function drawFigure(host) {
@@ -11,32 +10,28 @@ async function drawFigure(host) {
 }
 
 const near = new IntersectionObserver(entries => {
-  for (const entry of entries) if (entry.isIntersecting) { near.unobserve(entry.target); drawFigure(entry.target); }
+  for (const entry of entries) if (entry.isIntersecting) { near.unobserve(entry.target); if (entry.target.draw) entry.target.draw(); else drawFigure(entry.target); }
 }, { rootMargin: "300px" });
 
-/** The runs that the reader picks: one select for each axis, twice. */
+/** The runs that the reader picks: one select for each axis, on each side. */
 class Explorer {
   constructor(root) {
-    this.root = root;
-    this.facts = JSON.parse(packed("runs"));
+    this.facts = JSON.parse(packed("data-runs"));
     this.cache = new Map();
-    this.sides = [...root.querySelectorAll(".side")].map((side, i) => this.side(side, i));
+    this.sides = [];
+    root.querySelectorAll(".side").forEach((part, i) => this.side(part, i));
+    for (const side of this.sides) this.pick(side, side.run);
   }
 
   side(root, index) {
-    const { axes, runs, start } = this.facts, selects = [];
-    const side = { root, index, run: start[index] ?? start[0], charts: [], body: root.querySelector(".figures") };
-    const form = root.querySelector("form");
-    axes.forEach((axis, k) => {
+    const side = { root, run: this.facts.start[index], shown: [], body: root.querySelector(".figures"), form: root.querySelector("form") };
+    side.selects = this.facts.axes.map((axis, k) => {
       const select = element("select", { id: `axis-${index}-${k}` }, ...axis.values.map((value, i) => element("option", { value: i }, value)));
       select.addEventListener("change", () => this.pick(side, this.nearest(side, k, +select.value)));
-      selects.push(select);
-      form.append(element("label", { for: select.id }, axis.name), select);
+      side.form.append(element("span", {}, element("label", { for: select.id }, axis.name), select));
+      return select;
     });
-    side.selects = selects;
-    for (const button of root.querySelectorAll("button[data-run]")) button.addEventListener("click", () => this.pick(side, +button.dataset.run));
-    this.pick(side, side.run);
-    return side;
+    this.sides.push(side);
   }
 
   /** The run with this value of axis `k` that has most in common with the one shown. */
@@ -44,49 +39,57 @@ class Explorer {
     const { runs } = this.facts, now = runs[side.run].at;
     let best = side.run, most = -1;
     runs.forEach((run, i) => {
-      if (run.at[k] !== value) return;
-      const common = run.at.reduce((sum, v, j) => sum + (v === now[j]), 0);
+      const common = run.at[k] === value ? run.at.reduce((sum, v, j) => sum + (v === now[j]), 0) : -1;
       if (common > most) { most = common; best = i; }
     });
     return best;
   }
 
+  /** Shows a run. The two sides have their axes in common where they have the same unit. */
   async pick(side, index) {
-    const run = this.facts.runs[index];
+    const began = performance.now(), run = this.facts.runs[index];
     side.run = index;
     side.selects.forEach((select, k) => { select.value = run.at[k]; });
-    side.root.querySelector(".facts").textContent = run.says;
-    const figures = await this.figures(run.hash);
+    const figures = await this.figures(index);
     if (side.run !== index) return;
-    const began = performance.now();
-    const seen = side.charts.length ? null : undefined;
-    side.charts = [];
-    this.linked = this.sides ?? [];
-    const links = [];
-    side.body.replaceChildren(...figures.map(figure => {
-      const host = element("div", { class: "host" }), whole = element("figure", { class: "run-figure" }, element("h3", {}, figure.title), host);
-      if (figure.caption) whole.append(element("figcaption", {}, figure.caption));
-      queueMicrotask(() => side.charts.push(new Chart(host, figure, links)));
-      return whole;
-    }));
-    await Promise.resolve();
+    for (const shown of side.shown) near.unobserve(shown.host);
+    const linked = [];
+    side.shown = figures.map(figure => {
+      const host = element("div", { class: "host" }), shown = { figure: { ...figure, extent: whole(figure) }, host, chart: null };
+      host.draw = () => { shown.chart ??= new Chart(host, shown.figure, linked); };
+      return shown;
+    });
+    side.root.querySelector(".facts").textContent = figures.length ? run.says : `${run.says}. Nothing was recorded over time.`;
+    side.body.replaceChildren(...side.shown.map(({ figure, host }) => element("figure", {}, element("h3", {}, figure.title), host, ...(figure.caption ? [element("figcaption", {}, figure.caption)] : []))));
+    for (const one of side.shown) this.alike(one, this.sides.filter(other => other !== side).flatMap(other => other.shown));
+    for (const shown of side.shown) near.observe(shown.host);
     side.took = performance.now() - began;
   }
 
-  async figures(hash) {
-    if (!this.cache.has(hash)) {
-      if (this.cache.size > 8) this.cache.delete(this.cache.keys().next().value);
-      const content = packed(`run-${hash}`);
-      this.cache.set(hash, content ? await unpack(content) : []);
+  alike(one, others) {
+    for (const other of others) {
+      if (other.figure.title !== one.figure.title || other.figure.y.title !== one.figure.y.title) continue;
+      const own = whole({ ...other.figure, series: other.figure.series }), both = {};
+      for (const key of ["x", "y"]) both[key] = [Math.min(one.figure.extent[key][0], own[key][0]), Math.max(one.figure.extent[key][1], own[key][1])];
+      one.figure.extent = other.figure.extent = both;
+      if (other.chart) { other.chart.extent = both; other.chart.reset(); }
     }
-    return this.cache.get(hash);
+  }
+
+  async figures(index) {
+    if (!this.cache.has(index)) {
+      if (this.cache.size > 12) this.cache.delete(this.cache.keys().next().value);
+      const content = packed(`data-run-${index}`);
+      this.cache.set(index, content ? await unpack(content) : []);
+    }
+    return this.cache.get(index);
   }
 }
 
 let explorer = null;
 function every(act) {
   for (const chart of charts.values()) if (chart) act(chart);
-  for (const side of explorer?.sides ?? []) side.charts.forEach(act);
+  for (const side of explorer?.sides ?? []) for (const shown of side.shown) if (shown.chart) act(shown.chart);
 }
 
 function begin() {
@@ -104,6 +107,7 @@ function begin() {
   addEventListener("beforeprint", () => {
     folded = [...document.querySelectorAll("details.fold:not([open])")];
     for (const one of folded) one.open = true;
+    for (const side of explorer?.sides ?? []) for (const shown of side.shown) shown.host.draw();
     every(chart => chart.fit());
   });
   addEventListener("afterprint", () => { for (const one of folded) one.open = false; every(chart => chart.fit()); });
