@@ -490,15 +490,15 @@ class Places {
   /** Upright bars, as the segments of a time-sequence graph; those that share a column of pixels become one where they touch. */
   bars(ctx, one) {
     const { from, until, dots, bbox } = this, top = Math.floor(bbox.top), height = Math.ceil(bbox.height), shortest = 3 * dots;
-    const taken = new Uint8Array(height + 1), few = until - from < 300, wide = this.dense ? Math.max(1, dots) : 2 * dots;
+    const taken = new Uint8Array(height + 1), few = until - from < 300, wide = Math.round(this.dense ? Math.max(1, dots) : 2 * dots);
     let column = -1e9, first = height, last = -1;
     const flush = () => {
       for (let y = first; y <= last;) {
         if (!taken[y]) { y++; continue; }
         const begin = y;
         while (y <= last && taken[y]) taken[y++] = 0;
-        ctx.fillRect(column - wide / 2, top + begin, wide, y - begin);
-        if (few && y - begin > 5 * dots) { ctx.fillRect(column - 2.5 * dots, top + begin, 5 * dots, dots); ctx.fillRect(column - 2.5 * dots, top + y - dots, 5 * dots, dots); }
+        ctx.fillRect(Math.floor(column - wide / 2), top + begin, wide, y - begin);
+        if (few && y - begin > 5 * dots) { ctx.fillRect(column - 2 * dots, top + begin, 5 * dots, dots); ctx.fillRect(column - 2 * dots, top + y - dots, 5 * dots, dots); }
       }
       first = height;
       last = -1;

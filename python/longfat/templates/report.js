@@ -113,6 +113,7 @@ function begin() {
   addEventListener("afterprint", () => { for (const one of folded) one.open = false; every(chart => chart.fit()); });
   const only = document.getElementById("only-differs");
   only?.addEventListener("change", () => {
+    if (only.checked) for (const place of document.querySelectorAll("#numbers details")) place.open = !!place.querySelector(".differs-row");
     for (const row of document.querySelectorAll("#numbers tr.line")) row.hidden = only.checked && !row.classList.contains("differs-row");
   });
 }
