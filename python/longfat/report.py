@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from itertools import groupby
@@ -34,7 +34,7 @@ from longfat.paper import (
     load_paper,
     load_published,
 )
-from longfat.plot import Plot, figure_of, pack, save
+from longfat.plot import Axis, Plot, Rule, Series, figure_of, pack, save
 from longfat.plot.defaults import runs_to_show, sweep_plots, time_plots
 from longfat.results import Results
 from longfat.store import Store
@@ -48,6 +48,10 @@ FOLDED = 12
 """Rows from which on a table is folded."""
 
 
+LEAST_NUMBERS = 5
+"""Published numbers that a figure of them needs."""
+
+
 @dataclass(frozen=True)
 class Shown:
     """A plot in the page."""
@@ -55,6 +59,11 @@ class Shown:
     plot: Plot
     where: str
     """The figure of the paper it stands beside; empty for our own."""
+
+    @property
+    def wide(self) -> bool:
+        """Whether it takes the whole width, as a time-sequence graph does."""
+        return any(series.low is not None for series in self.plot.series)
 
     @property
     def packed(self) -> str:
@@ -135,7 +144,8 @@ def _description(text: str) -> str:
 def paper_page(paper: Paper, rows: Sequence[Row], measured: Measured) -> Page:
     """The page of a paper: its published `rows`, tables and claims beside ours, its figures, its experiments; and the plots."""
     lines = compare(paper, rows, measured)
-    shown: list[Shown] = []
+    numbers = _by_place([line for line in lines if not isinstance(line.published, str)])
+    shown = [Shown(plot, "") for plot in agreement_plots(numbers)]
     missing: list[Missing] = []
     for figure in paper.figures:
         try:
@@ -149,7 +159,7 @@ def paper_page(paper: Paper, rows: Sequence[Row], measured: Measured) -> Page:
         citation=paper.citation,
         measured_tables=made,
         tables=grids(paper, rows, lines),
-        numbers=_by_place([line for line in lines if not isinstance(line.published, str)]),
+        numbers=numbers,
         claims=[line for line in lines if isinstance(line.published, str)],
         form=measured.short,
         plots=shown,
@@ -157,6 +167,35 @@ def paper_page(paper: Paper, rows: Sequence[Row], measured: Measured) -> Page:
         experiments=measured,
     )
     return Page(page, [one.plot for one in shown], missing)
+
+
+def agreement_plots(numbers: Mapping[str, Sequence[Comparison]]) -> Iterator[Plot]:
+    """Every published number that can be compared, by its place in the paper: ours over theirs. 1 is the same."""
+    places: list[str] = []
+    points: dict[str, list[tuple[float, float]]] = {"holds": [], "differs": [], "not judged": []}
+    for where, lines in numbers.items():
+        for line in lines:
+            if line.verdict in points and isinstance(line.published, float) and isinstance(line.ours, float):
+                ratio = line.ours / line.published if line.published else 0.0
+                if ratio > 0:
+                    places += [where] if where not in places else []
+                    points[line.verdict].append((float(places.index(where)), ratio))
+    made = [
+        Series(verdict, [x for x, _ in some], [y for _, y in some], line=False, colour=colour, marker=marker)
+        for (verdict, some), colour, marker in zip(points.items(), (2, 1, 5), (0, 6, 3), strict=True)
+        if some
+    ]
+    if sum(len(some) for some in points.values()) < LEAST_NUMBERS:
+        return
+    yield Plot(
+        "agreement",
+        "Ours over the published number",
+        Axis("", names=places),
+        Axis("ours / published", log=True),
+        made,
+        caption="Each published number that is not zero and that our results can answer, by its place in the paper.",
+        rules=[Rule("the same", y=1.0)],
+    )
 
 
 def figures_page(title: str, plots: Sequence[Plot], form: str = "") -> Page:

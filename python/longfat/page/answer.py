@@ -22,8 +22,6 @@ MOST_SETTINGS = 3
 """Settings at each end of the table."""
 BUSY = 0.95
 """Share of the time in which a link is transmitting, from which on it is what limits."""
-FILLED = 0.9
-"""Share of a window that is in flight at most, from which on the window is what limits."""
 ALIKE = 0.01
 """Throughputs closer than this are the same."""
 
@@ -161,9 +159,10 @@ def limit(links: pd.DataFrame, flows: pd.DataFrame, result: Result) -> str:
         return f"{which} {busiest[name]} limits: it is busy {100 * float(busiest['utilization']):.3g} % of the time."
     busy = f"{100 * float(neck['utilization'].max()):.3g} %" if len(neck) else "–"
     tcp = flows[flows["in_flight_max_bytes"] > 0]
-    window = _window(result)
+    window, segment = _window(result)
     lost = int(tcp["segments_retransmitted"].sum())
-    if window and len(tcp) and not lost and float(tcp["in_flight_max_bytes"].max()) >= FILLED * window:
+    # A window is full where one more segment has no room.
+    if window and len(tcp) and not lost and float(tcp["in_flight_max_bytes"].max()) > window - segment:
         return f"the window limits: at most {with_unit(window, 'iB')} are in flight, and the bottleneck is busy {busy} of the time."
     if lost:
         again = lost / max(1, int(tcp["segments_sent"].sum()))
@@ -173,18 +172,19 @@ def limit(links: pd.DataFrame, flows: pd.DataFrame, result: Result) -> str:
     return f"neither a link, nor a full window, nor losses limit: the bottleneck is busy {busy} of the time."
 
 
-def _window(result: Result) -> float:
-    """The smallest window that a flow's buffers allow; 0 where they size themselves."""
+def _window(result: Result) -> tuple[float, float]:
+    """The smallest window that a flow's buffers allow, and the largest segment; no window where buffers size themselves."""
     flows = json.loads(result.resolved)["flow"]
     sizes: list[float] = []
+    segments: list[float] = []
     for flow in flows:
         if flow.get("window_sizing", {}).get("kind") != "static":
-            return 0.0
-        for key in ("receive_buffer", "send_buffer"):
+            return 0.0, 0.0
+        for key, found in (("receive_buffer", sizes), ("send_buffer", sizes), ("mss", segments)):
             read = quantity(str(flow.get(key, "")))
             if read:
-                sizes.append(read[0])
-    return min(sizes, default=0.0)
+                found.append(read[0])
+    return min(sizes, default=0.0), max(segments, default=0.0)
 
 
 @dataclass(frozen=True)

@@ -232,13 +232,13 @@ def _edge(edge: Edge, top: float) -> Markup:
         x, y, text = x1 + (x2 - x1) * part, y1 + (y2 - y1) * part, ", ".join(edge.lines)
         return line + Markup('<text class="small" x="{:.0f}" y="{:.0f}">{}</text>').format(x, y - 3, _short(text, 26))
     x, y = (x1 + x2) / 2, (y1 + y2) / 2
-    # Two lines above the link, the others below.
+    # Two lines above the link, the others below, where they have more room than between the boxes.
     words = [
         Markup('<text class="small" x="{:.0f}" y="{:.0f}">{}</text>').format(x, y + offset, _short(text))
-        for text, offset in zip(edge.lines, (-19, -7, 15, 27), strict=False)
+        for text, offset in zip(edge.lines, (-19, -7, 30, 42), strict=False)
     ]
     return line + Markup("").join(words)
 
 
-def _short(text: str, most: int = 25) -> str:
+def _short(text: str, most: int = 31) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"

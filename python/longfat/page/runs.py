@@ -46,7 +46,10 @@ def runs_of(results: Results) -> Runs:
     names = [axis for axis in results.axes if runs[axis].nunique() > 1] + (["repeat"] if runs["repeat"].nunique() > 1 else [])
     values = {name: [str(value) for value in dict.fromkeys(runs[name])] for name in names}
     column = headline(results)[0]
-    shown = [name for name in METRICS if name in runs and (name == column or not name.endswith("_bps"))]
+    alone = (results.flows.groupby("run", sort=False).size() <= 1).all()
+    # One flow is fair.
+    left_out = {"jain_index"} if alone else set[str]()
+    shown = [name for name in METRICS if name in runs and name not in left_out and (name == column or not name.endswith("_bps"))]
     listed: list[dict[str, Any]] = []
     packs: list[str] = []
     resolved: list[dict[str, Any]] = []

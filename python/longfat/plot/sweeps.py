@@ -214,9 +214,13 @@ def _key(axes: Sequence[str], key: Sequence[str]) -> str:
 def _maps(results: Results, runs: pd.DataFrame, varied: list[str], metric: Metric) -> Iterator[Plot]:
     """A map of two axes of three values at least; of a third, a map for each of its values."""
     sizes = {axis: runs[axis].nunique() for axis in varied}
+    numeric = {axis for axis, _ in quantities(runs, results.axes).values()}
     pair = sorted((axis for axis in varied if 3 <= sizes[axis] <= MOST_CELLS), key=lambda axis: sizes[axis], reverse=True)[:2]
+    # Numbers go across, as in the lines.
+    pair.sort(key=lambda axis: axis not in numeric)
     rest = [axis for axis in varied if axis not in pair]
     parts = list(_groups(runs, rest))
+    values = runs.groupby(varied)[metric.column].mean()
     if len(pair) < 2 or len(parts) > MOST_MULTIPLES:
         return
     across, down = pair
@@ -225,7 +229,7 @@ def _maps(results: Results, runs: pd.DataFrame, varied: list[str], metric: Metri
     for number, (key, group) in enumerate(parts, 1):
         means = group.groupby([down, across])[metric.column].mean()
         cells = [[float(means.get((row, column), np.nan)) / size for column in columns] for row in rows]
-        heat = Heat(cells, 0.0, float(runs[metric.column].max()) / size, metric.y.replace("·", word), sequential=True)
+        heat = Heat(cells, float(values.min()) / size, float(values.max()) / size, metric.y.replace("·", word), sequential=True)
         yield Plot(
             f"map-{number}" if len(parts) > 1 else "map",
             f"{metric.title} by {across} and {down}{_key(rest, key)}",

@@ -66,6 +66,16 @@ function digits(step) {
 }
 const trimmed = written => written.replace(/\.?0*e\+?/, "e");
 
+/** Where a logarithmic axis is labelled: at 1, 2 and 5 of each decade, at less where these are many, at even steps where they are few. */
+function decades(low, high) {
+  const all = [];
+  for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++) for (const part of [1, 2, 5]) all.push(+`${part}e${power}`);
+  const inside = all.filter(v => v >= low && v <= high), tens = inside.filter(v => String(v.toExponential())[0] === "1");
+  if (inside.length > 9) return tens;
+  if (inside.length > 2) return inside;
+  const step = [1, 2, 5, 10].map(part => part * 10 ** Math.floor(Math.log10((high - low) / 6))).find(size => (high - low) / size <= 7);
+  return Array.from({ length: Math.floor(high / step) - Math.ceil(low / step) + 1 }, (_, i) => +((Math.ceil(low / step) + i) * step).toPrecision(12));
+}
 /** A colour of a series in the page's theme: black is white on a dark page, and the darkest blue is lighter. */
 const inkOf = colour => colour === "ink" ? css("--ink") : colour === "#0072B2" ? css("--blue") : colour;
 const DASHES = { solid: [], dash: [7, 4], dot: [2, 3], dashdot: [7, 3, 2, 3] };
@@ -87,7 +97,7 @@ function whole({ x, y, heat, series, rules }) {
     if (!(high >= low)) [low, high] = [axis.log ? 1 : 0, axis.log ? 10 : 1];
     if (axis.names.length) return [-0.6, axis.names.length - 0.4];
     if (axis.log) { const room = Math.max(0.02, Math.log10(high / low) * 0.04); return [axis.start ?? low / 10 ** room, axis.end ?? high * 10 ** room]; }
-    const room = (high - low) * 0.03 || Math.abs(high) * 0.05 || 0.5;
+    const room = (high - Math.min(low, axis.start ?? low)) * 0.04 || Math.abs(high) * 0.05 || 0.5;
     const from = axis.start ?? low - room, until = axis.end ?? high + room;
     return until > from ? [from, until] : [from, from + 1];
   };
@@ -117,12 +127,13 @@ class Chart {
     const { figure } = this, dark = css("--line"), ink = css("--ink"), wide = this.box.clientWidth || 600;
     const scale = (axis, extent, extra) => ({ time: false, auto: false, distr: axis.log ? 3 : 1, min: extent[0], max: extent[1], range: (u, low, high) => [low, high], ...extra });
     const names = axis => axis.names.length ? { splits: (u, i, low, high) => axis.names.map((_, k) => k).filter(k => k >= low && k <= high), values: (u, splits) => splits.map(k => axis.names[k]) } : {
+      ...(axis.log ? { splits: (u, i, low, high) => decades(low, high), filter: (u, splits) => splits } : {}),
       values: (u, splits, i, space, step) => splits.map(v => v === null ? "" : text(v, axis.log ? undefined : step)) };
     const font = "12px system-ui, sans-serif", longest = list => Math.max(0, ...list.map(t => String(t).length));
     const crowded = figure.x.names.length && figure.x.names.reduce((sum, name) => sum + longest(name.split("\n")) * 6.5 + 14, 0) > wide - 80;
     const look = { stroke: ink, font, labelFont: font, grid: { stroke: dark, width: 1 }, ticks: { stroke: dark, width: 1, size: 4 } };
     const options = {
-      width: wide, height: this.box.clientHeight || 360, legend: { show: false },
+      width: wide, height: this.box.clientHeight || 360, padding: [null, crowded ? 44 : null, null, null], legend: { show: false },
       scales: { x: scale(figure.x, this.extent.x), y: scale(figure.y, this.extent.y, { dir: figure.heat ? -1 : 1 }) },
       axes: [
         { ...look, ...names(figure.x), label: figure.x.title, labelSize: 20, space: figure.x.names.length ? 1 : 70, ...(crowded ? { rotate: -40, size: 14 + 5 * Math.min(18, longest(figure.x.names)) } : { size: figure.x.names.some(n => n.includes("\n")) ? 46 : 32 }) },

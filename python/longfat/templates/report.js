@@ -60,7 +60,7 @@ class Explorer {
       return shown;
     });
     side.root.querySelector(".facts").textContent = figures.length ? run.says : `${run.says}. Nothing was recorded over time.`;
-    side.body.replaceChildren(...side.shown.map(({ figure, host }) => element("figure", {}, element("h3", {}, figure.title), host, ...(figure.caption ? [element("figcaption", {}, figure.caption)] : []))));
+    side.body.replaceChildren(...side.shown.map(({ figure, host }) => element("figure", figure.series.some(one => one.low) ? { class: "wide" } : {}, element("h3", {}, figure.title), host, ...(figure.caption ? [element("figcaption", {}, figure.caption)] : []))));
     for (const one of side.shown) this.alike(one, this.sides.filter(other => other !== side).flatMap(other => other.shown));
     for (const shown of side.shown) near.observe(shown.host);
     side.took = performance.now() - began;
