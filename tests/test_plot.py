@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import math
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -147,3 +149,12 @@ def test_a_map_has_its_numbers_in_its_cells(tmp_path: Path) -> None:
     assert content["colours"] == ["#0072B2", "#ffffff", "#D55E00"]
     svg = save(pairs, tmp_path)[1].read_text()
     assert all(f">{text}<" in svg for text in ("0.50", "-0.50", "0.00", "-1.00", "asymmetry"))
+
+
+def test_what_was_written_elsewhere_is_unchanged() -> None:
+    vendor = files("longfat").joinpath("vendor")
+    lines = vendor.joinpath("SHA256SUMS").read_text().splitlines()
+    assert len(lines) == 3
+    for line in lines:
+        wanted, name = line.split("  ")
+        assert hashlib.sha256(vendor.joinpath(name).read_bytes()).hexdigest() == wanted, name
