@@ -45,7 +45,7 @@ def named(series: list[Series]) -> dict[str, Series]:
 
 def test_what_is_drawn_of_a_loss() -> None:
     series = named(sequence_series(BY_HAND, window_scale=2))
-    assert list(series) == ["window allows", "segment", "sent again", "SACK", "acknowledged", "dropped at link 3: overflow"]
+    assert list(series) == ["window allows", "segment", "SACK", "sent again", "acknowledged", "dropped at link 3: overflow"]
     segment, again, sack = series["segment"], series["sent again"], series["SACK"]
     assert segment.low is not None
     assert [*zip(segment.x, segment.low, segment.y, strict=True)] == [(0, 0, 100), (0, 100, 200), (0.1, 200, 300), (0.1, 300, 400)]

@@ -41,6 +41,8 @@ PIXELS = 1000
 """Columns and rows that ink can tell apart in a figure of this size."""
 
 
+MANY_MARKS = 20
+"""Marks without a line from which on each is small."""
 LEAST = 7
 """Of these, the height of the shortest bar."""
 
@@ -64,7 +66,7 @@ def draw(plot: Plot) -> Figure:
         _map(figure, axes, plot.heat)
     below: dict[float, float] = {}
     for series, style in zip(plot.series, styles(plot.series), strict=True):
-        dense = len(series.x) > DENSE
+        dense = len(series.x) > (MANY_MARKS if not series.line else DENSE)
         colour = "black" if style.colour == INK else style.colour
         if series.low is not None:
             _bars(axes, plot, series, colour)
@@ -83,7 +85,10 @@ def draw(plot: Plot) -> Figure:
             label=_plain(series.name),
             color=colour,
             linestyle=MATPLOTLIB_DASHES[style.dash] if series.line else "none",
-            marker=MATPLOTLIB_MARKERS[style.marker] if (series.markers and not dense) or not series.line else "none",
+            marker=MATPLOTLIB_MARKERS[style.marker] if not series.line or (series.markers and not dense) else "none",
+            # Of many marks, each is small.
+            markersize=2.4 if dense and not series.line else None,
+            markeredgewidth=0.4 if dense and not series.line else None,
             drawstyle="steps-post" if series.step else "default",
         )
     for rule in plot.rules:

@@ -24,7 +24,7 @@ from longfat.plot.units import scaled
 from longfat.results import Result
 
 Part = Literal["segments", "retransmissions", "acks", "window", "sack", "drops", "marks"]
-PARTS: tuple[Part, ...] = ("window", "segments", "retransmissions", "sack", "acks", "drops", "marks")
+PARTS: tuple[Part, ...] = ("window", "segments", "sack", "retransmissions", "acks", "drops", "marks")
 """What a time-sequence graph can show, what is drawn last at the end."""
 
 COLOURS: dict[Part, int] = {"window": 4, "segments": 0, "retransmissions": 1, "sack": 3, "acks": 2, "drops": 6, "marks": 5}
