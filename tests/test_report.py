@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
+import math
 import os
 import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import longfat
+import numpy as np
+import pandas as pd
 import pytest
-from longfat.report import write_report
+from longfat.plot import time_sequence
+from longfat.report import figures_page, results_page, write_report
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.ui import Select, WebDriverWait
 from test_paper import home  # noqa: F401
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -56,17 +66,39 @@ def opened(browser: webdriver.Chrome, page: Path, width: int, *, dark: bool = Fa
     return browser
 
 
+def all_drawn(browser: webdriver.Chrome) -> None:
+    """Waits until every figure of the page is drawn, as it is when nobody does anything for a while."""
+    script = "return [...document.querySelectorAll('[data-pack]')].every(host => charts.get(host))"
+    WebDriverWait(browser, 20).until(lambda driver: driver.execute_script(script))
+
+
+def inked(browser: webdriver.Chrome, host: WebElement) -> int:
+    """How many pixels of a figure, between its axes, have the colour of one of its series or cells."""
+    return browser.execute_script(
+        """
+        const chart = charts.get(arguments[0]), { ctx, bbox } = chart.plot;
+        const { data } = ctx.getImageData(bbox.left, bbox.top, bbox.width, bbox.height);
+        const rgb = colour => [1, 3, 5].map(i => parseInt(chart.ink(colour).slice(i, i + 2), 16));
+        const wanted = new Set(chart.figure.series.map(one => rgb(one.colour).join()));
+        let count = 0;
+        for (let i = 0; i < data.length; i += 4)
+            if (data[i + 3] === 255 && (chart.figure.heat || wanted.has([data[i], data[i + 1], data[i + 2]].join()))) count++;
+        return count;
+        """,
+        host,
+    )
+
+
 @pytest.mark.parametrize("width", [390, 1440])
 @pytest.mark.parametrize("dark", [False, True])
 def test_the_page_in_a_browser(browser: webdriver.Chrome, report: Path, width: int, dark: bool) -> None:
     opened(browser, report, width, dark=dark)
-    plots = browser.find_elements(By.CSS_SELECTOR, ".plot")
-    assert plots
-    for plot in plots:
-        lines = plot.find_elements(By.CSS_SELECTOR, ".scatterlayer .trace path")
-        assert lines, f"nothing drawn in {plot.get_attribute('id')}"
-        legend_right = browser.execute_script("return arguments[0].getBoundingClientRect().right", plot)
-        assert legend_right <= width
+    all_drawn(browser)
+    hosts = browser.find_elements(By.CSS_SELECTOR, "[data-pack]")
+    assert hosts
+    for host in hosts:
+        assert inked(browser, host), f"nothing drawn in {host.get_attribute('id')}"
+        assert browser.execute_script("return arguments[0].getBoundingClientRect().right", host) <= width
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width, "the page scrolls sideways"
     assert browser.get_log("browser") == []
     # Only the page itself was asked for: no script, style, font or image from anywhere.
@@ -81,6 +113,8 @@ def test_only_what_differs(browser: webdriver.Chrome, home: Path) -> None:  # no
     page = write_report("mine", home / "results", home / "reports").page
     opened(browser, page, 1440)
     shown = lambda: [r.text.split()[0] for r in browser.find_elements(By.CSS_SELECTOR, "tr.line") if r.is_displayed()]  # noqa: E731
+    assert shown() == [], "tables are folded"
+    browser.find_element(By.CSS_SELECTOR, "#numbers summary").click()
     assert shown() == ["w8", "w16"]
     browser.find_element(By.ID, "only-differs").click()
     assert shown() == ["w8"]
@@ -90,9 +124,148 @@ def test_text_of_a_paper_is_text(browser: webdriver.Chrome, home: Path) -> None:
     page = write_report("mine", home / "results", home / "reports").page
     opened(browser, page, 1440)
     assert browser.find_element(By.TAG_NAME, "h1").text == "A </script> paper & <b>more</b>"
-    assert browser.find_element(By.ID, "figure1").find_elements(By.CSS_SELECTOR, ".trace path")
+    all_drawn(browser)
+    assert inked(browser, browser.find_element(By.ID, "figure1"))
+    for fold in browser.find_elements(By.CSS_SELECTOR, "details.fold > summary"):
+        fold.click()
     cells = [cell.text for cell in browser.find_elements(By.CSS_SELECTOR, "td.differs")]
     assert cells == ["differs"]
+
+
+def run_charts(browser: webdriver.Chrome, side: int) -> list[str]:
+    """The titles of the figures over time of a side, once the first of them is drawn."""
+    drawn = f"return !!explorer?.sides[{side}]?.shown[0]?.chart?.plot"
+    browser.execute_script("document.getElementById('explorer').scrollIntoView()")
+    WebDriverWait(browser, 20).until(lambda driver: driver.execute_script(drawn))
+    return browser.execute_script(f"return explorer.sides[{side}].shown.map(one => one.figure.title)")
+
+
+def test_a_reader_picks_runs(browser: webdriver.Chrome, swept: Path, tmp_path: Path) -> None:
+    page = write_report(str(swept), tmp_path / "results", tmp_path / "reports").page
+    opened(browser, page, 1440)
+    assert {"Throughput", "Congestion window", "Queue"} <= set(run_charts(browser, 0))
+    # The best on the left, the worst on the right.
+    selects = [Select(part) for part in browser.find_elements(By.CSS_SELECTOR, "#explorer select")]
+    assert [select.first_selected_option.text for select in selects] == ["16 KiB", "8 KiB"]
+    facts = [part.text for part in browser.find_elements(By.CSS_SELECTOR, "#explorer .facts")]
+    selects[1].select_by_visible_text("64 KiB")
+    WebDriverWait(browser, 10).until(lambda driver: driver.execute_script("return explorer.sides[1].run") == 2)
+    run_charts(browser, 1)
+    now = [part.text for part in browser.find_elements(By.CSS_SELECTOR, "#explorer .facts")]
+    assert now[0] == facts[0]
+    assert now[1] != facts[1]
+    # Both sides have one scale.
+    extents = browser.execute_script("return explorer.sides.map(side => JSON.stringify(side.shown[0].figure.extent))")
+    assert extents[0] == extents[1]
+    drops = browser.execute_script("return explorer.sides[1].shown.find(one => one.figure.title.startsWith('Drops')).figure.series")
+    assert [one["name"] for one in drops] == ["bottleneck>"]
+    assert browser.get_log("browser") == []
+
+
+def test_a_figure_is_used_by_keyboard(browser: webdriver.Chrome, swept: Path, tmp_path: Path) -> None:
+    page = write_report(str(swept), tmp_path / "results", tmp_path / "reports").page
+    opened(browser, page, 1440)
+    all_drawn(browser)
+    host = browser.find_element(By.ID, "throughput")
+    box = host.find_element(By.CSS_SELECTOR, ".plot")
+
+    def seen() -> list[float]:
+        return browser.execute_script("return charts.get(arguments[0]).seen().x", host)
+
+    whole = seen()
+    box.send_keys("+")
+    zoomed = seen()
+    assert zoomed[1] - zoomed[0] == pytest.approx((whole[1] - whole[0]) / 2)
+    box.send_keys(Keys.ARROW_RIGHT)
+    assert seen()[0] > zoomed[0]
+    box.send_keys("0")
+    assert seen() == whole
+    assert "Throughput" in str(box.get_attribute("aria-label"))
+    # What cannot be seen can be read.
+    details = host.find_element(By.CSS_SELECTOR, "details.data")
+    details.find_element(By.TAG_NAME, "summary").click()
+    WebDriverWait(browser, 5).until(lambda _: len(details.find_elements(By.CSS_SELECTOR, "tbody tr")) == 3)
+    # A line that is hidden says so.
+    run_charts(browser, 0)
+    button = browser.find_element(By.CSS_SELECTOR, "#explorer .legend button")
+    browser.execute_script("arguments[0].click()", button)
+    assert button.get_attribute("aria-pressed") == "false"
+
+
+def test_the_first_screen(browser: webdriver.Chrome, swept: Path, tmp_path: Path) -> None:
+    page = write_report(str(swept), tmp_path / "results", tmp_path / "reports").page
+    opened(browser, page, 1440)
+    drawing = browser.find_element(By.CSS_SELECTOR, "svg.path")
+    assert "left1 to router1: 100 Mbit/s, 1 ms" in str(drawing.get_attribute("aria-label"))
+    assert "10 Mbit/s" in drawing.text
+    said = browser.find_element(By.CSS_SELECTOR, ".answer ul").text
+    assert "The highest throughput is 9.27 Mbit/s, with window 16 KiB" in said
+    assert "2.17 times the lowest, 4.28 Mbit/s, with window 8 KiB" in said
+    assert browser.execute_script("return document.querySelector('.answer table').getBoundingClientRect().bottom") < 900
+    for link in browser.find_elements(By.CSS_SELECTOR, "nav a"):
+        assert browser.find_elements(By.CSS_SELECTOR, str(link.get_attribute("href")).split("report.html")[1])
+
+
+HOSTILE = "</script><script>document.title = 'taken'</script><img src=x onerror=\"document.title = 'taken'\">"
+
+
+def test_nothing_of_results_is_markup(browser: webdriver.Chrome, swept: Path, tmp_path: Path) -> None:
+    results = longfat.load_results(swept)
+    axis = f"window {HOSTILE}"
+
+    def renamed(result: longfat.Result) -> longfat.Result:
+        resolved = json.loads(result.resolved)
+        resolved["path"]["hosts"] = [HOSTILE, "right1"]
+        for link in resolved["path"]["link"]:
+            link["rate"] = link["delay"] = HOSTILE
+            link["from"] = link["from"].replace("left1", HOSTILE)
+        for flow in resolved["flow"]:
+            flow["from"] = HOSTILE
+        return dataclasses.replace(
+            result,
+            labels={axis: f"{HOSTILE}{result.labels['window']}"},
+            flows=result.flows.assign(group=HOSTILE),
+            links=result.links.assign(name=HOSTILE),
+            resolved=json.dumps(resolved),
+        )
+
+    runs = [renamed(result) for result in results]
+    warning = {"text": HOSTILE, "runs": [runs[0].run]}
+    made = longfat.Results.of(HOSTILE, [axis], runs, {**results.provenance, "warnings": [warning]})
+    page = tmp_path / "report.html"
+    page.write_text(results_page(made, f"description = {json.dumps(HOSTILE)}").html, encoding="utf-8")
+    opened(browser, page, 1440)
+    all_drawn(browser)
+    run_charts(browser, 0)
+    hover = "for (const chart of charts.values()) { chart.plot.setCursor({ left: 60, top: 60 }); chart.hover(chart.plot); }"
+    browser.execute_script(f"for (const one of document.querySelectorAll('details')) one.open = true; {hover}")
+    assert browser.title == HOSTILE
+    assert browser.find_elements(By.TAG_NAME, "img") == []
+    assert len(browser.find_elements(By.CSS_SELECTOR, "script:not([type])")) == 1
+    assert browser.get_log("browser") == []
+
+
+def test_a_page_with_much_in_it_opens_at_once(browser: webdriver.Chrome, tmp_path: Path) -> None:
+    count = 200_000
+    rows = pd.DataFrame({"time_s": np.arange(count) * 1e-5, "seq_bytes": np.arange(count) * 1448, "len_bytes": 1448})
+    packets = rows.assign(event="sent", direction="forward", link=math.nan, ack_bytes=0.0, flow=0, ip_bytes=1500, flags=".", window=0)
+    made = figures_page("Many segments", [time_sequence(packets)]).html
+    page = tmp_path / "report.html"
+    page.write_text(made, encoding="utf-8")
+    # The library, our scripts and styles, without any data; and the data, packed.
+    assert len(figures_page("", []).html) < 150_000
+    assert len(made) < 2_000_000
+    opened(browser, page, 1440)
+    all_drawn(browser)
+    (host,) = browser.find_elements(By.CSS_SELECTOR, "[data-pack]")
+    assert inked(browser, host)
+    # Into a thousandth of it: segments are apart, each a bar from its first byte to its last.
+    browser.execute_script("const chart = charts.get(arguments[0]); for (let i = 0; i < 13; i++) chart.zoom(0.5)", host)
+    seen = browser.execute_script("return charts.get(arguments[0]).seen()", host)
+    assert seen["x"][1] - seen["x"][0] < 1e-3
+    assert inked(browser, host)
+    # The other axis followed: what is seen is what was sent in that time.
+    assert seen["y"][1] - seen["y"][0] < 1.0
 
 
 @pytest.mark.slow

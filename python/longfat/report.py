@@ -1,21 +1,27 @@
 """The report: one HTML page that needs nothing else, and its figures as PNG and SVG."""
 
-# plotly and jinja2 have no complete types.
+# jinja2 has no complete types.
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false, reportMissingTypeStubs=false
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import plotly.offline
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from longfat.errors import StorageError
 from longfat.locate import paper_folder, results_folder
+from longfat.page.answer import answer, warned
+from longfat.page.drawing import path_drawing
+from longfat.page.runs import runs_of
 from longfat.paper import (
     Comparison,
     Measured,
@@ -28,13 +34,22 @@ from longfat.paper import (
     load_paper,
     load_published,
 )
-from longfat.plot import Plot, default_plots, plotly_figure, save
+from longfat.plot import Axis, Plot, Rule, Series, figure_of, pack, save
+from longfat.plot.defaults import runs_to_show, sweep_plots, time_plots
 from longfat.results import Results
 from longfat.store import Store
 from longfat.terminal import count, difference, duration, host_table, number, run_table, short, summary
 
 MOST_ROWS = 500
 """Runs listed in a page; the rest are in runs.parquet."""
+
+
+FOLDED = 12
+"""Rows from which on a table is folded."""
+
+
+LEAST_NUMBERS = 5
+"""Published numbers that a figure of them needs."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +61,14 @@ class Shown:
     """The figure of the paper it stands beside; empty for our own."""
 
     @property
-    def figure(self) -> str:
-        """The plot for plotly.js."""
-        return to_json(plotly_figure(self.plot))
+    def wide(self) -> bool:
+        """Whether it takes the whole width, as a time-sequence graph does."""
+        return any(series.low is not None for series in self.plot.series)
+
+    @property
+    def packed(self) -> str:
+        """The plot for the page."""
+        return pack(figure_of(self.plot))
 
 
 @dataclass(frozen=True)
@@ -92,28 +112,40 @@ def write_report(what: str, results: Path, reports: Path) -> Report:
 
 def results_page(results: Results, text: str = "") -> Page:
     """The page of one experiment, whose file says `text`, and its plots."""
-    plots = default_plots(results)
+    runs = runs_of(results)
+    sweep = list(sweep_plots(results))
     page = render(
         title=results.title or "longfat",
-        citation="",
-        measured_tables=[],
-        tables=[],
-        numbers={},
-        claims=[],
+        description=_description(text),
+        drawing=path_drawing(runs.resolved),
+        answer=answer(results),
+        warnings=warned(results.provenance.get("warnings", [])),
         form="Short form (--quick) of the experiment." if results.quick else "",
-        plots=[Shown(plot, "") for plot in plots],
-        missing=[],
+        runs=runs if runs.recorded else None,
+        facts=to_json(runs.facts),
+        plots=[Shown(plot, "") for plot in sweep],
         outcome={"Runs": _cut(*run_table(results)), "Hosts": _cut(*host_table(results))},
         experiments={results.provenance.get("experiment", ""): results},
         text=text,
     )
-    return Page(page, plots, [])
+    over_time = [plot for label, result in runs_to_show(results) for plot in time_plots(result, label)]
+    return Page(page, [*sweep, *over_time], [])
+
+
+def _description(text: str) -> str:
+    """What the experiment's file says of itself."""
+    try:
+        said = tomllib.loads(text).get("description", "")
+    except tomllib.TOMLDecodeError:
+        return ""
+    return said.strip() if isinstance(said, str) else ""
 
 
 def paper_page(paper: Paper, rows: Sequence[Row], measured: Measured) -> Page:
     """The page of a paper: its published `rows`, tables and claims beside ours, its figures, its experiments; and the plots."""
     lines = compare(paper, rows, measured)
-    shown: list[Shown] = []
+    numbers = _by_place([line for line in lines if not isinstance(line.published, str)])
+    shown = [Shown(plot, "") for plot in agreement_plots(numbers)]
     missing: list[Missing] = []
     for figure in paper.figures:
         try:
@@ -127,20 +159,75 @@ def paper_page(paper: Paper, rows: Sequence[Row], measured: Measured) -> Page:
         citation=paper.citation,
         measured_tables=made,
         tables=grids(paper, rows, lines),
-        numbers=_by_place([line for line in lines if not isinstance(line.published, str)]),
+        numbers=numbers,
         claims=[line for line in lines if isinstance(line.published, str)],
         form=measured.short,
         plots=shown,
         missing=missing,
-        outcome={},
         experiments=measured,
-        text="",
     )
     return Page(page, [one.plot for one in shown], missing)
 
 
-def render(*, experiments: Mapping[str, Results], **content: Any) -> str:
-    """The template with its content."""
+def agreement_plots(numbers: Mapping[str, Sequence[Comparison]]) -> Iterator[Plot]:
+    """Every published number that can be compared, by its place in the paper: ours over theirs. 1 is the same."""
+    places: list[str] = []
+    points: dict[str, list[tuple[float, float]]] = {"holds": [], "differs": [], "not judged": []}
+    for where, lines in numbers.items():
+        for line in lines:
+            if line.verdict in points and isinstance(line.published, float) and isinstance(line.ours, float):
+                ratio = line.ours / line.published if line.published else 0.0
+                if ratio > 0:
+                    places += [where] if where not in places else []
+                    points[line.verdict].append((float(places.index(where)), ratio))
+    made = [
+        Series(verdict, [x for x, _ in some], [y for _, y in some], line=False, colour=colour, marker=marker)
+        for (verdict, some), colour, marker in zip(points.items(), (2, 1, 5), (0, 6, 3), strict=True)
+        if some
+    ]
+    if sum(len(some) for some in points.values()) < LEAST_NUMBERS:
+        return
+    yield Plot(
+        "agreement",
+        "Ours over the published number",
+        Axis("", names=places),
+        Axis("ours / published", log=True),
+        made,
+        caption="Each published number that is not zero and that our results can answer, by its place in the paper.",
+        rules=[Rule("the same", y=1.0)],
+    )
+
+
+def figures_page(title: str, plots: Sequence[Plot], form: str = "") -> Page:
+    """A page of figures alone: of what is neither a sweep nor a paper."""
+    page = render(title=title, form=form, plots=[Shown(plot, "") for plot in plots])
+    return Page(page, list(plots), [])
+
+
+NOTHING: Mapping[str, Any] = {
+    "citation": "",
+    "description": "",
+    "drawing": "",
+    "answer": None,
+    "warnings": [],
+    "form": "",
+    "runs": None,
+    "facts": "",
+    "plots": [],
+    "missing": [],
+    "tables": [],
+    "measured_tables": [],
+    "numbers": {},
+    "claims": [],
+    "outcome": {},
+    "experiments": {},
+    "text": "",
+}
+"""A page without content."""
+
+
+def render(*, title: str, **content: Any) -> str:
+    """The template with its content: the keys of `NOTHING`."""
     environment = Environment(
         loader=PackageLoader("longfat"),
         autoescape=True,
@@ -150,7 +237,29 @@ def render(*, experiments: Mapping[str, Results], **content: Any) -> str:
     )
     template = environment.get_template("report.html.jinja")
     words = {"number": number, "short": short, "difference": difference, "summary": summary, "duration": duration, "count": count}
-    return template.render(experiments=experiments, plotly=plotly.offline.get_plotlyjs(), **words, **content)
+    content = {**NOTHING, **content}
+    return template.render(
+        title=title, groups=_groups(content["plots"]), scripts=_scripts(), style=_inside("vendor/uplot/uPlot.min.css"), **words, **content
+    )
+
+
+def _groups(plots: Sequence[Shown]) -> list[tuple[bool, list[Shown]]]:
+    """The plots in their order: those that are small multiples, `NAME-1`, `NAME-2`..., and others together."""
+    groups = [(name, list(some)) for name, some in groupby(plots, lambda one: _family(one.plot.id))]
+    return [(name != "", some) for name, some in groups]
+
+
+def _family(id: str) -> str:
+    match = re.fullmatch(r"(.+)-\d+", id)
+    return match[1] if match else ""
+
+
+def _inside(name: str) -> str:
+    return files("longfat").joinpath(name).read_text(encoding="utf-8")
+
+
+def _scripts() -> str:
+    return "\n".join(_inside(name) for name in ("vendor/uplot/uPlot.iife.min.js", "templates/plots.js", "templates/report.js"))
 
 
 def to_json(value: object) -> str:
@@ -167,7 +276,7 @@ def _by_place(lines: Sequence[Comparison]) -> dict[str, list[Comparison]]:
 
 
 def _cut(columns: list[str], rows: list[list[str]]) -> dict[str, Any]:
-    return {"columns": columns, "rows": rows[:MOST_ROWS], "left_out": max(0, len(rows) - MOST_ROWS)}
+    return {"columns": columns, "rows": rows[:MOST_ROWS], "left_out": max(0, len(rows) - MOST_ROWS), "long": len(rows) > FOLDED}
 
 
 def _write(folder: Path, made: Page) -> Report:

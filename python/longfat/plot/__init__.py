@@ -1,8 +1,25 @@
 """Plots: a spec (`Plot`), a renderer for HTML and a renderer for PNG and SVG."""
 
 from longfat.plot.defaults import default_plots
-from longfat.plot.interactive import plotly_figure
+from longfat.plot.interactive import figure_of
+from longfat.plot.packed import pack, unpack
 from longfat.plot.print import save
+from longfat.plot.sequence import sequence_series, speed, time_sequence, window_scale
 from longfat.plot.spec import Axis, Heat, Plot, Rule, Series
 
-__all__ = ["Axis", "Heat", "Plot", "Rule", "Series", "default_plots", "plotly_figure", "save"]
+__all__ = [
+    "Axis",
+    "Heat",
+    "Plot",
+    "Rule",
+    "Series",
+    "default_plots",
+    "figure_of",
+    "pack",
+    "save",
+    "sequence_series",
+    "speed",
+    "time_sequence",
+    "unpack",
+    "window_scale",
+]

@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import LineCollection
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
-from longfat.plot.interactive import label
-from longfat.plot.spec import Axis, Heat, Plot
-from longfat.plot.style import DENSE, DIVERGING, INK, MATPLOTLIB_DASHES, MATPLOTLIB_MARKERS, styles
+from longfat.plot.spec import Axis, Heat, Plot, Series
+from longfat.plot.style import DENSE, INK, MATPLOTLIB_DASHES, MATPLOTLIB_MARKERS, styles
+from longfat.plot.thin import merge, thin
 from longfat.text import clean
 
 SETTINGS: Any = {
@@ -33,6 +35,16 @@ SETTINGS: Any = {
     "svg.fonttype": "none",
     "svg.hashsalt": "longfat",
 }
+
+
+PIXELS = 1000
+"""Columns and rows that ink can tell apart in a figure of this size."""
+
+
+MANY_MARKS = 20
+"""Marks without a line from which on each is small."""
+LEAST = 7
+"""Of these, the height of the shortest bar."""
 
 
 def save(plot: Plot, folder: Path) -> list[Path]:
@@ -54,8 +66,11 @@ def draw(plot: Plot) -> Figure:
         _map(figure, axes, plot.heat)
     below: dict[float, float] = {}
     for series, style in zip(plot.series, styles(plot.series), strict=True):
-        dense = len(series.x) > DENSE
+        dense = len(series.x) > (MANY_MARKS if not series.line else DENSE)
         colour = "black" if style.colour == INK else style.colour
+        if series.low is not None:
+            _bars(axes, plot, series, colour)
+            continue
         if series.bar:
             bottom = [below.get(x, 0.0) for x in series.x]
             axes.bar(
@@ -63,13 +78,17 @@ def draw(plot: Plot) -> Figure:
             )
             below |= {x: b + y for x, y, b in zip(series.x, series.y, bottom, strict=True)}
             continue
+        x, y = thin(series.x, series.y, PIXELS * 4) if series.line else (np.asarray(series.x), np.asarray(series.y))
         axes.plot(
-            series.x,
-            series.y,
+            x,
+            y,
             label=_plain(series.name),
             color=colour,
             linestyle=MATPLOTLIB_DASHES[style.dash] if series.line else "none",
-            marker=MATPLOTLIB_MARKERS[style.marker] if (series.markers and not dense) or not series.line else "none",
+            marker=MATPLOTLIB_MARKERS[style.marker] if not series.line or (series.markers and not dense) else "none",
+            # Of many marks, each is small.
+            markersize=2.4 if dense and not series.line else None,
+            markeredgewidth=0.4 if dense and not series.line else None,
             drawstyle="steps-post" if series.step else "default",
         )
     for rule in plot.rules:
@@ -89,6 +108,30 @@ def draw(plot: Plot) -> Figure:
     return figure
 
 
+def _bars(axes: Any, plot: Plot, series: Series, colour: str) -> None:
+    """Vertical bars, as the segments of a time-sequence graph; those that ink would run together are one."""
+    x, high, low = np.asarray(series.x), np.asarray(series.y), np.asarray(series.low)
+    seen = (x >= (-np.inf if plot.x.start is None else plot.x.start)) & (x <= (np.inf if plot.x.end is None else plot.x.end))
+    x, low, high = x[seen], low[seen], high[seen]
+    wide, tall = _extent(plot.x, [one.x for one in plot.series]), _extent(plot.y, [one.y for one in plot.series])
+    if len(x) > DENSE and wide > 0 and tall > 0:
+        x, low, high = merge(x, low, high, wide / PIXELS, tall / PIXELS)
+    # A segment of a long stream is less than a dot of ink: it is drawn as one that can be seen, and the stream as a thick line.
+    short = np.maximum(0.0, LEAST * tall / PIXELS - (high - low)) / 2
+    low, high = low - short, high + short
+    lines = np.stack([np.stack([x, low], axis=1), np.stack([x, high], axis=1)], axis=1)
+    axes.add_collection(LineCollection(list(lines), colors=colour, linewidths=1.4, label=_plain(series.name)), autolim=True)
+    axes.autoscale_view()
+
+
+def _extent(axis: Axis, values: list[Any]) -> float:
+    every = np.concatenate([np.asarray(some, np.float64) for some in values]) if values else np.array([])
+    every = every[np.isfinite(every)]
+    if not len(every):
+        return 0.0
+    return float((every.max() if axis.end is None else axis.end) - (every.min() if axis.start is None else axis.start))
+
+
 def _plain(text: str) -> str:
     """`text` as it is. Between dollars, matplotlib would read mathematics; what begins with an underscore, it would leave out."""
     text = clean(text).replace("$", r"\$")
@@ -96,7 +139,7 @@ def _plain(text: str) -> str:
 
 
 def _map(figure: Figure, axes: Any, heat: Heat) -> None:
-    colours = LinearSegmentedColormap.from_list("longfat", DIVERGING)
+    colours = LinearSegmentedColormap.from_list("longfat", list(heat.colours))
     image = axes.imshow(heat.rows, cmap=colours, vmin=heat.low, vmax=heat.high, aspect="auto")
     # What is missing is not what is in the middle.
     axes.set_facecolor("#dddddd")
@@ -104,7 +147,7 @@ def _map(figure: Figure, axes: Any, heat: Heat) -> None:
         for x, value in enumerate(row):
             # Relative luminance (sRGB, its curve taken as a power of 2.2), for the better contrast of the two.
             light = sum(part * colour**2.2 for part, colour in zip((0.2126, 0.7152, 0.0722), image.to_rgba(value)[:3], strict=True))
-            axes.text(x, y, label(value), ha="center", va="center", fontsize=8, color="white" if light < 0.18 else "black")
+            axes.text(x, y, heat.label(value), ha="center", va="center", fontsize=8, color="white" if light < 0.18 else "black")
     axes.grid(visible=False)
     figure.colorbar(image, ax=axes, label=_plain(heat.title))
 

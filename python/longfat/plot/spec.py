@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+DIVERGING = ("#0072B2", "#ffffff", "#D55E00")
+"""From low to high: blue and vermilion, which are told apart with any colour vision, and in grey by the numbers in the cells."""
+SEQUENTIAL = ("#f2f7fb", "#56B4E9", "#00406a")
+"""From little to much: darker is more, also in grey."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +44,8 @@ class Series:
     name: str
     x: Sequence[float]
     y: Sequence[float]
+    low: Sequence[float] | None = None
+    """Each point is a vertical bar from here to `y`, as a time-sequence graph has its segments; there are no lines and markers then."""
     line: bool = True
     markers: bool = True
     step: bool = False
@@ -45,11 +57,17 @@ class Series:
     marker: int | None = None
 
     def __post_init__(self) -> None:
-        # Columns of a DataFrame come in as they are; from here on a series is two plain lists.
-        object.__setattr__(self, "x", [float(value) for value in self.x])
-        object.__setattr__(self, "y", [float(value) for value in self.y])
-        if len(self.x) != len(self.y):
-            raise ValueError(f"series {self.name!r}: {len(self.x)} values of x, {len(self.y)} of y")
+        # Columns of a DataFrame come in as they are; from here on a series is flat arrays, of a million values if need be.
+        for name, values in (("x", self.x), ("y", self.y), ("low", self.low)):
+            if values is not None:
+                object.__setattr__(self, name, floats(values))
+                if len(values) != len(self.x):
+                    raise ValueError(f"series {self.name!r}: {len(self.x)} values of x, {len(values)} of {name}")
+
+
+def floats(values: Any) -> Sequence[float]:
+    """Whatever holds numbers (a column of a DataFrame, an array) as a flat array of floats."""
+    return array("d", np.asarray(values, dtype=np.float64).tobytes())
 
 
 @dataclass(frozen=True)
@@ -63,15 +81,29 @@ class Rule:
 
 @dataclass(frozen=True)
 class Heat:
-    """A map of values, from `low` over a neutral middle to `high`, each with its number: row by row from the top, as `y` names them.
+    """A map of values, each with its number: row by row from the top, as `y` names them.
 
-    NaN leaves its place empty.
+    Colours go from `low` over a neutral middle (unless `sequential`) to `high`. NaN leaves its place empty.
     """
 
     rows: Sequence[Sequence[float]]
     low: float
     high: float
     title: str
+    sequential: bool = False
+    """From nothing to much, without a middle."""
+
+    @property
+    def colours(self) -> Sequence[str]:
+        """From `low` to `high`."""
+        return SEQUENTIAL if self.sequential else DIVERGING
+
+    def label(self, value: float) -> str:
+        """The number in a cell."""
+        if not math.isfinite(value):
+            return ""
+        # Without a minus before what is rounded to nothing.
+        return f"{value:.3g}" if self.sequential else f"{round(value, 2) + 0.0:.2f}"
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,6 @@ DENSE = 60
 """Points above which a line goes without markers."""
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", INK)
-DIVERGING = ("#0072B2", "#ffffff", "#D55E00")
-"""From low to high: blue and vermilion, which are told apart with any colour vision, and in grey by the numbers in the cells."""
 DASHES = ("solid", "dash", "dot", "dashdot")
 MARKERS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x")
 

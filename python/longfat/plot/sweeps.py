@@ -1,0 +1,298 @@
+"""What came out of a sweep: lines along numbers, bars and dots by names, maps of two axes, flows, groups, delay."""
+
+# pandas leaves the type of cells open.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from longfat.plot.over_time import MOST_LINES
+from longfat.plot.spec import Axis, Heat, Plot, Series, floats
+from longfat.plot.units import Unit, scaled
+from longfat.results import Results, quantities
+
+MOST_MULTIPLES = 8
+"""Plots of one metric, one for each value of a further axis."""
+MOST_BARS = 40
+"""Runs whose groups are shown side by side."""
+MANY_FLOWS = 8
+"""Flows from which on their distribution is worth a plot."""
+MOST_CELLS = 30
+"""Rows or columns of a map."""
+WIDE = 10.0
+"""Ratio of the ends of an axis from which on it may be logarithmic."""
+
+
+UNITS: dict[str, Unit] = {"bytes": "iB", "s": "s", "bps": "bit/s", "number": "1"}
+"""Units of numeric axes that are scaled."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A column of the runs, and how it is shown."""
+
+    column: str
+    id: str
+    title: str
+    y: str
+    """The title of its axis; a dot stands for the unit."""
+    unit: Unit = "1"
+    percent: bool = False
+
+
+def headline(results: Results) -> tuple[str, str]:
+    """The column of throughput and what to call it: that of `ttcp` where every run has it, else the total goodput."""
+    if results.runs["ttcp_utilization_bps"].notna().all():
+        return "ttcp_utilization_bps", "slowest flow × flows (·, payload)"
+    return "goodput_total_bps", "total goodput (·, payload)"
+
+
+def sweep_plots(results: Results) -> Iterator[Plot]:
+    """The figures of a sweep; of one run, those of its flows and groups."""
+    runs = results.runs.assign(rtt_mean_s=results.runs["run"].map(mean_rtt(results)))
+    varied = [axis for axis in results.axes if runs[axis].nunique() > 1]
+    throughput, title = headline(results)
+    metrics = [
+        Metric(throughput, "throughput", "Throughput", title, "bit/s"),
+        Metric("bottleneck_utilization", "utilization", "Utilization of the bottleneck link", "time busy (%)", percent=True),
+        Metric("rtt_mean_s", "delay", "Mean round-trip time of the flows", "mean RTT (·)", "s"),
+        Metric("retransmission_rate", "loss", "Segments sent again", "retransmissions / segments (%)", percent=True),
+    ]
+    if (results.flows.groupby("run", sort=False).size() > 1).any():
+        metrics.append(Metric("unfairness", "fairness", "Deviation from fairness", "(fastest − slowest) / fastest (%)", percent=True))
+    if varied:
+        for metric in metrics:
+            if runs[metric.column].notna().any() and (metric.id not in ("loss", "delay") or runs[metric.column].max() > 0):
+                yield from _along(results, runs, varied, metric)
+        yield from _maps(results, runs, varied, metrics[0])
+        yield from _against_delay(results, runs, varied, metrics[0])
+    yield from _distribution(results, varied)
+    yield from _shares(results, varied)
+
+
+def mean_rtt(results: Results) -> pd.Series:
+    """The mean round trip of each run's TCP flows, by run."""
+    flows = results.flows
+    traffic = "flow_traffic" if "flow_traffic" in flows else "traffic"
+    return flows[flows[traffic] != "ping"].groupby("run")["rtt_mean_s"].mean()
+
+
+def spaced(values: Sequence[float]) -> bool:
+    """Whether numbers are spaced as on a logarithmic axis: far apart, and more evenly by their ratios than by their differences."""
+    numbers = sorted(set(values))
+    if len(numbers) < 3 or numbers[0] <= 0 or numbers[-1] / numbers[0] < WIDE:
+        return False
+    spread = [float(np.std(steps) / np.mean(steps)) for steps in (np.diff(numbers), np.diff(np.log(numbers)))]
+    return spread[1] < spread[0]
+
+
+def numeric_axis(runs: pd.DataFrame, axes: Sequence[str]) -> str | None:
+    """The numeric column of most values."""
+    numeric = [column for column in quantities(runs, axes) if runs[column].nunique() > 1]
+    return max(numeric, key=lambda column: runs[column].nunique(), default=None)
+
+
+def _along(results: Results, runs: pd.DataFrame, varied: list[str], metric: Metric) -> Iterator[Plot]:
+    """A metric along an axis: a line for each value of the next, a plot for each of those after it."""
+    column = numeric_axis(runs, results.axes)
+    if column is None:
+        # By names: the axis that has most of them.
+        axis, across = max(varied, key=lambda one: runs[one].nunique()), None
+    else:
+        axis, across = quantities(runs, results.axes)[column][0], column
+    others = [other for other in varied if other != axis]
+    lines = _lines_of(runs, others)
+    multiples = [other for other in others if other not in lines]
+    if across is None and not others:
+        yield _bars(runs, axis, metric)
+        return
+    parts = list(_groups(runs, multiples))
+    shown = [
+        part for key, group in parts[:MOST_MULTIPLES] for part in _plots(results, group, axis, across, lines, metric, _key(multiples, key))
+    ]
+    shown = _same_height(shown)
+    for number, plot in enumerate(shown, 1):
+        left_out = f" The first {MOST_MULTIPLES} of {len(parts)} plots." if number == 1 and len(parts) > MOST_MULTIPLES else ""
+        yield replace(plot, id=f"{plot.id}-{number}" if len(shown) > 1 else plot.id, caption=plot.caption + left_out)
+
+
+def _lines_of(runs: pd.DataFrame, others: Sequence[str]) -> list[str]:
+    """The axes whose values together make few enough lines for one plot; at least one of them."""
+    taken: list[str] = []
+    for other in sorted(others, key=lambda one: runs[one].nunique(), reverse=True):
+        if not taken or runs.groupby([*taken, other]).ngroups <= MOST_LINES:
+            taken.append(other)
+    # In the order of the file.
+    return [other for other in others if other in taken]
+
+
+def _plots(
+    results: Results, runs: pd.DataFrame, axis: str, column: str | None, lines: list[str], metric: Metric, where: str
+) -> Iterator[Plot]:
+    x, place = _axis_of(results, runs, axis, column)
+    made: list[Series] = []
+    for number, (key, group) in enumerate(_groups(runs, lines)):
+        # Repeats of a point are averaged.
+        mean = group.assign(place=place[group.index]).groupby("place")[metric.column].mean().sort_index()
+        values = mean.to_numpy() * (100.0 if metric.percent else 1.0)
+        if np.isfinite(values).any():
+            style = number % MOST_LINES
+            by_name = column is None
+            made.append(
+                Series(", ".join(key) or metric.title, floats(mean.index), floats(values), line=not by_name, colour=style, marker=style)
+            )
+    parts = [made[start : start + MOST_LINES] for start in range(0, len(made), MOST_LINES)]
+    for number, part in enumerate(parts, 1):
+        suffix = f" ({number} of {len(parts)})" if len(parts) > 1 else ""
+        plot = Plot(
+            metric.id,
+            f"{metric.title} against {axis}{where}{suffix}",
+            x,
+            Axis(metric.y, start=0),
+            part,
+            caption=f"Lines: {', '.join(lines)}." if lines and column else f"Colours: {', '.join(lines)}." if lines else "",
+        )
+        yield _in_unit(plot, metric.unit)
+
+
+def _axis_of(results: Results, runs: pd.DataFrame, axis: str, column: str | None) -> tuple[Axis, pd.Series]:
+    """The x axis, and where each run stands on it."""
+    if column is None:
+        names = list(dict.fromkeys(results.runs[axis]))
+        return Axis(axis, names=[str(name) for name in names]), runs[axis].map({name: i for i, name in enumerate(names)}).astype(float)
+    every = results.runs[column]
+    said = quantities(runs, results.axes)[column][1]
+    unit: Unit | None = UNITS.get(said)
+    if unit is None:
+        return Axis(f"{axis} ({said})", log=spaced(list(every))), runs[column]
+    # The unit of the middle one: of 8 KiB to 64 MiB neither.
+    word, size = scaled(unit, float(np.median(every[every > 0])) if (every > 0).any() else 0.0)
+    if unit == "iB" and any(value % 1024 for value in every):
+        word, size = scaled("B", float(every.median()))
+    return Axis(f"{axis} ({word})" if word else axis, log=spaced(list(every))), runs[column] / size
+
+
+def _in_unit(plot: Plot, unit: Unit) -> Plot:
+    largest = max((float(np.nanmax(np.asarray(one.y))) for one in plot.series if np.isfinite(np.asarray(one.y)).any()), default=0.0)
+    word, size = scaled(unit, largest)
+    series = [replace(one, y=floats(np.asarray(one.y) / size)) for one in plot.series]
+    return replace(plot, y=replace(plot.y, title=plot.y.title.replace("·", word)), series=series)
+
+
+def _same_height(plots: list[Plot]) -> list[Plot]:
+    """Small multiples are compared by eye: one axis for all that have one unit."""
+    if len(plots) < 2 or len({plot.y.title for plot in plots}) > 1:
+        return plots
+    top = max((float(np.nanmax(np.asarray(one.y))) for plot in plots for one in plot.series), default=0.0)
+    return [replace(plot, y=replace(plot.y, end=top * 1.05)) for plot in plots] if top > 0 else plots
+
+
+def _bars(runs: pd.DataFrame, axis: str, metric: Metric) -> Plot:
+    mean = runs.groupby(axis, sort=False)[metric.column].mean() * (100.0 if metric.percent else 1.0)
+    bars = [Series(metric.title, [float(i) for i in range(len(mean))], floats(mean), bar=True, colour=0)]
+    names = Axis(axis, names=[str(name) for name in mean.index])
+    return _in_unit(Plot(metric.id, f"{metric.title} by {axis}", names, Axis(metric.y, start=0), bars), metric.unit)
+
+
+def _groups(runs: pd.DataFrame, by: Sequence[str]) -> Iterator[tuple[tuple[str, ...], pd.DataFrame]]:
+    if not by:
+        yield (), runs
+        return
+    for key, group in runs.groupby(list(by), sort=False):
+        yield tuple(str(part) for part in key), group
+
+
+def _key(axes: Sequence[str], key: Sequence[str]) -> str:
+    return "".join(f", {axis} {value}" for axis, value in zip(axes, key, strict=True))
+
+
+def _maps(results: Results, runs: pd.DataFrame, varied: list[str], metric: Metric) -> Iterator[Plot]:
+    """A map of two axes of three values at least; of a third, a map for each of its values."""
+    sizes = {axis: runs[axis].nunique() for axis in varied}
+    numeric = {axis for axis, _ in quantities(runs, results.axes).values()}
+    pair = sorted((axis for axis in varied if 3 <= sizes[axis] <= MOST_CELLS), key=lambda axis: sizes[axis], reverse=True)[:2]
+    # Numbers go across, as in the lines.
+    pair.sort(key=lambda axis: axis not in numeric)
+    rest = [axis for axis in varied if axis not in pair]
+    parts = list(_groups(runs, rest))
+    values = runs.groupby(varied)[metric.column].mean()
+    if len(pair) < 2 or len(parts) > MOST_MULTIPLES:
+        return
+    across, down = pair
+    word, size = scaled(metric.unit, float(runs[metric.column].max()))
+    columns, rows = ([str(value) for value in dict.fromkeys(results.runs[axis])] for axis in (across, down))
+    for number, (key, group) in enumerate(parts, 1):
+        means = group.groupby([down, across])[metric.column].mean()
+        cells = [[float(means.get((row, column), np.nan)) / size for column in columns] for row in rows]
+        heat = Heat(cells, float(values.min()) / size, float(values.max()) / size, metric.y.replace("·", word), sequential=True)
+        yield Plot(
+            f"map-{number}" if len(parts) > 1 else "map",
+            f"{metric.title} by {across} and {down}{_key(rest, key)}",
+            Axis(across, names=columns),
+            Axis(down, names=rows),
+            heat=heat,
+            caption=f"Colour and number: {heat.title}.",
+        )
+
+
+def _against_delay(results: Results, runs: pd.DataFrame, varied: list[str], metric: Metric) -> Iterator[Plot]:
+    """A point a run: what throughput costs in delay."""
+    real = runs[runs["rtt_mean_s"].notna() & runs[metric.column].notna()]
+    few = [axis for axis in varied if 2 <= runs[axis].nunique() <= MOST_LINES]
+    if len(real) < 3:
+        return
+    by = max(few, key=lambda axis: runs[axis].nunique()) if few else None
+    word, size = scaled("s", float(real["rtt_mean_s"].max()))
+    series = [
+        Series(key[0] if key else "run", floats(group["rtt_mean_s"] / size), floats(group[metric.column]), line=False)
+        for key, group in _groups(real, [by] if by else [])
+    ]
+    plot = Plot(
+        "throughput-delay",
+        "Throughput against delay",
+        Axis(f"mean RTT ({word})"),
+        Axis(metric.y, start=0),
+        series,
+        caption=f"A point a run; colours: {by}." if by else "A point a run.",
+    )
+    yield _in_unit(plot, metric.unit)
+
+
+def _distribution(results: Results, varied: list[str]) -> Iterator[Plot]:
+    """The share of flows that get at most so much, where a run has many."""
+    flows = results.flows[results.flows["goodput_bps"].notna()]
+    sizes = flows.groupby("run", sort=False).size()
+    if not len(sizes) or sizes.max() < MANY_FLOWS:
+        return
+    few = [axis for axis in varied if axis in flows and flows[axis].nunique() <= MOST_LINES]
+    by = max(few, key=lambda axis: flows[axis].nunique(), default=None)
+    word, size = scaled("bit/s", float(flows["goodput_bps"].max()))
+    series: list[Series] = []
+    for key, group in _groups(flows, [by] if by else []):
+        values = np.sort(group["goodput_bps"].to_numpy()) / size
+        share = np.arange(1, len(values) + 1) / len(values) * 100
+        series.append(Series(key[0] if key else "flows", floats(values), floats(share), step=True, markers=False))
+    note = f"Lines: {by}, with the flows of all of its runs." if by else ""
+    x = Axis(f"goodput of a flow ({word}, payload)", start=0)
+    yield Plot("flows", "How the flows share", x, Axis("flows with at most so much (%)", start=0, end=100), series, caption=note)
+
+
+def _shares(results: Results, varied: list[str]) -> Iterator[Plot]:
+    """How much of the goodput each group of flows has, run by run."""
+    flows = results.flows
+    name = "flow_group" if "flow_group" in flows else "group"
+    amounts = flows[flows["goodput_bps"].notna()].groupby(["run", name], sort=False)["goodput_bps"].sum().unstack().fillna(0.0)
+    if not 2 <= len(amounts.columns) <= MOST_LINES or len(amounts) > MOST_BARS:
+        return
+    amounts = amounts.reindex([run for run in results.runs["run"] if run in amounts.index])
+    shares = amounts.div(amounts.sum(axis=1).replace(0.0, np.nan), axis=0) * 100
+    labels = results.runs.set_index("run").loc[shares.index]
+    names = ["\n".join(str(labels[axis].iloc[i]) for axis in varied) for i in range(len(shares))]
+    series = [Series(str(group), [float(i) for i in range(len(shares))], floats(shares[group]), bar=True) for group in shares.columns]
+    x = Axis(", ".join(varied), names=names)
+    yield Plot("shares", "Shares of the groups of flows", x, Axis("of the goodput (%)", start=0, end=100), series)

@@ -1,0 +1,31 @@
+"""Units that fit what they measure: 53.7 Gbit/s, 256 MiB, 80 ms."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Unit = Literal["bit/s", "B", "iB", "s", "1"]
+
+STEPS: dict[Unit, tuple[tuple[str, float], ...]] = {
+    "bit/s": (("Tbit/s", 1e12), ("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3), ("bit/s", 1.0)),
+    "B": (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("bytes", 1.0)),
+    "iB": (("TiB", 2.0**40), ("GiB", 2.0**30), ("MiB", 2.0**20), ("KiB", 2.0**10), ("bytes", 1.0)),
+    "s": (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9)),
+    "1": (("", 1.0),),
+}
+
+
+def scaled(unit: Unit, largest: float) -> tuple[str, float]:
+    """What to call the unit in which `largest` is at least 1, and how many of the base unit it is."""
+    steps = STEPS[unit]
+    if not abs(largest) > 0:
+        return next(step for step in steps if step[1] == 1.0)
+    return next((step for step in steps if abs(largest) >= step[1] * (1 - 1e-9)), steps[-1])
+
+
+def with_unit(value: float, unit: Unit, digits: int = 3) -> str:
+    """A number with its unit: `53.7 Gbit/s`. NaN is a dash."""
+    if value != value:
+        return "–"
+    word, size = scaled(unit, value)
+    return f"{value / size:.{digits}g} {word}".strip()

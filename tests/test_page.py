@@ -1,0 +1,182 @@
+"""The first screen of a report: the path drawn, the answer in words."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from typing import Any
+
+import pandas as pd
+import pytest
+from conftest import ONE, SWEEP
+from longfat import Experiment, Result, Results
+from longfat.page.answer import answer, limit, warned
+from longfat.page.drawing import path_drawing
+from longfat.page.runs import runs_of
+from longfat.plot import unpack
+from longfat.plot.sweeps import spaced, sweep_plots
+from longfat.plot.units import scaled, with_unit
+
+
+def resolved(text: str) -> list[dict[str, Any]]:
+    experiment = Experiment(text)
+    return [json.loads(run.resolved) for run in experiment.resolve_all()]
+
+
+def boxes(svg: str) -> dict[str, tuple[int, int]]:
+    """Where the middle of each box is, by what is written in it."""
+    found = re.findall(r'<rect class="\w+" x="(\d+)" y="(\d+)".*?<text[^>]*>(.*?)</text>', svg)
+    return {re.sub("<[^>]*>", "", text): (int(x), int(y)) for x, y, text in found}
+
+
+def test_a_path_goes_from_left_to_right() -> None:
+    svg = str(path_drawing(resolved(ONE)))
+    places = boxes(svg)
+    assert sorted(places, key=lambda name: places[name]) == ["left1", "router1", "router2", "right1"]
+    assert len({y for _, y in places.values()}) == 1
+    assert 'class="link bottleneck"' in svg
+    assert all(f">{text}</text>" in svg for text in ("10 Mbit/s", "8 ms", "droptail 20 packets", "100 Mbit/s", "1 ms"))
+
+
+def test_what_is_swept_is_shown_by_its_ends() -> None:
+    queue = 'limit = { sweep = ["20 packets", "50 packets", "90 packets"], name = "buffer" }'
+    svg = str(path_drawing(resolved(ONE.replace('limit = "20 packets"', queue))))
+    assert ">droptail 20 … 90 packets (3)</text>" in svg
+
+
+def test_hosts_of_one_kind_are_one_box() -> None:
+    path = 'hosts = ["a1", "a2", "a3", "b"]\nrouters = ["r"]'
+    links = "".join(f'[[path.link]]\nfrom = "{a}"\nto = "r"\nrate = "1 Gbit/s"\ndelay = "1 ms"\n' for a in ("a1", "a2", "a3"))
+    links += '[[path.link]]\nfrom = "r"\nto = "b"\nrate = "10 Mbit/s"\ndelay = "9 ms"\nbottleneck = true\n'
+    flows = "".join(f'[[flow]]\nfrom = "{a}"\nto = "b"\ntraffic = {{ kind = "bulk" }}\n' for a in ("a1", "a2", "a3"))
+    text = f'[path]\npreset = "explicit"\n{path}\n{links}{flows}[measure]\nduration = "1 s"\n'
+    places = boxes(str(path_drawing(resolved(text))))
+    assert sorted(places, key=lambda name: places[name]) == ["a ×3", "r", "b"]
+
+
+def test_the_answer_of_a_sweep(results: Results) -> None:
+    made = answer(results)
+    assert made.columns[:2] == ["window", "throughput"]
+    assert [row[0] for row in made.rows] == ["16 KiB", "64 KiB", "8 KiB"]
+    assert made.left_out == 0
+    assert made.sentences[0].startswith("The highest throughput is 9.27 Mbit/s, with window 16 KiB: 2.17 times the lowest")
+    assert made.sentences[-1] == "In the best run the link bottleneck> limits: it is busy 96 % of the time."
+    assert len(made.sentences) <= 3
+
+
+def test_what_makes_no_difference_is_said(results: Results) -> None:
+    flat = dataclasses.replace(results, runs=results.runs.assign(ttcp_utilization_bps=1e6))
+    assert answer(flat).sentences[0] == "All 3 settings give the same throughput: 1 Mbit/s to 1 Mbit/s."
+
+
+def test_the_axis_that_matters_is_named(results: Results) -> None:
+    four = pd.concat([results.runs.iloc[:1]] * 4, ignore_index=True).assign(
+        run=[str(i) for i in range(4)], control=["a", "a", "b", "b"], window=["1", "2", "1", "2"], ttcp_utilization_bps=[1e6, 2e6, 8e6, 9e6]
+    )
+    flows = results.flows.iloc[:0]
+    made = dataclasses.replace(results, axes=["control", "window"], runs=four, flows=flows, open=lambda _: results[0])
+    links = pd.concat([results.links[results.links["run"] == results.runs["run"].iloc[0]].assign(run=str(i)) for i in range(4)])
+    said = answer(dataclasses.replace(made, links=links)).sentences
+    # Of the variance of 1, 2, 8, 9 about 5, 50, between 1.5 and 8.5 lie 49.
+    assert said[1] == "Most depends on control, which explains 98 % of the variance: on average 8.5 Mbit/s with b, 1.5 Mbit/s with a."
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, "the link bottleneck> limits"),
+        ({"window": '"4 KiB"'}, "the window limits: at most 4 KiB are in flight"),
+        ({"edge": '"5 Mbit/s"'}, "not the bottleneck but the link left1-router1> limits"),
+        ({"loss": "0.02"}, "losses limit: "),
+    ],
+)
+def test_what_limits(changes: dict[str, str], words: str) -> None:
+    text = ONE.replace("count = 2", "count = 1").replace('"64 KiB"', changes.get("window", '"48 KiB"')).replace('"500 kB"', '"3 MB"')
+    text = text.replace('"100 Mbit/s"', changes.get("edge", '"100 Mbit/s"'))
+    if "loss" in changes:
+        text = text.replace('rate = "10 Mbit/s"', f'rate = "10 Mbit/s", loss = {{ kind = "bernoulli", probability = {changes["loss"]} }}')
+    result: Result = Experiment(text).run()
+    assert limit(result.links, result.flows, result).startswith(words)
+
+
+def test_warnings_that_differ_in_numbers_are_one() -> None:
+    made = warned(
+        [{"text": "flow 1 gave up", "runs": ["a"]}, {"text": "flow 2 gave up", "runs": ["a", "b"]}, {"text": "other", "runs": ["b"]}]
+    )
+    assert [(one.text, one.runs, one.more) for one in made] == [("flow 1 gave up", 2, 1), ("other", 1, 0)]
+
+
+def test_every_run_can_be_picked(results: Results) -> None:
+    runs = runs_of(results)
+    assert runs.facts["axes"] == [{"name": "window", "values": ["8 KiB", "16 KiB", "64 KiB"]}]
+    assert [run["at"] for run in runs.facts["runs"]] == [[0], [1], [2]]
+    assert runs.facts["start"] == [1, 0]
+    figures = unpack(runs.packs[2])
+    by_id = {figure["id"]: figure for figure in figures}
+    assert {"goodput", "rtt", "cwnd", "queue", "drops", "sequence"} <= by_id.keys()
+    drops = by_id["drops"]["series"][0]
+    assert sum(drops["y"]) == results.links.loc[results.links["run"] == results.runs["run"].iloc[2], "drops_overflow"].sum()
+
+
+def test_axes_are_logarithmic_where_values_are_spaced_so() -> None:
+    assert spaced([1, 10, 100, 1000])
+    assert spaced([64, 128, 256, 1024])
+    assert not spaced([1, 2, 3, 4])
+    assert not spaced([0, 10, 100])
+    assert not spaced([1, 100])
+    assert not spaced(range(1, 101))
+
+
+def test_units_fit() -> None:
+    assert with_unit(53.7e9, "bit/s") == "53.7 Gbit/s"
+    assert with_unit(256 * 2**20, "iB") == "256 MiB"
+    assert with_unit(0.0801, "s") == "80.1 ms"
+    assert with_unit(0.0, "s") == "0 s"
+    assert with_unit(float("nan"), "s") == "–"
+    assert scaled("1", 1e-6) == ("", 1.0)
+
+
+def sweep(text: str) -> dict[str, Any]:
+    return {plot.id: plot for plot in sweep_plots(Experiment(text).sweep())}
+
+
+SHORT = SWEEP.replace('"500 kB"', '"60 kB"').replace('interval = "100 ms"\n', "")
+
+
+def test_names_are_bars_and_two_axes_a_map() -> None:
+    control = 'congestion_control = { sweep = ["reno", "cubic", "vegas"], name = "control" }'
+    one = sweep(SHORT.replace('window = { sweep = ["8 KiB", "16 KiB", "64 KiB"] }', f'window = "16 KiB"\n{control}'))
+    assert one["throughput"].title == "Throughput by control"
+    assert one["throughput"].series[0].bar
+    assert list(one["throughput"].x.names) == ["reno", "cubic", "vegas"]
+    two = sweep(SHORT.replace("[[flow]]", f"[[flow]]\n{control}"))
+    assert [series.name for series in two["throughput"].series] == ["reno", "cubic", "vegas"]
+    heat = two["map"].heat
+    assert heat is not None
+    assert (len(heat.rows), len(heat.rows[0])) == (3, 3)
+    assert list(two["map"].x.names) == ["8 KiB", "16 KiB", "64 KiB"]
+    # A point a run, by what has most values.
+    assert sum(len(series.x) for series in two["throughput-delay"].series) == 9
+
+
+def test_a_third_axis_makes_small_multiples_of_one_height() -> None:
+    axes = 'congestion_control = { sweep = ["reno", "cubic", "vegas", "bic"], name = "control" }\n'
+    text = SHORT.replace("[[flow]]", f"[[flow]]\n{axes}").replace('rtt = "20 ms"', 'rtt = { sweep = ["10 ms", "20 ms", "40 ms"] }')
+    plots = sweep(text)
+    multiples = [plots[f"throughput-{number}"] for number in (1, 2, 3)]
+    assert [plot.title.split(", ")[-1] for plot in multiples] == ["window 8 KiB", "window 16 KiB", "window 64 KiB"]
+    assert len({plot.y.end for plot in multiples}) == 1
+    assert all(len(plot.series) == 4 for plot in multiples)
+    assert {"map-1", "map-2", "map-3"} <= plots.keys()
+
+
+def test_many_flows_have_a_distribution_and_groups_have_shares() -> None:
+    other = '[[flow]]\nname = "other"\ncount = 6\nwindow = "16 KiB"\ntraffic = { kind = "ttcp", volume = "60 kB" }\n\n[measure]'
+    plots = sweep(SHORT.replace("[measure]", other))
+    flows = plots["flows"]
+    assert [series.name for series in flows.series] == ["8 KiB", "16 KiB", "64 KiB"]
+    assert all(series.y[-1] == 100 and len(series.x) == 8 for series in flows.series)
+    shares = plots["shares"].series
+    assert [series.name for series in shares] == ["forward", "other"]
+    assert [a + b for a, b in zip(shares[0].y, shares[1].y, strict=True)] == pytest.approx([100.0] * 3)
