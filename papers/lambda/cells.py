@@ -19,6 +19,7 @@ import pandas as pd
 from longfat import theory
 from longfat.paper import MissingResults
 from longfat.probe import Probe, probe
+from longfat.results import Result
 
 # The channel as the paper names it; what it and Gigabit Ethernet leave for the payload of full TCP segments, 1448 of 1528 and of 1538
 # bytes, at 599.04 and 1000 Mb/s of frames.
@@ -72,7 +73,7 @@ class Cells(longfat.paper.Cells):
 
     def first_drop_is(self, reason: str, rtt: int) -> float:
         """Whether the first drop of the flow over this round trip was for this reason: 1 or 0."""
-        events = self._run("rtt", rtt=RTTS[rtt]).events
+        events = self.run("rtt", rtt=RTTS[rtt]).events
         dropped = events[events["kind"].str.startswith("dropped")]
         if dropped.empty:
             return nan
@@ -80,12 +81,13 @@ class Cells(longfat.paper.Cells):
 
     # Slow start, packet by packet
 
-    def _run(self, stem: str, **where: Any) -> Any:
+    def run(self, stem: str, **where: Any) -> Result:
+        """The run of an experiment in which the axes have these labels."""
         return self.measured[stem].open(str(self.rows(stem, **where)["run"].iloc[0]))
 
     def packets(self, stem: str, **where: Any) -> pd.DataFrame:
         """What happened to each packet of a run."""
-        return self._run(stem, **where).packets
+        return self.run(stem, **where).packets
 
     def data(self, stem: str, event: str, **where: Any) -> pd.DataFrame:
         """What happened to packets with data, sent by the flow's sender."""
@@ -132,7 +134,7 @@ class Cells(longfat.paper.Cells):
     def suspect(self, name: str) -> tuple[float, ...]:
         """Goodput over a minute, packets dropped and send stalls then; cwnd after 2.5 s, in packets."""
         flow = self.rows(f"upgraded-{name}", "flows").iloc[0]
-        early = self._run(f"figure6-{name}").flow_series
+        early = self.run(f"figure6-{name}").flow_series
         cwnd = float(early["cwnd_bytes"].iloc[-1]) / MSS
         goodput = float(self.rows(f"upgraded-{name}")["goodput_total_bps"].iloc[0]) / 1e6
         return goodput, float(flow["packets_dropped"]), float(flow["send_stalls"]), cwnd

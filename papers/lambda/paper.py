@@ -5,15 +5,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import inf, nan
 from pathlib import Path
 
 import pandas as pd
 from longfat import theory
 from longfat.paper import Answer, Measured, Paper, Row, Table
-from longfat.plot import Axis, Plot, Series
+from longfat.plot import Axis, Plot, Series, speed, time_sequence
+from longfat.plot.sequence import PARTS
+from longfat.results import Result
 
-from .cells import MEMORY, RECEIVERS, SENT, Cells
+from .cells import MEMORY, RECEIVERS, SENDERS, SENT, Cells
 
 FOLDER = Path(__file__).parent
 
@@ -210,6 +213,59 @@ def figure_4(measured: Measured) -> Plot:
         ],
         caption="0.5 MB, 1 Gb/s in. Right of the line is the paper's forbidden area; the points are runs of ours.",
     )
+
+
+@paper.figure(where="Figure 5")
+def figure_5(measured: Measured) -> Plot:
+    """Slow start, and the round in which the switch overflows."""
+    run = cells(measured).run("slow-start", send_packet=SENDERS["fast"])
+    parts = tuple(part for part in PARTS if part != "window")
+    plot = time_sequence(run, id="figure-5", title="Slow start into the switch", parts=parts, start=0.9, end=1.35)
+    return replace(plot, caption="At the sender. 512 packets leave in the ninth round and pass; of the 1024 of the tenth some are lost.")
+
+
+@paper.figure(where="Figure 6")
+def figure_6(measured: Measured) -> Plot:
+    """Slow start that ends without a loss."""
+    runs = {name: cells(measured).run(f"figure6-{stem}") for name, stem in SUSPECTS.items() if stem != "receiver"}
+    return Plot(
+        id="figure-6",
+        title="Slow start on the upgraded channel",
+        x=Axis("time (s)", start=0),
+        y=Axis("offset in the stream (kB)", start=0, end=6000),
+        series=[_offsets(name, run, "sent", 6000) for name, run in runs.items()],
+        caption="Nothing is lost in any of them. The highest offset sent, by what may have ended slow start.",
+    )
+
+
+@paper.figure(where="Figure 7")
+def figure_7(measured: Measured) -> Plot:
+    """How fast packets of slow start leave."""
+    run = cells(measured).run("slow-start", send_packet=SENDERS["fast"])
+    plot = speed(run, at="bottleneck>", id="figure-7", title="Instantaneous speed of slow start", start=0.7, end=1.2)
+    return replace(plot, caption="As packets come to the switch: each round at the line rate of the host.")
+
+
+@paper.figure(where="Figure 8")
+def figure_8(measured: Measured) -> Plot:
+    """Slow start of a fast and of a slow host."""
+    runs = {name: cells(measured).run("slow-start", send_packet=packet) for name, packet in SENDERS.items()}
+    return Plot(
+        id="figure-8",
+        title="Slow start of a fast and a slow host, at the receiver",
+        x=Axis("time (s)", start=0.8, end=1.2),
+        y=Axis("offset in the stream (kB)", start=0, end=3000),
+        series=[_offsets(f"{name} host", run, "delivered", 3000) for name, run in runs.items()],
+        caption="The slow host needs 24 us for a packet, so its rounds come at 500 Mb/s.",
+    )
+
+
+def _offsets(name: str, run: Result, event: str, until_kb: float) -> Series:
+    packets = run.packets
+    data = packets[(packets["event"] == event) & (packets["direction"] == "forward") & (packets["len_bytes"] > 0)]
+    highest = data["seq_bytes"].cummax() / 1e3
+    shown = highest <= until_kb
+    return Series(name, data["time_s"][shown].to_list(), highest[shown].to_list(), markers=False, step=True)
 
 
 @paper.figure(where="Figure 9")
