@@ -8,12 +8,11 @@ from __future__ import annotations
 import io
 import math
 import os
-import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -28,6 +27,7 @@ from longfat.paper import Table as PaperTable
 from longfat.results import Results, quantities
 from longfat.sweep import Work
 from longfat.text import clean
+from longfat.warned import RunWarning
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -216,15 +216,14 @@ def console(*, stderr: bool = False) -> Console:
     return Terminal(stderr=stderr, highlight=False, width=None if bounded else ENDLESS)
 
 
-def print_warnings(console: Console, warnings: Iterable[Mapping[str, Any]]) -> None:
-    """Prints warnings, each `{text, runs}`. Of those that differ in numbers alone, such as one of each flow, the first."""
-    alike: dict[str, list[Mapping[str, Any]]] = {}
+def print_warnings(console: Console, warnings: Iterable[RunWarning]) -> None:
+    """Prints warnings, each with what to do and the name under which `docs/warnings.md` says more."""
     for warning in warnings:
-        alike.setdefault(re.sub(r"\d+(\.\d+)?", "#", warning["text"]), []).append(warning)
-    for first, *others in alike.values():
-        more = f", and {len(others):,} more like it" if others else ""
-        runs = len({run for warning in (first, *others) for run in warning["runs"]})
-        console.print(f"  [yellow]warning:[/] {escape(first['text'])}{more} ({count(runs, 'run')})", soft_wrap=True)
+        more = f", and {warning.count - 1:,} more like it" if warning.count > 1 else ""
+        of = f" ({count(len(warning.runs), 'run')})" if warning.runs else ""
+        console.print(f"  [yellow]warning:[/] {escape(warning.text)}{more}{of}", soft_wrap=True)
+        if warning.name:
+            console.print(f"    [dim]{escape(warning.advice)} ({warning.name})[/]", soft_wrap=True)
 
 
 def print_names(console: Console, title: str, names: Sequence[str]) -> None:
@@ -240,6 +239,8 @@ def print_entries(console: Console, title: str, entries: Sequence[Entry], *, det
     width = max((len(entry["name"]) for entry in entries), default=0)
     for entry in entries:
         console.print(f"  {escape(entry['name']):{width}}  {escape(entry['summary'])}", soft_wrap=True)
+        if details and "advice" in entry:
+            console.print(f"  {'':{width}}  {escape(entry['advice'])}", soft_wrap=True)
         if entry["source"]:
             console.print(f"  {'':{width}}  [dim]{escape(entry['source'])}[/]", soft_wrap=True)
         for param in entry["params"] if details else ():
@@ -297,7 +298,7 @@ def _table(table: pd.DataFrame, axes: Sequence[str]) -> tuple[list[str], list[li
     for name in shown:
         title, scale = (name, None) if name in axes else _for_people(name)
         titles.append(title)
-        cells.append([number(value if scale is None else float(value) * scale) for value in table[name]])
+        cells.append([number(value if scale is None or isinstance(value, str) else float(value) * scale) for value in table[name]])
     return titles, [list(row) for row in zip(*cells, strict=True)]
 
 

@@ -32,6 +32,8 @@ pub struct Run {
     pub labels: Vec<(String, String)>,
     /// From 0; it is already in the seed.
     pub repeat: u64,
+    /// How many runs there are of its combination.
+    pub repeats: u64,
     /// What is run.
     pub experiment: Experiment,
     /// What is to run it.
@@ -174,7 +176,7 @@ impl Document {
             if values.is_empty() { fault } else { fault.in_run(values.join(", ")) }
         });
         let (experiment, backend, resolved, hash) = resolved.map_err(|fault| fault.locate(&self.texts))?;
-        Ok(Run { index, labels, repeat, experiment, backend, resolved, hash })
+        Ok(Run { index, labels, repeat, repeats: self.repeats, experiment, backend, resolved, hash })
     }
 
     /// Sets the value at `path` (`flow[0].window`) to `value`: TOML, or a bare word or quantity taken as a string

@@ -1,8 +1,9 @@
 //! What is asked and what came of it: the experiment as a person writes it (TOML, [`Document`]) and as a backend runs it
-//! ([`Experiment`]), what a run records ([`trace`]), and the [metrics](metric) computed from that.
+//! ([`Experiment`]), what a run records ([`trace`]), and the [metrics](metric) and [warnings](warning) computed from that.
 
 pub mod backend;
 mod base;
+pub mod chance;
 pub mod cost;
 mod document;
 mod error;

@@ -6,6 +6,7 @@ use longfat_core::time::Duration;
 use longfat_core::traffic::Traffic;
 use longfat_core::units::Rate;
 use longfat_tcp::TcpConfig;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// One run of an experiment.
@@ -27,6 +28,26 @@ pub struct Experiment {
     pub flows: Vec<Flow>,
     /// What is recorded.
     pub measure: Measure,
+}
+
+impl Experiment {
+    /// What each flow is called: its group, and its number in it from 1.
+    pub fn flow_names(&self) -> impl Iterator<Item = String> {
+        let mut seen = BTreeMap::new();
+        self.flows.iter().map(move |flow| {
+            let number: &mut u32 = seen.entry(&*flow.group).or_default();
+            *number += 1;
+            format!("{} {number}", flow.group)
+        })
+    }
+
+    /// When the measured span begins at the earliest: at the end of the warmup, or when the first flow that has a volume starts, or the
+    /// first of all where none has.
+    pub fn span_start(&self) -> Duration {
+        let volumes = self.flows.iter().filter(|flow| flow.traffic.volume().is_some()).map(|flow| flow.start).min();
+        let first = volumes.or_else(|| self.flows.iter().map(|flow| flow.start).min());
+        self.measure.warmup.max(first.unwrap_or(Duration::ZERO))
+    }
 }
 
 /// In what order packets are queued that arrive at a router at the same instant, by different links.

@@ -5,7 +5,7 @@ mod bound;
 mod completion;
 mod cpu;
 mod effective;
-mod goodput;
+pub(crate) mod goodput;
 mod host_memory;
 mod jain;
 mod link_time;
