@@ -394,5 +394,8 @@ def run_script(
 def schema() -> str:
     """The JSON Schema of experiment files."""
 
+def student_t(probability: float, freedom: float) -> float:
+    """The value below which Student's t with so many degrees of freedom lies with this probability; NaN where there is none."""
+
 def quantity(text: str) -> tuple[float, str] | None:
     """`"64 KiB"` as (65536.0, "bytes"), `"8"` as (8.0, "number"); None where the text is no number of a known unit."""

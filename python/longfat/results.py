@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import pandas as pd
 
+from longfat import repeats
 from longfat._longfat import quantity
 from longfat.provenance import of_run
 from longfat.warned import RunWarning, of_facts
@@ -208,6 +209,21 @@ class Results(Sequence[Result]):
     def warnings(self) -> list[RunWarning]:
         """What the runs should not keep to themselves: each warning once, with the runs it is of (`docs/warnings.md`)."""
         return [of_facts(facts) for facts in self.provenance.get("warnings", [])]
+
+    def means(self, level: float = repeats.LEVEL) -> pd.DataFrame:
+        """Means over the repeats, with confidence intervals by Student's t (`longfat.repeats`).
+
+        One row a combination of the axes, with `repeats`, and for each metric of the run its mean and, as `..._ci`, half of its two-sided
+        interval. Raises LongfatError for a level not between 0 and 1.
+        """
+        return repeats.means(self, level)
+
+    def repeats_needed(self, metric: str, within: float = 0.05, *, relative: bool = True, level: float = repeats.LEVEL) -> pd.DataFrame:
+        """How many repeats make half of that interval at most `within`: of the mean, or where not `relative` in the metric's unit.
+
+        One row a combination of the axes; `repeats_needed` is NaN where there are fewer than two repeats. Raises LongfatError.
+        """
+        return repeats.needed(self, metric, within, relative=relative, level=level)
 
     @overload
     def __getitem__(self, index: int) -> Result: ...

@@ -21,6 +21,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.segment import Segment
 from rich.table import Table
 
+from longfat import repeats
 from longfat.columns import Column, print_columns, print_whole
 from longfat.paper import Comparison, Grid, Verdict
 from longfat.paper import Table as PaperTable
@@ -252,6 +253,10 @@ def print_results(console: Console, results: Results) -> None:
     """The table of runs: axes, then the metrics in which they differ. What is the same in all, or of one run everything, is a list."""
     console.print(f"[bold]{escape(results.title)}[/]", soft_wrap=True)
     _print_table(console, *run_table(results), len(results.axes))
+    titles, rows = mean_table(results)
+    if rows:
+        console.print("\n[bold]Means over the repeats[/], ± half of the 95 % confidence interval (Student's t)", soft_wrap=True)
+        _print_table(console, titles, rows, len(results.axes))
     titles, rows = host_table(results)
     if rows:
         console.print("\n[bold]Each host[/]")
@@ -275,6 +280,26 @@ def _print_table(console: Console, titles: list[str], rows: list[list[str]], wid
 def run_table(results: Results) -> tuple[list[str], list[list[str]]]:
     """Titles and cells of the table of runs for people: axes, then metrics, in the units people use."""
     return _table(results.runs, results.axes)
+
+
+def mean_table(results: Results) -> tuple[list[str], list[list[str]]]:
+    """Titles and cells of the means over repeats, where there are any: axes, how many, and mean ± half of the 95 % confidence interval."""
+    if results.runs["repeat"].nunique() < 2:
+        return [], []
+    table = results.means()
+    shown = [name for name in repeats.metrics(results) if not table[name].isna().all()]
+    titles, columns = [*results.axes], [[str(value) for value in table[axis]] for axis in results.axes]
+    titles.append("repeats")
+    columns.append([number(value) for value in table["repeats"]])
+    for name in shown:
+        title, scale = _for_people(name)
+        titles.append(title)
+        columns.append([_interval(mean * scale, half * scale) for mean, half in zip(table[name], table[f"{name}_ci"], strict=True)])
+    return titles, [list(row) for row in zip(*columns, strict=True)]
+
+
+def _interval(mean: float, half: float) -> str:
+    return number(mean) if math.isnan(half) else f"{number(mean)} ± {half:.2g}"
 
 
 def host_table(results: Results) -> tuple[list[str], list[list[str]]]:

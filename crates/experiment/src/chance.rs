@@ -14,6 +14,11 @@ const CONTROLS: &[&str] = &["bbr", "bbr3", "tcp_lp", "hstcp_lp"];
 /// Whether the seed decides more of what comes of `experiment` than at which phase the clocks of its ends tick. That alone moves a round trip
 /// that was measured of a retransmission by up to a millisecond, and hardly ever anything else.
 pub fn has_any(experiment: &Experiment) -> bool {
+    experiment.flows.iter().any(|flow| flow.drawn.is_some()) || has_any_under_way(experiment)
+}
+
+/// The same of what happens once flows have started.
+pub fn has_any_under_way(experiment: &Experiment) -> bool {
     let network = &experiment.network;
     experiment.ties == Ties::Random
         || experiment.hosts.iter().any(|host| host.overhead.is_some())

@@ -246,6 +246,10 @@ fn place(root: &mut Node, path: &str, value: Node, span: Span) -> Result<(), Fau
     let mut node = root;
     for (i, step) in steps.iter().enumerate() {
         let here = path_text(&steps[..i]);
+        // Of a list of one there is no doubt which is meant: `flow.window` is `flow[0].window`.
+        if matches!(step, Step::Key(_)) {
+            node = node.only_mut();
+        }
         let found = node.found();
         node = match (step, &mut node.value) {
             (Step::Key(key), Tree::Table(table)) => {
@@ -260,6 +264,10 @@ fn place(root: &mut Node, path: &str, value: Node, span: Span) -> Result<(), Fau
                 items.get_mut(*i).ok_or_else(|| {
                     Fault::new(span, &here, format!("`{here}` has no element {i}")).expected(format!("0 to {}", n.max(1) - 1))
                 })?
+            }
+            (Step::Key(key), Tree::Array(items)) if !items.is_empty() => {
+                let message = format!("there are {} of `{here}`, and this does not say which", items.len());
+                return Err(Fault::new(span, &here, message).expected(format!("{here}[0].{key} to {here}[{}].{key}", items.len() - 1)));
             }
             (Step::Key(_), _) => return Err(Fault::new(span, &here, format!("`{here}` is not a table")).found(found)),
             (Step::Index(_), _) => return Err(Fault::new(span, &here, format!("`{here}` is not an array")).found(found)),

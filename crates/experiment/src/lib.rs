@@ -6,6 +6,7 @@ mod base;
 pub mod chance;
 pub mod cost;
 mod document;
+mod elsewhere;
 mod error;
 mod fields;
 pub mod forecast;
@@ -15,6 +16,7 @@ pub mod metric;
 mod model;
 mod names;
 mod print;
+mod random;
 mod resolve;
 pub mod route;
 mod schema;
@@ -33,7 +35,9 @@ pub use document::{Document, Run, restore};
 pub use error::{Error, Report, nearest, short};
 pub use identity::{RESULTS_VERSION, defaults};
 pub use model::{
-    Backlog, Cpu, Cycles, Experiment, Flow, Host, Intake, Link, Measure, Memory, Network, Nic, Node, NodeKind, OnFull, Ties, Watched,
+    Backlog, Cpu, Cycles, Experiment, Flow, Host, Intake, Link, Measure, Memory, Network, Nic, Node, NodeKind, OnFull, Starts, Ties,
+    Watched, When,
 };
+pub use random::Distribution;
 pub use schema::{reference, schema};
 pub use sweep::Axis;

@@ -1,6 +1,7 @@
 //! One run, resolved: every sweep chosen, every default filled in, every preset turned into nodes and links.
 //! This is what a backend runs; it holds no text and no unit that still needs reading.
 
+use super::random::Distribution;
 use longfat_core::params::Choice;
 use longfat_core::time::Duration;
 use longfat_core::traffic::Traffic;
@@ -249,6 +250,8 @@ pub struct Flow {
     pub traffic: Traffic,
     /// When it connects.
     pub start: Duration,
+    /// How the starts of its group were drawn, where they were.
+    pub drawn: Option<Arc<Starts>>,
     /// When the application stops writing, and closes; `None`: never.
     pub stop: Option<Duration>,
     /// Payload that the receiving application reads in a second; `None`: all, at once.
@@ -256,6 +259,24 @@ pub struct Flow {
     /// The sender it is a stream of. Parallel streams of one sender have the same number; numbers follow each other from 0
     /// in the order of the flows.
     pub stream_of: usize,
+}
+
+/// When the senders of a group start: each at a time of its own after the gaps before it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Starts {
+    /// From the first on.
+    pub start: When,
+    /// From one to the next.
+    pub stagger: When,
+}
+
+/// A time as a file says it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum When {
+    /// This one.
+    At(Duration),
+    /// One drawn for each sender, from the seed of the run.
+    Random(Distribution),
 }
 
 /// What is recorded, and when the run ends: at `duration`, or once every flow that has a volume is done, if there is one.

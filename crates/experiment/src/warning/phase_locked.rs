@@ -1,4 +1,4 @@
-//! Flows that are alike and have not the same, where nothing is random.
+//! Flows that are alike and have not the same, where nothing random happens to packets.
 
 use super::asked::{rate, sends_more_than, window};
 use super::{Asked, Check, Warning};
@@ -10,15 +10,15 @@ use std::collections::BTreeMap;
 
 pub const WARNING: Warning = Warning {
     name: "phase_locked",
-    summary: "of senders that are alike one got less than a third of another, and nothing in the run is random",
-    advice: "let starts be random, `start = { random = \"uniform 0 s..1 s\" }`, with several `repeats`, or give the hosts an `overhead` of about a packet's time at the bottleneck",
+    summary: "of senders that are alike one got less than a third of another, and nothing that happens to packets is random",
+    advice: "give the hosts an `overhead` of about a packet's time at the bottleneck, and edges that are faster than it",
     source: "Floyd and Jacobson, On Traffic Phase Effects in Packet-Switched Gateways, 1992",
     check: Check::After(check),
 };
 
 fn check(asked: &Asked<'_>, trace: &Trace) -> Vec<String> {
     let overflows = trace.links.iter().any(|link| link.drops.iter().any(|drop| drop.0 == DropReason::Overflow));
-    if !overflows || chance::has_any(asked.experiment) {
+    if !overflows || chance::has_any_under_way(asked.experiment) {
         return Vec::new();
     }
     // By what makes senders alike: the least and the greatest rate, and whose it is.
@@ -44,7 +44,7 @@ fn check(asked: &Asked<'_>, trace: &Trace) -> Vec<String> {
     let uneven = groups.into_values().filter(|[least, most]| least.0 < most.0 / 3.0);
     let told = |[least, most]: [(f64, usize); 2]| {
         format!(
-            "flow {} got {} and flow {}, which is alike, {}; nothing in this run is random, and drop-tail locks such flows in phase",
+            "flow {} got {} and flow {}, which is alike, {}; nothing under way is random, and drop-tail locks such flows in phase",
             asked.name(most.1),
             rate(most.0),
             asked.name(least.1),

@@ -278,7 +278,7 @@ fn sixteen_thousand_that_differ_in_numbers_are_one() {
     assert_eq!(unfinished, [16_000]);
 }
 
-/// Nothing is random: flows that are not alike may well have different rates, and so may those that something random drives.
+/// Flows that are not alike may well have different rates, and so may those to whose packets something random happens.
 #[test]
 fn only_flows_that_are_alike_are_compared() {
     let mut case = two("count = 2", 3_000_000, 900_000);
