@@ -19,6 +19,7 @@ TYPES = {
     "ScriptReport",
     "Param",
     "Entry",
+    "Given",
     "Tables",
     "ColumnEntry",
     "FlowEntry",
@@ -111,7 +112,7 @@ def test_registries_hold_what_an_experiment_can_name() -> None:
     kinds = longfat.registries()
     transport = {"stacks", "congestion_controls", "slow_starts", "window_sizings", "tcp"}
     network = {"paths", "links", "losses", "queues", "discards", "hosts"}
-    assert transport | network | {"traffic", "metrics", "backends"} == set(kinds)
+    assert transport | network | {"traffic", "metrics", "warnings", "backends"} == set(kinds)
     for kind, entries in kinds.items():
         assert entries, kind
         assert len({entry["name"] for entry in entries}) == len(entries), kind

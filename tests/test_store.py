@@ -186,7 +186,7 @@ def test_a_trace_stored_without_a_column_says_so(tmp_path: Path) -> None:
     file = tmp_path / "runs" / run / "flows.parquet"
     pq.write_table(pq.read_table(file).drop_columns(["timeouts"]), file)
     seal(file.parent)
-    assert any("stored without flows.timeouts" in text for text in Store(tmp_path).read(run).warnings)
+    assert any("stored without flows.timeouts" in warning.text for warning in Store(tmp_path).read(run).warnings)
 
 
 def test_a_trace_that_has_lost_a_table_is_told(tmp_path: Path) -> None:
@@ -225,6 +225,7 @@ def write_format_2(folder: Path, results: longfat.Results) -> None:
             getattr(result, name).to_parquet(place / f"{name}.parquet", index=False, compression="zstd")
         (place / "experiment.json").write_text(result.resolved)
         facts = {name: getattr(result, name) for name in (*store_module.RUN_FIELDS, "end_s", "steps")}
+        facts["warnings"] = [warning.text for warning in result.warnings]
         metrics = {name: None if value != value else value for name, value in result.metrics.items()}
         (place / "run.json").write_text(json.dumps({"code": "0123", **facts, "metrics": metrics}))
     runs = pd.read_parquet(folder / "runs.parquet")

@@ -1,4 +1,4 @@
-//! Fingerprints the sources that decide what a run gives, for its provenance; and those of the metrics, so that tables made by others
+//! Fingerprints the sources that decide what a run gives, for its provenance; and those of the metrics and warnings, so that tables made by others
 //! are made anew.
 
 use std::path::{Path, PathBuf};
@@ -24,7 +24,9 @@ fn main() {
         })
     };
     println!("cargo::rustc-env=LONGFAT_CODE={:016x}", fingerprint(&mut files.iter()));
-    let of_metrics = |file: &&PathBuf| file.components().any(|part| part.as_os_str() == "metric");
+    let of_metrics = |file: &&PathBuf| {
+        file.components().any(|part| ["metric", "warning"].iter().any(|name| part.as_os_str() == *name)) || file.ends_with("chance.rs")
+    };
     println!("cargo::rustc-env=LONGFAT_METRICS={:016x}", fingerprint(&mut files.iter().filter(of_metrics)));
     println!("cargo::rustc-env=LONGFAT_COMMIT={}", commit(&root));
 }

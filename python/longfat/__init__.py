@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from longfat.experiment import Experiment, load, load_results
     from longfat.results import Result, Results
     from longfat.simulation import Observation, Simulation
+    from longfat.warned import RunWarning
 
 __all__ = [
     "Ack",
@@ -34,6 +35,7 @@ __all__ = [
     "Promise",
     "Result",
     "Results",
+    "RunWarning",
     "Simulation",
     "StorageError",
     "Window",
@@ -54,6 +56,7 @@ _HOMES = {
     "longfat.experiment": ("Experiment", "load", "load_results"),
     "longfat.results": ("Result", "Results"),
     "longfat.simulation": ("Observation", "Simulation"),
+    "longfat.warned": ("RunWarning",),
 }
 
 

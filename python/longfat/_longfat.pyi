@@ -33,6 +33,8 @@ class Entry(TypedDict):
     summary: str
     source: str
     params: list[Param]
+    advice: NotRequired[str]
+    """Of a warning: what to do."""
     bound: NotRequired[tuple[float, float]]
     """Of a metric: the least and the greatest value it can have in any network; infinity where there is none."""
 
@@ -66,6 +68,14 @@ class ScriptReport(TypedDict):
     """What was read and passed over, with its line."""
     printed: list[str]
 
+class Given(TypedDict):
+    """A warning that is given, once for all that differ in numbers alone; see docs/warnings.md."""
+
+    name: str
+    text: str
+    count: int
+    """How many there are like it in the run."""
+
 class Tables(TypedDict):
     """What a run left, as users see it: every metric in the rows of what it is about."""
 
@@ -79,7 +89,7 @@ class Tables(TypedDict):
     packets: Table
     end_s: float
     steps: int
-    warnings: list[str]
+    warnings: list[Given]
 
 class ColumnEntry(TypedDict):
     name: str
@@ -101,7 +111,7 @@ class Trace:
     def stored(self) -> dict[str, Table]:
         """All of it, by table and column: whole numbers as uint64 (none is 2^64 - 1; times are picoseconds), floats, or words."""
     @staticmethod
-    def restore(resolved: str, stored: dict[str, Table], warnings: list[str]) -> Trace:
+    def restore(resolved: str, stored: dict[str, Table]) -> Trace:
         """From what `stored` gave and the run as resolved; raises longfat.ExperimentError where that is not valid, ValueError."""
 
 def columns() -> dict[str, list[ColumnEntry]]:
@@ -138,6 +148,8 @@ class Run:
     backend: str
     resolved: str
     """All of it, as JSON."""
+    warnings: list[Given]
+    """What can be told before it is run."""
     cost: float
     """About how many packets pass how many links: proportional to the time the run takes."""
     def execute(self, progress: Callable[[float], object] | None = None) -> Trace:
@@ -381,6 +393,9 @@ def run_script(
 
 def schema() -> str:
     """The JSON Schema of experiment files."""
+
+def student_t(probability: float, freedom: float) -> float:
+    """The value below which Student's t with so many degrees of freedom lies with this probability; NaN where there is none."""
 
 def quantity(text: str) -> tuple[float, str] | None:
     """`"64 KiB"` as (65536.0, "bytes"), `"8"` as (8.0, "number"); None where the text is no number of a known unit."""

@@ -15,13 +15,14 @@ import typer
 from longfat import prune, script, terminal
 from longfat._longfat import __version__, registries, schema
 from longfat.errors import INTERRUPTED, LongfatError
-from longfat.experiment import Experiment, load, load_results
+from longfat.experiment import Experiment, before, load, load_results
 from longfat.locate import Source, experiments, how_to_run, paper_folder, papers, results_folder, results_home, sources
 from longfat.paper import Comparison, compare, grids, load_measured, load_paper, load_published
 from longfat.report import write_report
 from longfat.store import Store
 from longfat.sweep import default_jobs, measure_speed
 from longfat.terminal import progress_bar
+from longfat.warned import new_ones
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -149,6 +150,8 @@ def _run(source: Source, experiment: Experiment, folder: Path, jobs: int, max_ru
         out.print(f"  {terminal.count(len(missing), 'run')} on {terminal.count(jobs, 'core')}{already}")
     else:
         out.print(f"  all {len(runs):,} runs are finished already")
+    known = before(runs)
+    terminal.print_warnings(err, known)
     with progress_bar(err, len(missing)) as tick:
         try:
             made = experiment.sweep(folder, jobs=jobs, tick=tick)
@@ -156,7 +159,7 @@ def _run(source: Source, experiment: Experiment, folder: Path, jobs: int, max_ru
             done = sum(store.has(run.hash) for run in runs)
             kept = f"Stopped: {done:,} of {len(runs):,} runs are finished and kept in {folder}. To go on:"
             raise _Stopped(f"{kept}\n  {shlex.join(['longfat', *sys.argv[1:]])}") from None
-    terminal.print_warnings(err, made.provenance["warnings"])
+    terminal.print_warnings(err, new_ones(made.warnings, known))
     out.print(f"  results in {terminal.escape(str(folder))}", soft_wrap=True)
 
 
@@ -314,6 +317,7 @@ def show_command(
     shown = load_results(_results_of(what, results_home(results, quick=quick)))
     _say_short(out, "Short form (--quick)." if shown.quick else "")
     terminal.print_results(out, shown)
+    terminal.print_warnings(out, shown.warnings)
 
 
 def _results_of(what: str, home: Path) -> Path:

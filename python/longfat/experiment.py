@@ -15,6 +15,7 @@ from longfat.results import Result, Results, without_series
 from longfat.store import Store, labelled, made_by
 from longfat.sweep import Work, default_jobs, execute, perform
 from longfat.text import encodable
+from longfat.warned import RunWarning, merged, of_results
 
 Value: TypeAlias = "str | float | bool | list[Value] | dict[str, Value]"
 """What can be set in an experiment."""
@@ -82,6 +83,11 @@ class Experiment:
         """Every run, in order."""
         return [self.resolve(index) for index in range(self.run_count)]
 
+    @property
+    def warnings(self) -> list[RunWarning]:
+        """What can be told before anything is run (`docs/warnings.md`)."""
+        return before(self.resolve_all())
+
     def run(self) -> Result:
         """Runs an experiment of one run. Ctrl-C works.
 
@@ -143,11 +149,13 @@ class Experiment:
             wall_s=sum(result.wall_s for result in results),
             cpu_s=sum(result.cpu_s for result in results),
             cost=sum(result.cost for result in results),
-            warnings=[
-                {"text": text, "runs": [result.run for result in results if text in result.warnings]}
-                for text in dict.fromkeys(text for result in results for text in result.warnings)
-            ],
+            warnings=[warning.as_facts() for warning in of_results(results)],
         )
+
+
+def before(runs: Sequence[Run]) -> list[RunWarning]:
+    """What can be told of these runs before they are run."""
+    return merged(RunWarning(one["name"], one["text"], one["count"], (run.hash,)) for run in runs for one in run.warnings)
 
 
 def _distinct(runs: list[Run]) -> list[Run]:

@@ -9,7 +9,7 @@ is called `run_seed`, `link_queue`; no other column's name can be that of an axi
 ==============  ====================  =================================================================
 table           a row is              columns
 ==============  ====================  =================================================================
-`runs`          one run               run, axes, repeat, seed, every metric of the whole run, end_s, steps
+`runs`          one run               run, axes, repeat, seed, every metric of the whole run, end_s, steps, warnings
 `flows`         one flow of a run     run, axes, repeat, flow, group, counters, every metric of a flow
 `links`         one link of a run     run, axes, repeat, link, name, counters, every metric of a link
 `hosts`         one host of a run     run, axes, repeat, host, name, every metric of a host: of hosts that say something
@@ -33,8 +33,10 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import pandas as pd
 
+from longfat import repeats
 from longfat._longfat import quantity
 from longfat.provenance import of_run
+from longfat.warned import RunWarning, of_facts
 
 if TYPE_CHECKING:
     from longfat._longfat import Run, Tables, Trace
@@ -72,7 +74,8 @@ class Result:
     """What happened to each packet; no rows unless the experiment sets `measure.packets`."""
     resolved: str
     """The whole run as JSON: every default filled in."""
-    warnings: list[str]
+    warnings: list[RunWarning]
+    """What it should not keep to itself; see `docs/warnings.md`."""
     end_s: float
     """When the run ended, in virtual seconds."""
     steps: int
@@ -91,7 +94,8 @@ class Result:
 
     def row(self) -> dict[str, Any]:
         """Its row of the table of runs; a column of its own with the name of an axis is called `run_...`."""
-        key, own = self.key(), {"seed": self.seed, **self.metrics, "end_s": self.end_s, "steps": self.steps}
+        names = ", ".join(dict.fromkeys(warning.name for warning in self.warnings if warning.name))
+        key, own = self.key(), {"seed": self.seed, **self.metrics, "end_s": self.end_s, "steps": self.steps, "warnings": names}
         return key | {f"run_{name}" if name in key else name: value for name, value in own.items()}
 
     def key(self) -> dict[str, Any]:
@@ -138,8 +142,9 @@ def from_trace(run: Run, title: str, trace: Trace, wall_s: float, cpu_s: float) 
 
 
 def of_tables(tables: Tables, **facts: Any) -> Result:
-    """A run from the tables of its trace, and `facts` about it."""
-    facts.setdefault("warnings", tables["warnings"])
+    """A run from the tables of its trace, and `facts` about it; `also` are more warnings than those of the trace."""
+    also: list[RunWarning] = facts.pop("also", [])
+    warnings = [RunWarning(one["name"], one["text"], one["count"], (facts["run"],)) for one in tables["warnings"]]
     return Result(
         metrics=tables["metrics"],
         flows=pd.DataFrame(tables["flows"]),
@@ -151,6 +156,7 @@ def of_tables(tables: Tables, **facts: Any) -> Result:
         packets=pd.DataFrame(tables["packets"]).astype(dict.fromkeys(("event", "direction", "flags", "ecn"), "str")),
         end_s=tables["end_s"],
         steps=tables["steps"],
+        warnings=[*warnings, *also],
         **facts,
     )
 
@@ -198,6 +204,26 @@ class Results(Sequence[Result]):
     def quick(self) -> bool:
         """Whether they are of the short form that the experiment's file has for `--quick`."""
         return "quick" in self.provenance.get("changes", {})
+
+    @property
+    def warnings(self) -> list[RunWarning]:
+        """What the runs should not keep to themselves: each warning once, with the runs it is of (`docs/warnings.md`)."""
+        return [of_facts(facts) for facts in self.provenance.get("warnings", [])]
+
+    def means(self, level: float = repeats.LEVEL) -> pd.DataFrame:
+        """Means over the repeats, with confidence intervals by Student's t (`longfat.repeats`).
+
+        One row a combination of the axes, with `repeats`, and for each metric of the run its mean and, as `..._ci`, half of its two-sided
+        interval. Raises LongfatError for a level not between 0 and 1.
+        """
+        return repeats.means(self, level)
+
+    def repeats_needed(self, metric: str, within: float = 0.05, *, relative: bool = True, level: float = repeats.LEVEL) -> pd.DataFrame:
+        """How many repeats make half of that interval at most `within`: of the mean, or where not `relative` in the metric's unit.
+
+        One row a combination of the axes; `repeats_needed` is NaN where there are fewer than two repeats. Raises LongfatError.
+        """
+        return repeats.needed(self, metric, within, relative=relative, level=level)
 
     @overload
     def __getitem__(self, index: int) -> Result: ...

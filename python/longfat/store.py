@@ -40,15 +40,19 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pandas as pd
 
 from longfat import sums
-from longfat._longfat import FORMAT_VERSION, METRICS, Document, Run, Trace
+from longfat._longfat import FORMAT_VERSION, METRICS, Document, Run, Trace, columns
 from longfat.errors import DamagedError, ExperimentError, LongfatError, StorageError
 from longfat.results import SERIES, Result, Results, of_tables
 from longfat.stored import from_json, read_table, to_json, write_table
+from longfat.warned import RunWarning, of_facts, of_results
+
+if TYPE_CHECKING:
+    from longfat._longfat import Tables
 
 RUN_TABLES = ("flows", "links", "hosts", *SERIES)
 TABLES = ("runs", "flows", "links", "hosts")
@@ -172,6 +176,7 @@ class Store:
             rows = {name: write_table(name, stored[name], unfinished / f"{name}.parquet") for name in RUN_TABLES}
             (unfinished / "experiment.json").write_text(result.resolved, encoding="utf-8")
             facts = result.provenance | {name: getattr(result, name) for name in RUN_FIELDS}
+            facts["warnings"] = [warning.as_facts() for warning in result.warnings]
             facts |= {"format_version": FORMAT_VERSION, "rows": rows, "trace": to_json(stored["run"])}
             _write_json(facts, unfinished / "run.json")
             digests = {file.name: sums.digest(file) for file in unfinished.iterdir()}
@@ -202,11 +207,12 @@ class Store:
             _check_run(place, facts)
             resolved = (place / "experiment.json").read_text(encoding="utf-8")
             fields: dict[str, Any] = {name: facts[name] for name in RUN_FIELDS} | {"resolved": resolved, "provenance": made_by(place)}
+            kept = [of_facts(one) for one in fields.pop("warnings")]
             if "trace" not in facts:
-                return _read_tables(place, facts, fields)
+                return _read_tables(place, facts, fields | {"warnings": kept})
             stored = {name: read_table(name, place / f"{name}.parquet", facts["rows"].get(name, 0)) for name in RUN_TABLES}
             stored["run"] = from_json(facts["trace"])
-            trace = Trace.restore(resolved, stored, facts["warnings"])
+            trace = Trace.restore(resolved, stored)
         except ExperimentError as error:
             raise StorageError(f"this longfat cannot read the experiment of {place}, which another version made:\n{error}") from error
         except DamagedError as error:
@@ -215,10 +221,8 @@ class Store:
             if isinstance(error, OSError) and error.errno not in (None, errno.ENOENT):
                 raise StorageError(f"cannot read {place}: {_reason(error)}") from error
             raise DamagedError(f"{place} is not a finished run: {error}; {AGAIN}") from error
-        if trace.missing:
-            note = f"its trace was stored without {', '.join(trace.missing)}: metrics made of that are not to be trusted"
-            fields["warnings"] = [*fields["warnings"], note]
-        return of_tables(trace.tables(), **fields)
+        tables = trace.tables()
+        return of_tables(tables, also=_of_an_earlier_longfat(trace, tables, kept), **fields)
 
     def combine(self, title: str, axes: list[str], runs: list[Result], text: str, provenance: dict[str, Any]) -> Results:
         """Writes the tables of `runs`, in that order, and where they come from. OSError leaves the old ones."""
@@ -257,7 +261,8 @@ class Store:
 
     def _made_anew(self, provenance: dict[str, Any], runs: Sequence[Result]) -> Results:
         """The tables of `runs`, with every metric there is now; those in the folder, too, where they can be written."""
-        made = Results.of(provenance["title"], provenance["axes"], runs, provenance | {"metrics": METRICS})
+        now = {"metrics": METRICS, "warnings": [warning.as_facts() for warning in of_results(runs)]}
+        made = Results.of(provenance["title"], provenance["axes"], runs, provenance | now)
         made.open = self.read
         with suppress(StorageError), self.writing():
             self._replace(made, {})
@@ -392,6 +397,24 @@ def _read_tables(place: Path, facts: dict[str, Any], fields: dict[str, Any]) -> 
     fields |= {name: _read_table(place / f"{name}.parquet") for name in RUN_TABLES}
     fields |= {"metrics": {name: _float(value) for name, value in facts["metrics"].items()}}
     return Result(**fields, end_s=facts["end_s"], steps=facts["steps"])
+
+
+def _of_an_earlier_longfat(trace: Trace, tables: Tables, kept: list[RunWarning]) -> list[RunWarning]:
+    """What is to be told of a run whose trace lacks columns: which, and what was told of it then and cannot be told now."""
+    if not trace.missing:
+        return []
+    now = {one["text"] for one in tables["warnings"]}
+    # Where nothing is stored, a count is read as 0; a value that may be missing is.
+    unknown = [column for column in trace.missing if _can_be_missing(column)]
+    wrong = [column for column in trace.missing if column not in unknown]
+    notes = [f"its trace was stored without {', '.join(unknown)}: what is made of that has no value"] if unknown else []
+    notes += [f"its trace was stored without {', '.join(wrong)}: metrics made of that are not to be trusted"] if wrong else []
+    return [*(one for one in kept if one.text not in now), *(RunWarning("", note) for note in notes)]
+
+
+def _can_be_missing(column: str) -> bool:
+    table, _, name = column.partition(".")
+    return any(one["name"] == name and one["form"] in ("count or none", "number") for one in columns()[table])
 
 
 def _reason(error: OSError) -> str:

@@ -8,12 +8,11 @@ from __future__ import annotations
 import io
 import math
 import os
-import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -22,12 +21,14 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.segment import Segment
 from rich.table import Table
 
+from longfat import repeats
 from longfat.columns import Column, print_columns, print_whole
 from longfat.paper import Comparison, Grid, Verdict
 from longfat.paper import Table as PaperTable
 from longfat.results import Results, quantities
 from longfat.sweep import Work
 from longfat.text import clean
+from longfat.warned import RunWarning
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -216,15 +217,14 @@ def console(*, stderr: bool = False) -> Console:
     return Terminal(stderr=stderr, highlight=False, width=None if bounded else ENDLESS)
 
 
-def print_warnings(console: Console, warnings: Iterable[Mapping[str, Any]]) -> None:
-    """Prints warnings, each `{text, runs}`. Of those that differ in numbers alone, such as one of each flow, the first."""
-    alike: dict[str, list[Mapping[str, Any]]] = {}
+def print_warnings(console: Console, warnings: Iterable[RunWarning]) -> None:
+    """Prints warnings, each with what to do and the name under which `docs/warnings.md` says more."""
     for warning in warnings:
-        alike.setdefault(re.sub(r"\d+(\.\d+)?", "#", warning["text"]), []).append(warning)
-    for first, *others in alike.values():
-        more = f", and {len(others):,} more like it" if others else ""
-        runs = len({run for warning in (first, *others) for run in warning["runs"]})
-        console.print(f"  [yellow]warning:[/] {escape(first['text'])}{more} ({count(runs, 'run')})", soft_wrap=True)
+        more = f", and {warning.count - 1:,} more like it" if warning.count > 1 else ""
+        of = f" ({count(len(warning.runs), 'run')})" if warning.runs else ""
+        console.print(f"  [yellow]warning:[/] {escape(warning.text)}{more}{of}", soft_wrap=True)
+        if warning.name:
+            console.print(f"    [dim]{escape(warning.advice)} ({warning.name})[/]", soft_wrap=True)
 
 
 def print_names(console: Console, title: str, names: Sequence[str]) -> None:
@@ -240,6 +240,8 @@ def print_entries(console: Console, title: str, entries: Sequence[Entry], *, det
     width = max((len(entry["name"]) for entry in entries), default=0)
     for entry in entries:
         console.print(f"  {escape(entry['name']):{width}}  {escape(entry['summary'])}", soft_wrap=True)
+        if details and "advice" in entry:
+            console.print(f"  {'':{width}}  {escape(entry['advice'])}", soft_wrap=True)
         if entry["source"]:
             console.print(f"  {'':{width}}  [dim]{escape(entry['source'])}[/]", soft_wrap=True)
         for param in entry["params"] if details else ():
@@ -251,6 +253,10 @@ def print_results(console: Console, results: Results) -> None:
     """The table of runs: axes, then the metrics in which they differ. What is the same in all, or of one run everything, is a list."""
     console.print(f"[bold]{escape(results.title)}[/]", soft_wrap=True)
     _print_table(console, *run_table(results), len(results.axes))
+    titles, rows = mean_table(results)
+    if rows:
+        console.print("\n[bold]Means over the repeats[/], ± half of the 95 % confidence interval (Student's t)", soft_wrap=True)
+        _print_table(console, titles, rows, len(results.axes))
     titles, rows = host_table(results)
     if rows:
         console.print("\n[bold]Each host[/]")
@@ -276,6 +282,26 @@ def run_table(results: Results) -> tuple[list[str], list[list[str]]]:
     return _table(results.runs, results.axes)
 
 
+def mean_table(results: Results) -> tuple[list[str], list[list[str]]]:
+    """Titles and cells of the means over repeats, where there are any: axes, how many, and mean ± half of the 95 % confidence interval."""
+    if results.runs["repeat"].nunique() < 2:
+        return [], []
+    table = results.means()
+    shown = [name for name in repeats.metrics(results) if not table[name].isna().all()]
+    titles, columns = [*results.axes], [[str(value) for value in table[axis]] for axis in results.axes]
+    titles.append("repeats")
+    columns.append([number(value) for value in table["repeats"]])
+    for name in shown:
+        title, scale = _for_people(name)
+        titles.append(title)
+        columns.append([_interval(mean * scale, half * scale) for mean, half in zip(table[name], table[f"{name}_ci"], strict=True)])
+    return titles, [list(row) for row in zip(*columns, strict=True)]
+
+
+def _interval(mean: float, half: float) -> str:
+    return number(mean) if math.isnan(half) else f"{number(mean)} ± {half:.2g}"
+
+
 def host_table(results: Results) -> tuple[list[str], list[list[str]]]:
     """The same of the hosts, where a run has several with bounded memory: of one alone, the table of runs says all."""
     hosts = results.hosts
@@ -297,7 +323,7 @@ def _table(table: pd.DataFrame, axes: Sequence[str]) -> tuple[list[str], list[li
     for name in shown:
         title, scale = (name, None) if name in axes else _for_people(name)
         titles.append(title)
-        cells.append([number(value if scale is None else float(value) * scale) for value in table[name]])
+        cells.append([number(value if scale is None or isinstance(value, str) else float(value) * scale) for value in table[name]])
     return titles, [list(row) for row in zip(*cells, strict=True)]
 
 

@@ -32,6 +32,8 @@ pub struct Run {
     pub labels: Vec<(String, String)>,
     /// From 0; it is already in the seed.
     pub repeat: u64,
+    /// How many runs there are of its combination.
+    pub repeats: u64,
     /// What is run.
     pub experiment: Experiment,
     /// What is to run it.
@@ -174,7 +176,7 @@ impl Document {
             if values.is_empty() { fault } else { fault.in_run(values.join(", ")) }
         });
         let (experiment, backend, resolved, hash) = resolved.map_err(|fault| fault.locate(&self.texts))?;
-        Ok(Run { index, labels, repeat, experiment, backend, resolved, hash })
+        Ok(Run { index, labels, repeat, repeats: self.repeats, experiment, backend, resolved, hash })
     }
 
     /// Sets the value at `path` (`flow[0].window`) to `value`: TOML, or a bare word or quantity taken as a string
@@ -244,6 +246,10 @@ fn place(root: &mut Node, path: &str, value: Node, span: Span) -> Result<(), Fau
     let mut node = root;
     for (i, step) in steps.iter().enumerate() {
         let here = path_text(&steps[..i]);
+        // Of a list of one there is no doubt which is meant: `flow.window` is `flow[0].window`.
+        if matches!(step, Step::Key(_)) {
+            node = node.only_mut();
+        }
         let found = node.found();
         node = match (step, &mut node.value) {
             (Step::Key(key), Tree::Table(table)) => {
@@ -258,6 +264,10 @@ fn place(root: &mut Node, path: &str, value: Node, span: Span) -> Result<(), Fau
                 items.get_mut(*i).ok_or_else(|| {
                     Fault::new(span, &here, format!("`{here}` has no element {i}")).expected(format!("0 to {}", n.max(1) - 1))
                 })?
+            }
+            (Step::Key(key), Tree::Array(items)) if !items.is_empty() => {
+                let message = format!("there are {} of `{here}`, and this does not say which", items.len());
+                return Err(Fault::new(span, &here, message).expected(format!("{here}[0].{key} to {here}[{}].{key}", items.len() - 1)));
             }
             (Step::Key(_), _) => return Err(Fault::new(span, &here, format!("`{here}` is not a table")).found(found)),
             (Step::Index(_), _) => return Err(Fault::new(span, &here, format!("`{here}` is not an array")).found(found)),

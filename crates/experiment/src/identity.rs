@@ -89,7 +89,7 @@ fn is_endpoint(fields: &[Field]) -> bool {
 fn default(field: &Field, is_endpoint: bool) -> Option<Json> {
     let written = |spec: &ParamSpec| spec.default.map(|value| spec.kind.write(value).unwrap_or_else(|| "auto".into()));
     match field.shape {
-        Shape::Scalar(spec) if spec.default != Some(Value::Auto) => written(&spec),
+        Shape::Scalar(spec) | Shape::Drawn(spec) if spec.default != Some(Value::Auto) => written(&spec),
         Shape::Scalar(_) | Shape::Variants(_) if is_endpoint => PARAMS.iter().find(|spec| spec.name == field.name).and_then(written),
         _ => None,
     }

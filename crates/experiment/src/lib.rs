@@ -1,10 +1,12 @@
 //! What is asked and what came of it: the experiment as a person writes it (TOML, [`Document`]) and as a backend runs it
-//! ([`Experiment`]), what a run records ([`trace`]), and the [metrics](metric) computed from that.
+//! ([`Experiment`]), what a run records ([`trace`]), and the [metrics](metric) and [warnings](warning) computed from that.
 
 pub mod backend;
 mod base;
+pub mod chance;
 pub mod cost;
 mod document;
+mod elsewhere;
 mod error;
 mod fields;
 pub mod forecast;
@@ -14,6 +16,7 @@ pub mod metric;
 mod model;
 mod names;
 mod print;
+mod random;
 mod resolve;
 pub mod route;
 mod schema;
@@ -32,7 +35,9 @@ pub use document::{Document, Run, restore};
 pub use error::{Error, Report, nearest, short};
 pub use identity::{RESULTS_VERSION, defaults};
 pub use model::{
-    Backlog, Cpu, Cycles, Experiment, Flow, Host, Intake, Link, Measure, Memory, Network, Nic, Node, NodeKind, OnFull, Pause, Ties, Watched,
+    Backlog, Cpu, Cycles, Experiment, Flow, Host, Intake, Link, Measure, Memory, Network, Nic, Node, NodeKind, OnFull, Pause, Starts, Ties,
+    Watched, When,
 };
+pub use random::Distribution;
 pub use schema::{reference, schema};
 pub use sweep::Axis;

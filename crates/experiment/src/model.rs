@@ -1,12 +1,14 @@
 //! One run, resolved: every sweep chosen, every default filled in, every preset turned into nodes and links.
 //! This is what a backend runs; it holds no text and no unit that still needs reading.
 
+use super::random::Distribution;
 use longfat_core::link::Shaper;
 use longfat_core::params::Choice;
 use longfat_core::time::Duration;
 use longfat_core::traffic::Traffic;
 use longfat_core::units::Rate;
 use longfat_tcp::TcpConfig;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// One run of an experiment.
@@ -28,6 +30,26 @@ pub struct Experiment {
     pub flows: Vec<Flow>,
     /// What is recorded.
     pub measure: Measure,
+}
+
+impl Experiment {
+    /// What each flow is called: its group, and its number in it from 1.
+    pub fn flow_names(&self) -> impl Iterator<Item = String> {
+        let mut seen = BTreeMap::new();
+        self.flows.iter().map(move |flow| {
+            let number: &mut u32 = seen.entry(&*flow.group).or_default();
+            *number += 1;
+            format!("{} {number}", flow.group)
+        })
+    }
+
+    /// When the measured span begins at the earliest: at the end of the warmup, or when the first flow that has a volume starts, or the
+    /// first of all where none has.
+    pub fn span_start(&self) -> Duration {
+        let volumes = self.flows.iter().filter(|flow| flow.traffic.volume().is_some()).map(|flow| flow.start).min();
+        let first = volumes.or_else(|| self.flows.iter().map(|flow| flow.start).min());
+        self.measure.warmup.max(first.unwrap_or(Duration::ZERO))
+    }
 }
 
 /// In what order packets are queued that arrive at a router at the same instant, by different links.
@@ -258,6 +280,8 @@ pub struct Flow {
     pub traffic: Traffic,
     /// When it connects.
     pub start: Duration,
+    /// How the starts of its group were drawn, where they were.
+    pub drawn: Option<Arc<Starts>>,
     /// When the application stops writing, and closes; `None`: never.
     pub stop: Option<Duration>,
     /// Payload that the receiving application reads in a second; `None`: all, at once.
@@ -265,6 +289,24 @@ pub struct Flow {
     /// The sender it is a stream of. Parallel streams of one sender have the same number; numbers follow each other from 0
     /// in the order of the flows.
     pub stream_of: usize,
+}
+
+/// When the senders of a group start: each at a time of its own after the gaps before it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Starts {
+    /// From the first on.
+    pub start: When,
+    /// From one to the next.
+    pub stagger: When,
+}
+
+/// A time as a file says it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum When {
+    /// This one.
+    At(Duration),
+    /// One drawn for each sender, from the seed of the run.
+    Random(Distribution),
 }
 
 /// What is recorded, and when the run ends: at `duration`, or once every flow that has a volume is done, if there is one.

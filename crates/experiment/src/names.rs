@@ -14,7 +14,7 @@ struct Rows {
 }
 
 const TABLES: [Rows; 4] = [
-    Rows { of: "run", keys: &["run", "repeat", "end_s", "steps"], asked: &["seed"] },
+    Rows { of: "run", keys: &["run", "repeat", "end_s", "steps", "warnings", "repeats"], asked: &["seed"] },
     Rows { of: "flow", keys: &["flow", "sender"], asked: &["group", "from", "to", "congestion_control", "traffic"] },
     Rows { of: "link", keys: &["link", "rate_bps"], asked: &["name", "from", "to", "queue", "bottleneck", "discard"] },
     Rows { of: "host", keys: &["host", "memory_bytes"], asked: &["name"] },

@@ -61,6 +61,10 @@ fn shape(shape: &Shape) -> Json {
         Shape::Text => json!({ "type": "string" }),
         Shape::Names => json!({ "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" }, "minItems": 1 }] }),
         Shape::Scalar(spec) => scalar(spec),
+        Shape::Drawn(spec) => {
+            let random = json!({ "type": "object", "properties": { "random": { "type": "string" } }, "required": ["random"], "additionalProperties": false });
+            json!({ "anyOf": [scalar(spec), random] })
+        }
         Shape::OneOrMany(spec) => json!({ "anyOf": [scalar(spec), { "type": "array", "items": or_sweep(scalar(spec)), "minItems": 1 }] }),
         Shape::Table(make) => match definition(make()) {
             Some(name) => json!({ "$ref": format!("#/$defs/{name}") }),
@@ -92,7 +96,7 @@ fn scalar(spec: &ParamSpec) -> Json {
 }
 
 fn default(field: &Field) -> Option<Json> {
-    let Shape::Scalar(spec) = field.shape else { return None };
+    let (Shape::Scalar(spec) | Shape::Drawn(spec)) = field.shape else { return None };
     spec.default.and_then(|value| spec.kind.write(value))
 }
 
@@ -199,6 +203,7 @@ fn section(out: &mut String, title: &str, doc: &str, fields: &[Field]) {
         let value = match field.shape {
             Shape::Scalar(spec) => spec.kind.expectation(),
             Shape::OneOrMany(spec) => format!("{}, or a list", spec.kind.expectation()),
+            Shape::Drawn(spec) => format!("{}, or `{{ random = \"uniform 0 s..1 s\" }}` or `\"exponential 1 s\"`", spec.kind.expectation()),
             Shape::Text => "a text".to_owned(),
             Shape::Names => "a name, or a list of names".to_owned(),
             Shape::Table(_) | Shape::Labels | Shape::Changes => "a table".to_owned(),

@@ -1,10 +1,12 @@
 //! What may stand where in an experiment file. One description of it ([`Shape`], with the tables in [`super::fields`])
 //! drives validation, the JSON Schema and the reference; nothing else knows the names of keys.
 
+use super::elsewhere;
 use super::error::Fault;
+use super::random::{self, Distribution};
 use super::sweep;
 use super::tree::{Entry, Node, Step, Table, Tree, path_text};
-use longfat_core::params::{Kind, ParamSpec, Value};
+use longfat_core::params::{Kind, ParamSpec, Value, Why};
 
 /// What a value may be.
 #[derive(Clone, Copy)]
@@ -15,6 +17,8 @@ pub enum Shape {
     Names,
     /// A parameter.
     Scalar(ParamSpec),
+    /// A time, or how it is drawn: `{ random = "uniform 0 s..1 s" }`.
+    Drawn(ParamSpec),
     /// A parameter, or a list of them.
     OneOrMany(ParamSpec),
     /// A table of these fields.
@@ -111,7 +115,7 @@ impl Variants {
         let names: Vec<&str> = (self.cases)().iter().map(|c| c.name).collect();
         let fault =
             Fault::new(at.span, path_text(path), format!("there is no such {}", self.what)).found(at.found()).expected(self.expectation());
-        fault.nearest(at.as_text().unwrap_or(""), names)
+        called_elsewhere(fault, at.as_text().unwrap_or(""), names)
     }
 
     fn expectation(&self) -> String {
@@ -131,7 +135,8 @@ impl Shape {
             (Shape::Names, Tree::Array(items)) if !items.is_empty() => check_items(&Shape::Text, items, path, faults),
             (Shape::OneOrMany(spec), Tree::Array(items)) if !items.is_empty() => check_items(&Shape::Scalar(*spec), items, path, faults),
             (Shape::List(shape), Tree::Array(items)) if !items.is_empty() => check_items(shape, items, path, faults),
-            (Shape::Scalar(spec) | Shape::OneOrMany(spec), _) => faults.extend(read(spec, node, path).err()),
+            (Shape::Drawn(_), Tree::Table(_)) => faults.extend(distribution(node, path).err()),
+            (Shape::Scalar(spec) | Shape::OneOrMany(spec) | Shape::Drawn(spec), _) => faults.extend(read(spec, node, path).err()),
             (Shape::Table(fields), Tree::Table(table)) => check_fields(fields(), None, table, node, path, faults),
             (Shape::Variants(variants), _) => check_variants(variants, node, path, faults),
             (Shape::Text | Shape::Names, Tree::Text(_)) | (Shape::Labels | Shape::Changes, Tree::Table(_)) => {}
@@ -190,23 +195,52 @@ fn unknown(entry: &Entry, tag: Option<&str>, fields: &[Field], path: &[Step]) ->
     // A long list helps nobody.
     let fault =
         if names.len() <= 12 { fault.expected(if names.is_empty() { "no keys".to_owned() } else { names.join(", ") }) } else { fault };
-    fault.nearest(&entry.key, names)
+    called_elsewhere(fault, &entry.key, names)
 }
 
 fn expectation(field: &Field) -> String {
     match field.shape {
-        Shape::Scalar(spec) | Shape::OneOrMany(spec) => format!("{} = {} ({})", field.name, spec.kind.expectation(), field.doc),
+        Shape::Scalar(spec) | Shape::OneOrMany(spec) | Shape::Drawn(spec) => {
+            format!("{} = {} ({})", field.name, spec.kind.expectation(), field.doc)
+        }
         _ => format!("{}: {}", field.name, field.doc),
+    }
+}
+
+/// What there is for a name that other tools have, or the name here that is nearest to it.
+fn called_elsewhere<'a>(fault: Fault, wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Fault {
+    match elsewhere::hint(wrong) {
+        Some(hint) => fault.help(hint),
+        None => fault.nearest(wrong, names),
+    }
+}
+
+/// How a time is drawn, by the table that says so.
+pub fn distribution(node: &Node, path: &[Step]) -> Result<Distribution, Fault> {
+    let wrong = |at: &Node, message: String| {
+        Err(Fault::new(at.span, path_text(path), message).expected(format!("a time, or {{ random = {} }}", random::EXPECTED)))
+    };
+    let table = node.as_table().expect("a time that is drawn is a table");
+    match (table.get("random"), table.0.len()) {
+        (Some(said), 1) => match said.as_text() {
+            Some(text) => Distribution::parse(text).or_else(|why| wrong(said, format!("this is no random time: {why}"))),
+            None => wrong(said, "this is no random time".to_owned()),
+        },
+        _ => wrong(node, "a time that is drawn says how, and nothing else".to_owned()),
     }
 }
 
 /// The value of a parameter.
 pub fn read(spec: &ParamSpec, node: &Node, path: &[Step]) -> Result<Value, Fault> {
     spec.read(node.literal()).map_err(|mismatch| {
-        let message = format!("`{}` cannot be this: {}", spec.name, mismatch.why);
-        let fault = Fault::new(node.span, path_text(path), message).found(node.found()).expected(mismatch.expected);
-        match (spec.kind, node.as_text()) {
-            (Kind::Choice(words), Some(word)) => fault.nearest(word, words.iter().copied()),
+        let fault = Fault::new(node.span, path_text(path), mismatch.message(spec.name, &node.found())).found(node.found());
+        // What must be is in the message where it is all that is wrong.
+        let fault = if mismatch.why == Why::OtherType { fault } else { fault.expected(mismatch.expected) };
+        match (spec.kind, &node.value) {
+            (Kind::Choice(words), Tree::Text(word)) => called_elsewhere(fault, word, words.iter().copied()),
+            (_, Tree::Array(_)) if spec.name != "repeats" => {
+                fault.help(format!("a run with each of several values is a sweep: {} = {{ sweep = [...] }}", spec.name))
+            }
             _ => fault,
         }
     })

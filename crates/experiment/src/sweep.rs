@@ -61,7 +61,7 @@ fn label(value: &Node, position: usize) -> String {
     let Some(table) = value.as_table() else {
         return if matches!(value.value, Tree::Array(_)) { format!("#{}", position + 1) } else { plain(value) };
     };
-    match table.get("label").or_else(|| ["kind", "preset", "type"].iter().find_map(|k| table.get(k))) {
+    match table.get("label").or_else(|| ["kind", "preset", "type", "random"].iter().find_map(|k| table.get(k))) {
         Some(node) => plain(node),
         None => format!("#{}", position + 1),
     }

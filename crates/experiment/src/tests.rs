@@ -10,4 +10,5 @@ mod networks;
 mod ready;
 mod reference;
 mod sizing;
+mod starts;
 mod sweeps;

@@ -88,6 +88,15 @@ impl Node {
         }
     }
 
+    /// The only item of an array of one; anything else is itself.
+    pub fn only_mut(&mut self) -> &mut Node {
+        if !matches!(&self.value, Tree::Array(items) if items.len() == 1) {
+            return self;
+        }
+        let Tree::Array(items) = &mut self.value else { unreachable!("it is an array") };
+        &mut items[0]
+    }
+
     /// What there is, as words for a message.
     pub fn found(&self) -> String {
         match self.literal() {

@@ -1,7 +1,8 @@
 //! Reading a table that has been checked: values by name, with the defaults of its fields.
 
 use super::error::Fault;
-use super::shape::{Case, Field, Shape, Variants, read};
+use super::model::When;
+use super::shape::{Case, Field, Shape, Variants, distribution, read};
 use super::tree::{Node, Step, Table, Tree, path_text};
 use longfat_core::params::{Choice, Params, Value};
 use longfat_core::time::Duration;
@@ -84,7 +85,7 @@ impl<'a> View<'a> {
     /// The value of the parameter `name`: as written, or its default.
     pub fn value(&self, name: &str) -> Result<Value, Fault> {
         let spec = match self.fields.iter().find(|f| f.name == name).map(|f| f.shape) {
-            Some(Shape::Scalar(spec)) => spec,
+            Some(Shape::Scalar(spec) | Shape::Drawn(spec)) => spec,
             _ => panic!("no parameter {name}"),
         };
         match (self.get(name), spec.default) {
@@ -96,6 +97,14 @@ impl<'a> View<'a> {
 
     pub fn duration(&self, name: &str) -> Result<Option<Duration>, Fault> {
         Ok(if let Value::Duration(d) = self.value(name)? { Some(d) } else { None })
+    }
+
+    /// A time, or how it is drawn.
+    pub fn when(&self, name: &str) -> Result<When, Fault> {
+        match self.get(name) {
+            Some(node) if node.as_table().is_some() => distribution(node, &self.path_of(name)).map(When::Random),
+            _ => Ok(When::At(self.duration(name)?.unwrap_or_default())),
+        }
     }
 
     /// A count or a size.

@@ -3,7 +3,7 @@
 
 use super::error::Span;
 use super::fields;
-use super::model::{self, Experiment, Flow, Host, Intake, Link, NodeKind, OnFull, Ties, Watched};
+use super::model::{self, Experiment, Flow, Host, Intake, Link, NodeKind, OnFull, Starts, Ties, Watched, When};
 use super::print::print;
 use super::tree::{self, Entry, Node, Tree};
 use longfat_core::atm::discard;
@@ -17,12 +17,18 @@ use longfat_tcp::TcpConfig;
 use longfat_tcp::congestion::{self, extensions};
 use longfat_tcp::options::PARAMS;
 use longfat_tcp::window_sizing;
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
 type Table = Map<String, Json>;
 
 fn duration(d: Duration) -> Json {
     TIME.format(d.as_ps()).into()
+}
+fn when(when: When) -> Json {
+    match when {
+        When::At(time) => duration(time),
+        When::Random(distribution) => json!({ "random": distribution.to_string() }),
+    }
 }
 fn size(n: u64) -> Json {
     SIZE.format(n).into()
@@ -208,7 +214,6 @@ fn flows<'a>(flows: &[Flow], name: &dyn Fn(usize) -> &'a str) -> Vec<Json> {
     for group in flows.chunk_by(|a, b| a.group == b.group) {
         let first = &group[0];
         let streams = group.iter().take_while(|flow| flow.stream_of == first.stream_of).count();
-        let stagger = group.get(streams).map_or(Duration::ZERO, |second| second.start - first.start);
         let mut row = endpoint(&first.sender);
         row.insert("name".into(), first.group.to_string().into());
         row.insert("from".into(), ends(group, streams, |f| f.from, name));
@@ -217,9 +222,13 @@ fn flows<'a>(flows: &[Flow], name: &dyn Fn(usize) -> &'a str) -> Vec<Json> {
         if streams > 1 {
             row.insert("streams".into(), streams.into());
         }
-        row.insert("start".into(), duration(first.start));
-        if !stagger.is_zero() {
-            row.insert("stagger".into(), duration(stagger));
+        let starts = first.drawn.as_deref().copied().unwrap_or_else(|| {
+            let stagger = group.get(streams).map_or(Duration::ZERO, |second| second.start - first.start);
+            Starts { start: When::At(first.start), stagger: When::At(stagger) }
+        });
+        row.insert("start".into(), when(starts.start));
+        if starts.stagger != When::At(Duration::ZERO) {
+            row.insert("stagger".into(), when(starts.stagger));
         }
         if let Some(stop) = first.stop {
             row.insert("stop".into(), duration(stop));

@@ -99,7 +99,9 @@ fn number(spec: &ParamSpec, literal: Literal<'_>) -> PyResult<Value> {
         None => spec.read(literal),
     };
     read.map_err(|e| match (spec.kind, literal) {
-        (Kind::Choice(words), Literal::Text(text)) => unknown(&format!("{} = {shown}: {}", spec.name, e.why), text, words),
-        _ => LongfatError::new_err(format!("{} = {shown}: {}\n  = expected: {}", spec.name, e.why, e.expected)),
+        (Kind::Choice(words), Literal::Text(text)) => unknown(&e.message(spec.name, &shown.to_string()), text, words),
+        _ => {
+            LongfatError::new_err(format!("{}\n  = found: {shown}\n  = expected: {}", e.message(spec.name, &shown.to_string()), e.expected))
+        }
     })
 }

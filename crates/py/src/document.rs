@@ -2,16 +2,18 @@
 
 use crate::error::{ExperimentError, error};
 use crate::stored::PyTrace;
-use crate::{backend, hooks};
+use crate::{backend, hooks, tables};
 use longfat_core::units::text::{RATE, SIZE, TIME, split};
 use longfat_experiment::Backend;
 use longfat_experiment::Experiment;
 use longfat_experiment::cost;
 use longfat_experiment::forecast::Forecast;
 use longfat_experiment::trace::Trace;
+use longfat_experiment::warning;
 use longfat_sim::Progress;
 use longfat_tcp::congestion::extensions;
 use pyo3::prelude::*;
+use pyo3::types::PyList;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -85,6 +87,11 @@ impl Run {
     #[getter]
     fn backend(&self) -> &'static str {
         self.0.backend.name
+    }
+    /// What can be told before it is run: a list of {name, text, count}.
+    #[getter]
+    fn warnings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        tables::warnings(py, warning::before(&self.0.experiment, self.0.repeats))
     }
     #[getter]
     fn cost(&self) -> f64 {

@@ -14,9 +14,18 @@ mod stored;
 mod tables;
 
 use pyo3::prelude::*;
+use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// Version of the results folder's layout; Python writes and reads it.
 const FORMAT_VERSION: u32 = 4;
+
+/// The value below which a variable of Student's t with so many degrees of freedom lies with this probability. NaN where there is none.
+#[pyfunction]
+fn student_t(probability: f64, freedom: f64) -> f64 {
+    let distribution = StudentsT::new(0.0, 1.0, freedom);
+    let is_inside = probability > 0.0 && probability < 1.0;
+    distribution.ok().filter(|_| is_inside).map_or(f64::NAN, |t| t.inverse_cdf(probability))
+}
 
 #[pymodule]
 fn _longfat(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -38,6 +47,7 @@ fn _longfat(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(hooks::conformance_checks, module)?)?;
     module.add_function(wrap_pyfunction!(document::quantity, module)?)?;
     module.add_function(wrap_pyfunction!(document::schema, module)?)?;
+    module.add_function(wrap_pyfunction!(student_t, module)?)?;
     module.add_function(wrap_pyfunction!(stored::listed, module)?)?;
     module.add_function(wrap_pyfunction!(script::run_script, module)?)?;
     module.add_function(wrap_pyfunction!(script::read_text, module)?)?;

@@ -4,8 +4,8 @@ use longfat_core::atm::discard;
 use longfat_core::link::{framing, loss};
 use longfat_core::params::{ParamSpec, Value};
 use longfat_core::{queue, traffic};
-use longfat_experiment::metric;
 use longfat_experiment::{backend, listing};
+use longfat_experiment::{metric, warning};
 use longfat_tcp::congestion::slow_start;
 use longfat_tcp::{congestion, options, stack, window_sizing};
 use pyo3::prelude::*;
@@ -31,6 +31,7 @@ pub fn registries(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     add("hosts", listing::host_keys().iter().map(|spec| parameter(py, spec)).collect())?;
     add("tcp", options::PARAMS.iter().map(|spec| parameter(py, spec)).collect())?;
     add("backends", backend::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, &[])).collect())?;
+    add("warnings", warning::REGISTRY.iter().map(|e| with_advice(entry(py, e.name, e.summary, e.source, &[])?, e)).collect())?;
     add("metrics", metric::REGISTRY.iter().map(|e| with_bound(entry(py, e.name, &with_unit(e), e.source, &[])?, e)).collect())?;
     Ok(kinds)
 }
@@ -56,6 +57,12 @@ fn entry<'py>(py: Python<'py>, name: &str, summary: &str, source: &str, params: 
 /// A parameter as an entry: what it may be and its default stand where others have their source.
 fn parameter<'py>(py: Python<'py>, spec: &ParamSpec) -> PyResult<Bound<'py, PyDict>> {
     entry(py, spec.name, spec.doc, &format!("{}; default {}", spec.kind.expectation(), default(spec)), &[])
+}
+
+/// What to do.
+fn with_advice<'py>(entry: Bound<'py, PyDict>, warning: &warning::Warning) -> PyResult<Bound<'py, PyDict>> {
+    entry.set_item("advice", warning.advice)?;
+    Ok(entry)
 }
 
 /// Where its values lie, whatever the network.

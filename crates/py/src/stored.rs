@@ -52,7 +52,7 @@ impl PyTrace {
 
     /// From what [`PyTrace::stored`] gave, and the run as resolved.
     #[staticmethod]
-    fn restore(resolved: &str, stored: &Bound<'_, PyDict>, warnings: Vec<String>) -> PyResult<Self> {
+    fn restore(resolved: &str, stored: &Bound<'_, PyDict>) -> PyResult<Self> {
         let resolved = serde_json::from_str(resolved).map_err(|e| PyValueError::new_err(format!("experiment.json: {e}")))?;
         let experiment = restore(&resolved).map_err(error)?.experiment;
         let mut reader = Reader { stored, missing: Vec::new() };
@@ -66,7 +66,6 @@ impl PyTrace {
             link_series: reader.table("link_series", columns::link_series(), Default::default)?,
             events: reader.table("events", columns::events(), Default::default)?,
             packets: reader.table("packets", columns::packets(), Default::default)?,
-            warnings,
             ..trace
         };
         let missing = reader.missing;

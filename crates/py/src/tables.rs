@@ -5,9 +5,10 @@ use longfat_experiment::Experiment;
 use longfat_experiment::metric::{REGISTRY, Scope};
 use longfat_experiment::trace::columns::{self, Column, Form, NONE};
 use longfat_experiment::trace::{FlowRecord, LinkRecord, Trace};
+use longfat_experiment::warning::{self, Given};
 use numpy::PyArray1;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList};
 use std::ops::Range;
 
 /// The tables that users see, with every metric in its rows.
@@ -44,8 +45,21 @@ pub fn trace<'py>(py: Python<'py>, experiment: &Experiment, trace: &Trace) -> Py
     dict.set_item("packets", recorded(py, columns::packets(), &trace.packets)?)?;
     dict.set_item("end_s", trace.end.as_secs_f64())?;
     dict.set_item("steps", trace.steps)?;
-    dict.set_item("warnings", &trace.warnings)?;
+    dict.set_item("warnings", warnings(py, warning::of(experiment, trace))?)?;
     Ok(dict)
+}
+
+/// Warnings: a list of {name, text, count}.
+pub fn warnings(py: Python<'_>, given: Vec<Given<String>>) -> PyResult<Bound<'_, PyList>> {
+    let list = PyList::empty(py);
+    for Given { warning, text, count } in given {
+        let dict = PyDict::new(py);
+        dict.set_item("name", warning.name)?;
+        dict.set_item("text", text)?;
+        dict.set_item("count", count)?;
+        list.append(dict)?;
+    }
+    Ok(list)
 }
 
 /// A table under construction.

@@ -102,6 +102,7 @@ impl Dumbbell {
                     receiver: tcp.clone(),
                     traffic: self.traffic.clone(),
                     start: self.stagger * flows.len() as u64,
+                    drawn: None,
                     stop: None,
                     read_rate: None,
                     stream_of: flows.len(),

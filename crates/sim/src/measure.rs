@@ -5,11 +5,11 @@ use longfat_core::atm::aal5;
 use longfat_core::queue::DropReason;
 use longfat_core::time::{Duration, Time};
 use longfat_experiment::trace::{CellRecord, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, LinkSample, MemoryRecord, Trace};
-use longfat_experiment::{Experiment, Host, warning};
+use longfat_experiment::{Experiment, Host};
 
 use crate::endpoint::Agent;
 use crate::memory::Gauge;
-use crate::world::{Arrived, Snapshot, World, flow_names};
+use crate::world::{Arrived, Snapshot, World};
 
 /// Watches a world: stops it at the instants where something is to be written down.
 #[derive(Debug)]
@@ -30,14 +30,11 @@ impl Recorder {
     pub fn new(experiment: &Experiment) -> Self {
         let measure = &experiment.measure;
         assert!(measure.interval != Some(Duration::ZERO), "the spacing of samples is positive");
-        let starts_of_volumes = experiment.flows.iter().filter(|flow| flow.traffic.volume().is_some()).map(|flow| flow.start).min();
-        let first_start = starts_of_volumes.or_else(|| experiment.flows.iter().map(|flow| flow.start).min());
-        let warmup = Time::ZERO + measure.warmup;
         Recorder {
             interval: measure.interval,
             next_sample: if measure.interval.is_some() { Time::ZERO } else { Time::MAX },
-            warmup,
-            span_start: warmup.max(Time::ZERO + first_start.unwrap_or(Duration::ZERO)),
+            warmup: Time::ZERO + measure.warmup,
+            span_start: Time::ZERO + experiment.span_start(),
             end: Time::ZERO + measure.duration,
             at_warmup: None,
             at_span_start: None,
@@ -107,7 +104,6 @@ impl Recorder {
         trace.hosts = host_records(world, experiment, span_start, span_end);
         trace.events = world.ledger.take_events();
         trace.packets = world.ledger.take_packets();
-        trace.warnings = warnings(world, experiment, self.span_start);
         trace
     }
 }
@@ -188,6 +184,18 @@ fn flow_record(world: &World, experiment: &Experiment, flow: usize, at_warmup: O
         rtt_deviation_s: sender.rtt_deviation_s(),
         packets_delivered: world.endpoints[2 * flow + 1].delivered.packets,
         in_flight_max: sent.in_flight_max,
+        ..at_the_end(sender)
+    }
+}
+
+/// How a sender of TCP ended.
+fn at_the_end(sender: &Agent) -> FlowRecord {
+    let Agent::Tcp(tcp) = sender else { return FlowRecord::default() };
+    let info = sender.info();
+    FlowRecord {
+        cwnd_end: Some(info.cwnd),
+        ssthresh_end: (info.ssthresh != u64::MAX).then_some(info.ssthresh),
+        gave_up_ecn: Some(tcp.gave_up_ecn().into()),
         ..FlowRecord::default()
     }
 }
@@ -253,40 +261,4 @@ fn link_record(world: &World, experiment: &Experiment, number: usize, start: &Sn
         }),
         ..record
     }
-}
-
-/// What the user should know of the run: of its flows as they were asked for, and of what became of them.
-fn warnings(world: &World, experiment: &Experiment, span_start: Time) -> Vec<String> {
-    let mut warnings = Vec::new();
-    if world.now < span_start {
-        warnings.push(format!(
-            "the run ended at {} s, before the measured span began at {} s",
-            world.now.as_secs_f64(),
-            span_start.as_secs_f64()
-        ));
-    }
-    warnings.extend(warning::of_paths(experiment, flow_names(experiment)));
-    for (i, (name, flow)) in flow_names(experiment).zip(&experiment.flows).enumerate() {
-        warnings.extend(warning::of_flow(&name, flow));
-        if let Agent::Tcp(tcp) = &world.endpoints[2 * i].agent
-            && tcp.gave_up_ecn()
-        {
-            warnings.push(format!(
-                "flow {name} has given up ECN: what it was told of its marks is what a path makes that spoils them (docs/ecn.md)"
-            ));
-        }
-        if let Some(at) = world.milestones[i].gave_up {
-            let sent = if world.milestones[i].established.is_some() { "what it had sent again" } else { "its SYN" };
-            warnings.push(format!("flow {name} was given up at {} s: nothing had answered {sent}", at.as_secs_f64()));
-        }
-        if let Some(volume) = flow.traffic.volume()
-            && world.milestones[i].delivered_all.is_none()
-        {
-            let delivered = world.endpoints[2 * i + 1].agent.bytes_delivered();
-            let end = world.now.as_secs_f64();
-            warnings
-                .push(format!("flow {name} did not finish: {delivered} of {volume} bytes were delivered when the run ended at {end} s"));
-        }
-    }
-    warnings
 }

@@ -16,8 +16,6 @@ mod links;
 mod ports;
 mod snapshot;
 
-use std::collections::BTreeMap;
-
 use longfat_core::atm::port::Run;
 use longfat_core::link::Link;
 use longfat_core::packet::{Line, PacketId, Packets};
@@ -342,16 +340,6 @@ impl World {
         let packets = &self.packets;
         self.inputs.iter_mut().flat_map(|input| std::iter::from_fn(|| input.line.pop(packets))).collect()
     }
-}
-
-/// What each flow is called: its group and its number in it, from 1.
-pub fn flow_names(experiment: &Experiment) -> impl Iterator<Item = String> {
-    let mut seen = BTreeMap::new();
-    experiment.flows.iter().map(move |flow| {
-        let number: &mut u32 = seen.entry(&*flow.group).or_default();
-        *number += 1;
-        format!("{} {number}", flow.group)
-    })
 }
 
 /// The flows that the run waits for, and what each sends.

@@ -8,7 +8,7 @@ pub mod testing;
 mod text;
 
 pub use registry::check_entry;
-pub use text::{Literal, Mismatch};
+pub use text::{Literal, Mismatch, Why};
 
 use crate::time::Duration;
 use crate::units::{Capacity, Rate};

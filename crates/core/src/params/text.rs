@@ -35,7 +35,32 @@ pub struct Mismatch {
     /// What would be right.
     pub expected: String,
     /// What is wrong with what there is.
-    pub why: String,
+    pub why: Why,
+}
+
+/// What is wrong with a literal.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Why {
+    /// A number where a word is wanted, and the like.
+    OtherType,
+    /// A word that is none of those there are.
+    NoSuchWord,
+    /// Too little, or too much.
+    OutOfRange,
+    /// It is no quantity of the kind: a sentence.
+    Quantity(String),
+}
+
+impl Mismatch {
+    /// What is wrong with the parameter `name`, for which there is what `found` says.
+    pub fn message(&self, name: &str, found: &str) -> String {
+        match &self.why {
+            Why::OtherType => format!("`{name}` must be {}", self.expected),
+            Why::NoSuchWord => format!("`{name}` cannot be {found}"),
+            Why::OutOfRange => format!("`{name}` is out of range"),
+            Why::Quantity(why) => format!("`{name}`: {why}"),
+        }
+    }
 }
 
 impl ParamSpec {
@@ -51,9 +76,9 @@ impl ParamSpec {
 impl Kind {
     /// The value that `literal` stands for.
     pub fn read(&self, literal: Literal<'_>) -> Result<Value, Mismatch> {
-        let mismatch = |why: &str| Mismatch { expected: self.expectation(), why: why.to_owned() };
-        let quantity = |e: QuantityError| mismatch(&e.to_string());
-        let out_of_range = || mismatch("it is out of range");
+        let mismatch = |why: Why| Mismatch { expected: self.expectation(), why };
+        let quantity = |e: QuantityError| mismatch(Why::Quantity(e.to_string()));
+        let out_of_range = || mismatch(Why::OutOfRange);
         let within = |ok: bool, value: Value| if ok { Ok(value) } else { Err(out_of_range()) };
         match (*self, literal) {
             (Kind::Bytes { min, max }, Literal::Text(text)) => {
@@ -85,16 +110,16 @@ impl Kind {
             (Kind::Portion { .. }, Literal::Integer(n)) => within((0..=1).contains(&n), Value::Number(n as f64)),
             (Kind::Bool, Literal::Bool(b)) => Ok(Value::Bool(b)),
             (Kind::Choice(words), Literal::Text(text)) => {
-                words.iter().find(|w| **w == text).map(|w| Value::Choice(w)).ok_or_else(|| mismatch("there is no such choice"))
+                words.iter().find(|w| **w == text).map(|w| Value::Choice(w)).ok_or_else(|| mismatch(Why::NoSuchWord))
             }
             (
                 Kind::Bytes { .. } | Kind::Duration { .. } | Kind::Rate | Kind::Capacity | Kind::Window,
                 Literal::Integer(_) | Literal::Float(_),
-            ) => Err(mismatch("a quantity is a string with its unit")),
+            ) => Err(mismatch(Why::Quantity("a quantity is a string with its unit".to_owned()))),
             (Kind::Count { unit, .. }, Literal::Integer(n)) if !unit.is_empty() => {
-                Err(mismatch(&format!("a quantity is a string with its unit: write \"{n} {unit}\"")))
+                Err(mismatch(Why::Quantity(format!("a quantity is a string with its unit: write \"{n} {unit}\""))))
             }
-            _ => Err(mismatch("it is of another type")),
+            _ => Err(mismatch(Why::OtherType)),
         }
     }
 
@@ -221,11 +246,11 @@ mod tests {
         let kind = Kind::Count { unit: "buffers", min: 1, max: 500 };
         assert_eq!(kind.read(Literal::Text("224 buffers")), Ok(Value::Count(224)));
         assert_eq!(kind.read(Literal::Text("1 buffer")), Ok(Value::Count(1)));
-        let why = |l| kind.read(l).unwrap_err().why;
-        assert_eq!(why(Literal::Integer(224)), "a quantity is a string with its unit: write \"224 buffers\"");
-        assert_eq!(why(Literal::Text("224 packets")), "`packets` is not a unit here; the units are buffers");
-        assert_eq!(why(Literal::Text("0 buffers")), "it is out of range");
-        assert_eq!(kind.read(Literal::Text("1.5 buffers")).unwrap_err().why, "it is not a whole number of buffers");
+        let why = |l| kind.read(l).unwrap_err().message("n", "it");
+        assert_eq!(why(Literal::Integer(224)), "`n`: a quantity is a string with its unit: write \"224 buffers\"");
+        assert_eq!(why(Literal::Text("224 packets")), "`n`: `packets` is not a unit here; the units are buffers");
+        assert_eq!(why(Literal::Text("0 buffers")), "`n` is out of range");
+        assert_eq!(why(Literal::Text("1.5 buffers")), "`n`: it is not a whole number of buffers");
     }
 
     proptest! {

@@ -2,7 +2,7 @@
 
 use super::{NO_TIME, SOME_TIME, TIME, count, one_of};
 use crate::shape::{Case, Field, Shape, Variants};
-use longfat_core::params::{Kind, Value};
+use longfat_core::params::{Kind, ParamSpec, Value};
 use longfat_core::traffic;
 use longfat_tcp::{congestion, options, stack, window_sizing};
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -55,6 +55,11 @@ pub fn endpoint() -> &'static [Field] {
     &TABLE
 }
 
+/// A time that can be random.
+fn drawn(name: &'static str, doc: &'static str) -> Field {
+    Field { shape: Shape::Drawn(ParamSpec { name, kind: TIME, default: Some(NO_TIME), doc }), ..Field::or(name, TIME, NO_TIME, doc) }
+}
+
 /// A group of connections.
 pub fn flow() -> &'static [Field] {
     static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
@@ -73,8 +78,8 @@ pub fn flow() -> &'static [Field] {
                 Value::Count(1),
                 "parallel connections of each sender, which start together and count as one where senders are compared",
             ),
-            Field::or("start", TIME, NO_TIME, "when the first sender connects"),
-            Field::or("stagger", TIME, NO_TIME, "time from one sender's start to the next one's"),
+            drawn("start", "when the first sender connects; where it is random, each sender's own draw"),
+            drawn("stagger", "time from one sender's start to the next one's; where it is random, each drawn anew"),
             Field::auto("stop", SOME_TIME, "when the application stops, and closes; by default it goes on until the run ends"),
             Field::auto("read_rate", Kind::Rate, "payload that the receiving application reads in a second; by default all, at once"),
             Field::new("traffic", Shape::Variants(&TRAFFIC), "what the sending application does; by default `bulk`"),

@@ -49,7 +49,7 @@ pub const TOTAL: Metric = Metric {
 
 /// What `flows` delivered together, over the time in which any of them was measured, in bit/s: never a sum of rates over different
 /// times, which no link bounds.
-pub(super) fn of_flows(experiment: &Experiment, trace: &Trace, flows: &[usize]) -> f64 {
+pub(crate) fn of_flows(experiment: &Experiment, trace: &Trace, flows: &[usize]) -> f64 {
     let spans = flows.iter().filter_map(|i| measured_span(experiment, trace, *i));
     let (bytes, from, to) =
         spans.fold((0, Time::MAX, Time::ZERO), |(bytes, first, last), (more, from, to)| (bytes + more, first.min(from), last.max(to)));

@@ -5,7 +5,7 @@ mod bound;
 mod completion;
 mod cpu;
 mod effective;
-mod goodput;
+pub(crate) mod goodput;
 mod host_memory;
 mod jain;
 mod link_time;
@@ -14,6 +14,7 @@ mod memory_fairness;
 mod ping;
 mod queue_delay;
 mod retransmit;
+mod rtt;
 mod stability;
 mod starved;
 mod ttcp;
@@ -86,6 +87,10 @@ pub const REGISTRY: &[Metric] = &[
     link_time::DEAD,
     link_time::IDLE,
     queue_delay::MEAN,
+    queue_delay::BOTTLENECK,
+    queue_delay::BOTTLENECK_MAX,
+    rtt::MEAN,
+    rtt::MAX,
     ping::MEAN,
     ping::DEVIATION,
     ping::LOSS,

@@ -14,6 +14,38 @@ pub const MEAN: Metric = Metric {
     compute: |experiment, trace| (0..trace.links.len()).map(|i| (Scope::Link(i), of_link(experiment, trace, i))).collect(),
 };
 
+pub const BOTTLENECK: Metric = Metric {
+    name: "bottleneck_queue_delay_mean_s",
+    unit: "s",
+    bound: Bound::NotNegative,
+    summary: "the same in front of the bottleneck; the longest, where there are several",
+    source: "Little 1961, L = lambda W",
+    compute: |experiment, trace| vec![(Scope::Run, of_bottlenecks(experiment, trace, of_link))],
+};
+
+pub const BOTTLENECK_MAX: Metric = Metric {
+    name: "bottleneck_queue_delay_max_s",
+    unit: "s",
+    bound: Bound::NotNegative,
+    summary: "how long the bottleneck takes for the most that ever was in its queue, over the whole run; the longest, where there are several",
+    source: "none: longfat's own",
+    compute: |experiment, trace| vec![(Scope::Run, of_bottlenecks(experiment, trace, longest))],
+};
+
+/// The greatest `of` the bottlenecks; NaN where none of them has a value.
+fn of_bottlenecks(experiment: &Experiment, trace: &Trace, of: fn(&Experiment, &Trace, usize) -> f64) -> f64 {
+    let marked = (0..trace.links.len()).filter(|i| experiment.network.links[*i].bottleneck);
+    marked.map(|i| of(experiment, trace, i)).fold(f64::NAN, f64::max)
+}
+
+/// What a first-in first-out queue at its fullest keeps a packet that comes last.
+fn longest(experiment: &Experiment, trace: &Trace, i: usize) -> f64 {
+    let (link, record) = (&experiment.network.links[i], &trace.links[i]);
+    // The queue counts IP packets, and in front of a switch's link cells; the rate is of frames.
+    let framed = if record.cells.is_some() { 1.0 } else { ratio(record.wire_bytes as f64, record.ip_bytes as f64) };
+    ratio(record.queue_max_bytes as f64 * framed * 8.0, link.rate.as_bps() as f64)
+}
+
 fn of_link(experiment: &Experiment, trace: &Trace, i: usize) -> f64 {
     let link = &trace.links[i];
     // Departures are counted over the whole run; those of the span follow from its busy time and the mean packet.

@@ -26,6 +26,7 @@ fn flow(traffic: Traffic) -> Flow {
         receiver: tcp.into(),
         traffic,
         start: Duration::ZERO,
+        drawn: None,
         stop: None,
         read_rate: None,
         stream_of: 0,
@@ -134,6 +135,32 @@ fn two_ttcp_flows_beside_a_bulk_flow() {
     assert_eq!(get("bottleneck_utilization", Scope::Run), 0.5);
     assert_eq!(get("loss_share", Scope::Link(0)), 0.2);
     assert_eq!(get("queue_delay_mean_s", Scope::Link(0)), 5.0 * 8.0 / 50.0);
+    assert_eq!(get("bottleneck_queue_delay_mean_s", Scope::Run), 5.0 * 8.0 / 50.0);
+}
+
+#[test]
+fn delays_of_a_run_are_those_of_its_bottleneck_and_of_its_measured_flows() {
+    let fixed = Traffic::ttcp(1_000_000);
+    let e = experiment(&[fixed.clone(), fixed, Traffic::bulk()]);
+    let rtt = |mean: f64, max: f64| FlowRecord { rtt_mean_s: mean, rtt_max_s: max, ..finished(8, 1_000_000) };
+    // 50,000 bytes of IP that are 60,000 in frames, at 1 Mbit/s; the other link is no bottleneck.
+    let queue = LinkRecord { ip_bytes: 500_000, wire_bytes: 600_000, queue_max_bytes: 50_000, ..LinkRecord::default() };
+    let other = LinkRecord { queue_max_bytes: 1_000_000, ..queue.clone() };
+    let trace = Trace {
+        flows: vec![rtt(0.1, 0.3), rtt(0.2, 0.25), rtt(9.0, 9.0)],
+        links: vec![queue, other],
+        end: at(10),
+        span: (at(2), at(10)),
+        ..Trace::default()
+    };
+    let get = |name| value(name, Scope::Run, &e, &trace);
+    assert!((get("bottleneck_queue_delay_max_s") - 0.48).abs() < 1e-12);
+    // The bulk flow is background beside two volumes.
+    assert!((get("flow_rtt_mean_s") - 0.15).abs() < 1e-12);
+    assert_eq!(get("flow_rtt_max_s"), 0.3);
+    // One that has taken no round trip does not count.
+    let silent = Trace { flows: vec![rtt(0.1, 0.3), rtt(f64::NAN, f64::NAN), rtt(9.0, 9.0)], ..trace.clone() };
+    assert_eq!(value("flow_rtt_mean_s", Scope::Run, &e, &silent), 0.1);
 }
 
 #[test]

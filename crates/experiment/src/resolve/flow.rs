@@ -3,11 +3,12 @@
 use super::network::Plan;
 use crate::error::Fault;
 use crate::fields::{self, CONTROL, SIZING, TRAFFIC};
-use crate::model::{Flow, Network};
+use crate::model::{Flow, Network, Starts, When};
 use crate::route::Routes;
 use crate::tree::Step;
 use crate::view::View;
 use longfat_core::params::{Choice, Params, Refusal, Value};
+use longfat_core::rng::Rng;
 use longfat_core::time::Duration;
 use longfat_core::traffic::Traffic;
 use longfat_core::units::Rate;
@@ -32,8 +33,10 @@ pub struct Group<'a> {
     to: Vec<usize>,
     count: u64,
     streams: u64,
-    start: Duration,
-    stagger: Duration,
+    /// Of each sender.
+    starts: Vec<Duration>,
+    /// How they were drawn, where they were.
+    drawn: Option<Arc<Starts>>,
     stop: Option<Duration>,
     read_rate: Option<Rate>,
     sender: End,
@@ -59,7 +62,7 @@ impl End {
 }
 
 /// Every `[[flow]]` of the file, checked but for its routes.
-pub fn groups<'a>(file: &View<'a>, plan: &Plan<'a>, duration: Duration) -> Result<Vec<Group<'a>>, Fault> {
+pub fn groups<'a>(file: &View<'a>, plan: &Plan<'a>, duration: Duration, seed: u64) -> Result<Vec<Group<'a>>, Fault> {
     let mut groups: Vec<Group<'a>> = Vec::new();
     let mut names = BTreeSet::new();
     for (i, at) in file.items("flow").into_iter().enumerate() {
@@ -68,7 +71,7 @@ pub fn groups<'a>(file: &View<'a>, plan: &Plan<'a>, duration: Duration) -> Resul
         if name.is_empty() || !names.insert(name.clone()) {
             return Err(view.fault("name", format!("there are two flows `{name}`")).help("give each a `name` of its own"));
         }
-        groups.push(group(view, name, plan, duration)?);
+        groups.push(group(view, name, plan, duration, seed)?);
     }
     match groups.iter().map(|g| g.count * g.streams).sum() {
         0 => Err(file.fault("flow", "there is no flow: every count is 0")),
@@ -77,18 +80,12 @@ pub fn groups<'a>(file: &View<'a>, plan: &Plan<'a>, duration: Duration) -> Resul
     }
 }
 
-fn group<'a>(view: View<'a>, name: String, plan: &Plan<'a>, duration: Duration) -> Result<Group<'a>, Fault> {
+fn group<'a>(view: View<'a>, name: String, plan: &Plan<'a>, duration: Duration, seed: u64) -> Result<Group<'a>, Fault> {
     let count = view.integer("count")?.unwrap_or(1);
-    let start = view.duration("start")?.unwrap_or(Duration::ZERO);
-    let stagger = view.duration("stagger")?.unwrap_or(Duration::ZERO);
     let streams = view.integer("streams")?.unwrap_or(1);
-    let last = start.saturating_mul(1).as_ps().saturating_add(stagger.saturating_mul(count.saturating_sub(1)).as_ps());
-    if last >= duration.as_ps() {
-        let key = if start >= duration { "start" } else { "stagger" };
-        return Err(view
-            .fault(key, format!("the last connection of `{name}` would start at {}", TIME.format(last)))
-            .expected("a start within the duration of the run"));
-    }
+    let said = Starts { start: view.when("start")?, stagger: view.when("stagger")? };
+    let starts = starts(&view, &name, said, count, duration, seed)?;
+    let last = starts.iter().max().map_or(0, |last| last.as_ps());
     let traffic = traffic(&view)?;
     let stop = view.duration("stop")?;
     if stop.is_some_and(|stop| stop.as_ps() <= last) {
@@ -115,13 +112,51 @@ fn group<'a>(view: View<'a>, name: String, plan: &Plan<'a>, duration: Duration) 
         name,
         count,
         streams,
-        start,
-        stagger,
+        starts,
+        drawn: (!matches!(said, Starts { start: When::At(_), stagger: When::At(_) })).then(|| Arc::new(said)),
         stop,
         read_rate,
         sender,
         receiver,
     })
+}
+
+/// When each sender of the group `name` starts. What is random has a stream of numbers of its own for each sender, so that neither another
+/// sender nor anything else in the run moves it.
+fn starts(view: &View<'_>, name: &str, said: Starts, count: u64, duration: Duration, seed: u64) -> Result<Vec<Duration>, Fault> {
+    let most = |when: When| match when {
+        When::At(time) => Some(time),
+        When::Random(distribution) => distribution.most(),
+    };
+    let late = |last: u64, why: &str| {
+        let key = if most(said.start).is_none_or(|start| start >= duration) { "start" } else { "stagger" };
+        let message = format!("the last connection of `{name}` {why} start at {}", TIME.format(last));
+        Err(view.fault(key, message).expected("a start within the duration of the run"))
+    };
+    // What may be late with another seed is refused with this one.
+    if let (Some(start), Some(stagger)) = (most(said.start), most(said.stagger)) {
+        let last = start.as_ps().saturating_add(stagger.saturating_mul(count.saturating_sub(1)).as_ps());
+        if last >= duration.as_ps() {
+            return late(last, if said.start == When::At(start) && said.stagger == When::At(stagger) { "would" } else { "could" });
+        }
+    }
+    let time = |when: When, what: &str, sender: u64| match when {
+        When::At(time) => time,
+        When::Random(distribution) => distribution.draw(&mut Rng::named(seed, &format!("{name} {} {what}", sender + 1))),
+    };
+    let mut gaps = Duration::ZERO;
+    let mut starts = Vec::with_capacity(count as usize);
+    for sender in 0..count {
+        if sender > 0 {
+            gaps += time(said.stagger, "stagger", sender);
+        }
+        let start = gaps + time(said.start, "start", sender);
+        if start >= duration {
+            return late(start.as_ps(), &format!("was drawn, with seed {seed}, to"));
+        }
+        starts.push(start);
+    }
+    Ok(starts)
 }
 
 /// What the flow `view` says of its traffic.
@@ -285,7 +320,8 @@ pub fn connections(groups: &[Group<'_>], network: &mut Network) -> Result<Vec<Fl
                 sender: sender.clone(),
                 receiver: receiver.clone(),
                 traffic: group.traffic.clone(),
-                start: group.start + group.stagger * i,
+                start: group.starts[i as usize],
+                drawn: group.drawn.clone(),
                 stop: group.stop,
                 read_rate: group.read_rate,
                 stream_of: senders,
@@ -342,7 +378,7 @@ fn config(group: &Group<'_>, end: &End, mtu: u32) -> Result<TcpConfig, Fault> {
 fn refused(group: &Group<'_>, end: &End, Refusal { param, sentence, expected }: Refusal) -> Fault {
     let own = group.view.sub("receiver", fields::endpoint()).filter(|view| view.get("window_sizing").is_some());
     let at = own.as_ref().filter(|_| std::ptr::eq(end, &group.receiver)).unwrap_or(&group.view);
-    let message = format!("`{param}` cannot be this: {sentence}");
+    let message = format!("`{param}`: {sentence}");
     let fault = match at.written("window_sizing").map(|written| written.variant(&SIZING)) {
         Some(Ok((_, sizing))) => sizing.fault(param, message),
         _ => at.fault("window_sizing", message),

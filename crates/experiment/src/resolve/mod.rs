@@ -31,7 +31,7 @@ pub fn resolve(root: &Node, repeat: u64) -> Result<Experiment, Fault> {
     let departures_last = file.word("departures")? == Some("last");
     let mut measure = measure(&file)?;
     let mut plan = presets::plan(&file)?;
-    let groups = flow::groups(&file, &plan, measure.duration)?;
+    let groups = flow::groups(&file, &plan, measure.duration, seed)?;
     let flows = flow::connections(&groups, &mut plan.network)?;
     let hosts = host::hosts(&file, &plan, &flows)?;
     let network = queue::finish(plan, &flows, &hosts, seed)?;

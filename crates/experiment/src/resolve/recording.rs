@@ -1,6 +1,6 @@
 //! What a run records has to fit into memory: what would not is refused before it starts.
 
-use super::super::cost;
+use super::super::cost::{self, VALUE};
 use super::super::error::Fault;
 use super::super::fields;
 use super::super::model::{Experiment, Flow, Network, Watched};
@@ -13,9 +13,6 @@ use longfat_core::units::text::TIME;
 /// The most memory that the records of a run may take, in bytes: 8 GiB.
 const MOST: u64 = 8 << 30;
 const MOST_SAID: &str = "what a run records may take 8 GiB of memory";
-/// Bytes of memory that a recorded value takes: 8 in the trace, and twice that while the run's tables are made and written (measured:
-/// 24.1, of 43 million values).
-const VALUE: u64 = 24;
 
 /// Refuses what would take more than [`MOST`].
 pub fn check(file: &View<'_>, experiment: &Experiment) -> Result<(), Fault> {

@@ -61,7 +61,6 @@ fn a_bad_change_changes_nothing_and_says_where_it_is() {
         ("flow[0].window", "64 KB"),
         ("flow[0].windwo", "64 KiB"),
         ("flow[3].window", "64 KiB"),
-        ("flow.window", "64 KiB"),
         ("title[0]", "x"),
         ("measure.duration.s", "1"),
         ("measure.warmup", "1 h"),
@@ -74,6 +73,39 @@ fn a_bad_change_changes_nothing_and_says_where_it_is() {
         assert_eq!(document.run(3).unwrap().hash, before);
     }
     insta::assert_snapshot!(out);
+}
+
+/// `flow.window` is `flow[0].window` where there is one flow, and else says what it could be.
+#[test]
+fn of_one_flow_no_number_is_needed() {
+    let mut document = lfn();
+    document.set("flow.window", "64 KiB").unwrap();
+    let mut numbered = lfn();
+    numbered.set("flow[0].window", "64 KiB").unwrap();
+    assert_eq!(document.run(0).unwrap().hash, numbered.run(0).unwrap().hash);
+    let two = format!("{}\n[[flow]]\nname = \"second\"\n", document.text());
+    let error = Document::parse(&two, "two.toml").unwrap().set("flow.window", "64 KiB").unwrap_err().to_string();
+    assert!(error.contains("there are 2 of `flow`, and this does not say which"), "{error}");
+    assert!(error.contains("expected: flow[0].window to flow[1].window"), "{error}");
+}
+
+/// Names of other tools are met with what there is for them.
+#[test]
+fn names_of_other_tools_are_known() {
+    for (path, value, says) in [
+        ("path.bottleneck.queue", "codel", "longfat does not have it"),
+        ("path.bottleneck.queue", "pfifo", "it is called `droptail` here"),
+        ("flow.traffic", "iperf3", "for a volume `ttcp`"),
+        ("flow.congestion_control", "bbrv3", "it is called `bbr3` here"),
+        ("path.bottleneck.bandwidth", "1 Gbit/s", "it is called `rate` here"),
+        ("flow.parallel", "8", "`streams` are parallel connections"),
+        ("flow.window", "[\"64 KiB\", \"1 MiB\"]", "is a sweep: window = { sweep = [...] }"),
+        ("flow.window", "true", "`window` must be a size from 1 byte to"),
+    ] {
+        let error = lfn().set(path, value).expect_err(path).to_string();
+        assert!(error.contains(says), "{path} {value}: {error}");
+        assert!(!error.contains("did you mean"), "{error}");
+    }
 }
 
 #[test]

@@ -40,8 +40,6 @@ pub struct Trace {
     pub packets_in_network_max: u64,
     /// What the run cost in work: what happened at endpoints, and turns that the parts of the network had.
     pub steps: u64,
-    /// What the user should know: a flow that did not finish, a window clipped for want of scaling.
-    pub warnings: Vec<String>,
 }
 
 /// What one flow did over the whole run. Byte counts are payload bytes.
@@ -104,6 +102,12 @@ pub struct FlowRecord {
     pub packets_delivered: u64,
     /// The most bytes in flight at once.
     pub in_flight_max: u64,
+    /// The congestion window when the run ended, in bytes; none where it was not recorded, and of what is not TCP.
+    pub cwnd_end: Option<u64>,
+    /// The slow start threshold then, in bytes; none: no bound.
+    pub ssthresh_end: Option<u64>,
+    /// 1 where the sender had found that the path spoils marks; none where it was not recorded.
+    pub gave_up_ecn: Option<u64>,
 }
 
 /// What one one-way link did over the whole run, unless a field says otherwise. Checked at the end of every run:

@@ -101,6 +101,9 @@ fn every_field_of_a_record_is_stored() {
         rtt_deviation_s: 0.24,
         packets_delivered: 25,
         in_flight_max: 26,
+        cwnd_end: Some(1),
+        ssthresh_end: None,
+        gave_up_ecn: Some(0),
     };
     assert_eq!(again(columns::flows(), std::slice::from_ref(&flow), |_| FlowRecord::default()), [flow]);
 

@@ -8,9 +8,10 @@ use longfat_core::time::{Duration, Time};
 use longfat_core::traffic::Traffic;
 use longfat_core::units::Rate;
 use longfat_experiment::trace::EventKind;
-use longfat_experiment::{Node, NodeKind};
+use longfat_experiment::{Experiment, Node, NodeKind};
 
 use super::runs::volumes;
+use super::warnings;
 use crate::dumbbell::{Dumbbell, tcp};
 use crate::{Error, run, run_with};
 
@@ -26,7 +27,7 @@ fn a_flow_that_nothing_answers_is_given_up() {
     assert_eq!((trace.flows[0].gave_up, trace.flows[0].established), (Some(at), None));
     let ends: Vec<Time> = trace.events.iter().filter(|event| event.kind == EventKind::GaveUp).map(|event| event.time).collect();
     assert_eq!(ends, [at]);
-    assert!(trace.warnings[0].ends_with("was given up at 127 s: nothing had answered its SYN"), "{:?}", trace.warnings);
+    assert_eq!(warnings(&experiment, &trace, Some("gave_up")), ["flow forward 1 was given up at 127 s: nothing had answered its SYN"]);
     // Without the limit it goes on for ever.
     let patient = run(&Dumbbell { tcp: tcp("rfc"), ..cut }.experiment()).unwrap();
     assert_eq!(patient.flows[0].gave_up, None);
@@ -41,12 +42,14 @@ fn a_background_flow_does_not_hold_the_run_up_and_an_unfinished_one_is_named() {
     assert_eq!(trace.flows[0].bytes_delivered, 2_000_000);
     assert_eq!(Some(trace.end), trace.flows[0].acked_all);
     assert_eq!(Some(trace.span.1), trace.flows[0].delivered_all);
-    assert!(trace.flows[1].delivered_all.is_none() && trace.warnings.is_empty());
+    assert!(trace.flows[1].delivered_all.is_none());
+    assert_eq!(warnings(&experiment, &trace, None), Vec::<String>::new());
 
     experiment.measure.duration = Duration::from_secs(1);
     let trace = run(&experiment).unwrap();
     assert_eq!((trace.end, trace.flows[0].delivered_all), (Time::from_ps(1_000_000_000_000), None));
-    assert!(trace.warnings[0].starts_with("flow forward 1 did not finish: "), "{:?}", trace.warnings);
+    let told = warnings(&experiment, &trace, Some("unfinished"));
+    assert!(told[0].starts_with("flow forward 1 did not finish: "), "{told:?}");
 }
 
 #[test]
@@ -65,7 +68,7 @@ fn a_flow_that_stops_closes_and_the_run_goes_on() {
     assert_eq!(at(1, 4), at(1, 3), "it sends nothing in the last 5 s");
     let last = (at(0, 4) - at(0, 3)) as f64 * 8.0 / 5.0;
     assert!(last > 0.9e7, "the other flow has the link to itself: {last}");
-    assert!(trace.warnings.is_empty(), "{:?}", trace.warnings);
+    assert_eq!(warnings(&experiment, &trace, Some("unfinished")), Vec::<String>::new());
 }
 
 #[test]
@@ -89,13 +92,14 @@ fn a_window_under_one_segment_is_warned_of() {
     let mut experiment = volumes(1).experiment();
     let mss = u64::from(experiment.flows[0].sender.mss);
     Arc::make_mut(&mut experiment.flows[0].receiver).receive_buffer = mss;
-    assert!(run(&experiment).unwrap().warnings.is_empty(), "one segment is enough");
+    let told = |experiment: &Experiment| warnings(experiment, &run(experiment).unwrap(), Some("window_below_a_segment"));
+    assert_eq!(told(&experiment), Vec::<String>::new(), "one segment is enough");
     Arc::make_mut(&mut experiment.flows[0].receiver).receive_buffer = mss - 1;
-    let small = run(&experiment).unwrap().warnings;
+    let small = told(&experiment);
     assert!(small[0].contains(&format!("{} bytes is less than one segment of {mss}", mss - 1)), "{small:?}");
     Arc::make_mut(&mut experiment.flows[0].receiver).receive_buffer = 1 << 20;
     Arc::make_mut(&mut experiment.flows[0].sender).send_buffer = 1000;
-    assert!(run(&experiment).unwrap().warnings[0].contains("its window of 1000 bytes"));
+    assert!(told(&experiment)[0].contains("its window of 1000 bytes"));
 }
 
 #[test]
@@ -103,7 +107,8 @@ fn a_window_without_scaling_is_warned_of() {
     let mut experiment = volumes(1).experiment();
     Arc::make_mut(&mut experiment.flows[0].sender).window_scale = false;
     let trace = run(&experiment).unwrap();
-    assert!(trace.warnings[0].contains("without window scaling"), "{:?}", trace.warnings);
+    let told = warnings(&experiment, &trace, Some("window_not_scaled"));
+    assert!(told[0].contains("without window scaling"), "{told:?}");
     assert!(trace.flows[0].in_flight_max <= 65_535);
 }
 
@@ -132,8 +137,8 @@ fn a_path_that_holds_more_than_a_window_needs_streams() {
         if let Some(window) = window {
             dumbbell.tcp.receive_buffer = window;
         }
-        let warnings = run(&dumbbell.experiment()).unwrap().warnings;
-        warnings.into_iter().filter(|text| text.contains("RFC 7323")).collect::<Vec<_>>()
+        let experiment = dumbbell.experiment();
+        warnings(&experiment, &run(&experiment).unwrap(), Some("window_over_1_gib"))
     };
     let one = told(100_000_000_000, 200, 1, None);
     assert_eq!(one.len(), 1);

@@ -160,7 +160,7 @@ proptest! {
         let mss = u64::from(experiment.flows[0].sender.mss);
         let experiment = with_memory(experiment, at, (4 * kinds.len() as u64 + spare) * mss);
         let trace = run(&experiment).unwrap();
-        prop_assert!(trace.flows.iter().all(|flow| flow.bytes_delivered == 300_000), "{:?}", trace.warnings);
+        prop_assert!(trace.flows.iter().all(|flow| flow.bytes_delivered == 300_000), "{:?}", trace.flows);
         if at == 0 || kinds.iter().all(|kind| *kind == "drs") {
             prop_assert_eq!(memory(&trace).drops, 0);
         }

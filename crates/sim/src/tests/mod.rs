@@ -2,6 +2,7 @@
 
 mod bounds;
 mod cells;
+mod chance;
 mod delay_based;
 mod ecn;
 mod endings;
@@ -20,3 +21,9 @@ mod stepping;
 mod ties;
 mod traffic;
 mod window_sizing;
+
+/// What a run of `experiment` that left `trace` is warned of: all of it, or of one name.
+fn warnings(experiment: &longfat_experiment::Experiment, trace: &longfat_experiment::trace::Trace, name: Option<&str>) -> Vec<String> {
+    let given = longfat_experiment::warning::of(experiment, trace).into_iter();
+    given.filter(|given| name.is_none_or(|name| given.warning.name == name)).map(|given| given.text).collect()
+}

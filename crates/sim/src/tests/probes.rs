@@ -18,7 +18,7 @@ fn a_probe_measures_the_path_and_the_queue_in_it() {
     let expected = 0.020 + 2.0 * (67.2e-6 + 2.0 * 0.672e-6);
     assert!((flow.rtt_min_s - expected).abs() < 1e-9 && (flow.rtt_max_s - expected).abs() < 1e-9, "{} {expected}", flow.rtt_min_s);
     assert_eq!((flow.segments_sent, flow.acks_sent, flow.bytes_delivered), (50, 50, 0));
-    assert!(trace.warnings.is_empty(), "{:?}", trace.warnings);
+    assert_eq!(super::warnings(&alone, &trace, None), Vec::<String>::new());
 
     let mut loaded = Dumbbell { pairs: 2, duration: Duration::from_secs(20), ..Dumbbell::default() }.experiment();
     loaded.flows[1].traffic = ping;

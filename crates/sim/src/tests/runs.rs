@@ -30,7 +30,7 @@ fn rough() -> Experiment {
 }
 
 /// A trace as a table that a person can judge.
-fn describe(trace: &Trace) -> String {
+fn describe(experiment: &Experiment, trace: &Trace) -> String {
     let mut text =
         format!("end {} s, measured {} to {} s\n", trace.end.as_secs_f64(), trace.span.0.as_secs_f64(), trace.span.1.as_secs_f64());
     text += "flow  delivered at  payload Mb/s  sent  resent  fast rtx  rto  dropped  rtt min/mean/max ms\n";
@@ -49,10 +49,15 @@ fn describe(trace: &Trace) -> String {
         writeln!(text, "{name:11} {packets_in:5}  {out:6}  {busy:6.2}  {max:9}  {:4.1}  {:?}", link.queue_mean_packets, link.drops)
             .unwrap();
     }
-    for warning in &trace.warnings {
+    for warning in super::warnings(experiment, trace, None) {
         writeln!(text, "warning: {warning}").unwrap();
     }
     text
+}
+
+/// A run as such a table.
+fn described(experiment: &Experiment) -> String {
+    describe(experiment, &run(experiment).unwrap())
 }
 
 #[test]
@@ -108,23 +113,23 @@ fn a_parking_lot() {
             _ => {}
         }
     }
-    insta::assert_snapshot!(describe(&run(&experiment).unwrap()));
+    insta::assert_snapshot!(described(&experiment));
 }
 
 #[test]
 fn one_flow() {
-    insta::assert_snapshot!(describe(&run(&volumes(1).experiment()).unwrap()));
+    insta::assert_snapshot!(described(&volumes(1).experiment()));
 }
 
 #[test]
 fn four_flows_of_1994() {
     let dumbbell = Dumbbell { tcp: tcp("bsd-reno-1994"), ..volumes(4) };
-    insta::assert_snapshot!(describe(&run(&dumbbell.experiment()).unwrap()));
+    insta::assert_snapshot!(described(&dumbbell.experiment()));
 }
 
 #[test]
 fn a_bad_line() {
-    insta::assert_snapshot!(describe(&run(&rough()).unwrap()));
+    insta::assert_snapshot!(described(&rough()));
 }
 
 /// `assert_eq` on traces would fail on a NaN, and where it fails it should show where.

@@ -140,7 +140,8 @@ fn a_window_clipped_for_want_of_scaling_is_told() {
         let mut dumbbell = path("reno", sizing(name, &[("maxwnd", Value::Capacity(Capacity::Packets(maxwnd)))]), 500);
         dumbbell.tcp.window_scale = false;
         dumbbell.duration = Duration::from_secs(1);
-        run(&dumbbell).warnings
+        let experiment = dumbbell.experiment();
+        super::warnings(&experiment, &crate::run(&experiment).unwrap(), Some("window_not_scaled"))
     };
     let told = warnings("drs", 700);
     assert_eq!(told.len(), 1);

@@ -15,7 +15,7 @@ use super::hosts::Hosts;
 use super::islands::{Event, Island};
 use super::links::{Tie, Told};
 use super::ports::Ports;
-use super::{Input, Milestones, Stage, Turns, World, flow_names, volumes};
+use super::{Input, Milestones, Stage, Turns, World, volumes};
 use crate::Error;
 use crate::due::Due;
 use crate::endpoint::{Endpoint, personality};
@@ -100,7 +100,7 @@ pub(super) fn world(experiment: &Experiment) -> Result<World, Error> {
 fn endpoints(experiment: &Experiment, table: &RouteTable) -> (Vec<Endpoint>, Vec<u32>) {
     let mut endpoints = Vec::with_capacity(2 * experiment.flows.len());
     let mut initial = Vec::with_capacity(2 * experiment.flows.len());
-    for (name, flow) in flow_names(experiment).zip(&experiment.flows) {
+    for (name, flow) in experiment.flow_names().zip(&experiment.flows) {
         let (iss, phase) = personality(experiment.seed, &format!("{name} sender"));
         endpoints.push(Endpoint::sender(flow, iss, phase, Rng::named(experiment.seed, &format!("{name} traffic"))));
         // What is not TCP numbers its packets from 0; the stream of TCP begins after the SYN.

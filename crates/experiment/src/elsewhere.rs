@@ -1,0 +1,48 @@
+//! Names that other tools have for what longfat calls otherwise, or does not have: what to say of them.
+
+/// Each name, in lower case, with what there is for it here.
+const NAMES: &[(&[&str], &str)] = &[
+    (
+        &["codel", "fq_codel", "pie", "fq_pie", "cake", "blue"],
+        "longfat does not have it: of queues that drop or mark before they are full it has `red`, and `step` for dctcp and prague",
+    ),
+    (&["fq", "sfq", "drr", "wfq", "pfifo_fast", "mq"], "longfat has no queue that keeps flows apart: `droptail` and `red` take all alike"),
+    (
+        &["pfifo", "bfifo", "fifo", "taildrop", "drop_tail", "tail_drop"],
+        "it is called `droptail` here: queue = { kind = \"droptail\", limit = \"100 packets\" }",
+    ),
+    (&["tbf", "htb", "hfsc", "policer", "shaper"], "a link has its `rate` and its `queue`, and needs no shaper"),
+    (&["netem", "dummynet"], "a link has `delay`, `rate` and `loss`; a host has `overhead` for a random delay"),
+    (
+        &["iperf", "iperf2", "iperf3", "netperf", "nuttcp"],
+        "for a time it is `bulk` with `measure.duration`, for a volume `ttcp`, with -u `udp`; -P is `streams`",
+    ),
+    (&["ftp"], "without end it is `bulk`, with a volume `ttcp`"),
+    (&["http"], "it is called `web` here"),
+    (&["cbr"], "it is called `udp` here"),
+    (&["newreno", "sack"], "the control is `reno`; how losses are repaired is `recovery`"),
+    (&["bbrv1", "bbr1"], "it is called `bbr` here"),
+    (&["bbr2", "bbrv2", "bbrv3"], "it is called `bbr3` here; longfat has no version 2"),
+    (&["ledbat", "lp"], "longfat does not have LEDBAT: of controls that give way it has `tcp_lp`"),
+    (&["hstcp"], "it is called `highspeed` here"),
+    (&["stcp"], "it is called `scalable` here"),
+    (&["bandwidth", "bw", "capacity", "speed"], "it is called `rate` here"),
+    (&["latency"], "it is called `delay` here, of a link; `rtt` of a path is there and back"),
+    (&["jitter"], "a host has `overhead`, a random delay of each packet"),
+    (&["buffer", "buffer_size", "queue_size", "qlen"], "it is the `limit` of a queue: queue = { kind = \"droptail\", limit = \"1 bdp\" }"),
+    (&["loss_rate", "plr", "per"], "it is a kind of `loss`: loss = { kind = \"bernoulli\", probability = 1e-6 }"),
+    (&["cc", "tcp_congestion_control", "ccalgo", "algorithm"], "it is called `congestion_control` here"),
+    (&["parallel", "connections"], "`streams` are parallel connections of one sender, and `count` is how many senders there are"),
+    (
+        &["rwnd", "wmem", "rmem", "tcp_rmem", "tcp_wmem", "sndbuf", "rcvbuf"],
+        "`window` sets both buffers; `send_buffer` and `receive_buffer` each its own",
+    ),
+    (&["runtime", "simulation_time"], "it is `measure.duration`"),
+    (&["cwnd", "initcwnd", "iw"], "it is `initial_window`"),
+];
+
+/// What to say of `name` where there is no such thing here.
+pub fn hint(name: &str) -> Option<&'static str> {
+    let name = name.to_lowercase().replace('-', "_");
+    NAMES.iter().find(|(names, _)| names.contains(&name.as_str())).map(|(_, hint)| *hint)
+}

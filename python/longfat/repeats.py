@@ -1,0 +1,124 @@
+"""Repeats: means with confidence intervals, and how many repeats a narrower one takes.
+
+Intervals are two-sided, by Student's t: half of one is t(n - 1) s / sqrt(n), with s the standard deviation of n repeats (n - 1 in the
+denominator). They hold for means of independent values that are not too far from normal. A repeat in which a metric has no value (NaN) does
+not count in its n. Of one value there is a mean and no interval.
+"""
+
+# pandas leaves the type of cells open.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, cast
+
+import pandas as pd
+
+from longfat._longfat import student_t
+from longfat.errors import LongfatError
+
+if TYPE_CHECKING:
+    from longfat.results import Results
+
+LEVEL = 0.95
+MOST = 1_000_000
+"""As many repeats as an experiment file may ask for."""
+
+
+def half_width(values: Sequence[float], level: float = LEVEL) -> float:
+    """Half of the confidence interval of the mean of `values`; NaN for fewer than two. NaN among them does not count."""
+    known = pd.Series(values, dtype=float).dropna()
+    if len(known) < 2:
+        return math.nan
+    return _t(len(known), level) * float(known.std(ddof=1)) / math.sqrt(len(known))
+
+
+def means(results: Results, level: float = LEVEL) -> pd.DataFrame:
+    """One row a combination of the axes: `repeats`; of each metric of the run the mean, and as `..._ci` half of its confidence interval."""
+    _check(level)
+    names = metrics(results)
+    rows: list[dict[str, object]] = []
+    for labels, group in _combinations(results):
+        row: dict[str, object] = labels | {"repeats": len(group)}
+        for name in names:
+            values: list[float] = group[name].astype(float).tolist()
+            row |= {name: _mean(values), f"{name}_ci": half_width(values, level)}
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def needed(results: Results, metric: str, within: float, *, relative: bool = True, level: float = LEVEL) -> pd.DataFrame:
+    """How many repeats make half of the confidence interval of `metric` at most `within`: of the mean, or where not `relative` in its unit.
+
+    One row a combination of the axes, with `repeats` (there are), the mean, `..._ci` and `repeats_needed`: the least n, from the repeats
+    there are on, with t(n - 1) s / sqrt(n) <= `within` (Law and Kelton, Simulation Modeling and Analysis, 2000, section 9.4.1). It goes by
+    the deviation s of the repeats there are, so with few of them it is rough. NaN where there are fewer than two, or a million are not
+    enough.
+
+    Raises LongfatError for what is no metric of the run, and a width that is not positive.
+    """
+    _check(level)
+    if metric not in metrics(results):
+        raise LongfatError(f"there is no metric {metric!r} of a run: choose one of {', '.join(metrics(results))}")
+    if not within > 0:
+        raise LongfatError(f"within={within}: expected a positive number, such as 0.05 for 5 % of the mean")
+    rows: list[dict[str, object]] = []
+    for labels, group in _combinations(results):
+        values: list[float] = group[metric].astype(float).tolist()
+        mean, half = _mean(values), half_width(values, level)
+        width = within * abs(mean) if relative else within
+        count = _needed(sum(value == value for value in values), half, width, level)
+        rows.append(labels | {"repeats": len(group), metric: mean, f"{metric}_ci": half, "repeats_needed": count})
+    return pd.DataFrame(rows)
+
+
+def metrics(results: Results) -> list[str]:
+    """The columns of `runs` that are metrics, and the time at which a run ended."""
+    columns = list(results.runs.columns)
+    # They stand behind the axes, their numbers and the repeat.
+    behind = columns[columns.index("repeat") + 1 :]
+    left_out = {*results.axes, "seed", "run_seed", "steps", "warnings"}
+    return [name for name in behind if name not in left_out and pd.api.types.is_numeric_dtype(results.runs[name])]
+
+
+def _combinations(results: Results) -> Iterator[tuple[dict[str, object], pd.DataFrame]]:
+    """The runs of each combination of the axes, with its labels."""
+    if not results.axes:
+        yield {}, results.runs
+        return
+    for labels, group in results.runs.groupby(results.axes, sort=False):
+        yield dict(zip(results.axes, cast("tuple[object, ...]", labels), strict=True)), group
+
+
+def _mean(values: Sequence[float]) -> float:
+    return float(pd.Series(values, dtype=float).mean())
+
+
+def _t(n: int, level: float) -> float:
+    return student_t((1 + level) / 2, n - 1)
+
+
+def _needed(n: int, half: float, width: float, level: float) -> float:
+    if math.isnan(half) or math.isnan(width):
+        return math.nan
+    deviation = half * math.sqrt(n) / _t(n, level)
+
+    def is_enough(count: int) -> bool:
+        return _t(count, level) * deviation / math.sqrt(count) <= width
+
+    if is_enough(n):
+        return n
+    if not is_enough(MOST):
+        return math.nan
+    low, high = n, MOST
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return high
+
+
+def _check(level: float) -> None:
+    if not 0 < level < 1:
+        raise LongfatError(f"level={level}: expected a number between 0 and 1, such as 0.95")

@@ -1,0 +1,94 @@
+"""Warnings: said before the run where the file shows it, else after; the same from the folder, and for what an earlier longfat left."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import longfat
+import pyarrow.parquet as pq
+import pytest
+from longfat import Experiment, terminal
+from longfat.cli import app
+from longfat.warned import RunWarning, merged, new_ones, of_facts
+from test_store import seal
+from typer.testing import CliRunner
+
+if TYPE_CHECKING:
+    from longfat._longfat import Entry
+
+SLOW_EDGE = """\
+title = "An edge as fast as the bottleneck"
+repeats = 2
+
+[path]
+preset = "dumbbell"
+rtt = "20 ms"
+bottleneck = { rate = "10 Mbit/s" }
+edge = { rate = { sweep = ["10 Mbit/s", "100 Mbit/s"], name = "edge" } }
+
+[[flow]]
+window = "8 KiB"
+
+[measure]
+duration = "1 s"
+"""
+
+
+def test_what_the_file_shows_is_said_before_a_run() -> None:
+    experiment = Experiment(SLOW_EDGE)
+    told = {warning.name: warning for warning in experiment.warnings}
+    assert set(told) == {"edge_not_faster", "window_below_path", "repeats_alike"}
+    assert len(told["edge_not_faster"].runs) == 2
+    assert len(told["window_below_path"].runs) == 4
+    assert "higher rate" in told["edge_not_faster"].advice
+
+
+def test_the_same_after_it_and_from_the_folder(tmp_path: Path) -> None:
+    made = Experiment(SLOW_EDGE).sweep(tmp_path)
+    again = longfat.load_results(tmp_path)
+    assert made.warnings == again.warnings
+    names = [warning.name for warning in again.warnings]
+    assert names == ["repeats_alike", "edge_not_faster", "window_below_path"]
+    assert again.warnings[0].text == "2 repeats gave the same in every metric in 2 of 2 combinations: nothing that matters is random"
+    # In the table of runs, each run has its own.
+    assert list(again.runs["warnings"]) == ["edge_not_faster, window_below_path"] * 2 + ["window_below_path"] * 2
+    assert [warning.name for warning in again[0].warnings] == ["edge_not_faster", "window_below_path"]
+
+
+def test_the_terminal_says_each_once(tmp_path: Path) -> None:
+    (tmp_path / "edge.toml").write_text(SLOW_EDGE)
+    done = CliRunner().invoke(app, ["run", str(tmp_path / "edge.toml"), "--results", str(tmp_path / "results")])
+    assert done.exit_code == 0
+    for name in ("edge_not_faster", "window_below_path", "repeats_alike"):
+        assert done.stderr.count(f"({name})") == 1, done.stderr
+    shown = CliRunner().invoke(app, ["show", str(tmp_path / "results" / "edge")])
+    assert shown.stdout.count("(window_below_path)") == 1
+
+
+def test_a_run_of_an_earlier_longfat(tmp_path: Path) -> None:
+    run = Experiment(SLOW_EDGE).sweep(tmp_path).runs["run"][0]
+    place = tmp_path / "runs" / run
+    pq.write_table(pq.read_table(place / "flows.parquet").drop_columns(["cwnd_end_bytes", "gave_up_ecn"]), place / "flows.parquet")
+    facts = json.loads((place / "run.json").read_text())
+    facts["warnings"] = ["flow flow1 1 has given up ECN", facts["warnings"][0]["text"]]
+    (place / "run.json").write_text(json.dumps(facts))
+    seal(place)
+    told = [(warning.name, warning.text) for warning in longfat.load_results(tmp_path).open(run).warnings]
+    assert [name for name, _ in told] == ["edge_not_faster", "window_below_path", "", ""]
+    assert told[2][1] == "flow flow1 1 has given up ECN"
+    assert told[3][1] == "its trace was stored without flows.cwnd_end_bytes, flows.gave_up_ecn: what is made of that has no value"
+
+
+def test_those_that_differ_in_numbers_are_one() -> None:
+    found = [RunWarning("a", "flow 1: 2.5", 3, ("x",)), RunWarning("a", "flow 2: 13", 5, ("y",)), RunWarning("b", "flow 1: 2.5", 1, ("x",))]
+    assert merged(found) == [RunWarning("a", "flow 1: 2.5", 5, ("x", "y")), RunWarning("b", "flow 1: 2.5", 1, ("x",))]
+    assert new_ones(found, [RunWarning("a", "flow 7: 9")]) == [found[2]]
+    assert [of_facts(warning.as_facts()) for warning in found] == found
+
+
+@pytest.mark.parametrize("entry", longfat.registries()["warnings"], ids=lambda entry: entry["name"])
+def test_the_list_says_what_to_do(entry: Entry, capsys: pytest.CaptureFixture[str]) -> None:
+    terminal.print_entries(terminal.console(), "warnings", [entry], details=True)
+    assert entry.get("advice", "?") in capsys.readouterr().out
