@@ -100,6 +100,8 @@ class Trace:
         """As users see it."""
     def stored(self) -> dict[str, Table]:
         """All of it, by table and column: whole numbers as uint64 (none is 2^64 - 1; times are picoseconds), floats, or words."""
+    def capture(self, path: str | PathLike[str], at: str, comment: str, snap: int) -> int:
+        """Writes a capture; how many packets it has. Raises longfat.errors.CaptureError, OSError."""
     @staticmethod
     def restore(resolved: str, stored: dict[str, Table], warnings: list[str]) -> Trace:
         """From what `stored` gave and the run as resolved; raises longfat.ExperimentError where that is not valid, ValueError."""

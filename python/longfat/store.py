@@ -196,6 +196,23 @@ class Store:
 
         DamagedError where it is not what was written.
         """
+        opened, fields = self._open(run)
+        if isinstance(opened, Result):
+            return opened
+        if opened.missing:
+            note = f"its trace was stored without {', '.join(opened.missing)}: metrics made of that are not to be trusted"
+            fields["warnings"] = [*fields["warnings"], note]
+        return of_tables(opened.tables(), **fields)
+
+    def trace(self, run: str) -> Trace:
+        """All that a finished run recorded. StorageError of a folder of format 2 or before, which has no traces; DamagedError."""
+        opened, _ = self._open(run)
+        if isinstance(opened, Result):
+            raise StorageError(f"{self.folder / 'runs' / run} was made by an older longfat, which kept no traces: run the experiment again")
+        return opened
+
+    def _open(self, run: str) -> tuple[Trace | Result, dict[str, Any]]:
+        """The trace of a run, or its tables where there is no trace; and what is known of it besides."""
         place = self.folder / "runs" / run
         try:
             facts = _read_json(place / "run.json")
@@ -203,10 +220,10 @@ class Store:
             resolved = (place / "experiment.json").read_text(encoding="utf-8")
             fields: dict[str, Any] = {name: facts[name] for name in RUN_FIELDS} | {"resolved": resolved, "provenance": made_by(place)}
             if "trace" not in facts:
-                return _read_tables(place, facts, fields)
+                return _read_tables(place, facts, fields), fields
             stored = {name: read_table(name, place / f"{name}.parquet", facts["rows"].get(name, 0)) for name in RUN_TABLES}
             stored["run"] = from_json(facts["trace"])
-            trace = Trace.restore(resolved, stored, facts["warnings"])
+            return Trace.restore(resolved, stored, facts["warnings"]), fields
         except ExperimentError as error:
             raise StorageError(f"this longfat cannot read the experiment of {place}, which another version made:\n{error}") from error
         except DamagedError as error:
@@ -215,10 +232,6 @@ class Store:
             if isinstance(error, OSError) and error.errno not in (None, errno.ENOENT):
                 raise StorageError(f"cannot read {place}: {_reason(error)}") from error
             raise DamagedError(f"{place} is not a finished run: {error}; {AGAIN}") from error
-        if trace.missing:
-            note = f"its trace was stored without {', '.join(trace.missing)}: metrics made of that are not to be trusted"
-            fields["warnings"] = [*fields["warnings"], note]
-        return of_tables(trace.tables(), **fields)
 
     def combine(self, title: str, axes: list[str], runs: list[Result], text: str, provenance: dict[str, Any]) -> Results:
         """Writes the tables of `runs`, in that order, and where they come from. OSError leaves the old ones."""

@@ -1,6 +1,7 @@
 //! The Python module `longfat._longfat`: thin. What it offers is written down in `python/longfat/_longfat.pyi`.
 
 mod backend;
+mod capture;
 mod choose;
 mod control;
 mod document;

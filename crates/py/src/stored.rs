@@ -45,6 +45,12 @@ impl PyTrace {
         Ok(all)
     }
 
+    /// Writes what passed at the host or link `at` to a new file; how many packets that were.
+    fn capture(&self, py: Python<'_>, path: std::path::PathBuf, at: &str, comment: &str, snap: u32) -> PyResult<u64> {
+        let place = longfat_capture::Place::find(&self.experiment, at).map_err(crate::capture::error)?;
+        py.detach(|| crate::capture::write(&path, &self.experiment, &self.trace, &place, comment, snap))
+    }
+
     #[getter]
     fn missing(&self) -> Vec<String> {
         self.missing.clone()

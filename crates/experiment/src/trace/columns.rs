@@ -10,6 +10,7 @@ use super::packets::{self, PacketEvent, PacketKind};
 use super::{CellRecord, Event, EventKind, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, LinkSample, MemoryRecord, Trace};
 use longfat_core::atm::discard::CellDrop;
 use longfat_core::atm::port::Count;
+use longfat_core::packet::AccEcnOption;
 use longfat_core::queue::DropReason;
 use longfat_core::time::Time;
 
@@ -426,6 +427,7 @@ table! {
         for (i, (from, until)) in blocks.into_iter().enumerate() {
             columns.extend(sack_block(i, from, until));
         }
+        columns.extend(packet_options());
         columns
     }
 }
@@ -438,6 +440,50 @@ fn sack_block(i: usize, from: &'static str, until: &'static str) -> [Column<Pack
             .rare()
     };
     [end(0, from, "a SACK block: from here, of the other direction's stream; NaN without it"), end(1, until, "until here")]
+}
+
+/// The other options of a packet; each shown where any packet has it.
+fn packet_options() -> Vec<Column<PacketEvent>> {
+    type Get = fn(&PacketEvent) -> Option<u64>;
+    let option = |name, unit, doc, get: Get| Column::new(Form::CountOrNone, name, unit, doc, move |row| get(row).unwrap_or(NONE)).rare();
+    let mut columns = vec![
+        option("ts_val", "1", "TSval of the timestamps option; NaN without it", |row| row.timestamps.map(|(val, _)| val.into()))
+            .put(|row, cell| row.timestamps = (cell != NONE).then_some((cell as u32, 0))),
+        // (Stands behind TSval, which makes the option.)
+        option("ts_ecr", "1", "TSecr of the timestamps option", |row| row.timestamps.map(|(_, ecr)| ecr.into()))
+            .put(|row, cell| row.timestamps = row.timestamps.map(|(val, _)| (val, cell as u32))),
+        option("mss_bytes", "byte", "the MSS option of a SYN; NaN without it", |row| row.mss.map(Into::into))
+            .put(|row, cell| row.mss = (cell != NONE).then_some(cell as u16)),
+        option("window_scale", "1", "the window scale option of a SYN; NaN without it", |row| row.window_scale.map(Into::into))
+            .put(|row, cell| row.window_scale = (cell != NONE).then_some(cell as u8)),
+        option("sack_permitted", "1", "1: a SYN with the SACK-permitted option; NaN without it", |row| row.sack_permitted.then_some(1))
+            .put(|row, cell| row.sack_permitted = cell == 1),
+        option("accecn_order", "1", "the order of an AccECN option's counters, 0 or 1; NaN without it", |row| {
+            row.accecn.map(|option| option.order.into())
+        })
+        .put(|row, cell| row.accecn = (cell != NONE).then_some(AccEcnOption { order: cell as u8, fields: 0, values: [0; 3] })),
+    ];
+    let counters = [
+        ("accecn_ect0_bytes", "its counter of payload that came as ECT(0), modulo 2^24; NaN without it"),
+        ("accecn_ce_bytes", "as CE"),
+        ("accecn_ect1_bytes", "as ECT(1)"),
+    ];
+    for (i, (name, doc)) in counters.into_iter().enumerate() {
+        let place = move |option: &AccEcnOption| packets::ACCECN_FIELDS[usize::from(option.order != 0)][i];
+        let get = move |row: &PacketEvent| {
+            let option = row.accecn.filter(|option| place(option) < usize::from(option.fields));
+            option.map_or(NONE, |option| option.values[place(&option)].into())
+        };
+        let put = move |row: &mut PacketEvent, cell| {
+            if let Some(option) = row.accecn.as_mut().filter(|_| cell != NONE) {
+                let at = place(option);
+                option.values[at] = cell as u32;
+                option.fields = option.fields.max(at as u8 + 1);
+            }
+        };
+        columns.push(Column::new(Form::CountOrNone, name, "byte", doc, get).put(put).rare());
+    }
+    columns
 }
 
 /// The words of [`EventKind::all`], in their order.
