@@ -386,3 +386,12 @@ def schema() -> str:
 
 def quantity(text: str) -> tuple[float, str] | None:
     """`"64 KiB"` as (65536.0, "bytes"), `"8"` as (8.0, "number"); None where the text is no number of a known unit."""
+
+def trace(files: list[str], progress: Callable[[float], object] | None = None) -> str:
+    """What captures say of each connection in them, as JSON. `progress` hears the share that is read; what it raises ends it.
+
+    Raises longfat.errors.CaptureError where nothing can be read.
+    """
+
+def trace_packets(files: list[str], number: int, most: int, progress: Callable[[float], object] | None = None) -> Table:
+    """The packets of one connection, at most `most`, in the columns of the table `packets`. Raises longfat.errors.CaptureError."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from longfat import prune, script, terminal
+from longfat import prune, script, terminal, trace, traced
 from longfat._longfat import __version__, registries, schema
 from longfat.capture import SNAP, write_capture
 from longfat.errors import INTERRUPTED, LongfatError
@@ -332,6 +332,24 @@ def capture_command(
     """Write what a host or a link of a run would have captured, for Wireshark and the like."""
     count = write_capture(_results_of(what, results_home(results, quick=quick)), at, file, run=run, snap=snap)
     out.print(f"{terminal.count(count, 'packet')} at {terminal.escape(at)} in {terminal.escape(str(file))}", soft_wrap=True)
+
+
+@app.command("trace")
+def trace_command(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="Captures, pcap or pcapng, also in gzip or zstd; several are read as one.")
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="All there is to say, with a series for each connection.")] = False,
+    most: Annotated[int, typer.Option("--most", min=1, help="Connections that are shown, those with the most data.")] = 20,
+) -> None:
+    """Say what captures tell of each TCP connection in them."""
+    with terminal.share_bar(err, "reading") as tick:
+        found = trace.read(files, progress=tick)
+    if as_json:
+        print(json.dumps(found, indent=2))
+    else:
+        traced.print_trace(out, found, most)
+        traced.print_notes(err, found)
 
 
 def _results_of(what: str, home: Path) -> Path:

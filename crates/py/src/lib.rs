@@ -40,6 +40,8 @@ fn _longfat(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(document::quantity, module)?)?;
     module.add_function(wrap_pyfunction!(document::schema, module)?)?;
     module.add_function(wrap_pyfunction!(stored::listed, module)?)?;
+    module.add_function(wrap_pyfunction!(capture::trace, module)?)?;
+    module.add_function(wrap_pyfunction!(capture::trace_packets, module)?)?;
     module.add_function(wrap_pyfunction!(script::run_script, module)?)?;
     module.add_function(wrap_pyfunction!(script::read_text, module)?)?;
     module.add_function(wrap_pyfunction!(registries::registries, module)?)

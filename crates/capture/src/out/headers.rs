@@ -49,7 +49,8 @@ impl<'a> Headers<'a> {
             },
             ..Ipv4Header::default()
         };
-        let wrong = |what: &dyn std::fmt::Display| Error::Asked(format!("a packet of flow {number} at {} s: {what}", row.time.as_secs_f64()));
+        let wrong =
+            |what: &dyn std::fmt::Display| Error::Asked(format!("a packet of flow {number} at {} s: {what}", row.time.as_secs_f64()));
         let header = if flow.traffic.is_tcp() {
             ip.protocol = IpNumber::TCP;
             let mut tcp = tcp(row, from.1, to.1).map_err(|what| wrong(&what))?;

@@ -11,9 +11,7 @@ use crate::error::Error;
 use headers::Headers;
 use longfat_experiment::Experiment;
 use longfat_experiment::trace::Trace;
-use pcap_parser::{
-    EnhancedPacketBlock, InterfaceDescriptionBlock, Linktype, OptionCode, PcapNGOption, SectionHeaderBlock, ToVec,
-};
+use pcap_parser::{EnhancedPacketBlock, InterfaceDescriptionBlock, Linktype, OptionCode, PcapNGOption, SectionHeaderBlock, ToVec};
 use std::borrow::Cow;
 use std::io::{self, Write};
 
@@ -27,14 +25,7 @@ const EPOCH: u64 = 946_684_800 * 1_000_000_000;
 ///
 /// Packets are raw IPv4, their times whole nanoseconds from the start of the run, which stands at 2000-01-01. Of each, the first `snap`
 /// bytes are there; payload is zeros, and checksums count all of it. `comment` stands in the header of the section.
-pub fn write(
-    out: &mut dyn Write,
-    experiment: &Experiment,
-    trace: &Trace,
-    place: &Place,
-    comment: &str,
-    snap: u32,
-) -> Result<u64, Error> {
+pub fn write(out: &mut dyn Write, experiment: &Experiment, trace: &Trace, place: &Place, comment: &str, snap: u32) -> Result<u64, Error> {
     let interfaces = place.interfaces(experiment);
     section(out, comment)?;
     for name in &interfaces {
@@ -58,7 +49,8 @@ fn section(out: &mut dyn Write, comment: &str) -> io::Result<()> {
     while !comment.is_char_boundary(end) {
         end -= 1;
     }
-    let options = vec![text(OptionCode::Comment, &comment[..end]), text(OptionCode::ShbUserAppl, concat!("longfat ", env!("CARGO_PKG_VERSION")))];
+    let options =
+        vec![text(OptionCode::Comment, &comment[..end]), text(OptionCode::ShbUserAppl, concat!("longfat ", env!("CARGO_PKG_VERSION")))];
     let block = SectionHeaderBlock {
         block_type: 0,
         block_len1: 0,
@@ -113,4 +105,21 @@ fn text(code: OptionCode, value: &str) -> PcapNGOption<'static> {
 
 fn put(out: &mut dyn Write, mut block: impl ToVec) -> io::Result<()> {
     out.write_all(&block.to_vec().map_err(io::Error::other)?)
+}
+
+#[cfg(test)]
+pub mod testing {
+    /// The beginning of a file with one interface.
+    pub fn section(comment: &str) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        super::section(&mut bytes, comment).unwrap();
+        super::interface(&mut bytes, "a", 65535).unwrap();
+        bytes
+    }
+    /// A packet.
+    pub fn frame(nanoseconds: u64, data: &[u8]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        super::packet(&mut bytes, 0, nanoseconds, data, data.len() as u32).unwrap();
+        bytes
+    }
 }
