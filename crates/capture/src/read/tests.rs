@@ -130,7 +130,7 @@ fn what_can_be_read_is_used() {
     assert!(other.next_packet().is_none());
     assert_eq!(other.remarks(), ["1 frames are of link type 147, which longfat does not read"]);
     // Unpacked as far as it goes.
-    let frames: Vec<_> = (0..5000).map(|seq| (seq, seq, segment(false, seq.wrapping_mul(0x9e37_79b9)))).collect();
+    let frames: Vec<_> = (0..5000_u32).map(|seq| (seq, seq, segment(false, seq.wrapping_mul(0x9e37_79b9)))).collect();
     let packed = zstd::encode_all(&pcap(101, false, &frames)[..], 1).unwrap();
     let mut packed = input(packed[..packed.len() - 20].to_vec()).unwrap();
     assert!(std::iter::from_fn(|| packed.next_packet()).count() > 1000);
