@@ -85,8 +85,10 @@ def main() -> None:
             "memory_bytes": round(1024 * least[many][1]),
             "memory_of_a_quarter_bytes": round(1024 * least[few][1]),
         }
-        print(f"longfat trace  {count:,} packets  {count / least[many][0] / 1e6:.2f} M packets/CPU s  "
-              f"{least[many][1] / 1024:.1f} MB, of {few_count:,} packets {least[few][1] / 1024:.1f} MB")
+        print(
+            f"longfat trace  {count:,} packets  {count / least[many][0] / 1e6:.2f} M packets/CPU s  "
+            f"{least[many][1] / 1024:.1f} MB, of {few_count:,} packets {least[few][1] / 1024:.1f} MB"
+        )
         others = {"tshark": ["tshark", "-n", "-q", "-r", str(many), "-z", "conv,tcp"], "tcptrace": ["tcptrace", "-lr", str(many)]}
         for program, command in others.items():
             if shutil.which(program):

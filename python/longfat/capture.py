@@ -26,11 +26,10 @@ def write_capture(folder: str | Path, at: str, file: str | Path, *, run: str | N
     """
     store = Store(Path(folder))
     found = _run(store, run)
-    trace = store.trace(found)
-    kept = store.read(found)
-    labels = "".join(f", {name} = {value}" for name, value in kept.labels.items())
-    heading = f"longfat {__version__}: {kept.title}{labels}; at {at}; run {found}, seed {kept.seed}; payload is zeros"
-    comment = f"{heading}\n{json.dumps(json.loads(kept.resolved), separators=(',', ':'))}"
+    trace, facts = store.trace(found)
+    labels = "".join(f", {name} = {value}" for name, value in facts["labels"].items())
+    heading = f"longfat {__version__}: {facts['title']}{labels}; at {at}; run {found}, seed {facts['seed']}; payload is zeros"
+    comment = f"{heading}\n{json.dumps(json.loads(facts['resolved']), separators=(',', ':'))}"
     path = Path(file)
     try:
         count = trace.capture(path, at, comment, snap)

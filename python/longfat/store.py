@@ -204,12 +204,15 @@ class Store:
             fields["warnings"] = [*fields["warnings"], note]
         return of_tables(opened.tables(), **fields)
 
-    def trace(self, run: str) -> Trace:
-        """All that a finished run recorded. StorageError of a folder of format 2 or before, which has no traces; DamagedError."""
-        opened, _ = self._open(run)
+    def trace(self, run: str) -> tuple[Trace, dict[str, Any]]:
+        """All that a finished run recorded, and what is known of the run besides: its title, labels, seed, `resolved`.
+
+        StorageError of a folder of format 2 or before, which has no traces; DamagedError.
+        """
+        opened, fields = self._open(run)
         if isinstance(opened, Result):
             raise StorageError(f"{self.folder / 'runs' / run} was made by an older longfat, which kept no traces: run the experiment again")
-        return opened
+        return opened, fields
 
     def _open(self, run: str) -> tuple[Trace | Result, dict[str, Any]]:
         """The trace of a run, or its tables where there is no trace; and what is known of it besides."""

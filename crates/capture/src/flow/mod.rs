@@ -9,6 +9,7 @@ mod series;
 mod table;
 #[cfg(test)]
 mod tests;
+mod verdict;
 mod way;
 
 pub use rows::rows;

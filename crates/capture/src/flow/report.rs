@@ -2,6 +2,7 @@
 
 use super::connection::{Connection, Point};
 use super::rtt::Rtt;
+use super::verdict::verdict;
 use super::way::{Again, Way};
 use crate::read::Input;
 use serde_json::{Value, json};
@@ -73,6 +74,7 @@ pub fn connection(connection: &Connection, start: i64) -> Value {
         "rtt_far": trips(&way.far),
         "receiver": receiver(connection, main),
         "series": series(way),
+        "verdict": verdict(connection, main),
         "notes": notes(connection, main, point, captured),
     })
 }
