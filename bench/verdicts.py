@@ -2,8 +2,8 @@
 
     python bench/verdicts.py [--quick] [--details]
 
-Each cause with several controls, round trips and seeds, beside a little other traffic, captured at the sender, at the receiver and in between.
-Prints the confusion matrix, and by point and control how many are right.
+Each cause with several controls and round trips, beside a little other traffic, captured at the sender, at the receiver and in
+between. Prints the confusion matrix, and by point and control how many are right.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import longfat.trace
 from longfat.capture import write_capture
 from longfat.sweep import default_jobs
 
-RATE = 50
+RATE = 30
 POINTS = {"left1": "sender", "bottleneck": "between", "right1": "receiver"}
 CONTROLS = ("reno", "cubic", "htcp", "bbr")
 RTTS = (20, 100)
@@ -28,10 +28,10 @@ Cause = dict[str, str]
 CAUSES: dict[str, Cause] = {
     "receive window": {"flow": 'receive_buffer = "{third} bytes"'},
     "send buffer": {"flow": 'send_buffer = "{third} bytes"'},
-    "application": {"traffic": '{{ kind = "writes", rate = "{tenth} kbit/s", size = "20 kB" }}'},
+    "application": {"traffic": '{{ kind = "telnet", interval = "{interval} ms", size = "20 kB" }}'},
     "congestion, by loss": {"queue": '{{ kind = "droptail", limit = "1 bdp" }}'},
     "congestion, by ECN": {"queue": '{{ kind = "red", limit = "2 bdp", ecn = true }}', "flow": 'ecn = "classic"'},
-    "bursts over a small buffer": {"queue": '{{ kind = "droptail", limit = "12 packets" }}'},
+    "bursts over a small buffer": {"queue": '{{ kind = "droptail", limit = "0.1 bdp" }}'},
     "random loss": {"loss": '{{ kind = "bernoulli", probability = 0.0008 }}'},
     "receiver's host": {"host": "true"},
 }
@@ -51,6 +51,7 @@ name = "main"
 from = "left1"
 to = "right1"
 stack = "linux"
+slow_start = "standard"
 congestion_control = "{control}"
 traffic = {traffic}
 {flow}
@@ -80,7 +81,7 @@ rx_frames = "64 packets"
 def text(name: str, cause: Cause, control: str, rtt: int, seeds: int) -> str:
     """The experiment in which `name` limits a flow."""
     bdp = RATE * 1e6 / 8 * rtt / 1e3
-    values: dict[str, Any] = {"third": int(bdp / 3), "tenth": RATE * 100}
+    values: dict[str, Any] = {"third": int(bdp / 3), "interval": round(20e3 * 8 / (RATE * 1e6 / 10) * 1e3)}
     queue = cause.get("queue", '{{ kind = "droptail", limit = "2 bdp" }}').format(**values)
     # A packet takes 1000 cycles; 0.6 of the packets of the bottleneck's rate can be received.
     host = HOST.format(mhz=max(1, round(0.6 * RATE * 1e6 / 12_000 * 1000 / 1e6))) if "host" in cause else ""
@@ -95,7 +96,7 @@ def text(name: str, cause: Cause, control: str, rtt: int, seeds: int) -> str:
         flow=cause.get("flow", "").format(**values),
         noise=RATE * 1000 // 20,
         host=host,
-        seconds=20,
+        seconds=30,
         seeds=seeds,
     )
 

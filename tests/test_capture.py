@@ -150,7 +150,7 @@ def test_what_cannot_be_captured_is_said(recorded: Path, swept: Path, tmp_path: 
     one = longfat.load_results(swept).runs["run"].iloc[0]
     with pytest.raises(CaptureError, match=r"the run recorded none of its packets: run it with --set measure\.packets=all"):
         write_capture(swept, "left1", file, run=one)
-    with pytest.raises(CaptureError, match="no run in .* begins with zz"):
+    with pytest.raises(CaptureError, match=r"no run in .* begins with zz"):
         write_capture(swept, "left1", file, run="zz")
     with pytest.raises(CaptureError, match="cannot write"):
         write_capture(recorded, "left1", tmp_path / "no" / "folder.pcapng")

@@ -82,7 +82,7 @@ def progress_bar(console: Console, runs: int) -> Generator[Callable[[Work], obje
 def share_bar(console: Console, what: str) -> Generator[Callable[[float], object]]:
     """A bar that is told the share that is done."""
     columns = (TextColumn("{task.description}"), BarColumn(bar_width=None), TimeElapsedColumn(), TextColumn("left:"), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(what, total=1.0)
         yield lambda share: bar.update(task, completed=share)
 

@@ -37,7 +37,8 @@ def print_trace(console: Console, found: dict[str, Any], most: int) -> None:
     for name in ("", "from", "to", "at", "payload", "goodput", "rtt min", "mean", "flight", "sent again", "cause"):
         table.add_column(name, justify="left" if name in ("from", "to", "at", "cause") else "right")
     for one in shown:
-        data, rtt = one["data"], one["rtt"] or {}
+        data: dict[str, Any] = one["data"]
+        rtt: dict[str, float] = one["rtt"] or {}
         verdict = one.get("verdict")
         table.add_row(
             str(one["number"]),

@@ -93,7 +93,8 @@ fn ended(connection: &Connection) -> &'static str {
 
 /// Payload acknowledged (or, where no ACK was captured, sent) and the seconds it took, from the first segment on.
 pub fn carried(way: &Way) -> (u64, f64) {
-    let acked = way.acked_first.map_or(0, |first| way.acked - first.min(way.acked));
+    let until = way.acked.min(way.stream_end.unwrap_or(u64::MAX));
+    let acked = way.acked_first.map_or(0, |first| until.saturating_sub(first));
     let (bytes, end) = if acked > 0 {
         (acked, way.last_acked_time)
     } else {

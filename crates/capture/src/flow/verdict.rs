@@ -19,9 +19,8 @@ pub enum Cause {
     CongestionEcn,
     SmallBuffer,
     RandomLoss,
-    Policer,
     Reordering,
-    PathChange,
+    Growing,
     TooShort,
     Unknown,
 }
@@ -38,9 +37,8 @@ impl Cause {
             Cause::CongestionEcn => "congestion, by ECN",
             Cause::SmallBuffer => "bursts over a small buffer",
             Cause::RandomLoss => "random loss",
-            Cause::Policer => "policer",
             Cause::Reordering => "reordering",
-            Cause::PathChange => "path change",
+            Cause::Growing => "a window that still grows",
             Cause::TooShort => "too short to tell",
             Cause::Unknown => "cannot tell",
         }
@@ -56,7 +54,6 @@ struct Facts {
     receiver: f64,
     application: f64,
     acks: f64,
-    recovery: f64,
     /// Least round trip, and how far queues have stretched it, in s.
     base: f64,
     stretch: f64,
@@ -64,8 +61,7 @@ struct Facts {
     fullness: f64,
     spread: f64,
     episodes: usize,
-    /// Segments lost, over those sent.
-    loss: f64,
+    /// Segments lost.
     lost: u64,
     /// The longest run of segments lost one behind the other.
     run: u32,
@@ -83,8 +79,10 @@ fn facts(way: &Way, full: u32) -> Facts {
     let trips = way.trips();
     let base = if trips.is_known() { trips.min as f64 / 1e9 } else { 0.0 };
     let means: Vec<f64> = way.series.bins.iter().filter(|bin| bin.rtts > 0).map(|bin| bin.rtt_max as f64 / 1e9).collect();
-    let high = quantile(&means, 0.95).unwrap_or(base);
-    let stretch = (high - base).max(0.0);
+    // A queue may be full before losses only.
+    let before: Vec<f64> = way.episodes.iter().map(|episode| episode.rtt as f64 / 1e9).collect();
+    let before = quantile(&before, 0.5).unwrap_or(base);
+    let stretch = quantile(&means, 0.95).map_or(0.0, |high| high.max(before) - base).max(0.0);
     let flights: Vec<f64> = way.episodes.iter().map(|episode| episode.flight as f64).collect();
     let fullness = way
         .episodes
@@ -95,25 +93,23 @@ fn facts(way: &Way, full: u32) -> Facts {
     let (level, plateau) = plateau(&levels, u64::from(full));
     let lost = way.counts.again.iter().sum::<u64>().saturating_sub(way.counts.needless);
     let late = &levels[levels.len() * 3 / 4..];
-    let before = &levels[levels.len() / 2..levels.len() * 3 / 4];
+    let earlier = &levels[levels.len() / 2..levels.len() * 3 / 4];
     let mean = |of: &[u64]| of.iter().sum::<u64>() as f64 / of.len().max(1) as f64;
     Facts {
         receiver: waits.receiver as f64 / total,
         application: (waits.idle + waits.unprompted) as f64 / total,
         acks: waits.acks as f64 / total,
-        recovery: waits.recovery as f64 / total,
         base,
         stretch,
         fullness: average(fullness),
         // The first one ends slow start, which goes beyond what later ones reach.
         spread: spread(flights.get(1..).unwrap_or_default()),
         episodes: way.episodes.len(),
-        loss: lost as f64 / way.counts.segments.max(1) as f64,
         lost,
         run: way.episodes.iter().map(|episode: &Episode| episode.run).max().unwrap_or(0),
         plateau,
         level,
-        grows: mean(late) > 1.1 * mean(before),
+        grows: mean(late) > 1.05 * mean(earlier),
     }
 }
 
@@ -128,14 +124,12 @@ fn quantile(values: &[f64], at: f64) -> Option<f64> {
     sorted.get(((sorted.len() as f64 - 1.0) * at).round().max(0.0) as usize).copied()
 }
 
-/// Standard deviation over mean; 0 of fewer than two.
+/// How far values lie from their median, over it: the median distance, scaled to what is the standard deviation of normal ones (1.4826).
+/// 0 of fewer than two.
 fn spread(values: &[f64]) -> f64 {
-    if values.len() < 2 {
-        return 0.0;
-    }
-    let mean = average(values.iter().copied());
-    let variance = average(values.iter().map(|value| (value - mean).powi(2)));
-    if mean > 0.0 { variance.sqrt() / mean } else { 0.0 }
+    let Some(middle) = quantile(values, 0.5).filter(|middle| *middle > 0.0) else { return 0.0 };
+    let distances: Vec<f64> = values.iter().map(|value| (value - middle).abs()).collect();
+    1.4826 * quantile(&distances, 0.5).unwrap_or(0.0) / middle
 }
 
 /// The level that most values are at, to within two segments, and their share.
@@ -177,7 +171,7 @@ pub fn verdict(connection: &Connection, main: usize) -> Value {
     if strength < 0.2 {
         return said(Cause::Unknown, 0.0, "no rule fits what the capture shows".to_owned(), &limits, &found);
     }
-    if matches!(cause, Cause::SmallBuffer | Cause::RandomLoss | Cause::Policer) && facts.episodes < 4 {
+    if matches!(cause, Cause::SmallBuffer | Cause::RandomLoss) && facts.episodes < 4 {
         limits.push("few losses: chance decides what they look like".to_owned());
     }
     let second = found.first().map_or(0.0, |(_, strength, _)| *strength);
@@ -244,12 +238,20 @@ fn causes(connection: &Connection, main: usize, facts: &Facts, full: u32) -> Vec
         let why = format!("{} of the time the window was full; it is {} bytes", percent(blocked), way.window_max);
         add(Cause::ReceiveWindow, (1.0 - host) * ramp(blocked, 0.2, 0.6), why);
     }
+    // Who has more to send fills its segments; the end of what an application wrote is a short one.
+    let short = counts.below_mss as f64 / counts.segments.max(1) as f64;
+    let pieces = if facts.episodes == 0 { ramp(short, 0.01, 0.04) * (1.0 - ramp(blocked, 0.2, 0.6)) } else { 0.0 };
+    let application = ramp(facts.application, 0.3, 0.7).max(0.9 * pieces);
     add(
         Cause::Application,
-        ramp(facts.application, 0.3, 0.7),
-        format!("{} of the time its sender had nothing to send, though it might have", percent(facts.application)),
+        application,
+        format!(
+            "{} of the time its sender had nothing to send, though it might have; {} of its segments are short",
+            percent(facts.application),
+            percent(short)
+        ),
     );
-    let free = (1.0 - ramp(blocked, 0.2, 0.6)) * (1.0 - ramp(facts.application, 0.3, 0.7));
+    let free = (1.0 - ramp(blocked, 0.2, 0.6)) * (1.0 - application);
     if counts.ece > 0 {
         let more = ramp(counts.ece as f64, 0.0, 1.0 + facts.lost as f64);
         add(Cause::CongestionEcn, free * more, format!("{} ACKs echo marks; {} segments were lost", counts.ece, facts.lost));
@@ -274,7 +276,7 @@ fn causes(connection: &Connection, main: usize, facts: &Facts, full: u32) -> Vec
         add(Cause::SendBuffer, if counts.ece == 0 { free * is_flat } else { 0.0 }, why);
         if facts.grows {
             let why = "nothing was lost, and its window still grew at the end".to_owned();
-            add(Cause::TooShort, 0.6 * free * (1.0 - is_flat), why);
+            add(Cause::Growing, 0.7 * free * (1.0 - is_flat), why);
         }
         return found;
     }
@@ -312,12 +314,6 @@ fn losses(facts: &Facts, full: u32, free: f64, has_marks: bool, ms: &dyn Fn(f64)
         Cause::SmallBuffer,
         free * (1.0 - is_deep) * (is_full.max(1.0 - single) * 0.5 + 0.5 * alike),
         format!("{times} losses, and hardly a queue before them: {queue}; {} segments of {full} bytes lost", facts.lost),
-    );
-    let often = ramp(facts.loss, 0.01, 0.04) * ramp(facts.recovery, 0.3, 0.7);
-    add(
-        Cause::Policer,
-        free * (1.0 - is_deep) * often * 0.6,
-        format!("{:.1} % of all segments are lost, all the time, and no queue builds", 100.0 * facts.loss),
     );
     add(
         Cause::ReceiverHost,

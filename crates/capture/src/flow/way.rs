@@ -68,7 +68,6 @@ pub struct WayCounts {
 /// A time in which something was repaired.
 #[derive(Clone, Copy, Debug)]
 pub struct Episode {
-    pub time: i64,
     pub is_timeout: bool,
     /// In flight when it began, as the sender saw it.
     pub flight: u64,
@@ -78,8 +77,6 @@ pub struct Episode {
     pub again: u32,
     pub run: u32,
     pub needless: u32,
-    /// Acknowledged when it began.
-    pub acked: u64,
     /// Sent when it began: when that is acknowledged it is over.
     pub recover: u64,
     pub end: i64,
@@ -107,6 +104,8 @@ pub struct Way {
     pub syn_time: Option<i64>,
     pub syns: u32,
     pub fin: bool,
+    /// Behind its last byte, once its FIN was seen: the FIN takes a number of its own.
+    pub stream_end: Option<u64>,
     pub reset: bool,
     pub far: Rtt,
     pub near: Rtt,
@@ -190,6 +189,7 @@ impl Way {
         }
         if packet.flags & flags::FIN != 0 {
             self.fin = true;
+            self.stream_end = Some(end);
             // It takes a number of its own, behind the last byte.
             if self.next == end {
                 self.next = end + 1;
@@ -406,18 +406,8 @@ impl Way {
         if is_new && kind != Again::Probe {
             if self.episodes.len() < EPISODES {
                 let rtt = self.trips().last;
-                let episode = Episode {
-                    time,
-                    is_timeout: kind == Again::Timeout,
-                    flight,
-                    rtt,
-                    again: 0,
-                    run: 0,
-                    needless: 0,
-                    acked,
-                    recover: next,
-                    end: time,
-                };
+                let episode =
+                    Episode { is_timeout: kind == Again::Timeout, flight, rtt, again: 0, run: 0, needless: 0, recover: next, end: time };
                 self.episodes.push(episode);
             } else {
                 self.episodes_lost += 1;
