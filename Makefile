@@ -66,8 +66,9 @@ docs-reference: ## Write what an extension changes in generated files: schema, r
 	UPDATE_DOCS=1 INSTA_UPDATE=always cargo test --quiet -p longfat-experiment --lib -- tests::reference tests::bad_files --test-threads=1
 	git diff --stat
 
-bench: ## Measure the simulator; prints, and writes bench.json
+bench: build ## Measure the simulator and `longfat trace`; prints, and writes bench.json
 	$(PROFILED) cargo run --release --quiet -p longfat-sim --bin bench
+	$(BIN)/python bench/trace.py
 
 bench-record: build bench ## Measure, and add a line to bench/history.jsonl
 	$(BIN)/python bench/history.py record bench.json
@@ -75,9 +76,9 @@ bench-record: build bench ## Measure, and add a line to bench/history.jsonl
 bench-plot: build ## Draw bench/history.jsonl: bench/*.svg, bench/*.png
 	$(BIN)/python bench/history.py plot
 
-system-packages: ## Install the browser that tests open reports in (Debian, Ubuntu; as root)
+system-packages: ## Install what tests judge by: a browser for reports, tshark for captures (Debian, Ubuntu; as root)
 	apt-get update -qq
-	apt-get install -y --no-install-recommends chromium chromium-driver
+	DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium chromium-driver tshark
 
 clean: ## Remove what was built; results and reports stay
 	rm -rf .venv target

@@ -110,6 +110,8 @@ class Trace:
         """As users see it."""
     def stored(self) -> dict[str, Table]:
         """All of it, by table and column: whole numbers as uint64 (none is 2^64 - 1; times are picoseconds), floats, or words."""
+    def capture(self, path: str | PathLike[str], at: str, comment: str, snap: int) -> int:
+        """Writes a capture; how many packets it has. Raises longfat.errors.CaptureError, OSError."""
     @staticmethod
     def restore(resolved: str, stored: dict[str, Table]) -> Trace:
         """From what `stored` gave and the run as resolved; raises longfat.ExperimentError where that is not valid, ValueError."""
@@ -399,3 +401,12 @@ def student_t(probability: float, freedom: float) -> float:
 
 def quantity(text: str) -> tuple[float, str] | None:
     """`"64 KiB"` as (65536.0, "bytes"), `"8"` as (8.0, "number"); None where the text is no number of a known unit."""
+
+def trace(files: list[str], progress: Callable[[float], object] | None = None) -> str:
+    """What captures say of each connection in them, as JSON. `progress` hears the share that is read; what it raises ends it.
+
+    Raises longfat.errors.CaptureError where nothing can be read.
+    """
+
+def trace_packets(files: list[str], number: int, most: int, progress: Callable[[float], object] | None = None) -> Table:
+    """The packets of one connection, at most `most`, in the columns of the table `packets`. Raises longfat.errors.CaptureError."""

@@ -1,4 +1,4 @@
-"""The command line: `longfat run`, `report`, `compare`, `list`, `schema`, `show`, `prune`, `script`."""
+"""The command line: `longfat run`, `report`, `compare`, `list`, `schema`, `show`, `capture`, `trace`, `prune`, `script`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from longfat import prune, script, terminal
+from longfat import prune, script, terminal, trace, traced
 from longfat._longfat import __version__, registries, schema
+from longfat.capture import SNAP, write_capture
 from longfat.errors import INTERRUPTED, LongfatError
 from longfat.experiment import Experiment, before, load, load_results
 from longfat.locate import Source, experiments, how_to_run, paper_folder, papers, results_folder, results_home, sources
@@ -318,6 +319,41 @@ def show_command(
     _say_short(out, "Short form (--quick)." if shown.quick else "")
     terminal.print_results(out, shown)
     terminal.print_warnings(out, shown.warnings)
+
+
+@app.command("capture")
+def capture_command(
+    what: Annotated[str, typer.Argument(metavar="RESULTS|NAME", help="A results folder, or the name of an experiment.")],
+    at: Annotated[str, typer.Option("--at", metavar="HOST|LINK", help="Where: a host, a router, a link, or one way of a link (`NAME>`).")],
+    file: Annotated[Path, typer.Option("--out", metavar="FILE", help="The capture to write (pcapng).")],
+    run: Annotated[
+        str | None, typer.Option("--run", metavar="HASH", help="Which run, where there are several: how its hash begins.")
+    ] = None,
+    snap: Annotated[int, typer.Option("--snap", min=20, max=65535, help="Bytes of each packet that are written.")] = SNAP,
+    results: ResultsOption = RESULTS,
+    quick: QuickOption = False,
+) -> None:
+    """Write what a host or a link of a run would have captured, for Wireshark and the like."""
+    count = write_capture(_results_of(what, results_home(results, quick=quick)), at, file, run=run, snap=snap)
+    out.print(f"{terminal.count(count, 'packet')} at {terminal.escape(at)} in {terminal.escape(str(file))}", soft_wrap=True)
+
+
+@app.command("trace")
+def trace_command(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="Captures, pcap or pcapng, also in gzip or zstd; several are read as one.")
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="All there is to say, with a series for each connection.")] = False,
+    most: Annotated[int, typer.Option("--most", min=1, help="Connections that are shown, those with the most data.")] = 20,
+) -> None:
+    """Say what captures tell of each TCP connection in them."""
+    with terminal.share_bar(err, "reading") as tick:
+        found = trace.read(files, progress=tick)
+    if as_json:
+        print(json.dumps(found, indent=2))
+    else:
+        traced.print_trace(out, found, most)
+        traced.print_notes(err, found)
 
 
 def _results_of(what: str, home: Path) -> Path:

@@ -18,3 +18,7 @@ class StorageError(LongfatError):
 
 class DamagedError(StorageError):
     """A file of results is not what was written: cut short, changed or gone."""
+
+
+class CaptureError(LongfatError):
+    """A capture cannot be read or made: no such file or place, no capture at all, nothing recorded."""

@@ -201,18 +201,36 @@ class Store:
 
         DamagedError where it is not what was written.
         """
+        opened, fields = self._open(run)
+        if isinstance(opened, Result):
+            return opened
+        tables, kept = opened.tables(), fields.pop("warnings")
+        return of_tables(tables, also=_of_an_earlier_longfat(opened, tables, kept), **fields)
+
+    def trace(self, run: str) -> tuple[Trace, dict[str, Any]]:
+        """All that a finished run recorded, and what is known of the run besides: its title, labels, seed, `resolved`.
+
+        StorageError of a folder of format 2 or before, which has no traces; DamagedError.
+        """
+        opened, fields = self._open(run)
+        if isinstance(opened, Result):
+            raise StorageError(f"{self.folder / 'runs' / run} was made by an older longfat, which kept no traces: run the experiment again")
+        return opened, fields
+
+    def _open(self, run: str) -> tuple[Trace | Result, dict[str, Any]]:
+        """The trace of a run, or its tables where there is no trace; and what is known of it besides."""
         place = self.folder / "runs" / run
         try:
             facts = _read_json(place / "run.json")
             _check_run(place, facts)
             resolved = (place / "experiment.json").read_text(encoding="utf-8")
             fields: dict[str, Any] = {name: facts[name] for name in RUN_FIELDS} | {"resolved": resolved, "provenance": made_by(place)}
-            kept = [of_facts(one) for one in fields.pop("warnings")]
+            fields["warnings"] = [of_facts(one) for one in fields["warnings"]]
             if "trace" not in facts:
-                return _read_tables(place, facts, fields | {"warnings": kept})
+                return _read_tables(place, facts, fields), fields
             stored = {name: read_table(name, place / f"{name}.parquet", facts["rows"].get(name, 0)) for name in RUN_TABLES}
             stored["run"] = from_json(facts["trace"])
-            trace = Trace.restore(resolved, stored)
+            return Trace.restore(resolved, stored), fields
         except ExperimentError as error:
             raise StorageError(f"this longfat cannot read the experiment of {place}, which another version made:\n{error}") from error
         except DamagedError as error:
@@ -221,8 +239,6 @@ class Store:
             if isinstance(error, OSError) and error.errno not in (None, errno.ENOENT):
                 raise StorageError(f"cannot read {place}: {_reason(error)}") from error
             raise DamagedError(f"{place} is not a finished run: {error}; {AGAIN}") from error
-        tables = trace.tables()
-        return of_tables(tables, also=_of_an_earlier_longfat(trace, tables, kept), **fields)
 
     def combine(self, title: str, axes: list[str], runs: list[Result], text: str, provenance: dict[str, Any]) -> Results:
         """Writes the tables of `runs`, in that order, and where they come from. OSError leaves the old ones."""

@@ -52,6 +52,7 @@ __all__ = [
     "print_tables",
     "print_warnings",
     "progress_bar",
+    "share_bar",
     "size",
     "write_what_it_can",
 ]
@@ -76,6 +77,15 @@ def progress_bar(console: Console, runs: int) -> Generator[Callable[[Work], obje
             bar.update(task, total=work.total_cost, completed=work.current_cost, runs=f"{work.done}/{runs} runs")
 
         yield tick
+
+
+@contextmanager
+def share_bar(console: Console, what: str) -> Generator[Callable[[float], object]]:
+    """A bar that is told the share that is done."""
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=None), TimeElapsedColumn(), TextColumn("left:"), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(what, total=1.0)
+        yield lambda share: bar.update(task, completed=share)
 
 
 def duration(seconds: float) -> str:

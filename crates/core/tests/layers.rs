@@ -11,7 +11,8 @@ const CRATES: &[(&str, &[&str])] = &[
     ("experiment", &["core", "tcp"]),
     ("sim", &["core", "experiment", "tcp"]),
     ("script", &["core", "tcp"]),
-    ("py", &["core", "experiment", "script", "sim", "tcp"]),
+    ("capture", &["core", "experiment"]),
+    ("py", &["capture", "core", "experiment", "script", "sim", "tcp"]),
 ];
 
 /// Each module of the core with those it may name.

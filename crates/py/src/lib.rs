@@ -1,6 +1,7 @@
 //! The Python module `longfat._longfat`: thin. What it offers is written down in `python/longfat/_longfat.pyi`.
 
 mod backend;
+mod capture;
 mod choose;
 mod control;
 mod document;
@@ -49,6 +50,8 @@ fn _longfat(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(document::schema, module)?)?;
     module.add_function(wrap_pyfunction!(student_t, module)?)?;
     module.add_function(wrap_pyfunction!(stored::listed, module)?)?;
+    module.add_function(wrap_pyfunction!(capture::trace, module)?)?;
+    module.add_function(wrap_pyfunction!(capture::trace_packets, module)?)?;
     module.add_function(wrap_pyfunction!(script::run_script, module)?)?;
     module.add_function(wrap_pyfunction!(script::read_text, module)?)?;
     module.add_function(wrap_pyfunction!(registries::registries, module)?)

@@ -45,6 +45,12 @@ impl PyTrace {
         Ok(all)
     }
 
+    /// Writes what passed at the host or link `at` to a new file; how many packets that were.
+    fn capture(&self, py: Python<'_>, path: std::path::PathBuf, at: &str, comment: &str, snap: u32) -> PyResult<u64> {
+        let place = longfat_capture::Place::find(&self.experiment, at).map_err(crate::capture::error)?;
+        py.detach(|| crate::capture::write(&path, &self.experiment, &self.trace, &place, comment, snap))
+    }
+
     #[getter]
     fn missing(&self) -> Vec<String> {
         self.missing.clone()
@@ -142,6 +148,10 @@ impl Reader<'_, '_> {
         }
         let mut rows = rows.ok_or_else(|| PyValueError::new_err(format!("table {name} has no columns")))?;
         for column in absent {
+            if column.was_zero {
+                rows.iter_mut().for_each(|row| column.set(row, 0));
+                continue;
+            }
             let nothing = match column.form {
                 Form::Number => f64::NAN.to_bits(),
                 Form::CountOrNone => NONE,

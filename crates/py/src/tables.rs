@@ -153,7 +153,7 @@ fn hosts<'py>(py: Python<'py>, experiment: &Experiment) -> PyResult<Table<'py>> 
 }
 
 /// A table of what was recorded alone.
-fn recorded<'py, R: 'static>(py: Python<'py>, columns: &[Column<R>], rows: &[R]) -> PyResult<Bound<'py, PyDict>> {
+pub fn recorded<'py, R: 'static>(py: Python<'py>, columns: &[Column<R>], rows: &[R]) -> PyResult<Bound<'py, PyDict>> {
     let table = Table::new(py);
     table.records(columns, rows)?;
     Ok(table.0)

@@ -180,6 +180,9 @@ impl Ledger {
                 let (left, right) = segment.sack(i);
                 *block = [left, right].map(|edge| Some(self.offset(from ^ 1, edge)));
             }
+            row.timestamps = segment.timestamps();
+            (row.mss, row.window_scale, row.sack_permitted) = (segment.mss(), segment.window_scale(), segment.sack_permitted());
+            row.accecn = segment.accecn();
         } else {
             (row.seq, row.len) = (segment.seq.into(), ip_len - HEADERS);
         }

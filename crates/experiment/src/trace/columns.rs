@@ -10,6 +10,7 @@ use super::packets::{self, PacketEvent, PacketKind};
 use super::{CellRecord, Event, EventKind, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, LinkSample, MemoryRecord, Trace};
 use longfat_core::atm::discard::CellDrop;
 use longfat_core::atm::port::Count;
+use longfat_core::packet::AccEcnOption;
 use longfat_core::queue::DropReason;
 use longfat_core::time::Time;
 
@@ -45,6 +46,8 @@ pub struct Column<R> {
     pub is_shown: bool,
     /// Whether it is shown only where some row has a value.
     pub is_rare: bool,
+    /// Whether it is zero in every run that was stored before there was this column: what it counts could not happen then.
+    pub was_zero: bool,
     get: Box<dyn Fn(&R) -> u64 + Send + Sync>,
     /// `None`: made from other columns, and not stored.
     put: Option<Put<R>>,
@@ -54,7 +57,7 @@ type Put<R> = Box<dyn Fn(&mut R, u64) + Send + Sync>;
 
 impl<R: 'static> Column<R> {
     fn new(form: Form, name: &'static str, unit: &'static str, doc: &'static str, get: impl Fn(&R) -> u64 + Send + Sync + 'static) -> Self {
-        Column { name, unit, doc, form, is_shown: true, is_rare: false, get: Box::new(get), put: None }
+        Column { name, unit, doc, form, is_shown: true, is_rare: false, was_zero: false, get: Box::new(get), put: None }
     }
     fn put(mut self, put: impl Fn(&mut R, u64) + Send + Sync + 'static) -> Self {
         self.put = Some(Box::new(put));
@@ -63,6 +66,11 @@ impl<R: 'static> Column<R> {
     /// Shown only where some row has a value.
     fn rare(mut self) -> Self {
         self.is_rare = true;
+        self
+    }
+    /// Zero in runs that were stored before there was this column.
+    fn new_thing(mut self) -> Self {
+        self.was_zero = true;
         self
     }
     /// Only stored.
@@ -206,7 +214,7 @@ fn link_columns() -> Vec<Column<LinkRecord>> {
         column!(count "ip_bytes", "byte", "IP packets transmitted", ip_bytes),
         column!(count "wire_bytes", "byte", "frames transmitted", wire_bytes),
         column!(count "marks", "packet", "set to CE instead of dropped", marks),
-        column!(count "pauses", "1", "PAUSE frames that came to its transmitter (IEEE 802.3x)", pauses),
+        column!(count "pauses", "1", "PAUSE frames that came to its transmitter (IEEE 802.3x)", pauses).new_thing(),
         column!(count "queue_max_packets", "packet", "most in the queue, the packet in transmission not counted", queue_max_packets),
         column!(count "queue_max_bytes", "byte", "the same in bytes", queue_max_bytes),
     ];
@@ -222,7 +230,7 @@ fn link_columns() -> Vec<Column<LinkRecord>> {
     }));
     columns.extend([
         column!(number "busy_s", "s", "how long the link was transmitting within the measured span", busy_s),
-        column!(number "held_s", "s", "how long packets waited though the line was free, in the whole run: stopped by a PAUSE, or for their host's leaky bucket", held_s),
+        column!(number "held_s", "s", "how long packets waited though the line was free, in the whole run: stopped by a PAUSE, or for their host's leaky bucket", held_s).new_thing(),
         column!(number "queue_mean_packets", "packet", "mean over the measured span", queue_mean_packets),
         column!(number "queue_mean_bytes", "byte", "mean over the measured span", queue_mean_bytes),
     ]);
@@ -431,6 +439,7 @@ table! {
         for (i, (from, until)) in blocks.into_iter().enumerate() {
             columns.extend(sack_block(i, from, until));
         }
+        columns.extend(packet_options());
         columns
     }
 }
@@ -443,6 +452,50 @@ fn sack_block(i: usize, from: &'static str, until: &'static str) -> [Column<Pack
             .rare()
     };
     [end(0, from, "a SACK block: from here, of the other direction's stream; NaN without it"), end(1, until, "until here")]
+}
+
+/// The other options of a packet; each shown where any packet has it.
+fn packet_options() -> Vec<Column<PacketEvent>> {
+    type Get = fn(&PacketEvent) -> Option<u64>;
+    let option = |name, unit, doc, get: Get| Column::new(Form::CountOrNone, name, unit, doc, move |row| get(row).unwrap_or(NONE)).rare();
+    let mut columns = vec![
+        option("ts_val", "1", "TSval of the timestamps option; NaN without it", |row| row.timestamps.map(|(val, _)| val.into()))
+            .put(|row, cell| row.timestamps = (cell != NONE).then_some((cell as u32, 0))),
+        // (Stands behind TSval, which makes the option.)
+        option("ts_ecr", "1", "TSecr of the timestamps option", |row| row.timestamps.map(|(_, ecr)| ecr.into()))
+            .put(|row, cell| row.timestamps = row.timestamps.map(|(val, _)| (val, cell as u32))),
+        option("mss_bytes", "byte", "the MSS option of a SYN; NaN without it", |row| row.mss.map(Into::into))
+            .put(|row, cell| row.mss = (cell != NONE).then_some(cell as u16)),
+        option("window_scale", "1", "the window scale option of a SYN; NaN without it", |row| row.window_scale.map(Into::into))
+            .put(|row, cell| row.window_scale = (cell != NONE).then_some(cell as u8)),
+        option("sack_permitted", "1", "1: a SYN with the SACK-permitted option; NaN without it", |row| row.sack_permitted.then_some(1))
+            .put(|row, cell| row.sack_permitted = cell == 1),
+        option("accecn_order", "1", "the order of an AccECN option's counters, 0 or 1; NaN without it", |row| {
+            row.accecn.map(|option| option.order.into())
+        })
+        .put(|row, cell| row.accecn = (cell != NONE).then_some(AccEcnOption { order: cell as u8, fields: 0, values: [0; 3] })),
+    ];
+    let counters = [
+        ("accecn_ect0_bytes", "its counter of payload that came as ECT(0), modulo 2^24; NaN without it"),
+        ("accecn_ce_bytes", "as CE"),
+        ("accecn_ect1_bytes", "as ECT(1)"),
+    ];
+    for (i, (name, doc)) in counters.into_iter().enumerate() {
+        let place = move |option: &AccEcnOption| packets::ACCECN_FIELDS[usize::from(option.order != 0)][i];
+        let get = move |row: &PacketEvent| {
+            let option = row.accecn.filter(|option| place(option) < usize::from(option.fields));
+            option.map_or(NONE, |option| option.values[place(&option)].into())
+        };
+        let put = move |row: &mut PacketEvent, cell| {
+            if let Some(option) = row.accecn.as_mut().filter(|_| cell != NONE) {
+                let at = place(option);
+                option.values[at] = cell as u32;
+                option.fields = option.fields.max(at as u8 + 1);
+            }
+        };
+        columns.push(Column::new(Form::CountOrNone, name, "byte", doc, get).put(put).rare());
+    }
+    columns
 }
 
 /// The words of [`EventKind::all`], in their order.

@@ -1,6 +1,6 @@
 //! What happened to packets: a row for each thing, at a link or at an end.
 
-use longfat_core::packet::{Ecn, flags};
+use longfat_core::packet::{AccEcnOption, Ecn, flags};
 use longfat_core::queue::DropReason;
 use longfat_core::time::Time;
 use std::sync::LazyLock;
@@ -34,6 +34,16 @@ pub struct PacketEvent {
     pub ecn: Ecn,
     /// SACK blocks: offsets of the other side's stream, from and until.
     pub sack: [[Option<u64>; 2]; 4],
+    /// The timestamps option: TSval and TSecr.
+    pub timestamps: Option<(u32, u32)>,
+    /// The maximum segment size option of a SYN.
+    pub mss: Option<u16>,
+    /// The window scale option of a SYN.
+    pub window_scale: Option<u8>,
+    /// The SACK-permitted option of a SYN.
+    pub sack_permitted: bool,
+    /// The AccECN option.
+    pub accecn: Option<AccEcnOption>,
 }
 
 /// What happened to a packet, in the order in which it happens to packets of one instant.
@@ -113,5 +123,8 @@ pub(super) fn flag_words() -> &'static [&'static str] {
 pub(super) fn ecn_words() -> &'static [&'static str] {
     &["not_ect", "ect1", "ect0", "ce"]
 }
+
+/// The places of the AccECN option's counters of ECT(0), CE and ECT(1) among its fields, by its order (RFC 9768 §3.2.3).
+pub(super) const ACCECN_FIELDS: [[usize; 3]; 2] = [[0, 1, 2], [2, 1, 0]];
 
 pub(super) const ECNS: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce];

@@ -1,0 +1,18 @@
+//! What a capture says of each TCP connection in it.
+
+mod connection;
+mod ranges;
+mod report;
+mod rows;
+mod rtt;
+mod series;
+mod table;
+#[cfg(test)]
+mod tests;
+mod verdict;
+mod way;
+
+pub use rows::rows;
+#[cfg(test)]
+pub use table::Table;
+pub use table::trace;

@@ -1,0 +1,90 @@
+//! What a sender has sent and not got acknowledged, as far as a capture saw it: stretches of its stream, in order and without holes.
+
+use std::collections::VecDeque;
+
+/// The most stretches that are kept: a window of 100 000 segments and more. Beyond it the oldest are forgotten.
+const MOST: usize = 1 << 17;
+
+/// A stretch of the stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Range {
+    pub start: u64,
+    pub end: u64,
+    /// When it was seen first; of a hole, when the segment behind it came.
+    pub first: i64,
+    /// When it was seen last.
+    pub last: i64,
+    /// How often it was seen; 0 for a hole.
+    pub times: u16,
+    /// TSval when it was sent first, and when it was sent for the second time.
+    pub stamps: [Option<u32>; 2],
+    pub is_sacked: bool,
+    /// A hole that was filled later.
+    pub is_fill: bool,
+}
+
+/// The stretches from what is acknowledged to what was sent.
+#[derive(Clone, Debug, Default)]
+pub struct Ranges {
+    list: VecDeque<Range>,
+    /// Stretches that were forgotten.
+    pub forgotten: u64,
+}
+
+impl Ranges {
+    /// One more, behind all others.
+    pub fn push(&mut self, range: Range) {
+        if self.list.len() == MOST {
+            self.list.pop_front();
+            self.forgotten += 1;
+        }
+        self.list.push_back(range);
+    }
+    pub fn front(&self) -> Option<&Range> {
+        self.list.front()
+    }
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Takes off what ends at or before `ack`, and cuts the one that it falls into.
+    pub fn acknowledge(&mut self, ack: u64, mut each: impl FnMut(&Range)) {
+        while let Some(front) = self.list.front_mut() {
+            if front.end > ack {
+                if front.start < ack {
+                    each(&Range { end: ack, ..*front });
+                    front.start = ack;
+                }
+                break;
+            }
+            let range = *front;
+            self.list.pop_front();
+            each(&range);
+        }
+    }
+
+    /// Makes `start` and `end` ends of stretches, and calls `each` on every stretch between them.
+    pub fn between(&mut self, start: u64, end: u64, mut each: impl FnMut(&mut Range)) {
+        let from = self.cut(start);
+        let until = self.cut(end);
+        self.list.range_mut(from..until).for_each(&mut each);
+    }
+
+    /// The place of the first stretch that begins at or behind `at`; one around it is cut there.
+    fn cut(&mut self, at: u64) -> usize {
+        let place = self.list.partition_point(|range| range.start < at);
+        if place > 0 && self.list[place - 1].end > at {
+            let behind = Range { start: at, ..self.list[place - 1] };
+            self.list[place - 1].end = at;
+            // A segment that overlaps others only in part is rare: this moves the shorter side.
+            self.list.insert(place, behind);
+        }
+        place
+    }
+
+    /// TSval of what begins at `at`, when it was sent first.
+    pub fn stamp_at(&self, at: u64) -> Option<u32> {
+        let place = self.list.partition_point(|range| range.start < at);
+        self.list.get(place).filter(|range| range.start == at).and_then(|range| range.stamps[0])
+    }
+}

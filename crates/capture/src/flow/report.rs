@@ -1,0 +1,201 @@
+//! What is said of a connection and of a file, as JSON. Names end with their unit, as in results.
+
+use super::connection::{Connection, Point};
+use super::rtt::Rtt;
+use super::verdict::verdict;
+use super::way::{Again, Way};
+use crate::read::Input;
+use serde_json::{Value, json};
+
+fn seconds(ns: i64) -> f64 {
+    ns as f64 / 1e9
+}
+
+fn trips(rtt: &Rtt) -> Value {
+    if !rtt.is_known() {
+        return Value::Null;
+    }
+    json!({
+        "samples": rtt.count,
+        "min_s": seconds(rtt.min),
+        "mean_s": rtt.mean().map(|mean| mean / 1e9),
+        "max_s": seconds(rtt.max),
+    })
+}
+
+/// What is said of a file.
+pub fn file(input: &Input) -> Value {
+    let counts = &input.counts;
+    json!({
+        "name": input.name,
+        "frames": counts.frames,
+        "tcp": counts.tcp,
+        "not_tcp": counts.not_tcp + counts.not_ip,
+        "unreadable": counts.link_type + counts.cut + counts.malformed + counts.fragments,
+        "notes": input.remarks(),
+    })
+}
+
+/// What is said of a connection; `start` is the time of the capture's first packet.
+pub fn connection(connection: &Connection, start: i64) -> Value {
+    let main = connection.main();
+    let (way, back) = (&connection.ways[main], &connection.ways[1 - main]);
+    let point = connection.point(main);
+    let full = way.full(connection.agreed());
+    let captured = match (way.counts.segments > 0, way.counts.acks > 0) {
+        (true, true) => "both ways",
+        (true, false) => "data only",
+        (false, true) => "acks only",
+        (false, false) => "no data",
+    };
+    json!({
+        "number": connection.number,
+        "from": connection.ends[main].to_string(),
+        "to": connection.ends[1 - main].to_string(),
+        "opened_by": if main == 0 { "sender" } else { "receiver" },
+        "start_s": seconds(connection.first - start),
+        "duration_s": seconds(connection.last - connection.first),
+        "packets": connection.packets,
+        "captured": captured,
+        "capture_point": point.word(),
+        "handshake": connection.has_handshake(),
+        "ended": ended(connection),
+        "options": {
+            "mss_bytes": full,
+            "mss_is_agreed": connection.agreed().is_some(),
+            "window_scale": connection.scale(1 - main),
+            "sack": connection.ways.iter().all(|way| way.sack_permitted),
+            "timestamps": connection.has_timestamps(),
+        },
+        "data": data(way, full),
+        "back": { "bytes": back.counts.bytes, "segments": back.counts.segments, "retransmitted": back.counts.again.iter().sum::<u64>() },
+        "rtt": trips(way.trips()),
+        "rtt_near": trips(&way.near),
+        "rtt_far": trips(&way.far),
+        "receiver": receiver(connection, main),
+        "series": series(way),
+        "verdict": verdict(connection, main),
+        "notes": notes(connection, main, point, captured),
+    })
+}
+
+fn ended(connection: &Connection) -> &'static str {
+    if connection.ways.iter().any(|way| way.reset) {
+        "reset"
+    } else if connection.ways.iter().all(|way| way.fin) {
+        "closed"
+    } else if connection.ways.iter().any(|way| way.fin) {
+        "half closed"
+    } else {
+        "open"
+    }
+}
+
+/// Payload acknowledged (or, where no ACK was captured, sent) and the seconds it took, from the first segment on.
+pub fn carried(way: &Way) -> (u64, f64) {
+    let until = way.acked.min(way.stream_end.unwrap_or(u64::MAX));
+    let acked = way.acked_first.map_or(0, |first| until.saturating_sub(first));
+    let (bytes, end) = if acked > 0 {
+        (acked, way.last_acked_time)
+    } else {
+        (way.counts.bytes - way.counts.bytes_again.min(way.counts.bytes), way.last_data.unwrap_or(0))
+    };
+    let begin = way.first_data.unwrap_or(end);
+    (bytes, seconds((end - begin).max(0)))
+}
+
+fn data(way: &Way, full: u32) -> Value {
+    let counts = &way.counts;
+    let (bytes, time) = carried(way);
+    let again = |kind: Again| counts.again[kind as usize];
+    json!({
+        "segments": counts.segments,
+        "bytes": counts.bytes,
+        "bytes_acked": bytes,
+        "goodput_bps": (time > 0.0).then(|| bytes as f64 * 8.0 / time),
+        "flight_max_bytes": way.flight_max,
+        "longest_bytes": counts.len_max,
+        "above_mss": counts.above_mss,
+        "offload": counts.above_mss > 0 && counts.len_max >= 2 * full,
+        "retransmitted": {
+            "segments": counts.again.iter().sum::<u64>(),
+            "bytes": counts.bytes_again,
+            "fast": again(Again::Fast),
+            "timeout": again(Again::Timeout),
+            "tail_probe": again(Again::Probe),
+            "unknown": again(Again::Unknown),
+            "needless": counts.needless,
+            "lost_before_capture": counts.lost_before,
+        },
+        "episodes": way.episodes.len() as u64 + way.episodes_lost,
+        "timeouts": way.episodes.iter().filter(|episode| episode.is_timeout).count(),
+        "reordered": { "before_capture": counts.reordered_before, "behind_capture": counts.reordered_behind },
+        "twice_in_capture": counts.twice,
+        "never_captured_bytes": counts.unseen,
+        "ce_packets": counts.marked,
+        "ece_acks": counts.ece,
+        "cwr_segments": counts.cwr,
+        "duplicate_acks": counts.duplicate_acks,
+        "window_probes": counts.window_probes,
+    })
+}
+
+fn receiver(connection: &Connection, main: usize) -> Value {
+    let way = &connection.ways[main];
+    json!({
+        "window_min_bytes": way.window_min,
+        "window_max_bytes": (way.counts.acks > 0).then_some(way.window_max),
+        "window_is_scaled": connection.scale(1 - main).is_some(),
+        "zero_windows": way.counts.zero_windows,
+        "zero_window_s": seconds(way.counts.zero_window_time),
+    })
+}
+
+/// Over time, of the bins in which anything happened. Rates are of payload.
+fn series(way: &Way) -> Value {
+    let bins: Vec<_> = way.series.bins.iter().enumerate().filter(|(_, bin)| bin.sent > 0 || bin.acked > 0 || bin.rtts > 0).collect();
+    let width = seconds(way.series.width);
+    let column = |of: &dyn Fn(&super::series::Bin) -> Value| bins.iter().map(|(_, bin)| of(bin)).collect::<Vec<_>>();
+    json!({
+        "width_s": width,
+        "time_s": bins.iter().map(|(i, _)| *i as f64 * width).collect::<Vec<_>>(),
+        "sent_bytes": column(&|bin| bin.sent.into()),
+        "acked_bytes": column(&|bin| bin.acked.into()),
+        "flight_max_bytes": column(&|bin| if bin.flight_max > 0 { bin.flight_max.into() } else { Value::Null }),
+        "window_min_bytes": column(&|bin| bin.window_min.into()),
+        "rtt_mean_s": column(&|bin| if bin.rtts > 0 { seconds(bin.rtt_sum / i64::from(bin.rtts)).into() } else { Value::Null }),
+        "retransmitted": column(&|bin| bin.again.into()),
+    })
+}
+
+/// What makes the numbers less than they could be.
+fn notes(connection: &Connection, main: usize, point: Point, captured: &str) -> Vec<String> {
+    let way = &connection.ways[main];
+    let counts = &way.counts;
+    let mut notes = Vec::new();
+    let mut say = |is_so: bool, what: String| {
+        if is_so {
+            notes.push(what);
+        }
+    };
+    say(captured == "data only", "no ACK was captured: round trips, window and what was in flight are unknown".to_owned());
+    say(captured == "acks only", "no data was captured: what was sent again is unknown".to_owned());
+    let is_late = !connection.has_handshake();
+    say(is_late, "the handshake was not captured: the scale of the windows and the mss are unknown".to_owned());
+    say(
+        point == Point::Unknown && captured == "both ways",
+        "neither handshake nor timestamps say where on the path it was captured: what is in flight is a lower bound".to_owned(),
+    );
+    say(counts.unseen > 0, format!("{} bytes were acknowledged and are not in the capture: it has lost packets", counts.unseen));
+    say(counts.twice > 0, format!("{} packets are in the capture twice", counts.twice));
+    say(way.forgotten() > 0, format!("more was in flight than is kept: {} stretches were forgotten", way.forgotten()));
+    say(connection.backwards > 0, format!("{} packets were captured before the one that stands before them", connection.backwards));
+    say(
+        counts.above_mss > 0,
+        format!(
+            "{} segments are longer than the mss: an interface cuts or joins them (TSO, GRO), and times within them are unknown",
+            counts.above_mss
+        ),
+    );
+    notes
+}

@@ -1,0 +1,101 @@
+//! A flow over time in a bounded number of bins: when there are too many, two become one.
+
+const MOST: usize = 1024;
+const FIRST_WIDTH: i64 = 1_000_000;
+
+/// What happened in a time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Bin {
+    /// Most payload in flight, as the sender saw it; 0 where nothing new was sent.
+    pub flight_max: u64,
+    /// Least room that the receiver offered beyond what was acknowledged, where anything was sent.
+    pub window_min: Option<u64>,
+    /// Payload sent, retransmissions included.
+    pub sent: u64,
+    /// Payload acknowledged.
+    pub acked: u64,
+    /// Round trips: how many, their sum, the least and the greatest, in ns.
+    pub rtts: u32,
+    /// Sum of the round trips, in ns.
+    pub rtt_sum: i64,
+    /// The least of them.
+    pub rtt_min: i64,
+    /// The greatest of them.
+    pub rtt_max: i64,
+    /// Segments sent again.
+    pub again: u32,
+    /// Segments or ACKs that say that a mark was seen.
+    pub marks: u32,
+}
+
+impl Bin {
+    fn merge(&mut self, other: &Bin) {
+        self.flight_max = self.flight_max.max(other.flight_max);
+        self.window_min = match (self.window_min, other.window_min) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        self.rtt_min = match (self.rtts, other.rtts) {
+            (0, _) => other.rtt_min,
+            (_, 0) => self.rtt_min,
+            _ => self.rtt_min.min(other.rtt_min),
+        };
+        self.rtt_max = self.rtt_max.max(other.rtt_max);
+        self.sent += other.sent;
+        self.acked += other.acked;
+        self.rtts += other.rtts;
+        self.rtt_sum += other.rtt_sum;
+        self.again += other.again;
+        self.marks += other.marks;
+    }
+}
+
+/// Bins of one width, from the first packet on.
+#[derive(Clone, Debug)]
+pub struct Series {
+    start: Option<i64>,
+    /// In ns.
+    pub width: i64,
+    /// In order of time.
+    pub bins: Vec<Bin>,
+}
+
+impl Default for Series {
+    fn default() -> Self {
+        Series { start: None, width: FIRST_WIDTH, bins: Vec::new() }
+    }
+}
+
+impl Series {
+    /// The bin that `time` falls into; the first for what comes before all.
+    pub fn at(&mut self, time: i64) -> &mut Bin {
+        let start = *self.start.get_or_insert(time);
+        let since = time.saturating_sub(start).max(0);
+        while since / self.width >= MOST as i64 {
+            self.width *= 2;
+            for i in 0..self.bins.len().div_ceil(2) {
+                let mut one = self.bins[2 * i];
+                if let Some(other) = self.bins.get(2 * i + 1) {
+                    one.merge(other);
+                }
+                self.bins[i] = one;
+            }
+            self.bins.truncate(self.bins.len().div_ceil(2));
+        }
+        let place = (since / self.width) as usize;
+        if self.bins.len() <= place {
+            self.bins.resize(place + 1, Bin::default());
+        }
+        &mut self.bins[place]
+    }
+}
+
+impl Bin {
+    /// One more round trip, in ns.
+    pub fn rtt(&mut self, rtt: i64) {
+        self.rtt_min = if self.rtts == 0 { rtt } else { self.rtt_min.min(rtt) };
+        self.rtt_max = self.rtt_max.max(rtt);
+        self.rtt_sum = self.rtt_sum.saturating_add(rtt);
+        self.rtts += 1;
+    }
+}

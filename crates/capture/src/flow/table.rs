@@ -1,0 +1,143 @@
+//! All connections of a capture, in bounded memory: what is idle for longest is closed, and of closed ones the largest are kept.
+
+use super::connection::Connection;
+use super::report;
+use crate::error::Error;
+use crate::read::{Address, Joined, Packet};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::path::Path;
+
+/// Connections that are open at once, and those whose report is kept.
+const OPEN: usize = 4096;
+const CLOSED: usize = 10_000;
+/// Packets between two looks at whether to go on.
+const LOOK: u64 = 1 << 16;
+
+/// Connections by their ends.
+#[derive(Default)]
+pub struct Table {
+    places: HashMap<(Address, Address), usize>,
+    open: Vec<Connection>,
+    /// The ends of the packet before, and its place: nearly always that of the next one too.
+    last: Option<(Address, Address, usize)>,
+    closed: Vec<(u64, Value)>,
+    count: u64,
+    left_out: u64,
+    left_out_bytes: u64,
+    start: Option<i64>,
+    end: i64,
+}
+
+impl Table {
+    /// Puts the packet to its connection, which it gives back.
+    pub fn add(&mut self, packet: &Packet) -> &mut Connection {
+        if self.start.is_none() {
+            (self.start, self.end) = (Some(packet.time), packet.time);
+        }
+        self.end = self.end.max(packet.time);
+        let (from, to) = (packet.from, packet.to);
+        let mut place = match self.last {
+            Some((a, b, place)) if (a, b) == (from, to) || (b, a) == (from, to) => Some(place),
+            _ => self.places.get(&key(from, to)).copied(),
+        };
+        if let Some(at) = place.filter(|at| self.open[*at].is_over(packet)) {
+            self.close(at);
+            place = None;
+        }
+        let place = place.unwrap_or_else(|| self.open(packet));
+        self.last = Some((from, to, place));
+        let connection = &mut self.open[place];
+        connection.add(packet);
+        connection
+    }
+
+    fn open(&mut self, packet: &Packet) -> usize {
+        if self.open.len() == OPEN {
+            // A quarter at a time, those of which there was nothing for longest.
+            let mut times: Vec<i64> = self.open.iter().map(|connection| connection.last).collect();
+            let (_, limit, _) = times.select_nth_unstable(OPEN / 4);
+            let limit = *limit;
+            for place in (0..self.open.len()).rev() {
+                if self.open[place].last <= limit && self.open.len() > OPEN / 2 {
+                    self.close(place);
+                }
+            }
+        }
+        let number = self.count;
+        self.count += 1;
+        self.open.push(Connection::new(number, packet));
+        self.places.insert(key(packet.from, packet.to), self.open.len() - 1);
+        self.open.len() - 1
+    }
+
+    fn close(&mut self, place: usize) {
+        self.last = None;
+        let mut connection = self.open.swap_remove(place);
+        self.places.remove(&key(connection.ends[0], connection.ends[1]));
+        if let Some(moved) = self.open.get(place) {
+            self.places.insert(key(moved.ends[0], moved.ends[1]), place);
+        }
+        connection.finish();
+        let bytes = connection.ways.iter().map(|way| way.counts.bytes).sum();
+        self.closed.push((bytes, report::connection(&connection, self.start.unwrap_or(0))));
+        if self.closed.len() > 2 * CLOSED {
+            self.drop_small();
+        }
+    }
+
+    fn drop_small(&mut self) {
+        self.closed.sort_by_key(|(bytes, _)| std::cmp::Reverse(*bytes));
+        for (bytes, _) in self.closed.drain(CLOSED.min(self.closed.len())..) {
+            self.left_out += 1;
+            self.left_out_bytes += bytes;
+        }
+    }
+
+    /// What there is to say of all of them.
+    pub fn finish(mut self) -> Value {
+        while !self.open.is_empty() {
+            self.close(self.open.len() - 1);
+        }
+        self.drop_small();
+        let mut connections: Vec<Value> = self.closed.into_iter().map(|(_, report)| report).collect();
+        connections.sort_by_key(|report| report["number"].as_u64());
+        json!({
+            "connections": connections,
+            "left_out": self.left_out,
+            "left_out_bytes": self.left_out_bytes,
+            "start_s": self.start.map(|start| start as f64 / 1e9),
+            "duration_s": self.start.map_or(0.0, |start| (self.end - start) as f64 / 1e9),
+        })
+    }
+}
+
+fn key(one: Address, other: Address) -> (Address, Address) {
+    (one.min(other), one.max(other))
+}
+
+/// Reads the captures at `paths` as one, and reports on each connection in it. `progress` hears the share that is read, and says whether
+/// to go on.
+pub fn trace(paths: &[impl AsRef<Path>], progress: &mut dyn FnMut(f64) -> bool) -> Result<Value, Error> {
+    let mut joined = Joined::open(paths)?;
+    let mut table = Table::default();
+    each(&mut joined, progress, |packet| {
+        table.add(packet);
+    })?;
+    let mut report = table.finish();
+    report["files"] = joined.inputs.iter().map(report::file).collect();
+    Ok(report)
+}
+
+/// Calls `with` on each packet.
+pub fn each(joined: &mut Joined, progress: &mut dyn FnMut(f64) -> bool, mut with: impl FnMut(&Packet)) -> Result<(), Error> {
+    let mut count = 0_u64;
+    while let Some(packet) = joined.next_packet() {
+        with(&packet);
+        count += 1;
+        if count.is_multiple_of(LOOK) && !progress(joined.progress()) {
+            return Err(Error::Stopped);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,177 @@
+//! Connections made by hand, and any that can be.
+
+use super::table::Table;
+use crate::read::testing::packet;
+use crate::read::{Options, Packet};
+use longfat_core::packet::flags::{ACK, FIN, RST, SYN};
+use proptest::prelude::*;
+use serde_json::Value;
+
+const MS: i64 = 1_000_000;
+
+fn report(packets: &[Packet]) -> Value {
+    let mut table = Table::default();
+    for packet in packets {
+        table.add(packet);
+    }
+    table.finish()
+}
+
+/// A transfer with an mss of 1000, captured at its sender, a round trip of 20 ms.
+struct Transfer {
+    packets: Vec<Packet>,
+}
+
+impl Transfer {
+    fn new() -> Self {
+        let syn = |time, is_back, flags| Packet {
+            flags,
+            options: Options { mss: Some(1000), window_scale: Some(4), sack_permitted: true, ..Options::default() },
+            window: 10_000,
+            ..packet(time, is_back)
+        };
+        let packets = vec![
+            Packet { seq: 99, ..syn(0, false, SYN) },
+            Packet { seq: 499, ack: 100, ..syn(20 * MS, true, SYN | ACK) },
+            Packet { seq: 100, ack: 500, flags: ACK, window: 10_000, ..packet(20 * MS, false) },
+        ];
+        Transfer { packets }
+    }
+    fn data(mut self, ms: i64, at: u32) -> Self {
+        self.packets.push(Packet { seq: 100 + at, ack: 500, flags: ACK, len: 1000, window: 10_000, ..packet(ms * MS, false) });
+        self
+    }
+    fn ack(mut self, ms: i64, at: u32, blocks: &[(u32, u32)]) -> Self {
+        let blocks: Vec<(u32, u32)> = blocks.iter().map(|(a, b)| (100 + a, 100 + b)).collect();
+        let options = crate::read::testing::sack(&blocks);
+        self.packets.push(Packet { seq: 500, ack: 100 + at, flags: ACK, window: 10_000, options, ..packet(ms * MS, true) });
+        self
+    }
+    fn report(&self) -> Value {
+        report(&self.packets)["connections"][0].clone()
+    }
+}
+
+#[test]
+fn a_transfer_without_loss() {
+    let found = Transfer::new().data(20, 0).data(21, 1000).ack(40, 1000, &[]).ack(43, 2000, &[]).report();
+    assert_eq!(found["capture_point"], "sender");
+    assert_eq!((&found["data"]["segments"], &found["data"]["bytes_acked"]), (&2.into(), &2000.into()));
+    assert_eq!((&found["rtt"]["min_s"], &found["rtt"]["max_s"]), (&0.02.into(), &0.022.into()));
+    assert_eq!(found["data"]["flight_max_bytes"], 2000);
+    assert_eq!(found["receiver"]["window_max_bytes"], 160_000);
+    assert_eq!(found["data"]["retransmitted"]["segments"], 0);
+    assert_eq!(found["notes"], serde_json::json!([]));
+}
+
+#[test]
+fn a_fast_retransmit() {
+    let lost = Transfer::new().data(20, 0).data(20, 1000).data(20, 2000).data(20, 3000).data(20, 4000);
+    let found = lost.ack(40, 1000, &[]).ack(40, 1000, &[(2000, 3000)]).ack(40, 1000, &[(2000, 4000)]).ack(40, 1000, &[(2000, 5000)]);
+    let found = found.data(41, 1000).ack(61, 5000, &[]).report();
+    let again = &found["data"]["retransmitted"];
+    assert_eq!((&again["segments"], &again["fast"], &again["needless"]), (&1.into(), &1.into(), &0.into()));
+    assert_eq!(found["data"]["episodes"], 1);
+}
+
+#[test]
+fn a_timeout_and_what_follows_it() {
+    let found = Transfer::new().data(20, 0).data(20, 1000).data(400, 0).ack(420, 1000, &[]).data(420, 1000).ack(440, 2000, &[]).report();
+    let again = &found["data"]["retransmitted"];
+    assert_eq!((&again["segments"], &again["timeout"]), (&2.into(), &2.into()));
+    assert_eq!(found["data"]["timeouts"], 1);
+}
+
+#[test]
+fn a_tail_loss_probe() {
+    let found = Transfer::new().data(20, 0).data(20, 1000).data(20, 2000).ack(40, 1000, &[]).data(82, 2000).ack(102, 1000, &[(2000, 3000)]);
+    let found = found.data(103, 1000).ack(123, 3000, &[]).report();
+    let again = &found["data"]["retransmitted"];
+    assert_eq!((&again["tail_probe"], &again["fast"], &again["timeout"]), (&1.into(), &1.into(), &0.into()));
+}
+
+#[test]
+fn overtaken_and_not_lost() {
+    // Behind the point of capture: the receiver has a hole, which closes by itself.
+    let behind = Transfer::new().data(20, 0).data(20, 1000).data(20, 2000).ack(40, 0, &[(1000, 2000)]).ack(41, 3000, &[]).report();
+    assert_eq!(behind["data"]["reordered"]["behind_capture"], 1);
+    assert_eq!(behind["data"]["retransmitted"]["segments"], 0);
+    // Before it: the segment comes late.
+    let before = Transfer::new().data(20, 1000).data(20, 0).ack(40, 2000, &[]).report();
+    assert_eq!(before["data"]["reordered"]["before_capture"], 1);
+    assert_eq!(before["data"]["retransmitted"]["segments"], 0);
+    assert_eq!(before["data"]["never_captured_bytes"], 0);
+}
+
+#[test]
+fn a_needless_retransmission_and_a_packet_captured_twice() {
+    // What is acknowledged is sent again.
+    let found = Transfer::new().data(20, 0).data(20, 1000).ack(40, 2000, &[]).data(60, 1000).ack(80, 2000, &[(1000, 2000)]).report();
+    assert_eq!(found["data"]["retransmitted"]["needless"], 1);
+    let twice = Transfer::new().data(20, 0).data(20, 0).ack(40, 1000, &[]).report();
+    assert_eq!((&twice["data"]["twice_in_capture"], &twice["data"]["retransmitted"]["segments"]), (&1.into(), &0.into()));
+}
+
+#[test]
+fn what_the_capture_has_lost_is_said() {
+    let found = Transfer::new().data(20, 0).data(20, 2000).ack(40, 3000, &[]).report();
+    assert_eq!(found["data"]["never_captured_bytes"], 1000);
+    assert_eq!(found["notes"][0], "1000 bytes were acknowledged and are not in the capture: it has lost packets");
+}
+
+#[test]
+fn the_same_ends_again_are_another_connection() {
+    let mut packets = Transfer::new().data(20, 0).packets;
+    packets.push(Packet { flags: FIN | ACK, seq: 1100, ack: 500, ..packet(30 * MS, false) });
+    packets.push(Packet { flags: SYN, seq: 7777, ..packet(50 * MS, false) });
+    let found = report(&packets);
+    assert_eq!(found["connections"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn sequence_numbers_wrap() {
+    let mut packets = Transfer::new().data(20, 0).data(21, 1000).ack(40, 2000, &[]).packets;
+    for packet in &mut packets {
+        match packet.from.port() {
+            1000 => packet.seq = packet.seq.wrapping_sub(1100),
+            _ => packet.ack = packet.ack.wrapping_sub(1100),
+        }
+    }
+    assert_eq!(report(&packets)["connections"][0]["data"]["bytes_acked"], 2000);
+}
+
+#[test]
+fn many_connections_take_bounded_memory() {
+    let mut table = Table::default();
+    for i in 0..30_000_u32 {
+        let port = |packet: Packet| crate::read::testing::with_port(packet, i);
+        table.add(&port(Packet { flags: SYN, seq: i, ..packet(i64::from(i) * MS, false) }));
+    }
+    let found = table.finish();
+    let kept = found["connections"].as_array().unwrap().len() as u64;
+    assert_eq!(kept + found["left_out"].as_u64().unwrap(), 30_000);
+    assert!(kept <= 20_000);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+    /// Any packets in any order: no panic, and what is counted adds up.
+    #[test]
+    fn any_packets_can_be_looked_at(
+        rows in prop::collection::vec((any::<bool>(), 0_i64..1000, 0_u32..40, 0_u32..40, 0_u32..3, 0_usize..8, prop::collection::vec((0_u32..40, 0_u32..40), 0..4), any::<bool>()), 0..60)
+    ) {
+        let mut packets = Vec::new();
+        for (is_back, ms, seq, ack, len, kind, blocks, is_wild) in rows {
+            let flags = [ACK, ACK, ACK, ACK, SYN, SYN | ACK, FIN | ACK, RST][kind];
+            let blocks: Vec<(u32, u32)> = blocks.iter().map(|(a, b)| (1000 * a, 1000 * b)).collect();
+            let wild = if is_wild { 0x9000_0000 } else { 0 };
+            let options = crate::read::testing::sack(&blocks);
+            packets.push(Packet {
+                seq: (1000 * seq).wrapping_add(wild), ack: 1000 * ack, len: 1000 * len, flags, options, window: 5000, ..packet(ms * MS, is_back)
+            });
+        }
+        let found = report(&packets);
+        let total: u64 = found["connections"].as_array().unwrap().iter().map(|one| one["packets"].as_u64().unwrap()).sum();
+        prop_assert_eq!(total, packets.len() as u64);
+    }
+}

@@ -1,0 +1,10 @@
+//! Captures: pcapng [out](write) of what a run recorded, and [in](trace) of what anybody captured.
+
+mod error;
+mod flow;
+mod out;
+pub mod read;
+
+pub use error::Error;
+pub use flow::{rows, trace};
+pub use out::{Place, write};

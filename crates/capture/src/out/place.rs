@@ -1,0 +1,73 @@
+//! Where a capture is taken.
+
+use crate::error::Error;
+use longfat_experiment::trace::{PacketEvent, PacketKind};
+use longfat_experiment::{Experiment, Watched};
+
+/// Where a capture of a run is taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// At a host: what its ends send and what reaches them.
+    Host(usize),
+    /// In front of the queues of these one-way links, so that what they drop is in it.
+    Links(Vec<usize>),
+}
+
+impl Place {
+    /// The place called `name`: a host, a router (in front of all links from it), a one-way link (`bottleneck>`), or both ways of a link
+    /// (`bottleneck`). An error if there is none, or if the run did not record what passed there.
+    pub fn find(experiment: &Experiment, name: &str) -> Result<Place, Error> {
+        let Experiment { network, measure, .. } = experiment;
+        let links = |is_one: &dyn Fn(&longfat_experiment::Link) -> bool| -> Vec<usize> {
+            (0..network.links.len()).filter(|i| is_one(&network.links[*i])).collect()
+        };
+        let node = network.nodes.iter().position(|node| node.name == name);
+        let place = match node {
+            Some(node) if network.nodes[node].is_host() => Place::Host(node),
+            Some(node) => Place::Links(links(&|link| link.from == node)),
+            None => Place::Links(links(&|link| link.name == name || link.name.strip_suffix(['>', '<']) == Some(name))),
+        };
+        if matches!(&place, Place::Links(links) if links.is_empty()) {
+            let names = network.nodes.iter().map(|node| &node.name).chain(network.links.iter().map(|link| &link.name));
+            let names = names.map(String::as_str).collect::<Vec<_>>().join(", ");
+            return Err(Error::Asked(format!("no host or link is called `{name}`: choose one of {names}")));
+        }
+        let is_recorded = match (measure.packets, &place) {
+            (Some(Watched::All | Watched::Flows(..)), _) => true,
+            (Some(Watched::Link(one)), Place::Links(links)) => links[..] == [one],
+            (Some(Watched::Node(one)), Place::Host(host)) => one == *host,
+            (Some(Watched::Node(one)), Place::Links(links)) => {
+                links.iter().all(|link| [network.links[*link].from, network.links[*link].to].contains(&one))
+            }
+            _ => false,
+        };
+        if !is_recorded {
+            let what = if measure.packets.is_some() { format!("not those at `{name}`") } else { "none".to_owned() };
+            return Err(Error::Asked(format!("the run recorded {what} of its packets: run it with --set measure.packets=all")));
+        }
+        Ok(place)
+    }
+
+    /// The name of each interface that there is a capture of.
+    pub(super) fn interfaces(&self, experiment: &Experiment) -> Vec<String> {
+        match self {
+            Place::Host(node) => vec![experiment.network.nodes[*node].name.clone()],
+            Place::Links(links) => links.iter().map(|link| experiment.network.links[*link].name.clone()).collect(),
+        }
+    }
+
+    /// By which of them the packet of `row` was seen in what `row` tells; none if it was not.
+    pub(super) fn interface_of(&self, experiment: &Experiment, row: &PacketEvent) -> Option<u32> {
+        match (self, row.link) {
+            (Place::Host(node), None) => {
+                let flow = &experiment.flows[row.flow as usize];
+                let at = if row.is_back == (row.kind == PacketKind::Delivered) { flow.from } else { flow.to };
+                (at == *node).then_some(0)
+            }
+            (Place::Links(links), Some(link)) if row.kind == PacketKind::Queued => {
+                links.iter().position(|one| *one == link as usize).map(|i| i as u32)
+            }
+            _ => None,
+        }
+    }
+}

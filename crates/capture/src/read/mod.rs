@@ -1,0 +1,13 @@
+//! In: packets of TCP out of capture files, one by one, in memory that does not grow with the file.
+
+mod file;
+mod frame;
+mod joined;
+#[cfg(test)]
+pub mod testing;
+#[cfg(test)]
+mod tests;
+
+pub use file::{Counts, Input};
+pub use frame::{Address, Options, Packet, Skip, parse};
+pub use joined::Joined;

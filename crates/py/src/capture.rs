@@ -1,0 +1,67 @@
+//! Captures, out and in.
+
+use longfat_capture::{Error, Place};
+use longfat_experiment::Experiment;
+use longfat_experiment::trace::{Trace, columns};
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+pyo3::import_exception!(longfat.errors, CaptureError);
+
+/// The exception for `e`.
+pub fn error(e: Error) -> PyErr {
+    match e {
+        Error::Write(e) => PyOSError::new_err(e.to_string()),
+        e => CaptureError::new_err(e.to_string()),
+    }
+}
+
+/// Writes a capture of a run to a file.
+pub fn write(path: &Path, experiment: &Experiment, trace: &Trace, place: &Place, comment: &str, snap: u32) -> PyResult<u64> {
+    let mut out = BufWriter::new(File::create(path)?);
+    let count = longfat_capture::write(&mut out, experiment, trace, place, comment, snap).map_err(error)?;
+    out.flush()?;
+    Ok(count)
+}
+
+/// Tells Python how far it is, and hears signals; keeps what that raises.
+fn tell<'a>(progress: Option<&'a Py<PyAny>>, failure: &'a mut Option<PyErr>) -> impl FnMut(f64) -> bool + 'a {
+    move |share| {
+        let told = Python::attach(|py| {
+            py.check_signals()?;
+            progress.map_or(Ok(()), |progress| progress.call1(py, (share,)).map(|_| ()))
+        });
+        *failure = told.err();
+        failure.is_none()
+    }
+}
+
+/// What captures say of the connections in them, as JSON.
+#[pyfunction]
+#[pyo3(signature = (files, progress = None))]
+pub fn trace(py: Python<'_>, files: Vec<PathBuf>, progress: Option<Py<PyAny>>) -> PyResult<String> {
+    let mut failure = None;
+    let found = py.detach(|| longfat_capture::trace(&files, &mut tell(progress.as_ref(), &mut failure)));
+    failure.map_or(Ok(()), Err)?;
+    Ok(found.map_err(error)?.to_string())
+}
+
+/// The packets of one connection of captures, in the columns of the table `packets` of a run.
+#[pyfunction]
+#[pyo3(signature = (files, number, most, progress = None))]
+pub fn trace_packets<'py>(
+    py: Python<'py>,
+    files: Vec<PathBuf>,
+    number: u64,
+    most: usize,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let mut failure = None;
+    let found = py.detach(|| longfat_capture::rows(&files, number, most, &mut tell(progress.as_ref(), &mut failure)));
+    failure.map_or(Ok(()), Err)?;
+    crate::tables::recorded(py, columns::packets(), &found.map_err(error)?)
+}

@@ -1,0 +1,55 @@
+"""Captures in: what anybody's captures say of the TCP connections in them.
+
+    import longfat.trace
+
+    found = longfat.trace.read("transfer.pcapng.zst")
+    for connection in found["connections"]:
+        print(connection["from"], connection["data"]["goodput_bps"], connection["retransmitted"])
+    packets = longfat.trace.packets("transfer.pcapng.zst", 0)   # as the table `packets` of a run
+
+`docs/captures.md` says what each value is.
+"""
+
+# pandas leaves the type of cells open.
+# pyright: reportUnknownMemberType=false
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pandas as pd
+
+from longfat._longfat import trace, trace_packets
+
+Files = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+Progress = Callable[[float], object]
+MOST = 4_000_000
+"""Packets of a connection that `packets` gives, unless more is asked for: about 3 GB of memory."""
+
+
+def read(files: Files, *, progress: Progress | None = None) -> dict[str, Any]:
+    """Reads captures as one, whatever compresses them: {connections, files, start_s, duration_s, left_out, left_out_bytes}.
+
+    Memory does not grow with the files. `progress` hears the share that is read. CaptureError where nothing can be read; what is wrong
+    with a file otherwise is in its `notes`, and what could be read is used.
+    """
+    return json.loads(trace(_named(files), progress))
+
+
+def packets(files: Files, connection: int, *, most: int = MOST, progress: Progress | None = None) -> pd.DataFrame:
+    """The packets of one connection of captures, a row each, in the columns of the table `packets` of a run.
+
+    Times count from the first packet of the capture, offsets from the first byte of the stream (or the first one captured). `forward`
+    is the way with more data. An event is `sent` or `delivered` where the capture was taken at an end, and else `queued`; `link` is NaN.
+
+    CaptureError where there is no such connection, or more than `most` packets of it.
+    """
+    table = pd.DataFrame(trace_packets(_named(files), connection, most, progress))
+    return table.astype(dict.fromkeys(("event", "direction", "flags", "ecn"), "str"))
+
+
+def _named(files: Files) -> list[str]:
+    return [os.fspath(files)] if isinstance(files, str | os.PathLike) else [os.fspath(file) for file in files]

@@ -1,0 +1,212 @@
+"""Captures in: what `longfat trace` says of captures of runs, of which everything is known."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import longfat
+import numpy as np
+import pandas as pd
+import pytest
+from longfat import trace
+from longfat.capture import write_capture
+from longfat.errors import CaptureError
+
+EXPERIMENT = """\
+title = "Traced"
+
+[path]
+preset = "dumbbell"
+rtt = "40 ms"
+bottleneck = { rate = "20 Mbit/s", queue = { kind = "droptail", limit = "1 bdp" } }
+edge = { rate = "1 Gbit/s" }
+
+[[flow]]
+name = "main"
+stack = "linux"
+slow_start = "standard"
+traffic = { kind = "ttcp", volume = "12 MB" }
+
+[measure]
+duration = "20 s"
+packets = "all"
+"""
+POINTS = {"left1": "sender", "bottleneck": "between", "right1": "receiver"}
+
+
+def run(folder: Path, text: str) -> Path:
+    file = folder / "traced.toml"
+    file.write_text(text, encoding="utf-8")
+    longfat.load(str(file)).sweep(folder / "results", jobs=1)
+    return folder / "results"
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return run(tmp_path_factory.mktemp("traced"), EXPERIMENT)
+
+
+def captured(results: Path, at: str, folder: Path) -> Path:
+    file = folder / f"{at}.pcapng"
+    write_capture(results, at, file)
+    return file
+
+
+def only(file: Path) -> dict[str, Any]:
+    [connection] = trace.read(file)["connections"]
+    return connection
+
+
+def command(*args: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "longfat", *args], capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.parametrize("at", POINTS)
+def test_what_is_traced_is_what_the_run_says(recorded: Path, tmp_path: Path, at: str) -> None:
+    flow = longfat.load_results(recorded)[0].flows.iloc[0]
+    found = only(captured(recorded, at, tmp_path))
+    assert (found["capture_point"], found["handshake"], found["ended"]) == (POINTS[at], True, "closed")
+    data = found["data"]
+    assert data["retransmitted"]["segments"] == flow["segments_retransmitted"] > 10
+    assert data["retransmitted"]["timeout"] == flow["timeouts"] == 0
+    assert data["retransmitted"]["needless"] == flow["duplicates_received"] == 0
+    assert data["bytes_acked"] == 12_000_000
+    assert found["rtt"]["min_s"] == pytest.approx(flow["rtt_min_s"], rel=0.03)
+    assert found["rtt"]["mean_s"] == pytest.approx(flow["rtt_mean_s"], rel=0.05)
+    assert found["options"]["mss_bytes"] == data["longest_bytes"] == 1448
+    assert data["flight_max_bytes"] == pytest.approx(flow["in_flight_max_bytes"], rel=0.1)
+    assert found["verdict"]["cause"] == "congestion, by loss"
+
+
+def test_tshark_counts_the_same(recorded: Path, tmp_path: Path) -> None:
+    if not shutil.which("tshark"):
+        pytest.skip("no tshark: `make system-packages` installs it")
+    file = captured(recorded, "left1", tmp_path)
+    fields = ["-T", "fields", "-e", "tcp.analysis.ack_rtt", "-Y", "tcp.analysis.ack_rtt && tcp.srcport == 5001"]
+    done = subprocess.run(["tshark", "-r", str(file), *fields], capture_output=True, text=True, check=True, timeout=120)
+    theirs = np.array([float(line) for line in done.stdout.split()])
+    ours = only(file)["rtt_far"]
+    assert ours["min_s"] == pytest.approx(theirs.min(), rel=0.01)
+    # tshark takes what waited behind a hole for a round trip too; we do not.
+    assert ours["mean_s"] == pytest.approx(np.median(theirs), rel=0.2)
+
+
+def test_packets_are_the_table_of_the_run(recorded: Path, tmp_path: Path) -> None:
+    theirs = longfat.load_results(recorded)[0].packets
+    theirs = theirs[theirs["link"].isna() & theirs["event"].isin(["sent", "delivered"])]
+    theirs = theirs[(theirs["event"] == "sent") == (theirs["direction"] == "forward")].reset_index(drop=True)
+    ours = trace.packets(captured(recorded, "left1", tmp_path), 0)
+    assert len(ours) == len(theirs)
+    assert set(ours.columns) == set(theirs.columns)
+    # Nanoseconds are what a capture has.
+    for table in (ours, theirs):
+        table["time_s"] = table["time_s"].round(8)
+    pd.testing.assert_frame_equal(ours[theirs.columns], theirs, check_dtype=False, atol=2e-8)
+
+
+def test_two_one_sided_files_are_one_capture(recorded: Path, tmp_path: Path) -> None:
+    forward, back = captured(recorded, "bottleneck>", tmp_path), captured(recorded, "bottleneck<", tmp_path)
+    [joined] = trace.read([forward, back])["connections"]
+    whole = only(captured(recorded, "bottleneck", tmp_path))
+    assert joined == whole
+    data, acks = only(forward), only(back)
+    assert (data["captured"], acks["captured"]) == ("data only", "acks only")
+    assert data["data"]["retransmitted"]["segments"] == whole["data"]["retransmitted"]["segments"]
+    assert acks["data"]["bytes_acked"] == whole["data"]["bytes_acked"]
+    for one in (data, acks):
+        assert one["verdict"]["cause"] == "cannot tell"
+        assert one["verdict"]["confidence"] == 0
+
+
+def test_compressed_and_snapped(recorded: Path, tmp_path: Path) -> None:
+    short, whole = tmp_path / "short.pcapng", tmp_path / "whole.pcapng"
+    write_capture(recorded, "left1", short)
+    write_capture(recorded, "left1", whole, snap=65535)
+    packed = tmp_path / "packed.gz"
+    packed.write_bytes(gzip.compress(short.read_bytes(), 1))
+    assert only(short) == only(whole) == only(packed)
+
+
+def test_progress_is_told(recorded: Path, tmp_path: Path) -> None:
+    file = captured(recorded, "left1", tmp_path)
+    shares: list[float] = []
+    trace.read([file] * 8, progress=shares.append)
+    assert shares == sorted(shares)
+    assert 0 < shares[0] <= 1
+
+    def stop(share: float) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        trace.read([file] * 8, progress=stop)
+
+
+# The short form of bench/verdicts.py.
+CAUSES = {
+    "receive window": ('receive_buffer = "30 KiB"', '"1 bdp"', "none"),
+    "send buffer": ('send_buffer = "30 KiB"', '"1 bdp"', "none"),
+    "random loss": ("", '"2 bdp"', 'bernoulli", probability = "0.001'),
+    "bursts over a small buffer": ("", '"6 packets"', "none"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cause", CAUSES)
+def test_the_cause_is_named(tmp_path: Path, cause: str) -> None:
+    flow, limit, loss = CAUSES[cause]
+    text = EXPERIMENT.replace('"1 bdp" } }', f'{limit} }}, loss = {{ kind = "{loss}" }} }}').replace(
+        'stack = "linux"', f'stack = "linux"\n{flow}'
+    )
+    results = run(tmp_path, text.replace('"1 bdp" }', f"{limit} }}").replace('"0.001"', "0.001"))
+    for at in POINTS:
+        verdict = only(captured(results, at, tmp_path))["verdict"]
+        assert verdict["cause"] == cause, (at, verdict)
+        assert 0 < verdict["confidence"] < 1
+
+
+@pytest.mark.slow
+def test_the_command(recorded: Path, tmp_path: Path) -> None:
+    file = captured(recorded, "left1", tmp_path)
+    shown = command("trace", str(file))
+    assert (shown.returncode, shown.stderr.strip()) == (0, "")
+    assert "10.0.0.1:49152" in shown.stdout
+    assert "congestion, by loss: " in shown.stdout
+    assert "sent again: " in shown.stdout
+    found = json.loads(command("trace", "--json", str(file)).stdout)
+    assert found["connections"][0]["number"] == 0
+
+
+@pytest.mark.slow
+def test_bad_files_are_one_message(recorded: Path, tmp_path: Path) -> None:
+    whole = captured(recorded, "left1", tmp_path).read_bytes()
+    wicked = tmp_path / "[red]\x1b[31mwicked.pcapng"
+    wicked.write_bytes(whole[: len(whole) // 2])
+    cut = command("trace", str(wicked))
+    assert cut.returncode == 0
+    assert "cut short after " in cut.stderr
+    assert "\x1b" not in cut.stdout + cut.stderr
+    assert "[red]" in cut.stderr
+    empty, text = tmp_path / "empty.pcap", tmp_path / "text.pcap"
+    empty.write_bytes(b"")
+    text.write_bytes(b"no capture")
+    for file, said in [
+        (empty, "the file is empty"),
+        (text, "no capture: it begins with"),
+        (tmp_path / "gone", "No such file"),
+        (tmp_path, "it is a folder"),
+    ]:
+        done = command("trace", str(file))
+        assert (done.returncode, done.stdout.strip()) == (1, "")
+        assert done.stderr.startswith("error: ")
+        assert said in done.stderr
+        assert done.stderr.count("\n") == 1
+    with pytest.raises(CaptureError, match="there is no connection 7 in it"):
+        trace.packets(captured(recorded, "left1", tmp_path), 7)
+    with pytest.raises(CaptureError, match="more than 10 packets"):
+        trace.packets(captured(recorded, "left1", tmp_path), 0, most=10)
