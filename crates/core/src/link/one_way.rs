@@ -161,6 +161,10 @@ impl Link {
                 assert!(self.count.backlog == 0, "a queue held a packet back from an idle link");
             }
         } else {
+            if log.count.backlog == 0 {
+                // It found the line free, and something holds the transmitter back: nothing can begin any more before now.
+                self.busy_until = self.busy_until.max(now);
+            }
             log.count.enter(now, len);
             self.queue.enqueue(now, id, packets, &mut log);
             self.count.note_backlog();
@@ -228,7 +232,13 @@ impl Link {
                 }
                 self.begin(start, id, len, packets);
             }
-            None => assert!(self.count.backlog == 0, "a queue held packets back from an idle link"),
+            None => {
+                assert!(self.count.backlog == 0, "a queue held packets back from an idle link");
+                // It dropped all that it had.
+                if let Some(watch) = &mut self.watch {
+                    watch.note(start, 0);
+                }
+            }
         }
     }
 

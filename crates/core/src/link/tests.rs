@@ -169,6 +169,18 @@ fn a_paused_transmitter_ends_its_packet_and_waits() {
     assert_eq!(run(&[(30, 100)]), [60, 70, 190], "it came to an idle line, and the packet waits");
 }
 
+/// A PAUSE of the very instant in which a packet finds the line free holds it back, also where departures come last.
+#[test]
+fn a_pause_and_a_packet_at_one_instant() {
+    for departs_last in [false, true] {
+        let mut rig = Rig::with(LinkConfig { departs_last, ..CONFIG }, &droptail(10), &loss::choice("none"));
+        let sender = rig.link.heed_pauses();
+        rig.link.pause(sender, Time::from_ps(6 * MS), Duration::from_millis(2));
+        rig.offer_all(&[(0, 1230), (6 * MS, 1230), (6 * MS, 1230)]);
+        assert_eq!(rig.arrived, [(6 * MS, 0), (14 * MS, 1), (15 * MS, 2)], "{departs_last}");
+    }
+}
+
 #[test]
 fn whoever_may_stop_a_transmitter_does() {
     let mut rig = Rig::new(&droptail(10));
