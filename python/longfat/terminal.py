@@ -144,13 +144,15 @@ def _cell(line: Comparison | None) -> str:
     return f"[{STYLE[line.verdict]}]{short(line.ours)} ({short(line.published)})[/]"
 
 
-def print_comparison(console: Console, lines: Sequence[Comparison]) -> None:
-    """Numbers as a table, claims as a list (they are sentences), and how many of each hold."""
+def print_comparison(console: Console, lines: Sequence[Comparison], shown: Sequence[Comparison] | None = None) -> None:
+    """Numbers as a table, claims as a list (they are sentences), and how many of all hold; of the lines those in `shown`, or all."""
     numbers = [line for line in lines if not isinstance(line.published, str)]
     claims = [line for line in lines if isinstance(line.published, str)]
-    if numbers:
-        print_whole(console, _number_table(numbers, notes=console.width >= WIDE), NARROW)
-    for line in claims:
+    shown = lines if shown is None else shown
+    listed = [line for line in shown if not isinstance(line.published, str)]
+    if listed:
+        print_whole(console, _number_table(listed, notes=console.width >= WIDE), NARROW)
+    for line in (line for line in shown if isinstance(line.published, str)):
         verdict = f"[{STYLE[line.verdict]}]{line.verdict}[/]"
         console.print(f"{verdict}  {escape(line.where)}: {escape(str(line.published))}", soft_wrap=True)
         ours = f"{number(line.ours)} {line.unit}".strip() if line.ours is not None else ""
