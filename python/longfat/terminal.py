@@ -192,6 +192,9 @@ NARROW = 80
 WIDE = 130
 """Columns of a terminal from which on notes fit beside the numbers."""
 
+FIRST = ("ttcp_utilization_bps", "goodput_total_bps", "bottleneck_utilization", "retransmission_rate", "jain_index")
+"""Metrics in the order in which they are asked for; the others follow in that of the registry."""
+
 ENDLESS = 10_000
 """Columns of what is no terminal: as many as any table needs."""
 
@@ -293,7 +296,8 @@ def _table(table: pd.DataFrame, axes: Sequence[str]) -> tuple[list[str], list[li
     twins = quantities(table, axes).keys()
     # A column without a single value (no probe, no second sender) says nothing.
     shown = [name for name in table.columns if name not in hidden | twins and (name in axes or not table[name].isna().all())]
-    shown.sort(key=lambda name: name not in axes)
+    # What is asked most comes first: of a table that is split for want of room, it is in the first part.
+    shown.sort(key=lambda name: (name not in axes, FIRST.index(name) if name in FIRST and name not in axes else len(FIRST)))
     titles: list[str] = []
     cells: list[list[str]] = []
     for name in shown:
