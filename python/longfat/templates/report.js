@@ -47,7 +47,7 @@ class Explorer {
 
   /** Shows a run. The two sides have their axes in common where they have the same unit. */
   async pick(side, index) {
-    const began = performance.now(), run = this.facts.runs[index];
+    const run = this.facts.runs[index];
     side.run = index;
     side.selects.forEach((select, k) => { select.value = run.at[k]; });
     const figures = await this.figures(index);
@@ -65,7 +65,6 @@ class Explorer {
     side.body.replaceChildren(...side.shown.map(({ figure, host }) => element("figure", figure.series.some(one => one.low) ? { class: "wide" } : {}, element("h3", {}, figure.title), host, ...(figure.caption ? [element("figcaption", {}, figure.caption)] : []))));
     for (const one of side.shown) this.alike(one, this.sides.filter(other => other !== side).flatMap(other => other.shown));
     for (const shown of side.shown) near.observe(shown.host);
-    side.took = performance.now() - began;
   }
 
   alike(one, others) {
