@@ -286,6 +286,25 @@ def test_compare_prints_a_table_and_a_list(home: Path) -> None:
 
 
 @pytest.mark.slow
+def test_compare_shows_what_is_asked_for(home: Path) -> None:
+    differs = command("compare", "mine", "--differs", cwd=home)
+    assert differs.returncode == 0, differs.stderr
+    assert " w8 " in differs.stdout
+    assert " w16 " not in differs.stdout
+    assert "a wider window is faster" not in differs.stdout
+    # How many there are of each is of all.
+    assert "numbers: 0 hold, 1 differ, 1 not testable" in differs.stdout
+    assert [line["id"] for line in json.loads(command("compare", "mine", "--differs", "--json", cwd=home).stdout)] == ["w8"]
+    at = json.loads(command("compare", "mine", "--json", cwd=home).stdout)
+    place = at[0]["where"]
+    some = command("compare", "mine", "--table", place.removeprefix("Table "), "--json", cwd=home)
+    assert [line["id"] for line in json.loads(some.stdout)] == [line["id"] for line in at if line["where"] == place]
+    wrong = command("compare", "mine", "--table", "99", cwd=home)
+    assert wrong.returncode == 1
+    assert f"--table 99: nothing of the paper stands there: choose one of {place}" in wrong.stderr
+
+
+@pytest.mark.slow
 def test_results_of_the_short_form_are_called_so(home: Path) -> None:
     kept = home / "results" / "quick" / "mine" / "small"
     shutil.copytree(home / "results" / "mine" / "small", kept)

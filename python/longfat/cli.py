@@ -6,6 +6,7 @@ import json
 import shlex
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -197,6 +198,11 @@ def compare_command(
     results: ResultsOption = RESULTS,
     as_json: Annotated[bool, typer.Option("--json", help="A list of {id, where, published, ours, unit, verdict, note}.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 where a claim differs.")] = False,
+    differs: Annotated[bool, typer.Option("--differs", help="Only what differs.")] = False,
+    table: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PLACE", help="Only what stands there: 3 is Table 3; or 'Figure 2', 'section 5'. May be said more than once."),
+    ] = None,
     quick: QuickOption = False,
 ) -> None:
     """Set results beside what a paper published."""
@@ -205,21 +211,45 @@ def compare_command(
         measured = load_measured(folder, results)
         _say_short(err, measured.short)
         lines = compare(load_paper(folder), load_published(folder), measured)
-        print(json.dumps([asdict(line) for line in lines], indent=2))
+        places = _places(lines, table)
+        print(json.dumps([asdict(line) for line in lines if _asked(line, places, differs)], indent=2))
     else:
-        lines = _print_comparison(folder, results)
+        lines = _print_comparison(folder, results, table, differs=differs)
     if strict and any(line.verdict == "differs" and isinstance(line.published, str) for line in lines):
         raise typer.Exit(1)
 
 
-def _print_comparison(folder: Path, results: Path) -> list[Comparison]:
+def _print_comparison(folder: Path, results: Path, table: list[str] | None = None, *, differs: bool = False) -> list[Comparison]:
+    """All lines; what is printed are those asked for. Tables in the paper's own shape are left out where only differences are."""
     paper, rows, measured = load_paper(folder), load_published(folder), load_measured(folder, results)
     _say_short(out, measured.short)
     lines = compare(paper, rows, measured)
-    terminal.print_grids(out, grids(paper, rows, lines))
-    terminal.print_tables(out, paper.made_tables(measured)[0])
-    terminal.print_comparison(out, lines)
+    made = paper.made_tables(measured)[0]
+    places = _places(lines, table, [where for where, _ in made])
+    if not differs:
+        terminal.print_grids(out, [grid for grid in grids(paper, rows, lines) if places is None or grid.where in places])
+        terminal.print_tables(out, [one for one in made if places is None or one[0] in places])
+    terminal.print_comparison(out, lines, [line for line in lines if _asked(line, places, differs)])
     return lines
+
+
+def _places(lines: Sequence[Comparison], asked: list[str] | None, others: Sequence[str] = ()) -> set[str] | None:
+    """The places of a paper that are meant; None for all. LongfatError where one is none."""
+    if not asked:
+        return None
+    known = list(dict.fromkeys([*(line.where for line in lines), *others]))
+    meant: set[str] = set()
+    for text in asked:
+        words = f"table {text}" if text[:1].isdigit() else text.lower()
+        found = {where for where in known if where.lower() == words.lower() or where.lower().startswith(f"{words.lower()},")}
+        if not found:
+            raise LongfatError(f"--table {text}: nothing of the paper stands there: choose one of {', '.join(known)}")
+        meant |= found
+    return meant
+
+
+def _asked(line: Comparison, places: set[str] | None, differs: bool) -> bool:
+    return (places is None or line.where in places) and (not differs or line.verdict == "differs")
 
 
 def _say_short(console: Console, line: str) -> None:

@@ -259,7 +259,9 @@ def _inside(name: str) -> str:
 
 
 def _scripts() -> str:
-    return "\n".join(_inside(name) for name in ("vendor/uplot/uPlot.iife.min.js", "templates/plots.js", "templates/report.js"))
+    return "\n".join(
+        _inside(name) for name in ("vendor/uplot/uPlot.iife.min.js", "templates/plots.js", "templates/marks.js", "templates/report.js")
+    )
 
 
 def to_json(value: object) -> str:

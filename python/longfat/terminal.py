@@ -155,13 +155,15 @@ def _cell(line: Comparison | None) -> str:
     return f"[{STYLE[line.verdict]}]{short(line.ours)} ({short(line.published)})[/]"
 
 
-def print_comparison(console: Console, lines: Sequence[Comparison]) -> None:
-    """Numbers as a table, claims as a list (they are sentences), and how many of each hold."""
+def print_comparison(console: Console, lines: Sequence[Comparison], shown: Sequence[Comparison] | None = None) -> None:
+    """Numbers as a table, claims as a list (they are sentences), and how many of all hold; of the lines those in `shown`, or all."""
     numbers = [line for line in lines if not isinstance(line.published, str)]
     claims = [line for line in lines if isinstance(line.published, str)]
-    if numbers:
-        print_whole(console, _number_table(numbers, notes=console.width >= WIDE), NARROW)
-    for line in claims:
+    shown = lines if shown is None else shown
+    listed = [line for line in shown if not isinstance(line.published, str)]
+    if listed:
+        print_whole(console, _number_table(listed, notes=console.width >= WIDE), NARROW)
+    for line in (line for line in shown if isinstance(line.published, str)):
         verdict = f"[{STYLE[line.verdict]}]{line.verdict}[/]"
         console.print(f"{verdict}  {escape(line.where)}: {escape(str(line.published))}", soft_wrap=True)
         ours = f"{number(line.ours)} {line.unit}".strip() if line.ours is not None else ""
@@ -200,6 +202,9 @@ NARROW = 80
 """Columns that the numbers take at least."""
 WIDE = 130
 """Columns of a terminal from which on notes fit beside the numbers."""
+
+FIRST = ("ttcp_utilization_bps", "goodput_total_bps", "bottleneck_utilization", "retransmission_rate", "jain_index")
+"""Metrics in the order in which they are asked for; the others follow in that of the registry."""
 
 ENDLESS = 10_000
 """Columns of what is no terminal: as many as any table needs."""
@@ -327,7 +332,8 @@ def _table(table: pd.DataFrame, axes: Sequence[str]) -> tuple[list[str], list[li
     twins = quantities(table, axes).keys()
     # A column without a single value (no probe, no second sender) says nothing.
     shown = [name for name in table.columns if name not in hidden | twins and (name in axes or not table[name].isna().all())]
-    shown.sort(key=lambda name: name not in axes)
+    # What is asked most comes first: of a table that is split for want of room, it is in the first part.
+    shown.sort(key=lambda name: (name not in axes, FIRST.index(name) if name in FIRST and name not in axes else len(FIRST)))
     titles: list[str] = []
     cells: list[list[str]] = []
     for name in shown:

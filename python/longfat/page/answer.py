@@ -145,18 +145,21 @@ def _limit(results: Results, column: str) -> list[str]:
     """What limits the best run, as far as its counters tell."""
     values = results.runs[column]
     run = results.runs["run"].iloc[int(values.argmax())] if values.notna().any() else results.runs["run"].iloc[0]
-    links, flows = results.links[results.links["run"] == run], results.flows[results.flows["run"] == run]
-    words = limit(links, flows, results.open(run))
-    return [f"In the best run {words}" if len(results) > 1 else words[:1].upper() + words[1:]] if words else []
+    result = results.open(run)
+    words = limit(result.links, result.flows, result)
+    if not words:
+        return []
+    return [f"In the best run {words}" if len(results) > 1 else words[:1].upper() + words[1:]]
 
 
 def limit(links: pd.DataFrame, flows: pd.DataFrame, result: Result) -> str:
-    """What limits a run: a busy link, a window that is full, losses; empty where none of these is seen."""
-    name = "link_name" if "link_name" in links else "name"
+    """What limits a run: a busy link, a window that is full, losses, or none of these; empty where it has no links."""
+    if links.empty:
+        return ""
     neck, busiest = links[links["bottleneck"] == 1], links.iloc[int(links["utilization"].fillna(0).argmax())]
     if float(busiest["utilization"]) >= BUSY:
         which = "the link" if len(neck) and bool(busiest["bottleneck"]) else "not the bottleneck but the link"
-        return f"{which} {busiest[name]} limits: it is busy {100 * float(busiest['utilization']):.3g} % of the time."
+        return f"{which} {busiest['name']} limits: it is busy {100 * float(busiest['utilization']):.3g} % of the time."
     busy = f"{100 * float(neck['utilization'].max()):.3g} %" if len(neck) else "–"
     tcp = flows[flows["in_flight_max_bytes"] > 0]
     window, segment = _window(result)

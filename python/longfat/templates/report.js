@@ -47,7 +47,7 @@ class Explorer {
 
   /** Shows a run. The two sides have their axes in common where they have the same unit. */
   async pick(side, index) {
-    const began = performance.now(), run = this.facts.runs[index];
+    const run = this.facts.runs[index];
     side.run = index;
     side.selects.forEach((select, k) => { select.value = run.at[k]; });
     const figures = await this.figures(index);
@@ -59,11 +59,12 @@ class Explorer {
       host.draw = () => { shown.chart ??= new Chart(host, shown.figure, linked); };
       return shown;
     });
-    side.root.querySelector(".facts").textContent = figures.length ? run.says : `${run.says}. Nothing was recorded over time.`;
+    // On paper there are no selects to tell which run it is.
+    const where = this.facts.axes.map((axis, k) => `${axis.name} ${axis.values[run.at[k]]}`).join(", ");
+    side.root.querySelector(".facts").textContent = `${where ? `${where}: ` : ""}${run.says}${figures.length ? "" : ". Nothing was recorded over time."}`;
     side.body.replaceChildren(...side.shown.map(({ figure, host }) => element("figure", figure.series.some(one => one.low) ? { class: "wide" } : {}, element("h3", {}, figure.title), host, ...(figure.caption ? [element("figcaption", {}, figure.caption)] : []))));
     for (const one of side.shown) this.alike(one, this.sides.filter(other => other !== side).flatMap(other => other.shown));
     for (const shown of side.shown) near.observe(shown.host);
-    side.took = performance.now() - began;
   }
 
   alike(one, others) {
@@ -97,6 +98,8 @@ function begin() {
   const root = document.getElementById("explorer");
   if (root) explorer = new Explorer(root);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => every(chart => chart.again()));
+  // Paper is light.
+  matchMedia("print").addEventListener("change", () => every(chart => chart.again()));
   let soon = 0;
   addEventListener("resize", () => { cancelAnimationFrame(soon); soon = requestAnimationFrame(() => every(chart => chart.fit())); });
   // For print all must be there, and what is folded is open.
