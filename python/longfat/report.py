@@ -19,7 +19,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from longfat.errors import StorageError
 from longfat.locate import paper_folder, results_folder
-from longfat.page.answer import answer, warned
+from longfat.page.answer import answer
 from longfat.page.drawing import path_drawing
 from longfat.page.runs import runs_of
 from longfat.paper import (
@@ -119,7 +119,7 @@ def results_page(results: Results, text: str = "") -> Page:
         description=_description(text),
         drawing=path_drawing(runs.resolved),
         answer=answer(results),
-        warnings=warned(results.provenance.get("warnings", [])),
+        warnings=results.warnings,
         form="Short form (--quick) of the experiment." if results.quick else "",
         runs=runs if runs.recorded else None,
         facts=to_json(runs.facts),

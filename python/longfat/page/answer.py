@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -188,21 +187,3 @@ def _window(result: Result) -> tuple[float, float]:
             if read:
                 found.append(read[0])
     return min(sizes, default=0.0), max(segments, default=0.0)
-
-
-@dataclass(frozen=True)
-class Warned:
-    """A warning, and how many runs it is of."""
-
-    text: str
-    runs: int
-    more: int
-    """Others that differ from it in numbers alone."""
-
-
-def warned(warnings: Sequence[Mapping[str, Any]]) -> list[Warned]:
-    """The warnings of a sweep, each kind once."""
-    alike: dict[str, list[Mapping[str, Any]]] = {}
-    for warning in warnings:
-        alike.setdefault(re.sub(r"\d+(\.\d+)?", "#", warning["text"]), []).append(warning)
-    return [Warned(same[0]["text"], len({run for warning in same for run in warning["runs"]}), len(same) - 1) for same in alike.values()]
