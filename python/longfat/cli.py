@@ -375,6 +375,11 @@ def trace_command(
     ],
     as_json: Annotated[bool, typer.Option("--json", help="All there is to say, with a series for each connection.")] = False,
     most: Annotated[int, typer.Option("--most", min=1, help="Connections that are shown, those with the most data.")] = 20,
+    experiment: Annotated[
+        Path | None,
+        typer.Option("--experiment", metavar="FILE", help="Write path and flow as an experiment; the connection with most data."),
+    ] = None,
+    connection: Annotated[int | None, typer.Option("--connection", min=0, help="Of another one: its number.")] = None,
 ) -> None:
     """Say what captures tell of each TCP connection in them."""
     with terminal.share_bar(err, "reading") as tick:
@@ -384,6 +389,9 @@ def trace_command(
     else:
         traced.print_trace(out, found, most)
         traced.print_notes(err, found)
+    if experiment is not None:
+        trace.write_experiment(found, experiment, connection)
+        err.print(f"experiment: {terminal.escape(terminal.clean(str(experiment)))}", soft_wrap=True)
 
 
 def _results_of(what: str, home: Path) -> Path:

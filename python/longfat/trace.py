@@ -18,11 +18,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from longfat._longfat import trace, trace_packets
+from longfat.errors import CaptureError
+from longfat.retold import experiment
 
 Files = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 Progress = Callable[[float], object]
@@ -49,6 +52,21 @@ def packets(files: Files, connection: int, *, most: int = MOST, progress: Progre
     """
     table = pd.DataFrame(trace_packets(_named(files), connection, most, progress))
     return table.astype(dict.fromkeys(("event", "direction", "flags", "ecn"), "str"))
+
+
+def write_experiment(found: dict[str, Any], file: str | os.PathLike[str], connection: int | None = None) -> None:
+    """Writes path and flow of a connection of what `read` found as an experiment; of the one with most data, if no number is given.
+
+    CaptureError where it is not there, shows too little, or the file cannot be written.
+    """
+    chosen = [one for one in found["connections"] if connection in (None, one["number"])]
+    if not chosen:
+        raise CaptureError(f"there is no connection {connection} in it" if connection is not None else "there is no connection in it")
+    text = experiment(max(chosen, key=lambda one: one["data"]["bytes_acked"]))
+    try:
+        Path(file).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise CaptureError(f"cannot write {os.fspath(file)}: {error}") from error
 
 
 def _named(files: Files) -> list[str]:

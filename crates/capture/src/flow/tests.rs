@@ -128,6 +128,29 @@ fn the_same_ends_again_are_another_connection() {
     assert_eq!(found["connections"].as_array().unwrap().len(), 2);
 }
 
+/// At the receiver, a round trip is from an acknowledgment to the segment that echoes it, however many are under way.
+#[test]
+fn the_near_round_trip_is_that_of_echoes() {
+    let stamped = |value, echo| Options { timestamps: Some((value, echo)), ..Options::default() };
+    let mut packets = Vec::new();
+    for k in 0..1000_u32 {
+        let time = i64::from(k) * MS;
+        // The queue grows: the later, the longer an echo takes, from 150 ms to 250 ms.
+        if k >= 170 && k % 10 != 9 {
+            let echoed = k - 150 - k / 10;
+            packets.push(Packet { seq: 1000 * k, len: 1000, ack: 1, flags: ACK, options: stamped(k, echoed), ..packet(time, false) });
+            packets.push(Packet { ack: 1000 * (k + 1), flags: ACK, window: 60_000, options: stamped(k, k), ..packet(time, true) });
+        } else {
+            packets.push(Packet { seq: 1, ack: 1000 * k, flags: ACK, window: 60_000, options: stamped(k, k), ..packet(time, true) });
+        }
+    }
+    let found = report(&packets)["connections"][0].clone();
+    assert_eq!(found["capture_point"], "receiver");
+    assert!(found["rtt_near"]["samples"].as_u64().unwrap() > 500, "{}", found["rtt_near"]);
+    let trip = |name: &str| found["rtt_near"][name].as_f64().unwrap();
+    assert!((0.15..0.17).contains(&trip("min_s")) && (0.24..0.26).contains(&trip("max_s")), "{}", found["rtt_near"]);
+}
+
 #[test]
 fn sequence_numbers_wrap() {
     let mut packets = Transfer::new().data(20, 0).data(21, 1000).ack(40, 2000, &[]).packets;

@@ -15,6 +15,8 @@ use std::collections::VecDeque;
 pub const ORIGIN: u64 = 1 << 40;
 const PENDING: usize = 1 << 16;
 const EPISODES: usize = 4096;
+/// TSvals on their way to the sender that are kept: four seconds of a clock of milliseconds.
+const ECHOES: usize = 4096;
 const MS: i64 = 1_000_000;
 
 /// How a segment was sent again.
@@ -143,6 +145,7 @@ pub struct Way {
     was_blocked: bool,
     flight_recent: u64,
     echo: VecDeque<(u32, i64)>,
+    last_echo: Option<u32>,
     window: Option<u64>,
     zero_since: Option<i64>,
     last_again_end: u64,
@@ -212,7 +215,7 @@ impl Way {
     /// An acknowledgment with TSval `value` passes on its way to the sender; it will come back as an echo.
     pub fn acked_with(&mut self, time: i64, value: u32) {
         if self.echo.back().is_none_or(|(last, _)| *last != value) {
-            if self.echo.len() == 64 {
+            if self.echo.len() == ECHOES {
                 self.echo.pop_front();
             }
             self.echo.push_back((value, time));
@@ -221,6 +224,10 @@ impl Way {
 
     /// The near round trip: from the first acknowledgment with a TSval to the first segment that echoes it.
     fn echoed(&mut self, time: i64, value: u32, is_data: bool) {
+        // (Most segments echo what the one before them did.)
+        if self.last_echo.replace(value) == Some(value) {
+            return;
+        }
         let Some(place) = self.echo.iter().position(|(sent, _)| *sent == value) else { return };
         let (_, passed) = self.echo[place];
         self.echo.drain(..=place);
