@@ -328,7 +328,8 @@ def host_table(results: Results) -> tuple[list[str], list[list[str]]]:
 
 
 def _table(table: pd.DataFrame, axes: Sequence[str]) -> tuple[list[str], list[list[str]]]:
-    hidden = {"run", "seed", "run_seed", "steps", "host", *(() if table["repeat"].nunique() > 1 else ("repeat",))} - set(axes)
+    # Warnings are told in full below the table.
+    hidden = {"run", "seed", "run_seed", "steps", "host", "warnings", *(() if table["repeat"].nunique() > 1 else ("repeat",))} - set(axes)
     twins = quantities(table, axes).keys()
     # A column without a single value (no probe, no second sender) says nothing.
     shown = [name for name in table.columns if name not in hidden | twins and (name in axes or not table[name].isna().all())]
