@@ -203,7 +203,14 @@ NARROW = 80
 WIDE = 130
 """Columns of a terminal from which on notes fit beside the numbers."""
 
-FIRST = ("ttcp_utilization_bps", "goodput_total_bps", "bottleneck_utilization", "retransmission_rate", "jain_index")
+FIRST = (
+    "ttcp_utilization_bps",
+    "goodput_total_bps",
+    "bottleneck_utilization",
+    "bottleneck_queue_delay_mean_s",
+    "retransmission_rate",
+    "jain_index",
+)
 """Metrics in the order in which they are asked for; the others follow in that of the registry."""
 
 ENDLESS = 10_000
@@ -396,4 +403,8 @@ def _for_people(column: str) -> tuple[str, float]:
     words = column.replace("_", " ")
     if column.endswith("_bps"):
         return words.removesuffix("bps") + "(Mbit/s)", 1e-6
-    return (words.removesuffix(" s") + " (s)" if column.endswith("_s") else words), 1.0
+    if not column.endswith("_s"):
+        return words, 1.0
+    # Delays are milliseconds, the times of a run seconds.
+    is_delay = "_delay_" in column or "rtt_" in column
+    return words.removesuffix("s") + ("(ms)" if is_delay else "(s)"), 1e3 if is_delay else 1.0

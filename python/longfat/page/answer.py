@@ -62,6 +62,7 @@ METRICS: Mapping[str, tuple[str, Unit | None]] = {
     "goodput_total_bps": ("throughput", "bit/s"),
     "bottleneck_utilization": ("bottleneck busy", None),
     "rtt_mean_s": ("mean RTT", "s"),
+    "bottleneck_queue_delay_mean_s": ("mean queueing delay", "s"),
     "retransmission_rate": ("sent again", None),
     "jain_index": ("Jain's index", "1"),
 }
