@@ -24,7 +24,7 @@ def test_run_then_run_again_then_show(sweep_file: Path, tmp_path: Path) -> None:
     assert str(tmp_path / "r" / "small") in first.stdout
     second = command("run", sweep_file, "--results", tmp_path / "r")
     assert "all 3 runs are finished already" in second.stdout
-    shown = command("show", tmp_path / "r" / "small", env={"COLUMNS": "300", "PATH": ""})
+    shown = command("show", tmp_path / "r" / "small", env={"COLUMNS": "500", "PATH": ""})
     assert "64 KiB" in shown.stdout
     assert "ttcp utilization (Mbit/s)" in shown.stdout
 
