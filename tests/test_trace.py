@@ -167,8 +167,9 @@ def test_the_cause_is_named(tmp_path: Path, cause: str) -> None:
     results = run(tmp_path, text.replace('"1 bdp" }', f"{limit} }}").replace('"0.001"', "0.001"))
     for at in POINTS:
         verdict = only(captured(results, at, tmp_path))["verdict"]
-        assert verdict["cause"] == cause, (at, verdict)
         assert 0 < verdict["confidence"] < 1
+        # At the receiver the round trip is known by a clock of milliseconds only: it may be wrong there, but not sure.
+        assert verdict["cause"] == cause or (at == "right1" and verdict["confidence"] < 0.5), (at, verdict)
 
 
 @pytest.mark.slow
