@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
+import html
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 from conftest import ONE, SWEEP
 from longfat import Experiment, Result, Results
-from longfat.page.answer import answer, limit, warned
+from longfat.page.answer import answer, limit
 from longfat.page.drawing import path_drawing
 from longfat.page.runs import runs_of
 from longfat.plot import unpack
 from longfat.plot.sweeps import spaced, sweep_plots
 from longfat.plot.units import scaled, with_unit
+from longfat.report import results_page
 
 
 def resolved(text: str) -> list[dict[str, Any]]:
@@ -100,11 +103,14 @@ def test_what_limits(changes: dict[str, str], words: str) -> None:
     assert limit(result.links, result.flows, result).startswith(words)
 
 
-def test_warnings_that_differ_in_numbers_are_one() -> None:
-    made = warned(
-        [{"text": "flow 1 gave up", "runs": ["a"]}, {"text": "flow 2 gave up", "runs": ["a", "b"]}, {"text": "other", "runs": ["b"]}]
-    )
-    assert [(one.text, one.runs, one.more) for one in made] == [("flow 1 gave up", 2, 1), ("other", 1, 0)]
+def test_the_first_screen_has_the_warnings_with_what_to_do(tmp_path: Path) -> None:
+    experiment = Experiment(SWEEP)
+    results = experiment.sweep(tmp_path / "kept")
+    assert results.warnings
+    page = html.unescape(results_page(results).html)
+    for warning in results.warnings:
+        assert warning.text in page
+        assert warning.advice in page
 
 
 def test_every_run_can_be_picked(results: Results) -> None:

@@ -53,7 +53,8 @@ def time_plots(result: Result, label: str = "", *, named: bool = True) -> Iterat
         series, note = _goodput(result, flows, tcp)
         yield plot("goodput", "Throughput", "goodput (·, payload)", "bit/s", series, note)
     if lines:
-        rtt = [_line(line, "srtt_s") for line in lines]
+        # Before the first sample there is none.
+        rtt = [_line((name, table[table["srtt_s"] > 0]), "srtt_s") for name, table in lines]
         yield plot(
             "rtt",
             "Round-trip time" if probes else "Smoothed round-trip time",
