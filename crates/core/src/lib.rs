@@ -2,13 +2,14 @@
 //! parameters. Pure: no clock, no I/O, no arithmetic that differs between platforms.
 //!
 //! The same code runs under virtual time (`longfat-sim`) and, later, under real time. Modules see each other in one
-//! direction only: [`units`], [`time`], [`rng`], [`params`] and [`packet`] come first, then [`traffic`], [`probe`],
+//! direction only: [`units`], [`time`], [`quantiles`], [`rng`], [`params`] and [`packet`] come first, then [`traffic`], [`probe`],
 //! [`queue`], [`atm`] and [`link`].
 
 pub mod atm;
 pub mod link;
 pub mod packet;
 pub mod params;
+pub mod quantiles;
 pub mod queue;
 pub mod rng;
 pub mod time;

@@ -18,18 +18,19 @@ const CRATES: &[(&str, &[&str])] = &[
 /// Each module of the core with those it may name.
 const CORE: &[(&str, &[&str])] = &[
     ("time", &[]),
+    ("quantiles", &["time"]),
     ("rng", &[]),
     ("units", &["time"]),
     ("params", &["by_name", "time", "units"]),
     ("packet", &["time"]),
-    ("traffic", &["by_name", "packet", "params", "rng", "time", "units"]),
+    ("traffic", &["by_name", "packet", "params", "quantiles", "rng", "time", "units"]),
     ("queue", &["by_name", "packet", "params", "rng", "time", "units"]),
-    ("link", &["atm", "by_name", "packet", "params", "queue", "rng", "time", "units"]),
+    ("link", &["atm", "by_name", "packet", "params", "quantiles", "queue", "rng", "time", "units"]),
     ("atm", &["by_name", "packet", "params", "queue", "rng", "time", "units"]),
 ];
 
 /// What TCP may name of the core: nothing that is on its path.
-const CORE_FOR_TCP: &[&str] = &["by_name", "packet", "params", "rng", "time", "units"];
+const CORE_FOR_TCP: &[&str] = &["by_name", "packet", "params", "quantiles", "rng", "time", "units"];
 
 fn files(path: &Path, into: &mut Vec<PathBuf>) {
     if path.is_dir() {

@@ -2,9 +2,10 @@
 //! anything, and nothing here changes what happens.
 
 use longfat_core::atm::aal5;
+use longfat_core::link::Link;
 use longfat_core::queue::DropReason;
 use longfat_core::time::{Duration, Time};
-use longfat_experiment::trace::{CellRecord, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, LinkSample, MemoryRecord, Trace};
+use longfat_experiment::trace::{CellRecord, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, LinkSample, MemoryRecord, QUANTILES, Trace};
 use longfat_experiment::{Experiment, Host};
 
 use crate::endpoint::Agent;
@@ -56,6 +57,7 @@ impl Recorder {
         }
         if self.at_span_start.is_none() && world.now >= self.span_start {
             self.at_span_start = Some(world.snapshot());
+            world.links.iter_mut().for_each(Link::forget_waits);
         }
         if world.now >= self.next_sample {
             self.sample(world);
@@ -152,6 +154,10 @@ fn flow_record(world: &World, experiment: &Experiment, flow: usize, at_warmup: O
     let (sent, received) = (sender.stats(), receiver.stats());
     let at_warmup = at_warmup.unwrap_or_else(|| Arrived::of(receiver));
     let milestones = &world.milestones[flow];
+    let quantiles = sender.round_trips().and_then(|of| of.at(QUANTILES, 0));
+    // The middle of a bin may lie beyond all that is in it.
+    let quantiles = quantiles.map(|of| of.map(|rtt| rtt.clamp(sent.rtt_min, sent.rtt_max).as_secs_f64()));
+    let limited = sender.limited(milestones.gave_up.unwrap_or(world.now));
     let (min, mean, max) = match sent.rtt_samples {
         0 => (f64::NAN, f64::NAN, f64::NAN),
         n => (sent.rtt_min.as_secs_f64(), sent.rtt_sum_ps as f64 / 1e12 / n as f64, sent.rtt_max.as_secs_f64()),
@@ -181,6 +187,8 @@ fn flow_record(world: &World, experiment: &Experiment, flow: usize, at_warmup: O
         rtt_min_s: min,
         rtt_mean_s: mean,
         rtt_max_s: max,
+        rtt_quantiles_s: quantiles.unwrap_or([f64::NAN; 3]),
+        limited_s: limited.map_or([f64::NAN; 5], |times| times.map(Duration::as_secs_f64)),
         rtt_deviation_s: sender.rtt_deviation_s(),
         packets_delivered: world.endpoints[2 * flow + 1].delivered.packets,
         in_flight_max: sent.in_flight_max,
@@ -244,6 +252,7 @@ fn link_record(world: &World, experiment: &Experiment, number: usize, start: &Sn
         queue_max_bytes: count.backlog_bytes_max,
         queue_mean_packets: mean(from.waited.0, to.waited.0),
         queue_mean_bytes: mean(from.waited.1, to.waited.1),
+        wait_quantiles_s: to.waits.map_or([f64::NAN; 3], |of| of.map(Duration::as_secs_f64)),
         cells: None,
     };
     let (Some(cells), Some(port)) = (world.cell_totals(number), world.ports.in_front_of(number)) else { return record };

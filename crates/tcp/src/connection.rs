@@ -14,7 +14,7 @@ mod testing;
 pub use ending::Abort;
 
 use self::challenge::Challenges;
-pub use self::info::{Stats, TcpInfo};
+pub use self::info::{LimitedBy, Stats, TcpInfo};
 use self::opening::{Handshake, timestamp_clock};
 use self::sending::Sending;
 use crate::TcpConfig;
@@ -81,7 +81,7 @@ pub struct Connection {
 
 // Ten thousand connections are to fit into 40 MB with all that belongs to them (docs/simulator.md): what few of them need, or for a
 // while, is in a box of its own.
-const _: () = assert!(size_of::<Connection>() <= 416 && size_of::<Sender>() <= 1104);
+const _: () = assert!(size_of::<Connection>() <= 416 && size_of::<Sender>() <= 1200);
 
 /// Room for a segment that goes before all else, once there has been one.
 #[derive(Debug)]
@@ -268,11 +268,17 @@ impl Connection {
 
     /// Whether there is nothing to send, as at an end that only receives whenever no ACK is due: `poll_transmit` would say `None`.
     #[inline]
-    pub fn is_silent(&mut self) -> bool {
+    pub fn is_silent(&mut self, now: Time) -> bool {
         self.state == State::Established
             && !self.ack_now
             && self.prompt.as_ref().is_none_or(|prompt| !prompt.is_due)
-            && self.sending.sender_mut().is_none_or(Sender::is_done)
+            && self.sending.sender_mut().is_none_or(|sender| {
+                let done = sender.is_done();
+                if done {
+                    sender.waits(now);
+                }
+                done
+            })
     }
 
     /// The next segment to send, if any may go now, and its ECN field. Call until `None`.
@@ -311,10 +317,14 @@ impl Connection {
     fn next(&mut self, now: Time, segment: &mut Segment) -> Option<Ecn> {
         let sender = self.sending.sender_mut()?;
         if sender.is_done() {
+            sender.waits(now);
             return None;
         }
         sender.carry_options(self.receiver.options_len(sender.mss(), self.timestamps.is_some()));
-        let range = sender.next(now)?;
+        let Some(range) = sender.next(now) else {
+            sender.waits(now);
+            return None;
+        };
         sender.segment(range, segment);
         if range.retransmitted && range.start == 1 {
             self.receiver.echo.forgo_option();

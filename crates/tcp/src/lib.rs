@@ -34,4 +34,4 @@ pub mod window_sizing;
 pub mod wire;
 
 pub use config::{CwndValidation, DelayedAck, Pacing, RecoveryKind, TcpConfig};
-pub use connection::{Abort, CaState, Connection, State, Stats, TcpInfo};
+pub use connection::{Abort, CaState, Connection, LimitedBy, State, Stats, TcpInfo};

@@ -12,6 +12,7 @@ mod reductions;
 mod response;
 mod round_trips;
 mod sampling;
+mod spent;
 mod spurious;
 mod stall;
 mod stream;
@@ -38,12 +39,14 @@ use crate::scoreboard::Scoreboard;
 use crate::sent_log::SentLog;
 use crate::validation::Validation;
 use crate::window_sizing::{MemoryUse, SendState};
-use crate::{RecoveryKind, Stats, TcpConfig};
+use crate::{LimitedBy, RecoveryKind, Stats, TcpConfig};
 use buffer::SendBuffer;
+use longfat_core::quantiles::Quantiles;
 use longfat_core::time::{Duration, Time};
 use longfat_core::units::Rate;
 use reductions::Reductions;
 use round_trips::RoundTrips;
+use spent::Spent;
 pub(super) use stall::Room;
 use stream::Stream;
 use timers::{Timer, Timers};
@@ -66,6 +69,8 @@ pub(super) struct Sender {
     pub(super) trips: RoundTrips,
     pub(super) timers: Timers,
     stats: Stats,
+    /// How the round trips of the statistics are distributed.
+    round_trips: Quantiles,
     mss: u64,
     /// `mss` less the options that the next segment carries.
     payload_max: u64,
@@ -79,6 +84,7 @@ pub(super) struct Sender {
     pub(super) peer: PeerWindow,
     repair: Repair,
     usage: Usage,
+    spent: Spent,
     reductions: Reductions,
     log: SentLog,
     last_sent: Time,
@@ -130,6 +136,7 @@ impl Sender {
             trips: RoundTrips::new(config, phase),
             timers: Timers::STOPPED,
             stats: Stats::default(),
+            round_trips: Quantiles::default(),
             mss: u64::from(config.mss),
             payload_max: u64::from(config.mss),
             ecn: Feedback::new(congestion::ecn_use(config)),
@@ -141,6 +148,7 @@ impl Sender {
             peer: PeerWindow::default(),
             repair: Repair::new(config, kind),
             usage: Usage::NONE,
+            spent: Spent::default(),
             reductions: Reductions::NONE,
             log: SentLog::default(),
             last_sent: Time::ZERO,
@@ -198,6 +206,31 @@ impl Sender {
 
     pub fn stats(&self) -> &Stats {
         &self.stats
+    }
+
+    /// How the round trips of the statistics are distributed.
+    pub fn round_trips(&self) -> &Quantiles {
+        &self.round_trips
+    }
+
+    /// The sender has nothing to send at `now`, or may not: from now on its time is that of the limit it has come to.
+    #[inline]
+    pub fn waits(&mut self, now: Time) {
+        let limit = match self.usage.limit() {
+            Limit::Cwnd => Some(LimitedBy::Cwnd),
+            // What was written may be more than the send buffer holds.
+            Limit::Rwnd if self.buffered_until() < self.peer.edge => Some(LimitedBy::SendBuffer),
+            Limit::Rwnd => Some(LimitedBy::Rwnd),
+            Limit::Pacing => Some(LimitedBy::Pacing),
+            Limit::Host => Some(LimitedBy::Host),
+            Limit::Application => None,
+        };
+        self.spent.limited_by(limit, now);
+    }
+
+    /// How long each limit held it back until `until`.
+    pub fn limited(&self, until: Time) -> [Duration; LimitedBy::ALL.len()] {
+        self.spent.until(until)
     }
 
     /// The rate at which data last arrived, in bytes of payload a second, where the control has it measured.

@@ -14,6 +14,7 @@ use super::gate::{Gate, PauseAt, Shaper, Told, Watch};
 use super::loss::{Fate, Loss};
 use crate::atm::aal5;
 use crate::packet::{Line, PacketId, Packets};
+use crate::quantiles::Quantiles;
 use crate::queue::{DropReason, Queue, QueueLog, discard};
 use crate::time::{Duration, Time};
 use crate::units::Rate;
@@ -57,6 +58,8 @@ pub struct Link {
     gate: Option<Box<Gate>>,
     /// `None`: whoever fills the queue is not told.
     watch: Option<Box<Watch>>,
+    /// `None`: nobody asks how long packets wait.
+    waits: Option<Box<Waits>>,
     /// `None`: a perfect line.
     loss: Option<Box<dyn Loss + Send>>,
     /// So many of the next packets arrive whatever they are.
@@ -67,6 +70,16 @@ pub struct Link {
     doomed: Line,
     /// What it has counted.
     pub count: Count,
+}
+
+/// How long packets waited.
+#[derive(Debug, Default)]
+struct Waits {
+    /// Those that did.
+    spread: Quantiles,
+    /// So many packets had left before the first of these, and so many of those that left since are in `spread`.
+    before: u64,
+    recorded: u64,
 }
 
 /// A packet on the line.
@@ -93,6 +106,7 @@ impl Link {
             queue,
             gate: None,
             watch: None,
+            waits: None,
             loss,
             spared: 0,
             sent: Line::new(),
@@ -123,6 +137,25 @@ impl Link {
     /// Who fills its queue is to be told when to stop and when to go on.
     pub fn watch(&mut self, config: PauseAt) {
         self.watch = Some(Box::new(Watch::new(config)));
+    }
+
+    /// How long each packet waits in the queue is to be recorded.
+    pub fn record_waits(&mut self) {
+        self.waits = Some(Box::default());
+    }
+
+    /// What was recorded of waits so far counts no more.
+    pub fn forget_waits(&mut self) {
+        if let Some(waits) = &mut self.waits {
+            **waits = Waits { before: self.count.transmitted, ..Waits::default() };
+        }
+    }
+
+    /// The waits that the shares `of` of all packets did not exceed that have left the queue since [`Link::forget_waits`] (each from 0 to
+    /// 1, rising), within 1/128; `None` where none has, or where they are not recorded.
+    pub fn waits<const N: usize>(&self, of: [f64; N]) -> Option<[Duration; N]> {
+        let waits = self.waits.as_ref()?;
+        waits.spread.at(of, self.count.transmitted - waits.before - waits.recorded)
     }
 
     /// The next thing to tell those who fill its queue, in order of time.
@@ -166,6 +199,7 @@ impl Link {
                 self.busy_until = self.busy_until.max(now);
             }
             log.count.enter(now, len);
+            packets[id].stamp = now;
             self.queue.enqueue(now, id, packets, &mut log);
             self.count.note_backlog();
             if let Some(watch) = &mut self.watch {
@@ -224,6 +258,10 @@ impl Link {
             Some(id) => {
                 let len = packets[id].ip_len();
                 self.count.leave(start, len);
+                if let Some(waits) = &mut self.waits {
+                    waits.spread.record(start.since(packets[id].stamp));
+                    waits.recorded += 1;
+                }
                 if let Some(watch) = &mut self.watch {
                     watch.note(start, self.count.backlog_bytes);
                 }

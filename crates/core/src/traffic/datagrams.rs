@@ -1,6 +1,7 @@
 //! What goes over UDP or ICMP: packets, each for itself.
 
 use crate::packet::{Segment, flags};
+use crate::quantiles::Quantiles;
 use crate::time::{Duration, Time};
 
 /// The least size of an IP packet here: a [`Segment`] always counts an IPv4 and a TCP header.
@@ -50,6 +51,10 @@ pub trait Datagrams: std::fmt::Debug + Send {
     fn poll_timeout(&self) -> Option<Time>;
     /// What has been sent and measured so far.
     fn stats(&self) -> DatagramStats;
+    /// How the round trips it has measured are distributed; `None` where it measures none.
+    fn round_trips(&self) -> Option<&Quantiles> {
+        None
+    }
 }
 
 /// The sending end `datagrams`, but that nothing leaves which is due at `stop` or later.
@@ -75,6 +80,9 @@ impl Datagrams for Stopped {
     }
     fn stats(&self) -> DatagramStats {
         self.datagrams.stats()
+    }
+    fn round_trips(&self) -> Option<&Quantiles> {
+        self.datagrams.round_trips()
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::{Datagram, DatagramStats, Datagrams, Demand, LEAST_SIZE, Over, Rank, Traffic, TrafficKind, as_said, nothing_to_check};
+use crate::quantiles::Quantiles;
 use crate::params::{Kind, ParamSpec, Value};
 use crate::time::{Duration, Time};
 
@@ -51,6 +52,7 @@ pub struct Ping {
     /// What is to be answered, in the order in which it came: a host may take in several requests before it sends.
     replies: VecDeque<Datagram>,
     stats: DatagramStats,
+    round_trips: Quantiles,
 }
 
 #[derive(Debug)]
@@ -70,12 +72,12 @@ impl Ping {
     /// The end that sends an echo request of `size` bytes (the whole IP packet) every `interval`, first at `start`.
     pub fn ask(interval: Duration, size: u32, start: Time) -> Self {
         let asks = Asking { interval, size, next: start, number: 0, waiting: VecDeque::new() };
-        Ping { asks: Some(asks), replies: VecDeque::new(), stats: DatagramStats::default() }
+        Ping { asks: Some(asks), replies: VecDeque::new(), stats: DatagramStats::default(), round_trips: Quantiles::default() }
     }
 
     /// The end that answers.
     pub fn answer() -> Self {
-        Ping { asks: None, replies: VecDeque::new(), stats: DatagramStats::default() }
+        Ping { asks: None, replies: VecDeque::new(), stats: DatagramStats::default(), round_trips: Quantiles::default() }
     }
 }
 
@@ -92,6 +94,7 @@ impl Datagrams for Ping {
         while let Some((number, sent)) = asking.waiting.pop_front() {
             if number == datagram.number {
                 self.stats.rtt.add(now.since(sent));
+                self.round_trips.record(now.since(sent));
                 return;
             }
         }
@@ -120,6 +123,10 @@ impl Datagrams for Ping {
 
     fn stats(&self) -> DatagramStats {
         self.stats
+    }
+
+    fn round_trips(&self) -> Option<&Quantiles> {
+        Some(&self.round_trips)
     }
 }
 

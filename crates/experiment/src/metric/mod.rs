@@ -8,6 +8,7 @@ mod effective;
 pub(crate) mod goodput;
 mod host_memory;
 mod jain;
+mod limits;
 mod link_time;
 mod loss;
 mod memory_fairness;
@@ -88,9 +89,22 @@ pub const REGISTRY: &[Metric] = &[
     link_time::IDLE,
     queue_delay::MEAN,
     queue_delay::BOTTLENECK,
+    queue_delay::BOTTLENECK_P50,
+    queue_delay::BOTTLENECK_P95,
+    queue_delay::BOTTLENECK_P99,
     queue_delay::BOTTLENECK_MAX,
     rtt::MEAN,
+    rtt::P50,
+    rtt::P95,
+    rtt::P99,
     rtt::MAX,
+    rtt::RESPONSIVENESS,
+    limits::CWND,
+    limits::RWND,
+    limits::SNDBUF,
+    limits::PACING,
+    limits::HOST,
+    limits::APPLICATION,
     ping::MEAN,
     ping::DEVIATION,
     ping::LOSS,

@@ -23,6 +23,26 @@ pub const BOTTLENECK: Metric = Metric {
     compute: |experiment, trace| vec![(Scope::Run, of_bottlenecks(experiment, trace, of_link))],
 };
 
+/// A metric: one of the quantiles of the waits in front of the bottleneck.
+macro_rules! quantile {
+    ($name:literal, $place:literal, $summary:literal) => {
+        Metric {
+            name: $name,
+            unit: "s",
+            bound: Bound::NotNegative,
+            summary: concat!($summary, ", in front of the bottleneck and within the measured span, from every packet, within 0.8 %; the longest, where there are several; NaN behind a switch"),
+            source: "none: longfat's own",
+            compute: |experiment, trace| {
+                vec![(Scope::Run, of_bottlenecks(experiment, trace, |_, trace, i| trace.links[i].wait_quantiles_s[$place]))]
+            },
+        }
+    };
+}
+
+pub const BOTTLENECK_P50: Metric = quantile!("bottleneck_queue_delay_p50_s", 0, "median wait of a packet in the queue");
+pub const BOTTLENECK_P95: Metric = quantile!("bottleneck_queue_delay_p95_s", 1, "what 95 of 100 packets did not wait longer for");
+pub const BOTTLENECK_P99: Metric = quantile!("bottleneck_queue_delay_p99_s", 2, "what 99 of 100 packets did not wait longer for");
+
 pub const BOTTLENECK_MAX: Metric = Metric {
     name: "bottleneck_queue_delay_max_s",
     unit: "s",

@@ -139,6 +139,39 @@ fn two_ttcp_flows_beside_a_bulk_flow() {
 }
 
 #[test]
+fn quantiles_of_a_run_are_those_of_its_bottleneck_and_the_mean_of_its_flows() {
+    let e = experiment(&[Traffic::bulk(), Traffic::bulk()]);
+    let flow = |p50, p95, p99| FlowRecord { rtt_quantiles_s: [p50, p95, p99], ..FlowRecord::default() };
+    let link = |p50, p95, p99| LinkRecord { wait_quantiles_s: [p50, p95, p99], ..LinkRecord::default() };
+    let trace = Trace {
+        flows: vec![flow(0.1, 0.2, 0.3), flow(0.3, 0.4, 0.7)],
+        links: vec![link(0.01, 0.02, 0.03), link(f64::NAN, f64::NAN, f64::NAN)],
+        ..Trace::default()
+    };
+    let get = |name| value(name, Scope::Run, &e, &trace);
+    let near = |name, expected: f64| assert!((get(name) - expected).abs() < 1e-12, "{name}: {}", get(name));
+    near("flow_rtt_p50_s", 0.2);
+    near("flow_rtt_p95_s", 0.3);
+    near("flow_rtt_p99_s", 0.5);
+    near("bottleneck_queue_delay_p50_s", 0.01);
+    near("bottleneck_queue_delay_p95_s", 0.02);
+    near("bottleneck_queue_delay_p99_s", 0.03);
+}
+
+#[test]
+fn shares_of_limits_are_of_the_time_that_flows_lived() {
+    let e = experiment(&[Traffic::bulk(), Traffic::bulk()]);
+    let flow = |established, limited_s| FlowRecord { established, limited_s, ..FlowRecord::default() };
+    // 8 s and 2 s of life; the third never was.
+    let done = FlowRecord { acked_all: Some(at(6)), ..flow(Some(at(4)), [1.0, 0.0, 0.0, 0.5, 0.0]) };
+    let trace = Trace { flows: vec![flow(Some(at(2)), [2.0, 3.0, 1.0, 0.0, 0.5]), done], end: at(10), ..Trace::default() };
+    let share = |name: &str| value(&format!("{name}_limited_share"), Scope::Run, &e, &trace);
+    assert_eq!(["cwnd", "rwnd", "sndbuf", "pacing", "host", "application"].map(share), [0.3, 0.3, 0.1, 0.05, 0.05, 0.2]);
+    let none = Trace { flows: vec![flow(None, [0.0; 5]), flow(Some(at(1)), [f64::NAN; 5])], end: at(10), ..Trace::default() };
+    assert!(value("cwnd_limited_share", Scope::Run, &e, &none).is_nan());
+}
+
+#[test]
 fn delays_of_a_run_are_those_of_its_bottleneck_and_of_its_measured_flows() {
     let fixed = Traffic::ttcp(1_000_000);
     let e = experiment(&[fixed.clone(), fixed, Traffic::bulk()]);
@@ -158,6 +191,7 @@ fn delays_of_a_run_are_those_of_its_bottleneck_and_of_its_measured_flows() {
     // The bulk flow is background beside two volumes.
     assert!((get("flow_rtt_mean_s") - 0.15).abs() < 1e-12);
     assert_eq!(get("flow_rtt_max_s"), 0.3);
+    assert_eq!(get("responsiveness_rpm"), 60.0 / get("flow_rtt_mean_s"));
     // One that has taken no round trip does not count.
     let silent = Trace { flows: vec![rtt(0.1, 0.3), rtt(f64::NAN, f64::NAN), rtt(9.0, 9.0)], ..trace.clone() };
     assert_eq!(value("flow_rtt_mean_s", Scope::Run, &e, &silent), 0.1);
@@ -472,6 +506,7 @@ fn names_are_unique_and_carry_their_unit_and_each_has_a_source() {
             "1" => "",
             "MHz/(Mbit/s)" => "_per_mbps",
             "byte" => "_bytes",
+            "1/min" => "_rpm",
             other => panic!("{}: unknown unit {other}", metric.name),
         };
         assert!(metric.name.ends_with(suffix), "{} does not end with {suffix}", metric.name);

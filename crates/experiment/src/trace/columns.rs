@@ -13,6 +13,7 @@ use longfat_core::atm::port::Count;
 use longfat_core::packet::AccEcnOption;
 use longfat_core::queue::DropReason;
 use longfat_core::time::Time;
+use longfat_tcp::LimitedBy;
 
 /// The cell of what has no value, in columns that may have none.
 pub const NONE: u64 = u64::MAX;
@@ -132,6 +133,14 @@ macro_rules! column {
     };
 }
 
+/// A column of a place in a list of numbers.
+macro_rules! number_at {
+    ($name:literal, $unit:literal, $doc:literal, $field:ident[$place:expr]) => {
+        Column::new(Form::Number, $name, $unit, $doc, |row: &Row| bits(row.$field[$place]))
+            .put(|row: &mut Row, cell| row.$field[$place] = f64::from_bits(cell))
+    };
+}
+
 /// A table: its columns, made once.
 macro_rules! table {
     ($(#[$doc:meta])* $name:ident: $row:ty = $columns:expr) => {
@@ -193,7 +202,15 @@ table! {
         column!(number "rtt_min_s", "s", "least of all round-trip samples, exact, whatever clock the stack has", rtt_min_s),
         column!(number "rtt_mean_s", "s", "their mean", rtt_mean_s),
         column!(number "rtt_max_s", "s", "the greatest of them", rtt_max_s),
+        number_at!("rtt_p50_s", "s", "their median, from every sample, within 0.8 %", rtt_quantiles_s[0]),
+        number_at!("rtt_p95_s", "s", "95 of 100 do not exceed it, within 0.8 %", rtt_quantiles_s[1]),
+        number_at!("rtt_p99_s", "s", "99 of 100 do not exceed it, within 0.8 %", rtt_quantiles_s[2]),
         column!(number "rtt_deviation_s", "s", "standard deviation, of a probe (ping's `mdev`: root of the mean square less the square of the mean); NaN for TCP", rtt_deviation_s),
+        number_at!("cwnd_limited_s", "s", "how long the congestion window kept it from sending what was written; NaN for UDP and ping", limited_s[LimitedBy::Cwnd as usize]),
+        number_at!("rwnd_limited_s", "s", "how long the window that its receiver advertised did (`rwnd_limited` of `ss -i`)", limited_s[LimitedBy::Rwnd as usize]),
+        number_at!("sndbuf_limited_s", "s", "how long the send buffer did: more was to be written (`sndbuf_limited` of `ss -i`)", limited_s[LimitedBy::SendBuffer as usize]),
+        number_at!("pacing_limited_s", "s", "how long pacing did, while the windows allowed more", limited_s[LimitedBy::Pacing as usize]),
+        number_at!("host_limited_s", "s", "how long the interface of its [host](hosts.md) did", limited_s[LimitedBy::Host as usize]),
     ]
 }
 
@@ -233,6 +250,9 @@ fn link_columns() -> Vec<Column<LinkRecord>> {
         column!(number "held_s", "s", "how long packets waited though the line was free, in the whole run: stopped by a PAUSE, or for their host's leaky bucket", held_s).new_thing(),
         column!(number "queue_mean_packets", "packet", "mean over the measured span", queue_mean_packets),
         column!(number "queue_mean_bytes", "byte", "mean over the measured span", queue_mean_bytes),
+        number_at!("queue_delay_p50_s", "s", "median wait of the packets that left the queue in the measured span, within 0.8 %; NaN but at a bottleneck, and behind a switch", wait_quantiles_s[0]),
+        number_at!("queue_delay_p95_s", "s", "95 of 100 of them waited no longer", wait_quantiles_s[1]),
+        number_at!("queue_delay_p99_s", "s", "99 of 100 of them waited no longer", wait_quantiles_s[2]),
     ]);
     columns.extend(cell_columns());
     columns

@@ -12,6 +12,10 @@ pub use packets::{PacketEvent, PacketKind};
 use longfat_core::atm::port;
 use longfat_core::queue::DropReason;
 use longfat_core::time::Time;
+use longfat_tcp::LimitedBy;
+
+/// The quantiles of delays that are recorded.
+pub const QUANTILES: [f64; 3] = [0.5, 0.95, 0.99];
 
 /// Everything one run leaves.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -96,12 +100,16 @@ pub struct FlowRecord {
     pub rtt_mean_s: f64,
     /// The greatest RTT sample, in seconds.
     pub rtt_max_s: f64,
+    /// The quantiles [`QUANTILES`] of them, in seconds, within 1/128.
+    pub rtt_quantiles_s: [f64; 3],
     /// Their standard deviation; only of a probe, NaN for TCP.
     pub rtt_deviation_s: f64,
     /// Packets that arrived at the receiving end.
     pub packets_delivered: u64,
     /// The most bytes in flight at once.
     pub in_flight_max: u64,
+    /// Seconds for which each limit, in the order of [`LimitedBy::ALL`], kept it from sending more that was written; NaN of what is not TCP.
+    pub limited_s: [f64; LimitedBy::ALL.len()],
     /// The congestion window when the run ended, in bytes; none where it was not recorded, and of what is not TCP.
     pub cwnd_end: Option<u64>,
     /// The slow start threshold then, in bytes; none: no bound.
@@ -153,6 +161,9 @@ pub struct LinkRecord {
     pub queue_mean_packets: f64,
     /// Mean over the measured span, in bytes.
     pub queue_mean_bytes: f64,
+    /// The quantiles [`QUANTILES`] of the waits of packets in front of a bottleneck that left within the measured span, in seconds, within
+    /// 1/128; NaN elsewhere, and behind a switch.
+    pub wait_quantiles_s: [f64; 3],
     /// From a switch.
     pub cells: Option<CellRecord>,
 }

@@ -98,6 +98,8 @@ fn every_field_of_a_record_is_stored() {
         rtt_min_s: 0.21,
         rtt_mean_s: 0.22,
         rtt_max_s: 0.23,
+        rtt_quantiles_s: [0.241, 0.242, 0.243],
+        limited_s: [0.31, 0.32, 0.33, 0.34, 0.35],
         rtt_deviation_s: 0.24,
         packets_delivered: 25,
         in_flight_max: 26,
@@ -139,6 +141,7 @@ fn every_field_of_a_record_is_stored() {
         queue_max_bytes: 14,
         queue_mean_packets: 1.5,
         queue_mean_bytes: 1.6,
+        wait_quantiles_s: [0.21, 0.22, 0.23],
         cells: Some(CellRecord { total: count(100), transmitted: 17, in_span: count(200), transmitted_in_span: 18 }),
     };
     // The name of a link is the experiment's.

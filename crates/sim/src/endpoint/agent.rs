@@ -1,9 +1,10 @@
 //! What runs at one end of a flow: TCP, or what sends datagrams. The world treats both alike.
 
 use longfat_core::packet::{Ecn, Segment};
-use longfat_core::time::Time;
+use longfat_core::quantiles::Quantiles;
+use longfat_core::time::{Duration, Time};
 use longfat_core::traffic::{Datagram, DatagramStats, Datagrams, RoundTrips, Socket};
-use longfat_tcp::{Abort, Connection, Stats, TcpInfo};
+use longfat_tcp::{Abort, Connection, LimitedBy, Stats, TcpInfo};
 
 /// One end's protocol.
 #[derive(Debug)]
@@ -62,8 +63,8 @@ impl Agent {
 
     /// Whether it has nothing to send for now: then [`Agent::poll_transmit`] need not be asked.
     #[inline]
-    pub fn is_silent(&mut self) -> bool {
-        if let Agent::Tcp(tcp) = self { tcp.is_silent() } else { false }
+    pub fn is_silent(&mut self, now: Time) -> bool {
+        if let Agent::Tcp(tcp) = self { tcp.is_silent(now) } else { false }
     }
 
     /// The next packet to send, if any: written to `segment`, and its ECN field.
@@ -123,6 +124,19 @@ impl Agent {
                 }
             }
         }
+    }
+
+    /// How the round trips that it measures are distributed.
+    pub fn round_trips(&self) -> Option<&Quantiles> {
+        match self {
+            Agent::Tcp(tcp) => tcp.round_trips(),
+            Agent::Datagrams(datagrams) => datagrams.round_trips(),
+        }
+    }
+
+    /// How long each limit has held it back until `until`; `None` of datagrams.
+    pub fn limited(&self, until: Time) -> Option<[Duration; LimitedBy::ALL.len()]> {
+        if let Agent::Tcp(tcp) = self { Some(tcp.limited(until)) } else { None }
     }
 
     /// State, for sampling: of datagrams only the last round trip.

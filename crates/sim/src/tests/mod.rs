@@ -9,6 +9,7 @@ mod endings;
 mod flow_control;
 mod golden;
 mod hosts;
+mod limits;
 mod memory;
 mod packets;
 mod probes;
@@ -20,6 +21,7 @@ mod stages;
 mod stepping;
 mod ties;
 mod traffic;
+mod waits;
 mod window_sizing;
 
 /// What a run of `experiment` that left `trace` is warned of: all of it, or of one name.

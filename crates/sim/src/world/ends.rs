@@ -113,7 +113,7 @@ impl World {
         if let Some(milestone) = self.endpoints[number].reached() {
             self.note_milestone(number, milestone);
         }
-        while !self.endpoints[number].agent.is_silent() {
+        while !self.endpoints[number].agent.is_silent(self.now) {
             let id = self.packets.vacant(way_of(number));
             let endpoint = &mut self.endpoints[number];
             let Some(ecn) = endpoint.agent.poll_transmit(self.now, self.packets.segment_mut(id)) else { break };

@@ -165,7 +165,7 @@ impl World {
                 self.serve(processor);
             }
             None => {
-                while !self.endpoints[number].agent.is_silent()
+                while !self.endpoints[number].agent.is_silent(self.now)
                     && let Some(id) = self.poll_at_nic(number)
                 {
                     self.send(number, id);

@@ -137,7 +137,11 @@ fn links(experiment: &Experiment) -> Vec<Link> {
             port: ports[i],
             departs_last: experiment.departures_last,
         };
-        Link::new(config, queue, (kind.build)(&link.loss.params, rng("loss")))
+        let mut made = Link::new(config, queue, (kind.build)(&link.loss.params, rng("loss")));
+        if link.bottleneck {
+            made.record_waits();
+        }
+        made
     };
     let mut links: Vec<Link> = network.links.iter().enumerate().map(make).collect();
     for host in &experiment.hosts {

@@ -3,6 +3,8 @@
 use longfat_core::atm::aal5;
 use longfat_core::time::{Duration, Time};
 
+use longfat_experiment::trace::QUANTILES;
+
 use super::{CellTotals, World};
 use crate::endpoint::Agent;
 
@@ -45,6 +47,8 @@ pub struct LinkTotals {
     pub busy: Duration,
     /// Integrals over time of packets and bytes queued, in ps.
     pub waited: (u128, u128),
+    /// The quantiles of what its packets waited, of a bottleneck.
+    pub waits: Option<[Duration; 3]>,
     /// From a switch.
     pub cells: CellTotals,
 }
@@ -53,8 +57,15 @@ impl LinkTotals {
     fn of(world: &World, number: usize) -> Self {
         let link = &world.links[number];
         match world.cell_totals(number) {
-            None => LinkTotals { busy: link.busy(world.now), waited: link.count.waited(world.now), cells: CellTotals::default() },
-            Some(cells) => LinkTotals { busy: cells.busy, waited: (cells.waited, cells.waited * u128::from(aal5::CELL)), cells },
+            None => LinkTotals {
+                busy: link.busy(world.now),
+                waited: link.count.waited(world.now),
+                waits: link.waits(QUANTILES),
+                cells: CellTotals::default(),
+            },
+            Some(cells) => {
+                LinkTotals { busy: cells.busy, waited: (cells.waited, cells.waited * u128::from(aal5::CELL)), waits: None, cells }
+            }
         }
     }
 }

@@ -4,7 +4,8 @@ use super::{CaState, Connection, State};
 use crate::ecn::Feedback;
 use crate::sender::Sender;
 use crate::window_sizing::MemoryUse;
-use longfat_core::time::Duration;
+use longfat_core::quantiles::Quantiles;
+use longfat_core::time::{Duration, Time};
 
 /// Totals since the start. Bytes are payload; a segment is counted as data where it has any.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -49,6 +50,27 @@ pub struct Stats {
     pub rtt_samples: u64,
     /// The most that was outstanding at once: sent and not acknowledged, in bytes of the sequence space.
     pub in_flight_max: u64,
+}
+
+/// What keeps a sender from sending more, though more was written: what Linux's `ss -i` tells in part as `rwnd_limited` and
+/// `sndbuf_limited`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LimitedBy {
+    /// The congestion window, or that of a recovery.
+    Cwnd,
+    /// The window that the peer advertised.
+    Rwnd,
+    /// The send buffer: the application would have written more.
+    SendBuffer,
+    /// Pacing: the windows allow more, though not yet.
+    Pacing,
+    /// The interface of its host takes no more.
+    Host,
+}
+
+impl LimitedBy {
+    /// Each of them.
+    pub const ALL: [Self; 5] = [LimitedBy::Cwnd, LimitedBy::Rwnd, LimitedBy::SendBuffer, LimitedBy::Pacing, LimitedBy::Host];
 }
 
 /// The state of a connection at one instant, for time series and assertions: what `tcp_info` says (tcp(7)), in bytes unless a field says
@@ -131,6 +153,17 @@ impl Connection {
             bytes_duplicate: self.receiver.bytes_duplicate,
             ..self.sending.sender().map_or_else(Stats::default, |sender| *sender.stats())
         }
+    }
+
+    /// How the round trips of [`Connection::stats`] are distributed; `None` of a connection that sends nothing.
+    pub fn round_trips(&self) -> Option<&Quantiles> {
+        self.sending.sender().map(Sender::round_trips)
+    }
+
+    /// How long each limit, in the order of [`LimitedBy::ALL`], has held its sender back until `until`, which is not before anything that it
+    /// was told of. The rest of the time the application had written nothing more.
+    pub fn limited(&self, until: Time) -> [Duration; LimitedBy::ALL.len()] {
+        self.sending.sender().map_or_else(Default::default, |sender| sender.limited(until))
     }
 
     /// In-order bytes received here, read by the application or not.

@@ -66,5 +66,6 @@ impl Sender {
         s.rtt_max = s.rtt_max.max(rtt);
         s.rtt_sum_ps += u128::from(rtt.as_ps());
         s.rtt_samples += 1;
+        self.round_trips.record(rtt);
     }
 }
