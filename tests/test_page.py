@@ -89,7 +89,7 @@ def test_the_axis_that_matters_is_named(results: Results) -> None:
     ("changes", "words"),
     [
         ({}, "the link bottleneck> limits"),
-        ({"window": '"4 KiB"'}, "the window limits: at most 4 KiB are in flight"),
+        ({"window": '"4 KiB"'}, "the receiver's window limits: senders wait for it 9"),
         ({"edge": '"5 Mbit/s"'}, "not the bottleneck but the link left1-router1> limits"),
         ({"loss": "0.02"}, "losses limit: "),
     ],

@@ -341,13 +341,14 @@ def schema_command() -> None:
 @app.command("show")
 def show_command(
     what: Annotated[str, typer.Argument(metavar="RESULTS|NAME", help="A results folder, or the name of an experiment.")],
+    every: Annotated[bool, typer.Option("--all", help="Every metric, also all of delay and of what limits.")] = False,
     results: ResultsOption = RESULTS,
     quick: QuickOption = False,
 ) -> None:
     """Print the table of runs of an experiment."""
     shown = load_results(_results_of(what, results_home(results, quick=quick)))
     _say_short(out, "Short form (--quick)." if shown.quick else "")
-    terminal.print_results(out, shown)
+    terminal.print_results(out, shown, details=every)
     terminal.print_warnings(out, shown.warnings)
 
 

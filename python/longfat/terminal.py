@@ -207,11 +207,41 @@ FIRST = (
     "ttcp_utilization_bps",
     "goodput_total_bps",
     "bottleneck_utilization",
+    "flow_rtt_p95_s",
     "bottleneck_queue_delay_mean_s",
     "retransmission_rate",
+    "limited by",
     "jain_index",
 )
 """Metrics in the order in which they are asked for; the others follow in that of the registry."""
+
+DETAILS = frozenset(
+    {
+        "goodput_deviation_bps",
+        "stability",
+        "effective_throughput",
+        "memory_fairness",
+        "bottleneck_queue_delay_p50_s",
+        "bottleneck_queue_delay_p95_s",
+        "bottleneck_queue_delay_p99_s",
+        "bottleneck_queue_delay_max_s",
+        "flow_rtt_mean_s",
+        "flow_rtt_p50_s",
+        "flow_rtt_p99_s",
+        "flow_rtt_max_s",
+        "responsiveness_rpm",
+        "cwnd_limited_share",
+        "rwnd_limited_share",
+        "sndbuf_limited_share",
+        "pacing_limited_share",
+        "host_limited_share",
+        "application_limited_share",
+    }
+)
+"""Metrics that nearly every run has, and that a first look does without."""
+
+LIMITED = "limited by"
+"""The column of what the senders waited for most."""
 
 ENDLESS = 10_000
 """Columns of what is no terminal: as many as any table needs."""
@@ -271,11 +301,13 @@ def print_entries(console: Console, title: str, entries: Sequence[Entry], *, det
             console.print(f"    {escape(param['name'])}: {escape(param['doc'])}{given}", soft_wrap=True)
 
 
-def print_results(console: Console, results: Results) -> None:
-    """The table of runs: axes, then the metrics in which they differ. What is the same in all, or of one run everything, is a list."""
+def print_results(console: Console, results: Results, *, details: bool = True) -> None:
+    """The table of runs: axes, then the metrics in which they differ. What is the same in all, or of one run everything, is a list.
+
+    Without `details`, `DETAILS` are left out, and a last line says how many."""
     console.print(f"[bold]{escape(results.title)}[/]", soft_wrap=True)
-    _print_table(console, *run_table(results), len(results.axes))
-    titles, rows = mean_table(results)
+    _print_table(console, *run_table(results, details=details), len(results.axes))
+    titles, rows = mean_table(results, details=details)
     if rows:
         console.print("\n[bold]Means over the repeats[/], ± half of the 95 % confidence interval (Student's t)", soft_wrap=True)
         _print_table(console, titles, rows, len(results.axes))
@@ -283,6 +315,9 @@ def print_results(console: Console, results: Results) -> None:
     if rows:
         console.print("\n[bold]Each host[/]")
         _print_table(console, titles, rows, len(results.axes) + 1)
+    left_out = [] if details else [name for name in results.runs if name in DETAILS and results.runs[name].notna().any()]
+    if left_out:
+        console.print(f"  [dim]{count(len(left_out), 'more metric')}, of delay and of what limits: --all[/]", soft_wrap=True)
 
 
 def _print_table(console: Console, titles: list[str], rows: list[list[str]], width: int) -> None:
@@ -299,17 +334,38 @@ def _print_table(console: Console, titles: list[str], rows: list[list[str]], wid
         console.print(f"  {escape(titles[i]):{margin}}  {escape(rows[0][i])}", soft_wrap=True)
 
 
-def run_table(results: Results) -> tuple[list[str], list[list[str]]]:
+def run_table(results: Results, *, details: bool = True) -> tuple[list[str], list[list[str]]]:
     """Titles and cells of the table of runs for people: axes, then metrics, in the units people use."""
-    return _table(results.runs, results.axes)
+    runs = results.runs
+    if not details:
+        limits = limited_by(runs)
+        runs = runs.drop(columns=[name for name in DETAILS if name in runs and name not in results.axes])
+        if limits is not None and LIMITED not in runs:
+            runs = runs.assign(**{LIMITED: limits})
+    return _table(runs, results.axes)
 
 
-def mean_table(results: Results) -> tuple[list[str], list[list[str]]]:
+def limited_by(runs: pd.DataFrame) -> pd.Series | None:
+    """What the senders of each run waited for most, and for how much of the time: `cwnd 98 %`. `None` where that was not recorded."""
+    names = {f"{name}_limited_share": name for name in ("cwnd", "rwnd", "sndbuf", "pacing", "host", "application")}
+    if not set(names) <= set(runs) or runs[[*names]].isna().all(axis=None):
+        return None
+
+    def said(row: pd.Series) -> str:
+        if row.isna().any():
+            return "–"
+        name = str(row.astype(float).idxmax())
+        return f"{names[name]} {100 * float(row[name]):.0f} %"
+
+    return runs[[*names]].apply(said, axis=1)
+
+
+def mean_table(results: Results, *, details: bool = True) -> tuple[list[str], list[list[str]]]:
     """Titles and cells of the means over repeats, where there are any: axes, how many, and mean ± half of the 95 % confidence interval."""
     if results.runs["repeat"].nunique() < 2:
         return [], []
     table = results.means()
-    shown = [name for name in repeats.metrics(results) if not table[name].isna().all()]
+    shown = [name for name in repeats.metrics(results) if not table[name].isna().all() and (details or name not in DETAILS)]
     titles, columns = [*results.axes], [[str(value) for value in table[axis]] for axis in results.axes]
     titles.append("repeats")
     columns.append([number(value) for value in table["repeats"]])

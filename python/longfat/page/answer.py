@@ -5,14 +5,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
-from longfat._longfat import quantity
 from longfat.plot.sweeps import headline, mean_rtt
 from longfat.plot.units import Unit, with_unit
 from longfat.results import Result, Results
@@ -62,6 +60,7 @@ METRICS: Mapping[str, tuple[str, Unit | None]] = {
     "goodput_total_bps": ("throughput", "bit/s"),
     "bottleneck_utilization": ("bottleneck busy", None),
     "rtt_mean_s": ("mean RTT", "s"),
+    "flow_rtt_p95_s": ("RTT, 95th percentile", "s"),
     "bottleneck_queue_delay_mean_s": ("mean queueing delay", "s"),
     "retransmission_rate": ("sent again", None),
     "jain_index": ("Jain's index", "1"),
@@ -153,7 +152,7 @@ def _limit(results: Results, column: str) -> list[str]:
 
 
 def limit(links: pd.DataFrame, flows: pd.DataFrame, result: Result) -> str:
-    """What limits a run: a busy link, a window that is full, losses, or none of these; empty where it has no links."""
+    """What limits a run: a busy link, what its senders mostly wait for, or losses; empty where it has no links."""
     if links.empty:
         return ""
     neck, busiest = links[links["bottleneck"] == 1], links.iloc[int(links["utilization"].fillna(0).argmax())]
@@ -162,29 +161,39 @@ def limit(links: pd.DataFrame, flows: pd.DataFrame, result: Result) -> str:
         return f"{which} {busiest['name']} limits: it is busy {100 * float(busiest['utilization']):.3g} % of the time."
     busy = f"{100 * float(neck['utilization'].max()):.3g} %" if len(neck) else "–"
     tcp = flows[flows["in_flight_max_bytes"] > 0]
-    window, segment = _window(result)
+    waits = _waits(tcp, result.end_s)
+    if waits:
+        column, share = max(waits.items(), key=lambda wait: wait[1])
+        if column in LIMITS and share > 0:
+            return f"{LIMITS[column]}: senders wait for it {100 * share:.3g} % of the time, and the bottleneck is busy {busy} of it."
     lost = int(tcp["segments_retransmitted"].sum())
-    # A window is full where one more segment has no room.
-    if window and len(tcp) and not lost and float(tcp["in_flight_max_bytes"].max()) > window - segment:
-        return f"the window limits: at most {with_unit(window, 'iB')} are in flight, and the bottleneck is busy {busy} of the time."
     if lost:
         again = lost / max(1, int(tcp["segments_sent"].sum()))
         timeouts = int(tcp["timeouts"].sum())
-        waits = f", with {timeouts} timeout{'s' if timeouts != 1 else ''}" if timeouts else ""
-        return f"losses limit: {100 * again:.2g} % of the segments are sent again{waits}, and the bottleneck is busy {busy} of the time."
-    return f"neither a link, nor a full window, nor losses limit: the bottleneck is busy {busy} of the time."
+        also = f", with {timeouts} timeout{'s' if timeouts != 1 else ''}" if timeouts else ""
+        return f"losses limit: {100 * again:.2g} % of the segments are sent again{also}, and the bottleneck is busy {busy} of the time."
+    return f"the congestion window limits, without losses: the bottleneck is busy {busy} of the time."
 
 
-def _window(result: Result) -> tuple[float, float]:
-    """The smallest window that a flow's buffers allow, and the largest segment; no window where buffers size themselves."""
-    flows = json.loads(result.resolved)["flow"]
-    sizes: list[float] = []
-    segments: list[float] = []
-    for flow in flows:
-        if flow.get("window_sizing", {}).get("kind") != "static":
-            return 0.0, 0.0
-        for key, found in (("receive_buffer", sizes), ("send_buffer", sizes), ("mss", segments)):
-            read = quantity(str(flow.get(key, "")))
-            if read:
-                found.append(read[0])
-    return min(sizes, default=0.0), max(segments, default=0.0)
+LIMITS: Mapping[str, str] = {
+    "rwnd_limited_s": "the receiver's window limits",
+    "sndbuf_limited_s": "the send buffer limits",
+    "pacing_limited_s": "pacing limits",
+    "host_limited_s": "the sender's own interface limits",
+    "application_limited_s": "the application limits",
+}
+"""What may hold a sender back, by the column of the time it did, but for its congestion window."""
+
+
+def _waits(flows: pd.DataFrame, end_s: float) -> dict[str, float]:
+    """The shares of the time of all flows that each limit has; of none where that was not recorded."""
+    columns = ["cwnd_limited_s", *(column for column in LIMITS if column != "application_limited_s")]
+    if not set(columns) <= set(flows):
+        return {}
+    # What is not TCP, or was never established, waits for nothing.
+    flows = flows.dropna(subset=[*columns, "established_s"])
+    lives = float((flows["acked_all_s"].fillna(end_s) - flows["established_s"]).clip(lower=0).sum())
+    if not lives:
+        return {}
+    shares = {column: float(flows[column].sum()) / lives for column in columns}
+    return {**shares, "application_limited_s": max(0.0, 1 - sum(shares.values()))}
