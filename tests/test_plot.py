@@ -138,6 +138,36 @@ def test_more_lines_than_can_be_read_make_more_plots(results: Results) -> None:
     assert all(len(plot.series) <= 10 for plot in plots)
 
 
+def test_repeats_have_their_intervals(tmp_path: Path) -> None:
+    random = SWEEP.replace("count = 2", 'count = 2\nstart = { random = "uniform 0 s..1 s" }').replace("[path]", "repeats = 4\n[path]", 1)
+    results = Experiment(random).sweep(tmp_path / "kept")
+    (throughput,) = (one for one in default_plots(results) if one.id == "throughput")
+    (line,) = throughput.series
+    assert line.error is not None
+    assert "95 % confidence" in throughput.caption
+    widths = results.means().set_index("window")["ttcp_utilization_bps_ci"] / 1e6
+    assert list(line.error) == pytest.approx([widths[label] for label in ("8 KiB", "16 KiB", "64 KiB")])
+    assert figure_of(throughput)["series"][0]["error"] == line.error
+    (axes,) = draw(throughput).axes
+    assert len(axes.containers) == 1
+
+
+def test_one_run_a_point_has_no_interval(results: Results) -> None:
+    assert all(line.error is None for one in default_plots(results) for line in one.series)
+
+
+def test_a_logarithmic_axis_is_labelled_as_people_write_numbers() -> None:
+    def labels(*x: float) -> list[str]:
+        figure = draw(Plot("p", "A plot", Axis("x", log=True), Axis("y"), [Series("s", x, x)]))
+        figure.canvas.draw()
+        low, high = figure.axes[0].get_xlim()
+        ticks = zip(figure.axes[0].get_xticks(), figure.axes[0].get_xticklabels(), strict=True)
+        return [label.get_text() for place, label in ticks if low <= place <= high]
+
+    assert labels(10, 100) == ["10", "20", "50", "100"]
+    assert labels(0.01, 20_000) == ["0.01", "0.1", "1", "10", "100", "1000", "10,000"]
+
+
 def test_a_map_has_its_numbers_in_its_cells(tmp_path: Path) -> None:
     heat = Heat([[math.nan, 0.5], [-0.5, math.nan], [-0.001, -1.0]], low=-1, high=1, title="asymmetry")
     pairs = Plot("map", "Pairs", Axis("beside", names=["a", "b"]), Axis("stack", names=["a", "b", "c"]), heat=heat)

@@ -304,7 +304,8 @@ def print_entries(console: Console, title: str, entries: Sequence[Entry], *, det
 def print_results(console: Console, results: Results, *, details: bool = True) -> None:
     """The table of runs: axes, then the metrics in which they differ. What is the same in all, or of one run everything, is a list.
 
-    Without `details`, `DETAILS` are left out, and a last line says how many."""
+    Without `details`, `DETAILS` are left out, and a last line says how many.
+    """
     console.print(f"[bold]{escape(results.title)}[/]", soft_wrap=True)
     _print_table(console, *run_table(results, details=details), len(results.axes))
     titles, rows = mean_table(results, details=details)

@@ -55,7 +55,8 @@ def _series(series: Series, style: Style, most_points: int | None) -> dict[str, 
         # Whether a part of it can be found by halving.
         "sorted": bool(np.all(np.diff(np.asarray(series.x)) >= 0)),
     }
-    return content | ({"low": series.low} if series.low is not None else {})
+    ends = {"low": series.low, "error": series.error}
+    return content | {name: values for name, values in ends.items() if values is not None}
 
 
 def _axis(axis: Axis) -> dict[str, Any]:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from longfat.plot.spec import Axis, Heat, Plot, Series
 from longfat.plot.style import DENSE, INK, MATPLOTLIB_DASHES, MATPLOTLIB_MARKERS, styles
@@ -39,6 +41,10 @@ SETTINGS: Any = {
 
 PIXELS = 1000
 """Columns and rows that ink can tell apart in a figure of this size."""
+
+
+FEW_DECADES = 2e3
+"""Ratio of the ends of a logarithmic axis up to which more than the powers of ten are labelled."""
 
 
 MANY_MARKS = 20
@@ -76,6 +82,7 @@ def draw(plot: Plot) -> Figure:
             axes.bar(
                 series.x, series.y, bottom=bottom, label=_plain(series.name), color=colour, width=0.85, edgecolor="white", linewidth=0.4
             )
+            _errors(axes, series, "black", bottom)
             below |= {x: b + y for x, y, b in zip(series.x, series.y, bottom, strict=True)}
             continue
         x, y = thin(series.x, series.y, PIXELS * 4) if series.line else (np.asarray(series.x), np.asarray(series.y))
@@ -91,6 +98,7 @@ def draw(plot: Plot) -> Figure:
             markeredgewidth=0.4 if dense and not series.line else None,
             drawstyle="steps-post" if series.step else "default",
         )
+        _errors(axes, series, colour)
     for rule in plot.rules:
         if rule.x is not None:
             axes.axvline(rule.x, color="#888888", linestyle=":", linewidth=1)
@@ -101,11 +109,21 @@ def draw(plot: Plot) -> Figure:
     axes.set_title(_plain(plot.title), loc="left", fontweight="bold", pad=14 if any(rule.x is not None for rule in plot.rules) else 6)
     axes.set_xlabel(_plain(plot.x.title))
     axes.set_ylabel(_plain(plot.y.title))
-    _scale(plot.x, axes.set_xscale, axes.set_xlim, axes.set_xticks)
-    _scale(plot.y, axes.set_yscale, axes.set_ylim, axes.set_yticks)
+    _scale(plot.x, axes.xaxis, axes.set_xscale, axes.set_xlim)
+    _scale(plot.y, axes.yaxis, axes.set_yscale, axes.set_ylim)
     if len(plot.series) > 1:
         figure.legend(loc="outside right upper", frameon=False)
     return figure
+
+
+def _errors(axes: Any, series: Series, colour: str, below: Sequence[float] = ()) -> None:
+    """The intervals around the points of a series, where it has any."""
+    if series.error is None:
+        return
+    error, y = np.asarray(series.error), np.asarray(series.y) + (np.asarray(below) if below else 0.0)
+    real = np.isfinite(error) & np.isfinite(y)
+    if real.any():
+        axes.errorbar(np.asarray(series.x)[real], y[real], yerr=error[real], fmt="none", ecolor=colour, elinewidth=1, capsize=2.5)
 
 
 def _bars(axes: Any, plot: Plot, series: Series, colour: str) -> None:
@@ -152,10 +170,18 @@ def _map(figure: Figure, axes: Any, heat: Heat) -> None:
     figure.colorbar(image, ax=axes, label=_plain(heat.title))
 
 
-def _scale(axis: Axis, set_scale: Any, set_limits: Any, set_ticks: Any) -> None:
+def _scale(axis: Axis, drawn: Any, set_scale: Any, set_limits: Any) -> None:
     if axis.names:
-        set_ticks(range(len(axis.names)), [_plain(name) for name in axis.names])
+        drawn.set_ticks(range(len(axis.names)), [_plain(name) for name in axis.names])
     if axis.log:
         set_scale("log")
     if axis.start is not None or axis.end is not None:
         set_limits(axis.start, axis.end)
+    if axis.log:
+        low, high = drawn.get_view_interval()
+        # Over few decades 1, 2 and 5 of each, as people write numbers; powers of ten where those are shorter.
+        if high / low < FEW_DECADES:
+            drawn.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            drawn.set_minor_formatter(NullFormatter())
+        if low >= 1e-4 and high <= 1e7:
+            drawn.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.12g}" if value >= 1e4 else f"{value:.12g}"))

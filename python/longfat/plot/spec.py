@@ -46,6 +46,8 @@ class Series:
     y: Sequence[float]
     low: Sequence[float] | None = None
     """Each point is a vertical bar from here to `y`, as a time-sequence graph has its segments; there are no lines and markers then."""
+    error: Sequence[float] | None = None
+    """Half of the interval around each point, as a bar with ends; NaN where there is none."""
     line: bool = True
     markers: bool = True
     step: bool = False
@@ -58,7 +60,7 @@ class Series:
 
     def __post_init__(self) -> None:
         # Columns of a DataFrame come in as they are; from here on a series is flat arrays, of a million values if need be.
-        for name, values in (("x", self.x), ("y", self.y), ("low", self.low)):
+        for name, values in (("x", self.x), ("y", self.y), ("low", self.low), ("error", self.error)):
             if values is not None:
                 object.__setattr__(self, name, floats(values))
                 if len(values) != len(self.x):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ import pandas as pd
 from longfat.plot.over_time import MOST_LINES
 from longfat.plot.spec import Axis, Heat, Plot, Series, floats
 from longfat.plot.units import Unit, scaled
+from longfat.repeats import half_width
 from longfat.results import Results, quantities
 
 MOST_MULTIPLES = 8
@@ -27,6 +29,8 @@ MOST_CELLS = 30
 WIDE = 10.0
 """Ratio of the ends of an axis from which on it may be logarithmic."""
 
+
+INTERVALS = "Points are means over the repeats; the bars at them are 95 % confidence intervals (Student's t)."
 
 UNITS: dict[str, Unit] = {"bytes": "iB", "s": "s", "bps": "bit/s", "number": "1"}
 """Units of numeric axes that are scaled."""
@@ -139,24 +143,36 @@ def _plots(
     made: list[Series] = []
     for number, (key, group) in enumerate(_groups(runs, lines)):
         # Repeats of a point are averaged.
-        mean = group.assign(place=place[group.index]).groupby("place")[metric.column].mean().sort_index()
-        values = mean.to_numpy() * (100.0 if metric.percent else 1.0)
+        repeats = group.assign(place=place[group.index]).groupby("place")[metric.column]
+        mean = repeats.mean().sort_index()
+        scale = 100.0 if metric.percent else 1.0
+        values, error = mean.to_numpy() * scale, _error(repeats, scale)
         if np.isfinite(values).any():
             style = number % MOST_LINES
             by_name = column is None
             made.append(
-                Series(", ".join(key) or metric.title, floats(mean.index), floats(values), line=not by_name, colour=style, marker=style)
+                Series(
+                    ", ".join(key) or metric.title,
+                    floats(mean.index),
+                    floats(values),
+                    error=error,
+                    line=not by_name,
+                    colour=style,
+                    marker=style,
+                )
             )
     parts = [made[start : start + MOST_LINES] for start in range(0, len(made), MOST_LINES)]
     for number, part in enumerate(parts, 1):
         suffix = f" ({number} of {len(parts)})" if len(parts) > 1 else ""
+        told = [f"Lines: {', '.join(lines)}." if column else f"Colours: {', '.join(lines)}."] if lines else []
+        told += [INTERVALS] if any(one.error is not None for one in part) else []
         plot = Plot(
             metric.id,
             f"{metric.title} against {axis}{where}{suffix}",
             x,
             Axis(metric.y, start=0),
             part,
-            caption=f"Lines: {', '.join(lines)}." if lines and column else f"Colours: {', '.join(lines)}." if lines else "",
+            caption=" ".join(told),
         )
         yield _in_unit(plot, metric.unit)
 
@@ -181,7 +197,11 @@ def _axis_of(results: Results, runs: pd.DataFrame, axis: str, column: str | None
 def _in_unit(plot: Plot, unit: Unit) -> Plot:
     largest = max((float(np.nanmax(np.asarray(one.y))) for one in plot.series if np.isfinite(np.asarray(one.y)).any()), default=0.0)
     word, size = scaled(unit, largest)
-    series = [replace(one, y=floats(np.asarray(one.y) / size)) for one in plot.series]
+
+    def smaller(values: Sequence[float]) -> Sequence[float]:
+        return floats(np.asarray(values) / size)
+
+    series = [replace(one, y=smaller(one.y), error=None if one.error is None else smaller(one.error)) for one in plot.series]
     return replace(plot, y=replace(plot.y, title=plot.y.title.replace("·", word)), series=series)
 
 
@@ -194,10 +214,19 @@ def _same_height(plots: list[Plot]) -> list[Plot]:
 
 
 def _bars(runs: pd.DataFrame, axis: str, metric: Metric) -> Plot:
-    mean = runs.groupby(axis, sort=False)[metric.column].mean() * (100.0 if metric.percent else 1.0)
-    bars = [Series(metric.title, [float(i) for i in range(len(mean))], floats(mean), bar=True, colour=0)]
+    scale = 100.0 if metric.percent else 1.0
+    repeats = runs.groupby(axis, sort=False)[metric.column]
+    mean, error = repeats.mean() * scale, _error(repeats, scale)
+    bars = [Series(metric.title, [float(i) for i in range(len(mean))], floats(mean), error=error, bar=True, colour=0)]
     names = Axis(axis, names=[str(name) for name in mean.index])
-    return _in_unit(Plot(metric.id, f"{metric.title} by {axis}", names, Axis(metric.y, start=0), bars), metric.unit)
+    caption = INTERVALS if error is not None else ""
+    return _in_unit(Plot(metric.id, f"{metric.title} by {axis}", names, Axis(metric.y, start=0), bars, caption=caption), metric.unit)
+
+
+def _error(repeats: Any, scale: float) -> Sequence[float] | None:
+    """Half of the confidence interval of the mean of each group; `None` where no group has two values."""
+    half = repeats.agg(half_width) * scale
+    return floats(half) if half.notna().any() else None
 
 
 def _groups(runs: pd.DataFrame, by: Sequence[str]) -> Iterator[tuple[tuple[str, ...], pd.DataFrame]]:

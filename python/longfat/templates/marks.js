@@ -91,6 +91,24 @@ class Places {
     }
   }
 
+  /** The interval around each point. */
+  errors(ctx, one, colour) {
+    const { from, until, dots } = this, half = 4 * dots;
+    ctx.strokeStyle = colour;
+    ctx.lineWidth = 1.2 * dots;
+    ctx.setLineDash([]);
+    ctx.beginPath();
+    for (let i = from; i < until; i++) {
+      const middle = one.y[i] + (one.base?.[i] ?? 0), x = this.x(one.x[i]), high = this.y(middle + one.error[i]);
+      if (high !== high) continue;
+      // On a logarithmic axis an interval may reach below all that there is.
+      const least = this.y(middle - one.error[i]), low = least === least ? least : this.bbox.top + this.bbox.height;
+      ctx.moveTo(x, high); ctx.lineTo(x, low);
+      for (const end of [high, low]) { ctx.moveTo(x - half, end); ctx.lineTo(x + half, end); }
+    }
+    ctx.stroke();
+  }
+
   /** Upright bars, as the segments of a time-sequence graph; those that share a column of pixels become one where they touch. */
   bars(ctx, one) {
     const { from, until, dots, bbox } = this, top = Math.floor(bbox.top), height = Math.ceil(bbox.height), shortest = 3 * dots;

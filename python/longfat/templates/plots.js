@@ -91,6 +91,7 @@ function whole({ x, y, heat, series, rules }) {
     if (one.bar) { one.base = Float64Array.from(one.x, (at, i) => { const b = tops.get(at) ?? 0; tops.set(at, b + (one.y[i] || 0)); return b; }); take(ends.y, [0, ...tops.values()], y.log); }
     else take(ends.y, one.y, y.log);
     if (one.low) take(ends.y, one.low, y.log);
+    if (one.error) for (const side of [-1, 1]) take(ends.y, one.y.map((v, i) => v + (one.base?.[i] ?? 0) + side * one.error[i]), y.log);
   }
   for (const rule of rules) { if (rule.x !== null) take(ends.x, [rule.x], x.log); if (rule.y !== null) take(ends.y, [rule.y], y.log); }
   const roomy = (axis, [low, high]) => {
@@ -166,6 +167,7 @@ class Chart {
       const at = new Places(u, figure, one);
       if (one.low) at.bars(ctx, one); else if (one.bar) at.stack(ctx, one, css("--page"));
       else { if (one.line) at.line(ctx, one, DASHES[one.dash]); if (one.markers) at.marks(ctx, one, colour); }
+      if (one.error) at.errors(ctx, one, one.bar ? css("--ink") : colour);
     });
     this.rules(u);
     ctx.restore();
@@ -247,7 +249,8 @@ class Chart {
     // As many digits as tell a thousandth of what is seen.
     const name = (axis, v, [low, high]) => axis.names.length ? axis.names[Math.round(v)] ?? "" : text(v, axis.log ? Math.abs(v) * 1e-3 : (high - low) * 1e-3);
     const value = one.low ? `${name(y, one.low[k], seen.y)} to ${name(y, one.y[k], seen.y)}` : name(y, one.y[k], seen.y);
-    return `${one.name ? `${one.name}\n` : ""}${x.title}: ${name(x, one.x[k], seen.x)}\n${y.title}: ${value}`;
+    const within = one.error && one.error[k] === one.error[k] ? ` ± ${text(one.error[k])}` : "";
+    return `${one.name ? `${one.name}\n` : ""}${x.title}: ${name(x, one.x[k], seen.x)}\n${y.title}: ${value}${within}`;
   }
 
   legend() {
