@@ -33,8 +33,14 @@ def test_set_changes_the_experiment(sweep_file: Path, tmp_path: Path) -> None:
     done = command("run", sweep_file, "--results", tmp_path, "--set", "flow[0].window=4 KiB")
     assert done.returncode == 0, done.stderr
     assert "1 run on" in done.stdout
-    facts = json.loads((tmp_path / "small" / "provenance.json").read_text())
+    facts = json.loads((tmp_path / "small+flow0.window=4KiB" / "provenance.json").read_text())
     assert facts["changes"] == {"flow[0].window": "4 KiB"}
+    assert not (tmp_path / "small").exists()
+    # Another change leaves it where it is.
+    assert command("run", sweep_file, "--results", tmp_path, "--set", "flow[0].window=4 KiB", "--set", "seed=9").returncode == 0
+    assert {path.name for path in tmp_path.iterdir()} >= {"small+flow0.window=4KiB", "small+flow0.window=4KiB+seed=9"}
+    shown = command("show", "small+flow0.window=4KiB", "--results", tmp_path)
+    assert shown.returncode == 0, shown.stderr
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def test_a_damaged_table_is_made_anew(folder: Path, table: str, spoil: object) -
 def test_a_damaged_table_of_a_changed_experiment_is_made_anew(tmp_path: Path) -> None:
     (tmp_path / "small.toml").write_text(SWEEP + '\n[quick]\n"flow[0].window" = { sweep = ["8 KiB", "16 KiB"] }\n')
     assert command("run", "small.toml", "--quick", "--set", "flow[0].count=1", cwd=tmp_path).returncode == 0
-    folder = tmp_path / "results" / "quick" / "small"
+    folder = tmp_path / "results" / "quick" / "small+flow0.count=1"
     before = longfat.load_results(folder).runs
     flip(folder / "runs.parquet")
     pd.testing.assert_frame_equal(longfat.load_results(folder).runs, before, check_exact=True)

@@ -85,7 +85,7 @@ def test_runs_of_an_experiment_that_changed_are_gone_only_then(tmp_path: Path) -
 def test_runs_that_were_changed_on_the_command_line_are_not_gone(tmp_path: Path) -> None:
     (tmp_path / "small.toml").write_text(SWEEP)
     assert command("run", "small.toml", "--set", "seed=7", cwd=tmp_path).returncode == 0
-    assert {one.kind for one in prune.kept(tmp_path / "results" / "small")} == {"current"}
+    assert {one.kind for one in prune.kept(tmp_path / "results" / "small+seed=7")} == {"current"}
 
 
 @pytest.mark.parametrize(

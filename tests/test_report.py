@@ -15,6 +15,9 @@ import longfat
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import SWEEP
+from longfat import Experiment
+from longfat.errors import DamagedError
 from longfat.plot import time_sequence
 from longfat.report import figures_page, results_page, write_report
 from selenium import webdriver
@@ -273,3 +276,19 @@ def test_files_for_print_lie_beside_the_page(report: Path) -> None:
     names = {path.name for path in (report.parent / "figures").iterdir()}
     assert names
     assert {Path(name).stem for name in names if name.endswith(".png")} == {Path(name).stem for name in names if name.endswith(".svg")}
+
+
+def test_a_damaged_run_stops_no_report(tmp_path: Path) -> None:
+    folder = tmp_path / "kept"
+    results = Experiment(SWEEP).sweep(folder)
+    damaged = folder / "runs" / results.runs["run"].iloc[1] / "experiment.json"
+    damaged.write_text(damaged.read_text()[:-1])
+    shares: list[float] = []
+    page = results_page(longfat.load_results(folder), "", shares.append)
+    assert shares == pytest.approx([0, 1 / 3, 2 / 3])
+    assert page.html.count("a run cannot be read, and has no figures") == 1
+    assert [len(line.x) for plot in page.plots if plot.id == "throughput" for line in plot.series] == [2]
+    for run in results.runs["run"]:
+        (folder / "runs" / run / "experiment.json").write_text("")
+    with pytest.raises(DamagedError):
+        results_page(longfat.load_results(folder))

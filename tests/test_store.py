@@ -19,8 +19,9 @@ from longfat import Experiment, StorageError, sums
 from longfat import store as store_module
 from longfat import stored as stored_module
 from longfat._longfat import FORMAT_VERSION, METRICS
+from longfat.report import results_page
 from longfat.store import Store
-from longfat.sweep import execute
+from longfat.sweep import Work, execute
 
 HOSTS = """\
 [path]
@@ -269,6 +270,37 @@ def test_results_of_a_newer_format_are_left_alone(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="use a newer longfat"):
         Experiment(ONE).sweep(tmp_path)
     assert {n: t for n, t in inventory(tmp_path).items() if n != ".lock"} == {n: t for n, t in before.items() if n != ".lock"}
+
+
+def test_a_sweep_that_was_stopped_shows_what_is_finished(tmp_path: Path) -> None:
+    experiment, folder = Experiment(SWEEP), tmp_path / "kept"
+
+    def stop(work: Work) -> None:
+        if work.done:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        experiment.sweep(folder, jobs=1, tick=stop)
+    part = longfat.load_results(folder)
+    assert 1 <= len(part) < 3
+    assert part.so_far == f"{len(part)} of the 3 runs of this sweep: it was stopped."
+    assert part.axes == ["window"]
+    assert part.warnings
+    assert results_page(part, Store(folder).text_so_far()).html.count(part.so_far) == 1
+    shown = command("show", folder)
+    assert part.so_far in shown.stdout, shown.stderr
+    with Store(folder).writing():
+        assert longfat.load_results(folder).so_far.endswith("it is still running.")
+    # A run that is damaged is not finished.
+    resolved = folder / "runs" / part.runs["run"].iloc[0] / "experiment.json"
+    resolved.write_text(resolved.read_text()[:-1])
+    if len(part) == 1:
+        with pytest.raises(StorageError, match="none of the 3 runs of its sweep is finished"):
+            longfat.load_results(folder)
+    whole = experiment.sweep(folder)
+    assert not whole.so_far
+    assert not longfat.load_results(folder).so_far
+    assert len(longfat.load_results(folder)) == 3
 
 
 def test_a_folder_that_holds_no_results(tmp_path: Path) -> None:

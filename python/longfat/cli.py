@@ -1,12 +1,14 @@
-"""The command line: `longfat run`, `report`, `compare`, `list`, `schema`, `show`, `capture`, `trace`, `prune`, `script`."""
+"""The command line: `longfat run`, `report`, `watch`, `compare`, `list`, `schema`, `show`, `capture`, `trace`, `prune`, `script`."""
 
 from __future__ import annotations
 
 import json
 import shlex
 import sys
+import threading
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -18,13 +20,14 @@ from longfat._longfat import __version__, registries, schema
 from longfat.capture import SNAP, write_capture
 from longfat.errors import INTERRUPTED, LongfatError
 from longfat.experiment import Experiment, before, load, load_results
-from longfat.locate import Source, experiments, how_to_run, paper_folder, papers, results_folder, results_home, sources
+from longfat.locate import Source, experiments, how_to_run, paper_folder, papers, results_folder, results_home, sources, variant
 from longfat.paper import Comparison, compare, grids, load_measured, load_paper, load_published
 from longfat.report import write_report
 from longfat.store import Store
 from longfat.sweep import default_jobs, measure_speed
 from longfat.terminal import progress_bar
 from longfat.warned import new_ones
+from longfat.watch import serve
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -90,7 +93,9 @@ def run_command(
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time. [default: one a core]")] = None,
     changes: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change a value of the file, e.g. 'flow[0].window=64 KiB'."),
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="Change a value of the file, e.g. 'flow[0].window=64 KiB'; results go to DIR/NAME+CHANGE."
+        ),
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Each experiment in the short form that its file has for it; results go to DIR/quick.")
@@ -108,10 +113,11 @@ def run_command(
     loaded = [(source, _changed(load(source.file), quick, changes)) for source in found]
     results = results_home(results, quick=quick)
     for source, experiment in loaded:
-        _run(source, experiment, results / source.name, jobs or default_jobs(), None if yes else max_runs)
+        _run(source, experiment, results / variant(source.name, experiment.changes), jobs or default_jobs(), None if yes else max_runs)
     of_papers = Counter(source.file.parent for source in found if (source.file.parent / "paper.py").is_file())
     for folder, count in of_papers.items():
-        if count > 1:
+        # What was changed is not what the paper did.
+        if count > 1 and not changes:
             _print_comparison(folder, results)
 
 
@@ -186,10 +192,29 @@ def report_command(
     quick: QuickOption = False,
 ) -> None:
     """Write one HTML page with every figure, and each figure as PNG and SVG."""
-    report = write_report(what, results_home(results, quick=quick), results_home(reports, quick=quick))
+    with terminal.share_bar(err, "reading") as tick:
+        report = write_report(what, results_home(results, quick=quick), results_home(reports, quick=quick), tick)
     for figure in report.missing:
         err.print(f"  [yellow]not drawn:[/] {terminal.escape(f'{figure.where}: {figure.why}')}", soft_wrap=True)
     out.print(f"report: {terminal.escape(str(report.page.resolve()))}", soft_wrap=True)
+
+
+@app.command("watch")
+def watch_command(
+    what: Annotated[str, typer.Argument(metavar="RESULTS|NAME", help="A results folder, or the name of an experiment.")],
+    results: ResultsOption = RESULTS,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Of 127.0.0.1; 0: any that is free.")] = 0,
+    quick: QuickOption = False,
+) -> None:
+    """Show the report of a sweep while it runs, in a browser on this machine."""
+    folder = _results_of(what, results_home(results, quick=quick))
+    try:
+        with serve(folder, port) as address:
+            out.print(f"the report is at {address} and follows the sweep; Ctrl-C ends it", soft_wrap=True)
+            with suppress(KeyboardInterrupt):
+                threading.Event().wait()
+    except OSError as error:
+        raise LongfatError(f"cannot serve at port {port}: {error.strerror or error}") from error
 
 
 @app.command("compare")
@@ -348,6 +373,7 @@ def show_command(
     """Print the table of runs of an experiment."""
     shown = load_results(_results_of(what, results_home(results, quick=quick)))
     _say_short(out, "Short form (--quick)." if shown.quick else "")
+    _say_short(out, shown.so_far)
     terminal.print_results(out, shown, details=every)
     terminal.print_warnings(out, shown.warnings)
 

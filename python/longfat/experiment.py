@@ -132,6 +132,8 @@ class Experiment:
                 except DamagedError:
                     store.put_aside(run.hash)
             work.runs = _distinct([run for run in runs if run.hash not in kept])
+            if work.runs:
+                store.begin(self.title, list(self.axes), self.text, self._facts(runs, kept.values(), jobs))
             perform(work, jobs, tick)
             results = [labelled(kept[run.hash], run) for run in runs]
             return store.combine(self.title, list(self.axes), results, self.text, self._facts(runs, results, jobs))
@@ -180,8 +182,11 @@ def load(what: str | Path) -> Experiment:
 
 
 def load_results(folder: str | Path) -> Results:
-    """The results in a folder that `longfat run` or `Experiment.sweep` wrote. Raises `StorageError`."""
-    return Store(Path(folder)).load()
+    """The results in a folder that `longfat run` or `Experiment.sweep` wrote.
+
+    Of a sweep that is under way or was stopped, those of the runs that are finished: `Results.so_far` says so. Raises `StorageError`.
+    """
+    return Store(Path(folder)).load_so_far()
 
 
 def toml_value(value: Value) -> str:

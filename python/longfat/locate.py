@@ -8,7 +8,9 @@ and a wheel carries their contents. `papers/NAME` and `papers/NAME/STEM.toml` ar
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,10 +55,28 @@ def _sources(what: str) -> list[Source]:
 
 
 def results_folder(what: str, results: Path) -> Path | None:
-    """The results that `what` means: a folder of them, or a name under `results`; None where there are none (yet)."""
+    """The results that `what` means: a folder of them, or a name under `results`, finished or not; None without any."""
     of_one = [results / source.name for source in _sources(what) if source.file.stem == Path(what).name.removesuffix(".toml")]
     folders = (Path(what), results / what, *of_one)
-    return next((folder for folder in folders if (folder / "provenance.json").is_file()), None)
+    return next((folder for folder in folders if any((folder / name).is_file() for name in ("provenance.json", "sweep.json"))), None)
+
+
+def variant(name: str, changes: Mapping[str, str]) -> str:
+    """Where the results go of the experiment `name` with these `--set`: `lfn+flow0.window=64KiB`. Without any, `name` itself.
+
+    What a folder's name had better not have is left out or becomes a dash; then, and where it would be long, a hash tells it from others.
+    """
+    said = [f"{path}={value}" for path, value in changes.items() if path != "quick"]
+    plain = [re.sub(r"[\s\[\]\"']", "", one) for one in said]
+    clean = [re.sub(r"[^\w.=-]", "-", one, flags=re.ASCII) for one in plain]
+    made = "+".join([name, *clean])
+    if clean == plain and len(made) <= LONGEST:
+        return made
+    return f"{made[:LONGEST]}~{hashlib.sha256(chr(0).join(said).encode()).hexdigest()[:8]}"
+
+
+LONGEST = 120
+"""Characters of a folder's name, without what tells a longer one from others."""
 
 
 def results_home(results: Path, *, quick: bool) -> Path:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from itertools import groupby
@@ -17,7 +17,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from longfat.errors import StorageError
+from longfat.errors import DamagedError, StorageError
 from longfat.locate import paper_folder, results_folder
 from longfat.page.answer import answer
 from longfat.page.drawing import path_drawing
@@ -39,6 +39,7 @@ from longfat.plot.defaults import runs_to_show, sweep_plots, time_plots
 from longfat.results import Results
 from longfat.store import Store
 from longfat.terminal import count, difference, duration, host_table, number, run_table, short, summary
+from longfat.warned import RunWarning
 
 MOST_ROWS = 500
 """Runs listed in a page; the rest are in runs.parquet."""
@@ -96,7 +97,7 @@ class Report:
     missing: list[Missing]
 
 
-def write_report(what: str, results: Path, reports: Path) -> Report:
+def write_report(what: str, results: Path, reports: Path, tick: Callable[[float], object] = lambda _: None) -> Report:
     """Writes the report of a results folder, by path or name, or of a paper.
 
     Raises `LongfatError` where `what` is neither, `StorageError` where the report cannot be written.
@@ -104,27 +105,34 @@ def write_report(what: str, results: Path, reports: Path) -> Report:
     kept = results_folder(what, results)
     if kept:
         store = Store(kept)
-        return _write(reports / store.folder.name, results_page(store.load(), store.text()))
+        return _write(reports / store.folder.name, results_page(store.load_so_far(), store.text_so_far(), tick))
     folder = paper_folder(what)
     measured = load_measured(folder, results)
     return _write(reports / folder.name, paper_page(load_paper(folder), load_published(folder), measured))
 
 
-def results_page(results: Results, text: str = "") -> Page:
-    """The page of one experiment, whose file says `text`, and its plots."""
-    runs = runs_of(results)
+def results_page(results: Results, text: str = "", tick: Callable[[float], object] = lambda _: None) -> Page:
+    """The page of one experiment, whose file says `text`, and its plots. `tick` is told the share of the runs that is read.
+
+    Runs that are damaged are in the tables, and a warning says which; DamagedError where all are.
+    """
+    runs = runs_of(results, tick)
+    if runs.damaged and len(runs.damaged) == results.runs["run"].nunique():
+        raise DamagedError(next(iter(runs.damaged.values())))
+    damaged = [RunWarning("", f"a run cannot be read, and has no figures: {why}", 1, (run,)) for run, why in runs.damaged.items()]
+    every, results = results, results.without(runs.damaged)
     sweep = list(sweep_plots(results))
     page = render(
         title=results.title or "longfat",
         description=_description(text),
         drawing=path_drawing(runs.resolved),
         answer=answer(results),
-        warnings=results.warnings,
-        form="Short form (--quick) of the experiment." if results.quick else "",
+        warnings=[*results.warnings, *damaged],
+        form=" ".join(part for part in ("Short form (--quick) of the experiment." if results.quick else "", results.so_far) if part),
         runs=runs if runs.recorded else None,
         facts=to_json(runs.facts),
         plots=[Shown(plot, "") for plot in sweep],
-        outcome={"Runs": _cut(*run_table(results)), "Hosts": _cut(*host_table(results))},
+        outcome={"Runs": _cut(*run_table(every)), "Hosts": _cut(*host_table(every))},
         experiments={results.provenance.get("experiment", ""): results},
         text=text,
     )

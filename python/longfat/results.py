@@ -27,7 +27,7 @@ table           a row is              columns
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -206,9 +206,24 @@ class Results(Sequence[Result]):
         return "quick" in self.provenance.get("changes", {})
 
     @property
+    def so_far(self) -> str:
+        """How much of a sweep this is that is under way or was stopped, in words; empty where it is all of it."""
+        facts = self.provenance.get("so_far")
+        if not facts:
+            return ""
+        why = "it is still running" if facts["under_way"] else "it was stopped"
+        return f"{facts['finished']:,} of the {facts['runs']:,} runs of this sweep: {why}."
+
+    @property
     def warnings(self) -> list[RunWarning]:
         """What the runs should not keep to themselves: each warning once, with the runs it is of (`docs/warnings.md`)."""
         return [of_facts(facts) for facts in self.provenance.get("warnings", [])]
+
+    def without(self, runs: Collection[str]) -> Results:
+        """All but the runs of these hashes."""
+        tables = {name: getattr(self, name) for name in ("runs", "flows", "links", "hosts")}
+        left = {name: table[~table["run"].isin(list(runs))] if len(table) else table for name, table in tables.items()}
+        return replace(self, **{name: table.reset_index(drop=True) for name, table in left.items()}) if runs else self
 
     def means(self, level: float = repeats.LEVEL) -> pd.DataFrame:
         """Means over the repeats, with confidence intervals by Student's t (`longfat.repeats`).

@@ -3,6 +3,7 @@
     results/NAME/
       experiment.toml         the experiment as it was given
       provenance.json         how, where and by what code it was run; format_version
+      sweep.json              while a sweep is under way, or was stopped: what it is of
       runs.parquet            one row a run; see longfat.results for the columns of each table
       flows.parquet
       links.parquet
@@ -47,7 +48,7 @@ import pandas as pd
 from longfat import sums
 from longfat._longfat import FORMAT_VERSION, METRICS, Document, Run, Trace, columns
 from longfat.errors import DamagedError, ExperimentError, LongfatError, StorageError
-from longfat.results import SERIES, Result, Results, of_tables
+from longfat.results import SERIES, Result, Results, of_tables, without_series
 from longfat.stored import from_json, read_table, to_json, write_table
 from longfat.warned import RunWarning, of_facts, of_results
 
@@ -66,6 +67,7 @@ WITH_SUMS = 4
 """The first format whose folders have `SHA256SUMS`."""
 BEFORE = 2
 """The results version of runs that do not say theirs."""
+SWEEP = "sweep.json"
 AGAIN = "run the experiment again: what is whole is kept, and is not run again"
 
 
@@ -155,6 +157,13 @@ class Store:
         except (OSError, UnicodeDecodeError) as error:
             raise DamagedError(f"cannot read {path}: {error}; {AGAIN}") from error
 
+    def text_so_far(self) -> str:
+        """The experiment of the sweep that is under way or was stopped; else as `text`."""
+        try:
+            return str(_read_json(self.folder / SWEEP, "text")["text"])
+        except (OSError, DamagedError):
+            return self.text()
+
     def has(self, run: str) -> bool:
         """Whether the run of this hash is finished, and all of it is what was written."""
         place = self.folder / "runs" / run
@@ -240,12 +249,20 @@ class Store:
                 raise StorageError(f"cannot read {place}: {_reason(error)}") from error
             raise DamagedError(f"{place} is not a finished run: {error}; {AGAIN}") from error
 
+    def begin(self, title: str, axes: list[str], text: str, facts: dict[str, Any]) -> None:
+        """A sweep starts: notes what it is of, so that what is finished of it can be shown before its end. `facts` as for `combine`."""
+        note = {"format_version": FORMAT_VERSION, "title": title, "axes": axes, "text": text} | facts
+        unfinished = self.folder / f".unfinished-{SWEEP}"
+        _write_json(note, unfinished)
+        unfinished.replace(self.folder / SWEEP)
+
     def combine(self, title: str, axes: list[str], runs: list[Result], text: str, provenance: dict[str, Any]) -> Results:
         """Writes the tables of `runs`, in that order, and where they come from. OSError leaves the old ones."""
         header = {"format_version": FORMAT_VERSION, "metrics": METRICS, "title": title, "axes": axes}
         results = Results.of(title, axes, runs, header | provenance)
         results.open = self.read
         self._replace(results, {"experiment.toml": lambda path: path.write_text(text, encoding="utf-8")})
+        (self.folder / SWEEP).unlink(missing_ok=True)
         return results
 
     def _replace(self, results: Results, also: dict[str, Callable[[Path], object]]) -> None:
@@ -282,6 +299,43 @@ class Store:
         made.open = self.read
         with suppress(StorageError), self.writing():
             self._replace(made, {})
+        return made
+
+    def is_written_to(self) -> bool:
+        """Whether a process is writing here now."""
+        try:
+            with (self.folder / ".lock").open() as lock:
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        return False
+
+    def load_so_far(self) -> Results:
+        """Of a sweep that is under way or was stopped, the runs that are finished: `Results.so_far` says how many. Else as `load`.
+
+        A run that is damaged counts as not finished.
+        """
+        try:
+            note = _read_json(self.folder / SWEEP, "title", "axes", "text")
+        except (OSError, DamagedError):
+            return self.load()
+        self.check_format()
+        runs = _runs(note["text"], note.get("changes", {}))
+        done: list[Result] = []
+        for run in runs:
+            with suppress(DamagedError):
+                if made_by(self.folder / "runs" / run.hash):
+                    done.append(labelled(without_series(self.read(run.hash)), run))
+        if not done:
+            if (self.folder / "provenance.json").is_file():
+                return self.load()
+            raise StorageError(f"{self.folder} has no results yet: none of the {len(runs):,} runs of its sweep is finished")
+        so_far = {"finished": len(done), "runs": len(runs), "under_way": self.is_written_to()}
+        warnings = [warning.as_facts() for warning in of_results(done)]
+        made = Results.of(note["title"], note["axes"], done, note | {"warnings": warnings, "so_far": so_far})
+        made.open = self.read
         return made
 
     def load(self) -> Results:
@@ -339,14 +393,19 @@ class Store:
 
     def _runs_of(self, provenance: dict[str, Any]) -> list[Result]:
         """The runs that the tables are of, by the experiment that is kept beside them. LongfatError where one is not to be had."""
-        document = Document(self.text(), "experiment.toml")
-        for path, value in provenance.get("changes", {}).items():
-            if path == "quick":
-                document = document.quick() or document
-            else:
-                document.set(path, value)
-        runs = [document.run(index) for index in range(document.run_count)]
+        runs = _runs(self.text(), provenance.get("changes", {}))
         return [labelled(self.read(run.hash), run) for run in runs]
+
+
+def _runs(text: str, changes: dict[str, Any]) -> list[Run]:
+    """The runs of the experiment that `text` says, with these changes."""
+    document = Document(text, "experiment.toml")
+    for path, value in changes.items():
+        if path == "quick":
+            document = document.quick() or document
+        else:
+            document.set(path, value)
+    return [document.run(index) for index in range(document.run_count)]
 
 
 def labelled(result: Result, run: Run) -> Result:

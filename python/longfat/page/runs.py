@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from longfat.errors import DamagedError
 from longfat.page.answer import METRICS, said
 from longfat.plot import figure_of, pack
 from longfat.plot.over_time import MOST_LINES, time_plots
@@ -33,6 +35,8 @@ class Runs:
     """The figures of each run; empty where nothing was recorded over time."""
     resolved: list[dict[str, Any]]
     """Each run as resolved."""
+    damaged: dict[str, str]
+    """Runs that cannot be read, and why."""
 
     @property
     def recorded(self) -> bool:
@@ -40,8 +44,8 @@ class Runs:
         return any(self.packs)
 
 
-def runs_of(results: Results) -> Runs:
-    """Reads every run once."""
+def runs_of(results: Results, tick: Callable[[float], object] = lambda _: None) -> Runs:
+    """Reads every run once, and tells `tick` the share that is read. A run that is damaged has no figures."""
     runs = results.runs.assign(rtt_mean_s=results.runs["run"].map(mean_rtt(results)))
     names = [axis for axis in results.axes if runs[axis].nunique() > 1] + (["repeat"] if runs["repeat"].nunique() > 1 else [])
     values = {name: [str(value) for value in dict.fromkeys(runs[name])] for name in names}
@@ -54,18 +58,26 @@ def runs_of(results: Results) -> Runs:
     packs: list[str] = []
     resolved: list[dict[str, Any]] = []
     points = _points(results)
-    for row in runs.to_dict("records"):
+    damaged: dict[str, str] = {}
+    for number, row in enumerate(runs.to_dict("records")):
+        tick(number / len(runs))
         words = [f"{METRICS[name][0]} {said(name, row[name])}" for name in shown if row[name] == row[name]]
         at = [values[name].index(str(row[name])) for name in names]
+        try:
+            result = results.open(str(row["run"]))
+        except DamagedError as error:
+            damaged[str(row["run"])] = str(error)
+            listed.append({"at": at, "says": ", ".join([*words, "its files are damaged"])})
+            packs.append("")
+            continue
         listed.append({"at": at, "says": ", ".join(words)})
-        result = results.open(str(row["run"]))
         resolved.append(json.loads(result.resolved))
         figures = [figure_of(plot, points) for plot in time_plots(result, named=False)]
         packs.append(pack(figures) if figures else "")
     rates = runs[column]
     start = [int(rates.argmax()), int(rates.argmin())] if rates.notna().any() else [0, len(runs) - 1]
     axes = [{"name": name, "values": known} for name, known in values.items()]
-    return Runs({"axes": axes, "runs": listed, "start": start if len(runs) > 1 else [0]}, packs, resolved)
+    return Runs({"axes": axes, "runs": listed, "start": start if len(runs) > 1 else [0]}, packs, resolved, damaged)
 
 
 def _points(results: Results) -> int:

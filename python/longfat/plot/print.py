@@ -184,4 +184,8 @@ def _scale(axis: Axis, drawn: Any, set_scale: Any, set_limits: Any) -> None:
             drawn.set_major_locator(LogLocator(subs=(1, 2, 5)))
             drawn.set_minor_formatter(NullFormatter())
         if low >= 1e-4 and high <= 1e7:
-            drawn.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.12g}" if value >= 1e4 else f"{value:.12g}"))
+            drawn.set_major_formatter(FuncFormatter(_number))
+
+
+def _number(value: float, _: int | None) -> str:
+    return f"{value:,.12g}" if value >= 1e4 else f"{value:.12g}"

@@ -1,0 +1,108 @@
+"""`longfat watch`: the report of a sweep while it runs, on a web server of this machine alone."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from longfat.errors import LongfatError
+from longfat.report import render, results_page
+from longfat.store import Store
+
+HOST = "127.0.0.1"
+EVERY_S = 2
+"""How often the page asks for news."""
+
+SCRIPT = f"""<script>
+"use strict";
+(() => {{
+  const shown = document.currentScript.dataset.state, place = "longfat " + location.pathname;
+  scrollTo(0, Number(sessionStorage.getItem(place) ?? 0));
+  setInterval(async () => {{
+    try {{
+      const state = await (await fetch("/state")).text();
+      if (state === shown) return;
+      sessionStorage.setItem(place, String(scrollY));
+      location.reload();
+    }} catch {{ /* the server is gone: what is shown stays */ }}
+  }}, {EVERY_S * 1000});
+}})();
+</script>"""
+
+
+class Watched:
+    """The page of a results folder, made again when another run is finished."""
+
+    def __init__(self, folder: Path) -> None:
+        self.store = Store(folder)
+        self._lock = threading.Lock()
+        self._made: tuple[str, str] = ("", "")
+
+    def state(self) -> str:
+        """Changes when there is more to show, or the sweep ends: how many runs are finished, and what its tables are."""
+        folder = self.store.folder
+        runs = sum(1 for place in folder.glob("runs/*") if not place.name.startswith("."))
+        marks = [(folder / name).stat().st_mtime_ns if (folder / name).exists() else 0 for name in ("sweep.json", "provenance.json")]
+        return json.dumps([runs, *marks, self.store.is_written_to()])
+
+    def page(self) -> str:
+        """The report as of now. One at a time: a request that comes while it is made waits for it."""
+        with self._lock:
+            state = self.state()
+            if self._made[0] != state:
+                try:
+                    html = results_page(self.store.load_so_far(), self.store.text_so_far()).html
+                except LongfatError as error:
+                    html = render(title="longfat", form=str(error))
+                script = SCRIPT.replace("<script>", f"<script data-state='{state}'>")
+                self._made = state, html.replace("</body>", f"{script}</body>")
+            return self._made[1]
+
+
+@contextmanager
+def serve(folder: Path, port: int = 0) -> Generator[str]:
+    """Serves the report of `folder` until the block ends; its address. Port 0: any that is free. OSError where the port is taken."""
+    watched = Watched(folder)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            # A page elsewhere that has this address under a name of its own is not answered.
+            if self.headers.get("Host", "").rsplit(":", 1)[0] not in (HOST, "localhost"):
+                self.send_error(HTTPStatus.FORBIDDEN)
+                return
+            match urlsplit(self.path).path:
+                case "/":
+                    self._answer(watched.page(), "text/html")
+                case "/state":
+                    self._answer(watched.state(), "application/json")
+                case _:
+                    self.send_error(HTTPStatus.NOT_FOUND)
+
+        def _answer(self, text: str, kind: str) -> None:
+            content = text.encode()
+            self.send_response(HTTPStatus.OK)
+            self.send_header("Content-Type", f"{kind}; charset=utf-8")
+            self.send_header("Content-Length", str(len(content)))
+            self.send_header("Cache-Control", "no-store")
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Says nothing of each request."""
+
+    server = ThreadingHTTPServer((HOST, port), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, name="longfat watch", daemon=True)
+    thread.start()
+    try:
+        yield f"http://{HOST}:{server.server_address[1]}/"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

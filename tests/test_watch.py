@@ -1,0 +1,94 @@
+"""`longfat watch`: the report of a sweep that runs, for this machine alone."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+from conftest import SWEEP
+from longfat import Experiment
+from longfat.store import Store
+from longfat.sweep import execute
+from longfat.watch import Watched, serve
+
+
+def get(address: str, **headers: str) -> str:
+    with urllib.request.urlopen(urllib.request.Request(address, headers=headers), timeout=30) as answer:
+        return answer.read().decode()
+
+
+@pytest.fixture
+def under_way(tmp_path: Path) -> tuple[Store, Experiment]:
+    """A sweep that has begun, and of which nothing is finished."""
+    store, experiment = Store(tmp_path / "sweep"), Experiment(SWEEP)
+    with store.writing():
+        store.begin("Two flows", ["window"], SWEEP, experiment.sweep().provenance)
+    return store, experiment
+
+
+def test_the_page_follows_the_sweep(under_way: tuple[Store, Experiment]) -> None:
+    store, experiment = under_way
+    with serve(store.folder) as address, store.writing():
+        before = get(f"{address}state")
+        assert "none of the 3 runs of its sweep is finished" in get(address)
+        assert get(f"{address}state") == before
+        store.write(*execute(experiment.resolve_all()[0], "Two flows"))
+        assert get(f"{address}state") != before
+        page = get(address)
+        assert "1 of the 3 runs of this sweep: it is still running." in page
+        assert f"data-state='{get(f'{address}state')}'" in page
+    experiment.sweep(store.folder)
+    with serve(store.folder) as address:
+        assert "of this sweep" not in get(address)
+
+
+def test_a_page_is_made_once(under_way: tuple[Store, Experiment], monkeypatch: pytest.MonkeyPatch) -> None:
+    store, experiment = under_way
+    experiment.sweep(store.folder)
+    watched = Watched(store.folder)
+    first = watched.page()
+    monkeypatch.setattr("longfat.watch.results_page", None)
+    assert watched.page() is first
+
+
+def test_nobody_else_is_answered(under_way: tuple[Store, Experiment]) -> None:
+    with serve(under_way[0].folder) as address:
+        assert address.startswith("http://127.0.0.1:")
+        for path, headers, code in [("", {"Host": "example.org"}, 403), ("../etc/passwd", {}, 404), ("state/x", {}, 404)]:
+            with pytest.raises(urllib.error.HTTPError) as refused:
+                get(address + path, **headers)
+            assert refused.value.code == code
+            refused.value.close()
+
+
+def test_a_port_that_is_taken_is_one_line(under_way: tuple[Store, Experiment]) -> None:
+    with serve(under_way[0].folder) as address:
+        port = address.rstrip("/").rsplit(":", 1)[1]
+        arguments = [sys.executable, "-m", "longfat", "watch", str(under_way[0].folder), "--port", port]
+        done = subprocess.run(arguments, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert f"cannot serve at port {port}: Address already in use" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_ctrl_c_ends_it(under_way: tuple[Store, Experiment]) -> None:
+    arguments = [sys.executable, "-m", "longfat", "watch", str(under_way[0].folder)]
+    # The tests themselves may have been started with Ctrl-C ignored.
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=_heeds_ctrl_c) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        address = next(word for word in line.split() if word.startswith("http://"))
+        assert "longfat" in get(address)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert "Traceback" not in errors
+
+
+def _heeds_ctrl_c() -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
