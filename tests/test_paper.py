@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import math
 import re
 import shutil
 from pathlib import Path
@@ -15,15 +17,20 @@ from longfat.paper import (
     Answer,
     Cells,
     Check,
+    Comparison,
     Measured,
     Paper,
     Row,
+    Rule,
+    besides,
     compare,
-    judge,
     load_measured,
     load_paper,
     load_published,
+    null,
+    null_model,
 )
+from longfat.paper.kinds import Bound
 from longfat.terminal import summary
 
 WINDOWS = ("8 KiB", "16 KiB")
@@ -51,7 +58,107 @@ def row(id: str = "a", quantity: str = "peak", value: float | None = 40.0, uncer
     ],
 )
 def test_the_rule(published: float, ours: float, uncertainty: float | None, verdict: str) -> None:
-    assert judge(published, ours, uncertainty) == verdict
+    assert Rule(published, uncertainty).holds(ours) == (verdict == "holds")
+
+
+@pytest.mark.parametrize(
+    ("bound", "ours", "holds"),
+    [
+        ("<=", 18.0, True),
+        ("<=", 18.1, False),
+        ("<", 18.0, False),
+        (">=", 18.0, True),
+        (">=", 17.9, False),
+        (">", 18.0, False),
+        (">", 90.0, True),
+    ],
+)
+def test_a_bound_has_one_side(bound: Bound, ours: float, holds: bool) -> None:
+    assert Rule(18.0, bound=bound).holds(ours) == holds
+
+
+def test_an_index_holds_within_what_is_printed() -> None:
+    index = Rule(0.97, within=0.005)
+    assert index.holds(0.975)
+    assert not index.holds(0.98)  # which is within 10 %
+    assert Rule(0.97, uncertainty=0.02, within=0.005).holds(0.98)
+
+
+def of_kinds() -> tuple[Paper, list[Row], list[Comparison]]:
+    paper = Paper("t", "c")
+    paper.number("peak")(lambda _, row: 40.0)
+    paper.number("bdp")(lambda _, row: 380.0)
+    paper.not_results(caption="a figure")
+    paper.kind("arithmetic", "bdp")
+    paper.kind("calibrated", "d")
+    paper.bound("<", "e")
+    other = dataclasses.replace(row("c", value=60.0), conditions={"build": "224"})
+    rows = [
+        row("a"),
+        row("b"),  # of the same test
+        other,
+        dataclasses.replace(row("d"), conditions={"build": "r60"}),
+        dataclasses.replace(row("e", value=30.0), conditions={"build": "r200"}),
+        row("f", "bdp", 380.0),
+        row("g", "caption", None),
+    ]
+    return paper, rows, compare(paper, rows, Measured({}))
+
+
+def test_only_what_is_simulated_counts() -> None:
+    _, _, lines = of_kinds()
+    assert {line.id: line.kind for line in lines} == {
+        "a": "simulated",
+        "b": "repeat",
+        "c": "simulated",
+        "d": "calibrated",
+        "e": "simulated",
+        "f": "arithmetic",
+        "g": "input",
+    }
+    assert summary(lines) == "1 hold, 2 differ, 0 not testable"
+    assert besides(lines) == "arithmetic 1 hold; input 1 not judged; calibrated 1 hold; repeat 1 hold"
+    assert next(line.note for line in lines if line.id == "e") == "judged as a bound: < 30"
+    with pytest.raises(ValueError, match="'bdp' is arithmetic already"):
+        of_kinds()[0].kind("input", "bdp")
+
+
+def test_null_models_score_what_chance_does() -> None:
+    paper, rows, lines = of_kinds()
+    model = null(paper, rows, lines)
+    assert model is not None
+    # 40 is near one of 40, 60 and "under 30", wherever it stands.
+    assert (model.holds, model.of, model.shuffled, model.trivial) == (1, 3, 1.0, None)
+
+    @paper.predicts("the link")
+    def link(row: Row) -> float | None:
+        return None if row.id == "c" else 20.0
+
+    model = null(paper, rows, lines)
+    assert model is not None
+    assert model.trivial == 1
+    assert (
+        model.says == "null model: 1 of 3 hold; shuffled within each table and quantity, 1.0 would; of the trivial prediction, the link, 1"
+    )
+    # Two lines that would hold of each other's value half of the time.
+    pair = [(row("a", value=v), Rule(v), ours) for v, ours in ((10.0, 10.0), (20.0, 20.0))]
+    assert null_model(pair, None, "").shuffled == 1.0
+    alike = [(row("a", value=v), Rule(v), 10.0) for v in (10.0, 10.5, 11.0)]
+    assert null_model(alike, None, "").shuffled == 3.0
+
+
+@pytest.mark.parametrize("name", ["ansnet", "atm", "drs", "slac", "lambda"])
+def test_what_a_paper_says_of_kinds_is_of_something(name: str) -> None:
+    folder = locate.paper_folder(name)
+    paper, rows = load_paper(folder), load_published(folder)
+    ids, quantities = {row.id for row in rows}, {row.quantity for row in rows}
+    assert set(paper.kinds) <= ids | quantities | {claim.id for claim in paper.claims}
+    assert set(paper.bounds) <= ids
+    assert set(paper.within) <= quantities
+    assert paper.trivial is not None
+    for published in rows:
+        guess = paper.trivial(published) if paper.kind_of(published) == "simulated" else 0.0
+        assert guess is None or math.isfinite(guess), published.id
 
 
 def one(function: object, given: Row) -> tuple[str, object, str]:
@@ -280,7 +387,7 @@ def test_compare_prints_a_table_and_a_list(home: Path) -> None:
     assert "numbers: 0 hold, 1 differ, 1 not testable" in table.stdout
     assert "claims: 1 hold" in table.stdout
     lines = json.loads(command("compare", "mine", "--json", cwd=home).stdout)
-    assert [set(line) for line in lines] == [{"id", "where", "published", "ours", "unit", "verdict", "note"}] * 3
+    assert [set(line) for line in lines] == [{"id", "where", "published", "ours", "unit", "verdict", "note", "kind"}] * 3
     assert lines[0]["published"] == 1000
     assert {line["verdict"] for line in lines} <= {"holds", "differs", "not testable"}
 

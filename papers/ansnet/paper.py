@@ -9,7 +9,7 @@ from statistics import mean
 from longfat.paper import Answer, Layout, Measured, Paper, Row
 from longfat.plot import Axis, Plot, Rule, Series
 
-from .cells import BACKGROUNDS, BUILDS, CEILING, FLOWS, MBIT, QUEUE, STEMS, Cells
+from .cells import BACKGROUNDS, BUILDS, CEILING, FLOWS, MBIT, QUEUE, STEMS, Cells, window_limit
 from .cells import bdp as delay_bandwidth
 
 FOLDER = Path(__file__).parent
@@ -56,9 +56,40 @@ for _quantity, _statistic in {
 paper.not_results(
     condition="a condition of the test",
     context="said of the world of 1994, not of the test",
-    bound="a bound: see the claim of that section",
     caption="a figure, drawn in the report",
 )
+
+# What a window, a round trip, a queue or a packet of the test alone decides.
+paper.kind(
+    "arithmetic", "window_limited", "bdp", "bdp_packets", "window_over_bdp", "queue_over_bdp", "queue_capacity", "small_packet_factor"
+)
+paper.kind("input", "rtt")
+# 128 MiB is the volume with which these two come out (README, "The volume").
+paper.kind("calibrated", "table3-1f-no-b-224-peak", "table4-1f-no-b-224-peak", "5.1-224-short-416")
+paper.bound("<=", "5.1-short-collapsed-r60", "5.1-short-collapsed-224")
+paper.bound("<", "5.1-60-revb-floor", "5.2-r60-floor", "5.2-60-352", "5.2-8f-short-60-floor")
+paper.bound(">=", "6-multi-us", "6-multi-hawaii-california", "6-multi-eastcoast-hawaii")
+paper.bound(">", "abs-multi-41", "5.1-224-short-160", "5.1-60-peak-utilization", "5.1-60-collapsed-utilization")
+
+
+@paper.predicts("the window a round trip, at most the link, shared alike")
+def ideal(row: Row) -> float | None:
+    """What a link would carry on which nothing is ever lost."""
+    path = path_of(row) if row["path"] else 0
+    match row.quantity:
+        case "peak_throughput" | "floor_throughput" | "last_throughput" | "peak_throughput_all_flows" | "peak_throughput_all_builds":
+            return CEILING
+        case "throughput" | "recommended_utilization":
+            return min(CEILING, int(row["flows"]) * window_limit(path, int(row["window"])))
+        case "recommended_throughput":
+            return mean(min(CEILING, window_limit(path, window)) for window in (192, 256))
+        case "peak_window":
+            return delay_bandwidth(path) / int(row["flows"])
+        case "bound" | "floor_utilization":
+            return 100 * CEILING * MBIT / 44.7e6
+        case _:
+            # Of degradation, unfairness and differences between builds there is none.
+            return 0.0
 
 
 @paper.number("throughput")
@@ -109,6 +140,12 @@ def queue_capacity(measured: Measured, row: Row) -> float:
     """The most the bottleneck's queue held in a run that overflows it, kB of 1000 bytes."""
     runs = cells(measured).rows("long", build=row["build"], flows=8, background="no-b")
     return float(runs["queue_max_bytes"].max()) / 1000
+
+
+@paper.number("bound")
+def peak_utilization(measured: Measured, row: Row) -> float:
+    """Percent of 44.7 Mb/s."""
+    return 100 * cells(measured).peak(*cell(row)) * MBIT / 44.7e6
 
 
 @paper.number("floor_utilization")

@@ -53,6 +53,25 @@ CURES = {
 SUSPECTS = {"none": "free", "transmit queue": "stall", "kept ssthresh": "cached", "small window": "window", "slow receiver": "receiver"}
 
 
+paper.kind("arithmetic", "memory_needed")
+# The switch of the experiment is given this memory; the probe finds it again.
+paper.kind("input", "memory")
+
+
+@paper.predicts("the link is full and nothing is lost")
+def ideal(row: Row) -> float | None:
+    """Of rates the channel's, of windows what slow start from two segments makes of each round."""
+    match row.quantity:
+        case "back_to_back" | "one_stream" | "slow_start_rate" | "rate_without_loss":
+            return 622.0
+        case "window_at_round":
+            return 2.0 ** int(row["condition"].split()[0])
+        case "burst_time":
+            return 512 * 1500 * 8 / 622e6 * 1e3
+        case _:
+            return 0.0
+
+
 @paper.number("back_to_back")
 def back_to_back(measured: Measured, row: Row) -> Answer:
     """One flow where there is hardly a round trip."""

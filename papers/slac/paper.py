@@ -138,6 +138,48 @@ def table1() -> dict[tuple[str, int, str], float]:
 paper.not_results(condition="a condition of the test", caption="a figure, drawn in the report")
 
 
+paper.kind("arithmetic", "theory_window", "theory_interval", "theory_minutes", "bdp")
+paper.kind("input", "rtt_min", "sc_udp", "6.2.2-9000-16m", "6.2.2-1500-16m", "6-mtu")
+# The cost of a byte and a packet was chosen by these (docs/hosts.md).
+paper.kind("calibrated", "mhz_per_mbps", "4.2-cpu-same")
+# Averages of cells that stand before them, and their deviations.
+paper.kind("repeat", "throughput_average", "throughput_sd_average", "intra_fairness_average", "intra_fairness_sd", "asymmetry_average")
+paper.bound("<=", "4.1-rtt-spread-ufl", "4.1-rtt-spread-manchester")
+# Two digits behind the point.
+paper.printed(intra_fairness=0.005)
+# Follow from the windows and the round trips that are given.
+paper.kind("arithmetic", "4.1-ptcp-short", "8-ptcp-rtt", "4.1-longer-spread")
+
+
+@paper.predicts("the window a round trip, at most the link, steady and shared alike")
+def ideal(row: Row) -> float | None:
+    """What a path would carry on which nothing is ever lost."""
+    path = row["path"]
+    match row.quantity:
+        case "throughput" | "throughput_with_reverse" | "throughput_without_reverse" | "sc_throughput":
+            return _ideal(path, row["window"]) if path in RATES else None
+        case "intra_fairness":
+            return 1.0
+        case "intra_share_098":
+            return 100.0
+        case "reverse_factor":
+            return 1.0
+        case "rtt_mean":
+            return 1e3 * ROUND_TRIPS[path]
+        case _:
+            # Of deviations, asymmetry, instability and gains there is none.
+            return 0.0
+
+
+def _ideal(path: str, window: str) -> float:
+    """Mb/s of payload, in packets of 1500 bytes."""
+    link = RATES[path] * 1448 / 1500 / 1e6
+    if not window:
+        return link
+    size, unit = window.split()
+    return min(link, float(size) * {"KiB": 2**10, "MiB": 2**20}[unit] * 8 / ROUND_TRIPS[path] / 1e6)
+
+
 @paper.number("theory_window")
 def theory_window(measured: Measured, row: Row) -> float:
     """Section 1: packets in flight at 10 Gb/s, 100 ms, 1500 bytes."""
@@ -182,9 +224,9 @@ def rtt_mean(measured: Measured, row: Row) -> float:
 
 
 @paper.number("rtt_spread")
-def rtt_spread(measured: Measured, row: Row) -> Answer:
+def rtt_spread(measured: Measured, row: Row) -> float:
     """Section 4.1: a bound."""
-    return Answer(None, f"a bound; ours is {cells(measured).spread_of_rtt(row['path']):.1f} ms")
+    return cells(measured).spread_of_rtt(row["path"])
 
 
 @paper.number("mhz_per_mbps")

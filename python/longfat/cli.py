@@ -21,7 +21,7 @@ from longfat.capture import SNAP, write_capture
 from longfat.errors import INTERRUPTED, LongfatError
 from longfat.experiment import Experiment, before, load, load_results
 from longfat.locate import Source, experiments, how_to_run, paper_folder, papers, results_folder, results_home, sources, variant
-from longfat.paper import Comparison, compare, grids, load_measured, load_paper, load_published
+from longfat.paper import Comparison, compare, grids, load_measured, load_paper, load_published, null
 from longfat.report import write_report
 from longfat.store import Store
 from longfat.sweep import default_jobs, measure_speed
@@ -221,7 +221,7 @@ def watch_command(
 def compare_command(
     what: Annotated[str, typer.Argument(metavar="PAPER", help="Its name or folder.")],
     results: ResultsOption = RESULTS,
-    as_json: Annotated[bool, typer.Option("--json", help="A list of {id, where, published, ours, unit, verdict, note}.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="A list of {id, where, published, ours, unit, verdict, note, kind}.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 where a claim differs.")] = False,
     differs: Annotated[bool, typer.Option("--differs", help="Only what differs.")] = False,
     table: Annotated[
@@ -254,7 +254,7 @@ def _print_comparison(folder: Path, results: Path, table: list[str] | None = Non
     if not differs:
         terminal.print_grids(out, [grid for grid in grids(paper, rows, lines) if places is None or grid.where in places])
         terminal.print_tables(out, [one for one in made if places is None or one[0] in places])
-    terminal.print_comparison(out, lines, [line for line in lines if _asked(line, places, differs)])
+    terminal.print_comparison(out, lines, [line for line in lines if _asked(line, places, differs)], null(paper, rows, lines))
     return lines
 
 

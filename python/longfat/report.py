@@ -28,11 +28,13 @@ from longfat.paper import (
     MissingResults,
     Paper,
     Row,
+    besides,
     compare,
     grids,
     load_measured,
     load_paper,
     load_published,
+    null,
 )
 from longfat.plot import Axis, Plot, Rule, Series, figure_of, pack, save
 from longfat.plot.defaults import runs_to_show, sweep_plots, time_plots
@@ -168,6 +170,7 @@ def paper_page(paper: Paper, rows: Sequence[Row], measured: Measured) -> Page:
         measured_tables=made,
         tables=grids(paper, rows, lines),
         numbers=numbers,
+        null=null(paper, rows, lines),
         claims=[line for line in lines if isinstance(line.published, str)],
         form=measured.short,
         plots=shown,
@@ -226,6 +229,7 @@ NOTHING: Mapping[str, Any] = {
     "tables": [],
     "measured_tables": [],
     "numbers": {},
+    "null": None,
     "claims": [],
     "outcome": {},
     "experiments": {},
@@ -244,7 +248,15 @@ def render(*, title: str, **content: Any) -> str:
         lstrip_blocks=True,
     )
     template = environment.get_template("report.html.jinja")
-    words = {"number": number, "short": short, "difference": difference, "summary": summary, "duration": duration, "count": count}
+    words = {
+        "number": number,
+        "short": short,
+        "difference": difference,
+        "summary": summary,
+        "besides": besides,
+        "duration": duration,
+        "count": count,
+    }
     content = {**NOTHING, **content}
     return template.render(
         title=title, groups=_groups(content["plots"]), scripts=_scripts(), style=_inside("vendor/uplot/uPlot.min.css"), **words, **content

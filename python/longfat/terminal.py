@@ -23,7 +23,7 @@ from rich.table import Table
 
 from longfat import repeats
 from longfat.columns import Column, print_columns, print_whole
-from longfat.paper import Comparison, Grid, Verdict
+from longfat.paper import Comparison, Grid, Null, Verdict, besides
 from longfat.paper import Table as PaperTable
 from longfat.results import Results, quantities
 from longfat.sweep import Work
@@ -125,8 +125,8 @@ def difference(line: Comparison) -> str:
 
 
 def summary(lines: Sequence[Comparison]) -> str:
-    """How many hold, differ and are not testable; what is not judged does not count."""
-    counts = Counter(line.verdict for line in lines)
+    """How many hold, differ and are not testable of what is simulated; what is not judged does not count."""
+    counts = Counter(line.verdict for line in lines if line.kind == "simulated")
     words: dict[Verdict, str] = {"holds": "hold", "differs": "differ", "not testable": "not testable"}
     return ", ".join(f"{counts[verdict]} {word}" for verdict, word in words.items())
 
@@ -155,7 +155,9 @@ def _cell(line: Comparison | None) -> str:
     return f"[{STYLE[line.verdict]}]{short(line.ours)} ({short(line.published)})[/]"
 
 
-def print_comparison(console: Console, lines: Sequence[Comparison], shown: Sequence[Comparison] | None = None) -> None:
+def print_comparison(
+    console: Console, lines: Sequence[Comparison], shown: Sequence[Comparison] | None = None, null: Null | None = None
+) -> None:
     """Numbers as a table, claims as a list (they are sentences), and how many of all hold; of the lines those in `shown`, or all."""
     numbers = [line for line in lines if not isinstance(line.published, str)]
     claims = [line for line in lines if isinstance(line.published, str)]
@@ -173,8 +175,14 @@ def print_comparison(console: Console, lines: Sequence[Comparison], shown: Seque
         console.print()
     if numbers:
         console.print(f"numbers: {summary(numbers)} (within the larger of 10 % and the paper's own uncertainty)", soft_wrap=True)
+        if null:
+            console.print(f"  {null.says}", soft_wrap=True)
+        if left_out := besides(numbers):
+            console.print(f"  not counted: {left_out}", soft_wrap=True)
     if claims:
         console.print(f"claims: {summary(claims)}")
+        if left_out := besides(claims):
+            console.print(f"  not counted: {left_out}", soft_wrap=True)
 
 
 def _number_table(lines: Sequence[Comparison], *, notes: bool) -> Table:

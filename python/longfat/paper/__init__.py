@@ -44,20 +44,28 @@ A paper is a folder `papers/NAME/` that holds
   `papers/NAME/beyond/server.toml` (see `longfat.results`): a small paper needs neither `cells.py` nor `claims.csv`.
 
 The rule of judgement is one for all (there is no tolerance by cell): a number holds within the larger of 10 % of the
-published value and the paper's own stated uncertainty; a claim holds when all of its checks do. What has no results
-yet, or cannot be answered (`Answer(None, note=...)`), is "not testable", with the reason in the note.
+published value and the paper's own stated uncertainty; a claim holds when all of its checks do. A number that the paper gives as
+a bound (`paper.bound("<=", id)`) holds on its side of it; an index holds within what is printed (`paper.printed(jain=0.005)`). What has no
+results yet, or cannot be answered (`Answer(None, note=...)`), is "not testable", with the reason in the note.
+
+Only what is simulated counts in the headline. `paper.kind("arithmetic", ...)` says of quantities, numbers and claims that
+they are something else (`KINDS`); a number of the same quantity and conditions as one before it is a `repeat` by itself.
+Beside the headline stands what null models score: our values shuffled within each table and quantity, and a trivial
+prediction (`@paper.predicts("...")`).
 """
 
 from longfat.paper.agreement import Agreement
 from longfat.paper.cells import Cells, rank_correlation
 from longfat.paper.check import Check
-from longfat.paper.comparison import Comparison, Verdict, compare, judge
+from longfat.paper.comparison import Comparison, Verdict, compare, null
 from longfat.paper.grid import Grid, grids
+from longfat.paper.kinds import KINDS, Kind, Null, Rule, besides, null_model
 from longfat.paper.measured import Measured, MissingResults, load_measured
 from longfat.paper.model import Answer, Claim, Figure, Layout, Paper, Table, load_paper
 from longfat.paper.published import Row, load_published
 
 __all__ = [
+    "KINDS",
     "Agreement",
     "Answer",
     "Cells",
@@ -66,18 +74,23 @@ __all__ = [
     "Comparison",
     "Figure",
     "Grid",
+    "Kind",
     "Layout",
     "Measured",
     "MissingResults",
+    "Null",
     "Paper",
     "Row",
+    "Rule",
     "Table",
     "Verdict",
+    "besides",
     "compare",
     "grids",
-    "judge",
     "load_measured",
     "load_paper",
     "load_published",
+    "null",
+    "null_model",
     "rank_correlation",
 ]

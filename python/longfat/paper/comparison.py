@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from longfat.paper.agreement import Agreement, statistics
 from longfat.paper.check import Check
+from longfat.paper.kinds import Kind, Null, null_model
 from longfat.paper.measured import Measured, MissingResults
 from longfat.paper.model import Answer, Claim, Paper
 from longfat.paper.published import Row
 
 Verdict = Literal["holds", "differs", "not testable", "not judged"]
-TOLERANCE = 0.10
 
 
 @dataclass(frozen=True)
@@ -28,19 +28,29 @@ class Comparison:
     unit: str
     verdict: Verdict
     note: str
-
-
-def judge(published: float, ours: float, uncertainty: float | None) -> Verdict:
-    """`holds` within the larger of 10 % of `published` and the paper's own `uncertainty`, else `differs`."""
-    allowed = max(TOLERANCE * abs(published), uncertainty or 0.0)
-    # A relative hair so that 10 % in decimal is 10 % in binary.
-    return "holds" if abs(ours - published) <= allowed * (1 + 1e-12) else "differs"
+    kind: Kind = "simulated"
 
 
 def compare(paper: Paper, rows: Sequence[Row], measured: Measured) -> list[Comparison]:
     """Every published number, what `paper.agreements` asks of them as a whole, and every claim, in that order."""
-    numbers = [_number(paper, row, measured) for row in rows]
-    return numbers + _agreements(paper, rows, numbers) + [_claim(claim, measured) for claim in paper.claims]
+    seen: set[tuple[object, ...]] = set()
+    numbers: list[Comparison] = []
+    for row in rows:
+        numbers.append(replace(_number(paper, row, measured), kind=paper.kind_of(row, seen)))
+        seen.add(row.test)
+    claims = [replace(_claim(claim, measured), kind=paper.kinds.get(claim.id, "simulated")) for claim in paper.claims]
+    return numbers + _agreements(paper, rows, numbers) + claims
+
+
+def null(paper: Paper, rows: Sequence[Row], lines: Sequence[Comparison]) -> Null | None:
+    """What null models score on the numbers that the headline counts; `None` where none is judged."""
+    of = {
+        line.id: line
+        for line in lines
+        if line.kind == "simulated" and line.verdict in ("holds", "differs") and isinstance(line.ours, float)
+    }
+    cells = [(row, rule, float(of[row.id].ours or 0.0)) for row in rows if row.id in of and (rule := paper.rule(row))]
+    return null_model(cells, paper.trivial, paper.trivial_words) if cells else None
 
 
 def _agreements(paper: Paper, rows: Sequence[Row], lines: Sequence[Comparison]) -> list[Comparison]:
@@ -71,9 +81,10 @@ def _number(paper: Paper, row: Row, measured: Measured) -> Comparison:
         answer = Answer(float(answer))
     if answer.value is None or math.isnan(answer.value):
         return line(None, "not testable", row.note, answer.note or "no value came out")
-    if row.value is None:
+    rule = paper.rule(row)
+    if rule is None:
         return line(answer.value, "not testable", row.note, answer.note, "the paper gives no value")
-    return line(answer.value, judge(row.value, answer.value, row.uncertainty), row.note, answer.note)
+    return line(answer.value, "holds" if rule.holds(answer.value) else "differs", row.note, answer.note, rule.says)
 
 
 def _claim(claim: Claim, measured: Measured) -> Comparison:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import importlib.util
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from longfat.errors import LongfatError
 from longfat.paper.agreement import Agreement
 from longfat.paper.cells import Cells
 from longfat.paper.check import Check, checks
+from longfat.paper.kinds import Bound, Kind, Rule
 from longfat.paper.measured import Measured, MissingResults
 from longfat.paper.published import Row
 
@@ -98,6 +99,12 @@ class Paper:
     tables: list[Layout] = field(default_factory=list[Layout])
     measured_tables: list[MeasuredTable] = field(default_factory=list[MeasuredTable])
     agreements: list[Agreement] = field(default_factory=list[Agreement])
+    kinds: dict[str, Kind] = field(default_factory=dict[str, "Kind"])
+    """By quantity, or by the id of a number or claim (which comes first); what is not in it is simulated."""
+    bounds: dict[str, Bound] = field(default_factory=dict[str, "Bound"])
+    within: dict[str, float] = field(default_factory=dict[str, float])
+    trivial: Callable[[Row], float | None] | None = None
+    trivial_words: str = ""
 
     def number(self, quantity: str) -> Callable[[NumberFunction], NumberFunction]:
         """Registers what computes ours, in the row's unit, for every published row of `quantity`."""
@@ -110,9 +117,45 @@ class Paper:
 
         return register
 
+    def kind(self, kind: Kind, *names: str) -> None:
+        """Says that these are no results of simulation: names of quantities, or ids of numbers and claims."""
+        for name in names:
+            if name in self.kinds:
+                raise ValueError(f"{name!r} is {self.kinds[name]} already")
+            self.kinds[name] = kind
+
+    def bound(self, bound: Bound, *ids: str) -> None:
+        """Says that these published numbers are bounds: the paper has "18 or less", and ours is to be `<=` it."""
+        self.bounds |= dict.fromkeys(ids, bound)
+
+    def printed(self, **quantities: float) -> None:
+        """Says to what these quantities are printed, absolute: they hold within that, not within 10 %."""
+        self.within |= quantities
+
+    def predicts(self, words: str) -> Callable[[Callable[[Row], float | None]], Callable[[Row], float | None]]:
+        """Registers the trivial prediction of a published number, from its conditions alone, and says in words what it is."""
+
+        def register(function: Callable[[Row], float | None]) -> Callable[[Row], float | None]:
+            self.trivial, self.trivial_words = function, words
+            return function
+
+        return register
+
+    def kind_of(self, row: Row, before: Collection[tuple[object, ...]] = ()) -> Kind:
+        """The kind of a published number. What is asked of the same test `before` is a repeat."""
+        kind = self.kinds.get(row.id) or self.kinds.get(row.quantity)
+        return kind or ("repeat" if row.test in before else "simulated")
+
+    def rule(self, row: Row) -> Rule | None:
+        """When ours holds; `None` where the paper gives no value."""
+        if row.value is None:
+            return None
+        return Rule(row.value, row.uncertainty, self.bounds.get(row.id), self.within.get(row.quantity))
+
     def not_results(self, **quantities: str) -> None:
         """Registers quantities that stand in the tables but are no results of tests, each with what it is instead."""
         for quantity, reason in quantities.items():
+            self.kind("input", quantity)
             self.number(quantity)(lambda measured, row, reason=reason: Answer(None, reason))
 
     def claim(self, id: str, *, where: str, says: str, inequality: str) -> Callable[[ClaimFunction], ClaimFunction]:

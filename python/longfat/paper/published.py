@@ -27,6 +27,11 @@ class Row:
     uncertainty: float | None
     note: str
 
+    @property
+    def test(self) -> tuple[object, ...]:
+        """What was asked of which test: rows with the same are of one result."""
+        return (self.quantity, *sorted(self.conditions.items()))
+
     def __getitem__(self, condition: str) -> str:
         """The text of a condition; KeyError where the table has no such column."""
         return self.conditions[condition]

@@ -28,7 +28,7 @@ impl Spent {
         if let Some(limit) = self.limit
             && until > self.since
         {
-            spent[limit as usize] = spent[limit as usize] + until.since(self.since);
+            spent[limit as usize] += until.since(self.since);
         }
         spent
     }

@@ -1,0 +1,47 @@
+"""Claims and published numbers are closed: what has been edited since they were fixed stands in the paper's README."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from longfat import locate
+from longfat.paper import registered
+
+PAPERS = sorted(path.parent.name for path in (Path(__file__).parent.parent / "papers").glob("*/registered.csv"))
+HEADING = "## Edits since the claims were fixed"
+
+
+def test_every_paper_has_one() -> None:
+    # The validation is kept as a paper is, and nobody published it.
+    assert set(PAPERS) == set(locate.papers()) - {"validation"}
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_every_edit_is_told_and_no_other(name: str) -> None:
+    folder = locate.paper_folder(name)
+    readme = (folder / "README.md").read_text(encoding="utf-8")
+    (section,) = re.findall(rf"^{HEADING}$(.*?)(?=^## )", readme, flags=re.M | re.S)
+    told = {
+        one
+        for line in section.splitlines()
+        if line.startswith("- `")
+        for one in re.findall(r"`([^`]+)`", line.split(":")[0].split(" was ")[0])
+    }
+    assert told == {edit.id for edit in registered.edits(folder)}
+
+
+def test_an_edit_is_found_whatever_the_row_is_called(tmp_path: Path) -> None:
+    folder = tmp_path / "atm"
+    shutil.copytree(locate.paper_folder("atm"), folder)
+    assert registered.edits(folder) == []
+    claims = (folder / "claims.csv").read_text(encoding="utf-8")
+    first = claims.splitlines()[1].split(",")[0]
+    (folder / "claims.csv").write_text(claims.replace(f"\n{first},", "\nanother-name,"), encoding="utf-8")
+    assert registered.edits(folder) == []
+    (folder / "claims.csv").write_text(claims.replace(" > ", " >= ", 1), encoding="utf-8")
+    assert {edit.what for edit in registered.edits(folder)} == {"added or changed", "removed or changed"}
+    (folder / "claims.csv").write_text("\n".join(claims.splitlines()[:-1]) + "\n", encoding="utf-8")
+    assert [edit.what for edit in registered.edits(folder)] == ["removed or changed"]
