@@ -42,6 +42,26 @@ SOURCE = re.compile(r"`(?:crates/)?(core|tcp|experiment|sim|script)/(?:src/)?([\
 WIDTH = "118"
 
 
+PLAIN = [ROOT / "README.md", ROOT / "docs" / "tutorial.md", *sorted((ROOT / "docs" / "cookbook").glob("*.md"))]
+"""What a newcomer reads first."""
+LONGEST = 30
+"""Words of a sentence there."""
+
+
+def sentences(text: str) -> Iterator[str]:
+    """The sentences of a document: without its code, tables and headings, and of links what is shown."""
+    text = re.sub(r"^\|.*$|^#.*$", "", FENCE.sub("\n\n", text), flags=re.MULTILINE)
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    for block in re.split(r"\n\s*\n|\n(?=\s*[-*] |\s*\d+\. )", text):
+        yield from re.split(r"(?<=[.!?])\s+(?=\S)", " ".join(block.split()))
+
+
+@pytest.mark.parametrize("path", PLAIN, ids=lambda path: path.name)
+def test_sentences_are_short(path: Path) -> None:
+    long = [one for one in sentences(path.read_text(encoding="utf-8")) if len(one.split()) > LONGEST]
+    assert not long
+
+
 class Session:
     """One document, run in `folder`."""
 
