@@ -17,6 +17,7 @@ from importlib import import_module
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from longfat._longfat import Ack, Congestion, CongestionControl, Window, __version__, registries, schema
+    from longfat.advice import Advice, advise
     from longfat.control import Promise, conformance, congestion_control
     from longfat.errors import ExperimentError, LongfatError, StorageError
     from longfat.experiment import Experiment, load, load_results
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Ack",
+    "Advice",
     "Congestion",
     "CongestionControl",
     "Experiment",
@@ -40,6 +42,7 @@ __all__ = [
     "StorageError",
     "Window",
     "__version__",
+    "advise",
     "conformance",
     "congestion_control",
     "load",
@@ -51,6 +54,7 @@ __all__ = [
 # Loaded when they are asked for: the command must be there before what it stands on (see longfat.__main__).
 _HOMES = {
     "longfat._longfat": ("Ack", "Congestion", "CongestionControl", "Window", "__version__", "registries", "schema"),
+    "longfat.advice": ("Advice", "advise"),
     "longfat.control": ("Promise", "conformance", "congestion_control"),
     "longfat.errors": ("ExperimentError", "LongfatError", "StorageError"),
     "longfat.experiment": ("Experiment", "load", "load_results"),
