@@ -30,7 +30,7 @@ import longfat
 import pytest
 
 ROOT = Path(__file__).parent.parent
-RUN = [ROOT / "README.md", *(ROOT / "docs" / name for name in ("tutorial.md", "by-hand.md", "python-control.md", "scripts.md"))]
+RUN = [ROOT / "README.md", *(ROOT / "docs" / name for name in ("tutorial.md", "by-hand.md", "python-control.md", "python.md", "scripts.md"))]
 DOCUMENTS = [
     path
     for pattern in ("*.md", "docs/**/*.md", "papers/*/*.md", "experiments/**/*.md", "crates/**/*.md")

@@ -2,10 +2,13 @@
 
     import longfat
 
-    e = longfat.load("ansnet/single-68ms")        # a name, or the path of a TOML file
-    e["flow[0].window"] = ["64 KiB", "384 KiB"]   # a list is a sweep
-    results = e.sweep("results/mine")             # on all cores; the same again runs only what is missing
-    results.runs[["flow[0].window_bytes", "ttcp_utilization_bps"]]
+    e = longfat.load("lfn")                    # a name, or the path of a TOML file
+    e["flow.recovery"] = ["newreno", "sack"]   # a list is a sweep
+    e["measure.duration"] = "20 s"
+    results = e.sweep("results/mine")          # on all cores; the same again runs only what is missing
+    results.pivot("goodput_total_bps")         # also select(...), plot(), and tables: runs, flows, links
+
+`docs/python.md` has an example of everything.
 
 `load` gives an `Experiment`; its `run()` a `Result`, its `sweep()` `Results`, whose tables are pandas DataFrames
 described in `longfat.results`. `Simulation` steps a run, `CongestionControl` a congestion control by hand; `congestion_control` makes

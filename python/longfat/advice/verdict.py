@@ -13,7 +13,7 @@ from longfat.plot.units import scaled, with_unit
 
 NEAR = 0.01
 """Rates within so much of each other are the same to a user, whatever their intervals."""
-ENOUGH = 0.75
+ENOUGH = 0.5
 """Of an equal share: who leaves others less is told of those that leave more."""
 STEP = 0.1
 """Differences of fairness and delay that count where throughput does not decide."""
