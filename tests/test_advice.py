@@ -200,6 +200,19 @@ def test_a_small_path_from_question_to_answer(small: longfat.Advice, tmp_path: P
     assert {run.hash for run in again.resolve_all()} == set(small.results.runs["run"])
 
 
+def test_a_question_asked_otherwise_finds_its_runs(tmp_path: Path) -> None:
+    known = {"loss": 0, "competing": "none"}
+    first = longfat.advise(**SMALL, **known, folder=tmp_path)
+    middle = first.plan.cases[0].name
+    made = {path.name for path in (tmp_path / "runs").iterdir()}
+    # The same runs under another name of their case: half a product is 25 kB.
+    again = longfat.advise(**SMALL, **known, buffer="25 kB", folder=tmp_path)
+    assert again.plan.cases[0].name != middle
+    for one in again.plan.candidates[:2]:
+        assert again.cells[one.name, "25 kB, no loss"].goodput == first.cells[one.name, middle].goodput
+    assert {path.name for path in (tmp_path / "runs").iterdir()} >= made
+
+
 def test_a_new_line_is_a_candidate(monkeypatch: pytest.MonkeyPatch) -> None:
     more = (*candidates.CANDIDATES[:2], candidates.Candidate("scalable", "Scalable TCP", control="scalable"))
     monkeypatch.setattr(candidates, "CANDIDATES", more)

@@ -22,7 +22,7 @@ class Candidate:
 
     name: str
     what: str
-    """In words, for the table's legend."""
+    """In words."""
     control: str = "cubic"
     streams: int = 1
     paced: bool = False
@@ -36,7 +36,7 @@ class Candidate:
 
 
 CANDIDATES = (
-    Candidate("as Linux comes", "CUBIC, and buffers of at most 6 MiB (tcp_rmem) and 4 MiB (tcp_wmem)", untouched=True),
+    Candidate("as Linux comes", "CUBIC, tcp_rmem of 6 MiB, tcp_wmem of 4 MiB", untouched=True),
     Candidate("cubic", "CUBIC with the window below"),
     Candidate("bbr", "BBR version 1", control="bbr"),
     Candidate("bbr3", "BBR version 3", control="bbr3", kernel="Google's kernel, where it is called `bbr`"),

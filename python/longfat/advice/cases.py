@@ -28,7 +28,7 @@ class Case:
     @property
     def name(self) -> str:
         """As it is called in tables."""
-        lost = f"loss {self.loss:g}" if self.loss else "no loss"
+        lost = f"loss {self.loss:g}".replace("e-0", "e-") if self.loss else "no loss"
         beside = f", beside {f'{self.rivals} ' if self.rivals > 1 else ''}{self.control}" if self.rivals else ""
         return f"{self.buffer}, {lost}{beside}"
 

@@ -62,9 +62,10 @@ def cells(plan: Plan, results: Results) -> dict[tuple[str, str], Cell]:
     """By candidate and case."""
     runs: dict[tuple[str, str], list[Result]] = {}
     only = {"candidate": plan.candidates[0].name, "case": plan.cases[0].name}
-    for result in results:
-        labels = only | result.labels
-        runs.setdefault((labels["candidate"], labels["case"]), []).append(result)
+    # A run that was there before keeps the labels of its time: those of now are in the table.
+    for row in results.runs[["run", *results.axes]].to_dict("records"):
+        labels = only | {str(axis): str(value) for axis, value in row.items()}
+        runs.setdefault((labels["candidate"], labels["case"]), []).append(results.open(labels["run"]))
     column = delay_of(results)[0]
     return {key: _cell(*key, some, column, plan.warmup, plan.interval) for key, some in runs.items()}
 

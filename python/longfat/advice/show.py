@@ -114,6 +114,9 @@ def print_advice(console: Console, advice: Advice) -> None:
     titles, rows = cells_for_people(advice)
     columns = [Column(escape(title), [escape(row[i]) for row in rows], left=i == 0) for i, title in enumerate(titles)]
     print_columns(console, columns[:1], columns[1:])
+    for one in advice.plan.candidates:
+        say(f"  {one.name}: {one.what}{f' ({one.kernel})' if one.kernel else ''}", "dim")
+    console.print()
     for sentence in supposed(advice.plan):
         say(f"  {sentence}", "dim")
     for trap in advice.warnings:

@@ -111,7 +111,7 @@ def _first(plan: Plan, worst: Mapping[str, Cell], best: Candidate, alike: Sequen
     own = worst[best.name]
     cases = judged(plan)
     where = f" in its worst case ({own.case})" if len(cases) > 1 else ""
-    made = [f"Set {best.name}: it gets {rate(own)}{where}."]
+    made = [f"Set {best.name} ({best.what}): it gets {rate(own)}{where}."]
     others = sorted((one for one in plan.candidates if one not in alike), key=lambda one: -worst[one.name].goodput)
     if len(alike) > 1:
         names = [f"{one.name} ({rate(worst[one.name])})" for one in alike if one is not best]
