@@ -30,4 +30,6 @@ def answer(results: Results) -> Iterator[tuple[str, bool]]:
 
 def picture(results: Results) -> Plot:
     """Throughput against the number of streams."""
-    return replace(results.plot(), title="10 Gbit/s over 100 ms, by the number of streams")
+    plot = results.plot()
+    series = [replace(one, name=f"loss: {one.name}") for one in plot.series]
+    return replace(plot, title="10 Gbit/s over 100 ms, by the number of streams", series=series)

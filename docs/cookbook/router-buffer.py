@@ -25,7 +25,7 @@ def answer(results: Results) -> Iterator[tuple[str, bool]]:
     rule = 1 / math.sqrt(int(n))
     at_rule = float(np.interp(rule, *many))
     small = float(np.interp(rule, *one))
-    yield f"One flow needs the whole product: with all of it the link is busy {one[1][-1]:.1f} % of the time.", one[1][-1] > 99
+    yield f"One flow needs the whole product: with all of it the link is busy {one[1][-1]:.1f} % of the time.", one[1][-1] > 97
     yield (
         f"{n} flows need far less: with 1/√{n} of it, which is {rule:.3g}, they keep the link busy {at_rule:.1f} % of the time.",
         at_rule > 95,

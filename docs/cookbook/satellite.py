@@ -12,7 +12,8 @@ from longfat import Results
 from longfat.plot import Axis, Plot, Series
 from longfat.plot.units import with_unit
 
-LIMITS = """Many operators split the connection with proxies, and then your control does not cross the satellite. Losses come one by one here;
+LIMITS = """Many operators split the connection with proxies, and then your control does not cross the satellite. Runs last five minutes, and
+Reno without losses is still climbing then. Losses come one by one here;
 rain makes bursts (`gilbert_elliott`). Hybla is unkind to others on short paths."""
 
 

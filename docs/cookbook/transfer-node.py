@@ -47,4 +47,6 @@ def answer(results: Results) -> Iterator[tuple[str, bool]]:
 
 def picture(results: Results) -> Plot:
     """Throughput by loss, a dot for each setting."""
-    return replace(results.plot(), title="100 Gbit/s over 80 ms, by what the path loses")
+    plot = results.plot()
+    series = [replace(one, name=f"loss: {one.name}") for one in plot.series]
+    return replace(plot, title="100 Gbit/s over 80 ms, by what the path loses", series=series)

@@ -154,7 +154,11 @@ def _today(plan: Plan, worst: Mapping[str, Cell], best: Candidate) -> list[str]:
     if untouched is None or untouched is best or not worst[untouched.name].goodput:
         return []
     times = worst[best.name].goodput / worst[untouched.name].goodput
-    return [f"As Linux comes it would be {rate(worst[untouched.name])}: {times:.3g} times less."] if times > 1 + NEAR else []
+    return [f"As Linux comes it would be {rate(worst[untouched.name])}: {_times(times)} times less."] if times > 1 + NEAR else []
+
+
+def _times(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2g}"
 
 
 def _changes(plan: Plan, cells: Cells, best: Candidate) -> list[str]:

@@ -127,8 +127,8 @@ def draw(plot: Plot) -> Figure:
     axes.set_title(_plain(plot.title), loc="left", fontweight="bold", pad=14 if any(rule.x is not None for rule in plot.rules) else 6)
     axes.set_xlabel(_plain(plot.x.title))
     axes.set_ylabel(_plain(plot.y.title))
-    _scale(plot.x, axes.set_xscale, axes.set_xlim, axes.set_xticks)
-    _scale(plot.y, axes.set_yscale, axes.set_ylim, axes.set_yticks)
+    _scale(plot.x, axes.xaxis, axes.set_xscale, axes.set_xlim, axes.set_xticks)
+    _scale(plot.y, axes.yaxis, axes.set_yscale, axes.set_ylim, axes.set_yticks)
     if len(plot.series) > 1:
         figure.legend(loc="outside right upper", frameon=False)
     return figure
@@ -178,10 +178,14 @@ def _map(figure: Figure, axes: Any, heat: Heat) -> None:
     figure.colorbar(image, ax=axes, label=_plain(heat.title))
 
 
-def _scale(axis: Axis, set_scale: Any, set_limits: Any, set_ticks: Any) -> None:
+def _scale(axis: Axis, drawn: Any, set_scale: Any, set_limits: Any, set_ticks: Any) -> None:
     if axis.names:
         set_ticks(range(len(axis.names)), [_plain(name) for name in axis.names])
     if axis.log:
         set_scale("log")
+        low, high = drawn.get_view_interval()
+        # Powers of ten are for what spans many; 0.1, 1 and 10 are read faster.
+        if 1e-3 <= low and high <= 1e5:
+            drawn.set_major_formatter("{x:g}")
     if axis.start is not None or axis.end is not None:
         set_limits(axis.start, axis.end)
