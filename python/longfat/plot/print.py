@@ -185,7 +185,7 @@ def _scale(axis: Axis, drawn: Any, set_scale: Any, set_limits: Any, set_ticks: A
         set_scale("log")
         low, high = drawn.get_view_interval()
         # Powers of ten are for what spans many; 0.1, 1 and 10 are read faster.
-        if 1e-3 <= low and high <= 1e5:
+        if low >= 1e-3 and high <= 1e5:
             drawn.set_major_formatter("{x:g}")
     if axis.start is not None or axis.end is not None:
         set_limits(axis.start, axis.end)
