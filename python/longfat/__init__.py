@@ -2,10 +2,13 @@
 
     import longfat
 
-    e = longfat.load("ansnet/single-68ms")        # a name, or the path of a TOML file
-    e["flow[0].window"] = ["64 KiB", "384 KiB"]   # a list is a sweep
-    results = e.sweep("results/mine")             # on all cores; the same again runs only what is missing
-    results.runs[["flow[0].window_bytes", "ttcp_utilization_bps"]]
+    e = longfat.load("lfn")                    # a name, or the path of a TOML file
+    e["flow.recovery"] = ["newreno", "sack"]   # a list is a sweep
+    e["measure.duration"] = "20 s"
+    results = e.sweep("results/mine")          # on all cores; the same again runs only what is missing
+    results.pivot("goodput_total_bps")         # also select(...), plot(), and tables: runs, flows, links
+
+`docs/python.md` has an example of everything.
 
 `load` gives an `Experiment`; its `run()` a `Result`, its `sweep()` `Results`, whose tables are pandas DataFrames
 described in `longfat.results`. `Simulation` steps a run, `CongestionControl` a congestion control by hand; `congestion_control` makes
@@ -17,6 +20,7 @@ from importlib import import_module
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from longfat._longfat import Ack, Congestion, CongestionControl, Window, __version__, registries, schema
+    from longfat.advice import Advice, advise
     from longfat.control import Promise, conformance, congestion_control
     from longfat.errors import ExperimentError, LongfatError, StorageError
     from longfat.experiment import Experiment, load, load_results
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Ack",
+    "Advice",
     "Congestion",
     "CongestionControl",
     "Experiment",
@@ -40,6 +45,7 @@ __all__ = [
     "StorageError",
     "Window",
     "__version__",
+    "advise",
     "conformance",
     "congestion_control",
     "load",
@@ -51,6 +57,7 @@ __all__ = [
 # Loaded when they are asked for: the command must be there before what it stands on (see longfat.__main__).
 _HOMES = {
     "longfat._longfat": ("Ack", "Congestion", "CongestionControl", "Window", "__version__", "registries", "schema"),
+    "longfat.advice": ("Advice", "advise"),
     "longfat.control": ("Promise", "conformance", "congestion_control"),
     "longfat.errors": ("ExperimentError", "LongfatError", "StorageError"),
     "longfat.experiment": ("Experiment", "load", "load_results"),

@@ -1,4 +1,4 @@
-"""The command line: `longfat run`, `report`, `watch`, `compare`, `list`, `schema`, `show`, `capture`, `trace`, `prune`, `script`."""
+"""The command line: `longfat run`, `report`, `watch`, `advise`, `compare`, `list`, `schema`, `show`, `capture`, `trace`, `prune`, `script`."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ import typer
 
 from longfat import prune, script, terminal, trace, traced
 from longfat._longfat import __version__, registries, schema
+from longfat.advice.command import advise_command
 from longfat.capture import SNAP, write_capture
 from longfat.errors import INTERRUPTED, LongfatError
 from longfat.experiment import Experiment, before, load, load_results
@@ -182,6 +183,9 @@ def _refuse(source: Source, experiment: Experiment, jobs: int, max_runs: int) ->
         f"{terminal.count(jobs, 'core')}; the limit is {max_runs:,}. "
         f"To start it all the same, say --yes or --max-runs {count}"
     )
+
+
+app.command("advise")(advise_command)
 
 
 @app.command("report")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -17,6 +17,8 @@ from longfat.sweep import Work, default_jobs, execute, perform
 from longfat.text import encodable
 from longfat.warned import RunWarning, merged, of_results
 
+Values: TypeAlias = "Sequence[Value] | Mapping[str, Value]"
+"""Values of an axis, or each by its label."""
 Value: TypeAlias = "str | float | bool | list[Value] | dict[str, Value]"
 """What can be set in an experiment."""
 
@@ -35,7 +37,8 @@ class Experiment:
         """Where it came from; empty where that was no file."""
         self.changes: dict[str, str] = {}
         """What was set since, as TOML."""
-        self._document = Document(text, encodable(file))
+        self._shown = encodable(file)
+        self._document = Document(text, self._shown)
         self.text: str = self._document.text
         """The TOML as it was given; of a file with a `base`, the one file that both come to."""
 
@@ -61,6 +64,42 @@ class Experiment:
         """Sets the value at `path` to TOML, a bare word or a quantity: `e.set("flow[0].window", "64 KiB")`."""
         self._document.set(path, text)
         self.changes[path] = text
+
+    def vary(self, what: str | Mapping[str, Values], values: Values | None = None, *, name: str | None = None) -> Experiment:
+        """Makes a sweep of values, with names where one likes; gives the experiment back.
+
+        `vary("flow.window", ["1 MiB", "4 MiB"])` is an axis; a mapping in place of the list gives each value its label. `name` is what the
+        axis is called. `vary({"path.rtt": [...], "flow.window": [...]}, name="path")` is one axis too, whose values change together (a
+        zip); its labels are those of the first. Raises ExperimentError, and then changes nothing.
+        """
+        together = {what: values} if isinstance(what, str) else dict(what)
+        lists: dict[str, list[tuple[str | None, Value]]] = {}
+        for path, some in together.items():
+            if not some:
+                raise ExperimentError(f"vary {path}: expected a list of values, or a mapping of labels to values")
+            lists[path] = list(some.items()) if isinstance(some, Mapping) else [(None, value) for value in some]
+        lengths = {path: len(some) for path, some in lists.items()}
+        if len(set(lengths.values())) > 1:
+            raise ExperimentError(f"values that change together are as many: {', '.join(f'{path} has {n}' for path, n in lengths.items())}")
+        if not lists:
+            raise ExperimentError("vary: expected at least one value to change")
+        zipped = (name or next(iter(lists))) if len(lists) > 1 else None
+        labels = _labels(next(iter(lists.values()))) if zipped else None
+        before, changes = self._document.text, dict(self.changes)
+        try:
+            for path, some in lists.items():
+                head = "".join(f"{key} = {json.dumps(word)}, " for key, word in (("name", zipped or name), ("zip", zipped)) if word)
+                items = [labelled_value(labels[i] if labels else label, value) for i, (label, value) in enumerate(some)]
+                self.set(path, f"{{ {head}sweep = [{', '.join(items)}] }}")
+        except ExperimentError:
+            self._document, self.changes = Document(before, self._shown), changes
+            raise
+        return self
+
+    def _repr_html_(self) -> str:
+        from longfat.rich_display import of_experiment
+
+        return of_experiment(self)
 
     def quicken(self) -> None:
         """Changes what the file says under `quick`. Raises `ExperimentError` where it says nothing."""
@@ -187,6 +226,24 @@ def load_results(folder: str | Path) -> Results:
     Of a sweep that is under way or was stopped, those of the runs that are finished: `Results.so_far` says so. Raises `StorageError`.
     """
     return Store(Path(folder)).load_so_far()
+
+
+def _labels(values: Sequence[tuple[str | None, Value]]) -> list[str]:
+    """What values of an axis are called: as they are labelled, or as they are written."""
+    return [label or _word(value) for label, value in values]
+
+
+def _word(value: Value) -> str:
+    if isinstance(value, dict):
+        return str(next((value[key] for key in ("label", "kind", "preset", "type") if key in value), toml_value(value)))
+    return value if isinstance(value, str) else toml_value(value)
+
+
+def labelled_value(label: str | None, value: Value) -> str:
+    """A value of a sweep as TOML, with its label where it has one."""
+    if label is None:
+        return toml_value(value)
+    return toml_value({"label": label} | value if isinstance(value, dict) else {"label": label, "value": value})
 
 
 def toml_value(value: Value) -> str:

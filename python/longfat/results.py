@@ -33,15 +33,20 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import pandas as pd
 
-from longfat import repeats
+from longfat import frames, repeats
 from longfat._longfat import quantity
+from longfat.errors import LongfatError
 from longfat.provenance import of_run
 from longfat.warned import RunWarning, of_facts
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from longfat._longfat import Run, Tables, Trace
+    from longfat.plot import Plot
 
 SeriesName = Literal["flow_series", "link_series", "events", "packets"]
+TableName = Literal["runs", "flows", "links", "hosts", "flow_series", "link_series", "events", "packets"]
 SERIES: tuple[SeriesName, ...] = ("flow_series", "link_series", "events", "packets")
 
 
@@ -91,6 +96,16 @@ class Result:
     def series(self) -> pd.DataFrame:
         """The same as `flow_series`."""
         return self.flow_series
+
+    def plot(self, what: str = "goodput") -> Plot:
+        """What was recorded over time: `goodput`, `rtt`, `cwnd`, `queue`, `drops`. Needs `measure.interval`. Raises LongfatError."""
+        from longfat.plot.over_time import time_plots
+
+        there = {plot.id: plot for plot in time_plots(self)}
+        if what not in there:
+            known = f"choose one of {', '.join(there)}" if there else "the experiment sets no measure.interval"
+            raise LongfatError(f"this run has no figure {what!r}: {known}")
+        return there[what]
 
     def row(self) -> dict[str, Any]:
         """Its row of the table of runs; a column of its own with the name of an axis is called `run_...`."""
@@ -268,9 +283,48 @@ class Results(Sequence[Result]):
         """One row a run and thing that happened to a packet."""
         return self.table("packets")
 
-    def table(self, name: SeriesName) -> pd.DataFrame:
-        """The series `name` of all runs; only `run` says which is which, so that long series stay small."""
-        return _join([_with_run(result, getattr(result, name)) for result in self])
+    def table(self, name: TableName, *, axes: bool = False, form: frames.Form = "pandas") -> Any:
+        """A table of all runs, as pandas, polars or Arrow.
+
+        In series only `run` says which run a row is of, so that they stay small; with `axes`, the axes and the repeat stand beside it.
+        Raises LongfatError for a name or a form that there is not, and where the library is not installed.
+        """
+        if name in ("runs", "flows", "links", "hosts"):
+            made: pd.DataFrame = getattr(self, name)
+        elif name in SERIES:
+            made = _join([_with_run(result, getattr(result, name)) for result in self])
+            made = frames.with_axes(self, made) if axes else made
+        else:
+            raise LongfatError(f"there is no table {name!r}: choose one of runs, flows, links, hosts, {', '.join(SERIES)}")
+        return frames.in_form(made, form)
+
+    def select(self, **axes: frames.Label | Iterable[frames.Label]) -> Results:
+        """The runs with these values of axes: `results.select(control="bbr3", window=["1 MiB", "4 MiB"])`; also by `repeat`.
+
+        A quantity may be written otherwise than in the file. Raises LongfatError where no run is left, or there is no such axis.
+        """
+        return frames.select(self, axes)
+
+    def pivot(self, values: str = "goodput_total_bps", index: str | None = None, columns: str | None = None) -> pd.DataFrame:
+        """A column of `runs`, its mean over repeats, by one or two axes: by default the first down and the second across.
+
+        Raises LongfatError for another name, and where a third axis has several values.
+        """
+        return frames.pivot(self, values, index, columns)
+
+    def plot(self, metric: str = "goodput_total_bps") -> Plot:
+        """A metric of the runs along the axes of the sweep, as the report has it; it shows itself in a notebook, and has `save`.
+
+        Raises LongfatError where there is no such metric, or more axes than one figure shows.
+        """
+        from longfat.plot.sweeps import plot_of
+
+        return plot_of(self, metric)
+
+    def _repr_html_(self) -> str:
+        from longfat.rich_display import of_results
+
+        return of_results(self)
 
 
 def _keyed(result: Result, table: pd.DataFrame, what: str) -> pd.DataFrame:

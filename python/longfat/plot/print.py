@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from longfat.errors import LongfatError
 from longfat.plot.spec import Axis, Heat, Plot, Series
 from longfat.plot.style import DENSE, INK, MATPLOTLIB_DASHES, MATPLOTLIB_MARKERS, styles
 from longfat.plot.thin import merge, thin
@@ -61,6 +63,30 @@ def save(plot: Plot, folder: Path) -> list[Path]:
         figure.savefig(paths[0], metadata={"Software": None}, bbox_inches="tight")
         figure.savefig(paths[1], metadata={"Date": None}, bbox_inches="tight")
     return paths
+
+
+METADATA: Any = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None, "Producer": None, "Creator": None}}
+"""By ending; without what differs from day to day."""
+
+
+def write(plot: Plot, file: Path) -> Path:
+    """Writes a plot as its name ends; the same plot gives the same bytes. Raises LongfatError."""
+    if file.suffix.lower() not in METADATA:
+        raise LongfatError(f"cannot write {file}: a figure's name ends in {', '.join(METADATA)}")
+    with mpl.rc_context(SETTINGS):
+        try:
+            draw(plot).savefig(file, metadata=METADATA[file.suffix.lower()], bbox_inches="tight")
+        except OSError as error:
+            raise LongfatError(f"cannot write {file}: {error.strerror or error}") from error
+    return file
+
+
+def to_svg(plot: Plot) -> str:
+    """The plot as SVG."""
+    file = io.StringIO()
+    with mpl.rc_context(SETTINGS):
+        draw(plot).savefig(file, format="svg", metadata=METADATA[".svg"], bbox_inches="tight")
+    return file.getvalue()
 
 
 def draw(plot: Plot) -> Figure:

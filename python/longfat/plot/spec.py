@@ -6,6 +6,7 @@ import math
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -121,3 +122,14 @@ class Plot:
     rules: Sequence[Rule] = field(default=())
     heat: Heat | None = None
     """In the place of series; both axes have names then."""
+
+    def save(self, file: str | Path) -> Path:
+        """Writes it as SVG, PDF or PNG, by the ending of the name. Raises LongfatError for another."""
+        from longfat.plot.print import write
+
+        return write(self, Path(file))
+
+    def _repr_svg_(self) -> str:
+        from longfat.plot.print import to_svg
+
+        return to_svg(self)

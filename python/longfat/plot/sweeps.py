@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from longfat.errors import LongfatError
+from longfat.frames import check_metric
 from longfat.plot.over_time import MOST_LINES
 from longfat.plot.spec import Axis, Heat, Plot, Series, floats
 from longfat.plot.units import Unit, scaled
@@ -78,6 +80,23 @@ def sweep_plots(results: Results) -> Iterator[Plot]:
         yield from _against_delay(results, runs, varied, metrics[0])
     yield from _distribution(results, varied)
     yield from _shares(results, varied)
+
+
+def plot_of(results: Results, metric: str) -> Plot:
+    """The one figure of a column of the runs along the axes. LongfatError where that would be several."""
+    check_metric(results, metric)
+    varied = [axis for axis in results.axes if results.runs[axis].nunique() > 1]
+    if not varied:
+        raise LongfatError("all runs have the same settings: there is no axis to plot along")
+    unit: Unit = "bit/s" if metric.endswith("_bps") else "s" if metric.endswith("_s") else "iB" if metric.endswith("_bytes") else "1"
+    words = metric.replace("_", " ")
+    for ending in ("_bps", "_bytes", "_s"):
+        words = metric.removesuffix(ending).replace("_", " ") if metric.endswith(ending) else words
+    y = f"{words} (·)" if unit != "1" else words
+    made = list(_along(results, results.runs, varied, Metric(metric, metric.replace("_", "-"), words[:1].upper() + words[1:], y, unit)))
+    if len(made) != 1:
+        raise LongfatError(f"that makes {len(made)} figures: choose a value of an axis first, such as results.select({varied[-1]}=...)")
+    return made[0]
 
 
 def mean_rtt(results: Results) -> pd.Series:

@@ -1,0 +1,41 @@
+"""Should I turn ECN on?
+
+Your routers can mark packets instead of dropping them. You ask what your users gain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from longfat import Results
+from longfat.plot import Axis, Plot, Series
+
+LIMITS = """The queue is adaptive RED, and all flows are long. Short flows gain more: for them a lost packet may be a timeout. DCTCP and Prague make
+more of marks than CUBIC does ([ECN](../ecn.md))."""
+
+
+def answer(results: Results) -> Iterator[tuple[str, bool]]:
+    """Losses, throughput, delay."""
+    lost = results.pivot("retransmission_rate", index="flows", columns="ecn")
+    rate = results.pivot("goodput_total_bps", index="flows", columns="ecn")
+    delay = results.pivot("bottleneck_queue_delay_mean_s", index="flows", columns="ecn")
+    off, on = 100 * lost.loc["64", "off"], 100 * lost.loc["64", "classic"]
+    change = 100 * (rate["classic"] / rate["off"] - 1)
+    yield f"64 flows send {off:.1f} % of their packets again without ECN, and {on:.2f} % with it.", on < off / 10
+    yield f"Throughput changes by {change.abs().max():.1f} % at most.", change.abs().max() < 3
+    yield (
+        f"The queue stays as it is: {1000 * delay.loc['64', 'off']:.1f} ms without, {1000 * delay.loc['64', 'classic']:.1f} ms with.",
+        abs(delay.loc["64", "classic"] / delay.loc["64", "off"] - 1) < 0.2,
+    )
+    yield (
+        "So yes: the same rate and the same delay, without the holes that losses make in a stream.",
+        (lost["classic"] <= lost["off"]).all(),
+    )
+
+
+def picture(results: Results) -> Plot:
+    """What is sent again, with and without."""
+    lost = results.pivot("retransmission_rate", index="flows", columns="ecn") * 100
+    x = [float(flows) for flows in lost.index]
+    series = [Series({"off": "without ECN", "classic": "with ECN"}[ecn], x, list(lost[ecn])) for ecn in lost.columns]
+    return Plot("ecn", "What is sent again behind RED", Axis("flows", start=0), Axis("retransmissions / segments (%)", start=0), series)

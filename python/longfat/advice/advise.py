@@ -1,0 +1,107 @@
+"""`longfat.advise`: asks, runs, and says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from longfat.advice import linux, show
+from longfat.advice.cells import Cell, cells, delay_of
+from longfat.advice.linux import Line
+from longfat.advice.plan import Plan, plan, to_toml
+from longfat.advice.question import UNKNOWN, read
+from longfat.advice.verdict import Verdict, verdict
+from longfat.experiment import Experiment
+from longfat.results import Results
+from longfat.sweep import Work
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to set for a path, and the runs that say so."""
+
+    plan: Plan
+    """The question, the candidates and the cases."""
+    experiment: Experiment
+    """What was run; its `text` is the file."""
+    results: Results
+    """Its runs."""
+    cells: Mapping[tuple[str, str], Cell]
+    """What came out, by candidate and case."""
+    delay: str
+    """Which delay the cells have: `p95 RTT` or `mean RTT`."""
+    found: Verdict
+    """What follows."""
+    warnings: list[str] = field(default_factory=list[str])
+    """Traps of this path."""
+
+    @property
+    def best(self) -> str:
+        """The name of the candidate to set."""
+        return self.found.best.name
+
+    @property
+    def verdict(self) -> str:
+        """What won, by how much, what would change it, and how sure that is."""
+        return " ".join(self.found.sentences)
+
+    @property
+    def lines(self) -> list[Line]:
+        """What sets it on Linux, each with its reason and its source."""
+        return linux.lines(self.plan, self.found.best)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row a candidate: goodput in each case, the worst, delay, and what a flow beside it gets."""
+        return show.table(self)
+
+    def save(self, file: str | Path) -> None:
+        """Writes the experiment, to change and run again."""
+        Path(file).write_text(self.experiment.text, encoding="utf-8")
+
+    def as_json(self) -> dict[str, Any]:
+        """All of it, as JSON has it."""
+        return show.as_json(self)
+
+    def __str__(self) -> str:
+        return show.text(self)
+
+    def _repr_html_(self) -> str:
+        return show.html(self)
+
+
+def advise(
+    rate: str,
+    rtt: str,
+    *,
+    mtu: int | str = 1500,
+    buffer: str = UNKNOWN,
+    loss: float | str = UNKNOWN,
+    streams: int | None = None,
+    competing: str = UNKNOWN,
+    edge: str | None = None,
+    duration: str | None = None,
+    thorough: bool = False,
+    folder: str | Path | None = None,
+    jobs: int | None = None,
+    tick: Callable[[Work], object] = lambda _: None,
+) -> Advice:
+    """Which control, window, streams and pacing for a path: runs every candidate in every case of what is not known.
+
+    `rate` is of IP packets. `buffer` is the bottleneck's (`64MiB`, `0.5 bdp`), `loss` the probability that the path loses a packet of
+    itself, `competing` what else crosses it (`none`, `cubic`, `4 cubic`); `unknown` varies them. `edge` is the rate of the hosts'
+    interfaces: by default the next Ethernet above the path's. With `folder`, runs are kept there and not run twice. Raises LongfatError.
+    """
+    question = read(
+        rate, rtt, mtu=mtu, buffer=buffer, loss=loss, streams=streams, competing=competing, edge=edge, duration=duration, thorough=thorough
+    )
+    made = plan(question)
+    experiment = Experiment(to_toml(made), name="advice")
+    results = experiment.sweep(folder, jobs=jobs, tick=tick)
+    found, delay = cells(made, results), delay_of(results)[1]
+    return Advice(made, experiment, results, found, delay, verdict(made, found, delay), show.traps(made, results))

@@ -1,0 +1,47 @@
+"""What is not known of the path, as cases: the middle of it, and from there each unknown to its ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from longfat.advice.question import Question
+
+BUFFERS = ("0.5 bdp", "0.1 bdp", "1 bdp")
+"""Where the bottleneck's buffer is not known; the first is the middle."""
+LOSSES = (0.0, 1e-6, 1e-5)
+"""Where it is not known what the path loses of itself."""
+SEEDS = 3
+"""Runs of a case in which packets are lost at random, where the question is to be answered thoroughly."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One state of the path."""
+
+    buffer: str
+    loss: float
+    rivals: int
+    """Flows from another host."""
+    control: str = "cubic"
+    """Of those."""
+
+    @property
+    def name(self) -> str:
+        """As it is called in tables."""
+        lost = f"loss {self.loss:g}".replace("e-0", "e-") if self.loss else "no loss"
+        beside = f", beside {f'{self.rivals} ' if self.rivals > 1 else ''}{self.control}" if self.rivals else ""
+        return f"{self.buffer}, {lost}{beside}"
+
+
+def of(question: Question) -> list[Case]:
+    """The middle first."""
+    count, control = question.rivals or (0, "cubic")
+    middle = Case(question.buffer or BUFFERS[0], LOSSES[0] if question.loss is None else question.loss, count, control)
+    made = [middle]
+    if question.buffer is None:
+        made += [Case(buffer, middle.loss, count, control) for buffer in BUFFERS[1:]]
+    if question.loss is None:
+        made += [Case(middle.buffer, loss, count, control) for loss in LOSSES[1:]]
+    if question.rivals is None:
+        made.append(Case(middle.buffer, middle.loss, 1))
+    return made

@@ -1,0 +1,102 @@
+"""What came out: a cell for each candidate in each case."""
+
+# pandas leaves the type of cells open.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from longfat.advice.plan import Plan
+from longfat.repeats import half_width
+from longfat.results import Result, Results
+
+DELAYS = (("rtt_p95_s", "p95 RTT"), ("rtt_mean_s", "mean RTT"))
+"""Columns of flows for what a candidate's round trips are, and what to call them: the first that there is."""
+SHORT = ("short_run",)
+"""Warnings that say that a longer run may give another number."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One candidate in one case, over all seeds."""
+
+    candidate: str
+    case: str
+    goodput: float
+    """Payload of all its streams, bit/s, after the warmup."""
+    half: float
+    """Half of its 95 % interval; NaN of fewer than two parts."""
+    delay: float
+    """Seconds: `delay_of` says of what."""
+    retransmitted: float
+    """Share of its segments."""
+    rival: float
+    """Payload of the flows beside it, bit/s; NaN where there are none."""
+    in_flight: float
+    """The most payload that one of its streams had in flight, bytes."""
+    is_short: bool
+    """Whether the runs were too short for the control to have shown what it does."""
+
+    @property
+    def low(self) -> float:
+        """The lower end of the interval."""
+        return self.goodput - (0.0 if math.isnan(self.half) else self.half)
+
+    @property
+    def high(self) -> float:
+        """The upper end of it."""
+        return self.goodput + (0.0 if math.isnan(self.half) else self.half)
+
+
+def delay_of(results: Results) -> tuple[str, str]:
+    """The column of delay that these results have, and what to call it."""
+    return next(one for one in DELAYS if one[0] in results.flows.columns)
+
+
+def cells(plan: Plan, results: Results) -> dict[tuple[str, str], Cell]:
+    """By candidate and case."""
+    runs: dict[tuple[str, str], list[Result]] = {}
+    only = {"candidate": plan.candidates[0].name, "case": plan.cases[0].name}
+    # A run that was there before keeps the labels of its time: those of now are in the table.
+    for row in results.runs[["run", *results.axes]].to_dict("records"):
+        labels = only | {str(axis): str(value) for axis, value in row.items()}
+        runs.setdefault((labels["candidate"], labels["case"]), []).append(results.open(labels["run"]))
+    column = delay_of(results)[0]
+    return {key: _cell(*key, some, column, plan.warmup, plan.interval) for key, some in runs.items()}
+
+
+def _cell(candidate: str, case: str, runs: Sequence[Result], delay: str, warmup: float, interval: float) -> Cell:
+    parts = [rate for run in runs for rate in _parts(run, warmup, interval)]
+    own = [run.flows[run.flows["group"] == "candidate"] for run in runs]
+    beside = [run.flows.loc[run.flows["group"] == "rival", "goodput_bps"] for run in runs]
+    sent = sum(int(flows["segments_sent"].sum()) for flows in own)
+    again = sum(int(flows["segments_retransmitted"].sum()) for flows in own)
+    return Cell(
+        candidate,
+        case,
+        goodput=float(np.mean([flows["goodput_bps"].sum() for flows in own])),
+        half=half_width(parts),
+        delay=float(np.mean([flows[delay].mean() for flows in own])),
+        retransmitted=again / sent if sent else math.nan,
+        rival=float(np.mean([flows.sum() for flows in beside])) if len(beside[0]) else math.nan,
+        in_flight=max(float(flows["in_flight_max_bytes"].max()) for flows in own),
+        is_short=any(warning.name in SHORT for run in runs for warning in run.warnings),
+    )
+
+
+def _parts(run: Result, warmup: float, interval: float) -> list[float]:
+    """The rate of the candidate in each whole interval of the series after the warmup, bit/s."""
+    numbers = run.flows.loc[run.flows["group"] == "candidate", "flow"]
+    series = run.flow_series[run.flow_series["flow"].isin(numbers)]
+    if series.empty:
+        return []
+    total = series.groupby("time_s")["bytes_delivered"].sum().sort_index()
+    times, delivered = total.index.to_numpy(dtype=float), total.to_numpy(dtype=float)
+    rates = np.diff(delivered) * 8 / np.diff(times)
+    whole = (times[:-1] >= warmup * (1 - 1e-9)) & (np.diff(times) > 0.99 * interval)
+    return [float(rate) for rate in rates[whole]]

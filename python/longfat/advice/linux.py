@@ -1,0 +1,81 @@
+"""How Linux is told: lines of sysctl and tc, each with why and where it is documented."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from longfat.advice.candidates import Candidate
+from longfat.advice.plan import Plan
+
+IP_SYSCTL = "https://docs.kernel.org/networking/ip-sysctl.html"
+NET_SYSCTL = "https://docs.kernel.org/admin-guide/sysctl/net.html"
+TC_FQ = "https://man7.org/linux/man-pages/man8/tc-fq.8.html"
+ESNET_PACING = "https://fasterdata.es.net/host-tuning/linux/packet-pacing/"
+ESNET_LINUX = "https://fasterdata.es.net/host-tuning/linux/"
+GOOGLE_BBR = "https://github.com/google/bbr/blob/v3/README.md"
+
+INT_MAX = (1 << 31) - 1
+"""Sizes of socket buffers are ints."""
+RMEM, WMEM = (4096, 131072), (4096, 16384)
+"""Least and initial sizes: the defaults of Linux (ip-sysctl: tcp_rmem, tcp_wmem)."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line to type, or to put into /etc/sysctl.d."""
+
+    text: str
+    why: str
+    source: str
+
+
+def lines(plan: Plan, candidate: Candidate) -> list[Line]:
+    """What sets a candidate; nothing where it is what Linux does by itself."""
+    made: list[Line] = []
+    control = "bbr" if candidate.control == "bbr3" else candidate.control
+    needs_fq = candidate.paced or candidate.maxrate is not None or control == "bbr"
+    if candidate.untouched:
+        return made
+    where = GOOGLE_BBR if candidate.kernel else IP_SYSCTL
+    needs = f"; needs {candidate.kernel}" if candidate.kernel else ""
+    if control not in ("cubic", "reno"):
+        made.append(Line(f"modprobe tcp_{control}", f"{control} is a module in most kernels{needs}", where))
+    made.append(
+        Line(
+            f"sysctl -w net.ipv4.tcp_congestion_control={control}",
+            "for new connections" + ("; what it is unless somebody changed it" if control == "cubic" else ""),
+            where,
+        )
+    )
+    window = plan.window(candidate)
+    size = min(2 * window, INT_MAX)
+    each = "a stream" if candidate.streams > 1 else "the flow"
+    why = f"{window >> 20} MiB in flight for {each}; twice that, since half of a buffer is overhead (tcp_adv_win_scale = 1)"
+    made += [
+        Line(f'sysctl -w net.ipv4.tcp_rmem="{RMEM[0]} {RMEM[1]} {size}"', f"{why}; at the receiver", IP_SYSCTL),
+        Line(f'sysctl -w net.ipv4.tcp_wmem="{WMEM[0]} {WMEM[1]} {size}"', "the same; at the sender", IP_SYSCTL),
+        Line(f"sysctl -w net.core.rmem_max={size} net.core.wmem_max={size}", "for programs that set their buffers themselves", NET_SYSCTL),
+    ]
+    if needs_fq:
+        made.append(Line("sysctl -w net.core.default_qdisc=fq", "fq paces each flow; after the next boot on all interfaces", NET_SYSCTL))
+    if candidate.maxrate is not None:
+        each_rate = candidate.maxrate * plan.question.rate / candidate.streams / 1e6
+        share = f"{100 * candidate.maxrate:.0f} % of the path" + (f", over {candidate.streams} streams" if candidate.streams > 1 else "")
+        made.append(
+            Line(f"tc qdisc replace dev $ETH root fq maxrate {each_rate:.0f}mbit", f"maxrate is of each flow: {share}", ESNET_PACING)
+        )
+    elif needs_fq:
+        made.append(Line("tc qdisc replace dev $ETH root fq", "the same, now", TC_FQ))
+    if candidate.streams > 1:
+        made.append(Line(f"iperf3 -P {candidate.streams} ...", "streams are a matter of the program that transfers", ESNET_PACING))
+    return made
+
+
+def arithmetic(plan: Plan, candidate: Candidate) -> str:
+    """How the window follows from the path."""
+    question, window = plan.question, plan.window(candidate)
+    bdp = question.bdp / (1 << 20)
+    buffer = f"or one and the buffer ({question.buffer}), where that is more, " if question.buffer else ""
+    shared = f"; each of {candidate.streams} streams may have twice its share" if candidate.streams > 1 else ""
+    limit = "; no window is over 1 GiB (RFC 7323)" if window == 1 << 30 else ""
+    return f"Window: {bdp:.4g} MiB fill the path, two such products {buffer}are {2 * bdp:.4g} MiB{shared}{limit}: {window >> 20} MiB."

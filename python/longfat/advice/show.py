@@ -1,0 +1,191 @@
+"""Advice as a table, as text, as HTML and as JSON."""
+
+# pandas leaves the type of cells open.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+
+from __future__ import annotations
+
+import io
+import math
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+from markupsafe import Markup
+
+from longfat.advice import linux
+from longfat.advice.cells import Cell
+from longfat.advice.plan import WINDOW_LIMIT, Plan
+from longfat.advice.verdict import kept, rate, worst_case
+from longfat.plot.units import with_unit
+from longfat.results import Results
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from longfat.advice.advise import Advice
+
+TOLD = ("queue_elsewhere", "edge_not_faster", "unequal_streams")
+"""Warnings of runs that matter to who asks; the others are in the verdict, or are what is asked."""
+
+
+def table(advice: Advice) -> pd.DataFrame:
+    """Numbers: bit/s, seconds, shares."""
+    rows: list[dict[str, object]] = []
+    for one in advice.plan.candidates:
+        own = {case.name: advice.cells[one.name, case.name] for case in advice.plan.cases}
+        row: dict[str, object] = {"candidate": one.name}
+        for name, cell in own.items():
+            row |= {f"goodput_bps: {name}": cell.goodput, f"goodput_bps_ci: {name}": cell.half}
+        worst, first = worst_case(advice.plan, advice.cells, one), next(iter(own.values()))
+        row |= {"worst_bps": worst.goodput, "worst_case": worst.case, "delay_s": first.delay, "retransmission_rate": first.retransmitted}
+        rows.append(row | {"rival_share": kept(advice.plan, advice.cells, one), "window_bytes": advice.plan.window(one)})
+    return pd.DataFrame(rows)
+
+
+def cells_for_people(advice: Advice) -> tuple[list[str], list[list[str]]]:
+    """Titles and cells, the best first."""
+    plan = advice.plan
+    has_rival = any(case.rivals for case in plan.cases)
+    titles = ["candidate", *(case.name for case in plan.cases), f"{advice.delay} ({plan.cases[0].name})"]
+    titles += [f"{next(case.control for case in plan.cases if case.rivals)} beside it keeps"] if has_rival else []
+    order = sorted(plan.candidates, key=lambda one: (one is not advice.found.best, -worst_case(plan, advice.cells, one).goodput))
+    rows: list[list[str]] = []
+    for one in order:
+        own = [advice.cells[one.name, case.name] for case in plan.cases]
+        row = [f"→ {one.name}" if one is advice.found.best else one.name, *(_said(cell) for cell in own), with_unit(own[0].delay, "s")]
+        share = kept(plan, advice.cells, one)
+        rows.append([*row, *([f"{100 * share:.0f} %" if not math.isnan(share) else "–"] if has_rival else [])])
+    return titles, rows
+
+
+def _said(cell: Cell) -> str:
+    return rate(cell) + ("*" if cell.is_short else "")
+
+
+def supposed(plan: Plan) -> list[str]:
+    """What the answer rests on."""
+    question = plan.question
+    made = [
+        f"Path: {with_unit(question.rate, 'bit/s')} of IP packets of {question.mtu} bytes, {with_unit(question.rtt, 's')}: "
+        f"{with_unit(question.bdp, 'iB', 4)} fill it, and it carries {with_unit(question.payload, 'bit/s', 4)} of payload.",
+        f"Hosts have interfaces of {with_unit(question.edge, 'bit/s')} and take no time; rates are payload after the first "
+        f"{plan.warmup:g} s of {plan.duration:g} s, ± half of the 95 % interval.",
+    ]
+    if plan.left_out:
+        names = ", ".join(one.name for one in plan.left_out)
+        made.append(f"Left out for time: {names}. --thorough has more of them, in longer runs.")
+    return made
+
+
+def traps(plan: Plan, results: Results) -> list[str]:
+    """What would make the answer wrong, or the path other than it looks."""
+    question = plan.question
+    made: list[str] = []
+    if question.bdp > WINDOW_LIMIT:
+        most = WINDOW_LIMIT * 8 / question.rtt
+        need = math.ceil(question.bdp / WINDOW_LIMIT)
+        made.append(
+            f"One stream gets at most {with_unit(most, 'bit/s')} here: no window is over 1 GiB (RFC 7323 section 2.3), and "
+            f"{with_unit(question.bdp, 'iB')} fill the path. It takes {need} streams at least."
+        )
+    if question.edge <= question.rate:
+        made.append("The hosts' interfaces are no faster than the path: queues grow in them, and the path's buffer does not matter.")
+    total = dict.fromkeys(TOLD, 0)
+    for warning in results.warnings:
+        if warning.name in TOLD:
+            total[warning.name] += len(warning.runs)
+            if total[warning.name] == len(warning.runs):
+                made.append(f"{warning.text} ({warning.name})")
+    return made
+
+
+def print_advice(console: Console, advice: Advice) -> None:
+    """The answer first."""
+    from longfat.columns import Column, print_columns
+    from longfat.terminal import escape
+
+    def say(text: str, style: str = "") -> None:
+        console.print(f"[{style}]{escape(text)}[/]" if style else escape(text), soft_wrap=True)
+
+    say(advice.experiment.title, "bold")
+    for sentence in advice.found.sentences:
+        say(f"  {sentence}")
+    titles, rows = cells_for_people(advice)
+    columns = [Column(escape(title), [escape(row[i]) for row in rows], left=i == 0) for i, title in enumerate(titles)]
+    print_columns(console, columns[:1], columns[1:])
+    for one in advice.plan.candidates:
+        say(f"  {one.name}: {one.what}{f' ({one.kernel})' if one.kernel else ''}", "dim")
+    console.print()
+    for sentence in supposed(advice.plan):
+        say(f"  {sentence}", "dim")
+    for trap in advice.warnings:
+        console.print(f"  [yellow]warning:[/] {escape(trap)}", soft_wrap=True)
+    say("\nOn Linux", "bold")
+    say(f"  {linux.arithmetic(advice.plan, advice.found.best)}")
+    _print_lines(console, linux.lines(advice.plan, advice.found.best))
+    if advice.found.stock is not advice.found.best:
+        say(f"\nWith a released kernel: {advice.found.stock.name}", "bold")
+        _print_lines(console, linux.lines(advice.plan, advice.found.stock))
+
+
+def _print_lines(console: Console, lines: list[linux.Line]) -> None:
+    from longfat.terminal import escape
+
+    if not lines:
+        console.print("  Nothing: it is what Linux does by itself.")
+    for line in lines:
+        console.print(f"  {escape(line.text)}", soft_wrap=True)
+        console.print(f"    [dim]{escape(line.why)} ({escape(line.source)})[/]", soft_wrap=True)
+
+
+def text(advice: Advice) -> str:
+    """As `longfat advise` prints it."""
+    from longfat.terminal import ENDLESS, Terminal
+
+    file = io.StringIO()
+    print_advice(Terminal(file=file, width=ENDLESS, highlight=False), advice)
+    return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
+
+
+def html(advice: Advice) -> str:
+    """For notebooks."""
+    titles, rows = cells_for_people(advice)
+    head = Markup("").join(Markup("<th>{}</th>").format(title) for title in titles)
+    body = Markup("").join(
+        Markup("<tr>{}</tr>").format(Markup("").join(Markup("<td>{}</td>").format(cell) for cell in row)) for row in rows
+    )
+    code = "\n".join(f"{line.text}  # {line.why}" for line in advice.lines)
+    said = Markup("").join(Markup("<p>{}</p>").format(one) for one in [*advice.found.sentences, *advice.warnings])
+    return str(
+        Markup("<h4>{}</h4>{}<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table><pre>{}</pre>").format(
+            advice.experiment.title, said, head, body, code
+        )
+    )
+
+
+def as_json(advice: Advice) -> dict[str, Any]:
+    """Rates in bit/s, times in seconds, sizes in bytes; None where there is no value."""
+    plan = advice.plan
+    cells = [{name: _plain(value) for name, value in asdict(cell).items()} for cell in advice.cells.values()]
+    return {
+        "question": asdict(plan.question) | {"bdp_bytes": plan.question.bdp, "payload_bps": plan.question.payload},
+        "best": advice.best,
+        "decided": advice.found.decided,
+        "verdict": advice.found.sentences,
+        "window_bytes": plan.window(advice.found.best),
+        "lines": [asdict(line) for line in advice.lines],
+        "released_kernel": advice.found.stock.name,
+        "candidates": [asdict(one) for one in plan.candidates],
+        "left_out": [one.name for one in plan.left_out],
+        "cases": [asdict(case) | {"name": case.name} for case in plan.cases],
+        "delay": advice.delay,
+        "cells": cells,
+        "warnings": advice.warnings,
+        "duration_s": plan.duration,
+        "experiment": advice.experiment.text,
+    }
+
+
+def _plain(value: object) -> object:
+    return None if isinstance(value, float) and math.isnan(value) else value

@@ -1,0 +1,202 @@
+"""What follows from the cells, in words. Every number is of a run; nothing is known beforehand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from longfat.advice.candidates import Candidate
+from longfat.advice.cells import Cell
+from longfat.advice.plan import Plan
+from longfat.plot.units import scaled, with_unit
+
+NEAR = 0.01
+"""Rates within so much of each other are the same to a user, whatever their intervals."""
+ENOUGH = 0.5
+"""Of an equal share: who leaves others less is told of those that leave more."""
+STEP = 0.1
+"""Differences of fairness and delay that count where throughput does not decide."""
+
+Cells = Mapping[tuple[str, str], Cell]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What to set, and why."""
+
+    best: Candidate
+    stock: Candidate
+    """The best that a released kernel has; often the same."""
+    decided: bool
+    """Whether the throughput in the worst case alone tells the best from the next."""
+    sentences: list[str]
+
+
+def verdict(plan: Plan, cells: Cells, delay: str) -> Verdict:
+    """The candidate with the most throughput in its worst case; where intervals overlap, that which leaves others more."""
+    worst = {one.name: worst_case(plan, cells, one) for one in plan.candidates}
+    top = max(worst.values(), key=lambda cell: cell.goodput)
+    alike = [one for one in plan.candidates if _overlap(worst[one.name], top)]
+    best = min(alike, key=lambda one: _order(plan, cells, one))
+    stock = best
+    if best.kernel:
+        released = [one for one in plan.candidates if not one.kernel]
+        first = max((worst[one.name] for one in released), key=lambda cell: cell.goodput)
+        stock = min((one for one in released if _overlap(worst[one.name], first)), key=lambda one: _order(plan, cells, one))
+    sentences = [
+        *_first(plan, worst, best, alike),
+        *_fair(plan, cells, best, alike),
+        *_kinder(plan, cells, worst, best),
+        *_today(plan, worst, best),
+        *_changes(plan, cells, best),
+        *_delay(plan, cells, best, delay),
+        *_confidence(plan, cells, worst, best, alike),
+    ]
+    return Verdict(best, stock, len(alike) == 1, sentences)
+
+
+def judged(plan: Plan) -> list[str]:
+    """The cases whose throughput is compared: beside a rival who takes more is not better, unless there always is one."""
+    names = [case.name for case in plan.cases if not case.rivals]
+    return names or [case.name for case in plan.cases]
+
+
+def worst_case(plan: Plan, cells: Cells, candidate: Candidate) -> Cell:
+    """The judged cell with the least throughput."""
+    return min((cells[candidate.name, case] for case in judged(plan)), key=lambda cell: cell.goodput)
+
+
+def kept(plan: Plan, cells: Cells, candidate: Candidate) -> float:
+    """What a rival beside the candidate gets of an equal share; NaN where no case has one."""
+    case = next((case for case in plan.cases if case.rivals), None)
+    if case is None:
+        return math.nan
+    cell = cells[candidate.name, case.name]
+    # All of its streams are one sender: an equal share is by senders.
+    return cell.rival / (plan.question.payload * case.rivals / (case.rivals + 1))
+
+
+def _overlap(one: Cell, other: Cell) -> bool:
+    return one.high >= other.low or one.goodput >= other.goodput * (1 - NEAR)
+
+
+def _order(plan: Plan, cells: Cells, candidate: Candidate) -> tuple[bool, float, float, int]:
+    share = min(1.0, kept(plan, cells, candidate))
+    middle = cells[candidate.name, judged(plan)[0]]
+    return (
+        bool(candidate.kernel),
+        0.0 if math.isnan(share) else -round(share / STEP),
+        round(middle.delay / plan.question.rtt / STEP),
+        plan.candidates.index(candidate),
+    )
+
+
+def rate(cell: Cell) -> str:
+    """`9.32 ± 0.75 Gbit/s`."""
+    word = with_unit(cell.goodput, "bit/s")
+    if math.isnan(cell.half) or cell.half < 0.005 * cell.goodput:
+        return word
+    number, unit = word.split(" ")
+    size = scaled("bit/s", cell.goodput)[1]
+    digits = len(number.partition(".")[2])
+    return f"{number} ± {cell.half / size:.{digits}f} {unit}"
+
+
+def _list(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _first(plan: Plan, worst: Mapping[str, Cell], best: Candidate, alike: Sequence[Candidate]) -> list[str]:
+    own = worst[best.name]
+    cases = judged(plan)
+    where = f" in its worst case ({own.case})" if len(cases) > 1 else ""
+    made = [f"Set {best.name} ({best.what}): it gets {rate(own)}{where}."]
+    others = sorted((one for one in plan.candidates if one not in alike), key=lambda one: -worst[one.name].goodput)
+    if len(alike) > 1:
+        names = [f"{one.name} ({rate(worst[one.name])})" for one in alike if one is not best]
+        made.append(f"Throughput does not decide between it and {_list(names)}: the 95 % intervals overlap, or differ by less than 1 %.")
+    if others:
+        next_one = worst[others[0].name]
+        made.append(f"The next is {others[0].name} with {rate(next_one)}{f' ({next_one.case})' if len(cases) > 1 else ''}.")
+    return made
+
+
+def _fair(plan: Plan, cells: Cells, best: Candidate, alike: Sequence[Candidate]) -> list[str]:
+    share = kept(plan, cells, best)
+    if math.isnan(share):
+        return []
+    control = next(case.control for case in plan.cases if case.rivals)
+    made = [f"A {control} flow beside it gets {100 * share:.0f} % of an equal share."]
+    rest = [(one, kept(plan, cells, one)) for one in alike if one is not best]
+    if rest:
+        made.append(f"Beside {_list([f'{one.name} it gets {100 * other:.0f} %' for one, other in rest])}.")
+    return made
+
+
+def _kinder(plan: Plan, cells: Cells, worst: Mapping[str, Cell], best: Candidate) -> list[str]:
+    """Where the best takes more than half of what is due to others: the best of those that take clearly less."""
+    share = kept(plan, cells, best)
+    if math.isnan(share) or share >= ENOUGH:
+        return []
+    kinder = [one for one in plan.candidates if kept(plan, cells, one) >= share + 2 * STEP]
+    if not kinder:
+        return []
+    one = max(kinder, key=lambda other: worst[other.name].goodput)
+    return [
+        f"Where others use the path, {one.name} leaves them {100 * kept(plan, cells, one):.0f} % "
+        f"and gets {rate(worst[one.name])} in its worst case."
+    ]
+
+
+def _today(plan: Plan, worst: Mapping[str, Cell], best: Candidate) -> list[str]:
+    untouched = next((one for one in plan.candidates if one.untouched), None)
+    if untouched is None or untouched is best or not worst[untouched.name].goodput:
+        return []
+    times = worst[best.name].goodput / worst[untouched.name].goodput
+    return [f"As Linux comes it would be {rate(worst[untouched.name])}: {_times(times)} times less."] if times > 1 + NEAR else []
+
+
+def _times(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2g}"
+
+
+def _changes(plan: Plan, cells: Cells, best: Candidate) -> list[str]:
+    """The cases in which another candidate is better, or as good: what to find out about the path."""
+    made: list[str] = []
+    by_winner: dict[str, list[str]] = {}
+    for case in judged(plan):
+        own = cells[best.name, case]
+        better = [one for one in plan.candidates if cells[one.name, case].low > own.high * (1 + NEAR)]
+        if better:
+            first = max(better, key=lambda one: cells[one.name, case].goodput)
+            by_winner.setdefault(first.name, []).append(case)
+    for name, places in by_winner.items():
+        gains = [cells[name, case].goodput / cells[best.name, case].goodput - 1 for case in places]
+        most = f"{100 * max(gains):.0f} % more"
+        made.append(
+            f"Where the path has {_list([f'`{case}`' for case in places])}, {name} gets {'up to ' if len(gains) > 1 else ''}{most}."
+        )
+    if not made and len(judged(plan)) > 1:
+        made.append("In none of the cases is another candidate clearly better: what is not known of the path does not change the choice.")
+    return made
+
+
+def _delay(plan: Plan, cells: Cells, best: Candidate, delay: str) -> list[str]:
+    values = [cells[best.name, case].delay for case in judged(plan)]
+    low, high = with_unit(min(values), "s"), with_unit(max(values), "s")
+    return [f"Its {delay} is {low if low == high else f'{low} to {high}'}; the path alone has {with_unit(plan.question.rtt, 's')}."]
+
+
+def _confidence(plan: Plan, cells: Cells, worst: Mapping[str, Cell], best: Candidate, alike: Sequence[Candidate]) -> list[str]:
+    short = [cell for cell in cells.values() if cell.is_short]
+    of_worst = [name for name, cell in worst.items() if cell.is_short]
+    made = [f"Runs are {plan.duration:g} s long, of which the last {plan.duration - plan.warmup:g} count."]
+    if short:
+        worse = f", among them the worst of {_list(of_worst)}" if of_worst else ""
+        made.append(
+            f"{len(short)} of the {len(cells)} cells (marked *) are of runs in which a control that goes by losses saw "
+            f"fewer than two{worse}: longer runs may give other numbers (--duration, --thorough)."
+        )
+    level = "Not decided by throughput" if len(alike) > 1 else "Decided" if best.name not in of_worst else "Decided for runs of this length"
+    return [f"Confidence: {level.lower()}. " + " ".join(made)]

@@ -1,0 +1,252 @@
+"""Advice: what is asked, what is run for it, and what follows."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import longfat
+import pytest
+from conftest import command
+from longfat import LongfatError
+from longfat.advice import candidates, cases, linux, plan, question, verdict
+from longfat.advice.cells import Cell
+from longfat.advice.plan import Plan
+from longfat.advice.show import traps
+
+SMALL = {"rate": "20Mbit/s", "rtt": "20ms", "edge": "100Mbit/s", "duration": "4s"}
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> longfat.Advice:
+    return longfat.advise(**SMALL, folder=tmp_path_factory.mktemp("advice") / "small")
+
+
+def ask(rate: str = "10Gbit/s", rtt: str = "150ms", **words: object) -> Plan:
+    return plan.plan(question.read(rate, rtt, **words))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ({"rate": "10G"}, "rate 10G: expected a rate"),
+        ({"rtt": "150"}, "rtt 150: expected a time"),
+        ({"rtt": "20 s"}, "from 100 us to 10 s"),
+        ({"mtu": "40"}, "from 576"),
+        ({"buffer": "lots"}, "buffer lots: expected a size"),
+        ({"loss": "2"}, "loss 2: expected a probability"),
+        ({"loss": "some"}, "loss some: expected"),
+        ({"streams": 0}, "streams 0"),
+        ({"competing": "4 cubes"}, "competing 4 cubes"),
+        ({"duration": "1 s"}, "at least twenty round trips"),
+    ],
+)
+def test_a_wrong_word_is_one_message(words: dict[str, object], expected: str) -> None:
+    with pytest.raises(LongfatError, match=expected):
+        ask(**words)  # type: ignore[arg-type]
+
+
+def test_what_is_known_is_no_case() -> None:
+    unknown = [case.name for case in cases.of(question.read("1Gbit/s", "80ms"))]
+    assert unknown[0] == "0.5 bdp, no loss"
+    assert len(unknown) == len(cases.BUFFERS) + len(cases.LOSSES)
+    known = cases.of(question.read("1Gbit/s", "80ms", buffer="64MiB", loss="1e-6", competing="4 bbr"))
+    assert [(case.buffer, case.loss, case.rivals, case.control) for case in known] == [("64MiB", 1e-6, 4, "bbr")]
+    assert all(case.rivals == 0 for case in cases.of(question.read("1Gbit/s", "80ms", competing="none")))
+
+
+@pytest.mark.parametrize(
+    ("rate", "rtt", "streams", "mib"),
+    [
+        # 10 Gbit/s x 150 ms are 187.5 MB = 178.8 MiB, twice that 357.6; of eight streams each a quarter.
+        ("10Gbit/s", "150ms", 1, 358),
+        ("10Gbit/s", "150ms", 8, 90),
+        # 100 Gbit/s x 200 ms are 2.3 GiB: over what a window can be.
+        ("100Gbit/s", "200ms", 1, 1024),
+        ("100Gbit/s", "200ms", 8, 1024),
+    ],
+)
+def test_the_window_by_hand(rate: str, rtt: str, streams: int, mib: int) -> None:
+    assert plan.window_of(question.read(rate, rtt), streams) == mib << 20
+
+
+def test_a_known_buffer_counts_where_it_is_more() -> None:
+    # 1 Gbit/s x 80 ms are 9.54 MiB; with 64 MiB of buffer 73.54.
+    assert plan.window_of(question.read("1Gbit/s", "80ms", buffer="64MiB"), 1) == 74 << 20
+    assert plan.window_of(question.read("1Gbit/s", "80ms", buffer="0.1 bdp"), 1) == 20 << 20
+
+
+def test_linux_is_told_twice_the_window_with_sources() -> None:
+    made = ask()
+    for one in made.candidates:
+        told = linux.lines(made, one)
+        assert all(line.source.startswith("https://") and line.why for line in told)
+        if one.untouched:
+            assert told == []
+            continue
+        assert f"4096 131072 {2 * made.window(one)}" in "\n".join(line.text for line in told)
+    text = "\n".join(line.text for line in linux.lines(made, next(one for one in made.candidates if one.name == "8 x cubic maxrate")))
+    # 90 % of 10 Gbit/s over eight.
+    assert "maxrate 1125mbit" in text
+    bbr3 = linux.lines(made, next(one for one in made.candidates if one.control == "bbr3"))
+    assert any("google/bbr" in line.source and line.text.endswith("=bbr") for line in bbr3)
+    far = ask("100Gbit/s", "200ms")
+    assert f"4096 131072 {2**31 - 1}" in "\n".join(line.text for line in linux.lines(far, far.candidates[1]))
+
+
+def test_the_packets_decide_how_much_is_run() -> None:
+    slow, fast = ask("100Mbit/s", "20ms"), ask("100Gbit/s", "80ms", mtu=9000)
+    assert slow.left_out == []
+    assert slow.duration == plan.LONGEST
+    assert len(fast.candidates) == candidates.LEAST
+    assert [*fast.candidates, *fast.left_out] == list(candidates.CANDIDATES)
+    assert fast.duration - fast.warmup >= plan.SHORTEST
+    thorough = ask("100Gbit/s", "80ms", mtu=9000, thorough=True)
+    assert len(thorough.candidates) > len(fast.candidates) or thorough.duration > fast.duration
+    assert thorough.seeds == cases.SEEDS
+    assert longfat.Experiment(plan.to_toml(fast)).run_count == len(fast.candidates) * len(fast.cases)
+
+
+def made_up(made: Plan, rates: dict[str, float], half: float = 1e6, kept: dict[str, float] | None = None) -> dict[tuple[str, str], Cell]:
+    """Cells in which a candidate has one rate everywhere; with a rival, as many bit/s are left to it as `kept` says."""
+    return {
+        (one.name, case.name): Cell(
+            one.name,
+            case.name,
+            rates.get(one.name, 1e6),
+            half,
+            made.question.rtt,
+            0.0,
+            (kept or {}).get(one.name, 5e9) if case.rivals else math.nan,
+            1e6,
+            False,
+        )
+        for one in made.candidates
+        for case in made.cases
+    }
+
+
+def test_the_verdict_follows_the_cells() -> None:
+    made = ask()
+    for name in [one.name for one in made.candidates]:
+        found = verdict.verdict(made, made_up(made, {name: 9e9}), "mean RTT")
+        assert found.best.name == name
+        assert found.decided
+        assert "Confidence: decided" in found.sentences[-1]
+
+
+def test_where_intervals_overlap_it_says_so_and_asks_what_is_left_to_others() -> None:
+    made = ask()
+    names = {"bbr": 9e9, "cubic maxrate": 8.9e9}
+    found = verdict.verdict(made, made_up(made, names, half=2e8, kept={"bbr": 1e9, "cubic maxrate": 4.9e9}), "mean RTT")
+    assert not found.decided
+    assert found.best.name == "cubic maxrate"
+    assert "Throughput does not decide" in " ".join(found.sentences)
+    # The same rates, and as much left by either: then the first of the list.
+    assert verdict.verdict(made, made_up(made, names, half=2e8), "mean RTT").best.name == "bbr"
+
+
+def test_a_control_that_no_released_kernel_has_comes_with_one_that_has_it() -> None:
+    made = ask()
+    found = verdict.verdict(made, made_up(made, {"bbr3": 9e9, "bbr": 5e9}), "mean RTT")
+    assert (found.best.name, found.stock.name) == ("bbr3", "bbr")
+
+
+def test_what_would_change_it_is_told() -> None:
+    made = ask()
+    cells = made_up(made, {"bbr": 8e9})
+    clean = "1 bdp, no loss"
+    cells["cubic", clean] = replace(cells["cubic", clean], goodput=9.6e9)
+    text = " ".join(verdict.verdict(made, cells, "mean RTT").sentences)
+    assert "Where the path has `1 bdp, no loss`, cubic gets 20 % more." in text
+
+
+def test_the_worst_case_is_without_a_rival_unless_there_always_is_one() -> None:
+    made = ask()
+    assert verdict.judged(made) == [case.name for case in made.cases[:-1]]
+    always = ask(competing="cubic")
+    assert verdict.judged(always) == [case.name for case in always.cases]
+
+
+def test_traps_are_told() -> None:
+    far = ask("100Gbit/s", "200ms")
+    results = longfat.Experiment(plan.to_toml(ask(**SMALL, buffer="1 bdp", loss=0, competing="none"))).sweep()
+    assert any("43 Gbit/s" in trap.replace("42.9", "43") and "3 streams at least" in trap for trap in traps(far, results))
+    slow = plan.plan(question.read("10Gbit/s", "80ms", edge="10Gbit/s"))
+    assert any("no faster than the path" in trap for trap in traps(slow, results))
+
+
+def test_a_small_path_from_question_to_answer(small: longfat.Advice, tmp_path: Path) -> None:
+    names = [one.name for one in small.plan.candidates]
+    assert list(small.table["candidate"]) == names
+    assert small.best in names
+    # 6 MiB of tcp_rmem are no limit here: what Linux does by itself is as good as CUBIC with a window.
+    middle = small.plan.cases[0].name
+    assert small.cells["as Linux comes", middle].goodput == pytest.approx(small.cells["cubic", middle].goodput, rel=0.1)
+    # Held at 90 % of the path, and never more than that.
+    held = small.cells["cubic maxrate", middle].goodput
+    assert 0.8 * small.plan.question.payload < held <= 0.905 * small.plan.question.payload
+    assert all(0 < cell.goodput <= small.plan.question.payload * 1.001 for cell in small.cells.values())
+    text = str(small)
+    assert small.found.sentences[0] in text
+    assert "sysctl -w net.ipv4.tcp_rmem" in text or small.best == "as Linux comes"
+    assert "<table>" in small._repr_html_()
+    assert json.loads(json.dumps(small.as_json(), allow_nan=False))["best"] == small.best
+    file = tmp_path / "advice.toml"
+    small.save(file)
+    again = longfat.load(file)
+    assert {run.hash for run in again.resolve_all()} == set(small.results.runs["run"])
+
+
+def test_a_question_asked_otherwise_finds_its_runs(tmp_path: Path) -> None:
+    known = {"loss": 0, "competing": "none"}
+    first = longfat.advise(**SMALL, **known, folder=tmp_path)
+    middle = first.plan.cases[0].name
+    made = {path.name for path in (tmp_path / "runs").iterdir()}
+    # The same runs under another name of their case: half a product is 25 kB.
+    again = longfat.advise(**SMALL, **known, buffer="25 kB", folder=tmp_path)
+    assert again.plan.cases[0].name != middle
+    for one in again.plan.candidates[:2]:
+        assert again.cells[one.name, "25 kB, no loss"].goodput == first.cells[one.name, middle].goodput
+    assert {path.name for path in (tmp_path / "runs").iterdir()} >= made
+
+
+def test_a_new_line_is_a_candidate(monkeypatch: pytest.MonkeyPatch) -> None:
+    more = (*candidates.CANDIDATES[:2], candidates.Candidate("scalable", "Scalable TCP", control="scalable"))
+    monkeypatch.setattr(candidates, "CANDIDATES", more)
+    found = longfat.advise(**SMALL, loss=0, buffer="1 bdp", competing="none")
+    assert [one.name for one in found.plan.candidates] == ["as Linux comes", "cubic", "scalable"]
+    assert found.cells["scalable", found.plan.cases[0].name].goodput > 10e6
+    assert len(found.results) == 3
+
+
+@pytest.mark.slow
+def test_the_command(tmp_path: Path) -> None:
+    words = [
+        "advise",
+        "--rate",
+        "20Mbit/s",
+        "--rtt",
+        "20ms",
+        "--edge",
+        "100Mbit/s",
+        "--duration",
+        "2s",
+        "--loss",
+        "0",
+        "--competing",
+        "none",
+    ]
+    done = command(*words, "--out", "advice.toml", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["question"]["loss"] == 0
+    assert [case["name"] for case in told["cases"]] == ["0.5 bdp, no loss", "0.1 bdp, no loss", "1 bdp, no loss"]
+    assert longfat.load(tmp_path / "advice.toml").run_count == len(told["cells"])
+    again = command(*words, "--streams", "2", cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert "On Linux" in again.stdout
+    wrong = command("advise", "--rate", "fast", "--rtt", "20ms", cwd=tmp_path)
+    assert (wrong.returncode, wrong.stderr.startswith("error: rate fast: expected a rate")) == (1, True)

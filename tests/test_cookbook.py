@@ -1,0 +1,93 @@
+"""The cookbook is true: each entry runs in its short form, and each sentence of its answer holds there; its pages are what it makes."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+
+import longfat
+import pytest
+
+ROOT = Path(__file__).parent.parent
+FOLDER = ROOT / "docs" / "cookbook"
+MOST_WORDS = 30
+
+
+def _make() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("cookbook_make", FOLDER / "make.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+make = _make()
+NAMES: list[str] = make.names()
+# Numbers, with what they are of: those of the short form are others.
+NUMBER = re.compile(r"[\d.,]+( ?(?:[GMk]?bit/s|ms|s|%|KiB|MiB|GiB)\b)?")
+
+
+def test_there_are_enough_and_all_are_in_the_index() -> None:
+    there = {path.stem for path in FOLDER.glob("*.toml")}
+    assert there == set(NAMES) == {path.stem for path in FOLDER.glob("*.py")} - {"make"}
+    assert len(NAMES) == len(there) >= 12
+    assert (FOLDER / "index.md").read_text(encoding="utf-8") == make.index()
+    assert {path.stem for path in FOLDER.glob("*.md")} == there | {"index"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_every_sentence_of_an_answer_holds_in_the_short_form(name: str) -> None:
+    experiment = longfat.load(FOLDER / f"{name}.toml")
+    experiment.quicken()
+    results = experiment.sweep()
+    module = make.entry(name)
+    said = list(make.sentences(module, results))
+    assert len(said) >= 3
+    for text, holds in said:
+        assert holds, text
+    plot = module.picture(results)
+    assert plot.title
+    assert plot.series
+    # The page has these sentences, with the numbers of the long form.
+    written = (FOLDER / f"{name}.md").read_text(encoding="utf-8")
+    answer = re.findall(r"^- (.*)$", written.partition("## Answer")[2].partition("## ")[0], flags=re.MULTILINE)
+    assert [NUMBER.sub("#", text) for text in answer] == [NUMBER.sub("#", text) for text, _ in said]
+    # And the rest as it would be made now; of how many runs, only the long form knows.
+    made = make.page(name, results)
+    assert _without_answer(written) == _without_answer(made)
+    svg = (FOLDER / f"{name}.svg").read_text(encoding="utf-8")
+    assert plot.title in re.sub(r"<!--|-->", "", svg)
+
+
+def _without_answer(text: str) -> str:
+    head, _, rest = text.partition("## Answer")
+    return re.sub(r"(\d[\d,]* runs|one run)", "# runs", head + rest.partition("## ")[2])
+
+
+def test_an_answer_can_be_wrong() -> None:
+    # The same sentences over runs in which the answer is another: without loss, BBR is not better than CUBIC.
+    experiment = longfat.load(FOLDER / "satellite.toml")
+    none = {"none": {"kind": "none"}, "1e-4": {"kind": "none"}}
+    experiment["measure.warmup"] = "4 s"
+    experiment["measure.duration"] = "10 s"
+    experiment["path.rtt"] = "20 ms"
+    experiment.vary("path.bottleneck.loss", none, name="loss")
+    results = experiment.sweep()
+    holds = [held for _, held in make.sentences(make.entry("satellite"), results)]
+    assert not all(holds)
+    with pytest.raises(ValueError, match="does not hold"):
+        make.page("satellite", results)
+
+
+@pytest.mark.parametrize("page", [*NAMES, "index"])
+def test_sentences_are_short(page: str) -> None:
+    text = (FOLDER / f"{page}.md").read_text(encoding="utf-8")
+    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    text = re.sub(r"`[^`]*`", "code", text)
+    for paragraph in re.split(r"\n\n|\n- |\n# |\n## |^# ", text):
+        for sentence in re.split(r"(?<=[.?!:])\s", paragraph):
+            assert len(sentence.split()) <= MOST_WORDS, sentence
