@@ -1,4 +1,4 @@
-"""The command line: `longfat run`, `report`, `watch`, `advise`, `compare`, `list`, `schema`, `show`, `capture`, `trace`, `prune`, `script`."""
+"""The command line: one function a command of `longfat`."""
 
 from __future__ import annotations
 
