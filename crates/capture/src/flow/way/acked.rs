@@ -73,10 +73,12 @@ impl Way {
         let (mut sample, mut is_clean) = (None, true);
         let (mut unseen, mut behind, mut needless) = (0, 0, 0);
         let (highest, quickest) = (self.highest_sacked, self.far.min);
+        let mut burst = 0;
         self.ranges.acknowledge(ack, |range| {
             match range.times {
                 0 => unseen += range.end - range.start,
                 1 => {
+                    burst = burst.max(u64::from(range.ahead) + (range.end - range.start));
                     if !range.is_sacked && !range.is_fill && highest > range.end {
                         behind += 1;
                     }
@@ -89,13 +91,19 @@ impl Way {
                     is_clean = false;
                     // The first transmission is the one that arrived (RFC 3522), or an answer came sooner than any can.
                     let is_first = matches!((echo, range.stamps[1]), (Some(echo), Some(again)) if (echo.wrapping_sub(again) as i32) < 0);
-                    let is_too_soon = quickest < i64::MAX && time - range.last < quickest / 2;
+                    let is_too_soon = quickest < i64::MAX && time - range.last < quickest / 10 * 9;
                     if !range.is_sacked && (is_first || is_too_soon) {
                         needless += 1;
                     }
                 }
             }
         });
+        self.bursts.passed(burst);
+        // What waited for a hole says nothing of the bottleneck.
+        if !is_clean || self.highest_sacked > self.acked {
+            self.ack_trains.cut();
+        }
+        self.ack_trains.passed(time, ack);
         self.counts.unseen += unseen;
         self.counts.reordered_behind += behind;
         self.counts.needless += needless;

@@ -34,6 +34,11 @@ pub struct Episode {
     /// Sent when it began: when that is acknowledged it is over.
     pub recover: u64,
     pub end: i64,
+    /// The first and the last segment that was lost: when it was sent first, and where it stands in the stream.
+    pub first_lost: (i64, u64),
+    pub last_lost: (i64, u64),
+    /// Bytes lost.
+    pub lost: u64,
 }
 
 impl Way {
@@ -72,10 +77,21 @@ impl Way {
         let is_new = self.episodes.last().is_none_or(|episode| episode.recover <= acked);
         if is_new && kind != Again::Probe {
             if self.episodes.len() < EPISODES {
-                let rtt = self.trips().last;
-                let episode =
-                    Episode { is_timeout: kind == Again::Timeout, flight, rtt, again: 0, run: 0, needless: 0, recover: next, end: time };
-                self.episodes.push(episode);
+                let rtt = if before.times == 0 { self.rtt_at_hole } else { self.trips().last };
+                let at = (before.first, start);
+                self.episodes.push(Episode {
+                    is_timeout: kind == Again::Timeout,
+                    flight,
+                    rtt,
+                    again: 0,
+                    run: 0,
+                    needless: 0,
+                    recover: next,
+                    end: time,
+                    first_lost: at,
+                    last_lost: at,
+                    lost: 0,
+                });
             } else {
                 self.episodes_lost += 1;
             }
@@ -84,6 +100,13 @@ impl Way {
             episode.again += 1;
             episode.run = episode.run.max(self.run);
             episode.is_timeout |= kind == Again::Timeout;
+            if before.times <= 1 && kind != Again::Probe {
+                let at = (before.first, start);
+                episode.first_lost = episode.first_lost.min(at);
+                episode.last_lost = episode.last_lost.max(at);
+                episode.lost += end - start;
+                self.bursts.lost(before.ahead.into());
+            }
             episode.end = time;
         }
     }

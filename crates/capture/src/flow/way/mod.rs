@@ -6,17 +6,21 @@
 
 mod acked;
 mod again;
+mod bursts;
 mod counts;
 mod sender;
+mod trains;
 
 pub use again::{Again, Episode};
 pub use counts::WayCounts;
 pub use sender::Waits;
+pub use trains::{Rate, Trains};
 
 use super::ranges::{Range, Ranges};
 use super::rtt::Rtt;
 use super::series::Series;
 use crate::read::Packet;
+use bursts::Bursts;
 use longfat_core::packet::flags;
 use std::collections::VecDeque;
 
@@ -46,6 +50,10 @@ pub struct Way {
     pub episodes: Vec<Episode>,
     pub episodes_lost: u64,
     pub waits: Waits,
+    /// Of what is acknowledged, and of segments as they pass here.
+    pub ack_trains: Trains,
+    pub data_trains: Trains,
+    pub bursts: Bursts,
     pub first_data: Option<i64>,
     pub last_data: Option<i64>,
     /// First and last byte acknowledged of the stream, and when.
@@ -73,6 +81,8 @@ pub struct Way {
     sender_ack_time: i64,
     last_new: Option<i64>,
     was_blocked: bool,
+    was_closing: bool,
+    sender_window_max: u64,
     flight_recent: u64,
     echo: VecDeque<(u32, i64)>,
     last_echo: Option<u32>,
@@ -80,6 +90,8 @@ pub struct Way {
     zero_since: Option<i64>,
     last_again_end: u64,
     run: u32,
+    /// The newest round trip when the newest hole appeared.
+    rtt_at_hole: i64,
     common_len: (u32, u32),
 }
 
@@ -181,10 +193,14 @@ impl Way {
         let time = packet.time;
         if start > self.next {
             // What should stand before it comes later, or has been lost before the point of capture.
+            self.rtt_at_hole = self.trips().last;
             self.ranges.push(Range { start: self.next, end: start, first: time, last: time, ..Range::default() });
         }
         let stamp = packet.options.timestamps.map(|(value, _)| value);
-        self.ranges.push(Range { start, end, first: time, last: time, times: 1, stamps: [stamp, None], ..Range::default() });
+        let gap = self.last_new.map_or(i64::MAX, |last| (time - last).max(0));
+        let ahead = self.bursts.sent(gap, end - start, self.ack_trains.rate);
+        self.data_trains.passed(time, end);
+        self.ranges.push(Range { start, end, first: time, last: time, times: 1, stamps: [stamp, None], ahead, ..Range::default() });
         let before = self.next.saturating_sub(self.sender_acked);
         if let Some(last) = self.last_new {
             self.wait(time, (time - last).max(0), before);
@@ -195,8 +211,11 @@ impl Way {
         // Decays by an eighth with each new segment that finds less.
         self.flight_recent = if flight > self.flight_recent { flight } else { self.flight_recent - (self.flight_recent - flight) / 64 };
         let room = self.sender_edge.saturating_sub(self.next);
-        self.was_blocked = self.sender_edge > 0 && room < u64::from(full);
         let window = self.sender_edge.saturating_sub(self.sender_acked);
+        self.was_blocked = self.sender_edge > 0 && room < u64::from(full);
+        // A window that only waits for more of a buffer stays as large as it was.
+        self.was_closing = self.was_blocked && 10 * window < 7 * self.sender_window_max;
+        self.sender_window_max = self.sender_window_max.max(window);
         let has_edge = self.sender_edge > 0;
         let bin = self.series.at(time);
         bin.flight_max = bin.flight_max.max(flight);

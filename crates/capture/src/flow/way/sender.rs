@@ -9,7 +9,9 @@ const ECHOES: usize = 4096;
 /// Where time went, in ns, by what a new segment had waited for.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Waits {
+    /// For room in the receiver's window; of that, in one that had shrunk.
     pub receiver: i64,
+    pub closing: i64,
     pub recovery: i64,
     pub acks: i64,
     pub idle: i64,
@@ -47,6 +49,7 @@ impl Way {
         let waits = &mut self.waits;
         if self.was_blocked {
             waits.receiver += gap;
+            waits.closing += if self.was_closing { gap } else { 0 };
         } else if self.episodes.last().is_some_and(|episode| episode.recover > self.acked) {
             waits.recovery += gap;
         } else if (before == 0 && gap > rtt / 2) || (before < self.flight_recent / 2 && time - self.sender_ack_time > rtt / 4) {
