@@ -34,6 +34,8 @@ pub struct Facts {
     /// Segments lost; in an episode most of the time; and that as a share of what was in flight.
     pub lost: u64,
     pub lost_each: f64,
+    /// Share of the episodes in which one segment was lost.
+    pub single: f64,
     pub lost_share: f64,
     /// The longest run of segments lost one behind the other, and the share of the losses in runs of 8 and more.
     pub run: u32,
@@ -101,6 +103,7 @@ pub fn facts(connection: &Connection, main: usize) -> Facts {
         spread: spread(&losses(&later, &|episode| episode.flight as f64)),
         lost: all_lost,
         lost_each: quantile(&losses(judged, &|episode| f64::from(episode.again - episode.needless.min(episode.again))), 0.5).unwrap_or(0.0),
+        single: average(judged.iter().map(|episode| f64::from(u8::from(episode.again - episode.needless.min(episode.again) <= 1)))),
         lost_share: quantile(&losses(judged, &|episode| episode.lost as f64 / (episode.flight as f64).max(1.0)), 0.5).unwrap_or(0.0),
         run: real.iter().map(|episode| episode.run).max().unwrap_or(0),
         in_runs: in_runs as f64 / all_lost.max(1) as f64,

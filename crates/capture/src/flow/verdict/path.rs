@@ -38,13 +38,14 @@ pub fn change(way: &Way) -> Option<Change> {
             let least = side.iter().map(|(_, bin)| bin.rtt_min).min().unwrap_or(0) as f64 / 1e9;
             let most = side.iter().map(|(_, bin)| bin.rtt_max).max().unwrap_or(0) as f64 / 1e9;
             let flight = side.iter().map(|(_, bin)| bin.flight_max).sum::<u64>() as f64 / side.len().max(1) as f64;
+            let peak = side.iter().map(|(_, bin)| bin.flight_max).max().unwrap_or(0) as f64;
             let lost: u32 = side.iter().map(|(_, bin)| bin.again).sum();
             let samples: u32 = side.iter().map(|(_, bin)| bin.rtts).sum();
-            (least, most, flight, lost, samples)
+            (least, most, flight, lost, samples, peak)
         });
         let by = |one: f64, other: f64| 1.0 + 0.5 * (one / other - 1.0);
-        let is_up = after.0 > before.1 && after.0 > 1.2 * before.0 && after.2 < by(after.0, before.0) * before.2;
-        let is_down = before.0 > after.1 && before.0 > 1.2 * after.0 && before.2 < by(before.0, after.0) * after.2;
+        let is_up = after.0 > before.1 && after.0 > 1.2 * before.0 && after.5 < by(after.0, before.0) * before.2;
+        let is_down = before.0 > after.1 && before.0 > 1.2 * after.0 && before.5 < by(before.0, after.0) * after.2;
         let is_quiet = before.3 + after.3 == 0 && before.4.min(after.4) >= 16;
         let size = |change: &Change| (change.to / change.from).ln().abs();
         let one = Change { time: bins[at].0 as f64 * width, from: before.0, to: after.0 };

@@ -143,15 +143,14 @@ fn lossless(facts: &Facts, free: f64) -> Vec<Found> {
 
 /// Which losses they are: what the queue did before them, how many came together, and what passed between them.
 fn losses(facts: &Facts, segments: u64, full: u32, free: f64) -> Vec<Found> {
-    let deep = ramp(facts.stretch / facts.base.max(1e-6), 0.1, 0.3) * ramp(facts.fullness, 0.35, 0.65);
+    let deep = ramp(facts.stretch / facts.base.max(1e-6), 0.1, 0.3) * ramp(facts.fullness, 0.35, 0.65) * ramp(facts.rtt_rank, 0.55, 0.8);
     let queue = format!("a queue stretched the round trip from {} by up to {}", ms(facts.base), ms(facts.stretch));
     let times = facts.episodes;
     let ring = ramp(facts.in_runs, 0.4, 0.7) * ramp(facts.blocks as f64, 1.0, 3.0) * (1.0 - 0.8 * deep);
     let policer = (1.0 - deep) * (1.0 - ring) * policed(facts, segments);
     let other = free * (1.0 - ring) * (1.0 - policer) * (1.0 - deep);
-    let each = facts.lost as f64 / times.max(1) as f64;
-    let together = ramp(each, 1.3, 2.0);
-    let late = ramp(facts.rtt_rank, 0.6, 0.85);
+    let together = 1.0 - ramp(facts.single, 0.5, 0.7);
+    let late = ramp(facts.rtt_rank, 0.72, 0.9);
     let small = together.max(late);
     let mut found = vec![
         (
@@ -170,12 +169,16 @@ fn losses(facts: &Facts, segments: u64, full: u32, free: f64) -> Vec<Found> {
         (
             Cause::RandomLoss,
             other * (1.0 - small),
-            format!("{} segments were lost at {times} times, with the queue anywhere: {queue}", facts.lost),
+            format!("{times} losses, {} of them of one segment alone, with the queue anywhere: {queue}", percent(facts.single)),
         ),
         (
             Cause::SmallBuffer,
             other * small,
-            format!("{times} times {each:.1} segments of {full} bytes were lost together, and hardly a queue before them: {queue}"),
+            format!(
+                "{times} losses of {} segments of {full} bytes, {} of them of one alone, and hardly a queue before them: {queue}",
+                facts.lost,
+                percent(facts.single)
+            ),
         ),
     ];
     if let Some(rate) = facts.rate {
@@ -194,13 +197,16 @@ fn losses(facts: &Facts, segments: u64, full: u32, free: f64) -> Vec<Found> {
 
 /// Whether a token bucket explains the losses: it lets as much pass between them as it was filled with, and within them at the same rate.
 fn policed(facts: &Facts, segments: u64) -> f64 {
-    let many = ramp(facts.lost_each, 1.4, 2.5);
-    let by_tokens = facts.tokens.map_or(0.0, |(share, own)| {
-        let alike = facts.passed_between.map_or(0.7, |passed| 1.0 - ramp((passed / own).ln().abs(), 0.2, 0.5));
-        ramp(share, 0.45, 0.7) * alike * (1.0 - ramp(own, 0.8, 0.9)) * many
-    });
+    let slow = 1.0 - ramp(facts.tokens.map_or(0.0, |(_, own)| own), 0.8, 0.9);
+    let alike = match (facts.passed_between, facts.tokens) {
+        (Some(passed), Some((_, own))) => 1.0 - ramp((passed / own).ln().abs(), 0.2, 0.5),
+        _ => 0.0,
+    };
+    let by_tokens = facts.tokens.map_or(0.0, |(share, _)| ramp(share, 0.45, 0.7) * alike) * ramp(facts.lost_each, 1.4, 2.5);
+    // (A bucket that was full in between lets more pass.)
+    let by_rates = alike * ramp(facts.lost_each, 2.5, 5.0) * (1.0 - ramp(facts.rtt_rank, 0.7, 0.85));
     // Who sends at the rate of the bucket whatever is lost (BBR) shows no other.
     let share = facts.lost as f64 / segments.max(1) as f64;
-    let by_rate = ramp(facts.used, 0.8, 0.93) * ramp(share, 0.005, 0.02) * (1.0 - ramp(facts.rtt_rank, 0.55, 0.75));
-    by_tokens.max(by_rate)
+    let by_sender = ramp(facts.used, 0.8, 0.93) * ramp(share, 0.005, 0.02) * (1.0 - ramp(facts.rtt_rank, 0.65, 0.85));
+    (slow * by_tokens.max(by_rates)).max(by_sender * (1.0 - ramp(facts.single, 0.5, 0.7)))
 }
