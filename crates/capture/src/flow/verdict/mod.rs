@@ -10,6 +10,7 @@ mod rules;
 
 use super::connection::{Connection, Point};
 use facts::facts;
+pub use facts::{quantile, rate};
 use rules::{causes, ramp};
 use serde_json::{Value, json};
 

@@ -33,6 +33,8 @@ pub struct Episode {
     pub needless: u32,
     /// Sent when it began: when that is acknowledged it is over.
     pub recover: u64,
+    /// When it began, and the last segment was sent again.
+    pub start: i64,
     pub end: i64,
     /// The first and the last segment that was lost: when it was sent first, and where it stands in the stream.
     pub first_lost: (i64, u64),
@@ -87,6 +89,7 @@ impl Way {
                     run: 0,
                     needless: 0,
                     recover: next,
+                    start: time,
                     end: time,
                     first_lost: at,
                     last_lost: at,

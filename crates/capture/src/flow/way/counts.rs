@@ -6,6 +6,8 @@ pub struct WayCounts {
     pub packets: u64,
     pub segments: u64,
     pub bytes: u64,
+    /// Of the IP packets of segments with data.
+    pub ip_bytes: u64,
     /// By [`Again`](super::Again).
     pub again: [u64; 4],
     pub bytes_again: u64,

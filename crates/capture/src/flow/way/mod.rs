@@ -175,6 +175,7 @@ impl Way {
         }
         counts.segments += 1;
         counts.bytes += u64::from(len);
+        counts.ip_bytes += u64::from(packet.ip_len);
         counts.len_max = counts.len_max.max(len);
         counts.pushed += u64::from(packet.flags & flags::PSH != 0);
         counts.above_mss += u64::from(len > full);
@@ -198,7 +199,7 @@ impl Way {
         }
         let stamp = packet.options.timestamps.map(|(value, _)| value);
         let gap = self.last_new.map_or(i64::MAX, |last| (time - last).max(0));
-        let ahead = self.bursts.sent(gap, end - start, self.ack_trains.rate);
+        let ahead = self.bursts.sent(gap, end - start, self.ack_trains.rate, self.next.saturating_sub(self.sender_acked));
         self.data_trains.passed(time, end);
         self.ranges.push(Range { start, end, first: time, last: time, times: 1, stamps: [stamp, None], ahead, ..Range::default() });
         let before = self.next.saturating_sub(self.sender_acked);
