@@ -7,7 +7,8 @@ sender, at the receiver and in between. Rules are made with `--split dev`; `test
 there to be judged by. `--keep` leaves the captures in a folder. `--captures` takes a folder instead, of `NAME-POINT.pcap` (or pcapng, or in
 zstd) beside `NAME.json` that says {cause, control}; one of the captures here was taken of a kernel, on a path made for it.
 
-Prints the confusion matrix, how many are right by point, control and round trip, how sure the verdicts were, and what was said of the control.
+Prints the confusion matrix, how many are right by point, control and round trip, how sure the verdicts were, and what was said of the
+control.
 """
 
 from __future__ import annotations

@@ -166,7 +166,6 @@ fn bottleneck(connection: &Connection, main: usize, point: Point, full: u32) -> 
         json!({
             "passed_bytes": way.bursts.passed,
             "at_first_loss_bytes": way.bursts.at_first_loss,
-            "at_loss_min_bytes": way.bursts.at_loss_min,
         })
     });
     json!({

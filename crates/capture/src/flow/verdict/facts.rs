@@ -13,8 +13,6 @@ pub struct Facts {
     pub idle: f64,
     pub unprompted: f64,
     pub acks: f64,
-    /// Share of the bins in which nothing was in flight at some time and the sender was silent for it.
-    pub recovery: f64,
     /// Least round trip; how far queues stretch it, most of the time and at most.
     pub base: f64,
     pub typical: f64,
@@ -24,19 +22,15 @@ pub struct Facts {
     pub used: f64,
     /// Episodes of loss in which something was lost that had not arrived.
     pub episodes: usize,
-    /// Where round trips before losses stand among all, and so for what was in flight: 1 is the longest, 0.5 what chance gives.
+    /// Where round trips before losses stand among all: 1 is the longest, 0.5 what chance gives.
     pub rtt_rank: f64,
-    pub flight_rank: f64,
     /// How full the queue was before losses, as the round trip says.
     pub fullness: f64,
-    /// Spread of what was in flight at losses over its median.
-    pub spread: f64,
-    /// Segments lost; in an episode most of the time; and that as a share of what was in flight.
+    /// Segments lost; and in an episode most of the time.
     pub lost: u64,
     pub lost_each: f64,
     /// Share of the episodes in which one segment was lost.
     pub single: f64,
-    pub lost_share: f64,
     /// The longest run of segments lost one behind the other, and the share of the losses in runs of 8 and more.
     pub run: u32,
     pub in_runs: f64,
@@ -66,7 +60,6 @@ pub fn facts(connection: &Connection, main: usize) -> Facts {
     let bins = &way.series.bins;
     let means: Vec<f64> = bins.iter().filter(|bin| bin.rtts > 0).map(|bin| bin.rtt_sum as f64 / f64::from(bin.rtts) / 1e9).collect();
     let highs: Vec<f64> = bins.iter().filter(|bin| bin.rtts > 0).map(|bin| bin.rtt_max as f64 / 1e9).collect();
-    let flights: Vec<f64> = bins.iter().filter(|bin| bin.flight_max > 0).map(|bin| bin.flight_max as f64).collect();
     let real: Vec<&Episode> = way.episodes.iter().filter(|episode| episode.again > episode.needless).collect();
     let timed = || real.iter().filter(|episode| episode.rtt > 0).map(|episode| episode.rtt as f64 / 1e9);
     let before = quantile(&timed().collect::<Vec<_>>(), 0.5).unwrap_or(base);
@@ -90,7 +83,6 @@ pub fn facts(connection: &Connection, main: usize) -> Facts {
         idle: share(waits.idle),
         unprompted: share(waits.unprompted),
         acks: share(waits.acks),
-        recovery: share(waits.recovery),
         base,
         typical: quantile(&means, 0.5).map_or(0.0, |middle| (middle - base).max(0.0)),
         stretch,
@@ -98,13 +90,10 @@ pub fn facts(connection: &Connection, main: usize) -> Facts {
         used: rate.filter(|rate| rate.value > 0.0 && time > 0.0).map_or(0.0, |rate| bytes as f64 / time / rate.value),
         episodes: real.len(),
         rtt_rank: average(judged.iter().filter(|episode| episode.rtt > 0).map(|episode| rank(&means, episode.rtt as f64 / 1e9))),
-        flight_rank: average(judged.iter().map(|episode| rank(&flights, episode.flight as f64))),
         fullness: average(timed().map(|trip| if stretch > 0.0 { ((trip - base) / stretch).clamp(0.0, 1.0) } else { 0.0 })),
-        spread: spread(&losses(&later, &|episode| episode.flight as f64)),
         lost: all_lost,
         lost_each: quantile(&losses(judged, &|episode| f64::from(episode.again - episode.needless.min(episode.again))), 0.5).unwrap_or(0.0),
         single: average(judged.iter().map(|episode| f64::from(u8::from(episode.again - episode.needless.min(episode.again) <= 1)))),
-        lost_share: quantile(&losses(judged, &|episode| episode.lost as f64 / (episode.flight as f64).max(1.0)), 0.5).unwrap_or(0.0),
         run: real.iter().map(|episode| episode.run).max().unwrap_or(0),
         in_runs: in_runs as f64 / all_lost.max(1) as f64,
         blocks: real.iter().filter(|episode| episode.run >= 8).count(),
@@ -174,14 +163,6 @@ fn rank(values: &[f64], value: f64) -> f64 {
     let less = values.iter().filter(|other| **other < value).count() as f64;
     let alike = values.iter().filter(|other| **other == value).count() as f64;
     (less + alike / 2.0) / values.len().max(1) as f64
-}
-
-/// How far values lie from their median, over it: the median distance, scaled to what is the standard deviation of normal ones (1.4826).
-/// 0 of fewer than two.
-pub fn spread(values: &[f64]) -> f64 {
-    let Some(middle) = quantile(values, 0.5).filter(|middle| *middle > 0.0) else { return 0.0 };
-    let distances: Vec<f64> = values.iter().map(|value| (value - middle).abs()).collect();
-    1.4826 * quantile(&distances, 0.5).unwrap_or(0.0) / middle
 }
 
 /// The level that most values are at, to within two segments, and their share.

@@ -68,9 +68,6 @@ pub fn verdict(connection: &Connection, main: usize) -> Value {
     let full = way.full(connection.agreed());
     let facts = facts(connection, main);
     let (mut limits, doubt) = limits(connection, main);
-    if std::env::var_os("FACTS").is_some() {
-        limits.push(format!("{facts:?} short {:.3}", way.counts.below_mss as f64 / way.counts.segments.max(1) as f64));
-    }
     if way.counts.acks == 0 || way.counts.segments == 0 {
         return said(Cause::Unknown, 0.0, "only one way was captured: the cause of a pause lies in the other".to_owned(), &limits, &[]);
     }

@@ -7,11 +7,10 @@
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bursts {
     ahead: f64,
-    /// The most that passed whole.
+    /// The most that passed whole before anything was lost.
     pub passed: u64,
-    /// Before the first segment that was lost; the least before any that was.
+    /// Before the first segment that was lost.
     pub at_first_loss: Option<u64>,
-    pub at_loss_min: Option<u64>,
 }
 
 impl Bursts {
@@ -26,13 +25,15 @@ impl Bursts {
 
     /// Of a segment that arrived, so much had not left before its last byte.
     pub fn passed(&mut self, ahead: u64) {
-        self.passed = self.passed.max(ahead);
+        // What is lost does not wait any more: from then on this is too much.
+        if self.at_first_loss.is_none() {
+            self.passed = self.passed.max(ahead);
+        }
     }
 
     /// A segment was lost with so much before it.
     pub fn lost(&mut self, ahead: u64) {
         self.at_first_loss.get_or_insert(ahead);
-        self.at_loss_min = Some(self.at_loss_min.map_or(ahead, |least| least.min(ahead)));
     }
 }
 
@@ -51,7 +52,7 @@ mod tests {
     #[test]
     fn what_pauses_is_no_longer_ahead() {
         let mut bursts = Bursts::default();
-        (0..10).for_each(|_| drop(bursts.sent(0, 1000, 1e6, u64::MAX)));
+        let _ = (0..10).map(|_| bursts.sent(0, 1000, 1e6, u64::MAX)).max();
         assert_eq!(bursts.sent(4_000_000, 1000, 1e6, u64::MAX), 6000);
         assert_eq!(bursts.sent(20_000_000, 1000, 1e6, u64::MAX), 0);
     }
