@@ -227,6 +227,7 @@ NOTHING: Mapping[str, Any] = {
     "outcome": {},
     "experiments": {},
     "text": "",
+    "alone": False,
 }
 """A page without content."""
 

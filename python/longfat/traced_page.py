@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -24,12 +25,12 @@ def trace_page(found: dict[str, Any], connection: dict[str, Any], packets: pd.Da
     """A page of all connections of `found`, with the graphs of `connection` from its `packets`; `rows` is what `beside` gave."""
     ordered = sorted(found["connections"], key=lambda one: -one["data"]["bytes_acked"])
     tables = {"Connections": _table(COLUMNS, [connection_row(one) for one in ordered])}
-    tables[f"Connection {connection['number']}"] = _table(["", ""], [[str(i + 1), line] for i, line in enumerate(details(connection))])
     if rows:
         tables["Beside the simulation"] = _table(BESIDE_COLUMNS, beside_rows(rows))
     plots = list(_graphs(connection, packets))
-    names = ", ".join(clean(file["name"]) for file in found["files"])
-    page = render(title=f"Trace of {names}", plots=shown_plots(plots), outcome=tables)
+    names = ", ".join(clean(Path(file["name"]).name) for file in found["files"])
+    said = "\n\n".join(details(connection))
+    page = render(title=f"Trace of {names}", description=said, plots=shown_plots(plots), outcome=tables, alone=True)
     return Page(page, plots, [])
 
 

@@ -73,8 +73,12 @@ pub fn control(connection: &Connection, main: usize) -> Value {
     let said = |name: Option<&str>, confidence: f64, why: String| json!({ "name": name, "confidence": confidence, "why": why });
     let waits = &way.waits;
     let total = (waits.receiver + waits.recovery + waits.acks + waits.idle + waits.unprompted).max(1) as f64;
-    if (waits.receiver + waits.idle) as f64 / total > 0.2 {
+    if (waits.receiver + waits.idle + waits.unprompted) as f64 / total > 0.3 {
         return said(None, 0.0, "something else than its window limited it".to_owned());
+    }
+    let again: u64 = way.counts.again.iter().sum();
+    if 3 * way.counts.needless > again {
+        return said(None, 0.0, "too much was sent again that had arrived: its window went down without a loss".to_owned());
     }
     let full = f64::from(way.full(connection.agreed()));
     let real: Vec<&Episode> = way.episodes.iter().filter(|episode| episode.again > episode.needless).collect();
@@ -155,8 +159,8 @@ fn epochs(way: &Way, episodes: &[&Episode], full: f64) -> (Vec<f64>, Vec<Epoch>)
         if episode.is_timeout || before < 8.0 {
             continue;
         }
-        // Slow start goes beyond its window by what it sends until it hears of the loss.
-        if i > 0 {
+        // Slow start goes beyond its window by what it sends until it hears of the loss. Of a small window a share is too coarse.
+        if i > 0 && before >= 20.0 {
             kept.push(start / before);
         }
         let long = (end.min(bins.last().map_or(begin, |(time, _)| *time)) - begin) as f64 / own as f64;
@@ -186,7 +190,7 @@ fn beyond(way: &Way, episodes: &[&Episode], full: f64) -> Option<f64> {
     let share = episodes.len() as f64 / way.counts.segments.max(1) as f64;
     let flights: Vec<f64> = way.series.bins.iter().filter(|bin| bin.flight_max > 0).map(|bin| bin.flight_max as f64 / full).collect();
     let times = super::verdict::quantile(&flights, 0.5)? * share.sqrt() / 1.22;
-    (episodes.len() >= 10 && share > 0.003 && times > 1.9).then_some(times)
+    (episodes.len() >= 10 && share > 0.005 && times > 4.0).then_some(times)
 }
 
 /// Most and then least in flight, where it fell by half within a few round trips without a loss or a mark: Cardwell et al., BBR, ACM Queue

@@ -26,6 +26,8 @@ pub struct Facts {
     pub rtt_rank: f64,
     /// How full the queue was before losses, as the round trip says.
     pub fullness: f64,
+    /// Round trips are known by timestamps of milliseconds, and no queue was longer than some of these.
+    pub coarse: bool,
     /// Segments lost; and in an episode most of the time.
     pub lost: u64,
     pub lost_each: f64,
@@ -90,6 +92,7 @@ pub fn facts(connection: &Connection, main: usize) -> Facts {
         used: rate.filter(|rate| rate.value > 0.0 && time > 0.0).map_or(0.0, |rate| bytes as f64 / time / rate.value),
         episodes: real.len(),
         rtt_rank: average(judged.iter().filter(|episode| episode.rtt > 0).map(|episode| rank(&means, episode.rtt as f64 / 1e9))),
+        coarse: way.near.is_known() && way.near.min as f64 / 1e9 > 0.1 * base && stretch < 0.005,
         fullness: average(timed().map(|trip| if stretch > 0.0 { ((trip - base) / stretch).clamp(0.0, 1.0) } else { 0.0 })),
         lost: all_lost,
         lost_each: quantile(&losses(judged, &|episode| f64::from(episode.again - episode.needless.min(episode.again))), 0.5).unwrap_or(0.0),

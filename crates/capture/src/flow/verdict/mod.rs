@@ -83,6 +83,9 @@ pub fn verdict(connection: &Connection, main: usize) -> Value {
     if matches!(cause, Cause::SmallBuffer | Cause::RandomLoss) && facts.episodes < 4 {
         limits.push("few losses: chance decides what they look like".to_owned());
     }
+    if matches!(cause, Cause::SmallBuffer | Cause::RandomLoss) && facts.coarse {
+        limits.push("the clock of the timestamps is too coarse to see a queue as small as there may be".to_owned());
+    }
     let second = found.first().map_or(0.0, |(_, strength, _)| *strength);
     let confidence = (strength * (1.0 - 0.5 * ramp(second / strength, 0.5, 1.0)) * doubt).clamp(0.0, 0.99);
     said(cause, confidence, why, &limits, &found)

@@ -47,9 +47,11 @@ pub fn change(way: &Way) -> Option<Change> {
         let is_up = after.0 > before.1 && after.0 > 1.2 * before.0 && after.5 < by(after.0, before.0) * before.2;
         let is_down = before.0 > after.1 && before.0 > 1.2 * after.0 && before.5 < by(before.0, after.0) * after.2;
         let is_quiet = before.3 + after.3 == 0 && before.4.min(after.4) >= 16;
+        // On one side of it the queue is empty, as at the least of all.
+        let is_least = before.0.min(after.0) < 1.1 * trips.min as f64 / 1e9;
         let size = |change: &Change| (change.to / change.from).ln().abs();
         let one = Change { time: bins[at].0 as f64 * width, from: before.0, to: after.0 };
-        if (is_up || is_down) && is_quiet && found.as_ref().is_none_or(|other| size(&one) > size(other)) {
+        if (is_up || is_down) && is_quiet && is_least && found.as_ref().is_none_or(|other| size(&one) > size(other)) {
             found = Some(one);
         }
     }

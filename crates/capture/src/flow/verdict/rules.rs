@@ -152,6 +152,7 @@ fn losses(facts: &Facts, segments: u64, full: u32, free: f64) -> Vec<Found> {
     let together = 1.0 - ramp(facts.single, 0.5, 0.7);
     let late = ramp(facts.rtt_rank, 0.72, 0.9);
     let small = together.max(late);
+    let seen = if facts.coarse { 0.6 } else { 1.0 };
     let mut found = vec![
         (
             Cause::CongestionLoss,
@@ -168,12 +169,12 @@ fn losses(facts: &Facts, segments: u64, full: u32, free: f64) -> Vec<Found> {
         ),
         (
             Cause::RandomLoss,
-            other * (1.0 - small),
+            seen * other * (1.0 - small),
             format!("{times} losses, {} of them of one segment alone, with the queue anywhere: {queue}", percent(facts.single)),
         ),
         (
             Cause::SmallBuffer,
-            other * small,
+            seen * other * small,
             format!(
                 "{times} losses of {} segments of {full} bytes, {} of them of one alone, and hardly a queue before them: {queue}",
                 facts.lost,

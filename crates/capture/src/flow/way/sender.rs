@@ -3,6 +3,8 @@
 use super::{MS, Way};
 
 const PENDING: usize = 1 << 16;
+/// Away from the sender, when an acknowledgment reaches it is known by timestamps: to two of their ticks, most of which are milliseconds.
+const TICK: i64 = 2 * MS;
 /// TSvals on their way to the sender that are kept: four seconds of a clock of milliseconds.
 const ECHOES: usize = 4096;
 
@@ -54,7 +56,9 @@ impl Way {
             waits.recovery += gap;
         } else if (before == 0 && gap > rtt / 2) || (before < self.flight_recent / 2 && time - self.sender_ack_time > rtt / 4) {
             waits.idle += gap;
-        } else if time - self.sender_ack_time <= (rtt / 20).max(MS / 5) {
+        } else if time - self.sender_ack_time
+            <= (rtt / 20).max(if self.near.is_known() && self.near.min > rtt / 10 { TICK } else { MS / 5 })
+        {
             waits.acks += gap;
         } else {
             waits.unprompted += gap;

@@ -4,7 +4,7 @@
 //! Moore, INFOCOM 2001). Trains that were sent slower, or that something held up, show other rates; most show this one.
 
 /// Intervals in a train.
-const LENGTH: usize = 6;
+const LENGTH: usize = 4;
 /// Classes of rates for each doubling.
 const STEPS: f64 = 16.0;
 /// From a byte to 2^44 bytes a second.
