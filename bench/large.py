@@ -39,7 +39,7 @@ print(json.dumps({
 
 def packet(seq: int, ack: int, *, back: bool, payload: int, flags: int = 0x10, window: int = 65535) -> bytes:
     """Ethernet, IPv4, TCP; SYNs scale windows by 2^14. Checksums are left out, as by an interface that fills them in."""
-    options = struct.pack(">BBHBBBBBB", 2, 4, 1460, 3, 3, 14, 4, 2, 1) + b"\x01" if flags & 2 else b""
+    options = struct.pack(">BBHBBBBBB", 2, 4, 1460, 3, 3, 14, 4, 2, 1) + b"\x01\x01" if flags & 2 else b""
     ends = (bytes([10, 0, 0, 1]), bytes([10, 0, 0, 2]), 40000, 5001)
     source, target, port, other = (ends[1], ends[0], ends[3], ends[2]) if back else ends
     tcp = struct.pack(">HHIIBBHHH", port, other, seq % 2**32, ack % 2**32, (20 + len(options)) // 4 << 4, flags, window, 0, 0) + options

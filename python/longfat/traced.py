@@ -38,6 +38,7 @@ def connection_row(one: dict[str, Any]) -> list[str]:
     """A connection in the columns of `COLUMNS`."""
     data: dict[str, Any] = one["data"]
     rtt: dict[str, float] = one["rtt"] or {}
+    bottleneck: dict[str, float] = one["bottleneck"] or {}
     verdict = one["verdict"]
     return [
         str(one["number"]),
@@ -49,7 +50,7 @@ def connection_row(one: dict[str, Any]) -> list[str]:
         milliseconds(rtt.get("min_s")),
         milliseconds(rtt.get("mean_s")),
         scaled(data["flight_max_bytes"], "B"),
-        scaled((one["bottleneck"] or {}).get("rate_bps"), "b/s"),
+        scaled(bottleneck.get("rate_bps"), "b/s"),
         f"{data['retransmitted']['segments']:,}",
         clean(f"{verdict['cause']} ({100 * verdict['confidence']:.0f} %)"),
     ]

@@ -199,8 +199,14 @@ impl Way {
         }
         let stamp = packet.options.timestamps.map(|(value, _)| value);
         let gap = self.last_new.map_or(i64::MAX, |last| (time - last).max(0));
-        let ahead = self.bursts.sent(gap, end - start, self.ack_trains.rate, self.next.saturating_sub(self.sender_acked));
-        self.data_trains.passed(time, end);
+        // Behind the bottleneck segments show its rate, and before it how far the sender runs ahead.
+        let is_behind = self.near.is_known() && self.near.min > self.far.min;
+        let ahead = if is_behind {
+            self.data_trains.passed(time, end);
+            0
+        } else {
+            self.bursts.sent(gap, end - start, self.ack_trains.rate, self.next.saturating_sub(self.sender_acked))
+        };
         self.ranges.push(Range { start, end, first: time, last: time, times: 1, stamps: [stamp, None], ahead, ..Range::default() });
         let before = self.next.saturating_sub(self.sender_acked);
         if let Some(last) = self.last_new {

@@ -5,10 +5,8 @@
 
 /// Intervals in a train.
 const LENGTH: usize = 4;
-/// Classes of rates for each doubling.
-const STEPS: f64 = 16.0;
-/// From a byte to 2^44 bytes a second.
-const CLASSES: usize = 44 * STEPS as usize;
+/// Classes of rates: 16 of each doubling, from a byte to 2^44 bytes a second.
+const CLASSES: usize = 44 * 16;
 /// Fewer trains than this say nothing.
 const LEAST: u64 = 12;
 
@@ -42,11 +40,11 @@ impl Trains {
         if !is_whole || time <= began || at <= from {
             return;
         }
-        let rate = (at - from) as f64 * 1e9 / (time - began) as f64;
+        let rate = (at - from) as f32 * 1e9 / (time - began) as f32;
         if self.classes.is_empty() {
             self.classes = vec![0; CLASSES];
         }
-        let class = ((rate.max(1.0).log2() * STEPS) as usize).min(CLASSES - 1);
+        let class = class(rate);
         self.classes[class] = self.classes[class].saturating_add(1);
         self.count += 1;
         if self.count.is_power_of_two() || self.count.is_multiple_of(256) {
@@ -77,11 +75,12 @@ impl Trains {
             for class in near.clone() {
                 let count = f64::from(self.classes[class]);
                 if left < count {
-                    return ((class as f64 + left / count.max(1.0)) / STEPS).exp2();
+                    let (low, high) = (bound(class), bound(class + 1));
+                    return low + left / count.max(1.0) * (high - low);
                 }
                 left -= count;
             }
-            (near.end as f64 / STEPS).exp2()
+            bound(near.end)
         };
         Some(Rate { value: at(0.5), low: at(0.16), high: at(0.84) })
     }
@@ -90,6 +89,16 @@ impl Trains {
     fn is_peak(&self, class: usize, about: &dyn Fn(usize) -> u64) -> bool {
         (class.saturating_sub(4)..(class + 5).min(CLASSES)).all(|other| about(other) <= about(class))
     }
+}
+
+/// Exponent and the first four bits behind the point, of a rate of one byte a second and more.
+fn class(rate: f32) -> usize {
+    ((rate.max(1.0).to_bits() - 1.0_f32.to_bits()) >> 19).min(CLASSES as u32 - 1) as usize
+}
+
+/// The least rate of a class.
+fn bound(class: usize) -> f64 {
+    f32::from_bits(((class as u32) << 19) + 1.0_f32.to_bits()).into()
 }
 
 #[cfg(test)]
