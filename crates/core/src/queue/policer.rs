@@ -13,7 +13,12 @@ pub const KIND: QueueKind = QueueKind {
     summary: "a token bucket: what exceeds a rate and a burst is dropped at once, and nothing waits for tokens; one FIFO line behind it",
     source: "RFC 2697 section 3 (one rate, one burst, color-blind; red is dropped)",
     params: &[
-        ParamSpec { name: "rate", kind: Kind::Rate, default: None, doc: "of IP packets: tokens in a second (CIR of RFC 2697)" },
+        ParamSpec {
+            name: "rate",
+            kind: Kind::Rate,
+            default: Some(Value::Auto),
+            doc: "of IP packets: tokens in a second (CIR of RFC 2697). By default that of the link",
+        },
         ParamSpec {
             name: "burst",
             kind: Kind::Capacity,
@@ -26,7 +31,8 @@ pub const KIND: QueueKind = QueueKind {
     build: |params, context| {
         let burst = u128::from(burst_of(params, &context)) * TOKEN;
         let fifo = Fifo::new(limit_of(params, &context));
-        Box::new(Policer { rate: params.rate("rate"), burst, tokens: burst, filled: Time::ZERO, fifo })
+        let rate = if params.is_auto("rate") { context.rate } else { params.rate("rate") };
+        Box::new(Policer { rate, burst, tokens: burst, filled: Time::ZERO, fifo })
     },
 };
 
