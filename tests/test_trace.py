@@ -299,7 +299,13 @@ def test_the_page(recorded: Path, tmp_path: Path, at: str) -> None:
     trace.write_page(wicked, found, page, rows=beside(found["connections"][0]))
     html = page.read_text(encoding="utf-8")
     assert "<script>alert" not in html
-    for words in ("&lt;script&gt;alert(1)&lt;&amp;", "Time-sequence graph", "Round trips", "Beside the simulation", "congestion, by loss"):
+    for words in (
+        "&lt;script&gt;alert(1)&lt;&amp;",
+        "Time-sequence graph",
+        "Round trips",
+        "Beside the simulation",
+        "losses with a full queue",
+    ):
         assert words in html
     with pytest.raises(CaptureError, match="cannot write"):
         trace.write_page(wicked, found, tmp_path / "no" / "page.html")

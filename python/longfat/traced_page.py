@@ -29,7 +29,7 @@ def trace_page(found: dict[str, Any], connection: dict[str, Any], packets: pd.Da
         tables["Beside the simulation"] = _table(BESIDE_COLUMNS, beside_rows(rows))
     plots = list(_graphs(connection, packets))
     names = ", ".join(clean(Path(file["name"]).name) for file in found["files"])
-    said = "\n\n".join(details(connection))
+    said = "\n".join(details(connection))
     page = render(title=f"Trace of {names}", description=said, plots=shown_plots(plots), outcome=tables, alone=True)
     return Page(page, plots, [])
 
@@ -52,7 +52,9 @@ def _graphs(connection: dict[str, Any], packets: pd.DataFrame) -> list[Plot]:
         plots.append(
             time_sequence(table, flow=flow, at=at, window_scale=connection["options"]["window_scale"], title=f"Time-sequence graph {where}")
         )
-        plots.append(speed(table, flow=flow, at=at, over_s=max(1e-3, connection["duration_s"] / 5000)))
+        # A power of ten, so that there are a thousand points and more.
+        over = 10.0 ** max(-3, math.floor(math.log10(max(connection["duration_s"], 1e-3) / 1000)))
+        plots.append(speed(table, flow=flow, at=at, over_s=over, title=f"Instantaneous speed {where}"))
     return plots + _series(connection)
 
 
