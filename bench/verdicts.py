@@ -1,43 +1,58 @@
-"""How often `longfat trace` names the right cause: simulated captures of flows whose cause is known, made for it.
+"""How often `longfat trace` names the right cause, on captures whose cause is known.
 
-    python bench/verdicts.py [--quick] [--details]
+    python bench/verdicts.py [--split dev|test] [--seed N] [--keep FOLDER] [--captures FOLDER] [--details]
 
-Each cause with several controls and round trips, beside a little other traffic, captured at the sender, at the receiver and in
-between. Prints the confusion matrix, and by point and control how many are right.
+Without `--captures` it simulates: each cause with several controls, rates and round trips, beside a little other traffic, captured at the
+sender, at the receiver and in between. Rules are made with `--split dev`; `test` has other round trips, rates, controls and seeds, and is
+there to be judged by. `--keep` leaves the captures in a folder. `--captures` takes a folder instead, of `NAME-POINT.pcap` (or pcapng, or in
+zstd) beside `NAME.json` that says {cause, control}; one of the captures here was taken of a kernel, on a path made for it.
+
+Prints the confusion matrix, how many are right by point, control and round trip, how sure the verdicts were, and what was said of the
+control.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
+import json
+import random
 import tempfile
 from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import longfat
 import longfat.trace
 from longfat.capture import write_capture
-from longfat.sweep import default_jobs
 
-RATE = 30
 POINTS = {"left1": "sender", "bottleneck": "between", "right1": "receiver"}
-CONTROLS = ("reno", "cubic", "htcp", "bbr")
-RTTS = (20, 100)
+LOSS_BASED = {
+    "dev": ("reno", "cubic", "htcp"),
+    "test": ("reno", "cubic", "htcp", "bic", "scalable", "highspeed", "hybla", "illinois", "westwood"),
+}
+ANY = {"dev": ("reno", "cubic", "htcp", "bbr"), "test": (*LOSS_BASED["test"], "bbr", "bbr3", "vegas", "compound", "yeah")}
+RTTS = {"dev": (20, 100), "test": (5, 50, 150)}
+RATES = {"dev": (30,), "test": (12, 25, 60)}
 
 Cause = dict[str, str]
 CAUSES: dict[str, Cause] = {
-    "receive window": {"flow": 'receive_buffer = "{third} bytes"'},
-    "send buffer": {"flow": 'send_buffer = "{third} bytes"'},
-    "application": {"traffic": '{{ kind = "telnet", interval = "{interval} ms", size = "20 kB" }}'},
+    "receive window": {"flow": 'receive_buffer = "{window} bytes"', "any": "yes"},
+    "closing window": {"flow": 'read_rate = "{read} kbit/s"\nreceive_buffer = "{bdp} bytes"', "any": "yes"},
+    "send buffer": {"flow": 'send_buffer = "{window} bytes"', "any": "yes"},
+    "application": {"traffic": '{{ kind = "telnet", interval = "{interval} ms", size = "20 kB" }}', "any": "yes"},
     "congestion, by loss": {"queue": '{{ kind = "droptail", limit = "1 bdp" }}'},
     "congestion, by ECN": {"queue": '{{ kind = "red", limit = "2 bdp", ecn = true }}', "flow": 'ecn = "classic"'},
-    "bursts over a small buffer": {"queue": '{{ kind = "droptail", limit = "0.1 bdp" }}'},
-    "random loss": {"loss": '{{ kind = "bernoulli", probability = 0.0008 }}'},
-    "receiver's host": {"host": "true"},
+    "bursts over a small buffer": {"queue": '{{ kind = "droptail", limit = "{small} packets" }}'},
+    "random loss": {"loss": '{{ kind = "bernoulli", probability = {loss} }}', "queue": '{{ kind = "droptail", limit = "4 bdp" }}'},
+    "policer": {"queue": '{{ kind = "policer", rate = "{policed} kbit/s", burst = "{tokens} bytes", limit = "4 bdp" }}', "any": "yes"},
+    "receiver's ring": {"host": "true"},
+    "a full path": {"queue": '{{ kind = "droptail", limit = "{deep} bytes" }}', "flow": 'send_buffer = "{full} bytes"', "any": "yes"},
 }
 EXPERIMENT = """\
 title = "{name}"
-repeats = {seeds}
+seed = {seed}
 
 [path]
 preset = "dumbbell"
@@ -51,7 +66,7 @@ name = "main"
 from = "left1"
 to = "right1"
 stack = "linux"
-slow_start = "standard"
+slow_start = "{slow_start}"
 congestion_control = "{control}"
 traffic = {traffic}
 {flow}
@@ -66,7 +81,7 @@ traffic = {{ kind = "on_off", rate = "{noise} kbit/s", on = "200 ms", off = "300
 duration = "{seconds} s"
 packets = "main"
 """
-# It takes 60 % of the rate, and what finds its ring full is lost.
+# A host that is slower than the path, with a ring of 64: as a slow drop-tail queue, except for the blocks in which it is emptied.
 HOST = """
 [[host]]
 name = "right1"
@@ -78,79 +93,131 @@ rx_frames = "64 packets"
 """
 
 
-def text(name: str, cause: Cause, control: str, rtt: int, seeds: int) -> str:
+@dataclass
+class Case:
+    """A capture, and what is known of it."""
+
+    file: Path
+    cause: str
+    control: str
+    point: str
+    rtt: str
+
+
+def text(name: str, cause: Cause, control: str, rtt: int, rate: int, rng: random.Random) -> str:
     """The experiment in which `name` limits a flow."""
-    bdp = RATE * 1e6 / 8 * rtt / 1e3
-    values: dict[str, Any] = {"third": int(bdp / 3), "interval": round(20e3 * 8 / (RATE * 1e6 / 10) * 1e3)}
-    queue = cause.get("queue", '{{ kind = "droptail", limit = "2 bdp" }}').format(**values)
-    # A packet takes 1000 cycles; 0.6 of the packets of the bottleneck's rate can be received.
-    host = HOST.format(mhz=max(1, round(0.6 * RATE * 1e6 / 12_000 * 1000 / 1e6))) if "host" in cause else ""
+    bdp = rate * 1e6 / 8 * rtt / 1e3
+    packets = bdp / 1500
+    values: dict[str, Any] = {
+        "window": int(max(bdp * rng.uniform(0.2, 0.5), 6000)),
+        "bdp": int(max(bdp, 30_000)),
+        "read": int(rate * 1000 * rng.uniform(0.25, 0.5)),
+        "interval": max(1, round(20e3 * 8 / (rate * 1e6 * rng.uniform(0.05, 0.2)) * 1e3)),
+        "small": max(4, round(packets * rng.uniform(0.04, 0.1))),
+        # By Mathis et al. 1997 so much that a third to a half of the rate is left to Reno.
+        "loss": f"{min(0.02, (1.22 / (rng.uniform(0.3, 0.5) * packets)) ** 2):.2g}",
+        "policed": int(rate * 1000 * rng.uniform(0.3, 0.7)),
+        "tokens": int(max(15_000, bdp * rng.uniform(0.3, 1.5))),
+        "deep": int(6 * bdp + 400_000),
+        "full": int(2 * bdp + 60_000),
+    }
+    # A packet takes 1000 cycles.
+    mhz = max(1, round(rng.uniform(0.5, 0.7) * rate * 1e6 / 12_000 * 1000 / 1e6))
     return EXPERIMENT.format(
         name=name,
+        seed=rng.randrange(1, 1 << 20),
         rtt=rtt,
-        rate=RATE,
-        queue=queue,
+        rate=rate,
+        slow_start="standard",
+        queue=cause.get("queue", '{{ kind = "droptail", limit = "4 bdp" }}').format(**values),
         loss=cause.get("loss", '{{ kind = "none" }}').format(**values),
         control=control,
         traffic=cause.get("traffic", '"bulk"').format(**values),
         flow=cause.get("flow", "").format(**values),
-        noise=RATE * 1000 // 20,
-        host=host,
-        seconds=30,
-        seeds=seeds,
+        noise=rate * 1000 // 20,
+        host=HOST.format(mhz=mhz) if "host" in cause else "",
+        seconds=max(20, rtt // 3),
     )
 
 
-def verdicts(folder: Path, name: str, cause: Cause, control: str, rtt: int, seeds: int) -> list[tuple[str, dict[str, Any]]]:
-    """The point of each capture, and the connection that was found in it."""
-    file = folder / "one.toml"
-    file.write_text(text(name, cause, control, rtt, seeds), encoding="utf-8")
-    results = folder / f"{name}-{control}-{rtt}".replace(" ", "-")
-    made = longfat.load(str(file)).sweep(results, jobs=default_jobs())
-    found = []
-    for run in made.runs["run"]:
-        for at, point in POINTS.items():
-            capture = folder / "one.pcapng"
-            write_capture(results, at, capture, run=run)
-            [connection] = longfat.trace.read(capture)["connections"]
-            found.append((point, connection))
-    return found
+def simulated(folder: Path, split: str, seed: int) -> Iterator[Case]:
+    """Captures of runs, made in `folder`; those that are there already are not made again."""
+    for name, cause in CAUSES.items():
+        for rtt in RTTS[split]:
+            rng = random.Random(f"{seed} {split} {name} {rtt}")
+            pool = ANY[split] if "any" in cause else LOSS_BASED[split]
+            for control in rng.sample(pool, min(4, len(pool))):
+                rate = rng.choice(RATES[split])
+                stem = f"{name}-{control}-{rtt}ms-{rate}M".replace(" ", "_").replace(",", "").replace("'", "")
+                facts = folder / f"{stem}.json"
+                if not facts.exists():
+                    file = folder / f"{stem}.toml"
+                    file.write_text(text(name, cause, control, rtt, rate, rng), encoding="utf-8")
+                    longfat.load(str(file)).sweep(folder / stem, jobs=1)
+                    for at, point in POINTS.items():
+                        write_capture(folder / stem, at, folder / f"{stem}-{point}.pcapng", snap=96)
+                    facts.write_text(json.dumps({"cause": name, "control": control, "rtt": rtt / 1e3}), encoding="utf-8")
+                yield from kept(folder, stem)
 
 
-def main() -> None:
-    """Runs all, prints the matrix."""
-    quick, details = "--quick" in sys.argv, "--details" in sys.argv
-    controls, rtts, seeds = (CONTROLS[:2], RTTS[:1], 1) if quick else (CONTROLS, RTTS, 1)
+def kept(folder: Path, only: str = "") -> Iterator[Case]:
+    """The captures in a folder, by what is written beside them."""
+    for facts in sorted(folder.glob("*.json")):
+        known = json.loads(facts.read_text(encoding="utf-8"))
+        if "cause" not in known or (only and facts.stem != only):
+            continue
+        for file in sorted(folder.glob(f"{facts.stem}-*.pcap*")):
+            point = file.name[len(facts.stem) + 1 :].split(".")[0]
+            yield Case(file, known["cause"], known["control"], point, f"{1e3 * known['rtt']:.0f} ms")
+
+
+def judge(cases: Iterator[Case], details: bool) -> None:
+    """Reads all, prints the matrix."""
     matrix: dict[str, Counter[str]] = defaultdict(Counter)
     right: dict[str, list[bool]] = defaultdict(list)
     sure: dict[bool, list[float]] = defaultdict(list)
-    with tempfile.TemporaryDirectory() as folder:
-        for name, cause in CAUSES.items():
-            for control in controls:
-                for rtt in rtts:
-                    for point, connection in verdicts(Path(folder), name, cause, control, rtt, seeds):
-                        verdict = connection["verdict"]
-                        is_right = verdict["cause"] == name
-                        matrix[name][verdict["cause"]] += 1
-                        sure[is_right].append(verdict["confidence"])
-                        for group in (
-                            "all",
-                            f"at {point}",
-                            f"with {control}",
-                            f"rtt {rtt} ms",
-                            f"point found: {connection['capture_point'] == point}",
-                        ):
-                            right[group].append(is_right)
-                        if details and not is_right:
-                            print(name, control, rtt, point, "->", verdict["cause"], f"{verdict['confidence']:.2f}", verdict["why"])
+    controls: dict[str, Counter[str]] = defaultdict(Counter)
+    for case in cases:
+        found = longfat.trace.read(case.file)["connections"]
+        one = max(found, key=lambda other: other["data"]["bytes_acked"])
+        verdict = one["verdict"]
+        is_right = verdict["cause"] == case.cause
+        matrix[case.cause][verdict["cause"]] += 1
+        sure[is_right].append(verdict["confidence"])
+        at_point = one["capture_point"] == case.point
+        for group in ("all", f"at {case.point}", f"with {case.control}", f"rtt {case.rtt}", f"point found: {at_point}"):
+            right[group].append(is_right)
+        if guess := one.get("control"):
+            controls[case.control][guess["name"] or "cannot tell"] += 1
+        if details and not is_right:
+            print(f"{case.file.name}: {verdict['cause']} {verdict['confidence']:.2f}: {verdict['why']}")
     for name, found in matrix.items():
-        total = sum(found.values())
         rest = ", ".join(f"{other} {n}" for other, n in found.most_common() if other != name)
-        print(f"{name:28} {found[name]:4} of {total:4} {rest}")
-    for group, is_right in right.items():
-        print(f"{group:28} {sum(is_right):4} of {len(is_right):4}")
+        print(f"{name:28} {found[name]:4} of {sum(found.values()):4} {rest}")
+    for group, are_right in sorted(right.items()):
+        print(f"{group:28} {sum(are_right):4} of {len(are_right):4}")
     for is_right, confidences in sure.items():
         print(f"mean confidence where {'right' if is_right else 'wrong'}: {sum(confidences) / len(confidences):.2f}")
+    for name, guesses in sorted(controls.items()):
+        print(f"control {name:20} {', '.join(f'{other} {n}' for other, n in guesses.most_common())}")
+
+
+def main() -> None:
+    """As said above."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--split", choices=("dev", "test"), default="dev")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--keep", type=Path)
+    parser.add_argument("--captures", type=Path)
+    parser.add_argument("--details", action="store_true")
+    asked = parser.parse_args()
+    if asked.captures:
+        judge(kept(asked.captures), asked.details)
+        return
+    with tempfile.TemporaryDirectory() as name:
+        folder = asked.keep or Path(name)
+        folder.mkdir(parents=True, exist_ok=True)
+        judge(simulated(folder, asked.split, asked.seed), asked.details)
 
 
 main()

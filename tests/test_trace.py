@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from longfat import trace
+from longfat.beside import beside
 from longfat.capture import write_capture
 from longfat.errors import CaptureError
 
@@ -237,3 +238,76 @@ def test_an_experiment_keeps_what_limited_the_flow(tmp_path: Path) -> None:
     file = tmp_path / "windowed.toml"
     trace.write_experiment(trace.read(captured(results, "right1", tmp_path)), file)
     assert longfat.load(str(file)).run().flows["acked_all_s"].iloc[0] == pytest.approx(before["acked_all_s"], rel=0.1)
+
+
+def test_the_capture_stands_beside_its_simulation(recorded: Path, tmp_path: Path) -> None:
+    found = only(captured(recorded, "left1", tmp_path))
+    rows = {row.name: row for row in beside(found)}
+    as_captured, simulated = rows["captured"], rows["simulated, as captured"]
+    assert as_captured.goodput_bps == pytest.approx(found["data"]["goodput_bps"])
+    assert simulated.goodput_bps == pytest.approx(as_captured.goodput_bps, rel=0.1)
+    assert simulated.rtt_mean_s == pytest.approx(as_captured.rtt_mean_s, rel=0.15)
+    assert {"paced", "with bbr"} <= rows.keys()
+
+
+def test_a_larger_window_is_tried_where_the_window_limits(tmp_path: Path) -> None:
+    results = run(tmp_path, EXPERIMENT.replace('stack = "linux"', 'stack = "linux"\nreceive_buffer = "30 KiB"'))
+    rows = {row.name: row for row in beside(only(captured(results, "right1", tmp_path)))}
+    goodput = {name: row.goodput_bps or 0.0 for name, row in rows.items()}
+    assert goodput["simulated, as captured"] == pytest.approx(goodput["captured"], rel=0.1)
+    assert goodput["a window without limit"] > 1.5 * goodput["captured"]
+
+
+@pytest.mark.parametrize("at", POINTS)
+def test_the_bottleneck_is_measured(recorded: Path, tmp_path: Path, at: str) -> None:
+    found = only(captured(recorded, at, tmp_path))["bottleneck"]
+    assert found["rate_bps"] == pytest.approx(20e6, rel=0.05)
+    # One bdp of 40 ms.
+    assert found["queue_at_losses_bytes"]["median"] == pytest.approx(100e3, rel=0.1)
+    if at == "left1":
+        assert found["burst"]["at_first_loss_bytes"] == pytest.approx(100e3, rel=0.1)
+        assert found["burst"]["passed_bytes"] <= 1.02 * found["burst"]["at_first_loss_bytes"]
+
+
+def test_a_policer_is_no_small_buffer(tmp_path: Path) -> None:
+    text = EXPERIMENT.replace('{ kind = "droptail", limit = "1 bdp" }', '{ kind = "policer", rate = "8 Mbit/s", burst = "60 kB" }')
+    results = run(tmp_path, text)
+    for at in POINTS:
+        found = only(captured(results, at, tmp_path))
+        assert found["verdict"]["cause"] == "policer", (at, found["verdict"])
+        assert found["bottleneck"]["rate_bps"] == pytest.approx(20e6, rel=0.1)
+    file = tmp_path / "policed.toml"
+    trace.write_experiment(trace.read(captured(results, "left1", tmp_path)), file)
+    assert 'kind = "policer"' in file.read_text(encoding="utf-8")
+    assert longfat.load(str(file)).run().flows["goodput_bps"].iloc[0] < 8e6
+
+
+@pytest.mark.parametrize("control", ["reno", "cubic"])
+def test_the_control_is_named_by_its_window(tmp_path: Path, control: str) -> None:
+    text = EXPERIMENT.replace('stack = "linux"', f'stack = "linux"\ncongestion_control = "{control}"').replace("12 MB", "40 MB")
+    results = run(tmp_path, text)
+    for at in POINTS:
+        assert only(captured(results, at, tmp_path))["control"]["name"] == control
+
+
+@pytest.mark.parametrize("at", POINTS)
+def test_the_page(recorded: Path, tmp_path: Path, at: str) -> None:
+    wicked = tmp_path / "<script>alert(1)<&.pcapng"
+    wicked.write_bytes(captured(recorded, at, tmp_path).read_bytes())
+    found = trace.read(wicked)
+    page = tmp_path / "page.html"
+    trace.write_page(wicked, found, page, rows=beside(found["connections"][0]))
+    html = page.read_text(encoding="utf-8")
+    assert "<script>alert" not in html
+    for words in (
+        "&lt;script&gt;alert(1)&lt;&amp;",
+        "Time-sequence graph",
+        "Round trips",
+        "Beside the simulation",
+        "losses with a full queue",
+    ):
+        assert words in html
+    with pytest.raises(CaptureError, match="cannot write"):
+        trace.write_page(wicked, found, tmp_path / "no" / "page.html")
+    with pytest.raises(CaptureError, match="there is no connection 5 in it"):
+        trace.write_page(wicked, found, page, 5)

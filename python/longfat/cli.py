@@ -18,6 +18,7 @@ import typer
 from longfat import prune, script, terminal, trace, traced
 from longfat._longfat import __version__, registries, schema
 from longfat.advice.command import advise_command
+from longfat.beside import Row, beside
 from longfat.capture import SNAP, write_capture
 from longfat.errors import INTERRUPTED, LongfatError
 from longfat.experiment import Experiment, before, load, load_results
@@ -411,15 +412,32 @@ def trace_command(
         typer.Option("--experiment", metavar="FILE", help="Write path and flow as an experiment; the connection with most data."),
     ] = None,
     connection: Annotated[int | None, typer.Option("--connection", min=0, help="Of another one: its number.")] = None,
+    compare: Annotated[
+        bool,
+        typer.Option(
+            "--compare", help="Simulate that experiment, and the path with other windows, pacing and controls; print them beside it."
+        ),
+    ] = False,
+    html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page with the graphs of that connection.")] = None,
 ) -> None:
     """Say what captures tell of each TCP connection in them."""
     with terminal.share_bar(err, "reading") as tick:
         found = trace.read(files, progress=tick)
+    rows: list[Row] = []
+    if compare:
+        with terminal.share_bar(err, "simulating") as tick:
+            rows = beside(trace.chosen(found, connection), tick=tick)
     if as_json:
-        print(json.dumps(found, indent=2))
+        print(json.dumps({**found, "beside": [asdict(row) for row in rows]} if compare else found, indent=2))
     else:
         traced.print_trace(out, found, most)
+        if compare:
+            traced.print_beside(out, rows)
         traced.print_notes(err, found)
+    if html is not None:
+        with terminal.share_bar(err, "reading") as tick:
+            trace.write_page(files, found, html, connection, rows=rows, progress=tick)
+        err.print(f"page: {terminal.escape(terminal.clean(str(html)))}", soft_wrap=True)
     if experiment is not None:
         trace.write_experiment(found, experiment, connection)
         err.print(f"experiment: {terminal.escape(terminal.clean(str(experiment)))}", soft_wrap=True)

@@ -211,8 +211,13 @@ def agreement_plots(numbers: Mapping[str, Sequence[Comparison]]) -> Iterator[Plo
 
 def figures_page(title: str, plots: Sequence[Plot], form: str = "") -> Page:
     """A page of figures alone: of what is neither a sweep nor a paper."""
-    page = render(title=title, form=form, plots=[Shown(plot, "") for plot in plots])
+    page = render(title=title, form=form, plots=shown_plots(plots))
     return Page(page, list(plots), [])
+
+
+def shown_plots(plots: Sequence[Plot]) -> list[Shown]:
+    """Plots of our own."""
+    return [Shown(plot, "") for plot in plots]
 
 
 NOTHING: Mapping[str, Any] = {
@@ -234,6 +239,7 @@ NOTHING: Mapping[str, Any] = {
     "outcome": {},
     "experiments": {},
     "text": "",
+    "alone": False,
 }
 """A page without content."""
 

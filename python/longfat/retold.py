@@ -8,18 +8,20 @@ from typing import Any
 from longfat.errors import CaptureError
 
 # What a flow meets where its path is full.
-FULL = ("congestion, by loss", "congestion, by ECN", "bursts over a small buffer")
+FULL = ("congestion, by loss", "congestion, by ECN", "bursts over a small buffer", "a full path")
+LEAST_TRAINS = 50
+"""Trains that say what the bottleneck passes."""
 TEMPLATE = """\
 # {who}
 # {verdict}
 # {rate_note}
-# Which congestion control and stack it was is not known: these are Linux's of today.
+# {control_note}
 title = {title}
 
 [path]
 preset = "dumbbell"
 rtt = "{rtt} us"
-bottleneck = {{ rate = "{rate} bit/s", queue = {{ kind = "droptail", limit = "{queue} bytes" }}{loss} }}
+bottleneck = {{ rate = "{rate} bit/s", queue = {queue}{loss} }}
 edge = {{ rate = "{edge} bit/s" }}
 
 [[flow]]
@@ -43,11 +45,8 @@ def experiment(connection: dict[str, Any]) -> str:
     cause: str = verdict["cause"]
     base: float = connection["rtt"]["min_s"]
     mss: int = connection["options"]["mss_bytes"]
-    payload = peak(connection, base)
-    rate = payload * (mss + 52) / mss
-    trips = [trip for trip in connection["series"]["rtt_mean_s"] if trip is not None]
-    stretch = max(sorted(trips)[int(0.95 * (len(trips) - 1))] - base, 0.0) if trips else 0.0
-    queue = max(rate / 8 * stretch, 4 * (mss + 52))
+    of_ip = (mss + 52) / mss
+    rate, rate_note = _rate(connection, base, of_ip)
     loss = ""
     flow: list[str] = []
     if cause == "random loss":
@@ -56,26 +55,65 @@ def experiment(connection: dict[str, Any]) -> str:
         loss = f', loss = {{ kind = "bernoulli", probability = {share:.3g} }}'
     if receiver["window_is_scaled"] and receiver["window_max_bytes"]:
         flow.append(f'receive_buffer = "{receiver["window_max_bytes"]} bytes"')
+    if cause == "closing window":
+        flow.append(f'read_rate = "{round(data["goodput_bps"])} bit/s"')
     if cause == "send buffer":
         flow.append(f'send_buffer = "{data["flight_max_bytes"]} bytes"')
+    if cause == "congestion, by ECN":
+        flow.append('ecn = "classic"')
+    control: str | None = connection["control"]["name"]
+    if control:
+        flow.append(f'congestion_control = "{control}"')
     traffic = f'{{ kind = "ttcp", volume = "{data["bytes_acked"]} bytes" }}'
     if cause == "application":
         traffic = f'{{ kind = "writes", rate = "{round(data["goodput_bps"])} bit/s", size = "{10 * mss} bytes" }}'
-    known = cause in FULL
     return TEMPLATE.format(
         who=f"{connection['from']} to {connection['to']}, captured at: {connection['capture_point']}",
         verdict=f"what limited it: {cause} ({100 * verdict['confidence']:.0f} %)",
-        rate_note="The path was full: its rate is what passed." if known else "The path was never full: its rate is at least what passed.",
+        rate_note=rate_note,
+        control_note=f"Its control looks like {control}; the rest is today's Linux."
+        if control
+        else "Its control is not known: this is today's Linux.",
         title=json.dumps(f"As captured: {connection['from']} to {connection['to']}"),
         rtt=round(1e6 * base),
         rate=round(rate),
-        queue=round(queue),
+        queue=_queue(connection, base, rate, of_ip),
         loss=loss,
         edge=round(max(10 * rate, 1e9)),
         traffic=traffic,
         flow="".join(f"{line}\n" for line in flow),
         duration=max(1, round(3 * connection["duration_s"] + 10)),
     )
+
+
+def _rate(connection: dict[str, Any], base: float, of_ip: float) -> tuple[float, str]:
+    """Of IP packets in bit/s, and how it is known."""
+    passed = peak(connection, base) * of_ip
+    bottleneck = connection["bottleneck"]
+    if connection["verdict"]["cause"] in FULL:
+        return passed, "The path was full: its rate is what passed."
+    if bottleneck and bottleneck["trains"] >= LEAST_TRAINS and bottleneck["rate_bps"] > passed:
+        return bottleneck["rate_bps"], "The path was not full: its rate is that at which trains of packets left it."
+    return passed, "The path was never full: its rate is at least what passed."
+
+
+def _queue(connection: dict[str, Any], base: float, rate: float, of_ip: float) -> str:
+    """The queue in front of the bottleneck."""
+    least = 4 * (connection["options"]["mss_bytes"] + 52)
+    trips = [trip for trip in connection["series"]["rtt_mean_s"] if trip is not None]
+    stretch = max(sorted(trips)[int(0.95 * (len(trips) - 1))] - base, 0.0) if trips else 0.0
+    held = round(max(rate / 8 * stretch, least))
+    cause = connection["verdict"]["cause"]
+    if cause == "policer":
+        own = round(connection["data"]["goodput_bps"] * of_ip)
+        # Of its bucket nothing is known but that some packets passed at once.
+        return f'{{ kind = "policer", rate = "{own} bit/s", burst = "{max(round(own / 8 * base), 10 * 1500)} bytes", limit = "1 bdp" }}'
+    if cause == "congestion, by ECN":
+        return f'{{ kind = "step", limit = "{4 * held} bytes", threshold = "{held} bytes" }}'
+    if cause not in FULL:
+        # Nothing was lost in it, or not for its size.
+        return f'{{ kind = "droptail", limit = "{max(held, round(rate / 8 * base))} bytes" }}'
+    return f'{{ kind = "droptail", limit = "{held} bytes" }}'
 
 
 def peak(connection: dict[str, Any], base: float) -> float:

@@ -24,8 +24,10 @@ from typing import Any
 import pandas as pd
 
 from longfat._longfat import trace, trace_packets
+from longfat.beside import Row
 from longfat.errors import CaptureError
 from longfat.retold import experiment
+from longfat.traced_page import trace_page
 
 Files = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 Progress = Callable[[float], object]
@@ -59,12 +61,39 @@ def write_experiment(found: dict[str, Any], file: str | os.PathLike[str], connec
 
     CaptureError where it is not there, shows too little, or the file cannot be written.
     """
-    chosen = [one for one in found["connections"] if connection in (None, one["number"])]
-    if not chosen:
+    _write(file, experiment(chosen(found, connection)))
+
+
+def write_page(
+    files: Files,
+    found: dict[str, Any],
+    file: str | os.PathLike[str],
+    connection: int | None = None,
+    *,
+    rows: Sequence[Row] = (),
+    progress: Progress | None = None,
+) -> None:
+    """Writes a page that needs nothing else: what `read` found in `files`, and the graphs of a connection.
+
+    It is the one with most data, if no number is given. `rows` is what `longfat.beside.beside` gave for it.
+
+    CaptureError where it is not there, has more packets than `packets` gives, or the page cannot be written.
+    """
+    one = chosen(found, connection)
+    _write(file, trace_page(found, one, packets(files, one["number"], progress=progress), rows).html)
+
+
+def chosen(found: dict[str, Any], connection: int | None) -> dict[str, Any]:
+    """A connection of what `read` found by its number, or the one with most data. CaptureError where it is not there."""
+    among = [one for one in found["connections"] if connection in (None, one["number"])]
+    if not among:
         raise CaptureError(f"there is no connection {connection} in it" if connection is not None else "there is no connection in it")
-    text = experiment(max(chosen, key=lambda one: one["data"]["bytes_acked"]))
+    return max(among, key=lambda one: one["data"]["bytes_acked"])
+
+
+def _write(file: str | os.PathLike[str], text: str) -> None:
     try:
-        Path(file).write_text(text, encoding="utf-8")
+        Path(file).write_text(text, encoding="utf-8", errors="replace")
     except OSError as error:
         raise CaptureError(f"cannot write {os.fspath(file)}: {error}") from error
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from longfat.beside import Row
 from longfat.terminal import clean, count, escape, number
 
 KINDS = {"fast": "fast", "timeout": "timeout", "tail_probe": "tail probe", "unknown": "unexplained"}
@@ -29,34 +31,47 @@ def milliseconds(value: float | None) -> str:
     return "–" if value is None else f"{number(1e3 * value)} ms"
 
 
+COLUMNS = ["", "from", "to", "at", "payload", "goodput", "rtt min", "mean", "flight", "bottleneck", "sent again", "cause"]
+
+
+def connection_row(one: dict[str, Any]) -> list[str]:
+    """A connection in the columns of `COLUMNS`."""
+    data: dict[str, Any] = one["data"]
+    rtt: dict[str, float] = one["rtt"] or {}
+    bottleneck: dict[str, float] = one["bottleneck"] or {}
+    verdict = one["verdict"]
+    return [
+        str(one["number"]),
+        clean(one["from"]),
+        clean(one["to"]),
+        clean(one["capture_point"]),
+        scaled(data["bytes_acked"], "B"),
+        scaled(data["goodput_bps"], "b/s"),
+        milliseconds(rtt.get("min_s")),
+        milliseconds(rtt.get("mean_s")),
+        scaled(data["flight_max_bytes"], "B"),
+        scaled(bottleneck.get("rate_bps"), "b/s"),
+        f"{data['retransmitted']['segments']:,}",
+        clean(f"{verdict['cause']} ({100 * verdict['confidence']:.0f} %)"),
+    ]
+
+
 def print_trace(console: Console, found: dict[str, Any], most: int) -> None:
     """A table of the connections with the most data, and what is to be said of each."""
     connections = found["connections"]
     shown = sorted(connections, key=lambda one: -one["data"]["bytes_acked"])[:most]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in ("", "from", "to", "at", "payload", "goodput", "rtt min", "mean", "flight", "sent again", "cause"):
+    for name in COLUMNS:
         table.add_column(name, justify="left" if name in ("from", "to", "at", "cause") else "right")
     for one in shown:
-        data: dict[str, Any] = one["data"]
-        rtt: dict[str, float] = one["rtt"] or {}
-        verdict = one.get("verdict")
-        table.add_row(
-            str(one["number"]),
-            _text(one["from"]),
-            _text(one["to"]),
-            _text(one["capture_point"]),
-            scaled(data["bytes_acked"], "B"),
-            scaled(data["goodput_bps"], "b/s"),
-            milliseconds(rtt.get("min_s")),
-            milliseconds(rtt.get("mean_s")),
-            scaled(data["flight_max_bytes"], "B"),
-            f"{data['retransmitted']['segments']:,}",
-            _text(f"{verdict['cause']} ({100 * verdict['confidence']:.0f} %)" if verdict else ""),
-        )
+        table.add_row(*(escape(cell) for cell in connection_row(one)))
     if connections:
         console.print(table)
     for one in shown:
-        _print_details(console, one)
+        if lines := details(one):
+            console.print(f"[bold]{one['number']}[/] {_text(one['from'])} → {_text(one['to'])}", soft_wrap=True)
+            for line in lines:
+                console.print(f"  {escape(line)}", soft_wrap=True)
     hidden = len(connections) - len(shown) + found["left_out"]
     if hidden:
         console.print(f"and {count(hidden, 'connection')} more (--most)")
@@ -64,30 +79,69 @@ def print_trace(console: Console, found: dict[str, Any], most: int) -> None:
         console.print("no TCP connection in it")
 
 
-def _print_details(console: Console, one: dict[str, Any]) -> None:
+def details(one: dict[str, Any]) -> list[str]:
+    """What is to be said of a connection, a line each."""
     again, reordered, receiver = one["data"]["retransmitted"], one["data"]["reordered"], one["receiver"]
-    lines: list[str] = []
-    if verdict := one.get("verdict"):
-        lines += [f"{verdict['cause']}: {verdict['why']}", *verdict["limits"]]
-        if control := verdict.get("control"):
-            lines.append(control)
+    verdict, control = one["verdict"], one["control"]
+    lines = [f"{verdict['cause']}: {verdict['why']}", *verdict["limits"]]
+    if control["name"]:
+        lines.append(f"congestion control: {control['name']} ({100 * control['confidence']:.0f} %): {control['why']}")
+    if bottleneck := one["bottleneck"]:
+        lines += _bottleneck(bottleneck)
     if again["segments"]:
-        kinds = [
-            (name, again[key])
-            for name, key in (("fast", "fast"), ("timeout", "timeout"), ("tail probe", "tail_probe"), ("unexplained", "unknown"))
-        ]
-        said = ", ".join(f"{n:,} {name}" for name, n in kinds if n)
+        said = ", ".join(f"{again[key]:,} {name}" for key, name in KINDS.items() if again[key])
         needless = f"; {again['needless']:,} had arrived before" if again["needless"] else ""
         lines.append(f"sent again: {said}, in {count(one['data']['episodes'], 'episode')}{needless}")
     if moved := reordered["before_capture"] + reordered["behind_capture"]:
         lines.append(f"{count(moved, 'segment')} overtaken, and not lost")
     if receiver["zero_windows"]:
         lines.append(f"window closed {receiver['zero_windows']:,} times, {number(receiver['zero_window_s'])} s in all")
-    lines += one["notes"]
-    if lines:
-        console.print(f"[bold]{one['number']}[/] {_text(one['from'])} → {_text(one['to'])}", soft_wrap=True)
-        for line in lines:
-            console.print(f"  {_text(line)}", soft_wrap=True)
+    return [clean(line) for line in [*lines, *one["notes"]]]
+
+
+def _bottleneck(found: dict[str, Any]) -> list[str]:
+    rates = [scaled(found[key], "b/s") for key in ("rate_bps", "rate_low_bps", "rate_high_bps")]
+    lines = [f"bottleneck: {rates[0]} of IP packets ({rates[1]} to {rates[2]}), by {found['trains']:,} trains of {found['rate_by']}"]
+    if held := found["queue_at_losses_bytes"]:
+        low, middle, high = (scaled(held[key], "B") for key in ("low", "median", "high"))
+        lines.append(f"queue at losses: {middle} ({low} to {high})")
+    burst = found["burst"]
+    if burst and burst["at_first_loss_bytes"] is not None:
+        passed, lost = scaled(burst["passed_bytes"], "B"), scaled(burst["at_first_loss_bytes"], "B")
+        lines.append(f"burst tolerance: {passed} ahead of the bottleneck passed; the first loss came at {lost}")
+    elif burst:
+        lines.append(f"burst tolerance: at least {scaled(burst['passed_bytes'], 'B')} ahead of the bottleneck passed")
+    return lines
+
+
+BESIDE_COLUMNS = ["", "goodput", "rtt min", "mean", "flight", "segments", "sent again", "share"]
+
+
+def beside_rows(rows: Sequence[Row]) -> list[list[str]]:
+    """What `longfat.beside.beside` found, in the columns of `BESIDE_COLUMNS`."""
+    return [
+        [
+            row.name,
+            scaled(row.goodput_bps, "b/s"),
+            milliseconds(row.rtt_min_s),
+            milliseconds(row.rtt_mean_s),
+            scaled(row.flight_max_bytes, "B"),
+            f"{row.segments:,}",
+            f"{row.retransmitted:,}",
+            f"{100 * row.lost_share:.2f} %",
+        ]
+        for row in rows
+    ]
+
+
+def print_beside(console: Console, rows: Sequence[Row]) -> None:
+    """The capture beside the simulation."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in BESIDE_COLUMNS:
+        table.add_column(name, justify="right" if name else "left")
+    for cells in beside_rows(rows):
+        table.add_row(*cells)
+    console.print(table)
 
 
 def print_notes(console: Console, found: dict[str, Any]) -> None:

@@ -1,6 +1,7 @@
 //! What a capture says of each TCP connection in it.
 
 mod connection;
+mod control;
 mod ranges;
 mod report;
 mod rows;

@@ -19,6 +19,8 @@ pub struct Range {
     /// TSval when it was sent first, and when it was sent for the second time.
     pub stamps: [Option<u32>; 2],
     pub is_sacked: bool,
+    /// How far ahead of the bottleneck the sender was before it, in bytes.
+    pub ahead: u32,
     /// A hole that was filled later.
     pub is_fill: bool,
 }

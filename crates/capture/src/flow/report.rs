@@ -1,8 +1,9 @@
 //! What is said of a connection and of a file, as JSON. Names end with their unit, as in results.
 
 use super::connection::{Connection, Point};
+use super::control::control;
 use super::rtt::Rtt;
-use super::verdict::verdict;
+use super::verdict::{rate, verdict};
 use super::way::{Again, Way};
 use crate::read::Input;
 use serde_json::{Value, json};
@@ -72,9 +73,11 @@ pub fn connection(connection: &Connection, start: i64) -> Value {
         "rtt": trips(way.trips()),
         "rtt_near": trips(&way.near),
         "rtt_far": trips(&way.far),
+        "bottleneck": bottleneck(connection, main, point, full),
         "receiver": receiver(connection, main),
         "series": series(way),
         "verdict": verdict(connection, main),
+        "control": control(connection, main),
         "notes": notes(connection, main, point, captured),
     })
 }
@@ -137,6 +140,42 @@ fn data(way: &Way, full: u32) -> Value {
         "cwr_segments": counts.cwr,
         "duplicate_acks": counts.duplicate_acks,
         "window_probes": counts.window_probes,
+    })
+}
+
+/// What the bottleneck passes, and what it holds. Rates are of IP packets.
+fn bottleneck(connection: &Connection, main: usize, point: Point, full: u32) -> Value {
+    let way = &connection.ways[main];
+    let counts = &way.counts;
+    let Some(rate) = rate(connection, main) else { return Value::Null };
+    let ip = counts.ip_bytes as f64 / counts.bytes.max(1) as f64;
+    let bits = |payload: f64| payload * ip * 8.0;
+    let trains = if point == Point::Receiver { &way.data_trains } else { &way.ack_trains };
+    // How long the queue made round trips before losses that it was full at.
+    let base = way.trips().min as f64 / 1e9;
+    let mut held: Vec<f64> = way
+        .episodes
+        .iter()
+        .filter(|episode| episode.rtt > 0 && episode.again > episode.needless)
+        .map(|episode| (seconds(episode.rtt) - base).max(0.0) * rate.value * ip)
+        .collect();
+    held.sort_by(f64::total_cmp);
+    let quantile = |at: f64| held.get(((held.len() as f64 - 1.0) * at).round().max(0.0) as usize);
+    // (Behind the bottleneck nothing comes faster than it lets go.)
+    let bursts = (point != Point::Receiver && way.bursts.passed > u64::from(full)).then(|| {
+        json!({
+            "passed_bytes": way.bursts.passed,
+            "at_first_loss_bytes": way.bursts.at_first_loss,
+        })
+    });
+    json!({
+        "rate_bps": bits(rate.value),
+        "rate_low_bps": bits(rate.low),
+        "rate_high_bps": bits(rate.high),
+        "rate_by": if point == Point::Receiver { "segments" } else { "acks" },
+        "trains": trains.count,
+        "queue_at_losses_bytes": quantile(0.5).map(|middle| json!({ "median": middle, "low": quantile(0.16), "high": quantile(0.84), "losses": held.len() })),
+        "burst": bursts,
     })
 }
 

@@ -90,6 +90,15 @@ impl Series {
     }
 }
 
+impl Series {
+    /// The bins that begin from `from` on and before `until`, with when they do.
+    pub fn between(&self, from: i64, until: i64) -> impl Iterator<Item = (i64, &Bin)> {
+        let start = self.start.unwrap_or(0);
+        let begins = move |place: usize| start.saturating_add(self.width.saturating_mul(place as i64));
+        self.bins.iter().enumerate().map(move |(place, bin)| (begins(place), bin)).filter(move |(time, _)| *time >= from && *time < until)
+    }
+}
+
 impl Bin {
     /// One more round trip, in ns.
     pub fn rtt(&mut self, rtt: i64) {

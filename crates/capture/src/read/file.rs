@@ -300,6 +300,11 @@ fn taken(interfaces: &mut Vec<Interface>, block: &PcapBlockOwned<'_>) -> Taken {
             // The upper half says how long the frame's checksum is.
             let link = Linktype(header.network.0 & 0xffff);
             *interfaces = vec![Interface { link, resolution, offset: i64::from(header.thiszone) }];
+            if (header.version_major, header.version_minor) < (2, 3) {
+                return Taken::Wrong(
+                    "it is older than version 2.3 of pcap, which swaps the two lengths of a frame: let tshark write it anew",
+                );
+            }
             Taken::Nothing
         }
         PcapBlockOwned::Legacy(frame) => match interfaces.first() {

@@ -111,6 +111,15 @@ fn what_is_no_capture_is_said() {
 }
 
 #[test]
+fn a_capture_that_swaps_lengths_is_said_to() {
+    let mut old = pcap(101, false, &[(1, 0, segment(false, 1))]);
+    old[6] = 2;
+    let mut input = input(old).unwrap();
+    while input.next_packet().is_some() {}
+    assert!(input.remarks()[0].starts_with("it is older than version 2.3 of pcap"), "{:?}", input.remarks());
+}
+
+#[test]
 fn what_can_be_read_is_used() {
     let whole = pcap(101, false, &[(1, 0, segment(false, 1)), (3, 0, segment(false, 2)), (2, 0, segment(false, 3))]);
     let mut cut = input(whole[..whole.len() - 5].to_vec()).unwrap();

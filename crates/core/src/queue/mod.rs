@@ -4,6 +4,7 @@ mod buffer_pool;
 mod droptail;
 pub mod early;
 pub mod fifo;
+mod policer;
 pub mod pool;
 mod red;
 mod red_ansnet;
@@ -147,5 +148,5 @@ pub struct QueueKind {
 }
 
 /// Every queue, in the order of listings.
-pub const REGISTRY: &[QueueKind] = &[droptail::KIND, buffer_pool::KIND, red::KIND, red_ansnet::KIND, step::KIND];
+pub const REGISTRY: &[QueueKind] = &[droptail::KIND, buffer_pool::KIND, red::KIND, red_ansnet::KIND, step::KIND, policer::KIND];
 by_name!(QueueKind, "queue", with params);

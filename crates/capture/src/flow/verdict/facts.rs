@@ -1,0 +1,185 @@
+//! What the rules look at.
+
+use super::path::{Change, change};
+use crate::flow::connection::{Connection, Point};
+use crate::flow::way::{Episode, Rate};
+
+/// What a way shows, in s, bytes and shares from 0 to 1.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// Shares of the time between new segments, by what the sender waited for; `closing` is part of `receiver`.
+    pub receiver: f64,
+    pub closing: f64,
+    pub idle: f64,
+    pub unprompted: f64,
+    pub acks: f64,
+    /// Least round trip; how far queues stretch it, most of the time and at most.
+    pub base: f64,
+    pub typical: f64,
+    pub stretch: f64,
+    /// Payload that the bottleneck lets through in a second, and the share of it that was acknowledged.
+    pub rate: Option<Rate>,
+    pub used: f64,
+    /// Episodes of loss in which something was lost that had not arrived.
+    pub episodes: usize,
+    /// Where round trips before losses stand among all: 1 is the longest, 0.5 what chance gives.
+    pub rtt_rank: f64,
+    /// How full the queue was before losses, as the round trip says.
+    pub fullness: f64,
+    /// Round trips are known by timestamps of milliseconds, and no queue was longer than some of these.
+    pub coarse: bool,
+    /// Segments lost; and in an episode most of the time.
+    pub lost: u64,
+    pub lost_each: f64,
+    /// Share of the episodes in which one segment was lost.
+    pub single: f64,
+    /// The longest run of segments lost one behind the other, and the share of the losses in runs of 8 and more.
+    pub run: u32,
+    pub in_runs: f64,
+    /// Episodes with such a run.
+    pub blocks: usize,
+    /// What passed between the first and the last loss of an episode, over the bottleneck's rate.
+    pub passed_between: Option<f64>,
+    /// Share of the times between episodes in which as much passed as in the others, for their length; and that rate over the bottleneck's.
+    pub tokens: Option<(f64, f64)>,
+    /// Share of the bins in which as much was in flight as most often, to within two segments; and how much that was.
+    pub plateau: f64,
+    pub level: u64,
+    /// Whether what is in flight still grows at the end.
+    pub grows: bool,
+    pub change: Option<Change>,
+}
+
+/// What the way `main` of a connection shows.
+pub fn facts(connection: &Connection, main: usize) -> Facts {
+    let way = &connection.ways[main];
+    let full = way.full(connection.agreed());
+    let waits = &way.waits;
+    let total = (waits.receiver + waits.recovery + waits.acks + waits.idle + waits.unprompted).max(1) as f64;
+    let share = |of: i64| of as f64 / total;
+    let trips = way.trips();
+    let base = if trips.is_known() { trips.min as f64 / 1e9 } else { 0.0 };
+    let bins = &way.series.bins;
+    let means: Vec<f64> = bins.iter().filter(|bin| bin.rtts > 0).map(|bin| bin.rtt_sum as f64 / f64::from(bin.rtts) / 1e9).collect();
+    let highs: Vec<f64> = bins.iter().filter(|bin| bin.rtts > 0).map(|bin| bin.rtt_max as f64 / 1e9).collect();
+    let real: Vec<&Episode> = way.episodes.iter().filter(|episode| episode.again > episode.needless).collect();
+    let timed = || real.iter().filter(|episode| episode.rtt > 0).map(|episode| episode.rtt as f64 / 1e9);
+    let before = quantile(&timed().collect::<Vec<_>>(), 0.5).unwrap_or(base);
+    let stretch = quantile(&highs, 0.95).map_or(0.0, |high| high.max(before) - base).max(0.0);
+    let level_of: Vec<u64> = bins.iter().map(|bin| bin.flight_max).filter(|flight| *flight > 0).collect();
+    let (level, plateau) = plateau(&level_of, u64::from(full));
+    let late = &level_of[level_of.len() * 3 / 4..];
+    let earlier = &level_of[level_of.len() / 2..level_of.len() * 3 / 4];
+    let mean = |of: &[u64]| of.iter().sum::<u64>() as f64 / of.len().max(1) as f64;
+    // The first one ends slow start, which goes beyond what later ones reach.
+    let later: Vec<&Episode> = real.iter().skip(1).copied().collect();
+    let judged = if later.len() >= 2 { &later } else { &real };
+    let losses = |of: &[&Episode], what: &dyn Fn(&Episode) -> f64| of.iter().map(|episode| what(episode)).collect::<Vec<f64>>();
+    let rate = rate(connection, main);
+    let (bytes, time) = crate::flow::report::carried(way);
+    let all_lost: u64 = real.iter().map(|episode| u64::from(episode.again - episode.needless.min(episode.again))).sum();
+    let in_runs: u64 = real.iter().filter(|episode| episode.run >= 8).map(|episode| u64::from(episode.run)).sum();
+    Facts {
+        receiver: share(waits.receiver),
+        closing: share(waits.closing),
+        idle: share(waits.idle),
+        unprompted: share(waits.unprompted),
+        acks: share(waits.acks),
+        base,
+        typical: quantile(&means, 0.5).map_or(0.0, |middle| (middle - base).max(0.0)),
+        stretch,
+        rate,
+        used: rate.filter(|rate| rate.value > 0.0 && time > 0.0).map_or(0.0, |rate| bytes as f64 / time / rate.value),
+        episodes: real.len(),
+        rtt_rank: average(judged.iter().filter(|episode| episode.rtt > 0).map(|episode| rank(&means, episode.rtt as f64 / 1e9))),
+        coarse: way.near.is_known() && way.near.min as f64 / 1e9 > 0.1 * base && stretch < 0.005,
+        fullness: average(timed().map(|trip| if stretch > 0.0 { ((trip - base) / stretch).clamp(0.0, 1.0) } else { 0.0 })),
+        lost: all_lost,
+        lost_each: quantile(&losses(judged, &|episode| f64::from(episode.again - episode.needless.min(episode.again))), 0.5).unwrap_or(0.0),
+        single: average(judged.iter().map(|episode| f64::from(u8::from(episode.again - episode.needless.min(episode.again) <= 1)))),
+        run: real.iter().map(|episode| episode.run).max().unwrap_or(0),
+        in_runs: in_runs as f64 / all_lost.max(1) as f64,
+        blocks: real.iter().filter(|episode| episode.run >= 8).count(),
+        passed_between: rate.and_then(|rate| between(&real, base).map(|passed| passed / rate.value)),
+        tokens: rate.and_then(|rate| tokens(&real, f64::from(full)).map(|(share, own)| (share, own / rate.value))),
+        plateau,
+        level,
+        grows: mean(late) > 1.05 * mean(earlier),
+        change: change(way),
+    }
+}
+
+/// The bottleneck's rate: behind it, by how segments come; before it, by how they are acknowledged.
+pub fn rate(connection: &Connection, main: usize) -> Option<Rate> {
+    let way = &connection.ways[main];
+    if connection.point(main) == Point::Receiver { way.data_trains.estimate() } else { way.ack_trains.estimate() }
+}
+
+/// Bytes a second that passed between the first and the last loss of episodes, where these are apart.
+fn between(episodes: &[&Episode], base: f64) -> Option<f64> {
+    let (mut passed, mut took, mut losses) = (0.0, 0.0, 0);
+    for episode in episodes {
+        let time = (episode.last_lost.0 - episode.first_lost.0) as f64 / 1e9;
+        let bytes = episode.last_lost.1.saturating_sub(episode.first_lost.1);
+        if time > base / 8.0 && bytes >= episode.lost && episode.again >= 3 {
+            passed += (bytes - episode.lost) as f64;
+            took += time;
+            losses += episode.again;
+        }
+    }
+    (losses >= 6 && took > 0.0).then(|| passed / took)
+}
+
+/// Between two losses a token bucket lets through what it was filled with (Flach et al., SIGCOMM 2016, section 3): the share of the times
+/// for which that is so with one rate, and this rate in bytes a second.
+fn tokens(episodes: &[&Episode], full: f64) -> Option<(f64, f64)> {
+    let spans: Vec<(f64, f64)> = episodes
+        .windows(2)
+        .map(|pair| {
+            let time = (pair[1].first_lost.0 - pair[0].last_lost.0) as f64 / 1e9;
+            (pair[1].first_lost.1.saturating_sub(pair[0].last_lost.1) as f64, time)
+        })
+        .filter(|(bytes, time)| *time > 0.0 && *bytes > 4.0 * full)
+        .collect();
+    if spans.len() < 3 {
+        return None;
+    }
+    let rates: Vec<f64> = spans.iter().map(|(bytes, time)| bytes / time).collect();
+    let middle = quantile(&rates, 0.5)?;
+    let alike = spans.iter().filter(|(bytes, time)| (bytes - middle * time).abs() < 0.07 * bytes + 2.0 * full).count();
+    Some((alike as f64 / spans.len() as f64, middle))
+}
+
+pub fn average(of: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = of.fold((0.0, 0), |(sum, count), value| (sum + value, count + 1));
+    if count == 0 { 0.0 } else { sum / f64::from(count) }
+}
+
+pub fn quantile(values: &[f64], at: f64) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(((sorted.len() as f64 - 1.0) * at).round().max(0.0) as usize).copied()
+}
+
+/// The share of `values` that are less, and half of those that are alike.
+fn rank(values: &[f64], value: f64) -> f64 {
+    let less = values.iter().filter(|other| **other < value).count() as f64;
+    let alike = values.iter().filter(|other| **other == value).count() as f64;
+    (less + alike / 2.0) / values.len().max(1) as f64
+}
+
+/// The level that most values are at, to within two segments, and their share.
+fn plateau(levels: &[u64], full: u64) -> (u64, f64) {
+    let mut sorted = levels.to_vec();
+    sorted.sort_unstable();
+    let (mut best, mut level, mut from) = (0, 0, 0);
+    for until in 0..sorted.len() {
+        while sorted[until] - sorted[from] > 2 * full {
+            from += 1;
+        }
+        if until + 1 - from > best {
+            (best, level) = (until + 1 - from, sorted[until]);
+        }
+    }
+    (level, best as f64 / levels.len().max(1) as f64)
+}

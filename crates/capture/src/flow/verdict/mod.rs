@@ -1,0 +1,124 @@
+//! What limited a flow, and how sure that is.
+//!
+//! Each cause is a rule over what the capture shows, with a strength between 0 and 1. The strongest wins; its confidence is its strength, less
+//! what a second one nearly as strong and an incomplete capture take from it. How often that is right on captures whose cause is known:
+//! `bench/verdicts.py`.
+
+mod facts;
+mod path;
+mod rules;
+
+use super::connection::{Connection, Point};
+use facts::facts;
+pub use facts::{quantile, rate};
+use rules::{causes, ramp};
+use serde_json::{Value, json};
+
+/// What can limit a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    ReceiveWindow,
+    ClosingWindow,
+    ReceiverRing,
+    SendBuffer,
+    Application,
+    CongestionLoss,
+    CongestionEcn,
+    SmallBuffer,
+    RandomLoss,
+    Policer,
+    Reordering,
+    PathChange,
+    FullPath,
+    Growing,
+    TooShort,
+    Unknown,
+}
+
+impl Cause {
+    /// Its word in reports.
+    pub fn word(self) -> &'static str {
+        match self {
+            Cause::ReceiveWindow => "receive window",
+            Cause::ClosingWindow => "closing window",
+            Cause::ReceiverRing => "receiver's ring",
+            Cause::SendBuffer => "send buffer",
+            Cause::Application => "application",
+            Cause::CongestionLoss => "congestion, by loss",
+            Cause::CongestionEcn => "congestion, by ECN",
+            Cause::SmallBuffer => "bursts over a small buffer",
+            Cause::RandomLoss => "random loss",
+            Cause::Policer => "policer",
+            Cause::Reordering => "reordering",
+            Cause::PathChange => "path change",
+            Cause::FullPath => "a full path",
+            Cause::Growing => "a window that still grows",
+            Cause::TooShort => "too short to tell",
+            Cause::Unknown => "cannot tell",
+        }
+    }
+}
+
+/// Fewer segments than this say nothing.
+const LEAST: u64 = 40;
+
+/// The verdict on the way `main` of a connection.
+pub fn verdict(connection: &Connection, main: usize) -> Value {
+    let way = &connection.ways[main];
+    let full = way.full(connection.agreed());
+    let facts = facts(connection, main);
+    let (mut limits, doubt) = limits(connection, main);
+    if way.counts.acks == 0 || way.counts.segments == 0 {
+        return said(Cause::Unknown, 0.0, "only one way was captured: the cause of a pause lies in the other".to_owned(), &limits, &[]);
+    }
+    if way.counts.segments < LEAST {
+        return said(Cause::TooShort, 1.0, format!("{} segments with data", way.counts.segments), &limits, &[]);
+    }
+    let mut found = causes(connection, main, &facts, full);
+    found.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let (cause, strength, why) = found.remove(0);
+    if strength < 0.2 {
+        return said(Cause::Unknown, 0.0, "no rule fits what the capture shows".to_owned(), &limits, &found);
+    }
+    if matches!(cause, Cause::SmallBuffer | Cause::RandomLoss) && facts.episodes < 4 {
+        limits.push("few losses: chance decides what they look like".to_owned());
+    }
+    if matches!(cause, Cause::SmallBuffer | Cause::RandomLoss) && facts.coarse {
+        limits.push("the clock of the timestamps is too coarse to see a queue as small as there may be".to_owned());
+    }
+    let second = found.first().map_or(0.0, |(_, strength, _)| *strength);
+    let confidence = (strength * (1.0 - 0.5 * ramp(second / strength, 0.5, 1.0)) * doubt).clamp(0.0, 0.99);
+    said(cause, confidence, why, &limits, &found)
+}
+
+fn said(cause: Cause, confidence: f64, why: String, limits: &[String], others: &[(Cause, f64, String)]) -> Value {
+    let others: Vec<Value> = others
+        .iter()
+        .filter(|(_, strength, _)| *strength >= 0.2)
+        .map(|(cause, strength, why)| json!({ "cause": cause.word(), "strength": strength, "why": why }))
+        .collect();
+    json!({ "cause": cause.word(), "confidence": confidence, "why": why, "limits": limits, "others": others })
+}
+
+/// What the capture lacks, and what is left of the confidence then.
+fn limits(connection: &Connection, main: usize) -> (Vec<String>, f64) {
+    let way = &connection.ways[main];
+    let (mut limits, mut left) = (Vec::new(), 1.0);
+    if connection.scale(1 - main).is_none() {
+        limits.push("without the handshake the window's scale is unknown: whether the receive window limits cannot be told".to_owned());
+        left *= 0.6;
+    }
+    if connection.point(main) == Point::Unknown {
+        limits.push("where it was captured is unknown: what is in flight is a lower bound".to_owned());
+        left *= 0.6;
+    }
+    if way.counts.unseen > way.counts.bytes / 100 {
+        limits.push("more than one byte in a hundred is missing from the capture: losses cannot be told from gaps".to_owned());
+        left *= 0.5;
+    }
+    if connection.backwards > connection.packets / 100 {
+        limits.push("its clock runs backwards: round trips are not to be trusted".to_owned());
+        left *= 0.5;
+    }
+    (limits, left)
+}

@@ -1,0 +1,213 @@
+//! The rules: how strongly what a capture shows speaks for each cause.
+
+use super::Cause;
+use super::facts::Facts;
+use crate::flow::connection::Connection;
+
+/// A cause, how strongly it is spoken for, and what shows it.
+pub type Found = (Cause, f64, String);
+
+/// Rises from 0 at `low` to 1 at `high`.
+pub fn ramp(value: f64, low: f64, high: f64) -> f64 {
+    ((value - low) / (high - low)).clamp(0.0, 1.0)
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", 100.0 * share)
+}
+
+fn ms(seconds: f64) -> String {
+    format!("{:.3} ms", 1e3 * seconds)
+}
+
+/// Every cause that anything speaks for.
+pub fn causes(connection: &Connection, main: usize, facts: &Facts, full: u32) -> Vec<Found> {
+    let counts = &connection.ways[main].counts;
+    let mut found = Vec::new();
+    let again: u64 = counts.again.iter().sum();
+    let needless = counts.needless as f64 / again.max(1) as f64;
+    let moved = counts.reordered_before + counts.reordered_behind;
+    // Now and then a retransmission is needless on any path.
+    let reordering = ramp(needless, 0.4, 0.75) * ramp(again as f64 / counts.segments.max(1) as f64, 0.0005, 0.003);
+    found.push((
+        Cause::Reordering,
+        reordering,
+        format!("{} of {again} segments sent again had arrived; {moved} more were overtaken", counts.needless),
+    ));
+    let (waits, left) = ends(connection, main, facts, reordering);
+    found.extend(waits);
+    let free = left * (1.0 - reordering);
+    if counts.ece > 0 {
+        let more = ramp(counts.ece as f64, 0.0, 1.0 + facts.lost as f64);
+        found.push((Cause::CongestionEcn, free * more, format!("{} ACKs echo marks; {} segments were lost", counts.ece, facts.lost)));
+    }
+    let unmarked = if counts.ece > 0 { 0.5 * free } else { free };
+    if facts.episodes == 0 {
+        found.extend(lossless(facts, unmarked));
+    } else {
+        found.extend(losses(facts, counts.segments, full, unmarked));
+    }
+    found
+}
+
+/// What the ends do, and a path that becomes another; and what is left for the network.
+fn ends(connection: &Connection, main: usize, facts: &Facts, reordering: f64) -> (Vec<Found>, f64) {
+    let way = &connection.ways[main];
+    let counts = &way.counts;
+    let mut found = Vec::new();
+    let is_scaled = connection.scale(1 - main).is_some();
+    let time = (connection.last - connection.first).max(1) as f64;
+    let closed = counts.zero_window_time as f64 / time;
+    let (blocked, shrunk) = if is_scaled { (facts.receiver, facts.closing) } else { (0.0, 0.0) };
+    let closing = ramp(shrunk.max(closed), 0.08, 0.25);
+    found.push((
+        Cause::ClosingWindow,
+        closing,
+        format!(
+            "{} of the time its sender waited for a window that had been larger; it closed {} times, for {}: the application there does not read as fast",
+            percent(shrunk),
+            counts.zero_windows,
+            percent(closed)
+        ),
+    ));
+    // Who has more to send fills its segments; the end of what an application wrote is a short one. (So is what is left of a full buffer.)
+    let short = counts.below_mss as f64 / counts.segments.max(1) as f64;
+    let pieces = if facts.episodes == 0 { ramp(short, 0.01, 0.04) * (1.0 - ramp(facts.acks, 0.4, 0.6)) } else { 0.0 };
+    let silent = facts.idle + facts.unprompted;
+    let application = ramp(silent, 0.3, 0.7).max(0.9 * pieces) * (1.0 - closing) * (1.0 - ramp(blocked, 0.2, 0.6)) * (1.0 - reordering);
+    found.push((
+        Cause::Application,
+        application,
+        format!(
+            "{} of the time its sender had nothing to send, though it might have; {} of its segments are short",
+            percent(silent),
+            percent(short)
+        ),
+    ));
+    let mut free = (1.0 - closing) * (1.0 - application);
+    if let Some(change) = &facts.change {
+        let size = ramp((change.to / change.from).max(change.from / change.to), 1.2, 1.4);
+        // Who loses segments is limited by that.
+        let path = 0.95 * size * free * (1.0 - ramp(facts.lost as f64, 0.0, 4.0));
+        found.push((
+            Cause::PathChange,
+            path,
+            format!(
+                "the least round trip went from {} to {} after {:.3} s, with as much in flight",
+                ms(change.from),
+                ms(change.to),
+                change.time
+            ),
+        ));
+        free *= 1.0 - path;
+    }
+    let window = ramp(blocked, 0.2, 0.6);
+    found.push((
+        Cause::ReceiveWindow,
+        free * window,
+        format!("{} of the time the window was full; it is {} bytes", percent(blocked), way.window_max),
+    ));
+    (found, free * (1.0 - window))
+}
+
+/// Without a loss: the path is full, or a buffer, or neither yet.
+fn lossless(facts: &Facts, free: f64) -> Vec<Found> {
+    let full = ramp(facts.used, 0.8, 0.92) * ramp(facts.typical / facts.base.max(1e-6), 0.05, 0.15);
+    let flat = ramp(facts.plateau, 0.15, 0.3) * ramp(facts.acks, 0.3, 0.6) * if facts.grows { 0.3 } else { 1.0 };
+    let mut found = vec![
+        (
+            Cause::FullPath,
+            free * full,
+            format!(
+                "nothing was lost, {} of what the bottleneck passes was used, and a queue stood at it: {} more than the least round trip",
+                percent(facts.used),
+                ms(facts.typical)
+            ),
+        ),
+        (
+            Cause::SendBuffer,
+            free * (1.0 - full) * flat,
+            format!(
+                "nothing was lost, and {} bytes were in flight {} of the time: no window of the network stands still",
+                facts.level,
+                percent(facts.plateau)
+            ),
+        ),
+    ];
+    if facts.grows {
+        let why = "nothing was lost, and its window still grew at the end".to_owned();
+        found.push((Cause::Growing, 0.7 * free * (1.0 - full) * (1.0 - flat), why));
+    }
+    found
+}
+
+/// Which losses they are: what the queue did before them, how many came together, and what passed between them.
+fn losses(facts: &Facts, segments: u64, full: u32, free: f64) -> Vec<Found> {
+    let deep = ramp(facts.stretch / facts.base.max(1e-6), 0.1, 0.3) * ramp(facts.fullness, 0.35, 0.65) * ramp(facts.rtt_rank, 0.55, 0.8);
+    let queue = format!("a queue stretched the round trip from {} by up to {}", ms(facts.base), ms(facts.stretch));
+    let times = facts.episodes;
+    let ring = ramp(facts.in_runs, 0.4, 0.7) * ramp(facts.blocks as f64, 1.0, 3.0) * (1.0 - 0.8 * deep);
+    let policer = (1.0 - deep) * (1.0 - ring) * policed(facts, segments);
+    let other = free * (1.0 - ring) * (1.0 - policer) * (1.0 - deep);
+    let together = 1.0 - ramp(facts.single, 0.5, 0.7);
+    let late = ramp(facts.rtt_rank, 0.72, 0.9);
+    let small = together.max(late);
+    let seen = if facts.coarse { 0.6 } else { 1.0 };
+    let mut found = vec![
+        (
+            Cause::CongestionLoss,
+            free * deep,
+            format!("{times} losses with a full queue: {queue}, and was {} full before them", percent(facts.fullness)),
+        ),
+        (
+            Cause::ReceiverRing,
+            free * ring,
+            format!(
+                "blocks of up to {} segments in a row were lost, {} times: a queue lets some pass, a ring that nobody empties does not",
+                facts.run, facts.blocks
+            ),
+        ),
+        (
+            Cause::RandomLoss,
+            seen * other * (1.0 - small),
+            format!("{times} losses, {} of them of one segment alone, with the queue anywhere: {queue}", percent(facts.single)),
+        ),
+        (
+            Cause::SmallBuffer,
+            seen * other * small,
+            format!(
+                "{times} losses of {} segments of {full} bytes, {} of them of one alone, and hardly a queue before them: {queue}",
+                facts.lost,
+                percent(facts.single)
+            ),
+        ),
+    ];
+    if let Some(rate) = facts.rate {
+        let own = facts.tokens.map_or(facts.used, |(_, own)| own) * rate.value * 8e-6;
+        found.push((
+            Cause::Policer,
+            free * policer,
+            format!(
+                "between losses as much passed as {own:.2} Mb/s of payload give, whatever was sent, and no queue before them; the path itself passes {:.2} Mb/s",
+                rate.value * 8e-6
+            ),
+        ));
+    }
+    found
+}
+
+/// Whether a token bucket explains the losses: it lets as much pass between them as it was filled with, and within them at the same rate.
+fn policed(facts: &Facts, segments: u64) -> f64 {
+    let slow = 1.0 - ramp(facts.tokens.map_or(0.0, |(_, own)| own), 0.8, 0.9);
+    let alike = match (facts.passed_between, facts.tokens) {
+        (Some(passed), Some((_, own))) => 1.0 - ramp((passed / own).ln().abs(), 0.2, 0.5),
+        _ => 0.0,
+    };
+    let by_tokens = facts.tokens.map_or(0.0, |(share, _)| ramp(share, 0.45, 0.7) * alike) * ramp(facts.lost_each, 1.4, 2.5);
+    // (A bucket that was full in between lets more pass.)
+    let by_rates = alike * ramp(facts.lost_each, 2.5, 5.0) * (1.0 - ramp(facts.rtt_rank, 0.7, 0.85));
+    // Who sends at the rate of the bucket whatever is lost (BBR) shows no other.
+    let share = facts.lost as f64 / segments.max(1) as f64;
+    let by_sender = ramp(facts.used, 0.8, 0.93) * ramp(share, 0.005, 0.02) * (1.0 - ramp(facts.rtt_rank, 0.65, 0.85));
+    (slow * by_tokens.max(by_rates)).max(by_sender * (1.0 - ramp(facts.single, 0.5, 0.7)))
+}

@@ -1,0 +1,173 @@
+//! What the other side says of a way: cumulative and selective acknowledgments, windows, marks.
+
+use super::Way;
+use crate::flow::ranges::Range;
+use crate::read::Packet;
+use longfat_core::packet::flags;
+
+impl Way {
+    /// What the other side acknowledges in `packet`, with its window scaled by `scale`.
+    pub fn acknowledged(&mut self, packet: &Packet, scale: u8) {
+        let time = packet.time;
+        let ack = self.offset(packet.ack);
+        let is_first = self.acked_first.is_none();
+        if is_first {
+            self.acked_first = Some(ack);
+            if self.counts.segments == 0 {
+                (self.acked, self.next, self.sender_acked) = (ack, ack.max(self.next), ack);
+            }
+        }
+        self.counts.acks += 1;
+        let is_syn = packet.flags & flags::SYN != 0;
+        let window = u64::from(packet.window) << if is_syn { 0 } else { scale };
+        self.counts.ece += u64::from(packet.flags & (flags::ECE | flags::SYN) == flags::ECE);
+        if packet.flags & (flags::ECE | flags::SYN) == flags::ECE {
+            self.series.at(time).marks += 1;
+        }
+        let was = self.window;
+        if packet.flags & flags::RST == 0 {
+            self.note_window(time, window);
+        }
+        // More than was ever captured: the capture has lost it.
+        if ack > self.next {
+            self.ranges.push(Range { start: self.next, end: ack, first: time, last: time, ..Range::default() });
+            self.next = ack;
+        }
+        let sacks = packet.options.sack();
+        if ack > self.acked {
+            self.advance(packet, ack);
+        } else if ack == self.acked && packet.len == 0 && !self.ranges.is_empty() && !is_syn {
+            // RFC 5681 section 2: without data, with data outstanding, and with the window as it was; or with news in SACK blocks.
+            if was == Some(window) || !sacks.is_empty() {
+                self.counts.duplicate_acks += 1;
+                self.duplicates += 1;
+                self.last_evidence = time + self.near.recent_min();
+            }
+        }
+        if !sacks.is_empty() {
+            self.selected(packet, ack);
+        }
+        self.reach_sender(time, ack, ack.saturating_add(window));
+    }
+
+    pub(super) fn note_window(&mut self, time: i64, window: u64) {
+        self.window_max = self.window_max.max(window);
+        self.window_min = Some(self.window_min.map_or(window, |least| least.min(window)));
+        match (window, self.zero_since) {
+            (0, None) => {
+                self.counts.zero_windows += 1;
+                self.zero_since = Some(time);
+            }
+            (1.., Some(since)) => {
+                self.counts.zero_window_time += (time - since).max(0);
+                self.zero_since = None;
+            }
+            _ => {}
+        }
+        self.window = Some(window);
+    }
+
+    pub(super) fn advance(&mut self, packet: &Packet, ack: u64) {
+        let time = packet.time;
+        let echo = packet.options.timestamps.map(|(_, echo)| echo);
+        let (mut sample, mut is_clean) = (None, true);
+        let (mut unseen, mut behind, mut needless) = (0, 0, 0);
+        let (highest, quickest) = (self.highest_sacked, self.far.min);
+        let mut burst = 0;
+        self.ranges.acknowledge(ack, |range| {
+            match range.times {
+                0 => unseen += range.end - range.start,
+                1 => {
+                    burst = burst.max(u64::from(range.ahead) + (range.end - range.start));
+                    if !range.is_sacked && !range.is_fill && highest > range.end {
+                        behind += 1;
+                    }
+                    // Karn: what was sent once, and not what waited for a hole before it.
+                    if !range.is_sacked && !range.is_fill {
+                        sample = Some(time - range.first);
+                    }
+                }
+                _ => {
+                    is_clean = false;
+                    // The first transmission is the one that arrived (RFC 3522), or an answer came sooner than any can.
+                    let is_first = matches!((echo, range.stamps[1]), (Some(echo), Some(again)) if (echo.wrapping_sub(again) as i32) < 0);
+                    let is_too_soon = quickest < i64::MAX && time - range.last < quickest / 10 * 9;
+                    if !range.is_sacked && (is_first || is_too_soon) {
+                        needless += 1;
+                    }
+                }
+            }
+        });
+        self.bursts.passed(burst);
+        // What waited for a hole says nothing of the bottleneck.
+        if !is_clean || self.highest_sacked > self.acked {
+            self.ack_trains.cut();
+        }
+        self.ack_trains.passed(time, ack);
+        self.counts.unseen += unseen;
+        self.counts.reordered_behind += behind;
+        self.counts.needless += needless;
+        if let Some(episode) = self.episodes.last_mut().filter(|_| needless > 0) {
+            episode.needless += needless as u32;
+        }
+        self.series.at(time).acked += ack - self.acked;
+        self.acked = ack;
+        self.duplicates = 0;
+        self.last_advance = time + self.near.recent_min();
+        self.last_acked_time = time;
+        if let Some(sample) = sample.filter(|_| is_clean && behind == 0) {
+            self.sample(time, sample);
+        }
+    }
+
+    /// SACK blocks (RFC 2018); a first one below the ACK, or within the second, says what came twice (RFC 2883 section 4).
+    pub(super) fn selected(&mut self, packet: &Packet, ack: u64) {
+        let time = packet.time;
+        let mut blocks = [(0, 0); 4];
+        let count = packet.options.sack().len();
+        for (block, (left, right)) in blocks.iter_mut().zip(packet.options.sack()) {
+            *block = (self.offset(*left), self.offset(*right));
+        }
+        let blocks = &blocks[..count];
+        let is_duplicate = blocks[0].1 <= ack || blocks.get(1).is_some_and(|outer| outer.0 <= blocks[0].0 && blocks[0].1 <= outer.1);
+        if is_duplicate {
+            self.counts.needless += u64::from(self.counts.again.iter().sum::<u64>() > self.counts.needless);
+        }
+        let next = self.next;
+        for &(left, right) in &blocks[usize::from(is_duplicate)..] {
+            let (mut from, mut until) = (left.max(ack), right.min(next));
+            // Blocks grow: what was gone through once is not gone through again.
+            for &(a, b) in &self.last_blocks {
+                if a <= from && from < b {
+                    from = b.min(until);
+                }
+                if a < until && until <= b {
+                    until = a.max(from);
+                }
+            }
+            if from >= until {
+                continue;
+            }
+            let mut newest = None;
+            self.ranges.between(from, until, |range| {
+                if !range.is_sacked && range.times == 1 {
+                    newest = Some(range.first);
+                }
+                range.is_sacked = true;
+            });
+            if until > self.highest_sacked {
+                self.highest_sacked = until;
+            }
+            if let Some(sent) = newest {
+                self.last_evidence = time + self.near.recent_min();
+                self.sample(time, time - sent);
+            }
+        }
+        let mut kept = [(0, 0); 4];
+        kept[..count].copy_from_slice(blocks);
+        if is_duplicate {
+            kept[0] = (0, 0);
+        }
+        self.last_blocks = kept;
+    }
+}

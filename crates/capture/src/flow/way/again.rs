@@ -1,0 +1,137 @@
+//! Segments sent again: why, and what they belong to.
+
+use super::{MS, Way};
+use crate::flow::ranges::Range;
+use crate::read::Packet;
+
+const EPISODES: usize = 4096;
+
+/// How a segment was sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Again {
+    /// After duplicate or selective acknowledgments.
+    Fast,
+    /// After the retransmission timer, and what follows until all that was sent before is acknowledged.
+    Timeout,
+    /// The last segment, before the timer (RFC 8985 section 7).
+    Probe,
+    /// There was no reason that the capture shows.
+    Unknown,
+}
+
+/// A time in which something was repaired.
+#[derive(Clone, Copy, Debug)]
+pub struct Episode {
+    pub is_timeout: bool,
+    /// In flight when it began, as the sender saw it.
+    pub flight: u64,
+    /// The round trip shortly before, in ns; 0 where it is unknown.
+    pub rtt: i64,
+    /// Segments sent again in it, and how many of them at most one behind the other.
+    pub again: u32,
+    pub run: u32,
+    pub needless: u32,
+    /// Sent when it began: when that is acknowledged it is over.
+    pub recover: u64,
+    /// When it began, and the last segment was sent again.
+    pub start: i64,
+    pub end: i64,
+    /// The first and the last segment that was lost: when it was sent first, and where it stands in the stream.
+    pub first_lost: (i64, u64),
+    pub last_lost: (i64, u64),
+    /// Bytes lost.
+    pub lost: u64,
+}
+
+impl Way {
+    /// Whether what fills a hole had been sent before what came earlier: by its timestamp, or since nothing sent again comes so soon.
+    pub(super) fn is_late(&self, hole: &Range, time: i64, stamp: Option<u32>) -> bool {
+        let waited = time - hole.first;
+        let soonest = if self.near.is_known() { self.near.min.max(self.trips().min.min(i64::MAX / 2) / 2) } else { 3 * MS };
+        let is_soon = waited < soonest.max(MS / 2) / 2;
+        if is_soon {
+            return true;
+        }
+        match (stamp, self.ranges.stamp_at(hole.end)) {
+            // Of a tick of its own, and not a newer one: older than what overtook it.
+            (Some(own), Some(other)) if own != other => (own.wrapping_sub(other) as i32) < 0,
+            _ => false,
+        }
+    }
+
+    pub(super) fn has_evidence(&self, range: &Range) -> bool {
+        self.highest_sacked >= range.end || (self.duplicates > 0 && range.start <= self.acked)
+    }
+
+    /// A segment sent again: why, and what it belongs to.
+    pub(super) fn again(&mut self, packet: &Packet, start: u64, end: u64, before: &Range) {
+        let time = packet.time;
+        self.counts.bytes_again += end - start;
+        let kind = self.kind(time, start, end, before);
+        self.counts.again[kind as usize] += 1;
+        self.series.at(time).again += 1;
+        if kind == Again::Timeout && start <= self.acked && self.timeout_until <= self.acked {
+            self.timeout_until = self.next;
+        }
+        self.run = if start == self.last_again_end { self.run + 1 } else { 1 };
+        self.last_again_end = end;
+        let (acked, next, flight) = (self.acked, self.next, self.next.saturating_sub(self.sender_acked));
+        let is_new = self.episodes.last().is_none_or(|episode| episode.recover <= acked);
+        if is_new && kind != Again::Probe {
+            if self.episodes.len() < EPISODES {
+                let rtt = if before.times == 0 { self.rtt_at_hole } else { self.trips().last };
+                let at = (before.first, start);
+                self.episodes.push(Episode {
+                    is_timeout: kind == Again::Timeout,
+                    flight,
+                    rtt,
+                    again: 0,
+                    run: 0,
+                    needless: 0,
+                    recover: next,
+                    start: time,
+                    end: time,
+                    first_lost: at,
+                    last_lost: at,
+                    lost: 0,
+                });
+            } else {
+                self.episodes_lost += 1;
+            }
+        }
+        if let Some(episode) = self.episodes.last_mut().filter(|episode| episode.recover > acked) {
+            episode.again += 1;
+            episode.run = episode.run.max(self.run);
+            episode.is_timeout |= kind == Again::Timeout;
+            if before.times <= 1 && kind != Again::Probe {
+                let at = (before.first, start);
+                episode.first_lost = episode.first_lost.min(at);
+                episode.last_lost = episode.last_lost.max(at);
+                episode.lost += end - start;
+                self.bursts.lost(before.ahead.into());
+            }
+            episode.end = time;
+        }
+    }
+
+    pub(super) fn kind(&self, time: i64, start: u64, end: u64, before: &Range) -> Again {
+        if self.timeout_until > self.acked {
+            return Again::Timeout;
+        }
+        let trips = *self.trips();
+        let rtt = trips.smoothed;
+        let quiet = time - self.last_advance.max(before.last).max(self.last_data.unwrap_or(before.last).min(time));
+        let since_progress = time - self.last_advance.max(before.last);
+        let timer = rtt + (4 * trips.deviation).max(10 * MS);
+        let unasked = time - self.last_evidence > (rtt / 2).max(5 * MS);
+        let is_front = start <= self.acked || self.ranges.front().is_some_and(|front| start <= front.start);
+        let evidence = self.has_evidence(before);
+        if end >= self.next && !evidence && !(is_front && since_progress >= rtt + 200 * MS) && quiet >= rtt {
+            return Again::Probe;
+        }
+        if is_front && unasked && since_progress >= timer {
+            return Again::Timeout;
+        }
+        if evidence { Again::Fast } else { Again::Unknown }
+    }
+}

@@ -1,0 +1,59 @@
+//! How far a sender ran ahead of the bottleneck, and how far it was when something was lost.
+//!
+//! What is sent faster than the bottleneck lets go must wait in front of it. How much that is follows from the times of sending and the
+//! bottleneck's rate: a queue of its own, without a limit. A burst at line speed is all in it.
+
+/// Payload bytes that had not yet left a bottleneck of the rate that trains show.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Bursts {
+    ahead: f64,
+    /// The most that passed whole before anything was lost.
+    pub passed: u64,
+    /// Before the first segment that was lost.
+    pub at_first_loss: Option<u64>,
+}
+
+impl Bursts {
+    /// A segment of `len` bytes is sent `gap` ns behind the one before it, by a bottleneck of `rate` bytes a second, 0 if that is unknown:
+    /// what has not left before it, of at most `flight` bytes.
+    pub fn sent(&mut self, gap: i64, len: u64, rate: f64, flight: u64) -> u32 {
+        self.ahead = if rate > 0.0 { (self.ahead - rate * gap as f64 / 1e9).clamp(0.0, flight as f64) } else { 0.0 };
+        let before = self.ahead as u32;
+        self.ahead += len as f64;
+        before
+    }
+
+    /// Of a segment that arrived, so much had not left before its last byte.
+    pub fn passed(&mut self, ahead: u64) {
+        // What is lost does not wait any more: from then on this is too much.
+        if self.at_first_loss.is_none() {
+            self.passed = self.passed.max(ahead);
+        }
+    }
+
+    /// A segment was lost with so much before it.
+    pub fn lost(&mut self, ahead: u64) {
+        self.at_first_loss.get_or_insert(ahead);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Bursts;
+
+    #[test]
+    fn slow_start_runs_ahead_by_half_of_what_it_sends() {
+        // Two segments of 1000 bytes each millisecond, over a megabyte a second.
+        let mut bursts = Bursts::default();
+        let ahead: Vec<u32> = (0..20).map(|k| bursts.sent(if k % 2 == 0 { 1_000_000 } else { 0 }, 1000, 1e6, u64::MAX)).collect();
+        assert_eq!((ahead[0], ahead[1], ahead[19]), (0, 1000, 10_000));
+    }
+
+    #[test]
+    fn what_pauses_is_no_longer_ahead() {
+        let mut bursts = Bursts::default();
+        let _ = (0..10).map(|_| bursts.sent(0, 1000, 1e6, u64::MAX)).max();
+        assert_eq!(bursts.sent(4_000_000, 1000, 1e6, u64::MAX), 6000);
+        assert_eq!(bursts.sent(20_000_000, 1000, 1e6, u64::MAX), 0);
+    }
+}

@@ -1,0 +1,38 @@
+//! Counts of one way.
+
+/// Counts of one way.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WayCounts {
+    pub packets: u64,
+    pub segments: u64,
+    pub bytes: u64,
+    /// Of the IP packets of segments with data.
+    pub ip_bytes: u64,
+    /// By [`Again`](super::Again).
+    pub again: [u64; 4],
+    pub bytes_again: u64,
+    /// Of those sent again, what had arrived before (DSACK, the timestamp echoed, or an answer sooner than any).
+    pub needless: u64,
+    /// Segments that were overtaken before the point of capture, and behind it.
+    pub reordered_before: u64,
+    pub reordered_behind: u64,
+    /// Segments sent again whose first transmission was lost before the point of capture.
+    pub lost_before: u64,
+    /// Copies of one packet in the capture.
+    pub twice: u64,
+    /// Bytes that were acknowledged and never captured.
+    pub unseen: u64,
+    /// Segments longer than the mss: cut or put together by an interface (TSO, GRO).
+    pub above_mss: u64,
+    pub below_mss: u64,
+    pub pushed: u64,
+    pub marked: u64,
+    pub ece: u64,
+    pub cwr: u64,
+    pub zero_windows: u64,
+    pub zero_window_time: i64,
+    pub window_probes: u64,
+    pub duplicate_acks: u64,
+    pub acks: u64,
+    pub len_max: u32,
+}

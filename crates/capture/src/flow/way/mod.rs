@@ -1,0 +1,327 @@
+//! One way of a connection: what one side sent, and what the other said of it, as seen at the point of capture.
+//!
+//! The capture may be taken anywhere. What lies between the sender and the point is its *near* part, the rest the *far* part; a round
+//! trip of the connection is one of both. An acknowledgment that passes the point reaches the sender a near round trip before what it
+//! calls for passes the point in turn: what the sender had in flight is found by letting acknowledgments count that much later.
+
+mod acked;
+mod again;
+mod bursts;
+mod counts;
+mod sender;
+mod trains;
+
+pub use again::{Again, Episode};
+pub use counts::WayCounts;
+pub use sender::Waits;
+pub use trains::{Rate, Trains};
+
+use super::ranges::{Range, Ranges};
+use super::rtt::Rtt;
+use super::series::Series;
+use crate::read::Packet;
+use bursts::Bursts;
+use longfat_core::packet::flags;
+use std::collections::VecDeque;
+
+/// Where streams begin: what turns out to stand before the first segment seen is still a positive number.
+pub const ORIGIN: u64 = 1 << 40;
+const MS: i64 = 1_000_000;
+
+/// One way of a connection.
+#[derive(Debug, Default)]
+pub struct Way {
+    pub counts: WayCounts,
+    pub isn: Option<u32>,
+    pub mss: Option<u16>,
+    pub window_scale: Option<u8>,
+    pub sack_permitted: bool,
+    pub timestamps: bool,
+    pub syn_time: Option<i64>,
+    pub syns: u32,
+    pub fin: bool,
+    /// Behind its last byte, once its FIN was seen: the FIN takes a number of its own.
+    pub stream_end: Option<u64>,
+    pub reset: bool,
+    pub far: Rtt,
+    pub near: Rtt,
+    pub whole: Rtt,
+    pub series: Series,
+    pub episodes: Vec<Episode>,
+    pub episodes_lost: u64,
+    pub waits: Waits,
+    /// Of what is acknowledged, and of segments as they pass here.
+    pub ack_trains: Trains,
+    pub data_trains: Trains,
+    pub bursts: Bursts,
+    pub first_data: Option<i64>,
+    pub last_data: Option<i64>,
+    /// First and last byte acknowledged of the stream, and when.
+    pub acked_first: Option<u64>,
+    pub last_acked_time: i64,
+    pub flight_max: u64,
+    pub window_max: u64,
+    pub window_min: Option<u64>,
+    /// Wire sequence number of [`ORIGIN`].
+    origin: Option<u32>,
+    pub next: u64,
+    pub acked: u64,
+    ranges: Ranges,
+    highest_sacked: u64,
+    duplicates: u32,
+    last_evidence: i64,
+    last_advance: i64,
+    timeout_until: u64,
+    last_blocks: [(u64, u64); 4],
+    /// Of acknowledgments on their way to the sender: when they reach it, as seen at the point of capture, and what they say.
+    pending: VecDeque<(i64, u64, u64)>,
+    /// What the sender knows.
+    sender_acked: u64,
+    sender_edge: u64,
+    sender_ack_time: i64,
+    last_new: Option<i64>,
+    was_blocked: bool,
+    was_closing: bool,
+    sender_window_max: u64,
+    flight_recent: u64,
+    echo: VecDeque<(u32, i64)>,
+    last_echo: Option<u32>,
+    window: Option<u64>,
+    zero_since: Option<i64>,
+    last_again_end: u64,
+    run: u32,
+    /// The newest round trip when the newest hole appeared.
+    rtt_at_hole: i64,
+    common_len: (u32, u32),
+}
+
+impl Way {
+    /// The place in the stream of the wire's `seq`, nearest to what was sent last (RFC 9293 section 3.4).
+    pub fn offset(&mut self, seq: u32) -> u64 {
+        let origin = *self.origin.get_or_insert(seq);
+        if self.next == 0 {
+            (self.next, self.acked, self.sender_acked) = (ORIGIN, ORIGIN, ORIGIN);
+        }
+        let ahead = seq.wrapping_sub(origin).wrapping_sub(self.next.wrapping_sub(ORIGIN) as u32) as i32;
+        self.next.saturating_add_signed(i64::from(ahead))
+    }
+
+    /// The longest segment that its sender may send: as agreed, or the most frequent length where no SYN was captured.
+    pub fn full(&self, agreed: Option<u32>) -> u32 {
+        agreed.unwrap_or(self.common_len.0).max(1)
+    }
+
+    /// The sender of this way sent `packet`. `agreed`: the mss that both sides said, less the options of each segment.
+    pub fn sent(&mut self, packet: &Packet, agreed: Option<u32>) {
+        let time = packet.time;
+        let counts = &mut self.counts;
+        counts.packets += 1;
+        counts.marked += u64::from(packet.ecn == 3);
+        counts.cwr += u64::from(packet.flags & (flags::CWR | flags::SYN) == flags::CWR);
+        self.reset |= packet.flags & flags::RST != 0;
+        if let Some((_, echoed)) = packet.options.timestamps {
+            self.echoed(time, echoed, packet.len > 0);
+        }
+        let is_syn = packet.flags & flags::SYN != 0;
+        if is_syn {
+            self.syn(packet);
+        }
+        // (The SYN is before the first byte; its payload, if any, is not.)
+        let start = self.offset(packet.seq.wrapping_add(u32::from(is_syn)));
+        let end = start + u64::from(packet.len);
+        if packet.len > 0 {
+            self.data(packet, start, end, agreed);
+        }
+        if packet.flags & flags::FIN != 0 {
+            self.fin = true;
+            self.stream_end = Some(end);
+            // It takes a number of its own, behind the last byte.
+            if self.next == end {
+                self.next = end + 1;
+            }
+        }
+    }
+
+    fn syn(&mut self, packet: &Packet) {
+        self.syns += 1;
+        if self.isn.is_none() {
+            self.isn = Some(packet.seq);
+            self.syn_time = Some(packet.time);
+            self.mss = packet.options.mss;
+            self.window_scale = packet.options.window_scale;
+            self.sack_permitted = packet.options.sack_permitted;
+            self.timestamps = packet.options.timestamps.is_some();
+        }
+    }
+
+    fn data(&mut self, packet: &Packet, start: u64, end: u64, agreed: Option<u32>) {
+        let (time, len) = (packet.time, packet.len);
+        self.let_pass(time);
+        let full = self.full(agreed);
+        // The most frequent length, by majority (Boyer and Moore 1981).
+        self.common_len = match self.common_len {
+            (_, 0) => (len, 1),
+            (one, n) if one == len => (one, n.saturating_add(1)),
+            (one, n) => (one, n - 1),
+        };
+        let counts = &mut self.counts;
+        // A byte before what is acknowledged, or into a closed window, asks whether the other side is there (RFC 9293 section 3.8.6.1).
+        if len == 1 && (end <= self.acked || self.window == Some(0)) {
+            counts.window_probes += 1;
+            if start >= self.next {
+                self.next = end.max(self.next);
+            }
+            return;
+        }
+        counts.segments += 1;
+        counts.bytes += u64::from(len);
+        counts.ip_bytes += u64::from(packet.ip_len);
+        counts.len_max = counts.len_max.max(len);
+        counts.pushed += u64::from(packet.flags & flags::PSH != 0);
+        counts.above_mss += u64::from(len > full);
+        counts.below_mss += u64::from(len < full);
+        self.first_data.get_or_insert(time);
+        self.series.at(time).sent += u64::from(len);
+        if start >= self.next {
+            self.new_data(packet, start, end, full);
+        } else {
+            self.old_data(packet, start, end);
+        }
+        self.last_data = Some(time);
+    }
+
+    fn new_data(&mut self, packet: &Packet, start: u64, end: u64, full: u32) {
+        let time = packet.time;
+        if start > self.next {
+            // What should stand before it comes later, or has been lost before the point of capture.
+            self.rtt_at_hole = self.trips().last;
+            self.ranges.push(Range { start: self.next, end: start, first: time, last: time, ..Range::default() });
+        }
+        let stamp = packet.options.timestamps.map(|(value, _)| value);
+        let gap = self.last_new.map_or(i64::MAX, |last| (time - last).max(0));
+        // Behind the bottleneck segments show its rate, and before it how far the sender runs ahead.
+        let is_behind = self.near.is_known() && self.near.min > self.far.min;
+        let ahead = if is_behind {
+            self.data_trains.passed(time, end);
+            0
+        } else {
+            self.bursts.sent(gap, end - start, self.ack_trains.rate, self.next.saturating_sub(self.sender_acked))
+        };
+        self.ranges.push(Range { start, end, first: time, last: time, times: 1, stamps: [stamp, None], ahead, ..Range::default() });
+        let before = self.next.saturating_sub(self.sender_acked);
+        if let Some(last) = self.last_new {
+            self.wait(time, (time - last).max(0), before);
+        }
+        self.next = end;
+        let flight = self.next.saturating_sub(self.sender_acked);
+        self.flight_max = self.flight_max.max(flight);
+        // Decays by an eighth with each new segment that finds less.
+        self.flight_recent = if flight > self.flight_recent { flight } else { self.flight_recent - (self.flight_recent - flight) / 64 };
+        let room = self.sender_edge.saturating_sub(self.next);
+        let window = self.sender_edge.saturating_sub(self.sender_acked);
+        self.was_blocked = self.sender_edge > 0 && room < u64::from(full);
+        // A window that only waits for more of a buffer stays as large as it was.
+        self.was_closing = self.was_blocked && 10 * window < 7 * self.sender_window_max;
+        self.sender_window_max = self.sender_window_max.max(window);
+        let has_edge = self.sender_edge > 0;
+        let bin = self.series.at(time);
+        bin.flight_max = bin.flight_max.max(flight);
+        if has_edge {
+            bin.window_min = Some(bin.window_min.map_or(window, |least| least.min(window)));
+        }
+        self.last_new = Some(time);
+    }
+
+    /// What begins before the end of what was sent: sent again, late, or twice in the capture.
+    fn old_data(&mut self, packet: &Packet, start: u64, end: u64) {
+        let time = packet.time;
+        let stamp = packet.options.timestamps.map(|(value, _)| value);
+        let known = self.acked.max(self.ranges.front().map_or(self.next, |front| front.start));
+        let before = if end <= known {
+            None
+        } else {
+            let mut found = None;
+            let next = self.next;
+            self.ranges.between(start.max(known), end.min(next), |range| {
+                found.get_or_insert(*range);
+            });
+            found
+        };
+        let quickest = if self.far.is_known() { self.far.min } else { MS };
+        match before {
+            // A hole: what fills it was overtaken, or is sent again since it was lost on its way here.
+            Some(hole) if hole.times == 0 => {
+                if self.is_late(&hole, time, stamp) {
+                    self.counts.reordered_before += 1;
+                } else {
+                    self.counts.lost_before += 1;
+                    self.again(packet, start, end, &hole);
+                }
+            }
+            Some(range) if time - range.last < quickest / 2 && range.stamps[0] == stamp && !self.has_evidence(&range) => {
+                self.counts.twice += 1;
+            }
+            Some(range) => self.again(packet, start, end, &range),
+            // All of it is acknowledged: needless, if it is no late copy.
+            None => {
+                let range = Range { start, end, first: time, last: self.last_data.unwrap_or(time), times: 1, ..Range::default() };
+                self.again(packet, start, end, &range);
+                self.counts.needless += 1;
+                if let Some(episode) = self.episodes.last_mut() {
+                    episode.needless += 1;
+                }
+            }
+        }
+        if end > known {
+            let until = end.min(self.next);
+            self.ranges.between(start.max(known), until, |range| {
+                if range.times == 1 {
+                    range.stamps[1] = stamp;
+                }
+                if range.times == 0 {
+                    (range.first, range.stamps[0], range.is_fill) = (time, stamp, true);
+                }
+                range.times = range.times.saturating_add(1);
+                range.last = time;
+            });
+        }
+        if end > self.next {
+            let start = self.next;
+            self.ranges.push(Range { start, end, first: time, last: time, times: 1, stamps: [stamp, None], ..Range::default() });
+            self.next = end;
+        }
+    }
+
+    /// A round trip of the far part.
+    pub fn sample(&mut self, time: i64, far: i64) {
+        if far < 0 {
+            return;
+        }
+        self.far.add(far);
+        let all = far + self.near.recent_min();
+        if self.near.is_known() {
+            self.whole.add(all);
+        }
+        self.series.at(time).rtt(all);
+    }
+
+    /// Round trips of the whole path; of its far part, where nothing is known of the near one.
+    pub fn trips(&self) -> &Rtt {
+        if self.whole.is_known() { &self.whole } else { &self.far }
+    }
+
+    /// Nothing more comes.
+    pub fn finish(&mut self, time: i64) {
+        if let Some(since) = self.zero_since.take() {
+            self.counts.zero_window_time += (time - since).max(0);
+        }
+        self.ranges = Ranges::default();
+        self.pending = VecDeque::new();
+        self.echo = VecDeque::new();
+    }
+
+    /// Stretches of which the capture had too many to keep.
+    pub fn forgotten(&self) -> u64 {
+        self.ranges.forgotten
+    }
+}

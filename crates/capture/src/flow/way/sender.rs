@@ -1,0 +1,90 @@
+//! What the sender knew, and when: acknowledgments on their way to it, and what it waited for.
+
+use super::{MS, Way};
+
+const PENDING: usize = 1 << 16;
+/// Away from the sender, when an acknowledgment reaches it is known by timestamps: to two of their ticks, most of which are milliseconds.
+const TICK: i64 = 2 * MS;
+/// TSvals on their way to the sender that are kept: four seconds of a clock of milliseconds.
+const ECHOES: usize = 4096;
+
+/// Where time went, in ns, by what a new segment had waited for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Waits {
+    /// For room in the receiver's window; of that, in one that had shrunk.
+    pub receiver: i64,
+    pub closing: i64,
+    pub recovery: i64,
+    pub acks: i64,
+    pub idle: i64,
+    pub unprompted: i64,
+}
+
+impl Way {
+    /// An acknowledgment with TSval `value` passes on its way to the sender; it will come back as an echo.
+    pub fn acked_with(&mut self, time: i64, value: u32) {
+        if self.echo.back().is_none_or(|(last, _)| *last != value) {
+            if self.echo.len() == ECHOES {
+                self.echo.pop_front();
+            }
+            self.echo.push_back((value, time));
+        }
+    }
+
+    /// The near round trip: from the first acknowledgment with a TSval to the first segment that echoes it.
+    pub(super) fn echoed(&mut self, time: i64, value: u32, is_data: bool) {
+        // (Most segments echo what the one before them did.)
+        if self.last_echo.replace(value) == Some(value) {
+            return;
+        }
+        let Some(place) = self.echo.iter().position(|(sent, _)| *sent == value) else { return };
+        let (_, passed) = self.echo[place];
+        self.echo.drain(..=place);
+        if is_data && time >= passed {
+            self.near.add(time - passed);
+        }
+    }
+
+    /// What the time before a new segment went by with.
+    pub(super) fn wait(&mut self, time: i64, gap: i64, before: u64) {
+        let rtt = self.trips().smoothed.max(MS / 10);
+        let waits = &mut self.waits;
+        if self.was_blocked {
+            waits.receiver += gap;
+            waits.closing += if self.was_closing { gap } else { 0 };
+        } else if self.episodes.last().is_some_and(|episode| episode.recover > self.acked) {
+            waits.recovery += gap;
+        } else if (before == 0 && gap > rtt / 2) || (before < self.flight_recent / 2 && time - self.sender_ack_time > rtt / 4) {
+            waits.idle += gap;
+        } else if time - self.sender_ack_time
+            <= (rtt / 20).max(if self.near.is_known() && self.near.min > rtt / 10 { TICK } else { MS / 5 })
+        {
+            waits.acks += gap;
+        } else {
+            waits.unprompted += gap;
+        }
+    }
+
+    /// When an acknowledgment counts for what the sender has in flight.
+    pub(super) fn reach_sender(&mut self, time: i64, ack: u64, edge: u64) {
+        let at = time + self.near.recent_min();
+        if self.pending.len() >= PENDING {
+            self.let_pass(i64::MAX);
+        }
+        // (None overtakes another.)
+        let at = self.pending.back().map_or(at, |(last, ..)| at.max(*last));
+        self.pending.push_back((at, ack, edge));
+    }
+
+    pub(super) fn let_pass(&mut self, time: i64) {
+        while let Some(&(at, ack, edge)) = self.pending.front() {
+            if at > time {
+                break;
+            }
+            self.pending.pop_front();
+            self.sender_acked = self.sender_acked.max(ack);
+            self.sender_edge = self.sender_edge.max(edge);
+            self.sender_ack_time = at;
+        }
+    }
+}

@@ -1,0 +1,57 @@
+"""The causes that `longfat trace` names, on captures of a kernel that no rule was made with (`tests/captures/README.md`)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from longfat import trace
+
+FOLDER = Path(__file__).parent / "captures"
+KNOWN: dict[str, dict[str, Any]] = json.loads((FOLDER / "known.json").read_text(encoding="utf-8"))
+
+
+def only(name: str) -> dict[str, Any]:
+    [connection] = trace.read(FOLDER / f"{name}.pcap.zst")["connections"]
+    return connection
+
+
+# A buffer of four packets loses them one at a time, which looks like chance; the policer loses them together, as a small buffer does.
+WRONG = {"bursts-over-a-small-buffer": "random loss", "policer": "bursts over a small buffer"}
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_the_cause_is_named(name: str) -> None:
+    found, known = only(name), KNOWN[name]
+    if name in WRONG:
+        assert found["verdict"]["cause"] == WRONG[name]
+        pytest.xfail(f"it says {WRONG[name]}, and is {100 * found['verdict']['confidence']:.0f} % sure")
+    assert found["capture_point"] == known["point"]
+    assert found["verdict"]["cause"] == known["cause"], found["verdict"]
+    assert found["control"]["name"] in (known["control"], None), found["control"]
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_what_the_kernel_counted_is_found(name: str) -> None:
+    found, kernel = only(name), KNOWN[name]["kernel"]
+    # TCP_INFO was asked for when the writer stopped, some segments before the end.
+    assert found["data"]["bytes_acked"] == pytest.approx(kernel["bytes_acked"], rel=0.15)
+    assert found["rtt"]["min_s"] == pytest.approx(kernel["min_rtt"] / 1e6, rel=0.05)
+    again = found["data"]["retransmitted"]
+    # What comes late to the receiver is not told from what was sent again and lost the first time, without timestamps.
+    late = again["lost_before_capture"] if name == "reordering" else 0
+    assert again["segments"] - late == pytest.approx(kernel["retrans"], abs=3, rel=0.2)
+
+
+@pytest.mark.parametrize("name", ["send-buffer", "congestion-by-loss", "policer", "a-full-path"])
+def test_the_bottleneck_is_measured(name: str) -> None:
+    found, known = only(name)["bottleneck"], KNOWN[name]
+    assert found["rate_bps"] == pytest.approx(known["rate_bps"], rel=0.08)
+    assert found["rate_low_bps"] <= found["rate_bps"] <= found["rate_high_bps"]
+
+
+def test_the_buffer_is_measured() -> None:
+    found, known = only("congestion-by-loss")["bottleneck"], KNOWN["congestion-by-loss"]
+    assert found["queue_at_losses_bytes"]["median"] == pytest.approx(known["buffer_bytes"], rel=0.15)
