@@ -1,6 +1,6 @@
 """The documents are true: what they show is run, what they link to is there, every algorithm has its page.
 
-The README, the tutorial and the pages on Python, on stepping a control, on controls in Python and on packet scripts are run from top to
+The README, the tutorial and the pages on advice, on Python, on stepping a control, on controls in Python and on packet scripts are run from top to
 bottom, each in a folder of its own:
 
 - a block marked `toml NAME` or `pkt NAME` becomes the file NAME;
@@ -30,7 +30,7 @@ import longfat
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = ("tutorial.md", "by-hand.md", "python-control.md", "python.md", "scripts.md")
+PAGES = ("tutorial.md", "advise.md", "by-hand.md", "python-control.md", "python.md", "scripts.md")
 RUN = [ROOT / "README.md", *(ROOT / "docs" / name for name in PAGES)]
 DOCUMENTS = [
     path
