@@ -1,7 +1,6 @@
 """The documents are true: what they show is run, what they link to is there, every algorithm has its page.
 
-The README, the tutorial and the pages on advice, on Python, on stepping a control, on controls in Python and on packet scripts are run from top to
-bottom, each in a folder of its own:
+The README, the tutorial and the pages named in `PAGES` are run from top to bottom, each in a folder of its own:
 
 - a block marked `toml NAME` or `pkt NAME` becomes the file NAME;
 - a block marked `console` is a session: its lines that begin with `$ longfat` are run, and the lines under each are what
