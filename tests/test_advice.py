@@ -148,6 +148,16 @@ def test_where_intervals_overlap_it_says_so_and_asks_what_is_left_to_others() ->
     assert verdict.verdict(made, made_up(made, names, half=2e8), "mean RTT").best.name == "bbr"
 
 
+def test_who_takes_too_much_is_told_of_who_takes_less() -> None:
+    made = ask()
+    cells = made_up(made, {"bbr": 9e9, "cubic": 6e9}, kept={"bbr": 1e9, "cubic": 5e9, "bbr3": 1e9, "as Linux comes": 1e9})
+    found = verdict.verdict(made, cells, "mean RTT")
+    assert found.best.name == "bbr"
+    assert "Where others use the path, cubic leaves them 104 % and gets 6 Gbit/s in its worst case." in found.sentences
+    fair = made_up(made, {"bbr": 9e9, "cubic": 6e9}, kept={"bbr": 4e9, "cubic": 5e9})
+    assert not any("Where others use" in sentence for sentence in verdict.verdict(made, fair, "mean RTT").sentences)
+
+
 def test_a_control_that_no_released_kernel_has_comes_with_one_that_has_it() -> None:
     made = ask()
     found = verdict.verdict(made, made_up(made, {"bbr3": 9e9, "bbr": 5e9}), "mean RTT")

@@ -1,7 +1,6 @@
 """The documents are true: what they show is run, what they link to is there, every algorithm has its page.
 
-The README, the tutorial and the pages on Python, on stepping a control, on controls in Python and on packet scripts are run from top to
-bottom, each in a folder of its own:
+The README, the tutorial and the pages named in `PAGES` are run from top to bottom, each in a folder of its own:
 
 - a block marked `toml NAME` or `pkt NAME` becomes the file NAME;
 - a block marked `console` is a session: its lines that begin with `$ longfat` are run, and the lines under each are what
@@ -30,7 +29,7 @@ import longfat
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = ("tutorial.md", "by-hand.md", "python-control.md", "python.md", "scripts.md")
+PAGES = ("tutorial.md", "advise.md", "by-hand.md", "python-control.md", "python.md", "scripts.md")
 RUN = [ROOT / "README.md", *(ROOT / "docs" / name for name in PAGES)]
 DOCUMENTS = [
     path

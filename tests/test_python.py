@@ -202,3 +202,13 @@ def test_a_notebook_shows_the_path_and_the_answer(results: Results) -> None:
     told = results._repr_html_()
     assert "The highest throughput" in told
     assert told.count("<tr>") == 1 + len(results)
+
+
+def test_a_run_that_was_there_has_the_labels_of_now(tmp_path: Path) -> None:
+    first = Experiment(SWEEP).sweep(tmp_path)
+    e = Experiment(ONE).vary("flow.window", {"small": "8 KiB", "large": "64 KiB"}, name="size")
+    again = e.sweep(tmp_path)
+    assert set(again.runs["run"]) < set(first.runs["run"])
+    assert [run.labels for run in again] == [{"size": "small"}, {"size": "large"}]
+    assert again[-1].labels == again[1:][0].labels == {"size": "large"}
+    assert set(again.table("flow_series", axes=True)["size"]) == {"small", "large"}

@@ -261,8 +261,11 @@ class Results(Sequence[Result]):
     def __getitem__(self, index: slice) -> list[Result]: ...
     def __getitem__(self, index: int | slice) -> Result | list[Result]:
         """A `Result`, or several for a slice."""
-        hashes: list[str] = self.runs["run"].tolist()
-        return self.open(hashes[index]) if isinstance(index, int) else [self.open(run) for run in hashes[index]]
+        if isinstance(index, slice):
+            return [self[place] for place in range(*index.indices(len(self)))]
+        row = self.runs.iloc[index]
+        # A run that was there before is kept with the labels of its time; those of now are in the table.
+        return replace(self.open(row["run"]), labels={axis: str(row[axis]) for axis in self.axes}, repeat=int(row["repeat"]))
 
     def __len__(self) -> int:
         """How many runs."""

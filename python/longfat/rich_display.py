@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from longfat.warned import RunWarning
 
 MOST_RUNS = 200
-"""Runs that are resolved to draw the path with what changes in it."""
+"""Runs that are looked at, to draw the path with what changes in it and to warn."""
 DRAWING = Markup(
     "<style>.longfat svg.path{max-width:100%;height:auto}.longfat svg.path rect{fill:Canvas;stroke:GrayText}"
     ".longfat svg.path text{fill:CanvasText;font:12px sans-serif;text-anchor:middle}.longfat svg.path .small{font-size:11px}"
@@ -31,8 +31,10 @@ DRAWING = Markup(
 
 def of_experiment(experiment: Experiment) -> str:
     """Its title, its path drawn, its axes, and what is to be told before a run."""
-    count = min(experiment.run_count, MOST_RUNS)
-    runs: list[dict[str, Any]] = [json.loads(experiment.resolve(index).resolved) for index in range(count)]
+    from longfat.experiment import before
+
+    resolved = [experiment.resolve(index) for index in range(min(experiment.run_count, MOST_RUNS))]
+    runs: list[dict[str, Any]] = [json.loads(run.resolved) for run in resolved]
     axes = [[axis, ", ".join(values)] for axis, values in experiment.axes.items()]
     runs_said = "1 run" if experiment.run_count == 1 else f"{experiment.run_count:,} runs"
     parts = [
@@ -40,7 +42,7 @@ def of_experiment(experiment: Experiment) -> str:
         DRAWING,
         path_drawing(runs),
         _table(["axis", "values"], axes) if axes else Markup(""),
-        _warnings(experiment.warnings),
+        _warnings(before(resolved)),
     ]
     return _whole(parts)
 
