@@ -5,7 +5,9 @@ use longfat_core::atm::aal5;
 use longfat_core::link::Link;
 use longfat_core::queue::DropReason;
 use longfat_core::time::{Duration, Time};
-use longfat_experiment::trace::{CellRecord, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, LinkSample, MemoryRecord, QUANTILES, Trace};
+use longfat_experiment::trace::{
+    CellRecord, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, LinkSample, MemoryRecord, QUANTILES, Trace,
+};
 use longfat_experiment::{Experiment, Host};
 
 use crate::endpoint::Agent;

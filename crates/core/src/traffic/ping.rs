@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use super::{Datagram, DatagramStats, Datagrams, Demand, LEAST_SIZE, Over, Rank, Traffic, TrafficKind, as_said, nothing_to_check};
-use crate::quantiles::Quantiles;
 use crate::params::{Kind, ParamSpec, Value};
+use crate::quantiles::Quantiles;
 use crate::time::{Duration, Time};
 
 /// The registry entry.

@@ -12,14 +12,18 @@ macro_rules! share {
             name: $name,
             unit: "1",
             bound: Bound::Share,
-            summary: concat!($summary, ", over the time from the handshake until all was acknowledged (or the end of the run), of all measured flows together"),
+            summary: concat!(
+                $summary,
+                ", over the time from the handshake until all was acknowledged (or the end of the run), of all measured flows together"
+            ),
             source: "tcp_info of Linux; Mathis, Heffner and Reddy, Web100, 2003",
             compute: |experiment, trace| vec![(Scope::Run, share_of(experiment, trace, $limit))],
         }
     };
 }
 
-pub const CWND: Metric = share!("cwnd_limited_share", Some(LimitedBy::Cwnd), "time in which the congestion window kept the sender from sending");
+pub const CWND: Metric =
+    share!("cwnd_limited_share", Some(LimitedBy::Cwnd), "time in which the congestion window kept the sender from sending");
 pub const RWND: Metric = share!("rwnd_limited_share", Some(LimitedBy::Rwnd), "time in which the receiver's window did");
 pub const SNDBUF: Metric = share!("sndbuf_limited_share", Some(LimitedBy::SendBuffer), "time in which the send buffer did");
 pub const PACING: Metric = share!("pacing_limited_share", Some(LimitedBy::Pacing), "time in which pacing did");

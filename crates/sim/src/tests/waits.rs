@@ -37,7 +37,8 @@ fn waits(experiment: &Experiment, trace: &Trace) -> Vec<u64> {
 #[test]
 fn quantiles_of_waits_are_those_of_all_packets() {
     for (pairs, limit, warmup) in [(1, Capacity::Bdp(1.0), 0), (4, Capacity::Packets(12), 3), (3, Capacity::Packets(200), 5)] {
-        let mut experiment = Dumbbell { pairs, queue: droptail(limit), stagger: Duration::from_millis(173), ..Dumbbell::default() }.experiment();
+        let mut experiment =
+            Dumbbell { pairs, queue: droptail(limit), stagger: Duration::from_millis(173), ..Dumbbell::default() }.experiment();
         experiment.measure.warmup = Duration::from_secs(warmup);
         experiment.measure.packets = Some(Watched::All);
         let trace = run(&experiment).unwrap();
@@ -45,7 +46,8 @@ fn quantiles_of_waits_are_those_of_all_packets() {
         assert!(waits.len() > 2000);
         for (share, found) in QUANTILES.into_iter().zip(trace.links[0].wait_quantiles_s) {
             // Packets on the wire when the run ends are not among those that came to the next queue: a rank or two.
-            let exact = |slack: f64| waits[(((share + slack) * waits.len() as f64).ceil() as usize).clamp(1, waits.len()) - 1] as f64 / 1e12;
+            let exact =
+                |slack: f64| waits[(((share + slack) * waits.len() as f64).ceil() as usize).clamp(1, waits.len()) - 1] as f64 / 1e12;
             let (low, high) = (exact(-0.005) * 127.0 / 128.0, exact(0.005) * 129.0 / 128.0);
             assert!((low..=high).contains(&found), "{pairs} flows, {share}: {found}, not from {low} to {high}");
         }

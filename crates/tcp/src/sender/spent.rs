@@ -42,7 +42,13 @@ mod tests {
     fn each_limit_has_the_time_until_the_next() {
         let at = |ms| Time::ZERO + Duration::from_millis(ms);
         let mut spent = Spent::default();
-        let history = [(10, Some(LimitedBy::Cwnd)), (15, Some(LimitedBy::Cwnd)), (30, None), (50, Some(LimitedBy::Rwnd)), (51, Some(LimitedBy::Cwnd))];
+        let history = [
+            (10, Some(LimitedBy::Cwnd)),
+            (15, Some(LimitedBy::Cwnd)),
+            (30, None),
+            (50, Some(LimitedBy::Rwnd)),
+            (51, Some(LimitedBy::Cwnd)),
+        ];
         history.into_iter().for_each(|(ms, limit)| spent.limited_by(limit, at(ms)));
         let ms = |spent: [Duration; 5]| spent.map(|time| time.as_ps() / 1_000_000_000);
         assert_eq!(ms(spent.until(at(60))), [29, 1, 0, 0, 0]);
