@@ -317,9 +317,10 @@ class Store:
 
         A run that is damaged counts as not finished.
         """
-        try:
+        note: dict[str, Any] = {}
+        with suppress(OSError, DamagedError):
             note = _read_json(self.folder / SWEEP, "title", "axes", "text")
-        except (OSError, DamagedError):
+        if not note:
             return self.load()
         self.check_format()
         runs = _runs(note["text"], note.get("changes", {}))
