@@ -208,7 +208,7 @@ def test_a_backend_is_named_by_the_file_or_the_command_line(tmp_path: Path) -> N
     with pytest.raises(ExperimentError, match='one of "sim"'):
         Experiment(f'backend = "testbed"\n{ONE}')
     assert command("run", "one.toml", "--backend", "sim", cwd=tmp_path).returncode == 0
-    results = longfat.load_results(tmp_path / "results" / "one")
+    results = longfat.load_results(tmp_path / "results" / "one+backend=sim")
     assert results.provenance["backends"] == ["sim"]
     assert results[0].provenance["backend"] == "sim"
     # What is said is what there is without a word.

@@ -15,6 +15,10 @@ from longfat import Experiment
 from longfat.store import Store
 from longfat.sweep import execute
 from longfat.watch import Watched, serve
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
+from test_report import browser  # noqa: F401
 
 
 def get(address: str, **headers: str) -> str:
@@ -45,6 +49,24 @@ def test_the_page_follows_the_sweep(under_way: tuple[Store, Experiment]) -> None
     experiment.sweep(store.folder)
     with serve(store.folder) as address:
         assert "of this sweep" not in get(address)
+
+
+@pytest.mark.slow
+def test_a_browser_follows_the_sweep(under_way: tuple[Store, Experiment], browser: webdriver.Chrome) -> None:  # noqa: F811
+    store, experiment = under_way
+
+    def says(words: str) -> None:
+        WebDriverWait(browser, 60).until(lambda _: words in browser.find_element(By.TAG_NAME, "body").text)
+
+    with serve(store.folder) as address:
+        with store.writing():
+            browser.get(address)
+            says("none of the 3 runs of its sweep is finished")
+            for number, run in enumerate(experiment.resolve_all()[:2], 1):
+                store.write(*execute(run, "Two flows"))
+                says(f"{number} of the 3 runs of this sweep: it is still running.")
+        experiment.sweep(store.folder)
+        WebDriverWait(browser, 60).until(lambda _: "of this sweep" not in browser.find_element(By.TAG_NAME, "body").text)
 
 
 def test_a_page_is_made_once(under_way: tuple[Store, Experiment], monkeypatch: pytest.MonkeyPatch) -> None:

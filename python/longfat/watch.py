@@ -19,6 +19,9 @@ HOST = "127.0.0.1"
 EVERY_S = 2
 """How often the page asks for news."""
 
+CLOSED = "default-src 'none'"
+"""How a report's policy begins."""
+
 SCRIPT = f"""<script>
 "use strict";
 (() => {{
@@ -61,6 +64,8 @@ class Watched:
                 except LongfatError as error:
                     html = render(title="longfat", form=str(error))
                 script = SCRIPT.replace("<script>", f"<script data-state='{state}'>")
+                # A report fetches nothing; this one asks where it came from whether there is news.
+                html = html.replace(CLOSED, f"{CLOSED}; connect-src 'self'", 1)
                 self._made = state, html.replace("</body>", f"{script}</body>")
             return self._made[1]
 
