@@ -45,3 +45,14 @@ def test_an_edit_is_found_whatever_the_row_is_called(tmp_path: Path) -> None:
     assert {edit.what for edit in registered.edits(folder)} == {"added or changed", "removed or changed"}
     (folder / "claims.csv").write_text("\n".join(claims.splitlines()[:-1]) + "\n", encoding="utf-8")
     assert [edit.what for edit in registered.edits(folder)] == ["removed or changed"]
+
+
+def test_a_paper_without_a_table_of_claims_is_closed_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / "published").mkdir()
+    numbers = tmp_path / "published" / "text.csv"
+    numbers.write_text("id,where,page,quantity,value,unit,uncertainty,note\na,section 2,,rate,0.9,Mb/s,,\n", encoding="utf-8")
+    registered.write(tmp_path, registered.now(tmp_path))
+    numbers.write_text(numbers.read_text(encoding="utf-8").replace("Mb/s,,", "Mbit/s,,said so"), encoding="utf-8")
+    assert registered.edits(tmp_path) == []
+    numbers.write_text(numbers.read_text(encoding="utf-8").replace("0.9", "0.8"), encoding="utf-8")
+    assert [edit.id for edit in registered.edits(tmp_path)] == ["a", "a"]

@@ -43,7 +43,8 @@ def contents(read: Callable[[str], str], files: list[str]) -> Iterator[tuple[str
 
 def files_of(folder: Path) -> list[str]:
     """The files of a paper that are registered."""
-    return ["claims.csv", *(f"published/{path.name}" for path in sorted((folder / "published").glob("*.csv")))]
+    claims = ["claims.csv"] if (folder / "claims.csv").is_file() else []
+    return claims + [f"published/{path.name}" for path in sorted((folder / "published").glob("*.csv"))]
 
 
 def now(folder: Path) -> list[tuple[str, str, str]]:
