@@ -8,6 +8,7 @@ import pytest
 from longfat import Results, terminal
 from longfat.paper import Comparison, Grid, Layout, Measured, Paper, Row, compare, grids
 from longfat.paper.comparison import Verdict
+from longfat.warned import RunWarning
 from rich.console import Console
 
 STACKS = [f"stack-{i}" for i in range(8)]
@@ -71,3 +72,14 @@ def test_a_condition_that_says_nothing_new_is_no_part_of_a_row_s_name() -> None:
     paper.tables.append(Layout("Table 1", "rates", {"rate": "", "average": "average, window"}, ("window", "size"), "stack"))
     (grid,) = grids(paper, rows, compare(paper, rows, Measured({})))
     assert list(grid.rows) == ["256 KiB", "512 KiB", "average, window 1", "average, window 1 and 2"]
+
+
+def test_of_many_warnings_of_one_name_some_are_printed() -> None:
+    many = [RunWarning("short_run", f"run {i} is short", 1, (f"{i}",)) for i in range(9)]
+    other = [RunWarning("", f"note {i}", 1, ()) for i in range(5)]
+    with (console := Console(width=200)).capture() as printed:
+        terminal.print_warnings(console, [*many, *other])
+    text = printed.get()
+    assert text.count("is short") == terminal.MOST_ALIKE
+    assert "6 more like these (short_run): the report has them all" in text
+    assert text.count("note ") == 5

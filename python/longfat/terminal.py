@@ -278,13 +278,24 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def print_warnings(console: Console, warnings: Iterable[RunWarning]) -> None:
-    """Prints warnings, each with what to do and the name under which `docs/warnings.md` says more."""
+    """Prints warnings, each with what to do and the name under which `docs/warnings.md` says more; of many of one name, some."""
+    seen: Counter[str] = Counter()
     for warning in warnings:
+        seen[warning.name] += 1
+        if warning.name and seen[warning.name] > MOST_ALIKE:
+            continue
         more = f", and {warning.count - 1:,} more like it" if warning.count > 1 else ""
         of = f" ({count(len(warning.runs), 'run')})" if warning.runs else ""
         console.print(f"  [yellow]warning:[/] {escape(warning.text)}{more}{of}", soft_wrap=True)
         if warning.name:
             console.print(f"    [dim]{escape(warning.advice)} ({warning.name})[/]", soft_wrap=True)
+    for name, number in seen.items():
+        if name and number > MOST_ALIKE:
+            console.print(f"  [dim]{number - MOST_ALIKE:,} more like these ({name}): the report has them all[/]", soft_wrap=True)
+
+
+MOST_ALIKE = 3
+"""Warnings of one name that are printed: a sweep over windows has one for each that is small."""
 
 
 def print_names(console: Console, title: str, names: Sequence[str]) -> None:
