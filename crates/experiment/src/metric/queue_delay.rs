@@ -40,8 +40,8 @@ macro_rules! quantile {
 }
 
 pub const BOTTLENECK_P50: Metric = quantile!("bottleneck_queue_delay_p50_s", 0, "median wait of a packet in the queue");
-pub const BOTTLENECK_P95: Metric = quantile!("bottleneck_queue_delay_p95_s", 1, "what 95 of 100 packets did not wait longer for");
-pub const BOTTLENECK_P99: Metric = quantile!("bottleneck_queue_delay_p99_s", 2, "what 99 of 100 packets did not wait longer for");
+pub const BOTTLENECK_P95: Metric = quantile!("bottleneck_queue_delay_p95_s", 1, "the wait that 95 of 100 packets did not exceed");
+pub const BOTTLENECK_P99: Metric = quantile!("bottleneck_queue_delay_p99_s", 2, "the wait that 99 of 100 packets did not exceed");
 
 pub const BOTTLENECK_MAX: Metric = Metric {
     name: "bottleneck_queue_delay_max_s",
