@@ -98,6 +98,16 @@ def test_bars_stand_on_each_other() -> None:
     assert [bar.get_height() for bar in drawn] == pytest.approx([0.6, 0.5, 0.4, 0.5])
 
 
+def test_what_was_published_is_hollow_and_over_the_lines(tmp_path: Path) -> None:
+    ours = Series("ours", [1, 2, 3], [1, 2, 2.5], colour=0, marker=0)
+    theirs = Series("published", [2], [2.1], line=False, published=True, colour=0, marker=0)
+    lines = draw(plot(ours, theirs)).axes[0].get_lines()
+    assert [line.get_markerfacecolor() for line in lines] == ["#0072B2", "none"]
+    assert lines[1].get_zorder() > lines[0].get_zorder()
+    assert lines[1].get_markersize() > lines[0].get_markersize()
+    assert [one["published"] for one in figure_of(plot(ours, theirs))["series"]] == [False, True]
+
+
 def test_files_are_the_same_each_time(tmp_path: Path) -> None:
     one = plot(Series("a", [1, 2], [1, 2]), Series("b", [1, 2], [2, math.nan]), rules=[Rule("BDP", x=1.5)])
     for name in ("first", "second"):

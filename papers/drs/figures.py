@@ -33,7 +33,7 @@ TABLE_1 = {kind: [PUBLISHED[f"table1-{kind}-{flow}"] for flow in range(1, 6)] fo
 
 
 def _published(name: str, points: dict[float, float], marker: int) -> Series:
-    return Series(f"{name}, published", list(points), list(points.values()), line=False, colour=INK, marker=marker)
+    return Series(f"{name}, published", list(points), list(points.values()), line=False, published=True, colour=INK, marker=marker)
 
 
 def _lines(
@@ -153,7 +153,7 @@ def table1(measured: Measured) -> Plot:
         left, right = ([flow + shift for flow in range(1, 6)] for shift in (0.3 * i - 0.21, 0.3 * i - 0.09))
         series += [
             Series(kind, left, ours, line=False, colour=1 - i, marker=i),
-            Series(f"{kind}, published", right, TABLE_1[kind], line=False, colour=INK, marker=5 + i),
+            Series(f"{kind}, published", right, TABLE_1[kind], line=False, published=True, colour=INK, marker=5 + i),
         ]
     return Plot(
         "table1", "Each of five and five, queue 100, maxwnd 650", Axis("flow", start=0.5, end=5.5), _of(measured, "figure6"), series

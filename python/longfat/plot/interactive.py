@@ -51,6 +51,7 @@ def _series(series: Series, style: Style, most_points: int | None) -> dict[str, 
         # Markers on a dense line would hide it.
         "markers": not series.line or (series.markers and len(series.x) <= DENSE),
         "step": series.step,
+        "published": series.published,
         "bar": series.bar,
         # Whether a part of it can be found by halving.
         "sorted": bool(np.all(np.diff(np.asarray(series.x)) >= 0)),

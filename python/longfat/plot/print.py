@@ -119,9 +119,7 @@ def draw(plot: Plot) -> Figure:
             color=colour,
             linestyle=MATPLOTLIB_DASHES[style.dash] if series.line else "none",
             marker=MATPLOTLIB_MARKERS[style.marker] if not series.line or (series.markers and not dense) else "none",
-            # Of many marks, each is small.
-            markersize=2.4 if dense and not series.line else None,
-            markeredgewidth=0.4 if dense and not series.line else None,
+            **_mark(series, colour, many=dense and not series.line),
             drawstyle="steps-post" if series.step else "default",
         )
         _errors(axes, series, colour)
@@ -140,6 +138,14 @@ def draw(plot: Plot) -> Figure:
     if len(plot.series) > 1:
         figure.legend(loc="outside right upper", frameon=False)
     return figure
+
+
+def _mark(series: Series, colour: str, *, many: bool) -> dict[str, Any]:
+    """How large the marks of a series are, and whether they are filled."""
+    if series.published:
+        return {"markersize": 8, "markeredgewidth": 1.4, "markeredgecolor": colour, "markerfacecolor": "none", "zorder": 5}
+    # Of many marks, each is small.
+    return {"markersize": 2.4, "markeredgewidth": 0.4} if many else {}
 
 
 def _errors(axes: Any, series: Series, colour: str, below: Sequence[float] = ()) -> None:

@@ -53,6 +53,8 @@ class Series:
     markers: bool = True
     step: bool = False
     """Hold each value until the next, as counters and windows do."""
+    published: bool = False
+    """What somebody else measured: larger hollow marks, over all lines."""
     bar: bool = False
     """A bar at each x instead of a line, on top of the bars of the series before it."""
     colour: int | None = None

@@ -4,17 +4,19 @@
 /** A little picture of how a series is drawn. */
 function swatch(one) {
   const canvas = element("canvas", { width: 44, height: 20, "aria-hidden": "true" }), ctx = canvas.getContext("2d");
-  const colour = ctx.strokeStyle = ctx.fillStyle = inkOf(one.colour);
+  ctx.strokeStyle = ctx.fillStyle = inkOf(one.colour);
   ctx.lineWidth = 4;
   if (one.low || one.bar) ctx.fillRect(16, 2, one.bar ? 14 : 5, 16);
   else {
     if (one.line) { ctx.setLineDash(DASHES[one.dash].map(part => part * 1.6)); ctx.beginPath(); ctx.moveTo(0, 10); ctx.lineTo(44, 10); ctx.stroke(); }
-    if (one.markers) mark(ctx, one.marker, 22, 10, 7, colour);
+    if (one.markers) mark(ctx, one.marker, 22, 10, 7, one.published);
   }
   return canvas;
 }
 
-function mark(ctx, kind, x, y, r) {
+/** One mark; a hollow one is larger. */
+function mark(ctx, kind, x, y, r, hollow) {
+  if (hollow) { r *= 1.35; ctx.setLineDash([]); ctx.lineWidth = r * 0.35; }
   ctx.beginPath();
   if (kind === "circle") ctx.arc(x, y, r, 0, 7);
   else if (kind === "square") ctx.rect(x - r * 0.9, y - r * 0.9, r * 1.8, r * 1.8);
@@ -29,7 +31,8 @@ function mark(ctx, kind, x, y, r) {
     return;
   }
   ctx.closePath();
-  ctx.fill();
+  if (hollow) ctx.stroke();
+  else ctx.fill();
 }
 
 /** Where the values of a series lie on the canvas, and its drawing there. */
@@ -87,7 +90,7 @@ class Places {
       const x = this.x(one.x[i]), y = this.y(one.y[i]);
       if (!(x >= bbox.left - 9 && x <= bbox.left + bbox.width + 9 && y >= bbox.top - 9 && y <= bbox.top + bbox.height + 9)) continue;
       if (taken) { const cell = ((y - bbox.top) >> 1) * wide + ((x - bbox.left) >> 1); if (taken[cell]) continue; taken[cell] = 1; }
-      mark(ctx, one.marker, x, y, (many ? 2 : 3.5) * dots);
+      mark(ctx, one.marker, x, y, (many ? 2 : 3.5) * dots, one.published);
     }
   }
 
