@@ -79,6 +79,8 @@ class Cells(longfat.paper.Cells):
         runs["queue_max_bytes"] = runs["run"].map(links["queue_max_bytes"].max())
         for counter in ("timeouts", "fast_retransmits"):
             runs[counter] = runs["run"].map(forward[counter].sum())
+        # Every packet's wait before the bottleneck, ms.
+        runs["wait"] = runs["bottleneck_queue_delay_mean_s"] * 1000
         runs["rtt_min_s"] = runs["run"].map(forward["rtt_min_s"].min())
         return runs
 
@@ -185,6 +187,18 @@ class Cells(longfat.paper.Cells):
         """How far apart the peaks of 1, 4 and 8 flows are, as a part of the highest."""
         peaks = [self.peak(path, build, n, background) for n in FLOWS]
         return (max(peaks) - min(peaks)) / max(peaks)
+
+    def with_control(self, column: str, path: int, build: str, flows: int, background: str, window: int) -> float:
+        """`column` of a build, or of its control ("200 without RED"), in `red-controls-*`."""
+        rows = self.rows(f"red-controls-{STEMS[path]}", build=build, flows=flows, background=background, window=window)
+        return float(rows[column].median())
+
+    def wait_ratio(self, path: int, build: str, flows: int, background: str, window: int) -> float:
+        """The mean wait in the queue of a RED build over that in the same buffers without RED."""
+        mine, control = (
+            self.with_control("wait", path, name, flows, background, window) for name in (build, f"{build.removeprefix('r')} without RED")
+        )
+        return mine / control
 
     def recommended(self, rtt: int, build: str, flows: int, window: int) -> float:
         """Throughput on a path of section 6."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from pathlib import Path
 from statistics import mean
 
-from longfat.paper import Answer, Layout, Measured, Paper, Row
+from longfat.paper import Answer, Layout, Measured, Paper, Row, load_published
 from longfat.plot import Axis, Plot, Rule, Series
+from longfat.repeats import half_width
 
 from .cells import BACKGROUNDS, BUILDS, CEILING, FLOWS, MBIT, QUEUE, STEMS, Cells, window_limit
 from .cells import bdp as delay_bandwidth
@@ -66,6 +68,8 @@ paper.kind(
 paper.kind("input", "rtt")
 # 128 MiB is the volume with which these two come out (README, "The volume").
 paper.kind("calibrated", "table3-1f-no-b-224-peak", "table4-1f-no-b-224-peak", "5.1-224-short-416")
+# RED's weight and thresholds were chosen so that one flow of r200 does not collapse on 20 ms (README, "Which RED it was").
+paper.kind("calibrated", "6-many-times-bdp", "6-red-not-buffers")
 paper.bound("<=", "5.1-short-collapsed-r60", "5.1-short-collapsed-224")
 paper.bound("<", "5.1-60-revb-floor", "5.2-r60-floor", "5.2-60-352", "5.2-8f-short-60-floor")
 paper.bound(">=", "6-multi-us", "6-multi-hawaii-california", "6-multi-eastcoast-hawaii")
@@ -243,23 +247,54 @@ for _table in ("Table 3", "Table 4"):
 paper.claims_of(FOLDER / "claims.csv", Cells)
 
 
-# Figures: a colour a build, a dash a background, a marker a number of flows.
+# Figures: a colour and a marker a build, a dash a background (Figures 7 and 8: a number of flows).
 
 THROUGHPUT = Axis("throughput (Mb/s of 2^20 bit/s, payload)", start=0, end=45)
+PUBLISHED = load_published(FOLDER)
+MARGIN = (532, 544, 560, 572)
+"""Where published peaks and floors are drawn, KiB: to the right of all windows, since their own are not printed."""
+HOW = "Ours: the mean over repeats, with its 95 % confidence interval where they differ. "
 
 
-def curve(measured: Measured, path: int, build: str, flows: int, background: str, name: str, *, total: bool = False) -> Series:
-    """One line of a figure, the median over repeats."""
-    values = cells(measured).curves(path, build, flows, background).median(axis=1)
-    factor = flows if total else 1
+def curve(measured: Measured, path: int, build: str, flows: int, background: str, *, total: bool = False) -> Series:
+    """One line of a figure."""
+    values = cells(measured).curves(path, build, flows, background)
+    half = [half_width(row.dropna().tolist()) for _, row in values.iterrows()]
     return Series(
-        name,
-        [factor * window for window in values.index],
-        values.tolist(),
+        f"{build}, {flows}f" if total else f"{build}, {background}",
+        [(flows if total else 1) * window for window in values.index],
+        values.mean(axis=1).tolist(),
+        error=[h if h > 0 else math.nan for h in half],
         colour=BUILDS.index(build),
-        dash=BACKGROUNDS.index(background),
-        marker=FLOWS.index(flows),
+        dash=FLOWS.index(flows) if total else BACKGROUNDS.index(background),
+        marker=BUILDS.index(build),
     )
+
+
+def published(path: int, build: str, flows: int) -> Series:
+    """What the paper prints of a build: values at a window, and in the margin peak and floor, without a reverse flow and with one."""
+    points = list[tuple[float, float]]()
+    for background, (at_peak, at_floor) in zip(BACKGROUNDS, (MARGIN[:2], MARGIN[2:]), strict=True):
+        rows = {
+            row.quantity: row.value
+            for row in PUBLISHED
+            if row.where.startswith("Table") and cell_or_none(row) == (path, build, flows, background) and row.value is not None
+        }
+        points += [
+            (float(row["window"]), row.value)
+            for row in PUBLISHED
+            if row.quantity == "throughput" and cell_or_none(row) == (path, build, flows, background) and row.value is not None
+        ]
+        if "peak_throughput" in rows:
+            peak = rows["peak_throughput"]
+            points += [(at_peak, peak), (at_floor, peak * (1 - rows.get("degradation", 0.0) / 100))]
+    x, y = zip(*points, strict=True) if points else ((), ())
+    return Series(f"{build}, published", x, y, line=False, published=True, colour=BUILDS.index(build), marker=BUILDS.index(build))
+
+
+def cell_or_none(row: Row) -> tuple[int, str, int, str] | None:
+    """The cell of a row that is of one."""
+    return cell(row) if row["path"] and row["build"] and row["flows"] and row["background"] else None
 
 
 def marks(path: int) -> list[Rule]:
@@ -275,10 +310,13 @@ def _against_window(number: int, page: int, path: int, flows: int) -> None:
         return Plot(
             id=f"figure{number}",
             title=f"{words[flows]}, {path} ms RTT",
-            x=Axis("window size limit (KiB)", start=0, end=528),
+            x=Axis("window size limit (KiB)", start=0, end=584),
             y=THROUGHPUT,
-            series=[curve(measured, path, b, flows, g, f"{b}, {flows}f, {g}") for b in BUILDS for g in BACKGROUNDS],
-            rules=marks(path) if flows == 1 else [Rule("full link", y=CEILING)],
+            series=[curve(measured, path, b, flows, g) for b in BUILDS for g in BACKGROUNDS] + [published(path, b, flows) for b in BUILDS],
+            rules=[*(marks(path) if flows == 1 else [Rule("full link", y=CEILING)]), Rule("published", x=522)],
+            caption=HOW
+            + "Hollow: published. Right of 512 KiB are, from the left, the peak and the floor beyond it without a reverse flow, then "
+            "with one: Tables 3 and 4 do not say at which window.",
         )
 
 
@@ -294,8 +332,9 @@ def _reverse(number: int, path: int) -> None:
             title=f"{path} ms RTT, reverse flow",
             x=Axis("sum of window size limits (KiB)", start=0, end=2100),
             y=THROUGHPUT,
-            series=[curve(measured, path, b, n, "revb", f"{b}, {n}f", total=True) for b in BUILDS for n in FLOWS],
+            series=[curve(measured, path, b, n, "revb", total=True) for b in BUILDS for n in FLOWS],
             rules=marks(path),
+            caption=HOW + "What is published of these curves is in Figures 1 to 6.",
         )
 
 
@@ -315,7 +354,7 @@ def figure9(measured: Measured) -> Plot:
     for build in BUILDS:
         for flows in (4, 8):
             x, y = zip(*points(build, flows), strict=True)
-            series.append(Series(f"{build}, {flows}f", x, y, line=False, colour=BUILDS.index(build), marker=FLOWS.index(flows)))
+            series.append(Series(f"{build}, {flows}f", x, y, line=False, colour=FLOWS.index(flows), marker=BUILDS.index(build)))
     return Plot(
         id="figure9",
         title="Deviation from fairness, 68 ms tests",
