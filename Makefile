@@ -29,9 +29,9 @@ profile: .venv/requirements ## Build for speed: with a profile of longfat's own 
 	rm -rf target/profile
 	$(MAKE) build
 
-run: build ## Reproduce ANSNET 1994: run it, print the comparison, write the report
-	$(BIN)/longfat run ansnet --results $(RESULTS)
-	$(BIN)/longfat report ansnet --results $(RESULTS) --out $(REPORTS)
+run: build ## Reproduce ANSNET 1994 with one seed: run it, print the comparison, write the report
+	$(BIN)/longfat run ansnet --quick --results $(RESULTS)
+	$(BIN)/longfat report ansnet --quick --results $(RESULTS) --out $(REPORTS)
 
 validation: build ## Run the controls beside their theory, check, and draw docs/validation (CPU: an hour)
 	$(BIN)/longfat run validation --results $(RESULTS)
