@@ -95,6 +95,11 @@ def test_every_document_and_every_public_name_has_its_place(site: Path) -> None:
     assert not (names | {"longfat.advice.advise.advise", "longfat.Experiment.sweep", "longfat.Ack.cwnd_limited"}) - reference
 
 
+def test_every_ready_experiment_has_its_picture() -> None:
+    pictures = {path.stem for path in (ROOT / "docs" / "gallery").glob("*.svg")}
+    assert pictures == {path.stem for path in (ROOT / "experiments").glob("*.toml")}, "`python docs/site/gallery.py` draws them"
+
+
 def requests(driver: webdriver.Chrome) -> Iterator[str]:
     """What the pages that were opened have asked for."""
     for entry in driver.get_log("performance"):
