@@ -84,7 +84,7 @@ docs: .venv/requirements ## Make the documentation site; site/index.html opens w
 	PYTHONPATH=python $(BIN)/python docs/site/build.py $(SITE)
 
 wheel: .venv/requirements ## Build the wheel of this machine into WHEELS (target/wheels), from what `make build` has compiled
-	$(PROFILED) $(BIN)/maturin build --release --quiet --out $(WHEELS)
+	$(PROFILED) $(BIN)/maturin build --release --quiet --interpreter $(BIN)/python --out $(WHEELS)
 
 wheels: .venv/release ## Build all wheels and the sdist for a release into WHEELS (a quarter of an hour; needs rustup)
 	rustup target add $(foreach target,$(TARGETS),$(firstword $(subst :, ,$(target))))

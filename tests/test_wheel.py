@@ -71,7 +71,7 @@ def test_the_wheel_works_in_an_empty_folder(wheel: Path, tmp_path: Path, monkeyp
 
     plain = environment(tmp_path / "plain", wheel)
     listed = call(plain, "list").stdout
-    assert all(name in listed for name in ("ansnet", "validation", "lfn", "cubic"))
+    assert all(name in listed for name in ("ansnet", "validation", "lfn", "bbr3"))
     # Of the paper, the experiment that takes least.
     for arguments in (("run", "ansnet/unequal-rtt"), ("compare", "ansnet")):
         done = call(plain, *arguments)
