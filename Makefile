@@ -5,13 +5,17 @@ PYTHON ?= python3
 BIN := .venv/bin
 RESULTS ?= results
 REPORTS ?= reports
+SITE ?= site
+WHEELS ?= target/wheels
+TARGETS := x86_64-unknown-linux-gnu:manylinux2014 aarch64-unknown-linux-gnu:manylinux2014 \
+	x86_64-unknown-linux-musl:musllinux_1_2 aarch64-unknown-linux-musl:musllinux_1_2
 
 # What `make profile` has measured, for the compiler it was made with; where there is none, the build does without.
 PROFILE := target/longfat-$(shell rustc --version 2>/dev/null | cut -d ' ' -f 2).profdata
 PROFILED = $(if $(wildcard $(PROFILE)),RUSTFLAGS="$$RUSTFLAGS -Cprofile-use=$(CURDIR)/$(PROFILE)")
 
 .DEFAULT_GOAL := help
-.PHONY: help build profile run validation test test-quick torture lint format docs-reference bench bench-record bench-plot system-packages clean
+.PHONY: help build profile run validation test test-quick torture lint format docs-reference bench bench-record bench-plot docs wheel wheels sbom audit system-packages clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -76,6 +80,31 @@ bench-record: build bench ## Measure, and add a line to bench/history.jsonl
 bench-plot: build ## Draw bench/history.jsonl: bench/*.svg, bench/*.png
 	$(BIN)/python bench/history.py plot
 
+docs: .venv/requirements ## Make the documentation site; site/index.html opens without a server
+	PYTHONPATH=python $(BIN)/python docs/site/build.py $(SITE)
+
+wheel: .venv/requirements ## Build the wheel of this machine into WHEELS (target/wheels), from what `make build` has compiled
+	$(PROFILED) $(BIN)/maturin build --release --quiet --interpreter $(BIN)/python --out $(WHEELS)
+
+wheels: .venv/release ## Build all wheels and the sdist for a release into WHEELS (a quarter of an hour; needs rustup)
+	rustup target add $(foreach target,$(TARGETS),$(firstword $(subst :, ,$(target))))
+	for target in $(TARGETS); do \
+		PATH="$(CURDIR)/$(BIN):$$PATH" $(PROFILED) maturin build --release --strip --zig --out $(WHEELS) \
+			--target $${target%:*} --compatibility $${target#*:} || exit 1; \
+	done
+	$(BIN)/maturin sdist --out $(WHEELS)
+
+sbom: .venv/release ## Write what the wheel of `make wheels` is made of, and what it stands on, as CycloneDX into WHEELS
+	rm -rf target/sbom
+	$(PYTHON) -m venv --without-pip target/sbom
+	$(BIN)/pip --python target/sbom/bin/python install --quiet --disable-pip-version-check --find-links $(WHEELS) 'longfat[report]'
+	cp target/sbom/lib/python*/site-packages/longfat-*.dist-info/sboms/*.json $(WHEELS)
+	$(BIN)/cyclonedx-py environment target/sbom --output-file $(WHEELS)/longfat-python.cyclonedx.json
+
+audit: .venv/release ## Ask for known vulnerabilities and unwanted licences of all dependencies (needs the net, and cargo-deny)
+	$(BIN)/pip-audit --requirement requirements-dev.txt --no-deps --disable-pip
+	cargo deny check
+
 system-packages: ## Install what tests judge by: a browser for reports, tshark for captures (Debian, Ubuntu; as root)
 	apt-get update -qq
 	DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium chromium-driver tshark
@@ -90,4 +119,8 @@ clean: ## Remove what was built; results and reports stay
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "longfat needs Python 3.11 or later; say which with: make PYTHON=python3.12 ...")'
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements-dev.txt
+	touch $@
+
+.venv/release: requirements-release.txt .venv/requirements
+	$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements-release.txt
 	touch $@

@@ -15,9 +15,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from longfat.errors import DamagedError, StorageError
+from longfat.extras import need
 from longfat.locate import paper_folder, results_folder
 from longfat.page.answer import answer
 from longfat.page.drawing import path_drawing
@@ -102,8 +101,9 @@ class Report:
 def write_report(what: str, results: Path, reports: Path, tick: Callable[[float], object] = lambda _: None) -> Report:
     """Writes the report of a results folder, by path or name, or of a paper.
 
-    Raises `LongfatError` where `what` is neither, `StorageError` where the report cannot be written.
+    Raises `LongfatError` where `what` is neither or a library is missing, `StorageError` where the report cannot be written.
     """
+    need("report", "a report")
     kept = results_folder(what, results)
     if kept:
         store = Store(kept)
@@ -245,7 +245,10 @@ NOTHING: Mapping[str, Any] = {
 
 
 def render(*, title: str, **content: Any) -> str:
-    """The template with its content: the keys of `NOTHING`."""
+    """The template with its content: the keys of `NOTHING`. LongfatError without jinja2."""
+    need("report", "a report")
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
     environment = Environment(
         loader=PackageLoader("longfat"),
         autoescape=True,

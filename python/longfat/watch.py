@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from longfat.errors import LongfatError
+from longfat.extras import need
 from longfat.report import render, results_page
 from longfat.store import Store
 
@@ -73,6 +74,7 @@ class Watched:
 @contextmanager
 def serve(folder: Path, port: int = 0) -> Generator[str]:
     """Serves the report of `folder` until the block ends; its address. Port 0: any that is free. OSError where the port is taken."""
+    need("report", "a report")
     watched = Watched(folder)
 
     class Handler(BaseHTTPRequestHandler):

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from longfat.extras import need
+
 DIVERGING = ("#0072B2", "#ffffff", "#D55E00")
 """From low to high: blue and vermilion, which are told apart with any colour vision, and in grey by the numbers in the cells."""
 SEQUENTIAL = ("#f2f7fb", "#56B4E9", "#00406a")
@@ -127,11 +129,13 @@ class Plot:
 
     def save(self, file: str | Path) -> Path:
         """Writes it as SVG, PDF or PNG, by the ending of the name. Raises LongfatError for another."""
+        need("report", "a figure")
         from longfat.plot.print import write
 
         return write(self, Path(file))
 
     def _repr_svg_(self) -> str:
+        need("report", "a figure")
         from longfat.plot.print import to_svg
 
         return to_svg(self)

@@ -1,0 +1,87 @@
+"""Makes the documentation site: `make docs` writes it to `site/`, and `site/index.html` opens without a server.
+
+    python docs/site/build.py [FOLDER]
+
+Its pages are the Markdown of the repository, at the paths they have there. Added are the navigation, taken from `docs/index.md`; the
+reference of the Python module, from its docstrings; the gallery; and a page for each other file that a page links to. Zensical renders all
+of it, by `mkdocs.yml`, which Material for MkDocs reads as well.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import gallery
+import navigation
+import reference
+from dialect import for_zensical, targets
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent.parent
+PAGES = ("*.md", "docs/**/*.md", "papers/*/README.md")
+PICTURES = (".png", ".svg")
+LANGUAGES = {".py": "python", ".json": "json", ".toml": "toml"}
+
+
+def pages() -> dict[str, str]:
+    """Every page, by its path in the repository: as it is written there, or made."""
+    files = [file for pattern in PAGES for file in sorted(ROOT.glob(pattern))]
+    written = {file.relative_to(ROOT).as_posix(): file.read_text(encoding="utf-8") for file in files}
+    return written | reference.pages() | gallery.pages()
+
+
+def linked(found: Mapping[str, str]) -> Iterator[str]:
+    """Files of the repository that pages link to or show, and that are no pages."""
+    files = {((ROOT / page).parent / target).resolve() for page, text in found.items() for target in targets(text)}
+    names = {file.relative_to(ROOT).as_posix() for file in files if file.is_file()}
+    yield from sorted(names - found.keys())
+
+
+def listing(name: str) -> str:
+    """The page of a file that is no page."""
+    file = ROOT / name
+    return f"# {file.name}\n\n`{name}`\n\n```{LANGUAGES.get(file.suffix, 'text')}\n{file.read_text(encoding='utf-8')}```\n"
+
+
+def stage(folder: Path) -> None:
+    """Writes what Zensical reads: pages and pictures in `folder/docs`, and its settings."""
+    found = pages()
+    for name in linked(found):
+        if Path(name).suffix in PICTURES:
+            _file(folder / "docs" / name).write_bytes((ROOT / name).read_bytes())
+        else:
+            found[f"{name}.md"] = listing(name)
+    for name, text in found.items():
+        _file(folder / "docs" / name).write_text(for_zensical(text, name, found), encoding="utf-8")
+    for file in (HERE / "style.css", HERE / "vendor" / "iframe-worker.js"):
+        shutil.copy(file, folder / "docs")
+    (folder / "python").symlink_to(ROOT / "python")
+    settings = (HERE / "mkdocs.yml").read_text(encoding="utf-8")
+    # JSON is YAML.
+    (folder / "mkdocs.yml").write_text(f"{settings}nav: {json.dumps(navigation.tree())}\n", encoding="utf-8")
+
+
+def build(site: Path) -> None:
+    """Renders the site into a folder, in place of what was there."""
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        stage(folder)
+        subprocess.run([sys.executable, "-m", "zensical", "build", "--clean"], cwd=folder, check=True)
+        shutil.rmtree(site, ignore_errors=True)
+        (folder / "site" / "404.html").unlink()  # it is for a server whose root is the site
+        shutil.copytree(folder / "site", site)
+
+
+def _file(file: Path) -> Path:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    return file
+
+
+if __name__ == "__main__":
+    build(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "site")

@@ -1,0 +1,105 @@
+"""The gallery: the pictures of experiments that are in the repository, each with the file that made it.
+
+python docs/site/gallery.py     # runs the experiments of `experiments/` and draws `docs/gallery` again
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import longfat
+
+ROOT = Path(__file__).parent.parent.parent
+DRAWN = ROOT / "docs" / "gallery"
+VALIDATION = ROOT / "experiments" / "validation"
+PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)\s]+)\)")
+FILES = {
+    "response": "response-reno",
+    "deviation": "response-reno",
+    "response-others": "response-htcp",
+    "deviation-others": "response-htcp",
+    "random": "response-random",
+}
+"""Validation's pictures that several files make: one of them. The others go by their picture's name, but for the group of controls."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A picture, what it shows, the page that tells of it (or none), and the experiment file."""
+
+    picture: Path
+    title: str
+    page: Path | None
+    file: Path
+
+
+def pages() -> dict[str, str]:
+    """The page, by its path."""
+    groups = {"Questions": cookbook(), "Experiments that come with longfat": ready(), "Papers": papers(), "Theory": validation()}
+    head = "# Gallery\n\nWhat experiments look like. Each picture links to its page; below it is the file that made it."
+    parts = [f'## {name}\n\n<div class="gallery" markdown>\n\n{"".join(map(_figure, group))}</div>' for name, group in groups.items()]
+    return {"docs/gallery.md": "\n\n".join([head, *parts, ""])}
+
+
+def cookbook() -> Iterator[Entry]:
+    """A question, its picture and its answer."""
+    for picture in sorted((ROOT / "docs" / "cookbook").glob("*.svg")):
+        page = picture.with_suffix(".md")
+        title = page.read_text(encoding="utf-8").split("\n", 1)[0].removeprefix("# ")
+        yield Entry(picture, title, page, picture.with_suffix(".toml"))
+
+
+def ready() -> Iterator[Entry]:
+    """The experiments of `experiments/`."""
+    for picture in sorted(DRAWN.glob("*.svg")):
+        file = ROOT / "experiments" / f"{picture.stem}.toml"
+        yield Entry(picture, tomllib.loads(file.read_text(encoding="utf-8"))["title"], None, file)
+
+
+def papers() -> Iterator[Entry]:
+    """Figures of papers, from our runs."""
+    folder = ROOT / "papers" / "ansnet"
+    picture = ROOT / "docs" / "images" / "ansnet-figure2.png"
+    yield Entry(picture, "High Performance TCP in ANSNET (1994), figure 2", folder / "README.md", folder / "short.toml")
+
+
+def validation() -> Iterator[Entry]:
+    """Controls beside their theory."""
+    page = ROOT / "docs" / "validation.md"
+    for title, target in PICTURE.findall(page.read_text(encoding="utf-8")):
+        picture = page.parent / target
+        files = [
+            VALIDATION / f"{name}.toml" for name in (FILES.get(picture.stem, picture.stem), re.sub("-(loss|delay)$", "", picture.stem))
+        ]
+        yield Entry(picture, title, page, next(file for file in files if file.exists()))
+
+
+def _figure(entry: Entry) -> str:
+    picture, file = _from_docs(entry.picture), _from_docs(entry.file)
+    page = _from_docs(entry.page) if entry.page else file
+    return (
+        f"<figure markdown>\n\n[![{entry.title}]({picture})]({page})\n\n**{entry.title}** from [{entry.file.name}]({file})\n\n</figure>\n\n"
+    )
+
+
+def _from_docs(path: Path) -> str:
+    return Path(os.path.relpath(path, ROOT / "docs")).as_posix()
+
+
+def draw() -> None:
+    """Runs the experiments of `experiments/`, and draws of each the first figure that its report has."""
+    from longfat.plot import default_plots  # the site itself is made without matplotlib
+
+    DRAWN.mkdir(exist_ok=True)
+    for file in sorted((ROOT / "experiments").glob("*.toml")):
+        results = longfat.load(str(file)).sweep(ROOT / "results" / file.stem)
+        default_plots(results)[0].save(DRAWN / f"{file.stem}.svg")
+
+
+if __name__ == "__main__":
+    draw()

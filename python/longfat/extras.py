@@ -1,0 +1,17 @@
+"""What `pip install longfat` alone does not bring: libraries that only some of longfat needs."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from longfat.errors import LongfatError
+
+EXTRAS = {"report": ("jinja2", "matplotlib")}
+"""The extras of `pyproject.toml`, each with the modules that it brings."""
+
+
+def need(extra: str, what: str) -> None:
+    """Raises LongfatError where a module of `extra` is missing; `what` needs it, and begins the message."""
+    missing = [module for module in EXTRAS[extra] if find_spec(module) is None]
+    if missing:
+        raise LongfatError(f'{what} needs {" and ".join(missing)}, not installed here: pip install "longfat[{extra}]"')

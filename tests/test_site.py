@@ -1,0 +1,128 @@
+"""The documentation site: made from the repository, whole, and opened in a browser as files, without a network."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import longfat
+import pytest
+from conftest import ROOT
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.wait import WebDriverWait
+from test_report import browser, opened  # noqa: F401
+
+pytestmark = pytest.mark.slow
+
+SHOWN = ("index.html", "docs/gallery.html", "docs/validation.html", "docs/reference/longfat.html", "papers/slac/index.html")
+"""Pages that are opened: pictures, wide tables, code, long signatures."""
+LOOK = """
+return {
+    broken: [...document.images].filter(image => !image.complete || !image.naturalWidth).map(image => image.src),
+    wider: document.documentElement.scrollWidth - innerWidth,
+    headings: [...document.querySelectorAll('h1')].map(heading => heading.textContent),
+}
+"""
+HITS = """
+const found = root => [...root.querySelectorAll('*')].flatMap(
+    one => [...(one.shadowRoot ? found(one.shadowRoot) : []), ...(one.matches('a') ? [one] : [])]);
+return found(document).map(link => link.href).filter(link => link.includes(arguments[0]));
+"""
+
+
+class Parts(HTMLParser):
+    """What a page links to, what it loads, and the places in it that can be linked to."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.links = list[str]()
+        self.loads = list[str]()
+        self.places = set[str]()
+        self.feed(page.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        said = {name: value for name, value in attrs if value is not None}
+        self.places |= {said[name] for name in ("id", "name") if name in said}
+        if tag == "a" and "href" in said:
+            self.links.append(said["href"])
+        elif tag == "link" and "href" in said:
+            self.loads.append(said["href"])
+        elif "src" in said:
+            self.loads.append(said["src"])
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("docs") / "site"
+    subprocess.run([sys.executable, ROOT / "docs" / "site" / "build.py", folder], check=True, capture_output=True, timeout=300)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def parts(site: Path) -> dict[Path, Parts]:
+    return {page: Parts(page) for page in sorted(site.rglob("*.html"))}
+
+
+def test_no_link_is_dead(parts: dict[Path, Parts]) -> None:
+    def dead(page: Path, link: str) -> bool:
+        target = urlsplit(link)
+        file = (page.parent / unquote(target.path)).resolve() if target.path else page
+        return not file.is_file() or bool(target.fragment and file in parts and unquote(target.fragment) not in parts[file].places)
+
+    def outside(link: str) -> bool:
+        return bool(urlsplit(link).scheme)
+
+    assert len(parts) > 100
+    assert not [(page.name, link) for page, found in parts.items() for link in found.links if not outside(link) and dead(page, link)]
+    # What a page shows or runs is in the site: none of it comes from elsewhere.
+    assert not [
+        (page.name, link) for page, found in parts.items() for link in found.loads if not link.startswith("data:") and dead(page, link)
+    ]
+
+
+def test_every_document_and_every_public_name_has_its_place(site: Path) -> None:
+    written = [path.relative_to(ROOT) for pattern in ("docs/*.md", "docs/*/*.md", "papers/*/README.md") for path in ROOT.glob(pattern)]
+    pages = [path.with_name("index.md") if path.name == "README.md" else path for path in written]
+    assert not [page for page in pages if not (site / page).with_suffix(".html").is_file()]
+    reference = Parts(site / "docs" / "reference" / "longfat.html").places
+    names = {f"longfat.{name}" for name in longfat.__all__} - {"longfat.__version__", "longfat.advise"}
+    assert not (names | {"longfat.advice.advise.advise", "longfat.Experiment.sweep", "longfat.Ack.cwnd_limited"}) - reference
+
+
+def test_every_ready_experiment_has_its_picture() -> None:
+    pictures = {path.stem for path in (ROOT / "docs" / "gallery").glob("*.svg")}
+    assert pictures == {path.stem for path in (ROOT / "experiments").glob("*.toml")}, "`python docs/site/gallery.py` draws them"
+
+
+def requests(driver: webdriver.Chrome) -> Iterator[str]:
+    """What the pages that were opened have asked for."""
+    for entry in driver.get_log("performance"):
+        message = json.loads(entry["message"])["message"]
+        if message["method"] == "Network.requestWillBeSent":
+            yield message["params"]["request"]["url"]
+
+
+@pytest.mark.parametrize("width", [1300, 390])
+def test_pages_in_a_browser(browser: webdriver.Chrome, site: Path, width: int) -> None:  # noqa: F811
+    for name in SHOWN:
+        opened(browser, site / name, width)
+        look = browser.execute_script(LOOK)
+        assert not look["broken"], name
+        assert look["wider"] <= 0, f"{name} is wider than the screen"
+        assert len(look["headings"]) == 1, name
+        assert not browser.get_log("browser"), name
+        assert {urlsplit(url).scheme for url in requests(browser)} <= {"file", "data", "blob"}, name
+
+
+def test_the_search_finds_a_word(browser: webdriver.Chrome, site: Path) -> None:  # noqa: F811
+    opened(browser, site / "index.html", 1300)
+    browser.find_element(By.CSS_SELECTOR, ".md-search__button").click()
+    WebDriverWait(browser, 20).until(lambda driver: driver.switch_to.active_element.tag_name not in ("body", "button"))
+    browser.switch_to.active_element.send_keys("hystart")
+    assert WebDriverWait(browser, 20).until(lambda driver: driver.execute_script(HITS, "slow-start.html"))
