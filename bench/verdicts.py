@@ -1,11 +1,12 @@
 """How often `longfat trace` names the right cause, on captures whose cause is known.
 
-    python bench/verdicts.py [--split dev|test] [--seed N] [--keep FOLDER] [--captures FOLDER] [--details]
+    python bench/verdicts.py [--split dev|calibrate|test] [--seed N] [--keep FOLDER] [--captures FOLDER] [--details]
 
 Without `--captures` it simulates: each cause with several controls, rates and round trips, beside a little other traffic, captured at the
-sender, at the receiver and in between. Rules are made with `--split dev`; `test` has other round trips, rates, controls and seeds, and is
-there to be judged by. `--keep` leaves the captures in a folder. `--captures` takes a folder instead, of `NAME-POINT.pcap` (or pcapng, or in
-zstd) beside `NAME.json` that says {cause, control}; one of the captures here was taken of a kernel, on a path made for it.
+sender, at the receiver and in between. Rules are made with `--split dev`, and how often a verdict of theirs is right, which is its
+confidence, is counted with `calibrate`; `test` has other round trips, rates, controls and seeds than both, and is there to be judged by.
+`--keep` leaves the captures in a folder. `--captures` takes a folder instead, of `NAME-POINT.pcap` (or pcapng, or in zstd) beside
+`NAME.json` that says {cause, control}; one of the captures here was taken of a kernel, on a path made for it.
 
 Prints the confusion matrix, how many are right by point, control and round trip, how sure the verdicts were, and what was said of the
 control.
@@ -28,13 +29,12 @@ import longfat.trace
 from longfat.capture import write_capture
 
 POINTS = {"left1": "sender", "bottleneck": "between", "right1": "receiver"}
-LOSS_BASED = {
-    "dev": ("reno", "cubic", "htcp"),
-    "test": ("reno", "cubic", "htcp", "bic", "scalable", "highspeed", "hybla", "illinois", "westwood"),
-}
-ANY = {"dev": ("reno", "cubic", "htcp", "bbr"), "test": (*LOSS_BASED["test"], "bbr", "bbr3", "vegas", "compound", "yeah")}
-RTTS = {"dev": (20, 100), "test": (5, 50, 150)}
-RATES = {"dev": (30,), "test": (12, 25, 60)}
+MANY = ("reno", "cubic", "htcp", "bic", "scalable", "highspeed", "hybla", "illinois", "westwood")
+LOSS_BASED = {"dev": ("reno", "cubic", "htcp"), "calibrate": MANY, "test": MANY}
+EVERY = (*MANY, "bbr", "bbr3", "vegas", "compound", "yeah")
+ANY = {"dev": ("reno", "cubic", "htcp", "bbr"), "calibrate": EVERY, "test": EVERY}
+RTTS = {"dev": (20, 100), "calibrate": (10, 75), "test": (5, 50, 150)}
+RATES = {"dev": (30,), "calibrate": (15, 40), "test": (12, 25, 60)}
 
 Cause = dict[str, str]
 CAUSES: dict[str, Cause] = {
@@ -205,7 +205,7 @@ def judge(cases: Iterator[Case], details: bool) -> None:
 def main() -> None:
     """As said above."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--split", choices=("dev", "test"), default="dev")
+    parser.add_argument("--split", choices=tuple(RTTS), default="dev")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--captures", type=Path)
