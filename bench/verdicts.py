@@ -1,11 +1,13 @@
 """How often `longfat trace` names the right cause, on captures whose cause is known.
 
-    python bench/verdicts.py [--split dev|test] [--seed N] [--keep FOLDER] [--captures FOLDER] [--details]
+    python bench/verdicts.py [--split dev|test|fresh] [--seed N] [--keep FOLDER] [--captures FOLDER] [--details]
 
 Without `--captures` it simulates: each cause with several controls, rates and round trips, beside a little other traffic, captured at the
 sender, at the receiver and in between. Rules are made with `--split dev`; `test` has other round trips, rates, controls and seeds, and is
-there to be judged by. `--keep` leaves the captures in a folder. `--captures` takes a folder instead, of `NAME-POINT.pcap` (or pcapng, or in
-zstd) beside `NAME.json` that says {cause, control}; one of the captures here was taken of a kernel, on a path made for it.
+there to be judged by. How often a verdict of each cause was right there, and on captures of a kernel, is part of its confidence; `fresh`
+has others again, to judge confidences by.
+`--keep` leaves the captures in a folder. `--captures` takes a folder instead, of `NAME-POINT.pcap` (or pcapng, or in zstd) beside
+`NAME.json` that says {cause, control}; one of the captures here was taken of a kernel, on a path made for it.
 
 Prints the confusion matrix, how many are right by point, control and round trip, how sure the verdicts were, and what was said of the
 control.
@@ -28,13 +30,12 @@ import longfat.trace
 from longfat.capture import write_capture
 
 POINTS = {"left1": "sender", "bottleneck": "between", "right1": "receiver"}
-LOSS_BASED = {
-    "dev": ("reno", "cubic", "htcp"),
-    "test": ("reno", "cubic", "htcp", "bic", "scalable", "highspeed", "hybla", "illinois", "westwood"),
-}
-ANY = {"dev": ("reno", "cubic", "htcp", "bbr"), "test": (*LOSS_BASED["test"], "bbr", "bbr3", "vegas", "compound", "yeah")}
-RTTS = {"dev": (20, 100), "test": (5, 50, 150)}
-RATES = {"dev": (30,), "test": (12, 25, 60)}
+MANY = ("reno", "cubic", "htcp", "bic", "scalable", "highspeed", "hybla", "illinois", "westwood")
+LOSS_BASED = {"dev": ("reno", "cubic", "htcp"), "test": MANY, "fresh": MANY}
+EVERY = (*MANY, "bbr", "bbr3", "vegas", "compound", "yeah")
+ANY = {"dev": ("reno", "cubic", "htcp", "bbr"), "test": EVERY, "fresh": EVERY}
+RTTS = {"dev": (20, 100), "test": (5, 50, 150), "fresh": (10, 35, 75)}
+RATES = {"dev": (30,), "test": (12, 25, 60), "fresh": (8, 15)}
 
 Cause = dict[str, str]
 CAUSES: dict[str, Cause] = {
@@ -198,6 +199,10 @@ def judge(cases: Iterator[Case], details: bool) -> None:
         print(f"{group:28} {sum(are_right):4} of {len(are_right):4}")
     for is_right, confidences in sure.items():
         print(f"mean confidence where {'right' if is_right else 'wrong'}: {sum(confidences) / len(confidences):.2f}")
+    if pairs := [(a > b) + (a == b) / 2 for a in sure[True] for b in sure[False]]:
+        print(f"a right verdict is surer than a wrong one in {100 * sum(pairs) / len(pairs):.0f} % of pairs")
+    errors = [(confidence - is_right) ** 2 for is_right, confidences in sure.items() for confidence in confidences]
+    print(f"mean square of confidence less truth (Brier): {sum(errors) / max(len(errors), 1):.3f}")
     for name, guesses in sorted(controls.items()):
         print(f"control {name:20} {', '.join(f'{other} {n}' for other, n in guesses.most_common())}")
 
@@ -205,7 +210,7 @@ def judge(cases: Iterator[Case], details: bool) -> None:
 def main() -> None:
     """As said above."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--split", choices=("dev", "test"), default="dev")
+    parser.add_argument("--split", choices=tuple(RTTS), default="dev")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--captures", type=Path)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from conftest import SWEEP, as_format_3, command
-from longfat import LongfatError, Results, locate
+from longfat import Experiment, LongfatError, Results, locate
 from longfat.paper import (
     Agreement,
     Answer,
@@ -31,6 +31,8 @@ from longfat.paper import (
     null_model,
 )
 from longfat.paper.kinds import Bound
+from longfat.report import paper_page
+from longfat.sweep import Work
 from longfat.terminal import summary
 
 WINDOWS = ("8 KiB", "16 KiB")
@@ -498,3 +500,32 @@ def test_every_published_row_of_our_papers_has_what_computes_it(results: Results
             from longfat import load
 
             assert load(source.file).run_count >= 1
+
+
+def test_a_paper_of_which_runs_are_missing_says_how_much_it_shows(home: Path) -> None:
+    folder, kept = locate.paper_folder("mine"), home / "results" / "mine" / "small"
+    rows, paper = load_published(folder), load_paper(folder)
+    whole = load_measured(folder, home / "results")
+    assert not whole.so_far
+    results = whole["small"]
+    some = results.without(list(results.runs["run"][results.runs["window"] == "16 KiB"]))
+    facts = {"finished": len(some), "runs": len(results), "under_way": True}
+    part = Measured({"small": dataclasses.replace(some, provenance=some.provenance | {"so_far": facts})})
+    assert part.so_far == f"small: {len(some)} of the {len(results)} runs of this sweep: it is still running."
+    # What is there is judged, and what needs the rest is not.
+    assert [line.verdict for line in compare(paper, rows, part)] == ["differs", "not testable", "not testable"]
+    assert part.so_far in paper_page(paper, rows, part).html
+    # Where the sweep is whole, it is the paper's mistake.
+    with pytest.raises(KeyError):
+        compare(paper, rows, Measured({"small": some}))
+
+    def stop(work: Work) -> None:
+        if work.done:
+            raise KeyboardInterrupt
+
+    shutil.rmtree(kept)
+    with pytest.raises(KeyboardInterrupt):
+        Experiment(SWEEP).sweep(kept, jobs=1, tick=stop)
+    shown = command("compare", "mine", cwd=home)
+    assert "of the 3 runs of this sweep: it was stopped." in shown.stdout, shown.stderr
+    assert "of the 3 runs of this sweep: it was stopped." in command("compare", "mine", "--json", cwd=home).stderr

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 from random import Random
@@ -57,6 +59,15 @@ def test_a_flow_far_too_fast_can_be_stopped(tmp_path: Path) -> None:
     assert said.lstrip().startswith("Stopped: 0 of 1 runs are finished")
     # Tests are not for speed: it was 6 to 100 s, and is a fraction of one.
     assert time.monotonic() - before < 20
+
+
+@pytest.mark.slow
+def test_a_flow_far_too_fast_takes_no_more_memory_the_longer_it_runs() -> None:
+    # The most memory of a process, in KiB, that runs two and a half million packets, and twelve and a half.
+    code = "import longfat, resource, sys; longfat.Experiment(sys.argv[1]).run(); print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    texts = [FAST.replace("10 s", duration) for duration in ("0.2 ms", "1 ms")]
+    first, last = (int(subprocess.run([sys.executable, "-c", code, text], capture_output=True, check=True).stdout) for text in texts)
+    assert last < 1.3 * first
 
 
 @pytest.fixture

@@ -55,3 +55,12 @@ def test_the_bottleneck_is_measured(name: str) -> None:
 def test_the_buffer_is_measured() -> None:
     found, known = only("congestion-by-loss")["bottleneck"], KNOWN["congestion-by-loss"]
     assert found["queue_at_losses_bytes"]["median"] == pytest.approx(known["buffer_bytes"], rel=0.15)
+
+
+def test_a_verdict_names_what_looks_the_same() -> None:
+    loss, window = only("congestion-by-loss")["verdict"], only("receive-window")["verdict"]
+    # A ring that is slower than the path is the same queue, in another place.
+    assert loss["confidence"] <= 0.51
+    assert any("ring" in limit for limit in loss["limits"])
+    assert window["confidence"] > 0.9
+    assert not window["limits"]

@@ -240,6 +240,7 @@ def compare_command(
     if as_json:
         measured = load_measured(folder, results)
         _say_short(err, measured.short)
+        _say_short(err, measured.so_far)
         lines = compare(load_paper(folder), load_published(folder), measured)
         places = _places(lines, table)
         print(json.dumps([asdict(line) for line in lines if _asked(line, places, differs)], indent=2))
@@ -253,6 +254,7 @@ def _print_comparison(folder: Path, results: Path, table: list[str] | None = Non
     """All lines; what is printed are those asked for. Tables in the paper's own shape are left out where only differences are."""
     paper, rows, measured = load_paper(folder), load_published(folder), load_measured(folder, results)
     _say_short(out, measured.short)
+    _say_short(out, measured.so_far)
     lines = compare(paper, rows, measured)
     made = paper.made_tables(measured)[0]
     places = _places(lines, table, [where for where, _ in made])

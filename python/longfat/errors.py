@@ -16,6 +16,10 @@ class StorageError(LongfatError):
     """Results cannot be written or read: no right to, no space, a newer format, another process at work there."""
 
 
+class NoResultsError(StorageError):
+    """A folder holds no finished run (yet)."""
+
+
 class DamagedError(StorageError):
     """A file of results is not what was written: cut short, changed or gone."""
 

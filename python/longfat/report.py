@@ -159,7 +159,7 @@ def paper_page(paper: Paper, rows: Sequence[Row], measured: Measured) -> Page:
     missing: list[Missing] = []
     for figure in paper.figures:
         try:
-            shown.append(Shown(figure.draw(measured), figure.where))
+            shown.append(Shown(measured.ask(figure.draw), figure.where))
         except MissingResults as reason:
             missing.append(Missing(figure.where, str(reason)))
     made, unmade = paper.made_tables(measured)
@@ -172,7 +172,7 @@ def paper_page(paper: Paper, rows: Sequence[Row], measured: Measured) -> Page:
         numbers=numbers,
         null=null(paper, rows, lines),
         claims=[line for line in lines if isinstance(line.published, str)],
-        form=measured.short,
+        form=" ".join(part for part in (measured.short, *measured.so_far.splitlines()) if part),
         plots=shown,
         missing=missing,
         experiments=measured,

@@ -47,7 +47,7 @@ import pandas as pd
 
 from longfat import sums
 from longfat._longfat import FORMAT_VERSION, METRICS, Document, Run, Trace, columns
-from longfat.errors import DamagedError, ExperimentError, LongfatError, StorageError
+from longfat.errors import DamagedError, ExperimentError, LongfatError, NoResultsError, StorageError
 from longfat.results import SERIES, Result, Results, of_tables, without_series
 from longfat.stored import from_json, read_table, to_json, write_table
 from longfat.warned import RunWarning, of_facts, of_results
@@ -332,7 +332,7 @@ class Store:
         if not done:
             if (self.folder / "provenance.json").is_file():
                 return self.load()
-            raise StorageError(f"{self.folder} has no results yet: none of the {len(runs):,} runs of its sweep is finished")
+            raise NoResultsError(f"{self.folder} has no results yet: none of the {len(runs):,} runs of its sweep is finished")
         so_far = {"finished": len(done), "runs": len(runs), "under_way": self.is_written_to()}
         warnings = [warning.as_facts() for warning in of_results(done)]
         made = Results.of(note["title"], note["axes"], done, note | {"warnings": warnings, "so_far": so_far})
@@ -345,7 +345,7 @@ class Store:
         StorageError where there are no results, or newer ones; DamagedError where there is no way back.
         """
         if not (self.folder / "provenance.json").is_file():
-            raise StorageError(f"{self.folder} holds no results: expected a folder that `longfat run` wrote")
+            raise NoResultsError(f"{self.folder} holds no results: expected a folder that `longfat run` wrote")
         self.check_format()
         provenance = self.provenance()
         version = _version(provenance)

@@ -67,7 +67,7 @@ pub(super) struct Repair {
     phase: Phase,
     /// Fast recovery and Loss end when this is acknowledged (RFC 6582 and 6675: recover, RecoveryPoint).
     recover: u64,
-    /// Without SACK: no fast retransmit while the left edge is below this (RFC 6582 §3.2 step 1).
+    /// Without SACK: no fast retransmit while the left edge is below this (RFC 6582 §3.2 steps 2 and 4).
     no_fast_retransmit_below: u64,
     duplicates: u32,
     /// Reno's artificial window: segments that have left the network (RFC 5681 §3.2).
@@ -180,7 +180,7 @@ impl Repair {
             }
             (_, true) => OnDuplicate::Look,
             (_, false) => {
-                // RFC 6582 §3.2 step 1: not again for losses of the window already repaired. Reno had no such guard, nor Tahoe as BSD
+                // RFC 6582 §3.2 step 2: not again for losses of the window already repaired. Reno had no such guard, nor Tahoe as BSD
                 // had it.
                 let guarded = self.kind != RecoveryKind::Reno && !self.repeated_fast_retransmit;
                 let enters = self.duplicates == self.threshold && !(guarded && una < self.no_fast_retransmit_below);
@@ -248,6 +248,9 @@ impl Repair {
     /// Something is lost, and the window will be reduced: from now on that is watched.
     pub fn begin(&mut self, board: &Scoreboard) {
         self.recover = board.max();
+        // RFC 6582 §3.2 step 2 asks for an ACK of *more*, here as after a timeout. But a repair that fills the holes one by one makes
+        // hardly a duplicate: three ACKs of the very end tell of a loss behind it, and waiting for one more byte is waiting for the
+        // timer. (Those who take it for a loss then are what §4 allows by its heuristics.)
         self.no_fast_retransmit_below = board.max();
         self.tlp.reset();
         self.frto.stop();
@@ -303,8 +306,8 @@ impl Repair {
     /// Everything outstanding, up to `max`, is to be sent again, the first of it at once.
     pub fn start_over(&mut self, max: u64) {
         self.send_again(max);
-        // RFC 6582 §3.2 step 1 and §4: going back over what the receiver may have brings duplicate ACKs of the very end of it, so
-        // the ACK must cover *more* than what was sent.
+        // RFC 6582 §3.2 steps 2 and 4, and §4: going back over what the receiver may have brings duplicate ACKs of the very end of it,
+        // so the ACK must cover *more* than what was sent.
         self.no_fast_retransmit_below = self.recover + 1;
         self.inflation = 0;
         self.prr = None;

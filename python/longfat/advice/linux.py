@@ -11,7 +11,6 @@ IP_SYSCTL = "https://docs.kernel.org/networking/ip-sysctl.html"
 NET_SYSCTL = "https://docs.kernel.org/admin-guide/sysctl/net.html"
 TC_FQ = "https://man7.org/linux/man-pages/man8/tc-fq.8.html"
 ESNET_PACING = "https://fasterdata.es.net/host-tuning/linux/packet-pacing/"
-ESNET_LINUX = "https://fasterdata.es.net/host-tuning/linux/"
 GOOGLE_BBR = "https://github.com/google/bbr/blob/v3/README.md"
 
 INT_MAX = (1 << 31) - 1

@@ -74,7 +74,7 @@ def _number(paper: Paper, row: Row, measured: Measured) -> Comparison:
     if function is None:
         return line(None, "not testable", row.note, f"nothing computes {row.quantity}")
     try:
-        answer = function(measured, row)
+        answer = measured.ask(lambda measured: function(measured, row))
     except MissingResults as missing:
         return line(None, "not testable", row.note, str(missing))
     if not isinstance(answer, Answer):
@@ -90,7 +90,7 @@ def _number(paper: Paper, row: Row, measured: Measured) -> Comparison:
 def _claim(claim: Claim, measured: Measured) -> Comparison:
     published = f"{claim.says}: {claim.inequality}" if claim.inequality else claim.says
     try:
-        answer = claim.check(measured)
+        answer = measured.ask(claim.check)
     except MissingResults as missing:
         answer = Answer(None, str(missing))
     if isinstance(answer, Answer):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from longfat.errors import LongfatError
+from longfat.errors import LongfatError, NoResultsError
 from longfat.locate import how_to_run
 from longfat.store import Store
 
@@ -17,7 +18,7 @@ Made = TypeVar("Made")
 
 
 class MissingResults(LongfatError):
-    """An experiment of the paper has no results (yet)."""
+    """An experiment of the paper has no results (yet), or not all that is asked of it."""
 
 
 class Measured(Mapping[str, "Results"]):
@@ -54,6 +55,20 @@ class Measured(Mapping[str, "Results"]):
         which = "" if len(quick) == len(self) else f" ({len(quick)} of {len(self)} experiments: {', '.join(quick)})"
         return f"Short form (--quick){which}: what differs here is no result of the paper's experiments, which run without --quick."
 
+    @property
+    def so_far(self) -> str:
+        """A line for each experiment whose sweep is under way or was stopped: how much of it is shown; empty where all are whole."""
+        return "\n".join(f"{stem}: {results.so_far}" for stem, results in self._results.items() if results.so_far)
+
+    def ask(self, question: Callable[[Measured], Made]) -> Made:
+        """`question(self)`. While runs are missing, one that fails over them raises `MissingResults`."""
+        try:
+            return question(self)
+        except (LookupError, ValueError, ArithmeticError) as error:
+            if not self.so_far:
+                raise
+            raise MissingResults("the runs that this needs are not finished") from error
+
     def once(self, make: Callable[[Measured], Made]) -> Made:
         """`make(self)`, the same each time it is asked for."""
         if make not in self._made:
@@ -64,11 +79,13 @@ class Measured(Mapping[str, "Results"]):
 def load_measured(folder: Path, root: Path) -> Measured:
     """The results under `root` of every experiment in the paper's folder, and in folders in it; those without results are left out.
 
-    LongfatError where none has any.
+    Of a sweep that is under way or was stopped, the runs that are finished. LongfatError where no experiment has any.
     """
     names = [path.relative_to(folder).with_suffix("").as_posix() for path in sorted(folder.rglob("*.toml"))]
-    stores = {name: Store(root / folder.name / name) for name in names}
-    measured = {stem: store.load() for stem, store in stores.items() if store.provenance()}
+    measured: dict[str, Results] = {}
+    for name in names:
+        with suppress(NoResultsError):
+            measured[name] = Store(root / folder.name / name).load_so_far()
     if not measured:
         raise LongfatError(f"no results of {folder.name} in {root}: {how_to_run(folder.name, root)} makes them")
     return Measured(measured)

@@ -202,7 +202,7 @@ class Paper:
         missing: list[tuple[str, str]] = []
         for table in self.measured_tables:
             try:
-                made.append((table.where, table.make(measured)))
+                made.append((table.where, measured.ask(table.make)))
             except MissingResults as reason:
                 missing.append((table.where, str(reason)))
         return made, missing

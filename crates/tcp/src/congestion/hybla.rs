@@ -113,6 +113,14 @@ mod tests {
         assert!((2000.0..2400.0).contains(&hybla(600)));
     }
 
+    /// What the paper's estimate of the first ssthresh is for.
+    #[test]
+    fn without_ssthresh_a_long_path_has_no_second_round_of_slow_start() {
+        let mut c = (KIND.build)(&TcpConfig { initial_ssthresh: u64::MAX, ..config("hybla", &[], 10) });
+        rounds(c.as_mut(), Time::ZERO, ms(600), 0, 1);
+        assert_eq!(c.cwnd(), 1 << 30, "2^24 segments for each ACK, and no window holds more");
+    }
+
     #[test]
     fn in_time_a_long_path_grows_as_fast_as_the_reference() {
         // Segments per second, gained in 10 s: the rate is cwnd / RTT.

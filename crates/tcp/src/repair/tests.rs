@@ -57,7 +57,7 @@ fn without_sack_the_third_duplicate_begins_a_recovery_and_each_more_inflates_the
     assert_eq!((repair.phase(), repair.window(MSS, || 10 * MSS)), (Phase::Open, 10 * MSS));
 }
 
-/// RFC 6582 §3.2 step 1, and RFC 2581, which had no such step.
+/// RFC 6582 §3.2 step 2, and RFC 2581, which had no such step.
 #[test]
 fn no_second_fast_retransmit_for_the_window_already_repaired_but_under_reno() {
     for (kind, expected) in [(RecoveryKind::NewReno, OnDuplicate::Nothing), (RecoveryKind::Reno, OnDuplicate::Enter)] {

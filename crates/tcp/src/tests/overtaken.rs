@@ -6,7 +6,8 @@ use super::*;
 fn ten_out(change: impl Fn(&mut TcpConfig)) -> Pair<'static> {
     let mut sender = TcpConfig { mss: 1000, initial_window: 10, timestamps: false, ..config("rfc") };
     change(&mut sender);
-    let mut pair = Pair::with_iss(sender, TcpConfig { timestamps: false, ..config("rfc") }, ms(50), 0, 0);
+    let receiver = TcpConfig { timestamps: sender.timestamps, ..config("rfc") };
+    let mut pair = Pair::with_iss(sender, receiver, ms(50), 0, 0);
     pair = pair.network(|_, client, segment, _| if client && segment.len > 0 { vec![] } else { vec![Duration::ZERO] });
     pair.client.write(10_000);
     pair.run_until(at_ms(150));
@@ -17,7 +18,17 @@ fn ten_out(change: impl Fn(&mut TcpConfig)) -> Pair<'static> {
 
 /// An ACK of the first `n` segments, with `blocks`.
 fn tell(pair: &mut Pair, n: u32, blocks: &[(u32, u32)]) {
+    take(pair, Segment::new(1, flags::ACK, 0), n, blocks);
+}
+
+/// One that was sent at this tick of the server's clock.
+fn tell_at(pair: &mut Pair, tick: u32, n: u32, blocks: &[(u32, u32)]) {
     let mut segment = Segment::new(1, flags::ACK, 0);
+    segment.set_timestamps(tick, 0);
+    take(pair, segment, n, blocks);
+}
+
+fn take(pair: &mut Pair, mut segment: Segment, n: u32, blocks: &[(u32, u32)]) {
     (segment.ack, segment.window) = (1 + 1000 * n, 60_000);
     for (from, until) in blocks {
         segment.push_sack(1 + 1000 * from, 1 + 1000 * until);
@@ -42,6 +53,17 @@ fn what_an_overtaken_ack_sacks_begins_a_recovery() {
         let before = pair.client.info();
         tell(&mut pair, 1, &[(3, 4)]);
         assert_eq!(pair.client.info(), before);
+    }
+}
+
+/// RFC 7323 §5.3, R1: an ACK of an older tick of the other side's clock is not acceptable, whatever it SACKs; one of the same tick is.
+#[test]
+fn paws_comes_before_what_an_overtaken_ack_sacks() {
+    for (tick, sacked) in [(1_000_000, 2), (999_999, 1)] {
+        let mut pair = ten_out(|c| (c.recovery, c.timestamps) = (RecoveryKind::Sack, true));
+        tell_at(&mut pair, 1_000_000, 2, &[(3, 4)]);
+        tell_at(&mut pair, tick, 1, &[(5, 6), (3, 4)]);
+        assert_eq!(pair.client.info().sacked, sacked, "tick {tick}");
     }
 }
 

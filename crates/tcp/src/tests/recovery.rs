@@ -291,7 +291,7 @@ fn a_receiver_that_reneges_costs_a_timeout_and_no_data() {
 }
 
 /// After a timeout, segments that the receiver had bring duplicate ACKs of the very end of what was outstanding: no fast
-/// retransmit (RFC 6582 §3.2 step 1 and §4).
+/// retransmit (RFC 6582 §3.2 steps 2 and 4, and §4).
 #[test]
 fn duplicates_of_a_go_back_n_are_no_loss() {
     for recovery in [RecoveryKind::Tahoe, RecoveryKind::NewReno] {

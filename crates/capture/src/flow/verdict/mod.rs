@@ -1,16 +1,18 @@
 //! What limited a flow, and how sure that is.
 //!
-//! Each cause is a rule over what the capture shows, with a strength between 0 and 1. The strongest wins; its confidence is its strength, less
-//! what a second one nearly as strong and an incomplete capture take from it. How often that is right on captures whose cause is known:
-//! `bench/verdicts.py`.
+//! Each cause is a rule over what the capture shows, with a strength between 0 and 1. The strongest wins. Its confidence is how often verdicts of
+//! this cause were right on captures whose cause was known, times its strength, less what a second one nearly as strong and an incomplete
+//! capture take from it. `bench/verdicts.py` measures both.
 
 mod facts;
 mod path;
+mod reliability;
 mod rules;
 
 use super::connection::{Connection, Point};
 use facts::facts;
 pub use facts::{quantile, rate};
+use reliability::{double, reliability};
 use rules::{causes, ramp};
 use serde_json::{Value, json};
 
@@ -86,8 +88,9 @@ pub fn verdict(connection: &Connection, main: usize) -> Value {
     if matches!(cause, Cause::SmallBuffer | Cause::RandomLoss) && facts.coarse {
         limits.push("the clock of the timestamps is too coarse to see a queue as small as there may be".to_owned());
     }
+    limits.extend(double(cause).map(str::to_owned));
     let second = found.first().map_or(0.0, |(_, strength, _)| *strength);
-    let confidence = (strength * (1.0 - 0.5 * ramp(second / strength, 0.5, 1.0)) * doubt).clamp(0.0, 0.99);
+    let confidence = (reliability(cause) * strength * (1.0 - 0.5 * ramp(second / strength, 0.5, 1.0)) * doubt).clamp(0.0, 0.99);
     said(cause, confidence, why, &limits, &found)
 }
 
