@@ -3,7 +3,7 @@
 /// Each name, in lower case, with what there is for it here.
 const NAMES: &[(&[&str], &str)] = &[
     (
-        &["codel", "fq_codel", "pie", "fq_pie", "cake", "blue"],
+        &["fq_codel", "pie", "fq_pie", "cake", "blue"],
         "longfat does not have it: of queues that drop or mark before they are full it has `red`, and `step` for dctcp and prague",
     ),
     (&["fq", "sfq", "drr", "wfq", "pfifo_fast", "mq"], "longfat has no queue that keeps flows apart: `droptail` and `red` take all alike"),

@@ -1,6 +1,7 @@
 //! Queues: what a router does with a packet that cannot leave at once. One file a queue, one line in [`REGISTRY`].
 
 mod buffer_pool;
+mod codel;
 mod droptail;
 pub mod early;
 pub mod fifo;
@@ -148,5 +149,6 @@ pub struct QueueKind {
 }
 
 /// Every queue, in the order of listings.
-pub const REGISTRY: &[QueueKind] = &[droptail::KIND, buffer_pool::KIND, red::KIND, red_ansnet::KIND, step::KIND, policer::KIND];
+pub const REGISTRY: &[QueueKind] =
+    &[droptail::KIND, buffer_pool::KIND, red::KIND, red_ansnet::KIND, step::KIND, policer::KIND, codel::KIND];
 by_name!(QueueKind, "queue", with params);

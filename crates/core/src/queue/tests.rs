@@ -82,7 +82,8 @@ struct Seen {
 /// Runs `steps` against a new queue, checking after each one, then drains it.
 fn run(kind: &QueueKind, params: &Params, context: &QueueContext, steps: &[Step]) -> Seen {
     let mut queue = (kind.build)(params, context.clone());
-    let limit = params.0.iter().find(|(name, _)| *name == "limit").map(|_| Limit::new(params.capacity("limit"), context));
+    let limit = params.0.iter().find(|(name, value)| *name == "limit" && *value != Value::Auto);
+    let limit = limit.map(|_| Limit::new(params.capacity("limit"), context));
     let mut now = Time::ZERO;
     let mut kept = Packets::new();
     let mut seen = Seen { ledger: Ledger::default(), out: vec![] };
@@ -235,6 +236,8 @@ fn contradictions_are_one_sentence() {
         ("red_ansnet", &[("receive_buffers", Value::Count(2))]),
         ("step", &[("threshold", capacity(Packets(20))), ("delay", Value::Duration(Duration::from_millis(1)))]),
         ("step", &[("limit", capacity(Packets(20))), ("threshold", capacity(Packets(20)))]),
+        ("codel", &[("limit", capacity(Bytes(1000)))]),
+        ("codel", &[("target", Value::Duration(Duration::from_millis(100)))]),
     ];
     let sentences: Vec<String> = cases
         .iter()
@@ -267,6 +270,8 @@ fn contradictions_are_one_sentence() {
     red_ansnet: 2 buffers are left for the receive side, but one packet of the MTU (4352 bytes) takes 3; leave none, or at least 3
     step: threshold and delay are two ways to say when to mark; give one of them
     step: threshold (20 packets) must be under the limit (20 packets), or nothing is ever marked
+    codel: limit is 1000 bytes, less than one packet of the MTU (4352 bytes)
+    codel: target (100 ms) must be under interval (100 ms): a twentieth to a tenth of it is usual
     ");
 }
 
