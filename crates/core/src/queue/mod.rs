@@ -5,6 +5,8 @@ mod codel;
 mod droptail;
 pub mod early;
 pub mod fifo;
+mod flows;
+mod fq_codel;
 mod policer;
 pub mod pool;
 mod red;
@@ -150,5 +152,5 @@ pub struct QueueKind {
 
 /// Every queue, in the order of listings.
 pub const REGISTRY: &[QueueKind] =
-    &[droptail::KIND, buffer_pool::KIND, red::KIND, red_ansnet::KIND, step::KIND, policer::KIND, codel::KIND];
+    &[droptail::KIND, buffer_pool::KIND, red::KIND, red_ansnet::KIND, step::KIND, policer::KIND, codel::KIND, fq_codel::KIND];
 by_name!(QueueKind, "queue", with params);
