@@ -3,10 +3,12 @@
 mod buffer_pool;
 mod codel;
 mod droptail;
+mod dualpi2;
 pub mod early;
 pub mod fifo;
 mod flows;
 mod fq_codel;
+mod pie;
 mod policer;
 pub mod pool;
 mod red;
@@ -151,6 +153,16 @@ pub struct QueueKind {
 }
 
 /// Every queue, in the order of listings.
-pub const REGISTRY: &[QueueKind] =
-    &[droptail::KIND, buffer_pool::KIND, red::KIND, red_ansnet::KIND, step::KIND, policer::KIND, codel::KIND, fq_codel::KIND];
+pub const REGISTRY: &[QueueKind] = &[
+    droptail::KIND,
+    buffer_pool::KIND,
+    red::KIND,
+    red_ansnet::KIND,
+    step::KIND,
+    policer::KIND,
+    codel::KIND,
+    fq_codel::KIND,
+    pie::KIND,
+    dualpi2::KIND,
+];
 by_name!(QueueKind, "queue", with params);
