@@ -2,7 +2,7 @@
 
 use super::codel::{self, Codel, CodelConfig};
 use super::fifo::{Limit, Measure, roomy_limit, roomy_limit_of};
-use super::flows::{self, FlowQueues};
+use super::flows::{self, Classifier, FlowQueues, Quanta};
 use super::{DropReason, Queue, QueueContext, QueueKind, QueueLog, discard};
 use crate::packet::{PacketId, Packets};
 use crate::params::Params;
@@ -34,7 +34,11 @@ pub const KIND: QueueKind = QueueKind {
     },
     build: |params, mut context| {
         let (limit, config) = (limit(params, &context), codel::config_of(params, &context));
-        Box::new(FqCodel { limit, config, flows: FlowQueues::new(params, &mut context, Codel::new()) })
+        Box::new(FqCodel {
+            limit,
+            config,
+            flows: FlowQueues::new(Classifier::new(params, &mut context.rng), Quanta::new(params, &context), Codel::new()),
+        })
     },
 };
 

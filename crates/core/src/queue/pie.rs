@@ -24,21 +24,22 @@ const fn number(name: &'static str, max: f64, default: f64, doc: &'static str) -
 }
 
 // The defaults of RFC 8033 §4 and §5.
-const TARGET: ParamSpec =
+pub(super) const TARGET: ParamSpec =
     time("target", Duration::from_micros(1), Duration::from_millis(15), "the time that packets wait on average (QDELAY_REF)");
-const TUPDATE: ParamSpec =
+pub(super) const TUPDATE: ParamSpec =
     time("tupdate", Duration::from_micros(10), Duration::from_millis(15), "from one change of the probability to the next (T_UPDATE)");
-const ALPHA: ParamSpec = number("alpha", 100.0, 0.125, "what each second over the target adds to the probability, in Hz");
-const BETA: ParamSpec = number("beta", 100.0, 1.25, "what each second more than at the last change adds to the probability, in Hz");
-const MAX_BURST: ParamSpec =
+pub(super) const ALPHA: ParamSpec = number("alpha", 100.0, 0.125, "what each second over the target adds to the probability, in Hz");
+pub(super) const BETA: ParamSpec =
+    number("beta", 100.0, 1.25, "what each second more than at the last change adds to the probability, in Hz");
+pub(super) const MAX_BURST: ParamSpec =
     time("max_burst", Duration::ZERO, Duration::from_millis(150), "so long after all was quiet nothing is dropped");
-const ECN: ParamSpec = flag("ecn", false, "whether ECN-capable packets are marked instead of dropped, up to `ecn_threshold`");
-const ECN_THRESHOLD: ParamSpec =
+pub(super) const ECN: ParamSpec = flag("ecn", false, "whether ECN-capable packets are marked instead of dropped, up to `ecn_threshold`");
+pub(super) const ECN_THRESHOLD: ParamSpec =
     number("ecn_threshold", 1.0, 0.1, "over this probability ECN-capable packets are dropped, too (mark_ecnth)");
-const DERANDOMIZE: ParamSpec =
+pub(super) const DERANDOMIZE: ParamSpec =
     flag("derandomize", true, "whether drops keep apart: none before the probabilities since the last one add up to 0.85, and one at 8.5");
-const CAP_DROP: ParamSpec = flag("cap_drop", true, "whether a probability from 0.1 on grows by 0.02 at most at a time");
-const DQ_RATE_ESTIMATOR: ParamSpec = flag(
+pub(super) const CAP_DROP: ParamSpec = flag("cap_drop", true, "whether a probability from 0.1 on grows by 0.02 at most at a time");
+pub(super) const DQ_RATE_ESTIMATOR: ParamSpec = flag(
     "dq_rate_estimator",
     false,
     "whether the wait is what is held over the rate at which packets leave; if not, packets say how long they waited",
@@ -105,7 +106,7 @@ impl Queue for PieQueue {
         if !fits {
             self.control.overflowed(&self.config, now, line);
             discard(now, id, DropReason::Overflow, packets, log);
-        } else if self.control.admit(&self.config, now, id, line, &mut self.rng, packets, log) {
+        } else if !self.control.hits(&self.config, now, line, &mut self.rng) || self.control.mark(&self.config, now, id, packets, log) {
             packets[id].stamp = now;
             self.fifo.push(id, packets);
         }

@@ -93,6 +93,11 @@ fn run(kind: &QueueKind, params: &Params, context: &QueueContext, steps: &[Step]
     assert!(queue.dequeue(now, &mut kept, &mut seen.ledger).is_none(), "a new queue is empty");
     let drain = steps.iter().filter(|s| matches!(s, Step::Arrive { .. })).map(|_| Step::Depart);
     for step in steps.iter().copied().chain(drain) {
+        if matches!(step, Step::Depart) && queue.shapes() && packets > 0 {
+            // Nothing leaves before that; and then something does.
+            now = queue.opens(now);
+            assert_eq!(queue.opens(now), now);
+        }
         match step {
             Step::Wait { us } => now += Duration::from_micros(us),
             Step::Arrive { len, flow, ecn } => {
@@ -248,6 +253,8 @@ fn contradictions_are_one_sentence() {
         ("fq_codel", &[("interval", Value::Duration(Duration::from_millis(5)))]),
         ("pie", &[("limit", capacity(Packets(0)))]),
         ("dualpi2", &[("target", Value::Duration(Duration::from_millis(1)))]),
+        ("tbf", &[("rate", Value::Rate(Rate::from_bps(50_000_000)))]),
+        ("tbf", &[("peakrate", Value::Rate(Rate::from_bps(1_000_000)))]),
     ];
     let sentences: Vec<String> = cases
         .iter()
@@ -285,6 +292,8 @@ fn contradictions_are_one_sentence() {
     fq_codel: target (5 ms) must be under interval (5 ms): a twentieth to a tenth of it is usual
     pie: limit is 0 packets, less than one packet of the MTU (4352 bytes)
     dualpi2: min_th + range (1.2 ms) must be under target (1 ms): the L4S line is the short one
+    tbf: rate (50000000 bit/s) is more than that of the link (44209694 bit/s), so that it shapes nothing
+    tbf: peakrate (1000000 bit/s) must be over rate (44209694 bit/s)
     ");
 }
 

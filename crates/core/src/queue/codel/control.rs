@@ -51,10 +51,10 @@ impl Codel {
         log: &mut dyn QueueLog,
     ) -> Option<PacketId> {
         let mut id = line.pop(packets)?;
-        let mut stands = self.stands(config, now, id, line, packets);
+        let stands = self.stands(config, now, id, line, packets);
         let mut marked = false;
         if stands | self.dropping {
-            (id, marked) = self.control(config, now, id, &mut stands, line, packets, log);
+            (id, marked) = self.control(config, now, (id, stands), line, packets, log);
         }
         if let Some(threshold) = config.ce_threshold
             && !marked
@@ -79,26 +79,25 @@ impl Codel {
         now >= self.first_above
     }
 
-    /// RFC 8289 §5.5, where something stands or has stood: the packet to send, which is `id` or one behind it, and whether it is marked.
-    #[expect(clippy::too_many_arguments, reason = "the one place where all of a line meets")]
+    /// RFC 8289 §5.5, where something stands or has stood: the packet to send, which is the first, with whether it stands, or one behind it; and whether it
+    /// is marked.
     fn control(
         &mut self,
         config: &CodelConfig,
         now: Time,
-        mut id: PacketId,
-        stands: &mut bool,
+        (mut id, mut stands): (PacketId, bool),
         line: &mut Backlog,
         packets: &mut Packets,
         log: &mut dyn QueueLog,
     ) -> (PacketId, bool) {
         if self.dropping {
-            self.dropping = *stands;
+            self.dropping = stands;
             while self.dropping && now >= self.drop_next {
                 self.count = self.count.saturating_add(1);
                 let marked = config.ecn && mark(now, id, packets, log);
                 if !marked {
-                    id = self.drop_first(config, now, id, stands, line, packets, log);
-                    self.dropping = *stands;
+                    (id, stands) = self.drop_first(config, now, id, line, packets, log);
+                    self.dropping = stands;
                 }
                 if self.dropping {
                     self.drop_next = config.after(self.drop_next, self.count);
@@ -111,7 +110,7 @@ impl Codel {
         }
         let marked = config.ecn && mark(now, id, packets, log);
         if !marked {
-            id = self.drop_first(config, now, id, stands, line, packets, log);
+            (id, _) = self.drop_first(config, now, id, line, packets, log);
         }
         self.dropping = true;
         // RFC 8289 §5.5: where it was in this state a short time ago, it begins with the rate that it ended with then.
@@ -124,21 +123,18 @@ impl Codel {
     }
 
     /// Drops the packet `id`: the one behind it, and whether the queue still stands.
-    #[expect(clippy::too_many_arguments, reason = "as above")]
     fn drop_first(
         &mut self,
         config: &CodelConfig,
         now: Time,
         id: PacketId,
-        stands: &mut bool,
         line: &mut Backlog,
         packets: &mut Packets,
         log: &mut dyn QueueLog,
-    ) -> PacketId {
+    ) -> (PacketId, bool) {
         discard(now, id, DropReason::Early, packets, log);
         let next = line.pop(packets).expect("what stands is more than one packet");
-        *stands = self.stands(config, now, next, line, packets);
-        next
+        (next, self.stands(config, now, next, line, packets))
     }
 }
 

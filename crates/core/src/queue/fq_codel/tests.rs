@@ -169,7 +169,8 @@ fn the_hash_is_even() {
     for seed in 0..20 {
         let mut context = context(12_000_000, 20, 1500);
         context.rng = crate::rng::Rng::named(seed, "hash");
-        let mut flows = FlowQueues::new(&Params::defaults(KIND.params), &mut context, ());
+        let params = Params::defaults(KIND.params);
+        let mut flows = FlowQueues::new(Classifier::new(&params, &mut context.rng), Quanta::new(&params, &context), ());
         let mut packets = Packets::new();
         for route in 0..1000 {
             let (mut packet, segment) = packet_with(Ecn::NotEct, route, 100);

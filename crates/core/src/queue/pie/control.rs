@@ -79,28 +79,23 @@ impl Pie {
         }
     }
 
-    /// The packet `id` comes to `line`, where there is room for it: whether it may join it. If not, it has been dropped.
-    pub fn admit(
-        &mut self,
-        config: &PieConfig,
-        now: Time,
-        id: PacketId,
-        line: &Backlog,
-        rng: &mut Rng,
-        packets: &mut Packets,
-        log: &mut dyn QueueLog,
-    ) -> bool {
+    /// A packet comes to `line`, where there is room for it: whether it is to be dropped, or marked.
+    pub fn hits(&mut self, config: &PieConfig, now: Time, line: &Backlog, rng: &mut Rng) -> bool {
         self.catch_up(config, now, line);
-        if self.burst_allowance > Duration::ZERO || !self.signals(config, line, rng) {
-            return true;
+        let hits = self.burst_allowance.is_zero() && self.signals(config, line, rng);
+        if hits {
+            self.accu_prob = 0.0;
         }
-        self.accu_prob = 0.0;
-        // RFC 8033 §5.1.
-        if config.mark_up_to.is_some_and(|most| self.drop_prob <= most) && mark(now, id, packets, log) {
-            return true;
+        hits
+    }
+
+    /// RFC 8033 §5.1: the packet `id` was hit: whether it is marked. If not, it is dropped.
+    pub fn mark(&self, config: &PieConfig, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
+        let marked = config.mark_up_to.is_some_and(|most| self.drop_prob <= most) && mark(now, id, packets, log);
+        if !marked {
+            discard(now, id, DropReason::Early, packets, log);
         }
-        discard(now, id, DropReason::Early, packets, log);
-        false
+        marked
     }
 
     /// An arrival found the line full, and is dropped.

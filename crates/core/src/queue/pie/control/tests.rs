@@ -106,7 +106,7 @@ fn fates(given: &[(&'static str, Value)], drop_prob: f64, ecn: Ecn, count: u32) 
         let id = packets.insert(Way::There, packet, segment);
         if seq < 10 {
             line.push(id, &mut packets);
-        } else if pie.admit(&config, Time::ZERO, id, &line, &mut rng, &mut packets, &mut log) {
+        } else if !pie.hits(&config, Time::ZERO, &line, &mut rng) || pie.mark(&config, Time::ZERO, id, &mut packets, &mut log) {
             packets.remove(id);
         }
     }
