@@ -11,7 +11,7 @@ from longfat import Results
 from longfat.plot import Axis, Plot, Series
 from longfat.plot.units import with_unit
 
-LIMITS = """One upload, by CUBIC. The RED here stands for what a good modem has: fq_codel and CAKE are not in longfat.
+LIMITS = """One upload, by CUBIC. The RED here stands for what a good modem has; `longfat run home-router` has codel, pie, fq_codel and dualpi2.
 A smaller buffer costs throughput on longer paths."""
 
 

@@ -5,7 +5,7 @@ use longfat_core::params::Value;
 use longfat_tcp::TcpConfig;
 
 /// What draws no random numbers. A kind that is not among these is taken to do so; a test of the simulator runs every one with two seeds.
-const QUEUES: &[&str] = &["droptail", "buffer_pool", "step"];
+const QUEUES: &[&str] = &["droptail", "buffer_pool", "step", "codel", "dualpi2", "fq", "pfifo_head_drop", "tbf"];
 const LOSSES: &[&str] = &["none", "periodic"];
 const TRAFFIC: &[&str] = &["bulk", "ttcp", "ping", "udpmon"];
 /// Controls that draw lots of their own, for when to probe, or go by the ticks of both ends' clocks.

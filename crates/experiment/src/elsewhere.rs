@@ -2,16 +2,13 @@
 
 /// Each name, in lower case, with what there is for it here.
 const NAMES: &[(&[&str], &str)] = &[
-    (
-        &["codel", "fq_codel", "pie", "fq_pie", "cake", "blue"],
-        "longfat does not have it: of queues that drop or mark before they are full it has `red`, and `step` for dctcp and prague",
-    ),
-    (&["fq", "sfq", "drr", "wfq", "pfifo_fast", "mq"], "longfat has no queue that keeps flows apart: `droptail` and `red` take all alike"),
+    (&["pie", "fq_pie", "cake", "blue"], "longfat does not have it: of queues that keep the wait short it has `codel` and `fq_codel`"),
+    (&["sfq", "wfq", "pfifo_fast", "mq"], "longfat does not have it: of queues that keep flows apart it has `fq_codel`, `fq` and `drr`"),
     (
         &["pfifo", "bfifo", "fifo", "taildrop", "drop_tail", "tail_drop"],
         "it is called `droptail` here: queue = { kind = \"droptail\", limit = \"100 packets\" }",
     ),
-    (&["tbf", "htb", "hfsc", "policer", "shaper"], "a link has its `rate` and its `queue`, and needs no shaper"),
+    (&["htb", "hfsc", "shaper"], "a link has its `rate` and its `queue`; a shaper slower than that is `tbf`"),
     (&["netem", "dummynet"], "a link has `delay`, `rate` and `loss`; a host has `overhead` for a random delay"),
     (
         &["iperf", "iperf2", "iperf3", "netperf", "nuttcp"],

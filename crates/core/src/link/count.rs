@@ -23,7 +23,7 @@ pub struct Count {
     pub busy_ps: u64,
     /// PAUSE frames that have come to the transmitter, or are on their way.
     pub pauses: u64,
-    /// Picoseconds for which a packet waited though the line was free: for a PAUSE to end, or for its turn in the leaky bucket.
+    /// Picoseconds for which a packet waited though the line was free: for a PAUSE to end, for its turn in the leaky bucket, or for a queue that shapes.
     pub held_ps: u64,
     /// Packets dropped, by reason, in the order of [`DropReason::ALL`].
     pub drops: [u64; DropReason::ALL.len()],

@@ -49,8 +49,9 @@ pub struct Link {
     last: Framed,
     config: LinkConfig,
     cell_time: Duration,
-    /// Whether the queue acts on a clock of its own.
+    /// Whether the queue acts on a clock of its own, and whether it may hold packets back. (Then there is a gate.)
     clocked: bool,
+    shapes: bool,
     /// A packet of up to so many bytes that finds the line idle goes out without a question to the queue.
     passes: u32,
     queue: Box<dyn Queue + Send>,
@@ -95,16 +96,17 @@ struct Framed {
 impl Link {
     /// An idle link with `queue` in front of it and `loss` on it.
     pub fn new(config: LinkConfig, queue: Box<dyn Queue + Send>, loss: Option<Box<dyn Loss + Send>>) -> Self {
-        let clocked = queue.poll_timeout().is_some();
+        let (clocked, shapes) = (queue.poll_timeout().is_some(), queue.shapes());
         Link {
             busy_until: Time::ZERO,
             last: Framed::default(),
             config,
             cell_time: config.rate.transmit_time(aal5::CELL.into()),
             clocked,
-            passes: if clocked { 0 } else { queue.passes().min(config.mtu) },
+            shapes,
+            passes: if clocked | shapes { 0 } else { queue.passes().min(config.mtu) },
             queue,
-            gate: None,
+            gate: shapes.then(Box::default),
             watch: None,
             waits: None,
             loss,
@@ -181,29 +183,33 @@ impl Link {
     fn ask(&mut self, now: Time, id: PacketId, len: u32, packets: &mut Packets, log: &mut dyn QueueLog) {
         self.advance_before(now, packets, log);
         self.count.packets_in += 1;
-        let idle = self.count.backlog == 0 && self.opens(now) <= now;
-        let mut log = Counted { count: &mut self.count, log };
+        let idle = self.count.backlog == 0 && !self.shapes && self.opens(now) <= now;
+        let mut counted = Counted { count: &mut self.count, log: &mut *log };
         if len > self.config.mtu {
-            log.count.enter(now, len);
-            discard(now, id, DropReason::TooBig, packets, &mut log);
+            counted.count.enter(now, len);
+            discard(now, id, DropReason::TooBig, packets, &mut counted);
         } else if idle {
-            if self.queue.pass(now, id, packets, &mut log) {
+            if self.queue.pass(now, id, packets, &mut counted) {
                 self.begin(now, id, len, packets);
             } else {
                 self.count.enter(now, len);
                 assert!(self.count.backlog == 0, "a queue held a packet back from an idle link");
             }
         } else {
-            if log.count.backlog == 0 {
+            if counted.count.backlog == 0 {
                 // It found the line free, and something holds the transmitter back: nothing can begin any more before now.
                 self.busy_until = self.busy_until.max(now);
             }
-            log.count.enter(now, len);
+            counted.count.enter(now, len);
             packets[id].stamp = now;
-            self.queue.enqueue(now, id, packets, &mut log);
+            self.queue.enqueue(now, id, packets, &mut counted);
             self.count.note_backlog();
             if let Some(watch) = &mut self.watch {
                 watch.note(now, self.count.backlog_bytes);
+            }
+            if self.shapes && self.next_departure() <= now {
+                // The line is free, and this may go though nothing else might.
+                self.depart(now, packets, log);
             }
         }
     }
@@ -386,7 +392,22 @@ impl Link {
     #[inline]
     fn opens(&self, from: Time) -> Time {
         let from = from.max(self.busy_until);
-        self.gate.as_ref().map_or(from, |gate| gate.opens(from))
+        self.gate.as_ref().map_or(from, |gate| self.lets_pass(gate, from))
+    }
+
+    /// The same where something holds the transmitter back: the gate, or the queue.
+    fn lets_pass(&self, gate: &Gate, from: Time) -> Time {
+        let mut opens = gate.opens(from);
+        if !self.shapes || self.count.backlog == 0 {
+            return opens;
+        }
+        loop {
+            let later = gate.opens(self.queue.opens(opens));
+            if later == opens {
+                return opens;
+            }
+            opens = later;
+        }
     }
 
     /// The first time at which [`Link::advance_before`] has something to do; [`Time::MAX`] while the queue is empty.

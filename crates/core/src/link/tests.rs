@@ -295,15 +295,20 @@ impl Reference {
             last = time;
             let now = Time::from_ps(time);
             if kind == 0 {
-                let sent = this.sending.take().unwrap();
-                this.arrived.push((time + CONFIG.delay.as_ps(), kept.segment(sent).seq));
-                kept.remove(sent);
+                // Or else the queue has opened.
+                if let Some(sent) = this.sending.take() {
+                    this.arrived.push((time + CONFIG.delay.as_ps(), kept.segment(sent).seq));
+                    kept.remove(sent);
+                }
             } else {
                 let (packet, segment) = packet(number, packets[number].1);
                 let id = kept.insert(Way::There, packet, segment);
                 this.queue.enqueue(now, id, &mut kept, &mut this.log);
             }
-            if this.sending.is_none() {
+            let opens = if this.queue.backlog_packets() > 0 { this.queue.opens(now) } else { now };
+            if this.sending.is_none() && opens > now {
+                events.insert((opens.as_ps(), 0, 0));
+            } else if this.sending.is_none() {
                 this.sending = this.queue.dequeue(now, &mut kept, &mut this.log);
                 if let Some(next) = this.sending {
                     let frame = (kept[next].ip_len() + CONFIG.overhead).max(CONFIG.min_frame);
@@ -315,14 +320,42 @@ impl Reference {
     }
 }
 
+/// 1250 bytes are 2 ms of tokens, and 1.016 ms on the line. The bucket has 1500 bytes: the second packet waits for 1000 more, 1.6 ms, and the third for
+/// its own, 2 ms more. Later the bucket is full again.
+#[test]
+fn a_queue_that_shapes_holds_packets_back() {
+    let rate = Value::Rate(Rate::from_bps(5_000_000));
+    let burst = Value::Capacity(Capacity::Packets(1));
+    let mut rig = Rig::new(&queue::choice("tbf").with(&[("rate", rate), ("burst", burst)]));
+    rig.offer(Time::ZERO, 0, 1250);
+    assert_eq!((rig.link.in_flight(), rig.link.due()), (1, Time::MAX), "the first goes at once");
+    rig.offer(Time::ZERO, 1, 1250);
+    assert_eq!(rig.link.due(), Time::from_ps(MS / 5 * 8));
+    rig.offer(Time::ZERO, 2, 1250);
+    rig.advance(END);
+    rig.collect();
+    assert_eq!(rig.arrived, [(6_016_000_000, 0), (7_616_000_000, 1), (9_616_000_000, 2)]);
+    assert_eq!(rig.link.count.held_ps, 584_000_000 + 984_000_000, "the line was free, and a packet waited");
+    rig.offer(Time::from_ps(100 * MS), 3, 1250);
+    rig.collect();
+    assert_eq!(rig.arrived[3], (106_016_000_000, 3));
+}
+
 proptest! {
-    /// Lazy departures are the same as eager ones, for the queues that look at the time, too.
+    /// Lazy departures are the same as eager ones, for the queues that look at the time, too, and for those that hold packets back.
     #[test]
     fn lazy_is_eager(
-        kind in prop::sample::select(vec!["droptail", "red"]),
+        kind in prop::sample::select(vec!["droptail", "red", "codel", "pie", "fq_codel", "dualpi2", "tbf"]),
         gaps in prop::collection::vec((prop::sample::select(vec![0, 1, MS / 2, MS - 1, MS, MS + 1, 3 * MS]), prop::sample::select(vec![40_u32, 400, 1230, 1500])), 1..200),
     ) {
-        let queue = if kind == "droptail" { droptail(4) } else { queue::choice("red") };
+        let queue = match kind {
+            "droptail" => droptail(4),
+            "tbf" => queue::choice("tbf").with(&[("rate", Value::Rate(Rate::from_bps(7_000_000))), ("burst", Value::Capacity(Capacity::Packets(2)))]),
+            // Targets and intervals at which so few packets make a difference.
+            "codel" | "fq_codel" => queue::choice(kind).with(&[("target", Value::Duration(Duration::from_millis(1))), ("interval", Value::Duration(Duration::from_millis(5)))]),
+            "pie" => queue::choice("pie").with(&[("target", Value::Duration(Duration::from_millis(2))), ("max_burst", Value::Duration(Duration::ZERO)), ("tupdate", Value::Duration(Duration::from_millis(1)))]),
+            kind => queue::choice(kind),
+        };
         let mut at = 0;
         let packets: Vec<(u64, u32)> = gaps.iter().map(|&(gap, len)| { at += gap; (at, len) }).collect();
         let reference = Reference::run(&queue, &packets);

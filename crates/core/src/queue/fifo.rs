@@ -3,6 +3,7 @@
 use super::QueueContext;
 use crate::packet::{Line, Packet, PacketId, Packets};
 use crate::params::{Kind, ParamSpec, Params, Value};
+use crate::time::Duration;
 use crate::units::Capacity;
 
 /// In what a queue counts what it holds.
@@ -76,18 +77,75 @@ pub(super) fn limit_of(params: &Params, context: &QueueContext) -> Limit {
     Limit::new(params.capacity(LIMIT.name), context)
 }
 
-/// Packets in a line, and counts of what they take. It never drops: ask [`Fifo::fits`] first.
-#[derive(Debug)]
-pub struct Fifo {
+/// The limit of a queue that keeps itself short, and has room for bursts only; `doc` says how many packets it is at least where it is not given.
+pub(super) const fn roomy_limit(doc: &'static str) -> ParamSpec {
+    ParamSpec { name: LIMIT.name, kind: Kind::Capacity, default: Some(Value::Auto), doc }
+}
+
+/// The limit given by [`roomy_limit`], or else `packets` of them, or what the link sends in 250 ms if that is more (the buffer that RFC 9332
+/// appendix A.1 gives its queue): a fixed number would be less than the delay that the queue aims at where the link is fast.
+pub(super) fn roomy_limit_of(params: &Params, context: &QueueContext, packets: u64) -> Limit {
+    if !params.is_auto(LIMIT.name) {
+        return limit_of(params, context);
+    }
+    let burst = context.rate.bytes_in(Duration::from_millis(250)) / u64::from(context.mtu);
+    Limit { measure: Measure::Packets, max: packets.max(burst) }
+}
+
+/// Packets in a line, and the bytes they take.
+#[derive(Debug, Default)]
+pub struct Backlog {
     line: Line,
     bytes: u64,
+}
+
+impl Backlog {
+    /// Appends the packet `id`.
+    #[inline]
+    pub fn push(&mut self, id: PacketId, packets: &mut Packets) {
+        self.bytes += u64::from(packets[id].ip_len());
+        self.line.push(id, packets);
+    }
+    /// Takes the first packet.
+    #[inline]
+    pub fn pop(&mut self, packets: &Packets) -> Option<PacketId> {
+        let id = self.line.pop(packets)?;
+        self.bytes -= u64::from(packets[id].ip_len());
+        Some(id)
+    }
+    /// The first packet.
+    #[inline]
+    pub const fn first(&self) -> Option<PacketId> {
+        self.line.first()
+    }
+    /// IP bytes held.
+    #[inline]
+    pub const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+    /// Packets held.
+    #[inline]
+    pub const fn packets(&self) -> u64 {
+        self.line.len() as u64
+    }
+    /// Whether nothing is held.
+    #[inline]
+    pub const fn is_empty(&self) -> bool {
+        self.line.is_empty()
+    }
+}
+
+/// A line with a limit. It never drops: ask [`Fifo::fits`] first.
+#[derive(Debug)]
+pub struct Fifo {
+    held: Backlog,
     limit: Limit,
 }
 
 impl Fifo {
     /// An empty line.
     pub fn new(limit: Limit) -> Self {
-        Fifo { line: Line::new(), bytes: 0, limit }
+        Fifo { held: Backlog::default(), limit }
     }
     /// Whether `packet` may still be held.
     #[inline]
@@ -106,22 +164,24 @@ impl Fifo {
     /// Appends the packet `id`.
     #[inline]
     pub fn push(&mut self, id: PacketId, packets: &mut Packets) {
-        self.bytes += u64::from(packets[id].ip_len());
-        self.line.push(id, packets);
+        self.held.push(id, packets);
     }
     /// Takes the first packet.
     #[inline]
     pub fn pop(&mut self, packets: &Packets) -> Option<PacketId> {
-        let id = self.line.pop(packets)?;
-        self.bytes -= u64::from(packets[id].ip_len());
-        Some(id)
+        self.held.pop(packets)
+    }
+    /// The packets themselves, for who takes them by rules of its own.
+    #[inline]
+    pub fn backlog(&mut self) -> &mut Backlog {
+        &mut self.held
     }
     /// What is held, counted in `measure`.
     #[inline]
     pub fn held(&self, measure: Measure) -> u64 {
         match measure {
-            Measure::Bytes => self.bytes,
-            Measure::Packets => self.line.len() as u64,
+            Measure::Bytes => self.held.bytes(),
+            Measure::Packets => self.held.packets(),
         }
     }
 }

@@ -1,14 +1,25 @@
 //! Queues: what a router does with a packet that cannot leave at once. One file a queue, one line in [`REGISTRY`].
 
+mod bucket;
 mod buffer_pool;
+mod codel;
 mod droptail;
+mod drr;
+mod dualpi2;
 pub mod early;
 pub mod fifo;
+mod flows;
+mod fq;
+mod fq_codel;
+mod fq_pie;
+mod pfifo_head_drop;
+mod pie;
 mod policer;
 pub mod pool;
 mod red;
 mod red_ansnet;
 mod step;
+mod tbf;
 #[cfg(test)]
 mod tests;
 
@@ -86,8 +97,8 @@ fn mark(now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) 
 /// A queue in front of a link of constant rate. Time never runs backwards between calls, and the `packets` are the same
 /// in all of them.
 ///
-/// The driver calls `dequeue` exactly when the link falls idle, with `now` that instant; at equal times a
-/// departure comes before an arrival.
+/// The driver calls `dequeue` exactly when the link falls idle, with `now` that instant, or later when a queue that [`Queue::shapes`] opens; at equal
+/// times a departure comes before an arrival.
 pub trait Queue {
     /// Takes the packet `id` in and sets its stamp to `now`, or drops it (or another) by [`discard`].
     fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog);
@@ -103,6 +114,16 @@ pub trait Queue {
     /// of it in mind: it need not be asked to [`Queue::pass`] it. For the life of the queue, which has no clock.
     fn passes(&self) -> u32 {
         0
+    }
+    /// Whether it may hold packets back from an idle link: then [`Queue::opens`] says until when, and it is never asked to [`Queue::pass`] one. For the
+    /// life of the queue.
+    fn shapes(&self) -> bool {
+        false
+    }
+    /// Of a queue that shapes and holds something: the first time from `from` on at which it has a packet to transmit. It is asked for none before.
+    /// Until then an arrival may make it earlier, and nothing makes it later.
+    fn opens(&self, from: Time) -> Time {
+        from
     }
     /// IP bytes held.
     fn backlog_bytes(&self) -> u64;
@@ -148,5 +169,21 @@ pub struct QueueKind {
 }
 
 /// Every queue, in the order of listings.
-pub const REGISTRY: &[QueueKind] = &[droptail::KIND, buffer_pool::KIND, red::KIND, red_ansnet::KIND, step::KIND, policer::KIND];
+pub const REGISTRY: &[QueueKind] = &[
+    droptail::KIND,
+    buffer_pool::KIND,
+    red::KIND,
+    red_ansnet::KIND,
+    step::KIND,
+    policer::KIND,
+    codel::KIND,
+    fq_codel::KIND,
+    pie::KIND,
+    fq_pie::KIND,
+    dualpi2::KIND,
+    fq::KIND,
+    drr::KIND,
+    pfifo_head_drop::KIND,
+    tbf::KIND,
+];
 by_name!(QueueKind, "queue", with params);

@@ -1,5 +1,6 @@
 //! `policer`: a token bucket that drops what exceeds it, in front of one line.
 
+use super::bucket::Bucket;
 use super::fifo::{Fifo, LIMIT, Limit, Measure, limit_of};
 use super::{DropReason, Queue, QueueContext, QueueKind, QueueLog, discard};
 use crate::packet::{PacketId, Packets};
@@ -29,18 +30,18 @@ pub const KIND: QueueKind = QueueKind {
     ],
     check,
     build: |params, context| {
-        let burst = u128::from(burst_of(params, &context)) * TOKEN;
-        let fifo = Fifo::new(limit_of(params, &context));
-        let rate = if params.is_auto("rate") { context.rate } else { params.rate("rate") };
-        Box::new(Policer { rate, burst, tokens: burst, filled: Time::ZERO, fifo })
+        let bucket = Bucket::full(rate_of(params, &context), burst_of(params, &context));
+        Box::new(Policer { bucket, fifo: Fifo::new(limit_of(params, &context)) })
     },
 };
 
-/// A token lets a byte pass. It is counted in bits times picoseconds of a second, so that no time is too short to fill some.
-const TOKEN: u128 = 8 * 1_000_000_000_000;
+/// The rate given, or that of the link.
+pub(super) fn rate_of(params: &Params, context: &QueueContext) -> Rate {
+    if params.is_auto("rate") { context.rate } else { params.rate("rate") }
+}
 
 /// The size of the bucket in bytes; a packet is one of the MTU.
-fn burst_of(params: &Params, context: &QueueContext) -> u64 {
+pub(super) fn burst_of(params: &Params, context: &QueueContext) -> u64 {
     let burst = Limit::new(params.capacity("burst"), context);
     match burst.measure {
         Measure::Bytes => burst.max,
@@ -54,28 +55,21 @@ fn check(params: &Params, context: &QueueContext) -> Result<(), String> {
 }
 
 struct Policer {
-    rate: Rate,
-    /// Of [`TOKEN`]s, as `tokens`.
-    burst: u128,
-    tokens: u128,
-    /// Until when `tokens` has been filled.
-    filled: Time,
+    bucket: Bucket,
     fifo: Fifo,
 }
 
 impl Queue for Policer {
     fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) {
         // RFC 2697 section 3: the bucket fills at the rate, up to the burst.
-        let since = u128::from(now.since(self.filled).as_ps());
-        self.tokens = (self.tokens + since * u128::from(self.rate.as_bps())).min(self.burst);
-        self.filled = now;
-        let cost = u128::from(packets[id].ip_len()) * TOKEN;
+        self.bucket.fill(now);
+        let len = packets[id].ip_len();
         // What is dropped takes no tokens; that includes what does not fit into the line.
-        if self.tokens < cost || !self.fifo.fits(&packets[id]) {
+        if !self.bucket.has(len) || !self.fifo.fits(&packets[id]) {
             discard(now, id, DropReason::Overflow, packets, log);
             return;
         }
-        self.tokens -= cost;
+        self.bucket.take(len);
         packets[id].stamp = now;
         self.fifo.push(id, packets);
     }

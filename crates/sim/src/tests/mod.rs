@@ -1,5 +1,6 @@
 //! Whole runs: of each part against timelines worked out by hand, and of networks at random.
 
+mod aqm;
 mod bounds;
 mod cells;
 mod chance;

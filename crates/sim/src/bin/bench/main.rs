@@ -6,6 +6,7 @@
 
 mod cells;
 mod controls;
+mod queues;
 mod scale;
 mod shapes;
 
@@ -104,6 +105,7 @@ fn child(name: &str, short: bool) -> io::Result<()> {
     }
     let mut dumbbell = match name.strip_prefix(controls::PREFIX) {
         Some(control) => controls::of(control),
+        None if name.starts_with(queues::PREFIX) => queues::of(&name[queues::PREFIX.len()..]),
         None => match name.strip_prefix(scale::PREFIX).map(str::parse) {
             Some(connections) => scale::of(connections.map_err(io::Error::other)?),
             None => (find(name)?.dumbbell)(),
@@ -148,6 +150,9 @@ fn parse(name: &str, text: &str) -> io::Result<Cost> {
 fn parent(names: &[&str]) -> io::Result<()> {
     if names == ["controls"] {
         return controls::table().map(|_| ());
+    }
+    if names == ["queues"] {
+        return queues::table(cpu_ns).map(|_| ());
     }
     if names == ["scale"] {
         return scale::table().map(|_| ());
@@ -197,6 +202,7 @@ fn parent(names: &[&str]) -> io::Result<()> {
     if names.is_empty() {
         rows.extend(shapes::table()?);
         rows.extend(controls::table()?);
+        rows.extend(queues::table(cpu_ns)?);
         rows.extend(scale::table()?);
         rows.extend(cells::table()?);
     }

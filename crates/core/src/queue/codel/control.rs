@@ -1,0 +1,148 @@
+//! CoDel's control law (RFC 8289): which packets are to carry the news that the queue stands. It is asked as packets leave, and holds
+//! none: any line can have one.
+
+use super::super::fifo::Backlog;
+use super::super::{DropReason, QueueLog, discard, mark};
+use crate::packet::{PacketId, Packets};
+use crate::time::{Duration, Time};
+
+/// What all lines of a queue have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct CodelConfig {
+    /// The delay that may stand.
+    pub target: Duration,
+    /// The time in which the delay must have been under the target once; of the order of the longest round trip.
+    pub interval: Duration,
+    /// Whether ECN-capable packets are marked instead of dropped.
+    pub ecn: bool,
+    /// ECN-capable packets that waited longer than this are marked, whatever the control law says.
+    pub ce_threshold: Option<Duration>,
+    /// The largest IP packet, in bytes.
+    pub mtu: u32,
+}
+
+/// The state of one line.
+#[derive(Clone, Debug)]
+pub struct Codel {
+    /// Until when the delay may stay over the target; [`Time::MAX`] while it is under it.
+    first_above: Time,
+    /// When the next packet is dropped or marked, in the dropping state. Out of it, when it would have been.
+    drop_next: Time,
+    /// Drops and marks since the dropping state began, and what that was when it began.
+    count: u32,
+    last_count: u32,
+    dropping: bool,
+}
+
+impl Codel {
+    /// A line that is empty.
+    pub const fn new() -> Self {
+        Codel { first_above: Time::MAX, drop_next: Time::ZERO, count: 0, last_count: 0, dropping: false }
+    }
+
+    /// The next packet of `line` at `now`; what is dropped before it is. `None` if `line` is empty: the last packet is never dropped.
+    #[inline]
+    pub fn dequeue(
+        &mut self,
+        config: &CodelConfig,
+        now: Time,
+        line: &mut Backlog,
+        packets: &mut Packets,
+        log: &mut dyn QueueLog,
+    ) -> Option<PacketId> {
+        let mut id = line.pop(packets)?;
+        let stands = self.stands(config, now, id, line, packets);
+        let mut marked = false;
+        if stands | self.dropping {
+            (id, marked) = self.control(config, now, (id, stands), line, packets, log);
+        }
+        if let Some(threshold) = config.ce_threshold
+            && !marked
+            && now.since(packets[id].stamp) > threshold
+        {
+            mark(now, id, packets, log);
+        }
+        Some(id)
+    }
+
+    /// RFC 8289 §5.6: whether the delay has been over the target for an interval, as of the packet `id`, which is just taken off `line`.
+    #[inline]
+    fn stands(&mut self, config: &CodelConfig, now: Time, id: PacketId, line: &Backlog, packets: &Packets) -> bool {
+        // One packet behind it is no standing queue: what is left must be more than the largest packet.
+        if now.since(packets[id].stamp) < config.target || line.bytes() <= u64::from(config.mtu) {
+            self.first_above = Time::MAX;
+            return false;
+        }
+        if self.first_above == Time::MAX {
+            self.first_above = now.saturating_add(config.interval);
+        }
+        now >= self.first_above
+    }
+
+    /// RFC 8289 §5.5, where something stands or has stood: the packet to send, which is the first, with whether it stands, or one behind it; and whether it
+    /// is marked.
+    fn control(
+        &mut self,
+        config: &CodelConfig,
+        now: Time,
+        (mut id, mut stands): (PacketId, bool),
+        line: &mut Backlog,
+        packets: &mut Packets,
+        log: &mut dyn QueueLog,
+    ) -> (PacketId, bool) {
+        if self.dropping {
+            self.dropping = stands;
+            while self.dropping && now >= self.drop_next {
+                self.count = self.count.saturating_add(1);
+                let marked = config.ecn && mark(now, id, packets, log);
+                if !marked {
+                    (id, stands) = self.drop_first(config, now, id, line, packets, log);
+                    self.dropping = stands;
+                }
+                if self.dropping {
+                    self.drop_next = config.after(self.drop_next, self.count);
+                }
+                if marked {
+                    return (id, true);
+                }
+            }
+            return (id, false);
+        }
+        let marked = config.ecn && mark(now, id, packets, log);
+        if !marked {
+            (id, _) = self.drop_first(config, now, id, line, packets, log);
+        }
+        self.dropping = true;
+        // RFC 8289 §5.5: where it was in this state a short time ago, it begins with the rate that it ended with then.
+        let last_drops = self.count - self.last_count;
+        let recent = now.since(self.drop_next) < config.interval.saturating_mul(16);
+        self.count = if last_drops > 1 && recent { last_drops } else { 1 };
+        self.last_count = self.count;
+        self.drop_next = config.after(now, self.count);
+        (id, marked)
+    }
+
+    /// Drops the packet `id`: the one behind it, and whether the queue still stands.
+    fn drop_first(
+        &mut self,
+        config: &CodelConfig,
+        now: Time,
+        id: PacketId,
+        line: &mut Backlog,
+        packets: &mut Packets,
+        log: &mut dyn QueueLog,
+    ) -> (PacketId, bool) {
+        discard(now, id, DropReason::Early, packets, log);
+        let next = line.pop(packets).expect("what stands is more than one packet");
+        (next, self.stands(config, now, next, line, packets))
+    }
+}
+
+impl CodelConfig {
+    /// RFC 8289 §5.6, the control law: the drop or mark after the one at `time`, which was the `count`th.
+    #[inline]
+    fn after(&self, time: Time, count: u32) -> Time {
+        let wait = self.interval.as_ps() as f64 / f64::from(count).sqrt();
+        time.saturating_add(Duration::from_ps(wait as u64))
+    }
+}

@@ -1,0 +1,273 @@
+//! `dualpi2`: two coupled lines, one short for L4S and one for all others (RFC 9332, appendix A).
+
+mod control;
+
+use super::fifo::{Backlog, Limit, Measure, roomy_limit, roomy_limit_of};
+use super::{DropReason, Queue, QueueContext, QueueKind, QueueLog, discard, mark};
+use crate::packet::{Ecn, PacketId, Packets};
+use crate::params::{Kind, ParamSpec, Params, Value};
+use crate::time::{Duration, Time};
+use control::{Coupled, CoupledConfig, Recur};
+
+/// Packets that it holds at least where nothing is said: the default of tc-dualpi2(8).
+const LIMIT_PACKETS: u64 = 10_000;
+const LONG: Duration = Duration::from_secs(10);
+const SOME_TIME: Kind = Kind::Duration { min: Duration::from_micros(10), max: LONG };
+const GAIN: Kind = Kind::Number { min: 0.0, max: 1000.0 };
+
+/// The registry entry.
+pub const KIND: QueueKind = QueueKind {
+    name: "dualpi2",
+    summary: "dual-queue coupled AQM (RFC 9332): a short line for L4S (ECT(1)) beside one for all others, and marks that make both share alike",
+    source: "RFC 9332 appendix A",
+    params: &[
+        roomy_limit(
+            "the most it holds, both lines together. When not given: 10000 packets, or what the link sends in 250 ms if that is more",
+        ),
+        // RFC 9332 appendix A.1.
+        ParamSpec {
+            name: "target",
+            kind: SOME_TIME,
+            default: Some(Value::Duration(Duration::from_millis(15))),
+            doc: "the time that classic packets wait",
+        },
+        ParamSpec {
+            name: "max_rtt",
+            kind: SOME_TIME,
+            default: Some(Value::Duration(Duration::from_millis(100))),
+            doc: "the longest round trip for which it is stable: sets what of tupdate, alpha and beta is not given",
+        },
+        ParamSpec {
+            name: "tupdate",
+            kind: SOME_TIME,
+            default: Some(Value::Auto),
+            doc: "from one change of the probability to the next. When not given: target, or max_rtt / 3 if that is less",
+        },
+        ParamSpec {
+            name: "alpha",
+            kind: GAIN,
+            default: Some(Value::Auto),
+            doc: "integral gain in Hz. When not given: 0.1 tupdate / max_rtt^2",
+        },
+        ParamSpec { name: "beta", kind: GAIN, default: Some(Value::Auto), doc: "proportional gain in Hz. When not given: 0.3 / max_rtt" },
+        ParamSpec {
+            name: "coupling_factor",
+            kind: Kind::Number { min: 1.0, max: 16.0 },
+            default: Some(Value::Number(2.0)),
+            doc: "k: L4S packets are marked with k p, classic ones marked or dropped with p^2",
+        },
+        ParamSpec {
+            name: "min_th",
+            kind: Kind::Duration { min: Duration::ZERO, max: LONG },
+            default: Some(Value::Duration(Duration::from_micros(800))),
+            doc: "L4S packets that waited longer are marked, the more often the longer",
+        },
+        ParamSpec {
+            name: "range",
+            kind: Kind::Duration { min: Duration::ZERO, max: LONG },
+            default: Some(Value::Duration(Duration::from_micros(400))),
+            doc: "all are marked from so much over min_th on; 0 s makes the ramp a step",
+        },
+        ParamSpec {
+            name: "th_len",
+            kind: Kind::Count { unit: "packets", min: 0, max: 1 << 20 },
+            default: Some(Value::Count(1)),
+            doc: "an L4S packet with fewer than so many behind it is not marked for its own wait",
+        },
+        ParamSpec {
+            name: "classic_protection",
+            kind: Kind::Number { min: 0.0, max: 0.9 },
+            // tc-dualpi2(8): 10 %.
+            default: Some(Value::Number(0.1)),
+            doc: "the share of the link that the classic line gets however much L4S there is",
+        },
+        ParamSpec {
+            name: "drop_on_overload",
+            kind: Kind::Bool,
+            default: Some(Value::Bool(true)),
+            doc: "whether packets of both lines are dropped with p^2, ECN-capable or not, once all of L4S is marked; if not, only the limit drops those",
+        },
+    ],
+    check,
+    build: |params, context| {
+        let config = config_of(params);
+        // In thousandths: exact, and as fine as anybody says it.
+        let classic = (params.number("classic_protection") * 1000.0 + 0.5) as u64;
+        Box::new(DualPi2 {
+            limit: limit(params, &context),
+            l4s: Backlog::default(),
+            classic: Backlog::default(),
+            scheduler: Scheduler { classic, l4s: 1000 - classic, owed: 0 },
+            control: Coupled::new(&config),
+            config,
+            recur_l4s: Recur::default(),
+            recur_classic: Recur::default(),
+        })
+    },
+};
+
+fn limit(params: &Params, context: &QueueContext) -> Limit {
+    roomy_limit_of(params, context, LIMIT_PACKETS)
+}
+
+fn config_of(params: &Params) -> CoupledConfig {
+    let given = |name| (!params.is_auto(name)).then(|| params.number(name));
+    let (target, max_rtt) = (params.duration("target"), params.duration("max_rtt"));
+    let tupdate = if params.is_auto("tupdate") { target.min(max_rtt / 3) } else { params.duration("tupdate") };
+    let rtt = max_rtt.as_secs_f64();
+    CoupledConfig {
+        target,
+        tupdate,
+        // RFC 9332 appendix A.1.
+        alpha: given("alpha").unwrap_or(0.1 * tupdate.as_secs_f64() / (rtt * rtt)),
+        beta: given("beta").unwrap_or(0.3 / rtt),
+        k: params.number("coupling_factor"),
+        min_th: params.duration("min_th"),
+        range: params.duration("range"),
+        th_len: params.integer("th_len"),
+        drop_on_overload: params.boolean("drop_on_overload"),
+    }
+}
+
+fn check(params: &Params, context: &QueueContext) -> Result<(), String> {
+    limit(params, context).check_holds_a_packet("limit", context)?;
+    let CoupledConfig { target, min_th, range, .. } = config_of(params);
+    let ms = |time: Duration| time.as_secs_f64() * 1e3;
+    if min_th + range < target {
+        return Ok(());
+    }
+    Err(format!("min_th + range ({} ms) must be under target ({} ms): the L4S line is the short one", ms(min_th + range), ms(target)))
+}
+
+struct DualPi2 {
+    limit: Limit,
+    l4s: Backlog,
+    classic: Backlog,
+    scheduler: Scheduler,
+    config: CoupledConfig,
+    control: Coupled,
+    recur_l4s: Recur,
+    recur_classic: Recur,
+}
+
+/// The L4S line comes first, but while both have packets the classic one gets its share of the bytes.
+#[derive(Debug)]
+struct Scheduler {
+    /// The shares, in thousandths.
+    classic: u64,
+    l4s: u64,
+    /// What the classic line is owed, in thousandths of a byte.
+    owed: u64,
+}
+
+impl Scheduler {
+    /// Whether the first packet of the classic line is next, of `len` bytes; `l4s` if the other line has one.
+    #[inline]
+    fn classic_is_next(&mut self, len: Option<u32>, l4s: bool) -> bool {
+        let Some(len) = len.filter(|_| l4s) else {
+            // Nobody waits for the other.
+            self.owed = 0;
+            return !l4s;
+        };
+        self.owed >= u64::from(len) * self.l4s
+    }
+    /// A packet of `len` bytes is sent while both lines had one.
+    #[inline]
+    fn sent(&mut self, is_classic: bool, len: u32) {
+        if is_classic {
+            self.owed = self.owed.saturating_sub(u64::from(len) * self.l4s);
+        } else {
+            self.owed += u64::from(len) * self.classic;
+        }
+    }
+}
+
+/// RFC 9331 §5.1: ECT(1), and CE, which may have been that.
+const fn is_l4s(ecn: Ecn) -> bool {
+    matches!(ecn, Ecn::Ect1 | Ecn::Ce)
+}
+
+impl DualPi2 {
+    /// What the first packet of `line` has waited.
+    fn wait(line: &Backlog, now: Time, packets: &Packets) -> Duration {
+        line.first().map_or(Duration::ZERO, |id| now.since(packets[id].stamp))
+    }
+
+    /// Does what was due up to `now`: nothing that it depends on changes unless a packet comes or goes.
+    #[inline]
+    fn catch_up(&mut self, now: Time, packets: &Packets) {
+        if self.control.next_update <= now {
+            let (l4s, classic) = (&self.l4s, &self.classic);
+            let qdelay = |at| DualPi2::wait(l4s, at, packets).max(DualPi2::wait(classic, at, packets));
+            self.control.update_until(&self.config, now, l4s.is_empty() && classic.is_empty(), qdelay);
+        }
+    }
+
+    /// RFC 9332 appendix A, figures 4 and 8: what becomes of the L4S packet `id`: whether it goes out.
+    #[inline]
+    fn send_l4s(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
+        if self.control.is_overloaded(&self.config) && self.recur_l4s.hits(self.control.p_classic()) {
+            discard(now, id, DropReason::Early, packets, log);
+            return false;
+        }
+        let alone = self.l4s.packets() < self.config.th_len;
+        let native = if alone { 0.0 } else { self.config.ramp(now.since(packets[id].stamp)) };
+        if self.recur_l4s.hits(native.max(self.control.p_coupled(&self.config))) {
+            mark(now, id, packets, log);
+        }
+        true
+    }
+
+    /// The same of the classic packet `id`.
+    #[inline]
+    fn send_classic(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
+        if self.recur_classic.hits(self.control.p_classic()) && (self.control.is_overloaded(&self.config) || !mark(now, id, packets, log)) {
+            discard(now, id, DropReason::Early, packets, log);
+            return false;
+        }
+        true
+    }
+}
+
+impl Queue for DualPi2 {
+    fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) {
+        self.catch_up(now, packets);
+        let packet = &mut packets[id];
+        let held = match self.limit.measure {
+            Measure::Bytes => self.backlog_bytes(),
+            Measure::Packets => self.backlog_packets(),
+        };
+        if held + self.limit.measure.cost(packet.ip_len()) > self.limit.max {
+            discard(now, id, DropReason::Overflow, packets, log);
+            return;
+        }
+        packet.stamp = now;
+        let line = if is_l4s(packet.ecn) { &mut self.l4s } else { &mut self.classic };
+        line.push(id, packets);
+    }
+    fn dequeue(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) -> Option<PacketId> {
+        self.catch_up(now, packets);
+        loop {
+            let classic_len = self.classic.first().map(|id| packets[id].ip_len());
+            let is_classic = self.scheduler.classic_is_next(classic_len, !self.l4s.is_empty());
+            let both = classic_len.is_some() && !self.l4s.is_empty();
+            let id = if is_classic { self.classic.pop(packets)? } else { self.l4s.pop(packets)? };
+            let goes = if is_classic { self.send_classic(now, id, packets, log) } else { self.send_l4s(now, id, packets, log) };
+            if goes {
+                if both {
+                    self.scheduler.sent(is_classic, packets[id].ip_len());
+                }
+                return Some(id);
+            }
+        }
+    }
+    fn backlog_bytes(&self) -> u64 {
+        self.l4s.bytes() + self.classic.bytes()
+    }
+    fn backlog_packets(&self) -> u64 {
+        self.l4s.packets() + self.classic.packets()
+    }
+}
+
+#[cfg(test)]
+mod tests;

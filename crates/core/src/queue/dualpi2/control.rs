@@ -1,0 +1,108 @@
+//! The PI controller of both lines and what it makes of each packet's chance (RFC 9332, appendix A).
+
+use crate::time::{Duration, Time};
+
+/// The constants.
+#[derive(Clone, Copy, Debug)]
+pub struct CoupledConfig {
+    /// The delay of the classic line.
+    pub target: Duration,
+    /// From one change of the probability to the next.
+    pub tupdate: Duration,
+    /// What a second over the target adds to the probability, in Hz.
+    pub alpha: f64,
+    /// What a second more than last time adds to the probability, in Hz.
+    pub beta: f64,
+    /// The coupling factor.
+    pub k: f64,
+    /// Where the ramp of the L4S line begins, and how long it is.
+    pub min_th: Duration,
+    /// See `min_th`.
+    pub range: Duration,
+    /// An L4S packet with fewer behind it is not marked for its own delay.
+    pub th_len: u64,
+    /// Whether what can be marked is dropped, too, when marks do not help any more.
+    pub drop_on_overload: bool,
+}
+
+impl CoupledConfig {
+    /// Figure 5: the probability that an L4S packet is marked for its own delay.
+    pub fn ramp(&self, delay: Duration) -> f64 {
+        if delay >= self.min_th + self.range {
+            1.0
+        } else if delay > self.min_th {
+            delay.saturating_sub(self.min_th).as_secs_f64() / self.range.as_secs_f64()
+        } else {
+            0.0
+        }
+    }
+}
+
+/// The base probability, p' of the RFC.
+#[derive(Clone, Debug)]
+pub struct Coupled {
+    p: f64,
+    qdelay_old: Duration,
+    /// When it changes next.
+    pub next_update: Time,
+}
+
+impl Coupled {
+    pub fn new(config: &CoupledConfig) -> Self {
+        Coupled { p: 0.0, qdelay_old: Duration::ZERO, next_update: Time::ZERO.saturating_add(config.tupdate) }
+    }
+
+    /// p_C: the probability of a classic packet.
+    #[inline]
+    pub fn p_classic(&self) -> f64 {
+        self.p * self.p
+    }
+    /// p_CL: the probability of an L4S packet by coupling.
+    #[inline]
+    pub fn p_coupled(&self, config: &CoupledConfig) -> f64 {
+        (config.k * self.p).min(1.0)
+    }
+    /// Appendix A.2: every L4S packet is marked already (p_Lmax = 1), which is where p_C is p_Cmax = 1 / k^2.
+    #[inline]
+    pub fn is_overloaded(&self, config: &CoupledConfig) -> bool {
+        config.drop_on_overload && config.k * self.p >= 1.0
+    }
+
+    /// Does what was due up to `now`, with the delay that there was at each time; `empty` if nothing is held.
+    pub fn update_until(&mut self, config: &CoupledConfig, now: Time, empty: bool, qdelay: impl Fn(Time) -> Duration) {
+        while self.next_update <= now {
+            if empty && self.p == 0.0 && self.qdelay_old.is_zero() {
+                // Nothing changes any more: on to the first update after now.
+                let due = now.since(self.next_update).as_ps() / config.tupdate.as_ps() + 1;
+                self.next_update = self.next_update.saturating_add(config.tupdate.saturating_mul(due));
+                return;
+            }
+            self.update(config, qdelay(self.next_update));
+            self.next_update = self.next_update.saturating_add(config.tupdate);
+        }
+    }
+
+    /// Figure 6: proportional and integral.
+    pub fn update(&mut self, config: &CoupledConfig, qdelay: Duration) {
+        let (now, old) = (qdelay.as_secs_f64(), self.qdelay_old.as_secs_f64());
+        self.p += config.alpha * (now - config.target.as_secs_f64()) + config.beta * (now - old);
+        self.p = self.p.clamp(0.0, 1.0);
+        self.qdelay_old = qdelay;
+    }
+}
+
+/// Figure 4, `recur`: true as often as the likelihoods say, and evenly spread.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Recur(f64);
+
+impl Recur {
+    #[inline]
+    pub fn hits(&mut self, likelihood: f64) -> bool {
+        self.0 += likelihood;
+        let hits = self.0 > 1.0;
+        if hits {
+            self.0 -= 1.0;
+        }
+        hits
+    }
+}

@@ -1,0 +1,82 @@
+//! `fq_codel`: flows in lines of their own, each under `codel`, served in turn, new ones first (RFC 8290).
+
+use super::codel::{self, Codel, CodelConfig};
+use super::fifo::{Limit, Measure, roomy_limit, roomy_limit_of};
+use super::flows::{self, Classifier, FlowQueues, Quanta};
+use super::{DropReason, Queue, QueueContext, QueueKind, QueueLog, discard};
+use crate::packet::{PacketId, Packets};
+use crate::params::Params;
+use crate::time::Time;
+
+/// Packets that it holds at least where nothing is said (RFC 8290 §5.2.3).
+const LIMIT_PACKETS: u64 = 10_240;
+/// RFC 8290 §4.1: as many at most are dropped at once.
+const BATCH: u64 = 64;
+
+/// The registry entry.
+pub const KIND: QueueKind = QueueKind {
+    name: "fq_codel",
+    summary: "flow queue CoDel (RFC 8290): a line for each flow, each under codel, in turn by bytes, new flows first",
+    source: "RFC 8290",
+    params: &[
+        roomy_limit("the most it holds, of all flows. When not given: 10240 packets, or what the link sends in 250 ms if that is more"),
+        flows::FLOWS,
+        flows::COLLISIONS,
+        flows::QUANTUM,
+        codel::TARGET,
+        codel::INTERVAL,
+        codel::ecn(true),
+        codel::CE_THRESHOLD,
+    ],
+    check: |params, context| {
+        limit(params, context).check_holds_a_packet("limit", context)?;
+        codel::check_times(params)
+    },
+    build: |params, mut context| {
+        let (limit, config) = (limit(params, &context), codel::config_of(params, &context));
+        Box::new(FqCodel {
+            limit,
+            config,
+            flows: FlowQueues::new(Classifier::new(params, &mut context.rng), Quanta::new(params, &context), Codel::new()),
+        })
+    },
+};
+
+fn limit(params: &Params, context: &QueueContext) -> Limit {
+    roomy_limit_of(params, context, LIMIT_PACKETS)
+}
+
+struct FqCodel {
+    limit: Limit,
+    config: CodelConfig,
+    flows: FlowQueues<Codel>,
+}
+
+impl Queue for FqCodel {
+    fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) {
+        packets[id].stamp = now;
+        self.flows.push(id, packets);
+        // RFC 8290 §4.1: the arrival itself may be in the line that is shortened.
+        while self.flows.held(self.limit.measure) > self.limit.max {
+            self.flows.shorten_fattest(BATCH, packets, |id, packets| discard(now, id, DropReason::Overflow, packets, log));
+        }
+    }
+    fn dequeue(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) -> Option<PacketId> {
+        let config = &self.config;
+        self.flows.next(packets, |codel, line, packets| codel.dequeue(config, now, line, packets, log))
+    }
+    fn pass(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
+        self.flows.idle();
+        self.enqueue(now, id, packets, log);
+        self.dequeue(now, packets, log).is_some()
+    }
+    fn backlog_bytes(&self) -> u64 {
+        self.flows.held(Measure::Bytes)
+    }
+    fn backlog_packets(&self) -> u64 {
+        self.flows.held(Measure::Packets)
+    }
+}
+
+#[cfg(test)]
+mod tests;

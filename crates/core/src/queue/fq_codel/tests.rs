@@ -1,0 +1,184 @@
+use super::*;
+use crate::packet::{Ecn, Way};
+use crate::params::Value;
+use crate::queue::tests::{Ledger, context, packet_with};
+use crate::time::Duration;
+use crate::units::Capacity;
+
+/// A queue, its packets and what became of them. The number of a packet is `100 flow + n`.
+struct Rig {
+    queue: Box<dyn Queue + Send>,
+    packets: Packets,
+    log: Ledger,
+}
+
+impl Rig {
+    fn new(given: &[(&'static str, Value)]) -> Self {
+        let mut params = Params::defaults(KIND.params);
+        params.set("collisions", Value::Bool(false));
+        given.iter().for_each(|&(name, value)| params.set(name, value));
+        let context = context(12_000_000, 20, 1500);
+        assert_eq!((KIND.check)(&params, &context), Ok(()));
+        Rig { queue: (KIND.build)(&params, context), packets: Packets::new(), log: Ledger::default() }
+    }
+    /// The packets `numbers` of a flow come at `ms`, each of `size` bytes.
+    fn arrive(&mut self, ms: u64, flow: u32, numbers: std::ops::Range<u32>, size: u16) {
+        for n in numbers {
+            let (mut packet, segment) = packet_with(Ecn::NotEct, 100 * flow + n, size - 40);
+            packet.route = flow;
+            let id = self.packets.insert(Way::There, packet, segment);
+            self.queue.enqueue(at(ms), id, &mut self.packets, &mut self.log);
+        }
+    }
+    /// The next `count` packets, at `ms`.
+    fn depart(&mut self, ms: u64, count: usize) -> Vec<u32> {
+        (0..count)
+            .map_while(|_| {
+                let id = self.queue.dequeue(at(ms), &mut self.packets, &mut self.log)?;
+                let seq = self.packets.segment(id).seq;
+                self.packets.remove(id);
+                Some(seq)
+            })
+            .collect()
+    }
+}
+
+fn at(ms: u64) -> Time {
+    Time::ZERO + Duration::from_millis(ms)
+}
+
+fn packets(n: u64) -> Value {
+    Value::Capacity(Capacity::Packets(n))
+}
+
+/// A quantum is 1500 bytes: one large packet, or as many small ones as it takes to use it up.
+#[test]
+fn flows_take_turns_by_bytes() {
+    let mut rig = Rig::new(&[]);
+    rig.arrive(0, 1, 0..4, 1500);
+    rig.arrive(0, 2, 0..8, 500);
+    rig.arrive(0, 3, 0..4, 1000);
+    // First round: 1500, 3 x 500, and 2 x 1000, since the first leaves 500 bytes of credit; which is then -500, and the next quantum 1000.
+    assert_eq!(rig.depart(0, 6), [100, 200, 201, 202, 300, 301]);
+    assert_eq!(rig.depart(0, 5), [101, 203, 204, 205, 302]);
+    // 1000 - 1000 = 0: a quantum.
+    assert_eq!(rig.depart(0, 4), [102, 206, 207, 303]);
+    assert_eq!(rig.depart(0, 9), [103]);
+}
+
+#[test]
+fn a_new_flow_comes_first_once() {
+    let mut rig = Rig::new(&[]);
+    rig.arrive(0, 1, 0..20, 500);
+    rig.arrive(0, 2, 0..20, 1500);
+    assert_eq!(rig.depart(0, 8), [100, 101, 102, 200, 103, 104, 105, 201]);
+    // One packet of a flow that had none waits for nobody.
+    rig.arrive(1, 3, 0..1, 200);
+    assert_eq!(rig.depart(1, 1), [300]);
+    // Its line is still new, with 1300 bytes of credit; so is the packet that follows at once.
+    rig.arrive(1, 3, 1..2, 200);
+    assert_eq!(rig.depart(1, 2), [301, 106]);
+    // Found empty in its turn it became an old line; what comes now waits for the turn of flow 1 to end.
+    rig.arrive(2, 3, 2..3, 200);
+    assert_eq!(rig.depart(2, 3), [107, 108, 302]);
+    // Found empty as an old line it was forgotten, and is new again.
+    assert_eq!(rig.depart(2, 2), [202, 109]);
+    rig.arrive(3, 3, 3..4, 200);
+    assert_eq!(rig.depart(3, 1), [303]);
+}
+
+#[test]
+fn a_new_flow_that_sends_more_than_a_quantum_is_an_old_one() {
+    let mut rig = Rig::new(&[]);
+    rig.arrive(0, 1, 0..20, 1500);
+    rig.depart(0, 1);
+    rig.arrive(0, 2, 0..5, 1000);
+    // 1500 - 1000 = 500, - 1000 = -500: then its turn is over.
+    assert_eq!(rig.depart(0, 4), [200, 201, 101, 202]);
+}
+
+/// Three packets of 200 bytes have found the link idle. The line had its whole quantum each time: it has 1300 bytes left, not 900.
+#[test]
+fn an_idle_link_forgets_every_line() {
+    let mut rig = Rig::new(&[]);
+    for n in 0..3 {
+        let (mut packet, segment) = packet_with(Ecn::NotEct, 300 + n, 160);
+        packet.route = 3;
+        let id = rig.packets.insert(Way::There, packet, segment);
+        assert!(rig.queue.pass(at(n.into()), id, &mut rig.packets, &mut rig.log));
+        rig.packets.remove(id);
+    }
+    rig.arrive(2, 3, 3..13, 200);
+    rig.arrive(2, 1, 0..1, 1500);
+    assert_eq!(rig.depart(2, 8), [303, 304, 305, 306, 307, 308, 309, 100]);
+}
+
+#[test]
+fn over_the_limit_the_fattest_line_loses_half_from_its_head() {
+    let mut rig = Rig::new(&[("limit", packets(20))]);
+    rig.arrive(0, 1, 0..12, 500);
+    rig.arrive(0, 2, 0..8, 1500);
+    assert!(rig.log.dropped.is_empty());
+    // 8 packets of 1500 bytes are more than 12 of 500; a half of 8 is 4.
+    rig.arrive(0, 1, 12..13, 500);
+    let dropped: Vec<_> = rig.log.dropped.iter().map(|d| (d.0, d.2)).collect();
+    assert_eq!(dropped, [200, 201, 202, 203].map(|seq| (seq, DropReason::Overflow)));
+    assert_eq!((rig.queue.backlog_packets(), rig.queue.backlog_bytes()), (17, 13 * 500 + 4 * 1500));
+    // 64 at most, of one line of 201.
+    let mut rig = Rig::new(&[("limit", packets(200))]);
+    rig.arrive(0, 1, 0..201, 500);
+    assert_eq!((rig.log.dropped.len(), rig.queue.backlog_packets()), (64, 137));
+    // A limit of one packet holds one packet: half of one is one. Of lines with as many bytes it is the first.
+    let mut rig = Rig::new(&[("limit", packets(1))]);
+    rig.arrive(0, 1, 0..2, 500);
+    rig.arrive(0, 2, 0..1, 500);
+    assert_eq!((rig.log.dropped.len(), rig.queue.backlog_packets()), (2, 1));
+}
+
+/// Each line has a control of its own: the flow that stands is made to drop, and the other one not.
+#[test]
+fn who_does_not_queue_is_not_dropped() {
+    let mut rig = Rig::new(&[]);
+    rig.arrive(0, 1, 0..99, 1500);
+    for ms in 0..200 {
+        if ms % 10 == 0 {
+            rig.arrive(ms, 5, (ms / 10) as u32..(ms / 10) as u32 + 1, 300);
+        }
+        rig.depart(ms, if ms % 10 == 0 { 2 } else { 1 });
+        if ms % 50 == 49 {
+            rig.arrive(ms, 1, 99..149, 1500);
+        }
+    }
+    assert!(!rig.log.dropped.is_empty());
+    assert!(rig.log.dropped.iter().all(|(seq, _, reason)| *seq < 250 && *reason == DropReason::Early), "{:?}", rig.log.dropped);
+}
+
+/// Two flows of one line share it, and their order within it is that of their arrival.
+#[test]
+fn flows_of_one_line_are_one() {
+    let mut rig = Rig::new(&[("collisions", Value::Bool(true)), ("flows", Value::Count(1))]);
+    rig.arrive(0, 1, 0..2, 1500);
+    rig.arrive(0, 2, 0..1, 100);
+    rig.arrive(0, 1, 2..3, 1500);
+    assert_eq!(rig.depart(0, 4), [100, 101, 200, 102]);
+}
+
+/// 1000 flows on 1024 lines take 1024 (1 - (1 - 1/1024)^1000) = 638.4 of them on average, with a standard deviation of about 11.
+#[test]
+fn the_hash_is_even() {
+    for seed in 0..20 {
+        let mut context = context(12_000_000, 20, 1500);
+        context.rng = crate::rng::Rng::named(seed, "hash");
+        let params = Params::defaults(KIND.params);
+        let mut flows = FlowQueues::new(Classifier::new(&params, &mut context.rng), Quanta::new(&params, &context), ());
+        let mut packets = Packets::new();
+        for route in 0..1000 {
+            let (mut packet, segment) = packet_with(Ecn::NotEct, route, 100);
+            packet.route = 7 * route;
+            let id = packets.insert(Way::There, packet, segment);
+            flows.push(id, &mut packets);
+        }
+        let lines = flows.lines_in_use();
+        assert!((600..677).contains(&lines), "seed {seed}: {lines}");
+    }
+}

@@ -1,0 +1,211 @@
+//! PIE's control (RFC 8033): the probability with which arrivals are to carry the news that packets wait too long. It holds no packets: any
+//! line can have one.
+//!
+//! The probability changes at even times. Between two of them nothing that it depends on changes unless a packet comes or goes, so what was due is
+//! done then: the same as on time, without a timer.
+
+use super::super::fifo::Backlog;
+use super::super::{DropReason, QueueLog, discard, mark};
+use crate::packet::{PacketId, Packets};
+use crate::rng::Rng;
+use crate::time::{Duration, Time};
+
+/// What all lines of a queue have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct PieConfig {
+    /// The delay to keep.
+    pub target: Duration,
+    /// From one change of the probability to the next.
+    pub tupdate: Duration,
+    /// What a second over the target adds to the probability, and what a second more than last time does. In Hz.
+    pub alpha: f64,
+    /// See `alpha`.
+    pub beta: f64,
+    /// So long after all was quiet nothing is dropped.
+    pub max_burst: Duration,
+    /// Up to this probability ECN-capable packets are marked instead of dropped; `None`: never.
+    pub mark_up_to: Option<f64>,
+    /// Whether drops keep apart.
+    pub derandomize: bool,
+    /// Whether a high probability grows in small steps only.
+    pub cap_drop: bool,
+    /// Whether the delay is worked out from the rate at which packets leave, and not told by those that do.
+    pub dq_rate_estimator: bool,
+    /// The largest IP packet, in bytes.
+    pub mtu: u32,
+}
+
+/// The state of one line.
+#[derive(Clone, Debug)]
+pub struct Pie {
+    drop_prob: f64,
+    /// The sum of the probabilities since the last drop.
+    accu_prob: f64,
+    qdelay_old: Duration,
+    burst_allowance: Duration,
+    next_update: Time,
+    /// What the last packet that left had waited.
+    waited: Duration,
+    departures: Departures,
+}
+
+/// RFC 8033 §5.2: how long [`DQ_THRESHOLD`] bytes take to leave.
+#[derive(Clone, Debug, Default)]
+struct Departures {
+    since: Option<Time>,
+    bytes: u64,
+    /// In seconds; 0 before the first measurement.
+    average: f64,
+}
+
+/// RFC 8033 §5.2, in bytes; and the weight of a new sample, DQ_THRESHOLD / 2^16.
+const DQ_THRESHOLD: u64 = 1 << 14;
+const DQ_WEIGHT: f64 = 0.25;
+
+/// RFC 8033 §4.2: under such a probability its step is divided by so much, so that it moves by a like share wherever it is.
+const STEPS: [(f64, f64); 6] = [(0.000_001, 2048.0), (0.000_01, 512.0), (0.000_1, 128.0), (0.001, 32.0), (0.01, 8.0), (0.1, 2.0)];
+
+impl Pie {
+    /// A line that is empty, from `now` on.
+    pub fn new(config: &PieConfig, now: Time) -> Self {
+        Pie {
+            drop_prob: 0.0,
+            accu_prob: 0.0,
+            qdelay_old: Duration::ZERO,
+            burst_allowance: config.max_burst,
+            next_update: now.saturating_add(config.tupdate),
+            waited: Duration::ZERO,
+            departures: Departures::default(),
+        }
+    }
+
+    /// A packet comes to `line`, where there is room for it: whether it is to be dropped, or marked.
+    pub fn hits(&mut self, config: &PieConfig, now: Time, line: &Backlog, rng: &mut Rng) -> bool {
+        self.catch_up(config, now, line);
+        let hits = self.burst_allowance.is_zero() && self.signals(config, line, rng);
+        if hits {
+            self.accu_prob = 0.0;
+        }
+        hits
+    }
+
+    /// RFC 8033 §5.1: the packet `id` was hit: whether it is marked. If not, it is dropped.
+    pub fn mark(&self, config: &PieConfig, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
+        let marked = config.mark_up_to.is_some_and(|most| self.drop_prob <= most) && mark(now, id, packets, log);
+        if !marked {
+            discard(now, id, DropReason::Early, packets, log);
+        }
+        marked
+    }
+
+    /// An arrival found the line full, and is dropped.
+    pub fn overflowed(&mut self, config: &PieConfig, now: Time, line: &Backlog) {
+        self.catch_up(config, now, line);
+        self.accu_prob = 0.0;
+    }
+
+    /// The next packet of `line`.
+    pub fn dequeue(&mut self, config: &PieConfig, now: Time, line: &mut Backlog, packets: &Packets) -> Option<PacketId> {
+        self.catch_up(config, now, line);
+        if config.dq_rate_estimator && self.departures.since.is_none() && line.bytes() >= DQ_THRESHOLD {
+            self.departures = Departures { since: Some(now), bytes: 0, ..self.departures };
+        }
+        let id = line.pop(packets)?;
+        self.waited = now.since(packets[id].stamp);
+        if config.dq_rate_estimator {
+            self.departures.count(now, packets[id].ip_len());
+        }
+        Some(id)
+    }
+
+    /// RFC 8033 §4.1 and §5.4: whether an arrival is to be dropped, or marked.
+    fn signals(&mut self, config: &PieConfig, line: &Backlog, rng: &mut Rng) -> bool {
+        let calm = self.qdelay_old < config.target / 2 && self.drop_prob < 0.2;
+        if calm || line.bytes() <= 2 * u64::from(config.mtu) {
+            return false;
+        }
+        if self.drop_prob == 0.0 {
+            self.accu_prob = 0.0;
+        }
+        self.accu_prob += self.drop_prob;
+        if config.derandomize && self.accu_prob < 0.85 {
+            return false;
+        }
+        config.derandomize && self.accu_prob >= 8.5 || rng.chance(self.drop_prob)
+    }
+
+    /// Does what was due up to `now`.
+    #[inline]
+    fn catch_up(&mut self, config: &PieConfig, now: Time, line: &Backlog) {
+        if self.next_update <= now {
+            self.update_until(config, now, line);
+        }
+    }
+
+    fn update_until(&mut self, config: &PieConfig, now: Time, line: &Backlog) {
+        while self.next_update <= now {
+            let qdelay = self.qdelay(config, line);
+            let quiet = self.drop_prob == 0.0 && qdelay.is_zero() && self.qdelay_old.is_zero();
+            if quiet && self.burst_allowance == config.max_burst {
+                // Nothing changes any more: on to the first update after now.
+                let due = now.since(self.next_update).as_ps() / config.tupdate.as_ps() + 1;
+                self.next_update = self.next_update.saturating_add(config.tupdate.saturating_mul(due));
+                return;
+            }
+            self.update(config, qdelay);
+            self.next_update = self.next_update.saturating_add(config.tupdate);
+        }
+    }
+
+    /// The delay as of now.
+    fn qdelay(&self, config: &PieConfig, line: &Backlog) -> Duration {
+        if line.is_empty() {
+            Duration::ZERO
+        } else if config.dq_rate_estimator {
+            // RFC 8033 §4.3: Little's law.
+            Duration::from_secs_f64(line.bytes() as f64 * self.departures.average / DQ_THRESHOLD as f64)
+        } else {
+            self.waited
+        }
+    }
+
+    /// RFC 8033 §4.2, §4.4 and §5.5: one change of the probability, with the delay `qdelay`.
+    fn update(&mut self, config: &PieConfig, qdelay: Duration) {
+        let (now, old) = (qdelay.as_secs_f64(), self.qdelay_old.as_secs_f64());
+        let mut p = config.alpha * (now - config.target.as_secs_f64()) + config.beta * (now - old);
+        if let Some((_, divisor)) = STEPS.iter().find(|(under, _)| self.drop_prob < *under) {
+            p /= divisor;
+        }
+        if config.cap_drop && self.drop_prob >= 0.1 {
+            p = p.min(0.02);
+        }
+        self.drop_prob += p;
+        if qdelay.is_zero() && self.qdelay_old.is_zero() {
+            self.drop_prob *= 0.98;
+        }
+        self.drop_prob = self.drop_prob.clamp(0.0, 1.0);
+        let half = config.target / 2;
+        self.burst_allowance = if self.drop_prob == 0.0 && qdelay < half && self.qdelay_old < half {
+            config.max_burst
+        } else {
+            self.burst_allowance.saturating_sub(config.tupdate)
+        };
+        self.qdelay_old = qdelay;
+    }
+}
+
+impl Departures {
+    /// A packet of `len` bytes leaves at `now`.
+    fn count(&mut self, now: Time, len: u32) {
+        let Some(since) = self.since else { return };
+        self.bytes += u64::from(len);
+        if self.bytes >= DQ_THRESHOLD {
+            let sample = now.since(since).as_secs_f64();
+            self.average = if self.average == 0.0 { sample } else { sample * DQ_WEIGHT + self.average * (1.0 - DQ_WEIGHT) };
+            self.since = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,238 @@
+use super::*;
+use crate::packet::{Ecn, Way};
+use crate::params::{Params, Value};
+use crate::queue::pie::{KIND, config_of};
+use crate::queue::tests::{Ledger, context, packet_with};
+use crate::units::Capacity;
+
+fn config(given: &[(&'static str, Value)]) -> PieConfig {
+    let mut params = Params::defaults(KIND.params);
+    given.iter().for_each(|&(name, value)| params.set(name, value));
+    config_of(&params, &context(12_000_000, 20, 1500))
+}
+
+fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+fn close(a: f64, b: f64) {
+    assert!((a - b).abs() <= 1e-12 * b.abs().max(1e-9), "{a} is not {b}");
+}
+
+/// RFC 8033 §4.2, step by step, with a target of 15 ms.
+#[test]
+fn the_probability_follows_the_delay() {
+    let config = config(&[]);
+    let mut pie = Pie::new(&config, Time::ZERO);
+    // 0.125 (20 - 15) ms + 1.25 (20 - 0) ms = 0.025625, and under a millionth a 2048th of that.
+    pie.update(&config, ms(20));
+    close(pie.drop_prob, 0.025_625 / 2048.0);
+    // 0.125 x 25 ms + 1.25 x 20 ms = 0.028125; 1.25e-5 is under 1e-4: a 128th.
+    pie.update(&config, ms(40));
+    close(pie.drop_prob, 0.025_625 / 2048.0 + 0.028_125 / 128.0);
+    // It no longer grows, but it is over the target: 0.125 x 25 ms, a 32nd.
+    pie.update(&config, ms(40));
+    close(pie.drop_prob, 0.025_625 / 2048.0 + 0.028_125 / 128.0 + 0.003_125 / 32.0);
+    // At the target and falling: -1.25 x 25 ms / 32 = -9.8e-4 is more than there is.
+    pie.update(&config, ms(15));
+    assert_eq!(pie.drop_prob, 0.0);
+}
+
+#[test]
+fn a_step_is_a_like_share_of_the_probability() {
+    let config = config(&[]);
+    for (drop_prob, divisor) in [
+        (0.0, 2048.0),
+        (0.9e-6, 2048.0),
+        (1e-6, 512.0),
+        (1e-5, 128.0),
+        (1e-4, 32.0),
+        (1e-3, 8.0),
+        (1e-2, 2.0),
+        (0.099, 2.0),
+        (0.1, 1.0),
+        (0.5, 1.0),
+    ] {
+        let mut pie = Pie { drop_prob, qdelay_old: ms(30), ..Pie::new(&config, Time::ZERO) };
+        // 0.125 x 25 ms + 1.25 x 10 ms.
+        pie.update(&config, ms(40));
+        close(pie.drop_prob, drop_prob + 0.015_625 / divisor);
+    }
+}
+
+#[test]
+fn growth_is_capped_and_quiet_decays() {
+    let of = |cap: bool, drop_prob, qdelay_old, qdelay| {
+        let config = config(&[("cap_drop", Value::Bool(cap))]);
+        let mut pie = Pie { drop_prob, qdelay_old, ..Pie::new(&config, Time::ZERO) };
+        pie.update(&config, qdelay);
+        pie.drop_prob
+    };
+    // 0.125 x 400 ms + 1.25 x 100 ms = 0.175.
+    close(of(false, 0.1, ms(315), ms(415)), 0.275);
+    close(of(true, 0.1, ms(315), ms(415)), 0.12);
+    close(of(true, 0.05, ms(315), ms(415)), 0.05 + 0.175 / 2.0);
+    close(of(false, 0.99, ms(315), ms(415)), 1.0);
+    // Falling is not capped: 0.125 x -15 ms - 1.25 x 100 ms; and it is not quiet yet.
+    close(of(true, 0.5, ms(100), ms(0)), 0.5 - 0.126_875);
+    close(of(true, 0.5, ms(0), ms(0)), (0.5 - 0.001_875) * 0.98);
+}
+
+#[test]
+fn the_burst_allowance_lasts_ten_updates_and_comes_back_when_all_is_quiet() {
+    let config = config(&[]);
+    let mut pie = Pie::new(&config, Time::ZERO);
+    for n in 1..=10 {
+        pie.update(&config, ms(40));
+        assert_eq!(pie.burst_allowance, ms(150 - 15 * n));
+    }
+    pie.update(&config, ms(40));
+    assert_eq!(pie.burst_allowance, Duration::ZERO);
+    // Half of 15 ms is 7.5: the sample before must have been under that, too.
+    pie.update(&config, ms(7));
+    assert_eq!((pie.drop_prob, pie.burst_allowance), (0.0, Duration::ZERO));
+    pie.update(&config, ms(7));
+    assert_eq!(pie.burst_allowance, ms(150));
+}
+
+/// What happens to `count` arrivals of 1500 bytes that all find ten packets in the line, with this probability for good.
+fn fates(given: &[(&'static str, Value)], drop_prob: f64, ecn: Ecn, count: u32) -> Ledger {
+    let config = PieConfig { max_burst: Duration::ZERO, ..config(given) };
+    let (mut packets, mut log, mut line) = (Packets::new(), Ledger::default(), Backlog::default());
+    let mut rng = Rng::named(1, "fates");
+    let mut pie = Pie { drop_prob, qdelay_old: config.target, ..Pie::new(&config, Time::ZERO) };
+    for seq in 0..count + 10 {
+        let (packet, segment) = packet_with(ecn, seq.wrapping_sub(10), 1460);
+        let id = packets.insert(Way::There, packet, segment);
+        if seq < 10 {
+            line.push(id, &mut packets);
+        } else if !pie.hits(&config, Time::ZERO, &line, &mut rng) || pie.mark(&config, Time::ZERO, id, &mut packets, &mut log) {
+            packets.remove(id);
+        }
+    }
+    log
+}
+
+/// At 0.05 the sum is 0.85 with the 17th arrival, and from there on each is dropped with 0.05: 16 + 1 / 0.05 = 36 on average, with a standard
+/// deviation of 19.5; and at the latest the 170th.
+#[test]
+fn drops_keep_apart() {
+    let gaps = |log: &Ledger| log.dropped.windows(2).map(|d| d[1].0 - d[0].0).collect::<Vec<_>>();
+    let log = fates(&[], 0.05, Ecn::NotEct, 200_000);
+    let gaps_apart = gaps(&log);
+    let mean = gaps_apart.iter().sum::<u32>() as f64 / gaps_apart.len() as f64;
+    assert!((mean - 36.0).abs() < 4.0 * 19.5 / (gaps_apart.len() as f64).sqrt(), "{mean}");
+    assert!(gaps_apart.iter().all(|gap| (17..=171).contains(gap)), "{gaps_apart:?}");
+    assert!(log.dropped.iter().all(|d| d.2 == DropReason::Early));
+    // Without that they are dropped independently: 20 on average, and some side by side.
+    let log = fates(&[("derandomize", Value::Bool(false))], 0.05, Ecn::NotEct, 200_000);
+    let gaps_random = gaps(&log);
+    let mean = gaps_random.iter().sum::<u32>() as f64 / gaps_random.len() as f64;
+    assert!((mean - 20.0).abs() < 4.0 * 19.5 / (gaps_random.len() as f64).sqrt(), "{mean}");
+    assert!(gaps_random.contains(&1));
+}
+
+#[test]
+fn marks_up_to_the_threshold_and_then_drops() {
+    let ecn = [("ecn", Value::Bool(true))];
+    let count = |log: Ledger| (log.dropped.len() > 0, log.marked.len() > 0);
+    assert_eq!(count(fates(&ecn, 0.1, Ecn::Ect0, 1000)), (false, true));
+    assert_eq!(count(fates(&ecn, 0.101, Ecn::Ect0, 1000)), (true, false));
+    assert_eq!(count(fates(&ecn, 0.1, Ecn::NotEct, 1000)), (true, false));
+    assert_eq!(count(fates(&[], 0.1, Ecn::Ect0, 1000)), (true, false));
+}
+
+#[test]
+fn little_is_never_dropped() {
+    let config = PieConfig { max_burst: Duration::ZERO, derandomize: false, ..config(&[]) };
+    let signals = |drop_prob, qdelay_old, held: u32| {
+        let (mut packets, mut line) = (Packets::new(), Backlog::default());
+        for seq in 0..held {
+            let (packet, segment) = packet_with(Ecn::NotEct, seq, 1460);
+            line.push(packets.insert(Way::There, packet, segment), &mut packets);
+        }
+        let mut pie = Pie { drop_prob, qdelay_old, ..Pie::new(&config, Time::ZERO) };
+        let mut rng = Rng::named(1, "little");
+        (0..200).any(|_| pie.signals(&config, &line, &mut rng))
+    };
+    assert!(!signals(1.0, ms(15), 2), "two packets are not a queue");
+    assert!(signals(1.0, ms(15), 3));
+    assert!(!signals(0.19, ms(7), 3), "under half of the target, while the probability is low");
+    assert!(signals(0.2, ms(7), 3));
+    assert!(signals(0.19, ms(8), 3));
+}
+
+/// 11 packets of 1500 bytes are the first to be 16384 bytes or more; at 1 ms each they take 10 ms from the first to the last.
+#[test]
+fn the_rate_is_measured_while_there_is_enough_to_measure() {
+    let config = config(&[("dq_rate_estimator", Value::Bool(true))]);
+    let (mut packets, mut line) = (Packets::new(), Backlog::default());
+    for seq in 0..40 {
+        let (packet, segment) = packet_with(Ecn::NotEct, seq, 1460);
+        line.push(packets.insert(Way::There, packet, segment), &mut packets);
+    }
+    let mut pie = Pie::new(&config, Time::ZERO);
+    let mut leave = |pie: &mut Pie, line: &mut Backlog, at_ms: u64| {
+        let id = pie.dequeue(&config, Time::ZERO + ms(at_ms), line, &packets).unwrap();
+        packets.remove(id);
+    };
+    (0..10).for_each(|n| leave(&mut pie, &mut line, n));
+    assert_eq!(pie.qdelay(&config, &line), Duration::ZERO, "nothing is known yet");
+    leave(&mut pie, &mut line, 10);
+    close(pie.departures.average, 0.010);
+    // 29 packets are left: 43500 / 16384 x 10 ms.
+    assert_eq!(pie.qdelay(&config, &line), Duration::from_ps(26_550_292_969));
+    // At 2 ms a packet: 20 ms, a quarter of which counts.
+    (0..11).for_each(|n| leave(&mut pie, &mut line, 12 + 2 * n));
+    close(pie.departures.average, 0.25 * 0.020 + 0.75 * 0.010);
+    // 18 are left, so there is one more measurement; with the 7 after that none begins.
+    (0..11).for_each(|n| leave(&mut pie, &mut line, 34 + 2 * n));
+    (0..7).for_each(|n| leave(&mut pie, &mut line, 1000 + n));
+    assert!(pie.departures.since.is_none() && line.is_empty());
+    close(pie.departures.average, 0.25 * 0.020 + 0.75 * (0.25 * 0.020 + 0.75 * 0.010));
+}
+
+/// What is due is done when somebody looks: whether that is at each update or much later makes no difference.
+#[test]
+fn late_is_as_on_time() {
+    let config = config(&[]);
+    let line = Backlog::default();
+    let start =
+        Pie { drop_prob: 0.3, qdelay_old: ms(20), waited: ms(33), burst_allowance: Duration::ZERO, ..Pie::new(&config, Time::ZERO) };
+    let (mut often, mut once) = (start.clone(), start);
+    for n in 0..100_000 {
+        often.catch_up(&config, Time::ZERO + ms(n), &line);
+    }
+    once.catch_up(&config, Time::ZERO + ms(99_999), &line);
+    assert_eq!(format!("{often:?}"), format!("{once:?}"));
+    // 6667 x 15 ms is the first after that.
+    assert_eq!((once.drop_prob, once.next_update), (0.0, Time::ZERO + ms(100_005)));
+}
+
+/// A queue that stands: nothing is dropped while the allowance lasts, and then the wait falls.
+#[test]
+fn a_standing_queue_is_let_be_for_a_while() {
+    let mut params = Params::defaults(KIND.params);
+    params.set("limit", Value::Capacity(Capacity::Packets(1000)));
+    let mut queue = (KIND.build)(&params, context(12_000_000, 20, 1500));
+    let (mut packets, mut log, mut seq) = (Packets::new(), Ledger::default(), 0);
+    let mut held = Vec::new();
+    // A packet leaves each ms, and 1.25 come.
+    for now in 0..60_000 {
+        for _ in 0..if now % 4 == 0 { 2 } else { 1 } {
+            let (packet, segment) = packet_with(Ecn::NotEct, seq, 1460);
+            let id = packets.insert(Way::There, packet, segment);
+            queue.enqueue(Time::ZERO + ms(now), id, &mut packets, &mut log);
+            seq += 1;
+        }
+        if let Some(id) = queue.dequeue(Time::ZERO + ms(now), &mut packets, &mut log) {
+            packets.remove(id);
+        }
+        held.push(queue.backlog_packets());
+    }
+    let first = log.dropped[0].1;
+    assert!(first > Time::ZERO + ms(150), "{first:?}");
+    // It needs a probability of a fifth; then as much waits as passes in 15 ms.
+    let mean = held[20_000..].iter().sum::<u64>() as f64 / 40_000.0;
+    assert!((13.0..17.0).contains(&mean), "{mean}");
+}

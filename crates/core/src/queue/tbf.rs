@@ -1,0 +1,182 @@
+//! `tbf`: a token bucket that packets wait for: a shaper, with one line in front of it.
+
+use super::bucket::Bucket;
+use super::fifo::{Fifo, LIMIT, Limit, Measure, limit_of};
+use super::policer::{burst_of, rate_of};
+use super::{DropReason, Queue, QueueContext, QueueKind, QueueLog, discard};
+use crate::packet::{PacketId, Packets};
+use crate::params::{Kind, ParamSpec, Params, Value};
+use crate::time::Time;
+use crate::units::Capacity;
+
+/// The registry entry.
+pub const KIND: QueueKind = QueueKind {
+    name: "tbf",
+    summary: "a token bucket filter: packets wait for the tokens of a rate and a burst, in one FIFO line; a shaper",
+    source: "tc-tbf(8); RFC 2697 section 3 for the bucket",
+    params: &[
+        ParamSpec {
+            name: "rate",
+            kind: Kind::Rate,
+            default: Some(Value::Auto),
+            doc: "of IP packets: tokens in a second. By default that of the link",
+        },
+        ParamSpec {
+            name: "burst",
+            kind: Kind::Capacity,
+            default: Some(Value::Capacity(Capacity::Packets(10))),
+            doc: "tokens that the bucket holds; it is full at the start. A packet is one of the MTU",
+        },
+        ParamSpec {
+            name: "peakrate",
+            kind: Kind::Rate,
+            default: Some(Value::Auto),
+            doc: "of IP packets: how fast a burst may go, by a second bucket of one packet of the MTU. When not given: as fast as the link",
+        },
+        LIMIT,
+    ],
+    check,
+    build: |params, context| {
+        let bucket = Bucket::full(rate_of(params, &context), burst_of(params, &context));
+        let peak = (!params.is_auto("peakrate")).then(|| Bucket::full(params.rate("peakrate"), context.mtu.into()));
+        Box::new(Tbf { bucket, peak, fifo: Fifo::new(limit_of(params, &context)), next_len: 0 })
+    },
+};
+
+fn check(params: &Params, context: &QueueContext) -> Result<(), String> {
+    limit_of(params, context).check_holds_a_packet(LIMIT.name, context)?;
+    Limit { measure: Measure::Bytes, max: burst_of(params, context) }.check_holds_a_packet("burst", context)?;
+    let rate = rate_of(params, context);
+    if rate > context.rate {
+        return Err(format!(
+            "rate ({} bit/s) is more than that of the link ({} bit/s), so that it shapes nothing",
+            rate.as_bps(),
+            context.rate.as_bps()
+        ));
+    }
+    if !params.is_auto("peakrate") && params.rate("peakrate") <= rate {
+        return Err(format!("peakrate ({} bit/s) must be over rate ({} bit/s)", params.rate("peakrate").as_bps(), rate.as_bps()));
+    }
+    Ok(())
+}
+
+struct Tbf {
+    bucket: Bucket,
+    peak: Option<Bucket>,
+    fifo: Fifo,
+    /// Of the first packet, in IP bytes; 0 if there is none.
+    next_len: u32,
+}
+
+impl Queue for Tbf {
+    fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) {
+        if self.fifo.fits(&packets[id]) {
+            packets[id].stamp = now;
+            if self.fifo.held(Measure::Packets) == 0 {
+                self.next_len = packets[id].ip_len();
+            }
+            self.fifo.push(id, packets);
+        } else {
+            discard(now, id, DropReason::Overflow, packets, log);
+        }
+    }
+    fn dequeue(&mut self, now: Time, packets: &mut Packets, _log: &mut dyn QueueLog) -> Option<PacketId> {
+        let id = self.fifo.pop(packets)?;
+        for bucket in [Some(&mut self.bucket), self.peak.as_mut()].into_iter().flatten() {
+            bucket.fill(now);
+            bucket.take(packets[id].ip_len());
+        }
+        self.next_len = self.fifo.backlog().first().map_or(0, |id| packets[id].ip_len());
+        Some(id)
+    }
+    fn shapes(&self) -> bool {
+        true
+    }
+    fn opens(&self, from: Time) -> Time {
+        let opens = self.bucket.opens(from, self.next_len);
+        self.peak.as_ref().map_or(opens, |peak| peak.opens(opens, self.next_len))
+    }
+    fn backlog_bytes(&self) -> u64 {
+        self.fifo.held(Measure::Bytes)
+    }
+    fn backlog_packets(&self) -> u64 {
+        self.fifo.held(Measure::Packets)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{Ledger, context, packet};
+    use super::*;
+    use crate::packet::Way;
+    use crate::time::Duration;
+    use crate::units::Rate;
+
+    /// When each of `count` packets of 1500 bytes leaves that all come at zero, to the microsecond, on a link of 1 Gb/s: 12 us a packet.
+    fn departures(given: &[(&'static str, Value)], count: u32) -> Vec<u64> {
+        let mut params = Params::defaults(KIND.params);
+        given.iter().for_each(|&(name, value)| params.set(name, value));
+        let context = context(1_000_000_000, 100, 1500);
+        assert_eq!((KIND.check)(&params, &context), Ok(()));
+        let mut queue = (KIND.build)(&params, context);
+        let (mut packets, mut log) = (Packets::new(), Ledger::default());
+        for n in 0..count {
+            let (packet, segment) = packet(n, 1460, 0);
+            let id = packets.insert(Way::There, packet, segment);
+            queue.enqueue(Time::ZERO, id, &mut packets, &mut log);
+        }
+        let mut free = Time::ZERO;
+        let mut leave = || {
+            let at = queue.opens(free);
+            let id = queue.dequeue(at, &mut packets, &mut log)?;
+            packets.remove(id);
+            free = at + Duration::from_micros(12);
+            Some(at.as_ps() / 1_000_000)
+        };
+        std::iter::from_fn(&mut leave).collect()
+    }
+
+    fn rate(mbps: u64) -> Value {
+        Value::Rate(Rate::from_bps(mbps * 1_000_000))
+    }
+
+    /// 12 Mb/s is a packet each millisecond. In the 36 us of three packets 54 bytes of tokens come: the fourth waits for the other 1446, 964 us.
+    #[test]
+    fn a_burst_goes_at_once_and_then_the_rate() {
+        let burst = Value::Capacity(Capacity::Packets(3));
+        assert_eq!(departures(&[("rate", rate(12)), ("burst", burst)], 6), [0, 12, 24, 1000, 2000, 3000]);
+    }
+
+    /// At 120 Mb/s a packet of the burst follows each 100 us.
+    #[test]
+    fn a_burst_goes_at_its_peak_rate() {
+        let burst = Value::Capacity(Capacity::Packets(3));
+        let given = [("rate", rate(12)), ("burst", burst), ("peakrate", rate(120))];
+        assert_eq!(departures(&given, 6), [0, 100, 200, 1000, 2000, 3000]);
+    }
+
+    #[test]
+    fn it_is_no_faster_than_its_rate_in_the_long_run() {
+        // 7 Mb/s: 12000 / 7 us a packet; after the burst of ten the first waits for what is missing.
+        let times = departures(&[("rate", rate(7)), ("limit", Value::Capacity(Capacity::Packets(2000)))], 1010);
+        assert_eq!(times[1009], 1000 * 12_000 / 7);
+    }
+
+    #[test]
+    fn what_shapes_nothing_is_refused() {
+        let refused = |given: &[(&'static str, Value)]| {
+            let mut params = Params::defaults(KIND.params);
+            given.iter().for_each(|&(name, value)| params.set(name, value));
+            (KIND.check)(&params, &context(10_000_000, 10, 1500)).unwrap_err()
+        };
+        assert_eq!(
+            refused(&[("rate", rate(11))]),
+            "rate (11000000 bit/s) is more than that of the link (10000000 bit/s), so that it shapes nothing"
+        );
+        assert_eq!(refused(&[("rate", rate(8)), ("peakrate", rate(8))]), "peakrate (8000000 bit/s) must be over rate (8000000 bit/s)");
+        assert_eq!(
+            refused(&[("burst", Value::Capacity(Capacity::Bytes(100)))]),
+            "burst is 100 bytes, less than one packet of the MTU (1500 bytes)"
+        );
+    }
+}
