@@ -250,7 +250,7 @@ impl Repair {
         self.recover = board.max();
         // RFC 6582 §3.2 step 2 asks for an ACK of *more*, here as after a timeout. But a repair that fills the holes one by one makes
         // hardly a duplicate: three ACKs of the very end tell of a loss behind it, and waiting for one more byte is waiting for the
-        // timer. (Those who take it for a loss then are what §4 allows by its heuristics.)
+        // timer. (§4 lets a sender take them for one by heuristics.)
         self.no_fast_retransmit_below = board.max();
         self.tlp.reset();
         self.frto.stop();
