@@ -135,7 +135,7 @@ fn drops_keep_apart() {
 #[test]
 fn marks_up_to_the_threshold_and_then_drops() {
     let ecn = [("ecn", Value::Bool(true))];
-    let count = |log: Ledger| (log.dropped.len() > 0, log.marked.len() > 0);
+    let count = |log: Ledger| (!log.dropped.is_empty(), !log.marked.is_empty());
     assert_eq!(count(fates(&ecn, 0.1, Ecn::Ect0, 1000)), (false, true));
     assert_eq!(count(fates(&ecn, 0.101, Ecn::Ect0, 1000)), (true, false));
     assert_eq!(count(fates(&ecn, 0.1, Ecn::NotEct, 1000)), (true, false));
