@@ -10,7 +10,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from conftest import SWEEP, as_format_3, command
+from conftest import SWEEP, command
 from longfat import LongfatError, Results, locate
 from longfat.paper import (
     Agreement,
@@ -32,6 +32,7 @@ from longfat.paper import (
 )
 from longfat.paper.kinds import Bound
 from longfat.terminal import summary
+from old_forms import edit
 
 WINDOWS = ("8 KiB", "16 KiB")
 HEADER = "id,where,page,quantity,build,value,unit,uncertainty,note\n"
@@ -415,9 +416,7 @@ def test_compare_shows_what_is_asked_for(home: Path) -> None:
 def test_results_of_the_short_form_are_called_so(home: Path) -> None:
     kept = home / "results" / "quick" / "mine" / "small"
     shutil.copytree(home / "results" / "mine" / "small", kept)
-    facts = json.loads((kept / "provenance.json").read_text())
-    (kept / "provenance.json").write_text(json.dumps(facts | {"changes": {"quick": "true"}}))
-    as_format_3(kept)
+    edit(kept / "provenance.json", changes={"quick": "true"})
     at_length, short = command("compare", "mine", cwd=home), command("compare", "mine", "--quick", cwd=home)
     assert "hort form" not in at_length.stdout
     assert short.stdout.startswith("Short form (--quick): what differs here is no result of the paper's experiments")

@@ -25,7 +25,7 @@ from longfat.experiment import Experiment, before, load, load_results
 from longfat.locate import Source, experiments, how_to_run, paper_folder, papers, results_folder, results_home, sources, variant
 from longfat.paper import Comparison, compare, grids, load_measured, load_paper, load_published, null
 from longfat.report import write_report
-from longfat.store import Store
+from longfat.store import Location, Store, Url, location
 from longfat.sweep import default_jobs, measure_speed
 from longfat.terminal import progress_bar
 from longfat.warned import new_ones
@@ -40,11 +40,13 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_
 out = terminal.console()
 err = terminal.console(stderr=True)
 
-RESULTS = Path("results")
+RESULTS = "results"
 REPORTS = Path("reports")
 SAMPLE = 32
 
-ResultsOption = Annotated[Path, typer.Option("--results", metavar="DIR", help="Where results are kept.")]
+ResultsOption = Annotated[
+    str, typer.Option("--results", metavar="DIR|URL", help="Where results are kept: a folder, or a URL (s3://, gs://, az://, file://).")
+]
 QuickOption = Annotated[bool, typer.Option("--quick", help="Those of `run --quick`, which are in DIR/quick.")]
 
 
@@ -113,14 +115,14 @@ def run_command(
     # All of them are parsed before the first is run: a mistake in the last should not wait for the others.
     changes = [*(changes or []), *([f"backend={backend}"] if backend else [])]
     loaded = [(source, _changed(load(source.file), quick, changes)) for source in found]
-    results = results_home(results, quick=quick)
+    home = results_home(location(results), quick=quick)
     for source, experiment in loaded:
-        _run(source, experiment, results / variant(source.name, experiment.changes), jobs or default_jobs(), None if yes else max_runs)
+        _run(source, experiment, home / variant(source.name, experiment.changes), jobs or default_jobs(), None if yes else max_runs)
     of_papers = Counter(source.file.parent for source in found if (source.file.parent / "paper.py").is_file())
     for folder, count in of_papers.items():
         # What was changed is not what the paper did.
         if count > 1 and not changes:
-            _print_comparison(folder, results)
+            _print_comparison(folder, home)
 
 
 def _distinct(found: list[Source]) -> list[Source]:
@@ -145,14 +147,15 @@ def _changed(experiment: Experiment, quick: bool, changes: list[str]) -> Experim
     return experiment
 
 
-def _run(source: Source, experiment: Experiment, folder: Path, jobs: int, max_runs: int | None) -> None:
+def _run(source: Source, experiment: Experiment, folder: Location, jobs: int, max_runs: int | None) -> None:
     store = Store(folder)
     store.check_format()
     store.check_source(experiment.file)
     if max_runs is not None and experiment.run_count > max_runs:
         _refuse(source, experiment, jobs, max_runs)
     runs = experiment.resolve_all()
-    missing = [run for run in runs if not store.has(run.hash)]
+    there = store.finished()
+    missing = [run for run in runs if run.hash not in there]
     have = len(runs) - len(missing)
     out.print(f"[bold]{terminal.escape(source.name)}[/] {terminal.escape(experiment.title)}", soft_wrap=True)
     if missing:
@@ -166,7 +169,7 @@ def _run(source: Source, experiment: Experiment, folder: Path, jobs: int, max_ru
         try:
             made = experiment.sweep(folder, jobs=jobs, tick=tick)
         except KeyboardInterrupt:
-            done = sum(store.has(run.hash) for run in runs)
+            done = len({run.hash for run in runs} & store.finished())
             kept = f"Stopped: {done:,} of {len(runs):,} runs are finished and kept in {folder}. To go on:"
             raise _Stopped(f"{kept}\n  {shlex.join(['longfat', *sys.argv[1:]])}") from None
     terminal.print_warnings(err, new_ones(made.warnings, known))
@@ -198,7 +201,7 @@ def report_command(
 ) -> None:
     """Write one HTML page with every figure, and each figure as PNG and SVG."""
     with terminal.share_bar(err, "reading") as tick:
-        report = write_report(what, results_home(results, quick=quick), results_home(reports, quick=quick), tick)
+        report = write_report(what, results_home(location(results), quick=quick), reports / "quick" if quick else reports, tick)
     for figure in report.missing:
         err.print(f"  [yellow]not drawn:[/] {terminal.escape(f'{figure.where}: {figure.why}')}", soft_wrap=True)
     out.print(f"report: {terminal.escape(str(report.page.resolve()))}", soft_wrap=True)
@@ -212,7 +215,7 @@ def watch_command(
     quick: QuickOption = False,
 ) -> None:
     """Show the report of a sweep while it runs, in a browser on this machine."""
-    folder = _results_of(what, results_home(results, quick=quick))
+    folder = _results_of(what, results_home(location(results), quick=quick))
     try:
         with serve(folder, port) as address:
             out.print(f"the report is at {address} and follows the sweep; Ctrl-C ends it", soft_wrap=True)
@@ -236,20 +239,20 @@ def compare_command(
     quick: QuickOption = False,
 ) -> None:
     """Set results beside what a paper published."""
-    folder, results = paper_folder(what), results_home(results, quick=quick)
+    folder, home = paper_folder(what), results_home(location(results), quick=quick)
     if as_json:
-        measured = load_measured(folder, results)
+        measured = load_measured(folder, home)
         _say_short(err, measured.short)
         lines = compare(load_paper(folder), load_published(folder), measured)
         places = _places(lines, table)
         print(json.dumps([asdict(line) for line in lines if _asked(line, places, differs)], indent=2))
     else:
-        lines = _print_comparison(folder, results, table, differs=differs)
+        lines = _print_comparison(folder, home, table, differs=differs)
     if strict and any(line.verdict == "differs" and isinstance(line.published, str) for line in lines):
         raise typer.Exit(1)
 
 
-def _print_comparison(folder: Path, results: Path, table: list[str] | None = None, *, differs: bool = False) -> list[Comparison]:
+def _print_comparison(folder: Path, results: Location, table: list[str] | None = None, *, differs: bool = False) -> list[Comparison]:
     """All lines; what is printed are those asked for. Tables in the paper's own shape are left out where only differences are."""
     paper, rows, measured = load_paper(folder), load_published(folder), load_measured(folder, results)
     _say_short(out, measured.short)
@@ -376,7 +379,7 @@ def show_command(
     quick: QuickOption = False,
 ) -> None:
     """Print the table of runs of an experiment."""
-    shown = load_results(_results_of(what, results_home(results, quick=quick)))
+    shown = load_results(_results_of(what, results_home(location(results), quick=quick)))
     _say_short(out, "Short form (--quick)." if shown.quick else "")
     _say_short(out, shown.so_far)
     terminal.print_results(out, shown, details=every)
@@ -396,7 +399,7 @@ def capture_command(
     quick: QuickOption = False,
 ) -> None:
     """Write what a host or a link of a run would have captured, for Wireshark and the like."""
-    count = write_capture(_results_of(what, results_home(results, quick=quick)), at, file, run=run, snap=snap)
+    count = write_capture(_results_of(what, results_home(location(results), quick=quick)), at, file, run=run, snap=snap)
     out.print(f"{terminal.count(count, 'packet')} at {terminal.escape(at)} in {terminal.escape(str(file))}", soft_wrap=True)
 
 
@@ -443,9 +446,11 @@ def trace_command(
         err.print(f"experiment: {terminal.escape(terminal.clean(str(experiment)))}", soft_wrap=True)
 
 
-def _results_of(what: str, home: Path) -> Path:
-    """The results folder that `what` means. LongfatError where there is none, or more than one is meant."""
+def _results_of(what: str, home: Location) -> Location:
+    """The results that `what` means. LongfatError where there are none, or more than one experiment is meant."""
     folder = results_folder(what, home)
+    if folder is None and isinstance(location(what), Url):
+        raise LongfatError(f"{what} holds no results")
     if folder is None and not Path(what).is_dir():
         found = [source.name for source in sources(what)]
         if len(found) > 1:
@@ -467,7 +472,7 @@ def prune_command(
     quick: QuickOption = False,
 ) -> None:
     """List what a results folder keeps; with --yes, remove what is named."""
-    folder = _results_of(what, results_home(results, quick=quick))
+    folder = _results_of(what, results_home(location(results), quick=quick))
     everything = prune.kept(folder)
     if not (versions or gone or unfinished):
         if yes:
@@ -483,3 +488,18 @@ def prune_command(
     else:
         terminal.print_kept(out, picked)
         out.print(f"This would remove {terminal.kept_summary(picked)}; with --yes it does.", soft_wrap=True)
+
+
+@app.command("pack")
+def pack_command(
+    what: Annotated[str, typer.Argument(metavar="RESULTS|NAME", help="A results folder, or the name of an experiment.")],
+    results: ResultsOption = RESULTS,
+    quick: QuickOption = False,
+) -> None:
+    """Put results of an earlier version, a folder for each run, into the few files of this one."""
+    folder = _results_of(what, results_home(location(results), quick=quick))
+    with terminal.share_bar(err, "packing") as tick:
+        packed, left = Store(folder).pack(tick)
+    out.print(f"Packed {terminal.count(packed, 'run')} in {terminal.escape(str(folder))}.", soft_wrap=True)
+    if left:
+        out.print(f"{terminal.count(left, 'folder')} had to stay: damaged, or of a version that kept no traces.")

@@ -12,7 +12,7 @@ from longfat.errors import DamagedError, ExperimentError, LongfatError
 from longfat.locate import sources
 from longfat.provenance import provenance
 from longfat.results import Result, Results, without_series
-from longfat.store import Store, labelled, made_by
+from longfat.store import Location, Store, labelled
 from longfat.sweep import Work, default_jobs, execute, perform
 from longfat.text import encodable
 from longfat.warned import RunWarning, merged, of_results
@@ -138,14 +138,15 @@ class Experiment:
 
     def sweep(
         self,
-        folder: str | Path | None = None,
+        folder: str | Location | None = None,
         *,
         jobs: int | None = None,
         tick: Callable[[Work], object] = lambda _: None,
     ) -> Results:
         """Runs every run on `jobs` cores (all, by default). Ctrl-C works.
 
-        With `folder`, results are kept there, each run as it finishes: the same sweep again runs only what is missing.
+        With `folder` (a path, or a URL as `longfat run --results` takes it), results are kept there, each run as it finishes: the same
+        sweep again runs only what is missing.
         Without, they are in memory alone. `tick` is called ten times a second with the state of the work.
         Raises `StorageError` where the folder cannot be written.
         """
@@ -156,24 +157,26 @@ class Experiment:
             perform(Work(_distinct(runs), self.title, lambda result, _: kept.__setitem__(result.run, result)), jobs, tick)
             results = [labelled(kept[run.hash], run) for run in runs]
             return Results.of(self.title, list(self.axes), results, self._facts(runs, results, jobs))
-        store = Store(Path(folder))
+        store = Store(folder)
+        work = Work([], self.title, lambda result, _: None)
+        with store.writing():
+            with store.writer(lambda: f" ({work.done} runs finished before that are kept)" if work.done else "") as writer:
 
-        def keep(result: Result, trace: Trace) -> None:
-            store.write(result, trace)
-            kept[result.run] = without_series(result)
+                def keep(result: Result, trace: Trace) -> None:
+                    writer.write(result, trace)
+                    kept[result.run] = without_series(result)
 
-        work = Work([], self.title, keep)
-        with store.writing(lambda: f" ({work.done} runs finished before that are kept)" if work.done else ""):
-            store.check_source(self.file)
-            for run in _distinct([run for run in runs if made_by(store.folder / "runs" / run.hash)]):
-                try:
-                    kept[run.hash] = without_series(store.read(run.hash))
-                except DamagedError:
-                    store.put_aside(run.hash)
-            work.runs = _distinct([run for run in runs if run.hash not in kept])
-            if work.runs:
-                store.begin(self.title, list(self.axes), self.text, self._facts(runs, kept.values(), jobs))
-            perform(work, jobs, tick)
+                work.keep = keep
+                store.check_source(self.file)
+                for run, result in store.read_all({run.hash for run in runs} & store.finished()):
+                    if isinstance(result, DamagedError):
+                        store.put_aside(run)
+                    else:
+                        kept[run] = without_series(result)
+                work.runs = _distinct([run for run in runs if run.hash not in kept])
+                if work.runs:
+                    store.begin(self.title, list(self.axes), self.text, self._facts(runs, kept.values(), jobs))
+                perform(work, jobs, tick)
             results = [labelled(kept[run.hash], run) for run in runs]
             return store.combine(self.title, list(self.axes), results, self.text, self._facts(runs, results, jobs))
 
@@ -220,12 +223,12 @@ def load(what: str | Path) -> Experiment:
     return Experiment(text, str(file), found[0].name)
 
 
-def load_results(folder: str | Path) -> Results:
-    """The results in a folder that `longfat run` or `Experiment.sweep` wrote.
+def load_results(folder: str | Location) -> Results:
+    """The results in a folder or at a URL that `longfat run` or `Experiment.sweep` wrote.
 
     Of a sweep that is under way or was stopped, those of the runs that are finished: `Results.so_far` says so. Raises `StorageError`.
     """
-    return Store(Path(folder)).load_so_far()
+    return Store(folder).load_so_far()
 
 
 def _labels(values: Sequence[tuple[str | None, Value]]) -> list[str]:

@@ -181,6 +181,24 @@ def without_series(result: Result) -> Result:
     return replace(result, **{name: getattr(result, name).iloc[:0] for name in SERIES})
 
 
+class _Table:
+    """A table that may be given as what reads it, and then is read when it is asked for."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = f"_{name}"
+
+    def __get__(self, owner: object, _: type) -> pd.DataFrame:
+        if owner is None:
+            raise AttributeError  # so that the field has no default
+        kept = owner.__dict__[self._name]
+        if callable(kept):
+            kept = owner.__dict__[self._name] = kept()
+        return kept
+
+    def __set__(self, owner: object, table: pd.DataFrame | Callable[[], pd.DataFrame]) -> None:
+        owner.__dict__[self._name] = table
+
+
 @dataclass
 class Results(Sequence[Result]):
     """The finished runs of a sweep, in the sweep's order. The tables are described at the top of this module."""
@@ -190,11 +208,11 @@ class Results(Sequence[Result]):
     """Names of the axes, the slowest first."""
     runs: pd.DataFrame
     """One row a run: axes, repeat, seed, metrics."""
-    flows: pd.DataFrame
+    flows: _Table = _Table()
     """One row a run and flow: axes, counters, metrics."""
-    links: pd.DataFrame
+    links: _Table = _Table()
     """One row a run and one-way link: axes, counters, metrics."""
-    hosts: pd.DataFrame
+    hosts: _Table = _Table()
     """One row a run and host of which the experiment says something: axes, metrics."""
     open: Callable[[str], Result]
     """The run of this hash, with its series."""
