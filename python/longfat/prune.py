@@ -72,7 +72,8 @@ def chosen(all_kept: Sequence[Kept], versions: Sequence[int], *, gone: bool, unf
 
 def remove(folder: Path, picked: Sequence[Kept]) -> None:
     """Removes them. StorageError where another longfat is writing there, or the system refuses."""
-    with Store(folder).writing():
+    store = Store(folder)
+    with store.writing(), store.without_writers():
         for one in picked:
             if one.path.exists():  # `writing` clears what is unfinished
                 shutil.rmtree(one.path)

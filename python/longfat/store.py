@@ -19,7 +19,8 @@ A run's folder holds its whole trace, exactly. Metrics are not in it: they are c
 has values for runs that were there before. The tables at the top are made from the runs, and made anew when metrics have changed.
 
 A run's folder is written beside its place, put on the disk, and renamed into its place, so it is there whole or not at all. What is
-finished is never written over or removed; `longfat.prune` does that, when asked. One process at a time writes to a folder (`.lock`).
+finished is never written over or removed; `longfat.prune` does that, when asked. One process at a time makes the tables at the top or
+removes anything (`.lock`); any number write runs (`.writers`).
 
 What is read is checked by `SHA256SUMS`. A damaged table at the top is made anew from the runs; a damaged run is put aside, and made again
 the next time the experiment is run; anything else is a DamagedError.
@@ -34,10 +35,11 @@ import errno
 import fcntl
 import json
 import os
+import secrets
 import shutil
 import time
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -79,25 +81,46 @@ class Store:
 
     @contextmanager
     def writing(self, keep_note: Callable[[], str] = str) -> Generator[None]:
-        """Makes the folder, locks it for this process, and turns what the system refuses into StorageError.
+        """Makes the folder, locks it against other sweeps, and turns what the system refuses into StorageError.
 
         `keep_note` adds to the message what was kept.
         """
-        try:
-            (self.folder / "runs").mkdir(parents=True, exist_ok=True)
-            with (self.folder / ".lock").open("w") as lock:
-                try:
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    raise StorageError(f"another longfat is writing to {self.folder}: wait, or choose another folder (--results)") from None
+        with self._made(keep_note), self._locked(".lock", fcntl.LOCK_EX | fcntl.LOCK_NB):
+            with suppress(StorageError), self.without_writers():
                 for left_behind in self.folder.glob("runs/.unfinished-*"):
                     shutil.rmtree(left_behind)
                 for left_behind in self.folder.glob(".unfinished-*"):
                     left_behind.unlink()
-                self.check_format()
-                yield
+            self.check_format()
+            yield
+
+    @contextmanager
+    def writer(self, keep_note: Callable[[], str] = str) -> Generator[Store]:
+        """What writes finished runs. Any number of processes may hold one at once, also while one is `writing`. As `writing`."""
+        with self._made(keep_note), self._locked(".writers", fcntl.LOCK_SH):
+            self.check_format()
+            yield self
+
+    def without_writers(self) -> AbstractContextManager[None]:
+        """Keeps writers out. StorageError where there are any."""
+        return self._locked(".writers", fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    @contextmanager
+    def _made(self, keep_note: Callable[[], str] = str) -> Generator[None]:
+        try:
+            (self.folder / "runs").mkdir(parents=True, exist_ok=True)
+            yield
         except OSError as error:
             raise StorageError(f"cannot write results to {self.folder}: {_reason(error)}{keep_note()}") from error
+
+    @contextmanager
+    def _locked(self, name: str, how: int) -> Generator[None]:
+        with (self.folder / name).open("w") as lock:
+            try:
+                fcntl.flock(lock, how)
+            except BlockingIOError:
+                raise StorageError(f"another longfat is writing to {self.folder}: wait, or choose another folder (--results)") from None
+            yield
 
     def check_format(self) -> None:
         """StorageError if a newer longfat wrote here."""
@@ -178,7 +201,7 @@ class Store:
         place = self.folder / "runs" / result.run
         if made_by(place):
             return
-        unfinished = place.with_name(f".unfinished-{result.run}")
+        unfinished = place.with_name(f".unfinished-{result.run}-{secrets.token_hex(4)}")
         try:
             unfinished.mkdir()
             stored = trace.stored()
@@ -192,12 +215,15 @@ class Store:
             (unfinished / sums.NAME).write_text(sums.text(digests), encoding="ascii")
             for path in (*unfinished.iterdir(), unfinished):
                 sums.sync(path)
-            self.put_aside(result.run)  # what is there is no finished run
-            unfinished.rename(place)
-            sums.sync(place.parent)
-        except BaseException:
+            if not made_by(place):  # else another process was faster
+                self.put_aside(result.run)
+                unfinished.rename(place)
+                sums.sync(place.parent)
+        except OSError:
+            if not made_by(place):
+                raise
+        finally:
             shutil.rmtree(unfinished, ignore_errors=True)
-            raise
 
     def put_aside(self, run: str) -> None:
         """Gives a damaged run another name, so that it can be made again."""
@@ -252,7 +278,7 @@ class Store:
     def begin(self, title: str, axes: list[str], text: str, facts: dict[str, Any]) -> None:
         """A sweep starts: notes what it is of, so that what is finished of it can be shown before its end. `facts` as for `combine`."""
         note = {"format_version": FORMAT_VERSION, "title": title, "axes": axes, "text": text} | facts
-        unfinished = self.folder / f".unfinished-{SWEEP}"
+        unfinished = self.folder / f".unfinished-{SWEEP}-{secrets.token_hex(4)}"
         _write_json(note, unfinished)
         unfinished.replace(self.folder / SWEEP)
 
@@ -304,9 +330,11 @@ class Store:
     def is_written_to(self) -> bool:
         """Whether a process is writing here now."""
         try:
-            with (self.folder / ".lock").open() as lock:
-                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
+            for name in (".lock", ".writers"):
+                if (self.folder / name).exists():
+                    with self._locked(name, fcntl.LOCK_EX | fcntl.LOCK_NB):
+                        pass
+        except StorageError:
             return True
         except OSError:
             return False

@@ -90,7 +90,7 @@ def is_same(one: Any, other: Any) -> bool:
 
 def spoil(random: Random, folder: Path) -> str:
     """Damages one file; says what was done."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != ".lock")
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name not in (".lock", ".writers"))
     file = random.choice(files)
     data = bytearray(file.read_bytes())
     how = random.choice(("bit", "bit", "bit", "byte", "bytes", "cut", "empty", "zeroes", "more", "gone", "other"))
