@@ -128,7 +128,7 @@ class Experiment:
     @property
     def warnings(self) -> list[RunWarning]:
         """What can be told before anything is run (`docs/warnings.md`)."""
-        return before(self.resolve_all())
+        return before(self._runs())
 
     def run(self) -> Result:
         """Runs an experiment of one run. Ctrl-C works.
@@ -272,7 +272,7 @@ def _kept(work: Work) -> str:
     return f" ({work.done} runs finished before that are kept)" if work.done else ""
 
 
-def before(runs: Sequence[Run]) -> list[RunWarning]:
+def before(runs: Iterable[Run]) -> list[RunWarning]:
     """What can be told of these runs before they are run."""
     return merged(RunWarning(one["name"], one["text"], one["count"], (run.hash,)) for run in runs for one in run.warnings)
 

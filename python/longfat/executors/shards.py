@@ -5,7 +5,16 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable
 
+from longfat.errors import LongfatError
 from longfat.sweep import Item
+
+
+def read(text: str) -> tuple[int, int]:
+    """`3/40`: the shard and of how many. LongfatError."""
+    number, slash, of = text.partition("/")
+    if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
+        raise LongfatError(f"--shard {text}: expected a number and of how many, such as 3/40; the first is 1/40, the last 40/40")
+    return int(number), int(of)
 
 
 def split(items: Iterable[Item], shards: int) -> list[list[Item]]:
