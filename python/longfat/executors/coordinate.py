@@ -106,9 +106,12 @@ class _Coordinator:
         self.sizes = _Sizes()
         self.workers = 1
         self.asked = float("-inf")
+        self.client = dask_client(executor)
+        self.scheduler = self.client.scheduler.address if self.client else ""
 
     def send(self) -> None:
         """One chunk for each worker, and one more that waits for it."""
+        self._check_scheduler()
         try:
             if time.monotonic() - self.asked > ASK_S:
                 self.workers, self.asked = worker_count(self.executor, self.jobs), time.monotonic()
@@ -116,7 +119,14 @@ class _Coordinator:
                 chunk.sent = time.monotonic()
                 self.flying[self.executor.submit(do, self.task, chunk.items)] = chunk
         except Exception as error:
+            self._check_scheduler()
             raise LongfatError(f"the executor takes no more work: {_said(error)}") from error
+
+    def _check_scheduler(self) -> None:
+        # Dask's client cancels all futures when its scheduler is lost, and tries for a while to find it again.
+        if self.client and self.client.status != "running":
+            kept = f"{self.work.done:,} of {len(self.work.items):,} runs are finished and kept"
+            raise LongfatError(f"the Dask scheduler at {self.scheduler} has gone away: {kept}; run the same command again when it is back")
 
     def _next(self, workers: int) -> _Chunk | None:
         if self.again:
@@ -144,6 +154,7 @@ class _Coordinator:
             except BrokenExecutor as error:
                 raise LongfatError(f"the executor is broken, as when a worker is killed: {error}") from error
             except (Exception, CancelledError) as error:
+                self._check_scheduler()
                 self._failed(chunk, error)
             else:
                 self.sizes.learn(done)
@@ -179,7 +190,12 @@ def worker_count(executor: Any, jobs: int | None) -> int:
     """How many chunks an executor runs at once: `jobs`, else as it says, else as many as this machine has cores."""
     if jobs:
         return jobs
-    client = getattr(executor, "_client", None)
-    if client is not None:  # Dask's: its workers come and go
+    if client := dask_client(executor):  # its workers come and go
         return max(1, sum(client.nthreads().values()))
     return getattr(executor, "_max_workers", None) or default_jobs()
+
+
+def dask_client(executor: Any) -> Any:
+    """The client of an executor of Dask's; None of another."""
+    client = getattr(executor, "_client", None)
+    return client if hasattr(client, "nthreads") else None
