@@ -79,6 +79,9 @@ warmup = "1 s"
 """
 
 
+LOCKS = {".lock", ".writers"}
+
+
 def inventory(folder: Path) -> dict[str, int]:
     return {str(p.relative_to(folder)): p.stat().st_mtime_ns for p in folder.rglob("*") if p.is_file()}
 
@@ -135,7 +138,7 @@ def test_results_of_a_newer_format_are_left_alone(tmp_path: Path) -> None:
         longfat.load_results(tmp_path)
     with pytest.raises(StorageError, match="use a newer longfat"):
         Experiment(ONE).sweep(tmp_path)
-    assert {n: t for n, t in inventory(tmp_path).items() if n != ".lock"} == {n: t for n, t in before.items() if n != ".lock"}
+    assert {n: t for n, t in inventory(tmp_path).items() if n not in LOCKS} == {n: t for n, t in before.items() if n not in LOCKS}
 
 
 def test_a_sweep_that_was_stopped_shows_what_is_finished(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import pandas as pd
@@ -42,7 +43,7 @@ from longfat.warned import RunWarning, of_facts
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from longfat._longfat import Run, Tables, Trace
+    from longfat._longfat import Column, Run, Table, Tables, Trace
     from longfat.plot import Plot
 
 SeriesName = Literal["flow_series", "link_series", "events", "packets"]
@@ -164,16 +165,31 @@ def of_tables(tables: Tables, **facts: Any) -> Result:
         metrics=tables["metrics"],
         flows=pd.DataFrame(tables["flows"]),
         links=pd.DataFrame(tables["links"]),
-        hosts=pd.DataFrame(tables["hosts"]).astype({"name": "str"}),
-        flow_series=pd.DataFrame(tables["flow_series"]),
-        link_series=pd.DataFrame(tables["link_series"]),
-        events=pd.DataFrame(tables["events"]).astype({"kind": "str"}),
-        packets=pd.DataFrame(tables["packets"]).astype(dict.fromkeys(("event", "direction", "flags", "ecn"), "str")),
+        hosts=_frame(tables["hosts"], "name"),
+        flow_series=_frame(tables["flow_series"]),
+        link_series=_frame(tables["link_series"]),
+        events=_frame(tables["events"], "kind"),
+        packets=_frame(tables["packets"], "event", "direction", "flags", "ecn"),
         end_s=tables["end_s"],
         steps=tables["steps"],
         warnings=[*warnings, *also],
         **facts,
     )
+
+
+def _frame(table: Table, *words: str) -> pd.DataFrame:
+    """As a DataFrame. Of a table without rows pandas cannot tell which columns hold `words`, and most runs have such tables."""
+    made = any(len(column) for column in table.values())
+    return pd.DataFrame(table) if made else _empty(tuple((name, "str" if name in words else _dtype(table[name])) for name in table)).copy()
+
+
+def _dtype(column: Column) -> str:
+    return "object" if isinstance(column, list) else str(column.dtype)
+
+
+@cache
+def _empty(columns: tuple[tuple[str, str], ...]) -> pd.DataFrame:
+    return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in columns})
 
 
 def without_series(result: Result) -> Result:

@@ -157,19 +157,21 @@ def encode(finished: Finished) -> bytes:
 def records(path: Path, start: int = 0) -> Iterator[Record]:
     """What is whole in a journal from `start` on. What is not is passed over."""
     try:
-        data = memoryview(path.read_bytes())
+        with path.open("rb") as file:
+            file.seek(start)
+            text = file.read()
     except FileNotFoundError:
         return
-    text = data.obj
-    while (start := text.find(MAGIC, start)) >= 0:
-        body = _body(data[start:])
+    data, at = memoryview(text), 0
+    while (at := text.find(MAGIC, at)) >= 0:
+        body = _body(data[at:])
         if body is None:
-            start += 1
+            at += 1
             continue
         length, _ = struct.unpack_from("<HI", body)
-        end = start + HEAD.size + len(body)
-        yield Record(bytes(body[6 : 6 + length]).decode(errors="replace"), path.name, start, end)
-        start = end
+        end = at + HEAD.size + len(body)
+        yield Record(bytes(body[6 : 6 + length]).decode(errors="replace"), path.name, start + at, start + end)
+        at = end
 
 
 def _body(data: memoryview) -> memoryview | None:

@@ -200,11 +200,11 @@ class Bucket:
 
     def read(self, name: str) -> bytes:
         """All of an object."""
-        return self._system.open_input_file(self._path(name)).readall()
+        return patiently(lambda: self._system.open_input_file(self._path(name)).readall())
 
     def open(self, name: str) -> Any:
         """An object of which parts are read."""
-        return self._system.open_input_file(self._path(name))
+        return patiently(lambda: self._system.open_input_file(self._path(name)))
 
     def put(self, name: str, content: bytes | Path) -> None:
         """An object of these bytes. A store that does not answer is asked again for some minutes."""
@@ -275,6 +275,11 @@ def _is_away(error: OSError) -> bool:
         return True
     said = str(error)
     return any(word in said for word in ("NETWORK_CONNECTION", "REQUEST_TIMEOUT", "SLOW_DOWN", "SERVICE_UNAVAILABLE", "HTTP status 50"))
+
+
+def is_refused(error: BaseException) -> bool:
+    """Whether the system or a server says no, as against a file that is gone or damaged: of that pyarrow gives no number."""
+    return isinstance(error, OSError) and (error.errno not in (None, errno.ENOENT) or _is_away(error))
 
 
 def machine() -> str:

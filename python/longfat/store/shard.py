@@ -31,7 +31,7 @@ import pyarrow.parquet as pq
 
 from longfat.errors import DamagedError
 from longfat.store.finished import FACTS, IN_JSON, TRACE_TABLES, Finished
-from longfat.store.place import UNFINISHED, Place, new_name
+from longfat.store.place import UNFINISHED, Place, is_refused, new_name
 from longfat.store.version import FORMAT_VERSION
 
 FOLDER = "shards"
@@ -55,8 +55,8 @@ class ShardWriter:
         self._tables: dict[str, _TableWriter] = {}
         self._rows = dict.fromkeys(TRACE_TABLES, 0)
 
-    def add(self, runs: pa.Table, tables: dict[str, pa.Table]) -> None:
-        """Adds rows of `runs`, which have the columns `..._rows` and `sha256`, and the rows of these runs in the other tables, in parts."""
+    def add(self, runs: pa.Table) -> None:
+        """Adds rows of `runs`, which say how many rows these runs have in other tables. Those are appended in the same order."""
         for name in TRACE_TABLES:
             counts = runs[f"{name}_rows"].to_numpy()
             starts = self._rows[name] + np.cumsum(counts) - counts
@@ -66,8 +66,6 @@ class ShardWriter:
             runs = runs.append_column(column, made) if at is None else runs.set_column(at, column, made)
             self._rows[name] += int(counts.sum())
         self.append("runs", runs)
-        for name, table in tables.items():
-            self.append(name, table)
 
     def append(self, name: str, table: pa.Table) -> None:
         """Adds rows to a table."""
@@ -100,10 +98,7 @@ class ShardWriter:
     def abandon(self) -> None:
         """Removes what was written."""
         for writer in self._tables.values():
-            with suppress(OSError, pa.ArrowException):
-                writer.close()
-            with suppress(OSError):
-                writer.path.unlink()
+            writer.abandon()
 
 
 class _TableWriter:
@@ -135,6 +130,13 @@ class _TableWriter:
         self._writer.write_table(whole, row_group_size=group_rows(self._name, whole.num_columns))
         self._parts, self._rows = [], 0
 
+    def abandon(self) -> None:
+        self._parts = []
+        with suppress(OSError, pa.ArrowException):
+            self.close()
+        with suppress(OSError):
+            self.path.unlink()
+
     def close(self) -> Any:
         if self._parts:
             self._flush()
@@ -142,6 +144,16 @@ class _TableWriter:
             self._writer.close()
             self._sink.close()
         return self.path
+
+
+@contextmanager
+def _passing_over_damage() -> Generator[None]:
+    """Passes over what is damaged or gone. What the system refuses is raised."""
+    try:
+        yield
+    except (*UNREADABLE, TypeError, zlib.error) as error:
+        if is_refused(error):
+            raise
 
 
 def group_rows(name: str, columns: int) -> int:
@@ -175,7 +187,7 @@ class Shard:
         """Bytes of its files; 0 where that is not known."""
         self._footers: dict[str, Any] = {}
         self._groups: OrderedDict[tuple[str, int], pa.Table] = OrderedDict()
-        with suppress(*UNREADABLE, TypeError, zlib.error):  # the files have footers of their own
+        with _passing_over_damage():  # the files have footers of their own
             said = json.loads(place.read(f"{FOLDER}/{name}.json"))
             facts = said["shard"]
             if hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest() == said["sha256"]:
@@ -215,14 +227,14 @@ class Shard:
         return [footer.row_group(number).num_rows for number in range(footer.num_row_groups)]
 
     def _index(self) -> dict[str, int]:
-        with suppress(*UNREADABLE), self._file("runs") as file:
+        with _passing_over_damage(), self._file("runs") as file:
             names = file.read(columns=["run"])["run"].to_pylist()
             return dict(zip(names, range(len(names)), strict=True))
         index: dict[str, int] = {}
         start = 0
-        with suppress(*UNREADABLE):  # without a footer there is no way to any of them
+        with _passing_over_damage():  # without a footer there is no way to any of them
             for number, rows in enumerate(self._rows_of_groups("runs")):
-                with suppress(*UNREADABLE):
+                with _passing_over_damage():
                     names = self._group("runs", number, ["run"])["run"].to_pylist()
                     index |= dict(zip(names, range(start, start + rows), strict=True))
                 start += rows
@@ -231,9 +243,9 @@ class Shard:
     def facts(self, columns: Sequence[str]) -> dict[str, dict[str, Any]]:
         """Of each run these facts, as `Finished.fields` has them; without the runs whose facts are damaged."""
         found: dict[str, dict[str, Any]] = {}
-        with suppress(*UNREADABLE):
+        with _passing_over_damage():
             for number in range(len(self._rows_of_groups("runs"))):
-                with suppress(*UNREADABLE):
+                with _passing_over_damage():
                     for row in self._group("runs", number, ["run", *columns]).to_pylist():
                         found[row.pop("run")] = {name: json.loads(value) if name in IN_JSON else value for name, value in row.items()}
         return found
@@ -283,6 +295,8 @@ class Shard:
         except FileNotFoundError:
             raise
         except (*UNREADABLE, TypeError, AttributeError, DamagedError) as error:
+            if is_refused(error):
+                raise
             raise DamagedError(f"{self.place.where / FOLDER}: the run {run} in shard {self.name} is damaged: {error}") from error
         return made
 

@@ -19,7 +19,7 @@ from longfat.errors import DamagedError
 from longfat.store import journal
 from longfat.store.finished import Finished
 from longfat.store.journal import Journal
-from longfat.store.place import UNFINISHED, Place
+from longfat.store.place import UNFINISHED, Place, is_refused
 from longfat.store.shard import FOLDER, TABLES, UNREADABLE, Shard, ShardWriter, rows_of, with_run
 
 ASIDE = f"{FOLDER}/aside"
@@ -62,6 +62,10 @@ class Shards:
             if run in found and not self._with(run):
                 found.discard(run)
         return found
+
+    def has(self, run: str) -> bool:
+        """Whether there is a run that is not put aside."""
+        return bool(self._with(run))
 
     def aside(self) -> list[tuple[str, str]]:
         """The runs that were put aside, each with its shard."""
@@ -124,7 +128,7 @@ class Shards:
         def add(number: int) -> None:
             some = together.pop(number)
             writer = writers[number]
-            writer.add(rows_of(some), {})
+            writer.add(rows_of(some))
             for run in some:
                 for name, table in run.tables.items():
                     writer.append(name, with_run(run.run, table))
@@ -182,14 +186,16 @@ class Shards:
                 try:
                     for table, part in shard.parts(out):
                         if table == "runs":
-                            writer.add(part, {})
+                            writer.add(part)
                         else:
                             writer.append(table, part)
-                except UNREADABLE:
+                except UNREADABLE as error:
+                    if is_refused(error):
+                        raise
                     self._unmergeable.add(shard.name)
                     writer.abandon()
                     return False
-                writer.commit()
+            writer.commit()
         except BaseException:
             writer.abandon()
             raise

@@ -160,6 +160,24 @@ class Store:
             except (OSError, DamagedError):
                 return False
 
+    def is_finished(self, run: str) -> bool:
+        """Whether the run of this hash is finished now. What is in it is not looked at."""
+        with self._lock:
+            self.refresh()
+            return any(run in found for found in self._journals.values()) or self._shards.has(run) or self._folders.path(run) is not None
+
+    def whole(self, runs: Iterable[str]) -> set[str]:
+        """Those of `runs` that are finished and are what was written. The others that are there are put aside."""
+        found: set[str] = set()
+        for run in self._shards.in_order(set(runs) & self.finished()):
+            try:
+                self._open(run)
+            except DamagedError:
+                self.put_aside(run)
+            else:
+                found.add(run)
+        return found
+
     def _find(self, run: str) -> Finished | Result | None:
         damage: DamagedError | None = None
         for name, found in list(self._journals.items()):
