@@ -70,7 +70,7 @@ def test_a_damaged_run_is_put_aside_and_made_again(tmp_path: Path) -> None:
     (tmp_path / "runs" / run / "run.json").write_text("{")
     Experiment(ONE).sweep(tmp_path)
     assert len(longfat.load_results(tmp_path)[0].flows) == 2
-    assert len([path for path in (tmp_path / "runs").iterdir() if path.name.startswith(".damaged-")]) == 1
+    assert [one.kind for one in prune.kept(tmp_path)] == ["current", "damaged"]
 
 
 def test_a_folder_of_format_2_is_shown_and_stays(tmp_path: Path) -> None:

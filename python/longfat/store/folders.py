@@ -48,6 +48,11 @@ class Folders:
         """The runs that are finished."""
         return {path.name for path in self.paths() if not path.name.startswith(".") and made_by(path)}
 
+    def has(self, run: str) -> bool:
+        """Whether a run is finished."""
+        path = self.path(run)
+        return path is not None and bool(made_by(path))
+
     def path(self, run: str) -> Path | None:
         """The folder of a run."""
         return self._home / run if self._home and run and (self._home / run).is_dir() else None

@@ -18,7 +18,7 @@ from longfat import sums
 from longfat._longfat import METRICS, Document, Run, Trace, columns
 from longfat.errors import DamagedError, ExperimentError, LongfatError, StorageError
 from longfat.results import Result, Results, of_tables, without_series
-from longfat.store import journal, locks
+from longfat.store import folders, journal, locks
 from longfat.store.files import reason, version_of
 from longfat.store.finished import MADE_BY, Finished
 from longfat.store.folders import DAMAGED, Folders, made_by
@@ -33,6 +33,8 @@ from longfat.warned import RunWarning, of_results
 if TYPE_CHECKING:
     from longfat._longfat import Tables
 
+JOURNALS, FOLDERS = journal.FOLDER, folders.FOLDER
+
 
 @dataclass(frozen=True)
 class Kept:
@@ -40,8 +42,8 @@ class Kept:
 
     run: str
     """Its hash; of what is left of one, the name of its folder."""
-    shard: str
-    """Where: the name of a shard, or empty for a folder or a journal."""
+    within: str
+    """The name of its shard; `JOURNALS`, or `FOLDERS` of one that has a folder of its own."""
     made_by: dict[str, Any]
     """As `Result.provenance`; empty where it is damaged."""
     size: int
@@ -164,7 +166,7 @@ class Store:
         """Whether the run of this hash is finished now. What is in it is not looked at."""
         with self._lock:
             self.refresh()
-            return any(run in found for found in self._journals.values()) or self._shards.has(run) or self._folders.path(run) is not None
+            return any(run in found for found in self._journals.values()) or self._shards.has(run) or self._folders.has(run)
 
     def whole(self, runs: Iterable[str]) -> set[str]:
         """Those of `runs` that are finished and are what was written. The others that are there are put aside."""
@@ -419,10 +421,10 @@ class Store:
             for records in self._journals.values():
                 for one in records.values():
                     made = journal.read(self.place.local / journal.FOLDER, one).fields()["provenance"]
-                    found.append(Kept(one.run, "", made, one.end - one.start))
+                    found.append(Kept(one.run, JOURNALS, made, one.end - one.start))
         for path in self._folders.paths():
             size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
-            found.append(Kept(path.name, "", made_by(path), size, path.name.startswith(".unfinished-")))
+            found.append(Kept(path.name, FOLDERS, made_by(path), size, path.name.startswith(".unfinished-")))
         return found
 
     def remove(self, picked: Sequence[Kept]) -> None:
@@ -430,12 +432,13 @@ class Store:
         with self.exclusive():
             self.gather()
             self.refresh()
-            self._shards.drop({(one.run, one.shard) for one in picked if one.shard})
-            names = {one.run for one in picked if not one.shard}
-            in_journals = {(run, name) for name, shard in self._shards.there.items() for run in shard.rows.keys() & names}
-            self._shards.drop(in_journals)
+            named = {within: {one.run for one in picked if one.within == within} for within in {one.within for one in picked}}
+            in_journals, in_folders = named.pop(JOURNALS, set()), named.pop(FOLDERS, set())
+            for name, shard in self._shards.there.items():
+                named[name] = named.get(name, set()) | (shard.rows.keys() & in_journals)
+            self._shards.drop({(run, within) for within, runs in named.items() for run in runs})
             for path in self._folders.paths():
-                if path.name in names:
+                if path.name in in_folders:
                     self._folders.remove(path)
 
     def pack(self, tick: Callable[[float], object] = lambda _: None) -> tuple[int, int]:
