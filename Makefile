@@ -76,9 +76,9 @@ bench-record: build bench ## Measure, and add a line to bench/history.jsonl
 bench-plot: build ## Draw bench/history.jsonl: bench/*.svg, bench/*.png
 	$(BIN)/python bench/history.py plot
 
-system-packages: ## Install what tests judge by: a browser for reports, tshark for captures (Debian, Ubuntu; as root)
+system-packages: ## Install what tests judge by: a browser, tshark, Slurm (Debian, Ubuntu; as root)
 	apt-get update -qq
-	DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium chromium-driver tshark
+	DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium chromium-driver tshark slurmctld slurmd slurm-client munge
 
 clean: ## Remove what was built; results and reports stay
 	rm -rf .venv target
