@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -29,38 +30,69 @@ MOTO = shutil.which("moto_server", path=os.pathsep.join([str(Path(sys.executable
 
 
 class Server:
-    """An S3 server. It notes what it is asked, and after a kill comes to the same state again."""
+    """An S3 server at one port. It notes what it is asked; after a kill it comes to the same state again before it is heard."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
         self.notes = folder / "requests"
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.target: int | None = None
+        self.door = socket.create_server(("127.0.0.1", 0))
+        self.port = self.door.getsockname()[1]
+        threading.Thread(target=self._let_in, daemon=True).start()
         self.start()
-        self._ask("PUT", "bucket")
+        self._ask(self.port, "PUT", "bucket")
 
     def start(self) -> None:
         assert MOTO
-        call = [MOTO, "-H", "127.0.0.1", "-p", str(self.port)]
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
         env = {**os.environ, "MOTO_RECORDER_FILEPATH": str(self.notes)}
+        call = [MOTO, "-H", "127.0.0.1", "-p", str(port)]
         self.process = subprocess.Popen(call, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         for _ in range(1200):
-            with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=1):
+            with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
                 break
             time.sleep(0.05)
         if self.notes.exists():
-            self._ask("POST", "moto-api/recorder/replay-recording")
-        self._ask("POST", "moto-api/recorder/start-recording")
+            self._ask(port, "POST", "moto-api/recorder/replay-recording", json.dumps({"target_host": f"http://127.0.0.1:{port}"}).encode())
+        self._ask(port, "POST", "moto-api/recorder/start-recording")
+        self.target = port
 
-    def _ask(self, method: str, path: str) -> None:
-        request = urllib.request.Request(f"http://127.0.0.1:{self.port}/{path}", method=method)
+    def _ask(self, port: int, method: str, path: str, body: bytes | None = None) -> None:
+        request = urllib.request.Request(f"http://127.0.0.1:{port}/{path}", body, method=method)
         with urllib.request.urlopen(request, timeout=120) as answer:
             assert answer.status == 200
 
+    def _let_in(self) -> None:
+        while True:
+            try:
+                client, _ = self.door.accept()
+            except OSError:
+                return
+            try:
+                server = socket.create_connection(("127.0.0.1", self.target)) if self.target else None
+            except OSError:
+                server = None
+            if server is None:
+                client.close()
+                continue
+            for one, other in ((client, server), (server, client)):
+                threading.Thread(target=_pass_on, args=(one, other), daemon=True).start()
+
     def kill(self) -> None:
+        self.target = None
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
+
+
+def _pass_on(one: socket.socket, other: socket.socket) -> None:
+    with suppress(OSError):
+        while data := one.recv(1 << 16):
+            other.sendall(data)
+    for end in (one, other):
+        with suppress(OSError):
+            end.shutdown(socket.SHUT_RDWR)
+        end.close()
 
 
 @pytest.fixture
@@ -80,6 +112,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         monkeypatch.setenv(name, value)
     yield made
     made.kill()
+    made.door.close()
 
 
 URL = "s3://bucket/results/small"

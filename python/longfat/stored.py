@@ -4,7 +4,8 @@ Columns, their names and what a cell means come from the native part (`columns`)
 """
 
 # pyarrow comes without types.
-# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false, reportMissingTypeStubs=false
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnknownParameterType=false, reportMissingTypeStubs=false
 
 from __future__ import annotations
 

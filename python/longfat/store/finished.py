@@ -1,7 +1,8 @@
 """A finished run at rest: the facts of it, which become a row of `runs`, and the rows of the tables of its trace."""
 
 # pyarrow comes without types.
-# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false, reportMissingTypeStubs=false
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnknownParameterType=false, reportMissingTypeStubs=false
 
 from __future__ import annotations
 

@@ -6,7 +6,8 @@ provider's own tools look for them.
 """
 
 # pyarrow comes without types.
-# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false, reportMissingTypeStubs=false
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnknownParameterType=false, reportMissingTypeStubs=false
 
 from __future__ import annotations
 
@@ -227,7 +228,7 @@ class Bucket:
     def remove(self, name: str) -> None:
         """Removes an object."""
         try:
-            self._system.delete_file(self._path(name))
+            patiently(lambda: self._system.delete_file(self._path(name)))
         except OSError:
             # It may be gone, and only what pyarrow puts in the place of a last object be refused.
             if self.has(name):

@@ -10,7 +10,8 @@ still read.
 """
 
 # pyarrow comes without types.
-# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false, reportMissingTypeStubs=false
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnknownParameterType=false, reportMissingTypeStubs=false
 
 from __future__ import annotations
 
@@ -20,29 +21,30 @@ import io
 import json
 import zlib
 from collections import OrderedDict
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from longfat.errors import DamagedError
 from longfat.store.finished import FACTS, IN_JSON, TRACE_TABLES, Finished
-from longfat.store.place import UNFINISHED, Place, is_refused, new_name
+from longfat.store.place import UNFINISHED, Place, is_refused, new_name, patiently
 from longfat.store.version import FORMAT_VERSION
 
 FOLDER = "shards"
 TABLES = ("runs", *TRACE_TABLES)
-GROUP_CELLS = 2_000_000
+GROUP_CELLS = 500_000
 """Cells of a row group, about: what has to be read for one run of many."""
-GROUP_RUNS = 8192
+GROUP_RUNS = 2048
 """Rows of a row group of `runs`, whose cells are larger."""
 GROUPS_KEPT = 8
 """Row groups kept in memory, in case the next run has its rows in one of them, too."""
 UNREADABLE = (OSError, ValueError, KeyError, pa.ArrowException)
+
+Found = TypeVar("Found")
 
 
 class ShardWriter:
@@ -208,27 +210,27 @@ class Shard:
         """The tables that it has rows in."""
         return list(self._footers) if self.size else [table for table in TABLES if self.place.has(self.path(table))]
 
-    @contextmanager
-    def _file(self, table: str) -> Generator[Any]:
-        """The Parquet file of a table."""
-        with self.place.open(self.path(table)) as source:
-            file = pq.ParquetFile(source, metadata=self._footers.get(table), page_checksum_verification=True)
-            self._footers.setdefault(table, file.metadata)
-            yield file
+    def _read(self, table: str, what: Callable[[Any], Found]) -> Found:
+        """What is asked of the Parquet file of a table."""
+
+        def read() -> Found:
+            with self.place.open(self.path(table)) as source:
+                file = pq.ParquetFile(source, metadata=self._footers.get(table), page_checksum_verification=True)
+                self._footers.setdefault(table, file.metadata)
+                return what(file)
+
+        return patiently(read)
 
     def _footer(self, table: str) -> Any:
-        if table not in self._footers:
-            with self._file(table):
-                pass
-        return self._footers[table]
+        return self._footers.get(table) or self._read(table, lambda file: file.metadata)
 
     def _rows_of_groups(self, table: str) -> list[int]:
         footer = self._footer(table)
         return [footer.row_group(number).num_rows for number in range(footer.num_row_groups)]
 
     def _index(self) -> dict[str, int]:
-        with _passing_over_damage(), self._file("runs") as file:
-            names = file.read(columns=["run"])["run"].to_pylist()
+        with _passing_over_damage():
+            names = self._read("runs", lambda file: file.read(columns=["run"]))["run"].to_pylist()
             return dict(zip(names, range(len(names)), strict=True))
         index: dict[str, int] = {}
         start = 0
@@ -264,8 +266,7 @@ class Shard:
         return pa.concat_tables(parts)
 
     def _group(self, table: str, number: int, columns: list[str] | None = None) -> pa.Table:
-        with self._file(table) as file:
-            return file.read_row_group(number, columns=columns)
+        return self._read(table, lambda file: file.read_row_group(number, columns=columns))
 
     def _kept_group(self, table: str, number: int) -> pa.Table:
         key = (table, number)
@@ -306,7 +307,7 @@ class Shard:
             for number in range(len(self._rows_of_groups(table))):
                 part = self._group(table, number)
                 if dropped:
-                    part = part.filter(pc.invert(pc.is_in(part["run"], pa.array(sorted(dropped), pa.string()))))
+                    part = part.filter(pa.array([run not in dropped for run in part["run"].to_pylist()]))
                 yield table, part
 
     def schemas(self) -> dict[str, Any]:

@@ -5,12 +5,13 @@ moment it is there they no longer count, whether or not they are removed yet. So
 """
 
 # pyarrow comes without types.
-# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false, reportMissingTypeStubs=false
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnknownParameterType=false, reportMissingTypeStubs=false
 
 from __future__ import annotations
 
 import fcntl
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -280,7 +281,7 @@ def _shape(shapes: list[tuple[list[str], dict[str, Any]]], run: Finished) -> int
 
 
 @contextmanager
-def _alone(lock: Path) -> Iterator[bool]:
+def _alone(lock: Path) -> Generator[bool]:
     """Whether nobody else on this machine holds the lock, which is held until the end."""
     lock.parent.mkdir(parents=True, exist_ok=True)
     with lock.open("w") as file:
