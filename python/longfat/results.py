@@ -206,7 +206,7 @@ class _Table:
     def __get__(self, owner: object, _: type) -> pd.DataFrame:
         if owner is None:
             raise AttributeError  # so that the field has no default
-        kept = owner.__dict__[self._name]
+        kept: Any = owner.__dict__[self._name]
         if callable(kept):
             kept = owner.__dict__[self._name] = kept()
         return kept
@@ -230,7 +230,7 @@ class Results(Sequence[Result]):
     """One row a run and one-way link: axes, counters, metrics."""
     hosts: _Table = _Table()
     """One row a run and host of which the experiment says something: axes, metrics."""
-    open: Callable[[str], Result]
+    open: Callable[[str], Result]  # pyright: ignore[reportGeneralTypeIssues]
     """The run of this hash, with its series."""
     provenance: dict[str, Any] = field(default_factory=dict[str, Any])
 

@@ -49,9 +49,9 @@ class Record:
 class Journal:
     """A journal that this process writes to."""
 
-    def __init__(self, folder: Path, name: str) -> None:
+    def __init__(self, folder: Path, name: str, how: int = os.O_RDWR | os.O_CREAT | os.O_APPEND) -> None:
         self.path = folder / name
-        self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        self._file = os.open(self.path, how, 0o666)
         self.size = 0
         self.runs = 0
         self._synced = time.monotonic()
@@ -60,7 +60,7 @@ class Journal:
     def take(cls, folder: Path) -> Journal:
         """One of this machine that nobody holds, or a new one."""
         folder.mkdir(parents=True, exist_ok=True)
-        free = next(left_behind(folder, only=machine()), None)
+        free = next(cls.left_behind(folder, only=machine()), None)
         return free or cls.new(folder)
 
     @classmethod
@@ -71,6 +71,24 @@ class Journal:
             raise AssertionError("a name that nobody has cannot be held")
         sync(folder)
         return made
+
+    @classmethod
+    def left_behind(cls, folder: Path, only: str = "") -> Iterator[Journal]:
+        """The journals of this machine or of every one that nobody holds, each held from now on and cut to its records."""
+        if not folder.is_dir():
+            return
+        for path in sorted(folder.glob(f"{only}*{ENDING}")):
+            try:
+                journal = cls(folder, path.name, os.O_RDWR | os.O_APPEND)
+            except FileNotFoundError:
+                continue
+            if not journal._lock():
+                journal.close()
+                continue
+            found = list(records(path))
+            journal.size, journal.runs = (found[-1].end if found else 0), len(found)
+            os.ftruncate(journal._file, journal.size)
+            yield journal
 
     def _lock(self) -> bool:
         """Whether it is this process's now. Not where another holds it, or it has been turned into a shard meanwhile."""
@@ -117,25 +135,6 @@ class Journal:
     def close(self) -> None:
         """Lets go of it."""
         os.close(self._file)
-
-
-def left_behind(folder: Path, only: str = "") -> Iterator[Journal]:
-    """The journals of this machine or of every one that nobody holds, each held from now on and cut to its records."""
-    if not folder.is_dir():
-        return
-    for path in sorted(folder.glob(f"{only}*{ENDING}")):
-        try:
-            journal = Journal.__new__(Journal)
-            journal.path, journal._file = path, os.open(path, os.O_RDWR | os.O_APPEND)
-        except FileNotFoundError:
-            continue
-        if not journal._lock():
-            journal.close()
-            continue
-        found = list(records(path))
-        journal.size, journal.runs, journal._synced = (found[-1].end if found else 0), len(found), time.monotonic()
-        os.ftruncate(journal._file, journal.size)
-        yield journal
 
 
 def encode(finished: Finished) -> bytes:

@@ -7,7 +7,7 @@ provider's own tools look for them.
 
 # pyarrow comes without types.
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
-# pyright: reportUnknownParameterType=false, reportMissingTypeStubs=false
+# pyright: reportUnknownParameterType=false, reportUnknownLambdaType=false, reportMissingTypeStubs=false
 
 from __future__ import annotations
 
@@ -121,7 +121,8 @@ class Folder:
     """A place in this machine's file system."""
 
     def __init__(self, path: Path) -> None:
-        self.where = self.path = path
+        self.path = path
+        self.where: Location = path
         self.local = path
 
     def read(self, name: str) -> bytes:
@@ -187,7 +188,7 @@ class Bucket:
     """A place in an object store."""
 
     def __init__(self, url: Url) -> None:
-        self.where = url
+        self.where: Location = url
         scheme, _, rest = url.text.partition("://")
         try:
             self._system, self._prefix = pafs.FileSystem.from_uri(f"{SCHEMES[scheme]}://{rest}")

@@ -22,7 +22,7 @@ from longfat.store import folders, journal, locks
 from longfat.store.files import reason, version_of
 from longfat.store.finished import MADE_BY, Finished
 from longfat.store.folders import DAMAGED, Folders, made_by
-from longfat.store.journal import Record
+from longfat.store.journal import Journal, Record
 from longfat.store.place import Bucket, Location, location, machine, place_of
 from longfat.store.shards import Shards
 from longfat.store.top import AGAIN, PROVENANCE, SWEEP, TABLES, Top
@@ -119,7 +119,7 @@ class Store:
     def gather(self) -> None:
         """Makes shards of the journals that nobody writes to. Others may write meanwhile."""
         with self._telling(), self._lock:
-            for one in journal.left_behind(self.place.local / journal.FOLDER):
+            for one in Journal.left_behind(self.place.local / journal.FOLDER):
                 self._shards.seal(one)
             self._shards.compact(machine() if isinstance(self.place, Bucket) else "")
 
