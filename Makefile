@@ -66,9 +66,10 @@ docs-reference: ## Write what an extension changes in generated files: schema, r
 	UPDATE_DOCS=1 INSTA_UPDATE=always cargo test --quiet -p longfat-experiment --lib -- tests::reference tests::bad_files --test-threads=1
 	git diff --stat
 
-bench: build ## Measure the simulator and `longfat trace`; prints, and writes bench.json
+bench: build ## Measure the simulator, `longfat trace` and the store; prints, and writes bench.json
 	$(PROFILED) cargo run --release --quiet -p longfat-sim --bin bench
 	$(BIN)/python bench/trace.py
+	$(BIN)/python bench/store.py 20000
 
 bench-record: build bench ## Measure, and add a line to bench/history.jsonl
 	$(BIN)/python bench/history.py record bench.json
