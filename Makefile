@@ -70,9 +70,10 @@ docs-reference: ## Write what an extension changes in generated files: schema, r
 	UPDATE_DOCS=1 INSTA_UPDATE=always cargo test --quiet -p longfat-experiment --lib -- tests::reference tests::bad_files --test-threads=1
 	git diff --stat
 
-bench: build ## Measure the simulator and `longfat trace`; prints, and writes bench.json
+bench: build ## Measure the simulator, `longfat trace` and the store; prints, and writes bench.json
 	$(PROFILED) cargo run --release --quiet -p longfat-sim --bin bench
 	$(BIN)/python bench/trace.py
+	$(BIN)/python bench/store.py 20000
 
 bench-record: build bench ## Measure, and add a line to bench/history.jsonl
 	$(BIN)/python bench/history.py record bench.json
@@ -105,9 +106,9 @@ audit: .venv/release ## Ask for known vulnerabilities and unwanted licences of a
 	$(BIN)/pip-audit --requirement requirements-dev.txt --no-deps --disable-pip
 	cargo deny check
 
-system-packages: ## Install what tests judge by: a browser for reports, tshark for captures (Debian, Ubuntu; as root)
+system-packages: ## Install what tests judge by: a browser, tshark, Slurm (Debian, Ubuntu; as root)
 	apt-get update -qq
-	DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium chromium-driver tshark
+	DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium chromium-driver tshark slurmctld slurmd slurm-client munge
 
 clean: ## Remove what was built; results and reports stay
 	rm -rf .venv target

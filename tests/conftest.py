@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -75,11 +74,3 @@ def command(*arguments: object, **options: object) -> subprocess.CompletedProces
     """Runs `longfat` as a user does, in a process of its own."""
     call = [sys.executable, "-m", "longfat", *map(str, arguments)]
     return subprocess.run(call, capture_output=True, text=True, timeout=120, check=False, **options)  # type: ignore[call-overload]
-
-
-def as_format_3(folder: Path) -> None:
-    """As longfat wrote it before there were sums."""
-    for path in folder.rglob("SHA256SUMS"):
-        path.unlink()
-    for path in (folder / "provenance.json", *folder.glob("runs/*/run.json")):
-        path.write_text(json.dumps(json.loads(path.read_text()) | {"format_version": 3}))

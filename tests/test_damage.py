@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
+from random import Random
 
 import longfat
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import SWEEP, as_format_3, command
-from longfat import Experiment, StorageError, prune, sums
-from longfat.errors import DamagedError
-from longfat.store import TABLES, Store
-from torture.damage import contents, is_same
+from conftest import SWEEP, command
+from longfat import Experiment, prune, sums
+from longfat.errors import DamagedError, LongfatError
+from longfat.store import Store
+from longfat.store.journal import records
+from longfat.store.place import place_of
+from longfat.store.top import TABLES
+from longfat.sweep import execute
+from torture.damage import attack, contents, is_same
 
 
 @pytest.fixture
@@ -35,13 +40,8 @@ def cut(file: Path) -> None:
 
 
 def test_other_tools_check_the_same_sums(folder: Path) -> None:
-    for place in (folder, *(folder / "runs").iterdir()):
-        assert subprocess.run(["sha256sum", "--check", "--quiet", "--strict", sums.NAME], cwd=place, check=False).returncode == 0
-        assert {path.name for path in place.iterdir() if path.is_file()} == {
-            *sums.read(place),
-            sums.NAME,
-            *({".lock"} if place == folder else ()),
-        }
+    assert subprocess.run(["sha256sum", "--check", "--quiet", "--strict", sums.NAME], cwd=folder, check=False).returncode == 0
+    assert {path.name for path in folder.iterdir() if path.is_file() and path.stat().st_size} == {*sums.read(place_of(folder)), sums.NAME}
 
 
 @pytest.mark.parametrize("spoil", [flip, cut, Path.unlink])
@@ -78,36 +78,134 @@ def whole(folder: Path) -> str:
     [("provenance.json", flip), ("provenance.json", cut), ("experiment.toml", flip), ("experiment.toml", cut), ("SHA256SUMS", cut)],
 )
 def test_what_cannot_be_made_anew_is_one_message_and_running_again_mends_it(folder: Path, name: str, spoil: object) -> None:
-    right, runs = contents(folder), sorted((folder / "runs").iterdir())
+    right, runs = contents(folder), sorted((folder / "shards").rglob("*"))
     spoil(folder / name)  # type: ignore[operator]
     with pytest.raises(DamagedError, match=r"(?s)small/[^ ]+ is damaged.*; run the experiment again: what is whole is kept"):
         whole(folder)
     Experiment(SWEEP, name="small").sweep(folder)
     assert all(is_same(answer, right[what]) for what, answer in contents(folder).items())
-    assert sorted((folder / "runs").iterdir()) == runs
+    assert sorted((folder / "shards").rglob("*")) == runs
 
 
-@pytest.mark.parametrize("name", ["run.json", "experiment.json", "flows.parquet", "flow_series.parquet", "SHA256SUMS"])
-@pytest.mark.parametrize("spoil", [flip, cut, Path.unlink])
-def test_a_damaged_run_is_named_put_aside_and_made_again(folder: Path, name: str, spoil: object) -> None:
-    results = longfat.load_results(folder)
-    run = results.runs["run"][1]
-    before = results.open(run)
-    spoil(folder / "runs" / run / name)  # type: ignore[operator]
-    assert not Store(folder).has(run)
-    with pytest.raises(DamagedError, match=f"runs/{run}"):
-        results.open(run)
-    again = Experiment(SWEEP, name="small").sweep(folder)
-    pd.testing.assert_frame_equal(again.open(run).flow_series, before.flow_series, check_exact=True)
+def shard_file(folder: Path, table: str) -> Path:
+    (file,) = (folder / "shards" / table).iterdir()
+    return file
+
+
+def flip_in(file: Path, run: int) -> None:
+    """Another value, where the footer and the pages' checksums are what Parquet would have made of it."""
+    table = pq.read_table(file)
+    column = table["bytes_delivered"].to_pylist()
+    column[run] += 1
+    at = table.column_names.index("bytes_delivered")
+    pq.write_table(table.set_column(at, "bytes_delivered", pa.array(column, pa.uint64())), file, write_page_checksum=True)
+
+
+def flip_data(file: Path) -> None:
+    data = bytearray(file.read_bytes())
+    column = pq.read_metadata(file).row_group(0).column(0)
+    data[(column.dictionary_page_offset or column.data_page_offset) + column.total_compressed_size - 1] ^= 1
+    file.write_bytes(data)
+
+
+def cut_data(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:40])
+
+
+@pytest.mark.parametrize("table", ["runs", "flows", "flow_series"])
+@pytest.mark.parametrize("spoil", [flip_data, cut_data, Path.unlink])
+def test_damaged_runs_are_named_put_aside_and_made_again(folder: Path, table: str, spoil: object) -> None:
+    right = contents(folder)
+    spoil(shard_file(folder, table))  # type: ignore[operator]
+    for what, answer in contents(folder).items():
+        if isinstance(answer, LongfatError):
+            assert str(folder) in str(answer)
+        elif what != "kept":
+            assert is_same(answer, right[what])
+    assert not all(Store(folder).has(run) for run in right["runs"]["run"])
+    Experiment(SWEEP, name="small").sweep(folder)
+    mended = contents(folder)
+    assert all(is_same(mended[what], answer) for what, answer in right.items() if what != "kept" and not what.endswith("itself"))
+    assert all(Store(folder).has(run) for run in right["runs"]["run"])
+    prune.remove(folder, prune.chosen(prune.kept(folder), [], gone=False, unfinished=True))
+    assert [one.kind for one in prune.kept(folder)] == ["current"] * 3
+    assert all(Store(folder).has(run) for run in right["runs"]["run"])
+
+
+def test_only_the_run_that_is_damaged_is_made_again(folder: Path) -> None:
+    flip_in(shard_file(folder, "flows"), 3)
+    (folder / "shards" / f"{shard_file(folder, 'runs').stem}.json").write_text("")  # so the file's own footer counts
+    kept = pd.read_parquet(shard_file(folder, "flows"))["run"].tolist()
+    assert [Store(folder).has(run) for run in kept] == [True, True, False, False, True, True]
+    with pytest.raises(DamagedError, match=f"the run {kept[3]} .*it is not what was written; run the experiment again"):
+        Store(folder).read(kept[3])
+    Experiment(SWEEP, name="small").sweep(folder)
     assert [one.kind for one in prune.kept(folder)].count("damaged") == 1
+    assert all(Store(folder).has(run) for run in kept)
 
 
-def test_a_run_in_the_place_of_another_is_noticed(folder: Path) -> None:
-    one, other = sorted((folder / "runs").iterdir())[:2]
-    for file in one.iterdir():
-        (other / file.name).write_bytes(file.read_bytes())
-    with pytest.raises(DamagedError, match="holds another run"):
-        Store(folder).read(other.name)
+def test_the_rows_of_another_run_are_noticed(folder: Path) -> None:
+    file = shard_file(folder, "flows")
+    table = pq.read_table(file)
+    pq.write_table(pa.concat_tables([table.slice(2, 2), table.slice(0, 2), table.slice(4)]), file)
+    (folder / "shards" / f"{file.stem}.json").write_text("")
+    with pytest.raises(DamagedError, match="rows of another run"):
+        Store(folder).read(table["run"][0].as_py())
+
+
+def test_of_a_file_that_was_cut_short_what_is_whole_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("GROUP_RUNS", "GROUP_CELLS"):
+        monkeypatch.setattr(f"longfat.store.shard.{name}", 1)
+    full = Experiment(SWEEP, name="small").sweep(tmp_path)
+    monkeypatch.undo()
+    for table in ("runs", "flows", "links"):
+        file, before = shard_file(tmp_path, table), shard_file(tmp_path, table).read_bytes()
+        groups = pq.read_metadata(file)
+        half = groups.row_group(groups.num_row_groups // 2).column(0)
+        file.write_bytes(before[: half.dictionary_page_offset or half.data_page_offset])
+        with pytest.raises(pa.ArrowException):
+            pq.read_table(file)
+        whole = [run for run in full.runs["run"] if Store(tmp_path).has(run)]
+        assert len(whole) == 1, table
+        pd.testing.assert_frame_equal(Store(tmp_path).read(whole[0]).flows, full.open(whole[0]).flows, check_exact=True)
+        file.write_bytes(before)
+    # In the sweep that mends it, only the others are made.
+    file = shard_file(tmp_path, "flows")
+    file.write_bytes(file.read_bytes()[: len(file.read_bytes()) // 2])
+    Experiment(SWEEP, name="small").sweep(tmp_path)
+    assert [one.kind for one in prune.kept(tmp_path)].count("damaged") in (1, 2)
+    assert all(Store(tmp_path).has(run) for run in full.runs["run"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(12))
+def test_any_damage(tmp_path: Path, seed: int) -> None:
+    attack(Random(seed), tmp_path)
+
+
+def test_a_journal_is_used_but_for_what_is_damaged(tmp_path: Path) -> None:
+    runs = Experiment(SWEEP).resolve_all()
+    with Store(tmp_path).writer() as writer:
+        for run in runs:
+            writer.write(*execute(run, ""))
+    (file,) = (tmp_path / "journals").iterdir()
+    whole = file.read_bytes()
+    places = [one.start for one in records(file)] + [len(whole)]
+    for number, run in enumerate(runs):
+        data = bytearray(whole)
+        data[(places[number] + places[number + 1]) // 2] ^= 1
+        file.write_bytes(data)
+        assert [Store(tmp_path).has(one.hash) for one in runs] == [one is not run for one in runs]
+    for length in range(0, len(whole), 997):
+        file.write_bytes(whole[:length])
+        assert len(Store(tmp_path).finished()) == sum(end <= length for end in places[1:])
+    # What a kill cut short is cut off, and the next writer goes on there.
+    file.write_bytes(whole[: places[2] - 1])
+    with Store(tmp_path).writer() as writer:
+        writer.write(*execute(runs[2], ""))
+    assert Store(tmp_path).finished() == {runs[0].hash, runs[2].hash}
+    assert list((tmp_path / "journals").iterdir()) == [file]
+    assert len(Experiment(SWEEP).sweep(tmp_path)) == 3
 
 
 def test_the_command_says_one_thing(folder: Path) -> None:
@@ -128,19 +226,3 @@ def test_pages_of_tables_have_checksums(folder: Path) -> None:
         data[(column.dictionary_page_offset or column.data_page_offset) + column.total_compressed_size - 1] ^= 1
         with pytest.raises((OSError, pa.ArrowException)):
             pq.ParquetFile(pa.BufferReader(bytes(data)), page_checksum_verification=True).read()
-
-
-def test_a_folder_without_sums_is_read_and_its_damage_told_where_it_shows(folder: Path) -> None:
-    right = contents(folder)
-    as_format_3(folder)
-    assert all(is_same(answer, right[what]) for what, answer in contents(folder).items())
-    cut(folder / "runs.parquet")
-    assert is_same(contents(folder)["runs"], right["runs"])
-    assert not (folder / sums.NAME).exists()
-    run = right["runs"]["run"][0]
-    cut(folder / "runs" / run / "flows.parquet")
-    with pytest.raises(StorageError, match="is not a finished run"):
-        Store(folder).read(run)
-    Experiment(SWEEP, name="small").sweep(folder)
-    assert all(is_same(answer, right[what]) for what, answer in contents(folder).items() if what in TABLES)
-    assert sums.read(folder)

@@ -10,8 +10,9 @@ from pathlib import Path
 import longfat
 import pandas as pd
 import pytest
-from conftest import LONG, LONG_SWEEP, ONE, SWEEP, as_format_3, command
+from conftest import LONG, LONG_SWEEP, ONE, SWEEP, command
 from longfat import Experiment, ExperimentError, LongfatError
+from old_forms import as_format_3, write_format_4
 
 
 def test_a_run_gives_tables_with_units() -> None:
@@ -55,7 +56,7 @@ def test_each_host_with_memory_has_a_row(tmp_path: Path) -> None:
 
 
 def test_a_column_of_an_older_format_has_its_present_name(tmp_path: Path) -> None:
-    written = Experiment(ONE).sweep(tmp_path).flows
+    written = write_format_4(tmp_path, Experiment(ONE)).flows
     for file in tmp_path.rglob("flows.parquet"):
         pd.read_parquet(file).rename(columns={"memory_proportion": "memory_share"}).to_parquet(file, index=False)
     as_format_3(tmp_path)

@@ -10,8 +10,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from conftest import SWEEP, as_format_3, command
 from longfat import Experiment, LongfatError, Results, locate
+from conftest import SWEEP, command
 from longfat.paper import (
     Agreement,
     Answer,
@@ -34,6 +34,7 @@ from longfat.paper.kinds import Bound
 from longfat.report import paper_page
 from longfat.sweep import Work
 from longfat.terminal import summary
+from old_forms import edit
 
 WINDOWS = ("8 KiB", "16 KiB")
 HEADER = "id,where,page,quantity,build,value,unit,uncertainty,note\n"
@@ -417,9 +418,7 @@ def test_compare_shows_what_is_asked_for(home: Path) -> None:
 def test_results_of_the_short_form_are_called_so(home: Path) -> None:
     kept = home / "results" / "quick" / "mine" / "small"
     shutil.copytree(home / "results" / "mine" / "small", kept)
-    facts = json.loads((kept / "provenance.json").read_text())
-    (kept / "provenance.json").write_text(json.dumps(facts | {"changes": {"quick": "true"}}))
-    as_format_3(kept)
+    edit(kept / "provenance.json", changes={"quick": "true"})
     at_length, short = command("compare", "mine", cwd=home), command("compare", "mine", "--quick", cwd=home)
     assert "hort form" not in at_length.stdout
     assert short.stdout.startswith("Short form (--quick): what differs here is no result of the paper's experiments")

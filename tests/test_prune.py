@@ -10,14 +10,16 @@ import pytest
 from conftest import ONE, SWEEP, command
 from longfat import Experiment, LongfatError, prune
 from longfat._longfat import RESULTS_VERSION
-from test_store import seal
+from longfat.store import Store
+from longfat.sweep import execute
+from old_forms import seal, write_format_4
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Results of SWEEP with a run of everything that `prune` tells apart."""
     folder = tmp_path / "results" / "small"
-    Experiment(SWEEP, name="small").sweep(folder)
+    write_format_4(folder, Experiment(SWEEP, name="small"))
     _copy(folder, "of-version-1", results_version=1)
     _copy(folder, "gone")
     half = folder / "runs" / ".unfinished-0123"
@@ -62,7 +64,7 @@ def test_without_yes_nothing_is_removed(folder: Path) -> None:
 def test_it_removes_what_is_named(folder: Path) -> None:
     before = names(folder)
     assert "Removed 1 run" in command("prune", folder, "--version", 1, "--yes").stdout
-    assert before - names(folder) == {"of-version-1", ".unfinished-0123"}  # what a killed sweep left goes whenever a folder is written to
+    assert before - names(folder) == {"of-version-1", ".unfinished-0123"}  # what a killed sweep left goes whenever results are written to
     assert "Removed 1 run" in command("prune", folder, "--gone", "--yes").stdout
     assert "gone" not in names(folder)
     command("prune", folder, "--unfinished", "--yes")
@@ -112,6 +114,25 @@ def test_results_that_are_shown_are_not_removed(folder: Path) -> None:
             seal(path)
     with pytest.raises(LongfatError, match="run the experiment again"):
         prune.chosen(prune.kept(folder), [1], gone=False, unfinished=False)
+
+
+def test_runs_are_taken_out_of_shards_and_journals(tmp_path: Path) -> None:
+    full = Experiment(SWEEP, name="small").sweep(tmp_path)
+    Experiment(ONE, name="small").sweep(tmp_path)
+    rest = [one for one in prune.kept(tmp_path) if one.kind == "gone"]
+    assert len(rest) == 2
+    assert all(one.size > 1000 and one.version == RESULTS_VERSION and one.finished for one in rest)
+    other = Experiment(ONE.replace('"64 KiB"', '"32 KiB"')).resolve(0)
+    with Store(tmp_path).writer() as writer:
+        writer.write(*execute(other, ""))
+    gone = [one for one in prune.kept(tmp_path) if one.kind == "gone"]
+    assert len(gone) == 3
+    with Store(tmp_path).writer(), pytest.raises(LongfatError, match="another longfat is writing"):
+        prune.remove(tmp_path, gone)
+    prune.remove(tmp_path, prune.chosen(prune.kept(tmp_path), [], gone=True, unfinished=False))
+    assert {one.run for one in prune.kept(tmp_path)} == Store(tmp_path).finished() == set(full.runs["run"][2:])
+    assert len(list(tmp_path.glob("shards/*.json"))) == 1
+    assert longfat.load_results(tmp_path)[0].flows["bytes_delivered"].sum() > 0
 
 
 def test_a_folder_without_results(tmp_path: Path) -> None:

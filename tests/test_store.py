@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import longfat
 import numpy as np
@@ -15,13 +15,14 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from conftest import ONE, SWEEP, command
-from longfat import Experiment, StorageError, sums
-from longfat import store as store_module
-from longfat import stored as stored_module
-from longfat._longfat import FORMAT_VERSION, METRICS
+from longfat import Experiment, StorageError
+from longfat._longfat import METRICS
 from longfat.report import results_page
-from longfat.store import Store
+from longfat.store import FORMAT_VERSION, Store
+from longfat.store.journal import MAGIC
+from longfat.store.place import Folder
 from longfat.sweep import Work, execute
+from old_forms import edit, seal
 
 HOSTS = """\
 [path]
@@ -48,6 +49,20 @@ warmup = "1 s"
 interval = "100 ms"
 events = true
 """
+PACKETS = """\
+[path]
+preset = "dumbbell"
+rtt = "20 ms"
+bottleneck = { rate = "10 Mbit/s" }
+edge = { rate = "100 Mbit/s" }
+
+[[flow]]
+traffic = { kind = "ttcp", volume = "100 kB" }
+
+[measure]
+duration = "2 s"
+packets = "all"
+"""
 CELLS = """\
 [path]
 preset = "atm"
@@ -62,6 +77,9 @@ count = 2
 duration = "3 s"
 warmup = "1 s"
 """
+
+
+LOCKS = {".lock", ".writers"}
 
 
 def inventory(folder: Path) -> dict[str, int]:
@@ -84,175 +102,26 @@ def test_any_tool_reads_the_tables(swept: Path) -> None:
     assert set(flows["run"]) == set(runs["run"])
     assert json.loads((swept / "provenance.json").read_text())["format_version"] == FORMAT_VERSION
     assert (swept / "experiment.toml").read_text() == SWEEP
-    assert json.loads((swept / "runs" / runs["run"][0] / "experiment.json").read_text())
-
-
-def test_the_same_sweep_again_runs_only_what_is_missing(tmp_path: Path) -> None:
-    results = Experiment(SWEEP).sweep(tmp_path)
-    before = inventory(tmp_path / "runs")
-    gone = results.runs["run"][1]
-    for file in (tmp_path / "runs" / gone).iterdir():
-        file.unlink()
-    (tmp_path / "runs" / gone).rmdir()
-    Experiment(SWEEP).sweep(tmp_path)
-    after = inventory(tmp_path / "runs")
-    changed = {Path(name).parts[0] for name in after if after[name] != before[name]}
-    assert changed == {gone}
-
-
-def seal(folder: Path) -> None:
-    """As if what is in the folder now had been written there by longfat."""
-    files = {name: folder / name for name in sums.read(folder)}
-    (folder / sums.NAME).write_text(sums.text({name: sums.digest(file) for name, file in files.items() if file.exists()}))
-
-
-def _edit(file: Path, **facts: object) -> None:
-    file.write_text(json.dumps(json.loads(file.read_text()) | facts))
-    seal(file.parent)
-
-
-def test_runs_that_other_code_made_stand(tmp_path: Path) -> None:
-    run = Experiment(ONE).sweep(tmp_path).runs["run"][0]
-    _edit(tmp_path / "runs" / run / "run.json", longfat={"version": "0.0.1", "commit": "", "code": "another"})
-    before = inventory(tmp_path / "runs")
-    again = Experiment(ONE).sweep(tmp_path)
-    assert inventory(tmp_path / "runs") == before
-    assert again[0].provenance["longfat"]["code"] == "another"
-
-
-def test_a_finished_run_is_never_written_over(tmp_path: Path) -> None:
-    result, trace = execute(Experiment(ONE).resolve(0), "")
-    Experiment(ONE).sweep(tmp_path)
-    before = inventory(tmp_path / "runs")
-    Store(tmp_path).write(result, trace)
-    assert inventory(tmp_path / "runs") == before
-
-
-def test_a_damaged_run_is_put_aside_and_made_again(tmp_path: Path) -> None:
-    run = Experiment(ONE).sweep(tmp_path).runs["run"][0]
-    (tmp_path / "runs" / run / "run.json").write_text("{")
-    Experiment(ONE).sweep(tmp_path)
-    assert len(longfat.load_results(tmp_path)[0].flows) == 2
-    assert len([path for path in (tmp_path / "runs").iterdir() if path.name.startswith(".damaged-")]) == 1
-
-
-def test_a_trace_reads_back_to_the_last_bit(tmp_path: Path) -> None:
-    # Hosts with all they can have, cells, series, events, a flow that does not finish.
-    for text in (SWEEP, HOSTS, CELLS):
-        store = Store(tmp_path / str(len(text)))
-        for run in Experiment(text).resolve_all():
-            result, trace = execute(run, "")
-            with store.writing():
-                store.write(result, trace)
-            place = store.folder / "runs" / run.hash
-            rows = json.loads((place / "run.json").read_text())["rows"]
-            stored = {name: stored_module.read_table(name, place / f"{name}.parquet", rows[name]) for name in store_module.RUN_TABLES}
-            for name, table in stored.items():
-                for column, values in trace.stored()[name].items():
-                    assert np.array(values).tobytes() == np.array(table[column]).tobytes(), f"{name}.{column}"
-            again, first = store.read(run.hash), trace.tables()
-            assert np.array(list(again.metrics.values())).tobytes() == np.array(list(first["metrics"].values())).tobytes()
-            for name in ("flows", "links", "hosts", "flow_series", "link_series", "events"):
-                pd.testing.assert_frame_equal(getattr(again, name), getattr(result, name), check_exact=True)
-            assert (again.end_s, again.steps, again.warnings) == (result.end_s, result.steps, result.warnings)
+    kept = pd.read_parquet(next((swept / "shards" / "runs").iterdir()))
+    assert set(kept["run"]) == set(runs["run"])
+    assert all(json.loads(resolved) for resolved in kept["resolved"])
 
 
 def test_a_metric_that_came_later_has_values_for_runs_there_were(tmp_path: Path) -> None:
     fresh = Experiment(SWEEP).sweep(tmp_path)
-    before = inventory(tmp_path / "runs")
+    before = inventory(tmp_path / "shards")
     # As a longfat left it that knew neither of these metrics.
     for table, metric in (("runs", "jain_index"), ("flows", "retransmit_share")):
         file = tmp_path / f"{table}.parquet"
         pd.read_parquet(file).drop(columns=metric).to_parquet(file)
     seal(tmp_path)
-    _edit(tmp_path / "provenance.json", metrics="of an earlier longfat")
+    edit(tmp_path / "provenance.json", metrics="of an earlier longfat")
     for _ in range(2):  # computed, and then found
         now = longfat.load_results(tmp_path)
         for name in ("runs", "flows", "links", "hosts"):
             pd.testing.assert_frame_equal(getattr(now, name), getattr(fresh, name), check_exact=True)
-    assert inventory(tmp_path / "runs") == before
+    assert inventory(tmp_path / "shards") == before
     assert json.loads((tmp_path / "provenance.json").read_text())["metrics"] == METRICS
-
-
-def test_a_folder_that_cannot_be_written_shows_new_metrics_all_the_same(tmp_path: Path) -> None:
-    fresh = Experiment(ONE).sweep(tmp_path)
-    _edit(tmp_path / "provenance.json", metrics="of an earlier longfat")
-    with Store(tmp_path).writing():  # so nobody else writes there
-        pd.testing.assert_frame_equal(longfat.load_results(tmp_path).runs, fresh.runs, check_exact=True)
-    assert json.loads((tmp_path / "provenance.json").read_text())["metrics"] == "of an earlier longfat"
-
-
-def test_a_trace_stored_without_a_column_says_so(tmp_path: Path) -> None:
-    run = Experiment(ONE).sweep(tmp_path).runs["run"][0]
-    file = tmp_path / "runs" / run / "flows.parquet"
-    pq.write_table(pq.read_table(file).drop_columns(["timeouts"]), file)
-    seal(file.parent)
-    assert any("stored without flows.timeouts" in warning.text for warning in Store(tmp_path).read(run).warnings)
-
-
-def test_a_trace_that_has_lost_a_table_is_told(tmp_path: Path) -> None:
-    run = Experiment(ONE).sweep(tmp_path).runs["run"][0]
-    place = tmp_path / "runs" / run
-    file = place / "flow_series.parquet"
-    pq.write_table(pq.read_table(file).slice(1), file)
-    seal(place)
-    with pytest.raises(StorageError, match=r"is not a finished run: flow_series.parquet has \d+ rows, and was written with \d+"):
-        Store(tmp_path).read(run)
-    file.unlink()
-    with pytest.raises(StorageError, match="is gone"):
-        Store(tmp_path).read(run)
-
-
-def test_an_experiment_that_this_version_cannot_read(tmp_path: Path) -> None:
-    run = Experiment(ONE).sweep(tmp_path).runs["run"][0]
-    _edit(tmp_path / "runs" / run / "experiment.json", teleport=True)
-    with pytest.raises(StorageError, match=r"cannot read the experiment of .*another version made:(.|\n)*teleport"):
-        Store(tmp_path).read(run)
-
-
-def write_format_2(folder: Path, results: longfat.Results) -> None:
-    """As longfat wrote it whose format was 2: tables with the metrics of their time, and no trace."""
-    folder.mkdir()
-    for name in ("runs", "flows", "links", "hosts"):
-        getattr(results, name).to_parquet(folder / f"{name}.parquet", index=False, compression="zstd")
-    (folder / "experiment.toml").write_text(SWEEP)
-    facts = {name: value for name, value in results.provenance.items() if name not in ("metrics", "results_version", "backends")}
-    facts |= {"format_version": 2, "backend": "sim", "title": results.title, "axes": results.axes, "warnings": []}
-    (folder / "provenance.json").write_text(json.dumps(facts))
-    for result in results:
-        place = folder / "runs" / f"old{result.run[3:]}"
-        place.mkdir(parents=True)
-        for name in store_module.RUN_TABLES:
-            getattr(result, name).to_parquet(place / f"{name}.parquet", index=False, compression="zstd")
-        (place / "experiment.json").write_text(result.resolved)
-        facts = {name: getattr(result, name) for name in (*store_module.RUN_FIELDS, "end_s", "steps")}
-        facts["warnings"] = [warning.text for warning in result.warnings]
-        metrics = {name: None if value != value else value for name, value in result.metrics.items()}
-        (place / "run.json").write_text(json.dumps({"code": "0123", **facts, "metrics": metrics}))
-    runs = pd.read_parquet(folder / "runs.parquet")
-    runs.assign(run="old" + runs["run"].str[3:]).to_parquet(folder / "runs.parquet", index=False)
-
-
-def test_a_folder_of_format_2_is_shown_and_stays(tmp_path: Path) -> None:
-    fresh = Experiment(SWEEP, name="small").sweep()
-    folder = tmp_path / "results" / "small"
-    folder.parent.mkdir()
-    write_format_2(folder, fresh)
-    before = inventory(folder)
-    old = longfat.load_results(folder)
-    assert list(old.runs["jain_index"]) == list(fresh.runs["jain_index"])
-    pd.testing.assert_frame_equal(old[0].flow_series, fresh[0].flow_series)
-    assert old[0].provenance["results_version"] == 2
-    assert command("show", folder).returncode == 0
-    assert command("report", folder, "--out", tmp_path / "reports").returncode == 0
-    assert inventory(folder) == before
-    # The sweep runs beside it, and what is there stays.
-    Experiment(SWEEP, name="small").sweep(folder)
-    runs = inventory(folder / "runs")
-    assert {name: when for name, when in runs.items() if name.startswith("old")} == {
-        name.removeprefix("runs/"): when for name, when in before.items() if name.startswith("runs/")
-    }
-    assert len(list((folder / "runs").iterdir())) == 6
 
 
 def test_labels_are_those_of_the_sweep_that_asks(tmp_path: Path) -> None:
@@ -263,13 +132,13 @@ def test_labels_are_those_of_the_sweep_that_asks(tmp_path: Path) -> None:
 
 def test_results_of_a_newer_format_are_left_alone(tmp_path: Path) -> None:
     Experiment(ONE).sweep(tmp_path)
-    _edit(tmp_path / "provenance.json", format_version=FORMAT_VERSION + 1)
+    edit(tmp_path / "provenance.json", format_version=FORMAT_VERSION + 1)
     before = inventory(tmp_path)
     with pytest.raises(StorageError, match=f"format {FORMAT_VERSION + 1}.*up to {FORMAT_VERSION}"):
         longfat.load_results(tmp_path)
     with pytest.raises(StorageError, match="use a newer longfat"):
         Experiment(ONE).sweep(tmp_path)
-    assert {n: t for n, t in inventory(tmp_path).items() if n != ".lock"} == {n: t for n, t in before.items() if n != ".lock"}
+    assert {n: t for n, t in inventory(tmp_path).items() if n not in LOCKS} == {n: t for n, t in before.items() if n not in LOCKS}
 
 
 def test_a_sweep_that_was_stopped_shows_what_is_finished(tmp_path: Path) -> None:
@@ -289,11 +158,11 @@ def test_a_sweep_that_was_stopped_shows_what_is_finished(tmp_path: Path) -> None
     assert results_page(part, Store(folder).text_so_far()).html.count(part.so_far) == 1
     shown = command("show", folder)
     assert part.so_far in shown.stdout, shown.stderr
-    with Store(folder).writing():
+    with Store(folder).writer():
         assert longfat.load_results(folder).so_far.endswith("it is still running.")
     # A run that is damaged is not finished.
-    resolved = folder / "runs" / part.runs["run"].iloc[0] / "experiment.json"
-    resolved.write_text(resolved.read_text()[:-1])
+    (journal,) = (folder / "journals").iterdir()
+    journal.write_bytes(journal.read_bytes()[:-1])
     if len(part) == 1:
         with pytest.raises(StorageError, match="none of the 3 runs of its sweep is finished"):
             longfat.load_results(folder)
@@ -314,26 +183,6 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
         Experiment(ONE).sweep(tmp_path / "file" / "results")
 
 
-def test_a_disk_that_fills_keeps_what_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write, calls = store_module.write_table, 0
-
-    def fills(name: str, table: Any, path: Path) -> int:
-        nonlocal calls
-        calls += 1
-        if calls > len(store_module.RUN_TABLES) + 2:  # in the middle of the second run
-            path.write_bytes(b"half a file")
-            raise OSError(errno.ENOSPC, "No space left on device")
-        return write(name, table, path)
-
-    monkeypatch.setattr(store_module, "write_table", fills)
-    with pytest.raises(StorageError, match=r"No space left on device; make room.*1 run.*kept"):
-        Experiment(SWEEP).sweep(tmp_path, jobs=1)
-    assert len(list((tmp_path / "runs").iterdir())) == 1
-    assert not list(tmp_path.rglob(".unfinished-*"))
-    monkeypatch.undo()
-    assert len(Experiment(SWEEP).sweep(tmp_path)) == 3
-
-
 @pytest.mark.slow
 def test_a_disk_that_is_full_from_the_start(tmp_path: Path) -> None:
     # A limit on the size of files is the fullest disk that needs no rights to make.
@@ -344,12 +193,118 @@ def test_a_disk_that_is_full_from_the_start(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "cannot write results to results/one: File too large" in done.stderr
     assert "Traceback" not in done.stderr
-    assert not list((tmp_path / "results" / "one" / "runs").iterdir())
+    kept = [path.name for path in (tmp_path / "results" / "one").rglob("*") if path.is_file() and path.stat().st_size]
+    assert set(kept) <= {"sweep.json"}
     assert not (tmp_path / "results" / "one" / "runs.parquet").exists()
 
 
+def test_the_same_sweep_again_runs_only_what_is_missing(tmp_path: Path) -> None:
+    two = SWEEP.replace(', "64 KiB"]', "]")
+    Experiment(two).sweep(tmp_path)
+    before = inventory(tmp_path / "shards")
+    Experiment(SWEEP).sweep(tmp_path)
+    after = inventory(tmp_path / "shards")
+    assert {name: after[name] for name in before} == before
+    (added,) = [name for name in after.keys() - before.keys() if name.startswith("runs/")]
+    assert pq.read_metadata(tmp_path / "shards" / added).num_rows == 1
+    Experiment(SWEEP).sweep(tmp_path)
+    assert inventory(tmp_path / "shards") == after
+
+
+def test_a_finished_run_is_never_written_over(tmp_path: Path) -> None:
+    result, trace = execute(Experiment(ONE).resolve(0), "")
+    Experiment(ONE).sweep(tmp_path)
+    before = inventory(tmp_path / "shards")
+    with Store(tmp_path).writer() as writer:
+        writer.write(result, trace)
+    Store(tmp_path).gather()
+    assert inventory(tmp_path / "shards") == before
+    assert not list((tmp_path / "journals").iterdir())
+
+
+@pytest.mark.parametrize("form", ["journal", "shard"])
+@pytest.mark.parametrize("text", [SWEEP, HOSTS, CELLS, PACKETS], ids=["sweep", "hosts", "cells", "packets"])
+def test_a_trace_reads_back_to_the_last_bit(tmp_path: Path, text: str, form: str) -> None:
+    # Hosts with all they can have, cells, series, events, packets, a flow that does not finish.
+    store = Store(tmp_path)
+    for run in Experiment(text).resolve_all():
+        result, trace = execute(run, "")
+        with store.writer() as writer:
+            writer.write(result, trace)
+        if form == "shard":
+            store.gather()
+        again, facts = store.trace(run.hash)
+        assert facts["labels"] == dict(run.labels)
+        assert facts["provenance"] == result.provenance
+        assert again.missing == []
+        for name, table in trace.stored().items():
+            stored = again.stored()[name]
+            assert list(stored) == list(table)
+            for column, values in table.items():
+                assert np.array(values).tobytes() == np.array(stored[column]).tobytes(), f"{name}.{column}"
+        read, first = store.read(run.hash), trace.tables()
+        assert np.array(list(read.metrics.values())).tobytes() == np.array(list(first["metrics"].values())).tobytes()
+        for name in ("flows", "links", "hosts", "flow_series", "link_series", "events", "packets"):
+            pd.testing.assert_frame_equal(getattr(read, name), getattr(result, name), check_exact=True)
+        assert (read.end_s, read.steps, read.warnings) == (result.end_s, result.steps, result.warnings)
+    assert bool(list(tmp_path.glob("shards/runs/*"))) == (form == "shard")
+
+
+def test_a_folder_that_cannot_be_written_shows_new_metrics_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fresh = Experiment(ONE).sweep(tmp_path)
+    edit(tmp_path / "provenance.json", metrics="of an earlier longfat")
+
+    def refuses(self: Folder, files: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(Folder, "put_all", refuses)
+    pd.testing.assert_frame_equal(longfat.load_results(tmp_path).runs, fresh.runs, check_exact=True)
+    assert json.loads((tmp_path / "provenance.json").read_text())["metrics"] == "of an earlier longfat"
+
+
+def test_a_disk_that_fills_keeps_what_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write, calls = os.write, 0
+
+    def fills(file: int, data: bytes) -> int:
+        nonlocal calls
+        if not data.startswith(MAGIC):
+            return write(file, data)
+        calls += 1
+        if calls > 1:  # in the middle of the second run
+            write(file, data[:100])
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(file, data)
+
+    monkeypatch.setattr(os, "write", fills)
+    with pytest.raises(StorageError, match=r"No space left on device; make room.*1 run.*kept"):
+        Experiment(SWEEP).sweep(tmp_path, jobs=1)
+    monkeypatch.undo()
+    assert len(Store(tmp_path).finished()) == 1
+    assert len(Experiment(SWEEP).sweep(tmp_path)) == 3
+
+
+def test_a_disk_that_fills_while_a_shard_is_made_keeps_the_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put = Folder.put
+
+    def fills(self: Folder, name: str, content: object) -> None:
+        if name.startswith("shards/links"):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        put(self, name, content)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Folder, "put", fills)
+    with pytest.raises(StorageError, match="No space left on device; make room"):
+        Experiment(SWEEP).sweep(tmp_path)
+    monkeypatch.undo()
+    assert not list(tmp_path.glob("shards/*.json"))
+    assert len(Store(tmp_path).finished()) == 3
+    assert all(Store(tmp_path).has(run) for run in Store(tmp_path).finished())
+    Experiment(SWEEP).sweep(tmp_path)
+    # What the shard that never was had left is gone.
+    assert [len(list((tmp_path / "shards" / name).iterdir())) for name in ("runs", "flows", "links")] == [1, 1, 1]
+
+
 @pytest.mark.slow
-def test_two_at_once_in_one_folder(tmp_path: Path) -> None:
+def test_two_sweeps_at_once(tmp_path: Path) -> None:
     (tmp_path / "one.toml").write_text(ONE)
     with Store(tmp_path / "results" / "one").writing():
         done = command("run", "one.toml", cwd=tmp_path)
@@ -358,8 +313,9 @@ def test_two_at_once_in_one_folder(tmp_path: Path) -> None:
 
 
 def test_what_a_killed_sweep_left_half_done_is_removed(tmp_path: Path) -> None:
-    half = tmp_path / "runs" / ".unfinished-0123"
-    half.mkdir(parents=True)
-    (half / "flows.parquet").write_bytes(b"half")
+    half = [tmp_path / "runs" / ".unfinished-0123" / "flows.parquet", tmp_path / "shards" / "flows" / "nobody.parquet"]
+    for file in half:
+        file.parent.mkdir(parents=True)
+        file.write_bytes(b"half")
     Experiment(ONE).sweep(tmp_path)
-    assert not half.exists()
+    assert not any(file.exists() for file in half)

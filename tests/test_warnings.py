@@ -12,7 +12,7 @@ import pytest
 from longfat import Experiment, terminal
 from longfat.cli import app
 from longfat.warned import RunWarning, merged, new_ones, of_facts
-from test_store import seal
+from old_forms import seal, write_format_4
 from typer.testing import CliRunner
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def test_the_terminal_says_each_once(tmp_path: Path) -> None:
 
 
 def test_a_run_of_an_earlier_longfat(tmp_path: Path) -> None:
-    run = Experiment(SLOW_EDGE).sweep(tmp_path).runs["run"][0]
+    run = write_format_4(tmp_path, Experiment(SLOW_EDGE)).runs["run"][0]
     place = tmp_path / "runs" / run
     pq.write_table(pq.read_table(place / "flows.parquet").drop_columns(["cwnd_end_bytes", "gave_up_ecn"]), place / "flows.parquet")
     facts = json.loads((place / "run.json").read_text())

@@ -30,18 +30,17 @@ def get(address: str, **headers: str) -> str:
 def under_way(tmp_path: Path) -> tuple[Store, Experiment]:
     """A sweep that has begun, and of which nothing is finished."""
     store, experiment = Store(tmp_path / "sweep"), Experiment(SWEEP)
-    with store.writing():
-        store.begin("Two flows", ["window"], SWEEP, experiment.sweep().provenance)
+    store.begin("Two flows", ["window"], SWEEP, experiment.sweep().provenance)
     return store, experiment
 
 
 def test_the_page_follows_the_sweep(under_way: tuple[Store, Experiment]) -> None:
     store, experiment = under_way
-    with serve(store.folder) as address, store.writing():
+    with serve(store.folder) as address, store.writer() as writer:
         before = get(f"{address}state")
         assert "none of the 3 runs of its sweep is finished" in get(address)
         assert get(f"{address}state") == before
-        store.write(*execute(experiment.resolve_all()[0], "Two flows"))
+        writer.write(*execute(experiment.resolve_all()[0], "Two flows"))
         assert get(f"{address}state") != before
         page = get(address)
         assert "1 of the 3 runs of this sweep: it is still running." in page
@@ -59,11 +58,11 @@ def test_a_browser_follows_the_sweep(under_way: tuple[Store, Experiment], browse
         WebDriverWait(browser, 60).until(lambda _: words in browser.find_element(By.TAG_NAME, "body").text)
 
     with serve(store.folder) as address:
-        with store.writing():
+        with store.writer() as writer:
             browser.get(address)
             says("none of the 3 runs of its sweep is finished")
             for number, run in enumerate(experiment.resolve_all()[:2], 1):
-                store.write(*execute(run, "Two flows"))
+                writer.write(*execute(run, "Two flows"))
                 says(f"{number} of the 3 runs of this sweep: it is still running.")
         experiment.sweep(store.folder)
         WebDriverWait(browser, 60).until(lambda _: "of this sweep" not in browser.find_element(By.TAG_NAME, "body").text)

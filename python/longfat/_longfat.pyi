@@ -8,8 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 __version__: str
-FORMAT_VERSION: int
-"""Version of the results folder's layout that this build writes, and the newest it reads."""
 RESULTS_VERSION: int
 """Part of a run's identity: raised when the same experiment gives other numbers."""
 CODE: str

@@ -10,21 +10,21 @@ from pathlib import Path
 
 from longfat._longfat import __version__
 from longfat.errors import CaptureError
-from longfat.store import Store
+from longfat.store import Location, Store
 
 SNAP = 128
 """Bytes of a packet that are written, unless something else is asked for: all headers, and no more."""
 
 
-def write_capture(folder: str | Path, at: str, file: str | Path, *, run: str | None = None, snap: int = SNAP) -> int:
-    """Writes what passed at `at`, a host or a link of a run in the results folder `folder`, to `file` as pcapng; how many packets.
+def write_capture(folder: str | Location, at: str, file: str | Path, *, run: str | None = None, snap: int = SNAP) -> int:
+    """Writes what passed at `at`, a host or a link of a run in the results at `folder`, to `file` as pcapng; how many packets.
 
     `run` is the hash of the run, or how it begins; it may be left out where there is only one. Of each packet there are the first `snap`
     bytes. The run must have recorded its packets (`measure.packets`).
 
     CaptureError where that place or run is not there, or was not recorded; StorageError.
     """
-    store = Store(Path(folder))
+    store = Store(folder)
     found = _run(store, run)
     trace, facts = store.trace(found)
     labels = "".join(f", {name} = {value}" for name, value in facts["labels"].items())

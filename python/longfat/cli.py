@@ -7,9 +7,10 @@ import shlex
 import sys
 import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -20,13 +21,18 @@ from longfat._longfat import __version__, registries, schema
 from longfat.advice.command import advise_command
 from longfat.beside import Row, beside
 from longfat.capture import SNAP, write_capture
+from longfat.chosen import RESULTS, BackendOption, Chosen, ResultsOption, SetOption, ShortOption, WhatArgument, chosen
 from longfat.errors import INTERRUPTED, LongfatError
-from longfat.experiment import Experiment, before, load, load_results
-from longfat.locate import Source, experiments, how_to_run, paper_folder, papers, results_folder, results_home, sources, variant
+from longfat.executors import shards
+from longfat.executors.command import gather_command, submit_command
+from longfat.executors.named import named
+from longfat.executors.named import where as named_where
+from longfat.experiment import Experiment, load_results
+from longfat.locate import Source, experiments, how_to_run, paper_folder, papers, results_folder, results_home, sources
 from longfat.paper import Comparison, compare, grids, load_measured, load_paper, load_published, null
 from longfat.report import write_report
-from longfat.store import Store
-from longfat.sweep import default_jobs, measure_speed
+from longfat.store import Location, Store, Url, location
+from longfat.sweep import Item, Work, default_jobs, measure_speed
 from longfat.terminal import progress_bar
 from longfat.warned import new_ones
 from longfat.watch import serve
@@ -35,16 +41,15 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from longfat._longfat import ScriptReport
+    from longfat.results import Results
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
 out = terminal.console()
 err = terminal.console(stderr=True)
 
-RESULTS = Path("results")
 REPORTS = Path("reports")
 SAMPLE = 32
 
-ResultsOption = Annotated[Path, typer.Option("--results", metavar="DIR", help="Where results are kept.")]
 QuickOption = Annotated[bool, typer.Option("--quick", help="Those of `run --quick`, which are in DIR/quick.")]
 
 
@@ -87,90 +92,80 @@ def longfat(
 
 @app.command("run")
 def run_command(
-    what: Annotated[
-        list[str],
-        typer.Argument(metavar="FILE|FOLDER|NAME...", help="Experiments, folders of them, or names from `longfat list`."),
-    ],
+    what: WhatArgument,
     results: ResultsOption = RESULTS,
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time. [default: one a core]")] = None,
-    changes: Annotated[
-        list[str] | None,
+    changes: SetOption = None,
+    quick: ShortOption = False,
+    backend: BackendOption = None,
+    executor: Annotated[
+        str | None,
         typer.Option(
-            "--set", metavar="KEY=VALUE", help="Change a value of the file, e.g. 'flow[0].window=64 KiB'; results go to DIR/NAME+CHANGE."
+            metavar="NAME|ADDRESS", help="Whose workers run them: processes, dask (a cluster of its own), or tcp://SCHEDULER:8786."
         ),
     ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Each experiment in the short form that its file has for it; results go to DIR/quick.")
-    ] = False,
-    backend: Annotated[
-        str | None, typer.Option("--backend", metavar="NAME", help="What runs them, whatever their files say: see `longfat list backends`.")
-    ] = None,
+    shard: Annotated[str | None, typer.Option(metavar="N/COUNT", help="Only part N of so many; `longfat gather` makes the tables.")] = None,
     max_runs: Annotated[int, typer.Option(help="Refuse to start more runs than this.")] = 2000,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Start however many runs there are.")] = False,
 ) -> None:
     """Run experiments; what is already finished is not run again."""
-    found = _distinct([source for name in what for source in sources(name)])
+    if executor and shard:
+        raise LongfatError("--executor hands runs to workers, --shard runs a part of them here: choose one")
+    part = shards.read(shard) if shard else None
     # All of them are parsed before the first is run: a mistake in the last should not wait for the others.
-    changes = [*(changes or []), *([f"backend={backend}"] if backend else [])]
-    loaded = [(source, _changed(load(source.file), quick, changes)) for source in found]
-    results = results_home(results, quick=quick)
-    for source, experiment in loaded:
-        _run(source, experiment, results / variant(source.name, experiment.changes), jobs or default_jobs(), None if yes else max_runs)
-    of_papers = Counter(source.file.parent for source in found if (source.file.parent / "paper.py").is_file())
+    asked = chosen(what, results, changes, quick=quick, backend=backend)
+    with named(executor, jobs) as workers:
+        where = named_where(workers, executor) if workers and executor else terminal.count(jobs or default_jobs(), "core")
+        for one in asked:
+            _check(one, jobs or default_jobs(), None if yes else max_runs)
+            if part:
+                _run(one, where, shards.split(one.experiment.plan().items, part[1])[part[0] - 1], partial(_run_shard, one, part, jobs))
+            else:
+                sweep = partial(one.experiment.sweep, one.folder, jobs=jobs, executor=workers)
+                _run(one, where, one.experiment.plan().items, sweep)
+    of_papers = Counter(one.source.file.parent for one in asked if (one.source.file.parent / "paper.py").is_file())
     for folder, count in of_papers.items():
         # What was changed is not what the paper did.
-        if count > 1 and not changes:
-            _print_comparison(folder, results)
+        if count > 1 and not (changes or backend or part):
+            _print_comparison(folder, results_home(location(results), quick=quick))
 
 
-def _distinct(found: list[Source]) -> list[Source]:
-    """Each file once. LongfatError where two files would go by one name."""
-    files: dict[Path, Source] = {source.file.resolve(): source for source in found}
-    named: dict[str, Path] = {}
-    for file, source in files.items():
-        other = named.setdefault(source.name, file)
-        if other != file:
-            raise LongfatError(f"the results of {other} and of {file} would both be called {source.name}: run them apart, with --results")
-    return list(files.values())
-
-
-def _changed(experiment: Experiment, quick: bool, changes: list[str]) -> Experiment:
-    if quick:
-        experiment.quicken()
-    for change in changes:
-        path, equals, value = change.partition("=")
-        if not equals:
-            raise LongfatError(f"--set {change}: expected KEY=VALUE, such as --set flow[0].window='64 KiB'")
-        experiment.set(path.strip(), value.strip())
-    return experiment
-
-
-def _run(source: Source, experiment: Experiment, folder: Path, jobs: int, max_runs: int | None) -> None:
-    store = Store(folder)
+def _check(one: Chosen, jobs: int, max_runs: int | None) -> None:
+    store = Store(one.folder)
     store.check_format()
-    store.check_source(experiment.file)
-    if max_runs is not None and experiment.run_count > max_runs:
-        _refuse(source, experiment, jobs, max_runs)
-    runs = experiment.resolve_all()
-    missing = [run for run in runs if not store.has(run.hash)]
-    have = len(runs) - len(missing)
-    out.print(f"[bold]{terminal.escape(source.name)}[/] {terminal.escape(experiment.title)}", soft_wrap=True)
+    store.check_source(one.experiment.file)
+    if max_runs is not None and one.experiment.run_count > max_runs:
+        _refuse(one.source, one.experiment, jobs, max_runs)
+
+
+def _run(one: Chosen, where: str, items: list[Item], sweep: Callable[..., Results | None]) -> None:
+    """Runs `items` by `sweep`, and says so; it gives the results of all runs of the experiment, or none."""
+    store, folder = Store(one.folder), one.folder
+    there = store.finished()
+    missing = sum(item.hash not in there for item in items)
+    have = len(items) - missing
+    out.print(f"[bold]{terminal.escape(one.source.name)}[/] {terminal.escape(one.experiment.title)}", soft_wrap=True)
     if missing:
         already = f" ({have:,} finished before)" if have else ""
-        out.print(f"  {terminal.count(len(missing), 'run')} on {terminal.count(jobs, 'core')}{already}")
+        out.print(f"  {terminal.count(missing, 'run')} on {where}{already}", soft_wrap=True)
     else:
-        out.print(f"  all {len(runs):,} runs are finished already")
-    known = before(runs)
+        out.print(f"  all {len(items):,} runs are finished already")
+    known = one.experiment.warnings
     terminal.print_warnings(err, known)
-    with progress_bar(err, len(missing)) as tick:
+    with progress_bar(err, missing) as tick:
         try:
-            made = experiment.sweep(folder, jobs=jobs, tick=tick)
+            made = sweep(tick=tick)
         except KeyboardInterrupt:
-            done = sum(store.has(run.hash) for run in runs)
-            kept = f"Stopped: {done:,} of {len(runs):,} runs are finished and kept in {folder}. To go on:"
+            done = len({item.hash for item in items} & store.finished())
+            kept = f"Stopped: {done:,} of {len(items):,} runs are finished and kept in {folder}. To go on:"
             raise _Stopped(f"{kept}\n  {shlex.join(['longfat', *sys.argv[1:]])}") from None
-    terminal.print_warnings(err, new_ones(made.warnings, known))
+    if made is not None:
+        terminal.print_warnings(err, new_ones(made.warnings, known))
     out.print(f"  results in {terminal.escape(str(folder))}", soft_wrap=True)
+
+
+def _run_shard(one: Chosen, part: tuple[int, int], jobs: int | None, tick: Callable[[Work], object]) -> None:
+    one.experiment.sweep_shard(one.folder, *part, jobs=jobs, tick=tick)
 
 
 def _refuse(source: Source, experiment: Experiment, jobs: int, max_runs: int) -> NoReturn:
@@ -187,6 +182,8 @@ def _refuse(source: Source, experiment: Experiment, jobs: int, max_runs: int) ->
 
 
 app.command("advise")(advise_command)
+app.command("gather")(gather_command)
+app.command("submit")(submit_command)
 
 
 @app.command("report")
@@ -198,7 +195,7 @@ def report_command(
 ) -> None:
     """Write one HTML page with every figure, and each figure as PNG and SVG."""
     with terminal.share_bar(err, "reading") as tick:
-        report = write_report(what, results_home(results, quick=quick), results_home(reports, quick=quick), tick)
+        report = write_report(what, results_home(location(results), quick=quick), reports / "quick" if quick else reports, tick)
     for figure in report.missing:
         err.print(f"  [yellow]not drawn:[/] {terminal.escape(f'{figure.where}: {figure.why}')}", soft_wrap=True)
     out.print(f"report: {terminal.escape(str(report.page.resolve()))}", soft_wrap=True)
@@ -212,7 +209,7 @@ def watch_command(
     quick: QuickOption = False,
 ) -> None:
     """Show the report of a sweep while it runs, in a browser on this machine."""
-    folder = _results_of(what, results_home(results, quick=quick))
+    folder = _results_of(what, results_home(location(results), quick=quick))
     try:
         with serve(folder, port) as address:
             out.print(f"the report is at {address} and follows the sweep; Ctrl-C ends it", soft_wrap=True)
@@ -236,21 +233,21 @@ def compare_command(
     quick: QuickOption = False,
 ) -> None:
     """Set results beside what a paper published."""
-    folder, results = paper_folder(what), results_home(results, quick=quick)
+    folder, home = paper_folder(what), results_home(location(results), quick=quick)
     if as_json:
-        measured = load_measured(folder, results)
+        measured = load_measured(folder, home)
         _say_short(err, measured.short)
         _say_short(err, measured.so_far)
         lines = compare(load_paper(folder), load_published(folder), measured)
         places = _places(lines, table)
         print(json.dumps([asdict(line) for line in lines if _asked(line, places, differs)], indent=2))
     else:
-        lines = _print_comparison(folder, results, table, differs=differs)
+        lines = _print_comparison(folder, home, table, differs=differs)
     if strict and any(line.verdict == "differs" and isinstance(line.published, str) for line in lines):
         raise typer.Exit(1)
 
 
-def _print_comparison(folder: Path, results: Path, table: list[str] | None = None, *, differs: bool = False) -> list[Comparison]:
+def _print_comparison(folder: Path, results: Location, table: list[str] | None = None, *, differs: bool = False) -> list[Comparison]:
     """All lines; what is printed are those asked for. Tables in the paper's own shape are left out where only differences are."""
     paper, rows, measured = load_paper(folder), load_published(folder), load_measured(folder, results)
     _say_short(out, measured.short)
@@ -378,7 +375,7 @@ def show_command(
     quick: QuickOption = False,
 ) -> None:
     """Print the table of runs of an experiment."""
-    shown = load_results(_results_of(what, results_home(results, quick=quick)))
+    shown = load_results(_results_of(what, results_home(location(results), quick=quick)))
     _say_short(out, "Short form (--quick)." if shown.quick else "")
     _say_short(out, shown.so_far)
     terminal.print_results(out, shown, details=every)
@@ -398,7 +395,7 @@ def capture_command(
     quick: QuickOption = False,
 ) -> None:
     """Write what a host or a link of a run would have captured, for Wireshark and the like."""
-    count = write_capture(_results_of(what, results_home(results, quick=quick)), at, file, run=run, snap=snap)
+    count = write_capture(_results_of(what, results_home(location(results), quick=quick)), at, file, run=run, snap=snap)
     out.print(f"{terminal.count(count, 'packet')} at {terminal.escape(at)} in {terminal.escape(str(file))}", soft_wrap=True)
 
 
@@ -445,9 +442,11 @@ def trace_command(
         err.print(f"experiment: {terminal.escape(terminal.clean(str(experiment)))}", soft_wrap=True)
 
 
-def _results_of(what: str, home: Path) -> Path:
-    """The results folder that `what` means. LongfatError where there is none, or more than one is meant."""
+def _results_of(what: str, home: Location) -> Location:
+    """The results that `what` means. LongfatError where there are none, or more than one experiment is meant."""
     folder = results_folder(what, home)
+    if folder is None and isinstance(location(what), Url):
+        raise LongfatError(f"{what} holds no results")
     if folder is None and not Path(what).is_dir():
         found = [source.name for source in sources(what)]
         if len(found) > 1:
@@ -469,7 +468,7 @@ def prune_command(
     quick: QuickOption = False,
 ) -> None:
     """List what a results folder keeps; with --yes, remove what is named."""
-    folder = _results_of(what, results_home(results, quick=quick))
+    folder = _results_of(what, results_home(location(results), quick=quick))
     everything = prune.kept(folder)
     if not (versions or gone or unfinished):
         if yes:
@@ -485,3 +484,18 @@ def prune_command(
     else:
         terminal.print_kept(out, picked)
         out.print(f"This would remove {terminal.kept_summary(picked)}; with --yes it does.", soft_wrap=True)
+
+
+@app.command("pack")
+def pack_command(
+    what: Annotated[str, typer.Argument(metavar="RESULTS|NAME", help="A results folder, or the name of an experiment.")],
+    results: ResultsOption = RESULTS,
+    quick: QuickOption = False,
+) -> None:
+    """Put results of an earlier version, a folder for each run, into the few files of this one."""
+    folder = _results_of(what, results_home(location(results), quick=quick))
+    with terminal.share_bar(err, "packing") as tick:
+        packed, left = Store(folder).pack(tick)
+    out.print(f"Packed {terminal.count(packed, 'run')} in {terminal.escape(str(folder))}.", soft_wrap=True)
+    if left:
+        out.print(f"{terminal.count(left, 'folder')} had to stay: damaged, or of a version that kept no traces.")

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import TypeAlias
 
 from longfat._longfat import Document, Run, Trace, read_text
-from longfat.errors import DamagedError, ExperimentError, LongfatError
+from longfat.errors import DamagedError, ExperimentError, LongfatError, StorageError
+from longfat.executors import coordinate, shards
+from longfat.executors.chunks import Task
 from longfat.locate import sources
 from longfat.provenance import provenance
 from longfat.results import Result, Results, without_series
-from longfat.store import Store, labelled, made_by
-from longfat.sweep import Work, default_jobs, execute, perform
+from longfat.store import Location, Store, labelled, location
+from longfat.sweep import Item, Plan, Work, default_jobs, execute, perform
 from longfat.text import encodable
 from longfat.warned import RunWarning, merged, of_results
 
@@ -125,7 +128,7 @@ class Experiment:
     @property
     def warnings(self) -> list[RunWarning]:
         """What can be told before anything is run (`docs/warnings.md`)."""
-        return before(self.resolve_all())
+        return before(self._runs())
 
     def run(self) -> Result:
         """Runs an experiment of one run. Ctrl-C works.
@@ -138,55 +141,137 @@ class Experiment:
 
     def sweep(
         self,
-        folder: str | Path | None = None,
+        folder: str | Location | None = None,
         *,
         jobs: int | None = None,
+        executor: Executor | None = None,
         tick: Callable[[Work], object] = lambda _: None,
     ) -> Results:
         """Runs every run on `jobs` cores (all, by default). Ctrl-C works.
 
-        With `folder`, results are kept there, each run as it finishes: the same sweep again runs only what is missing.
+        With `folder` (a path, or a URL as `longfat run --results` takes it), results are kept there, each run as it finishes: the same
+        sweep again runs only what is missing.
         Without, they are in memory alone. `tick` is called ten times a second with the state of the work.
-        Raises `StorageError` where the folder cannot be written.
+
+        With `executor`, any of `concurrent.futures`, its workers run them, in chunks, and write to `folder`, which all of them must see
+        (`docs/cluster.md`). `jobs` is then how many chunks run at once, for an executor that does not say.
+        Raises `StorageError` where the folder cannot be written, `LongfatError` where a worker cannot do what is asked.
         """
-        runs = self.resolve_all()
-        jobs = jobs or default_jobs()
+        if executor is None:
+            return self._sweep_here(folder, jobs or default_jobs(), tick)
+        if folder is None:
+            raise LongfatError("sweep(executor=...) needs a folder, one that all workers see: their results go there")
+        where = location(folder)
+        store = Store(where.resolve() if isinstance(where, Path) else where)
+        work = Work([], self.title)
+        with store.writing(lambda: _kept(work)):
+            store.check_source(self.file)
+            plan = self.plan()
+            whole = store.whole(item.hash for item in plan.items)
+            work.items = [item for item in plan.items if item.hash not in whole]
+            if work.items:
+                store.begin(self.title, list(self.axes), self.text, self._facts(plan, [], jobs or 0))
+            coordinate.perform(work, Task(str(store.folder), self.title, self._document.text), executor, jobs, tick)
+            return self._combine(store, plan, jobs or 0)
+
+    def _sweep_here(self, folder: str | Location | None, jobs: int, tick: Callable[[Work], object]) -> Results:
         kept: dict[str, Result] = {}
         if folder is None:
-            perform(Work(_distinct(runs), self.title, lambda result, _: kept.__setitem__(result.run, result)), jobs, tick)
-            results = [labelled(kept[run.hash], run) for run in runs]
-            return Results.of(self.title, list(self.axes), results, self._facts(runs, results, jobs))
-        store = Store(Path(folder))
+            plan = self.plan()
+            perform(Work(plan.items, self.title), self.resolve, lambda result, _: kept.__setitem__(result.run, result), jobs, tick)
+            results = [labelled(kept[run.hash], run) for run in self._runs()]
+            return Results.of(self.title, list(self.axes), results, self._facts(plan, results, jobs))
+        store = Store(folder)
+        work = Work([], self.title)
+        with store.writing():
+            with store.writer(lambda: _kept(work)) as writer:
 
-        def keep(result: Result, trace: Trace) -> None:
-            store.write(result, trace)
-            kept[result.run] = without_series(result)
+                def keep(result: Result, trace: Trace) -> None:
+                    writer.write(result, trace)
+                    kept[result.run] = without_series(result)
 
-        work = Work([], self.title, keep)
-        with store.writing(lambda: f" ({work.done} runs finished before that are kept)" if work.done else ""):
+                plan = self.plan()
+                store.check_source(self.file)
+                for run, result in store.read_all({item.hash for item in plan.items} & store.finished()):
+                    if isinstance(result, DamagedError):
+                        store.put_aside(run)
+                    else:
+                        kept[run] = without_series(result)
+                work.items = [item for item in plan.items if item.hash not in kept]
+                if work.items:
+                    store.begin(self.title, list(self.axes), self.text, self._facts(plan, kept.values(), jobs))
+                perform(work, self.resolve, keep, jobs, tick)
+            return self._combine(store, plan, jobs, kept)
+
+    def missing(self, folder: str | Location) -> list[Item]:
+        """The runs that are not finished in `folder`."""
+        store = Store(folder)
+        items = self.plan().items
+        whole = store.whole(item.hash for item in items)
+        return [item for item in items if item.hash not in whole]
+
+    def sweep_shard(
+        self,
+        folder: str | Location,
+        shard: int,
+        of: int,
+        *,
+        jobs: int | None = None,
+        tick: Callable[[Work], object] = lambda _: None,
+    ) -> int:
+        """Runs the runs of shard `shard` (from 1) `of` so many; those that are finished in `folder` are not run again. How many it ran.
+
+        Which they are follows from the experiment alone. Shards can run at once, on machines that share `folder`; `gather` puts the tables
+        together. Raises as `sweep` does.
+        """
+        store = Store(folder)
+        plan = self.plan()
+        work = Work([], self.title)
+        store.check_source(self.file)
+        with store.writer(lambda: _kept(work)) as writer:
+            mine = shards.split(plan.items, of)[shard - 1]
+            whole = store.whole(item.hash for item in mine)
+            work.items = [item for item in mine if item.hash not in whole]
+            store.begin(self.title, list(self.axes), self.text, self._facts(plan, [], jobs or default_jobs()))
+            perform(work, self.resolve, writer.write, jobs or default_jobs(), tick)
+        return work.done
+
+    def gather(self, folder: str | Location) -> Results:
+        """Makes the tables of the runs in `folder`, wherever they ran, and runs none. Raises `StorageError` where a run is missing."""
+        store = Store(folder)
+        with store.writing():
             store.check_source(self.file)
-            for run in _distinct([run for run in runs if made_by(store.folder / "runs" / run.hash)]):
-                try:
-                    kept[run.hash] = without_series(store.read(run.hash))
-                except DamagedError:
-                    store.put_aside(run.hash)
-            work.runs = _distinct([run for run in runs if run.hash not in kept])
-            if work.runs:
-                store.begin(self.title, list(self.axes), self.text, self._facts(runs, kept.values(), jobs))
-            perform(work, jobs, tick)
-            results = [labelled(kept[run.hash], run) for run in runs]
-            return store.combine(self.title, list(self.axes), results, self.text, self._facts(runs, results, jobs))
+            plan = self.plan()
+            if missing := len(plan.items) - len(store.whole(item.hash for item in plan.items)):
+                raise StorageError(f"{missing:,} of the {len(plan.items):,} runs are missing in {folder}")
+            return self._combine(store, plan, 0)
 
-    def _facts(self, runs: Sequence[Run], results: Iterable[Result], jobs: int) -> dict[str, object]:
+    def plan(self) -> Plan:
+        """The runs, each once, without what each resolves to."""
+        return Plan.of(self._runs())
+
+    def _runs(self) -> Iterator[Run]:
+        return (self.resolve(index) for index in range(self.run_count))
+
+    def _combine(self, store: Store, plan: Plan, jobs: int, kept: Mapping[str, Result] | None = None) -> Results:
+        kept = dict(kept or {})
+        for run, result in store.read_all(item.hash for item in plan.items if item.hash not in kept):
+            if isinstance(result, DamagedError):
+                raise result
+            kept[run] = without_series(result)
+        results = [labelled(kept[run.hash], run) for run in self._runs()]
+        return store.combine(self.title, list(self.axes), results, self.text, self._facts(plan, results, jobs))
+
+    def _facts(self, plan: Plan, results: Iterable[Result], jobs: int) -> dict[str, object]:
         results = list(results)
         return provenance(
-            backends=sorted({run.backend for run in runs}),
+            backends=plan.backends,
             experiment=self.name,
             file=self.file,
             changes=self.changes,
-            seeds=sorted({run.seed for run in runs}),
+            seeds=plan.seeds,
             jobs=jobs,
-            runs=len(runs),
+            runs=plan.count,
             wall_s=sum(result.wall_s for result in results),
             cpu_s=sum(result.cpu_s for result in results),
             cost=sum(result.cost for result in results),
@@ -194,14 +279,13 @@ class Experiment:
         )
 
 
-def before(runs: Sequence[Run]) -> list[RunWarning]:
+def _kept(work: Work) -> str:
+    return f" ({work.done} runs finished before that are kept)" if work.done else ""
+
+
+def before(runs: Iterable[Run]) -> list[RunWarning]:
     """What can be told of these runs before they are run."""
     return merged(RunWarning(one["name"], one["text"], one["count"], (run.hash,)) for run in runs for one in run.warnings)
-
-
-def _distinct(runs: list[Run]) -> list[Run]:
-    # Two values of an axis may resolve to the same run ("64 KiB" and "65536 bytes").
-    return list({run.hash: run for run in runs}.values())
 
 
 def load(what: str | Path) -> Experiment:
@@ -220,12 +304,12 @@ def load(what: str | Path) -> Experiment:
     return Experiment(text, str(file), found[0].name)
 
 
-def load_results(folder: str | Path) -> Results:
-    """The results in a folder that `longfat run` or `Experiment.sweep` wrote.
+def load_results(folder: str | Location) -> Results:
+    """The results in a folder or at a URL that `longfat run` or `Experiment.sweep` wrote.
 
     Of a sweep that is under way or was stopped, those of the runs that are finished: `Results.so_far` says so. Raises `StorageError`.
     """
-    return Store(Path(folder)).load_so_far()
+    return Store(folder).load_so_far()
 
 
 def _labels(values: Sequence[tuple[str | None, Value]]) -> list[str]:

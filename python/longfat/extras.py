@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 from longfat.errors import LongfatError
 
-EXTRAS = {"report": ("jinja2", "matplotlib")}
+EXTRAS = {"report": ("jinja2", "matplotlib"), "dask": ("distributed",)}
 """The extras of `pyproject.toml`, each with the modules that it brings."""
 
 

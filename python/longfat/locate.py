@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from longfat.errors import LongfatError
+from longfat.store import Location, Store, Url, location
 
 PACKAGE = Path(__file__).parent
 HOMES = ("papers", "experiments")
@@ -54,11 +55,14 @@ def _sources(what: str) -> list[Source]:
     return []
 
 
-def results_folder(what: str, results: Path) -> Path | None:
-    """The results that `what` means: a folder of them, or a name under `results`, finished or not; None without any."""
+def results_folder(what: str, results: Location) -> Location | None:
+    """The results that `what` means: a folder or URL of them, or a name under `results`, finished or not; None without any."""
+    meant = location(what)
+    if isinstance(meant, Url):
+        return meant if Store(meant).is_there() else None
     of_one = [results / source.name for source in _sources(what) if source.file.stem == Path(what).name.removesuffix(".toml")]
-    folders = (Path(what), results / what, *of_one)
-    return next((folder for folder in folders if any((folder / name).is_file() for name in ("provenance.json", "sweep.json"))), None)
+    folders = (meant, results / what, *of_one)
+    return next((folder for folder in folders if Store(folder).is_there()), None)
 
 
 def variant(name: str, changes: Mapping[str, str]) -> str:
@@ -79,12 +83,12 @@ LONGEST = 120
 """Characters of a folder's name, without what tells a longer one from others."""
 
 
-def results_home(results: Path, *, quick: bool) -> Path:
+def results_home(results: Location, *, quick: bool) -> Location:
     """Where under `results` those of `run` go, or of `run --quick`."""
     return results / "quick" if quick else results
 
 
-def how_to_run(name: str, results: Path) -> str:
+def how_to_run(name: str, results: Location) -> str:
     """The command that makes the results of `name` in that home."""
     return f"`longfat run {name}{' --quick' if results.name == 'quick' else ''}`"
 

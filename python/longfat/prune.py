@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
+from longfat import store
 from longfat._longfat import RESULTS_VERSION, read_text
 from longfat.errors import LongfatError, StorageError
 from longfat.experiment import Experiment
-from longfat.store import Store, made_by
+from longfat.store import Location, Store
 
 Kind = Literal["current", "version", "gone", "unfinished", "damaged"]
 """Of the experiment as it is now; of another results version; no longer in the experiment; never finished; without what makes a run."""
@@ -20,31 +19,46 @@ Kind = Literal["current", "version", "gone", "unfinished", "damaged"]
 
 @dataclass(frozen=True)
 class Kept:
-    """A folder of one run."""
+    """A run that is kept, or what is left of one."""
 
-    path: Path
+    what: store.Kept
     kind: Kind
-    version: int
-    """Its results version; 0 where it says none."""
-    size: int
-    """Bytes of its files."""
-    finished: str
-    """When; empty where that is not known."""
     is_shown: bool
     """Whether the tables that `longfat show` prints have it."""
 
+    @property
+    def run(self) -> str:
+        """Its hash; of what is left of one, the name of its folder."""
+        return self.what.run
 
-def kept(folder: Path) -> list[Kept]:
-    """Every run's folder in a results folder, the current ones first. StorageError where there are no results."""
-    store = Store(folder)
-    if not (folder / "runs").is_dir():
+    @property
+    def version(self) -> int:
+        """Its results version; 0 where it says none."""
+        return int(self.what.made_by.get("results_version", 0))
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return self.what.size
+
+    @property
+    def finished(self) -> str:
+        """When; empty where that is not known."""
+        return self.what.made_by.get("finished", "")
+
+
+def kept(folder: str | Location) -> list[Kept]:
+    """Every run that is kept, the current ones first. StorageError where there are no results."""
+    results = Store(folder)
+    every = results.kept()
+    if not every and not results.is_there():
         raise StorageError(f"{folder} holds no results: expected a folder that `longfat run` wrote")
-    store.check_format()
-    shown = store.shown()
-    wanted = _wanted(store)
-    found = [_look(path, shown, wanted) for path in sorted((folder / "runs").iterdir()) if path.is_dir()]
+    results.check_format()
+    shown = results.shown()
+    wanted = _wanted(results)
+    found = [Kept(one, _kind(one, shown, wanted), bool(one.made_by) and one.run in shown) for one in every]
     order = ("current", "version", "gone", "damaged", "unfinished")
-    return sorted(found, key=lambda one: (order.index(one.kind), one.version, one.path.name))
+    return sorted(found, key=lambda one: (order.index(one.kind), one.version, one.run))
 
 
 def chosen(all_kept: Sequence[Kept], versions: Sequence[int], *, gone: bool, unfinished: bool) -> list[Kept]:
@@ -70,18 +84,15 @@ def chosen(all_kept: Sequence[Kept], versions: Sequence[int], *, gone: bool, unf
     return picked
 
 
-def remove(folder: Path, picked: Sequence[Kept]) -> None:
+def remove(folder: str | Location, picked: Sequence[Kept]) -> None:
     """Removes them. StorageError where another longfat is writing there, or the system refuses."""
-    with Store(folder).writing():
-        for one in picked:
-            if one.path.exists():  # `writing` clears what is unfinished
-                shutil.rmtree(one.path)
+    Store(folder).remove([one.what for one in picked])
 
 
-def _wanted(store: Store) -> set[str]:
+def _wanted(results: Store) -> set[str]:
     """The runs of the experiment as it was last run there, and of its file as it is now."""
-    facts = store.provenance()
-    texts = [("experiment.toml", store.text())] if facts else []
+    facts = results.provenance()
+    texts = [("experiment.toml", results.text())] if facts else []
     if facts.get("file"):
         with suppress(OSError):  # it is gone, or no longer a text: then it wants nothing
             texts.append((facts["file"], read_text(facts["file"])))
@@ -104,17 +115,11 @@ def _change(experiment: Experiment, changes: dict[str, Any]) -> None:
             experiment.set(path, value)
 
 
-def _look(path: Path, shown: set[str], wanted: set[str]) -> Kept:
-    facts = made_by(path)
-    size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
-    version = int(facts.get("results_version", 0))
-    kind: Kind
-    if path.name.startswith(".unfinished-"):
-        kind = "unfinished"
-    elif path.name.startswith(".") or not facts:
-        kind = "damaged"
-    elif version != RESULTS_VERSION:
-        kind = "version"
-    else:
-        kind = "current" if path.name in wanted | shown else "gone"
-    return Kept(path, kind, version, size, facts.get("finished", ""), path.name in shown)
+def _kind(one: store.Kept, shown: set[str], wanted: set[str]) -> Kind:
+    if one.unfinished:
+        return "unfinished"
+    if one.run.startswith(".") or not one.made_by:
+        return "damaged"
+    if one.made_by["results_version"] != RESULTS_VERSION:
+        return "version"
+    return "current" if one.run in wanted | shown else "gone"

@@ -38,7 +38,7 @@ from longfat.paper import (
 from longfat.plot import Axis, Plot, Rule, Series, figure_of, pack, save
 from longfat.plot.defaults import runs_to_show, sweep_plots, time_plots
 from longfat.results import Results
-from longfat.store import Store
+from longfat.store import Location, Store
 from longfat.terminal import count, difference, duration, host_table, number, run_table, short, summary
 from longfat.warned import RunWarning
 
@@ -98,7 +98,7 @@ class Report:
     missing: list[Missing]
 
 
-def write_report(what: str, results: Path, reports: Path, tick: Callable[[float], object] = lambda _: None) -> Report:
+def write_report(what: str, results: Location, reports: Path, tick: Callable[[float], object] = lambda _: None) -> Report:
     """Writes the report of a results folder, by path or name, or of a paper.
 
     Raises `LongfatError` where `what` is neither or a library is missing, `StorageError` where the report cannot be written.

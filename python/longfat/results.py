@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import pandas as pd
@@ -42,7 +43,7 @@ from longfat.warned import RunWarning, of_facts
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from longfat._longfat import Run, Tables, Trace
+    from longfat._longfat import Column, Run, Table, Tables, Trace
     from longfat.plot import Plot
 
 SeriesName = Literal["flow_series", "link_series", "events", "packets"]
@@ -164,11 +165,11 @@ def of_tables(tables: Tables, **facts: Any) -> Result:
         metrics=tables["metrics"],
         flows=pd.DataFrame(tables["flows"]),
         links=pd.DataFrame(tables["links"]),
-        hosts=pd.DataFrame(tables["hosts"]).astype({"name": "str"}),
-        flow_series=pd.DataFrame(tables["flow_series"]),
-        link_series=pd.DataFrame(tables["link_series"]),
-        events=pd.DataFrame(tables["events"]).astype({"kind": "str"}),
-        packets=pd.DataFrame(tables["packets"]).astype(dict.fromkeys(("event", "direction", "flags", "ecn"), "str")),
+        hosts=_frame(tables["hosts"], "name"),
+        flow_series=_frame(tables["flow_series"]),
+        link_series=_frame(tables["link_series"]),
+        events=_frame(tables["events"], "kind"),
+        packets=_frame(tables["packets"], "event", "direction", "flags", "ecn"),
         end_s=tables["end_s"],
         steps=tables["steps"],
         warnings=[*warnings, *also],
@@ -176,9 +177,42 @@ def of_tables(tables: Tables, **facts: Any) -> Result:
     )
 
 
+def _frame(table: Table, *words: str) -> pd.DataFrame:
+    """As a DataFrame. Of a table without rows pandas cannot tell which columns hold `words`, and most runs have such tables."""
+    made = any(len(column) for column in table.values())
+    return pd.DataFrame(table) if made else _empty(tuple((name, "str" if name in words else _dtype(table[name])) for name in table)).copy()
+
+
+def _dtype(column: Column) -> str:
+    return "object" if isinstance(column, list) else str(column.dtype)
+
+
+@cache
+def _empty(columns: tuple[tuple[str, str], ...]) -> pd.DataFrame:
+    return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in columns})
+
+
 def without_series(result: Result) -> Result:
     """Without what can be large."""
     return replace(result, **{name: getattr(result, name).iloc[:0] for name in SERIES})
+
+
+class _Table:
+    """A table that may be given as what reads it, and then is read when it is asked for."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = f"_{name}"
+
+    def __get__(self, owner: object, _: type) -> pd.DataFrame:
+        if owner is None:
+            raise AttributeError  # so that the field has no default
+        kept: Any = owner.__dict__[self._name]
+        if callable(kept):
+            kept = owner.__dict__[self._name] = kept()
+        return kept
+
+    def __set__(self, owner: object, table: pd.DataFrame | Callable[[], pd.DataFrame]) -> None:
+        owner.__dict__[self._name] = table
 
 
 @dataclass
@@ -190,13 +224,13 @@ class Results(Sequence[Result]):
     """Names of the axes, the slowest first."""
     runs: pd.DataFrame
     """One row a run: axes, repeat, seed, metrics."""
-    flows: pd.DataFrame
+    flows: _Table = _Table()
     """One row a run and flow: axes, counters, metrics."""
-    links: pd.DataFrame
+    links: _Table = _Table()
     """One row a run and one-way link: axes, counters, metrics."""
-    hosts: pd.DataFrame
+    hosts: _Table = _Table()
     """One row a run and host of which the experiment says something: axes, metrics."""
-    open: Callable[[str], Result]
+    open: Callable[[str], Result]  # pyright: ignore[reportGeneralTypeIssues]
     """The run of this hash, with its series."""
     provenance: dict[str, Any] = field(default_factory=dict[str, Any])
 

@@ -1,10 +1,11 @@
-"""A trace in files: one Parquet file for each table of `Trace.stored`, and JSON for what there is once for a run.
+"""The tables of a trace as Arrow has them, one for each table of `Trace.stored`; what there is once for a run, as plain values.
 
 Columns, their names and what a cell means come from the native part (`columns`). A missing value is null.
 """
 
 # pyarrow comes without types.
-# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false, reportMissingTypeStubs=false
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnknownParameterType=false, reportMissingTypeStubs=false
 
 from __future__ import annotations
 
@@ -28,8 +29,8 @@ NONE = np.uint64(np.iinfo(np.uint64).max)
 """Stands for a missing whole number in what comes from a trace and goes back to it."""
 
 
-def write_table(name: str, table: Table, path: Path) -> int:
-    """Writes the table `name` of a trace; one without rows is not written. How many rows it has."""
+def to_arrow(name: str, table: Table) -> pa.Table:
+    """The table `name` of a trace, for Parquet."""
     arrays: dict[str, Any] = {}
     for column, values in table.items():
         form = FORMS[name][column]
@@ -38,34 +39,35 @@ def write_table(name: str, table: Table, path: Path) -> int:
         else:
             cells = np.asarray(values)
             arrays[column] = pa.array(cells, mask=cells == NONE if form in ("time", "count or none") else None)
-    made = pa.table(arrays)
-    if made.num_rows:
-        # Most tables are small, and their columns many: what Parquet says about columns would be larger than the columns.
-        # pyarrow opens no file whose name is not text.
-        with path.open("wb") as file:
-            pq.write_table(made, file, compression="zstd", write_statistics=False, store_schema=False, write_page_checksum=True)
-    return made.num_rows
+    return pa.table(arrays)
+
+
+def from_arrow(name: str, table: pa.Table | None) -> Table:
+    """What `to_arrow` was given; of None, a table without rows. Columns that this longfat does not know are left out."""
+    forms = FORMS[name]
+    if table is None:
+        return {column: _empty(form) for column, form in forms.items()}
+    return {column: _cells(table[column], forms[column]) for column in table.column_names if column in forms}
 
 
 def read_table(name: str, path: Path, rows: int) -> Table:
-    """What `write_table` was given. Columns that this longfat does not know are left out. ValueError where it has not so many rows."""
-    forms = FORMS[name]
+    """A table of a run that has a folder of its own (format 3 or 4). ValueError where it has not so many rows."""
     if not rows:
-        return {column: _empty(form) for column, form in forms.items()}
+        return from_arrow(name, None)
     with path.open("rb") as file:
         table = pq.ParquetFile(file, page_checksum_verification=True).read()
     if table.num_rows != rows:
         raise ValueError(f"{path.name} has {table.num_rows} rows, and was written with {rows}")
-    return {column: _cells(table[column], forms[column]) for column in table.column_names if column in forms}
+    return from_arrow(name, table)
 
 
-def to_json(row: Table) -> dict[str, int | None]:
+def to_plain(row: Table) -> dict[str, int | None]:
     """The one row of the table `run`; it has only whole numbers."""
     return {column: None if values[0] == NONE else int(values[0]) for column, values in row.items()}
 
 
-def from_json(row: dict[str, int | None]) -> Table:
-    """What `to_json` was given."""
+def from_plain(row: dict[str, int | None]) -> Table:
+    """What `to_plain` was given."""
     return {column: np.array([NONE if value is None else value], np.uint64) for column, value in row.items()}
 
 

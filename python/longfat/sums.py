@@ -11,32 +11,44 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from longfat.errors import DamagedError
 
+if TYPE_CHECKING:
+    from longfat.store.place import Place
+
 NAME = "SHA256SUMS"
 LINE = re.compile(r"([0-9a-f]{64})  ([^/\n]+)")
+AT_ONCE = 1 << 20
 
 
-def digest(file: Path) -> str:
-    """SHA-256 of what is in `file`, in hexadecimal."""
-    with file.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()
+def digest(place: Place, name: str) -> str:
+    """SHA-256 of what is in a file, in hexadecimal."""
+    made = hashlib.sha256()
+    with place.open(name) as content:
+        while part := content.read(AT_ONCE):
+            made.update(part)
+    return made.hexdigest()
 
 
-def read(folder: Path) -> dict[str, str]:
-    """The digest of each file of a folder by its name; empty where the folder has none. DamagedError where they cannot be read."""
-    path = folder / NAME
+def of_bytes(content: bytes) -> str:
+    """SHA-256 of some bytes, in hexadecimal."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def read(place: Place) -> dict[str, str]:
+    """The digest of each file of a place by its name; empty where it has none. DamagedError where they cannot be read."""
     try:
-        lines = path.read_text(encoding="ascii").splitlines()
+        lines = place.read(NAME).decode("ascii").splitlines()
     except FileNotFoundError:
         return {}
     except UnicodeDecodeError:
-        raise DamagedError(f"{path} is damaged") from None
+        raise DamagedError(f"{place.where / NAME} is damaged") from None
     found = [LINE.fullmatch(line) for line in lines]
     sums = {match[2]: match[1] for match in found if match}
     if len(sums) != len(lines) or not sums:
-        raise DamagedError(f"{path} is damaged")
+        raise DamagedError(f"{place.where / NAME} is damaged")
     return sums
 
 
@@ -45,14 +57,14 @@ def text(sums: Mapping[str, str]) -> str:
     return "".join(f"{value}  {name}\n" for name, value in sorted(sums.items()))
 
 
-def check(folder: Path, names: Iterable[str], sums: Mapping[str, str]) -> None:
+def check(place: Place, names: Iterable[str], sums: Mapping[str, str]) -> None:
     """DamagedError for the first file of these names that is not what was written."""
     for name in names:
-        path = folder / name
+        path = place.where / name
         if name not in sums:
-            raise DamagedError(f"{folder / NAME} is damaged: it does not say what {name} is")
+            raise DamagedError(f"{place.where / NAME} is damaged: it does not say what {name} is")
         try:
-            found = digest(path)
+            found = digest(place, name)
         except FileNotFoundError:
             raise DamagedError(f"{path} is gone") from None
         if found != sums[name]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
+from typing import NamedTuple
 
 from longfat._longfat import Run, Trace
 from longfat.results import Result, from_trace
@@ -20,22 +22,52 @@ class _Stopped(Exception):
     """Raised inside a run to end it."""
 
 
+class Item(NamedTuple):
+    """A run of a sweep, as little of it as a sweep of a million can hold for each."""
+
+    number: int
+    """As in `Experiment.resolve`."""
+    hash: str
+    cost: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The runs of an experiment, each once, and what is said of them all."""
+
+    items: list[Item]
+    count: int
+    """How many before those that resolve to the same are one."""
+    backends: list[str]
+    seeds: list[int]
+
+    @classmethod
+    def of(cls, runs: Iterable[Run]) -> Plan:
+        """Of all runs of an experiment, in order."""
+        items: dict[str, Item] = {}
+        backends: set[str] = set()
+        seeds: set[int] = set()
+        count = 0
+        for index, run in enumerate(runs):
+            # Two values of an axis may resolve to the same run ("64 KiB" and "65536 bytes").
+            items.setdefault(run.hash, Item(index, run.hash, run.cost))
+            backends.add(run.backend)
+            seeds.add(run.seed)
+            count += 1
+        return cls(list(items.values()), count, sorted(backends), sorted(seeds))
+
+
 @dataclass
 class Work:
     """The runs of a sweep that are still to be done, and how far they are, in units of `Run.cost`."""
 
-    runs: Sequence[Run]
+    items: Sequence[Item]
     title: str
-    keep: Callable[[Result, Trace], object]
-    """Called in a worker's thread with each finished run."""
     done: int = 0
     finished_cost: float = 0.0
+    total_cost: float = 0.0
+    """Cost of all runs."""
     shares: dict[str, float] = field(default_factory=dict[str, float])
-
-    @property
-    def total_cost(self) -> float:
-        """Cost of all runs."""
-        return sum(run.cost for run in self.runs)
 
     @property
     def current_cost(self) -> float:
@@ -55,40 +87,49 @@ def execute(run: Run, title: str, progress: Report | None = None) -> tuple[Resul
     return from_trace(run, title, trace, time.perf_counter() - wall, time.thread_time() - cpu), trace
 
 
-def perform(work: Work, jobs: int, tick: Callable[[Work], object] = lambda _: None) -> None:
-    """Does `work` on `jobs` threads, the longest runs first; calls `tick` ten times a second.
+def perform(
+    work: Work,
+    resolve: Callable[[int], Run],
+    keep: Callable[[Result, Trace], object],
+    jobs: int,
+    tick: Callable[[Work], object] = lambda _: None,
+) -> None:
+    """Does `work` on `jobs` threads, the longest runs first; calls `tick` ten times a second, `keep` with each finished run.
 
     An exception (Ctrl-C among them) stops the runs in flight within a fraction of a second, then goes on its way.
     """
     stop = threading.Event()
 
-    def one(run: Run) -> None:
+    def one(item: Item) -> None:
         def progress(share: float) -> None:
             if stop.is_set():
                 raise _Stopped
-            work.shares[run.hash] = share * run.cost
+            work.shares[item.hash] = share * item.cost
 
         if stop.is_set():
             return
         try:
-            work.keep(*execute(run, work.title, progress))
+            keep(*execute(resolve(item.number), work.title, progress))
         except _Stopped:
-            work.shares.pop(run.hash, None)
+            work.shares.pop(item.hash, None)
 
+    work.total_cost = sum(item.cost for item in work.items)
     # The longest first: the cores then fall idle together.
-    queue = sorted(work.runs, key=lambda run: -run.cost)
+    queue = iter(sorted(work.items, key=lambda item: -item.cost))
+    futures: dict[Future[None], Item] = {}
     with ThreadPoolExecutor(jobs, thread_name_prefix="longfat") as pool:
         try:
-            futures: dict[Future[None], Run] = {pool.submit(one, run): run for run in queue}
-            pending = set(futures)
-            while pending:
-                finished, pending = wait(pending, timeout=0.1, return_when=FIRST_COMPLETED)
+            # Some wait for a thread, so that none waits for a run; all of them would be long to look through at each end of a run.
+            futures |= {pool.submit(one, item): item for item in islice(queue, 4 * jobs)}
+            while futures:
+                finished, _ = wait(futures, timeout=0.1, return_when=FIRST_COMPLETED)
                 for future in finished:
+                    item = futures.pop(future)
                     future.result()
-                    run = futures[future]
-                    work.shares.pop(run.hash, None)
-                    work.finished_cost += run.cost
+                    work.shares.pop(item.hash, None)
+                    work.finished_cost += item.cost
                     work.done += 1
+                futures |= {pool.submit(one, item): item for item in islice(queue, len(finished))}
                 tick(work)
         except BaseException:
             stop.set()

@@ -428,7 +428,7 @@ def _table(table: pd.DataFrame, axes: Sequence[str]) -> tuple[list[str], list[li
 
 
 def print_kept(console: Console, kept: Sequence[Kept]) -> None:
-    """Prints the folders of runs by kind: how many there are, how large, and what `longfat prune` needs to be told to remove them."""
+    """Prints the runs that are kept by kind: how many there are, how large, and what `longfat prune` needs to be told to remove them."""
     kinds: dict[tuple[str, str], list[Kept]] = {}
     for one in kept:
         kinds.setdefault(_what_kept(one), []).append(one)
@@ -443,7 +443,7 @@ def print_kept(console: Console, kept: Sequence[Kept]) -> None:
 
 
 def kept_summary(kept: Sequence[Kept]) -> str:
-    """How many folders of runs, and how large."""
+    """How many runs, and how large."""
     return f"{count(len(kept), 'run')} ({size(sum(one.size for one in kept))})"
 
 

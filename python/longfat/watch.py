@@ -8,13 +8,12 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from longfat.errors import LongfatError
 from longfat.extras import need
 from longfat.report import render, results_page
-from longfat.store import Store
+from longfat.store import Location, Store
 
 HOST = "127.0.0.1"
 EVERY_S = 2
@@ -43,17 +42,14 @@ SCRIPT = f"""<script>
 class Watched:
     """The page of a results folder, made again when another run is finished."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Location) -> None:
         self.store = Store(folder)
         self._lock = threading.Lock()
         self._made: tuple[str, str] = ("", "")
 
     def state(self) -> str:
         """Changes when there is more to show, or the sweep ends: how many runs are finished, and what its tables are."""
-        folder = self.store.folder
-        runs = sum(1 for place in folder.glob("runs/*") if not place.name.startswith("."))
-        marks = [(folder / name).stat().st_mtime_ns if (folder / name).exists() else 0 for name in ("sweep.json", "provenance.json")]
-        return json.dumps([runs, *marks, self.store.is_written_to()])
+        return json.dumps([len(self.store.finished()), *self.store.state(), self.store.is_written_to()])
 
     def page(self) -> str:
         """The report as of now. One at a time: a request that comes while it is made waits for it."""
@@ -72,7 +68,7 @@ class Watched:
 
 
 @contextmanager
-def serve(folder: Path, port: int = 0) -> Generator[str]:
+def serve(folder: Location, port: int = 0) -> Generator[str]:
     """Serves the report of `folder` until the block ends; its address. Port 0: any that is free. OSError where the port is taken."""
     need("report", "a report")
     watched = Watched(folder)

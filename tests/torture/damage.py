@@ -61,7 +61,7 @@ def contents(folder: Path) -> dict[str, Any]:
             found[what] = error
 
     ask("text", lambda: Store(folder).text())
-    ask("kept", lambda: sorted((one.path.name, one.kind) for one in prune.kept(folder)))
+    ask("kept", lambda: sorted((one.run, one.kind) for one in prune.kept(folder)))
     ask("results", lambda: longfat.load_results(folder))
     results = found.pop("results")
     if isinstance(results, LongfatError):
@@ -90,7 +90,7 @@ def is_same(one: Any, other: Any) -> bool:
 
 def spoil(random: Random, folder: Path) -> str:
     """Damages one file; says what was done."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != ".lock")
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.stat().st_size)
     file = random.choice(files)
     data = bytearray(file.read_bytes())
     how = random.choice(("bit", "bit", "bit", "byte", "bytes", "cut", "empty", "zeroes", "more", "gone", "other"))

@@ -98,8 +98,8 @@ def attack(random: Random, folder: Path) -> None:
     check(result)
     again, _ = execute(experiment.resolve(0), "")
     store = Store(folder / "results")
-    with store.writing():
-        store.write(result, trace)
+    with store.writer() as writer:
+        writer.write(result, trace)
     for other in (again, store.read(run.hash)):
         for table in ("flows", "links", "hosts", "flow_series", "link_series", "events"):
             assert getattr(result, table).equals(getattr(other, table)), f"{table} differs"

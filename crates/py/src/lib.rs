@@ -17,9 +17,6 @@ mod tables;
 use pyo3::prelude::*;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// Version of the results folder's layout; Python writes and reads it.
-const FORMAT_VERSION: u32 = 4;
-
 /// The value below which a variable of Student's t with so many degrees of freedom lies with this probability. NaN where there is none.
 #[pyfunction]
 fn student_t(probability: f64, freedom: f64) -> f64 {
@@ -31,7 +28,6 @@ fn student_t(probability: f64, freedom: f64) -> f64 {
 #[pymodule]
 fn _longfat(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    module.add("FORMAT_VERSION", FORMAT_VERSION)?;
     module.add("RESULTS_VERSION", longfat_experiment::RESULTS_VERSION)?;
     module.add("CODE", env!("LONGFAT_CODE"))?;
     module.add("METRICS", env!("LONGFAT_METRICS"))?;

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from longfat.errors import LongfatError, NoResultsError
 from longfat.locate import how_to_run
-from longfat.store import Store
+from longfat.store import Location, Store
 
 if TYPE_CHECKING:
     from longfat.results import Results
@@ -76,7 +76,7 @@ class Measured(Mapping[str, "Results"]):
         return self._made[make]
 
 
-def load_measured(folder: Path, root: Path) -> Measured:
+def load_measured(folder: Path, root: Location) -> Measured:
     """The results under `root` of every experiment in the paper's folder, and in folders in it; those without results are left out.
 
     Of a sweep that is under way or was stopped, the runs that are finished. LongfatError where no experiment has any.

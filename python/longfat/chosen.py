@@ -1,0 +1,77 @@
+"""Experiments as a command line names and changes them, and where their results go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from longfat.errors import LongfatError
+from longfat.experiment import Experiment, load
+from longfat.locate import Source, results_home, sources, variant
+from longfat.store import Location, location
+
+RESULTS = "results"
+
+WhatArgument = Annotated[
+    list[str],
+    typer.Argument(metavar="FILE|FOLDER|NAME...", help="Experiments, folders of them, or names from `longfat list`."),
+]
+ResultsOption = Annotated[
+    str, typer.Option("--results", metavar="DIR|URL", help="Where results are kept: a folder, or a URL (s3://, gs://, az://, file://).")
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="Change a value of the file, e.g. 'flow[0].window=64 KiB'; results go to DIR/NAME+CHANGE."
+    ),
+]
+ShortOption = Annotated[
+    bool, typer.Option("--quick", help="Each experiment in the short form that its file has for it; results go to DIR/quick.")
+]
+BackendOption = Annotated[
+    str | None, typer.Option("--backend", metavar="NAME", help="What runs them, whatever their files say: see `longfat list backends`.")
+]
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """An experiment, changed as asked, and where its results are."""
+
+    source: Source
+    experiment: Experiment
+    folder: Location
+
+
+def chosen(what: Sequence[str], results: str, changes: Sequence[str] | None, *, quick: bool, backend: str | None) -> list[Chosen]:
+    """What is asked for, each file once. LongfatError where one is not there or not valid, before any is run."""
+    changes = [*(changes or []), *([f"backend={backend}"] if backend else [])]
+    found = _distinct([source for name in what for source in sources(name)])
+    loaded = [(source, _changed(load(source.file), quick, changes)) for source in found]
+    home = results_home(location(results), quick=quick)
+    return [Chosen(source, experiment, home / variant(source.name, experiment.changes)) for source, experiment in loaded]
+
+
+def _distinct(found: list[Source]) -> list[Source]:
+    """Each file once. LongfatError where two files would go by one name."""
+    files: dict[Path, Source] = {source.file.resolve(): source for source in found}
+    named: dict[str, Path] = {}
+    for file, source in files.items():
+        other = named.setdefault(source.name, file)
+        if other != file:
+            raise LongfatError(f"the results of {other} and of {file} would both be called {source.name}: run them apart, with --results")
+    return list(files.values())
+
+
+def _changed(experiment: Experiment, quick: bool, changes: list[str]) -> Experiment:
+    if quick:
+        experiment.quicken()
+    for change in changes:
+        path, equals, value = change.partition("=")
+        if not equals:
+            raise LongfatError(f"--set {change}: expected KEY=VALUE, such as --set flow[0].window='64 KiB'")
+        experiment.set(path.strip(), value.strip())
+    return experiment

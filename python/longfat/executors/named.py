@@ -1,0 +1,91 @@
+"""Executors by the word that `longfat run --executor` takes: processes of this machine, or Dask."""
+
+# Dask comes with few types, and may not be there at all.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportMissingImports=false, reportMissingTypeStubs=false
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import signal
+from collections.abc import Generator
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+from longfat.errors import LongfatError
+from longfat.executors.coordinate import worker_count
+from longfat.sweep import default_jobs
+
+SECONDS = 10
+"""How long a scheduler has to answer, and to have a worker."""
+
+
+@contextmanager
+def named(name: str | None, jobs: int | None) -> Generator[Executor | None]:
+    """The executor called `name`, until the block ends; None without a name. LongfatError where it is not to be had."""
+    match name:
+        case None:
+            yield None
+        case "processes":
+            with _processes(jobs or default_jobs()) as pool:
+                yield pool
+        case "dask":
+            distributed = _distributed(name)
+            workers = jobs or default_jobs()
+            with (
+                distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as cluster,
+                distributed.Client(cluster) as client,
+            ):
+                yield client.get_executor(pure=False)
+        case address if "://" in address:
+            with _client(_distributed(address), address) as client:
+                yield client.get_executor(pure=False)
+        case _:
+            raise LongfatError(f"--executor {name}: expected processes, dask, or the address of a Dask scheduler such as tcp://host:8786")
+
+
+def where(executor: Executor, name: str) -> str:
+    """In words, for the line that says what is about to run."""
+    workers = worker_count(executor, None)
+    return f"{workers:,} worker{'' if workers == 1 else 's'} ({name})"
+
+
+@contextmanager
+def _processes(jobs: int) -> Generator[Executor]:
+    """A pool whose processes end at once with Ctrl-C, and say nothing of it."""
+    how = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs, mp_context=how, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_DFL)) as pool:
+        try:
+            yield pool
+        except BaseException:
+            for process in multiprocessing.active_children():
+                process.terminate()
+            raise
+
+
+def _distributed(name: str) -> Any:
+    try:
+        import distributed
+    except ImportError as error:
+        raise LongfatError(f"--executor {name} needs Dask, which is not installed ({error}): pip install 'longfat[dask]'") from error
+    # What is to be said of workers that come and go is said by the coordinator.
+    for logger in ("distributed", "distributed.client", "distributed.nanny", "distributed.scheduler", "distributed.worker"):
+        logging.getLogger(logger).setLevel(logging.CRITICAL)
+    return distributed
+
+
+@contextmanager
+def _client(distributed: Any, address: str) -> Generator[Any]:
+    try:
+        client = distributed.Client(address, timeout=SECONDS)
+    except (OSError, TimeoutError, ValueError, TypeError) as error:
+        raise LongfatError(f"no Dask scheduler answers at {address} within {SECONDS} s: {error}") from error
+    try:
+        try:
+            client.wait_for_workers(1, timeout=SECONDS)
+        except (OSError, TimeoutError) as error:
+            raise LongfatError(f"the Dask scheduler at {address} has no workers: start one with `dask worker {address}`") from error
+        yield client
+    finally:
+        client.close(timeout=2)

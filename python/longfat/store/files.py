@@ -1,0 +1,77 @@
+"""Files of facts (JSON) and tables (Parquet) in a place."""
+
+# pandas leaves the type of cells open.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+import os
+from typing import Any, cast
+
+import pandas as pd
+
+from longfat.errors import DamagedError
+from longfat.store.place import Place
+
+ADDED = ("hosts.parquet",)
+"""Tables that folders of an earlier longfat do not have."""
+RENAMED = {"memory_share": "memory_proportion"}
+"""Columns that have another name in folders of format 1."""
+
+
+def read_json(place: Place, name: str, *needed: str) -> dict[str, Any]:
+    """The table of facts in a file. DamagedError where there is none in it, or one without what is needed."""
+    path = place.where / name
+    try:
+        facts = json.loads(place.read(name).decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise DamagedError(f"{path} is damaged: {error}") from error
+    if not (isinstance(facts, dict) and all(one in facts for one in needed)):
+        raise DamagedError(f"{path} is damaged: it does not hold what it should")
+    return cast("dict[str, Any]", facts)
+
+
+def json_bytes(value: object) -> bytes:
+    """What `read_json` reads; null for NaN, which JSON has not."""
+    return (json.dumps(_plain(value), indent=2, allow_nan=False) + "\n").encode()
+
+
+def read_table(place: Place, name: str) -> pd.DataFrame:
+    """A table of users' columns. OSError, ValueError where it is damaged."""
+    if name in ADDED and not place.has(name):
+        return pd.DataFrame()
+    with place.open(name) as file:
+        return pd.read_parquet(file, engine="pyarrow", page_checksum_verification=True).rename(columns=RENAMED)
+
+
+def table_bytes(table: pd.DataFrame) -> bytes:
+    """What `read_table` reads."""
+    sink = io.BytesIO()
+    table.to_parquet(sink, engine="pyarrow", index=False, compression="zstd", write_page_checksum=True)
+    return sink.getvalue()
+
+
+def version_of(facts: dict[str, Any]) -> int:
+    """The format that facts are of; 0 where they do not say."""
+    version = facts.get("format_version", 0)
+    return version if isinstance(version, int) else 0
+
+
+def reason(error: OSError) -> str:
+    """Why the system refuses, in a line."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return f"{os.strerror(error.errno)}; make room and run the same command again"
+    return os.strerror(error.errno) if error.errno else str(error)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, float):
+        return value if value - value == 0 else None
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in cast("dict[str, object]", value).items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in cast("list[object]", value)]
+    return value

@@ -1,0 +1,202 @@
+"""The journal of a writer: finished runs, one behind the other, until there are enough of them for a shard.
+
+A record is `MAGIC`, the length of what follows the digest (4 bytes, little endian), the SHA-256 of it, and the run. What a kill cut short
+is no record, and nothing but the run that was being written is lost. A journal belongs to whoever holds its lock, and the next writer of
+this machine goes on with one that nobody holds.
+"""
+
+# pyarrow comes without types.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnknownParameterType=false, reportMissingTypeStubs=false
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import struct
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from longfat.errors import DamagedError
+from longfat.store.finished import Finished
+from longfat.store.place import machine, new_name
+from longfat.sums import sync
+
+FOLDER = "journals"
+ENDING = ".journal"
+MAGIC = b"\nlongfat5"
+HEAD = struct.Struct("<9sI32s")
+SYNC_EVERY_S = 1.0
+_codec = pa.Codec("zstd", 1)
+
+
+@dataclass(frozen=True)
+class Record:
+    """Where in a journal a run is."""
+
+    run: str
+    journal: str
+    start: int
+    end: int
+
+
+class Journal:
+    """A journal that this process writes to."""
+
+    def __init__(self, folder: Path, name: str, how: int = os.O_RDWR | os.O_CREAT | os.O_APPEND) -> None:
+        self.path = folder / name
+        self._file = os.open(self.path, how, 0o666)
+        self.size = 0
+        self.runs = 0
+        self._synced = time.monotonic()
+
+    @classmethod
+    def take(cls, folder: Path) -> Journal:
+        """One of this machine that nobody holds, or a new one."""
+        folder.mkdir(parents=True, exist_ok=True)
+        free = next(cls.left_behind(folder, only=machine()), None)
+        return free or cls.new(folder)
+
+    @classmethod
+    def new(cls, folder: Path) -> Journal:
+        """A new one. It is on the disk before anything is in it."""
+        made = cls(folder, f"{new_name()}{ENDING}")
+        if not made._lock():
+            raise AssertionError("a name that nobody has cannot be held")
+        sync(folder)
+        return made
+
+    @classmethod
+    def left_behind(cls, folder: Path, only: str = "") -> Iterator[Journal]:
+        """The journals of this machine or of every one that nobody holds, each held from now on and cut to its records."""
+        if not folder.is_dir():
+            return
+        for path in sorted(folder.glob(f"{only}*{ENDING}")):
+            try:
+                journal = cls(folder, path.name, os.O_RDWR | os.O_APPEND)
+            except FileNotFoundError:
+                continue
+            if not journal._lock():
+                journal.close()
+                continue
+            found = list(records(path))
+            journal.size, journal.runs = (found[-1].end if found else 0), len(found)
+            os.ftruncate(journal._file, journal.size)
+            yield journal
+
+    def _lock(self) -> bool:
+        """Whether it is this process's now. Not where another holds it, or it has been turned into a shard meanwhile."""
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return os.fstat(self._file).st_nlink > 0
+
+    def append(self, finished: Finished) -> None:
+        """Adds a run: all of it, or OSError and nothing.
+
+        What a process wrote outlives the process. For a power cut it has to be put on the disk, which is done at most once a second but at
+        once for a run that took longer: of what is finished, a power cut takes a second's work at the most.
+        """
+        data = encode(finished)
+        try:
+            written = 0
+            while written < len(data):
+                written += os.write(self._file, data[written:])
+        except BaseException:
+            os.ftruncate(self._file, self.size)
+            raise
+        self.size += len(data)
+        self.runs += 1
+        if finished.facts["wall_s"] > SYNC_EVERY_S or time.monotonic() - self._synced > SYNC_EVERY_S:
+            self.sync()
+
+    def sync(self) -> None:
+        """Waits until it is on the disk."""
+        os.fdatasync(self._file)
+        self._synced = time.monotonic()
+
+    def leave(self) -> None:
+        """Leaves it to the next writer; an empty one is removed."""
+        try:
+            if self.size:
+                self.sync()
+            else:
+                self.path.unlink(missing_ok=True)
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Lets go of it."""
+        os.close(self._file)
+
+
+def encode(finished: Finished) -> bytes:
+    """A record."""
+    tables: dict[str, int] = {}
+    parts: list[bytes] = []
+    for name, table in finished.tables.items():
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, table.schema) as stream:
+            stream.write_table(table)
+        parts.append(sink.getvalue().to_pybytes())
+        tables[name] = len(parts[-1])
+    head = json.dumps({"facts": finished.facts, "tables": tables}).encode()
+    raw = b"".join([struct.pack("<I", len(head)), head, *parts])
+    run = finished.run.encode()
+    body = struct.pack("<HI", len(run), len(raw)) + run + _codec.compress(raw, asbytes=True)
+    return HEAD.pack(MAGIC, len(body), hashlib.sha256(body).digest()) + body
+
+
+def records(path: Path, start: int = 0) -> Iterator[Record]:
+    """What is whole in a journal from `start` on. What is not is passed over."""
+    try:
+        with path.open("rb") as file:
+            file.seek(start)
+            text = file.read()
+    except FileNotFoundError:
+        return
+    data, at = memoryview(text), 0
+    while (at := text.find(MAGIC, at)) >= 0:
+        body = _body(data[at:])
+        if body is None:
+            at += 1
+            continue
+        length, _ = struct.unpack_from("<HI", body)
+        end = at + HEAD.size + len(body)
+        yield Record(bytes(body[6 : 6 + length]).decode(errors="replace"), path.name, start + at, start + end)
+        at = end
+
+
+def _body(data: memoryview) -> memoryview | None:
+    if len(data) < HEAD.size:
+        return None
+    _, length, digest = HEAD.unpack_from(data)
+    body = data[HEAD.size : HEAD.size + length]
+    return body if len(body) == length >= 6 and hashlib.sha256(body).digest() == digest else None
+
+
+def read(folder: Path, record: Record) -> Finished:
+    """The run of a record. DamagedError where it is not what was written; FileNotFoundError where the journal is a shard by now."""
+    with (folder / record.journal).open("rb") as file:
+        file.seek(record.start)
+        data = file.read(record.end - record.start)
+    body = _body(memoryview(data)) if data.startswith(MAGIC) else None
+    if body is None:
+        raise DamagedError(f"{folder / record.journal} is damaged: it does not hold the run {record.run}")
+    name, size = struct.unpack_from("<HI", body)
+    raw = memoryview(_codec.decompress(bytes(body[6 + name :]), decompressed_size=size, asbytes=True))
+    (length,) = struct.unpack_from("<I", raw)
+    head = json.loads(bytes(raw[4 : 4 + length]))
+    tables: dict[str, pa.Table] = {}
+    start = 4 + length
+    for table, size in head["tables"].items():
+        tables[table] = pa.ipc.open_stream(pa.py_buffer(raw[start : start + size])).read_all()
+        start += size
+    return Finished(head["facts"], tables)

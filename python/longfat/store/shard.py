@@ -1,0 +1,315 @@
+"""A shard: finished runs as rows of Parquet files, one for each table.
+
+    shards/NAME.json               that there is the shard, and what the footers of its files are
+    shards/runs/NAME.parquet       one row a run: its facts, and where its rows stand in the other tables
+    shards/flows/NAME.parquet      and so on, each where there are rows
+
+A shard is there when its `NAME.json` is, which is written last; what it holds is never changed. A run's rows stand together, so that it is
+read by the row groups that have them. The footers are kept twice, so that of a file that was cut short the row groups before the cut are
+still read.
+"""
+
+# pyarrow comes without types.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnknownParameterType=false, reportMissingTypeStubs=false
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import json
+import zlib
+from collections import OrderedDict
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from longfat.errors import DamagedError
+from longfat.store.finished import FACTS, IN_JSON, TRACE_TABLES, Finished
+from longfat.store.place import UNFINISHED, Place, is_refused, new_name, patiently
+from longfat.store.version import FORMAT_VERSION
+
+FOLDER = "shards"
+TABLES = ("runs", *TRACE_TABLES)
+GROUP_CELLS = 500_000
+"""Cells of a row group, about: what has to be read for one run of many."""
+GROUP_RUNS = 2048
+"""Rows of a row group of `runs`, whose cells are larger."""
+GROUPS_KEPT = 8
+"""Row groups kept in memory, in case the next run has its rows in one of them, too."""
+UNREADABLE = (OSError, ValueError, KeyError, pa.ArrowException)
+
+Found = TypeVar("Found")
+
+
+class ShardWriter:
+    """A shard that is being made. It is there after `commit`."""
+
+    def __init__(self, place: Place, replaces: Iterable[str] = ()) -> None:
+        self.place = place
+        self.name = new_name()
+        self.replaces = sorted(replaces)
+        self._tables: dict[str, _TableWriter] = {}
+        self._rows = dict.fromkeys(TRACE_TABLES, 0)
+
+    def add(self, runs: pa.Table) -> None:
+        """Adds rows of `runs`, which say how many rows these runs have in other tables. Those are appended in the same order."""
+        for name in TRACE_TABLES:
+            counts = runs[f"{name}_rows"].to_numpy()
+            starts = self._rows[name] + np.cumsum(counts) - counts
+            column = f"{name}_from"
+            at = runs.column_names.index(column) if column in runs.column_names else None
+            made = pa.array(starts, pa.int64())
+            runs = runs.append_column(column, made) if at is None else runs.set_column(at, column, made)
+            self._rows[name] += int(counts.sum())
+        self.append("runs", runs)
+
+    def append(self, name: str, table: pa.Table) -> None:
+        """Adds rows to a table."""
+        if table.num_rows:
+            if name not in self._tables:
+                self._tables[name] = _TableWriter(self.place, self.name, name)
+            self._tables[name].append(table)
+
+    def commit(self) -> None:
+        """Puts the files in their place, and says that they are there. Without runs there is nothing to put."""
+        files = {name: writer.close() for name, writer in self._tables.items()}
+        if not files:
+            return
+        facts: dict[str, Any] = {"format_version": FORMAT_VERSION, "replaces": self.replaces, "tables": {}}
+        for name, path in files.items():
+            footer = io.BytesIO()
+            with path.open("rb") as file:
+                metadata = pq.read_metadata(file)
+            metadata.write_metadata_file(footer)
+            facts["tables"][name] = {
+                "rows": metadata.num_rows,
+                "bytes": path.stat().st_size,
+                "footer": base64.b64encode(zlib.compress(footer.getvalue())).decode(),
+            }
+        for name, path in files.items():
+            self.place.put(f"{FOLDER}/{name}/{self.name}.parquet", path)
+        digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+        self.place.put(f"{FOLDER}/{self.name}.json", json.dumps({"sha256": digest, "shard": facts}, sort_keys=True).encode())
+
+    def abandon(self) -> None:
+        """Removes what was written."""
+        for writer in self._tables.values():
+            writer.abandon()
+
+
+class _TableWriter:
+    """A Parquet file that grows by whole row groups."""
+
+    def __init__(self, place: Place, shard: str, name: str) -> None:
+        place.local.mkdir(parents=True, exist_ok=True)
+        self.path = place.local / f"{UNFINISHED}{shard}-{name}.parquet"
+        self._name = name
+        self._parts: list[pa.Table] = []
+        self._rows = 0
+        self._sink: Any = None
+        self._writer: Any = None
+
+    def append(self, table: pa.Table) -> None:
+        self._parts.append(table)
+        self._rows += table.num_rows
+        if self._rows >= group_rows(self._name, table.num_columns):
+            self._flush()
+
+    def _flush(self) -> None:
+        whole = pa.concat_tables(self._parts)
+        if self._writer is None:
+            self._sink = self.path.open("wb")
+            # Statistics of columns that are not sorted help nobody, and are much where row groups are many.
+            self._writer = pq.ParquetWriter(
+                self._sink, whole.schema, compression="zstd", write_statistics=False, store_schema=False, write_page_checksum=True
+            )
+        self._writer.write_table(whole, row_group_size=group_rows(self._name, whole.num_columns))
+        self._parts, self._rows = [], 0
+
+    def abandon(self) -> None:
+        self._parts = []
+        with suppress(OSError, pa.ArrowException):
+            self.close()
+        with suppress(OSError):
+            self.path.unlink()
+
+    def close(self) -> Any:
+        if self._parts:
+            self._flush()
+        if self._writer is not None:
+            self._writer.close()
+            self._sink.close()
+        return self.path
+
+
+@contextmanager
+def _passing_over_damage() -> Generator[None]:
+    """Passes over what is damaged or gone. What the system refuses is raised."""
+    try:
+        yield
+    except (*UNREADABLE, TypeError, zlib.error) as error:
+        if is_refused(error):
+            raise
+
+
+def group_rows(name: str, columns: int) -> int:
+    """How many rows a row group has."""
+    return GROUP_RUNS if name == "runs" else max(GROUP_CELLS // columns, 1)
+
+
+def rows_of(runs: list[Finished]) -> pa.Table:
+    """Rows of `runs`, for `ShardWriter.add`."""
+    columns: dict[str, Any] = {name: pa.array([run.facts[name] for run in runs], form) for name, form in FACTS.items()}
+    columns |= {name: pa.array([run.facts[name] for run in runs], pa.uint64()) for name in runs[0].facts if name not in FACTS}
+    for name in TRACE_TABLES:
+        columns[f"{name}_rows"] = pa.array([run.tables[name].num_rows if name in run.tables else 0 for run in runs], pa.int64())
+    return pa.table(columns | {"sha256": pa.array([run.digest for run in runs])})
+
+
+def with_run(run: str, table: pa.Table) -> pa.Table:
+    """The rows of a run in a table, with the run before them."""
+    return table.add_column(0, "run", pa.repeat(pa.scalar(run), table.num_rows))
+
+
+class Shard:
+    """A shard that is there."""
+
+    def __init__(self, place: Place, name: str) -> None:
+        self.place = place
+        self.name = name
+        self.replaces: list[str] = []
+        """Names of shards whose runs are in this one."""
+        self.size = 0
+        """Bytes of its files; 0 where that is not known."""
+        self._footers: dict[str, Any] = {}
+        self._groups: OrderedDict[tuple[str, int], pa.Table] = OrderedDict()
+        with _passing_over_damage():  # the files have footers of their own
+            said = json.loads(place.read(f"{FOLDER}/{name}.json"))
+            facts = said["shard"]
+            if hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest() == said["sha256"]:
+                self.replaces = facts["replaces"]
+                self.size = sum(one["bytes"] for one in facts["tables"].values())
+                self._footers = {
+                    table: pq.read_metadata(pa.BufferReader(zlib.decompress(base64.b64decode(one["footer"]))))
+                    for table, one in facts["tables"].items()
+                }
+        self.rows = self._index()
+        """Of each run the number of its row in `runs`."""
+
+    def path(self, table: str) -> str:
+        """The file of a table."""
+        return f"{FOLDER}/{table}/{self.name}.parquet"
+
+    def tables(self) -> list[str]:
+        """The tables that it has rows in."""
+        return list(self._footers) if self.size else [table for table in TABLES if self.place.has(self.path(table))]
+
+    def _read(self, table: str, what: Callable[[Any], Found]) -> Found:
+        """What is asked of the Parquet file of a table."""
+
+        def read() -> Found:
+            with self.place.open(self.path(table)) as source:
+                file = pq.ParquetFile(source, metadata=self._footers.get(table), page_checksum_verification=True)
+                self._footers.setdefault(table, file.metadata)
+                return what(file)
+
+        return patiently(read)
+
+    def _footer(self, table: str) -> Any:
+        return self._footers.get(table) or self._read(table, lambda file: file.metadata)
+
+    def _rows_of_groups(self, table: str) -> list[int]:
+        footer = self._footer(table)
+        return [footer.row_group(number).num_rows for number in range(footer.num_row_groups)]
+
+    def _index(self) -> dict[str, int]:
+        with _passing_over_damage():
+            names = self._read("runs", lambda file: file.read(columns=["run"]))["run"].to_pylist()
+            return dict(zip(names, range(len(names)), strict=True))
+        index: dict[str, int] = {}
+        start = 0
+        with _passing_over_damage():  # without a footer there is no way to any of them
+            for number, rows in enumerate(self._rows_of_groups("runs")):
+                with _passing_over_damage():
+                    names = self._group("runs", number, ["run"])["run"].to_pylist()
+                    index |= dict(zip(names, range(start, start + rows), strict=True))
+                start += rows
+        return index
+
+    def facts(self, columns: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """Of each run these facts, as `Finished.fields` has them; without the runs whose facts are damaged."""
+        found: dict[str, dict[str, Any]] = {}
+        with _passing_over_damage():
+            for number in range(len(self._rows_of_groups("runs"))):
+                with _passing_over_damage():
+                    for row in self._group("runs", number, ["run", *columns]).to_pylist():
+                        found[row.pop("run")] = {name: json.loads(value) if name in IN_JSON else value for name, value in row.items()}
+        return found
+
+    def slice(self, table: str, start: int, count: int) -> pa.Table:
+        """Rows of a table. OSError and the like where they are damaged."""
+        parts: list[pa.Table] = []
+        first = 0
+        for number, rows in enumerate(self._rows_of_groups(table)):
+            low, high = max(start - first, 0), min(start + count - first, rows)
+            if low < high:
+                parts.append(self._kept_group(table, number).slice(low, high - low))
+            first += rows
+        if sum(part.num_rows for part in parts) != count:
+            raise ValueError(f"{self.path(table)} has fewer rows than it should")
+        return pa.concat_tables(parts)
+
+    def _group(self, table: str, number: int, columns: list[str] | None = None) -> pa.Table:
+        return self._read(table, lambda file: file.read_row_group(number, columns=columns))
+
+    def _kept_group(self, table: str, number: int) -> pa.Table:
+        key = (table, number)
+        if key in self._groups:
+            self._groups.move_to_end(key)
+        else:
+            self._groups[key] = self._group(table, number)
+            while len(self._groups) > GROUPS_KEPT:
+                self._groups.popitem(last=False)
+        return self._groups[key]
+
+    def read(self, run: str) -> Finished:
+        """A run. DamagedError where it is not what was written; FileNotFoundError where the shard has gone into another."""
+        try:
+            row = self.slice("runs", self.rows[run], 1).to_pylist()[0]
+            tables: dict[str, pa.Table] = {}
+            for name in TRACE_TABLES:
+                if count := row.pop(f"{name}_rows"):
+                    found = self.slice(name, row[f"{name}_from"], count)
+                    if found["run"].unique().to_pylist() != [run]:
+                        raise ValueError(f"{self.path(name)} has rows of another run in its place")
+                    tables[name] = found.drop_columns(["run"])
+                row.pop(f"{name}_from")
+            digest = row.pop("sha256")
+            made = Finished(row, tables)
+            made.check(digest)
+        except FileNotFoundError:
+            raise
+        except (*UNREADABLE, TypeError, AttributeError, DamagedError) as error:
+            if is_refused(error):
+                raise
+            raise DamagedError(f"{self.place.where / FOLDER}: the run {run} in shard {self.name} is damaged: {error}") from error
+        return made
+
+    def parts(self, dropped: set[str]) -> Iterator[tuple[str, pa.Table]]:
+        """All rows but those of the runs `dropped`, by table, a row group at a time. OSError and the like where one is damaged."""
+        for table in self.tables():
+            for number in range(len(self._rows_of_groups(table))):
+                part = self._group(table, number)
+                if dropped:
+                    part = part.filter(pa.array([run not in dropped for run in part["run"].to_pylist()]))
+                yield table, part
+
+    def schemas(self) -> dict[str, Any]:
+        """The columns of its tables."""
+        return {table: self._footer(table).schema.to_arrow_schema() for table in self.tables()}

@@ -1,0 +1,293 @@
+"""All shards of a place: where a run is, making shards of journals, and one of several.
+
+Shards are merged as they become many: of each size class at most `FAN - 1` stay. A merged shard names those that it replaces, and from the
+moment it is there they no longer count, whether or not they are removed yet. So a reader may come at any time, and a writer be killed.
+"""
+
+# pyarrow comes without types.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnknownParameterType=false, reportMissingTypeStubs=false
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from longfat.errors import DamagedError
+from longfat.store import journal
+from longfat.store.finished import Finished
+from longfat.store.journal import Journal
+from longfat.store.place import UNFINISHED, Place, is_refused
+from longfat.store.shard import FOLDER, TABLES, UNREADABLE, Shard, ShardWriter, rows_of, with_run
+
+ASIDE = f"{FOLDER}/aside"
+"""Files whose names say which run of which shard is damaged."""
+FAN = 4
+SMALL = 16 << 20
+"""Bytes of the largest shards of the first size class; each further class is `FAN` times as large."""
+LARGEST_CLASS = 6
+TOGETHER = 512
+"""Runs that are handed to a shard at once."""
+
+
+class Shards:
+    """The shards of a place, as they were at the last `refresh`."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self.there: dict[str, Shard] = {}
+        """Those that count, by name."""
+        self._known: dict[str, Shard] = {}
+        self._aside: set[tuple[str, str]] = set()
+        self._unmergeable: set[str] = set()
+
+    def refresh(self) -> None:
+        """Looks which shards there are now."""
+        names = [name.removesuffix(".json") for name, _ in self.place.names(FOLDER) if name.endswith(".json")]
+        known = {name: self._known.get(name) or Shard(self.place, name) for name in names}
+        replaced = {name for shard in known.values() for name in shard.replaces}
+        self._known = known
+        self.there = {name: shard for name, shard in known.items() if name not in replaced}
+        pairs = (name.partition("@") for name, _ in self.place.names(ASIDE))
+        self._aside = {(run, shard) for run, _, shard in pairs}
+
+    def finished(self) -> set[str]:
+        """The runs that are there and not put aside."""
+        found: set[str] = set()
+        for shard in self.there.values():
+            found.update(shard.rows)
+        for run, _ in self._aside:
+            if run in found and not self._with(run):
+                found.discard(run)
+        return found
+
+    def has(self, run: str) -> bool:
+        """Whether there is a run that is not put aside."""
+        return bool(self._with(run))
+
+    def aside(self) -> list[tuple[str, str]]:
+        """The runs that were put aside, each with its shard."""
+        return sorted((run, name) for run, name in self._aside if name in self.there)
+
+    def _with(self, run: str) -> list[Shard]:
+        return [shard for shard in self.there.values() if run in shard.rows and (run, shard.name) not in self._aside]
+
+    def read(self, run: str) -> Finished | None:
+        """A run; None where there is none of that hash. DamagedError where no copy of it is whole."""
+        for attempt in range(3):
+            damage: DamagedError | None = None
+            try:
+                for shard in self._with(run):
+                    try:
+                        return shard.read(run)
+                    except DamagedError as error:
+                        damage = error
+            except FileNotFoundError as error:  # merged into another meanwhile, or lost
+                if attempt == 2:
+                    raise DamagedError(f"{self.place.where}: the shard of the run {run} has lost a file: {error}") from error
+                self._known = {}
+                self.refresh()
+                continue
+            if damage:
+                raise damage
+            break
+        return None
+
+    def in_order(self, runs: Iterable[str]) -> list[str]:
+        """`runs` as they stand in the shards, those first that are in none: the order to read them in."""
+        places: dict[str, tuple[int, int]] = {}
+        for number, shard in enumerate(self.there.values()):
+            for run, row in shard.rows.items():
+                places.setdefault(run, (number, row))
+        return sorted(runs, key=lambda run: places.get(run, (-1, 0)))
+
+    def put_aside(self, run: str) -> None:
+        """From now on the copies of a run that are there do not count."""
+        for shard in self._with(run):
+            self.place.put(f"{ASIDE}/{run}@{shard.name}", b"")
+            self._aside.add((run, shard.name))
+
+    def seal(self, held: Journal) -> None:
+        """Makes shards of what is in a journal, and removes it. Where that fails, it stays, for whoever comes next."""
+        try:
+            self.refresh()
+            have = self.finished()
+            folder, found = held.path.parent, {one.run: one for one in journal.records(held.path)}
+            self.write(journal.read(folder, one) for run, one in found.items() if run not in have)
+            held.path.unlink()
+        finally:
+            held.close()
+
+    def write(self, runs: Iterator[Finished]) -> None:
+        """Makes shards of runs: one, where all of them have tables of the same columns."""
+        writers: list[ShardWriter] = []
+        together: dict[int, list[Finished]] = {}
+
+        def add(number: int) -> None:
+            some = together.pop(number)
+            writer = writers[number]
+            writer.add(rows_of(some))
+            for run in some:
+                for name, table in run.tables.items():
+                    writer.append(name, with_run(run.run, table))
+
+        try:
+            shapes: list[tuple[list[str], dict[str, Any]]] = []
+            for run in runs:
+                number = _shape(shapes, run)
+                if number == len(writers):
+                    writers.append(ShardWriter(self.place))
+                together.setdefault(number, []).append(run)
+                if len(together[number]) == TOGETHER:
+                    add(number)
+            for number in list(together):
+                add(number)
+            for writer in writers:
+                writer.commit()
+        except BaseException:
+            for writer in writers:
+                writer.abandon()
+            raise
+
+    def compact(self, mine: str = "") -> None:
+        """Merges shards where there are `FAN` of a size class: those whose names begin with `mine`. Nothing where another is at it."""
+        with _alone(self.place.local / ".compact") as alone:
+            while alone:
+                self.refresh()
+                self._clear(mine)
+                some = self._too_many(mine)
+                if not some or not self.merge(some):
+                    return
+
+    def _too_many(self, mine: str) -> list[Shard]:
+        marked = {name for _, name in self._aside} | self._unmergeable
+        classes: dict[int, list[Shard]] = {}
+        for shard in self.there.values():
+            if shard.name.startswith(mine) and shard.name not in marked:
+                classes.setdefault(_class(shard.size), []).append(shard)
+        for number in sorted(classes):
+            some = classes[number]
+            for shard in some:
+                alike = [other for other in some if _fit(shard, other)]
+                if number < LARGEST_CLASS and len(alike) >= FAN:
+                    return alike
+        return []
+
+    def merge(self, some: list[Shard], dropped: set[str] | None = None) -> bool:
+        """One shard in the place of `some`, without the runs `dropped`; whether it was made. Where one is damaged, all stay."""
+        writer = ShardWriter(self.place, [shard.name for shard in some])
+        seen: set[str] = set()
+        try:
+            for shard in some:
+                out = (dropped or set()) & shard.rows.keys() | seen & shard.rows.keys()
+                seen |= shard.rows.keys()
+                try:
+                    for table, part in shard.parts(out):
+                        if table == "runs":
+                            writer.add(part)
+                        else:
+                            writer.append(table, part)
+                except UNREADABLE as error:
+                    if is_refused(error):
+                        raise
+                    self._unmergeable.add(shard.name)
+                    writer.abandon()
+                    return False
+            writer.commit()
+        except BaseException:
+            writer.abandon()
+            raise
+        for shard in some:
+            self.remove(shard.name)
+        self.refresh()
+        return True
+
+    def drop(self, picked: set[tuple[str, str]]) -> None:
+        """Takes runs, each with its shard, out for good. Nobody else may write meanwhile."""
+        for shard in list(self.there.values()):
+            out = {run for run, name in picked if name == shard.name}
+            if out and shard.rows.keys() <= out:
+                self.remove(shard.name)
+            elif out and not self.merge([shard], out):
+                self.write(one for one in map(_whole(shard), shard.rows.keys() - out) if one)
+                self.remove(shard.name)
+        self.refresh()
+
+    def remove(self, name: str) -> None:
+        """Removes the files of a shard: first what says that it is there."""
+        for file in (f"{FOLDER}/{name}.json", *(f"{FOLDER}/{table}/{name}.parquet" for table in TABLES)):
+            self.place.remove(file)
+        for run, shard in list(self._aside):
+            if shard == name:
+                self.place.remove(f"{ASIDE}/{run}@{shard}")
+
+    def _clear(self, mine: str) -> None:
+        """Removes shards that have been replaced, where a kill had left them."""
+        for name in self._known.keys() - self.there.keys():
+            if name.startswith(mine):
+                self.remove(name)
+
+    def clear_unfinished(self, mine: str = "") -> None:
+        """Removes what kills have left of shards that never were, of those whose names begin with `mine`. Nobody may make one meanwhile."""
+        self.refresh()
+        self._clear(mine)
+        for table in TABLES:
+            for name, _ in self.place.names(f"{FOLDER}/{table}"):
+                if name.startswith(mine) and name.removesuffix(".parquet") not in self._known:
+                    self.place.remove(f"{FOLDER}/{table}/{name}")
+        local = self.place.local
+        for left in (*local.glob(f"{UNFINISHED}*"), *local.glob(f"{FOLDER}/**/{UNFINISHED}*")):
+            with suppress(FileNotFoundError):
+                left.unlink()
+
+
+def _whole(shard: Shard) -> Callable[[str], Finished | None]:
+    def read(run: str) -> Finished | None:
+        with suppress(DamagedError):
+            return shard.read(run)
+        return None
+
+    return read
+
+
+def _class(size: int) -> int:
+    number = 0
+    while size > SMALL * FAN**number:
+        number += 1
+    return number
+
+
+def _fit(one: Shard, other: Shard) -> bool:
+    """Whether the tables that both have are of the same columns."""
+    try:
+        mine, others = one.schemas(), other.schemas()
+    except UNREADABLE:
+        return False
+    return all(others[name].equals(schema) for name, schema in mine.items() if name in others)
+
+
+def _shape(shapes: list[tuple[list[str], dict[str, Any]]], run: Finished) -> int:
+    """The number of the first of `shapes` that a run fits, which may be a new one."""
+    facts, schemas = list(run.facts), {name: table.schema for name, table in run.tables.items()}
+    for number, (known, columns) in enumerate(shapes):
+        if known == facts and all(columns.get(name, schema).equals(schema) for name, schema in schemas.items()):
+            columns.update(schemas)
+            return number
+    shapes.append((facts, schemas))
+    return len(shapes) - 1
+
+
+@contextmanager
+def _alone(lock: Path) -> Generator[bool]:
+    """Whether nobody else on this machine holds the lock, which is held until the end."""
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True

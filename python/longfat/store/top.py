@@ -1,0 +1,140 @@
+"""What stands at the top of results: the experiment, where they come from, and the tables that users see.
+
+experiment.toml         the experiment as it was given
+provenance.json         how, where and by what code it was run; format_version
+sweep.json              while a sweep is under way, or was stopped: what it is of
+runs.parquet            one row a run; see longfat.results for the columns of each table
+flows.parquet links.parquet hosts.parquet
+SHA256SUMS              what these files were when they were written
+"""
+
+# pandas leaves the type of cells open.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from longfat import sums
+from longfat.errors import DamagedError, StorageError
+from longfat.store.files import json_bytes, read_json, read_table, reason, table_bytes, version_of
+from longfat.store.place import Place
+from longfat.store.version import FORMAT_VERSION, WITH_SUMS
+
+TABLES = ("runs", "flows", "links", "hosts")
+PROVENANCE = "provenance.json"
+EXPERIMENT = "experiment.toml"
+SWEEP = "sweep.json"
+AGAIN = "run the experiment again: what is whole is kept, and is not run again"
+
+
+class Top:
+    """The files at the top of a place."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+
+    def check_format(self) -> None:
+        """StorageError if a newer longfat wrote here."""
+        version = version_of(self._provenance_if_whole())
+        if version > FORMAT_VERSION:
+            raise StorageError(
+                f"{self.place.where} has results of format {version}, and this longfat knows formats up to {FORMAT_VERSION}: "
+                "use a newer longfat, or give another folder with --results"
+            )
+
+    def check_source(self, file: str) -> None:
+        """StorageError if what is here came from another file than `file`, one that is still there and says something else."""
+        other = self._provenance_if_whole().get("file", "")
+        if not (file and other) or other == file:
+            return
+        try:
+            same = Path(other).read_bytes() == Path(file).read_bytes()
+        except OSError:
+            return  # moved, or gone: then this one is what is left of it
+        if not same:
+            raise StorageError(
+                f"{self.place.where} has the results of {other}, and {file} is another experiment of that name: "
+                "give another folder with --results, or rename one of them"
+            )
+
+    def provenance(self) -> dict[str, Any]:
+        """The parsed provenance.json; empty where there is none. DamagedError where it is not what was written."""
+        try:
+            known = sums.read(self.place)
+            facts = read_json(self.place, PROVENANCE, "title", "axes")
+            if known or version_of(facts) >= WITH_SUMS:
+                sums.check(self.place, [PROVENANCE], known)
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            raise StorageError(f"cannot read {self.place.where / PROVENANCE}: {reason(error)}") from error
+        except DamagedError as error:
+            raise DamagedError(f"{error}; {AGAIN}") from error
+        return facts
+
+    def _provenance_if_whole(self) -> dict[str, Any]:
+        try:
+            return self.provenance()
+        except DamagedError:
+            return {}
+
+    def text(self) -> str:
+        """The experiment as it was given. DamagedError where that is not what was written."""
+        try:
+            if known := sums.read(self.place):
+                sums.check(self.place, [EXPERIMENT], known)
+            return self.place.read(EXPERIMENT).decode("utf-8")
+        except DamagedError as error:
+            raise DamagedError(f"{error}; {AGAIN}") from error
+        except (OSError, UnicodeDecodeError) as error:
+            raise DamagedError(f"cannot read {self.place.where / EXPERIMENT}: {error}; {AGAIN}") from error
+
+    def note(self) -> dict[str, Any]:
+        """Of a sweep that is under way or was stopped, what it is of; empty where there is none."""
+        with suppress(OSError, DamagedError):
+            return read_json(self.place, SWEEP, "title", "axes", "text")
+        return {}
+
+    def begin(self, facts: Mapping[str, Any]) -> None:
+        """Notes what a sweep is of that starts."""
+        self.place.put(SWEEP, json_bytes({"format_version": FORMAT_VERSION, **facts}))
+
+    def end(self) -> None:
+        """The sweep is done."""
+        self.place.remove(SWEEP)
+
+    def table(self, name: str, version: int) -> pd.DataFrame:
+        """A table. DamagedError where it is not what was written."""
+        file = f"{name}.parquet"
+        try:
+            if version >= WITH_SUMS:
+                sums.check(self.place, [file], sums.read(self.place))
+            return read_table(self.place, file)
+        except DamagedError:
+            raise
+        except (OSError, ValueError) as error:
+            if isinstance(error, OSError) and error.errno not in (None, errno.ENOENT):
+                raise StorageError(f"cannot read {self.place.where / file}: {reason(error)}") from error
+            raise DamagedError(f"{self.place.where / file} is damaged: {error}") from error
+
+    def write(self, tables: Mapping[str, pd.DataFrame], provenance: dict[str, Any], text: str | None = None) -> None:
+        """Writes the tables and `provenance`, and the experiment where its text is given; each file whole or not at all."""
+        files = {f"{name}.parquet": table_bytes(table) for name, table in tables.items()}
+        files[PROVENANCE] = json_bytes(provenance)
+        digests = {}
+        with suppress(DamagedError):
+            digests = sums.read(self.place)
+        if text is not None:
+            files[EXPERIMENT] = text.encode()
+        for name, content in files.items():
+            digests[name] = sums.of_bytes(content)
+        if version_of(provenance) >= WITH_SUMS:
+            files[sums.NAME] = sums.text(digests).encode("ascii")
+        self.place.put_all(files)

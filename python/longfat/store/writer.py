@@ -1,0 +1,62 @@
+"""A writer: appends finished runs to a journal of its own, and makes shards of it as it grows."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from longfat.store.finished import Finished
+from longfat.store.journal import FOLDER, Journal
+from longfat.store.place import Bucket, machine
+from longfat.store.shards import Shards
+
+if TYPE_CHECKING:
+    from longfat._longfat import Trace
+    from longfat.results import Result
+    from longfat.store.place import Place
+
+JOURNAL_BYTES = 32 << 20
+"""A journal of this size becomes a shard."""
+JOURNAL_RUNS = 20_000
+"""So does one of so many runs."""
+
+
+class Writer:
+    """Keeps finished runs, from as many threads as one likes. Any number of processes may have one for the same results."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._shards = Shards(place)
+        self._journal = Journal.take(place.local / FOLDER)
+        self._lock = threading.Lock()
+        self._sealing = threading.Lock()
+        self._here: set[str] = set()
+
+    def write(self, result: Result, trace: Trace) -> None:
+        """Keeps a finished run: whole, or OSError and nothing. One that this writer has kept already is not kept again."""
+        self.add(Finished.of(result, trace))
+
+    def add(self, finished: Finished) -> None:
+        """Keeps a finished run as it is at rest."""
+        full: Journal | None = None
+        with self._lock:
+            if finished.run in self._here:
+                return
+            self._journal.append(finished)
+            self._here.add(finished.run)
+            if self._journal.size >= JOURNAL_BYTES or self._journal.runs >= JOURNAL_RUNS:
+                full, self._journal = self._journal, Journal.new(self._place.local / FOLDER)
+        if full:
+            # Other threads go on meanwhile, with the new journal.
+            with self._sealing:
+                self._shards.seal(full)
+                self._shards.compact(machine())
+
+    def close(self) -> None:
+        """Ends it. A journal of this machine's stays for the next writer; one for an object store is sent."""
+        with self._sealing, self._lock:
+            if isinstance(self._place, Bucket) and self._journal.size:
+                self._shards.seal(self._journal)
+                self._shards.compact(machine())
+            else:
+                self._journal.leave()

@@ -1,0 +1,147 @@
+"""Results as files: few, found by any reader of Parquet, and whole whatever is killed."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import duckdb
+import longfat
+import pandas as pd
+import polars
+import pytest
+from conftest import SWEEP
+from longfat import Experiment
+from longfat.store import Store, shards, writer
+from longfat.sweep import execute
+
+MANY = SWEEP.replace('title = "Two flows and two windows"', 'title = "Many"\nrepeats = 12').replace(
+    'queue = { kind = "droptail", limit = "20 packets" }', 'loss = { kind = "bernoulli", probability = 0.01 }'
+)
+DOCS = Path(__file__).parent.parent / "docs" / "results.md"
+
+
+@pytest.fixture
+def small_journals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if runs were many: a shard for each, and size classes that they fill."""
+    monkeypatch.setattr(writer, "JOURNAL_RUNS", 1)
+
+
+def test_shards_are_merged_as_they_grow(tmp_path: Path, small_journals: None) -> None:
+    runs = Experiment(MANY).resolve_all()
+    store = Store(tmp_path)
+    at_most = 0
+    with store.writer() as kept:
+        for run in runs:
+            kept.write(*execute(run, ""))
+            at_most = max(at_most, len(list(tmp_path.glob("shards/*.json"))))
+            assert run.hash in store.finished()
+    assert len(runs) == 36
+    assert at_most < shards.FAN
+    assert store.finished() == {run.hash for run in runs}
+    fresh = Experiment(MANY).sweep()
+    for result in fresh:
+        read = store.read(result.run)
+        pd.testing.assert_frame_equal(read.flows, result.flows, check_exact=True)
+        pd.testing.assert_frame_equal(read.flow_series, result.flow_series, check_exact=True)
+    assert all(store.has(run.hash) for run in runs)
+
+
+def test_a_reader_is_not_disturbed_by_merging(tmp_path: Path, small_journals: None) -> None:
+    runs = Experiment(MANY).resolve_all()
+    with Store(tmp_path).writer() as kept:
+        for run in runs[:3]:
+            kept.write(*execute(run, ""))
+        reader = Store(tmp_path)
+        assert reader.finished() == {run.hash for run in runs[:3]}
+        kept.write(*execute(runs[3], ""))
+    assert len(list(tmp_path.glob("shards/*.json"))) == 1  # what the reader knew of is gone
+    assert [reader.read(run.hash).run for run in runs[:4]] == [run.hash for run in runs[:4]]
+
+
+def test_a_kill_within_a_merge_loses_nothing(tmp_path: Path, small_journals: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stopped after the merged shard is there, before those that it replaces are removed."""
+    runs = Experiment(MANY).resolve_all()[:4]
+
+    def killed(self: shards.Shards, name: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(shards.Shards, "remove", killed)
+    with Store(tmp_path).writer() as kept:
+        for run in runs[:3]:
+            kept.write(*execute(run, ""))
+        with pytest.raises(KeyboardInterrupt):
+            kept.write(*execute(runs[3], ""))
+    monkeypatch.undo()
+    assert len(list(tmp_path.glob("shards/*.json"))) == 5
+    store = Store(tmp_path)
+    assert len(store.kept()) == len(store.finished()) == 4
+    with store.writer():  # nobody else: what is left behind goes
+        assert len(list(tmp_path.glob("shards/*.json"))) == 1
+    assert all(store.has(run.hash) for run in runs)
+
+
+WRITER = """\
+import sys
+from longfat import Experiment
+from longfat.store import Store, writer
+from longfat.sweep import execute
+from test_results_at_rest import MANY
+writer.JOURNAL_RUNS = 5
+runs = Experiment(MANY).resolve_all()
+store = Store(sys.argv[1])
+with store.writer() as kept:
+    for run in runs[int(sys.argv[2])::2]:
+        if run.hash not in store.finished():
+            kept.write(*execute(run, ""))
+            print(run.hash, flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_writers_that_are_killed_lose_only_what_they_were_writing(tmp_path: Path) -> None:
+    """Two writers at once, killed 50 times with -9; what they said was kept is kept, and nothing twice."""
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])}
+    said: set[str] = set()
+    kills = 0
+    moment = random.Random(1)
+    folder = tmp_path / "many"
+
+    def start(half: int) -> subprocess.Popen[str]:
+        call = [sys.executable, "-c", WRITER, str(folder), str(half)]
+        return subprocess.Popen(call, env=env, stdout=subprocess.PIPE, text=True)
+
+    while kills < 50:
+        both = [start(0), start(1)]
+        # They are killed at some moment after the first has kept a run; when all is done, at any.
+        first = both[0].stdout.readline() if both[0].stdout else ""
+        said |= {first.strip()} - {""}
+        time.sleep(moment.random() * 0.05)
+        for process in both:
+            process.send_signal(signal.SIGKILL)
+            kills += 1
+            said |= set(process.communicate()[0].split("\n")[:-1]) - {""}
+        assert said <= Store(folder).finished()
+    store = Store(folder)
+    assert all(store.has(run) for run in said)
+    swept = Experiment(MANY).sweep(folder)
+    fresh = Experiment(MANY).sweep()
+    for name in ("runs", "flows", "links"):
+        pd.testing.assert_frame_equal(getattr(swept, name), getattr(fresh, name), check_exact=True)
+    assert len(store.kept()) == 36
+
+
+def test_other_readers_join_the_shards(swept: Path) -> None:
+    results = longfat.load_results(swept)
+    code = [block.split("```")[0] for block in DOCS.read_text().split("```sql\n")[1:]]
+    assert len(code) == 1
+    found = duckdb.sql(code[0].replace("results/queue", str(swept))).df()
+    expected = results.table("flow_series", axes=True).groupby("window")["cwnd_bytes"].max()
+    assert dict(zip(found["window"], found["cwnd_bytes"], strict=True)) == dict(expected)
+    lazily = polars.scan_parquet(swept / "shards" / "flow_series" / "*.parquet").filter(polars.col("run") == results.runs["run"][0])
+    assert lazily.collect()["cwnd_bytes"].to_list() == results[0].flow_series["cwnd_bytes"].tolist()

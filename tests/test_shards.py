@@ -1,0 +1,171 @@
+"""Sweeps as shards: the same tables, whatever ran when; array jobs of batch systems, on a real Slurm where there is one."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from random import Random
+
+import longfat
+import pytest
+from conftest import SWEEP, command
+from longfat import Experiment, LongfatError, Results, StorageError
+from longfat.executors import batch, shards
+from longfat.store import TABLES
+from longfat.sweep import Item
+
+REPEATED = f"repeats = 4\nseed = 3\n{SWEEP}"
+
+
+def same(one: Results, other: Results) -> None:
+    for name in TABLES:
+        assert getattr(one, name).equals(getattr(other, name)), name
+
+
+@pytest.fixture(scope="module")
+def expected() -> Results:
+    return Experiment(REPEATED).sweep(jobs=1)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    (tmp_path / "small.toml").write_text(REPEATED, encoding="utf-8")
+    return tmp_path / "small.toml"
+
+
+def test_each_run_is_in_one_shard_and_shards_are_balanced() -> None:
+    random = Random(5)
+    items = [Item(number, f"{random.getrandbits(64):x}", random.lognormvariate(0, 2)) for number in range(1000)]
+    parts = shards.split(items, 40)
+    assert sorted(item.number for part in parts for item in part) == list(range(1000))
+    costs = [sum(item.cost for item in part) for part in parts]
+    mean, longest = sum(costs) / 40, max(item.cost for item in items)
+    assert max(costs) <= mean + longest
+    assert min(costs) > 0
+    # The order in which an experiment has its runs does not matter.
+    random.shuffle(items)
+    assert shards.split(items, 40) == parts
+
+
+def test_more_shards_than_runs() -> None:
+    parts = shards.split([Item(0, "a", 1.0)], 3)
+    assert sorted(len(part) for part in parts) == [0, 0, 1]
+
+
+@pytest.mark.parametrize("text", ["3", "0/4", "5/4", "3/", "/4", "a/4", "-1/4", "1/0", "1.5/4"])
+def test_what_is_no_shard(text: str) -> None:
+    with pytest.raises(LongfatError, match=r"expected a number and of how many, such as 3/40"):
+        shards.read(text)
+
+
+def test_forty_shards_give_the_tables_of_one_process(tmp_path: Path, expected: Results) -> None:
+    order = list(range(1, 41))
+    Random(1).shuffle(order)
+    ran = sum(Experiment(REPEATED).sweep_shard(tmp_path, number, 40, jobs=1) for number in order)
+    assert ran == 12
+    assert longfat.load_results(tmp_path).so_far
+    same(Experiment(REPEATED).gather(tmp_path), expected)
+    same(longfat.load_results(tmp_path), expected)
+    assert not longfat.load_results(tmp_path).so_far
+
+
+def test_gather_says_what_is_missing(file: Path, tmp_path: Path) -> None:
+    assert command("run", file, "--shard", "2/3", cwd=tmp_path).returncode == 0
+    said = command("gather", file, "--shards", "3", cwd=tmp_path)
+    assert said.returncode == 1
+    assert re.search(r"8 of 12 runs are missing in results/small:\n  window = \d+ KiB, repeat \d, run [0-9a-f]{12}\n", said.stderr)
+    assert "and 3 more" in said.stderr
+    assert f"longfat run {file} --shard N/3  for N in 1,3" in said.stderr
+    assert "4 of the 12 runs of this sweep" in command("show", "results/small", cwd=tmp_path).stdout
+    with pytest.raises(StorageError, match="8 of the 12 runs are missing"):
+        longfat.load(file).gather(tmp_path / "results" / "small")
+
+
+@pytest.mark.slow
+def test_two_shards_on_one_store_at_once(file: Path, tmp_path: Path, expected: Results) -> None:
+    # The second and third do the same runs at the same time.
+    call = [sys.executable, "-m", "longfat", "run", str(file), "--shard"]
+    running = [subprocess.Popen([*call, part], cwd=tmp_path, stdout=subprocess.DEVNULL) for part in ("1/2", "2/2", "2/2")]
+    assert [process.wait(120) for process in running] == [0, 0, 0]
+    done = command("gather", file, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "12 runs in results/small" in done.stdout
+    same(longfat.load_results(tmp_path / "results" / "small"), expected)
+    assert not list((tmp_path / "results").rglob(".unfinished-*"))
+
+
+@pytest.mark.slow
+def test_a_shard_and_an_executor_are_not_asked_for_at_once(file: Path) -> None:
+    done = command("run", file, "--shard", "1/2", "--executor", "processes")
+    assert done.returncode == 1
+    assert "choose one" in done.stderr
+
+
+def job(**other: object) -> batch.Job:
+    arguments = ["run", "my file.toml", "--set", 'flow[0].window="4 KiB"', "--set", "title=it's", "--yes"]
+    facts = {
+        "name": "slac/A b",
+        "arguments": arguments,
+        "tasks": 3,
+        "longest_s": 600.0,
+        "cores": 2,
+        "folder": Path("/a b"),
+        "image": "",
+        "claim": "",
+    }
+    return batch.Job(**{**facts, **other})  # type: ignore[arg-type]
+
+
+def test_a_slurm_script_hands_on_every_word(tmp_path: Path) -> None:
+    script = batch.slurm(job(folder=tmp_path))
+    assert "#SBATCH --array=1-3\n" in script
+    assert "#SBATCH --cpus-per-task=2\n" in script
+    assert "#SBATCH --time=40\n" in script
+    # Let the shell say what it makes of the command.
+    told = script.replace(f"exec {shlex.quote(sys.executable)}", "printf '%s\\n'")
+    said = subprocess.run(["bash", "-c", told], env={"SLURM_ARRAY_TASK_ID": "2"}, capture_output=True, text=True, check=True).stdout
+    assert said.splitlines() == ["-m", "longfat", *job().arguments, "--jobs", "2", "--shard", "2/3"]
+
+
+def test_an_htcondor_description_hands_on_every_word() -> None:
+    description = batch.htcondor(job())
+    assert "queue shard in (1 2 3)\n" in description
+    assert "request_cpus = 2\n" in description
+    line = re.search(r'^arguments = "(.*)"$', description, re.MULTILINE)
+    assert line
+    # As condor_submit reads it: "" is ", words are apart by spaces, '...' keeps them together, '' in it is '.
+    words = re.findall(r"(?:'(?:[^']|'')*'|[^\s'])+", line[1].replace('""', '"'))
+    read = [word[1:-1].replace("''", "'") if word.startswith("'") else word for word in words]
+    assert read == ["-m", "longfat", *job().arguments, "--jobs", "2", "--shard", "$(shard)/3"]
+
+
+def test_a_kubernetes_job_hands_on_every_word() -> None:
+    yaml = pytest.importorskip("yaml", reason="PyYAML comes with longfat[dask]")
+    made = yaml.safe_load(batch.kubernetes(job(image="registry/longfat:1", claim="data")))
+    spec = made["spec"]
+    assert made["metadata"]["name"] == "slac-a-b"
+    assert (spec["completions"], spec["completionMode"]) == (3, "Indexed")
+    container = spec["template"]["spec"]["containers"][0]
+    assert container["image"] == "registry/longfat:1"
+    shell = container["command"][2].replace("exec longfat", "printf '%s\\n'")
+    said = subprocess.run(["sh", "-c", shell], env={"JOB_COMPLETION_INDEX": "0"}, capture_output=True, text=True, check=True).stdout
+    assert said.splitlines() == [*job().arguments, "--jobs", "2", "--shard", "1/3"]
+
+
+@pytest.mark.slow
+def test_submit_says_what_it_made_and_overwrites_nothing(file: Path, tmp_path: Path) -> None:
+    done = command("submit", file, "--slurm", "--tasks", "4", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"small.slurm: 12 runs in 4 tasks of 1 core, about \S+ \w+ each\n", done.stdout)
+    assert "sbatch small.slurm" in done.stdout
+    assert f"longfat gather {file} --shards 4" in done.stdout
+    again = command("submit", file, "--slurm", cwd=tmp_path)
+    assert again.returncode == 1
+    assert "small.slurm is there already" in again.stderr
+    none = command("submit", file, cwd=tmp_path)
+    assert "one of --slurm, --htcondor, --kubernetes" in none.stderr
+    bare = command("submit", file, "--kubernetes", cwd=tmp_path)
+    assert "--kubernetes needs --image" in bare.stderr
