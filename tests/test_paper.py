@@ -10,8 +10,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from longfat import Experiment, LongfatError, Results, locate
 from conftest import SWEEP, command
+from longfat import Experiment, LongfatError, Results, locate
 from longfat.paper import (
     Agreement,
     Answer,
