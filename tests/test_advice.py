@@ -15,6 +15,7 @@ from longfat.advice import candidates, cases, linux, plan, question, verdict
 from longfat.advice.cells import Cell
 from longfat.advice.plan import Plan
 from longfat.advice.show import traps
+from longfat.store import Store
 
 SMALL = {"rate": "20Mbit/s", "rtt": "20ms", "edge": "100Mbit/s", "duration": "4s"}
 
@@ -214,13 +215,13 @@ def test_a_question_asked_otherwise_finds_its_runs(tmp_path: Path) -> None:
     known = {"loss": 0, "competing": "none"}
     first = longfat.advise(**SMALL, **known, folder=tmp_path)
     middle = first.plan.cases[0].name
-    made = {path.name for path in (tmp_path / "runs").iterdir()}
+    made = Store(tmp_path).finished()
     # The same runs under another name of their case: half a product is 25 kB.
     again = longfat.advise(**SMALL, **known, buffer="25 kB", folder=tmp_path)
     assert again.plan.cases[0].name != middle
     for one in again.plan.candidates[:2]:
         assert again.cells[one.name, "25 kB, no loss"].goodput == first.cells[one.name, middle].goodput
-    assert {path.name for path in (tmp_path / "runs").iterdir()} >= made
+    assert Store(tmp_path).finished() >= made
 
 
 def test_a_new_line_is_a_candidate(monkeypatch: pytest.MonkeyPatch) -> None:

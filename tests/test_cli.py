@@ -13,6 +13,7 @@ from pathlib import Path
 import longfat
 import pytest
 from conftest import LONG_SWEEP, SWEEP, command
+from longfat.store import Store
 
 pytestmark = pytest.mark.slow
 
@@ -108,9 +109,9 @@ def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(tmp_path: Path) -> 
     # What a shell starts in the background ignores SIGINT, and so would all that it starts.
     heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     process = subprocess.Popen(call, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heed)
-    runs = tmp_path / "results" / "long" / "runs"
+    folder = tmp_path / "results" / "long"
     deadline = time.monotonic() + 60
-    while len(list(runs.glob("[0-9a-f]*"))) < 2 and time.monotonic() < deadline:
+    while len(Store(folder).finished()) < 2 and time.monotonic() < deadline:
         time.sleep(0.05)
     start = time.monotonic()
     process.send_signal(signal.SIGINT)
@@ -120,7 +121,7 @@ def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(tmp_path: Path) -> 
     assert "2 of 3 runs are finished and kept in results/long" in errors
     assert "longfat run long.toml --jobs 2" in errors
     assert "Traceback" not in errors
-    assert len(list(runs.iterdir())) == 2
+    assert len(Store(folder).finished()) == 2
 
 
 def test_list_names_everything() -> None:

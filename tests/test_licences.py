@@ -20,6 +20,8 @@ CLASSIFIERS = {
     "MIT License": "MIT",
     "Python Software Foundation License": "PSF-2.0",
 }
+WORDS = {"BSD": "BSD-3-Clause"}
+"""What is meant where no expression is given (partd)."""
 LICENCE = re.compile(r"\b(?!(?:AND|OR)\b)[\w.+-]+(?: WITH [\w.-]+)?")
 
 
@@ -33,7 +35,12 @@ def licence(package: Distribution) -> str:
     """What a Python package says its licence is."""
     said = package.metadata
     classified = [one.split(" :: ")[-1] for one in said.get_all("Classifier") or [] if one.startswith("License ::")]
-    return said.get("License-Expression") or " AND ".join(CLASSIFIERS[one] for one in classified) or said.get("License") or ""
+    return (
+        said.get("License-Expression")
+        or " AND ".join(CLASSIFIERS[one] for one in classified)
+        or WORDS.get(said["License"], said["License"])
+        or ""
+    )
 
 
 def needed(requirements: list[str], found: dict[str, Distribution]) -> dict[str, Distribution]:
