@@ -26,6 +26,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import Select, WebDriverWait
+from test_damage import flip_in, shard_file
 from test_paper import home  # noqa: F401
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -280,15 +281,16 @@ def test_files_for_print_lie_beside_the_page(report: Path) -> None:
 
 def test_a_damaged_run_stops_no_report(tmp_path: Path) -> None:
     folder = tmp_path / "kept"
-    results = Experiment(SWEEP).sweep(folder)
-    damaged = folder / "runs" / results.runs["run"].iloc[1] / "experiment.json"
-    damaged.write_text(damaged.read_text()[:-1])
+    Experiment(SWEEP).sweep(folder)
+    # Two flows a run; and no second footer that would tell of the first.
+    flip_in(shard_file(folder, "flows"), 3)
+    (folder / "shards" / f"{shard_file(folder, 'runs').stem}.json").write_text("")
     shares: list[float] = []
     page = results_page(longfat.load_results(folder), "", shares.append)
     assert shares == pytest.approx([0, 1 / 3, 2 / 3])
     assert page.html.count("a run cannot be read, and has no figures") == 1
     assert [len(line.x) for plot in page.plots if plot.id == "throughput" for line in plot.series] == [2]
-    for run in results.runs["run"]:
-        (folder / "runs" / run / "experiment.json").write_text("")
+    for row in (0, 4):
+        flip_in(shard_file(folder, "flows"), row)
     with pytest.raises(DamagedError):
         results_page(longfat.load_results(folder))
