@@ -232,6 +232,12 @@ fn late_is_as_on_time() {
     assert_eq!(format!("{often:?}"), format!("{once:?}"));
     // 6667 x 15 ms is the first after that.
     assert_eq!((once.drop_prob, once.next_update), (0.0, Time::ZERO + ms(100_005)));
+    // Where nothing is held, only the allowance goes down: by two updates at 44 ms, and by all that there is at 1 s.
+    let mut idle = Pie::new(&config, Time::ZERO);
+    idle.catch_up(&config, Time::ZERO + ms(44), &line);
+    assert_eq!((idle.burst_allowance, idle.next_update), (ms(120), Time::ZERO + ms(45)));
+    idle.catch_up(&config, Time::ZERO + ms(1000), &line);
+    assert_eq!((idle.burst_allowance, idle.next_update), (Duration::ZERO, Time::ZERO + ms(1005)));
 }
 
 /// A queue that stands: nothing is dropped while the allowance lasts, and then the wait falls.
