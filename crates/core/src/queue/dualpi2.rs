@@ -24,7 +24,7 @@ pub const KIND: QueueKind = QueueKind {
         roomy_limit(
             "the most it holds, both lines together. When not given: 10000 packets, or what the link sends in 250 ms if that is more",
         ),
-        // RFC 9332 appendix A.1.
+        // RFC 9332 appendix A.1, figure 2.
         ParamSpec {
             name: "target",
             kind: SOME_TIME,
@@ -85,7 +85,7 @@ pub const KIND: QueueKind = QueueKind {
             name: "drop_on_overload",
             kind: Kind::Bool,
             default: Some(Value::Bool(true)),
-            doc: "whether packets of both lines are dropped with p^2, ECN-capable or not, once all of L4S is marked; if not, only the limit drops those",
+            doc: "whether packets of both lines are dropped with p^2, ECN-capable or not, once all of L4S is marked; if not, p rises no further",
         },
     ],
     check,
@@ -95,6 +95,7 @@ pub const KIND: QueueKind = QueueKind {
         let classic = (params.number("classic_protection") * 1000.0 + 0.5) as u64;
         Box::new(DualPi2 {
             limit: limit(params, &context),
+            mtu: context.mtu,
             l4s: Backlog::default(),
             classic: Backlog::default(),
             scheduler: Scheduler { classic, l4s: 1000 - classic, owed: 0 },
@@ -118,7 +119,7 @@ fn config_of(params: &Params) -> CoupledConfig {
     CoupledConfig {
         target,
         tupdate,
-        // RFC 9332 appendix A.1.
+        // RFC 9332 appendix A.1, figure 2.
         alpha: given("alpha").unwrap_or(0.1 * tupdate.as_secs_f64() / (rtt * rtt)),
         beta: given("beta").unwrap_or(0.3 / rtt),
         k: params.number("coupling_factor"),
@@ -141,6 +142,8 @@ fn check(params: &Params, context: &QueueContext) -> Result<(), String> {
 
 struct DualPi2 {
     limit: Limit,
+    /// The largest IP packet, in bytes.
+    mtu: u32,
     l4s: Backlog,
     classic: Backlog,
     scheduler: Scheduler,
@@ -182,7 +185,7 @@ impl Scheduler {
     }
 }
 
-/// RFC 9331 §5.1: ECT(1), and CE, which may have been that.
+/// RFC 9332 §2.3, RFC 9331 §5.1: ECT(1), and CE, which may have been that.
 const fn is_l4s(ecn: Ecn) -> bool {
     matches!(ecn, Ecn::Ect1 | Ecn::Ce)
 }
@@ -198,18 +201,20 @@ impl DualPi2 {
     fn catch_up(&mut self, now: Time, packets: &Packets) {
         if self.control.next_update <= now {
             let (l4s, classic) = (&self.l4s, &self.classic);
+            // RFC 9332 appendix A.2, figure 8: of both lines, the longer wait.
             let qdelay = |at| DualPi2::wait(l4s, at, packets).max(DualPi2::wait(classic, at, packets));
             self.control.update_until(&self.config, now, l4s.is_empty() && classic.is_empty(), qdelay);
         }
     }
 
-    /// RFC 9332 appendix A, figures 4 and 8: what becomes of the L4S packet `id`: whether it goes out.
+    /// RFC 9332 appendix A.2, figure 7: what becomes of the L4S packet `id`: whether it goes out.
     #[inline]
     fn send_l4s(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
         if self.control.is_overloaded(&self.config) && self.recur_l4s.hits(self.control.p_classic()) {
             discard(now, id, DropReason::Early, packets, log);
             return false;
         }
+        // It counts itself, as the RFC's text does: with a threshold of 1, the last packet of a line is alone.
         let alone = self.l4s.packets() < self.config.th_len;
         let native = if alone { 0.0 } else { self.config.ramp(now.since(packets[id].stamp)) };
         if self.recur_l4s.hits(native.max(self.control.p_coupled(&self.config))) {
@@ -232,15 +237,16 @@ impl DualPi2 {
 impl Queue for DualPi2 {
     fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) {
         self.catch_up(now, packets);
-        let packet = &mut packets[id];
         let held = match self.limit.measure {
             Measure::Bytes => self.backlog_bytes(),
             Measure::Packets => self.backlog_packets(),
         };
-        if held + self.limit.measure.cost(packet.ip_len()) > self.limit.max {
+        // RFC 9332 appendix A.1, figure 3: room for the largest packet, whatever the size of this one, so that small ones are not better off.
+        if held + self.limit.measure.cost(self.mtu) > self.limit.max {
             discard(now, id, DropReason::Overflow, packets, log);
             return;
         }
+        let packet = &mut packets[id];
         packet.stamp = now;
         let line = if is_l4s(packet.ecn) { &mut self.l4s } else { &mut self.classic };
         line.push(id, packets);

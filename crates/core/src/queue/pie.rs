@@ -23,7 +23,7 @@ const fn number(name: &'static str, max: f64, default: f64, doc: &'static str) -
     ParamSpec { name, kind: Kind::Number { min: 0.0, max }, default: Some(Value::Number(default)), doc }
 }
 
-// The defaults of RFC 8033 §4 and §5.
+// The defaults of RFC 8033 appendices A and B.
 pub(super) const TARGET: ParamSpec =
     time("target", Duration::from_micros(1), Duration::from_millis(15), "the time that packets wait on average (QDELAY_REF)");
 pub(super) const TUPDATE: ParamSpec =
@@ -33,9 +33,9 @@ pub(super) const BETA: ParamSpec =
     number("beta", 100.0, 1.25, "what each second more than at the last change adds to the probability, in Hz");
 pub(super) const MAX_BURST: ParamSpec =
     time("max_burst", Duration::ZERO, Duration::from_millis(150), "so long after all was quiet nothing is dropped");
-pub(super) const ECN: ParamSpec = flag("ecn", false, "whether ECN-capable packets are marked instead of dropped, up to `ecn_threshold`");
+pub(super) const ECN: ParamSpec = flag("ecn", false, "whether ECN-capable packets are marked instead of dropped, under `ecn_threshold`");
 pub(super) const ECN_THRESHOLD: ParamSpec =
-    number("ecn_threshold", 1.0, 0.1, "over this probability ECN-capable packets are dropped, too (mark_ecnth)");
+    number("ecn_threshold", 1.0, 0.1, "from this probability on ECN-capable packets are dropped, too (mark_ecnth)");
 pub(super) const DERANDOMIZE: ParamSpec =
     flag("derandomize", true, "whether drops keep apart: none before the probabilities since the last one add up to 0.85, and one at 8.5");
 pub(super) const CAP_DROP: ParamSpec = flag("cap_drop", true, "whether a probability from 0.1 on grows by 0.02 at most at a time");
@@ -84,7 +84,7 @@ pub(super) fn config_of(params: &Params, context: &QueueContext) -> PieConfig {
         alpha: params.number(ALPHA.name),
         beta: params.number(BETA.name),
         max_burst: params.duration(MAX_BURST.name),
-        mark_up_to: params.boolean(ECN.name).then(|| params.number(ECN_THRESHOLD.name)),
+        mark_under: params.boolean(ECN.name).then(|| params.number(ECN_THRESHOLD.name)),
         derandomize: params.boolean(DERANDOMIZE.name),
         cap_drop: params.boolean(CAP_DROP.name),
         dq_rate_estimator: params.boolean(DQ_RATE_ESTIMATOR.name),

@@ -62,7 +62,7 @@ impl Coupled {
     pub fn p_coupled(&self, config: &CoupledConfig) -> f64 {
         (config.k * self.p).min(1.0)
     }
-    /// Appendix A.2: every L4S packet is marked already (p_Lmax = 1), which is where p_C is p_Cmax = 1 / k^2.
+    /// Appendix A.2, figure 7: every L4S packet is marked already (p_Lmax = 1), which is where p_C is p_Cmax = 1 / k^2.
     #[inline]
     pub fn is_overloaded(&self, config: &CoupledConfig) -> bool {
         config.drop_on_overload && config.k * self.p >= 1.0
@@ -82,11 +82,12 @@ impl Coupled {
         }
     }
 
-    /// Figure 6: proportional and integral.
+    /// Figure 8: proportional and integral. §4.2.3: where overload does not drop, the probability ends where all of L4S is marked, and delay grows.
     pub fn update(&mut self, config: &CoupledConfig, qdelay: Duration) {
         let (now, old) = (qdelay.as_secs_f64(), self.qdelay_old.as_secs_f64());
         self.p += config.alpha * (now - config.target.as_secs_f64()) + config.beta * (now - old);
-        self.p = self.p.clamp(0.0, 1.0);
+        let most = if config.drop_on_overload { 1.0 } else { 1.0 / config.k };
+        self.p = self.p.clamp(0.0, most);
         self.qdelay_old = qdelay;
     }
 }

@@ -90,6 +90,21 @@ fn one_probability_is_squared_for_one_line_and_doubled_for_the_other() {
     assert_eq!(control.p_classic(), 1.0);
 }
 
+/// RFC 9332 §4.2.3, delay on saturation: p ends at 1 / k, where k p is 1 and p^2 is 1 / k^2.
+#[test]
+fn without_drops_on_overload_the_probability_ends_where_all_of_l4s_is_marked() {
+    for (k, p_classic) in [(2.0, 0.25), (4.0, 0.0625)] {
+        let mut config = config_of(&params(&[("coupling_factor", Value::Number(k)), ("drop_on_overload", Value::Bool(false))]));
+        let mut control = Coupled::new(&config);
+        // 0.15 x 985 ms + 3 x 1 s = 3.14775.
+        control.update(&config, Duration::from_secs(1));
+        assert_eq!((control.p_classic(), control.p_coupled(&config), control.is_overloaded(&config)), (p_classic, 1.0, false));
+        config.drop_on_overload = true;
+        control.update(&config, Duration::from_secs(2));
+        assert_eq!((control.p_classic(), control.is_overloaded(&config)), (1.0, true));
+    }
+}
+
 #[test]
 fn the_ramp_is_a_ramp_and_can_be_a_step() {
     let us = Duration::from_micros;
@@ -220,6 +235,19 @@ fn the_limit_is_of_both_lines() {
     rig.arrive(0, 2, Ecn::Ect0, 1500);
     rig.arrive(0, 1, Ecn::Ce, 1500);
     assert_eq!(rig.log.dropped.iter().map(|d| (d.0, d.2)).collect::<Vec<_>>(), [(3, DropReason::Overflow), (4, DropReason::Overflow)]);
+}
+
+/// RFC 9332 figure 3: 3000 bytes hold two packets of the MTU, 1500 bytes. Of small ones, the last that comes finds 1500 held.
+#[test]
+fn there_must_be_room_for_the_largest_packet() {
+    use crate::units::Capacity;
+    let mut rig = Rig::new(&[("limit", Value::Capacity(Capacity::Bytes(3000)))]);
+    rig.arrive(0, 5, Ecn::Ect1, 500);
+    assert_eq!(rig.log.dropped.iter().map(|d| (d.0, d.2)).collect::<Vec<_>>(), [(4, DropReason::Overflow)]);
+    let mut rig = Rig::new(&[("limit", Value::Capacity(Capacity::Bytes(3000)))]);
+    rig.arrive(0, 1, Ecn::Ect0, 1500);
+    rig.arrive(0, 2, Ecn::Ect1, 1500);
+    assert_eq!(rig.log.dropped.iter().map(|d| (d.0, d.2)).collect::<Vec<_>>(), [(2, DropReason::Overflow)]);
 }
 
 #[test]

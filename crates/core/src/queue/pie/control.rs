@@ -23,8 +23,8 @@ pub struct PieConfig {
     pub beta: f64,
     /// So long after all was quiet nothing is dropped.
     pub max_burst: Duration,
-    /// Up to this probability ECN-capable packets are marked instead of dropped; `None`: never.
-    pub mark_up_to: Option<f64>,
+    /// Under this probability ECN-capable packets are marked instead of dropped; `None`: never.
+    pub mark_under: Option<f64>,
     /// Whether drops keep apart.
     pub derandomize: bool,
     /// Whether a high probability grows in small steps only.
@@ -82,6 +82,11 @@ impl Pie {
     /// A packet comes to `line`, where there is room for it: whether it is to be dropped, or marked.
     pub fn hits(&mut self, config: &PieConfig, now: Time, line: &Backlog, rng: &mut Rng) -> bool {
         self.catch_up(config, now, line);
+        // RFC 8033 §4.4 and appendix A: an arrival that finds all quiet renews the allowance.
+        let half = config.target / 2;
+        if self.drop_prob == 0.0 && self.qdelay_old < half && self.qdelay(config, line) < half {
+            self.burst_allowance = config.max_burst;
+        }
         let hits = self.burst_allowance.is_zero() && self.signals(config, line, rng);
         if hits {
             self.accu_prob = 0.0;
@@ -91,7 +96,7 @@ impl Pie {
 
     /// RFC 8033 §5.1: the packet `id` was hit: whether it is marked. If not, it is dropped.
     pub fn mark(&self, config: &PieConfig, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
-        let marked = config.mark_up_to.is_some_and(|most| self.drop_prob <= most) && mark(now, id, packets, log);
+        let marked = config.mark_under.is_some_and(|threshold| self.drop_prob < threshold) && mark(now, id, packets, log);
         if !marked {
             discard(now, id, DropReason::Early, packets, log);
         }
@@ -107,18 +112,15 @@ impl Pie {
     /// The next packet of `line`.
     pub fn dequeue(&mut self, config: &PieConfig, now: Time, line: &mut Backlog, packets: &Packets) -> Option<PacketId> {
         self.catch_up(config, now, line);
-        if config.dq_rate_estimator && self.departures.since.is_none() && line.bytes() >= DQ_THRESHOLD {
-            self.departures = Departures { since: Some(now), bytes: 0, ..self.departures };
-        }
         let id = line.pop(packets)?;
         self.waited = now.since(packets[id].stamp);
         if config.dq_rate_estimator {
-            self.departures.count(now, packets[id].ip_len());
+            self.departures.count(now, packets[id].ip_len(), line);
         }
         Some(id)
     }
 
-    /// RFC 8033 §4.1 and §5.4: whether an arrival is to be dropped, or marked.
+    /// RFC 8033 §4.1, §5.4 and appendix B: whether an arrival is to be dropped, or marked.
     fn signals(&mut self, config: &PieConfig, line: &Backlog, rng: &mut Rng) -> bool {
         let calm = self.qdelay_old < config.target / 2 && self.drop_prob < 0.2;
         if calm || line.bytes() <= 2 * u64::from(config.mtu) {
@@ -145,11 +147,12 @@ impl Pie {
     fn update_until(&mut self, config: &PieConfig, now: Time, line: &Backlog) {
         while self.next_update <= now {
             let qdelay = self.qdelay(config, line);
-            let quiet = self.drop_prob == 0.0 && qdelay.is_zero() && self.qdelay_old.is_zero();
-            if quiet && self.burst_allowance == config.max_burst {
-                // Nothing changes any more: on to the first update after now.
+            if self.drop_prob == 0.0 && qdelay.is_zero() && self.qdelay_old.is_zero() {
+                // Only the allowance still changes: all that was due at once.
                 let due = now.since(self.next_update).as_ps() / config.tupdate.as_ps() + 1;
-                self.next_update = self.next_update.saturating_add(config.tupdate.saturating_mul(due));
+                let passed = config.tupdate.saturating_mul(due);
+                self.burst_allowance = self.burst_allowance.saturating_sub(passed);
+                self.next_update = self.next_update.saturating_add(passed);
                 return;
             }
             self.update(config, qdelay);
@@ -157,12 +160,12 @@ impl Pie {
         }
     }
 
-    /// The delay as of now.
+    /// RFC 8033 §4.3: the delay as of now. An empty line has none, whatever the last packet had waited.
     fn qdelay(&self, config: &PieConfig, line: &Backlog) -> Duration {
         if line.is_empty() {
             Duration::ZERO
         } else if config.dq_rate_estimator {
-            // RFC 8033 §4.3: Little's law.
+            // RFC 8033 §5.2: Little's law.
             Duration::from_secs_f64(line.bytes() as f64 * self.departures.average / DQ_THRESHOLD as f64)
         } else {
             self.waited
@@ -184,25 +187,25 @@ impl Pie {
             self.drop_prob *= 0.98;
         }
         self.drop_prob = self.drop_prob.clamp(0.0, 1.0);
-        let half = config.target / 2;
-        self.burst_allowance = if self.drop_prob == 0.0 && qdelay < half && self.qdelay_old < half {
-            config.max_burst
-        } else {
-            self.burst_allowance.saturating_sub(config.tupdate)
-        };
+        self.burst_allowance = self.burst_allowance.saturating_sub(config.tupdate);
         self.qdelay_old = qdelay;
     }
 }
 
 impl Departures {
-    /// A packet of `len` bytes leaves at `now`.
-    fn count(&mut self, now: Time, len: u32) {
-        let Some(since) = self.since else { return };
-        self.bytes += u64::from(len);
-        if self.bytes >= DQ_THRESHOLD {
-            let sample = now.since(since).as_secs_f64();
-            self.average = if self.average == 0.0 { sample } else { sample * DQ_WEIGHT + self.average * (1.0 - DQ_WEIGHT) };
-            self.since = None;
+    /// RFC 8033 appendix B: a packet of `len` bytes leaves at `now`, and `line` is left behind it. The next measurement begins with the end of this
+    /// one. (§5.2 puts these steps in another order, in which a packet that does not end the measurement breaks it off.)
+    fn count(&mut self, now: Time, len: u32, line: &Backlog) {
+        if let Some(since) = self.since {
+            self.bytes += u64::from(len);
+            if self.bytes >= DQ_THRESHOLD {
+                let sample = now.since(since).as_secs_f64();
+                self.average = if self.average == 0.0 { sample } else { sample * DQ_WEIGHT + self.average * (1.0 - DQ_WEIGHT) };
+                self.since = None;
+            }
+        }
+        if self.since.is_none() && line.bytes() >= DQ_THRESHOLD {
+            (self.since, self.bytes) = (Some(now), 0);
         }
     }
 }

@@ -78,8 +78,18 @@ fn growth_is_capped_and_quiet_decays() {
     close(of(true, 0.5, ms(0), ms(0)), (0.5 - 0.001_875) * 0.98);
 }
 
+fn line_of(packets: &mut Packets, held: u32) -> Backlog {
+    let mut line = Backlog::default();
+    for seq in 0..held {
+        let (packet, segment) = packet_with(Ecn::NotEct, seq, 1460);
+        line.push(packets.insert(Way::There, packet, segment), packets);
+    }
+    line
+}
+
+/// RFC 8033 §4.4: 150 ms are ten times 15.
 #[test]
-fn the_burst_allowance_lasts_ten_updates_and_comes_back_when_all_is_quiet() {
+fn the_burst_allowance_lasts_ten_updates() {
     let config = config(&[]);
     let mut pie = Pie::new(&config, Time::ZERO);
     for n in 1..=10 {
@@ -88,11 +98,30 @@ fn the_burst_allowance_lasts_ten_updates_and_comes_back_when_all_is_quiet() {
     }
     pie.update(&config, ms(40));
     assert_eq!(pie.burst_allowance, Duration::ZERO);
-    // Half of 15 ms is 7.5: the sample before must have been under that, too.
-    pie.update(&config, ms(7));
+    // An update does not renew it, however quiet it is.
+    pie.update(&config, ms(0));
+    pie.update(&config, ms(0));
     assert_eq!((pie.drop_prob, pie.burst_allowance), (0.0, Duration::ZERO));
-    pie.update(&config, ms(7));
-    assert_eq!(pie.burst_allowance, ms(150));
+}
+
+/// RFC 8033 §4.4: half of 15 ms is 7.5. The sample before, the wait now and the probability must all be quiet.
+#[test]
+fn an_arrival_that_finds_all_quiet_renews_the_allowance() {
+    let config = config(&[]);
+    let mut packets = Packets::new();
+    let held = line_of(&mut packets, 1);
+    let after = |drop_prob, qdelay_old, waited, line| {
+        let burst_allowance = ms(30);
+        let mut pie = Pie { drop_prob, qdelay_old, waited, burst_allowance, ..Pie::new(&config, Time::ZERO) };
+        assert!(!pie.hits(&config, Time::ZERO, line, &mut Rng::named(1, "quiet")));
+        pie.burst_allowance
+    };
+    assert_eq!(after(0.0, ms(7), ms(7), &held), ms(150));
+    assert_eq!(after(1e-9, ms(7), ms(7), &held), ms(30));
+    assert_eq!(after(0.0, ms(8), ms(7), &held), ms(30));
+    assert_eq!(after(0.0, ms(7), ms(8), &held), ms(30));
+    // In an empty line nobody waits, whatever the last packet had waited.
+    assert_eq!(after(0.0, ms(7), ms(8), &Backlog::default()), ms(150));
 }
 
 /// What happens to `count` arrivals of 1500 bytes that all find ten packets in the line, with this probability for good.
@@ -132,25 +161,22 @@ fn drops_keep_apart() {
     assert!(gaps_random.contains(&1));
 }
 
+/// RFC 8033 §5.1: a mark while the probability is under 0.1, a drop at 0.1.
 #[test]
-fn marks_up_to_the_threshold_and_then_drops() {
+fn marks_under_the_threshold_and_drops_from_there_on() {
     let ecn = [("ecn", Value::Bool(true))];
     let count = |log: Ledger| (!log.dropped.is_empty(), !log.marked.is_empty());
-    assert_eq!(count(fates(&ecn, 0.1, Ecn::Ect0, 1000)), (false, true));
-    assert_eq!(count(fates(&ecn, 0.101, Ecn::Ect0, 1000)), (true, false));
-    assert_eq!(count(fates(&ecn, 0.1, Ecn::NotEct, 1000)), (true, false));
-    assert_eq!(count(fates(&[], 0.1, Ecn::Ect0, 1000)), (true, false));
+    assert_eq!(count(fates(&ecn, 0.099, Ecn::Ect0, 1000)), (false, true));
+    assert_eq!(count(fates(&ecn, 0.1, Ecn::Ect0, 1000)), (true, false));
+    assert_eq!(count(fates(&ecn, 0.099, Ecn::NotEct, 1000)), (true, false));
+    assert_eq!(count(fates(&[], 0.099, Ecn::Ect0, 1000)), (true, false));
 }
 
 #[test]
 fn little_is_never_dropped() {
     let config = PieConfig { max_burst: Duration::ZERO, derandomize: false, ..config(&[]) };
     let signals = |drop_prob, qdelay_old, held: u32| {
-        let (mut packets, mut line) = (Packets::new(), Backlog::default());
-        for seq in 0..held {
-            let (packet, segment) = packet_with(Ecn::NotEct, seq, 1460);
-            line.push(packets.insert(Way::There, packet, segment), &mut packets);
-        }
+        let line = line_of(&mut Packets::new(), held);
         let mut pie = Pie { drop_prob, qdelay_old, ..Pie::new(&config, Time::ZERO) };
         let mut rng = Rng::named(1, "little");
         (0..200).any(|_| pie.signals(&config, &line, &mut rng))
@@ -162,34 +188,33 @@ fn little_is_never_dropped() {
     assert!(signals(0.19, ms(8), 3));
 }
 
-/// 11 packets of 1500 bytes are the first to be 16384 bytes or more; at 1 ms each they take 10 ms from the first to the last.
+/// RFC 8033 appendix B: 11 packets of 1500 bytes are the first to be 16384 bytes or more; at 1 ms each they take 11 ms, from when the one before
+/// them leaves.
 #[test]
 fn the_rate_is_measured_while_there_is_enough_to_measure() {
     let config = config(&[("dq_rate_estimator", Value::Bool(true))]);
-    let (mut packets, mut line) = (Packets::new(), Backlog::default());
-    for seq in 0..40 {
-        let (packet, segment) = packet_with(Ecn::NotEct, seq, 1460);
-        line.push(packets.insert(Way::There, packet, segment), &mut packets);
-    }
+    let mut packets = Packets::new();
+    let mut line = line_of(&mut packets, 44);
     let mut pie = Pie::new(&config, Time::ZERO);
     let mut leave = |pie: &mut Pie, line: &mut Backlog, at_ms: u64| {
         let id = pie.dequeue(&config, Time::ZERO + ms(at_ms), line, &packets).unwrap();
         packets.remove(id);
     };
-    (0..10).for_each(|n| leave(&mut pie, &mut line, n));
+    (0..11).for_each(|n| leave(&mut pie, &mut line, n));
     assert_eq!(pie.qdelay(&config, &line), Duration::ZERO, "nothing is known yet");
-    leave(&mut pie, &mut line, 10);
-    close(pie.departures.average, 0.010);
-    // 29 packets are left: 43500 / 16384 x 10 ms.
-    assert_eq!(pie.qdelay(&config, &line), Duration::from_ps(26_550_292_969));
-    // At 2 ms a packet: 20 ms, a quarter of which counts.
-    (0..11).for_each(|n| leave(&mut pie, &mut line, 12 + 2 * n));
-    close(pie.departures.average, 0.25 * 0.020 + 0.75 * 0.010);
-    // 18 are left, so there is one more measurement; with the 7 after that none begins.
-    (0..11).for_each(|n| leave(&mut pie, &mut line, 34 + 2 * n));
-    (0..7).for_each(|n| leave(&mut pie, &mut line, 1000 + n));
+    leave(&mut pie, &mut line, 11);
+    close(pie.departures.average, 0.011);
+    // 32 packets are left: 48000 / 16384 x 11 ms.
+    assert_eq!(pie.qdelay(&config, &line), Duration::from_ps(32_226_562_500));
+    // The next measurement began with that packet. At 2 ms a packet: 22 ms, a quarter of which counts.
+    (1..=11).for_each(|n| leave(&mut pie, &mut line, 11 + 2 * n));
+    let second = 0.25 * 0.022 + 0.75 * 0.011;
+    close(pie.departures.average, second);
+    // 21 are left, so there is one more; with the 10 after that, 15000 bytes, none begins.
+    (1..=11).for_each(|n| leave(&mut pie, &mut line, 33 + 2 * n));
+    (0..10).for_each(|n| leave(&mut pie, &mut line, 1000 + n));
     assert!(pie.departures.since.is_none() && line.is_empty());
-    close(pie.departures.average, 0.25 * 0.020 + 0.75 * (0.25 * 0.020 + 0.75 * 0.010));
+    close(pie.departures.average, 0.25 * 0.022 + 0.75 * second);
 }
 
 /// What is due is done when somebody looks: whether that is at each update or much later makes no difference.
@@ -207,6 +232,12 @@ fn late_is_as_on_time() {
     assert_eq!(format!("{often:?}"), format!("{once:?}"));
     // 6667 x 15 ms is the first after that.
     assert_eq!((once.drop_prob, once.next_update), (0.0, Time::ZERO + ms(100_005)));
+    // Where nothing is held, only the allowance goes down: by two updates at 44 ms, and by all that there is at 1 s.
+    let mut idle = Pie::new(&config, Time::ZERO);
+    idle.catch_up(&config, Time::ZERO + ms(44), &line);
+    assert_eq!((idle.burst_allowance, idle.next_update), (ms(120), Time::ZERO + ms(45)));
+    idle.catch_up(&config, Time::ZERO + ms(1000), &line);
+    assert_eq!((idle.burst_allowance, idle.next_update), (Duration::ZERO, Time::ZERO + ms(1005)));
 }
 
 /// A queue that stands: nothing is dropped while the allowance lasts, and then the wait falls.
