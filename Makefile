@@ -43,7 +43,7 @@ validation: build ## Run the controls beside their theory, check, and draw docs/
 	$(BIN)/longfat report validation --results $(RESULTS) --out $(REPORTS)
 	cp $(REPORTS)/validation/figures/*.svg docs/validation/
 
-test: build ## Run every test, Rust and Python
+test: build target/moto/bin/moto_server ## Run every test, Rust and Python
 	cargo test --workspace --quiet
 	$(BIN)/pytest
 
@@ -120,6 +120,12 @@ clean: ## Remove what was built; results and reports stay
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "longfat needs Python 3.11 or later; say which with: make PYTHON=python3.12 ...")'
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements-dev.txt
+	touch $@
+
+# An S3 server for the tests of results at a URL.
+target/moto/bin/moto_server: requirements-moto.txt
+	$(PYTHON) -m venv --clear target/moto
+	target/moto/bin/pip install --quiet --disable-pip-version-check --requirement requirements-moto.txt
 	touch $@
 
 .venv/release: requirements-release.txt .venv/requirements

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import socket
 import subprocess
-import sys
 import threading
 import time
 import urllib.request
@@ -18,13 +16,13 @@ import longfat
 import pandas as pd
 import pyarrow.fs as fs
 import pytest
-from conftest import ONE, SWEEP, command
+from conftest import ONE, ROOT, SWEEP, command
 from longfat import Experiment, StorageError, prune
 from longfat.store import Store, Url, location, place
 from longfat.store.shards import FAN
 from longfat.sweep import execute
 
-MOTO = shutil.which("moto_server", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
+MOTO = ROOT / "target" / "moto" / "bin" / "moto_server"
 
 
 class Server:
@@ -34,10 +32,9 @@ class Server:
     """
 
     def __init__(self) -> None:
-        assert MOTO
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.behind = free.getsockname()[1]
-        call = [MOTO, "-H", "127.0.0.1", "-p", str(self.behind)]
+        call = [str(MOTO), "-H", "127.0.0.1", "-p", str(self.behind)]
         self.process = subprocess.Popen(call, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         for _ in range(1200):
             with suppress(OSError), socket.create_connection(("127.0.0.1", self.behind), timeout=1):
@@ -96,8 +93,8 @@ def _pass_on(one: socket.socket, other: socket.socket) -> None:
 
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    if MOTO is None:
-        pytest.skip("needs moto_server: in an environment of its own, pip install 'moto[server]'")
+    if not MOTO.exists():
+        pytest.skip("needs moto's S3 server: make target/moto/bin/moto_server")
     made = Server()
     settings = {
         "AWS_ENDPOINT_URL": f"http://127.0.0.1:{made.port}",

@@ -11,7 +11,7 @@ mod tlp;
 mod undo;
 
 pub(super) use detection::Latency;
-pub(super) use frto::{Allowance, Finding, Told};
+pub(super) use frto::{Allowance, Finding, Frto, Told};
 pub(super) use next::{Lost, Speculation};
 pub(super) use tlp::Tlp;
 
@@ -19,7 +19,6 @@ use crate::prr::Prr;
 use crate::rack::Rack;
 use crate::scoreboard::Scoreboard;
 use crate::{RecoveryKind, TcpConfig};
-use frto::Frto;
 use std::num::NonZeroU64;
 use undo::Undo;
 
@@ -342,6 +341,10 @@ impl Repair {
             self.inflation = 0;
             self.force = false;
             self.duplicates = 0;
+        }
+        if self.frto.is_running() {
+            // RFC 5682 §2.1 step 3b: recover = SND.UNA. Only the first segment went again, so duplicates of the rest tell of a loss.
+            self.no_fast_retransmit_below = board.una();
         }
         self.frto.stop();
         self.undo.forget();

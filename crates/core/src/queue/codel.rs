@@ -7,7 +7,7 @@ use super::{DropReason, Queue, QueueContext, QueueKind, QueueLog, discard};
 use crate::packet::{PacketId, Packets};
 use crate::params::{Kind, ParamSpec, Params, Value};
 use crate::time::{Duration, Time};
-pub(super) use control::{Codel, CodelConfig};
+pub(super) use control::{Codel, CodelConfig, Waiting};
 
 /// Packets that it holds at least where nothing is said: the default of tc-codel(8).
 const LIMIT_PACKETS: u64 = 1000;
@@ -29,11 +29,12 @@ pub(super) const INTERVAL: ParamSpec = ParamSpec {
 pub(super) const CE_THRESHOLD: ParamSpec = ParamSpec {
     name: "ce_threshold",
     kind: Kind::Duration { min: Duration::ZERO, max: Duration::from_secs(10) },
+    // RFC 8290 §5.2.7.
     default: Some(Value::Auto),
     doc: "ECN-capable packets that waited longer than this are all marked, with `ecn` or without. When not given: none is for that",
 };
 
-/// Whether ECN-capable packets are marked; `default` as `tc` has it.
+/// Whether ECN-capable packets are marked; `default` as `tc` has it, for `fq_codel` RFC 8290 §5.2.6 too.
 pub(super) const fn ecn(default: bool) -> ParamSpec {
     ParamSpec {
         name: "ecn",
@@ -82,7 +83,7 @@ pub(super) fn config_of(params: &Params, context: &QueueContext) -> CodelConfig 
     }
 }
 
-/// RFC 8289 §4.3: the target is a part of the interval, a twentieth to a tenth.
+/// RFC 8289 §4.5: the target is a part of the interval, a twentieth to a tenth. To refuse only what is no part of it is our choice.
 pub(super) fn check_times(params: &Params) -> Result<(), String> {
     let ms = |name| params.duration(name).as_secs_f64() * 1e3;
     let (target, interval) = (ms(TARGET.name), ms(INTERVAL.name));
@@ -110,7 +111,8 @@ impl Queue for CodelQueue {
     }
     #[inline]
     fn dequeue(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) -> Option<PacketId> {
-        self.control.dequeue(&self.config, now, self.fifo.backlog(), packets, log)
+        let mut waiting = Waiting { line: self.fifo.backlog(), elsewhere: 0 };
+        self.control.dequeue(&self.config, now, &mut waiting, packets, log)
     }
     // What left the queue empty has ended the dropping state, and one packet alone begins none. Nor has it waited at all.
     fn passes(&self) -> u32 {

@@ -207,6 +207,7 @@ impl<S: Clone> FlowQueues<S> {
             let list = if is_new { &mut self.new } else { &mut self.old };
             let number = *list.front()?;
             let flow = &mut self.flows[number as usize];
+            // §3: zero or less ends a turn. (§4.2 says "negative", but means by it a quantum used up.)
             if flow.credit <= 0 {
                 flow.credit += self.quanta.each as i64;
                 list.pop_front();
@@ -221,7 +222,7 @@ impl<S: Clone> FlowQueues<S> {
                 flow.credit -= i64::from(packets[id].ip_len());
                 return Some(id);
             }
-            // A new line that has nothing becomes an old one before it is forgotten: else one packet at a time would always come first.
+            // §4.2: a new line that has nothing becomes an old one before it is forgotten: else one packet at a time would always come first.
             list.pop_front();
             if is_new {
                 self.old.push_back(number);

@@ -1,6 +1,6 @@
 //! `fq_codel`: flows in lines of their own, each under `codel`, served in turn, new ones first (RFC 8290).
 
-use super::codel::{self, Codel, CodelConfig};
+use super::codel::{self, Codel, CodelConfig, Waiting};
 use super::fifo::{Limit, Measure, roomy_limit, roomy_limit_of};
 use super::flows::{self, Classifier, FlowQueues, Quanta};
 use super::{DropReason, Queue, QueueContext, QueueKind, QueueLog, discard};
@@ -63,10 +63,18 @@ impl Queue for FqCodel {
     }
     fn dequeue(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) -> Option<PacketId> {
         let config = &self.config;
-        self.flows.next(packets, |codel, line, packets| codel.dequeue(config, now, line, packets, log))
+        let mut held = self.flows.held(Measure::Bytes);
+        self.flows.next(packets, |codel, line, packets| {
+            let mut waiting = Waiting { elsewhere: held - line.bytes(), line };
+            let taken = codel.dequeue(config, now, &mut waiting, packets, log);
+            held = waiting.bytes();
+            taken
+        })
     }
     fn pass(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
-        self.flows.idle();
+        // The link is idle since it asked for a packet and every line was empty, of which each line's control takes note (RFC 8289 §5.6).
+        let none = self.dequeue(now, packets, log);
+        debug_assert!(none.is_none(), "a packet passes where nothing is held");
         self.enqueue(now, id, packets, log);
         self.dequeue(now, packets, log).is_some()
     }

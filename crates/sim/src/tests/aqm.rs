@@ -86,7 +86,7 @@ fn l4s_and_classic_windows_are_alike_and_only_classic_packets_wait() {
     }
 }
 
-/// RFC 8290 §1: a flow that sends less than its share waits for the packet in transmission (1.2 ms, and 0.03 ms for an ACK on the way back), and now and
+/// RFC 8290 §1.3: a flow that sends less than its share waits for the packet in transmission (1.2 ms, and 0.03 ms for an ACK on the way back), and now and
 /// then for one of a flow that is as new.
 #[test]
 fn a_sparse_flow_waits_for_one_packet() {

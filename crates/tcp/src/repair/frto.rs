@@ -44,6 +44,8 @@ pub(crate) struct Told {
     pub ack: u64,
     /// The left edge moves.
     pub moves: bool,
+    /// It does not, and there is nothing to the ACK but that (RFC 5681 §2).
+    pub duplicate: bool,
     /// Whether it tells that something arrived that was sent only once.
     pub original: bool,
     /// One past the highest byte SACKed.
@@ -53,6 +55,9 @@ pub(crate) struct Told {
 }
 
 impl Frto {
+    /// Step 2b: so many new segments.
+    pub const MOST_NEW: u8 = 2;
+
     pub fn new(enabled: bool) -> Self {
         Frto { step: if enabled { Step::Idle } else { Step::Never } }
     }
@@ -102,23 +107,26 @@ impl Frto {
     /// The basic algorithm (§2.1), or, where recovery is `selective`, the enhanced one (§3.1). Everything outstanding at the timeout
     /// lay below `recover`.
     ///
+    /// Where it departs from §3.1: step 2a is that of §2.1, so an ACK of a part of what was sent again ends it. And a duplicate that tells
+    /// nothing new does not decide step 3 (it may report a copy, or change the window): the next ACK does.
+    ///
     /// Beyond the RFC: where timestamps tell that the segment sent again was what the receiver missed, the timeout was not for nothing,
     /// whatever comes late after it. And what was sent again before the timeout is no original (RFC 4138, appendix B).
     pub fn judge(&mut self, told: Told, recover: u64, selective: bool) -> Finding {
-        let Told { ack, moves, original, highest_sacked, answers_again } = told;
+        let Told { ack, moves, duplicate, original, highest_sacked, answers_again } = told;
         match self.step {
             Step::First { end } if moves => {
                 // Step 2a: all of it is there, or not even what was sent again.
                 let goes_on = end > 0 && ack >= end && ack < recover;
                 // Step 2b.
-                self.step = if goes_on { Step::Second { allowed: 2, needed: answers_again } } else { Step::Idle };
+                self.step = if goes_on { Step::Second { allowed: Self::MOST_NEW, needed: answers_again } } else { Step::Idle };
             }
-            // Step 2a of §2.1; §3.1 takes in the SACKs and waits.
-            Step::First { .. } if !selective => self.step = Step::Idle,
+            // Step 2a of §2.1; §3.1 takes in the SACKs and waits. §2.1: what neither moves the edge nor is a duplicate is ignored.
+            Step::First { .. } if !selective && duplicate => self.step = Step::Idle,
             Step::Second { needed, .. } => {
                 let beyond = selective && highest_sacked.max(ack) > recover;
                 // Step 3a: it was a loss. Step 3b: this was sent before the timeout. (Neither: an ACK that says nothing new.)
-                if beyond || (!selective && !moves) || (original && needed) {
+                if beyond || (!selective && duplicate) || (original && needed) {
                     self.step = Step::Idle;
                     return Finding::Loss;
                 }
@@ -139,7 +147,7 @@ mod tests {
     const RECOVER: u64 = 10_000;
 
     fn ack(ack: u64, moves: bool) -> Told {
-        Told { ack, moves, original: moves, highest_sacked: 0, answers_again: false }
+        Told { ack, moves, duplicate: !moves, original: moves, highest_sacked: 0, answers_again: false }
     }
 
     fn after_first() -> Frto {
@@ -171,6 +179,18 @@ mod tests {
         frto.judge(ack(1000, true), RECOVER, false);
         assert_eq!(frto.judge(ack(1000, false), RECOVER, false), Finding::Loss);
         assert!(!frto.is_running());
+    }
+
+    /// §2.1: a change of the window, or the peer's own data, is no duplicate, and nothing is concluded from it.
+    #[test]
+    fn what_is_no_duplicate_is_ignored() {
+        let mut frto = after_first();
+        let other = |ack| Told { duplicate: false, ..self::ack(ack, false) };
+        assert_eq!(frto.judge(other(0), RECOVER, false), Finding::Undecided);
+        assert_eq!(frto.allows(), Allowance::Nothing);
+        frto.judge(ack(1000, true), RECOVER, false);
+        assert_eq!(frto.judge(other(1000), RECOVER, false), Finding::Undecided);
+        assert_eq!(frto.judge(ack(2000, true), RECOVER, false), Finding::Spurious);
     }
 
     /// §3.1: SACKs of what was sent before the timeout are good news, those of what was sent after it are not.

@@ -167,6 +167,21 @@ fn what_is_taken_back_leaves_no_trace_but_what_was_sent() {
     assert!(!repair.frto.is_running());
 }
 
+/// RFC 5682 §2.1 step 3b: three duplicates after a timeout for nothing begin a fast retransmit. After one that stands they do not (RFC 6582 §3.2 step 4).
+#[test]
+fn after_a_timeout_for_nothing_duplicates_tell_of_a_loss() {
+    for (spurious, verdict) in [(true, OnDuplicate::Enter), (false, OnDuplicate::Nothing)] {
+        let (mut repair, mut board) = (repair(RecoveryKind::NewReno), board());
+        repair.start_over(MAX);
+        repair.frto.begin(true);
+        if spurious {
+            assert!(repair.take_back(&mut board));
+        }
+        let verdicts: Vec<_> = (0..3).map(|_| repair.duplicate_ack(UNA + 2 * MSS, MSS)).collect();
+        assert_eq!(verdicts, [OnDuplicate::Nothing, OnDuplicate::Nothing, verdict]);
+    }
+}
+
 /// RFC 8985 §6.2 finds losses by time; the others by what is SACKed above.
 #[test]
 fn three_segments_above_or_time_tell_of_a_loss() {

@@ -196,9 +196,12 @@ impl Undo {
         any && segment.timestamps().zip(stamp).is_some_and(|((_, ecr), stamp)| timestamp_before(ecr, stamp))
     }
 
-    /// RFC 3708 §3: `left..right` arrived twice. Whether all that the repair sent again had arrived before, each time that it did.
-    /// `waiting`: more is to be sent again. Where something arrives twice that nobody sent again, the network makes copies, and DSACKs
-    /// no longer tell.
+    /// RFC 3708 §3: `left..right` arrived twice. Whether all that the repair sent again had arrived before, each time that it did (B.1).
+    /// `waiting`: more is to be sent again. Where something arrives twice that nobody sent again (A.4), the network makes copies, and DSACKs
+    /// no longer tell of this reduction.
+    ///
+    /// Where it departs: A.4 would give up DSACKs for the rest of the connection. A.3 gives up where something was sent again twice; here each
+    /// time must be reported. A.1 would not undo where a whole window of ACKs was lost, which a report at SND.UNA with nothing SACKed shows.
     pub fn dsack(&mut self, (left, right): (u64, u64), waiting: bool) -> bool {
         let Some(Kept { last: Some(last), earlier }) = self.kept.as_deref_mut().filter(|_| self.enabled) else { return false };
         if right <= last.from {

@@ -72,9 +72,10 @@ impl Sender {
         let rtt = self.board.highest_sacked().filter(|_| sacked > 0).and_then(|top| self.measure_sacked(now, top));
         let window_changed = !late && self.update_window(now, segment, ack);
         let delivered = sacked + self.board.missing_below(ack);
+        let is_bare = segment.seq_len() == 0 && !window_changed && !late;
         let marks = if late { Marks::NONE } else { self.ecn.take(segment, delivered, self.mss) };
         if self.repair.undo.is_watching() || self.repair.frto.is_running() {
-            self.judge_reduction(now, segment, ack, late, Reported { originals, duplicate }, marks.any);
+            self.judge_reduction(now, segment, ack, late, Reported { originals, duplicate, is_bare }, marks.any);
         }
         if let Some(range) = duplicate.filter(|range| Some(range.1) != self.repair.tlp.end()) {
             debug_assert!(range.0 < range.1);
@@ -86,7 +87,6 @@ impl Sender {
         if ack > una {
             self.new_ack(now, segment, &news);
         } else {
-            let is_bare = segment.seq_len() == 0 && !window_changed && !late;
             self.still_ack(now, segment, &news, is_bare);
         }
         if self.repair.rack.is_some() {

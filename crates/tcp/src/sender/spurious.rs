@@ -2,18 +2,20 @@
 //! what is on its way is not sent again (RFC 4015).
 
 use super::{Limit, Phase, Range, Sender};
-use crate::repair::{Finding, Told};
+use crate::repair::{Finding, Frto, Told};
 use crate::scoreboard::Scoreboard;
 use crate::sender::stall::Room;
 use crate::seq::unwrap;
 use longfat_core::packet::Segment;
 use longfat_core::time::Time;
 
-/// What the SACK option of an ACK tells: how many bytes newly SACKed were sent once, and what arrived twice.
+/// What an ACK tells beside the left edge: how many bytes newly SACKed were sent once, and what arrived twice. `is_bare`: there is no data in it and
+/// no change of the window.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reported {
     pub originals: u64,
     pub duplicate: Option<(u64, u64)>,
+    pub is_bare: bool,
 }
 
 /// What has not been SACKed of `from..until`.
@@ -41,7 +43,7 @@ impl Sender {
     /// What this ACK (before it is taken in, but for its SACK blocks) says of the last reduction. `originals`: bytes newly SACKed that
     /// were sent once. `marked`: it tells of ECN marks. A `late` one has been overtaken, and only a duplicate that it reports is news.
     pub(super) fn judge_reduction(&mut self, now: Time, segment: &Segment, ack: u64, late: bool, told: Reported, marked: bool) {
-        let Reported { originals, duplicate } = told;
+        let Reported { originals, duplicate, is_bare } = told;
         let mut spurious = false;
         if !late {
             let (una, board, repair) = (self.board.una(), &self.board, &mut self.repair);
@@ -50,7 +52,7 @@ impl Sender {
                 let original = originals > 0 || filled().any(|(start, end)| repair.undo.sent_once(start, end) > 0);
                 let highest_sacked = board.highest_sacked().unwrap_or(0);
                 let answers_again = repair.undo.answers_again(segment);
-                let told = Told { ack, moves: ack > una, original, highest_sacked, answers_again };
+                let told = Told { ack, moves: ack > una, duplicate: ack == una && is_bare, original, highest_sacked, answers_again };
                 let (point, selective) = (repair.point(), repair.kind().is_selective());
                 let finding = repair.frto.judge(told, point, selective);
                 if finding == Finding::Loss {
@@ -79,7 +81,7 @@ impl Sender {
         }
     }
 
-    /// RFC 5682 step 2b: up to two new segments; where there are none to send, what was lost goes again as ever.
+    /// RFC 5682 step 2b: up to two new segments, or one where there is no more; where there is none to send, what was lost goes again as ever.
     pub(super) fn next_for_frto(&mut self, now: Time, most: u8) -> Option<Range> {
         if most == 0 {
             self.usage.limited_by(Limit::Cwnd);
@@ -91,9 +93,12 @@ impl Sender {
         }
         if range.is_some() {
             self.repair.frto.sent_new();
-        } else {
-            self.repair.frto.stop();
+            return range;
         }
-        range.or_else(|| self.next(now))
+        if most < Frto::MOST_NEW {
+            return None;
+        }
+        self.repair.frto.stop();
+        self.next(now)
     }
 }

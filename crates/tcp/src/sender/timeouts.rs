@@ -25,8 +25,8 @@ impl Sender {
         self.timers.note_unanswered(now, una, self.trips.rto());
         let flight_size = self.flight_size();
         self.respond(now, kind, flight_size, false);
-        // RFC 5682 §3.1 step 1 (and §2.1 for timeouts): not where a repair is under way, whose own retransmission may have been lost while
-        // new data went out behind it. A timeout repeated leaves what is watched.
+        // RFC 5682 §3.1 (and §2.1 step 1 for timeouts): not where a repair is under way, whose own retransmission may have been lost while
+        // new data went out behind it. A timeout repeated leaves what is watched. (Step 1 would begin F-RTO anew for it; we do not.)
         let first = self.repair.is_open();
         if kind == Congestion::Timeout {
             self.repair.undo.watch(true, una, false);

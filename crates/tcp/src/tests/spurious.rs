@@ -41,6 +41,28 @@ fn frto_undoes_a_timeout_by_a_delay_spike() {
     }
 }
 
+/// RFC 5682 §2.1 step 2b: of eleven segments ten are held up from 100 ms to 800 ms, and the timer goes off at 400 ms. One new segment is left to send on the
+/// first ACK, and the second ACK tells that the timeout was for nothing.
+#[test]
+fn frto_needs_but_one_new_segment() {
+    for recovery in [RecoveryKind::NewReno, RecoveryKind::Sack] {
+        let sender =
+            TcpConfig { recovery, frto: true, mss: 1000, initial_window: 10, rto_min: ms(300), timestamps: false, ..config("rfc") };
+        let receiver = TcpConfig { delayed_ack: DelayedAck::Off, timestamps: false, ..config("rfc") };
+        let pair = Pair::with_iss(sender, receiver, ms(50), 0, 0);
+        let clock = pair.clock.clone();
+        let mut pair = pair.network(move |_, client, segment, _| {
+            let held = client && segment.len > 0 && clock.get() < at_ms(800);
+            vec![if held { at_ms(800).since(clock.get()) } else { Duration::ZERO }]
+        });
+        pair.client.write(11_000);
+        pair.run_until(at_ms(3_000));
+        let stats = pair.client.stats();
+        assert_eq!(pair.server.bytes_delivered(), 11_000, "{recovery:?}");
+        assert_eq!((stats.timeouts, stats.spurious_recoveries, stats.segments_retransmitted), (1, 1, 1), "{recovery:?}: {stats:?}");
+    }
+}
+
 /// RFC 5682 §2.1 step 3a, §3.1 step 3a: where the window was lost, F-RTO changes nothing but the order: slow start repairs it all.
 #[test]
 fn frto_finds_a_real_loss_real() {

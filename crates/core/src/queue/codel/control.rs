@@ -21,6 +21,22 @@ pub struct CodelConfig {
     pub mtu: u32,
 }
 
+/// A line, and what waits for the same link beside it.
+#[derive(Debug)]
+pub struct Waiting<'a> {
+    pub line: &'a mut Backlog,
+    /// IP bytes in other lines.
+    pub elsewhere: u64,
+}
+
+impl Waiting<'_> {
+    /// IP bytes that wait for the link. RFC 8289 §4.4: where lines share a link, what all of them hold keeps it busy.
+    #[inline]
+    pub const fn bytes(&self) -> u64 {
+        self.line.bytes() + self.elsewhere
+    }
+}
+
 /// The state of one line.
 #[derive(Clone, Debug)]
 pub struct Codel {
@@ -28,7 +44,7 @@ pub struct Codel {
     first_above: Time,
     /// When the next packet is dropped or marked, in the dropping state. Out of it, when it would have been.
     drop_next: Time,
-    /// Drops and marks since the dropping state began, and what that was when it began.
+    /// Drops and marks that the control law goes by, and what that was when the dropping state began.
     count: u32,
     last_count: u32,
     dropping: bool,
@@ -40,22 +56,22 @@ impl Codel {
         Codel { first_above: Time::MAX, drop_next: Time::ZERO, count: 0, last_count: 0, dropping: false }
     }
 
-    /// The next packet of `line` at `now`; what is dropped before it is. `None` if `line` is empty: the last packet is never dropped.
+    /// The next packet of the line at `now`; what is dropped before it is. `None` if the line is empty, or becomes it: then the link takes from another.
     #[inline]
     pub fn dequeue(
         &mut self,
         config: &CodelConfig,
         now: Time,
-        line: &mut Backlog,
+        waiting: &mut Waiting<'_>,
         packets: &mut Packets,
         log: &mut dyn QueueLog,
     ) -> Option<PacketId> {
-        let mut id = line.pop(packets)?;
-        let stands = self.stands(config, now, id, line, packets);
+        let (mut taken, stands) = self.take(config, now, waiting, packets);
         let mut marked = false;
         if stands | self.dropping {
-            (id, marked) = self.control(config, now, (id, stands), line, packets, log);
+            (taken, marked) = self.control(config, now, (taken, stands), waiting, packets, log);
         }
+        let id = taken?;
         if let Some(threshold) = config.ce_threshold
             && !marked
             && now.since(packets[id].stamp) > threshold
@@ -65,18 +81,18 @@ impl Codel {
         Some(id)
     }
 
-    /// RFC 8289 §5.6: whether the delay has been over the target for an interval, as of the packet `id`, which is just taken off `line`.
+    /// RFC 8289 §5.6: the first packet of the line, and whether the delay has been over the target for an interval, as of that packet.
     #[inline]
-    fn stands(&mut self, config: &CodelConfig, now: Time, id: PacketId, line: &Backlog, packets: &Packets) -> bool {
-        // One packet behind it is no standing queue: what is left must be more than the largest packet.
-        if now.since(packets[id].stamp) < config.target || line.bytes() <= u64::from(config.mtu) {
+    fn take(&mut self, config: &CodelConfig, now: Time, waiting: &mut Waiting<'_>, packets: &Packets) -> (Option<PacketId>, bool) {
+        let taken = waiting.line.pop(packets);
+        // An empty line is not over the target. Nor, §4.1, does one packet left for the link stand: it must be more than the largest packet.
+        let over = taken.is_some_and(|id| now.since(packets[id].stamp) >= config.target) && waiting.bytes() > u64::from(config.mtu);
+        if !over {
             self.first_above = Time::MAX;
-            return false;
-        }
-        if self.first_above == Time::MAX {
+        } else if self.first_above == Time::MAX {
             self.first_above = now.saturating_add(config.interval);
         }
-        now >= self.first_above
+        (taken, over && now >= self.first_above)
     }
 
     /// RFC 8289 §5.5, where something stands or has stood: the packet to send, which is the first, with whether it stands, or one behind it; and whether it
@@ -85,32 +101,38 @@ impl Codel {
         &mut self,
         config: &CodelConfig,
         now: Time,
-        (mut id, mut stands): (PacketId, bool),
-        line: &mut Backlog,
+        (mut taken, mut stands): (Option<PacketId>, bool),
+        waiting: &mut Waiting<'_>,
         packets: &mut Packets,
         log: &mut dyn QueueLog,
-    ) -> (PacketId, bool) {
+    ) -> (Option<PacketId>, bool) {
         if self.dropping {
             self.dropping = stands;
-            while self.dropping && now >= self.drop_next {
+            while self.dropping
+                && now >= self.drop_next
+                && let Some(id) = taken
+            {
                 self.count = self.count.saturating_add(1);
                 let marked = config.ecn && mark(now, id, packets, log);
                 if !marked {
-                    (id, stands) = self.drop_first(config, now, id, line, packets, log);
+                    discard(now, id, DropReason::Early, packets, log);
+                    (taken, stands) = self.take(config, now, waiting, packets);
                     self.dropping = stands;
                 }
                 if self.dropping {
                     self.drop_next = config.after(self.drop_next, self.count);
                 }
                 if marked {
-                    return (id, true);
+                    return (taken, true);
                 }
             }
-            return (id, false);
+            return (taken, false);
         }
+        let id = taken.expect("an empty line does not stand");
         let marked = config.ecn && mark(now, id, packets, log);
         if !marked {
-            (id, _) = self.drop_first(config, now, id, line, packets, log);
+            discard(now, id, DropReason::Early, packets, log);
+            (taken, _) = self.take(config, now, waiting, packets);
         }
         self.dropping = true;
         // RFC 8289 §5.5: where it was in this state a short time ago, it begins with the rate that it ended with then.
@@ -119,22 +141,7 @@ impl Codel {
         self.count = if last_drops > 1 && recent { last_drops } else { 1 };
         self.last_count = self.count;
         self.drop_next = config.after(now, self.count);
-        (id, marked)
-    }
-
-    /// Drops the packet `id`: the one behind it, and whether the queue still stands.
-    fn drop_first(
-        &mut self,
-        config: &CodelConfig,
-        now: Time,
-        id: PacketId,
-        line: &mut Backlog,
-        packets: &mut Packets,
-        log: &mut dyn QueueLog,
-    ) -> (PacketId, bool) {
-        discard(now, id, DropReason::Early, packets, log);
-        let next = line.pop(packets).expect("what stands is more than one packet");
-        (next, self.stands(config, now, next, line, packets))
+        (taken, marked)
     }
 }
 

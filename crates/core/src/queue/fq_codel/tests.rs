@@ -21,14 +21,24 @@ impl Rig {
         assert_eq!((KIND.check)(&params, &context), Ok(()));
         Rig { queue: (KIND.build)(&params, context), packets: Packets::new(), log: Ledger::default() }
     }
+    /// The packet `n` of a flow, of `size` bytes.
+    fn packet(&mut self, flow: u32, n: u32, size: u16) -> PacketId {
+        let (mut packet, segment) = packet_with(Ecn::NotEct, 100 * flow + n, size - 40);
+        packet.route = flow;
+        self.packets.insert(Way::There, packet, segment)
+    }
     /// The packets `numbers` of a flow come at `ms`, each of `size` bytes.
     fn arrive(&mut self, ms: u64, flow: u32, numbers: std::ops::Range<u32>, size: u16) {
         for n in numbers {
-            let (mut packet, segment) = packet_with(Ecn::NotEct, 100 * flow + n, size - 40);
-            packet.route = flow;
-            let id = self.packets.insert(Way::There, packet, segment);
+            let id = self.packet(flow, n, size);
             self.queue.enqueue(at(ms), id, &mut self.packets, &mut self.log);
         }
+    }
+    /// The packet `n` of a flow, of 200 bytes, finds the link idle at `ms`.
+    fn pass(&mut self, ms: u64, flow: u32, n: u32) {
+        let id = self.packet(flow, n, 200);
+        assert!(self.queue.pass(at(ms), id, &mut self.packets, &mut self.log));
+        self.packets.remove(id);
     }
     /// The next `count` packets, at `ms`.
     fn depart(&mut self, ms: u64, count: usize) -> Vec<u32> {
@@ -101,13 +111,7 @@ fn a_new_flow_that_sends_more_than_a_quantum_is_an_old_one() {
 #[test]
 fn an_idle_link_forgets_every_line() {
     let mut rig = Rig::new(&[]);
-    for n in 0..3 {
-        let (mut packet, segment) = packet_with(Ecn::NotEct, 300 + n, 160);
-        packet.route = 3;
-        let id = rig.packets.insert(Way::There, packet, segment);
-        assert!(rig.queue.pass(at(n.into()), id, &mut rig.packets, &mut rig.log));
-        rig.packets.remove(id);
-    }
+    (0..3).for_each(|n| rig.pass(n.into(), 3, n));
     rig.arrive(2, 3, 3..13, 200);
     rig.arrive(2, 1, 0..1, 1500);
     assert_eq!(rig.depart(2, 8), [303, 304, 305, 306, 307, 308, 309, 100]);
@@ -151,6 +155,52 @@ fn who_does_not_queue_is_not_dropped() {
     }
     assert!(!rig.log.dropped.is_empty());
     assert!(rig.log.dropped.iter().all(|(seq, _, reason)| *seq < 250 && *reason == DropReason::Early), "{:?}", rig.log.dropped);
+}
+
+/// RFC 8289 §4.4: line 2 never holds more than an MTU, but the link has line 1 to send. Packet 200 waited 10 ms, so line 2 stands at 110 ms:
+/// of what it holds at 120 ms the first is dropped and the last goes out. Then it is found empty, which ends its dropping state: at 225 ms, though its
+/// next drop would have been due at 220 ms, its clock starts anew.
+#[test]
+fn what_other_lines_hold_counts_and_an_empty_line_starts_anew() {
+    let mut rig = Rig::new(&[]);
+    rig.arrive(0, 1, 0..10, 1500);
+    rig.arrive(0, 2, 0..3, 500);
+    assert_eq!(rig.depart(10, 2), [100, 200]);
+    assert_eq!(rig.depart(120, 1), [202]);
+    // Line 2 becomes an old one; line 1 stands as well.
+    assert_eq!(rig.depart(121, 1), [102]);
+    let dropped = [(201, at(120), DropReason::Early), (101, at(121), DropReason::Early)];
+    assert_eq!(rig.log.dropped, dropped);
+    rig.arrive(122, 2, 3..5, 500);
+    assert_eq!(rig.depart(225, 1), [203]);
+    assert_eq!(rig.log.dropped, dropped);
+}
+
+/// What is left beside the last packet of line 2 at 10 ms is 1600 bytes. But that all is gone when the link is idle, and so is what line 2 was found to be
+/// on the way to.
+#[test]
+fn an_idle_link_ends_what_stood() {
+    let mut rig = Rig::new(&[]);
+    rig.arrive(0, 1, 0..1, 1500);
+    rig.arrive(0, 1, 1..3, 800);
+    rig.arrive(0, 2, 0..1, 1500);
+    assert_eq!(rig.depart(10, 4), [100, 200, 101, 102]);
+    rig.pass(200, 3, 0);
+    rig.arrive(200, 2, 1..5, 1500);
+    assert_eq!(rig.depart(206, 1), [201]);
+    assert_eq!(rig.log.dropped, []);
+}
+
+/// Line 2 has one packet that is due to be dropped, and it is its last: the link takes from line 1 instead.
+#[test]
+fn a_line_that_a_drop_empties_leaves_its_turn() {
+    let mut rig = Rig::new(&[]);
+    rig.arrive(0, 2, 0..2, 500);
+    rig.arrive(0, 1, 0..10, 1500);
+    assert_eq!(rig.depart(10, 1), [200]);
+    assert_eq!(rig.depart(110, 1), [100]);
+    assert_eq!(rig.log.dropped, [(201, at(110), DropReason::Early)]);
+    assert_eq!((rig.queue.backlog_packets(), rig.queue.backlog_bytes()), (9, 9 * 1500));
 }
 
 /// Two flows of one line share it, and their order within it is that of their arrival.
