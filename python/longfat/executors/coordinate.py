@@ -119,13 +119,19 @@ class _Coordinator:
                 self.flying[self.executor.submit(do, self.task, chunk.items)] = chunk
         except Exception as error:
             self._check_scheduler()
+            # A connection breaks before the client says so of itself.
+            if self.client and isinstance(error, OSError):
+                raise self._gone() from error
             raise LongfatError(f"the executor takes no more work: {_said(error)}") from error
 
     def _check_scheduler(self) -> None:
         # Dask's client cancels all futures when its scheduler is lost, and tries for a while to find it again.
         if self.client and self.client.status != "running":
-            kept = f"{self.work.done:,} of {len(self.work.items):,} runs are finished and kept"
-            raise LongfatError(f"the Dask scheduler at {self.scheduler} has gone away: {kept}; run the same command again when it is back")
+            raise self._gone()
+
+    def _gone(self) -> LongfatError:
+        kept = f"{self.work.done:,} of {len(self.work.items):,} runs are finished and kept"
+        return LongfatError(f"the Dask scheduler at {self.scheduler} has gone away: {kept}; run the same command again when it is back")
 
     def _next(self, workers: int) -> _Chunk | None:
         if self.again:
