@@ -106,9 +106,9 @@ audit: .venv/release ## Ask for known vulnerabilities and unwanted licences of a
 	$(BIN)/pip-audit --requirement requirements-dev.txt --no-deps --disable-pip
 	cargo deny check
 
-system-packages: ## Install what tests judge by: a browser, tshark, Slurm (Debian, Ubuntu; as root)
+system-packages: ## Install what tests judge by: a browser, tshark, Slurm, ns-2 (Debian, Ubuntu; as root)
 	apt-get update -qq
-	DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium chromium-driver tshark slurmctld slurmd slurm-client munge
+	DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium chromium-driver tshark slurmctld slurmd slurm-client munge ns2
 
 clean: ## Remove what was built; results and reports stay
 	rm -rf .venv target

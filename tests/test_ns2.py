@@ -12,7 +12,7 @@ from longfat import load
 
 PAPER = Path(__file__).parent.parent / "papers" / "drs"
 
-pytestmark = pytest.mark.skipif(shutil.which("ns") is None, reason="ns-2 is not installed (Debian: ns2)")
+pytestmark = pytest.mark.skipif(shutil.which("ns") is None, reason="no ns-2: `make system-packages` installs it")
 
 
 @pytest.fixture(scope="module")
