@@ -229,7 +229,8 @@ def test_chunks_are_cut_by_what_was_measured() -> None:
             return future
 
     executor = Measured()
-    work = Work(items, "many")
+    work = Work([], "many")
+    work.begin(items)
     coordinate.perform(work, Task("/nowhere", "", ""), executor, jobs=4)
     assert work.done == 100_000
     assert executor.sizes[:8] == [1] * 8
@@ -250,7 +251,9 @@ def test_a_long_run_is_a_chunk_of_its_own() -> None:
             future.set_result(Done(len(args[1]), sum(item.cost for item in args[1]), 1.0))
             return future
 
-    coordinate.perform(Work(items, ""), Task("/nowhere", "", ""), Measured(), jobs=1)
+    work = Work([], "")
+    work.begin(items)
+    coordinate.perform(work, Task("/nowhere", "", ""), Measured(), jobs=1)
     assert sent[0] == [0]
 
 

@@ -129,6 +129,14 @@ class Document:
     """Name and values of each axis, as in the file; the last turns fastest."""
     run_count: int
     """How many runs there are: combinations that are not skipped, times the repeats."""
+    repeats: int
+    """Runs of each combination; the most there may be where there is `precision`."""
+    precision: tuple[str, float, bool, int] | None
+    """Metric, within, whether that is of the mean, and the least repeats."""
+    search: tuple[int, str, float, bool] | None
+    """Place of the axis, metric, bound, and whether the metric is to be at least that (else at most)."""
+    def choice(self, combination: int) -> list[int]:
+        """Which value of each axis combination `combination` of `run_count // repeats` has; raises IndexError."""
     def set(self, path: str, value: str) -> None:
         """Replaces the value at `path` (`flow[0].window`) by TOML, a word or a quantity; raises ExperimentError."""
     def quick(self) -> Document | None:
@@ -141,6 +149,8 @@ class Run:
 
     labels: list[tuple[str, str]]
     """The value of each axis."""
+    index: int
+    """Its number in the document."""
     repeat: int
     seed: int
     hash: str

@@ -122,7 +122,7 @@ def run_command(
                 _run(one, where, shards.split(one.experiment.plan().items, part[1])[part[0] - 1], partial(_run_shard, one, part, jobs))
             else:
                 sweep = partial(one.experiment.sweep, one.folder, jobs=jobs, executor=workers)
-                _run(one, where, one.experiment.plan().items, sweep)
+                _run(one, where, one.experiment.plan(Store(one.folder)).items, sweep)
     of_papers = Counter(one.source.file.parent for one in asked if (one.source.file.parent / "paper.py").is_file())
     for folder, count in of_papers.items():
         # What was changed is not what the paper did.
@@ -134,7 +134,7 @@ def _check(one: Chosen, jobs: int, max_runs: int | None) -> None:
     store = Store(one.folder)
     store.check_format()
     store.check_source(one.experiment.file)
-    if max_runs is not None and one.experiment.run_count > max_runs:
+    if max_runs is not None and one.experiment.most_runs > max_runs:
         _refuse(one.source, one.experiment, jobs, max_runs)
 
 
@@ -147,7 +147,8 @@ def _run(one: Chosen, where: str, items: list[Item], sweep: Callable[..., Result
     out.print(f"[bold]{terminal.escape(one.source.name)}[/] {terminal.escape(one.experiment.title)}", soft_wrap=True)
     if missing:
         already = f" ({have:,} finished before)" if have else ""
-        out.print(f"  {terminal.count(missing, 'run')} on {where}{already}", soft_wrap=True)
+        more = ", then those that their results ask for" if one.experiment.decides else ""
+        out.print(f"  {terminal.count(missing, 'run')} on {where}{already}{more}", soft_wrap=True)
     else:
         out.print(f"  all {len(items):,} runs are finished already")
     known = one.experiment.warnings
@@ -161,6 +162,7 @@ def _run(one: Chosen, where: str, items: list[Item], sweep: Callable[..., Result
             raise _Stopped(f"{kept}\n  {shlex.join(['longfat', *sys.argv[1:]])}") from None
     if made is not None:
         terminal.print_warnings(err, new_ones(made.warnings, known))
+        terminal.print_decided(out, made)
     out.print(f"  results in {terminal.escape(str(folder))}", soft_wrap=True)
 
 
@@ -169,9 +171,13 @@ def _run_shard(one: Chosen, part: tuple[int, int], jobs: int | None, tick: Calla
 
 
 def _refuse(source: Source, experiment: Experiment, jobs: int, max_runs: int) -> NoReturn:
-    count = experiment.run_count
+    count = experiment.most_runs
     # A sweep too large to start is too large to go through: a few runs, evenly spaced, stand for it.
-    sample = [experiment.resolve(index * count // SAMPLE) for index in range(SAMPLE)] if count > SAMPLE else experiment.resolve_all()
+    sample = (
+        [experiment.resolve(index * experiment.run_count // SAMPLE) for index in range(SAMPLE)]
+        if count > SAMPLE
+        else experiment.resolve_all()
+    )
     cost = sum(run.cost for run in sample) / len(sample) * count
     seconds = cost / measure_speed(min(sample, key=lambda run: run.cost)) / jobs
     raise LongfatError(

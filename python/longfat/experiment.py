@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import TypeAlias
 
 from longfat._longfat import Document, Run, Trace, read_text
+from longfat.decide import Decider, Metrics
 from longfat.errors import DamagedError, ExperimentError, LongfatError, StorageError
 from longfat.executors import coordinate, shards
 from longfat.executors.chunks import Task
 from longfat.locate import sources
 from longfat.provenance import provenance
 from longfat.results import Result, Results, without_series
-from longfat.store import Location, Store, labelled, location
+from longfat.store import Location, Store, labelled, location, metrics_in
 from longfat.sweep import Item, Plan, Work, default_jobs, execute, perform
 from longfat.text import encodable
 from longfat.warned import RunWarning, merged, of_results
@@ -114,8 +115,18 @@ class Experiment:
 
     @property
     def run_count(self) -> int:
-        """How many runs: the combinations of the axes, times the repeats."""
+        """How many runs: the combinations of the axes, times the repeats. Of a sweep that decides, as many as it can come to."""
         return self._document.run_count
+
+    @property
+    def most_runs(self) -> int:
+        """The same, but of a sweep with a `[search]` only those of the axis that a search can take."""
+        return Decider(self._document).most
+
+    @property
+    def decides(self) -> bool:
+        """Whether it depends on what runs give which others there are (`[precision]`, `[search]`)."""
+        return Decider(self._document).decides
 
     def resolve(self, index: int) -> Run:
         """Run `index` of `run_count`: its labels, hash and resolved JSON. Runs nothing."""
@@ -166,23 +177,40 @@ class Experiment:
         work = Work([], self.title)
         with store.writing(lambda: _kept(work)):
             store.check_source(self.file)
-            plan = self.plan()
-            whole = store.whole(item.hash for item in plan.items)
-            work.items = [item for item in plan.items if item.hash not in whole]
-            if work.items:
-                store.begin(self.title, list(self.axes), self.text, self._facts(plan, [], jobs or 0))
-            coordinate.perform(work, Task(str(store.folder), self.title, self._document.text), executor, jobs, tick)
-            return self._combine(store, plan, jobs or 0)
+
+            def do(plan: Plan) -> None:
+                whole = store.whole(item.hash for item in plan.items)
+                work.begin([item for item in plan.items if item.hash not in whole])
+                if work.items:
+                    store.begin(self.title, list(self.axes), self.text, self._facts(plan, [], jobs or 0))
+                    coordinate.perform(work, Task(str(store.folder), self.title, self._document.text), executor, jobs, tick)
+
+            return self._combine(store, self._in_rounds(metrics_in(store), do), jobs or 0)
+
+    def _in_rounds(self, metrics: Metrics, do: Callable[[Plan], object]) -> Plan:
+        """Does the runs that are wanted, and again while a sweep that decides wants more because of what those gave; the plan of all."""
+        decider = Decider(self._document)
+        done, plan = None, Plan.of(decider.wanted(metrics))
+        while done is None or plan.items != done.items:
+            do(plan)
+            done = plan
+            if decider.decides:
+                plan = Plan.of(decider.wanted(metrics))
+        return plan
 
     def _sweep_here(self, folder: str | Location | None, jobs: int, tick: Callable[[Work], object]) -> Results:
         kept: dict[str, Result] = {}
+        work = Work([], self.title)
         if folder is None:
-            plan = self.plan()
-            perform(Work(plan.items, self.title), self.resolve, lambda result, _: kept.__setitem__(result.run, result), jobs, tick)
-            results = [labelled(kept[run.hash], run) for run in self._runs()]
+
+            def simulate(plan: Plan) -> None:
+                work.begin([item for item in plan.items if item.hash not in kept])
+                perform(work, self.resolve, lambda result, _: kept.__setitem__(result.run, result), jobs, tick)
+
+            plan = self._in_rounds(_metrics_of(kept), simulate)
+            results = [labelled(kept[run.hash], run) for run in self._runs(kept)]
             return Results.of(self.title, list(self.axes), results, self._facts(plan, results, jobs))
         store = Store(folder)
-        work = Work([], self.title)
         with store.writing():
             with store.writer(lambda: _kept(work)) as writer:
 
@@ -190,23 +218,26 @@ class Experiment:
                     writer.write(result, trace)
                     kept[result.run] = without_series(result)
 
-                plan = self.plan()
+                def do(plan: Plan) -> None:
+                    for run, result in store.read_all({item.hash for item in plan.items} & there - kept.keys()):
+                        if isinstance(result, DamagedError):
+                            store.put_aside(run)
+                        else:
+                            kept[run] = without_series(result)
+                    work.begin([item for item in plan.items if item.hash not in kept])
+                    if work.items:
+                        store.begin(self.title, list(self.axes), self.text, self._facts(plan, kept.values(), jobs))
+                        perform(work, self.resolve, keep, jobs, tick)
+
                 store.check_source(self.file)
-                for run, result in store.read_all({item.hash for item in plan.items} & store.finished()):
-                    if isinstance(result, DamagedError):
-                        store.put_aside(run)
-                    else:
-                        kept[run] = without_series(result)
-                work.items = [item for item in plan.items if item.hash not in kept]
-                if work.items:
-                    store.begin(self.title, list(self.axes), self.text, self._facts(plan, kept.values(), jobs))
-                perform(work, self.resolve, keep, jobs, tick)
+                there = store.finished()
+                plan = self._in_rounds(_metrics_of(kept), do)
             return self._combine(store, plan, jobs, kept)
 
     def missing(self, folder: str | Location) -> list[Item]:
         """The runs that are not finished in `folder`."""
         store = Store(folder)
-        items = self.plan().items
+        items = self.plan(store).items
         whole = store.whole(item.hash for item in items)
         return [item for item in items if item.hash not in whole]
 
@@ -222,8 +253,10 @@ class Experiment:
         """Runs the runs of shard `shard` (from 1) `of` so many; those that are finished in `folder` are not run again. How many it ran.
 
         Which they are follows from the experiment alone. Shards can run at once, on machines that share `folder`; `gather` puts the tables
-        together. Raises as `sweep` does.
+        together. Raises as `sweep` does; LongfatError where the sweep decides by what its runs give: shards know nothing of each other.
         """
+        if self.decides:
+            raise LongfatError(f"{self.name} has {self._deciding()}: what it runs depends on what runs gave, so it has no shards")
         store = Store(folder)
         plan = self.plan()
         work = Work([], self.title)
@@ -231,7 +264,7 @@ class Experiment:
         with store.writer(lambda: _kept(work)) as writer:
             mine = shards.split(plan.items, of)[shard - 1]
             whole = store.whole(item.hash for item in mine)
-            work.items = [item for item in mine if item.hash not in whole]
+            work.begin([item for item in mine if item.hash not in whole])
             store.begin(self.title, list(self.axes), self.text, self._facts(plan, [], jobs or default_jobs()))
             perform(work, self.resolve, writer.write, jobs or default_jobs(), tick)
         return work.done
@@ -241,17 +274,31 @@ class Experiment:
         store = Store(folder)
         with store.writing():
             store.check_source(self.file)
-            plan = self.plan()
+            plan = self.plan(store)
             if missing := len(plan.items) - len(store.whole(item.hash for item in plan.items)):
                 raise StorageError(f"{missing:,} of the {len(plan.items):,} runs are missing in {folder}")
             return self._combine(store, plan, 0)
 
-    def plan(self) -> Plan:
-        """The runs, each once, without what each resolves to."""
-        return Plan.of(self._runs())
+    def plan(self, store: Store | None = None) -> Plan:
+        """The runs, each once, without what each resolves to. Of a sweep that decides, those it wants by what is finished in `store`."""
+        return Plan.of(Decider(self._document).wanted(metrics_in(store) if store else _metrics_of({})))
 
-    def _runs(self) -> Iterator[Run]:
-        return (self.resolve(index) for index in range(self.run_count))
+    def _deciding(self) -> str:
+        return "[search]" if self._document.search else "[precision]"
+
+    def _decision(self) -> dict[str, object]:
+        facts: dict[str, object] = {}
+        if search := self._document.search:
+            names = ("metric", "bound", "is_floor")
+            facts["search"] = {"axis": list(self.axes)[search[0]]} | dict(zip(names, search[1:], strict=True))
+        if precision := self._document.precision:
+            names = ("metric", "within", "relative", "least")
+            facts["precision"] = dict(zip(names, precision, strict=True)) | {"most": self._document.repeats}
+        return facts
+
+    def _runs(self, kept: Mapping[str, Result] | None = None) -> Iterator[Run]:
+        """The runs that are wanted by what is known."""
+        return Decider(self._document).wanted(_metrics_of(kept or {}))
 
     def _combine(self, store: Store, plan: Plan, jobs: int, kept: Mapping[str, Result] | None = None) -> Results:
         kept = dict(kept or {})
@@ -259,7 +306,7 @@ class Experiment:
             if isinstance(result, DamagedError):
                 raise result
             kept[run] = without_series(result)
-        results = [labelled(kept[run.hash], run) for run in self._runs()]
+        results = [labelled(kept[run.hash], run) for run in self._runs(kept)]
         return store.combine(self.title, list(self.axes), results, self.text, self._facts(plan, results, jobs))
 
     def _facts(self, plan: Plan, results: Iterable[Result], jobs: int) -> dict[str, object]:
@@ -275,8 +322,13 @@ class Experiment:
             wall_s=sum(result.wall_s for result in results),
             cpu_s=sum(result.cpu_s for result in results),
             cost=sum(result.cost for result in results),
+            **self._decision(),
             warnings=[warning.as_facts() for warning in of_results(results)],
         )
+
+
+def _metrics_of(kept: Mapping[str, Result]) -> Metrics:
+    return lambda run: kept[run].metrics if run in kept else None
 
 
 def _kept(work: Work) -> str:

@@ -69,9 +69,29 @@ def needed(results: Results, metric: str, within: float, *, relative: bool = Tru
         values: list[float] = group[metric].astype(float).tolist()
         mean, half = _mean(values), half_width(values, level)
         width = within * abs(mean) if relative else within
-        count = _needed(sum(value == value for value in values), half, width, level)
+        count = repeats_needed(sum(value == value for value in values), half, width, level)
         rows.append(labels | {"repeats": len(group), metric: mean, f"{metric}_ci": half, "repeats_needed": count})
     return pd.DataFrame(rows)
+
+
+def repeats_needed(n: int, half: float, width: float, level: float = LEVEL) -> float:
+    """The least n, from `n` on, that brings half of an interval from `half` to `width`, by the deviation of those `n`; see `needed`."""
+    if math.isnan(half) or math.isnan(width):
+        return math.nan
+    deviation = half * math.sqrt(n) / _t(n, level)
+
+    def is_enough(count: int) -> bool:
+        return _t(count, level) * deviation / math.sqrt(count) <= width
+
+    if is_enough(n):
+        return n
+    if not is_enough(MOST):
+        return math.nan
+    low, high = n, MOST
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return high
 
 
 def metrics(results: Results) -> list[str]:
@@ -98,25 +118,6 @@ def _mean(values: Sequence[float]) -> float:
 
 def _t(n: int, level: float) -> float:
     return student_t((1 + level) / 2, n - 1)
-
-
-def _needed(n: int, half: float, width: float, level: float) -> float:
-    if math.isnan(half) or math.isnan(width):
-        return math.nan
-    deviation = half * math.sqrt(n) / _t(n, level)
-
-    def is_enough(count: int) -> bool:
-        return _t(count, level) * deviation / math.sqrt(count) <= width
-
-    if is_enough(n):
-        return n
-    if not is_enough(MOST):
-        return math.nan
-    low, high = n, MOST
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if is_enough(middle) else (middle, high)
-    return high
 
 
 def _check(level: float) -> None:

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import pandas as pd
 
-from longfat import frames, repeats
+from longfat import decided, frames, repeats
 from longfat._longfat import quantity
 from longfat.errors import LongfatError
 from longfat.provenance import of_run
@@ -267,6 +267,10 @@ class Results(Sequence[Result]):
     def warnings(self) -> list[RunWarning]:
         """What the runs should not keep to themselves: each warning once, with the runs it is of (`docs/warnings.md`)."""
         return [of_facts(facts) for facts in self.provenance.get("warnings", [])]
+
+    def found(self) -> pd.DataFrame:
+        """What a `[search]` found (`longfat.decided.found`). Raises LongfatError without one."""
+        return decided.found(self)
 
     def without(self, runs: Collection[str]) -> Results:
         """All but the runs of these hashes."""

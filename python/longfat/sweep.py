@@ -43,14 +43,14 @@ class Plan:
 
     @classmethod
     def of(cls, runs: Iterable[Run]) -> Plan:
-        """Of all runs of an experiment, in order."""
+        """Of runs of an experiment, in order."""
         items: dict[str, Item] = {}
         backends: set[str] = set()
         seeds: set[int] = set()
         count = 0
-        for index, run in enumerate(runs):
+        for run in runs:
             # Two values of an axis may resolve to the same run ("64 KiB" and "65536 bytes").
-            items.setdefault(run.hash, Item(index, run.hash, run.cost))
+            items.setdefault(run.hash, Item(run.index, run.hash, run.cost))
             backends.add(run.backend)
             seeds.add(run.seed)
             count += 1
@@ -59,7 +59,7 @@ class Plan:
 
 @dataclass
 class Work:
-    """The runs of a sweep that are still to be done, and how far they are, in units of `Run.cost`."""
+    """The runs of a sweep that are still to be done (`begin` says which), and how far they are, in units of `Run.cost`."""
 
     items: Sequence[Item]
     title: str
@@ -67,7 +67,15 @@ class Work:
     finished_cost: float = 0.0
     total_cost: float = 0.0
     """Cost of all runs."""
+    planned: int = 0
+    """How many runs there are, as far as that is known."""
     shares: dict[str, float] = field(default_factory=dict[str, float])
+
+    def begin(self, items: Sequence[Item]) -> None:
+        """These are to be done now; those before are."""
+        self.items = items
+        self.planned = self.done + len(items)
+        self.total_cost = self.finished_cost + sum(item.cost for item in items)
 
     @property
     def current_cost(self) -> float:
@@ -113,7 +121,6 @@ def perform(
         except _Stopped:
             work.shares.pop(item.hash, None)
 
-    work.total_cost = sum(item.cost for item in work.items)
     # The longest first: the cores then fall idle together.
     queue = iter(sorted(work.items, key=lambda item: -item.cost))
     futures: dict[Future[None], Item] = {}

@@ -21,7 +21,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.segment import Segment
 from rich.table import Table
 
-from longfat import repeats
+from longfat import decided, repeats
 from longfat.columns import Column, print_columns, print_whole
 from longfat.paper import Comparison, Grid, Null, Verdict, besides
 from longfat.paper import Table as PaperTable
@@ -74,7 +74,7 @@ def progress_bar(console: Console, runs: int) -> Generator[Callable[[Work], obje
         task = bar.add_task("", total=None, runs=f"0/{runs} runs")
 
         def tick(work: Work) -> None:
-            bar.update(task, total=work.total_cost, completed=work.current_cost, runs=f"{work.done}/{runs} runs")
+            bar.update(task, total=work.total_cost, completed=work.current_cost, runs=f"{work.done}/{work.planned} runs")
 
         yield tick
 
@@ -331,6 +331,7 @@ def print_results(console: Console, results: Results, *, details: bool = True) -
     if rows:
         console.print("\n[bold]Means over the repeats[/], ± half of the 95 % confidence interval (Student's t)", soft_wrap=True)
         _print_table(console, titles, rows, len(results.axes))
+    print_decided(console, results)
     titles, rows = host_table(results)
     if rows:
         console.print("\n[bold]Each host[/]")
@@ -338,6 +339,12 @@ def print_results(console: Console, results: Results, *, details: bool = True) -
     left_out = [] if details else [name for name in results.runs if name in DETAILS and results.runs[name].notna().any()]
     if left_out:
         console.print(f"  [dim]{count(len(left_out), 'more metric')}, of delay and of what limits: --all[/]", soft_wrap=True)
+
+
+def print_decided(console: Console, results: Results) -> None:
+    """What a sweep that decides came to."""
+    for line in decided.lines(results):
+        console.print(escape(line), soft_wrap=True)
 
 
 def _print_table(console: Console, titles: list[str], rows: list[list[str]], width: int) -> None:

@@ -1,5 +1,6 @@
 //! What a file says on top of the one it is based on.
 
+use super::between;
 use super::error::{Error, Fault, Span};
 use super::tree::{Entry, Node, Table, Tree};
 
@@ -68,12 +69,12 @@ pub fn merge(base: Node, file: Node) -> Node {
 
 /// A sweep: its values stand for themselves.
 fn is_whole(table: &Table) -> bool {
-    table.get("sweep").is_some()
+    table.get("sweep").is_some() || between::is_range(table)
 }
 
 /// It is a table of its own, not a change of another.
 fn says_kind(table: &Table) -> bool {
-    ["sweep", "preset", "kind"].iter().any(|key| table.get(key).is_some())
+    is_whole(table) || ["preset", "kind"].iter().any(|key| table.get(key).is_some())
 }
 
 fn merge_tables(mut base: Table, file: Table) -> Table {

@@ -1,7 +1,9 @@
 //! A document: the text of an experiment, its changes, and the runs it stands for.
 
+use super::adaptive::{Precision, Search};
 use super::backend::{self, Backend};
 use super::base::{self, Reader};
+use super::between;
 use super::error::{Error, Fault, Span};
 use super::model::Experiment;
 use super::print::print;
@@ -19,8 +21,12 @@ pub struct Document {
     /// (name, content) of what the file is based on, of the file, and of each change since; spans point into them.
     texts: Vec<(String, String)>,
     root: Node,
+    /// The same, with every range written out as a sweep.
+    spread: Node,
     sweep: Sweep,
     repeats: u64,
+    precision: Option<Precision>,
+    search: Option<Search>,
 }
 
 /// One run of a document.
@@ -95,15 +101,24 @@ impl Document {
         for change in entry.node.as_table().map_or(&[][..], |table| &table.0) {
             place(&mut root, &change.key, change.node.clone(), change.key_span).map_err(|fault| fault.locate(&self.texts))?;
         }
-        Self::build(self.texts.clone(), root).map(Some)
+        // It is not what the file says any more.
+        let mut texts = self.texts.clone();
+        texts.push(("quick".to_owned(), String::new()));
+        Self::build(texts, root).map(Some)
     }
 
     fn build(texts: Vec<(String, String)>, root: Node) -> Result<Self, Error> {
         let mut faults = Vec::new();
-        Shape::Table(fields::root).check(&root, &mut Vec::new(), &mut faults);
-        match Sweep::find(&root, texts.len() - 1).and_then(|sweep| Self::count(&root, sweep)) {
+        let mut spread = root.clone();
+        if let Err(fault) = between::expand(&mut spread) {
+            return Err(fault.locate(&texts));
+        }
+        Shape::Table(fields::root).check(&spread, &mut Vec::new(), &mut faults);
+        match Sweep::find(&spread, texts.len() - 1).and_then(|sweep| Self::count(&spread, sweep)) {
             Ok((sweep, repeats)) if faults.is_empty() => {
-                let document = Document { texts, root, sweep, repeats };
+                let adaptive = Precision::read(&root, repeats).and_then(|precision| Ok((precision, Search::read(&root, &sweep)?)));
+                let (precision, search) = adaptive.map_err(|fault| fault.locate(&texts))?;
+                let document = Document { texts, root, spread, sweep, repeats, precision, search };
                 document.run(0)?;
                 Ok(document)
             }
@@ -141,7 +156,23 @@ impl Document {
         self.repeats
     }
 
-    /// How many runs there are.
+    /// When the repeats of a combination are enough, if that depends on what they give. There are at most [`Self::repeats`] of each.
+    pub fn precision(&self) -> Option<&Precision> {
+        self.precision.as_ref()
+    }
+
+    /// What is searched for along an axis, if not all of its values are run.
+    pub fn search(&self) -> Option<&Search> {
+        self.search.as_ref()
+    }
+
+    /// Which value of each of [`Self::axes`] the runs `combination * repeats ..` have, of `run_count / repeats` combinations.
+    pub fn choice(&self, combination: u64) -> Vec<usize> {
+        let choice = self.sweep.choice(combination);
+        self.sweep.axes.iter().zip(choice).filter(|(axis, _)| !axis.follows).map(|(_, value)| value).collect()
+    }
+
+    /// How many runs there are; of a sweep that decides ([`Self::precision`], [`Self::search`]), how many there can be.
     pub fn run_count(&self) -> u64 {
         self.sweep.combinations() * self.repeats
     }
@@ -158,7 +189,7 @@ impl Document {
         let choice = self.sweep.choice(combination);
         let chosen = self.sweep.axes.iter().zip(&choice).filter(|(axis, _)| !axis.follows);
         let labels: Vec<(String, String)> = chosen.map(|(axis, &value)| (axis.name.clone(), axis.labels[value].clone())).collect();
-        let root = self.sweep.apply(&self.root, &choice);
+        let root = self.sweep.apply(&self.spread, &choice);
         let mut faults = Vec::new();
         Shape::Table(fields::root).check(&root, &mut Vec::new(), &mut faults);
         let checked = faults.into_iter().next().map_or(Ok(()), Err);

@@ -11,6 +11,7 @@ pub use link::{DISCARD, LOSS, QUEUE, explicit_link, link, pause, way};
 pub use path::PATH;
 
 use super::backend;
+use super::metric::REGISTRY;
 use super::shape::{Field, Shape};
 use longfat_core::params::{Kind, ParamSpec, Value};
 use longfat_core::time::Duration;
@@ -91,6 +92,16 @@ pub fn root() -> &'static [Field] {
                 "combinations of a sweep to leave out: each names axes and, of each, one label or a list of them",
             ),
             Field::new(
+                "precision",
+                Shape::Table(precision),
+                "repeats of a combination go on until a metric is known this well; `repeats` is the most",
+            ),
+            Field::new(
+                "search",
+                Shape::Table(search),
+                "of one axis, run only the values that it takes to find where a metric reaches a bound",
+            ),
+            Field::new(
                 "quick",
                 Shape::Changes,
                 "what `longfat run --quick` changes, to show in short what the experiment shows at length: values by their path, such as \"measure.duration\" = \"10 s\"",
@@ -98,6 +109,48 @@ pub fn root() -> &'static [Field] {
         ]
     });
     &TABLE
+}
+
+/// When repeats are enough.
+pub fn precision() -> &'static [Field] {
+    static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
+        vec![
+            metric("a metric of the run"),
+            Field::param(ParamSpec {
+                name: "within",
+                kind: Kind::Number { min: 1e-12, max: 1e18 },
+                default: None,
+                doc: "half of the 95 % confidence interval of its mean may be so much",
+            }),
+            Field::or(
+                "relative",
+                Kind::Bool,
+                Value::Bool(true),
+                "`within` is a share of the mean; otherwise it is in the unit of the metric",
+            ),
+            Field::or("least", count(2, 1_000_000), Value::Count(3), "repeats of each combination before anything is concluded"),
+        ]
+    });
+    &TABLE
+}
+
+/// What is looked for along an axis.
+pub fn search() -> &'static [Field] {
+    static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
+        let any = Kind::Number { min: -1e18, max: 1e18 };
+        vec![
+            Field::required("axis", Shape::Text, "the axis that is searched; its values go one way, and so does the metric along them"),
+            metric("a metric of the run; of several repeats, its mean"),
+            Field::auto("at_least", any, "look for the first value of the axis at which the metric is so much or more"),
+            Field::auto("at_most", any, "look for the first value of the axis at which the metric is so much or less"),
+        ]
+    });
+    &TABLE
+}
+
+fn metric(doc: &'static str) -> Field {
+    static NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| REGISTRY.iter().map(|metric| metric.name).collect());
+    Field::param(ParamSpec { name: "metric", kind: Kind::Choice(&NAMES), default: None, doc })
 }
 
 /// Duration and recording.

@@ -1,8 +1,10 @@
 //! What is asked and what came of it: the experiment as a person writes it (TOML, [`Document`]) and as a backend runs it
 //! ([`Experiment`]), what a run records ([`trace`]), and the [metrics](metric) and [warnings](warning) computed from that.
 
+mod adaptive;
 pub mod backend;
 mod base;
+mod between;
 pub mod chance;
 pub mod cost;
 mod document;
@@ -30,6 +32,7 @@ mod view;
 pub mod warning;
 mod write;
 
+pub use adaptive::{Precision, Search};
 pub use backend::Backend;
 pub use document::{Document, Run, restore};
 pub use error::{Error, Report, nearest, short};

@@ -2,6 +2,7 @@
 
 use super::fields::{self, CONTROL, DISCARD, LOSS, PATH, QUEUE, SIZING, TRAFFIC};
 use super::shape::{Field, Shape, Variants};
+use super::sweep::FIXED;
 use longfat_core::link::framing;
 use longfat_core::params::{ParamSpec, Value};
 use longfat_tcp::congestion::slow_start;
@@ -102,7 +103,7 @@ fn default(field: &Field) -> Option<Json> {
 
 fn properties(fields: &[Field]) -> Map<String, Json> {
     let property = |field: &Field| {
-        let fixed = ["title", "description", "repeats", "skip"].contains(&field.name);
+        let fixed = FIXED.contains(&field.name);
         let mut json = if fixed { shape(&field.shape) } else { or_sweep(shape(&field.shape)) };
         let mut extra = json!({ "description": field.doc });
         if let Some(default) = default(field) {

@@ -7,7 +7,7 @@ use super::tree::{Node, Step, Table, Tree, path_text};
 use std::collections::BTreeMap;
 
 /// Keys that hold what all runs share.
-const FIXED: [&str; 4] = ["title", "description", "repeats", "skip"];
+pub const FIXED: [&str; 6] = ["title", "description", "repeats", "skip", "precision", "search"];
 /// Skip rules are a bit each of a set, and the counting tables grow with the sets that occur.
 const MAX_RULES: usize = 16;
 
@@ -70,21 +70,6 @@ fn label(value: &Node, position: usize) -> String {
 /// A scalar as text, without quotes.
 fn plain(node: &Node) -> String {
     node.as_text().map_or_else(|| node.found(), str::to_owned)
-}
-
-impl Axis {
-    /// No two of its values may be called the same, or runs could not be told apart.
-    fn distinct(&self) -> Result<(), Fault> {
-        let mut seen = BTreeMap::new();
-        for (i, label) in self.labels.iter().enumerate() {
-            if seen.insert(label, i).is_some() {
-                let span = self.values[i].span;
-                let fault = Fault::new(span, path_text(&self.path), format!("two values of this sweep are called \"{label}\""));
-                return Err(fault.help("values that are tables can be told apart by a `label`; beside an axis of its `zip`, one with the same `name` needs no labels"));
-            }
-        }
-        Ok(())
-    }
 }
 
 impl Sweep {
@@ -197,7 +182,7 @@ impl Sweep {
                     return Err(Fault::new(axis.span, path_text(&axis.path), format!("two axes are called \"{}\"", axis.name))
                         .help("give one of them another `name`; axes of one `zip` may share a name, and then are one"));
                 }
-                None => axis.distinct()?,
+                None => {}
             }
         }
         Ok(())
@@ -218,6 +203,20 @@ impl Sweep {
                     .expected(format!("{} values, as `{}` has", first.values.len(), path_text(&first.path))));
             }
             self.groups[group].push(i);
+        }
+        self.groups.iter().try_for_each(|group| self.distinct(group))
+    }
+
+    /// No two values of a group may be called the same by all of its axes, or runs could not be told apart.
+    fn distinct(&self, group: &[usize]) -> Result<(), Fault> {
+        let named: Vec<&Axis> = group.iter().map(|&i| &self.axes[i]).filter(|axis| !axis.follows).collect();
+        let mut seen = BTreeMap::new();
+        for (i, value) in named[0].values.iter().enumerate() {
+            let labels: Vec<&String> = named.iter().map(|axis| &axis.labels[i]).collect();
+            if seen.insert(labels, i).is_some() {
+                let message = format!("two values of this sweep are called \"{}\"", named[0].labels[i]);
+                return Err(Fault::new(value.span, path_text(&named[0].path), message).help("values that are tables can be told apart by a `label`; beside an axis of its `zip`, one with the same `name` needs no labels"));
+            }
         }
         Ok(())
     }
@@ -258,8 +257,8 @@ impl Sweep {
                 };
                 let mut named = vec![false; self.axes[axis].labels.len()];
                 for item in chosen {
-                    match self.label_position(axis, item, &key) {
-                        Ok(position) => named[position] = true,
+                    match self.label_positions(axis, item, &key) {
+                        Ok(positions) => positions.for_each(|position| named[position] = true),
                         Err(_) if outdated => {}
                         Err(fault) => return Err(fault),
                     }
@@ -288,24 +287,25 @@ impl Sweep {
             let axis = self.axes.iter().position(|a| a.name == entry.key)?;
             match &mut entry.node.value {
                 Tree::Array(items) => {
-                    items.retain(|item| self.label_position(axis, item, "").is_ok());
+                    items.retain(|item| self.label_positions(axis, item, "").is_ok());
                     items.first()?;
                 }
-                _ => drop(self.label_position(axis, &entry.node, "").ok()?),
+                _ => drop(self.label_positions(axis, &entry.node, "").ok()?),
             }
         }
         Some(rule)
     }
 
-    fn label_position(&self, axis: usize, item: &Node, key: &str) -> Result<usize, Fault> {
+    fn label_positions(&self, axis: usize, item: &Node, key: &str) -> Result<impl Iterator<Item = usize>, Fault> {
         let labels = &self.axes[axis].labels;
         let text = plain(item);
-        labels.iter().position(|l| *l == text).ok_or_else(|| {
-            let fault = Fault::new(item.span, key, format!("the axis `{}` has no value called \"{text}\"", self.axes[axis].name));
-            match nearest(&text, labels.iter().map(String::as_str)) {
-                Some(label) => fault.help(format!("did you mean \"{label}\"?")),
-                None => fault,
-            }
+        if labels.contains(&text) {
+            return Ok(labels.iter().enumerate().filter(move |(_, label)| **label == text).map(|(position, _)| position));
+        }
+        let fault = Fault::new(item.span, key, format!("the axis `{}` has no value called \"{text}\"", self.axes[axis].name));
+        Err(match nearest(&text, labels.iter().map(String::as_str)) {
+            Some(label) => fault.help(format!("did you mean \"{label}\"?")),
+            None => fault,
         })
     }
 
@@ -333,6 +333,11 @@ impl Sweep {
         }
         self.counts = counts;
         Ok(())
+    }
+
+    /// Whether the axis `name` advances without others.
+    pub fn stands_alone(&self, name: &str) -> bool {
+        self.groups.iter().any(|group| group.len() == 1 && self.axes[group[0]].name == name)
     }
 
     /// How many combinations there are.

@@ -7,6 +7,7 @@ mod changes;
 mod fuzz;
 mod identity;
 mod networks;
+mod ranges;
 mod ready;
 mod reference;
 mod sizing;

@@ -44,6 +44,26 @@ impl Document {
     fn run_count(&self) -> u64 {
         self.0.run_count()
     }
+    #[getter]
+    fn repeats(&self) -> u64 {
+        self.0.repeats()
+    }
+    /// (metric, within, relative, least), or None.
+    #[getter]
+    fn precision(&self) -> Option<(&'static str, f64, bool, u64)> {
+        self.0.precision().map(|asked| (asked.metric, asked.within, asked.relative, asked.least))
+    }
+    /// (axis, metric, bound, whether it is reached from below), or None.
+    #[getter]
+    fn search(&self) -> Option<(usize, &'static str, f64, bool)> {
+        self.0.search().map(|asked| (asked.axis, asked.metric, asked.bound, asked.is_floor))
+    }
+    fn choice(&self, combination: u64) -> PyResult<Vec<usize>> {
+        if combination >= self.0.run_count() / self.0.repeats() {
+            return Err(pyo3::exceptions::PyIndexError::new_err(format!("there is no combination {combination}")));
+        }
+        Ok(self.0.choice(combination))
+    }
     fn set(&mut self, path: &str, value: &str) -> PyResult<()> {
         self.0.set(path, value).map_err(error)
     }
@@ -67,6 +87,10 @@ impl Run {
     #[getter]
     fn labels(&self) -> Vec<(String, String)> {
         self.0.labels.clone()
+    }
+    #[getter]
+    fn index(&self) -> u64 {
+        self.0.index
     }
     #[getter]
     fn repeat(&self) -> u64 {

@@ -79,7 +79,6 @@ def perform(work: Work, task: Task, executor: Executor, jobs: int | None = None,
 
     An exception (Ctrl-C among them) cancels what is queued. LongfatError where a run cannot be done, or the executor is gone.
     """
-    work.total_cost = sum(item.cost for item in work.items)
     coordinator = _Coordinator(work, task, executor, jobs)
     try:
         while coordinator.left:
@@ -99,7 +98,7 @@ class _Coordinator:
         """The runs that are not known to be finished."""
         # The longest first: the workers then fall idle together.
         self.queue = deque(sorted(work.items, key=lambda item: -item.cost))
-        self.queued = work.total_cost
+        self.queued = sum(item.cost for item in work.items)
         self.again: deque[_Chunk] = deque()
         self.flying: dict[Future[Done], _Chunk] = {}
         self.sizes = _Sizes()

@@ -17,9 +17,9 @@ experiment is run; anything else is a DamagedError. `docs/results.md` describes 
 """
 
 from longfat.store.place import Location, Url, location
-from longfat.store.store import Kept, Store, labelled
+from longfat.store.store import Kept, Store, labelled, metrics_in
 from longfat.store.top import TABLES
 from longfat.store.version import FORMAT_VERSION
 from longfat.store.writer import Writer
 
-__all__ = ["FORMAT_VERSION", "TABLES", "Kept", "Location", "Store", "Url", "Writer", "labelled", "location"]
+__all__ = ["FORMAT_VERSION", "TABLES", "Kept", "Location", "Store", "Url", "Writer", "labelled", "location", "metrics_in"]

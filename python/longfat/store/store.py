@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 
 from longfat import sums
 from longfat._longfat import METRICS, Document, Run, Trace, columns
+from longfat.decide import Decider, Metrics
 from longfat.errors import DamagedError, ExperimentError, LongfatError, NoResultsError, StorageError
 from longfat.results import Result, Results, of_tables, without_series
 from longfat.store import folders, journal, locks
@@ -341,7 +342,7 @@ class Store:
         if not note:
             return self.load()
         self.check_format()
-        runs = _runs(note["text"], note.get("changes", {}))
+        runs = list(Decider(_document(note["text"], note.get("changes", {}))).wanted(metrics_in(self)))
         wanted = {run.hash for run in runs} & self.finished()
         found = {run: without_series(result) for run, result in self.read_all(wanted) if isinstance(result, Result)}
         done = [labelled(found[run.hash], run) for run in runs if run.hash in found]
@@ -397,7 +398,7 @@ class Store:
     def _again(self, provenance: dict[str, Any], error: DamagedError) -> Results:
         """The tables made anew, since one is damaged. By the experiment that is kept beside them."""
         try:
-            runs = _runs(self.text(), provenance.get("changes", {}))
+            runs = Decider(_document(self.text(), provenance.get("changes", {}))).wanted(metrics_in(self))
             return self._made_anew(provenance, [labelled(self.read(run.hash), run) for run in runs])
         except LongfatError as why:
             raise DamagedError(f"{error}; it cannot be made anew, since {why}") from why
@@ -470,15 +471,28 @@ class Store:
             return len(gone), len(paths) - len(gone)
 
 
-def _runs(text: str, changes: dict[str, Any]) -> list[Run]:
-    """The runs of the experiment that `text` says, with these changes."""
+def _document(text: str, changes: dict[str, Any]) -> Document:
+    """The experiment that `text` says, with these changes."""
     document = Document(text, "experiment.toml")
     for path, value in changes.items():
         if path == "quick":
             document = document.quick() or document
         else:
             document.set(path, value)
-    return [document.run(index) for index in range(document.run_count)]
+    return document
+
+
+def metrics_in(store: Store) -> Metrics:
+    """The metrics of the runs that are finished in `store`, each read once."""
+    known: dict[str, Mapping[str, float]] = {}
+
+    def metrics(run: str) -> Mapping[str, float] | None:
+        if run not in known and store.is_finished(run):
+            with suppress(DamagedError):
+                known[run] = store.read(run).metrics
+        return known.get(run)
+
+    return metrics
 
 
 def labelled(result: Result, run: Run) -> Result:
