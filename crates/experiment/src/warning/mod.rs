@@ -5,6 +5,7 @@
 
 mod asked;
 mod below_a_segment;
+mod blind_recovery;
 mod ecn_given_up;
 mod edge_not_faster;
 mod ended_early;
@@ -60,6 +61,7 @@ pub const REGISTRY: &[Warning] = &[
     below_a_segment::WARNING,
     not_scaled::WARNING,
     repeats_alike::WARNING,
+    blind_recovery::WARNING,
     many_rows::WARNING,
     ended_early::WARNING,
     ecn_given_up::WARNING,

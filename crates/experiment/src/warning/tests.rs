@@ -202,6 +202,12 @@ fn cases() -> Vec<(&'static str, Case, &'static str, Case)> {
             fast("window = \"50000 bytes\"").with(|trace| trace.flows[0].fast_retransmits = 1),
         ),
         (
+            "blind_recovery",
+            dumbbell("", "", "congestion_control = \"bbr\"", "").with(|trace| trace.flows[0].timeouts = 5),
+            "flow flow1 1: bbr had 5 timeouts",
+            dumbbell("", "", "congestion_control = \"bbr\"\nstack = \"linux\"", "").with(|trace| trace.flows[0].timeouts = 5),
+        ),
+        (
             "unequal_streams",
             two("streams = 2", 1_000_000, 499_999),
             "of its 2 streams the fastest got 800.0 kbit/s and the slowest 400.0 kbit/s",
