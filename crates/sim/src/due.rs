@@ -61,10 +61,10 @@ impl Due {
     /// The first place from `place` on whose time has come by `until`.
     #[inline]
     pub fn next(&self, place: usize, until: Time) -> Option<usize> {
-        if place >= self.leaves {
+        if place >= self.leaves || self.first() > until {
             return None;
         }
-        let mut node = self.leaves + place;
+        let mut node = if place == 0 { 1 } else { self.leaves + place };
         while self.tree[node] > until {
             // The next subtree to the right, as large as can be.
             node += 1;
