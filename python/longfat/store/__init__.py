@@ -17,7 +17,8 @@ experiment is run; anything else is a DamagedError. `docs/results.md` describes 
 """
 
 from longfat.store.place import Location, Url, location
-from longfat.store.store import Kept, Store, labelled, metrics_in
+from longfat.store.runs import Kept
+from longfat.store.store import Store, labelled, metrics_in
 from longfat.store.top import TABLES
 from longfat.store.version import FORMAT_VERSION
 from longfat.store.writer import Writer

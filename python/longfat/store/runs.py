@@ -1,0 +1,342 @@
+"""The runs of one location: writing finished ones, finding and reading them, and removing them when asked."""
+
+# pandas leaves the type of cells open.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
+
+from longfat._longfat import Trace, columns
+from longfat.errors import DamagedError, ExperimentError, StorageError
+from longfat.results import Result, of_tables
+from longfat.store import folders, journal, locks
+from longfat.store.files import reason
+from longfat.store.finished import MADE_BY, Finished
+from longfat.store.folders import DAMAGED, Folders, made_by
+from longfat.store.journal import Journal, Record
+from longfat.store.place import Bucket, Location, location, machine, place_of
+from longfat.store.shards import Shards
+from longfat.store.top import AGAIN, Top
+from longfat.store.writer import Writer
+from longfat.warned import RunWarning
+
+if TYPE_CHECKING:
+    from longfat._longfat import Tables
+
+JOURNALS, FOLDERS = journal.FOLDER, folders.FOLDER
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A run that is kept, or what is left of one."""
+
+    run: str
+    """Its hash; of what is left of one, the name of its folder."""
+    within: str
+    """The name of its shard; `JOURNALS`, or `FOLDERS` of one that has a folder of its own."""
+    made_by: dict[str, Any]
+    """As `Result.provenance`; empty where it is damaged."""
+    size: int
+    """Bytes; of a run in a shard, its share by rows."""
+    unfinished: bool = False
+
+
+class Runs:
+    """The runs at one location. Making it touches nothing there."""
+
+    def __init__(self, where: str | Location) -> None:
+        self.folder = location(where)
+        self.place = place_of(self.folder)
+        self._top = Top(self.place)
+        self._shards = Shards(self.place)
+        self._folders = Folders(self.place)
+        self._journals: dict[str, dict[str, Record]] = {}
+        self._ends: dict[str, int] = {}
+        self._lock = threading.RLock()
+        self._looked = False
+
+    # Writing
+
+    @contextmanager
+    def writing(self, keep_note: Callable[[], str] = str) -> Generator[None]:
+        """Keeps other sweeps out, not writers. What the system refuses becomes a StorageError.
+
+        `keep_note` adds to the message what was kept.
+        """
+        with self._telling(keep_note), locks.exclusive(self.place.local, str(self.folder), locks.SWEEP):
+            self.check_format()
+            yield
+
+    @contextmanager
+    def writer(self, keep_note: Callable[[], str] = str) -> Generator[Writer]:
+        """What writes finished runs. Any number of processes may hold one at once, also while one is `writing`. As `writing`."""
+        with self._telling(keep_note), locks.shared(self.place.local, str(self.folder), self._clear):
+            self.check_format()
+            writer = Writer(self.place)
+            try:
+                yield writer
+            finally:
+                writer.close()
+
+    @contextmanager
+    def exclusive(self) -> Generator[None]:
+        """Nobody else writes meanwhile, on this machine. StorageError where somebody does, or the system refuses."""
+        with self.writing(), locks.exclusive(self.place.local, str(self.folder), locks.WRITERS):
+            self._clear()
+            yield
+
+    @contextmanager
+    def _telling(self, keep_note: Callable[[], str] = str) -> Generator[None]:
+        """What the system refuses becomes a StorageError."""
+        try:
+            yield
+        except (OSError, pa.ArrowException) as error:
+            why = reason(error) if isinstance(error, OSError) else str(error)
+            raise StorageError(f"cannot write results to {self.folder}: {why}{keep_note()}{self._unsent()}") from error
+
+    def _clear(self) -> None:
+        self._shards.clear_unfinished(machine() if isinstance(self.place, Bucket) else "")
+        for path in self._folders.paths():
+            if path.name.startswith(".unfinished-"):
+                self._folders.remove(path)
+
+    def _unsent(self) -> str:
+        local = self.place.local
+        if not isinstance(self.place, Bucket) or not any((local / journal.FOLDER).glob(f"*{journal.ENDING}")):
+            return ""
+        return f"; finished runs that could not be sent are in {local}, and are sent by the next longfat that writes there"
+
+    def gather(self) -> None:
+        """Makes shards of the journals that nobody writes to. Others may write meanwhile."""
+        with self._telling(), self._lock:
+            for one in Journal.left_behind(self.place.local / journal.FOLDER):
+                self._shards.seal(one)
+            self._shards.compact(machine() if isinstance(self.place, Bucket) else "")
+
+    def put_aside(self, run: str) -> None:
+        """The copies of a run that are there are damaged, and do not count any more."""
+        with self._lock:
+            self._folders.put_aside(run)
+            self.refresh()
+            self._shards.put_aside(run)
+
+    # Finding and reading runs
+
+    def check_format(self) -> None:
+        """StorageError if a newer longfat wrote here."""
+        self._top.check_format()
+
+    def refresh(self) -> None:
+        """Looks what is there now."""
+        with self._lock:
+            folder = self.place.local / journal.FOLDER
+            # Journals first: what leaves them meanwhile is in a shard then.
+            there = {path.name for path in folder.glob(f"*{journal.ENDING}")} if folder.is_dir() else set[str]()
+            for name in there:
+                found = {one.run: one for one in journal.records(folder / name, self._ends.get(name, 0))}
+                self._journals.setdefault(name, {}).update(found)
+                self._ends[name] = max([self._ends.get(name, 0), *(one.end for one in found.values())])
+            for name in self._journals.keys() - there:
+                del self._journals[name], self._ends[name]
+            self._shards.refresh()
+            self._looked = True
+
+    def finished(self) -> set[str]:
+        """The hashes of all runs that are finished. Their contents are looked at when they are read."""
+        with self._lock:
+            self.refresh()
+            return self._shards.finished().union(*self._journals.values(), self._folders.finished())
+
+    def has(self, run: str) -> bool:
+        """Whether the run of this hash is finished, and all of it is what was written."""
+        with self._lock:
+            self.refresh()
+            try:
+                return self._find(run) is not None
+            except (OSError, DamagedError):
+                return False
+
+    def is_finished(self, run: str) -> bool:
+        """Whether the run of this hash is finished now. What is in it is not looked at."""
+        with self._lock:
+            self.refresh()
+            return any(run in found for found in self._journals.values()) or self._shards.has(run) or self._folders.has(run)
+
+    def whole(self, runs: Iterable[str]) -> set[str]:
+        """Those of `runs` that are finished and are what was written. The others that are there are put aside."""
+        found: set[str] = set()
+        for run in self._shards.in_order(set(runs) & self.finished()):
+            try:
+                self._open(run)
+            except DamagedError:
+                self.put_aside(run)
+            else:
+                found.add(run)
+        return found
+
+    def _find(self, run: str) -> Finished | Result | None:
+        damage: DamagedError | None = None
+        for name, found in list(self._journals.items()):
+            if run in found:
+                try:
+                    return journal.read(self.place.local / journal.FOLDER, found[run])
+                except FileNotFoundError:  # it has become a shard
+                    del self._journals[name]
+                    self._shards.refresh()
+                except DamagedError as error:
+                    damage = error
+        for form in (self._shards, self._folders):
+            try:
+                if (whole := form.read(run)) is not None:
+                    return whole
+            except DamagedError as error:
+                damage = error
+        if damage:
+            raise damage
+        return None
+
+    def _open(self, run: str) -> Finished | Result:
+        """A finished run. StorageError, DamagedError."""
+        with self._lock:
+            try:
+                found = self._find(run) if self._looked else None
+                if found is None:
+                    self.refresh()
+                    found = self._find(run)
+            except DamagedError as error:
+                raise DamagedError(f"{error}; {AGAIN}") from error
+            except OSError as error:
+                raise StorageError(f"cannot read the run {run} in {self.folder}: {reason(error)}") from error
+        if found is None:
+            raise DamagedError(f"{self.folder} has no finished run {run}; {AGAIN}")
+        return found
+
+    def read(self, run: str) -> Result:
+        """A finished run, with the metrics of now. Of a folder of format 2 or before: with those of its time.
+
+        DamagedError where it is not what was written.
+        """
+        found = self._open(run)
+        if isinstance(found, Result):
+            return found
+        trace, fields = self._restored(found)
+        tables, kept = trace.tables(), fields.pop("warnings")
+        return of_tables(tables, also=_of_an_earlier_longfat(trace, tables, kept), **fields)
+
+    def trace(self, run: str) -> tuple[Trace, dict[str, Any]]:
+        """All that a finished run recorded, and what is known of the run besides: its title, labels, seed, `resolved`.
+
+        StorageError of a folder of format 2 or before, which has no traces; DamagedError.
+        """
+        found = self._open(run)
+        if isinstance(found, Result):
+            raise StorageError(f"{self.folder}: the run {run} was made by an older longfat, which kept no traces: run the experiment again")
+        return self._restored(found)
+
+    def _restored(self, found: Finished) -> tuple[Trace, dict[str, Any]]:
+        try:
+            return found.trace(), found.fields()
+        except ExperimentError as error:
+            raise StorageError(
+                f"this longfat cannot read the experiment of the run {found.run} in {self.folder}, which another version made:\n{error}"
+            ) from error
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise DamagedError(f"{self.folder}: {found.run} is not a finished run: {error}; {AGAIN}") from error
+
+    def read_all(self, runs: Iterable[str]) -> Iterator[tuple[str, Result | DamagedError]]:
+        """Runs in the order in which they are quickest to read, each with its hash; a DamagedError for what is not what was written."""
+        if not self._looked:
+            self.refresh()
+        for run in self._shards.in_order(set(runs)):
+            try:
+                yield run, self.read(run)
+            except DamagedError as error:
+                yield run, error
+
+    # Keeping house
+
+    def kept(self) -> list[Kept]:
+        """All that is kept of runs: finished ones, damaged ones, and what kills have left."""
+        with self._lock:
+            self.refresh()
+            found: list[Kept] = []
+            for name, shard in self._shards.there.items():
+                aside = {run for run, of in self._shards.aside() if of == name}
+                share = shard.size // max(len(shard.rows), 1)
+                facts = shard.facts(MADE_BY)
+                found += [Kept(run, name, {} if run in aside else facts.get(run, {}), share) for run in shard.rows]
+            for records in self._journals.values():
+                for one in records.values():
+                    made = journal.read(self.place.local / journal.FOLDER, one).fields()["provenance"]
+                    found.append(Kept(one.run, JOURNALS, made, one.end - one.start))
+        for path in self._folders.paths():
+            size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+            found.append(Kept(path.name, FOLDERS, made_by(path), size, path.name.startswith(".unfinished-")))
+        return found
+
+    def remove(self, picked: Sequence[Kept]) -> None:
+        """Removes what is kept of these runs. StorageError where somebody writes, or the system refuses."""
+        with self.exclusive():
+            self.gather()
+            self.refresh()
+            named = {within: {one.run for one in picked if one.within == within} for within in {one.within for one in picked}}
+            in_journals, in_folders = named.pop(JOURNALS, set()), named.pop(FOLDERS, set())
+            for name, shard in self._shards.there.items():
+                named[name] = named.get(name, set()) | (shard.rows.keys() & in_journals)
+            self._shards.drop({(run, within) for within, runs in named.items() for run in runs})
+            for path in self._folders.paths():
+                if path.name in in_folders:
+                    self._folders.remove(path)
+
+    def pack(self, tick: Callable[[float], object] = lambda _: None) -> tuple[int, int]:
+        """Makes shards of the runs that have folders of their own, and of journals; how many runs, and how many folders had to stay.
+
+        Those stay that are damaged, and those of format 2 and before, which have no traces. A folder goes when the shard with its run is
+        there. StorageError where somebody writes, or the system refuses.
+        """
+        with self.exclusive():
+            paths = [path for path in self._folders.paths() if not path.name.startswith(DAMAGED)]
+            packed: list[str] = []
+
+            def runs() -> Iterator[Finished]:
+                for number, path in enumerate(paths):
+                    with suppress(DamagedError):
+                        found = self._folders.read(path.name)
+                        if isinstance(found, Finished):
+                            packed.append(path.name)
+                            yield found
+                    tick((number + 1) / len(paths))
+
+            self._shards.write(runs())
+            self.gather()
+            self._shards.refresh()
+            there = self._shards.finished()
+            gone = [path for path in paths if path.name in packed and path.name in there]
+            for path in gone:
+                self._folders.remove(path)
+            return len(gone), len(paths) - len(gone)
+
+
+def _of_an_earlier_longfat(trace: Trace, tables: Tables, kept: list[RunWarning]) -> list[RunWarning]:
+    """What is to be told of a run whose trace lacks columns: which, and what was told of it then and cannot be told now."""
+    if not trace.missing:
+        return []
+    now = {one["text"] for one in tables["warnings"]}
+    # Where nothing is stored, a count is read as 0; a value that may be missing is.
+    unknown = [column for column in trace.missing if _can_be_missing(column)]
+    wrong = [column for column in trace.missing if column not in unknown]
+    notes = [f"its trace was stored without {', '.join(unknown)}: what is made of that has no value"] if unknown else []
+    notes += [f"its trace was stored without {', '.join(wrong)}: metrics made of that are not to be trusted"] if wrong else []
+    return [*(one for one in kept if one.text not in now), *(RunWarning("", note) for note in notes)]
+
+
+def _can_be_missing(column: str) -> bool:
+    table, _, name = column.partition(".")
+    return any(one["name"] == name and one["form"] in ("count or none", "number") for one in columns()[table])
