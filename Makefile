@@ -66,7 +66,8 @@ format: .venv/requirements ## Format all code
 	$(BIN)/ruff check --fix-only --quiet
 	$(BIN)/ruff format
 
-docs-reference: ## Write what an extension changes in generated files: schema, reference, error messages
+docs-reference: .venv/requirements ## Write what an extension changes in generated files: schema, reference, error messages, the tutorial as a notebook
+	$(BIN)/python docs/site/notebook.py
 	UPDATE_DOCS=1 INSTA_UPDATE=always cargo test --quiet -p longfat-experiment --lib -- tests::reference tests::bad_files --test-threads=1
 	git diff --stat
 

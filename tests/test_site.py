@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -126,3 +128,18 @@ def test_the_search_finds_a_word(browser: webdriver.Chrome, site: Path) -> None:
     WebDriverWait(browser, 20).until(lambda driver: driver.switch_to.active_element.tag_name not in ("body", "button"))
     browser.switch_to.active_element.send_keys("hystart")
     assert WebDriverWait(browser, 20).until(lambda driver: driver.execute_script(HITS, "slow-start.html"))
+
+
+def test_the_notebook_is_the_tutorial() -> None:
+    """`make docs-reference` writes it; every command and line of Python of the page is a cell."""
+    spec = importlib.util.spec_from_file_location("notebook", ROOT / "docs" / "site" / "notebook.py")
+    assert spec
+    assert spec.loader
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    page = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+    assert made.notebook(page) == (ROOT / "docs" / "tutorial.ipynb").read_text(encoding="utf-8")
+    code = [cell["source"] for cell in json.loads(made.notebook(page))["cells"] if cell["cell_type"] == "code"]
+    commands = re.findall(r"^\$ (longfat .*)$", page, re.MULTILINE)
+    assert ["".join(cell)[1:] for cell in code if "".join(cell).startswith("!")] == commands
+    assert sum("import longfat" in "".join(cell) for cell in code) == 1

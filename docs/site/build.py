@@ -25,7 +25,7 @@ from dialect import for_zensical, targets
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 PAGES = ("*.md", "docs/**/*.md", "papers/*/README.md")
-PICTURES = (".png", ".svg")
+AS_IT_IS = (".png", ".svg", ".ipynb")
 LANGUAGES = {".py": "python", ".json": "json", ".toml": "toml"}
 
 
@@ -53,7 +53,7 @@ def stage(folder: Path) -> None:
     """Writes what Zensical reads: pages and pictures in `folder/docs`, and its settings."""
     found = pages()
     for name in linked(found):
-        if Path(name).suffix in PICTURES:
+        if Path(name).suffix in AS_IT_IS:
             _file(folder / "docs" / name).write_bytes((ROOT / name).read_bytes())
         else:
             found[f"{name}.md"] = listing(name)
