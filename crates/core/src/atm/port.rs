@@ -16,7 +16,7 @@ mod tests;
 
 pub use count::Count;
 
-use super::discard::{Arrival, CellDrop, Discard};
+use super::discard::{AfterLoss, Arrival, CellDrop, Discard};
 use crate::packet::PacketId;
 use crate::queue::DropReason;
 use crate::rng::Rng;
@@ -112,8 +112,8 @@ pub struct PortConfig {
     pub channels: usize,
     /// Whether another switch follows, and wants the cells.
     pub is_before_switch: bool,
-    /// Whether the rest of a frame that lost a cell is dropped, but for its last cell.
-    pub drops_rest: bool,
+    /// What is dropped where the buffer has lost a cell.
+    pub after_loss: AfterLoss,
     /// Whether the policy is told how many cells each channel has in the buffer.
     pub accounts: bool,
     /// The port's own stream.
@@ -126,7 +126,7 @@ pub struct Port {
     cell_time: u64,
     buffer: u64,
     is_before_switch: bool,
-    drops_rest: bool,
+    after_loss: AfterLoss,
     discard: Box<dyn Discard + Send>,
     inputs: Vec<Input>,
     channels: Vec<Channel>,
@@ -163,7 +163,7 @@ impl Port {
             cell_time: config.cell_time.as_ps(),
             buffer: config.buffer,
             is_before_switch: config.is_before_switch,
-            drops_rest: config.drops_rest,
+            after_loss: config.after_loss,
             discard,
             inputs: config.inputs.into_iter().map(Input::new).collect(),
             channels: vec![Channel::default(); config.channels],
@@ -277,6 +277,7 @@ impl Port {
         // RF95 §4: the end of a frame passes, so that what follows it can arrive. §5: of a frame dropped whole it does not, unless
         // the far end still waits for the end of another.
         let drop = match channel.state {
+            _ if channel.to_drop > 0 => Some(CellDrop::Rest),
             State::Rest if !is_end => Some(CellDrop::Rest),
             State::Dropping if !(is_end && channel.far_end.is_open()) => Some(CellDrop::Early),
             _ if queued >= self.buffer => Some(CellDrop::Overflow),
@@ -294,15 +295,18 @@ impl Port {
             Some(why) => {
                 self.count.dropped[why as usize] += 1;
                 channel.cause.get_or_insert(why);
-                if why == CellDrop::Overflow && self.drops_rest {
-                    channel.state = State::Rest;
+                channel.to_drop = channel.to_drop.saturating_sub(1);
+                match self.after_loss {
+                    AfterLoss::Rest if why == CellDrop::Overflow => channel.state = State::Rest,
+                    AfterLoss::Cells(cells) if why == CellDrop::Overflow => channel.to_drop = cells,
+                    _ => {}
                 }
             }
         }
         let channel = &mut self.channels[number];
         if is_end {
             // An end that did not pass while the far end waits for one: what follows is the rest of the same frame to it, and lost.
-            let doomed = drop.is_some() && self.drops_rest && channel.far_end.is_open();
+            let doomed = drop.is_some() && self.after_loss == AfterLoss::Rest && channel.far_end.is_open();
             channel.state = if doomed { State::Rest } else { State::Between };
         }
         if run.cells == 0 {

@@ -103,7 +103,7 @@ impl OutputPort {
             inputs: links.iter().filter(|other| other.to == line.from).map(|other| cell_time(other.rate)).collect(),
             channels,
             is_before_switch: nodes[line.to].is_switch(),
-            drops_rest: kind.drops_rest,
+            after_loss: (kind.after_loss)(&policy.params),
             accounts: kind.accounts,
             rng: rng("fabric"),
         };

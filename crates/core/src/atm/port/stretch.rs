@@ -67,7 +67,11 @@ impl Port {
     #[inline]
     fn part(&self, input: usize) -> Option<Part> {
         let run = self.inputs[input].head()?;
-        let drop = match self.channels[run.channel as usize].state {
+        let channel = &self.channels[run.channel as usize];
+        if channel.to_drop > 0 {
+            return None;
+        }
+        let drop = match channel.state {
             State::Between => return None,
             State::Passing => None,
             State::Rest => Some(CellDrop::Rest),
