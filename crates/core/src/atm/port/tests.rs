@@ -1,6 +1,7 @@
 //! What every policy of the registry must do at a port, whatever its parameters; and a port against a plain reference, which
 //! keeps every cell.
 
+mod at_inputs;
 mod reference;
 
 use std::collections::{BTreeSet, VecDeque};
@@ -71,6 +72,7 @@ fn slower_port(kind: &DiscardKind, params: &Params, inputs: Vec<Duration>, is_be
         slot_time: CELL_TIME,
         cell_time,
         buffer: discard::buffer(params),
+        at_inputs: false,
         inputs,
         channels: CHANNELS,
         is_before_switch,
@@ -78,7 +80,7 @@ fn slower_port(kind: &DiscardKind, params: &Params, inputs: Vec<Duration>, is_be
         accounts: kind.accounts,
         rng: Rng::named(1, "fabric"),
     };
-    Port::new(config, (kind.build)(params, context()))
+    Port::new(config, vec![(kind.build)(params, context())])
 }
 
 /// The runs that `given` makes on `lines` lines, in order of time, and the line of each. A channel is on one line.

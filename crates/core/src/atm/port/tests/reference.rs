@@ -1,6 +1,8 @@
 //! The port as one would first write it.
 
 use super::*;
+use crate::atm::discard::Arrival;
+use crate::atm::port::channel::State;
 
 /// A cell of one of its packets.
 #[derive(Clone, Copy, Debug)]
