@@ -171,6 +171,12 @@ class Cells(longfat.paper.Cells):
         """Mean queue in cells, over the sizes."""
         return float(self.bottleneck("policies", policy=policy)["queue_mean_packets"].mean())
 
+    # Section 2, buffers at the inputs
+
+    def at_inputs(self, policy: str, size: int, buffers: str) -> float:
+        """Effective throughput where every input has a buffer: `256 cells each`, `1000 cells each`, or `8000 cells in all`."""
+        return float(self.rows("input-buffered", port=f"{policy}, {buffers}", size=f"{size} bytes")["effective_throughput"].mean())
+
     # Section 4, the switch that does not know of frames
 
     def together(self, cells: int, size: int, buffer: int) -> float:
