@@ -36,6 +36,7 @@ def test_every_edit_is_told_and_no_other(name: str) -> None:
 def test_an_edit_is_found_whatever_the_row_is_called(tmp_path: Path) -> None:
     folder = tmp_path / "atm"
     shutil.copytree(locate.paper_folder("atm"), folder)
+    registered.write(folder, registered.now(folder))
     assert registered.edits(folder) == []
     claims = (folder / "claims.csv").read_text(encoding="utf-8")
     first = claims.splitlines()[1].split(",")[0]

@@ -213,7 +213,7 @@ class Cells(longfat.paper.Cells):
 
     def _small(self, build: str, mss: int) -> pd.Series:
         rows = self.rows("small-packets", build=build, mss=f"{mss} bytes")
-        return rows.set_index("window").sort_index()["throughput"]
+        return rows.groupby("window")["throughput"].median()
 
     def small_packet_peak(self, build: str) -> float:
         """The peak with segments of 512 bytes."""

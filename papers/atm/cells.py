@@ -22,6 +22,8 @@ from longfat.paper import rank_correlation as correlation
 POLICIES = ("plain", "partial", "early")
 SIZES = (512, 1500, 4352, 9180)
 BUFFERS = (256, 1000, 2000, 5000, 8000)
+# Those of transfers and of telnet.
+SOME_BUFFERS = (256, 1000, 8000)
 WINDOWS = (8, 16, 32, 64)
 COUNTS = (5, 10)
 # Without window scaling 65,535 bytes is the most.
@@ -168,6 +170,63 @@ class Cells(longfat.paper.Cells):
     def average_queue(self, policy: str) -> float:
         """Mean queue in cells, over the sizes."""
         return float(self.bottleneck("policies", policy=policy)["queue_mean_packets"].mean())
+
+    # Section 2, buffers at the inputs
+
+    def at_inputs(self, policy: str, size: int, buffers: str) -> float:
+        """Effective throughput where every input has a buffer: `256 cells each`, `1000 cells each`, or `8000 cells in all`."""
+        return float(self.rows("input-buffered", port=f"{policy}, {buffers}", size=f"{size} bytes")["effective_throughput"].mean())
+
+    # Section 4, the switch that does not know of frames
+
+    def together(self, cells: int, size: int, buffer: int) -> float:
+        """Effective throughput where so many cells of a channel are dropped together."""
+        return float(self.rows("drop-cells", port=f"{cells} together, {buffer} cells", size=f"{size} bytes")["effective_throughput"].mean())
+
+    # Appendix C's measures, and synchronization: ten connections, 64 kB
+
+    def _beside(self, stem: str, table: str, policy: str, size: int, buffer: int) -> pd.DataFrame:
+        """The rows of transfers or of telnet under a policy, or of Packet TCP."""
+        if policy == "packet":
+            return self.rows(f"{stem}-packet", table, size=f"{size} bytes", buffer=f"{buffer} cells")
+        return self.rows(stem, table, size=f"{size} bytes", port=f"{policy}, {buffer} cells")
+
+    def transfer(self, policy: str, size: int, buffer: int) -> float:
+        """The time of a transfer of 5 MB in s, mean over the connections."""
+        flows = self._beside("transfers", "flows", policy, size, buffer)
+        return float(flows["completion_s"].mean())
+
+    def last_transfer(self, policy: str, size: int, buffer: int) -> float:
+        """That of the last connection to be done."""
+        flows = self._beside("transfers", "flows", policy, size, buffer)
+        return float(flows.groupby("run")["completion_s"].max().mean())
+
+    def telnet_delay(self, policy: str, size: int, buffer: int) -> float:
+        """From a byte's being typed until it is acknowledged, in ms."""
+        flows = self._beside("interactive", "flows", policy, size, buffer)
+        return 1000 * float(flows["write_delay_mean_s"].mean())
+
+    def sync(self, policy: str, size: int, buffer: int) -> float:
+        """How much the windows move together: 1 in phase, 0 independent."""
+        return float(self._beside("interactive", "runs", policy, size, buffer)["cwnd_correlation"].mean())
+
+    def mean_sync(self, policy: str) -> float:
+        """Over the sizes and buffers."""
+        return mean(self.sync(policy, s, b) for s in SIZES for b in SOME_BUFFERS)
+
+    def depends(self, measure: str, on: str) -> float:
+        """How far `transfer` or `telnet_delay` goes by a value of the same runs: rank correlation without its sign.
+
+        Over the policies of the switch, sizes and buffers.
+        """
+        cases = [(policy, size, buffer) for policy in POLICIES for size in SIZES for buffer in SOME_BUFFERS]
+        stem = {"transfer": "transfers", "telnet_delay": "interactive"}[measure]
+        table = "links" if on in ("cell_loss_share", "queue_mean_packets") else "runs"
+        values = []
+        for case in cases:
+            rows = self._beside(stem, table, *case)
+            values.append(float((rows[rows["bottleneck"] == 1] if table == "links" else rows)[on].mean()))
+        return abs(correlation([getattr(self, measure)(*case) for case in cases], values))
 
     # Appendix B
 

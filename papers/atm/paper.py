@@ -13,7 +13,7 @@ from statistics import median
 from longfat.paper import Answer, Measured, Paper, Row
 from longfat.plot import Axis, Plot, Rule, Series
 
-from .cells import BUFFERS, COUNTS, LINK_MBPS, PARTS, POLICIES, RATES, SIZES, WINDOWS, Cells
+from .cells import BUFFERS, COUNTS, LINK_MBPS, PARTS, POLICIES, RATES, SIZES, SOME_BUFFERS, WINDOWS, Cells
 
 FOLDER = Path(__file__).parent
 
@@ -247,3 +247,47 @@ _split("causes-plain", "plain ATM", "plain")
 _split("causes-partial", "PPD", "partial")
 _split("causes-early", "EPD", "early")
 _split("causes-packet", "Packet TCP", "packet")
+
+
+# Appendix C's measures, of which the paper has no figure: a colour and a marker a policy.
+
+SWITCHES = {"plain": "plain ATM", "partial": "PPD", "early": "EPD", "packet": "Packet TCP"}
+
+
+def _measures(name: str, where: str, title: str, axis: Axis, value: Callable[[Cells, str, int, int], float], caption: str) -> None:
+    for size in SIZES:
+
+        @paper.figure(where=where)
+        def figure(measured: Measured, size: int = size) -> Plot:
+            c = cells(measured)
+            series = [
+                Series(called, SOME_BUFFERS, [value(c, policy, size, b) for b in SOME_BUFFERS], colour=i, marker=i)
+                for i, (policy, called) in enumerate(SWITCHES.items())
+            ]
+            return Plot(f"{name}-{size}", f"{title}, {size} bytes", BUFFER, axis, series, caption)
+
+
+_measures(
+    "transfers",
+    "appendix C",
+    "The time of a transfer of 5 MB",
+    Axis("time (s)", start=0),
+    lambda c, policy, size, buffer: c.transfer(policy, size, buffer),
+    "Ten connections with windows of 64 kB at once; mean over them and five seeds.",
+)
+_measures(
+    "telnet",
+    "appendix C",
+    "What telnet waits for",
+    Axis("from a byte's being typed until it is acknowledged (ms)", start=0),
+    lambda c, policy, size, buffer: c.telnet_delay(policy, size, buffer),
+    "Beside ten connections with windows of 64 kB; mean over five seeds.",
+)
+_measures(
+    "synchronization",
+    "sections 3.1 and 5",
+    "Whether windows move together",
+    Axis("mean correlation of two windows (1: in phase)"),
+    lambda c, policy, size, buffer: c.sync(policy, size, buffer),
+    "Ten connections with windows of 64 kB, looked at every 10 ms; mean over five seeds.",
+)

@@ -270,6 +270,11 @@ class Cells(longfat.paper.Cells):
         """Utilization by so many static flows."""
         return float(self.rows("crowd", flows=str(flows))["acks_received"].sum()) / self.capacity_of("crowd")
 
+    def mostly(self, mix: str, queue: int, maxwnd: int) -> float:
+        """Mean ACKs of a dynamic flow where most are dynamic (`1+9`), or all (`0+10`)."""
+        rows = self.rows("mostly-dynamic", mix=mix, queue=queue, maxwnd=maxwnd)
+        return float(rows.loc[rows["group"].str.startswith("dynamic"), "acks_received"].mean())
+
     # Section V: Vegas
 
     def vegas(self, control: str, mix: str, queue: int, maxwnd: int) -> float:

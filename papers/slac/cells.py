@@ -160,19 +160,33 @@ class Cells(longfat.paper.Cells):
 
     def udp_total_stability(self, path: str, size: int, stack: str) -> float:
         """Of the test and the UDP stream together; mean of the two periods."""
-        rows = self.rows("sinusoid", path=path, window=WINDOWS[path][size - 1], stack=stack)
+        rows = self._beside_udp(path, size, stack)
         totals = [self.intervals("sinusoid", run, ("test", "udp")).sum(axis=1) for run in rows["run"]]
         return mean(float(total.std(ddof=0) / total.mean()) for total in totals)
 
     def udp_gain(self) -> float:
         """By how many percent TCP's throughput beside the sinusoid is above that without it, over all tests."""
-        gains = [
-            float(self.rows("sinusoid", path=p, window=WINDOWS[p][n - 1], stack=s)["mbps"].mean()) / self.thr(p, n, s)
+        return 100 * (mean(self._beside_udp(p, n, s)["mbps"].mean() / self.thr(p, n, s) for p in PATHS for n in SIZES for s in STACKS) - 1)
+
+    def udp_total_gain(self) -> float:
+        """The same of TCP and the sinusoid together, over TCP alone."""
+        udp = self.measured["sinusoid"].flows
+        udp = udp[udp["group"] == "udp"].set_index("run")["goodput_bps"] / 1e6
+        totals = [
+            (rows["mbps"] + rows["run"].map(udp)).mean() / self.thr(p, n, s)
             for p in PATHS
             for n in SIZES
             for s in STACKS
+            for rows in [self._beside_udp(p, n, s)]
         ]
-        return 100 * (mean(gains) - 1)
+        return 100 * (mean(totals) - 1)
+
+    def _beside_udp(self, path: str, size: int, stack: str) -> pd.DataFrame:
+        return self.rows("sinusoid", path=path, window=WINDOWS[path][size - 1], stack=stack)
+
+    def ping_loss(self) -> float:
+        """The most pings lost in a test of Table 1, of those sent."""
+        return float(self.measured["throughput"].runs["ping_loss_share"].max())
 
     # Section 4.3
 
@@ -183,6 +197,11 @@ class Cells(longfat.paper.Cells):
     def txqueue_stability(self, stack: str, packets: int) -> float:
         """The same of the stability index."""
         return float(self.rows("txqueuelen", stack=stack, txqueuelen_packets=packets)["stability"].mean())
+
+    def stalls(self, packets: int) -> float:
+        """Times that a full transmit queue of so many packets held TCP back, over all stacks."""
+        rows = self.rows("txqueuelen", txqueuelen_packets=packets)
+        return float(rows["send_stalls"].sum())
 
     # Section 5
 
@@ -233,19 +252,23 @@ class Cells(longfat.paper.Cells):
 
     # Section 5.3
 
-    def _halves(self, stack: str) -> tuple[float, float]:
+    def _halves(self, stack: str) -> tuple[pd.Series, pd.Series]:
         run = self.rows("reverse", stack=stack)["run"].iloc[0]
         rates = self.intervals("reverse", run, ("test",))["test"]
         half = rates.index[-1] / 2
-        return float(rates[rates.index <= half].mean()), float(rates[rates.index > half].mean())
+        return rates[rates.index <= half], rates[rates.index > half]
 
     def reverse(self, stack: str) -> float:
         """In the first ten minutes, with reverse traffic."""
-        return self._halves(stack)[0]
+        return float(self._halves(stack)[0].mean())
 
     def no_reverse(self, stack: str) -> float:
         """In the last ten."""
-        return self._halves(stack)[1]
+        return float(self._halves(stack)[1].mean())
+
+    def half_stability(self, stack: str) -> float:
+        """Stability index, mean of the two halves."""
+        return mean(stability(half) for half in self._halves(stack))
 
     # Section 6
 
@@ -283,6 +306,17 @@ class Cells(longfat.paper.Cells):
     def paix(self, test: str) -> pd.DataFrame:
         """To PAIX, in the minutes of the test that Figure 6 shows."""
         return self.challenge("sc2003-paix", *PAIX[test])
+
+    def drop_1632(self) -> float:
+        """What HS-TCP has to PAIX in the two minutes from 16:32, of what it had in the four before."""
+        minutes = [self.challenge("sc2003-paix", ("HS-TCP",), *span)["HS-TCP"].mean() for span in ((32, 34), (28, 32))]
+        return float(minutes[0] / minutes[1])
+
+    def full_1632(self) -> float:
+        """The link's rate in the same two minutes, of its most in any interval."""
+        total = self.challenge_total("sc2003-paix")
+        minute = float(total.index[-1]) / MINUTES
+        return float(total[(total.index > 32 * minute) & (total.index <= 34 * minute)].mean() / total.max())
 
     def sc_one(self) -> float:
         """One S-TCP flow to PAIX."""

@@ -91,6 +91,8 @@ pub enum NodeKind {
     Switch {
         /// How many.
         ports: u64,
+        /// Whether cells wait at its inputs, and not at its outputs.
+        buffers_at_inputs: bool,
     },
 }
 

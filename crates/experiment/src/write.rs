@@ -58,9 +58,14 @@ pub fn experiment(experiment: &Experiment, backend: &str) -> Json {
     if !routers.is_empty() {
         path.insert("routers".into(), routers.into());
     }
-    if let Some(NodeKind::Switch { ports }) = nodes.iter().map(|node| node.kind).find(|kind| matches!(kind, NodeKind::Switch { .. })) {
+    if let Some(NodeKind::Switch { ports, buffers_at_inputs }) =
+        nodes.iter().map(|node| node.kind).find(|kind| matches!(kind, NodeKind::Switch { .. }))
+    {
         path.insert("switches".into(), names(model::Node::is_switch).into());
         path.insert("ports".into(), ports.into());
+        if buffers_at_inputs {
+            path.insert("buffers".into(), "input".into());
+        }
     }
     // The two ways of a link stand side by side.
     let links = experiment.network.links.chunks(2).map(|ways| {

@@ -6,22 +6,25 @@
 //! Nothing here happens by itself: [`Port::advance`] does what has happened up to a time, and the caller says the time.
 //! The buffer is first in, first out, so that the slot in which a cell leaves is known when it comes in: no cell is kept.
 
+mod buffers;
 mod channel;
 mod coin;
 mod count;
 mod input;
+mod judge;
 mod stretch;
 #[cfg(test)]
 mod tests;
 
 pub use count::Count;
 
-use super::discard::{Arrival, CellDrop, Discard};
+use super::discard::{AfterLoss, CellDrop, Discard};
 use crate::packet::PacketId;
 use crate::queue::DropReason;
 use crate::rng::Rng;
 use crate::time::{Duration, Time};
-use channel::{Channel, Occupancy, State};
+use buffers::InputBuffer;
+use channel::{Channel, Occupancy};
 use coin::Coin;
 use input::Input;
 
@@ -104,16 +107,18 @@ pub struct PortConfig {
     pub slot_time: Duration,
     /// Of the line behind the port; at least a slot.
     pub cell_time: Duration,
-    /// Cells the buffer holds.
+    /// Cells a buffer holds.
     pub buffer: u64,
+    /// Whether the buffers are at the inputs, one each, and not one at the output. No other switch may follow then.
+    pub at_inputs: bool,
     /// The cell time of the line into each input.
     pub inputs: Vec<Duration>,
     /// How many channels cross it.
     pub channels: usize,
     /// Whether another switch follows, and wants the cells.
     pub is_before_switch: bool,
-    /// Whether the rest of a frame that lost a cell is dropped, but for its last cell.
-    pub drops_rest: bool,
+    /// What is dropped where the buffer has lost a cell.
+    pub after_loss: AfterLoss,
     /// Whether the policy is told how many cells each channel has in the buffer.
     pub accounts: bool,
     /// The port's own stream.
@@ -126,9 +131,15 @@ pub struct Port {
     cell_time: u64,
     buffer: u64,
     is_before_switch: bool,
-    drops_rest: bool,
-    discard: Box<dyn Discard + Send>,
+    after_loss: AfterLoss,
+    /// One for each buffer.
+    discards: Vec<Box<dyn Discard + Send>>,
     inputs: Vec<Input>,
+    /// One for each input, or none: one buffer at the output.
+    buffers: Vec<InputBuffer>,
+    /// Cells in them, and the sum of the times since when they wait, in ps.
+    waiting: u64,
+    entered: u128,
     channels: Vec<Channel>,
     /// The next slot to look at.
     slot: u64,
@@ -145,8 +156,8 @@ pub struct Port {
     free: u64,
     busy_from: u64,
     coin: Coin,
-    /// `None`: the policy does not ask.
-    occupancy: Option<Occupancy>,
+    /// One for each buffer, or none: the policy does not ask.
+    occupancy: Vec<Occupancy>,
     /// What it has counted.
     pub count: Count,
     outcomes: Vec<Outcome>,
@@ -154,17 +165,23 @@ pub struct Port {
 }
 
 impl Port {
-    /// An empty port.
-    pub fn new(config: PortConfig, discard: Box<dyn Discard + Send>) -> Self {
+    /// An empty port, with a policy for each of its buffers.
+    pub fn new(config: PortConfig, discards: Vec<Box<dyn Discard + Send>>) -> Self {
         assert!((1..=MAX_INPUTS).contains(&config.inputs.len()) && config.buffer > 0);
+        assert!(!(config.at_inputs && config.is_before_switch));
+        let buffers = if config.at_inputs { config.inputs.len() } else { 1 };
+        assert_eq!(discards.len(), buffers);
         assert!(!config.slot_time.is_zero() && config.cell_time >= config.slot_time);
         Port {
             slot_time: config.slot_time.as_ps(),
             cell_time: config.cell_time.as_ps(),
             buffer: config.buffer,
             is_before_switch: config.is_before_switch,
-            drops_rest: config.drops_rest,
-            discard,
+            after_loss: config.after_loss,
+            discards,
+            buffers: (0..if config.at_inputs { buffers } else { 0 }).map(|_| InputBuffer::default()).collect(),
+            waiting: 0,
+            entered: 0,
             inputs: config.inputs.into_iter().map(Input::new).collect(),
             channels: vec![Channel::default(); config.channels],
             slot: 0,
@@ -176,7 +193,7 @@ impl Port {
             free: 0,
             busy_from: 0,
             coin: Coin::new(config.rng),
-            occupancy: config.accounts.then(|| Occupancy::new(config.channels)),
+            occupancy: (0..if config.accounts { buffers } else { 0 }).map(|_| Occupancy::new(config.channels)).collect(),
             count: Count::default(),
             outcomes: Vec::new(),
             onward: Vec::new(),
@@ -196,7 +213,7 @@ impl Port {
     pub fn advance(&mut self, now: Time) {
         let end = now.as_ps().div_ceil(self.slot_time);
         while self.slot < end {
-            if self.ready == 0 {
+            if self.ready == 0 && self.waiting == 0 {
                 let next = self.next.div_ceil(self.slot_time);
                 if next >= end {
                     self.slot = end;
@@ -206,6 +223,11 @@ impl Port {
             }
             if self.next <= self.slot * self.slot_time {
                 self.look_at_inputs();
+            }
+            if !self.buffers.is_empty() {
+                self.pass_slot_of_inputs();
+                self.slot += 1;
+                continue;
             }
             self.send_cells();
             if !self.pass_stretch(end) {
@@ -269,45 +291,19 @@ impl Port {
         let run = self.inputs[input].take();
         let is_end = run.cells == 0 && run.is_end;
         let queued = self.queued;
-        let number = run.channel as usize;
-        if self.channels[number].state == State::Between {
-            self.begin_frame(&run, queued);
+        let (passes, whole) = self.judge(&run, 0, queued);
+        if passes {
+            self.admit(&run, queued, is_end);
         }
-        let channel = &mut self.channels[number];
-        // RF95 §4: the end of a frame passes, so that what follows it can arrive. §5: of a frame dropped whole it does not, unless
-        // the far end still waits for the end of another.
-        let drop = match channel.state {
-            State::Rest if !is_end => Some(CellDrop::Rest),
-            State::Dropping if !(is_end && channel.far_end.is_open()) => Some(CellDrop::Early),
-            _ if queued >= self.buffer => Some(CellDrop::Overflow),
-            _ => None,
-        };
-        let mut whole = false;
-        match drop {
-            None => {
-                channel.far_end.come(1);
-                if is_end {
-                    whole = channel.far_end.end_of_frame(run.of);
-                }
-                self.admit(&run, queued, is_end);
-            }
-            Some(why) => {
-                self.count.dropped[why as usize] += 1;
-                channel.cause.get_or_insert(why);
-                if why == CellDrop::Overflow && self.drops_rest {
-                    channel.state = State::Rest;
-                }
-            }
-        }
-        let channel = &mut self.channels[number];
-        if is_end {
-            // An end that did not pass while the far end waits for one: what follows is the rest of the same frame to it, and lost.
-            let doomed = drop.is_some() && self.drops_rest && channel.far_end.is_open();
-            channel.state = if doomed { State::Rest } else { State::Between };
-        }
+        self.end_cell(input, &run, whole);
+    }
+
+    /// The cell just taken from `run`, the head of `input`, is where it belongs.
+    #[inline]
+    fn end_cell(&mut self, input: usize, run: &Run, whole: bool) {
         if run.cells == 0 {
             if run.is_final {
-                self.end_packet(&run, whole);
+                self.end_packet(input, run, whole);
             }
             self.step_behind(input);
         }
@@ -315,17 +311,6 @@ impl Port {
         if next > self.slot_end() {
             self.ready &= !(1 << input);
             self.next = self.next.min(next);
-        }
-    }
-
-    /// A frame begins on the channel of `run`: what becomes of it.
-    fn begin_frame(&mut self, run: &Run, queued: u64) {
-        let now = Time::from_ps(self.slot * self.slot_time);
-        let (own, channels) = self.occupancy.as_mut().map_or((0, 0), |occupancy| occupancy.of(run.channel, queued));
-        let verdict = self.discard.on_frame(&Arrival { now, queued, silent_from: self.leaves(), own, channels, is_ect: run.is_ect });
-        if self.channels[run.channel as usize].begin(verdict) {
-            self.count.packets_marked += 1;
-            self.outcomes.push(Outcome::Marked { packet: run.packet, route: run.route, at: now });
         }
     }
 
@@ -344,7 +329,7 @@ impl Port {
         self.count.passed += 1;
         self.count.waits += u128::from(start - self.slot_end());
         self.count.queue_max = self.count.queue_max.max(self.queued);
-        if let Some(occupancy) = &mut self.occupancy {
+        if let Some(occupancy) = self.occupancy.first_mut() {
             occupancy.come(run.channel, queued);
         }
         if self.is_before_switch {
@@ -352,8 +337,8 @@ impl Port {
         }
     }
 
-    /// No more cells of the packet of `run` will come.
-    fn end_packet(&mut self, run: &Run, whole: bool) {
+    /// No more cells of the packet of `run` will come into `input`.
+    fn end_packet(&mut self, input: usize, run: &Run, whole: bool) {
         let now = Time::from_ps(self.slot * self.slot_time);
         let Run { packet, route, .. } = *run;
         let channel = &mut self.channels[run.channel as usize];
@@ -362,6 +347,9 @@ impl Port {
         let is_marked = channel.is_marked || run.is_marked;
         *self.count.packets(whole, passed, cause) += 1;
         *(if whole { &mut self.count.whole } else { &mut self.count.dead }) += u64::from(passed);
+        if let (true, Some(buffer)) = (whole, self.buffers.get_mut(input)) {
+            return buffer.ends_with((packet, route, is_marked));
+        }
         // Taken for one with the rest of another frame, a packet may still be saved if the next switch drops that rest.
         if whole || (self.is_before_switch && passed == run.of) {
             if let Some(last) = self.onward.last_mut() {
@@ -405,7 +393,7 @@ impl Port {
     /// `input` has served its run: the next one, if there is one. A run of no cells takes no slot.
     fn step_behind(&mut self, input: usize) {
         while let Some(run) = self.inputs[input].step() {
-            self.end_packet(&run, false);
+            self.end_packet(input, &run, false);
         }
     }
 
@@ -418,7 +406,8 @@ impl Port {
     /// or, before another switch, any cell.
     pub fn next_news(&self) -> Time {
         let slot = if !self.is_before_switch {
-            self.inputs.iter().map(|input| input.end_of_frame(self.slot, self.slot_time)).min().unwrap_or(input::NEVER)
+            let to_come = self.inputs.iter().map(|input| input.end_of_frame(self.slot, self.slot_time));
+            to_come.chain(self.buffers.iter().map(|buffer| buffer.end_of_frame(self.slot))).min().unwrap_or(input::NEVER)
         } else if self.ready != 0 {
             self.slot
         } else if self.next < input::NEVER {
@@ -448,7 +437,8 @@ impl Port {
     /// Packets that have not ended, each in the run that says so: (packet, route, whether it is lost).
     pub fn unfinished(&self) -> impl Iterator<Item = (PacketId, u32, bool)> {
         let runs = self.inputs.iter().flat_map(Input::runs);
-        runs.filter(|run| run.is_final).map(|run| (run.packet, run.route, run.is_lost))
+        let waiting = self.buffers.iter().flat_map(InputBuffer::unfinished);
+        runs.filter(|run| run.is_final).map(|run| (run.packet, run.route, run.is_lost)).chain(waiting)
     }
 }
 

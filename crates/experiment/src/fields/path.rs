@@ -3,7 +3,7 @@
 use super::{DELAY, DISCARD, QUEUE, count, explicit_link, link};
 use crate::shape::{Case, Field, Shape, Variants};
 use longfat_core::atm::port;
-use longfat_core::params::{ParamSpec, Value};
+use longfat_core::params::{Kind, ParamSpec, Value};
 use std::sync::LazyLock;
 
 pub static PATH: Variants = Variants { what: "path", tag: "preset", default: Some("explicit"), cases: paths };
@@ -19,6 +19,12 @@ fn paths() -> &'static [Case] {
         // RF95 §2: a 16-port switch.
         let most = port::MAX_INPUTS as u64;
         let ports = Field::or("ports", count(2, most), Value::Count(16), "of each switch: the most links at it");
+        let buffers = Field::or(
+            "buffers",
+            Kind::Choice(&["output", "input"]),
+            Value::Choice("output"),
+            "of each switch: one buffer in front of each link that leaves it, or one behind each that comes to it",
+        );
         let one_rtt = ParamSpec {
             name: "rtt",
             kind: DELAY,
@@ -92,6 +98,7 @@ fn paths() -> &'static [Case] {
                         "of each output port of the switches, unless its link has its own; by default `plain`",
                     ),
                     ports,
+                    buffers,
                 ],
             },
             Case {
@@ -103,6 +110,7 @@ fn paths() -> &'static [Case] {
                     Field::new("routers", Shape::Names, "nodes that pass packets on"),
                     Field::new("switches", Shape::Names, "nodes that pass cells on; their links are of a type that carries cells"),
                     ports,
+                    buffers,
                     Field::required("link", Shape::List(&Shape::Table(explicit_link)), "the links; each is two ways"),
                 ],
             },

@@ -18,14 +18,16 @@ mod retransmit;
 mod rtt;
 mod stability;
 mod starved;
+mod synchronization;
 mod ttcp;
 mod unfairness;
 mod utilization;
+mod write_delay;
 
 pub use bound::{Bound, impossible};
 
 use crate::Experiment;
-use crate::trace::Trace;
+use crate::trace::{FlowSample, Trace};
 use longfat_core::time::Time;
 use longfat_core::traffic::Rank;
 
@@ -78,6 +80,7 @@ pub const REGISTRY: &[Metric] = &[
     memory_fairness::FAIRNESS,
     asymmetry::ASYMMETRY,
     starved::FLOWS,
+    synchronization::CWND,
     effective::THROUGHPUT,
     retransmit::SHARE,
     retransmit::RATE,
@@ -105,6 +108,7 @@ pub const REGISTRY: &[Metric] = &[
     limits::PACING,
     limits::HOST,
     limits::APPLICATION,
+    write_delay::MEAN,
     ping::MEAN,
     ping::DEVIATION,
     ping::LOSS,
@@ -144,19 +148,22 @@ fn measured_rates(experiment: &Experiment, trace: &Trace) -> Vec<f64> {
     senders(experiment).iter().map(rate).collect()
 }
 
-/// What `flows` together delivered in each whole interval of the series in which all of them were measured, in bit/s:
-/// between the warmup (or the last start) and the first end. None without a series.
-fn interval_rates(experiment: &Experiment, trace: &Trace, flows: &[usize]) -> Vec<f64> {
-    let Some(interval) = experiment.measure.interval else { return Vec::new() };
+/// The samples of the series, each of all flows, that were taken while all of `flows` were measured: between the warmup (or the last
+/// start) and the first end.
+fn measured_samples<'a>(experiment: &Experiment, trace: &'a Trace, flows: &[usize]) -> Vec<&'a [FlowSample]> {
     let starts = flows.iter().map(|i| trace.flows[*i].start);
     let from = starts.fold(Time::ZERO + experiment.measure.warmup, Time::max);
     let to = flows.iter().filter_map(|i| trace.flows[*i].delivered_all).fold(trace.end, Time::min);
-    let totals: Vec<(Time, u64)> = trace
-        .flow_series
-        .chunks(experiment.flows.len())
-        .map(|samples| (samples[0].time, flows.iter().map(|i| samples[*i].bytes_delivered).sum()))
-        .filter(|(time, _)| (from..=to).contains(time))
-        .collect();
+    let samples = trace.flow_series.chunks(experiment.flows.len().max(1));
+    samples.filter(|samples| (from..=to).contains(&samples[0].time)).collect()
+}
+
+/// What `flows` together delivered in each whole interval of the series in which all of them were measured, in bit/s. None without a series.
+fn interval_rates(experiment: &Experiment, trace: &Trace, flows: &[usize]) -> Vec<f64> {
+    let Some(interval) = experiment.measure.interval else { return Vec::new() };
+    let samples = measured_samples(experiment, trace, flows);
+    let total = |samples: &[FlowSample]| (samples[0].time, flows.iter().map(|i| samples[*i].bytes_delivered).sum::<u64>());
+    let totals: Vec<(Time, u64)> = samples.into_iter().map(total).collect();
     // The last sample may come before its time: the run was over.
     let whole = totals.windows(2).filter(|pair| pair[1].0.since(pair[0].0) == interval);
     whole.map(|pair| (pair[1].1 - pair[0].1) as f64 * 8.0 / interval.as_secs_f64()).collect()

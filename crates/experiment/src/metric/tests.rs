@@ -262,6 +262,45 @@ fn no_sample() -> FlowSample {
 }
 
 #[test]
+fn windows_in_phase_and_out_of_phase() {
+    let (mut e, mut trace) = streams();
+    let correlation = |windows: &dyn Fn(usize, usize) -> u64, e: &Experiment, trace: &mut Trace| {
+        for (i, sample) in trace.flow_series.iter_mut().enumerate() {
+            sample.cwnd = windows(i / 3, i % 3);
+        }
+        value("cwnd_correlation", Scope::Run, e, trace)
+    };
+    // Five samples after the warmup, the one before it far away. One up, one down, one that stays: only the two are a pair.
+    let in_phase = |sample: usize, flow: usize| if sample == 0 { 1_000_000 } else { 1000 + (sample * (flow + 1)) as u64 };
+    assert!((correlation(&in_phase, &e, &mut trace) - 1.0).abs() < 1e-12);
+    let out_of_phase = |sample: usize, flow: usize| [1000 + sample, 2000 - sample, 3000][flow] as u64;
+    assert!((correlation(&out_of_phase, &e, &mut trace) + 1.0).abs() < 1e-12);
+    // Of 1, 2, 3, 4, 5 and 1, 0, 0, 0, 1 the covariance is 0.
+    let apart = |sample: usize, flow: usize| [1000 + sample, 2000 + [9, 1, 0, 0, 0, 1][sample], 3000][flow] as u64;
+    assert!(correlation(&apart, &e, &mut trace).abs() < 1e-12);
+    assert!(correlation(&|_, _| 1000, &e, &mut trace).is_nan(), "no window changes");
+    e.measure.interval = None;
+    trace.flow_series.clear();
+    assert!(value("cwnd_correlation", Scope::Run, &e, &trace).is_nan());
+}
+
+#[test]
+fn a_write_waits_as_long_as_the_buffer_takes_to_empty() {
+    let (mut e, mut trace) = streams();
+    e.flows[1].traffic = Traffic::of("telnet", &[("interval", Value::Duration(Duration::from_millis(10)))]);
+    // In the 17 s from 5 to 22 s flow 1 delivers 4500 bytes; 30 of them wait on average.
+    for (i, sample) in trace.flow_series.iter_mut().enumerate() {
+        sample.send_buffered = [9999, 10, 50, 30, 20, 40][i / 3];
+    }
+    assert!((value("write_delay_mean_s", Scope::Flow(1), &e, &trace) - 30.0 * 17.0 / 4500.0).abs() < 1e-12);
+    trace.flow_series.clear();
+    assert!(value("write_delay_mean_s", Scope::Flow(1), &e, &trace).is_nan());
+    // It is of flows that write at a rate of their own alone.
+    let of = REGISTRY.iter().find(|metric| metric.name == "write_delay_mean_s").unwrap();
+    assert_eq!((of.compute)(&e, &trace).len(), 1);
+}
+
+#[test]
 fn parallel_streams_are_one_sender() {
     let (e, trace) = streams();
     let get = |name, scope| value(name, scope, &e, &trace);

@@ -228,7 +228,8 @@ pub fn atm<'a>(path: &View<'a>) -> Result<Plan<'a>, Fault> {
 
 /// A switch of this path.
 fn switch(path: &View<'_>) -> Result<NodeKind, Fault> {
-    Ok(NodeKind::Switch { ports: path.integer("ports")?.expect("it has a default") })
+    let buffers_at_inputs = path.word("buffers")? == Some("input");
+    Ok(NodeKind::Switch { ports: path.integer("ports")?.expect("it has a default"), buffers_at_inputs })
 }
 
 pub fn explicit<'a>(path: &View<'a>) -> Result<Plan<'a>, Fault> {

@@ -37,7 +37,11 @@ pub fn check(network: &Network, fronts: &[Front<'_>], flows: &[Flow]) -> Result<
             if from.is_switch() && to.is_switch() && way.loss.kind != loss::NONE.name {
                 return Err(front.place.fault(format!("link `{name}` joins two switches, and loss models lose whole packets")));
             }
-            if let NodeKind::Switch { ports } = to.kind {
+            if let (NodeKind::Switch { buffers_at_inputs: true, .. }, NodeKind::Switch { .. }) = (from.kind, to.kind) {
+                let fault = front.place.fault(format!("link `{name}` goes from a switch with `buffers = \"input\"` to another switch"));
+                return Err(fault.help("only the last switch of a path may have its buffers at its inputs"));
+            }
+            if let NodeKind::Switch { ports, .. } = to.kind {
                 used[way.to] += 1;
                 if used[way.to] > ports {
                     let fault = front.place.fault(format!("link `{name}` is one more than switch `{}` has ports for", to.name));

@@ -266,6 +266,7 @@ duration = "1 s"
         (explicit, "a policy without a switch", "rate = \"1 Gbit/s\"", "rate = \"1 Gbit/s\"\ndiscard = \"epd\""),
         (explicit, "a queue between switches", "discard = \"epd\"", "queue = { kind = \"droptail\", limit = \"1 MiB\" }"),
         (explicit, "losses between switches", "discard = \"epd\"", "loss = { kind = \"bernoulli\", probability = 0.1 }"),
+        (explicit, "buffers at the inputs before another switch", "switches = [", "buffers = \"input\"\nswitches = ["),
         (explicit, "a flow that ends at a switch", "from = \"a\"\nto = \"b\"\n[m", "from = \"a\"\nto = \"t\"\n[m"),
     ];
     let mut out = String::new();

@@ -106,6 +106,21 @@ fn a_ping_takes_its_cells_and_two_slots_a_switch() {
     }
 }
 
+/// RF95 §2: buffers at the inputs. The audit at the end of each run accounts for every packet; ten inputs have ten buffers, so fewer cells are
+/// lost; and a network in which nobody waits for another does not see the difference.
+#[test]
+fn buffers_at_the_inputs() {
+    for kind in ["plain", "ppd", "epd"] {
+        let at = |buffers| run(&resolve(FIGURE_1, &[("path.discard.kind", kind), ("path.buffers", buffers)])).unwrap();
+        let dropped = |trace: &Trace| cells(trace, "bottleneck>").in_span.dropped.iter().sum::<u64>();
+        let (output, input) = (at("output"), at("input"));
+        assert!(dropped(&input) > 0 && dropped(&input) < dropped(&output), "{kind}");
+        assert!(cells(&input, "bottleneck>").in_span.queue_max <= 1000, "{kind}");
+    }
+    let ping = |buffers| run(&resolve(PING, &[("path.buffers", buffers)])).unwrap().flows[0].rtt_mean_s;
+    assert_eq!(ping("input").to_bits(), ping("output").to_bits());
+}
+
 /// Several switches in a row, 100 channels, cells of many packets between the switches at once: the audit at the end of each
 /// run accounts for every packet.
 #[test]

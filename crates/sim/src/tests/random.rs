@@ -94,7 +94,7 @@ impl Draw {
         let has_switches = self.one_in(3);
         for i in 0..inner + ends {
             let kind = match i < inner {
-                true if has_switches && !self.one_in(3) => NodeKind::Switch { ports: 64 },
+                true if has_switches && !self.one_in(3) => NodeKind::Switch { ports: 64, buffers_at_inputs: false },
                 true => NodeKind::Router,
                 false => NodeKind::Host,
             };

@@ -10,7 +10,7 @@ use longfat_core::packet::{Ecn, PacketId};
 use longfat_core::queue::QueueLog;
 use longfat_core::rng::Rng;
 use longfat_core::time::{Duration, Time};
-use longfat_experiment::{Experiment, Network};
+use longfat_experiment::{Experiment, Network, NodeKind};
 
 use super::World;
 use crate::ledger::LinkLog;
@@ -96,23 +96,27 @@ impl OutputPort {
         let cell_time = |rate: longfat_core::units::Rate| rate.transmit_time(longfat_core::atm::aal5::CELL.into());
         // Its fabric keeps up with the fastest of its lines.
         let lines = links.iter().filter(|other| other.to == line.from || other.from == line.from);
+        let inputs: Vec<Duration> = links.iter().filter(|other| other.to == line.from).map(|other| cell_time(other.rate)).collect();
+        let at_inputs = matches!(nodes[line.from].kind, NodeKind::Switch { buffers_at_inputs: true, .. });
         let config = PortConfig {
             slot_time: lines.map(|other| cell_time(other.rate)).min().expect("a switch has a line"),
             cell_time: cell_time(line.rate),
             buffer: discard::buffer(&policy.params),
-            inputs: links.iter().filter(|other| other.to == line.from).map(|other| cell_time(other.rate)).collect(),
+            at_inputs,
+            inputs,
             channels,
             is_before_switch: nodes[line.to].is_switch(),
-            drops_rest: kind.drops_rest,
+            after_loss: (kind.after_loss)(&policy.params),
             accounts: kind.accounts,
             rng: rng("fabric"),
         };
-        OutputPort {
-            port: Port::new(config, (kind.build)(&policy.params, context)),
-            is_before_switch: false,
-            packets_in: 0,
-            packets_lost: 0,
-        }
+        // Each buffer has a policy, with a stream of randomness of its own.
+        let discards = (0..if at_inputs { config.inputs.len() } else { 1 }).map(|i| {
+            let part = if i == 0 { "discard".to_owned() } else { format!("discard {i}") };
+            (kind.build)(&policy.params, DiscardContext { rng: rng(&part), ..context })
+        });
+        let discards = discards.collect();
+        OutputPort { port: Port::new(config, discards), is_before_switch: false, packets_in: 0, packets_lost: 0 }
     }
 
     /// Every packet of which some cells are still to come to the output: its route, and whether it is lost already.

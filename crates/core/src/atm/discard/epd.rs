@@ -1,6 +1,7 @@
 //! `epd`: early packet discard.
 
-use super::{Arrival, BUFFER, Discard, DiscardKind, THRESHOLD, Verdict, check_early, threshold};
+use super::{AfterLoss, Arrival, BUFFER, Discard, DiscardKind, THRESHOLD, Verdict, check_early, threshold};
+use crate::params::Params;
 
 /// The registry entry.
 pub const KIND: DiscardKind = DiscardKind {
@@ -8,14 +9,20 @@ pub const KIND: DiscardKind = DiscardKind {
     summary: "early packet discard: while the queue is above a threshold, frames that begin are dropped whole",
     source: "Romanow and Floyd 1995, section 5",
     params: &[BUFFER, THRESHOLD],
-    drops_rest: true,
+    after_loss: |_| AfterLoss::Rest,
     accounts: false,
     check: check_early,
-    build: |params, _| Box::new(Epd { threshold: threshold(params) }),
+    build: |params, _| Box::new(Epd::new(params)),
 };
 
-struct Epd {
+pub(super) struct Epd {
     threshold: u64,
+}
+
+impl Epd {
+    pub fn new(params: &Params) -> Self {
+        Epd { threshold: threshold(params) }
+    }
 }
 
 impl Discard for Epd {

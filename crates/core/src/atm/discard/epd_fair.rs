@@ -4,7 +4,7 @@
 //! drop), after J. Heinanen and K. Kilkki, "A fair buffer allocation scheme", Computer Communications 21, 1998. The factor of
 //! the latter that grows stricter as the buffer fills is left out.
 
-use super::{Arrival, BUFFER, Discard, DiscardKind, THRESHOLD, Verdict, check_early, threshold};
+use super::{AfterLoss, Arrival, BUFFER, Discard, DiscardKind, THRESHOLD, Verdict, check_early, threshold};
 use crate::params::{Kind, ParamSpec, Value};
 
 /// The registry entry.
@@ -22,7 +22,7 @@ pub const KIND: DiscardKind = DiscardKind {
             doc: "how many times an equal share of the queue a channel may have; channels without a cell in it do not count",
         },
     ],
-    drops_rest: true,
+    after_loss: |_| AfterLoss::Rest,
     accounts: true,
     check: check_early,
     build: |params, _| Box::new(EpdFair { threshold: threshold(params), share: params.number("share") }),

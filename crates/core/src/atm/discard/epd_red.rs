@@ -3,7 +3,9 @@
 //! RF95 §6 only speaks of it: two thresholds for two purposes, a high one on the queue, so that whole packets are dropped before
 //! the buffer overflows, and a lower one on the average, so that senders slow down.
 
-use super::{Arrival, BUFFER, Discard, DiscardContext, DiscardKind, THRESHOLD, Verdict, buffer, cells_of, check_early, threshold};
+use super::{
+    AfterLoss, Arrival, BUFFER, Discard, DiscardContext, DiscardKind, THRESHOLD, Verdict, buffer, cells_of, check_early, threshold,
+};
 use crate::atm::aal5;
 use crate::params::{Kind, ParamSpec, Params, Value};
 use crate::queue::early::{self, Red, RedConfig};
@@ -14,7 +16,7 @@ pub const KIND: DiscardKind = DiscardKind {
     summary: "early packet discard, and random early detection on the average queue, by whole frames",
     source: "Romanow and Floyd 1995, section 6; Floyd and Jacobson 1993",
     params: PARAMS,
-    drops_rest: true,
+    after_loss: |_| AfterLoss::Rest,
     accounts: false,
     check,
     build: |params, context| Box::new(EpdRed::new(params, context, false)),

@@ -1,9 +1,11 @@
 //! Discard policies: what the output port of a switch does with a frame, and with the rest of a frame that lost a cell. One
 //! file a policy, one line in [`REGISTRY`].
 
+mod drop_cells;
 mod epd;
 mod epd_ecn;
 mod epd_fair;
+mod epd_plain;
 mod epd_red;
 mod plain;
 mod ppd;
@@ -49,6 +51,17 @@ pub trait Discard {
     fn on_frame(&mut self, arrival: &Arrival) -> Verdict;
 }
 
+/// What is dropped besides a cell that found the buffer full.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AfterLoss {
+    /// Nothing.
+    Nothing,
+    /// The rest of its frame, but for the last cell.
+    Rest,
+    /// The next cells of its channel, so many, whatever frames they are of.
+    Cells(u32),
+}
+
 /// What a policy is told of its place when it is made.
 #[derive(Clone, Debug)]
 pub struct DiscardContext {
@@ -71,8 +84,8 @@ pub struct DiscardKind {
     pub source: &'static str,
     /// What users can set.
     pub params: &'static [ParamSpec],
-    /// Whether the rest of a frame that lost a cell is dropped, but for its last cell.
-    pub drops_rest: bool,
+    /// What it drops where the buffer has lost a cell.
+    pub after_loss: fn(&Params) -> AfterLoss,
     /// Whether it must be told how many cells each channel has in the buffer.
     pub accounts: bool,
     /// Checks what bounds on single parameters cannot say. `Err` is one sentence for the user.
@@ -82,7 +95,8 @@ pub struct DiscardKind {
 }
 
 /// Every policy, in the order of listings.
-pub const REGISTRY: &[DiscardKind] = &[plain::KIND, ppd::KIND, epd::KIND, epd_red::KIND, epd_fair::KIND, epd_ecn::KIND];
+pub const REGISTRY: &[DiscardKind] =
+    &[plain::KIND, ppd::KIND, drop_cells::KIND, epd::KIND, epd_plain::KIND, epd_red::KIND, epd_fair::KIND, epd_ecn::KIND];
 by_name!(DiscardKind, "discard policy", with params);
 
 /// Why a port did not let a cell in.
@@ -90,7 +104,7 @@ by_name!(DiscardKind, "discard policy", with params);
 pub enum CellDrop {
     /// The buffer was full.
     Overflow,
-    /// Its frame had lost a cell.
+    /// Its frame had lost a cell, or its channel had ([`AfterLoss::Cells`]).
     Rest,
     /// Its frame was dropped whole.
     Early,

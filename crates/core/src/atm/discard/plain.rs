@@ -1,6 +1,6 @@
 //! `plain`: a cell that does not fit is dropped, and its frame is not looked at.
 
-use super::{Arrival, BUFFER, Discard, DiscardKind, Verdict};
+use super::{AfterLoss, Arrival, BUFFER, Discard, DiscardKind, Verdict};
 
 /// The registry entry.
 pub const KIND: DiscardKind = DiscardKind {
@@ -8,7 +8,7 @@ pub const KIND: DiscardKind = DiscardKind {
     summary: "a cell that finds the buffer full is dropped; the others of its frame pass as if nothing had happened",
     source: "Romanow and Floyd 1995, section 3",
     params: &[BUFFER],
-    drops_rest: false,
+    after_loss: |_| AfterLoss::Nothing,
     accounts: false,
     check: |_, _| Ok(()),
     build: |_, _| Box::new(Plain),

@@ -1,7 +1,7 @@
 //! `ppd`: partial packet discard.
 
 use super::plain::Plain;
-use super::{BUFFER, DiscardKind};
+use super::{AfterLoss, BUFFER, DiscardKind};
 
 /// The registry entry.
 pub const KIND: DiscardKind = DiscardKind {
@@ -9,7 +9,7 @@ pub const KIND: DiscardKind = DiscardKind {
     summary: "partial packet discard: once a cell of a frame is dropped, so are all that follow but the last",
     source: "Armitage and Adams 1993; Romanow and Floyd 1995, section 4",
     params: &[BUFFER],
-    drops_rest: true,
+    after_loss: |_| AfterLoss::Rest,
     accounts: false,
     check: |_, _| Ok(()),
     build: |_, _| Box::new(Plain),

@@ -23,6 +23,8 @@ pub enum State {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Channel {
     pub state: State,
+    /// How many of its next cells are dropped, whatever they are.
+    pub to_drop: u32,
     /// Its frame is marked here.
     pub is_marked: bool,
     /// Why the first cell of its packet was dropped here, if one was.

@@ -73,28 +73,33 @@ impl Port {
         (self.free - self.busy_from) / self.cell_time
     }
 
-    /// Cells in the buffer at `now`, up to which the port was advanced: those that begin to leave later.
+    /// Cells in the buffers at `now`, up to which the port was advanced: those that begin to leave later.
     pub fn backlog(&self, now: Time) -> u64 {
+        self.waiting + self.at_output(now)
+    }
+
+    fn at_output(&self, now: Time) -> u64 {
         (self.free.saturating_sub(now.as_ps() + 1) / self.cell_time).min(self.in_a_row())
     }
 
     /// Cells that have left whole by `now`, up to which the port was advanced.
     pub fn transmitted(&self, now: Time) -> u64 {
-        self.count.passed - self.free.saturating_sub(now.as_ps()).div_ceil(self.cell_time).min(self.in_a_row())
+        self.count.passed - self.waiting - self.free.saturating_sub(now.as_ps()).div_ceil(self.cell_time).min(self.in_a_row())
     }
 
     /// Time spent transmitting up to `now`, up to which the port was advanced.
     pub fn busy(&self, now: Time) -> Duration {
         let ahead = self.free.saturating_sub(now.as_ps().max(self.busy_from));
-        Duration::from_ps(self.count.passed * self.cell_time - ahead)
+        Duration::from_ps((self.count.passed - self.waiting) * self.cell_time - ahead)
     }
 
     /// The integral over time, up to `now`, of the cells in the buffer, in ps.
     pub fn waited(&self, now: Time) -> u128 {
         // What the cells in the buffer still have to wait: the last one until a cell time before the line is free, and so on.
-        let queued = u128::from(self.backlog(now));
+        let queued = u128::from(self.at_output(now));
         let ahead = u128::from(self.free.saturating_sub(now.as_ps()));
         let to_come = queued * ahead - u128::from(self.cell_time) * queued * (queued + 1) / 2;
-        self.count.waits.saturating_sub(to_come)
+        let at_inputs = (u128::from(self.waiting) * u128::from(now.as_ps())).saturating_sub(self.entered);
+        self.count.waits.saturating_sub(to_come) + at_inputs
     }
 }

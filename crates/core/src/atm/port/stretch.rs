@@ -1,6 +1,7 @@
 //! Slots that are alike, all at once: one input or two that are in the middle of their runs, and nobody else.
 
-use super::{Port, State};
+use super::Port;
+use super::channel::State;
 use crate::atm::discard::CellDrop;
 
 /// What becomes of the next cells of an input.
@@ -18,7 +19,7 @@ impl Port {
     pub(super) fn pass_stretch(&mut self, end: u64) -> bool {
         let lines = self.ready.count_ones() as usize;
         // A line slower than the switch, and accounts of channels, are for single slots.
-        if lines > 2 || self.slot_time != self.cell_time || self.occupancy.is_some() {
+        if lines > 2 || self.slot_time != self.cell_time || !self.occupancy.is_empty() {
             return false;
         }
         let first = self.ready.trailing_zeros() as usize;
@@ -67,7 +68,11 @@ impl Port {
     #[inline]
     fn part(&self, input: usize) -> Option<Part> {
         let run = self.inputs[input].head()?;
-        let drop = match self.channels[run.channel as usize].state {
+        let channel = &self.channels[run.channel as usize];
+        if channel.to_drop > 0 {
+            return None;
+        }
+        let drop = match channel.state {
             State::Between => return None,
             State::Passing => None,
             State::Rest => Some(CellDrop::Rest),

@@ -1,6 +1,8 @@
 //! The port as one would first write it.
 
 use super::*;
+use crate::atm::discard::Arrival;
+use crate::atm::port::channel::State;
 
 /// A cell of one of its packets.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +20,7 @@ impl Cell {
 
 /// The port as one would first write it: every cell is kept, and every slot is done.
 pub struct Reference {
-    pub drops_rest: bool,
+    pub after_loss: AfterLoss,
     pub buffer: usize,
     pub discard: Box<dyn Discard + Send>,
     pub inputs: Vec<VecDeque<(Time, Cell)>>,
@@ -33,6 +35,8 @@ pub struct Reference {
     pub dropped: Vec<(Cell, CellDrop)>,
     /// Of each channel: the frame's state, the cells passed since the last end of a frame.
     pub channels: Vec<(State, usize)>,
+    /// Of each channel, the cells to be dropped after one that was lost.
+    pub to_drop: Vec<u32>,
     pub marked: BTreeSet<u32>,
     pub integral: u128,
 }
@@ -40,7 +44,7 @@ pub struct Reference {
 impl Reference {
     pub fn new(kind: &DiscardKind, params: &Params, lines: usize, cell_time: Duration) -> Self {
         Reference {
-            drops_rest: kind.drops_rest,
+            after_loss: (kind.after_loss)(params),
             buffer: discard::buffer(params) as usize,
             discard: (kind.build)(params, context()),
             inputs: vec![VecDeque::new(); lines],
@@ -52,6 +56,7 @@ impl Reference {
             sent: Vec::new(),
             dropped: Vec::new(),
             channels: vec![(State::Between, 0); CHANNELS],
+            to_drop: vec![0; CHANNELS],
             marked: BTreeSet::new(),
             integral: 0,
         }
@@ -121,7 +126,9 @@ impl Reference {
             self.channels[channel as usize].0 = if verdict == Verdict::Drop { State::Dropping } else { State::Passing };
         }
         let (state, open) = &mut self.channels[channel as usize];
+        let to_drop = &mut self.to_drop[channel as usize];
         let drop = match *state {
+            _ if *to_drop > 0 => Some(CellDrop::Rest),
             State::Rest if !cell.is_end() => Some(CellDrop::Rest),
             State::Dropping if !cell.is_end() || *open == 0 => Some(CellDrop::Early),
             _ => (self.held.len() == self.buffer).then_some(CellDrop::Overflow),
@@ -133,13 +140,16 @@ impl Reference {
             }
             Some(why) => {
                 self.dropped.push((cell, why));
-                if why == CellDrop::Overflow && self.drops_rest {
-                    *state = State::Rest;
+                match (why, self.after_loss) {
+                    (CellDrop::Overflow, AfterLoss::Rest) => *state = State::Rest,
+                    (CellDrop::Overflow, AfterLoss::Cells(cells)) => *to_drop = cells,
+                    (CellDrop::Rest, AfterLoss::Cells(_)) => *to_drop -= 1,
+                    _ => {}
                 }
             }
         }
         if cell.is_end() {
-            *state = if drop.is_some() && *open > 0 && self.drops_rest { State::Rest } else { State::Between };
+            *state = if drop.is_some() && *open > 0 && self.after_loss == AfterLoss::Rest { State::Rest } else { State::Between };
         }
     }
 
