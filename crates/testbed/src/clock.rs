@@ -54,10 +54,7 @@ pub struct Drift {
 impl Drift {
     /// From now on.
     pub fn start() -> Self {
-        Drift {
-            monotonic_ns: nanoseconds(ClockId::CLOCK_MONOTONIC),
-            raw_ns: nanoseconds(ClockId::CLOCK_MONOTONIC_RAW),
-        }
+        Drift { monotonic_ns: nanoseconds(ClockId::CLOCK_MONOTONIC), raw_ns: nanoseconds(ClockId::CLOCK_MONOTONIC_RAW) }
     }
 
     /// By how much the clock has been corrected since, forward or back, in nanoseconds.

@@ -66,7 +66,10 @@ impl fmt::Display for Error {
                 missing.join(", ")
             ),
             Error::Busy { pid } => {
-                write!(f, "another testbed is running (process {pid}): two would share cores, and neither could be trusted. Wait for it, or end it")
+                write!(
+                    f,
+                    "another testbed is running (process {pid}): two would share cores, and neither could be trusted. Wait for it, or end it"
+                )
             }
             Error::NoRoute { group, from, to } => {
                 write!(f, "flow {group}: no path leads from {from} to {to}; a flow needs links both ways, through routers")

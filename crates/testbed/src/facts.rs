@@ -3,6 +3,7 @@
 use std::fs;
 
 use longfat_core::time::Time;
+use longfat_experiment::trace::RealTime;
 
 use crate::Error;
 use crate::clock::Drift;
@@ -73,6 +74,18 @@ pub struct Spoilt {
     pub stolen: Time,
     /// Forward or back.
     pub clock_corrected: Time,
+}
+
+/// `real` with what was spoilt.
+pub fn spoilt(spoilt: &Spoilt, real: RealTime) -> RealTime {
+    RealTime {
+        lost_at_device: real.lost_at_device + spoilt.device,
+        lost_at_input: spoilt.input,
+        lost_at_socket: spoilt.socket,
+        stolen: spoilt.stolen,
+        clock_corrected: spoilt.clock_corrected,
+        ..real
+    }
 }
 
 fn count(namespaces: &[Namespace]) -> Result<Counts, Error> {

@@ -160,7 +160,8 @@ impl Connection {
             note(EventKind::FastRetransmit, seq);
         }
         // A kernel that counts timeouts knows them all; of an older one, those are seen that are looked at in time.
-        let timeouts = if info.len >= 242 { info.total_rto().into() } else { watch.timeouts + u64::from(state == ca_state::LOSS && before != state) };
+        let timeouts =
+            if info.len >= 242 { info.total_rto().into() } else { watch.timeouts + u64::from(state == ca_state::LOSS && before != state) };
         for _ in watch.timeouts..timeouts {
             note(EventKind::Timeout, seq);
         }

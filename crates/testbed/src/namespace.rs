@@ -4,6 +4,7 @@
 use std::fs::{self, File};
 use std::io::Write;
 use std::net::Ipv4Addr;
+use std::os::fd::{AsRawFd, RawFd};
 use std::process::{Command, Stdio};
 use std::thread;
 
@@ -35,6 +36,12 @@ pub struct Interface {
     pub sysctls: Vec<(&'static str, String)>,
     /// The core that takes in what comes (a bit for each, in hexadecimal).
     pub rps_cpus: String,
+}
+
+impl AsRawFd for Namespace {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
 }
 
 impl Namespace {
@@ -98,14 +105,17 @@ impl Namespace {
     /// Counters of `/proc/net/netstat` and `/proc/net/snmp`, summed over `names` (`TcpExt.TCPBacklogDrop`).
     pub fn counters(&self, names: &[&str]) -> Result<u64, Error> {
         self.within(|| {
-            let text: String = ["netstat", "snmp"].iter().filter_map(|of| fs::read_to_string(format!("/proc/thread-self/net/{of}")).ok()).collect();
+            let text: String =
+                ["netstat", "snmp"].iter().filter_map(|of| fs::read_to_string(format!("/proc/thread-self/net/{of}")).ok()).collect();
             sum_of(&text, names)
         })
     }
 
     /// A command that runs in here; it gives up its own namespace when it ends.
     pub fn run(&self, command: &mut Command) -> Result<std::process::ExitStatus, Error> {
-        self.within(|| command.status().map_err(|e| Error::system(&format!("{} could not be started", command.get_program().display()), e)))?
+        self.within(|| {
+            command.status().map_err(|e| Error::system(&format!("{} could not be started", command.get_program().display()), e))
+        })?
     }
 }
 
@@ -123,8 +133,13 @@ fn sum_of(text: &str, names: &[&str]) -> u64 {
 /// Has `ip` of iproute2 do what `batch` says, in the namespace of this thread.
 fn ip(batch: &str) -> Result<(), Error> {
     let failed = |e| Error::system("the command `ip` (of iproute2) could not be started", e);
-    let mut child =
-        Command::new("ip").args(["-batch", "-"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().map_err(failed)?;
+    let mut child = Command::new("ip")
+        .args(["-batch", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(failed)?;
     child.stdin.take().expect("it is piped").write_all(batch.as_bytes()).map_err(failed)?;
     let output = child.wait_with_output().map_err(failed)?;
     if output.status.success() {

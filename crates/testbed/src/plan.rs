@@ -91,7 +91,10 @@ fn interface(experiment: &Experiment, nodes: &[usize], flows: &[FlowPlan], host:
             for (key, value) in settings(tcp) {
                 let before = sysctls.insert(key, value.clone());
                 if before.is_some_and(|before| before != value) {
-                    return Err(Error::unsupported(key, &format!("flows that have it differently at one host ({name}): Linux has it for a whole host")));
+                    return Err(Error::unsupported(
+                        key,
+                        &format!("flows that have it differently at one host ({name}): Linux has it for a whole host"),
+                    ));
                 }
             }
             let metrics = metrics(tcp);
@@ -168,7 +171,7 @@ pub struct Options {
     pub control: &'static str,
     /// `TCP_MAXSEG`: with the timestamps in each segment, which it counts.
     pub maxseg: i32,
-    /// `SO_SNDBUFFORCE`, `SO_RCVBUFFORCE` and `TCP_WINDOW_CLAMP`; `None`: the kernel finds them by itself.
+    /// `SO_SNDBUFFORCE`, `SO_RCVBUFFORCE` and `TCP_WINDOW_CLAMP`; `None`: the kernel sizes them by itself.
     pub buffers: Option<Buffers>,
     /// `TCP_NODELAY`.
     pub nodelay: bool,
@@ -197,7 +200,8 @@ impl Options {
         let memory = |bytes: u64| BUFFER_MAX.min(OVERHEAD * bytes + (1 << 16)) as i32;
         // What may be in flight is the lesser of the two buffers; the window says it to the byte, a buffer of the kernel does not.
         let window = tcp.receive_buffer.min(peer.send_buffer).min(BUFFER_MAX);
-        let is_fixed = tcp.window_sizing.kind == "static";
+        // Of a buffer without bound, nothing is said: the kernel then finds how much it needs, as far as `tcp_rmem` and `tcp_wmem` let it.
+        let is_fixed = tcp.window_sizing.kind == "static" && window < BUFFER_MAX;
         Options {
             control: tcp.congestion_control.kind,
             maxseg: tcp.mss as i32 + if tcp.timestamps { 12 } else { 0 },
@@ -207,5 +211,59 @@ impl Options {
             user_timeout: tcp.user_timeout.map_or(0, |time| (time.as_ps() / 1_000_000_000) as i32),
             paced: tcp.pacing == Pacing::On,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use longfat_experiment::Document;
+
+    fn experiment(flows: &str) -> Experiment {
+        let text = format!(
+            "[path]\npreset = \"dumbbell\"\nrtt = \"20 ms\"\nbottleneck = {{ rate = \"10 Mbit/s\", mtu = \"1500 bytes\" }}\n\
+             edge = {{ rate = \"100 Mbit/s\", mtu = \"1500 bytes\" }}\n{flows}\n[measure]\nduration = \"1 s\"\n"
+        );
+        let document = Document::parse(&text, "test.toml").unwrap_or_else(|e| panic!("{e}"));
+        document.run(0).unwrap_or_else(|e| panic!("{e}")).experiment
+    }
+
+    #[test]
+    fn hosts_get_what_their_flows_ask_for() {
+        let text = "[[flow]]\nstack = \"linux\"\nwindow = \"64 KiB\"\nrto_min = \"50 ms\"\nsack = false\nrecovery = \"newreno\"\ninitial_window = 4";
+        let text = text.replace("initial_window = 4", "initial_window = \"4 segments\"");
+        let experiment = experiment(&text);
+        let plan = Plan::new(&experiment, false).unwrap();
+        assert_eq!((plan.nodes.len(), plan.flows[0].port), (2, 1024));
+        let interface = &plan.interfaces[plan.flows[0].from];
+        let value = |name| interface.sysctls.iter().find(|(key, _)| *key == name).map(|(_, value)| value.as_str());
+        assert_eq!([value("ipv4/tcp_sack"), value("ipv4/tcp_recovery"), value("ipv4/tcp_frto")], [Some("0"), Some("0"), Some("2")]);
+        assert_eq!(interface.routes[0].1, "initcwnd 4 rto_min 50ms");
+        let flow = &experiment.flows[0];
+        let options = Options::of(&flow.sender, &flow.receiver);
+        assert_eq!((options.control, options.maxseg, options.buffers.unwrap().window), ("cubic", 1460, 65_536));
+    }
+
+    #[test]
+    fn a_window_is_the_lesser_of_both_buffers() {
+        let experiment = experiment("[[flow]]\nsend_buffer = \"10 KiB\"\nreceive_buffer = \"20 KiB\"");
+        let flow = &experiment.flows[0];
+        assert_eq!(Options::of(&flow.receiver, &flow.sender).buffers.unwrap().window, 10_240);
+    }
+
+    #[test]
+    fn flows_of_one_host_that_linux_cannot_tell_apart_are_refused() {
+        let flows = "[[flow]]\n[[flow]]\nname = \"b\"\nsack = false";
+        let mut experiment = experiment(flows);
+        (experiment.flows[1].from, experiment.flows[1].to) = (experiment.flows[0].from, experiment.flows[0].to);
+        let error = Plan::new(&experiment, false).unwrap_err().to_string();
+        assert!(error.contains("tcp_sack") && error.contains("left1"), "{error}");
+    }
+
+    #[test]
+    fn parameters_of_a_control_that_the_kernel_does_not_take_are_refused() {
+        let flows = "[[flow]]\ncongestion_control = { kind = \"cubic\", abe = true }";
+        let error = Plan::new(&experiment(flows), false).unwrap_err().to_string();
+        assert!(error.contains("parameters of cubic"), "{error}");
     }
 }

@@ -1,6 +1,6 @@
 //! A run: everything is made, the two threads live through it, and what they leave becomes the trace.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration as Span;
 
@@ -66,16 +66,21 @@ impl Cores {
 /// Ties this thread to `core`, with a real-time priority.
 fn settle(core: usize, priority: i32) -> Result<(), Error> {
     let mut set = CpuSet::new();
-    set.set(core).and_then(|()| sched_setaffinity(Pid::from_raw(0), &set)).map_err(|e| Error::system("a thread could not be tied to a core", e))?;
+    set.set(core)
+        .and_then(|()| sched_setaffinity(Pid::from_raw(0), &set))
+        .map_err(|e| Error::system("a thread could not be tied to a core", e))?;
     sys::run_in_real_time(priority).map_err(|e| Error::system("a thread could not get a real-time priority (CAP_SYS_NICE)", e))
 }
+
+/// Runs of one process follow each other: all its threads may ask for one, and [`Lock`] is for other processes.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// Hosts and the path between them.
 pub(crate) struct Bench {
     pub plan: Plan,
     pub namespaces: Vec<Namespace>,
     pub emulator: Emulator,
-    cores: Cores,
+    pub cores: Cores,
     _lock: Lock,
 }
 
@@ -138,6 +143,7 @@ fn room(experiment: &Experiment) -> usize {
 /// # Errors
 /// What cannot be done, before anything is started; what the system refuses; [`Error::Cancelled`].
 pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> bool) -> Result<Trace, Error> {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let Bench { plan, namespaces, mut emulator, cores, _lock } = Bench::new(experiment, false)?;
     raise_files(experiment.flows.len());
     let names: Vec<String> = experiment.flow_names().collect();
@@ -150,16 +156,10 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
     emulator.clock = clock;
     let session = Session::new(experiment, ends, clock, Arc::clone(&shared))?;
     let (of_emulator, of_endpoints) = (Arc::clone(&shared), Arc::clone(&shared));
-    let emulate = thread::spawn(move || {
-        let settled = settle(cores.last, EMULATOR);
-        if settled.is_err() {
-            of_emulator.end_by(Time::ZERO);
-        }
-        let emulator = emulator.run(&of_emulator);
-        settled.map(|()| (emulator, facts::waited()))
-    });
+    let first = cores.first;
+    let emulate = thread::spawn(move || as_emulator(&cores, emulator, &of_emulator));
     let endpoints = thread::spawn(move || {
-        let left = settle(cores.first, ENDPOINTS).and_then(|()| session.run());
+        let left = settle(first, ENDPOINTS).and_then(|()| session.run());
         if left.is_err() {
             of_endpoints.end_by(Time::ZERO);
         }
@@ -181,18 +181,9 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
     }
     let ((emulator, emulator_waited), (left, endpoints_waited)) = (emulated?, left?);
     let spoilt = before.since(&namespaces)?;
-    let exactness = &emulator.exactness;
-    let mut real_time = RealTime {
-        lost_at_device: spoilt.device + exactness.refused,
-        lost_at_input: spoilt.input,
-        lost_at_socket: spoilt.socket + left.refused,
-        emulator_waited,
-        endpoints_waited,
-        stolen: spoilt.stolen,
-        clock_corrected: spoilt.clock_corrected,
-        ..of(exactness)
-    };
-    real_time.late_max = Time::ZERO + exactness.late_max;
+    let mut real_time = facts::spoilt(&spoilt, of(&emulator.exactness));
+    (real_time.emulator_waited, real_time.endpoints_waited) = (emulator_waited, endpoints_waited);
+    real_time.lost_at_socket += left.refused;
     let mut trace = Trace {
         flows: left.flows,
         links: emulator.observer.records,
@@ -218,6 +209,16 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
     Ok(trace)
 }
 
+/// The life of the emulator's thread; what it leaves, and how long it waited for its core.
+pub(crate) fn as_emulator(cores: &Cores, emulator: Emulator, shared: &Shared) -> Result<(Emulator, Time), Error> {
+    let settled = settle(cores.last, EMULATOR);
+    if settled.is_err() {
+        shared.end_by(Time::ZERO);
+    }
+    let emulator = emulator.run(shared);
+    settled.map(|()| (emulator, facts::waited()))
+}
+
 /// What the emulator says of itself.
 pub(crate) fn of(exactness: &Exactness) -> RealTime {
     let times = |of: Option<[Duration; 3]>| of.unwrap_or_default().map(|time| Time::ZERO + time);
@@ -226,6 +227,7 @@ pub(crate) fn of(exactness: &Exactness) -> RealTime {
         late_max: Time::ZERO + exactness.late_max,
         unseen: times(exactness.unseen.at(LATE, 0)),
         handed_over: exactness.handed_over,
+        lost_at_device: exactness.refused,
         ..RealTime::default()
     }
 }
