@@ -152,7 +152,8 @@ def shell_command(
     [one] = chosen([what], RESULTS, changes, quick=False, backend="testbed")
     if one.experiment.run_count != 1:
         raise LongfatError(f"{what} has {one.experiment.run_count} runs: choose one with --set, such as --set 'flow[0].window=64 KiB'")
-    code, trace = testbed_shell(one.experiment.resolve(0), host, command or [os.environ.get("SHELL", "/bin/sh")])
+    asked = command[1:] if command and command[0] == "--" else command
+    code, trace = testbed_shell(one.experiment.resolve(0), host, asked or [os.environ.get("SHELL", "/bin/sh")])
     tables = trace.tables()
     links = tables["links"]
     for row in range(len(links["name"])):

@@ -159,11 +159,13 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
     let first = cores.first;
     let emulate = thread::spawn(move || as_emulator(&cores, emulator, &of_emulator));
     let endpoints = thread::spawn(move || {
-        let left = settle(first, ENDPOINTS).and_then(|()| session.run());
+        let settled = settle(first, ENDPOINTS);
+        let before = facts::waited();
+        let left = settled.and_then(|()| session.run());
         if left.is_err() {
             of_endpoints.end_by(Time::ZERO);
         }
-        left.map(|left| (left, facts::waited()))
+        left.map(|left| (left, since(before)))
     });
     let mut cancelled = None;
     while !(emulate.is_finished() && endpoints.is_finished()) {
@@ -215,8 +217,14 @@ pub(crate) fn as_emulator(cores: &Cores, emulator: Emulator, shared: &Shared) ->
     if settled.is_err() {
         shared.end_by(Time::ZERO);
     }
+    let before = facts::waited();
     let emulator = emulator.run(shared);
-    settled.map(|()| (emulator, facts::waited()))
+    settled.map(|()| (emulator, since(before)))
+}
+
+/// How long this thread has waited for a core since it had waited so long.
+fn since(before: Time) -> Time {
+    Time::ZERO + facts::waited().since(before)
 }
 
 /// What the emulator says of itself.
