@@ -201,13 +201,13 @@ def test_what_stops_a_sweep_stops_all_its_runs_soon() -> None:
 
 def test_a_backend_is_named_by_the_file_or_the_command_line(tmp_path: Path) -> None:
     (tmp_path / "one.toml").write_text(ONE)
-    for arguments in (["--backend", "testbed"], ["--set", "backend=testbed"]):
+    for arguments in (["--backend", "bench"], ["--set", "backend=bench"]):
         done = command("run", "one.toml", *arguments, cwd=tmp_path)
         assert done.returncode == 1
         assert "`backend` cannot be" in done.stderr
-        assert 'expected: one of "sim"' in done.stderr
-    with pytest.raises(ExperimentError, match='one of "sim"'):
-        Experiment(f'backend = "testbed"\n{ONE}')
+        assert 'expected: one of "sim", "testbed"' in done.stderr
+    with pytest.raises(ExperimentError, match='one of "sim", "testbed"'):
+        Experiment(f'backend = "bench"\n{ONE}')
     assert command("run", "one.toml", "--backend", "sim", cwd=tmp_path).returncode == 0
     results = longfat.load_results(tmp_path / "results" / "one+backend=sim")
     assert results.provenance["backends"] == ["sim"]

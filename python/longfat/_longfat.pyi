@@ -87,6 +87,10 @@ class Tables(TypedDict):
     packets: Table
     end_s: float
     steps: int
+    real_time: dict[str, float]
+    """How exact a run in real time was; empty of one in virtual time."""
+    verdict: str | None
+    """Of a run in real time."""
     warnings: list[Given]
 
 class ColumnEntry(TypedDict):
@@ -418,3 +422,15 @@ def trace(files: list[str], progress: Callable[[float], object] | None = None) -
 
 def trace_packets(files: list[str], number: int, most: int, progress: Callable[[float], object] | None = None) -> Table:
     """The packets of one connection, at most `most`, in the columns of the table `packets`. Raises longfat.errors.CaptureError."""
+
+def testbed_findings() -> list[tuple[str, str, bool]]:
+    """What the testbed needs of this machine: what, what there is, and whether it will do."""
+
+def testbed_facts() -> list[tuple[str, str]]:
+    """What this machine is, as far as results may differ by it."""
+
+def testbed_shell(run: Run, host: str | None, command: list[str]) -> tuple[int, Trace]:
+    """Runs a command inside a host of a run's network, whose flows stay away; its exit code, and what the links did.
+
+    Raises ExperimentError where the testbed cannot be had.
+    """

@@ -34,6 +34,7 @@ from longfat.report import write_report
 from longfat.store import Location, Store, Url, location
 from longfat.sweep import Item, Work, default_jobs, measure_speed
 from longfat.terminal import progress_bar
+from longfat.testbed import testbed_app
 from longfat.warned import new_ones
 from longfat.watch import serve
 
@@ -190,6 +191,7 @@ def _refuse(source: Source, experiment: Experiment, jobs: int, max_runs: int) ->
 app.command("advise")(advise_command)
 app.command("gather")(gather_command)
 app.command("submit")(submit_command)
+app.add_typer(testbed_app, name="testbed")
 
 
 @app.command("report")

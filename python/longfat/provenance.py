@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 def of_run(run: Run) -> dict[str, Any]:
     """What has just made a run."""
-    return {"results_version": RESULTS_VERSION, "backend": run.backend, "longfat": _longfat(), "finished": _now()}
+    # In real time the machine is a part of what made it.
+    machine = {} if run.backend == "sim" else {"kernel": platform.release(), "cpu": _cpu(), "cpus": str(os.cpu_count())}
+    return {"results_version": RESULTS_VERSION, "backend": run.backend, "longfat": _longfat() | machine, "finished": _now()}
 
 
 def _longfat() -> dict[str, str]:

@@ -91,7 +91,11 @@ class Result:
     wall_s: float
     cpu_s: float
     provenance: dict[str, Any] = field(default_factory=dict[str, Any])
-    """What made it: results_version, backend, longfat (version, commit, code), finished."""
+    """What made it: results_version, backend, longfat (version, commit, code; in real time also the machine), finished."""
+    verdict: str | None = None
+    """Of a run in real time `valid`, `suspect` or `invalid`; `warnings` say why."""
+    real_time: dict[str, float] = field(default_factory=dict[str, float])
+    """How exact a run in real time was, by the names of docs/testbed.md."""
 
     @property
     def series(self) -> pd.DataFrame:
@@ -112,6 +116,8 @@ class Result:
         """Its row of the table of runs; a column of its own with the name of an axis is called `run_...`."""
         names = ", ".join(dict.fromkeys(warning.name for warning in self.warnings if warning.name))
         key, own = self.key(), {"seed": self.seed, **self.metrics, "end_s": self.end_s, "steps": self.steps, "warnings": names}
+        if self.verdict is not None:
+            own["verdict"] = self.verdict
         return key | {f"run_{name}" if name in key else name: value for name, value in own.items()}
 
     def key(self) -> dict[str, Any]:
@@ -172,6 +178,8 @@ def of_tables(tables: Tables, **facts: Any) -> Result:
         packets=_frame(tables["packets"], "event", "direction", "flags", "ecn"),
         end_s=tables["end_s"],
         steps=tables["steps"],
+        verdict=tables["verdict"],
+        real_time=tables["real_time"],
         warnings=[*warnings, *also],
         **facts,
     )

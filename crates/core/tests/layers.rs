@@ -12,7 +12,8 @@ const CRATES: &[(&str, &[&str])] = &[
     ("sim", &["core", "experiment", "tcp"]),
     ("script", &["core", "tcp"]),
     ("capture", &["core", "experiment"]),
-    ("py", &["capture", "core", "experiment", "script", "sim", "tcp"]),
+    ("testbed", &["core", "experiment", "tcp"]),
+    ("py", &["capture", "core", "experiment", "script", "sim", "tcp", "testbed"]),
 ];
 
 /// Each module of the core with those it may name.

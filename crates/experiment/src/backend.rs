@@ -5,6 +5,9 @@ use super::error::Span;
 use super::tree::{Entry, Node, Step, Table, Tree, path_text};
 use longfat_core::by_name;
 use serde_json::Value as Json;
+use std::borrow::Cow;
+
+mod testbed;
 
 /// One backend.
 #[derive(Debug)]
@@ -27,7 +30,8 @@ pub struct Limit {
     /// The key of a resolved experiment that shows it, such as `path.link.queue`; arrays are passed through. A key at its default
     /// asks for nothing: what is so by default, every backend can do.
     pub key: &'static str,
-    /// The words that the key may have all the same: of a table, those of its kind. None: it must be at its default.
+    /// The words that the key may have all the same, as an experiment file has them: of a table, those of its kind. None: it must be at its
+    /// default.
     pub only: &'static [&'static str],
     /// The keys of an experiment file that may ask for it, the most telling first: `path.preset=atm` is that key with that word.
     /// Where none of them is written, `key` or the nearest table around it is pointed at.
@@ -35,8 +39,15 @@ pub struct Limit {
 }
 
 /// Every backend, in the order of listings.
-pub const REGISTRY: &[Backend] =
-    &[Backend { name: "sim", summary: "longfat's own TCP, queues and links in virtual time", source: "docs/simulator.md", cannot: &[] }];
+pub const REGISTRY: &[Backend] = &[
+    Backend { name: "sim", summary: "longfat's own TCP, queues and links in virtual time", source: "docs/simulator.md", cannot: &[] },
+    Backend {
+        name: "testbed",
+        summary: "the Linux kernel's TCP across longfat's own queues and links in real time, on this machine",
+        source: "docs/testbed.md",
+        cannot: testbed::CANNOT,
+    },
+];
 by_name!(Backend, "backend");
 
 /// Where nothing is said.
@@ -46,7 +57,7 @@ pub const DEFAULT: &str = REGISTRY[0].name;
 pub(super) fn check(backend: &Backend, run: &Json, root: &Node) -> Result<(), Fault> {
     for limit in backend.cannot {
         let keys: Vec<&str> = limit.key.split('.').collect();
-        let Some(asked) = first(run, &keys, &|json| word(json).is_none_or(|word| !limit.only.contains(&word))) else { continue };
+        let Some(asked) = first(run, &keys, &|json| said(json).is_none_or(|said| !limit.only.contains(&&*said))) else { continue };
         let (span, path) = written(limit, word(asked), root);
         let fault = Fault::new(span, path, format!("the backend `{}` cannot do {}", backend.name, limit.what));
         let fault = if let Some(word) = word(asked) { fault.found(format!("\"{word}\"")) } else { fault };
@@ -63,6 +74,14 @@ pub(super) fn check(backend: &Backend, run: &Json, root: &Node) -> Result<(), Fa
 /// The word that a value is, or that says which kind of table it is.
 fn word(json: &Json) -> Option<&str> {
     json.as_str().or_else(|| ["kind", "preset"].into_iter().find_map(|tag| json.get(tag)?.as_str()))
+}
+
+/// The word, or what stands for it: `true`, `10`.
+fn said(json: &Json) -> Option<Cow<'_, str>> {
+    match json {
+        Json::Bool(_) | Json::Number(_) => Some(json.to_string().into()),
+        _ => word(json).map(Cow::from),
+    }
 }
 
 /// The first value at `keys` that is as asked.

@@ -1,13 +1,40 @@
 //! How each backend is run: the one place that knows their crates.
 
+use longfat_core::time::Time;
 use longfat_experiment::trace::Trace;
 use longfat_experiment::{Backend, Experiment};
-use longfat_sim::Progress;
+
+/// How far a run is.
+pub trait Progress {
+    /// Virtual time.
+    fn now(&self) -> Time;
+    /// Packets that links have transmitted, each as often as it crossed one.
+    fn crossings(&self) -> u64;
+}
+
+impl Progress for longfat_sim::Progress<'_> {
+    fn now(&self) -> Time {
+        self.now()
+    }
+    fn crossings(&self) -> u64 {
+        self.crossings()
+    }
+}
+
+impl Progress for longfat_testbed::Progress {
+    fn now(&self) -> Time {
+        self.now
+    }
+    fn crossings(&self) -> u64 {
+        self.crossings
+    }
+}
 
 /// Runs `experiment` by `backend`; calls `go_on` with how far it is every few milliseconds, and stops when it says `false`.
-pub fn run(backend: &Backend, experiment: &Experiment, go_on: &mut dyn FnMut(&Progress<'_>) -> bool) -> Result<Trace, String> {
+pub fn run(backend: &Backend, experiment: &Experiment, go_on: &mut dyn FnMut(&dyn Progress) -> bool) -> Result<Trace, String> {
     match backend.name {
-        "sim" => longfat_sim::run_with(experiment, go_on).map_err(|e| e.to_string()),
+        "sim" => longfat_sim::run_with(experiment, &mut |run| go_on(run)).map_err(|e| e.to_string()),
+        "testbed" => longfat_testbed::run_with(experiment, &mut |run| go_on(run)).map_err(|e| e.to_string()),
         name => panic!("nothing here runs the backend {name}"),
     }
 }

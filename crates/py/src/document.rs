@@ -1,8 +1,9 @@
 //! Documents and their runs.
 
+use crate::backend::{self, Progress};
 use crate::error::{ExperimentError, error};
 use crate::stored::PyTrace;
-use crate::{backend, hooks, tables};
+use crate::{hooks, tables};
 use longfat_core::units::text::{RATE, SIZE, TIME, split};
 use longfat_experiment::Backend;
 use longfat_experiment::Experiment;
@@ -10,7 +11,6 @@ use longfat_experiment::cost;
 use longfat_experiment::forecast::Forecast;
 use longfat_experiment::trace::Trace;
 use longfat_experiment::warning;
-use longfat_sim::Progress;
 use longfat_tcp::congestion::extensions;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -149,7 +149,7 @@ fn run(backend: &Backend, experiment: &Experiment, progress: Option<&Py<PyAny>>)
     hooks::take_failure();
     let mut next = Instant::now() + TICK;
     let mut failure = None;
-    let mut go_on = |run: &Progress<'_>| {
+    let mut go_on = |run: &dyn Progress| {
         failure = hooks::take_failure();
         if failure.is_some() {
             return false;

@@ -13,6 +13,7 @@ mod script;
 mod simulation;
 mod stored;
 mod tables;
+mod testbed;
 
 use pyo3::prelude::*;
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -50,5 +51,8 @@ fn _longfat(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(capture::trace_packets, module)?)?;
     module.add_function(wrap_pyfunction!(script::run_script, module)?)?;
     module.add_function(wrap_pyfunction!(script::read_text, module)?)?;
+    module.add_function(wrap_pyfunction!(testbed::testbed_findings, module)?)?;
+    module.add_function(wrap_pyfunction!(testbed::testbed_facts, module)?)?;
+    module.add_function(wrap_pyfunction!(testbed::testbed_shell, module)?)?;
     module.add_function(wrap_pyfunction!(registries::registries, module)?)
 }

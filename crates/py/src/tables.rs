@@ -5,6 +5,7 @@ use longfat_experiment::Experiment;
 use longfat_experiment::metric::{REGISTRY, Scope};
 use longfat_experiment::trace::columns::{self, Column, Form, NONE};
 use longfat_experiment::trace::{FlowRecord, LinkRecord, Trace};
+use longfat_experiment::warning::verdict::{Verdict, verdict};
 use longfat_experiment::warning::{self, Given};
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -45,6 +46,14 @@ pub fn trace<'py>(py: Python<'py>, experiment: &Experiment, trace: &Trace) -> Py
     dict.set_item("packets", recorded(py, columns::packets(), &trace.packets)?)?;
     dict.set_item("end_s", trace.end.as_secs_f64())?;
     dict.set_item("steps", trace.steps)?;
+    let real_time = PyDict::new(py);
+    for column in columns::real_time().iter().filter(|_| trace.real_time.is_some()) {
+        let cell = column.get(trace);
+        let is_time = matches!(column.form, Form::Time);
+        real_time.set_item(column.name, if is_time { Time::from_ps(cell).as_secs_f64() } else { cell as f64 })?;
+    }
+    dict.set_item("real_time", real_time)?;
+    dict.set_item("verdict", verdict(experiment, trace).map(Verdict::word))?;
     dict.set_item("warnings", warnings(py, warning::of(experiment, trace))?)?;
     Ok(dict)
 }

@@ -61,6 +61,6 @@ fn a_refusal_points_at_the_line_that_asks_for_it() {
 #[test]
 fn a_backend_that_does_not_exist_is_refused_with_those_that_do() {
     let mut document = Document::parse(&file("", "", "[[flow]]"), "file.toml").unwrap();
-    insta::assert_snapshot!(document.set("backend", "testbed").unwrap_err().to_string());
+    insta::assert_snapshot!(document.set("backend", "bench").unwrap_err().to_string());
     document.set("backend", backend::DEFAULT).unwrap();
 }

@@ -7,7 +7,9 @@
 use std::sync::LazyLock;
 
 use super::packets::{self, PacketEvent, PacketKind};
-use super::{CellRecord, Event, EventKind, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, LinkSample, MemoryRecord, Trace};
+use super::{
+    CellRecord, Event, EventKind, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, LinkSample, MemoryRecord, RealTime, Trace,
+};
 use longfat_core::atm::discard::CellDrop;
 use longfat_core::atm::port::Count;
 use longfat_core::packet::AccEcnOption;
@@ -158,14 +160,69 @@ macro_rules! table {
 
 table! {
     /// What there is once for a run.
-    run: Trace = vec![
+    run: Trace = run_columns()
+}
+
+table! {
+    /// What only a run in real time has of these.
+    real_time: Trace = real_time_columns()
+}
+
+fn run_columns() -> Vec<Column<Trace>> {
+    type Row = Trace;
+    let mut columns = vec![
         column!(time "end_s", "when the run ended, in virtual time", end),
         Column::new(Form::Time, "span_start_s", "s", "start of the measured span", |row: &Trace| row.span.0.as_ps())
-            .put(|row, cell| row.span.0 = Time::from_ps(cell)).hidden(),
+            .put(|row, cell| row.span.0 = Time::from_ps(cell))
+            .hidden(),
         Column::new(Form::Time, "span_end_s", "s", "end of the measured span", |row: &Trace| row.span.1.as_ps())
-            .put(|row, cell| row.span.1 = Time::from_ps(cell)).hidden(),
+            .put(|row, cell| row.span.1 = Time::from_ps(cell))
+            .hidden(),
         column!(count "packets_in_network_max", "packet", "most packets at once in queues and on wires", packets_in_network_max).hidden(),
         column!(count "steps", "1", "events handled", steps),
+    ];
+    columns.extend(real_time_columns());
+    columns
+}
+
+/// What only a run in real time has; all zero of the others.
+fn real_time_columns() -> Vec<Column<Trace>> {
+    fn time(name: &'static str, doc: &'static str, at: fn(&mut RealTime) -> &mut Time) -> Column<Trace> {
+        let get = move |row: &Trace| row.real_time.map_or(0, |mut real| at(&mut real).as_ps());
+        of_real_time(Column::new(Form::Time, name, "s", doc, get), move |real, cell| *at(real) = Time::from_ps(cell))
+    }
+    fn count(name: &'static str, doc: &'static str, at: fn(&mut RealTime) -> &mut u64) -> Column<Trace> {
+        let get = move |row: &Trace| row.real_time.map_or(0, |mut real| *at(&mut real));
+        of_real_time(Column::new(Form::Count, name, "packet", doc, get), move |real, cell| *at(real) = cell)
+    }
+    fn of_real_time(column: Column<Trace>, put: impl Fn(&mut RealTime, u64) + Send + Sync + 'static) -> Column<Trace> {
+        let put = move |row: &mut Trace, cell| {
+            if cell > 0 {
+                put(row.real_time.get_or_insert_default(), cell);
+            }
+        };
+        column.put(put).hidden().new_thing()
+    }
+    vec![
+        time("late_p50_s", "in real time: half of all packets were handed over no later than so long after their time", |real| {
+            &mut real.late[0]
+        }),
+        time("late_p99_s", "99 of 100 packets no later", |real| &mut real.late[1]),
+        time("late_p999_s", "999 of 1000 packets no later", |real| &mut real.late[2]),
+        time("late_max_s", "the latest of them", |real| &mut real.late_max),
+        time("unseen_p50_s", "half of all packets came to their first link no later than so long after they were sent", |real| {
+            &mut real.unseen[0]
+        }),
+        time("unseen_p99_s", "99 of 100 packets no later", |real| &mut real.unseen[1]),
+        time("unseen_p999_s", "999 of 1000 packets no later", |real| &mut real.unseen[2]),
+        count("handed_over", "packets handed over to hosts", |real| &mut real.handed_over),
+        count("lost_at_device", "packets lost between a host and the emulated network", |real| &mut real.lost_at_device),
+        count("lost_at_input", "packets lost in the input queues of cores", |real| &mut real.lost_at_input),
+        count("lost_at_socket", "packets that a socket had no room for", |real| &mut real.lost_at_socket),
+        time("emulator_waited_s", "how long the emulator waited for a core", |real| &mut real.emulator_waited),
+        time("endpoints_waited_s", "how long the endpoints waited for a core", |real| &mut real.endpoints_waited),
+        time("stolen_s", "time that a virtual machine's cores did not get", |real| &mut real.stolen),
+        time("clock_corrected_s", "by how much the clock was corrected meanwhile", |real| &mut real.clock_corrected),
     ]
 }
 

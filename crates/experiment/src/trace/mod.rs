@@ -44,7 +44,39 @@ pub struct Trace {
     pub packets_in_network_max: u64,
     /// What the run cost in work: what happened at endpoints, and turns that the parts of the network had.
     pub steps: u64,
+    /// How far it can be trusted, where it ran in real time.
+    pub real_time: Option<RealTime>,
 }
+
+/// What can spoil a run in real time, as measured while it ran.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RealTime {
+    /// How much later than its time a packet was handed over to its host: the shares [`LATE`] of all were no later.
+    pub late: [Time; 3],
+    /// The latest.
+    pub late_max: Time,
+    /// How much later than it was sent a packet can have come to its first link: the shares [`LATE`] of all no later.
+    pub unseen: [Time; 3],
+    /// Packets handed over.
+    pub handed_over: u64,
+    /// Packets lost between a host and the emulated network, either way.
+    pub lost_at_device: u64,
+    /// Packets lost in the input queues of the kernel's cores.
+    pub lost_at_input: u64,
+    /// Packets that a socket or a connection had no room for.
+    pub lost_at_socket: u64,
+    /// How long the emulator's thread, and that of the endpoints, waited for a core that something else had.
+    pub emulator_waited: Time,
+    /// The same of the endpoints.
+    pub endpoints_waited: Time,
+    /// Time of its cores that the machine itself did not get, where it is a virtual one (`steal` of `/proc/stat`).
+    pub stolen: Time,
+    /// By how much the clock of the run was corrected while it ran, forward or back.
+    pub clock_corrected: Time,
+}
+
+/// The shares of packets of which lateness is recorded.
+pub const LATE: [f64; 3] = [0.5, 0.99, 0.999];
 
 /// What one flow did over the whole run. Byte counts are payload bytes.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -10,6 +10,7 @@ mod ecn_given_up;
 mod edge_not_faster;
 mod ended_early;
 mod given_up;
+mod in_real_time;
 mod many_rows;
 mod mixed_mtu;
 mod not_scaled;
@@ -22,6 +23,7 @@ mod short_run;
 mod tests;
 mod unequal_streams;
 mod unfinished;
+pub mod verdict;
 mod window_below_path;
 
 pub use asked::Asked;
@@ -71,6 +73,8 @@ pub const REGISTRY: &[Warning] = &[
     short_run::WARNING,
     unequal_streams::WARNING,
     phase_locked::WARNING,
+    in_real_time::SUSPECT,
+    in_real_time::INVALID,
 ];
 by_name!(Warning, "warning");
 

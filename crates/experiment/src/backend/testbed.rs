@@ -1,0 +1,57 @@
+//! What the kernel of a testbed cannot be told.
+
+use super::Limit;
+
+/// Where a stack may have brought the key.
+macro_rules! tcp {
+    ($key:literal, $what:expr, [$($only:literal),*]) => {
+        Limit { what: $what, key: concat!("flow.", $key), only: &[$($only),*], written: &[concat!("flow.", $key), "flow.stack"] }
+    };
+    ($key:literal, [$($only:literal),*]) => {
+        tcp!($key, concat!("`", $key, "` otherwise than Linux has it"), [$($only),*])
+    };
+}
+
+/// All that an experiment may ask for. Of TCP's parameters those stay free that a socket, a route or a namespace can be told; the others may
+/// be at their default, which asks for nothing, or as the stack `linux` has them.
+pub const CANNOT: &[Limit] = &[
+    Limit { what: "cell switches", key: "path.switches", only: &[], written: &["path.switches", "path.preset=atm"] },
+    Limit { what: "flow control between switches and hosts", key: "path.link.pause", only: &[], written: &[] },
+    Limit { what: "a random order of what comes at one instant", key: "ties", only: &[], written: &["ties"] },
+    Limit { what: "another transmit queue than the kernel's", key: "host.txqueuelen", only: &[], written: &[] },
+    Limit { what: "another processor than this machine's", key: "host.cpu", only: &[], written: &[] },
+    Limit { what: "a random delay in a host", key: "host.overhead", only: &[], written: &[] },
+    Limit { what: "bounded memory of hosts", key: "host.memory", only: &[], written: &[] },
+    Limit { what: "a record of packets", key: "measure.packets", only: &[], written: &[] },
+    tcp!("congestion_control", "this congestion control: this kernel has others", ["reno", "cubic", "bbr"]),
+    tcp!("recovery", "another recovery than Linux has", ["newreno", "sack", "rack"]),
+    tcp!("window_sizing", "another sizing of windows than Linux has", ["static", "linux"]),
+    tcp!("ecn", "this kind of ECN", ["off", "classic"]),
+    tcp!("ssthresh_half_rwnd", []),
+    tcp!("ssthresh_from_cwnd", ["true"]),
+    tcp!("slow_start", ["hystart"]),
+    tcp!("max_ssthresh", []),
+    tcp!("slow_start_half_used", ["true"]),
+    tcp!("delayed_ack", []),
+    tcp!("delayed_ack_time", []),
+    tcp!("ack_every", []),
+    tcp!("quick_acks", ["16 segments"]),
+    tcp!("slow_timer", []),
+    tcp!("rto_initial", []),
+    tcp!("rto_min_of", ["variance"]),
+    tcp!("rto_max", ["120 s"]),
+    tcp!("rto_variances", []),
+    tcp!("rto_doublings", []),
+    tcp!("halve_each_timeout", []),
+    tcp!("rto_after_syn_loss", []),
+    tcp!("timestamp_tick", []),
+    tcp!("repeated_fast_retransmit", []),
+    tcp!("limited_transmit", []),
+    tcp!("prr", []),
+    tcp!("undo", ["true"]),
+    tcp!("abc_limit", ["1000000 segments"]),
+    tcp!("extra_increment", []),
+    tcp!("count_segments", ["true"]),
+    tcp!("cwnd_validation", ["off", "rfc2861"]),
+    tcp!("pacing", ["on"]),
+];

@@ -1,0 +1,31 @@
+//! The testbed beside its runs: what it needs of the machine, and any program as the endpoint.
+
+use crate::document::Run;
+use crate::error::ExperimentError;
+use crate::stored::PyTrace;
+use longfat_testbed::{check, shell};
+use pyo3::prelude::*;
+
+/// What the testbed needs of this machine: (what, what there is, whether it will do).
+#[pyfunction]
+pub fn testbed_findings() -> Vec<(String, String, bool)> {
+    check::findings().into_iter().map(|finding| (finding.what, finding.found, finding.is_good)).collect()
+}
+
+/// What this machine is: (what, value).
+#[pyfunction]
+pub fn testbed_facts() -> Vec<(String, String)> {
+    check::facts()
+}
+
+/// Runs a command inside a host of a run's network, whose flows stay away; its exit code, and what the links did.
+#[pyfunction]
+#[pyo3(signature = (run, host, command))]
+pub fn testbed_shell(py: Python<'_>, run: &Run, host: Option<&str>, command: Vec<String>) -> PyResult<(i32, PyTrace)> {
+    if command.is_empty() {
+        return Err(ExperimentError::new_err("no command is given"));
+    }
+    let experiment = &run.0.experiment;
+    let (code, trace) = py.detach(|| shell::run(experiment, host, &command)).map_err(|e| ExperimentError::new_err(e.to_string()))?;
+    Ok((code, PyTrace::new(experiment.clone(), trace)))
+}

@@ -1,0 +1,71 @@
+//! What the testbed needs of the machine: rights, and what the kernel has.
+
+use std::fs;
+
+use crate::Error;
+
+/// Capabilities that are needed: their number (capabilities(7)), name, and what for.
+const CAPABILITIES: [(u32, &str, &str); 3] = [
+    (12, "CAP_NET_ADMIN", "devices, addresses and routes"),
+    (21, "CAP_SYS_ADMIN", "network namespaces"),
+    (23, "CAP_SYS_NICE", "real-time priority"),
+];
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What.
+    pub what: String,
+    /// What was found.
+    pub found: String,
+    /// Whether the testbed can do with it.
+    pub is_good: bool,
+}
+
+/// The capabilities that this thread has (`CapEff` of `/proc/thread-self/status`).
+fn capabilities() -> u64 {
+    let status = fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+}
+
+/// Everything that the testbed needs, each with what there is.
+pub fn findings() -> Vec<Finding> {
+    let has = capabilities();
+    let right = |(bit, name, what): (u32, &str, &str)| {
+        let is_good = has >> bit & 1 == 1;
+        Finding { what: format!("{name} ({what})"), found: if is_good { "yes" } else { "no" }.to_owned(), is_good }
+    };
+    let mut all: Vec<Finding> = CAPABILITIES.into_iter().map(right).collect();
+    let tun = fs::OpenOptions::new().read(true).write(true).open("/dev/net/tun");
+    all.push(Finding {
+        what: "/dev/net/tun (TUN devices)".to_owned(),
+        found: tun.as_ref().map_or_else(ToString::to_string, |_| "yes".to_owned()),
+        is_good: tun.is_ok(),
+    });
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let ip = std::env::split_paths(&path).map(|folder| folder.join("ip")).find(|path| path.exists());
+    all.push(Finding {
+        what: "ip (iproute2)".to_owned(),
+        found: ip.as_ref().map_or_else(|| "not on PATH".to_owned(), |path| path.display().to_string()),
+        is_good: ip.is_some(),
+    });
+    all
+}
+
+/// What the kernel has and what it is: facts that decide nothing, and that results of two machines may differ by.
+pub fn facts() -> Vec<(String, String)> {
+    let read = |path: &str| fs::read_to_string(path).map_or_else(|_| "unknown".to_owned(), |text| text.trim().to_owned());
+    vec![
+        ("kernel".to_owned(), read("/proc/sys/kernel/osrelease")),
+        ("congestion controls".to_owned(), read("/proc/sys/net/ipv4/tcp_available_congestion_control")),
+        ("cores".to_owned(), std::thread::available_parallelism().map_or(1, usize::from).to_string()),
+        ("real-time share".to_owned(), read("/proc/sys/kernel/sched_rt_runtime_us")),
+    ]
+}
+
+/// Whether there is all that is needed.
+pub fn permitted() -> Result<(), Error> {
+    let missing: Vec<String> = findings().into_iter().filter(|finding| !finding.is_good).map(|finding| finding.what).collect();
+    if missing.is_empty() { Ok(()) } else { Err(Error::NotPermitted { missing }) }
+}

@@ -1,0 +1,153 @@
+//! The thread between the hosts: it reads what they send, and hands over what has come to them when its time has come.
+//!
+//! It has a core and a real-time priority of its own, and sleeps between looks: a thread that spins is stopped by the kernel for 50 ms of
+//! each second (`sched_rt_runtime_us`).
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use longfat_core::quantiles::Quantiles;
+use longfat_core::time::{Duration, Time};
+
+use crate::clock::Clock;
+use crate::frame::mark_ce;
+use crate::network::Network;
+use crate::observe::Observer;
+
+/// The longest time between two looks at what hosts send.
+const TICK: Duration = Duration::from_micros(50);
+/// The shortest sleep: less would be a spin.
+const LEAST_SLEEP: Duration = Duration::from_micros(10);
+/// Packets taken from one host before the others have their turn.
+const BATCH: usize = 64;
+
+/// What the threads of a run tell each other.
+#[derive(Debug)]
+pub struct Shared {
+    /// When the run ends, in picoseconds; moved forward when its volumes are done.
+    end: AtomicU64,
+    crossings: AtomicU64,
+}
+
+impl Shared {
+    /// A run that ends at `end` at the latest.
+    pub fn new(end: Time) -> Self {
+        Shared { end: AtomicU64::new(end.as_ps()), crossings: AtomicU64::new(0) }
+    }
+    /// When the run ends.
+    pub fn end(&self) -> Time {
+        Time::from_ps(self.end.load(Ordering::Relaxed))
+    }
+    /// The run ends at `time`, unless it ends before.
+    pub fn end_by(&self, time: Time) {
+        self.end.fetch_min(time.as_ps(), Ordering::Relaxed);
+    }
+    /// Links crossed so far, by all packets.
+    pub fn crossings(&self) -> u64 {
+        self.crossings.load(Ordering::Relaxed)
+    }
+}
+
+/// How exact the emulator was.
+#[derive(Debug, Default)]
+pub struct Exactness {
+    /// How much later than its time each packet was handed over, and the greatest of these.
+    pub late: Quantiles,
+    /// The greatest.
+    pub late_max: Duration,
+    /// Of each packet, how long before it was read the emulator had last looked: it came to its first link by up to so much late.
+    pub unseen: Quantiles,
+    /// Packets handed over.
+    pub handed_over: u64,
+    /// Packets that the device did not take.
+    pub refused: u64,
+}
+
+/// Everything the thread has.
+pub struct Emulator {
+    /// Links and queues.
+    pub network: Network,
+    /// A device for each host.
+    pub devices: Vec<File>,
+    /// The time.
+    pub clock: Clock,
+    /// What is written down of links.
+    pub observer: Observer,
+    /// What it says of itself.
+    pub exactness: Exactness,
+}
+
+impl Emulator {
+    /// Runs until the end that `shared` says.
+    pub fn run(mut self, shared: &Shared) -> Self {
+        let mut looked = self.clock.now();
+        loop {
+            let now = self.clock.now();
+            let end = shared.end();
+            while self.observer.next() <= now.min(end) {
+                self.observer.look(&mut self.network);
+            }
+            self.network.advance(now.min(end));
+            self.hand_over();
+            if now >= end {
+                self.observer.finish(&mut self.network, end);
+                return self;
+            }
+            let more = self.take_in(looked);
+            looked = now;
+            shared.crossings.store(self.network.crossings, Ordering::Relaxed);
+            if !more {
+                let now = self.clock.now();
+                let due = self.network.next().min(self.observer.next()).min(end);
+                self.clock.sleep_until(due.min(now + TICK).max(now + LEAST_SLEEP));
+            }
+        }
+    }
+
+    /// Reads what the hosts have sent; whether there may be more. The last look was at `looked`.
+    fn take_in(&mut self, looked: Time) -> bool {
+        let mut more = false;
+        for number in 0..self.devices.len() {
+            for taken in 0..BATCH {
+                let frames = &mut self.network.log.frames;
+                let (place, bytes) = frames.vacant();
+                match self.devices[number].read(bytes) {
+                    Ok(len) => {
+                        frames.filled(place, len);
+                        let now = self.clock.now();
+                        self.exactness.unseen.record(now.since(looked));
+                        self.network.advance(now);
+                        self.network.enter(now, place);
+                        more |= taken + 1 == BATCH;
+                    }
+                    Err(_) => {
+                        frames.free(place);
+                        break;
+                    }
+                }
+            }
+            self.hand_over();
+        }
+        more
+    }
+
+    /// Hands over what has come to its host.
+    fn hand_over(&mut self) {
+        for at in 0..self.network.ready.len() {
+            let delivery = self.network.ready[at];
+            let frames = &mut self.network.log.frames;
+            if delivery.is_marked {
+                mark_ce(frames.get_mut(delivery.frame));
+            }
+            let result = self.devices[delivery.host as usize].write(frames.get(delivery.frame));
+            self.exactness.refused += u64::from(result.is_err());
+            self.exactness.handed_over += 1;
+            let late = self.clock.now().since(delivery.at);
+            self.exactness.late.record(late);
+            self.exactness.late_max = self.exactness.late_max.max(late);
+            frames.free(delivery.frame);
+        }
+        self.network.ready.clear();
+    }
+}

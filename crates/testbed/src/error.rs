@@ -1,0 +1,83 @@
+//! Why there is no run.
+
+use std::fmt;
+
+use longfat_core::time::Time;
+
+/// Why there is no trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// The kernel cannot be told what the experiment asks for.
+    Unsupported {
+        /// The key of the experiment.
+        key: String,
+        /// In words.
+        what: String,
+    },
+    /// A right is missing.
+    NotPermitted {
+        /// Each that is.
+        missing: Vec<String>,
+    },
+    /// Another testbed is running.
+    Busy {
+        /// Its process.
+        pid: String,
+    },
+    /// A flow between nodes that no path joins.
+    NoRoute {
+        /// Its group in the file.
+        group: String,
+        /// Where it starts.
+        from: String,
+        /// Where it goes.
+        to: String,
+    },
+    /// The system refused something that it should grant.
+    System {
+        /// What was tried.
+        what: String,
+        /// What it said.
+        why: String,
+    },
+    /// The caller asked to stop.
+    Cancelled {
+        /// How far the run had come.
+        at: Time,
+    },
+}
+
+impl Error {
+    pub(crate) fn unsupported(key: &str, what: &str) -> Self {
+        Error::Unsupported { key: key.to_owned(), what: what.to_owned() }
+    }
+    pub(crate) fn system(what: &str, why: impl fmt::Display) -> Self {
+        Error::System { what: what.to_owned(), why: why.to_string() }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Unsupported { key, what } => write!(f, "`{key}`: the backend `testbed` cannot do {what}"),
+            Error::NotPermitted { missing } => write!(
+                f,
+                "the testbed needs rights that this process does not have: {}. Run it as root, or in a container with these capabilities",
+                missing.join(", ")
+            ),
+            Error::Busy { pid } => {
+                write!(
+                    f,
+                    "another testbed is running (process {pid}): two would share cores, and neither could be trusted. Wait for it, or end it"
+                )
+            }
+            Error::NoRoute { group, from, to } => {
+                write!(f, "flow {group}: no path leads from {from} to {to}; a flow needs links both ways, through routers")
+            }
+            Error::System { what, why } => write!(f, "{what}: {why}"),
+            Error::Cancelled { at } => write!(f, "cancelled at {} s", at.as_secs_f64()),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,131 @@
+//! What could spoil a run, read from the kernel before it and after.
+
+use std::fs;
+
+use longfat_core::time::Time;
+use longfat_experiment::trace::RealTime;
+
+use crate::Error;
+use crate::clock::Drift;
+use crate::namespace::Namespace;
+
+/// Places of `/proc/net/dev`: what the device could not take from us, and what it had no room for.
+const RECEIVE_DROPPED: usize = 3;
+const TRANSMIT_DROPPED: usize = 11;
+/// What a connection or a socket had no room for.
+const AT_SOCKET: &[&str] = &[
+    "TcpExt.TCPBacklogDrop",
+    "TcpExt.RcvPruned",
+    "TcpExt.OfoPruned",
+    "TcpExt.TCPRcvQDrop",
+    "TcpExt.TCPZeroWindowDrop",
+    "TcpExt.ListenOverflows",
+    "TcpExt.TCPMemoryPressures",
+    "Udp.RcvbufErrors",
+    "Udp.SndbufErrors",
+];
+
+/// Counts that only grow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    device: u64,
+    input: u64,
+    socket: u64,
+    stolen_ticks: u64,
+}
+
+/// What there was before a run.
+pub struct Before {
+    counts: Counts,
+    drift: Drift,
+}
+
+impl Before {
+    /// Now.
+    pub fn now(namespaces: &[Namespace]) -> Result<Self, Error> {
+        Ok(Before { counts: count(namespaces)?, drift: Drift::start() })
+    }
+
+    /// What has become of it.
+    pub fn since(&self, namespaces: &[Namespace]) -> Result<Spoilt, Error> {
+        let (now, before) = (count(namespaces)?, self.counts);
+        let drift = self.drift.corrected_ns();
+        Ok(Spoilt {
+            device: now.device - before.device,
+            input: now.input - before.input,
+            socket: now.socket - before.socket,
+            // A tick is 1/100 s in /proc, whatever the kernel has (proc(5), USER_HZ).
+            stolen: Time::from_ps((now.stolen_ticks - before.stolen_ticks) * 10_000_000_000),
+            clock_corrected: Time::from_ps(drift * 1000),
+        })
+    }
+}
+
+/// What was lost beside the emulated network, and how time went.
+#[derive(Clone, Copy, Debug)]
+pub struct Spoilt {
+    /// Packets.
+    pub device: u64,
+    /// Packets.
+    pub input: u64,
+    /// Packets.
+    pub socket: u64,
+    /// Of all cores.
+    pub stolen: Time,
+    /// Forward or back.
+    pub clock_corrected: Time,
+}
+
+/// `real` with what was spoilt.
+pub fn spoilt(spoilt: &Spoilt, real: RealTime) -> RealTime {
+    RealTime {
+        lost_at_device: real.lost_at_device + spoilt.device,
+        lost_at_input: spoilt.input,
+        lost_at_socket: spoilt.socket,
+        stolen: spoilt.stolen,
+        clock_corrected: spoilt.clock_corrected,
+        ..real
+    }
+}
+
+fn count(namespaces: &[Namespace]) -> Result<Counts, Error> {
+    let mut counts = Counts { input: dropped_at_input(&read("/proc/net/softnet_stat")), ..Counts::default() };
+    for namespace in namespaces {
+        counts.device += namespace.device_count(RECEIVE_DROPPED)? + namespace.device_count(TRANSMIT_DROPPED)?;
+        counts.socket += namespace.counters(AT_SOCKET)?;
+    }
+    counts.stolen_ticks = stolen(&read("/proc/stat"));
+    Ok(counts)
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(path).unwrap_or_default()
+}
+
+/// A line for each core; the second number, in hexadecimal, is what its input queue dropped.
+fn dropped_at_input(softnet: &str) -> u64 {
+    softnet.lines().filter_map(|line| u64::from_str_radix(line.split_whitespace().nth(1)?, 16).ok()).sum()
+}
+
+/// Of the line of all cores, the eighth number (proc(5)).
+fn stolen(stat: &str) -> u64 {
+    stat.lines().next().and_then(|line| line.split_whitespace().nth(8)?.parse().ok()).unwrap_or(0)
+}
+
+/// How long this thread has waited for a core, as far as the kernel says it.
+pub fn waited() -> Time {
+    let text = read("/proc/thread-self/schedstat");
+    let ns: u64 = text.split_whitespace().nth(1).and_then(|ns| ns.parse().ok()).unwrap_or(0);
+    Time::from_ps(ns * 1000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_proc() {
+        assert_eq!(dropped_at_input("000a 00000010 0\n000b 00000002 0\n"), 18);
+        assert_eq!(stolen("cpu  1 2 3 4 5 6 7 88 9 10\ncpu0 1 2"), 88);
+    }
+}

@@ -1,0 +1,287 @@
+//! The two ends of a flow in the kernel, and what is known of them.
+
+use std::net::SocketAddrV4;
+
+use longfat_core::quantiles::Quantiles;
+use longfat_core::rng::Rng;
+use longfat_core::time::{Duration, Time};
+use longfat_core::traffic::{Life, Over, Program, Reader, until};
+use longfat_experiment::Flow;
+use longfat_experiment::trace::{Event, EventKind, FlowRecord, FlowSample, QUANTILES};
+
+use crate::Error;
+use crate::datagrams::DatagramEnd;
+use crate::info::{Info, ca_state, state};
+use crate::namespace::Namespace;
+use crate::plan::{FlowPlan, Options, Plan};
+use crate::stream::{End, Stream, socket};
+use crate::sys;
+
+/// Unsent bytes that a socket takes beyond what is on its way (`TCP_NOTSENT_LOWAT`): there is always something to send, and no memory is
+/// filled with what cannot be sent yet.
+const NOT_SENT: i32 = 1 << 21;
+
+/// The ends of a flow.
+#[derive(Debug)]
+pub enum Ends {
+    /// Of a connection.
+    Tcp(Box<Connection>),
+    /// Of datagrams: who sends first, and who answers.
+    Datagrams(Box<[DatagramEnd; 2]>),
+}
+
+/// A connection, from both ends.
+#[derive(Debug)]
+pub struct Connection {
+    /// Bound, and not yet connected.
+    unconnected: Option<socket2::Socket>,
+    /// Who listens, until somebody has come.
+    pub listener: Option<socket2::Socket>,
+    peer: SocketAddrV4,
+    /// Who sends.
+    pub sender: End,
+    /// Who receives.
+    pub receiver: End,
+    /// When the handshake ended at the sender, and so on: as in the record of a flow.
+    pub record: FlowRecord,
+    watch: Watch,
+}
+
+/// What is seen of a sender by looking now and then.
+#[derive(Debug, Default)]
+struct Watch {
+    ca_state: u8,
+    timeouts: u64,
+    rtts: Quantiles,
+    rtt_count: u64,
+    rtt_sum_s: f64,
+    rtt_max: Duration,
+    last: Option<Info>,
+}
+
+/// The ends of `flow`, called `name`, as planned; sockets in their namespaces.
+pub fn ends(flow: &Flow, plan: &FlowPlan, all: &Plan, namespaces: &[Namespace], seed: u64, name: &str) -> Result<Ends, Error> {
+    let start = Time::ZERO + flow.start;
+    let stop = flow.stop.map_or(Time::MAX, |stop| Time::ZERO + stop);
+    let at = |host: usize| SocketAddrV4::new(all.interfaces[host].address, plan.port);
+    let (from, to) = (at(plan.from), at(plan.to));
+    let (params, life) = (flow.traffic.params(), Life { start, rng: Rng::named(seed, &format!("{name} traffic")) });
+    match flow.traffic.kind().over {
+        Over::Tcp(application) => {
+            let listener = namespaces[plan.to].within(|| {
+                let socket = socket(&Options::of(&flow.receiver, &flow.sender), to)?;
+                socket.listen(16).map_err(|e| Error::system(&format!("nobody can listen at {to}"), e))?;
+                Ok(socket)
+            })??;
+            let unconnected = namespaces[plan.from].within(|| socket(&Options::of(&flow.sender, &flow.receiver), from))??;
+            sys::set_option(&unconnected, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, NOT_SENT)
+                .map_err(|e| Error::system("TCP_NOTSENT_LOWAT could not be set", e))?;
+            let reader = |rate| Program::reader(Box::new(Reader::new(rate, flow.receiver.mss.into())));
+            Ok(Ends::Tcp(Box::new(Connection {
+                unconnected: Some(unconnected),
+                listener: Some(listener),
+                peer: to,
+                sender: End { program: Program::new(application(params, life), start, stop), stream: None },
+                receiver: End { program: flow.read_rate.map_or(Program::none(), reader), stream: None },
+                record: FlowRecord { start, ..FlowRecord::default() },
+                watch: Watch::default(),
+            })))
+        }
+        Over::Datagrams { sender, receiver } => {
+            let sender = until(stop, sender(params, life));
+            let first = namespaces[plan.from].within(|| DatagramEnd::new(sender, from, to))??;
+            let second = namespaces[plan.to].within(|| DatagramEnd::new(receiver(), to, from))??;
+            Ok(Ends::Datagrams(Box::new([first, second])))
+        }
+    }
+}
+
+impl Connection {
+    /// The sender connects.
+    pub fn connect(&mut self) -> Result<Option<&Stream>, Error> {
+        let Some(socket) = self.unconnected.take() else { return Ok(None) };
+        match socket.connect(&self.peer.into()) {
+            Err(e) if e.raw_os_error() != Some(libc::EINPROGRESS) => Err(Error::system(&format!("no connection to {}", self.peer), e)),
+            _ => Ok(Some(self.sender.stream.insert(Stream::new(socket)))),
+        }
+    }
+
+    /// Takes the connection that has come, if one has.
+    pub fn accept(&mut self) -> Option<&Stream> {
+        let (socket, _) = self.listener.as_ref()?.accept().ok()?;
+        self.listener = None;
+        socket.set_nonblocking(true).ok()?;
+        Some(self.receiver.stream.insert(Stream::new(socket)))
+    }
+
+    /// Does what can be done at both ends.
+    pub fn attend(&mut self, now: Time) {
+        self.sender.attend(now);
+        self.receiver.attend(now);
+        if let Some(stream) = &mut self.receiver.stream
+            && stream.has_ended
+            && !stream.is_shut
+        {
+            // Whoever has read the end of the stream closes.
+            self.record.delivered_all = Some(now);
+            traffic_close(stream);
+        }
+        let failed = [&self.sender, &self.receiver].iter().any(|end| end.stream.as_ref().is_some_and(|stream| stream.failure.is_some()));
+        if failed && self.record.gave_up.is_none() && self.record.delivered_all.is_none() {
+            self.record.gave_up = Some(now);
+        }
+    }
+
+    /// When a program acts next, whatever happens.
+    pub fn alarm(&self) -> Time {
+        let reader = if self.receiver.stream.is_some() { self.receiver.program.alarm() } else { Time::MAX };
+        self.sender.program.alarm().min(reader)
+    }
+
+    /// Whether the kernel has to be asked now and then how far it is, since it does not say.
+    pub fn is_waiting(&self) -> bool {
+        let is_shut = self.sender.stream.as_ref().is_some_and(|stream| stream.is_shut);
+        self.sender.program.wait().acked || is_shut && self.record.acked_all.is_none() && self.record.gave_up.is_none()
+    }
+
+    /// Payload that the receiving application has.
+    pub fn delivered(&self) -> u64 {
+        self.receiver.stream.as_ref().map_or(0, |stream| stream.read)
+    }
+
+    /// Looks at the sender; tells `note` of what has happened to it.
+    pub fn look(&mut self, now: Time, mut note: impl FnMut(EventKind, u64)) {
+        let Some(info) = self.sender.stream.as_ref().and_then(|stream| Info::of(&stream.socket).ok()) else { return };
+        let watch = &mut self.watch;
+        let seq = info.bytes_sent() - info.bytes_retrans().min(info.bytes_sent());
+        let (before, state) = (watch.ca_state, info.ca_state());
+        if state == ca_state::RECOVERY && before != ca_state::RECOVERY {
+            self.record.fast_retransmits += 1;
+            note(EventKind::FastRetransmit, seq);
+        }
+        // A kernel that counts timeouts knows them all; of an older one, those are seen that are looked at in time.
+        let timeouts =
+            if info.len >= 242 { info.total_rto().into() } else { watch.timeouts + u64::from(state == ca_state::LOSS && before != state) };
+        for _ in watch.timeouts..timeouts {
+            note(EventKind::Timeout, seq);
+        }
+        if before >= ca_state::RECOVERY && state < ca_state::RECOVERY {
+            note(EventKind::RecoveryEnd, seq);
+        }
+        (watch.ca_state, watch.timeouts) = (state, timeouts);
+        if info.rtt() > 0 && self.record.established.is_some() {
+            watch.rtts.record(info.srtt());
+            watch.rtt_count += 1;
+            watch.rtt_sum_s += info.srtt().as_secs_f64();
+            watch.rtt_max = watch.rtt_max.max(info.srtt());
+        }
+        self.record.in_flight_max = self.record.in_flight_max.max(info.in_flight());
+        if self.record.established.is_some()
+            && self.record.acked_all.is_none()
+            && self.sender.stream.as_ref().is_some_and(|stream| stream.is_shut)
+            && matches!(info.state(), state::FIN_WAIT2 | state::TIME_WAIT | state::CLOSE)
+            && self.record.gave_up.is_none()
+        {
+            self.record.acked_all = Some(now);
+        }
+        // What a closed socket says of itself is nothing any more.
+        if info.state() != state::CLOSE || watch.last.is_none() {
+            watch.last = Some(info);
+        }
+    }
+
+    /// The flow now.
+    pub fn sample(&self, time: Time, flow: u32) -> FlowSample {
+        let info = |end: &End| end.stream.as_ref().and_then(|stream| Info::of(&stream.socket).ok());
+        let mut sample = FlowSample { time, flow, ssthresh: u64::MAX, bytes_delivered: self.delivered(), ..FlowSample::default() };
+        if let (Some(info), Some(stream)) = (info(&self.sender), &self.sender.stream) {
+            let mut bytes = [0; 4];
+            let _ = sys::option(&stream.socket, libc::SOL_SOCKET, libc::SO_SNDBUF, &mut bytes);
+            sample.cwnd = info.cwnd();
+            sample.ssthresh = info.ssthresh();
+            sample.in_flight = info.in_flight();
+            sample.rwnd = info.snd_wnd().into();
+            sample.send_buffered = sys::unacknowledged(&stream.socket);
+            sample.send_buffer = u32::from_ne_bytes(bytes).into();
+            sample.srtt_s = info.srtt().as_secs_f64();
+            sample.rto_s = Duration::from_micros(info.rto().into()).as_secs_f64();
+            sample.bytes_retransmitted = info.bytes_retrans();
+        }
+        if let (Some(info), Some(stream)) = (info(&self.receiver), &self.receiver.stream) {
+            sample.receive_buffered = sys::unread(&stream.socket);
+            sample.promised = info.rcv_wnd().into();
+        }
+        sample
+    }
+
+    /// What there is to say at the end.
+    pub fn finish(mut self) -> FlowRecord {
+        let receiver = self.receiver.stream.as_ref().and_then(|stream| Info::of(&stream.socket).ok());
+        let delivered = self.delivered();
+        let watch = &self.watch;
+        let record = &mut self.record;
+        (record.bytes_delivered, record.timeouts) = (delivered, watch.timeouts);
+        (record.rtt_min_s, record.rtt_mean_s, record.rtt_max_s) = (f64::NAN, f64::NAN, f64::NAN);
+        (record.rtt_quantiles_s, record.rtt_deviation_s, record.limited_s) = ([f64::NAN; 3], f64::NAN, [f64::NAN; 5]);
+        let seconds = |us: u64| us as f64 / 1e6;
+        if let Some(info) = &watch.last {
+            record.bytes_sent = info.bytes_sent();
+            record.bytes_retransmitted = info.bytes_retrans();
+            record.segments_sent = info.data_segs_out().into();
+            record.segments_retransmitted = info.total_retrans().into();
+            record.acks_received = u64::from(info.segs_in()).saturating_sub(u64::from(record.established.is_some()));
+            record.duplicates_received = info.dsack_dups().into();
+            record.bytes_duplicate = u64::from(info.dsack_dups()) * u64::from(info.snd_mss());
+            let (rwnd, sndbuf) = (info.rwnd_limited(), info.sndbuf_limited());
+            record.limited_s[0] = seconds(info.busy_time().saturating_sub(rwnd + sndbuf));
+            (record.limited_s[1], record.limited_s[2]) = (seconds(rwnd), seconds(sndbuf));
+            record.cwnd_end = Some(info.cwnd());
+            record.ssthresh_end = Some(info.ssthresh()).filter(|bytes| *bytes != u64::MAX);
+            if watch.rtt_count > 0 {
+                record.rtt_min_s = seconds(info.min_rtt().into());
+                record.rtt_mean_s = watch.rtt_sum_s / watch.rtt_count as f64;
+                record.rtt_max_s = watch.rtt_max.as_secs_f64();
+                let quantiles = watch.rtts.at(QUANTILES, 0).unwrap_or_default();
+                record.rtt_quantiles_s = quantiles.map(|of| of.as_secs_f64().min(record.rtt_max_s));
+            }
+        }
+        if let Some(info) = receiver {
+            record.acks_sent = u64::from(info.segs_out()).saturating_sub(info.data_segs_out().into());
+            record.packets_delivered = info.segs_in().into();
+        }
+        self.record
+    }
+}
+
+fn traffic_close(stream: &mut Stream) {
+    longfat_core::traffic::Socket::close(stream);
+}
+
+/// What there is to say of a flow of datagrams at the end; it started at `start`.
+pub fn finish_datagrams(ends: &[DatagramEnd; 2], start: Time) -> FlowRecord {
+    let (sent, answered) = (ends[0].datagrams.stats(), ends[1].datagrams.stats());
+    let rtt = sent.rtt;
+    let (min, max) = if rtt.count > 0 { (rtt.min.as_secs_f64(), rtt.max.as_secs_f64()) } else { (f64::NAN, f64::NAN) };
+    let quantiles = ends[0].datagrams.round_trips().and_then(|of| of.at(QUANTILES, 0));
+    FlowRecord {
+        start,
+        bytes_delivered: answered.bytes_delivered,
+        bytes_sent: sent.bytes_sent,
+        segments_sent: sent.sent,
+        acks_sent: answered.replies,
+        acks_received: ends[0].arrived,
+        packets_delivered: ends[1].arrived,
+        rtt_min_s: min,
+        rtt_mean_s: rtt.mean_s(),
+        rtt_max_s: max,
+        rtt_quantiles_s: quantiles.map_or([f64::NAN; 3], |of| of.map(|rtt| rtt.as_secs_f64().clamp(min, max))),
+        rtt_deviation_s: rtt.deviation_s(),
+        limited_s: [f64::NAN; 5],
+        ..FlowRecord::default()
+    }
+}
+
+/// Something that happened to a flow.
+pub fn event(time: Time, flow: u32, kind: EventKind, seq: u64) -> Event {
+    Event { time, kind, flow, link: None, seq }
+}

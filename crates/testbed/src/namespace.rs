@@ -1,0 +1,172 @@
+//! Network namespaces without a name, held by descriptors: whatever becomes of this process, the kernel removes them when it is gone, and
+//! with them their devices, addresses, routes and settings.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::net::Ipv4Addr;
+use std::os::fd::{AsRawFd, RawFd};
+use std::process::{Command, Stdio};
+use std::thread;
+
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, setns, unshare};
+
+use crate::Error;
+use crate::sys;
+
+/// The name of a host's only device.
+const DEVICE: &str = "path0";
+
+/// A network namespace.
+#[derive(Debug)]
+pub struct Namespace(File);
+
+/// A host's side of a path.
+#[derive(Debug)]
+pub struct Interface {
+    /// Its address.
+    pub address: Ipv4Addr,
+    /// The largest packet it sends.
+    pub mtu: u32,
+    /// Packets that its device holds until the emulator reads them.
+    pub txqueuelen: u32,
+    /// Routes to other hosts: the address, and the metrics as `ip route` spells them.
+    pub routes: Vec<(Ipv4Addr, String)>,
+    /// Settings below `/proc/sys/net`.
+    pub sysctls: Vec<(&'static str, String)>,
+    /// The core that takes in what comes (a bit for each, in hexadecimal).
+    pub rps_cpus: String,
+}
+
+impl AsRawFd for Namespace {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+}
+
+impl Namespace {
+    /// A new one, with nothing in it.
+    pub fn new() -> Result<Self, Error> {
+        let made = || {
+            unshare(CloneFlags::CLONE_NEWNET).map_err(|e| Error::system("a network namespace could not be made", e))?;
+            File::open("/proc/thread-self/ns/net").map(Namespace).map_err(|e| Error::system("a network namespace could not be opened", e))
+        };
+        thread::scope(|scope| scope.spawn(made).join()).expect("making a namespace does not panic")
+    }
+
+    /// Does `work` in this namespace, on a thread of its own, which no other thread is moved by.
+    pub fn within<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, Error> {
+        let inside = || {
+            setns(&self.0, CloneFlags::CLONE_NEWNET).map_err(|e| Error::system("a network namespace could not be entered", e))?;
+            Ok(work())
+        };
+        match thread::scope(|scope| scope.spawn(inside).join()) {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+
+    /// Makes the device and all that belongs to it: what is written to the file comes to the host, and what the host sends is read from it.
+    pub fn connect(&self, interface: &Interface) -> Result<File, Error> {
+        self.within(|| {
+            // Before the device is there, so that it speaks of nothing but what it is told.
+            for setting in ["ipv6/conf/all/disable_ipv6", "ipv6/conf/default/disable_ipv6"] {
+                // A kernel without IPv6 has no such setting.
+                let _ = fs::write(format!("/proc/sys/net/{setting}"), "1");
+            }
+            let file = sys::open_tun(DEVICE).map_err(|e| Error::system("a TUN device could not be made (/dev/net/tun)", e))?;
+            let Interface { address, mtu, txqueuelen, .. } = interface;
+            let mut batch = format!(
+                "link set lo up\nlink set {DEVICE} mtu {mtu} txqueuelen {txqueuelen}\naddr add {address}/32 dev {DEVICE}\n\
+                 link set {DEVICE} up\nroute add default dev {DEVICE} src {address}\n"
+            );
+            for (to, metrics) in &interface.routes {
+                batch += &format!("route add {to}/32 dev {DEVICE} src {address} {metrics}\n");
+            }
+            ip(&batch)?;
+            for (name, value) in &interface.sysctls {
+                let path = format!("/proc/sys/net/{name}");
+                fs::write(&path, value).map_err(|e| Error::system(&format!("{path} could not be set to {value}"), e))?;
+            }
+            steer(&interface.rps_cpus)?;
+            Ok(file)
+        })?
+    }
+
+    /// The number in the column `name` of the device's line in `/proc/net/dev`: receive first, then transmit, eight each.
+    pub fn device_count(&self, column: usize) -> Result<u64, Error> {
+        self.within(|| {
+            let text = fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
+            let line = text.lines().find_map(|line| line.trim().strip_prefix(DEVICE)?.strip_prefix(':'));
+            line.and_then(|line| line.split_whitespace().nth(column)?.parse().ok()).unwrap_or(0)
+        })
+    }
+
+    /// Counters of `/proc/net/netstat` and `/proc/net/snmp`, summed over `names` (`TcpExt.TCPBacklogDrop`).
+    pub fn counters(&self, names: &[&str]) -> Result<u64, Error> {
+        self.within(|| {
+            let text: String =
+                ["netstat", "snmp"].iter().filter_map(|of| fs::read_to_string(format!("/proc/thread-self/net/{of}")).ok()).collect();
+            sum_of(&text, names)
+        })
+    }
+
+    /// A command that runs in here; it gives up its own namespace when it ends.
+    pub fn run(&self, command: &mut Command) -> Result<std::process::ExitStatus, Error> {
+        self.within(|| {
+            command.status().map_err(|e| Error::system(&format!("{} could not be started", command.get_program().display()), e))
+        })?
+    }
+}
+
+/// Of pairs of lines, names and values, each after a common prefix.
+fn sum_of(text: &str, names: &[&str]) -> u64 {
+    let lines: Vec<&str> = text.lines().collect();
+    let pairs = lines.chunks_exact(2).flat_map(|pair| {
+        let group = pair[0].split(':').next().unwrap_or_default();
+        let fields = pair[0].split_whitespace().zip(pair[1].split_whitespace()).skip(1);
+        fields.map(move |(name, value)| (format!("{group}.{name}"), value))
+    });
+    pairs.filter(|(name, _)| names.contains(&name.as_str())).filter_map(|(_, value)| value.parse::<u64>().ok()).sum()
+}
+
+/// Has `ip` of iproute2 do what `batch` says, in the namespace of this thread.
+fn ip(batch: &str) -> Result<(), Error> {
+    let failed = |e| Error::system("the command `ip` (of iproute2) could not be started", e);
+    let mut child = Command::new("ip")
+        .args(["-batch", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(failed)?;
+    child.stdin.take().expect("it is piped").write_all(batch.as_bytes()).map_err(failed)?;
+    let output = child.wait_with_output().map_err(failed)?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(Error::System { what: "a host's interface could not be set up (`ip -batch -`)".to_owned(), why: said })
+}
+
+/// Has the cores of `mask` take in what comes by the device, so that the one that hands it over does not. The setting is in sysfs, which
+/// shows the devices of the namespace in which it was mounted; so this thread mounts one of its own, which nobody else sees.
+fn steer(mask: &str) -> Result<(), Error> {
+    let failed = |e: nix::Error| Error::system("sysfs could not be mounted for a namespace", e);
+    unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_FS).map_err(failed)?;
+    mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>).map_err(failed)?;
+    mount(Some("sysfs"), "/sys", Some("sysfs"), MsFlags::empty(), None::<&str>).map_err(failed)?;
+    let path = format!("/sys/class/net/{DEVICE}/queues/rx-0/rps_cpus");
+    fs::write(&path, mask).map_err(|e| Error::system(&format!("{path} could not be set"), e))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_are_found_by_name() {
+        let text = "TcpExt: A TCPBacklogDrop\nTcpExt: 1 7\nIpExt: A B\nIpExt: 3 4\n";
+        assert_eq!(sum_of(text, &["TcpExt.TCPBacklogDrop", "IpExt.B", "IpExt.C"]), 11);
+    }
+}

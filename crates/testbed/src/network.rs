@@ -1,0 +1,416 @@
+//! The network between the hosts: the experiment's own links, on a clock that somebody else reads. It is told of packets that come and of
+//! the time; what it does, it does at the picosecond at which it would have happened, however late it is told.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, HashMap};
+
+use longfat_core::link::{Link, LinkConfig, loss};
+use longfat_core::packet::{Ecn, Line, Packet, PacketId, Packets, Segment, Way};
+use longfat_core::queue::{self, DropReason, QueueContext, QueueLog, discard};
+use longfat_core::rng::Rng;
+use longfat_core::time::Time;
+use longfat_experiment::Experiment;
+use longfat_experiment::route::Routes;
+use longfat_experiment::trace::{Event, EventKind};
+
+use crate::frame::{Header, Tuple};
+use crate::frames::Frames;
+
+/// In place of a link: the packet has come to its host.
+const END: u32 = u32::MAX;
+/// In place of a flow: a packet of a connection that the experiment does not know.
+pub const UNKNOWN: u32 = u32::MAX;
+
+/// A packet that has come to its host.
+#[derive(Clone, Copy, Debug)]
+pub struct Delivery {
+    /// When.
+    pub at: Time,
+    /// The number of the host.
+    pub host: u32,
+    /// Its bytes, in [`Frames`].
+    pub frame: u32,
+    /// Whether it was marked on the way.
+    pub is_marked: bool,
+}
+
+/// A way through the network that packets of one connection take.
+#[derive(Clone, Copy, Debug)]
+struct Route {
+    /// Of the experiment, or [`UNKNOWN`].
+    flow: u32,
+    way: Way,
+    /// The cursor its packets begin with.
+    start: u32,
+}
+
+/// Links, queues, and what is in them.
+pub struct Network {
+    /// The last time at which anything happened.
+    now: Time,
+    /// In the order of the experiment.
+    pub links: Vec<Link>,
+    /// Packets in queues and on wires.
+    pub packets: Packets,
+    /// Sent by each link, and not yet arrived.
+    wires: Vec<Line>,
+    /// When each link next has something to do, and all of these in order. An entry that is not what its link says is out of date.
+    next: Vec<Time>,
+    agenda: BinaryHeap<Reverse<(Time, u32)>>,
+    /// For each cursor the link it waits for, or [`END`]; and the number of its route.
+    hops: Vec<u32>,
+    route_of: Vec<u32>,
+    routes: Vec<Route>,
+    known: HashMap<Tuple, u32>,
+    /// Which host has an address; and the links between two hosts.
+    host_of: BTreeMap<u32, u32>,
+    paths: HashMap<(u32, u32), Option<Vec<u32>>>,
+    /// Nodes of the experiment that are hosts here.
+    nodes: Vec<usize>,
+    topology: longfat_experiment::Network,
+    /// What is written down.
+    pub log: Log,
+    /// What has arrived and is to be handed over.
+    pub ready: Vec<Delivery>,
+    /// Packets that came and were not for any host here.
+    pub strays: u64,
+    /// Links crossed so far.
+    pub crossings: u64,
+}
+
+/// What queues and links did to packets.
+pub struct Log {
+    /// Their bytes.
+    pub frames: Frames,
+    /// Drops and marks, where they are asked for.
+    pub events: Vec<Event>,
+    records: bool,
+    /// For each flow.
+    pub dropped: Vec<u64>,
+    /// For each flow and way, the first sequence number after the SYN.
+    first_seq: Vec<[u32; 2]>,
+    flow_of: Vec<(u32, Way)>,
+    link: u32,
+}
+
+impl Log {
+    fn note(&mut self, now: Time, id: PacketId, packets: &Packets, kind: EventKind) -> u32 {
+        let (flow, way) = self.flow_of[packets[id].route as usize];
+        if self.records && flow != UNKNOWN {
+            let first = self.first_seq[flow as usize][way as usize];
+            let seq = Header::of(self.frames.get(packets.segment(id).seq)).map_or(0, |header| header.seq);
+            self.events.push(Event { time: now, kind, flow, link: Some(self.link), seq: u64::from(seq.wrapping_sub(first)) });
+        }
+        flow
+    }
+}
+
+impl QueueLog for Log {
+    fn dropped(&mut self, now: Time, id: PacketId, packets: &Packets, reason: DropReason) {
+        let flow = self.note(now, id, packets, EventKind::Dropped(reason));
+        if let Some(count) = self.dropped.get_mut(flow as usize) {
+            *count += 1;
+        }
+        self.frames.free(packets.segment(id).seq);
+    }
+    fn marked(&mut self, now: Time, id: PacketId, packets: &Packets) {
+        self.note(now, id, packets, EventKind::Marked);
+    }
+}
+
+impl Network {
+    /// The network of `experiment`, whose host `i` is the node `nodes[i]` and has the address `addresses[i]`.
+    pub fn new(experiment: &Experiment, nodes: &[usize], addresses: &[u32]) -> Self {
+        let links = links(experiment);
+        let mtu = experiment.network.links.iter().map(|link| link.mtu).max().unwrap_or(1500);
+        Network {
+            now: Time::ZERO,
+            packets: Packets::new(),
+            wires: links.iter().map(|_| Line::new()).collect(),
+            next: vec![Time::MAX; links.len()],
+            agenda: BinaryHeap::new(),
+            hops: Vec::new(),
+            route_of: Vec::new(),
+            routes: Vec::new(),
+            known: HashMap::new(),
+            host_of: addresses.iter().copied().zip(0..).collect(),
+            paths: HashMap::new(),
+            nodes: nodes.to_vec(),
+            topology: experiment.network.clone(),
+            log: Log {
+                frames: Frames::new(mtu as usize),
+                events: Vec::new(),
+                records: experiment.measure.events,
+                dropped: vec![0; experiment.flows.len()],
+                first_seq: vec![[0; 2]; experiment.flows.len()],
+                flow_of: Vec::new(),
+                link: 0,
+            },
+            ready: Vec::new(),
+            strays: 0,
+            crossings: 0,
+            links,
+        }
+    }
+
+    /// Packets between `tuple` and back are those of `flow`, sent by its first end.
+    pub fn expect(&mut self, tuple: Tuple, flow: u32) {
+        self.route(tuple, flow, Way::There);
+        self.route(tuple.back(), flow, Way::Back);
+    }
+
+    /// The route of a connection; a new one, where it was not expected. `None`: it leads nowhere.
+    fn route(&mut self, tuple: Tuple, flow: u32, way: Way) -> Option<u32> {
+        if let Some(route) = self.known.get(&tuple) {
+            return Some(*route);
+        }
+        let ends = (*self.host_of.get(&tuple.from)?, *self.host_of.get(&tuple.to)?);
+        let (topology, nodes) = (&self.topology, &self.nodes);
+        let path = self.paths.entry(ends).or_insert_with(|| {
+            let path = Routes::new(topology).path(nodes[ends.0 as usize], nodes[ends.1 as usize]);
+            path.map(|links| links.into_iter().map(|link| link as u32).collect())
+        });
+        let path = path.as_ref().filter(|path| !path.is_empty())?;
+        let (number, start) = (self.routes.len() as u32, self.hops.len() as u32);
+        self.hops.extend(path.iter().copied().chain([END]));
+        self.route_of.resize(self.hops.len(), number);
+        self.log.flow_of.resize(self.hops.len(), (flow, way));
+        self.routes.push(Route { flow, way, start });
+        self.known.insert(tuple, number);
+        Some(number)
+    }
+
+    /// A packet that lies in `frame` comes from a host at `now`; everything before has been done ([`Network::advance`]).
+    pub fn enter(&mut self, now: Time, frame: u32) {
+        let header = Header::of(self.log.frames.get(frame));
+        let Some((header, number)) = header.and_then(|header| Some((header, self.route(header.tuple, UNKNOWN, Way::There)?))) else {
+            self.strays += 1;
+            self.log.frames.free(frame);
+            return;
+        };
+        let Route { flow, way, start } = self.routes[number as usize];
+        if header.syn && flow != UNKNOWN {
+            self.log.first_seq[flow as usize][way as usize] = header.seq.wrapping_add(1);
+        }
+        // The segment stands for the bytes: it says where they are.
+        let segment = Segment::new(frame, 0, header.len);
+        let mut packet = Packet::new(now, start, header.ecn, &segment);
+        packet.header_len = header.header_len;
+        let id = self.packets.insert(way, packet, segment);
+        self.now = self.now.max(now);
+        self.hop(now, id);
+    }
+
+    /// The packet `id` goes to the next link of its way, or has come to its end.
+    #[inline]
+    fn hop(&mut self, now: Time, id: PacketId) {
+        let cursor = self.packets[id].route as usize;
+        let link = self.hops[cursor];
+        if link == END {
+            return self.deliver(now, id);
+        }
+        self.crossings += 1;
+        self.log.link = link;
+        self.links[link as usize].offer(now, id, &mut self.packets, &mut self.log);
+        self.settle(link);
+    }
+
+    fn deliver(&mut self, at: Time, id: PacketId) {
+        let packet = self.packets[id];
+        if packet.corrupted {
+            self.links[self.log.link as usize].count.drops[DropReason::Corrupted as usize] += 1;
+            return discard(at, id, DropReason::Corrupted, &mut self.packets, &mut self.log);
+        }
+        let frame = self.packets.segment(id).seq;
+        let header = Header::of(self.log.frames.get(frame)).expect("it was one when it came");
+        let host = self.host_of[&header.tuple.to];
+        self.packets.remove(id);
+        let is_marked = packet.ecn == Ecn::Ce && header.ecn != Ecn::Ce;
+        self.ready.push(Delivery { at, host, frame, is_marked });
+    }
+
+    /// Takes what the link has sent, and notes when it has something to do.
+    #[inline]
+    fn settle(&mut self, number: u32) {
+        let at = number as usize;
+        let link = &mut self.links[at];
+        while let Some(id) = link.take_sent(&self.packets) {
+            self.wires[at].push(id, &mut self.packets);
+        }
+        let arrival = self.wires[at].first().map_or(Time::MAX, |id| self.packets[id].stamp);
+        let next = arrival.min(link.due());
+        if next != self.next[at] {
+            self.next[at] = next;
+            if next < Time::MAX {
+                self.agenda.push(Reverse((next, number)));
+            }
+        }
+    }
+
+    /// Does all that happens up to and including `until`, in order of time.
+    pub fn advance(&mut self, until: Time) {
+        while let Some(&Reverse((time, number))) = self.agenda.peek()
+            && time <= until
+        {
+            self.agenda.pop();
+            self.now = self.now.max(time);
+            let at = number as usize;
+            if self.next[at] != time {
+                continue;
+            }
+            self.next[at] = Time::MAX;
+            let arrived = self.wires[at].first().filter(|id| self.packets[*id].stamp <= time);
+            if arrived.is_some() {
+                let id = self.wires[at].pop(&self.packets).expect("it is the first");
+                self.links[at].count.delivered += 1;
+                self.settle(number);
+                self.log.link = number;
+                self.hop(time, id);
+            } else {
+                self.log.link = number;
+                self.links[at].advance_before(time, &mut self.packets, &mut self.log);
+                self.settle(number);
+            }
+        }
+    }
+
+    /// When something next happens; [`Time::MAX`]: when a packet comes.
+    pub fn next(&self) -> Time {
+        self.agenda.peek().map_or(Time::MAX, |Reverse((time, _))| *time)
+    }
+
+    /// Every link, and what it has lost, up to and including `time`, for looking at it; the time it is then, which is later where something
+    /// has happened since.
+    pub fn catch_up(&mut self, time: Time) -> Time {
+        self.advance(time);
+        let now = self.now.max(time);
+        for (number, link) in self.links.iter_mut().enumerate() {
+            self.log.link = number as u32;
+            link.advance_before(now, &mut self.packets, &mut self.log);
+            link.lose(now, &mut self.packets, &mut self.log);
+        }
+        (0..self.links.len() as u32).for_each(|link| self.settle(link));
+        now
+    }
+}
+
+fn links(experiment: &Experiment) -> Vec<Link> {
+    let network = &experiment.network;
+    let (ports, rtts) = (Routes::new(network).ports(), Routes::new(network).round_trips(&experiment.flows));
+    let make = |(i, link): (usize, &longfat_experiment::Link)| {
+        let rng = |part: &str| Rng::named(experiment.seed, &format!("{} {part}", link.name));
+        let context = QueueContext { rate: link.rate, rtt: rtts[i], mtu: link.mtu, rng: rng("queue") };
+        let queue = (queue::named(link.queue.kind).build)(&link.queue.params, context);
+        let config = LinkConfig {
+            rate: link.rate,
+            delay: link.delay,
+            overhead: link.overhead,
+            min_frame: link.min_frame,
+            cells: link.cells,
+            to_switch: false,
+            mtu: link.mtu,
+            port: ports[i],
+            departs_last: experiment.departures_last,
+        };
+        let mut made = Link::new(config, queue, (loss::named(link.loss.kind).build)(&link.loss.params, rng("loss")));
+        let host = experiment.hosts.iter().find(|host| host.node == link.from);
+        if let Some(shaper) = host.and_then(|host| host.shaper) {
+            made.shape(shaper);
+        }
+        if link.bottleneck {
+            made.record_waits();
+        }
+        made
+    };
+    network.links.iter().enumerate().map(make).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::TCP;
+    use longfat_core::time::Duration;
+    use longfat_experiment::Document;
+
+    const HOSTS: [u32; 2] = [0x0a00_0001, 0x0a00_0002];
+
+    /// Two hosts, 8 Mbit/s and 10 ms between them: 1000 bytes take 1 ms.
+    fn network(bottleneck: &str) -> Network {
+        let text = format!(
+            "[path]\npreset = \"explicit\"\nhosts = [\"a\", \"b\"]\n\
+             [[path.link]]\nfrom = \"a\"\nto = \"b\"\nrate = \"8 Mbit/s\"\ndelay = \"10 ms\"\nmtu = \"1500 bytes\"\n{bottleneck}\n\
+             [[flow]]\nfrom = \"a\"\nto = \"b\"\n[measure]\nduration = \"1 s\"\nevents = true\n"
+        );
+        let document = Document::parse(&text, "test.toml").unwrap_or_else(|e| panic!("{e}"));
+        let experiment = document.run(0).unwrap_or_else(|e| panic!("{e}")).experiment;
+        let mut network = Network::new(&experiment, &[0, 1], &HOSTS);
+        network.expect(Tuple { from: HOSTS[0], to: HOSTS[1], protocol: TCP, from_port: 1024, to_port: 1024 }, 0);
+        network
+    }
+
+    /// A TCP segment in an IP packet of `len` bytes, sent by a host at `at`.
+    fn send(network: &mut Network, at: Time, from: usize, len: u16, tos: u8) {
+        let (place, bytes) = network.log.frames.vacant();
+        bytes[..40].fill(0);
+        (bytes[0], bytes[1], bytes[9], bytes[32]) = (0x45, tos, TCP, 5 << 4);
+        bytes[2..4].copy_from_slice(&len.to_be_bytes());
+        bytes[12..16].copy_from_slice(&HOSTS[from].to_be_bytes());
+        bytes[16..20].copy_from_slice(&HOSTS[1 - from].to_be_bytes());
+        bytes[20..24].copy_from_slice(&[4, 0, 4, 0]);
+        network.log.frames.filled(place, len.into());
+        network.enter(at, place);
+    }
+
+    fn us(us: u64) -> Time {
+        Time::ZERO + Duration::from_micros(us)
+    }
+
+    #[test]
+    fn departures_are_counted_from_when_the_line_is_free_however_late_one_looks() {
+        let mut network = network("");
+        (0..3).for_each(|_| send(&mut network, us(100), 0, 1000, 0));
+        // The other way is free meanwhile.
+        send(&mut network, us(150), 1, 100, 0);
+        assert_eq!(network.next(), us(1100), "the first has left");
+        network.advance(us(50_000));
+        let came: Vec<_> = network.ready.iter().map(|delivery| (delivery.at, delivery.host)).collect();
+        assert_eq!(came, [(us(10_250), 0), (us(11_100), 1), (us(12_100), 1), (us(13_100), 1)]);
+        assert_eq!((network.links[0].count.delivered, network.packets.len(), network.next()), (3, 0, Time::MAX));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_dropped_and_its_place_is_free() {
+        let mut network = network("queue = { kind = \"droptail\", limit = \"2 packets\" }");
+        (0..5).for_each(|_| send(&mut network, us(0), 0, 1000, 0));
+        assert_eq!(network.log.dropped, [2], "one is sent, two wait");
+        assert_eq!(network.log.events.len(), 2);
+        network.advance(us(50_000));
+        assert_eq!(network.ready.len(), 3);
+        for delivery in std::mem::take(&mut network.ready) {
+            network.log.frames.free(delivery.frame);
+        }
+        let made = network.log.frames.made();
+        (0..made).for_each(|_| drop(network.log.frames.vacant()));
+        assert_eq!(network.log.frames.made(), made, "every place was free");
+    }
+
+    #[test]
+    fn a_packet_that_was_marked_says_so() {
+        let mut network = network("queue = { kind = \"step\", limit = \"60 packets\", threshold = \"1 packets\" }");
+        (0..5).for_each(|_| send(&mut network, us(0), 0, 1000, 2));
+        network.advance(us(50_000));
+        let marked = network.ready.iter().filter(|delivery| delivery.is_marked).count() as u64;
+        assert_eq!(marked, network.links[0].count.marks);
+        assert!((1..5).contains(&marked), "{marked}");
+    }
+
+    #[test]
+    fn what_is_for_nobody_here_is_counted_and_thrown_away() {
+        let mut network = network("");
+        let (place, bytes) = network.log.frames.vacant();
+        bytes[0] = 0x60;
+        network.log.frames.filled(place, 40);
+        network.enter(us(1), place);
+        assert_eq!((network.strays, network.packets.len()), (1, 0));
+    }
+}

@@ -1,0 +1,269 @@
+//! What an experiment asks of the kernel: hosts with addresses and settings, and for each flow its ports and the options of its sockets.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
+
+use longfat_core::params::Params;
+use longfat_experiment::{Experiment, Flow};
+use longfat_tcp::ecn::EcnKind;
+use longfat_tcp::{DelayedAck, Pacing, RecoveryKind, TcpConfig, congestion};
+
+use crate::Error;
+use crate::frame::{TCP, Tuple, UDP};
+use crate::namespace::Interface;
+
+/// The port of the first flow, at both ends; those of the others follow.
+const FIRST_PORT: u16 = 1024;
+/// The largest send and receive buffer of a socket; also what stands for "without bound" (`SO_RCVBUF` is doubled, and ends at 2^31 - 1).
+const BUFFER_MAX: u64 = (1 << 30) - 1;
+/// Control information and headers that lie in a receive buffer beside the payload: a small segment takes many times its length there.
+const OVERHEAD: u64 = 8;
+
+/// Everything that is to be made.
+#[derive(Debug)]
+pub struct Plan {
+    /// The nodes that are hosts, in the order of the network.
+    pub nodes: Vec<usize>,
+    /// Their sides of the path.
+    pub interfaces: Vec<Interface>,
+    /// For each flow.
+    pub flows: Vec<FlowPlan>,
+}
+
+/// Where a flow's ends are.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowPlan {
+    /// The numbers of the hosts.
+    pub from: usize,
+    /// The one that listens.
+    pub to: usize,
+    /// Its port at both ends.
+    pub port: u16,
+    /// As its packets say it.
+    pub tuple: Tuple,
+}
+
+/// The address of host `number`.
+fn address(number: usize) -> Ipv4Addr {
+    Ipv4Addr::from(0x0a00_0001 + number as u32)
+}
+
+impl Plan {
+    /// For `experiment`, or what cannot be done of it. With `all`, every host is made, also those without a flow.
+    pub fn new(experiment: &Experiment, all: bool) -> Result<Self, Error> {
+        let network = &experiment.network;
+        let ends: BTreeSet<usize> = experiment.flows.iter().flat_map(|flow| [flow.from, flow.to]).collect();
+        let nodes: Vec<usize> = (0..network.nodes.len()).filter(|i| ends.contains(i) || all && network.nodes[*i].is_host()).collect();
+        if experiment.flows.len() > usize::from(u16::MAX - FIRST_PORT) {
+            return Err(Error::unsupported("flow.count", "more than 64,511 flows: each has a port of its own"));
+        }
+        let number = |node: usize| nodes.binary_search(&node).expect("it is a host");
+        let plan = |(i, flow): (usize, &Flow)| {
+            let (from, to, port) = (number(flow.from), number(flow.to), FIRST_PORT + i as u16);
+            let protocol = if flow.traffic.is_tcp() { TCP } else { UDP };
+            let tuple = Tuple { from: address(from).into(), to: address(to).into(), protocol, from_port: port, to_port: port };
+            FlowPlan { from, to, port, tuple }
+        };
+        let flows: Vec<FlowPlan> = experiment.flows.iter().enumerate().map(plan).collect();
+        let interfaces = (0..nodes.len()).map(|host| interface(experiment, &nodes, &flows, host)).collect::<Result<_, _>>()?;
+        Ok(Plan { nodes, interfaces, flows })
+    }
+
+    /// The addresses of the hosts.
+    pub fn addresses(&self) -> Vec<u32> {
+        self.interfaces.iter().map(|interface| interface.address.into()).collect()
+    }
+}
+
+/// The side of `host`: what all its flows have in common.
+fn interface(experiment: &Experiment, nodes: &[usize], flows: &[FlowPlan], host: usize) -> Result<Interface, Error> {
+    let links = &experiment.network.links;
+    let mtu = links.iter().filter(|link| link.from == nodes[host]).map(|link| link.mtu).max().unwrap_or(1500);
+    let mut sysctls: BTreeMap<&'static str, String> = BTreeMap::new();
+    let mut routes: BTreeMap<usize, String> = BTreeMap::new();
+    for (flow, plan) in experiment.flows.iter().zip(flows).filter(|(flow, _)| flow.traffic.is_tcp()) {
+        for (at, other, tcp) in [(plan.from, plan.to, &flow.sender), (plan.to, plan.from, &flow.receiver)] {
+            if at != host {
+                continue;
+            }
+            check(tcp)?;
+            let name = &experiment.network.nodes[nodes[host]].name;
+            for (key, value) in settings(tcp) {
+                let before = sysctls.insert(key, value.clone());
+                if before.is_some_and(|before| before != value) {
+                    return Err(Error::unsupported(
+                        key,
+                        &format!("flows that have it differently at one host ({name}): Linux has it for a whole host"),
+                    ));
+                }
+            }
+            let metrics = metrics(tcp);
+            let before = routes.insert(other, metrics.clone());
+            if before.is_some_and(|before| before != metrics) {
+                let what = format!("flows between the same hosts (from {name}) that differ in initial_window, rto_min or initial_ssthresh");
+                return Err(Error::unsupported("flow.initial_window", &what));
+            }
+        }
+    }
+    Ok(Interface {
+        address: address(host),
+        mtu,
+        txqueuelen: if nodes.len() > 50 { 10_000 } else { 100_000 },
+        routes: routes.into_iter().map(|(to, metrics)| (address(to), metrics)).collect(),
+        sysctls: sysctls.into_iter().collect(),
+        rps_cpus: String::new(),
+    })
+}
+
+/// What the backend table cannot say of an end.
+fn check(tcp: &TcpConfig) -> Result<(), Error> {
+    let control = &tcp.congestion_control;
+    let kind = congestion::named(control.kind);
+    if control.params != Params::defaults(kind.params) {
+        let what = format!("parameters of {}: the kernel's has its own", control.kind);
+        return Err(Error::unsupported("flow.congestion_control", &what));
+    }
+    Ok(())
+}
+
+/// Settings below `/proc/sys/net` that make a host's TCP this one.
+fn settings(tcp: &TcpConfig) -> Vec<(&'static str, String)> {
+    let bit = |on: bool| if on { "1" } else { "0" }.to_owned();
+    let mut all = vec![
+        // What one connection has learned of a path is nothing that the next one may know.
+        ("ipv4/tcp_no_metrics_save", "1".to_owned()),
+        ("ipv4/tcp_sack", bit(tcp.sack && tcp.recovery.is_selective())),
+        ("ipv4/tcp_recovery", bit(tcp.recovery == RecoveryKind::Rack)),
+        ("ipv4/tcp_early_retrans", if tcp.tail_probe && tcp.recovery == RecoveryKind::Rack { "3" } else { "0" }.to_owned()),
+        ("ipv4/tcp_dsack", bit(tcp.dsack)),
+        ("ipv4/tcp_timestamps", bit(tcp.timestamps)),
+        ("ipv4/tcp_window_scaling", bit(tcp.window_scale)),
+        ("ipv4/tcp_ecn", bit(tcp.ecn == EcnKind::Classic)),
+        ("ipv4/tcp_frto", if tcp.frto { "2" } else { "0" }.to_owned()),
+        ("ipv4/tcp_reordering", tcp.dupack_threshold.to_string()),
+        ("ipv4/tcp_slow_start_after_idle", bit(tcp.cwnd_validation != longfat_tcp::CwndValidation::Off)),
+        ("ipv4/tcp_pacing_ss_ratio", tcp.pacing_ss_ratio.to_string()),
+        ("ipv4/tcp_pacing_ca_ratio", tcp.pacing_ca_ratio.to_string()),
+        ("ipv4/tcp_rmem", format!("4096 131072 {}", BUFFER_MAX.min(OVERHEAD * tcp.receive_buffer).max(131_072))),
+        ("ipv4/tcp_wmem", format!("4096 16384 {}", BUFFER_MAX.min(OVERHEAD * tcp.send_buffer).max(16_384))),
+        ("core/somaxconn", "65535".to_owned()),
+    ];
+    let retries = |n: Option<u32>| n.map(|n| n.max(1).to_string());
+    all.extend(retries(tcp.syn_retries).map(|n| ("ipv4/tcp_syn_retries", n)));
+    all.extend(retries(tcp.syn_ack_retries).map(|n| ("ipv4/tcp_synack_retries", n)));
+    all
+}
+
+/// What goes with the route to the other end.
+fn metrics(tcp: &TcpConfig) -> String {
+    let segments = |bytes: u64| (bytes / u64::from(tcp.mss)).max(1);
+    let mut text = format!("initcwnd {} rto_min {}ms", segments(tcp.first_window()), (tcp.rto_min.as_ps() / 1_000_000_000).max(1));
+    if tcp.initial_ssthresh != u64::MAX {
+        text += &format!(" ssthresh {}", segments(tcp.initial_ssthresh));
+    }
+    text
+}
+
+/// The options of a TCP socket, before it connects or listens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// `TCP_CONGESTION`.
+    pub control: &'static str,
+    /// `TCP_MAXSEG`: with the timestamps in each segment, which it counts.
+    pub maxseg: i32,
+    /// `SO_SNDBUFFORCE`, `SO_RCVBUFFORCE` and `TCP_WINDOW_CLAMP`; `None`: the kernel sizes them by itself.
+    pub buffers: Option<Buffers>,
+    /// `TCP_NODELAY`.
+    pub nodelay: bool,
+    /// `TCP_QUICKACK`: each segment is acknowledged at once.
+    pub quickack: bool,
+    /// `TCP_USER_TIMEOUT`, in milliseconds; 0: never.
+    pub user_timeout: i32,
+    /// Segments are spaced out whatever the control, by a `SO_MAX_PACING_RATE` that does not bound them.
+    pub paced: bool,
+}
+
+/// Fixed buffers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Buffers {
+    /// Bytes of memory.
+    pub send: i32,
+    /// Bytes of memory.
+    pub receive: i32,
+    /// Payload bytes: the most that is advertised.
+    pub window: i32,
+}
+
+impl Options {
+    /// Of the end `tcp`; what it receives is bounded by what the other end, `peer`, would send at most.
+    pub fn of(tcp: &TcpConfig, peer: &TcpConfig) -> Self {
+        let memory = |bytes: u64| BUFFER_MAX.min(OVERHEAD * bytes + (1 << 16)) as i32;
+        // What may be in flight is the lesser of the two buffers; the window says it to the byte, a buffer of the kernel does not.
+        let window = tcp.receive_buffer.min(peer.send_buffer).min(BUFFER_MAX);
+        // Of a buffer without bound, nothing is said: the kernel then finds how much it needs, as far as `tcp_rmem` and `tcp_wmem` let it.
+        let is_fixed = tcp.window_sizing.kind == "static" && window < BUFFER_MAX;
+        Options {
+            control: tcp.congestion_control.kind,
+            maxseg: tcp.mss as i32 + if tcp.timestamps { 12 } else { 0 },
+            buffers: is_fixed.then(|| Buffers { send: memory(tcp.send_buffer), receive: memory(window), window: window as i32 }),
+            nodelay: !tcp.nagle,
+            quickack: tcp.delayed_ack == DelayedAck::Off,
+            user_timeout: tcp.user_timeout.map_or(0, |time| (time.as_ps() / 1_000_000_000) as i32),
+            paced: tcp.pacing == Pacing::On,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use longfat_experiment::Document;
+
+    fn experiment(flows: &str) -> Experiment {
+        let text = format!(
+            "[path]\npreset = \"dumbbell\"\nrtt = \"20 ms\"\nbottleneck = {{ rate = \"10 Mbit/s\", mtu = \"1500 bytes\" }}\n\
+             edge = {{ rate = \"100 Mbit/s\", mtu = \"1500 bytes\" }}\n{flows}\n[measure]\nduration = \"1 s\"\n"
+        );
+        let document = Document::parse(&text, "test.toml").unwrap_or_else(|e| panic!("{e}"));
+        document.run(0).unwrap_or_else(|e| panic!("{e}")).experiment
+    }
+
+    #[test]
+    fn hosts_get_what_their_flows_ask_for() {
+        let text = "[[flow]]\nstack = \"linux\"\nwindow = \"64 KiB\"\nrto_min = \"50 ms\"\nsack = false\nrecovery = \"newreno\"\ninitial_window = 4";
+        let text = text.replace("initial_window = 4", "initial_window = \"4 segments\"");
+        let experiment = experiment(&text);
+        let plan = Plan::new(&experiment, false).unwrap();
+        assert_eq!((plan.nodes.len(), plan.flows[0].port), (2, 1024));
+        let interface = &plan.interfaces[plan.flows[0].from];
+        let value = |name| interface.sysctls.iter().find(|(key, _)| *key == name).map(|(_, value)| value.as_str());
+        assert_eq!([value("ipv4/tcp_sack"), value("ipv4/tcp_recovery"), value("ipv4/tcp_frto")], [Some("0"), Some("0"), Some("2")]);
+        assert_eq!(interface.routes[0].1, "initcwnd 4 rto_min 50ms");
+        let flow = &experiment.flows[0];
+        let options = Options::of(&flow.sender, &flow.receiver);
+        assert_eq!((options.control, options.maxseg, options.buffers.unwrap().window), ("cubic", 1460, 65_536));
+    }
+
+    #[test]
+    fn a_window_is_the_lesser_of_both_buffers() {
+        let experiment = experiment("[[flow]]\nsend_buffer = \"10 KiB\"\nreceive_buffer = \"20 KiB\"");
+        let flow = &experiment.flows[0];
+        assert_eq!(Options::of(&flow.receiver, &flow.sender).buffers.unwrap().window, 10_240);
+    }
+
+    #[test]
+    fn flows_of_one_host_that_linux_cannot_tell_apart_are_refused() {
+        let flows = "[[flow]]\n[[flow]]\nname = \"b\"\nsack = false";
+        let mut experiment = experiment(flows);
+        (experiment.flows[1].from, experiment.flows[1].to) = (experiment.flows[0].from, experiment.flows[0].to);
+        let error = Plan::new(&experiment, false).unwrap_err().to_string();
+        assert!(error.contains("tcp_sack") && error.contains("left1"), "{error}");
+    }
+
+    #[test]
+    fn parameters_of_a_control_that_the_kernel_does_not_take_are_refused() {
+        let flows = "[[flow]]\ncongestion_control = { kind = \"cubic\", abe = true }";
+        let error = Plan::new(&experiment(flows), false).unwrap_err().to_string();
+        assert!(error.contains("parameters of cubic"), "{error}");
+    }
+}

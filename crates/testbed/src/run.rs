@@ -1,0 +1,252 @@
+//! A run: everything is made, the two threads live through it, and what they leave becomes the trace.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration as Span;
+
+use longfat_core::time::{Duration, Time};
+use longfat_experiment::Experiment;
+use longfat_experiment::trace::{LATE, RealTime, Trace};
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::unistd::Pid;
+
+use crate::clock::Clock;
+use crate::emulator::{Emulator, Exactness, Shared};
+use crate::facts::{self, Before};
+use crate::flow;
+use crate::lock::Lock;
+use crate::namespace::Namespace;
+use crate::network::Network;
+use crate::observe::Observer;
+use crate::plan::Plan;
+use crate::session::Session;
+use crate::{Error, check, sys};
+
+/// From when everything is made to time zero.
+const AHEAD: Span = Span::from_millis(20);
+/// Between two looks at whether the caller has had enough.
+const PATIENCE: Span = Span::from_millis(20);
+/// Real-time priorities of the two threads. The emulator's is above that of threaded interrupts (50).
+const EMULATOR: i32 = 60;
+const ENDPOINTS: i32 = 1;
+/// The most memory that is taken for packets before the start.
+const PACKET_MEMORY: u64 = 1 << 29;
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Virtual time, which is that of the clock on the wall.
+    pub now: Time,
+    /// Links crossed by packets so far.
+    pub crossings: u64,
+}
+
+/// The cores: the emulator has the last, all else the first. On a machine with one core they share it.
+#[derive(Clone, Debug)]
+pub(crate) struct Cores {
+    first: usize,
+    last: usize,
+}
+
+impl Cores {
+    /// Those that this process may use.
+    pub fn allowed() -> Self {
+        let set = sched_getaffinity(Pid::from_raw(0)).unwrap_or_default();
+        let cores: Vec<usize> = (0..CpuSet::count()).filter(|core| set.is_set(*core).unwrap_or(false)).collect();
+        Cores { first: cores.first().copied().unwrap_or(0), last: cores.last().copied().unwrap_or(0) }
+    }
+
+    /// A mask of the first, in hexadecimal, as sysfs takes it: groups of 32.
+    pub fn mask_of_first(&self) -> String {
+        let zeros = ",00000000".repeat(self.first / 32);
+        format!("{:x}{zeros}", 1_u32 << (self.first % 32))
+    }
+}
+
+/// Ties this thread to `core`, with a real-time priority.
+fn settle(core: usize, priority: i32) -> Result<(), Error> {
+    let mut set = CpuSet::new();
+    set.set(core)
+        .and_then(|()| sched_setaffinity(Pid::from_raw(0), &set))
+        .map_err(|e| Error::system("a thread could not be tied to a core", e))?;
+    sys::run_in_real_time(priority).map_err(|e| Error::system("a thread could not get a real-time priority (CAP_SYS_NICE)", e))
+}
+
+/// Runs of one process follow each other: all its threads may ask for one, and [`Lock`] is for other processes.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// Hosts and the path between them.
+pub(crate) struct Bench {
+    pub plan: Plan,
+    pub namespaces: Vec<Namespace>,
+    pub emulator: Emulator,
+    pub cores: Cores,
+    _lock: Lock,
+}
+
+impl Bench {
+    /// For `experiment`; with `all`, every host is made, also those without a flow. Time has not begun.
+    pub fn new(experiment: &Experiment, all: bool) -> Result<Self, Error> {
+        check::permitted()?;
+        routes(experiment)?;
+        let mut plan = Plan::new(experiment, all)?;
+        let lock = Lock::take()?;
+        let cores = Cores::allowed();
+        let mut namespaces = Vec::new();
+        let mut devices = Vec::new();
+        for interface in &mut plan.interfaces {
+            interface.rps_cpus = cores.mask_of_first();
+            let namespace = Namespace::new()?;
+            devices.push(namespace.connect(interface)?);
+            namespaces.push(namespace);
+        }
+        let mut network = Network::new(experiment, &plan.nodes, &plan.addresses());
+        plan.flows.iter().zip(0..).for_each(|(flow, number)| network.expect(flow.tuple, number));
+        network.log.frames.reserve(room(experiment));
+        let emulator = Emulator {
+            network,
+            devices,
+            clock: Clock::starting_in(Span::ZERO),
+            observer: Observer::new(experiment),
+            exactness: Exactness::default(),
+        };
+        Ok(Bench { plan, namespaces, emulator, cores, _lock: lock })
+    }
+}
+
+/// Every flow has a way there and back.
+fn routes(experiment: &Experiment) -> Result<(), Error> {
+    let network = &experiment.network;
+    let routes = longfat_experiment::route::Routes::new(network);
+    for flow in &experiment.flows {
+        for (from, to) in [(flow.from, flow.to), (flow.to, flow.from)] {
+            if routes.path(from, to).is_none_or(|path| path.is_empty()) {
+                let name = |node: usize| network.nodes[node].name.clone();
+                return Err(Error::NoRoute { group: flow.group.to_string(), from: name(flow.from), to: name(flow.to) });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Packets that are on their way at once if every link is full, and as many again in queues.
+fn room(experiment: &Experiment) -> usize {
+    let mtu = experiment.network.links.iter().map(|link| link.mtu).max().unwrap_or(1500);
+    let in_flight: f64 =
+        experiment.network.links.iter().map(|link| link.rate.as_bps() as f64 * link.delay.as_secs_f64() / 8.0 / f64::from(link.mtu)).sum();
+    (2.0 * in_flight).min((PACKET_MEMORY / u64::from(mtu)) as f64) as usize + 4096
+}
+
+/// Runs `experiment` to its end, which takes as long as it says; calls `go_on` with how far it is every few milliseconds, and stops when
+/// that says `false`.
+///
+/// # Errors
+/// What cannot be done, before anything is started; what the system refuses; [`Error::Cancelled`].
+pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> bool) -> Result<Trace, Error> {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let Bench { plan, namespaces, mut emulator, cores, _lock } = Bench::new(experiment, false)?;
+    raise_files(experiment.flows.len());
+    let names: Vec<String> = experiment.flow_names().collect();
+    let ends = (experiment.flows.iter().zip(&plan.flows).zip(&names))
+        .map(|((flow, place), name)| flow::ends(flow, place, &plan, &namespaces, experiment.seed, name))
+        .collect::<Result<Vec<_>, _>>()?;
+    let shared = Arc::new(Shared::new(Time::ZERO + experiment.measure.duration));
+    let before = Before::now(&namespaces)?;
+    let clock = Clock::starting_in(AHEAD);
+    emulator.clock = clock;
+    let session = Session::new(experiment, ends, clock, Arc::clone(&shared))?;
+    let (of_emulator, of_endpoints) = (Arc::clone(&shared), Arc::clone(&shared));
+    let first = cores.first;
+    let emulate = thread::spawn(move || as_emulator(&cores, emulator, &of_emulator));
+    let endpoints = thread::spawn(move || {
+        let settled = settle(first, ENDPOINTS);
+        let before = facts::waited();
+        let left = settled.and_then(|()| session.run());
+        if left.is_err() {
+            of_endpoints.end_by(Time::ZERO);
+        }
+        left.map(|left| (left, since(before)))
+    });
+    let mut cancelled = None;
+    while !(emulate.is_finished() && endpoints.is_finished()) {
+        thread::sleep(PATIENCE);
+        let now = clock.now();
+        if cancelled.is_none() && !go_on(&Progress { now, crossings: shared.crossings() }) {
+            cancelled = Some(now);
+            shared.end_by(Time::ZERO);
+        }
+    }
+    let emulated = emulate.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    let left = endpoints.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    if let Some(at) = cancelled {
+        return Err(Error::Cancelled { at });
+    }
+    let ((emulator, emulator_waited), (left, endpoints_waited)) = (emulated?, left?);
+    let spoilt = before.since(&namespaces)?;
+    let mut real_time = facts::spoilt(&spoilt, of(&emulator.exactness));
+    (real_time.emulator_waited, real_time.endpoints_waited) = (emulator_waited, endpoints_waited);
+    real_time.lost_at_socket += left.refused;
+    let mut trace = Trace {
+        flows: left.flows,
+        links: emulator.observer.records,
+        flow_series: left.series,
+        link_series: emulator.observer.series,
+        events: emulator.network.log.events,
+        end: shared.end(),
+        packets_in_network_max: emulator.network.log.frames.made(),
+        steps: emulator.network.crossings,
+        real_time: Some(real_time),
+        ..Trace::default()
+    };
+    trace.events.extend(left.events);
+    trace.events.sort_by_key(|event| event.time);
+    trace.span = ((Time::ZERO + experiment.span_start()).min(trace.end), trace.end);
+    trace.hosts = vec![Default::default(); experiment.hosts.len()];
+    for (record, link) in trace.links.iter_mut().zip(&experiment.network.links) {
+        record.name.clone_from(&link.name);
+    }
+    for (record, dropped) in trace.flows.iter_mut().zip(&emulator.network.log.dropped) {
+        record.packets_dropped = *dropped;
+    }
+    Ok(trace)
+}
+
+/// The life of the emulator's thread; what it leaves, and how long it waited for its core.
+pub(crate) fn as_emulator(cores: &Cores, emulator: Emulator, shared: &Shared) -> Result<(Emulator, Time), Error> {
+    let settled = settle(cores.last, EMULATOR);
+    if settled.is_err() {
+        shared.end_by(Time::ZERO);
+    }
+    let before = facts::waited();
+    let emulator = emulator.run(shared);
+    settled.map(|()| (emulator, since(before)))
+}
+
+/// How long this thread has waited for a core since it had waited so long.
+fn since(before: Time) -> Time {
+    Time::ZERO + facts::waited().since(before)
+}
+
+/// What the emulator says of itself.
+pub(crate) fn of(exactness: &Exactness) -> RealTime {
+    let times = |of: Option<[Duration; 3]>| of.unwrap_or_default().map(|time| Time::ZERO + time);
+    RealTime {
+        late: times(exactness.late.at(LATE, 0)),
+        late_max: Time::ZERO + exactness.late_max,
+        unseen: times(exactness.unseen.at(LATE, 0)),
+        handed_over: exactness.handed_over,
+        lost_at_device: exactness.refused,
+        ..RealTime::default()
+    }
+}
+
+/// Two sockets a flow, and one that listens; as far as the system lets us.
+fn raise_files(flows: usize) {
+    use nix::sys::resource::{Resource, getrlimit, setrlimit};
+    let needed = 3 * flows as u64 + 1024;
+    if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
+        && soft < needed
+    {
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, needed, hard.max(needed));
+    }
+}

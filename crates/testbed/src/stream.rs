@@ -1,0 +1,183 @@
+//! One end of a TCP connection: a kernel socket with an application on it.
+
+use std::io;
+use std::net::{Shutdown, SocketAddrV4};
+
+use longfat_core::time::Time;
+use longfat_core::traffic;
+use longfat_core::traffic::Program;
+use socket2::{Domain, Protocol, Type};
+
+use crate::Error;
+use crate::plan::Options;
+use crate::sys;
+
+/// What is written at once. Payload means nothing: zeros.
+static ZEROS: [u8; 1 << 18] = [0; 1 << 18];
+/// What is read at once.
+const PIECE: u64 = 1 << 20;
+
+/// A new TCP socket with these options, bound to `local`. In the namespace of this thread.
+pub fn socket(options: &Options, local: SocketAddrV4) -> Result<socket2::Socket, Error> {
+    let made = || -> io::Result<socket2::Socket> {
+        let socket = socket2::Socket::new(Domain::IPV4, Type::STREAM.nonblocking(), Some(Protocol::TCP))?;
+        socket.set_reuse_address(true)?;
+        if let Some(buffers) = options.buffers {
+            sys::set_option(&socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, buffers.send)?;
+            sys::set_option(&socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, buffers.receive)?;
+            sys::set_option(&socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, buffers.window)?;
+        }
+        sys::set_option(&socket, libc::IPPROTO_TCP, libc::TCP_MAXSEG, options.maxseg)?;
+        sys::set_option(&socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, options.nodelay.into())?;
+        if options.user_timeout > 0 {
+            sys::set_option(&socket, libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT, options.user_timeout)?;
+        }
+        if options.paced {
+            // One less than "no bound": the kernel then paces, and nothing is bounded (socket(7), SO_MAX_PACING_RATE).
+            sys::set_option(&socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, -2)?;
+        }
+        socket.bind(&local.into())?;
+        Ok(socket)
+    };
+    let socket = made().map_err(|e| Error::system(&format!("a TCP socket at {local} could not be made"), e))?;
+    let name = options.control.as_bytes();
+    socket.set_tcp_congestion(name).map_err(|e| {
+        let what = format!("{}: this kernel does not have it ({e}; see net.ipv4.tcp_available_congestion_control)", options.control);
+        Error::unsupported("flow.congestion_control", &what)
+    })?;
+    // A default that nobody asked for would be silent.
+    let got = socket.tcp_congestion().unwrap_or_default();
+    if got.split(|byte| *byte == 0).next() != Some(name) {
+        return Err(Error::system("the congestion control of a socket is not the one asked for", String::from_utf8_lossy(&got)));
+    }
+    Ok(socket)
+}
+
+/// A connected socket, and what is to be done with it.
+#[derive(Debug)]
+pub struct Stream {
+    /// The socket; there once it is connected, or connecting.
+    pub socket: socket2::Socket,
+    /// Written by the application, and not yet taken by the socket.
+    pub pending: u64,
+    /// Taken by the socket.
+    pub written: u64,
+    /// Read by the application.
+    pub read: u64,
+    /// The application has said that no more follows; and the kernel was told.
+    is_closing: bool,
+    /// The kernel was told.
+    pub is_shut: bool,
+    /// The other end's stream has ended.
+    pub has_ended: bool,
+    /// The kernel gave the connection up, or it was reset.
+    pub failure: Option<io::ErrorKind>,
+}
+
+impl Stream {
+    /// On `socket`, with nothing written.
+    pub fn new(socket: socket2::Socket) -> Self {
+        Stream { socket, pending: 0, written: 0, read: 0, is_closing: false, is_shut: false, has_ended: false, failure: None }
+    }
+
+    /// Whether it would write if the socket took more.
+    pub fn wants_to_write(&self) -> bool {
+        self.pending > 0 && self.failure.is_none()
+    }
+
+    fn note(&mut self, error: &io::Error) {
+        if !matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted | io::ErrorKind::NotConnected) {
+            self.failure = self.failure.or(Some(error.kind()));
+        }
+    }
+
+    /// Gives the socket what it takes of what was written.
+    pub fn flush(&mut self) {
+        while self.wants_to_write() {
+            let most = self.pending.min(ZEROS.len() as u64) as usize;
+            match self.socket.send(&ZEROS[..most]) {
+                Ok(sent) => {
+                    self.written += sent as u64;
+                    // A stream without end stays one.
+                    self.pending -= if self.pending == u64::MAX { 0 } else { sent as u64 };
+                }
+                Err(error) => {
+                    self.note(&error);
+                    break;
+                }
+            }
+        }
+        if self.is_closing && self.pending == 0 && !self.is_shut && self.failure.is_none() {
+            self.is_shut = self.socket.shutdown(Shutdown::Write).is_ok();
+        }
+    }
+
+    /// Takes up to `most` bytes that have arrived; how many it got.
+    pub fn take(&mut self, most: u64) -> u64 {
+        let mut taken = 0;
+        while taken < most && !self.has_ended {
+            match sys::discard(&self.socket, (most - taken).min(PIECE)) {
+                Ok(0) => self.has_ended = true,
+                Ok(len) => taken += len,
+                Err(error) => {
+                    self.note(&error);
+                    break;
+                }
+            }
+        }
+        self.read += taken;
+        taken
+    }
+
+    /// Whether all that was written is acknowledged.
+    pub fn is_acknowledged(&self) -> bool {
+        self.pending == 0 && sys::unacknowledged(&self.socket) == 0
+    }
+}
+
+impl traffic::Socket for Stream {
+    fn write(&mut self, bytes: u64) {
+        self.pending = self.pending.saturating_add(bytes);
+        self.flush();
+    }
+    fn close(&mut self) {
+        self.is_closing = true;
+        self.flush();
+    }
+    fn stop(&mut self) {
+        // What the kernel has taken it sends: it cannot be taken back.
+        self.pending = 0;
+        self.close();
+    }
+    fn read(&mut self, most: u64) -> u64 {
+        self.take(most)
+    }
+    fn unread(&self) -> u64 {
+        sys::unread(&self.socket)
+    }
+}
+
+/// A program at one end, with the stream it has once it is connected.
+#[derive(Debug)]
+pub struct End {
+    /// What it does.
+    pub program: Program,
+    /// There once it is connected, or connecting.
+    pub stream: Option<Stream>,
+}
+
+impl End {
+    /// Lets the program act, if what it waits for has come.
+    pub fn attend(&mut self, now: Time) {
+        let Some(stream) = &mut self.stream else { return };
+        stream.flush();
+        let wait = self.program.wait();
+        if wait.until <= now || wait.acked && stream.is_acknowledged() || wait.readable && sys::unread(&stream.socket) > 0 {
+            self.program.act(now, stream);
+        }
+        // Nobody reads but the kernel's buffer: whoever has no reader takes all at once.
+        if !wait.readable {
+            stream.take(u64::MAX);
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! System calls that no library offers: the only `unsafe` of this crate, each a few lines.
+#![allow(unsafe_code)]
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::mem::size_of_val;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+
+use libc::{c_int, c_void, socklen_t};
+
+fn checked(result: c_int) -> io::Result<c_int> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+/// Opens a TUN device called `name` in the network namespace of this thread: IP packets without any header before them. It is gone when the
+/// file is closed.
+pub fn open_tun(name: &str) -> io::Result<File> {
+    let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun")?;
+    // SAFETY: all zeros is a valid ifreq.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    assert!(name.len() < request.ifr_name.len(), "an interface's name has at most 15 bytes");
+    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *to = from as libc::c_char;
+    }
+    request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as i16;
+    // SAFETY: TUNSETIFF takes an ifreq, which lives until the call returns.
+    checked(unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF, &raw mut request) })?;
+    Ok(file)
+}
+
+/// Sets a socket option that is a C `int`.
+pub fn set_option(socket: &impl AsRawFd, level: c_int, name: c_int, value: c_int) -> io::Result<()> {
+    // SAFETY: the pointer and the length are those of `value`.
+    let result = unsafe { libc::setsockopt(socket.as_raw_fd(), level, name, (&raw const value).cast(), size_of_val(&value) as socklen_t) };
+    checked(result).map(drop)
+}
+
+/// Fills `into` with the socket option `name`; how many bytes the kernel wrote.
+pub fn option(socket: &impl AsRawFd, level: c_int, name: c_int, into: &mut [u8]) -> io::Result<usize> {
+    let mut len = into.len() as socklen_t;
+    // SAFETY: the kernel writes at most `len` bytes, the length of `into`, and says how many.
+    checked(unsafe { libc::getsockopt(socket.as_raw_fd(), level, name, into.as_mut_ptr().cast::<c_void>(), &raw mut len) })?;
+    Ok(len as usize)
+}
+
+/// An `ioctl` of a socket that gives a C `int`.
+fn asked(socket: &impl AsRawFd, request: libc::Ioctl) -> u64 {
+    let mut value: c_int = 0;
+    // SAFETY: the requests below write one int.
+    let result = unsafe { libc::ioctl(socket.as_raw_fd(), request, &raw mut value) };
+    if result < 0 { 0 } else { u64::try_from(value).unwrap_or(0) }
+}
+
+/// Bytes written to a TCP socket that are not acknowledged (`SIOCOUTQ`); none of a socket that cannot say.
+pub fn unacknowledged(socket: &impl AsRawFd) -> u64 {
+    asked(socket, libc::TIOCOUTQ)
+}
+
+/// Bytes that can be read from a socket (`SIOCINQ`); none of a socket that cannot say.
+pub fn unread(socket: &impl AsRawFd) -> u64 {
+    asked(socket, libc::FIONREAD)
+}
+
+/// Takes up to `most` bytes that have arrived on a TCP socket and throws them away, without a copy (`MSG_TRUNC`, tcp(7)); how many it got, 0 at
+/// the end of the stream.
+pub fn discard(socket: &impl AsRawFd, most: u64) -> io::Result<u64> {
+    // SAFETY: with MSG_TRUNC the kernel writes nothing to the buffer of a TCP socket, so there need be none.
+    let got = unsafe { libc::recv(socket.as_raw_fd(), std::ptr::null_mut(), most as usize, libc::MSG_TRUNC | libc::MSG_DONTWAIT) };
+    u64::try_from(got).map_err(|_| io::Error::last_os_error())
+}
+
+/// Gives this thread a real-time priority (`SCHED_FIFO`), 1 to 99.
+pub fn run_in_real_time(priority: c_int) -> io::Result<()> {
+    // SAFETY: all zeros is a valid sched_param, also where libc's has more fields than one.
+    let mut param: libc::sched_param = unsafe { std::mem::zeroed() };
+    param.sched_priority = priority;
+    // SAFETY: 0 is the calling thread; `param` lives until the call returns.
+    checked(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const param) }).map(drop)
+}

@@ -1,0 +1,149 @@
+"""The testbed where it is permitted; what it says where it is not."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import longfat
+import pytest
+from longfat.testbed import permitted
+
+PERMITTED = permitted()
+needs_rights = pytest.mark.skipif(not PERMITTED, reason="the testbed is not permitted here (root, /dev/net/tun and iproute2 are needed)")
+
+FILE = """
+title = "small"
+[path]
+preset = "dumbbell"
+rtt = "20 ms"
+bottleneck = { rate = "20 Mbit/s", queue = { kind = "droptail", limit = "1 bdp" } }
+edge = { rate = "1 Gbit/s", delay = "1 ms" }
+[[flow]]
+stack = "linux"
+[measure]
+duration = "2 s"
+interval = "100 ms"
+"""
+
+
+KNOCK = """
+import os, socket, time
+for _ in range(3):
+    start = time.monotonic()
+    try:
+        socket.create_connection((os.environ["LONGFAT_ADDRESS_right1"], 9), timeout=5)
+    except ConnectionRefusedError:
+        print(time.monotonic() - start)
+"""
+
+
+def command(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "longfat", *arguments], cwd=cwd, capture_output=True, text=True, timeout=120, check=False)
+
+
+def left_behind() -> list[str]:
+    """Devices of this machine. (Our namespaces have no names: they are gone with the process, and what is in them with them.)"""
+    return sorted(one.name for one in Path("/sys/class/net").iterdir())
+
+
+@needs_rights
+def test_an_experiment_runs_by_both_backends_side_by_side(tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text('backend = { sweep = ["sim", "testbed"] }\n' + FILE)
+    before = left_behind()
+    done = command("run", "small.toml", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    results = longfat.load_results(tmp_path / "results" / "small")
+    runs = results.runs.set_index("backend")
+    assert runs.loc["testbed", "verdict"] in ("valid", "suspect", "invalid")
+    assert left_behind() == before
+    if runs.loc["testbed", "verdict"] != "invalid":
+        rates = runs["goodput_total_bps"]
+        assert rates["testbed"] == pytest.approx(rates["sim"], rel=0.1)
+    real = next(result for result in results if result.provenance["backend"] == "testbed")
+    assert real.provenance["longfat"]["kernel"] == os.uname().release
+    assert real.real_time["handed_over"] > 1000
+    assert list(real.flow_series["time_s"])[:3] == [0.0, 0.1, 0.2]
+
+
+@needs_rights
+def test_a_run_that_is_killed_leaves_nothing_behind(tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(FILE)
+    before, draw = left_behind(), random.Random(1)
+    for _ in range(int(os.environ.get("LONGFAT_KILLS", "3"))):
+        started = subprocess.Popen(
+            [sys.executable, "-m", "longfat", "run", "small.toml", "--backend", "testbed"],
+            cwd=tmp_path,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        time.sleep(draw.uniform(0.3, 2.0))
+        started.send_signal(signal.SIGKILL)
+        started.wait()
+    # The kernel takes namespaces apart on a thread of its own.
+    deadline = time.monotonic() + 5
+    while left_behind() != before and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert left_behind() == before
+    # What the machine shares is put back by the next start.
+    done = command("testbed", "shell", "small.toml", "--", "true", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert int(Path("/proc/sys/net/core/netdev_max_backlog").read_text()) < 100_000
+
+
+@needs_rights
+def test_any_program_crosses_the_path(tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(FILE)
+    # Nobody listens there: each SYN is refused, one round trip later.
+    done = command("testbed", "shell", "small.toml", "--", sys.executable, "-c", KNOCK, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    best = min(float(took) for took in done.stdout.split())
+    assert 0.020 <= best < 0.025, done.stdout
+    assert "bottleneck>: 3 packets in, 3 delivered" in done.stderr
+    assert "bottleneck<: 3 packets in, 3 delivered" in done.stderr
+    assert command("testbed", "shell", "small.toml", "--", "sh", "-c", "exit 3", cwd=tmp_path).returncode == 3
+
+
+@needs_rights
+def test_two_testbeds_at_once_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(FILE)
+    with subprocess.Popen(
+        [sys.executable, "-m", "longfat", "testbed", "shell", "small.toml", "--", "cat"], cwd=tmp_path, stdin=subprocess.PIPE
+    ) as first:
+        deadline = time.monotonic() + 20
+        while (
+            not (done := command("testbed", "shell", "small.toml", "--", "true", cwd=tmp_path)).returncode and time.monotonic() < deadline
+        ):
+            pass
+        assert done.returncode == 1
+        assert f"another testbed is running (process {first.pid})" in done.stderr
+        assert first.stdin is not None
+        first.stdin.close()
+
+
+def test_what_the_kernel_cannot_be_told_is_refused_before_anything_starts(tmp_path: Path) -> None:
+    for change, said in [
+        ('congestion_control = "vegas"', "this congestion control"),
+        ('recovery = "tahoe"', "another recovery than Linux has"),
+        ('stack = "bsd-reno-1994"', "testbed"),
+        ("prr = false", "`prr` otherwise than Linux has it"),
+    ]:
+        text = FILE.replace('stack = "linux"', change)
+        (tmp_path / "asks.toml").write_text(text)
+        done = command("run", "asks.toml", "--backend", "testbed", cwd=tmp_path)
+        assert done.returncode == 1
+        assert said in done.stderr, done.stderr
+        assert "asks.toml" in done.stderr
+
+
+@pytest.mark.skipif(PERMITTED, reason="the testbed is permitted here")
+def test_what_is_missing_is_named(tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(FILE)
+    done = command("run", "small.toml", "--backend", "testbed", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "the testbed needs rights" in done.stderr
