@@ -25,6 +25,7 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 pub mod trace;
+mod trace_file;
 mod tree;
 mod view;
 pub mod warning;
@@ -41,3 +42,4 @@ pub use model::{
 pub use random::Distribution;
 pub use schema::{reference, schema};
 pub use sweep::Axis;
+pub use trace_file::TraceFile;

@@ -12,3 +12,4 @@ mod reference;
 mod sizing;
 mod starts;
 mod sweeps;
+mod unsteady;
