@@ -112,7 +112,7 @@ def test_public_functions_are_documented_and_typed() -> None:
 def test_registries_hold_what_an_experiment_can_name() -> None:
     kinds = longfat.registries()
     transport = {"stacks", "congestion_controls", "slow_starts", "window_sizings", "tcp"}
-    network = {"paths", "links", "losses", "queues", "discards", "hosts"}
+    network = {"paths", "links", "losses", "traces", "queues", "discards", "hosts"}
     assert transport | network | {"traffic", "metrics", "warnings", "backends"} == set(kinds)
     for kind, entries in kinds.items():
         assert entries, kind

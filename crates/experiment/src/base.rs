@@ -36,6 +36,23 @@ pub fn texts(text: &str, name: &str, read: Reader<'_>) -> Result<Vec<(String, St
     Ok(chain)
 }
 
+/// The traces that `node` names, each as seen from the folder of the text that says so; of texts, (name, content).
+pub fn locate_traces(node: &mut Node, texts: &[(String, String)]) {
+    match &mut node.value {
+        Tree::Array(items) => items.iter_mut().for_each(|item| locate_traces(item, texts)),
+        Tree::Table(table) => {
+            let is_trace = table.get("kind").and_then(Node::as_text).is_some_and(|kind| ["mahimahi", "csv"].contains(&kind));
+            for Entry { key, node, .. } in &mut table.0 {
+                match &mut node.value {
+                    Tree::Text(path) if is_trace && key == "file" => *path = beside(&texts[node.span.text].0, path),
+                    _ => locate_traces(node, texts),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
 /// `path` as seen from the folder of `file`.
 fn beside(file: &str, path: &str) -> String {
     let mut folder: Vec<&str> = match file.rsplit_once('/') {

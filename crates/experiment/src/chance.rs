@@ -22,10 +22,9 @@ pub fn has_any_under_way(experiment: &Experiment) -> bool {
     let network = &experiment.network;
     experiment.ties == Ties::Random
         || experiment.hosts.iter().any(|host| host.overhead.is_some())
-        || network
-            .links
-            .iter()
-            .any(|link| link.discard.is_some() || !QUEUES.contains(&link.queue.kind) || !LOSSES.contains(&link.loss.kind))
+        || network.links.iter().any(|link| {
+            link.discard.is_some() || link.unsteady.is_random() || !QUEUES.contains(&link.queue.kind) || !LOSSES.contains(&link.loss.kind)
+        })
         || experiment.flows.iter().any(|flow| {
             !TRAFFIC.contains(&flow.traffic.kind().name)
                 || (flow.traffic.is_tcp() && (is_random(&flow.sender) || is_random(&flow.receiver)))

@@ -87,7 +87,9 @@ impl Document {
             let node = Node::parse_document(text, number).map_err(|fault| fault.locate(&texts))?;
             root = Some(root.map_or(node.clone(), |below| base::merge(below, node)));
         }
-        let document = Self::build(texts, root.expect("there is a file"))?;
+        let mut root = root.expect("there is a file");
+        base::locate_traces(&mut root, &texts);
+        let document = Self::build(texts, root)?;
         document.quick()?;
         Ok(document)
     }

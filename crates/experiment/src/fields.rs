@@ -4,11 +4,13 @@ mod flow;
 mod host;
 mod link;
 mod path;
+mod unsteady;
 
 pub use flow::{CONTROL, SIZING, TRAFFIC, endpoint, flow};
 pub use host::host;
 pub use link::{DISCARD, LOSS, QUEUE, explicit_link, link, pause, way};
 pub use path::PATH;
+pub use unsteady::{DELAY_TRACE, RATE_TRACE, at, delay_step, jitter, outage, rate_step, reorder};
 
 use super::backend;
 use super::metric::REGISTRY;

@@ -73,6 +73,10 @@ fn variant(variants: &Variants, json: &Json) -> Json {
     let mut kept = entries.clone();
     kept.remove(variants.tag);
     let mut kept = table(&case.fields, &kept);
+    // A file is what it holds, wherever it is.
+    if kept.contains_key("sha256") {
+        kept.remove("file");
+    }
     if kept.is_empty() {
         return case.name.into();
     }

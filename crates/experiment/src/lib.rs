@@ -27,6 +27,7 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 pub mod trace;
+mod trace_file;
 mod tree;
 mod view;
 pub mod warning;
@@ -44,3 +45,4 @@ pub use model::{
 pub use random::Distribution;
 pub use schema::{reference, schema};
 pub use sweep::Axis;
+pub use trace_file::TraceFile;

@@ -2,7 +2,8 @@
 //! This is what a backend runs; it holds no text and no unit that still needs reading.
 
 use super::random::Distribution;
-use longfat_core::link::Shaper;
+use super::trace_file::TraceFile;
+use longfat_core::link::{Service, Shaper, Unsteady};
 use longfat_core::params::Choice;
 use longfat_core::time::Duration;
 use longfat_core::traffic::Traffic;
@@ -117,9 +118,9 @@ pub struct Link {
     pub from: usize,
     /// The node it leads to.
     pub to: usize,
-    /// Rate of framed packets: what is left of the line rate after physical framing.
+    /// Rate of framed packets: what is left of the line rate after physical framing. The mean, or what is said to be usual, where it changes.
     pub rate: Rate,
-    /// Propagation delay.
+    /// Propagation delay, the least where it changes.
     pub delay: Duration,
     /// Packets are carried as AAL5 frames, in cells.
     pub cells: bool,
@@ -135,10 +136,27 @@ pub struct Link {
     pub discard: Option<Choice>,
     /// What happens to packets on the line.
     pub loss: Choice,
+    /// What of it changes over time, or is not the same for each packet.
+    pub unsteady: Unsteady,
+    /// Where the trace of its rate is from, if that is a file.
+    pub rate_file: Option<TraceFile>,
+    /// Where that of its delay is from.
+    pub delay_file: Option<TraceFile>,
     /// Hardware flow control: those who fill the queue are stopped in time.
     pub pause: Option<Pause>,
     /// The link whose utilization headlines the report.
     pub bottleneck: bool,
+}
+
+impl Link {
+    /// No more than so many bits a second for long. Of opportunities nothing can be said: many may come at once.
+    pub fn greatest_bps(&self) -> f64 {
+        match &self.unsteady.service {
+            None => self.rate.as_bps() as f64,
+            Some(Service::Rate(course)) => course.greatest() as f64,
+            Some(Service::Opportunities(_)) => f64::INFINITY,
+        }
+    }
 }
 
 /// IEEE 802.3x flow control by the switch that a link comes from: what its queue holds decides when the links that fill it are told to stop.

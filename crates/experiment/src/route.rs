@@ -123,6 +123,9 @@ mod tests {
             queue: choice.clone(),
             loss: choice.clone(),
             pause: None,
+            unsteady: Default::default(),
+            rate_file: None,
+            delay_file: None,
             bottleneck: false,
         };
         Network {

@@ -1,6 +1,6 @@
 //! The JSON Schema of experiment files, and their reference in Markdown: both from the tables in [`super::fields`].
 
-use super::fields::{self, CONTROL, DISCARD, LOSS, PATH, QUEUE, SIZING, TRAFFIC};
+use super::fields::{self, CONTROL, DELAY_TRACE, DISCARD, LOSS, PATH, QUEUE, RATE_TRACE, SIZING, TRAFFIC};
 use super::shape::{Field, Shape, Variants};
 use super::sweep::FIXED;
 use longfat_core::link::framing;
@@ -20,6 +20,8 @@ pub fn schema() -> Json {
             "queue": variants(&QUEUE),
             "discard_policy": variants(&DISCARD),
             "loss": variants(&LOSS),
+            "rate_trace": variants(&RATE_TRACE),
+            "delay_trace": variants(&DELAY_TRACE),
             "traffic": variants(&TRAFFIC),
             "congestion_control": variants(&CONTROL),
             "window_sizing": variants(&SIZING),
@@ -148,6 +150,8 @@ pub fn reference() -> String {
         ("queue", &QUEUE),
         ("discard", &DISCARD),
         ("loss", &LOSS),
+        ("rate_trace", &RATE_TRACE),
+        ("delay_trace", &DELAY_TRACE),
         ("traffic", &TRAFFIC),
         ("congestion_control", &CONTROL),
         ("window_sizing", &SIZING),

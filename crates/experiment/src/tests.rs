@@ -13,3 +13,4 @@ mod reference;
 mod sizing;
 mod starts;
 mod sweeps;
+mod unsteady;

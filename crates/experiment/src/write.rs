@@ -1,6 +1,8 @@
 //! A resolved experiment, written back in the shape of an experiment file with explicit nodes and links: what goes into
 //! the results folder, reads back as the same run, and identifies it ([`super::identity`]).
 
+mod unsteady;
+
 use super::error::Span;
 use super::fields;
 use super::model::{self, Experiment, Flow, Host, Intake, Link, NodeKind, OnFull, Starts, Ties, Watched, When};
@@ -73,7 +75,7 @@ pub fn experiment(experiment: &Experiment, backend: &str) -> Json {
         table.insert("name".into(), ways[0].name.strip_suffix('>').unwrap_or(&ways[0].name).into());
         table.insert("from".into(), name(ways[0].from).into());
         table.insert("to".into(), name(ways[0].to).into());
-        let mut reverse = way(&ways[1], (ways[0].cells == ways[1].cells).then_some(&table));
+        let mut reverse = way(&ways[1], (ways[0].cells == ways[1].cells).then_some((&table, &ways[0])));
         if ways[0].cells && !ways[1].cells {
             reverse.insert("type".into(), "plain".into());
         }
@@ -109,7 +111,7 @@ pub fn experiment(experiment: &Experiment, backend: &str) -> Json {
 }
 
 /// One way of a link; with `other`, only what differs from it.
-fn way(link: &Link, other: Option<&Table>) -> Table {
+fn way(link: &Link, other: Option<(&Table, &Link)>) -> Table {
     let mut table = Table::new();
     if link.cells {
         table.insert("type".into(), "atm".into());
@@ -131,8 +133,13 @@ fn way(link: &Link, other: Option<&Table>) -> Table {
         said.insert("quanta".into(), format!("{} quanta", pause.quanta).into());
         table.insert("pause".into(), said.into());
     }
-    if let Some(other) = other {
+    if let Some((other, _)) = other {
         table.retain(|key, value| other.get(key.as_str()) != Some(value));
+    }
+    // A way that says any of this has nothing of it from the other, and a way with another rate or delay does not have the trace of that.
+    let same = |(_, other): (&Table, &Link)| (&link.unsteady, link.rate, link.delay) == (&other.unsteady, other.rate, other.delay);
+    if !other.map_or(link.unsteady.is_steady(), same) {
+        unsteady::write(link, &mut table);
     }
     if link.bottleneck {
         table.insert("bottleneck".into(), true.into());

@@ -129,9 +129,16 @@ impl Run {
     }
 }
 
-/// An error for a control that a stored run names and that nobody has brought to this process.
+/// An error for a control that a stored run names and that nobody has brought to this process, and for a trace that is not here.
 pub fn check_present(experiment: &Experiment) -> PyResult<()> {
     let controls = experiment.flows.iter().flat_map(|flow| [&flow.sender, &flow.receiver]).map(|end| end.congestion_control.kind);
+    let files = experiment.network.links.iter().flat_map(|link| [&link.rate_file, &link.delay_file]).flatten();
+    if let Some(file) = files.into_iter().find(|file| !file.is_there) {
+        return Err(ExperimentError::new_err(format!(
+            "the trace {} is not what it was, or not there: a file with the SHA-256 {} is needed",
+            file.path, file.sha256
+        )));
+    }
     match controls.into_iter().find(|name| extensions::is_absent(name)) {
         None => Ok(()),
         Some(name) => Err(ExperimentError::new_err(format!(

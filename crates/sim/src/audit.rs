@@ -59,7 +59,8 @@ pub fn audit(world: &mut World) {
         };
         assert_eq!(packets_in, count.transmitted + dropped + queued, "link {i}: packets in = transmitted + dropped + queued");
         let accounted = count.delivered + count.lost + on_wires[i];
-        assert_eq!(count.transmitted, accounted, "link {i}: transmitted = delivered + lost + in flight");
+        let carried = count.transmitted + count.duplicated;
+        assert_eq!(carried, accounted, "link {i}: transmitted + duplicated = delivered + lost + in flight");
         assert_eq!((count.backlog, count.backlog_bytes), link.queue_holds(), "link {i}: its queue holds what came and did not leave");
         link.empty(world.now, &mut world.packets, &mut census);
     }
@@ -84,8 +85,8 @@ pub fn audit(world: &mut World) {
     assert!(world.packets.is_empty(), "{} packets are kept, and in no link", world.packets.len());
     for (i, pair) in world.endpoints.chunks(2).enumerate() {
         let sum = |tallies: &[Tally]| (tallies.iter().map(|t| t.packets).sum::<u64>(), tallies.iter().map(|t| t.bytes).sum::<u64>());
-        let sent = sum(&[pair[0].sent, pair[1].sent]);
+        let sent = sum(&[pair[0].sent, pair[1].sent, world.ledger.duplicated_of(i)]);
         let accounted = sum(&[pair[0].delivered, pair[1].delivered, world.ledger.dropped_of(i), census.remaining[i]]);
-        assert_eq!(sent, accounted, "flow {i}: (packets, bytes) sent = delivered + dropped + in the network");
+        assert_eq!(sent, accounted, "flow {i}: (packets, bytes) sent + duplicated = delivered + dropped + in the network");
     }
 }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use longfat_core::link::loss;
+use longfat_core::link::{Unsteady, loss};
 use longfat_core::params::{Choice, Value};
 use longfat_core::queue;
 use longfat_core::time::Duration;
@@ -135,6 +135,9 @@ impl Dumbbell {
             queue: droptail(Capacity::Packets(1 << 40)),
             discard: None,
             loss: loss::choice("none"),
+            unsteady: Unsteady::default(),
+            rate_file: None,
+            delay_file: None,
             pause: None,
             bottleneck: false,
         }

@@ -30,6 +30,8 @@ pub struct Ledger {
     /// For each route cursor, the endpoint that sends there. Endpoint `2 f` sends for flow `f`, `2 f + 1` answers.
     origin: Vec<u32>,
     dropped: Vec<Tally>,
+    /// What lines carried twice.
+    duplicated: Vec<Tally>,
     in_network: u64,
     in_network_max: u64,
     /// `None`: not asked for.
@@ -99,6 +101,7 @@ impl Ledger {
         Ledger {
             origin,
             dropped: vec![Tally::default(); initial.len() / 2],
+            duplicated: vec![Tally::default(); initial.len() / 2],
             in_network: 0,
             in_network_max: 0,
             events: events.then(Vec::new),
@@ -201,6 +204,13 @@ impl Ledger {
         self.packet_event(now, id, packets, EventKind::Dropped(reason), link);
     }
 
+    /// There is a second packet like `packet`.
+    fn duplicated(&mut self, packet: &Packet) {
+        self.in_network += 1;
+        self.in_network_max = self.in_network_max.max(self.in_network);
+        self.duplicated[self.origin[packet.route as usize] as usize / 2].add(packet.ip_len());
+    }
+
     fn packet_event(&mut self, time: Time, id: PacketId, packets: &Packets, kind: EventKind, link: u32) {
         let of_packet = if let EventKind::Dropped(reason) = kind { PacketKind::Dropped(reason) } else { PacketKind::Marked };
         self.packet(time, of_packet, Some(link), &packets[id], packets.segment(id));
@@ -266,6 +276,11 @@ impl Ledger {
         self.dropped[flow]
     }
 
+    /// What was duplicated of `flow`, both ways.
+    pub fn duplicated_of(&self, flow: usize) -> Tally {
+        self.duplicated[flow]
+    }
+
     /// Packets in queues and on wires now, and those dropped of which that has not been found out yet.
     pub fn in_network(&self) -> u64 {
         self.in_network
@@ -317,5 +332,8 @@ impl QueueLog for LinkLog<'_> {
     }
     fn marked(&mut self, now: Time, id: PacketId, packets: &Packets) {
         self.ledger.packet_event(now, id, packets, EventKind::Marked, self.link);
+    }
+    fn duplicated(&mut self, _now: Time, id: PacketId, packets: &Packets) {
+        self.ledger.duplicated(&packets[id]);
     }
 }

@@ -15,6 +15,8 @@ pub struct Count {
     pub delivered: u64,
     /// Packets lost on the wire.
     pub lost: u64,
+    /// Packets that the line carried twice.
+    pub duplicated: u64,
     /// IP bytes transmitted.
     pub ip_bytes: u64,
     /// Framed bytes transmitted.

@@ -8,14 +8,20 @@
 //!
 //! At equal times a departure from a queue comes before an arrival at it, unless [`LinkConfig::departs_last`] says otherwise.
 
+mod wire;
+
 use super::count::{Count, Counted};
 use super::framing::wire_len;
 use super::gate::{Gate, PauseAt, Shaper, Told, Watch};
-use super::loss::{Fate, Loss};
+use super::loss::Loss;
+use super::service::Transmitter;
+use super::travel::Travel;
+use super::unsteady::Unsteady;
 use crate::atm::aal5;
 use crate::packet::{Line, PacketId, Packets};
 use crate::quantiles::Quantiles;
 use crate::queue::{DropReason, Queue, QueueLog, discard};
+use crate::rng::Rng;
 use crate::time::{Duration, Time};
 use crate::units::Rate;
 
@@ -61,8 +67,12 @@ pub struct Link {
     watch: Option<Box<Watch>>,
     /// `None`: nobody asks how long packets wait.
     waits: Option<Box<Waits>>,
-    /// `None`: a perfect line.
+    /// Whether each packet arrives, and after the same delay: there is neither `loss` nor `travel`.
+    is_perfect: bool,
     loss: Option<Box<dyn Loss + Send>>,
+    travel: Option<Box<Travel>>,
+    /// `None`: a constant rate.
+    transmitter: Option<Box<Transmitter>>,
     /// So many of the next packets arrive whatever they are.
     spared: u32,
     /// Sent, and not yet taken by the driver.
@@ -109,11 +119,24 @@ impl Link {
             gate: shapes.then(Box::default),
             watch: None,
             waits: None,
+            is_perfect: loss.is_none(),
             loss,
+            travel: None,
+            transmitter: None,
             spared: 0,
             sent: Line::new(),
             doomed: Line::new(),
             count: Count::default(),
+        }
+    }
+
+    /// It changes over time, or is not the same for each packet. Before anything is sent; not where there are cells.
+    pub fn change(&mut self, unsteady: &Unsteady, rng: impl Fn(&str) -> Rng) {
+        assert!(!self.config.cells, "cells go at one rate");
+        self.transmitter = unsteady.transmitter(self.config.rate, rng("rate")).map(Box::new);
+        if !unsteady.passage.is_plain() {
+            self.travel = Some(Box::new(Travel::new(&unsteady.passage, self.config.delay, rng("delay"), rng("passage"))));
+            self.is_perfect = false;
         }
     }
 
@@ -299,7 +322,7 @@ impl Link {
     #[inline(always)]
     fn transmit(&mut self, start: Time, id: PacketId, len: u32, packets: &mut Packets) {
         if len != self.last.ip_len {
-            self.last = self.framed(len);
+            self.last = self.frame(start, len);
         }
         self.busy_until = start + self.last.time;
         self.count.transmitted += 1;
@@ -316,15 +339,22 @@ impl Link {
         packet.stamp = arrival;
         packet.route += 1;
         packet.ingress = self.config.port;
-        if self.loss.is_some() && !self.survives(arrival, id, packets) {
-            self.doomed.push(id, packets);
-        } else {
+        if self.is_perfect || self.goes_straight(arrival, id, packets) {
             self.sent.push(id, packets);
         }
     }
 
-    /// What a packet of `ip_len` bytes takes.
+    /// What a packet of `ip_len` bytes takes that begins at `start`.
     #[cold]
+    fn frame(&mut self, start: Time, ip_len: u32) -> Framed {
+        let framed = self.framed(ip_len);
+        let Some(transmitter) = &mut self.transmitter else { return framed };
+        let time = transmitter.sends(start, framed.bytes).since(start);
+        // The next one may take another time, though it be as long: no packet has no length.
+        Framed { ip_len: 0, time, lead: time, ..framed }
+    }
+
+    /// What a packet of `ip_len` bytes takes at the rate of the link.
     fn framed(&self, ip_len: u32) -> Framed {
         let LinkConfig { rate, overhead, min_frame, cells, to_switch, .. } = self.config;
         let bytes = wire_len(ip_len, overhead, min_frame, cells);
@@ -374,7 +404,8 @@ impl Link {
     /// The least time from a packet's coming to the queue until the far end sees anything of it: a packet of one byte, or one cell, on an
     /// idle line.
     pub fn lag(&self) -> Duration {
-        self.framed(1).lead + self.config.delay
+        let lead = self.transmitter.as_ref().map_or_else(|| self.framed(1).lead, |transmitter| transmitter.least());
+        lead + self.config.delay
     }
 
     /// What so many packets of the MTU take, one after the other, without what frames them.
@@ -414,40 +445,10 @@ impl Link {
     #[inline]
     pub fn due(&self) -> Time {
         let refresh = self.watch.as_ref().map_or(Time::MAX, |watch| watch.refresh);
-        self.next_departure().min(refresh).saturating_add(Duration::from_ps(u64::from(self.config.departs_last)))
-    }
-
-    /// Whether the packet `id` survives the way to the far end, where it is due at `arrival`.
-    #[inline]
-    fn survives(&mut self, arrival: Time, id: PacketId, packets: &mut Packets) -> bool {
-        let Some(loss) = &mut self.loss else { return true };
-        if self.spared > 0 {
-            self.spared -= 1;
-            return true;
-        }
-        let sent = Time::from_ps(arrival.as_ps() - self.config.delay.as_ps());
-        let fate = loss.on_packet(sent, &packets[id]);
-        self.spared = loss.spared();
-        match fate {
-            Fate::Deliver => true,
-            Fate::Corrupt => {
-                packets[id].corrupted = true;
-                true
-            }
-            Fate::Lose => false,
-        }
-    }
-
-    /// Counts the packets lost on the wire that would have arrived by `now`.
-    #[inline]
-    pub fn lose(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) {
-        while let Some(id) = self.doomed.first()
-            && packets[id].stamp <= now
-        {
-            self.doomed.pop(packets);
-            self.count.lost += 1;
-            let at = packets[id].stamp;
-            discard(at, id, DropReason::Loss, packets, &mut Counted { count: &mut self.count, log });
+        let departs = self.next_departure().min(refresh).saturating_add(Duration::from_ps(u64::from(self.config.departs_last)));
+        match &self.travel {
+            None => departs,
+            Some(travel) => departs.min(self.is_certain_at(travel.first())),
         }
     }
 
@@ -463,17 +464,26 @@ impl Link {
 
     /// The packets on the wire, the one in transmission included.
     pub fn in_flight(&self) -> u64 {
-        self.count.transmitted - self.count.delivered - self.count.lost
+        self.count.transmitted + self.count.duplicated - self.count.delivered - self.count.lost
     }
 
     /// The packets on the wire that the driver has not taken: those sent since it last asked, and those that will be lost.
     pub fn keeps(&self) -> u64 {
-        (self.sent.len() + self.doomed.len()) as u64
+        let under_way = self.travel.as_ref().map_or(0, |travel| travel.len());
+        (self.sent.len() + self.doomed.len() + under_way) as u64
     }
 
     /// Empties the link at the end of a run: `log` is told of every packet that it still has, as of one dropped at `now`.
     pub fn empty(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) {
-        while let Some(id) = self.sent.pop(packets).or_else(|| self.doomed.pop(packets)).or_else(|| self.queue.dequeue(now, packets, log)) {
+        let mut travel = self.travel.take();
+        let mut under_way = || Some(travel.as_mut()?.next(Time::MAX)?.1.id);
+        while let Some(id) = self
+            .sent
+            .pop(packets)
+            .or_else(|| self.doomed.pop(packets))
+            .or_else(&mut under_way)
+            .or_else(|| self.queue.dequeue(now, packets, log))
+        {
             discard(now, id, DropReason::Loss, packets, log);
         }
     }

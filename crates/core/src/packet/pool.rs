@@ -83,6 +83,12 @@ impl Packets {
         id
     }
 
+    /// Keeps a second packet like `id`.
+    pub fn copy(&mut self, id: PacketId) -> PacketId {
+        let way = self.places[id.0 as usize / PAGE].0;
+        self.insert(way, self[id], *self.segment(id))
+    }
+
     /// The slot of the next packet, which may be written there before it is kept. What is there now means nothing.
     #[inline]
     pub fn vacant(&mut self, way: Way) -> PacketId {

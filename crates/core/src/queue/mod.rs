@@ -75,6 +75,8 @@ pub trait QueueLog {
     fn dropped(&mut self, now: Time, id: PacketId, packets: &Packets, reason: DropReason);
     /// The packet `id` was marked CE instead of dropped.
     fn marked(&mut self, now: Time, id: PacketId, packets: &Packets);
+    /// A line carried a packet twice: `id` is the copy. No queue does that.
+    fn duplicated(&mut self, _now: Time, _id: PacketId, _packets: &Packets) {}
 }
 
 /// A packet of `packets` is dropped: `log` is told, and its slot is free.

@@ -1,5 +1,6 @@
 //! A link, one way and both, and what can stand in front of it or happen on it.
 
+use super::unsteady::{DELAY_TRACE, RATE_TRACE, jitter, outage, reorder};
 use super::{DELAY, FALSE, one_of};
 use crate::shape::{Case, Field, Shape, Variants};
 use longfat_core::atm::discard;
@@ -49,6 +50,28 @@ pub fn way() -> &'static [Field] {
                 "IEEE 802.3x flow control by the switch in front of the link: the links that fill its queue are stopped before it overflows",
             ),
             Field::new("loss", Shape::Variants(&LOSS), "packets the link loses; by default none"),
+            Field::new(
+                "rate_trace",
+                Shape::Variants(&RATE_TRACE),
+                "the rate over time, of framed packets; `rate` is then what capacities in BDPs go by, by default the mean",
+            ),
+            Field::new(
+                "delay_trace",
+                Shape::Variants(&DELAY_TRACE),
+                "the propagation delay over time, one way; `delay` is then the least it may be, by default the least it is. A packet has the delay of the instant at which it leaves the transmitter, and overtakes none",
+            ),
+            Field::new(
+                "down",
+                Shape::List(&Shape::Table(outage)),
+                "outages: nothing is sent, and packets wait in the queue. What is being sent goes on afterwards",
+            ),
+            Field::new("jitter", Shape::Table(jitter), "a random time that each packet takes longer; by default none"),
+            Field::new("reorder", Shape::Table(reorder), "packets that are held back, so that others overtake them; by default none"),
+            Field::auto(
+                "duplicate",
+                Kind::Number { min: 0.0, max: 1.0 },
+                "probability that a packet that is not lost arrives twice; by default 0",
+            ),
             Field::or("bottleneck", Kind::Bool, FALSE, "the link whose utilization heads the report"),
         ]
     });

@@ -36,7 +36,7 @@ impl Bound {
 /// Every value of the metrics of `trace` that is out of its bounds or not there where it must be, and every counter that
 /// contradicts another, in words. There is none, whatever the network: the tests ask.
 pub fn impossible(experiment: &Experiment, trace: &Trace) -> Vec<String> {
-    let mut found = contradictions(trace);
+    let mut found = contradictions(experiment, trace);
     for metric in REGISTRY {
         for (scope, value) in (metric.compute)(experiment, trace) {
             let (least, most) = match (metric.bound, scope) {
@@ -87,7 +87,7 @@ fn has_value(experiment: &Experiment, trace: &Trace, name: &str, scope: Scope) -
 }
 
 /// Counters of which one says more than another allows.
-fn contradictions(trace: &Trace) -> Vec<String> {
+fn contradictions(experiment: &Experiment, trace: &Trace) -> Vec<String> {
     let mut found = Vec::new();
     let mut at_most = |what: String, few: u64, many: u64| {
         if few > many {
@@ -95,7 +95,9 @@ fn contradictions(trace: &Trace) -> Vec<String> {
         }
     };
     for (i, flow) in trace.flows.iter().enumerate() {
-        let fresh = flow.bytes_sent.saturating_sub(flow.bytes_retransmitted);
+        // A datagram that comes twice is delivered twice.
+        let comes_once = experiment.flows[i].traffic.is_tcp() || trace.links.iter().all(|link| link.packets_duplicated() == 0);
+        let fresh = if comes_once { flow.bytes_sent.saturating_sub(flow.bytes_retransmitted) } else { u64::MAX };
         at_most(format!("flow {i}: bytes retransmitted"), flow.bytes_retransmitted, flow.bytes_sent);
         at_most(format!("flow {i}: segments retransmitted"), flow.segments_retransmitted, flow.segments_sent);
         at_most(format!("flow {i}: bytes delivered, of those sent once"), flow.bytes_delivered, fresh);
@@ -111,7 +113,10 @@ fn contradictions(trace: &Trace) -> Vec<String> {
 /// those with the same slowest link no more than it; and what was under way to them when the warmup ended.
 fn most_goodput(experiment: &Experiment, trace: &Trace, flows: &[usize]) -> f64 {
     let routes = Routes::new(&experiment.network);
-    let rate = |flow: &Flow, link: usize| 8.0 / time_of(&experiment.network.links[link], flow);
+    let rate = |flow: &Flow, link: usize| {
+        let link = &experiment.network.links[link];
+        8.0 / time_of(link, flow) * link.greatest_bps() / link.rate.as_bps() as f64
+    };
     let mut slowest: Vec<(usize, f64)> = Vec::new();
     let mut under_way = 0.0;
     let warmup = Time::ZERO + experiment.measure.warmup;

@@ -48,6 +48,9 @@ fn link(bottleneck: bool) -> Link {
         queue: none.clone(),
         discard: None,
         loss: none,
+        unsteady: Default::default(),
+        rate_file: None,
+        delay_file: None,
         pause: None,
         bottleneck,
     }

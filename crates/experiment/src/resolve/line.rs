@@ -1,5 +1,6 @@
 //! A link as the file describes it, both ways, and what stands in front of each.
 
+use super::unsteady::{Changes, KEYS, changes};
 use crate::error::Fault;
 use crate::fields::{self, LOSS};
 use crate::model::{Link, Pause};
@@ -10,6 +11,7 @@ use longfat_core::link::loss;
 use longfat_core::params::{Choice, Value};
 use longfat_core::time::Duration;
 use longfat_core::units::Rate;
+use longfat_core::units::text::TIME;
 
 /// What is written of what stands in front of a link, and where the link is.
 #[derive(Clone)]
@@ -29,6 +31,7 @@ pub struct Way<'a> {
     pub overhead: u32,
     pub min_frame: u32,
     pub loss: Choice,
+    pub changes: Changes,
     pub pause: Option<Pause>,
     pub bottleneck: bool,
     pub front: Front<'a>,
@@ -80,7 +83,9 @@ fn way<'a>(view: &View<'a>, other: Option<&Way<'a>>) -> Result<Way<'a>, Fault> {
         (None, None) => *framing::named("plain"),
     };
     let written = if let Value::Rate(rate) = view.value("rate")? { Some(rate) } else { None };
-    let rate = written.or(usual.rate).ok_or_else(|| {
+    let changes = changes(view, other.map(|w| &w.changes))?;
+    let mean = changes.unsteady.service.as_ref().filter(|_| view.get("rate_trace").is_some()).map(|service| Rate::from_bps(service.mean()));
+    let rate = written.or(mean).or(usual.rate).ok_or_else(|| {
         let types: Vec<&str> = framing::REGISTRY.iter().filter(|f| f.rate.is_some()).map(|f| f.name).collect();
         let fault = view.fault("rate", "the link has neither a `rate` nor a `type` that gives one");
         fault.expected(format!("a rate such as \"622 Mbit/s\", or one of the types {}", types.join(", ")))
@@ -99,14 +104,23 @@ fn way<'a>(view: &View<'a>, other: Option<&Way<'a>>) -> Result<Way<'a>, Fault> {
         discard: view.written("discard").or_else(|| other.and_then(|w| w.front.discard.clone())),
         place: view.at.clone(),
     };
+    let least = changes.unsteady.passage.delay.as_ref().map(|delay| Duration::from_ps(delay.least()));
+    let delay = match (view.duration("delay")?, least) {
+        (Some(delay), Some(least)) if least < delay => {
+            let fault = view.fault("delay", format!("the delay_trace goes down to {}", TIME.format(least.as_ps())));
+            return Err(fault.expected("a `delay` that is the least there is, or none"));
+        }
+        (written, least) => written.or(least).or(other.and_then(|w| w.delay)),
+    };
     let way = Way {
         rate,
-        delay: view.duration("delay")?.or(other.and_then(|w| w.delay)),
+        delay,
         mtu: small("mtu", usual.mtu)?,
         cells: usual.cells,
         overhead: small("overhead", usual.overhead)?,
         min_frame: small("min_frame", usual.min_frame)?,
         loss,
+        changes,
         pause,
         bottleneck: view.boolean("bottleneck")?,
         front,
@@ -132,6 +146,11 @@ fn check_cells(view: &View<'_>, way: &Way<'_>) -> Result<(), Fault> {
     if way.mtu + way.overhead > aal5::MAX_SDU {
         let fault = view.fault("mtu", format!("a packet of {} bytes with {} bytes of overhead fits no AAL5 frame", way.mtu, way.overhead));
         return Err(fault.expected(format!("an mtu of at most {} bytes", aal5::MAX_SDU.saturating_sub(way.overhead))));
+    }
+    if !way.changes.unsteady.is_steady() {
+        let said = KEYS.into_iter().find(|name| view.get(name).is_some());
+        let fault = view.fault(said.unwrap_or("type"), "a link that carries cells does not change, and treats all of them alike");
+        return Err(fault.help("leave it out, or choose a type that carries frames"));
     }
     if way.min_frame > 0 {
         return Err(view.fault("min_frame", "cells are all of one size").help("leave min_frame out, or choose a type that carries frames"));

@@ -9,6 +9,7 @@ mod presets;
 mod queue;
 mod recording;
 mod switch;
+mod unsteady;
 
 use super::error::Fault;
 use super::fields;

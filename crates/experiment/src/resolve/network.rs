@@ -64,6 +64,9 @@ impl<'a> Plan<'a> {
                 queue: Choice::default(),
                 discard: None,
                 loss: way.loss.clone(),
+                unsteady: way.changes.unsteady.clone(),
+                rate_file: way.changes.rate_file.clone(),
+                delay_file: way.changes.delay_file.clone(),
                 pause: way.pause,
                 bottleneck: way.bottleneck,
             });

@@ -283,6 +283,7 @@ fn link_columns() -> Vec<Column<LinkRecord>> {
         column!(count "packets_transmitted", "packet", "sent", packets_transmitted),
         column!(count "packets_delivered", "packet", "arrived at the other end", packets_delivered),
         column!(count "packets_lost", "packet", "lost on the line", packets_lost),
+        Column::new(Form::Count, "packets_duplicated", "packet", "that the line carried twice", LinkRecord::packets_duplicated),
         column!(count "packets_queued", "packet", "in the queue at the end of the run", packets_queued),
         column!(count "packets_in_flight", "packet", "on the wire at the end of the run", packets_in_flight),
         column!(count "ip_bytes", "byte", "IP packets transmitted", ip_bytes),

@@ -200,6 +200,13 @@ pub struct LinkRecord {
     pub cells: Option<CellRecord>,
 }
 
+impl LinkRecord {
+    /// Packets that the line carried twice: what arrived, was lost or is on the wire more than was sent.
+    pub fn packets_duplicated(&self) -> u64 {
+        (self.packets_delivered + self.packets_lost + self.packets_in_flight).saturating_sub(self.packets_transmitted)
+    }
+}
+
 /// What the output port in front of a link did to cells.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CellRecord {

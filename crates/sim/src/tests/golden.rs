@@ -191,6 +191,7 @@ fn sample(entry: &str, spec: &ParamSpec) -> String {
         (_, _, Kind::Bytes { .. }) => "\"1 MB\"".to_owned(),
         (_, _, Kind::Count { unit: "", .. }) => "20".to_owned(),
         (_, _, Kind::Count { unit, .. }) => format!("\"20 {unit}\""),
+        ("bit_errors", "rate", _) => "0.000002".to_owned(),
         (_, "shape", Kind::Number { .. }) => "1.5".to_owned(),
         (_, _, Kind::Number { .. }) => "0.02".to_owned(),
         (_, _, Kind::Choice(words)) => format!("\"{}\"", words[0]),

@@ -22,6 +22,7 @@ mod stages;
 mod stepping;
 mod ties;
 mod traffic;
+mod unsteady;
 mod waits;
 mod window_sizing;
 

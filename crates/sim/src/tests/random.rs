@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use longfat_core::atm::discard;
-use longfat_core::link::{Shaper, loss};
+use longfat_core::link::course::{self, Course, Outages, Step, Steps};
+use longfat_core::link::{Jitter, Opportunities, Passage, Reorder, Service, Shaper, Unsteady, loss};
 use longfat_core::params::{Choice, Value};
 use longfat_core::queue;
 use longfat_core::rng::Rng;
@@ -26,6 +27,7 @@ pub fn experiment(seed: u64) -> Option<Experiment> {
     experiment.network.links.clear();
     experiment.network.nodes.clear();
     let hosts = draw.network(&mut experiment, &template);
+    Draw(Rng::named(seed, "random links that change")).unsettle(&mut experiment);
     for group in 0..draw.up_to(8) + 1 {
         let (from, to) = (draw.pick(&hosts), draw.pick(&hosts));
         let traffic = draw.traffic();
@@ -153,6 +155,41 @@ impl Draw {
             }
             experiment.network.links.push(link);
         }
+    }
+
+    /// Some links change, or treat packets unevenly.
+    fn unsettle(&mut self, experiment: &mut Experiment) {
+        if !self.one_in(3) {
+            return;
+        }
+        for link in experiment.network.links.iter_mut().filter(|link| !link.cells) {
+            if self.one_in(2) {
+                link.unsteady = self.unsteady(link);
+            }
+        }
+    }
+
+    fn unsteady(&mut self, link: &Link) -> Unsteady {
+        let (rate, delay, ms) = (link.rate.as_bps(), link.delay.as_ps(), Duration::from_millis);
+        let leo = course::choice("leo").with(&[("interval", Value::Duration(ms(self.of(&[7, 100]))))]);
+        let service = match self.up_to(4) {
+            0 => Some(Service::Rate(Course::Drawn { low: rate / 4, high: rate, by: leo.clone() })),
+            1 => {
+                let steps = [(0, rate), (250, rate / 10), (300, rate)].map(|(at, value)| Step { at: ms(at), value });
+                Some(Service::Rate(Course::Steps(Steps { steps: steps.into(), repeat: self.one_in(2).then_some(ms(400)) })))
+            }
+            2 => Some(Service::Opportunities(Opportunities([3, 3, 8, 30].into()))),
+            _ => None,
+        };
+        let outages = if self.one_in(3) { vec![(ms(100), ms(150)), (ms(400), ms(520))] } else { Vec::new() };
+        let jitter = Jitter { most: ms(self.of(&[1, 20])), correlation: self.of(&[0.0, 0.5]), in_order: self.one_in(2) };
+        let passage = Passage {
+            delay: self.one_in(2).then_some(Course::Drawn { low: delay, high: delay + 20_000_000_000, by: leo }),
+            jitter: self.one_in(2).then_some(jitter),
+            reorder: self.one_in(3).then_some(Reorder { probability: 0.02, by: ms(4) }),
+            duplicate: self.of(&[0.0, 0.0, 0.03]),
+        };
+        Unsteady { service, outages: Outages(outages), passage }
     }
 
     fn queue(&mut self) -> Choice {

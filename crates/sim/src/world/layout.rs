@@ -138,6 +138,11 @@ fn links(experiment: &Experiment) -> Vec<Link> {
             departs_last: experiment.departures_last,
         };
         let mut made = Link::new(config, queue, (kind.build)(&link.loss.params, rng("loss")));
+        if !link.unsteady.is_steady() {
+            let is_there = [&link.rate_file, &link.delay_file].into_iter().flatten().all(|file| file.is_there);
+            assert!(is_there, "link {}: its trace is not here", link.name);
+            made.change(&link.unsteady, rng);
+        }
         if link.bottleneck {
             made.record_waits();
         }

@@ -66,7 +66,7 @@ impl World {
     pub(super) fn advance_link_before(&mut self, number: usize, until: Time) {
         let mut log = LinkLog { link: number as u32, ledger: &mut self.ledger };
         self.links[number].advance_before(until, &mut self.packets, &mut log);
-        self.links[number].lose(until, &mut self.packets, &mut log);
+        self.links[number].settle(until, &mut self.packets, &mut log);
         self.pass_on(number);
     }
 
@@ -183,7 +183,7 @@ impl World {
     pub(super) fn advance_link(&mut self, number: usize) {
         let mut log = LinkLog { link: number as u32, ledger: &mut self.ledger };
         self.links[number].advance(self.now, &mut self.packets, &mut log);
-        self.links[number].lose(self.now, &mut self.packets, &mut log);
+        self.links[number].settle(self.now, &mut self.packets, &mut log);
         self.pass_on(number);
     }
 }

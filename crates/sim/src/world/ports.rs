@@ -164,7 +164,7 @@ impl World {
         self.waiting[number] = waiting;
         self.ports.list[port].port.advance(until);
         self.settle_port(port, number);
-        self.links[number].lose(until, &mut self.packets, &mut LinkLog { link: number as u32, ledger: &mut self.ledger });
+        self.links[number].settle(until, &mut self.packets, &mut LinkLog { link: number as u32, ledger: &mut self.ledger });
         next.min(self.ports.list[port].port.next_news())
     }
 

@@ -1,6 +1,7 @@
 //! What a line does to packets besides carrying them. One file a model, one line in [`REGISTRY`].
 
 mod bernoulli;
+mod bit_errors;
 mod gilbert_elliott;
 mod periodic;
 
@@ -49,7 +50,7 @@ pub struct LossKind {
 }
 
 /// Every model, in the order of listings.
-pub const REGISTRY: &[LossKind] = &[NONE, bernoulli::KIND, gilbert_elliott::KIND, periodic::KIND];
+pub const REGISTRY: &[LossKind] = &[NONE, bernoulli::KIND, bit_errors::KIND, gilbert_elliott::KIND, periodic::KIND];
 by_name!(LossKind, "loss model", with params);
 
 /// A perfect line.

@@ -124,3 +124,13 @@ fn a_line_that_can_only_turn_bad_is_refused() {
     params.set("r", Value::Number(0.0));
     assert_eq!((kind.check)(&params), Err("r must be over 0 when p is: the line would turn bad and stay so".into()));
 }
+
+#[test]
+fn bit_errors_go_by_the_length_of_a_packet() {
+    let mut loss = build("bit_errors", &[("rate", 2e-5)], 1).unwrap();
+    for (payload, expected) in [(1460, 0.2134), (0, 0.0064)] {
+        let lost = (0..100_000).filter(|_| loss.on_packet(Time::ZERO, &packet_of(payload)) == Fate::Lose).count() as f64 / 100_000.0;
+        // 1 - (1 - 2 x 10^-5)^12000 and ^320. Five standard deviations of the first: 0.0065.
+        assert!((lost - expected).abs() < 0.0065 * (expected / 0.2134_f64).sqrt() + 1e-4, "{payload}: {lost}");
+    }
+}

@@ -1,3 +1,5 @@
+mod unsteady;
+
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
@@ -94,8 +96,8 @@ impl Rig {
             self.offer(Time::from_ps(at), seq, len);
         }
         self.advance(END);
+        self.link.settle(END, &mut self.packets, &mut self.dropped);
         self.collect();
-        self.link.lose(END, &mut self.packets, &mut self.dropped);
         assert!(self.packets.is_empty(), "every packet arrived or was dropped");
         assert_eq!((self.link.in_flight(), self.link.keeps(), self.link.due()), (0, 0, Time::MAX));
         assert_eq!((self.link.count.backlog, self.link.count.backlog_bytes), self.link.queue_holds());

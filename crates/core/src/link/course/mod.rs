@@ -1,0 +1,180 @@
+//! What a rate or a delay is over time: piece after piece, each with one value.
+//!
+//! A [`Course`] is what is asked for: steps that are written down, or drawn by one of the kinds in [`REGISTRY`], one file each.
+
+mod leo;
+mod markov;
+mod outages;
+mod random_walk;
+mod sine;
+mod steps;
+#[cfg(test)]
+mod tests;
+
+pub(super) use outages::Interrupted;
+pub use outages::Outages;
+pub use steps::{Step, Steps};
+
+use crate::by_name;
+use crate::params::{Choice, Kind, ParamSpec, Params, Value};
+use crate::rng::Rng;
+use crate::time::{Duration, Time};
+use crate::units::text::TIME;
+
+/// One value, and up to (and without) when it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// When the next piece begins; [`Time::MAX`]: never.
+    pub until: Time,
+    /// Bits a second, or picoseconds.
+    pub value: u64,
+}
+
+/// Pieces one after the other, from time zero on, without end.
+pub trait Pieces {
+    /// The next one.
+    fn next(&mut self) -> Piece;
+}
+
+/// What a quantity is over time: bits a second of a rate, picoseconds of a delay.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Course {
+    /// As written.
+    Steps(Steps),
+    /// Drawn between two values.
+    Drawn {
+        /// The least value.
+        low: u64,
+        /// The greatest.
+        high: u64,
+        /// An entry of [`REGISTRY`].
+        by: Choice,
+    },
+}
+
+impl Course {
+    /// The least value it ever has, as far as one can say beforehand.
+    pub fn least(&self) -> u64 {
+        match self {
+            Course::Steps(steps) => steps.values().min().unwrap_or(0),
+            Course::Drawn { low, .. } => *low,
+        }
+    }
+
+    /// The greatest.
+    pub fn greatest(&self) -> u64 {
+        match self {
+            Course::Steps(steps) => steps.values().max().unwrap_or(0),
+            Course::Drawn { high, .. } => *high,
+        }
+    }
+
+    /// The mean over a long time: over one period of steps that repeat; of steps that do not, the last one.
+    pub fn mean(&self) -> u64 {
+        match self {
+            Course::Steps(steps) => steps.mean(),
+            Course::Drawn { low, high, by } => between(*low, *high, (named(by.kind).mean)(&by.params)),
+        }
+    }
+
+    /// One sentence for the user unless it makes sense.
+    pub fn check(&self) -> Result<(), String> {
+        match self {
+            Course::Steps(steps) => steps.check(),
+            Course::Drawn { low, high, by } if low < high => (named(by.kind).check)(&by.params),
+            Course::Drawn { .. } => Err("low must be under high".to_owned()),
+        }
+    }
+
+    /// Its pieces; what is drawn is drawn from `rng`.
+    pub fn pieces(&self, rng: Rng) -> Box<dyn Pieces + Send> {
+        match self {
+            Course::Steps(steps) => Box::new(steps.pieces()),
+            Course::Drawn { low, high, by } => {
+                let levels = (named(by.kind).build)(&by.params, rng);
+                Box::new(Drawn { low: *low, high: *high, levels, at: Time::ZERO })
+            }
+        }
+    }
+}
+
+/// Levels from 0 (the least value) to 1 (the greatest), each with the time for which it holds, which is not zero.
+pub trait Levels {
+    /// The next one.
+    fn next(&mut self) -> (Duration, f64);
+}
+
+/// One way to draw values.
+pub struct CourseKind {
+    /// As users write it.
+    pub name: &'static str,
+    /// One line for listings.
+    pub summary: &'static str,
+    /// Where it is defined: authors, title, venue and year, or "none: longfat's own".
+    pub source: &'static str,
+    /// What users can set.
+    pub params: &'static [ParamSpec],
+    /// Checks what bounds on single parameters cannot say. `Err` is one sentence for the user.
+    pub check: fn(&Params) -> Result<(), String>,
+    /// The mean level over a long time.
+    pub mean: fn(&Params) -> f64,
+    /// Makes one.
+    pub build: fn(&Params, Rng) -> Box<dyn Levels + Send>,
+}
+
+/// Every kind, in the order of listings.
+pub const REGISTRY: &[CourseKind] = &[sine::KIND, random_walk::KIND, markov::KIND, leo::KIND];
+by_name!(CourseKind, "course", with params);
+
+/// A time of which there can be many in a run.
+const SOME_TIME: Kind = Kind::Duration { min: Duration::from_micros(1), max: Duration::from_secs(100_000) };
+
+const fn time(name: &'static str, default: Option<Value>, doc: &'static str) -> ParamSpec {
+    ParamSpec { name, kind: SOME_TIME, default, doc }
+}
+
+/// In words, for messages.
+fn words(time: Duration) -> String {
+    TIME.format(time.as_ps())
+}
+
+fn between(low: u64, high: u64, level: f64) -> u64 {
+    low + ((high - low) as f64 * level + 0.5) as u64
+}
+
+struct Drawn {
+    low: u64,
+    high: u64,
+    levels: Box<dyn Levels + Send>,
+    at: Time,
+}
+
+impl Pieces for Drawn {
+    fn next(&mut self) -> Piece {
+        let (time, level) = self.levels.next();
+        self.at = self.at.saturating_add(time);
+        Piece { until: self.at, value: between(self.low, self.high, level) }
+    }
+}
+
+/// Pieces, and which of them is now.
+pub(super) struct Current {
+    pieces: Box<dyn Pieces + Send>,
+    piece: Piece,
+}
+
+impl Current {
+    pub fn new(mut pieces: Box<dyn Pieces + Send>) -> Self {
+        let piece = pieces.next();
+        Current { pieces, piece }
+    }
+
+    /// The piece that `time` is in; times never run backwards.
+    #[inline]
+    pub fn at(&mut self, time: Time) -> Piece {
+        while self.piece.until <= time && self.piece.until < Time::MAX {
+            self.piece = self.pieces.next();
+        }
+        self.piece
+    }
+}

@@ -1,0 +1,87 @@
+//! The wire of a link: which packets survive it, and in what order they arrive.
+
+use super::Link;
+use crate::link::count::Counted;
+use crate::link::loss::Fate;
+use crate::link::travel::OnWay;
+use crate::packet::{PacketId, Packets};
+use crate::queue::{DropReason, QueueLog, discard};
+use crate::time::Time;
+
+impl Link {
+    /// Whether the packet `id` is nothing but due at `arrival`. If not, it has been put where it belongs.
+    #[inline]
+    pub(super) fn goes_straight(&mut self, arrival: Time, id: PacketId, packets: &mut Packets) -> bool {
+        let survives = self.survives(arrival, id, packets);
+        match &mut self.travel {
+            Some(travel) => travel.take(Time::from_ps(arrival.as_ps() - self.config.delay.as_ps()), id, !survives),
+            None if survives => return true,
+            None => self.doomed.push(id, packets),
+        }
+        false
+    }
+
+    /// Whether the packet `id` survives the way to the far end, where it is due at `arrival`.
+    #[inline]
+    fn survives(&mut self, arrival: Time, id: PacketId, packets: &mut Packets) -> bool {
+        let Some(loss) = &mut self.loss else { return true };
+        if self.spared > 0 {
+            self.spared -= 1;
+            return true;
+        }
+        let sent = Time::from_ps(arrival.as_ps() - self.config.delay.as_ps());
+        let fate = loss.on_packet(sent, &packets[id]);
+        self.spared = loss.spared();
+        match fate {
+            Fate::Deliver => true,
+            Fate::Corrupt => {
+                packets[id].corrupted = true;
+                true
+            }
+            Fate::Lose => false,
+        }
+    }
+
+    /// Does what has happened on the wire by `now`, after what has happened at the queue: packets are lost that would have arrived.
+    #[inline]
+    pub fn settle(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) {
+        if self.travel.is_some() {
+            self.order(now, packets, log);
+        }
+        while let Some(id) = self.doomed.first()
+            && packets[id].stamp <= now
+        {
+            self.doomed.pop(packets);
+            self.count.lost += 1;
+            let at = packets[id].stamp;
+            discard(at, id, DropReason::Loss, packets, &mut Counted { count: &mut self.count, log });
+        }
+    }
+
+    /// Of the packets under way, those are sent on that will arrive before any that is still to be sent.
+    #[cold]
+    fn order(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) {
+        let Some(mut travel) = self.travel.take() else { return };
+        let certain = now.saturating_add(self.lag());
+        while let Some((at, OnWay { id, is_lost, comes_twice })) = travel.next(certain) {
+            packets[id].stamp = at;
+            if is_lost {
+                self.doomed.push(id, packets);
+                continue;
+            }
+            self.sent.push(id, packets);
+            if comes_twice {
+                let copy = packets.copy(id);
+                self.count.duplicated += 1;
+                log.duplicated(at, copy, packets);
+                self.sent.push(copy, packets);
+            }
+        }
+        self.travel = Some(travel);
+    }
+
+    /// From when on it is certain that what arrives at `arrival` is the next: what is sent later arrives later.
+    pub(super) fn is_certain_at(&self, arrival: Time) -> Time {
+        if arrival == Time::MAX { arrival } else { Time::from_ps(arrival.as_ps().saturating_sub(self.lag().as_ps())) }
+    }
+}

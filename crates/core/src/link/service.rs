@@ -1,0 +1,188 @@
+//! When a transmitter whose rate changes is done with a packet.
+
+use std::sync::Arc;
+
+use super::course::{Course, Current, Interrupted, Outages, Steps};
+use crate::rng::Rng;
+use crate::time::{Duration, Time};
+
+/// What a line carries over time.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Service {
+    /// Bits a second.
+    Rate(Course),
+    /// So many bytes at once, at certain times.
+    Opportunities(Opportunities),
+}
+
+/// Instants at which 1500 bytes can leave, in the form of mahimahi's traces (mm-link(1)): milliseconds in order of time, one for each
+/// opportunity. After the last one they begin anew.
+///
+/// Bytes are counted: several packets may share an opportunity, and a packet may take several. What no waiting packet takes at that instant
+/// is wasted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Opportunities(pub Arc<[u32]>);
+
+/// Bytes of an opportunity.
+pub const OPPORTUNITY: u32 = 1500;
+
+impl Opportunities {
+    /// After so long they begin anew: at the last one.
+    pub fn period(&self) -> Duration {
+        Duration::from_millis(self.0.last().copied().unwrap_or(0).into())
+    }
+
+    /// One sentence for the user unless they are in order of time, and take some.
+    pub fn check(&self) -> Result<(), String> {
+        if let Some(pair) = self.0.windows(2).find(|pair| pair[1] < pair[0]) {
+            return Err(format!("time runs backwards: {} ms comes after {} ms", pair[1], pair[0]));
+        }
+        if self.period().is_zero() { Err("there is no opportunity after 0 ms".to_owned()) } else { Ok(()) }
+    }
+
+    /// Bits a second over one period.
+    pub fn mean(&self) -> u64 {
+        let bits = self.0.len() as u64 * u64::from(OPPORTUNITY) * 8;
+        bits * 1000 / u64::from(self.0.last().copied().unwrap_or(1).max(1))
+    }
+}
+
+impl Service {
+    /// The mean rate over a long time, in bits a second.
+    pub fn mean(&self) -> u64 {
+        match self {
+            Service::Rate(course) => course.mean(),
+            Service::Opportunities(opportunities) => opportunities.mean(),
+        }
+    }
+
+    /// One sentence for the user unless it makes sense.
+    pub fn check(&self) -> Result<(), String> {
+        let course = match self {
+            Service::Opportunities(opportunities) => return opportunities.check(),
+            Service::Rate(course) => course,
+        };
+        course.check()?;
+        if course.mean() == 0 { Err("in the end the rate is 0 for ever".to_owned()) } else { Ok(()) }
+    }
+
+    /// The transmitter that has it, but for `outages`.
+    pub(super) fn transmitter(&self, outages: Outages, rng: Rng) -> Transmitter {
+        match self {
+            Service::Rate(course) => {
+                let rate = Current::new(course.pieces(rng));
+                Transmitter::Rate {
+                    least: bits_time(8, course.greatest()),
+                    rate: Current::new(Box::new(Interrupted { rate, outages, at: Time::ZERO })),
+                }
+            }
+            Service::Opportunities(Opportunities(times)) => {
+                Transmitter::Opportunities(Turns { times: times.clone(), next: 0, start: Time::ZERO, left: 0, end: Time::MAX, outages })
+            }
+        }
+    }
+
+    /// A constant rate, to be interrupted.
+    pub(super) fn constant(bps: u64) -> Self {
+        Service::Rate(Course::Steps(Steps::constant(bps)))
+    }
+}
+
+/// A transmitter at work.
+pub(super) enum Transmitter {
+    Rate { rate: Current, least: Duration },
+    Opportunities(Turns),
+}
+
+/// Opportunities one after the other.
+pub(super) struct Turns {
+    times: Arc<[u32]>,
+    /// The one that comes, and when its period began.
+    next: usize,
+    start: Time,
+    /// The bytes left of the last one, and when the packet ended that took the others.
+    left: u32,
+    end: Time,
+    outages: Outages,
+}
+
+impl Transmitter {
+    /// When a packet of so many framed bytes has left that begins at `start`. Starts never run backwards.
+    pub fn sends(&mut self, start: Time, bytes: u32) -> Time {
+        match self {
+            Transmitter::Rate { rate, .. } => sent_at(rate, start, u64::from(bytes) * 8),
+            Transmitter::Opportunities(turns) => turns.sends(start, bytes),
+        }
+    }
+
+    /// The least time for a byte.
+    pub fn least(&self) -> Duration {
+        match self {
+            Transmitter::Rate { least, .. } => *least,
+            Transmitter::Opportunities(_) => Duration::from_ps(1),
+        }
+    }
+}
+
+/// Picoseconds in a second.
+const SECOND: u128 = 1_000_000_000_000;
+
+/// To the nearest picosecond.
+fn bits_time(bits: u64, bps: u64) -> Duration {
+    let (need, bps) = (u128::from(bits) * SECOND, u128::from(bps.max(1)));
+    Duration::from_ps(((need + bps / 2) / bps) as u64)
+}
+
+/// When so many bits have left: the rate, summed over time from `start` on, is then so many.
+fn sent_at(rate: &mut Current, start: Time, bits: u64) -> Time {
+    let (mut at, mut need) = (start, u128::from(bits) * SECOND);
+    loop {
+        let piece = rate.at(at);
+        let bps = u128::from(piece.value);
+        let can = bps * u128::from(piece.until.as_ps() - at.as_ps());
+        if need <= can {
+            return at + Duration::from_ps(((need + bps / 2) / bps.max(1)) as u64);
+        }
+        if piece.until == Time::MAX {
+            // Of 213 days it cannot be sent.
+            return Time::MAX;
+        }
+        need -= can;
+        at = piece.until;
+    }
+}
+
+impl Turns {
+    fn sends(&mut self, start: Time, bytes: u32) -> Time {
+        // What waits for the end of a packet has what is left of that opportunity, and the others of that instant.
+        let goes_on = start == self.end;
+        let (mut at, mut need) = (start, bytes);
+        if !goes_on {
+            self.left = 0;
+        }
+        loop {
+            let taken = self.left.min(need);
+            (self.left, need) = (self.left - taken, need - taken);
+            if need == 0 {
+                // Those that share an opportunity leave one after the other: nothing takes no time.
+                self.end = at.max(start + Duration::from_ps(1));
+                return self.end;
+            }
+            at = self.take();
+            let is_missed = !goes_on && at <= start;
+            if !is_missed && self.outages.next(at).is_none_or(|(from, _)| from > at) {
+                self.left = OPPORTUNITY;
+            }
+        }
+    }
+
+    /// The instant of the next opportunity.
+    fn take(&mut self) -> Time {
+        let at = self.start + Duration::from_millis(self.times[self.next].into());
+        self.next += 1;
+        if self.next == self.times.len() {
+            (self.next, self.start) = (0, at);
+        }
+        at
+    }
+}

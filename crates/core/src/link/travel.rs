@@ -1,0 +1,138 @@
+//! The way from the transmitter to the far end where it is not the same for each packet: a delay that changes, jitter, packets held back or
+//! carried twice.
+
+use std::collections::BTreeMap;
+
+use super::course::{Course, Current};
+use crate::packet::PacketId;
+use crate::rng::Rng;
+use crate::time::{Duration, Time};
+
+/// What may happen to a packet on its passage.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Passage {
+    /// The propagation delay over time: for each packet as it is when it leaves the transmitter. `None`: always that of the link.
+    pub delay: Option<Course>,
+    /// A random time on top.
+    pub jitter: Option<Jitter>,
+    /// Some packets come later than they should, and others overtake them.
+    pub reorder: Option<Reorder>,
+    /// The probability that a packet comes twice.
+    pub duplicate: f64,
+}
+
+/// Each packet takes a random time longer, any from none to the most as likely.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Jitter {
+    /// The longest.
+    pub most: Duration,
+    /// The probability that a packet takes as much longer as the one before: the correlation of the times of two in a row.
+    pub correlation: f64,
+    /// Whether packets keep their order: one that would overtake another arrives at the same time.
+    pub in_order: bool,
+}
+
+/// Some packets are held back.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reorder {
+    /// Of a packet.
+    pub probability: f64,
+    /// For how long.
+    pub by: Duration,
+}
+
+impl Passage {
+    /// Whether nothing happens on it.
+    pub fn is_plain(&self) -> bool {
+        *self == Passage::default()
+    }
+}
+
+/// Packets on such a passage.
+pub(super) struct Travel {
+    /// The least delay.
+    least: Duration,
+    delay: Option<Current>,
+    jitter: Option<Jitter>,
+    reorder: Option<Reorder>,
+    duplicate: f64,
+    rng: Rng,
+    /// The jitter of the last packet.
+    last_jitter: Duration,
+    /// When the last packet that was not held back arrives.
+    last: Time,
+    /// How many there have been.
+    number: u64,
+    /// In the order in which they arrive; of one instant, in that in which they were sent.
+    under_way: BTreeMap<(Time, u64), OnWay>,
+}
+
+/// A packet on its passage.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OnWay {
+    pub id: PacketId,
+    /// Never arrives.
+    pub is_lost: bool,
+    pub comes_twice: bool,
+}
+
+impl Travel {
+    /// With at least the delay `least`; what is drawn is drawn from `rng`.
+    pub fn new(passage: &Passage, least: Duration, course: Rng, rng: Rng) -> Self {
+        Travel {
+            least,
+            delay: passage.delay.as_ref().map(|delay| Current::new(delay.pieces(course))),
+            jitter: passage.jitter,
+            reorder: passage.reorder,
+            duplicate: passage.duplicate,
+            rng,
+            last_jitter: Duration::ZERO,
+            last: Time::ZERO,
+            number: 0,
+            under_way: BTreeMap::new(),
+        }
+    }
+
+    /// The packet `id` leaves the transmitter at `sent`.
+    pub fn take(&mut self, sent: Time, id: PacketId, is_lost: bool) {
+        let delay = self.delay.as_mut().map_or(self.least, |delay| Duration::from_ps(delay.at(sent).value));
+        let mut at = sent + delay.max(self.least);
+        let mut keeps_order = true;
+        if let Some(Jitter { most, correlation, in_order }) = self.jitter {
+            if self.number == 0 || !self.rng.chance(correlation) {
+                self.last_jitter = Duration::from_ps((self.rng.uniform() * most.as_ps() as f64) as u64);
+            }
+            at += self.last_jitter;
+            keeps_order = in_order;
+        }
+        if self.reorder.is_some_and(|reorder| self.rng.chance(reorder.probability)) {
+            // The others do not wait for it.
+            at += self.reorder.map_or(Duration::ZERO, |reorder| reorder.by);
+        } else {
+            if keeps_order {
+                at = at.max(self.last);
+            }
+            self.last = at;
+        }
+        let comes_twice = self.duplicate > 0.0 && self.rng.chance(self.duplicate) && !is_lost;
+        self.number += 1;
+        self.under_way.insert((at, self.number), OnWay { id, is_lost, comes_twice });
+    }
+
+    /// The next one that arrives, or would, at or before `until`; and when that is.
+    pub fn next(&mut self, until: Time) -> Option<(Time, OnWay)> {
+        let first = self.under_way.first_entry().filter(|first| first.key().0 <= until)?;
+        let ((at, _), packet) = first.remove_entry();
+        Some((at, packet))
+    }
+
+    /// When the next one arrives.
+    pub fn first(&self) -> Time {
+        self.under_way.first_key_value().map_or(Time::MAX, |((at, _), _)| *at)
+    }
+
+    /// How many are under way.
+    pub fn len(&self) -> usize {
+        self.under_way.len()
+    }
+}

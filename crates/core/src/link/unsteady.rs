@@ -1,0 +1,42 @@
+//! What changes of a link over time, or is not the same for each packet.
+
+use super::course::{Course, Outages};
+use super::service::{Service, Transmitter};
+use super::travel::Passage;
+use crate::rng::Rng;
+use crate::units::Rate;
+
+/// What of a link is not constant. By default, everything is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Unsteady {
+    /// What it carries over time. `None`: its rate.
+    pub service: Option<Service>,
+    /// When it carries nothing. What is being sent then goes on afterwards, and packets wait in the queue.
+    pub outages: Outages,
+    /// What happens to packets on their way.
+    pub passage: Passage,
+}
+
+impl Unsteady {
+    /// Whether all is constant.
+    pub fn is_steady(&self) -> bool {
+        *self == Unsteady::default()
+    }
+
+    /// Whether any of it is drawn.
+    pub fn is_random(&self) -> bool {
+        let Passage { delay, jitter, reorder, duplicate } = &self.passage;
+        let is_drawn = |course: &Course| matches!(course, Course::Drawn { by, .. } if by.kind != "sine");
+        let is_rate_drawn = matches!(&self.service, Some(Service::Rate(course)) if is_drawn(course));
+        is_rate_drawn || delay.as_ref().is_some_and(is_drawn) || jitter.is_some() || reorder.is_some() || *duplicate > 0.0
+    }
+
+    /// The transmitter of a link whose rate is `rate` where nothing else is said; `None`: that rate, always.
+    pub(super) fn transmitter(&self, rate: Rate, rng: Rng) -> Option<Transmitter> {
+        if self.service.is_none() && self.outages == Outages::default() {
+            return None;
+        }
+        let constant = Service::constant(rate.as_bps());
+        Some(self.service.as_ref().unwrap_or(&constant).transmitter(self.outages.clone(), rng))
+    }
+}

@@ -1,0 +1,136 @@
+//! What changes of a link over time, or is not the same for each packet.
+
+use super::{DELAY, SOME_TIME, TIME, count};
+use crate::shape::{Case, Field, Shape, Variants};
+use longfat_core::link::course;
+use longfat_core::params::{Kind, ParamSpec, Value};
+use std::sync::LazyLock;
+
+pub static RATE_TRACE: Variants = Variants {
+    what: "rate trace",
+    tag: "kind",
+    default: None,
+    cases: || {
+        static TABLE: LazyLock<Vec<Case>> = LazyLock::new(|| {
+            let mut cases = cases(Kind::Rate, &Shape::Table(rate_step));
+            cases.push(Case {
+                name: "mahimahi",
+                doc: "instants at which 1500 bytes can leave, as in the traces of mahimahi. Bytes are counted: packets may share one, or take several. What no waiting packet takes is wasted",
+                source: "mm-link(1); Netravali and others, Mahimahi: Accurate Record-and-Replay for HTTP, USENIX ATC 2015",
+                fields: vec![
+                    Field::new("at", Shape::OneOrMany(at()), AT),
+                    Field::new("file", Shape::Text, "a file with these in its lines, in place of `at`: its path from the folder of this one"),
+                    SHA256,
+                ],
+            });
+            cases
+        });
+        &TABLE
+    },
+};
+
+pub static DELAY_TRACE: Variants = Variants {
+    what: "delay trace",
+    tag: "kind",
+    default: None,
+    cases: || {
+        static TABLE: LazyLock<Vec<Case>> = LazyLock::new(|| cases(DELAY, &Shape::Table(delay_step)));
+        &TABLE
+    },
+};
+
+const AT: &str = "milliseconds, in order of time, one for each 1500 bytes; after the last one they begin anew";
+
+/// An opportunity of a trace, in ms.
+pub const fn at() -> ParamSpec {
+    ParamSpec { name: "at", kind: count(0, u32::MAX as u64), default: None, doc: AT }
+}
+
+/// Known of a file that has been read.
+const SHA256: Field = Field::new("sha256", Shape::Text, "of the file, as results have it: it is not run if it is not that one");
+
+/// Steps, those of a file, and what is drawn between two values of `kind`.
+fn cases(kind: Kind, step: &'static Shape) -> Vec<Case> {
+    let written = Case {
+        name: "steps",
+        doc: "as written: from each time on a value",
+        source: "none: longfat's own",
+        fields: vec![
+            Field::required("values", Shape::List(step), "in order of time, the first at 0 s"),
+            Field::auto("period", SOME_TIME, "after so long they begin anew; by default the last one holds"),
+        ],
+    };
+    let drawn = course::REGISTRY.iter().map(|entry| {
+        let mut case = Case::of_params(entry.name, entry.summary, entry.source, entry.params);
+        case.fields.splice(0..0, [needed("low", kind, "the least it is"), needed("high", kind, "the most it is")]);
+        case
+    });
+    let in_file = Case {
+        name: "csv",
+        doc: "steps from a file of two columns: `time_s` or `time_ms`, and `rate_bps`, `rate_mbps`, `delay_s` or `delay_ms`",
+        source: "none: longfat's own",
+        fields: vec![
+            Field::required("file", Shape::Text, "its path from the folder of this one; the first line names the columns"),
+            Field::auto("period", SOME_TIME, "after so long they begin anew; by default the last one holds"),
+            SHA256,
+        ],
+    };
+    [written, in_file].into_iter().chain(drawn).collect()
+}
+
+/// From a time on, a rate.
+pub fn rate_step() -> &'static [Field] {
+    static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| step("rate", Kind::Rate));
+    &TABLE
+}
+
+/// From a time on, a delay.
+pub fn delay_step() -> &'static [Field] {
+    static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| step("delay", DELAY));
+    &TABLE
+}
+
+fn step(name: &'static str, kind: Kind) -> Vec<Field> {
+    vec![needed("at", TIME, "when"), needed(name, kind, "from then on")]
+}
+
+const fn needed(name: &'static str, kind: Kind, doc: &'static str) -> Field {
+    Field::param(ParamSpec { name, kind, default: None, doc })
+}
+
+/// A time in which nothing is sent.
+pub fn outage() -> &'static [Field] {
+    static TABLE: LazyLock<Vec<Field>> =
+        LazyLock::new(|| vec![needed("from", TIME, "when it begins"), needed("to", TIME, "when it is over")]);
+    &TABLE
+}
+
+/// A random delay of each packet.
+pub fn jitter() -> &'static [Field] {
+    static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
+        vec![
+            needed("most", DELAY, "the longest; any time from none to this is as likely"),
+            Field::or(
+                "correlation",
+                Kind::Number { min: 0.0, max: 1.0 },
+                Value::Number(0.0),
+                "of the times of two packets in a row: the probability that a packet takes as much longer as the one before",
+            ),
+            Field::or(
+                "in_order",
+                Kind::Bool,
+                Value::Bool(true),
+                "whether packets keep their order: one that would overtake another arrives at the same instant",
+            ),
+        ]
+    });
+    &TABLE
+}
+
+/// Packets that are overtaken.
+pub fn reorder() -> &'static [Field] {
+    static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
+        vec![needed("probability", Kind::Number { min: 0.0, max: 1.0 }, "that a packet is held back"), needed("by", DELAY, "for how long")]
+    });
+    &TABLE
+}

@@ -1,0 +1,154 @@
+//! What changes of a link over time, or is not the same for each packet, as the file says it.
+
+use crate::error::Fault;
+use crate::fields::{self, DELAY_TRACE, RATE_TRACE};
+use crate::shape::{Field, read};
+use crate::trace_file::{self, Content, Format, TraceFile};
+use crate::view::{View, Written};
+use longfat_core::link::course::{self, Course, Outages, Step, Steps};
+use longfat_core::link::{Jitter, Opportunities, Passage, Reorder, Service, Unsteady};
+use longfat_core::params::{Choice, Value};
+use longfat_core::time::Duration;
+
+/// The keys of it. A way back that says one of them has nothing of this from the way there.
+pub const KEYS: [&str; 6] = ["rate_trace", "delay_trace", "down", "jitter", "reorder", "duplicate"];
+
+/// What changes of a way, and where that was read.
+#[derive(Clone, Debug, Default)]
+pub struct Changes {
+    pub unsteady: Unsteady,
+    pub rate_file: Option<TraceFile>,
+    pub delay_file: Option<TraceFile>,
+}
+
+/// What `view` says of it, or else what the `other` way has.
+pub fn changes(view: &View<'_>, other: Option<&Changes>) -> Result<Changes, Fault> {
+    if KEYS.iter().all(|key| view.get(key).is_none()) {
+        let mut same = other.cloned().unwrap_or_default();
+        // A rate of its own is not that of a trace, and a delay neither.
+        if view.get("rate").is_some() || view.get("type").is_some() {
+            (same.unsteady.service, same.rate_file) = (None, None);
+        }
+        if view.get("delay").is_some() {
+            (same.unsteady.passage.delay, same.delay_file) = (None, None);
+        }
+        return Ok(same);
+    }
+    let (service, rate_file) = view.written("rate_trace").map(|at| service(&at)).transpose()?.unzip();
+    let (delay, delay_file) = view.written("delay_trace").map(|at| delay(&at)).transpose()?.unzip();
+    let passage = Passage {
+        delay,
+        jitter: view.sub("jitter", fields::jitter()).map(|view| jitter(&view)).transpose()?,
+        reorder: view.sub("reorder", fields::reorder()).map(|view| reorder(&view)).transpose()?,
+        duplicate: view.number("duplicate")?.unwrap_or(0.0),
+    };
+    let unsteady = Unsteady { service, outages: outages(view)?, passage };
+    Ok(Changes { unsteady, rate_file: rate_file.flatten(), delay_file: delay_file.flatten() })
+}
+
+fn service(at: &Written<'_>) -> Result<(Service, Option<TraceFile>), Fault> {
+    let (kind, view) = at.variant(&RATE_TRACE)?;
+    let (service, file) = match kind {
+        "mahimahi" => opportunities(&view).map(|(of, file)| (Service::Opportunities(of), file))?,
+        _ => course(kind, &view, "rate", fields::rate_step()).map(|(of, file)| (Service::Rate(of), file))?,
+    };
+    service.check().map_err(|sentence| at.fault(format!("this rate trace cannot work: {sentence}")))?;
+    Ok((service, file))
+}
+
+fn opportunities(view: &View<'_>) -> Result<(Opportunities, Option<TraceFile>), Fault> {
+    let spec = fields::at();
+    let listed = view.items("at");
+    if listed.is_empty() == view.get("file").is_none() {
+        return Err(view.at.fault("a trace is either a `file` or what `at` lists").expected("one of them"));
+    }
+    if listed.is_empty() {
+        let (content, file) = file(view, Format::Mahimahi)?;
+        let times = if let Content::Opportunities(times) = content { times } else { [1].into() };
+        return Ok((Opportunities(times), Some(file)));
+    }
+    let ms = listed.into_iter().map(|item| read(&spec, item.node, &item.path).map(|value| number(value) as u32));
+    Ok((Opportunities(ms.collect::<Result<_, Fault>>()?), None))
+}
+
+fn delay(at: &Written<'_>) -> Result<(Course, Option<TraceFile>), Fault> {
+    let (kind, view) = at.variant(&DELAY_TRACE)?;
+    let (course, file) = course(kind, &view, "delay", fields::delay_step())?;
+    course.check().map_err(|sentence| at.fault(format!("this delay trace cannot work: {sentence}")))?;
+    Ok((course, file))
+}
+
+/// What the file of a trace holds. One that was read before, by what `sha256` says, need not be there any more unless it is to be run.
+fn file(view: &View<'_>, format: Format) -> Result<(Content, TraceFile), Fault> {
+    let said = view.text("file").unwrap_or("");
+    // Results are read wherever they are.
+    let path = std::path::absolute(said).map_or_else(|_| said.to_owned(), |path| path.display().to_string());
+    match (trace_file::read(&path, format), view.text("sha256")) {
+        (Ok((content, sha256)), known) if known.is_none_or(|known| known == sha256) => {
+            Ok((content, TraceFile { path, sha256, is_there: true }))
+        }
+        (_, Some(known)) => {
+            let nothing = Content::Steps([Step { at: Duration::ZERO, value: 1 }].into());
+            Ok((nothing, TraceFile { path, sha256: known.to_owned(), is_there: false }))
+        }
+        (Err(sentence), None) => Err(view.fault("file", sentence)),
+        (Ok(_), None) => unreachable!("without a sum to compare, any file will do"),
+    }
+}
+
+/// A course of the values that the steps of it call `what`.
+fn course(kind: &str, view: &View<'_>, what: &str, fields: &'static [Field]) -> Result<(Course, Option<TraceFile>), Fault> {
+    if kind == "csv" {
+        let (content, file) = file(view, if what == "rate" { Format::RateCsv } else { Format::DelayCsv })?;
+        let Content::Steps(steps) = content else { panic!("a CSV file has steps") };
+        return Ok((Course::Steps(Steps { steps, repeat: view.duration("period")? }), Some(file)));
+    }
+    if kind == "steps" {
+        let step = |at: Written<'_>| {
+            let view = View::new(at, fields);
+            Ok(Step { at: Duration::from_ps(number(view.value("at")?)), value: number(view.value(what)?) })
+        };
+        let steps = view.items("values").into_iter().map(step).collect::<Result<_, Fault>>()?;
+        return Ok((Course::Steps(Steps { steps, repeat: view.duration("period")? }), None));
+    }
+    let kind = course::named(kind);
+    let mut params = view.params()?;
+    let mut bound = |name| {
+        let place = params.0.iter().position(|(n, _)| *n == name).expect("it is needed");
+        number(params.0.remove(place).1)
+    };
+    let (low, high) = (bound("low"), bound("high"));
+    Ok((Course::Drawn { low, high, by: Choice { kind: kind.name, params } }, None))
+}
+
+fn number(value: Value) -> u64 {
+    match value {
+        Value::Rate(rate) => rate.as_bps(),
+        Value::Duration(time) => time.as_ps(),
+        Value::Count(n) => n,
+        other => panic!("{other:?} is no rate and no time"),
+    }
+}
+
+fn outages(view: &View<'_>) -> Result<Outages, Fault> {
+    let time = |value: Value| Duration::from_ps(number(value));
+    let span = |at: Written<'_>| {
+        let view = View::new(at, fields::outage());
+        Ok((time(view.value("from")?), time(view.value("to")?)))
+    };
+    let outages = Outages(view.items("down").into_iter().map(span).collect::<Result<_, Fault>>()?);
+    outages.check().map_err(|sentence| view.fault("down", sentence))?;
+    Ok(outages)
+}
+
+fn jitter(view: &View<'_>) -> Result<Jitter, Fault> {
+    let correlation = view.number("correlation")?.unwrap_or(0.0);
+    if correlation >= 1.0 {
+        return Err(view.fault("correlation", "with a correlation of 1 all packets take as long").expected("less than 1"));
+    }
+    Ok(Jitter { most: Duration::from_ps(number(view.value("most")?)), correlation, in_order: view.boolean("in_order")? })
+}
+
+fn reorder(view: &View<'_>) -> Result<Reorder, Fault> {
+    Ok(Reorder { probability: view.number("probability")?.unwrap_or(0.0), by: Duration::from_ps(number(view.value("by")?)) })
+}

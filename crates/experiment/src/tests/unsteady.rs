@@ -1,0 +1,169 @@
+//! Links that change: what a file says of them, and what it may not say.
+
+use super::super::{Document, Run};
+use longfat_core::link::course::Course;
+use longfat_core::link::{Jitter, Passage, Service, Unsteady};
+use longfat_core::time::Duration;
+use longfat_core::units::Rate;
+
+fn text(bottleneck: &str) -> String {
+    format!(
+        "[path]\npreset = \"dumbbell\"\nedge = {{ rate = \"1 Gbit/s\" }}\n\
+         bottleneck = {{ queue = {{ kind = \"droptail\", limit = \"100 packets\" }}, {bottleneck} }}\n\
+         [[flow]]\nname = \"a\"\n[measure]\nduration = \"1 s\"\n"
+    )
+}
+
+fn document(bottleneck: &str) -> Result<Run, String> {
+    let document = Document::parse(&text(bottleneck), "unsteady.toml");
+    document.and_then(|document| document.run(0)).map_err(|error| error.to_string())
+}
+
+/// The two ways of the bottleneck; the run as it is written back reads as the same.
+fn ways(bottleneck: &str) -> [(Rate, Duration, Unsteady); 2] {
+    let run = document(bottleneck).unwrap_or_else(|error| panic!("{error}"));
+    let again = Document::parse(&run.to_toml(), "again.toml").and_then(|d| d.run(0)).unwrap_or_else(|e| panic!("{e}\n{}", run.to_toml()));
+    assert_eq!((&again.experiment, &again.hash), (&run.experiment, &run.hash), "{}", run.to_toml());
+    [0, 1].map(|i| &run.experiment.network.links[i]).map(|link| (link.rate, link.delay, link.unsteady.clone()))
+}
+
+const LEO: &str = r#"{ kind = "leo", low = "40 Mbit/s", high = "160 Mbit/s" }"#;
+
+#[test]
+fn the_rate_is_the_mean_and_the_delay_the_least() {
+    let delay = r#"{ kind = "steps", values = [{ at = "0 s", delay = "30 ms" }, { at = "2 s", delay = "20 ms" }], period = "5 s" }"#;
+    let [there, back] = ways(&format!("rate_trace = {LEO}, delay_trace = {delay}, down = [{{ from = \"3 s\", to = \"4 s\" }}]"));
+    assert_eq!((there.0, there.1), (Rate::from_bps(100_000_000), Duration::from_millis(20)));
+    assert_eq!(there, back, "both ways are alike where nothing else is said");
+    let [there, _] = ways(&format!("rate = \"200 Mbit/s\", rate_trace = {LEO}, delay = \"5 ms\", delay_trace = {delay}"));
+    assert_eq!((there.0, there.1), (Rate::from_bps(200_000_000), Duration::from_millis(5)));
+    let [mahimahi, _] = ways(r#"rate_trace = { kind = "mahimahi", at = [1, 2, 2, 10] }"#);
+    assert_eq!(mahimahi.0, Rate::from_bps(4_800_000));
+}
+
+#[test]
+fn what_the_way_back_says_of_this_is_all_there_is() {
+    let jitter = r#"jitter = { most = "2 ms", in_order = false }, duplicate = 0.01"#;
+    let [there, back] = ways(&format!("rate_trace = {LEO}, {jitter}, reverse = {{ rate = \"10 Mbit/s\" }}"));
+    assert!(there.2.service.is_some());
+    let jittered = Jitter { most: Duration::from_millis(2), correlation: 0.0, in_order: false };
+    let passage = Passage { jitter: Some(jittered), duplicate: 0.01, ..Passage::default() };
+    assert_eq!(back, (Rate::from_bps(10_000_000), Duration::ZERO, Unsteady { passage, ..Unsteady::default() }), "with a rate of its own");
+    let [there, back] = ways(&format!("rate = \"1 Gbit/s\", {jitter}, reverse = {{ rate_trace = {LEO}, loss = \"none\" }}"));
+    assert_eq!(there.2.passage, passage_of(jittered));
+    assert_eq!(back.2.passage, Passage::default());
+    assert!(matches!(back.2.service, Some(Service::Rate(Course::Drawn { .. }))));
+    let [there, back] = ways(&format!("rate_trace = {LEO}, reverse = {{ rate = \"10 Mbit/s\", duplicate = 0.0 }}"));
+    assert!(there.2.service.is_some() && back.2.is_steady());
+}
+
+fn passage_of(jitter: Jitter) -> Passage {
+    Passage { jitter: Some(jitter), duplicate: 0.01, ..Passage::default() }
+}
+
+#[test]
+fn what_says_nothing_is_the_run_it_was() {
+    let plain = document("rate = \"1 Gbit/s\"").unwrap().hash;
+    assert_eq!(document("rate = \"1 Gbit/s\", duplicate = 0.0").unwrap().hash, plain);
+    assert_ne!(document("rate = \"1 Gbit/s\", duplicate = 0.1").unwrap().hash, plain);
+}
+
+/// The sentences a user reads, to be judged by eye.
+#[test]
+fn what_cannot_be_is_one_error() {
+    let rate = |trace: &str| format!("rate_trace = {trace}");
+    let steps = |steps: &str| rate(&format!("{{ kind = \"steps\", values = [{steps}] }}"));
+    let (first, later) = (r#"{ at = "0 s", rate = "1 Mbit/s" }"#, r#"{ at = "5 s", rate = "2 Mbit/s" }"#);
+    let plain = "rate = \"1 Gbit/s\"";
+    let cases = [
+        steps(""),
+        steps(later),
+        steps(&format!("{first}, {later}, {}", r#"{ at = "3 s", rate = "2 Mbit/s" }"#)),
+        steps(r#"{ at = "0 s", rate = "0 bit/s" }"#),
+        rate(&format!("{{ kind = \"steps\", values = [{first}, {later}], period = \"4 s\" }}")),
+        rate(r#"{ kind = "leo", low = "2 Mbit/s", high = "1 Mbit/s" }"#),
+        rate(r#"{ kind = "leo", low = "2 Mbit/s" }"#),
+        rate(r#"{ kind = "square", low = "2 Mbit/s", high = "3 Mbit/s" }"#),
+        rate(r#"{ kind = "mahimahi", at = [] }"#),
+        rate(r#"{ kind = "mahimahi", at = [0, 0] }"#),
+        rate(r#"{ kind = "mahimahi", at = [3, 2] }"#),
+        format!("{plain}, delay = \"9 ms\", delay_trace = {{ kind = \"sine\", low = \"5 ms\", high = \"20 ms\", period = \"1 s\" }}"),
+        format!("{plain}, down = [{{ from = \"2 s\", to = \"1 s\" }}]"),
+        format!("{plain}, down = [{{ from = \"2 s\", to = \"4 s\" }}, {{ from = \"3 s\", to = \"5 s\" }}]"),
+        format!("{plain}, jitter = {{ most = \"2 ms\", correlation = 1.0 }}"),
+        format!("{plain}, reorder = {{ probability = 0.1 }}"),
+        format!("{plain}, duplicate = 2.0"),
+        format!("type = \"atm\", rate_trace = {LEO}"),
+    ];
+    let mut out = String::new();
+    for case in cases {
+        let error = document(&case).expect_err(&case);
+        out.push_str(&format!("## {case}\n{error}\n\n"));
+    }
+    insta::assert_snapshot!(out);
+}
+
+/// A trace in a file is found from where the experiment is, known by what it holds, and need not be there to be read of.
+#[test]
+fn traces_come_from_files() {
+    let folder = std::env::temp_dir().join(format!("longfat-traces-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
+    let read = |bottleneck: &str| {
+        let name = folder.join("experiment.toml").display().to_string();
+        Document::parse(&text(bottleneck), &name).and_then(|document| document.run(0)).map_err(|error| error.to_string())
+    };
+    let link = |run: &Run| run.experiment.network.links[0].clone();
+    write("cell.trace", "1\n2\n2\n10\n");
+    write("same.trace", "1\n2\n2\n10\n");
+    let cell = read(r#"rate_trace = { kind = "mahimahi", file = "cell.trace" }"#).unwrap();
+    let listed = read(r#"rate_trace = { kind = "mahimahi", at = [1, 2, 2, 10] }"#).unwrap();
+    assert_eq!((&link(&cell).unsteady, link(&cell).rate), (&link(&listed).unsteady, link(&listed).rate));
+    assert_eq!(read(r#"rate_trace = { kind = "mahimahi", file = "same.trace" }"#).unwrap().hash, cell.hash, "whatever it is called");
+    write("rate.csv", "time_s,rate_mbps\n0,10\n2.5,0\n\n3, 40\n");
+    write("delay.csv", "time_ms,delay_ms\n0,25\n100,12.5\n");
+    let csv = r#"rate_trace = { kind = "csv", file = "rate.csv", period = "5 s" }, delay_trace = { kind = "csv", file = "delay.csv" }"#;
+    let run = read(csv).unwrap();
+    // (2.5 x 10 + 2 x 40) / 5 = 21 Mb/s.
+    assert_eq!((link(&run).rate, link(&run).delay), (Rate::from_bps(21_000_000), Duration::from_micros(12_500)));
+    let again = Document::parse(&run.to_toml(), "elsewhere.toml").and_then(|document| document.run(0)).unwrap();
+    assert_eq!((&again.experiment, &again.hash), (&run.experiment, &run.hash));
+    write("rate.csv", "time_s,rate_mbps\n0,11\n");
+    assert_ne!(read(csv).unwrap().hash, run.hash, "it holds something else now");
+    let gone = super::super::restore(&run.resolved).unwrap();
+    assert_eq!((&gone.hash, link(&gone).rate), (&run.hash, link(&run).rate), "results outlive their traces");
+    assert!(!link(&gone).rate_file.unwrap().is_there && link(&gone).delay_file.unwrap().is_there);
+    let mut out = String::new();
+    for (name, text) in [
+        ("empty", ""),
+        ("words", "1\ntwo\n"),
+        ("backwards", "3\n2\n"),
+        ("at once", "0\n"),
+        ("csv:no header", "0,1\n"),
+        ("csv:three columns", "time_s,rate_bps,more\n0,1,2\n"),
+        ("csv:only a header", "time_s,rate_bps\n"),
+        ("csv:a line short", "time_s,rate_bps\n0,1\n2\n"),
+        ("csv:negative", "time_s,rate_bps\n0,-1\n"),
+        ("csv:backwards", "time_s,rate_bps\n0,1\n2,1\n1,1\n"),
+        ("csv:zeros for ever", "time_s,rate_bps\n0,1\n2,0\n"),
+        ("csv:late", "time_s,rate_bps\n1,1\n"),
+    ] {
+        let (kind, name) = name.split_once(':').unwrap_or(("mahimahi", name));
+        write("bad", text);
+        let error = read(&format!("rate_trace = {{ kind = \"{kind}\", file = \"bad\" }}")).expect_err(name);
+        out.push_str(&format!("{kind}, {name}: {}\n", error.lines().next().unwrap()));
+    }
+    // Nobody reads so much; the file has no such size on the disk.
+    std::fs::File::create(folder.join("bad")).and_then(|file| file.set_len(10_000_000_000)).unwrap();
+    for name in ["bad", "nowhere"] {
+        let error = read(&format!("rate_trace = {{ kind = \"mahimahi\", file = \"{name}\" }}")).expect_err(name);
+        out.push_str(error.lines().next().unwrap());
+        out.push('\n');
+    }
+    for both in ["", ", at = [1], file = \"cell.trace\""] {
+        out.push_str(read(&format!("rate_trace = {{ kind = \"mahimahi\"{both} }}")).expect_err(both).lines().next().unwrap());
+        out.push('\n');
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+    insta::assert_snapshot!(out.replace(&folder.display().to_string(), "FOLDER"));
+}

@@ -1,0 +1,61 @@
+//! What changes of a link, as an experiment file would say it.
+
+use super::{Table, chosen, duration};
+use crate::model::Link;
+use crate::trace_file::TraceFile;
+use longfat_core::link::course::{self, Course};
+use longfat_core::link::{Jitter, Reorder, Service, Unsteady};
+use longfat_core::time::Duration;
+use longfat_core::units::text::RATE;
+use serde_json::{Value as Json, json};
+
+/// Puts it into the `table` of the link.
+pub fn write(link: &Link, table: &mut Table) {
+    let Unsteady { service, outages, passage } = &link.unsteady;
+    let rate = service.as_ref().map(|service| match (service, &link.rate_file) {
+        (Service::Rate(course), file) => trace(course, file.as_ref(), "rate", |bps| RATE.format(bps).into()),
+        (Service::Opportunities(_), Some(file)) => of_file("mahimahi", file),
+        (Service::Opportunities(of), None) => json!({ "kind": "mahimahi", "at": of.0.to_vec() }),
+    });
+    let delay = |course| trace(course, link.delay_file.as_ref(), "delay", |ps| duration(Duration::from_ps(ps)));
+    for (key, trace) in [("rate_trace", rate), ("delay_trace", passage.delay.as_ref().map(delay))] {
+        if let Some(trace) = trace {
+            table.insert(key.into(), trace);
+        }
+    }
+    if !outages.0.is_empty() {
+        let down = outages.0.iter().map(|(from, to)| json!({ "from": duration(*from), "to": duration(*to) }));
+        table.insert("down".into(), down.collect());
+    }
+    if let Some(Jitter { most, correlation, in_order }) = passage.jitter {
+        table.insert("jitter".into(), json!({ "most": duration(most), "correlation": correlation, "in_order": in_order }));
+    }
+    if let Some(Reorder { probability, by }) = passage.reorder {
+        table.insert("reorder".into(), json!({ "probability": probability, "by": duration(by) }));
+    }
+    // One word of all this is always there: so the way back has nothing from the way there.
+    table.insert("duplicate".into(), passage.duplicate.into());
+}
+
+fn of_file(kind: &str, file: &TraceFile) -> Json {
+    json!({ "kind": kind, "file": file.path, "sha256": file.sha256 })
+}
+
+fn trace(course: &Course, file: Option<&TraceFile>, what: &str, value: impl Fn(u64) -> Json) -> Json {
+    match course {
+        Course::Steps(of) => {
+            let values = || of.steps.iter().map(|step| json!({ "at": duration(step.at), what: value(step.value) })).collect::<Json>();
+            let mut table = file.map_or_else(|| json!({ "kind": "steps", "values": values() }), |file| of_file("csv", file));
+            if let Some(period) = of.repeat {
+                table["period"] = duration(period);
+            }
+            table
+        }
+        Course::Drawn { low, high, by } => {
+            let mut table = chosen(by.kind, &by.params, course::named(by.kind).params);
+            table["low"] = value(*low);
+            table["high"] = value(*high);
+            table
+        }
+    }
+}
