@@ -80,6 +80,9 @@ pub fn experiments() -> Vec<(String, String)> {
             _ => {}
         }
     }
+    for (name, changes) in CHANGES {
+        add("link that changes", name, dumbbell(changes, "", ""));
+    }
     for (name, path) in PATHS {
         add("path", name, format!("{path}\n[[flow]]\ncount = 2\n[measure]\nduration = \"4 s\"\n"));
     }
@@ -198,6 +201,23 @@ fn sample(entry: &str, spec: &ParamSpec) -> String {
         _ => panic!("{entry}: say what {} shall be here", spec.name),
     }
 }
+
+/// Links that change: what is said of the bottleneck.
+const CHANGES: &[(&str, &str)] = &[
+    (
+        "steps",
+        "rate_trace = { kind = \"steps\", values = [{ at = \"0 s\", rate = \"10 Mbit/s\" }, { at = \"1 s\", rate = \"3 Mbit/s\" }] }",
+    ),
+    ("sine", "rate_trace = { kind = \"sine\", low = \"3 Mbit/s\", high = \"17 Mbit/s\", period = \"700 ms\" }"),
+    ("random_walk", "rate_trace = { kind = \"random_walk\", low = \"3 Mbit/s\", high = \"17 Mbit/s\" }"),
+    ("markov", "rate_trace = { kind = \"markov\", low = \"3 Mbit/s\", high = \"17 Mbit/s\", high_for = \"300 ms\", low_for = \"100 ms\" }"),
+    ("leo", "rate_trace = { kind = \"leo\", low = \"3 Mbit/s\", high = \"17 Mbit/s\", interval = \"1 s\" }"),
+    ("mahimahi", "rate_trace = { kind = \"mahimahi\", at = [1, 2, 2, 10] }"),
+    ("down", "down = [{ from = \"1 s\", to = \"1.5 s\" }]"),
+    ("jitter", "jitter = { most = \"3 ms\", correlation = 0.3, in_order = false }"),
+    ("reorder", "reorder = { probability = 0.01, by = \"4 ms\" }"),
+    ("duplicate", "duplicate = 0.01"),
+];
 
 /// What a run cost, in work and in memory: no result.
 const COSTS: [&str; 2] = ["steps", "packets_in_network_max"];
