@@ -112,17 +112,14 @@ def test_any_program_crosses_the_path(tmp_path: Path) -> None:
 @needs_rights
 def test_two_testbeds_at_once_are_refused(tmp_path: Path) -> None:
     (tmp_path / "small.toml").write_text(FILE)
-    with subprocess.Popen(
-        [sys.executable, "-m", "longfat", "testbed", "shell", "small.toml", "--", "cat"], cwd=tmp_path, stdin=subprocess.PIPE
-    ) as first:
-        deadline = time.monotonic() + 20
-        while (
-            not (done := command("testbed", "shell", "small.toml", "--", "true", cwd=tmp_path)).returncode and time.monotonic() < deadline
-        ):
-            pass
+    shell = [sys.executable, "-m", "longfat", "testbed", "shell", "small.toml", "--", "sh", "-c", "echo there; read line"]
+    with subprocess.Popen(shell, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as first:
+        assert first.stdin is not None
+        assert first.stdout is not None
+        assert first.stdout.readline() == "there\n"
+        done = command("testbed", "shell", "small.toml", "--", "true", cwd=tmp_path)
         assert done.returncode == 1
         assert f"another testbed is running (process {first.pid})" in done.stderr
-        assert first.stdin is not None
         first.stdin.close()
 
 

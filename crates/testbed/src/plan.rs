@@ -144,14 +144,20 @@ fn settings(tcp: &TcpConfig) -> Vec<(&'static str, String)> {
         ("ipv4/tcp_slow_start_after_idle", bit(tcp.cwnd_validation != longfat_tcp::CwndValidation::Off)),
         ("ipv4/tcp_pacing_ss_ratio", tcp.pacing_ss_ratio.to_string()),
         ("ipv4/tcp_pacing_ca_ratio", tcp.pacing_ca_ratio.to_string()),
-        ("ipv4/tcp_rmem", format!("4096 131072 {}", BUFFER_MAX.min(OVERHEAD * tcp.receive_buffer).max(131_072))),
-        ("ipv4/tcp_wmem", format!("4096 16384 {}", BUFFER_MAX.min(OVERHEAD * tcp.send_buffer).max(16_384))),
+        ("ipv4/tcp_rmem", memory(tcp, "rmem_default", "rmem_max").unwrap_or_else(|| format!("4096 131072 {BUFFER_MAX}"))),
+        ("ipv4/tcp_wmem", memory(tcp, "wmem_default", "wmem_max").unwrap_or_else(|| format!("4096 16384 {BUFFER_MAX}"))),
         ("core/somaxconn", "65535".to_owned()),
     ];
     let retries = |n: Option<u32>| n.map(|n| n.max(1).to_string());
     all.extend(retries(tcp.syn_retries).map(|n| ("ipv4/tcp_syn_retries", n)));
     all.extend(retries(tcp.syn_ack_retries).map(|n| ("ipv4/tcp_synack_retries", n)));
     all
+}
+
+/// `tcp_rmem` or `tcp_wmem`, where the windows are sized as Linux does; `None`: as far as the flow's own buffers let it.
+fn memory(tcp: &TcpConfig, start: &'static str, most: &'static str) -> Option<String> {
+    let of = |name| BUFFER_MAX.min(tcp.window_sizing.params.integer(name));
+    (tcp.window_sizing.kind == "linux").then(|| format!("4096 {} {}", of(start), of(most)))
 }
 
 /// What goes with the route to the other end.
