@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 const CRATES: &[(&str, &[&str])] = &[
     ("core", &[]),
     ("tcp", &["core"]),
+    ("bpf", &["core", "tcp"]),
     ("experiment", &["core", "tcp"]),
     ("sim", &["core", "experiment", "tcp"]),
     ("script", &["core", "tcp"]),
     ("capture", &["core", "experiment"]),
-    ("py", &["capture", "core", "experiment", "script", "sim", "tcp"]),
+    ("py", &["bpf", "capture", "core", "experiment", "script", "sim", "tcp"]),
 ];
 
 /// Each module of the core with those it may name.
