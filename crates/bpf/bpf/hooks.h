@@ -5,7 +5,7 @@
  *   on_congestion(sk)           a loss or a mark; gives the new ssthresh, and cwnd goes there
  * and, where it has more to do than nothing:
  *   on_init(sk)                 the connection is established, or has just been given this control; all is zero
- *   on_sample(sk, delivered)    an ACK in whatever phase delivered so many segments; comes before on_ack
+ *   on_sample(sk, ack)          an ACK in whatever phase delivered something; comes before on_ack
  *   on_timeout(sk)              after on_congestion, where it was a timeout: gives ssthresh again. May come twice
  *   on_undo(sk)                 the last reduction was for nothing; cwnd and ssthresh are given back already
  *   on_restart(sk)              sending starts again after idleness */
@@ -29,20 +29,21 @@ void BPF_PROG(hook_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 {
 	struct tcp_sock *tp = tcp_sock(sk);
 	struct window *w = window(sk);
-	u32 delivered = tp->delivered - w->delivered;
+	struct ack ack = { .acked = sample->pkts_acked, .delivered = tp->delivered - w->delivered };
 
 	w->rtt = sample->rtt_us;
 	w->delivered = tp->delivered;
-	if (!delivered)
+	if (!ack.delivered)
 		return;
 	if (w->rtt >= 0 && (!w->rtt_min || (u32)w->rtt < w->rtt_min))
 		w->rtt_min = w->rtt;
 	if ((s32)(tp->snd_una - w->round_end) > 0) {
 		w->round++;
 		w->round_end = tp->snd_nxt;
+		ack.is_new_round = true;
 	}
 #ifdef on_sample
-	on_sample(sk, delivered);
+	on_sample(sk, &ack);
 #endif
 }
 
@@ -74,6 +75,7 @@ void BPF_PROG(hook_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 	if ((u32)event == EVENT(CA_EVENT_LOSS)) {
 		/* The kernel has asked for ssthresh, without a word that it was a timeout. */
 #ifdef on_timeout
+		window(sk)->fraction = window(sk)->before_cwnd;
 		set_ssthresh(sk, max(on_timeout(sk), 2 * ONE));
 #endif
 		window(sk)->fraction = 0;

@@ -59,6 +59,7 @@ struct tcp_sock {
 } RELOCATED;
 
 struct ack_sample {
+	u32 pkts_acked; /* cumulatively */
 	s32 rtt_us; /* negative: none */
 } RELOCATED;
 

@@ -20,6 +20,13 @@ struct window {
 	u32 delivered;
 };
 
+/* What an ACK that delivered something says. Counts are of segments. */
+struct ack {
+	u32 acked; /* cumulatively */
+	u32 delivered; /* cumulatively or by SACK; each counts once */
+	bool is_new_round;
+};
+
 /* All that is kept of a connection; struct control is the twin's own. */
 struct state {
 	struct window window;
@@ -84,6 +91,14 @@ static inline bool is_cwnd_limited(struct sock *sk)
 	if (BITFIELD(tp, is_cwnd_limited))
 		return true;
 	return in_slow_start(sk) && tp->snd_cwnd < 2 * tp->max_packets_out;
+}
+
+/* Segments in flight now. */
+static inline u32 in_flight(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sock(sk);
+
+	return tp->packets_out - tp->sacked_out - tp->lost_out + tp->retrans_out;
 }
 
 /* To no more than can be used, unless it is there already. */

@@ -41,7 +41,9 @@ macro_rules! twins {
 }
 
 /// Every twin, in the order of the core's registry.
-pub const TWINS: &[Twin] = twins!["scalable"];
+pub const TWINS: &[Twin] = twins![
+    "scalable" "highspeed" "htcp" "bic" "hybla" "westwood" "illinois" "vegas" "fast" "yeah" "compound" "tcp_lp" "hstcp_lp"
+];
 
 /// The twin of that name, the core's or the kernel's.
 pub fn find(name: &str) -> Result<&'static Twin, Error> {

@@ -54,6 +54,7 @@ int main(void)
 			tp->rx_opt.rcv_tsval = tsval;
 			tp->rx_opt.rcv_tsecr = tsval;
 			sample.rtt_us = rtt;
+			sample.pkts_acked = acked;
 			ops.pkts_acked(sk, &sample);
 			if (open)
 				ops.cong_avoid(sk, una, acked);

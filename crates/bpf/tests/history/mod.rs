@@ -45,6 +45,8 @@ pub struct History {
     rng: Rng,
     now_us: u64,
     base_us: u64,
+    /// Segments that an ACK stands for, about.
+    stretch: f64,
     queue_us: f64,
     rtt_min_us: u64,
     srtt_us: f64,
@@ -58,11 +60,13 @@ pub struct History {
 
 impl History {
     pub fn new(mut rng: Rng) -> Self {
+        let stretch = 10.0_f64.powf(3.0 * rng.uniform());
         let base_us = (10.0_f64.powf(2.0 + 3.5 * rng.uniform())) as u64;
         History {
             rng,
             now_us: 5_000_000,
             base_us,
+            stretch,
             queue_us: 0.0,
             rtt_min_us: 0,
             srtt_us: 0.0,
@@ -110,10 +114,10 @@ impl History {
     fn ack(&mut self) -> Step {
         let in_recovery = self.recovery_left > 0;
         self.recovery_left = self.recovery_left.saturating_sub(1);
-        let acked = 1 + self.rng.exponential(2.0) as u32;
+        let acked = 1 + self.rng.exponential(self.stretch) as u32;
         // Some arrives out of order.
         let delivered = acked + if in_recovery { self.rng.below(3) as u32 } else { 0 };
-        let out = self.rng.exponential(100.0) as u32;
+        let out = self.rng.exponential(50.0 * self.stretch) as u32;
         self.una += acked;
         let nxt = self.una + out;
         if self.una > self.round_end {
