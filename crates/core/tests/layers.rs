@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 const CRATES: &[(&str, &[&str])] = &[
     ("core", &[]),
     ("tcp", &["core"]),
+    ("bpf", &["core", "tcp"]),
     ("experiment", &["core", "tcp"]),
     ("sim", &["core", "experiment", "tcp"]),
     ("script", &["core", "tcp"]),
     ("capture", &["core", "experiment"]),
     ("testbed", &["core", "experiment", "tcp"]),
-    ("py", &["capture", "core", "experiment", "script", "sim", "tcp", "testbed"]),
+    ("py", &["bpf", "capture", "core", "experiment", "script", "sim", "tcp", "testbed"]),
 ];
 
 /// Each module of the core with those it may name.

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* What each twin begins with: the kernel, or in tests a stand-in, and arithmetic. window.h comes once struct control is known. */
+#pragma once
+
+#ifdef __bpf__
+#include "kernel.h"
+#else
+#include "host.h"
+#endif
+#include "fixed.h"

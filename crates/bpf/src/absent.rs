@@ -1,0 +1,15 @@
+//! In place of `kernel.rs`, in a build without BPF.
+
+use crate::{Error, find};
+
+/// Registers the control `name` with the kernel, with `changes` of its parameters. Without the feature `bpf` it cannot.
+pub fn load(name: &str, _changes: &[(String, String)]) -> Result<&'static str, Error> {
+    find(name)?;
+    Err(Error::NotBuilt)
+}
+
+/// Takes the control `name` from the kernel. Without the feature `bpf` it cannot.
+pub fn unload(name: &str, _force: bool) -> Result<&'static str, Error> {
+    find(name)?;
+    Err(Error::NotBuilt)
+}

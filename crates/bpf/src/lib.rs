@@ -1,0 +1,25 @@
+//! The high-speed congestion controls for the Linux kernel: each of [`TWINS`] is a program in BPF (`bpf/NAME.bpf.c`) that does, hook by hook,
+//! what its core file in `longfat_tcp::congestion` does. [`load`] registers one for the whole machine, [`unload`] takes it away.
+//!
+//! Without the feature `bpf`, which needs clang and libelf to build, there is [`list`], and the others say what is missing.
+
+mod error;
+#[cfg(feature = "bpf")]
+mod kernel;
+#[cfg(not(feature = "bpf"))]
+#[path = "absent.rs"]
+mod kernel;
+mod knobs;
+mod listed;
+#[cfg(feature = "bpf")]
+mod privilege;
+mod twins;
+
+pub use error::Error;
+pub use kernel::{load, unload};
+pub use knobs::{Knobs, knobs, settings};
+pub use listed::{Listed, Place, list};
+pub use twins::{TWINS, Twin, find};
+
+/// What this build can do.
+pub const IS_BUILT: bool = cfg!(feature = "bpf");

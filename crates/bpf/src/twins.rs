@@ -1,0 +1,72 @@
+//! The registry of twins.
+
+use crate::Error;
+use longfat_tcp::congestion::{self, ControlKind};
+
+/// One control of the core that there is for the kernel, too.
+pub struct Twin {
+    /// As the core's registry has it.
+    pub name: &'static str,
+    /// As the kernel has it: `TCP_CONGESTION`, `ss`, `sysctl`. With a prefix, so that it can stand beside the kernel's own control of that
+    /// name, whose module would be refused, or refuse ours, if both were called the same; and so that `ss` says which one it is.
+    pub kernel_name: &'static str,
+    /// The program, compiled.
+    #[cfg(feature = "bpf")]
+    pub(crate) object: &'static [u8],
+}
+
+impl Twin {
+    /// The control in the core.
+    pub fn core(&self) -> &'static ControlKind {
+        congestion::named(self.name)
+    }
+}
+
+/// `TCP_CA_NAME_MAX`, with its final zero.
+const NAME_MAX: usize = 16;
+
+macro_rules! twins {
+    ($($name:literal)*) => {
+        &[$({
+            let kernel_name = concat!("lf_", $name);
+            assert!(kernel_name.len() < NAME_MAX);
+            Twin {
+                name: $name,
+                kernel_name,
+                #[cfg(feature = "bpf")]
+                object: include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".bpf.o")),
+            }
+        }),*]
+    };
+}
+
+/// Every twin, in the order of the core's registry.
+pub const TWINS: &[Twin] = twins![
+    "scalable" "highspeed" "htcp" "bic" "hybla" "westwood" "illinois" "vegas" "fast" "yeah" "compound" "tcp_lp" "hstcp_lp"
+];
+
+/// The twin of that name, the core's or the kernel's.
+pub fn find(name: &str) -> Result<&'static Twin, Error> {
+    TWINS.iter().find(|twin| twin.name == name || twin.kernel_name == name).ok_or_else(|| {
+        let nearest = TWINS.iter().map(|twin| twin.name).min_by_key(|known| strsim::levenshtein(known, name));
+        Error::Unknown { name: name.to_owned(), nearest: nearest.expect("there are twins") }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_twin_has_a_core_and_they_stand_in_its_order() {
+        let place = |twin: &Twin| congestion::NAMES.iter().position(|name| *name == twin.name).expect("a core");
+        assert!(TWINS.is_sorted_by_key(place));
+    }
+
+    #[test]
+    fn is_found_by_either_name_and_a_wrong_one_is_told_the_nearest() {
+        assert_eq!(find("lf_scalable").unwrap().name, "scalable");
+        let Err(error) = find("scalabel") else { panic!("found") };
+        assert_eq!(error.to_string(), "no control of the BPF set is called `scalabel`; did you mean `scalable`?");
+    }
+}

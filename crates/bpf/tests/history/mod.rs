@@ -1,0 +1,166 @@
+//! What a connection may live through, at random: as the core is told of it, and as the kernel tells a program.
+
+use longfat_core::rng::Rng;
+use longfat_core::time::{Duration, Time};
+use longfat_tcp::congestion::{AckSample, Congestion, CongestionControl, CongestionEvent};
+
+use crate::MSS;
+
+/// What the kernel would call a hook for.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// An ACK. Counts are of segments.
+    Ack {
+        sample: AckSample,
+        una: u32,
+        nxt: u32,
+        out: u32,
+        tsval: u32,
+    },
+    Loss(Time),
+    Timeout(Time),
+    TimeoutAgain(Time),
+    Undo,
+    Restart,
+}
+
+impl Step {
+    /// As the core hears of it; a reduction leaves so many bytes more than the control says.
+    pub fn give(&self, control: &mut dyn CongestionControl, more: u64) {
+        let mut reduce = |now, kind| {
+            // Linux reckons a reduction from cwnd, and so does the core with its stack.
+            control.on_congestion(&CongestionEvent { now, kind, flight_size: control.cwnd() });
+            let window = control.window_mut().expect("every twin keeps a window");
+            window.ssthresh += more;
+            window.cwnd += if kind == Congestion::Loss { more } else { 0 };
+        };
+        match self {
+            Step::Ack { sample, .. } => {
+                control.on_sample(sample);
+                if !sample.in_recovery {
+                    control.on_ack(sample);
+                }
+            }
+            Step::Loss(now) => reduce(*now, Congestion::Loss),
+            Step::Timeout(now) => reduce(*now, Congestion::Timeout),
+            Step::TimeoutAgain(now) => reduce(*now, Congestion::TimeoutAgain),
+            Step::Undo => control.on_spurious(),
+            Step::Restart => control.on_restart(Duration::from_secs(1)),
+        }
+    }
+}
+
+/// A path whose queue fills and empties at random, and a sender on it.
+pub struct History {
+    rng: Rng,
+    now_us: u64,
+    base_us: u64,
+    /// Segments that an ACK stands for, about.
+    stretch: f64,
+    queue_us: f64,
+    rtt_min_us: u64,
+    srtt_us: f64,
+    una: u32,
+    round: u64,
+    round_end: u32,
+    recovery_left: u64,
+    /// What the last step was, where the next depends on it.
+    timed_out: bool,
+}
+
+impl History {
+    pub fn new(mut rng: Rng) -> Self {
+        let stretch = 10.0_f64.powf(2.5 * rng.uniform());
+        let base_us = (10.0_f64.powf(2.0 + 3.5 * rng.uniform())) as u64;
+        History {
+            rng,
+            now_us: 5_000_000,
+            base_us,
+            stretch,
+            queue_us: 0.0,
+            rtt_min_us: 0,
+            srtt_us: 0.0,
+            una: 0,
+            round: 0,
+            round_end: 0,
+            recovery_left: 0,
+            timed_out: false,
+        }
+    }
+
+    fn now(&self) -> Time {
+        Time::ZERO + Duration::from_micros(self.now_us)
+    }
+
+    pub fn next(&mut self) -> Step {
+        self.now_us += 1 + (self.rng.exponential(self.base_us as f64 / 8.0) as u64).min(60_000_000);
+        let timed_out = std::mem::take(&mut self.timed_out);
+        match self.rng.below(1000) {
+            0..6 if self.recovery_left == 0 => {
+                self.recovery_left = self.rng.below(12);
+                Step::Loss(self.now())
+            }
+            6..8 => {
+                self.timed_out = true;
+                self.recovery_left = 0;
+                Step::Timeout(self.now())
+            }
+            8..200 if timed_out => {
+                self.timed_out = true;
+                Step::TimeoutAgain(self.now())
+            }
+            8..11 => {
+                self.recovery_left = 0;
+                Step::Undo
+            }
+            11..13 => {
+                self.now_us += 1_000_000;
+                Step::Restart
+            }
+            _ => self.ack(),
+        }
+    }
+
+    fn ack(&mut self) -> Step {
+        let in_recovery = self.recovery_left > 0;
+        self.recovery_left = self.recovery_left.saturating_sub(1);
+        let acked = 1 + self.rng.exponential(self.stretch) as u32;
+        // Some arrives out of order.
+        let delivered = acked + if in_recovery { self.rng.below(3) as u32 } else { 0 };
+        let out = self.rng.exponential(50.0 * self.stretch) as u32;
+        self.una += acked;
+        let nxt = self.una + out;
+        if self.una > self.round_end {
+            self.round += 1;
+            self.round_end = nxt;
+        }
+        // A queue of up to about twice the path, that stays a while as it is.
+        let full = 2.0 * self.base_us as f64;
+        self.queue_us = (self.queue_us + full / 40.0 * (self.rng.uniform() * 2.0 - 1.05)).clamp(0.0, full);
+        let rtt_us = self.base_us + self.queue_us as u64;
+        let rtt = (!self.rng.chance(0.1)).then_some(rtt_us);
+        // The peer's clock ticks each ms, and began at another time than ours.
+        let sent_us = self.now_us - rtt_us.min(self.now_us);
+        let tsval = ((sent_us + self.base_us / 2 + self.queue_us as u64) / 1000) as u32 + 77_000_000;
+        if rtt.is_some() {
+            self.rtt_min_us = if self.rtt_min_us == 0 { rtt_us } else { self.rtt_min_us.min(rtt_us) };
+            self.srtt_us = if self.srtt_us == 0.0 { rtt_us as f64 } else { self.srtt_us * 0.875 + rtt_us as f64 * 0.125 };
+        }
+        let bytes = |segments: u32| u64::from(segments) * MSS;
+        let sample = AckSample {
+            now: self.now(),
+            acked: bytes(acked),
+            delivered: bytes(delivered),
+            in_flight: bytes(out + acked),
+            rtt: rtt.map(Duration::from_micros),
+            srtt: Duration::from_micros(self.srtt_us as u64),
+            rtt_min: Duration::from_micros(self.rtt_min_us),
+            forward_delay: rtt.map(|_| (i64::from(tsval) * 1000 - sent_us as i64) * 1_000_000),
+            round: self.round,
+            cwnd_limited: !self.rng.chance(0.05),
+            in_recovery,
+            ..AckSample::default()
+        };
+        Step::Ack { sample, una: self.una, nxt, out, tsval }
+    }
+}
