@@ -1,7 +1,7 @@
 //! Each warning on a case that it is for, and on one beside it that it is not for.
 
 use super::{Check, REGISTRY, before, of};
-use crate::trace::{FlowRecord, LinkRecord, Trace};
+use crate::trace::{FlowRecord, LinkRecord, RealTime, Trace};
 use crate::{Document, Experiment};
 use longfat_core::queue::DropReason;
 use longfat_core::time::{Duration, Time};
@@ -219,7 +219,24 @@ fn cases() -> Vec<(&'static str, Case, &'static str, Case)> {
             "flow flow1 1 got 2.4 Mbit/s and flow flow1 2, which is alike, 720.0 kbit/s",
             two("count = 2", 3_000_000, 1_000_000),
         ),
+        (
+            "suspect",
+            in_real_time(RealTime { late: [Time::ZERO, Time::from_ps(201_000_000), Time::ZERO], ..RealTime::default() }),
+            "were handed over late by 0.201 ms or more, 1.0 % of the shortest round trip",
+            in_real_time(RealTime { late: [Time::ZERO, Time::from_ps(199_000_000), Time::ZERO], ..RealTime::default() }),
+        ),
+        (
+            "invalid",
+            in_real_time(RealTime { lost_at_device: 2, ..RealTime::default() }),
+            "2 packets were lost between a host and the emulated network",
+            in_real_time(RealTime { lost_at_device: 1, ..RealTime::default() }),
+        ),
     ]
+}
+
+/// Of 10,000 packets.
+fn in_real_time(real: RealTime) -> Case {
+    plain().with(|trace| trace.real_time = Some(RealTime { handed_over: 10_000, ..real }))
 }
 
 fn two_hosts() -> Case {
