@@ -11,8 +11,8 @@ const INTERVAL: Duration = Duration::from_secs(15);
 pub const KIND: CourseKind = CourseKind {
     name: "leo",
     summary: "a satellite in low Earth orbit: every 15 s another satellite and another path, so a new value, any from low to high as likely",
-    // Section 5 of Mohan and others: the interval of 15 s, the same instants for all terminals, and what changes at them.
-    source: "Mohan and others, A Multifaceted Look at Starlink Performance, WWW 2024; Tanveer and others, Making Sense of Constellations, CoNEXT 2023",
+    // Both: the interval of 15 s, and the same instants for all terminals. Mohan and others: delay and rate change at them.
+    source: "Mohan and others, A Multifaceted Look at Starlink Performance, WWW 2024; Tanveer and others, Making Sense of Constellations, CoNEXT Companion 2023",
     params: &[
         time("interval", Some(Value::Duration(INTERVAL)), "from one reconfiguration to the next"),
         ParamSpec {
