@@ -14,6 +14,13 @@ TARGETS := x86_64-unknown-linux-gnu:manylinux2014 aarch64-unknown-linux-gnu:many
 PROFILE := target/longfat-$(shell rustc --version 2>/dev/null | cut -d ' ' -f 2).profdata
 PROFILED = $(if $(wildcard $(PROFILE)),RUSTFLAGS="$$RUSTFLAGS -Cprofile-use=$(CURDIR)/$(PROFILE)")
 
+# The controls for the kernel (crates/bpf) are built where clang and libelf are; where not, `longfat cc` says what is missing. A wheel with
+# them needs this machine's libelf, and is tagged as such; those of a release are without.
+HAS_BPF := $(shell [ "$$(uname)" = Linux ] && clang --version > /dev/null 2>&1 && \
+	cc -E -include libelf.h -include zlib.h -x c /dev/null > /dev/null 2>&1 && echo yes)
+BPF = $(if $(HAS_BPF),--features bpf)
+BPF_OF_WORKSPACE = $(if $(HAS_BPF),--features longfat-bpf/bpf)
+
 .DEFAULT_GOAL := help
 .PHONY: help build profile run validation test test-quick torture lint format docs-reference bench bench-record bench-plot docs wheel wheels sbom audit system-packages clean
 
@@ -21,7 +28,7 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: .venv/requirements ## Build longfat into .venv (release)
-	PIP_QUIET=1 $(PROFILED) $(BIN)/maturin develop --release --quiet
+	PIP_QUIET=1 $(PROFILED) $(BIN)/maturin develop --release --quiet $(BPF)
 
 profile: .venv/requirements ## Build for speed: with a profile of longfat's own runs (minutes; needs rustup)
 	rustup component add llvm-tools
@@ -44,11 +51,11 @@ validation: build ## Run the controls beside their theory, check, and draw docs/
 	cp $(REPORTS)/validation/figures/*.svg docs/validation/
 
 test: build target/moto/bin/moto_server ## Run every test, Rust and Python
-	cargo test --workspace --quiet
+	cargo test --workspace --quiet $(BPF_OF_WORKSPACE)
 	$(BIN)/pytest
 
 test-quick: build ## Run the tests that take little time: what to run after each edit
-	cargo test --workspace --quiet --tests
+	cargo test --workspace --quiet --tests $(BPF_OF_WORKSPACE)
 	$(BIN)/pytest -m "not slow"
 
 torture: build ## Attack longfat for TIME seconds (60), with SEED; ONLY one attack or case (ONLY=damage:7)
@@ -56,7 +63,7 @@ torture: build ## Attack longfat for TIME seconds (60), with SEED; ONLY one atta
 
 lint: .venv/requirements ## Check formatting, lints and types; changes nothing
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	cargo clippy --workspace --all-targets --quiet $(BPF_OF_WORKSPACE) -- -D warnings
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/pyright
@@ -85,7 +92,7 @@ docs: .venv/requirements ## Make the documentation site; site/index.html opens w
 	PYTHONPATH=python $(BIN)/python docs/site/build.py $(SITE)
 
 wheel: .venv/requirements ## Build the wheel of this machine into WHEELS (target/wheels), from what `make build` has compiled
-	$(PROFILED) $(BIN)/maturin build --release --quiet --interpreter $(BIN)/python --out $(WHEELS)
+	$(PROFILED) $(BIN)/maturin build --release --quiet $(BPF) $(if $(HAS_BPF),--compatibility linux) --interpreter $(BIN)/python --out $(WHEELS)
 
 wheels: .venv/release ## Build all wheels and the sdist for a release into WHEELS (a quarter of an hour; needs rustup)
 	rustup target add $(foreach target,$(TARGETS),$(firstword $(subst :, ,$(target))))
@@ -106,9 +113,10 @@ audit: .venv/release ## Ask for known vulnerabilities and unwanted licences of a
 	$(BIN)/pip-audit --requirement requirements-dev.txt --no-deps --disable-pip
 	cargo deny check
 
-system-packages: ## Install what tests judge by: a browser, tshark, Slurm, ns-2 (Debian, Ubuntu; as root)
+system-packages: ## Install what the kernel's controls are built with, and what tests judge by: a browser, tshark, Slurm, ns-2 (Debian, Ubuntu; as root)
 	apt-get update -qq
-	DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium chromium-driver tshark slurmctld slurmd slurm-client munge ns2
+	DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium chromium-driver tshark slurmctld slurmd slurm-client munge ns2 \
+		clang libelf-dev zlib1g-dev pkg-config
 
 clean: ## Remove what was built; results and reports stay
 	rm -rf .venv target

@@ -10,8 +10,8 @@ fn main() {
     let mut files = Vec::new();
     for krate in fs::read_dir(root.join("crates")).unwrap() {
         let krate = krate.unwrap().path();
-        // The bridge to Python and the packet scripts decide no result.
-        if !krate.ends_with("py") && !krate.ends_with("script") {
+        // The bridge to Python, the packet scripts and the programs for the kernel decide no result.
+        if !["py", "script", "bpf"].iter().any(|name| krate.ends_with(name)) {
             println!("cargo::rerun-if-changed={}", krate.join("src").display());
             collect(&krate.join("src"), &mut files);
         }

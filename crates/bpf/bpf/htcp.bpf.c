@@ -23,7 +23,7 @@ struct epoch {
 
 struct control {
 	struct epoch epoch, before;
-	/* Segments a second, 10 bits after the point: delivered just before the epoch, before the one before it, and in the last round. */
+	/* Segments a second, 6 bits after the point: delivered just before the epoch, before the one before it, and in the last round. */
 	u32 epoch_throughput, before_throughput, throughput;
 	u32 round_start;
 	u32 delivered;
@@ -42,7 +42,7 @@ static inline void on_sample(struct sock *sk, const struct ack *ack)
 		u32 span = (u32)now - c->round_start;
 
 		if (span)
-			c->throughput = min(mul_div(c->delivered, (u64)SECOND << 10, span), ~0U);
+			c->throughput = min(mul_div(c->delivered, (u64)SECOND << 6, span), ~0U);
 		c->round_start = now;
 		c->delivered = 0;
 	}

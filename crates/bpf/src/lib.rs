@@ -4,13 +4,13 @@
 //! Without the feature `bpf`, which needs clang and libelf to build, there is [`list`], and the others say what is missing.
 
 mod error;
-mod knobs;
-mod listed;
 #[cfg(feature = "bpf")]
 mod kernel;
 #[cfg(not(feature = "bpf"))]
 #[path = "absent.rs"]
 mod kernel;
+mod knobs;
+mod listed;
 #[cfg(feature = "bpf")]
 mod privilege;
 mod twins;

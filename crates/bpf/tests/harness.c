@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-/* A twin as a program: reads steps from its input, one a line, and writes cwnd and ssthresh (Q32) after each. It stands in for the kernel:
+/* A twin as a program: reads steps from its input, one a line, and writes cwnd (Q32) after each. It stands in for the kernel:
  * what the kernel does around each hook, and no more. Compiled with TWIN, the file of the twin. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +41,7 @@ int main(void)
 		} else if (sscanf(line, "init %u %u", &tp->snd_cwnd, &tp->snd_cwnd_clamp) == 2) {
 			tp->snd_ssthresh = 0x7fffffff;
 			ops.init(sk);
+			continue;
 		} else if (sscanf(line, "ack %llu %u %u %d %u %u %u %u %u %u %u", &now, &acked, &delivered, &rtt, &srtt, &limited, &open, &una, &nxt,
 				  &out, &tsval) == 11) {
 			tp->tcp_mstamp = now;
@@ -82,7 +83,7 @@ int main(void)
 			fprintf(stderr, "not a step: %s", line);
 			return 1;
 		}
-		printf("%llu %llu\n", cwnd(sk), ssthresh(sk));
+		printf("%llu\n", cwnd(sk));
 	}
 	return 0;
 }

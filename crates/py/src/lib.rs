@@ -2,6 +2,7 @@
 
 mod backend;
 mod capture;
+mod cc;
 mod choose;
 mod control;
 mod document;
@@ -32,6 +33,7 @@ fn _longfat(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CODE", env!("LONGFAT_CODE"))?;
     module.add("METRICS", env!("LONGFAT_METRICS"))?;
     module.add("COMMIT", env!("LONGFAT_COMMIT"))?;
+    module.add("HAS_BPF", longfat_bpf::IS_BUILT)?;
     module.add_class::<document::Document>()?;
     module.add_class::<document::Run>()?;
     module.add_class::<stored::PyTrace>()?;
@@ -46,6 +48,9 @@ fn _longfat(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(document::schema, module)?)?;
     module.add_function(wrap_pyfunction!(student_t, module)?)?;
     module.add_function(wrap_pyfunction!(stored::listed, module)?)?;
+    module.add_function(wrap_pyfunction!(cc::cc_list, module)?)?;
+    module.add_function(wrap_pyfunction!(cc::cc_load, module)?)?;
+    module.add_function(wrap_pyfunction!(cc::cc_unload, module)?)?;
     module.add_function(wrap_pyfunction!(capture::trace, module)?)?;
     module.add_function(wrap_pyfunction!(capture::trace_packets, module)?)?;
     module.add_function(wrap_pyfunction!(script::run_script, module)?)?;

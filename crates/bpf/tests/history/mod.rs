@@ -10,7 +10,13 @@ use crate::MSS;
 #[derive(Clone, Debug)]
 pub enum Step {
     /// An ACK. Counts are of segments.
-    Ack { sample: AckSample, una: u32, nxt: u32, out: u32, tsval: u32 },
+    Ack {
+        sample: AckSample,
+        una: u32,
+        nxt: u32,
+        out: u32,
+        tsval: u32,
+    },
     Loss(Time),
     Timeout(Time),
     TimeoutAgain(Time),
@@ -19,11 +25,15 @@ pub enum Step {
 }
 
 impl Step {
-    /// As the core hears of it.
-    pub fn give(&self, control: &mut dyn CongestionControl) {
-        // Linux reckons a reduction from cwnd, and so does the core with its stack.
-        let flight_size = control.cwnd();
-        let mut reduce = |now, kind| control.on_congestion(&CongestionEvent { now, kind, flight_size });
+    /// As the core hears of it; a reduction leaves so many bytes more than the control says.
+    pub fn give(&self, control: &mut dyn CongestionControl, more: u64) {
+        let mut reduce = |now, kind| {
+            // Linux reckons a reduction from cwnd, and so does the core with its stack.
+            control.on_congestion(&CongestionEvent { now, kind, flight_size: control.cwnd() });
+            let window = control.window_mut().expect("every twin keeps a window");
+            window.ssthresh += more;
+            window.cwnd += if kind == Congestion::Loss { more } else { 0 };
+        };
         match self {
             Step::Ack { sample, .. } => {
                 control.on_sample(sample);
@@ -60,7 +70,7 @@ pub struct History {
 
 impl History {
     pub fn new(mut rng: Rng) -> Self {
-        let stretch = 10.0_f64.powf(3.0 * rng.uniform());
+        let stretch = 10.0_f64.powf(2.5 * rng.uniform());
         let base_us = (10.0_f64.powf(2.0 + 3.5 * rng.uniform())) as u64;
         History {
             rng,

@@ -13,12 +13,6 @@ use crate::{MSS, Step};
 /// The program.
 pub struct Host(PathBuf);
 
-/// What a twin has after a step, in segments.
-pub struct Got {
-    pub cwnd: f64,
-    pub ssthresh: f64,
-}
-
 fn us(d: Duration) -> u64 {
     d.as_ps() / 1_000_000
 }
@@ -64,8 +58,8 @@ impl Host {
         Host(program)
     }
 
-    /// What it has after each step.
-    pub fn live(&self, params: &Params, steps: &[Step]) -> Vec<Got> {
+    /// Its window in segments after each step.
+    pub fn live(&self, params: &Params, steps: &[Step]) -> Vec<f64> {
         let mut child = Command::new(&self.0).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("just compiled");
         let mut text: String = knobs(params).iter().map(|(name, value)| format!("knob {name} {value}\n")).collect();
         text += &format!("init 10 {}\n", (1_u64 << 30) / MSS);
@@ -73,17 +67,9 @@ impl Host {
         let mut input = child.stdin.take().expect("piped");
         let writer = std::thread::spawn(move || input.write_all(text.as_bytes()));
         let output = child.wait_with_output().expect("runs");
-        writer.join().expect("no panic").expect("it reads all");
         assert!(output.status.success(), "{}: {}", self.0.display(), output.status);
-        let output = String::from_utf8(output.stdout).expect("numbers");
-        let q32 = |text: &str| text.parse::<u64>().expect("a number") as f64 / 4_294_967_296.0;
-        let got: Vec<_> = output
-            .lines()
-            .skip(1)
-            .map(|line| line.split_once(' ').expect("two numbers"))
-            .map(|(cwnd, ssthresh)| Got { cwnd: q32(cwnd), ssthresh: q32(ssthresh) })
-            .collect();
-        assert_eq!(got.len(), steps.len());
-        got
+        writer.join().expect("no panic").expect("it reads all");
+        let windows = String::from_utf8(output.stdout).expect("numbers");
+        windows.lines().map(|line| line.parse::<u64>().expect("a number") as f64 / 4_294_967_296.0).collect()
     }
 }
