@@ -16,6 +16,8 @@ METRICS: str
 """Fingerprint of the sources of the metrics: tables made with another one are made anew."""
 COMMIT: str
 """Git commit of the build, with `+` where the tree had changes; empty where there was no git."""
+HAS_BPF: bool
+"""Whether it was built with the controls for the kernel."""
 
 Column = NDArray[np.float64] | NDArray[np.int64] | NDArray[np.uint64] | list[str]
 Table = dict[str, Column]
@@ -399,6 +401,15 @@ def student_t(probability: float, freedom: float) -> float:
 
 def quantity(text: str) -> tuple[float, str] | None:
     """`"64 KiB"` as (65536.0, "bytes"), `"8"` as (8.0, "number"); None where the text is no number of a known unit."""
+
+def cc_list() -> list[tuple[str, Literal["kernel", "loaded", "set"]]]:
+    """Every control that the kernel has or could have of ours: its name there, and whose it is."""
+
+def cc_load(name: str, params: list[tuple[str, str]]) -> str:
+    """Registers a control with the kernel, with these parameters of its own; its name there. Raises LongfatError where that cannot be."""
+
+def cc_unload(name: str, force: bool) -> str:
+    """Takes a control from the kernel, one in use only by `force`; its name there. Raises LongfatError where that cannot be."""
 
 def trace(files: list[str], progress: Callable[[float], object] | None = None) -> str:
     """What captures say of each connection in them, as JSON. `progress` hears the share that is read; what it raises ends it.

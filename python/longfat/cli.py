@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from longfat import prune, script, terminal, trace, traced
+from longfat import cc, prune, script, terminal, trace, traced
 from longfat._longfat import __version__, registries, schema
 from longfat.advice.command import advise_command
 from longfat.beside import Row, beside
@@ -184,6 +184,7 @@ def _refuse(source: Source, experiment: Experiment, jobs: int, max_runs: int) ->
 app.command("advise")(advise_command)
 app.command("gather")(gather_command)
 app.command("submit")(submit_command)
+app.add_typer(cc.app, name="cc")
 
 
 @app.command("report")

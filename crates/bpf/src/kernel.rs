@@ -32,9 +32,10 @@ pub fn load(name: &str, changes: &[(String, String)]) -> Result<&'static str, Er
     libbpf_rs::set_print(None);
     let mut object = open(twin, &params).map_err(failed)?.load().map_err(failed)?;
     mount_bpffs()?;
-    fs::create_dir_all(folder()).map_err(|error| Error::failed(format!("make {}", folder().display()))(error.into()))?;
     let mut ops = object.maps_mut().find(|map| map.map_type() == MapType::StructOps).expect("every twin has its ops");
+    // It goes again at the end of this function, unless it is pinned.
     let mut link = ops.attach_struct_ops().map_err(failed)?;
+    fs::create_dir_all(folder()).map_err(|error| Error::failed(format!("make {}", folder().display()))(error.into()))?;
     let pinned = link.pin(pin(twin)).map_err(failed);
     if pinned.is_err() {
         remove_folder();
@@ -78,7 +79,7 @@ fn is_loaded(twin: &Twin) -> bool {
 /// The program, with its parameters, as it will be verified.
 fn open(twin: &Twin, params: &Params) -> libbpf_rs::Result<OpenObject> {
     let mut object = ObjectBuilder::default().name(twin.kernel_name)?.open_memory(twin.object)?;
-    let values: Vec<u8> = knobs(params).into_iter().flat_map(|(_, value)| value.to_le_bytes()).collect();
+    let values: Vec<u8> = knobs(params).into_iter().flat_map(|(_, value)| value.to_ne_bytes()).collect();
     if let Some(mut section) = object.maps_mut().find(|map| map.name().to_string_lossy().ends_with(KNOBS)) {
         section.set_initial_value(&values)?;
     }
