@@ -111,3 +111,24 @@ fn remove_folder() {
     // Another control may be in it, or come into it now; an empty folder harms nobody.
     drop(fs::remove_dir(folder()));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TWINS;
+
+    /// What a program has at first is what the core has by default: so its parameters stand in the core's order, and there are as many.
+    #[test]
+    fn every_program_has_the_parameters_of_its_core() {
+        libbpf_rs::set_print(None);
+        for twin in TWINS {
+            let defaults = knobs(&Params::defaults(twin.core().params));
+            let object = ObjectBuilder::default().open_memory(twin.object).unwrap();
+            let section = object.maps().find(|map| map.name().to_string_lossy().ends_with(KNOBS));
+            let values = section.and_then(|map| map.initial_value().map(<[u8]>::to_vec)).unwrap_or_default();
+            let found = values.chunks_exact(8).map(|value| u64::from_ne_bytes(value.try_into().unwrap()));
+            assert!(found.eq(defaults.iter().map(|(_, value)| *value)), "{}: {defaults:?}", twin.name);
+            open(twin, &Params::defaults(twin.core().params)).unwrap();
+        }
+    }
+}
