@@ -1,10 +1,14 @@
 //! The bytes of packets on their way, each in a place of its own.
 
+use std::collections::BTreeMap;
+
 /// Places for packets up to one size. A place is used again; so memory is that of the most packets at once.
 pub struct Frames {
     bytes: Vec<Box<[u8]>>,
     lens: Vec<u32>,
     free: Vec<u32>,
+    /// How many more packets than one have the bytes of a place.
+    shared: BTreeMap<u32, u32>,
     size: usize,
 }
 
@@ -14,7 +18,7 @@ const CHUNK: usize = 256;
 impl Frames {
     /// For packets of up to `size` bytes.
     pub fn new(size: usize) -> Self {
-        Frames { bytes: Vec::new(), lens: Vec::new(), free: Vec::new(), size }
+        Frames { bytes: Vec::new(), lens: Vec::new(), free: Vec::new(), shared: BTreeMap::new(), size }
     }
 
     /// Makes room for so many packets, so that none need be made while time runs.
@@ -65,9 +69,18 @@ impl Frames {
         &mut self.whole(place)[..len]
     }
 
-    /// The place is used no more.
+    /// One more packet has these bytes: a line carried it twice.
+    pub fn share(&mut self, place: u32) {
+        *self.shared.entry(place).or_default() += 1;
+    }
+
+    /// A packet has no use for the place any more; the last one frees it.
     pub fn free(&mut self, place: u32) {
-        self.free.push(place);
+        match self.shared.get_mut(&place) {
+            Some(1) => drop(self.shared.remove(&place)),
+            Some(more) => *more -= 1,
+            None => self.free.push(place),
+        }
     }
 
     /// Places there are: the most packets at once, and up to a chunk more.
@@ -98,6 +111,9 @@ mod tests {
             .collect();
         assert!(places.iter().enumerate().all(|(i, place)| frames.get(*place) == (i as u32).to_be_bytes()));
         assert_eq!((frames.kept(), frames.made()), (CHUNK + 1, 2 * CHUNK as u64));
+        frames.share(places[0]);
+        frames.free(places[0]);
+        assert_eq!(frames.kept(), CHUNK + 1, "the copy is still there");
         places.iter().for_each(|place| frames.free(*place));
         frames.reserve(2 * CHUNK);
         assert_eq!((frames.kept(), frames.made()), (0, 2 * CHUNK as u64));

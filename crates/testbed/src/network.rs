@@ -119,6 +119,9 @@ impl QueueLog for Log {
     fn marked(&mut self, now: Time, id: PacketId, packets: &Packets) {
         self.note(now, id, packets, EventKind::Marked);
     }
+    fn duplicated(&mut self, _now: Time, id: PacketId, packets: &Packets) {
+        self.frames.share(packets.segment(id).seq);
+    }
 }
 
 impl Network {
@@ -290,7 +293,7 @@ impl Network {
         for (number, link) in self.links.iter_mut().enumerate() {
             self.log.link = number as u32;
             link.advance_before(now, &mut self.packets, &mut self.log);
-            link.lose(now, &mut self.packets, &mut self.log);
+            link.settle(now, &mut self.packets, &mut self.log);
         }
         (0..self.links.len() as u32).for_each(|link| self.settle(link));
         now
@@ -316,6 +319,9 @@ fn links(experiment: &Experiment) -> Vec<Link> {
             departs_last: experiment.departures_last,
         };
         let mut made = Link::new(config, queue, (loss::named(link.loss.kind).build)(&link.loss.params, rng("loss")));
+        if !link.unsteady.is_steady() {
+            made.change(&link.unsteady, rng);
+        }
         let host = experiment.hosts.iter().find(|host| host.node == link.from);
         if let Some(shaper) = host.and_then(|host| host.shaper) {
             made.shape(shaper);
