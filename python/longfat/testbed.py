@@ -108,7 +108,7 @@ def draw(measured: list[Measured], file: Path) -> None:
     carried.set_ylabel("of that carried, %")
     late.set_yscale("log")
     late.set_ylabel("late by, ms (99 of 100 packets less)")
-    figure.savefig(file)
+    figure.savefig(file)  # pyright: ignore[reportUnknownMemberType]
 
 
 @testbed_app.command("check")
