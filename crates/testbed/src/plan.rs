@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn flows_of_one_host_that_linux_cannot_tell_apart_are_refused() {
-        let flows = "[[flow]]\n[[flow]]\nname = \"b\"\nsack = false";
+        let flows = "[[flow]]\n[[flow]]\nname = \"b\"\nsack = false\nrecovery = \"newreno\"";
         let mut experiment = experiment(flows);
         (experiment.flows[1].from, experiment.flows[1].to) = (experiment.flows[0].from, experiment.flows[0].to);
         let error = Plan::new(&experiment, false).unwrap_err().to_string();
