@@ -48,9 +48,11 @@ pub enum Error {
 }
 
 impl Error {
+    #[cfg(target_os = "linux")]
     pub(crate) fn unsupported(key: &str, what: &str) -> Self {
         Error::Unsupported { key: key.to_owned(), what: what.to_owned() }
     }
+    #[cfg(target_os = "linux")]
     pub(crate) fn system(what: &str, why: impl fmt::Display) -> Self {
         Error::System { what: what.to_owned(), why: why.to_string() }
     }

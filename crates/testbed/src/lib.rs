@@ -1,29 +1,15 @@
 //! The real-time driver: runs an experiment over the Linux kernel's TCP, and longfat's own queues and links.
 //!
-//! Each host is a network namespace with one TUN device, whose other end is the [`emulator`]: the experiment's links on a virtual clock
-//! ([`network`]). Applications are those of the simulator, on kernel sockets ([`session`], [`flow`], [`stream`]). What could spoil the run is
-//! measured while it runs ([`facts`]).
+//! It needs Linux. Elsewhere everything is there, and says so.
 
-pub mod check;
-mod clock;
-mod datagrams;
-mod emulator;
+#[cfg(not(target_os = "linux"))]
+mod absent;
 mod error;
-mod facts;
-mod flow;
-mod frame;
-mod frames;
-mod info;
-mod lock;
-mod namespace;
-mod network;
-mod observe;
-mod plan;
-mod run;
-mod session;
-pub mod shell;
-mod stream;
-mod sys;
+#[cfg(target_os = "linux")]
+mod linux;
 
+#[cfg(not(target_os = "linux"))]
+pub use absent::{Progress, check, run_with, shell};
 pub use error::Error;
-pub use run::{Progress, run_with};
+#[cfg(target_os = "linux")]
+pub use linux::{Progress, check, run_with, shell};

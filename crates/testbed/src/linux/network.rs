@@ -13,8 +13,8 @@ use longfat_experiment::Experiment;
 use longfat_experiment::route::Routes;
 use longfat_experiment::trace::{Event, EventKind};
 
-use crate::frame::{Header, Tuple};
-use crate::frames::Frames;
+use crate::linux::frame::{Header, Tuple};
+use crate::linux::frames::Frames;
 
 #[cfg(test)]
 mod tests;

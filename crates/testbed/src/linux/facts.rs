@@ -6,8 +6,8 @@ use longfat_core::time::Time;
 use longfat_experiment::trace::RealTime;
 
 use crate::Error;
-use crate::clock::Drift;
-use crate::namespace::Namespace;
+use crate::linux::clock::Drift;
+use crate::linux::namespace::Namespace;
 
 /// Places of `/proc/net/dev`: what the device could not take from us, and what it had no room for.
 const RECEIVE_DROPPED: usize = 3;

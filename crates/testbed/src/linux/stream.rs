@@ -9,8 +9,8 @@ use longfat_core::traffic::Program;
 use socket2::{Domain, Protocol, Type};
 
 use crate::Error;
-use crate::plan::Options;
-use crate::sys;
+use crate::linux::plan::Options;
+use crate::linux::sys;
 
 /// What is written at once. Payload means nothing: zeros.
 static ZEROS: [u8; 1 << 18] = [0; 1 << 18];

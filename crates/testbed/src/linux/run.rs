@@ -10,17 +10,17 @@ use longfat_experiment::trace::{LATE, RealTime, Trace};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
-use crate::clock::Clock;
-use crate::emulator::{Emulator, Exactness, Shared};
-use crate::facts::{self, Before};
-use crate::flow;
-use crate::lock::Lock;
-use crate::namespace::Namespace;
-use crate::network::Network;
-use crate::observe::Observer;
-use crate::plan::Plan;
-use crate::session::Session;
-use crate::{Error, check, sys};
+use crate::linux::clock::Clock;
+use crate::linux::emulator::{Emulator, Exactness, Shared};
+use crate::linux::facts::{self, Before};
+use crate::linux::flow;
+use crate::linux::lock::Lock;
+use crate::linux::namespace::Namespace;
+use crate::linux::network::Network;
+use crate::linux::observe::Observer;
+use crate::linux::plan::Plan;
+use crate::linux::session::Session;
+use crate::linux::{Error, check, sys};
 
 /// From when everything is made to time zero.
 const AHEAD: Span = Span::from_millis(20);

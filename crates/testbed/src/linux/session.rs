@@ -12,9 +12,9 @@ use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 
 use crate::Error;
-use crate::clock::Clock;
-use crate::emulator::Shared;
-use crate::flow::{Ends, event, finish_datagrams};
+use crate::linux::clock::Clock;
+use crate::linux::emulator::Shared;
+use crate::linux::flow::{Ends, event, finish_datagrams};
 
 /// How often senders are looked at: few of them often, many less so.
 const LOOK: Duration = Duration::from_millis(2);

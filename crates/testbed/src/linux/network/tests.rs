@@ -1,7 +1,7 @@
 //! The emulated network by itself, told what the time is.
 
 use super::*;
-use crate::frame::TCP;
+use crate::linux::frame::TCP;
 use longfat_core::time::Duration;
 use longfat_experiment::Document;
 

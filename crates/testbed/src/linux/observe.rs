@@ -6,7 +6,7 @@ use longfat_core::time::{Duration, Time};
 use longfat_experiment::Experiment;
 use longfat_experiment::trace::{LinkRecord, LinkSample, QUANTILES};
 
-use crate::network::Network;
+use crate::linux::network::Network;
 
 /// What each link has counted up to an instant.
 struct Snapshot {

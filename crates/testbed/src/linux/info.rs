@@ -5,7 +5,7 @@ use std::os::fd::AsRawFd;
 
 use longfat_core::time::Duration;
 
-use crate::sys;
+use crate::linux::sys;
 
 /// What the kernel says of a connection: `struct tcp_info` of `linux/tcp.h`, whose fields stay where they are while new ones are added behind.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use longfat_core::quantiles::Quantiles;
 use longfat_core::time::{Duration, Time};
 
-use crate::clock::Clock;
-use crate::frame::mark_ce;
-use crate::network::Network;
-use crate::observe::Observer;
+use crate::linux::clock::Clock;
+use crate::linux::frame::mark_ce;
+use crate::linux::network::Network;
+use crate::linux::observe::Observer;
 
 /// The longest time between two looks at what hosts send.
 const TICK: Duration = Duration::from_micros(50);

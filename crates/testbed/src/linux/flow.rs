@@ -10,12 +10,12 @@ use longfat_experiment::Flow;
 use longfat_experiment::trace::{Event, EventKind, FlowRecord, FlowSample, QUANTILES};
 
 use crate::Error;
-use crate::datagrams::DatagramEnd;
-use crate::info::{Info, ca_state, state};
-use crate::namespace::Namespace;
-use crate::plan::{FlowPlan, Options, Plan};
-use crate::stream::{End, Stream, socket};
-use crate::sys;
+use crate::linux::datagrams::DatagramEnd;
+use crate::linux::info::{Info, ca_state, state};
+use crate::linux::namespace::Namespace;
+use crate::linux::plan::{FlowPlan, Options, Plan};
+use crate::linux::stream::{End, Stream, socket};
+use crate::linux::sys;
 
 /// Unsent bytes that a socket takes beyond what is on its way (`TCP_NOTSENT_LOWAT`): there is always something to send, and no memory is
 /// filled with what cannot be sent yet.

@@ -9,8 +9,8 @@ use longfat_tcp::ecn::EcnKind;
 use longfat_tcp::{DelayedAck, Pacing, RecoveryKind, TcpConfig, congestion};
 
 use crate::Error;
-use crate::frame::{TCP, Tuple, UDP};
-use crate::namespace::Interface;
+use crate::linux::frame::{TCP, Tuple, UDP};
+use crate::linux::namespace::Interface;
 
 /// The port of the first flow, at both ends; those of the others follow.
 const FIRST_PORT: u16 = 1024;

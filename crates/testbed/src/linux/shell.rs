@@ -11,10 +11,10 @@ use longfat_experiment::Experiment;
 use longfat_experiment::trace::{FlowRecord, HostRecord, RealTime, Trace};
 
 use crate::Error;
-use crate::clock::Clock;
-use crate::emulator::Shared;
-use crate::facts::{self, Before};
-use crate::run::{Bench, as_emulator, of};
+use crate::linux::clock::Clock;
+use crate::linux::emulator::Shared;
+use crate::linux::facts::{self, Before};
+use crate::linux::run::{Bench, as_emulator, of};
 
 /// Runs `command` in the host called `host` (the first, where none is named) of `experiment`, whose own flows stay away. Gives the exit code
 /// (128 and the signal, where one ended it) and what the links did meanwhile.

@@ -12,7 +12,7 @@ use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, setns, unshare};
 
 use crate::Error;
-use crate::sys;
+use crate::linux::sys;
 
 /// The name of a host's only device.
 const DEVICE: &str = "path0";

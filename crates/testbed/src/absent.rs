@@ -1,0 +1,72 @@
+//! The testbed where there is no Linux: it says so.
+
+use longfat_core::time::Time;
+use longfat_experiment::Experiment;
+use longfat_experiment::trace::Trace;
+
+use crate::Error;
+
+/// How far a run is. There is none.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Virtual time.
+    pub now: Time,
+    /// Links crossed by packets so far.
+    pub crossings: u64,
+}
+
+fn absent() -> Error {
+    Error::System { what: "the testbed needs Linux".to_owned(), why: format!("this is {}", std::env::consts::OS) }
+}
+
+/// # Errors
+/// Always.
+pub fn run_with(_experiment: &Experiment, _go_on: &mut dyn FnMut(&Progress) -> bool) -> Result<Trace, Error> {
+    Err(absent())
+}
+
+/// What it needs of the machine.
+pub mod check {
+    use crate::Error;
+
+    /// One thing that was looked at.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Finding {
+        /// What.
+        pub what: String,
+        /// What was found.
+        pub found: String,
+        /// Whether the testbed can do with it.
+        pub is_good: bool,
+    }
+
+    /// The one thing that is missing.
+    pub fn findings() -> Vec<Finding> {
+        vec![Finding { what: "Linux".to_owned(), found: std::env::consts::OS.to_owned(), is_good: false }]
+    }
+
+    /// Nothing of this machine matters.
+    pub fn facts() -> Vec<(String, String)> {
+        Vec::new()
+    }
+
+    /// # Errors
+    /// Always.
+    pub fn permitted() -> Result<(), Error> {
+        Err(super::absent())
+    }
+}
+
+/// Any program as the endpoint.
+pub mod shell {
+    use longfat_experiment::Experiment;
+    use longfat_experiment::trace::Trace;
+
+    use crate::Error;
+
+    /// # Errors
+    /// Always.
+    pub fn run(_experiment: &Experiment, _host: Option<&str>, _command: &[String]) -> Result<(i32, Trace), Error> {
+        Err(super::absent())
+    }
+}
