@@ -10,6 +10,7 @@ use longfat_experiment::trace::{LATE, RealTime, Trace};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
+use crate::Error;
 use crate::linux::clock::Clock;
 use crate::linux::emulator::{Emulator, Exactness, Shared};
 use crate::linux::facts::{self, Before};
@@ -20,7 +21,7 @@ use crate::linux::network::Network;
 use crate::linux::observe::Observer;
 use crate::linux::plan::Plan;
 use crate::linux::session::Session;
-use crate::linux::{Error, check, sys};
+use crate::linux::{check, sys};
 
 /// From when everything is made to time zero.
 const AHEAD: Span = Span::from_millis(20);
