@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,6 +14,7 @@ from longfat._longfat import testbed_facts, testbed_findings, testbed_shell
 from longfat.chosen import RESULTS, SetOption, chosen
 from longfat.errors import LongfatError
 from longfat.experiment import Experiment
+from longfat.plot.style import COLOURS
 
 testbed_app = typer.Typer(
     no_args_is_help=True, help="Real kernels across emulated paths: what this machine can carry, and a shell on a path."
@@ -25,6 +26,8 @@ RATES_MBPS = (10, 44.21, 100, 300, 622, 1000, 1500, 2000, 3000, 4000, 6000, 9000
 """Rates of the calibration, in Mb/s of IP packets."""
 MTUS = (1500, 9000)
 SECONDS = 3
+LATE_S = 100e-6
+"""Above it a run is suspect (`docs/testbed.md`)."""
 
 
 @dataclass(frozen=True)
@@ -89,26 +92,36 @@ def draw(measured: list[Measured], file: Path) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(9, 3.6), layout="constrained")
+    figure = Figure(figsize=(9, 3.8), layout="constrained")
     FigureCanvasAgg(figure)
     carried, late = figure.subplots(1, 2)
-    colours = {"valid": "tab:green", "suspect": "tab:orange", "invalid": "tab:red"}
-    for mtu, marker in zip(MTUS, "os", strict=True):
+    for mtu, colour, marker in zip(MTUS, COLOURS, "os", strict=False):
         of = [one for one in measured if one.mtu == mtu]
-        if not of:
-            continue
         rates = [one.rate_bps / 1e6 for one in of]
         for axes, values in ((carried, [100 * one.share for one in of]), (late, [1e3 * one.late_p99_s for one in of])):
-            axes.plot(rates, values, color="0.6", linewidth=1, label=f"MTU {mtu}", marker=marker, zorder=1)
-            axes.scatter(rates, values, c=[colours[one.verdict] for one in of], marker=marker, zorder=2)
+            axes.plot(rates, values, color=colour, linewidth=1, label=f"MTU {mtu}")
+            for rate, value, one in zip(rates, values, of, strict=True):
+                axes.plot(rate, value, **_marker(one.verdict, colour, marker))
+    for verdict in ("valid", "suspect", "invalid"):
+        carried.plot([], [], label=verdict, **_marker(verdict, "0.3", "o"))
     for axes in (carried, late):
         axes.set_xscale("log")
-        axes.set_xlabel("rate of the bottleneck, Mb/s (IP)")
-        axes.legend()
-    carried.set_ylabel("of that carried, %")
+        axes.set_xlabel("rate of the bottleneck (Mbit/s, IP)")
+        axes.grid(color="0.9")
+        axes.spines[["top", "right"]].set_visible(False)
+    carried.legend(frameon=False, loc="lower left")
+    carried.set_ylabel("carried (% of that rate)")
     late.set_yscale("log")
-    late.set_ylabel("late by, ms (99 of 100 packets less)")
+    late.axhline(LATE_S * 1e3, color="0.3", linewidth=1, linestyle="--")
+    late.set_ylabel("lateness, 99th percentile (ms)")
     figure.savefig(file)  # pyright: ignore[reportUnknownMemberType]
+
+
+def _marker(verdict: str, colour: str, shape: str) -> dict[str, Any]:
+    """Filled where a run is valid, open where it is suspect, a cross where it is invalid: to be told apart without colours."""
+    if verdict == "invalid":
+        return {"marker": "x", "color": colour, "linestyle": "none"}
+    return {"marker": shape, "color": colour, "markerfacecolor": colour if verdict == "valid" else "white", "linestyle": "none"}
 
 
 @testbed_app.command("check")
