@@ -12,6 +12,7 @@ from pathlib import Path
 
 import longfat
 import pytest
+from longfat._longfat import HAS_BPF, cc_list
 from longfat.testbed import permitted
 
 PERMITTED = permitted()
@@ -50,6 +51,24 @@ def command(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 def left_behind() -> list[str]:
     """Devices of this machine. (Our namespaces have no names: they are gone with the process, and what is in them with them.)"""
     return sorted(one.name for one in Path("/sys/class/net").iterdir())
+
+
+@needs_rights
+@pytest.mark.skipif(not HAS_BPF, reason="built without BPF: needs clang and libelf")
+def test_a_control_that_the_kernel_does_not_have_is_given_to_it(tmp_path: Path) -> None:
+    """Its twin in BPF, with the parameters of the experiment, as long as the run lasts."""
+    experiment = longfat.Experiment('backend = "testbed"\n' + FILE)
+    experiment["flow.congestion_control"] = {"kind": "scalable", "b": 0.25}
+    experiment["flow.slow_start"] = "standard"
+    result = experiment.run()
+    assert result.flows["goodput_bps"].iloc[0] > 15e6
+    assert ("lf_scalable", "loaded") not in cc_list()
+    # The kernel has one control of a name.
+    twice = longfat.Experiment('backend = "testbed"\n' + FILE + '\n[[flow]]\nname = "b"\nstack = "linux"\n')
+    twice["flow[0].congestion_control"] = {"kind": "scalable", "b": 0.25}
+    twice["flow[1].congestion_control"] = "scalable"
+    with pytest.raises(longfat.ExperimentError, match="two sets of parameters of scalable"):
+        twice.run()
 
 
 @needs_rights

@@ -162,6 +162,8 @@ class Run:
     hash: str
     """Of everything that decides the outcome: the backend, the run as resolved, RESULTS_VERSION."""
     backend: str
+    is_real_time: bool
+    """Whether it takes the time it is about, and so has the machine to itself."""
     resolved: str
     """All of it, as JSON."""
     warnings: list[Given]

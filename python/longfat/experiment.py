@@ -181,6 +181,8 @@ class Experiment:
             def do(plan: Plan) -> None:
                 whole = store.whole(item.hash for item in plan.items)
                 work.begin([item for item in plan.items if item.hash not in whole])
+                if any(item.is_alone for item in work.items):
+                    raise LongfatError("a run in real time has its machine to itself: run it without an executor")
                 if work.items:
                     store.begin(self.title, list(self.axes), self.text, self._facts(plan, [], jobs or 0))
                     coordinate.perform(work, Task(str(store.folder), self.title, self._document.text), executor, jobs, tick)

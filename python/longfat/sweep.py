@@ -29,6 +29,8 @@ class Item(NamedTuple):
     """As in `Experiment.resolve`."""
     hash: str
     cost: float
+    is_alone: bool = False
+    """Whether nothing else may run meanwhile."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class Plan:
         count = 0
         for run in runs:
             # Two values of an axis may resolve to the same run ("64 KiB" and "65536 bytes").
-            items.setdefault(run.hash, Item(run.index, run.hash, run.cost))
+            items.setdefault(run.hash, Item(run.index, run.hash, run.cost, run.is_real_time))
             backends.add(run.backend)
             seeds.add(run.seed)
             count += 1
@@ -104,6 +106,8 @@ def perform(
 ) -> None:
     """Does `work` on `jobs` threads, the longest runs first; calls `tick` ten times a second, `keep` with each finished run.
 
+    Runs in real time come after the others, one at a time.
+
     An exception (Ctrl-C among them) stops the runs in flight within a fraction of a second, then goes on its way.
     """
     stop = threading.Event()
@@ -121,27 +125,31 @@ def perform(
         except _Stopped:
             work.shares.pop(item.hash, None)
 
-    # The longest first: the cores then fall idle together.
-    queue = iter(sorted(work.items, key=lambda item: -item.cost))
-    futures: dict[Future[None], Item] = {}
-    with ThreadPoolExecutor(jobs, thread_name_prefix="longfat") as pool:
-        try:
-            # Some wait for a thread, so that none waits for a run; all of them would be long to look through at each end of a run.
-            futures |= {pool.submit(one, item): item for item in islice(queue, 4 * jobs)}
-            while futures:
-                finished, _ = wait(futures, timeout=0.1, return_when=FIRST_COMPLETED)
-                for future in finished:
-                    item = futures.pop(future)
-                    future.result()
-                    work.shares.pop(item.hash, None)
-                    work.finished_cost += item.cost
-                    work.done += 1
-                futures |= {pool.submit(one, item): item for item in islice(queue, len(finished))}
-                tick(work)
-        except BaseException:
-            stop.set()
-            pool.shutdown(wait=True, cancel_futures=True)
-            raise
+    def some(items: Iterable[Item], threads: int) -> None:
+        # The longest first: the cores then fall idle together.
+        queue = iter(sorted(items, key=lambda item: -item.cost))
+        futures: dict[Future[None], Item] = {}
+        with ThreadPoolExecutor(threads, thread_name_prefix="longfat") as pool:
+            try:
+                # Some wait for a thread, so that none waits for a run; all of them would be long to look through at each end of a run.
+                futures |= {pool.submit(one, item): item for item in islice(queue, 4 * threads)}
+                while futures:
+                    finished, _ = wait(futures, timeout=0.1, return_when=FIRST_COMPLETED)
+                    for future in finished:
+                        item = futures.pop(future)
+                        future.result()
+                        work.shares.pop(item.hash, None)
+                        work.finished_cost += item.cost
+                        work.done += 1
+                    futures |= {pool.submit(one, item): item for item in islice(queue, len(finished))}
+                    tick(work)
+            except BaseException:
+                stop.set()
+                pool.shutdown(wait=True, cancel_futures=True)
+                raise
+
+    some((item for item in work.items if not item.is_alone), jobs)
+    some((item for item in work.items if item.is_alone), 1)
 
 
 def measure_speed(run: Run, seconds: float = 1.0) -> float:

@@ -21,26 +21,33 @@ const KNOBS: &str = ".rodata.knobs";
 /// write it. Its name there.
 pub fn load(name: &str, changes: &[(String, String)]) -> Result<&'static str, Error> {
     let twin = find(name)?;
-    let params = settings(twin, changes)?;
-    privilege::check()?;
-    if is_loaded(twin) {
-        return Err(Error::Loaded(twin.kernel_name));
-    }
-    let what = || format!("load {}", twin.kernel_name);
-    let failed = |error: libbpf_rs::Error| Error::failed(what())(error.into());
-    // What libbpf says goes nowhere: the error has what the kernel answered.
-    libbpf_rs::set_print(None);
-    let mut object = open(twin, &params).map_err(failed)?.load().map_err(failed)?;
+    let Registered(mut link) = register(twin, &settings(twin, changes)?)?;
     mount_bpffs()?;
-    let mut ops = object.maps_mut().find(|map| map.map_type() == MapType::StructOps).expect("every twin has its ops");
-    // It goes again at the end of this function, unless it is pinned.
-    let mut link = ops.attach_struct_ops().map_err(failed)?;
     fs::create_dir_all(folder()).map_err(|error| Error::failed(format!("make {}", folder().display()))(error.into()))?;
-    let pinned = link.pin(pin(twin)).map_err(failed);
+    // It goes again at the end of this function, unless it is pinned.
+    let pinned = link.pin(pin(twin)).map_err(|error| Error::failed(format!("load {}", twin.kernel_name))(error.into()));
     if pinned.is_err() {
         remove_folder();
     }
     pinned.map(|()| twin.kernel_name)
+}
+
+/// A control that is registered as long as this lives. It goes with the process, however that ends.
+#[derive(Debug)]
+pub struct Registered(Link);
+
+/// Registers `twin` with the kernel, for the whole machine, with these parameters of its core.
+pub fn register(twin: &Twin, params: &Params) -> Result<Registered, Error> {
+    privilege::check()?;
+    if is_loaded(twin) {
+        return Err(Error::Loaded(twin.kernel_name));
+    }
+    let failed = |error: libbpf_rs::Error| Error::failed(format!("load {}", twin.kernel_name))(error.into());
+    // What libbpf says goes nowhere: the error has what the kernel answered.
+    libbpf_rs::set_print(None);
+    let mut object = open(twin, params).map_err(failed)?.load().map_err(failed)?;
+    let mut ops = object.maps_mut().find(|map| map.map_type() == MapType::StructOps).expect("every twin has its ops");
+    ops.attach_struct_ops().map(Registered).map_err(failed)
 }
 
 /// Takes the control `name` from the kernel. While connections have it that is an error, unless `force`: then no new one can have it, and it

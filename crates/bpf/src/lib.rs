@@ -1,5 +1,6 @@
 //! The high-speed congestion controls for the Linux kernel: each of [`TWINS`] is a program in BPF (`bpf/NAME.bpf.c`) that does, hook by hook,
-//! what its core file in `longfat_tcp::congestion` does. [`load`] registers one for the whole machine, [`unload`] takes it away.
+//! what its core file in `longfat_tcp::congestion` does. [`load`] registers one for the whole machine, [`unload`] takes it away; [`register`] does
+//! so for as long as somebody holds it.
 //!
 //! Without the feature `bpf`, which needs clang and libelf to build, there is [`list`], and the others say what is missing.
 
@@ -16,7 +17,7 @@ mod privilege;
 mod twins;
 
 pub use error::Error;
-pub use kernel::{load, unload};
+pub use kernel::{Registered, load, register, unload};
 pub use knobs::{Knobs, knobs, settings};
 pub use listed::{Listed, Place, list};
 pub use twins::{TWINS, Twin, find};

@@ -1,6 +1,8 @@
 //! The registry of twins.
 
 use crate::Error;
+use std::fmt;
+
 use longfat_tcp::congestion::{self, ControlKind};
 
 /// One control of the core that there is for the kernel, too.
@@ -19,6 +21,12 @@ impl Twin {
     /// The control in the core.
     pub fn core(&self) -> &'static ControlKind {
         congestion::named(self.name)
+    }
+}
+
+impl fmt::Debug for Twin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.kernel_name)
     }
 }
 

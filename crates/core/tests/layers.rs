@@ -13,7 +13,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("sim", &["core", "experiment", "tcp"]),
     ("script", &["core", "tcp"]),
     ("capture", &["core", "experiment"]),
-    ("testbed", &["core", "experiment", "tcp"]),
+    ("testbed", &["bpf", "core", "experiment", "tcp"]),
     ("py", &["bpf", "capture", "core", "experiment", "script", "sim", "tcp", "testbed"]),
 ];
 

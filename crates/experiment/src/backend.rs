@@ -18,6 +18,8 @@ pub struct Backend {
     pub summary: &'static str,
     /// Where it is described.
     pub source: &'static str,
+    /// Whether a run takes the time it is about. Then it has the machine to itself.
+    pub is_real_time: bool,
     /// All that an experiment may ask for and it cannot do.
     pub cannot: &'static [Limit],
 }
@@ -40,11 +42,18 @@ pub struct Limit {
 
 /// Every backend, in the order of listings.
 pub const REGISTRY: &[Backend] = &[
-    Backend { name: "sim", summary: "longfat's own TCP, queues and links in virtual time", source: "docs/simulator.md", cannot: &[] },
+    Backend {
+        name: "sim",
+        summary: "longfat's own TCP, queues and links in virtual time",
+        source: "docs/simulator.md",
+        is_real_time: false,
+        cannot: &[],
+    },
     Backend {
         name: "testbed",
         summary: "the Linux kernel's TCP across longfat's own queues and links in real time, on this machine",
         source: "docs/testbed.md",
+        is_real_time: true,
         cannot: testbed::CANNOT,
     },
 ];

@@ -112,6 +112,10 @@ impl Run {
     fn backend(&self) -> &'static str {
         self.0.backend.name
     }
+    #[getter]
+    fn is_real_time(&self) -> bool {
+        self.0.backend.is_real_time
+    }
     /// What can be told before it is run: a list of {name, text, count}.
     #[getter]
     fn warnings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {

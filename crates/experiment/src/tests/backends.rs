@@ -5,6 +5,7 @@ use super::super::{Document, Error};
 
 /// A backend that does not exist, which can do little.
 static BENCH: Backend = Backend {
+    is_real_time: false,
     name: "bench",
     summary: "a test's own",
     source: "none",

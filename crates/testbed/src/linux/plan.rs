@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
+use longfat_bpf::Twin;
 use longfat_core::params::Params;
 use longfat_experiment::{Experiment, Flow};
 use longfat_tcp::ecn::EcnKind;
@@ -28,6 +29,8 @@ pub struct Plan {
     pub interfaces: Vec<Interface>,
     /// For each flow.
     pub flows: Vec<FlowPlan>,
+    /// Congestion controls that the kernel does not have, and is to be given.
+    pub controls: Vec<(&'static Twin, Params)>,
 }
 
 /// Where a flow's ends are.
@@ -66,7 +69,7 @@ impl Plan {
         };
         let flows: Vec<FlowPlan> = experiment.flows.iter().enumerate().map(plan).collect();
         let interfaces = (0..nodes.len()).map(|host| interface(experiment, &nodes, &flows, host)).collect::<Result<_, _>>()?;
-        Ok(Plan { nodes, interfaces, flows })
+        Ok(Plan { nodes, interfaces, flows, controls: controls(experiment)? })
     }
 
     /// The addresses of the hosts.
@@ -115,11 +118,27 @@ fn interface(experiment: &Experiment, nodes: &[usize], flows: &[FlowPlan], host:
     })
 }
 
+/// The controls of all senders that are programs of ours: one set of parameters each, since the kernel has one of that name.
+fn controls(experiment: &Experiment) -> Result<Vec<(&'static Twin, Params)>, Error> {
+    let mut all: BTreeMap<&str, (&'static Twin, Params)> = BTreeMap::new();
+    for flow in experiment.flows.iter().filter(|flow| flow.traffic.is_tcp()) {
+        for control in [&flow.sender.congestion_control, &flow.receiver.congestion_control] {
+            let Ok(twin) = longfat_bpf::find(control.kind) else { continue };
+            let before = all.insert(control.kind, (twin, control.params.clone()));
+            if before.is_some_and(|(_, params)| params != control.params) {
+                let what = format!("two sets of parameters of {}: the kernel has one control of that name", control.kind);
+                return Err(Error::unsupported("flow.congestion_control", &what));
+            }
+        }
+    }
+    Ok(all.into_values().collect())
+}
+
 /// What the backend table cannot say of an end.
 fn check(tcp: &TcpConfig) -> Result<(), Error> {
     let control = &tcp.congestion_control;
     let kind = congestion::named(control.kind);
-    if control.params != Params::defaults(kind.params) {
+    if longfat_bpf::find(control.kind).is_err() && control.params != Params::defaults(kind.params) {
         let what = format!("parameters of {}: the kernel's has its own", control.kind);
         return Err(Error::unsupported("flow.congestion_control", &what));
     }
@@ -209,7 +228,7 @@ impl Options {
         // Of a buffer without bound, nothing is said: the kernel then finds how much it needs, as far as `tcp_rmem` and `tcp_wmem` let it.
         let is_fixed = tcp.window_sizing.kind == "static" && window < BUFFER_MAX;
         Options {
-            control: tcp.congestion_control.kind,
+            control: longfat_bpf::find(tcp.congestion_control.kind).map_or(tcp.congestion_control.kind, |twin| twin.kernel_name),
             maxseg: tcp.mss as i32 + if tcp.timestamps { 12 } else { 0 },
             buffers: is_fixed.then(|| Buffers { send: memory(tcp.send_buffer), receive: memory(window), window: window as i32 }),
             nodelay: !tcp.nagle,

@@ -4,6 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration as Span;
 
+use longfat_bpf::{Registered, Twin, register};
+use longfat_core::params::Params;
 use longfat_core::time::{Duration, Time};
 use longfat_experiment::Experiment;
 use longfat_experiment::trace::{LATE, RealTime, Trace};
@@ -82,6 +84,8 @@ pub(crate) struct Bench {
     pub namespaces: Vec<Namespace>,
     pub emulator: Emulator,
     pub cores: Cores,
+    /// The controls that the kernel was given, until the run ends.
+    _controls: Vec<Registered>,
     _lock: Lock,
 }
 
@@ -92,6 +96,8 @@ impl Bench {
         routes(experiment)?;
         let mut plan = Plan::new(experiment, all)?;
         let lock = Lock::take()?;
+        let give = |(twin, params): &(&'static Twin, Params)| register(twin, params).map_err(|why| Error::system(twin.kernel_name, why));
+        let controls = plan.controls.iter().map(give).collect::<Result<_, _>>()?;
         let cores = Cores::allowed();
         let mut namespaces = Vec::new();
         let mut devices = Vec::new();
@@ -111,7 +117,7 @@ impl Bench {
             observer: Observer::new(experiment),
             exactness: Exactness::default(),
         };
-        Ok(Bench { plan, namespaces, emulator, cores, _lock: lock })
+        Ok(Bench { plan, namespaces, emulator, cores, _controls: controls, _lock: lock })
     }
 }
 
@@ -145,7 +151,7 @@ fn room(experiment: &Experiment) -> usize {
 /// What cannot be done, before anything is started; what the system refuses; [`Error::Cancelled`].
 pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> bool) -> Result<Trace, Error> {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let Bench { plan, namespaces, mut emulator, cores, _lock } = Bench::new(experiment, false)?;
+    let Bench { plan, namespaces, mut emulator, cores, _controls, _lock } = Bench::new(experiment, false)?;
     raise_files(experiment.flows.len());
     let names: Vec<String> = experiment.flow_names().collect();
     let ends = (experiment.flows.iter().zip(&plan.flows).zip(&names))
