@@ -124,6 +124,10 @@ fn most_goodput(experiment: &Experiment, trace: &Trace, flows: &[usize]) -> f64 
     for &i in flows {
         let (flow, record) = (&experiment.flows[i], &trace.flows[i]);
         let path = routes.path(flow.from, flow.to).expect("every flow has a way");
+        if !flow.traffic.is_tcp() && path.iter().any(|link| trace.links[*link].packets_duplicated() > 0) {
+            // Datagrams that a link carries twice are delivered twice, and only the first crossed its transmitter.
+            return f64::INFINITY;
+        }
         let link = path.iter().copied().min_by(|a, b| rate(flow, *a).total_cmp(&rate(flow, *b))).expect("a way has links");
         match slowest.iter_mut().find(|(other, _)| *other == link) {
             Some((_, most)) => *most = most.max(rate(flow, link)),
