@@ -12,6 +12,7 @@ from pathlib import Path
 import longfat
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import ONE, SWEEP, command
@@ -21,6 +22,7 @@ from longfat.report import results_page
 from longfat.store import FORMAT_VERSION, Store
 from longfat.store.journal import MAGIC
 from longfat.store.place import Folder
+from longfat.stored import from_arrow
 from longfat.sweep import Work, execute
 from old_forms import edit, seal
 
@@ -319,3 +321,13 @@ def test_what_a_killed_sweep_left_half_done_is_removed(tmp_path: Path) -> None:
         file.write_bytes(b"half")
     Experiment(ONE).sweep(tmp_path)
     assert not any(file.exists() for file in half)
+
+
+def test_cells_that_begin_at_any_byte_are_aligned() -> None:
+    """Arrow's buffers of a journal stand where the run before ends."""
+    buffer = pa.py_buffer(b"?" + np.arange(4, dtype=np.uint64).tobytes())
+    column = pa.Array.from_buffers(pa.uint64(), 4, [None, buffer.slice(1)])
+    assert not column.to_numpy().flags.aligned
+    cells = from_arrow("flow_series", pa.table({"flow": column}))["flow"]
+    assert cells.flags.aligned
+    assert cells.tolist() == [0, 1, 2, 3]

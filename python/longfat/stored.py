@@ -78,4 +78,6 @@ def _empty(form: str) -> Any:
 def _cells(values: Any, form: str) -> Any:
     if form == "word":
         return values.to_pylist()
-    return values.to_numpy() if form == "number" else values.cast(pa.uint64()).fill_null(NONE).to_numpy()
+    cells = values.to_numpy() if form == "number" else values.cast(pa.uint64()).fill_null(NONE).to_numpy()
+    # What was read from the middle of a file may begin at any byte; the native part reads whole words.
+    return np.require(cells, requirements="ALIGNED")
