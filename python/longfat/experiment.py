@@ -62,7 +62,7 @@ class Experiment:
 
     def __setitem__(self, path: str, value: Value) -> None:
         """Sets the value at `path`."""
-        self.set(path, toml_value(value))
+        self.set(path, toml_value(value, path.rpartition(".")[2]))
 
     def set(self, path: str, text: str) -> None:
         """Sets the value at `path` to TOML, a bare word or a quantity: `e.set("flow[0].window", "64 KiB")`."""
@@ -384,10 +384,15 @@ def labelled_value(label: str | None, value: Value) -> str:
     return toml_value({"label": label} | value if isinstance(value, dict) else {"label": label, "value": value})
 
 
-def toml_value(value: Value) -> str:
-    """`value` as TOML; a list is a sweep, a mapping an inline table."""
+LISTS = {"between", "down", "values"}
+"""Keys whose value is a list, so that a list there is no sweep."""
+
+
+def toml_value(value: Value, key: str = "") -> str:
+    """`value` as TOML; a list is a sweep but for the `LISTS`, a mapping an inline table."""
     if isinstance(value, list):
-        return f"{{ sweep = [{', '.join(toml_value(item) for item in value)}] }}"
+        items = f"[{', '.join(toml_value(item) for item in value)}]"
+        return items if key in LISTS else f"{{ sweep = {items} }}"
     if isinstance(value, dict):
-        return f"{{ {', '.join(f'{json.dumps(key)} = {toml_value(item)}' for key, item in value.items())} }}"
+        return f"{{ {', '.join(f'{json.dumps(name)} = {toml_value(item, name)}' for name, item in value.items())} }}"
     return json.dumps(value)  # a TOML basic string, number or boolean is written as in JSON
