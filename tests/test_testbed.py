@@ -144,7 +144,7 @@ def test_two_testbeds_at_once_are_refused(tmp_path: Path) -> None:
 
 def test_what_the_kernel_cannot_be_told_is_refused_before_anything_starts(tmp_path: Path) -> None:
     for change, said in [
-        ('congestion_control = "vegas"', "this congestion control"),
+        ('congestion_control = "bbr3"', "this congestion control"),
         ('recovery = "tahoe"', "another recovery than Linux has"),
         ('stack = "bsd-reno-1994"', "testbed"),
         ("prr = false", "`prr` otherwise than Linux has it"),
