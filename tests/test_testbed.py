@@ -91,6 +91,24 @@ def test_an_experiment_runs_by_both_backends_side_by_side(tmp_path: Path) -> Non
 
 
 @needs_rights
+@pytest.mark.parametrize("window", ["32 KiB", "64 KiB", "128 KiB"])
+def test_a_window_holds_at_its_value(window: str) -> None:
+    """Also after the kernel has reckoned it anew from the buffer, which it does when the first segments have come."""
+    experiment = longfat.Experiment(
+        'backend = { sweep = ["sim", "testbed"] }\n' + FILE.replace("20 ms", "40 ms").replace("20 Mbit/s", "100 Mbit/s")
+    )
+    experiment["flow.window"] = window
+    simulated, real = experiment.sweep()
+    assert "and its window is" not in str(real.warnings)
+    if real.verdict == "invalid":
+        pytest.skip("the machine was busy")
+    assert real.flow_series["rwnd_bytes"].iloc[-1] == pytest.approx(
+        float(window.split()[0]) * 1024, rel=0.03
+    )  # Whole segments, where the window has no scale.
+    assert real.flows["goodput_bps"].iloc[0] == pytest.approx(simulated.flows["goodput_bps"].iloc[0], rel=0.05)
+
+
+@needs_rights
 def test_a_run_that_is_killed_leaves_nothing_behind(tmp_path: Path) -> None:
     (tmp_path / "small.toml").write_text(FILE)
     before, draw = left_behind(), random.Random(1)

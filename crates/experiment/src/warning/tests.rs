@@ -231,12 +231,21 @@ fn cases() -> Vec<(&'static str, Case, &'static str, Case)> {
             "2 packets were lost between a host and the emulated network",
             in_real_time(RealTime { lost_at_device: 1, ..RealTime::default() }),
         ),
+        ("invalid", window(200_001), "had 200001 bytes in flight, and its window is 100000 bytes", window(100_000)),
     ]
 }
 
 /// Of 10,000 packets.
 fn in_real_time(real: RealTime) -> Case {
     plain().with(|trace| trace.real_time = Some(RealTime { handed_over: 10_000, ..real }))
+}
+
+/// With so much in flight.
+fn window(in_flight: u64) -> Case {
+    dumbbell("", "", "window = \"100000 bytes\"", "").with(|trace| {
+        trace.real_time = Some(RealTime { handed_over: 10_000, ..RealTime::default() });
+        trace.flows[0].in_flight_max = in_flight;
+    })
 }
 
 fn two_hosts() -> Case {

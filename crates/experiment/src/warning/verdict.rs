@@ -69,6 +69,9 @@ const LOST: Bound = Bound { suspect: 0.0, invalid: 1e-4 };
 const WAITED: Bound = Bound { suspect: 0.01, invalid: 0.1 };
 /// A correction of the clock, of the run. Daemons slew it by 500 parts in a million at most (adjtimex(2)); a crystal is within 100.
 const CLOCK: Bound = Bound { suspect: 100e-6, invalid: 1e-3 };
+/// Bytes in flight beyond the window, of the window. A receiver's first window has no scale, and is not taken back (RFC 7323 section 2.2).
+const WINDOW: Bound = Bound { suspect: 0.02, invalid: 0.1 };
+const FIRST_WINDOW: u64 = 65_535;
 
 /// What is not as it should be of the run that left `trace`, each with what it makes of the run.
 pub fn reasons(experiment: &Experiment, trace: &Trace) -> Vec<(Verdict, String)> {
@@ -111,6 +114,15 @@ pub fn reasons(experiment: &Experiment, trace: &Trace) -> Vec<(Verdict, String)>
     );
     let share = real.clock_corrected.as_secs_f64() / lasted;
     judge(&CLOCK, share, format!("the clock was corrected by {:.3} ms while it ran", ms(real.clock_corrected)));
+    for ((flow, record), name) in experiment.flows.iter().zip(&trace.flows).zip(experiment.flow_names()) {
+        if flow.receiver.window_sizing.kind != "static" {
+            continue;
+        }
+        let window = flow.sender.send_buffer.min(flow.receiver.receive_buffer);
+        let in_flight = record.in_flight_max;
+        let beyond = in_flight.saturating_sub(window.max(FIRST_WINDOW)) as f64 / window as f64;
+        judge(&WINDOW, beyond, format!("flow {name} had {in_flight} bytes in flight, and its window is {window} bytes"));
+    }
     found
 }
 

@@ -45,6 +45,8 @@ pub struct Connection {
     /// When the handshake ended at the sender, and so on: as in the record of a flow.
     pub record: FlowRecord,
     watch: Watch,
+    /// What the sender and the receiver advertise at most.
+    windows: [Option<i32>; 2],
 }
 
 /// What is seen of a sender by looking now and then.
@@ -68,12 +70,13 @@ pub fn ends(flow: &Flow, plan: &FlowPlan, all: &Plan, namespaces: &[Namespace], 
     let (params, life) = (flow.traffic.params(), Life { start, rng: Rng::named(seed, &format!("{name} traffic")) });
     match flow.traffic.kind().over {
         Over::Tcp(application) => {
+            let options = [Options::of(&flow.sender, &flow.receiver), Options::of(&flow.receiver, &flow.sender)];
             let listener = namespaces[plan.to].within(|| {
-                let socket = socket(&Options::of(&flow.receiver, &flow.sender), to)?;
+                let socket = socket(&options[1], to)?;
                 socket.listen(16).map_err(|e| Error::system(&format!("nobody can listen at {to}"), e))?;
                 Ok(socket)
             })??;
-            let unconnected = namespaces[plan.from].within(|| socket(&Options::of(&flow.sender, &flow.receiver), from))??;
+            let unconnected = namespaces[plan.from].within(|| socket(&options[0], from))??;
             sys::set_option(&unconnected, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, NOT_SENT)
                 .map_err(|e| Error::system("TCP_NOTSENT_LOWAT could not be set", e))?;
             let reader = |rate| Program::reader(Box::new(Reader::new(rate, flow.receiver.mss.into())));
@@ -85,6 +88,7 @@ pub fn ends(flow: &Flow, plan: &FlowPlan, all: &Plan, namespaces: &[Namespace], 
                 receiver: End { program: flow.read_rate.map_or(Program::none(), reader), stream: None },
                 record: FlowRecord { start, ..FlowRecord::default() },
                 watch: Watch::default(),
+                windows: options.map(|of| of.buffers.map(|buffers| buffers.window)),
             })))
         }
         Over::Datagrams { sender, receiver } => {
@@ -102,7 +106,7 @@ impl Connection {
         let Some(socket) = self.unconnected.take() else { return Ok(None) };
         match socket.connect(&self.peer.into()) {
             Err(e) if e.raw_os_error() != Some(libc::EINPROGRESS) => Err(Error::system(&format!("no connection to {}", self.peer), e)),
-            _ => Ok(Some(self.sender.stream.insert(Stream::new(socket)))),
+            _ => Ok(Some(self.sender.stream.insert(Stream::new(socket, self.windows[0])))),
         }
     }
 
@@ -111,7 +115,7 @@ impl Connection {
         let (socket, _) = self.listener.as_ref()?.accept().ok()?;
         self.listener = None;
         socket.set_nonblocking(true).ok()?;
-        Some(self.receiver.stream.insert(Stream::new(socket)))
+        Some(self.receiver.stream.insert(Stream::new(socket, self.windows[1])))
     }
 
     /// Does what can be done at both ends.

@@ -72,12 +72,26 @@ pub struct Stream {
     pub has_ended: bool,
     /// The kernel gave the connection up, or it was reset.
     pub failure: Option<io::ErrorKind>,
+    /// The most it may advertise, if that is bounded.
+    window: Option<i32>,
 }
 
 impl Stream {
-    /// On `socket`, with nothing written.
-    pub fn new(socket: socket2::Socket) -> Self {
-        Stream { socket, pending: 0, written: 0, read: 0, is_closing: false, is_shut: false, has_ended: false, failure: None }
+    /// On `socket`, with nothing written; it advertises at most `window` bytes.
+    pub fn new(socket: socket2::Socket, window: Option<i32>) -> Self {
+        Stream { socket, pending: 0, written: 0, read: 0, is_closing: false, is_shut: false, has_ended: false, failure: None, window }
+    }
+
+    /// Bounds the window again, if the kernel has forgotten it. When it learns from arriving segments how much of a buffer is payload, it
+    /// reckons `TCP_WINDOW_CLAMP` anew from the buffer (seen on 6.18), so that only the width of the window's field bounds what is advertised.
+    fn hold_window(&self) {
+        let Some(window) = self.window else { return };
+        let mut clamp = [0; 4];
+        let asked = sys::option(&self.socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, &mut clamp);
+        if asked.is_ok() && i32::from_ne_bytes(clamp) != window {
+            // A socket that is closed meanwhile advertises nothing. That the window held is judged at the end.
+            let _ = sys::set_option(&self.socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, window);
+        }
     }
 
     /// Whether it would write if the socket took more.
@@ -126,6 +140,9 @@ impl Stream {
             }
         }
         self.read += taken;
+        if taken > 0 {
+            self.hold_window();
+        }
         taken
     }
 
