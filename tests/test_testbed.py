@@ -94,17 +94,16 @@ def test_an_experiment_runs_by_both_backends_side_by_side(tmp_path: Path) -> Non
 @pytest.mark.parametrize("window", ["32 KiB", "64 KiB", "128 KiB"])
 def test_a_window_holds_at_its_value(window: str) -> None:
     """Also after the kernel has reckoned it anew from the buffer, which it does when the first segments have come."""
-    experiment = longfat.Experiment(
-        'backend = { sweep = ["sim", "testbed"] }\n' + FILE.replace("20 ms", "40 ms").replace("20 Mbit/s", "100 Mbit/s")
-    )
+    wide = FILE.replace("20 ms", "40 ms").replace("20 Mbit/s", "100 Mbit/s")
+    experiment = longfat.Experiment('backend = { sweep = ["sim", "testbed"] }\n' + wide)
     experiment["flow.window"] = window
     simulated, real = experiment.sweep()
     assert "and its window is" not in str(real.warnings)
     if real.verdict == "invalid":
         pytest.skip("the machine was busy")
-    assert real.flow_series["rwnd_bytes"].iloc[-1] == pytest.approx(
-        float(window.split()[0]) * 1024, rel=0.03
-    )  # Whole segments, where the window has no scale.
+    # A window without a scale is advertised in whole segments.
+    asked = 1024 * float(window.split()[0])
+    assert asked - 1448 < real.flow_series["rwnd_bytes"].iloc[-1] <= asked
     assert real.flows["goodput_bps"].iloc[0] == pytest.approx(simulated.flows["goodput_bps"].iloc[0], rel=0.05)
 
 
