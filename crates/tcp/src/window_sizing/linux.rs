@@ -1,12 +1,13 @@
 //! Autotuning as Linux does it, by its documentation (ip-sysctl: `tcp_moderate_rcvbuf`, `tcp_rmem`, `tcp_wmem`,
 //! `tcp_adv_win_scale`; socket(7)) and by what is told of its behaviour.
 //!
-//! The receiver measures how much the application reads in a round trip, and when that is more than ever before makes room for
-//! twice as much. The sender makes room for twice its cwnd. Neither gives room back.
+//! The receiver measures how much the application reads in a round trip. When that is more than ever before, by a share g, the window may be
+//! `2 (1 + 2 g)` times it: six times in slow start, where it doubles. The change "tcp: smoother receiver autotuning" (2017) says so of
+//! g = 1/4 and 1/2. From what it is to what it may be, the window grows by two bytes for each that arrives. The sender makes room for twice
+//! its cwnd. Neither gives room back. Measured on Linux 6.18 (docs/window-sizing/linux.md).
 //!
-//! Not verified, since the documentation does not say: how the round trip is measured (here as `drs` does it), what is added to
-//! the doubled amount (here nothing), and what memory pressure does to a window (ip-sysctl, `tcp_mem`: TCP moderates its
-//! consumption; here a window does not grow beyond what the host allows, but what it has grown to, it stays).
+//! Not verified: how the round trip is measured (here as `drs` does it), and what memory pressure does to a window (ip-sysctl,
+//! `tcp_mem`: TCP moderates its consumption; here a window does not grow beyond what the host allows, but what it has grown to, it stays).
 
 use super::flight::FlightMeter;
 use super::{Answer, Arrival, MAXWND, ReceiveSizing, Refusal, SendSizing, SendState, SizingKind, check_maxwnd};
@@ -22,7 +23,7 @@ const fn memory(name: &'static str, bytes: u64, doc: &'static str) -> ParamSpec 
 
 pub(super) const KIND: SizingKind = SizingKind {
     name: "linux",
-    summary: "Linux autotuning: room for twice what was read in a round trip, and for twice cwnd; buffers only grow",
+    summary: "Linux autotuning: room for two to six times what was read in a round trip, and for twice cwnd; buffers only grow",
     source: "Linux Documentation/networking/ip-sysctl: tcp_moderate_rcvbuf, tcp_rmem, tcp_wmem",
     params: &[
         MAXWND,
@@ -74,21 +75,42 @@ impl SendSizing for Send {
     }
 }
 
+/// What is taken to be read in a round trip before anything is: ten segments, as `ss` shows it (`rcv_space`).
+const FIRST_READ: u64 = 10;
+
 #[derive(Debug)]
-struct Receive {
+pub(super) struct Receive {
     meter: FlightMeter,
     /// What had been read when the round trip began.
     read: u64,
     /// The most that was read in one, so far.
     space: u64,
+    /// What the window may grow to.
+    most: u64,
+    /// What it has grown to.
     buffer: u64,
+    /// What had arrived before the segment that is looked at.
+    received: u64,
     memory: u64,
 }
 
 impl Receive {
-    fn new(config: &TcpConfig) -> Self {
+    pub(super) fn new(config: &TcpConfig) -> Self {
         let buffer = data(config, "rmem_default");
-        Receive { meter: FlightMeter::default(), read: 0, space: buffer / 2, buffer, memory: u64::MAX }
+        let space = FIRST_READ * u64::from(config.mss);
+        Receive { meter: FlightMeter::default(), read: 0, space, most: buffer, buffer, received: 0, memory: u64::MAX }
+    }
+
+    /// `copied` bytes were read in a round trip. What the window may grow to now.
+    pub(super) fn on_round(&mut self, copied: u64) -> u64 {
+        if copied <= self.space {
+            return self.most;
+        }
+        let (window, more) = (2 * copied as u128, (copied - self.space) as u128);
+        let most = window + 2 * window * more / self.space as u128;
+        self.most = self.most.max(u64::try_from(most).unwrap_or(u64::MAX).min(self.memory));
+        self.space = copied;
+        self.most
     }
 }
 
@@ -99,10 +121,14 @@ impl ReceiveSizing for Receive {
 
     fn on_arrival(&mut self, arrival: &Arrival) {
         if self.meter.on_arrival(arrival, false).is_some_and(|flight| flight.ends_round) {
-            self.space = self.space.max(arrival.read.saturating_sub(self.read));
+            self.on_round(arrival.read.saturating_sub(self.read));
             self.read = arrival.read;
-            self.buffer = self.buffer.max((2 * self.space).min(self.memory));
         }
+        // What lies beyond a gap is no reason to promise more.
+        if arrival.received == arrival.next {
+            self.buffer = self.most.min(self.buffer + 2 * (arrival.received - self.received));
+        }
+        self.received = arrival.received;
     }
 
     fn on_answer(&mut self, answer: &Answer) {

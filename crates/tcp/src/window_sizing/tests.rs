@@ -237,17 +237,31 @@ fn without_timestamps_a_cwnd_falls_only_for_a_reason() {
 }
 
 #[test]
-fn linux_doubles_what_was_read_and_never_gives_back() {
+fn linux_grows_by_two_bytes_for_one_and_never_gives_back() {
     let mut rounds = Rounds::new(&config("linux", &[]), true);
     assert_eq!(rounds.sizing.buffer(), 65_536);
-    for (segments, expected) in [(30, 65_536), (60, 65_536), (90, 120_000), (90, 180_000), (20, 180_000), (20, 180_000)] {
-        assert_eq!(rounds.round(segments), expected, "{segments}");
-    }
-    rounds.sizing.on_memory(200_000);
+    // 30 segments after 10, 200 % more: 2 x 30 x (1 + 2 x 2) = 300 segments. 60 after 30: 2 x 60 x (1 + 2 x 1) = 360. By twice what comes.
+    assert_eq!([30, 30, 60, 60].map(|segments| rounds.round(segments)), [65_536, 125_536, 245_536, 360_000]);
+    // 63 after 60: 138.6, which is less than before.
+    assert_eq!([63, 63].map(|segments| rounds.round(segments)), [360_000, 360_000]);
+    assert_eq!([20, 20].map(|segments| rounds.round(segments)), [360_000, 360_000]);
+    rounds.sizing.on_memory(400_000);
     rounds.round(150);
-    assert_eq!(rounds.round(150), 200_000);
+    assert_eq!(rounds.round(150), 400_000);
     // Half of tcp_wmem[2] and tcp_rmem[2] is data.
     assert_eq!(bounds(&config("linux", &[])), (2 << 20, 3 << 20));
+}
+
+#[test]
+fn linux_lets_a_window_grow_as_far_as_the_kernel_does() {
+    // Linux 6.18, an application that writes 20, 40, 60, 80, 160 and 400 segments a round trip: what TCP_INFO said was read in one (`rcv_space`),
+    // and TCP_WINDOW_CLAMP after it, both in segments. Windows below the first 45 segments cannot be seen.
+    let seen = [(17, 82), (31, 164), (38, 164), (41, 164), (42, 164), (47, 164), (61, 195), (70, 195), (75, 195), (81, 195), (82, 195)];
+    let mut sizing = linux::Receive::new(&TcpConfig { mss: 1448, ..config("linux", &[]) });
+    for (space, clamp) in seen.into_iter().chain([(157, 888), (161, 888), (170, 888), (401, 2982), (423, 2982)]) {
+        let window = sizing.on_round(1448 * space) as f64 / 1448.0;
+        assert!((window / f64::from(clamp) - 1.0).abs() < 0.005, "{space}: {window} for {clamp}");
+    }
 }
 
 fn bytes(n: u64) -> Value {
