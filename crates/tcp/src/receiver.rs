@@ -190,10 +190,8 @@ impl Receiver {
         }
         let tell = self.echo.arrived(segment.flags, segment.len.into(), ecn, self.unacked + len > 0);
         let verdict = if len == 0 { Verdict::Quiet } else { self.take(now, segment, start, len) };
-        if self.sizing.is_some() && len > 0 {
-            self.follow_arrival(now, segment, ecn);
-        }
-        if tell { Verdict::AckNow } else { verdict }
+        let has_news = self.sizing.is_some() && len > 0 && self.follow_arrival(now, segment, ecn);
+        if tell || has_news { Verdict::AckNow } else { verdict }
     }
 
     /// A segment of `len` octets of the stream.

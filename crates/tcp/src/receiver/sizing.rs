@@ -22,9 +22,9 @@ impl Receiver {
         self.beyond.as_ref().map_or(0, |beyond| beyond.held)
     }
 
-    /// Data has been taken in: sizes the window.
+    /// Data has been taken in: sizes the window. Whether the other side should hear of that at once.
     #[inline(never)]
-    pub(super) fn follow_arrival(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
+    pub(super) fn follow_arrival(&mut self, now: Time, segment: &Segment, ecn: Ecn) -> bool {
         let arrival = Arrival {
             now,
             received: self.nxt + self.held(),
@@ -38,6 +38,7 @@ impl Receiver {
             sizing.on_arrival(&arrival);
         }
         self.bound_buffer();
+        self.sizing.as_ref().is_some_and(|sizing| sizing.has_news())
     }
 
     /// What the receive buffer would be with memory enough. A scaled window comes in units, and what is shown is rounded down (RFC

@@ -3,8 +3,9 @@
 //!
 //! The receiver measures how much the application reads in a round trip. When that is more than ever before, by a share g, the window may be
 //! `2 (1 + 2 g)` times it: six times in slow start, where it doubles. The change "tcp: smoother receiver autotuning" (2017) says so of
-//! g = 1/4 and 1/2. From what it is to what it may be, the window grows by two bytes for each that arrives. The sender makes room for twice
-//! its cwnd. Neither gives room back. Measured on Linux 6.18 (docs/window-sizing/linux.md).
+//! g = 1/4 and 1/2. From what it is to what it may be, the window grows by two bytes for each that arrives, and each segment that lets it
+//! grow is acknowledged at once. The sender makes room for twice its cwnd. Neither gives room back. Measured on Linux 6.18
+//! (docs/window-sizing/linux.md).
 //!
 //! Not verified: how the round trip is measured (here as `drs` does it), and what memory pressure does to a window (ip-sysctl,
 //! `tcp_mem`: TCP moderates its consumption; here a window does not grow beyond what the host allows, but what it has grown to, it stays).
@@ -89,8 +90,9 @@ pub(super) struct Receive {
     most: u64,
     /// What it has grown to.
     buffer: u64,
-    /// What had arrived before the segment that is looked at.
+    /// What had arrived before the segment that is looked at; and whether that let the window grow.
     received: u64,
+    grew: bool,
     memory: u64,
 }
 
@@ -98,7 +100,7 @@ impl Receive {
     pub(super) fn new(config: &TcpConfig) -> Self {
         let buffer = data(config, "rmem_default");
         let space = FIRST_READ * u64::from(config.mss);
-        Receive { meter: FlightMeter::default(), read: 0, space, most: buffer, buffer, received: 0, memory: u64::MAX }
+        Receive { meter: FlightMeter::default(), read: 0, space, most: buffer, buffer, received: 0, grew: false, memory: u64::MAX }
     }
 
     /// `copied` bytes were read in a round trip. What the window may grow to now.
@@ -124,11 +126,14 @@ impl ReceiveSizing for Receive {
             self.on_round(arrival.read.saturating_sub(self.read));
             self.read = arrival.read;
         }
-        // What lies beyond a gap is no reason to promise more.
-        if arrival.received == arrival.next {
-            self.buffer = self.most.min(self.buffer + 2 * (arrival.received - self.received));
-        }
+        let before = self.buffer;
+        self.buffer = self.most.min(before + 2 * arrival.received.saturating_sub(self.received));
         self.received = arrival.received;
+        self.grew = self.buffer > before;
+    }
+
+    fn has_news(&self) -> bool {
+        self.grew
     }
 
     fn on_answer(&mut self, answer: &Answer) {

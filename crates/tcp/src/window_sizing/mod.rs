@@ -137,6 +137,10 @@ pub trait ReceiveSizing: Debug {
     fn measured(&self) -> (Duration, u64) {
         (Duration::ZERO, 0)
     }
+    /// Whether the other side should hear at once of what the last segment changed.
+    fn has_news(&self) -> bool {
+        false
+    }
     /// The host says how much memory there is, for what [`Self::buffer`] may grow to.
     fn on_memory(&mut self, _bytes: u64) {}
     /// Whether the window is one that the memory of the host can take ([`super::Connection::set_memory_limit`]). If not, data
