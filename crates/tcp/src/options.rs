@@ -95,6 +95,12 @@ pub const PARAMS: &[ParamSpec] = &[
         doc: "in slow start cwnd grows while more than half of it is in use, as in Linux, not only while all of it is (RFC 9438 section 5.8)",
     },
     ParamSpec {
+        name: "growth_before_loss",
+        kind: Kind::Count { unit: "", min: 0, max: 100 },
+        default: Some(Value::Count(0)),
+        doc: "`cubic` alone: past slow start, and before the first loss, cwnd grows by at least so much of what is acknowledged, a round trip's growth in percent (Linux: 5)",
+    },
+    ParamSpec {
         name: "window_scale",
         kind: Kind::Bool,
         default: Some(Value::Bool(true)),

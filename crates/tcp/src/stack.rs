@@ -135,6 +135,7 @@ pub const REGISTRY: &[Stack] = &[
             ("ssthresh_from_cwnd", Value::Bool(true)),
             ("slow_start", Value::Choice("hystart")),
             ("slow_start_half_used", Value::Bool(true)),
+            ("growth_before_loss", Value::Count(5)),
             ("cwnd_validation", Value::Choice("rfc2861")),
             ("rto_min", Value::Duration(Duration::from_millis(200))),
             ("rto_min_of", Value::Choice("variance")),

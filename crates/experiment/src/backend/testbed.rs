@@ -53,6 +53,7 @@ pub const CANNOT: &[Limit] = &[
     tcp!("slow_start", ["hystart"]),
     tcp!("max_ssthresh", []),
     tcp!("slow_start_half_used", ["true"]),
+    tcp!("growth_before_loss", ["5"]),
     tcp!("delayed_ack", []),
     tcp!("delayed_ack_time", []),
     tcp!("ack_every", []),
