@@ -59,7 +59,6 @@ def test_a_control_that_the_kernel_does_not_have_is_given_to_it(tmp_path: Path) 
     """Its twin in BPF, with the parameters of the experiment, as long as the run lasts."""
     experiment = longfat.Experiment('backend = "testbed"\n' + FILE)
     experiment["flow.congestion_control"] = {"kind": "scalable", "b": 0.25}
-    experiment["flow.slow_start"] = "standard"
     result = experiment.run()
     assert result.flows["goodput_bps"].iloc[0] > 15e6
     assert ("lf_scalable", "loaded") not in cc_list()

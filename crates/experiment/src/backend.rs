@@ -4,7 +4,7 @@ use super::error::Fault;
 use super::error::Span;
 use super::tree::{Entry, Node, Step, Table, Tree, path_text};
 use longfat_core::by_name;
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 use std::borrow::Cow;
 
 mod testbed;
@@ -35,6 +35,8 @@ pub struct Limit {
     /// The words that the key may have all the same, as an experiment file has them: of a table, those of its kind. None: it must be at its
     /// default.
     pub only: &'static [&'static str],
+    /// A key beside it and a word: `only` is for where that key has that word, and elsewhere it must be at its default.
+    pub with: Option<(&'static str, &'static str)>,
     /// The keys of an experiment file that may ask for it, the most telling first: `path.preset=atm` is that key with that word.
     /// Where none of them is written, `key` or the nearest table around it is pointed at.
     pub written: &'static [&'static str],
@@ -66,11 +68,12 @@ pub const DEFAULT: &str = REGISTRY[0].name;
 pub(super) fn check(backend: &Backend, run: &Json, root: &Node) -> Result<(), Fault> {
     for limit in backend.cannot {
         let keys: Vec<&str> = limit.key.split('.').collect();
-        let Some(asked) = first(run, &keys, &|json| said(json).is_none_or(|said| !limit.only.contains(&&*said))) else { continue };
+        let Some(asked) = first(run, &keys, &|table, json| !limit.allows(table, json)) else { continue };
         let (span, path) = written(limit, word(asked), root);
         let fault = Fault::new(span, path, format!("the backend `{}` cannot do {}", backend.name, limit.what));
         let fault = if let Some(word) = word(asked) { fault.found(format!("\"{word}\"")) } else { fault };
-        let only: Vec<String> = limit.only.iter().map(|word| format!("\"{word}\"")).collect();
+        let with = limit.with.map_or_else(String::new, |(key, word)| format!(" with {key} = \"{word}\""));
+        let only: Vec<String> = limit.only.iter().map(|word| format!("\"{word}\"{with}")).collect();
         return Err(if only.is_empty() {
             fault.help(format!("leave it out, or choose another backend: {}", NAMES.join(", ")))
         } else {
@@ -78,6 +81,15 @@ pub(super) fn check(backend: &Backend, run: &Json, root: &Node) -> Result<(), Fa
         });
     }
     Ok(())
+}
+
+impl Limit {
+    /// Whether `json`, an entry of `table`, is one of the words that the key may have.
+    fn allows(&self, table: &Map<String, Json>, json: &Json) -> bool {
+        let is = |json: &Json, words: &[&str]| said(json).is_some_and(|said| words.contains(&&*said));
+        let holds = |(key, word)| table.get(key).is_some_and(|beside| is(beside, &[word]));
+        is(json, self.only) && self.with.is_none_or(holds)
+    }
 }
 
 /// The word that a value is, or that says which kind of table it is.
@@ -93,11 +105,11 @@ fn said(json: &Json) -> Option<Cow<'_, str>> {
     }
 }
 
-/// The first value at `keys` that is as asked.
-fn first<'a>(json: &'a Json, keys: &[&str], is_asked: &dyn Fn(&Json) -> bool) -> Option<&'a Json> {
+/// The first value at `keys` that is as asked, by the table it is in and itself.
+fn first<'a>(json: &'a Json, keys: &[&str], is_asked: &dyn Fn(&Map<String, Json>, &Json) -> bool) -> Option<&'a Json> {
     match (json, keys) {
         (Json::Array(items), [_, ..]) => items.iter().find_map(|item| first(item, keys, is_asked)),
-        (_, []) => is_asked(json).then_some(json),
+        (Json::Object(entries), [key]) => entries.get(*key).filter(|json| is_asked(entries, json)),
         (Json::Object(entries), [key, rest @ ..]) => first(entries.get(*key)?, rest, is_asked),
         _ => None,
     }

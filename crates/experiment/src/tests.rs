@@ -11,6 +11,7 @@ mod ranges;
 mod ready;
 mod reference;
 mod sizing;
+mod stacks;
 mod starts;
 mod sweeps;
 mod unsteady;

@@ -18,7 +18,7 @@ pub fn registries(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let add = |name: &str, entries: Vec<PyResult<Bound<'_, PyDict>>>| {
         kinds.set_item(name, PyList::new(py, entries.into_iter().collect::<PyResult<Vec<_>>>()?)?)
     };
-    add("stacks", stack::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, &overridden(e))).collect())?;
+    add("stacks", stack::REGISTRY.iter().map(|e| stack_entry(py, e)).collect())?;
     add("congestion_controls", congestion::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, e.params)).collect())?;
     add("slow_starts", slow_start::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, &[])).collect())?;
     add("window_sizings", window_sizing::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, e.params)).collect())?;
@@ -42,17 +42,19 @@ fn entry<'py>(py: Python<'py>, name: &str, summary: &str, source: &str, params: 
     dict.set_item("name", name)?;
     dict.set_item("summary", summary)?;
     dict.set_item("source", source)?;
-    let list = PyList::empty(py);
-    for spec in params {
-        let param = PyDict::new(py);
-        param.set_item("name", spec.name)?;
-        param.set_item("kind", spec.kind.expectation())?;
-        param.set_item("default", default(spec))?;
-        param.set_item("doc", spec.doc)?;
-        list.append(param)?;
-    }
-    dict.set_item("params", list)?;
+    let params = params.iter().map(|spec| described(py, spec, spec.doc)).collect::<PyResult<Vec<_>>>()?;
+    dict.set_item("params", params)?;
     Ok(dict)
+}
+
+/// A parameter of an entry.
+fn described<'py>(py: Python<'py>, spec: &ParamSpec, doc: &str) -> PyResult<Bound<'py, PyDict>> {
+    let param = PyDict::new(py);
+    param.set_item("name", spec.name)?;
+    param.set_item("kind", spec.kind.expectation())?;
+    param.set_item("default", default(spec))?;
+    param.set_item("doc", doc)?;
+    Ok(param)
 }
 
 /// A parameter as an entry: what it may be and its default stand where others have their source.
@@ -76,13 +78,24 @@ fn with_unit(metric: &metric::Metric) -> String {
     if metric.unit == "1" { metric.summary.to_owned() } else { format!("{} ({})", metric.summary, metric.unit) }
 }
 
-/// The parameters a stack sets, with its values as their defaults.
-fn overridden(stack: &stack::Stack) -> Vec<ParamSpec> {
-    let set = |(name, value): &(&str, Value)| {
+/// A stack: its parameters are those that it sets, with its values as their defaults.
+fn stack_entry<'py>(py: Python<'py>, stack: &stack::Stack) -> PyResult<Bound<'py, PyDict>> {
+    let spec = |(name, value): &(&str, Value)| {
         let spec = options::PARAMS.iter().find(|spec| spec.name == *name).expect("a stack overrides parameters of TCP");
         ParamSpec { default: Some(*value), ..*spec }
     };
-    stack.overrides.iter().map(set).collect()
+    let dict = entry(py, stack.name, stack.summary, stack.source, &[])?;
+    let params = PyList::empty(py);
+    for spec in stack.overrides.iter().map(spec) {
+        params.append(described(py, &spec, spec.doc)?)?;
+    }
+    for (control, overrides) in stack.with_control {
+        for spec in overrides.iter().map(spec) {
+            params.append(described(py, &spec, &format!("with the congestion control {control} alone: {}", spec.doc))?)?;
+        }
+    }
+    dict.set_item("params", params)?;
+    Ok(dict)
 }
 
 fn default(spec: &ParamSpec) -> String {

@@ -145,7 +145,7 @@ impl Host {
         let dscp = self.dscp();
         let Some((_, connection)) = &mut self.endpoint else { return };
         let offloads = self.settings.push == Push::Frames;
-        let segments = if offloads { self.settings.offload.segments(connection, &self.settings.params) } else { 1 };
+        let segments = if offloads { self.settings.offload.segments(connection, self.settings.setup.params()) } else { 1 };
         let mut frame = Frame::default();
         while out.len() <= most {
             let Some((segment, ecn)) = connection.poll_transmit(now) else { break };

@@ -3,9 +3,10 @@
 mod commands;
 
 use crate::offload::Offload;
-use longfat_core::params::{Literal, ParamSpec, Params, Value};
+use longfat_core::params::{Literal, ParamSpec, Value};
 use longfat_core::time::Duration;
 use longfat_tcp::options::PARAMS;
+use longfat_tcp::stack::Setup;
 use longfat_tcp::{TcpConfig, congestion, stack};
 
 /// What cannot be set, and why.
@@ -59,7 +60,7 @@ pub enum Push {
 
 #[derive(Clone, Debug)]
 pub struct Settings {
-    pub params: Params,
+    pub setup: Setup,
     pub stack: &'static str,
     pub ip: IpVersion,
     pub tolerance: Duration,
@@ -84,8 +85,8 @@ const SEND_BUFFER: u64 = 4 << 20;
 impl Default for Settings {
     fn default() -> Self {
         let mut settings = Settings {
-            params: Params::default(),
-            stack: "",
+            setup: Setup::new(stack::named("linux")),
+            stack: "linux",
             ip: IpVersion::V4,
             tolerance: Duration::from_millis(4),
             strict: false,
@@ -119,15 +120,15 @@ impl IpVersion {
 }
 
 impl Settings {
-    fn set_stack(&mut self, stack: &stack::Stack) {
+    fn set_stack(&mut self, stack: &'static stack::Stack) {
         self.stack = stack.name;
-        self.params = stack.params();
+        self.setup = Setup::new(stack);
         self.ecn = EcnUse::Unsaid;
         self.push = Push::Write;
         if stack.name == "linux" {
             self.push = Push::Frames;
-            self.params.set("receive_buffer", Value::Bytes(RECEIVE_BUFFER));
-            self.params.set("send_buffer", Value::Bytes(SEND_BUFFER));
+            self.setup.set("receive_buffer", Value::Bytes(RECEIVE_BUFFER));
+            self.setup.set("send_buffer", Value::Bytes(SEND_BUFFER));
             self.ecn = EcnUse::Answer;
         }
     }
@@ -136,7 +137,7 @@ impl Settings {
     pub fn config(&self, listens: bool) -> TcpConfig {
         // RFC 8200 §3: its header has 40 bytes, 20 more than that of IPv4.
         let mtu = if self.ip == IpVersion::V6 { self.mtu - 20 } else { self.mtu };
-        let mut params = self.params.clone();
+        let mut params = self.setup.params().clone();
         if !params.boolean("sack") && !matches!(params.choice("recovery"), "tahoe" | "reno") {
             params.set("recovery", Value::Choice("newreno"));
         }
@@ -164,7 +165,7 @@ impl Settings {
                 let tick = micros()?;
                 self.timestamps_checked = !tick.is_zero();
                 if self.timestamps_checked {
-                    self.params.set("timestamp_tick", Value::Duration(tick));
+                    self.setup.set("timestamp_tick", Value::Duration(tick));
                 }
             }
             "ip_version" => {
@@ -238,7 +239,7 @@ impl Settings {
         if spec.name == "ecn" {
             self.ecn = EcnUse::Unsaid;
         }
-        self.params.set(spec.name, value);
+        self.setup.set(spec.name, value);
     }
 
     /// The version that is asked for from outside. The MTU is then such that segments have the same size under each.
@@ -249,14 +250,14 @@ impl Settings {
 
     /// Whether an endpoint made of `other` would be another.
     pub fn makes_another_than(&self, other: &Settings) -> bool {
-        (&self.params, self.ecn) != (&other.params, other.ecn)
+        (self.setup.params(), self.ecn) != (other.setup.params(), other.ecn)
     }
 
     /// TCP_CONGESTION of a socket.
     pub fn set_control(&mut self, name: &str) -> bool {
         let found = congestion::find(name);
         if let Some(control) = found {
-            self.params.set("congestion_control", Value::Choice(control.name));
+            self.setup.set("congestion_control", Value::Choice(control.name));
         }
         found.is_some()
     }
@@ -264,4 +265,35 @@ impl Settings {
 
 fn wrong(name: &str, value: &str, expected: &str) -> Refusal {
     Refusal::Wrong(format!("{name} = `{value}`; expected {expected}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The slow start after such options and sysctls, in their order.
+    fn slow_start(said: &[(&str, &str)]) -> &'static str {
+        let mut settings = Settings::default();
+        for (name, value) in said {
+            if *name == "sysctl" {
+                settings.command(&format!("sysctl -q net.ipv4.tcp_congestion_control={value}")).expect("it is one");
+            } else {
+                settings.option(name, value).expect("it is one");
+            }
+        }
+        settings.config(false).slow_start
+    }
+
+    #[test]
+    fn a_control_has_the_slow_start_that_the_stack_gives_it_whichever_way_it_is_chosen() {
+        assert_eq!(slow_start(&[]), "hystart");
+        assert_eq!(slow_start(&[("sysctl", "reno")]), "standard");
+        assert_eq!(slow_start(&[("sysctl", "reno"), ("sysctl", "cubic")]), "hystart");
+        assert_eq!(slow_start(&[("set tcp.congestion_control", "hybla")]), "standard");
+        assert_eq!(slow_start(&[("set tcp.slow_start", "hystart"), ("sysctl", "reno")]), "hystart");
+        assert_eq!(slow_start(&[("stack", "rfc"), ("sysctl", "cubic")]), "standard");
+        let mut settings = Settings::default();
+        assert!(settings.set_control("reno"));
+        assert_eq!(settings.config(false).slow_start, "standard");
+    }
 }

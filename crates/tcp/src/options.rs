@@ -80,7 +80,7 @@ pub const PARAMS: &[ParamSpec] = &[
         name: "slow_start",
         kind: Kind::Choice(slow_start::NAMES),
         default: Some(Value::Choice("standard")),
-        doc: "how cwnd grows below ssthresh, and when that ends without a loss: RFC 5681; limited (RFC 3742); HyStart (Ha and Rhee 2008); HyStart++ (RFC 9406)",
+        doc: "how cwnd grows below ssthresh, and when that ends without a loss: RFC 5681; limited (RFC 3742); HyStart (Ha and Rhee 2008); HyStart++ (RFC 9406). The stack `linux` has HyStart with `cubic` alone",
     },
     ParamSpec {
         name: "max_ssthresh",

@@ -5,7 +5,11 @@ use longfat_core::by_name;
 use longfat_core::params::{Params, Value};
 use longfat_core::time::Duration;
 
+/// The parameter on which `with_control` hangs.
+const CONTROL: &str = "congestion_control";
+
 /// A named set of overrides over the defaults of [`PARAMS`].
+#[derive(Debug)]
 pub struct Stack {
     /// As the key `stack` of an experiment file names it.
     pub name: &'static str,
@@ -14,8 +18,13 @@ pub struct Stack {
     /// Where it is defined: authors, title, venue and year, or "none: longfat's own".
     pub source: &'static str,
     /// What differs from the defaults; names are those of [`PARAMS`].
-    pub overrides: &'static [(&'static str, Value)],
+    pub overrides: Overrides,
+    /// What differs besides while the control of this name is in use: what the stack has as a part of that control alone.
+    pub with_control: &'static [(&'static str, Overrides)],
 }
+
+/// Parameters by name, and the values that a stack gives them.
+pub type Overrides = &'static [(&'static str, Value)];
 
 /// Every stack, in the order of listings.
 pub const REGISTRY: &[Stack] = &[
@@ -24,6 +33,7 @@ pub const REGISTRY: &[Stack] = &[
         summary: "what the RFCs say today: SACK with PRR, initial window 10, rto of at least 1 s",
         source: "RFC 9293, 5681, 6298, 2018, 6675, 9937, 6928, 3042, 3465 and 7323",
         overrides: &[],
+        with_control: &[],
     },
     Stack {
         name: "bsd-tahoe-1988",
@@ -53,6 +63,7 @@ pub const REGISTRY: &[Stack] = &[
             ("prr", Value::Bool(false)),
             ("abc_limit", Value::Count(0)),
         ],
+        with_control: &[],
     },
     // The first two describe 4.3BSD-Reno and its descendants; the third names IRIX 5.2: BSD Reno with RFC 1323 by Skibo.
     Stack {
@@ -77,6 +88,7 @@ pub const REGISTRY: &[Stack] = &[
             ("abc_limit", Value::Count(0)),
             ("extra_increment", Value::Bool(true)),
         ],
+        with_control: &[],
     },
     // The RFCs as they stood for the simulators of their time, which had no handshake options to agree on.
     // That they began with one segment and acknowledged each is what the packets of papers/drs, counted, say.
@@ -98,6 +110,7 @@ pub const REGISTRY: &[Stack] = &[
             // (RFC 5681 §3.1), would be exponential beyond mss^2 bytes.
             ("abc_limit", Value::Count(1)),
         ],
+        with_control: &[],
     },
     // The first describes Linux 2.4; the second ran 2.4.19 to 2.4.22 with other congestion controls in it.
     Stack {
@@ -116,6 +129,7 @@ pub const REGISTRY: &[Stack] = &[
             // Linux counts cwnd in segments, and ACKs up to a cwnd of them.
             ("count_segments", Value::Bool(true)),
         ],
+        with_control: &[],
     },
     // ip-sysctl: tcp_sack, tcp_timestamps, tcp_window_scaling and tcp_slow_start_after_idle on,
     // tcp_recovery = 1 (RACK), tcp_early_retrans = 3 (tail loss probe), tcp_frto = 2, tcp_dsack = 1,
@@ -133,9 +147,7 @@ pub const REGISTRY: &[Stack] = &[
             // Of segments of whatever size.
             ("initial_window", Value::Count(10)),
             ("ssthresh_from_cwnd", Value::Bool(true)),
-            ("slow_start", Value::Choice("hystart")),
             ("slow_start_half_used", Value::Bool(true)),
-            ("growth_before_loss", Value::Count(5)),
             ("cwnd_validation", Value::Choice("rfc2861")),
             ("rto_min", Value::Duration(Duration::from_millis(200))),
             ("rto_min_of", Value::Choice("variance")),
@@ -147,17 +159,120 @@ pub const REGISTRY: &[Stack] = &[
             ("quick_acks", Value::Count(16)),
             ("abc_limit", Value::Count(1_000_000)),
         ],
+        // Ha and Rhee 2011: HyStart came to Linux with CUBIC, and is a part of that module (its parameter `hystart`).
+        with_control: &[("cubic", &[("slow_start", Value::Choice("hystart")), ("growth_before_loss", Value::Count(5))])],
     },
 ];
 by_name!(Stack, "stack");
 
 impl Stack {
     /// One value for every parameter: the defaults with this stack's overrides.
-    pub fn params(&self) -> Params {
-        let mut params = Params::defaults(PARAMS);
-        for (name, value) in self.overrides {
-            params.set(name, *value);
+    pub fn params(&'static self) -> Params {
+        Setup::new(self).params
+    }
+}
+
+/// A stack and what is said beside it. What is said holds; the rest is what the stack has with the control in use, whichever was said first.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    stack: &'static Stack,
+    said: Params,
+    params: Params,
+}
+
+impl Setup {
+    /// The stack alone.
+    pub fn new(stack: &'static Stack) -> Self {
+        let mut setup = Setup { stack, said: Params::default(), params: Params::default() };
+        setup.resolve();
+        setup
+    }
+
+    /// Says that `name` is `value`.
+    pub fn set(&mut self, name: &'static str, value: Value) {
+        self.said.set(name, value);
+        self.params.set(name, value);
+        if name == CONTROL {
+            self.resolve();
         }
-        params
+    }
+
+    /// One value for every parameter.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    fn resolve(&mut self) {
+        self.params = Params::defaults(PARAMS);
+        self.take(self.stack.overrides);
+        let said = self.said.0.iter().find(|(name, _)| *name == CONTROL).map(|(_, value)| *value);
+        let control = said.unwrap_or(self.params.get(CONTROL));
+        for (_, overrides) in self.stack.with_control.iter().filter(|(name, _)| Value::Choice(name) == control) {
+            self.take(overrides);
+        }
+        for (name, value) in &self.said.0 {
+            self.params.set(name, *value);
+        }
+    }
+
+    fn take(&mut self, overrides: Overrides) {
+        for (name, value) in overrides {
+            self.params.set(name, *value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion;
+
+    fn setup(stack: &str, said: &[(&'static str, &'static str)]) -> Setup {
+        let mut setup = Setup::new(named(stack));
+        for (name, word) in said {
+            setup.set(name, Value::Choice(word));
+        }
+        setup
+    }
+
+    #[test]
+    fn hystart_is_a_part_of_cubic_in_linux_and_of_no_control_elsewhere() {
+        for stack in REGISTRY {
+            for control in congestion::NAMES {
+                let expected = if (stack.name, *control) == ("linux", "cubic") { "hystart" } else { "standard" };
+                let got = setup(stack.name, &[(CONTROL, control)]);
+                assert_eq!(got.params().choice("slow_start"), expected, "{control} in {}", stack.name);
+            }
+        }
+        assert_eq!(setup("linux", &[]).params().choice("slow_start"), "hystart");
+    }
+
+    #[test]
+    fn what_is_said_holds_in_whatever_order() {
+        let said = [("slow_start", "hystart"), (CONTROL, "reno")];
+        let turned = [said[1], said[0]];
+        for said in [said, turned] {
+            assert_eq!(setup("linux", &said).params().choice("slow_start"), "hystart");
+        }
+        let standard = [("slow_start", "standard"), (CONTROL, "cubic")];
+        assert_eq!(setup("linux", &standard).params().choice("slow_start"), "standard");
+        // There and back.
+        let back = [(CONTROL, "reno"), (CONTROL, "cubic")];
+        assert_eq!(setup("linux", &back).params(), setup("linux", &[(CONTROL, "cubic")]).params());
+    }
+
+    #[test]
+    fn stacks_name_parameters_and_controls_that_there_are() {
+        for stack in REGISTRY {
+            for (control, overrides) in stack.with_control {
+                assert!(congestion::NAMES.contains(control), "{}: {control}", stack.name);
+                // Else it would hang on itself.
+                assert!(overrides.iter().all(|(name, _)| *name != CONTROL), "{}: {control}", stack.name);
+            }
+            let all = stack.with_control.iter().flat_map(|(_, overrides)| *overrides).chain(stack.overrides);
+            for (name, _) in all {
+                assert!(PARAMS.iter().any(|spec| spec.name == *name), "{}: {name}", stack.name);
+            }
+        }
     }
 }

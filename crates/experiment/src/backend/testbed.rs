@@ -5,7 +5,7 @@ use super::Limit;
 /// Where a stack may have brought the key.
 macro_rules! tcp {
     ($key:literal, $what:expr, [$($only:literal),*]) => {
-        Limit { what: $what, key: concat!("flow.", $key), only: &[$($only),*], written: &[concat!("flow.", $key), "flow.stack"] }
+        Limit { what: $what, key: concat!("flow.", $key), only: &[$($only),*], with: None, written: &[concat!("flow.", $key), "flow.stack"] }
     };
     ($key:literal, [$($only:literal),*]) => {
         tcp!($key, concat!("`", $key, "` otherwise than Linux has it"), [$($only),*])
@@ -15,14 +15,14 @@ macro_rules! tcp {
 /// All that an experiment may ask for. Of TCP's parameters those stay free that a socket, a route or a namespace can be told; the others may
 /// be at their default, which asks for nothing, or as the stack `linux` has them.
 pub const CANNOT: &[Limit] = &[
-    Limit { what: "cell switches", key: "path.switches", only: &[], written: &["path.switches", "path.preset=atm"] },
-    Limit { what: "flow control between switches and hosts", key: "path.link.pause", only: &[], written: &[] },
-    Limit { what: "a random order of what comes at one instant", key: "ties", only: &[], written: &["ties"] },
-    Limit { what: "another transmit queue than the kernel's", key: "host.txqueuelen", only: &[], written: &[] },
-    Limit { what: "another processor than this machine's", key: "host.cpu", only: &[], written: &[] },
-    Limit { what: "a random delay in a host", key: "host.overhead", only: &[], written: &[] },
-    Limit { what: "bounded memory of hosts", key: "host.memory", only: &[], written: &[] },
-    Limit { what: "a record of packets", key: "measure.packets", only: &[], written: &[] },
+    Limit { what: "cell switches", key: "path.switches", only: &[], with: None, written: &["path.switches", "path.preset=atm"] },
+    Limit { what: "flow control between switches and hosts", key: "path.link.pause", only: &[], with: None, written: &[] },
+    Limit { what: "a random order of what comes at one instant", key: "ties", only: &[], with: None, written: &["ties"] },
+    Limit { what: "another transmit queue than the kernel's", key: "host.txqueuelen", only: &[], with: None, written: &[] },
+    Limit { what: "another processor than this machine's", key: "host.cpu", only: &[], with: None, written: &[] },
+    Limit { what: "a random delay in a host", key: "host.overhead", only: &[], with: None, written: &[] },
+    Limit { what: "bounded memory of hosts", key: "host.memory", only: &[], with: None, written: &[] },
+    Limit { what: "a record of packets", key: "measure.packets", only: &[], with: None, written: &[] },
     tcp!(
         "congestion_control",
         "this congestion control: there is no program of it for the kernel",
@@ -50,10 +50,11 @@ pub const CANNOT: &[Limit] = &[
     tcp!("ecn", "this kind of ECN", ["off", "classic"]),
     tcp!("ssthresh_half_rwnd", []),
     tcp!("ssthresh_from_cwnd", ["true"]),
-    tcp!("slow_start", ["hystart"]),
+    // A part of CUBIC in Linux, and of no other control.
+    Limit { with: Some(("congestion_control", "cubic")), ..tcp!("slow_start", ["hystart"]) },
     tcp!("max_ssthresh", []),
     tcp!("slow_start_half_used", ["true"]),
-    tcp!("growth_before_loss", ["5"]),
+    Limit { with: Some(("congestion_control", "cubic")), ..tcp!("growth_before_loss", ["5"]) },
     tcp!("delayed_ack", []),
     tcp!("delayed_ack_time", []),
     tcp!("ack_every", []),

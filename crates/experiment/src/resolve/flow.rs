@@ -14,6 +14,7 @@ use longfat_core::traffic::Traffic;
 use longfat_core::units::Rate;
 use longfat_core::units::text::{SIZE, TIME};
 use longfat_tcp::ecn::EcnKind;
+use longfat_tcp::stack::Setup;
 use longfat_tcp::{TcpConfig, congestion, options, stack, window_sizing};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -47,17 +48,17 @@ pub struct Group<'a> {
 /// What is said of one end of a connection.
 #[derive(Clone)]
 struct End {
-    params: Params,
+    setup: Setup,
     control: Choice,
     sizing: Choice,
 }
 
 impl End {
-    fn of(stack: &stack::Stack) -> Self {
-        let params = stack.params();
-        let control = congestion::choice(params.choice("congestion_control"));
-        let sizing = window_sizing::choice(params.choice("window_sizing"));
-        End { params, control, sizing }
+    fn of(stack: &'static stack::Stack) -> Self {
+        let setup = Setup::new(stack);
+        let control = congestion::choice(setup.params().choice("congestion_control"));
+        let sizing = window_sizing::choice(setup.params().choice("window_sizing"));
+        End { setup, control, sizing }
     }
 }
 
@@ -211,14 +212,14 @@ fn plain(name: &str) -> Value {
 
 fn endpoint(view: &View<'_>, basis: &End) -> Result<End, Fault> {
     let stack = view.word("stack")?.and_then(stack::find);
-    let End { mut params, mut control, mut sizing } = stack.map_or_else(|| basis.clone(), End::of);
+    let End { mut setup, mut control, mut sizing } = stack.map_or_else(|| basis.clone(), End::of);
     if let Some(written) = view.written("congestion_control") {
         control = written.choice(&CONTROL)?;
-        params.set("congestion_control", Value::Choice(control.kind));
+        setup.set("congestion_control", Value::Choice(control.kind));
     }
     if let Some(written) = view.written("window_sizing") {
         sizing = written.choice(&SIZING)?;
-        params.set("window_sizing", Value::Choice(sizing.kind));
+        setup.set("window_sizing", Value::Choice(sizing.kind));
     }
     for spec in options::PARAMS {
         if view.get(spec.name).is_none() || ["congestion_control", "window_sizing"].contains(&spec.name) {
@@ -226,20 +227,20 @@ fn endpoint(view: &View<'_>, basis: &End) -> Result<End, Fault> {
         }
         match view.value(spec.name)? {
             // "auto" where a stack has a value of its own: the default of the plain stack.
-            Value::Auto => params.set(spec.name, plain(spec.name)),
-            value => params.set(spec.name, value),
+            Value::Auto => setup.set(spec.name, plain(spec.name)),
+            value => setup.set(spec.name, value),
         }
     }
     if view.get("window").is_some() && view.value("window")? == Value::Auto {
         // As large as the path makes it: the buffers set no bound of their own, and unless something else is said, right-sizing does.
         for buffer in ["send_buffer", "receive_buffer"] {
             if view.get(buffer).is_none() {
-                params.set(buffer, plain(buffer));
+                setup.set(buffer, plain(buffer));
             }
         }
         if view.get("window_sizing").is_none() {
             sizing = window_sizing::choice("drs");
-            params.set("window_sizing", Value::Choice(sizing.kind));
+            setup.set("window_sizing", Value::Choice(sizing.kind));
         }
     }
     if let Some(window) = view.integer("window")? {
@@ -249,13 +250,13 @@ fn endpoint(view: &View<'_>, basis: &End) -> Result<End, Fault> {
                     .fault(buffer, format!("both `window` and `{buffer}` are given"))
                     .help("window sets send_buffer and receive_buffer; leave one of them out"));
             }
-            params.set(buffer, Value::Bytes(window));
+            setup.set(buffer, Value::Bytes(window));
         }
     }
     // The receiver of a flow answers as its sender asks.
-    params.set("ecn", Value::Choice(options::ecn(&params).name()));
-    contradictions(view, &params)?;
-    Ok(End { params, control, sizing })
+    setup.set("ecn", Value::Choice(options::ecn(setup.params()).name()));
+    contradictions(view, setup.params())?;
+    Ok(End { setup, control, sizing })
 }
 
 fn contradictions(view: &View<'_>, params: &Params) -> Result<(), Fault> {
@@ -355,7 +356,7 @@ fn there_and_back(group: &Group<'_>, routes: &Routes<'_>, network: &Network, fro
 }
 
 fn config(group: &Group<'_>, end: &End, mtu: u32) -> Result<TcpConfig, Fault> {
-    let params = &end.params;
+    let params = end.setup.params();
     let headers = HEADERS + if params.boolean("timestamps") { TIMESTAMPS } else { 0 };
     let most = u64::from(mtu) - headers;
     match params.get("mss") {

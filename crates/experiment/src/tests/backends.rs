@@ -10,11 +10,11 @@ static BENCH: Backend = Backend {
     summary: "a test's own",
     source: "none",
     cannot: &[
-        Limit { what: "cell switches", key: "path.switches", only: &[], written: &["path.switches", "path.preset=atm"] },
-        Limit { what: "this congestion control", key: "flow.congestion_control", only: &["cubic", "reno"], written: &[] },
-        Limit { what: "bounded memory of hosts", key: "host.memory", only: &[], written: &[] },
-        Limit { what: "this queue", key: "path.link.queue", only: &["droptail", "red"], written: &[] },
-        Limit { what: "a departure after the arrivals of its instant", key: "departures", only: &[], written: &[] },
+        Limit { what: "cell switches", key: "path.switches", only: &[], with: None, written: &["path.switches", "path.preset=atm"] },
+        Limit { what: "this congestion control", key: "flow.congestion_control", only: &["cubic", "reno"], with: None, written: &[] },
+        Limit { what: "bounded memory of hosts", key: "host.memory", only: &[], with: None, written: &[] },
+        Limit { what: "this queue", key: "path.link.queue", only: &["droptail", "red"], with: None, written: &[] },
+        Limit { what: "a departure after the arrivals of its instant", key: "departures", only: &[], with: None, written: &[] },
     ],
 };
 fn file(top: &str, bottleneck: &str, rest: &str) -> String {
@@ -57,6 +57,27 @@ fn a_refusal_points_at_the_line_that_asks_for_it() {
     ];
     let text: Vec<String> = refused.iter().map(ToString::to_string).collect();
     insta::assert_snapshot!(text.join("\n\n"));
+}
+
+/// As in Linux, HyStart goes with CUBIC. The stack brings no other control to a kernel that would then do otherwise.
+#[test]
+fn the_testbed_has_the_slow_start_of_each_control_and_no_other() {
+    let testbed = backend::named("testbed");
+    let controls = testbed.cannot.iter().find(|limit| limit.key == "flow.congestion_control").expect("it has some").only;
+    let run = |lines: &str| {
+        let text = file("", "", &format!("[[flow]]\n{lines}"));
+        Document::parse(&text, "file.toml").and_then(|document| document.run_by(0, Some(testbed)))
+    };
+    for control in controls {
+        let linux = format!("stack = \"linux\"\ncongestion_control = \"{control}\"\n");
+        let standard = run(&linux).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(standard.experiment.flows[0].sender.slow_start == "hystart", *control == "cubic");
+        let hystart = run(&format!("{linux}slow_start = \"hystart\"\n"));
+        assert_eq!(hystart.is_ok(), *control == "cubic", "{control}");
+    }
+    let asked = "stack = \"linux\"\nslow_start = \"hystart\"\ncongestion_control = { sweep = [\"cubic\", \"htcp\"] }";
+    let document = Document::parse(&file("", "", &format!("[[flow]]\n{asked}")), "file.toml").unwrap();
+    insta::assert_snapshot!(document.run_by(1, Some(testbed)).unwrap_err().to_string());
 }
 
 #[test]

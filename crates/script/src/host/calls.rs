@@ -299,7 +299,7 @@ impl Host {
             Role::Listener => open,
             _ => ended || connection.is_some_and(|c| c.unread() >= socket.low_water),
         };
-        let room = connection.is_some_and(|c| c.unacked().0 < socket.settings.params.integer("send_buffer"));
+        let room = connection.is_some_and(|c| c.unacked().0 < socket.settings.setup.params().integer("send_buffer"));
         let writable = socket.role == Role::Connection && ((open && room) || socket.write_shut || state == State::Closed);
         let all = [
             ("POLLIN", readable, true),

@@ -58,7 +58,7 @@ impl Host {
         let socket = &self.sockets[&fd];
         let nonblocking = socket.nonblocking || flags.iter().any(|f| f == "MSG_DONTWAIT");
         let cork = socket.cork || flags.iter().any(|f| f == "MSG_MORE");
-        let buffer = socket.settings.params.integer("send_buffer");
+        let buffer = socket.settings.setup.params().integer("send_buffer");
         if socket.write_shut || socket.error_told || socket.role != Role::Connection {
             return Fails("EPIPE");
         }

@@ -48,7 +48,7 @@ impl Host {
                     _ => ("receive_buffer", Connection::set_receive_buffer),
                 };
                 let bytes = (n as u64).min(1 << 30);
-                socket.settings.params.set(param, Value::Bytes(bytes));
+                socket.settings.setup.set(param, Value::Bytes(bytes));
                 match self.endpoint() {
                     Some(connection) if !early => set(connection, bytes),
                     _ => self.remake(fd),
@@ -80,7 +80,7 @@ impl Host {
                 if !early {
                     return Attempt::Unsupported("TCP_USER_TIMEOUT of an established connection".to_owned());
                 }
-                socket.settings.params.set("user_timeout", Value::Duration(Duration::from_millis(n as u64)));
+                socket.settings.setup.set("user_timeout", Value::Duration(Duration::from_millis(n as u64)));
                 self.remake(fd);
             }
             ("TCP_CONGESTION", _) => {
@@ -149,7 +149,7 @@ impl Host {
         }
         let socket = &self.sockets[&fd];
         if name == "TCP_CONGESTION" {
-            let control = socket.settings.params.choice("congestion_control");
+            let control = socket.settings.setup.params().choice("congestion_control");
             return match single(&arguments[2]) {
                 Expression::Text(expected) if expected != control => Attempt::Differs(format!("it gives {control} instead of {expected}")),
                 _ => Attempt::Returns(0),
@@ -168,14 +168,14 @@ impl Host {
         }
         // socket(7): Linux doubles what is set, and says so.
         let factor = if socket.settings.stack == "linux" { 2 } else { 1 };
-        let buffer = |name: &str| (socket.settings.params.integer(name) * factor).min(i64::MAX as u64) as i64;
+        let buffer = |name: &str| (socket.settings.setup.params().integer(name) * factor).min(i64::MAX as u64) as i64;
         let value = match name.as_str() {
             "TCP_NODELAY" => i64::from(socket.nodelay),
             "TCP_CORK" => i64::from(socket.cork),
             "SO_SNDBUF" => buffer("send_buffer"),
             "SO_RCVBUF" => buffer("receive_buffer"),
             "SO_RCVLOWAT" => socket.low_water as i64,
-            "TCP_QUICKACK" => i64::from(socket.quick_ack.unwrap_or(socket.settings.params.integer("quick_acks") > 0)),
+            "TCP_QUICKACK" => i64::from(socket.quick_ack.unwrap_or(socket.settings.setup.params().integer("quick_acks") > 0)),
             "SO_MAX_PACING_RATE" | "TCP_MAX_PACING_RATE" => socket.max_pacing_rate.map_or(NO_BOUND, |rate| (rate.as_bps() / 8) as i64),
             "TCP_WINDOW_CLAMP" if socket.window_clamp.is_some() => socket.window_clamp.unwrap_or(0) as i64,
             name if KEPT.contains(&name) => socket.kept.get(name).copied().unwrap_or(0),

@@ -132,7 +132,7 @@ impl Runner<'_> {
         let Options::Listed { any_ts_val, .. } = packet.options else { return None };
         match (packet.segment.timestamps(), got.segment.timestamps()) {
             (Some((want, _)), Some((have, _))) if self.settings.timestamps_checked && !any_ts_val => {
-                let tick = self.settings.params.duration("timestamp_tick").as_ps().max(1);
+                let tick = self.settings.setup.params().duration("timestamp_tick").as_ps().max(1);
                 let most = self.settings.tolerance.as_ps().div_ceil(tick);
                 let off = (have.wrapping_sub(want) as i32).unsigned_abs();
                 (u64::from(off) > most).then_some("TS val")

@@ -83,17 +83,17 @@ impl Settings {
                 .ok_or_else(|| wrong(name, value, "three sizes in bytes, the last at most 2^30"))
         };
         match name {
-            "tcp_sack" => self.params.set("sack", switch()?),
-            "tcp_timestamps" => self.params.set("timestamps", switch()?),
-            "tcp_window_scaling" => self.params.set("window_scale", switch()?),
+            "tcp_sack" => self.setup.set("sack", switch()?),
+            "tcp_timestamps" => self.setup.set("timestamps", switch()?),
+            "tcp_window_scaling" => self.setup.set("window_scale", switch()?),
             "tcp_slow_start_after_idle" => {
-                self.params.set("cwnd_validation", Value::Choice(if number()? == 0 { "off" } else { "rfc5681" }));
+                self.setup.set("cwnd_validation", Value::Choice(if number()? == 0 { "off" } else { "rfc5681" }));
             }
-            "tcp_rmem" => self.params.set("receive_buffer", last(1)?),
-            "tcp_wmem" => self.params.set("send_buffer", last(1)?),
-            "tcp_reordering" => self.params.set("dupack_threshold", Value::Count(number()?.clamp(1, 1000))),
-            "tcp_rto_min_us" => self.params.set("rto_min", Value::Duration(Duration::from_micros(number()?.min(120_000_000)))),
-            "tcp_rto_max_ms" => self.params.set("rto_max", Value::Duration(Duration::from_millis(number()?.clamp(1000, 120_000)))),
+            "tcp_rmem" => self.setup.set("receive_buffer", last(1)?),
+            "tcp_wmem" => self.setup.set("send_buffer", last(1)?),
+            "tcp_reordering" => self.setup.set("dupack_threshold", Value::Count(number()?.clamp(1, 1000))),
+            "tcp_rto_min_us" => self.setup.set("rto_min", Value::Duration(Duration::from_micros(number()?.min(120_000_000)))),
+            "tcp_rto_max_ms" => self.setup.set("rto_max", Value::Duration(Duration::from_millis(number()?.clamp(1000, 120_000)))),
             "tcp_ecn" => match number()? {
                 0 => self.ecn = EcnUse::Off,
                 1 => self.ecn = EcnUse::On,
@@ -104,22 +104,22 @@ impl Settings {
                 _ => return Err(wrong(name, value, "0 to 5")),
             },
             "tcp_congestion_control" => match congestion::find(value) {
-                Some(control) => self.params.set("congestion_control", Value::Choice(control.name)),
+                Some(control) => self.setup.set("congestion_control", Value::Choice(control.name)),
                 None => return Err(Refusal::Unsupported(format!("the congestion control {value}"))),
             },
             // Bit 0: RACK, which finds lost retransmissions too; the others vary it.
-            "tcp_recovery" => self.params.set("recovery", Value::Choice(if number()? & 1 != 0 { "rack" } else { "sack" })),
+            "tcp_recovery" => self.setup.set("recovery", Value::Choice(if number()? & 1 != 0 { "rack" } else { "sack" })),
             "tcp_min_tso_segs" => self.offload.min_segments = number()?.clamp(1, 65_535),
             "tcp_tso_rtt_log" => self.offload.rtt_log = number()?.min(31) as u32,
-            "tcp_pacing_ss_ratio" => self.params.set("pacing_ss_ratio", Value::Count(number()?.clamp(1, 1000))),
-            "tcp_pacing_ca_ratio" => self.params.set("pacing_ca_ratio", Value::Count(number()?.clamp(1, 1000))),
-            "tcp_syn_retries" => self.params.set("syn_retries", Value::Count(number()?.min(20))),
-            "tcp_synack_retries" => self.params.set("syn_ack_retries", Value::Count(number()?.min(20))),
-            "tcp_retries2" => self.params.set("user_timeout", Value::Duration(hypothetical_timeout(number()?))),
-            "tcp_frto" => self.params.set("frto", switch()?),
-            "tcp_dsack" => self.params.set("dsack", switch()?),
+            "tcp_pacing_ss_ratio" => self.setup.set("pacing_ss_ratio", Value::Count(number()?.clamp(1, 1000))),
+            "tcp_pacing_ca_ratio" => self.setup.set("pacing_ca_ratio", Value::Count(number()?.clamp(1, 1000))),
+            "tcp_syn_retries" => self.setup.set("syn_retries", Value::Count(number()?.min(20))),
+            "tcp_synack_retries" => self.setup.set("syn_ack_retries", Value::Count(number()?.min(20))),
+            "tcp_retries2" => self.setup.set("user_timeout", Value::Duration(hypothetical_timeout(number()?))),
+            "tcp_frto" => self.setup.set("frto", switch()?),
+            "tcp_dsack" => self.setup.set("dsack", switch()?),
             // 3 and 4: tail loss probes (they need RACK here); less: none.
-            "tcp_early_retrans" => self.params.set("tail_probe", Value::Bool(number()? >= 3)),
+            "tcp_early_retrans" => self.setup.set("tail_probe", Value::Bool(number()? >= 3)),
             _ => {
                 if WITHOUT_EFFECT.contains(&name) || name.starts_with("tcp_comp_sack") {
                     return Ok(Some(format!("{name} has no effect here")));
