@@ -83,6 +83,7 @@ pub struct TcpConfig {
     pub slow_start: &'static str,
     pub max_ssthresh: u32,
     pub slow_start_half_used: bool,
+    pub rtt_of_each_ack: bool,
     /// Percent.
     pub growth_before_loss: u32,
     pub window_scale: bool,
@@ -152,6 +153,7 @@ impl TcpConfig {
             ssthresh_from_cwnd: params.boolean("ssthresh_from_cwnd"),
             slow_start: params.choice("slow_start"),
             max_ssthresh: params.integer("max_ssthresh") as u32,
+            rtt_of_each_ack: params.boolean("rtt_of_each_ack"),
             slow_start_half_used: params.boolean("slow_start_half_used"),
             growth_before_loss: params.integer("growth_before_loss") as u32,
             window_scale: params.boolean("window_scale"),
@@ -239,6 +241,7 @@ impl TcpConfig {
             "ssthresh_from_cwnd" => Value::Bool(self.ssthresh_from_cwnd),
             "slow_start" => Value::Choice(self.slow_start),
             "max_ssthresh" => count(self.max_ssthresh),
+            "rtt_of_each_ack" => Value::Bool(self.rtt_of_each_ack),
             "slow_start_half_used" => Value::Bool(self.slow_start_half_used),
             "growth_before_loss" => count(self.growth_before_loss),
             "window_scale" => Value::Bool(self.window_scale),

@@ -153,6 +153,12 @@ pub const PARAMS: &[ParamSpec] = &[
     ParamSpec { name: "rto_initial", kind: SOME_TIME, default: Some(seconds(1)), doc: "rto before the first RTT sample (RFC 6298: 1 s)" },
     ParamSpec { name: "rto_min", kind: ANY_TIME, default: Some(seconds(1)), doc: "least rto (RFC 6298: 1 s; Linux: 200 ms)" },
     ParamSpec {
+        name: "rtt_of_each_ack",
+        kind: Kind::Bool,
+        default: Some(Value::Bool(false)),
+        doc: "every ACK counts for srtt, as in Linux (Sarolahti and Kuznetsov, USENIX 2002), and not one of each round trip (RFC 6298 section 3); on an exact clock (`slow_timer` 0 s)",
+    },
+    ParamSpec {
         name: "rto_min_of",
         kind: Kind::Choice(&["rto", "variance"]),
         default: Some(Value::Choice("rto")),

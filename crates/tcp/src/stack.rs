@@ -149,6 +149,7 @@ pub const REGISTRY: &[Stack] = &[
             ("ssthresh_from_cwnd", Value::Bool(true)),
             ("slow_start_half_used", Value::Bool(true)),
             ("cwnd_validation", Value::Choice("rfc2861")),
+            ("rtt_of_each_ack", Value::Bool(true)),
             ("rto_min", Value::Duration(Duration::from_millis(200))),
             ("rto_min_of", Value::Choice("variance")),
             ("rto_max", Value::Duration(Duration::from_secs(120))),

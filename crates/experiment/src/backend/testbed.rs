@@ -61,6 +61,7 @@ pub const CANNOT: &[Limit] = &[
     tcp!("quick_acks", ["16 segments"]),
     tcp!("slow_timer", []),
     tcp!("rto_initial", []),
+    tcp!("rtt_of_each_ack", ["true"]),
     tcp!("rto_min_of", ["variance"]),
     tcp!("rto_max", ["120 s"]),
     tcp!("rto_variances", []),

@@ -14,7 +14,7 @@ pub(crate) struct RoundTrips {
     clock: Clock,
     /// Of our TSvals, where the SYNs agreed on timestamps.
     timestamps: Option<Clock>,
-    /// The next sample for the estimator is of data beyond this.
+    /// The next sample for the estimator is of data beyond this; or the first of a round trip, where every ACK gives one.
     sampled_until: u64,
     /// Without timestamps on a ticking clock, one segment at a time is timed: (end offset, tick).
     timed: Option<(u64, u64)>,
@@ -26,7 +26,9 @@ fn estimator(config: &TcpConfig) -> RttEstimator {
     let (min, granularity) =
         if config.rto_min_of_variance { (Duration::ZERO, granularity.max(config.rto_min)) } else { (config.rto_min, granularity) };
     let (variances, doublings) = (config.rto_variances, config.rto_doublings);
-    RttEstimator::new(Rules { initial: config.rto_initial, min, max: config.rto_max, granularity, variances, doublings })
+    let of_each_ack = config.rtt_of_each_ack && config.slow_timer.is_zero();
+    let rules = Rules { min, max: config.rto_max, granularity, variances, doublings };
+    RttEstimator::new(rules, config.rto_initial, of_each_ack)
 }
 
 impl RoundTrips {
@@ -50,10 +52,10 @@ impl RoundTrips {
     pub fn establish(&mut self, config: &TcpConfig, now: Time, rtt: Option<Duration>, timestamps: bool) {
         self.timestamps = self.timestamps.filter(|_| timestamps);
         match rtt {
-            Some(rtt) if self.clock.is_exact() => self.estimator.sample(rtt),
+            Some(rtt) if self.clock.is_exact() => self.estimator.sample(rtt, true),
             Some(rtt) => {
                 let start = Time::from_ps(now.as_ps() - rtt.as_ps());
-                self.estimator.sample(self.clock.span(self.clock.ticks(now) - self.clock.ticks(start)));
+                self.estimator.sample(self.clock.span(self.clock.ticks(now) - self.clock.ticks(start)), true);
             }
             None => self.estimator.after_syn_loss(config.rto_after_syn_loss),
         }
@@ -122,29 +124,40 @@ impl RoundTrips {
     #[inline]
     pub fn acked(&mut self, now: Time, segment: &Segment, ack: u64, max: u64, exact: Option<Duration>) {
         if self.clock.is_exact() {
-            // One sample a round trip, as RFC 6298 §3 has it: with one an ACK, alpha and beta would span a few ACKs instead of a few
-            // round trips, and rttvar would vanish (RFC 7323 §4.2 weighs them down instead, to the same end).
-            if (ack > self.sampled_until || self.estimator.is_backed_off())
+            if self.wants_sample(ack)
                 && let Some(rtt) = exact.or_else(|| self.echo(now, segment))
             {
-                self.estimator.sample(rtt);
-                self.sampled_until = max;
+                self.sample(rtt, ack, max);
             }
         } else if let Some(rtt) = self.echo(now, segment) {
-            self.estimator.sample(rtt);
+            self.estimator.sample(rtt, true);
         } else if let Some((end, tick)) = self.timed
             && ack >= end
         {
             self.timed = None;
-            self.estimator.sample(self.clock.span(self.clock.ticks(now) - tick));
+            self.estimator.sample(self.clock.span(self.clock.ticks(now) - tick), true);
+        }
+    }
+
+    /// One sample a round trip, as RFC 6298 §3 has it: with one an ACK, alpha and beta would span a few ACKs instead of a few round trips, and
+    /// rttvar would vanish (RFC 7323 §4.2 weighs them down instead, to the same end). Or one an ACK, with another rttvar.
+    #[inline]
+    fn wants_sample(&self, acked: u64) -> bool {
+        self.estimator.is_of_each_ack() || acked > self.sampled_until || self.estimator.is_backed_off()
+    }
+
+    fn sample(&mut self, rtt: Duration, acked: u64, max: u64) {
+        let is_first = acked > self.sampled_until;
+        self.estimator.sample(rtt, is_first);
+        if is_first || !self.estimator.is_of_each_ack() {
+            self.sampled_until = max;
         }
     }
 
     /// SACKs newly reach up to `top`, whose round trip was `rtt`.
     pub fn sacked(&mut self, top: u64, max: u64, rtt: Duration) {
-        if self.clock.is_exact() && top > self.sampled_until {
-            self.estimator.sample(rtt);
-            self.sampled_until = max;
+        if self.clock.is_exact() && (self.estimator.is_of_each_ack() || top > self.sampled_until) {
+            self.sample(rtt, top, max);
         }
     }
 
@@ -217,6 +230,18 @@ mod tests {
         // An echo from the future.
         trips.acked(at(300), &echoing(301), 2001, 3000, None);
         assert_eq!(trips.srtt(), ms(90));
+    }
+
+    #[test]
+    fn every_ack_counts_where_the_stack_says_so() {
+        let (mut trips, ms) = (trips("linux", true), Duration::from_millis);
+        for rtt in [80, 160, 160] {
+            trips.acked(at(200), &echoing(0), 10, 1000, Some(ms(rtt)));
+        }
+        // 80; 7/8 80 + 1/8 160 = 90; 7/8 90 + 20.
+        assert_eq!(trips.srtt(), Duration::from_micros(98_750));
+        trips.sacked(20, 1000, Duration::from_micros(178_750));
+        assert_eq!(trips.srtt(), Duration::from_micros(108_750));
     }
 
     #[test]
