@@ -5,6 +5,7 @@ use super::random::Distribution;
 use super::trace_file::TraceFile;
 use longfat_core::link::{Service, Shaper, Unsteady};
 use longfat_core::params::Choice;
+use longfat_core::queue::shared::Sharing;
 use longfat_core::time::Duration;
 use longfat_core::traffic::Traffic;
 use longfat_core::units::Rate;
@@ -27,6 +28,8 @@ pub struct Experiment {
     pub network: Network,
     /// The hosts of which anything is said; the others are infinitely fast.
     pub hosts: Vec<Host>,
+    /// The routers whose ports share a memory.
+    pub routers: Vec<Router>,
     /// Every flow, groups in the order of the file.
     pub flows: Vec<Flow>,
     /// What is recorded.
@@ -175,6 +178,17 @@ impl Pause {
     pub fn time(&self, rate: Rate) -> Duration {
         rate.transmit_time(64 * self.quanta)
     }
+}
+
+/// A router with one memory for the queues of all its links.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Router {
+    /// Index into [`Network::nodes`].
+    pub node: usize,
+    /// Of IP packets: how much there is.
+    pub shared_buffer: u64,
+    /// How much of it each may take.
+    pub sharing: Sharing,
 }
 
 /// What a host does to the packets of its flows.

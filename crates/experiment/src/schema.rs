@@ -166,6 +166,7 @@ pub fn reference() -> String {
     words(&mut out, "type of a link", framing::REGISTRY.iter().map(|e| [e.name, e.summary, e.source]));
     section(&mut out, "A link", "In `bottleneck`, `edge`, `hops` and `path.link`; `reverse` takes the same keys.", fields::link());
     section(&mut out, "host", "", fields::host());
+    section(&mut out, "router", "", fields::router());
     let endpoint = fields::endpoint();
     let own: Vec<Field> = fields::flow().iter().copied().filter(|f| endpoint.iter().all(|e| e.name != f.name)).collect();
     section(&mut out, "flow", "", &own);

@@ -116,6 +116,7 @@ impl Dumbbell {
             departures_last: false,
             network: Network { nodes, links },
             hosts: Vec::new(),
+            routers: Vec::new(),
             flows,
             measure: Measure { duration: self.duration, warmup: Duration::ZERO, interval: None, events: false, packets: None },
         }

@@ -102,6 +102,17 @@ fn paths() -> &'static [Case] {
                 ],
             },
             Case {
+                name: "star",
+                doc: "hosts `left1`.. and `right1`.. on one packet switch, the router `switch`",
+                source: "none: longfat's own; as in Phanishayee and others, Measurement and Analysis of TCP Throughput Collapse in Cluster-based Storage Systems, FAST 2008, Figure 1",
+                fields: vec![
+                    Field::or("senders", count(1, 1000), Value::Count(1), "hosts `left1`.."),
+                    Field::or("receivers", count(1, 1000), Value::Count(1), "hosts `right1`.."),
+                    Field { doc: "the link from the switch to each receiver; its queue is one BDP of droptail unless given", ..bottleneck },
+                    Field { doc: "the link of each sender; its queue never limits unless given", ..edge },
+                ],
+            },
+            Case {
                 name: "explicit",
                 doc: "hosts, routers, switches and links by name",
                 source: "none: longfat's own",

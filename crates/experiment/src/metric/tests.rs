@@ -65,6 +65,7 @@ fn experiment(traffic: &[Traffic]) -> Experiment {
         seed: 1,
         network: Network { nodes: vec![node("a"), node("b")], links: vec![link(true), link(false)] },
         hosts: vec![],
+        routers: vec![],
         flows: traffic.iter().enumerate().map(|(i, t)| Flow { stream_of: i, ..flow(t.clone()) }).collect(),
         measure: Measure {
             duration: Duration::from_secs(10),

@@ -7,12 +7,12 @@ use longfat_core::atm::discard;
 use longfat_core::link::course::{self, Course, Outages, Step, Steps};
 use longfat_core::link::{Jitter, Opportunities, Passage, Reorder, Service, Shaper, Unsteady, loss};
 use longfat_core::params::{Choice, Value};
-use longfat_core::queue;
+use longfat_core::queue::{self, shared::Sharing};
 use longfat_core::rng::Rng;
 use longfat_core::time::Duration;
 use longfat_core::traffic::Traffic;
 use longfat_core::units::{Capacity, Rate};
-use longfat_experiment::{Backlog, Cpu, Cycles, Experiment, Flow, Host, Intake, Link, Memory, Nic, Node, NodeKind, OnFull, Pause};
+use longfat_experiment::{Backlog, Cpu, Cycles, Experiment, Flow, Host, Intake, Link, Memory, Nic, Node, NodeKind, OnFull, Pause, Router};
 use longfat_tcp::{TcpConfig, congestion};
 
 use crate::dumbbell::{Dumbbell, droptail, tcp};
@@ -63,6 +63,7 @@ pub fn experiment(seed: u64) -> Option<Experiment> {
         }
     }
     draw.hold_back(&mut experiment, &hosts);
+    Draw(Rng::named(seed, "random shared memories")).share(&mut experiment);
     experiment.departures_last = draw.one_in(3);
     experiment.measure.interval = draw.one_in(2).then(|| Duration::from_micros(draw.of(&[1000, 9137, 10_000, 100_000, 377_000])));
     experiment.measure.events = true;
@@ -272,6 +273,22 @@ impl Draw {
                 Some(host) => host.shaper = Some(shaper),
                 None => experiment.hosts.push(Host { shaper: Some(shaper), ..Host::new(node) }),
             }
+        }
+    }
+
+    /// The ports of some routers share a memory.
+    fn share(&mut self, experiment: &mut Experiment) {
+        if !self.one_in(3) {
+            return;
+        }
+        let nodes = &experiment.network.nodes;
+        for node in (0..nodes.len()).filter(|node| nodes[*node].kind == NodeKind::Router) {
+            if self.one_in(4) {
+                continue;
+            }
+            let alpha = self.of(&[0.125, 1.0, 8.0]);
+            let sharing = self.of(&[Sharing::Dynamic { alpha }, Sharing::Dynamic { alpha }, Sharing::Complete, Sharing::Static]);
+            experiment.routers.push(Router { node, shared_buffer: self.of(&[20_000, 40_000, 200_000]), sharing });
         }
     }
 

@@ -1,9 +1,11 @@
 //! The layout of a world: what its stages are, by which inputs packets come to each, and what the plan has to know of them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use longfat_core::link::{Link, LinkConfig, PauseAt, loss};
 use longfat_core::packet::{Line, Packets};
+use longfat_core::queue::shared::{SharedBuffer, SharedPort};
 use longfat_core::queue::{self, QueueContext};
 use longfat_core::rng::Rng;
 use longfat_core::time::{Duration, Time};
@@ -15,6 +17,7 @@ use super::hosts::Hosts;
 use super::islands::{Event, Island};
 use super::links::{Tie, Told};
 use super::ports::Ports;
+use super::routers::{Router, memories};
 use super::{Input, Milestones, Stage, Turns, World, volumes};
 use crate::Error;
 use crate::due::Due;
@@ -32,12 +35,13 @@ const NONE: u32 = u32::MAX;
 pub(super) fn world(experiment: &Experiment) -> Result<World, Error> {
     let table = RouteTable::new(experiment)?;
     let (mut endpoints, initial) = endpoints(experiment, &table);
-    let mut links = links(experiment);
+    let memories = memories(experiment);
+    let mut links = links(experiment, &memories);
     let pauses = pauses(experiment, &table, &mut links);
     let ports = Ports::new(experiment, &table);
     let hosts = Hosts::new(experiment, &mut endpoints);
     let volumes: Vec<(u32, u64)> = volumes(experiment).collect();
-    let units = Units::new(&mut endpoints, &hosts, &table, &links, &ports);
+    let units = Units::new(experiment, &mut endpoints, &hosts, &table, &ports);
     let graph = graph(&units, &endpoints, &table, &links, &ports, &volumes, &pauses);
     let plan = graph.plan(longest(experiment, &links, &table));
     let mut layout = Layout::new(&units, &plan.order, &plan.behind, &ports);
@@ -48,7 +52,7 @@ pub(super) fn world(experiment: &Experiment) -> Result<World, Error> {
         let first = match *stage {
             Stage::Endpoint(endpoint) => endpoints[endpoint as usize].wake,
             Stage::Island(island) => layout.islands[island as usize].agenda.first(),
-            Stage::Link(_) | Stage::Port(_) => Time::MAX,
+            Stage::Link(_) | Stage::Port(_) | Stage::Router(_) => Time::MAX,
         };
         due.set(place, first.saturating_add(layout.behind[place]));
     }
@@ -64,6 +68,7 @@ pub(super) fn world(experiment: &Experiment) -> Result<World, Error> {
         channels: table.channels,
         ledger: Ledger::new(table.origin, &initial, experiment),
         hops: layout.hops,
+        next_link: if units.routers.is_empty() { Vec::new() } else { table.links },
         pauses,
         place_of_link,
         ties: (0..layout.inputs.len()).filter(|_| is_random).map(ties).collect(),
@@ -79,6 +84,7 @@ pub(super) fn world(experiment: &Experiment) -> Result<World, Error> {
         hold: Time::MAX,
         is_single: false,
         islands: layout.islands,
+        routers: units.routers.iter().map(|(_, node, links)| Router::new(links, memories[node].clone())).collect(),
         places,
         hosts,
         ports,
@@ -116,7 +122,7 @@ fn endpoints(experiment: &Experiment, table: &RouteTable) -> (Vec<Endpoint>, Vec
     (endpoints, initial)
 }
 
-fn links(experiment: &Experiment) -> Vec<Link> {
+fn links(experiment: &Experiment, memories: &BTreeMap<usize, Arc<SharedBuffer>>) -> Vec<Link> {
     let network = &experiment.network;
     let ports = Routes::new(network).ports();
     let rtts = Routes::new(network).round_trips(&experiment.flows);
@@ -125,6 +131,10 @@ fn links(experiment: &Experiment) -> Vec<Link> {
         let kind = queue::find(link.queue.kind).unwrap_or_else(|| panic!("link {}: no queue is called {}", link.name, link.queue.kind));
         let context = QueueContext { rate: link.rate, rtt: rtts[i], mtu: link.mtu, rng: rng("queue") };
         let queue = (kind.build)(&link.queue.params, context);
+        let queue = match memories.get(&link.from) {
+            Some(memory) => Box::new(SharedPort::new(queue, memory.clone())),
+            None => queue,
+        };
         let kind = loss::find(link.loss.kind).unwrap_or_else(|| panic!("link {}: no loss is called {}", link.name, link.loss.kind));
         let config = LinkConfig {
             rate: link.rate,
@@ -196,20 +206,29 @@ fn longest(experiment: &Experiment, links: &[Link], table: &RouteTable) -> Durat
     shortest.unwrap_or(Duration::from_secs(1)).min(Duration::from_secs(1))
 }
 
-/// What the plan puts in order: links and ports, islands, and for all endpoints that send and receive by the same two links one unit.
+/// What the plan puts in order: links and ports, islands, routers with a memory, and for all endpoints that send and receive by the same two links one unit.
 struct Units {
     count: usize,
-    /// For each link its own, or that of the island it is on; [`NONE`] for a link that no flow crosses.
+    /// For each link its own, or that of the island or the router it is on; [`NONE`] for a link that no flow crosses.
     of_link: Vec<u32>,
     of_endpoint: Vec<u32>,
     /// The links of each island. Islands are the first units.
     islands: Vec<Vec<u32>>,
+    /// The unit, the node and the links of each router whose ports share a memory.
+    routers: Vec<(u32, usize, Vec<u32>)>,
 }
 
 impl Units {
     /// Of this network; tells the endpoints on islands.
-    fn new(endpoints: &mut [Endpoint], hosts: &Hosts, table: &RouteTable, links: &[Link], ports: &Ports) -> Self {
-        let mut units = Units { count: 0, of_link: vec![NONE; links.len()], of_endpoint: vec![NONE; endpoints.len()], islands: Vec::new() };
+    fn new(experiment: &Experiment, endpoints: &mut [Endpoint], hosts: &Hosts, table: &RouteTable, ports: &Ports) -> Self {
+        let links = &experiment.network.links;
+        let mut units = Units {
+            count: 0,
+            of_link: vec![NONE; links.len()],
+            of_endpoint: vec![NONE; endpoints.len()],
+            islands: Vec::new(),
+            routers: Vec::new(),
+        };
         for members in hosts.islands(endpoints) {
             let unit = units.next();
             let mut links: Vec<u32> = members.iter().map(|endpoint| endpoints[*endpoint as usize].first_link).collect();
@@ -221,6 +240,16 @@ impl Units {
                 endpoints[endpoint as usize].is_on_island = true;
             }
             units.islands.push(links);
+        }
+        let crossed: BTreeSet<u32> = table.links.iter().copied().filter(|link| *link != END).collect();
+        for router in &experiment.routers {
+            let mine: Vec<u32> = crossed.iter().copied().filter(|link| links[*link as usize].from == router.node).collect();
+            // A router that no flow crosses is none.
+            if !mine.is_empty() {
+                let unit = units.next();
+                mine.iter().for_each(|link| units.of_link[*link as usize] = unit);
+                units.routers.push((unit, router.node, mine));
+            }
         }
         let mut classes = BTreeMap::new();
         for (i, endpoint) in endpoints.iter().enumerate().filter(|(_, endpoint)| !endpoint.is_on_island) {
@@ -234,6 +263,11 @@ impl Units {
         }
         debug_assert!(ports.of_links().all(|link| units.of_link[link] != NONE));
         units
+    }
+
+    /// The number of the router whose links this unit is.
+    fn router(&self, unit: u32) -> Option<usize> {
+        self.routers.iter().position(|(of, _, _)| *of == unit)
     }
 
     fn is_island(&self, unit: u32) -> bool {
@@ -305,8 +339,11 @@ impl Layout {
         for (number, stages) in members.iter_mut().enumerate().take(units.islands.len()) {
             stages.push(Stage::Island(number as u32));
         }
+        for (number, (unit, _, _)) in units.routers.iter().enumerate() {
+            members[*unit as usize].push(Stage::Router(number as u32));
+        }
         for (link, unit) in units.of_link.iter().enumerate().filter(|(_, unit)| **unit != NONE) {
-            if !units.is_island(*unit) {
+            if !units.is_island(*unit) && units.router(*unit).is_none() {
                 let stage = if ports.of(link).is_some() { Stage::Port(link as u32) } else { Stage::Link(link as u32) };
                 members[*unit as usize].push(stage);
             }
@@ -334,6 +371,9 @@ impl Layout {
                     Stage::Endpoint(endpoint) => layout.of_endpoint[endpoint as usize] = place,
                     Stage::Link(link) | Stage::Port(link) => layout.of_link[link as usize] = place,
                     Stage::Island(island) => layout.islands[island as usize].stage = place as usize,
+                    Stage::Router(router) => {
+                        units.routers[router as usize].2.iter().for_each(|link| layout.of_link[*link as usize] = place);
+                    }
                 }
                 layout.stages.push(stage);
                 layout.behind.push(behind[unit]);
@@ -375,7 +415,12 @@ impl Layout {
                 let input = match route.get(i + 1) {
                     Some(next) => {
                         let to = self.of_link[*next as usize];
-                        *between.entry((link, to)).or_insert_with(|| self.input(to, *next, link))
+                        // A router takes what comes by one link in one line, whichever of its links it is for.
+                        let at = match self.stages[to as usize] {
+                            Stage::Router(router) => router,
+                            _ => *next,
+                        };
+                        *between.entry((link, to)).or_insert_with(|| self.input(to, at, link))
                     }
                     None if units.is_island(units.of_endpoint[endpoint ^ 1]) => {
                         let to = self.islands[units.of_endpoint[endpoint ^ 1] as usize].stage as u32;
