@@ -11,7 +11,7 @@ pub use flow::{CONTROL, SIZING, TRAFFIC, endpoint, flow};
 pub use host::host;
 pub use link::{DISCARD, LOSS, QUEUE, explicit_link, link, pause, way};
 pub use path::PATH;
-pub use router::router;
+pub use router::{SHARING, router};
 pub use unsteady::{DELAY_TRACE, RATE_TRACE, at, delay_step, jitter, outage, rate_step, reorder};
 
 use super::backend;

@@ -5,7 +5,6 @@ use super::random::Distribution;
 use super::trace_file::TraceFile;
 use longfat_core::link::{Service, Shaper, Unsteady};
 use longfat_core::params::Choice;
-use longfat_core::queue::shared::Sharing;
 use longfat_core::time::Duration;
 use longfat_core::traffic::Traffic;
 use longfat_core::units::Rate;
@@ -181,14 +180,14 @@ impl Pause {
 }
 
 /// A router with one memory for the queues of all its links.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Router {
     /// Index into [`Network::nodes`].
     pub node: usize,
     /// Of IP packets: how much there is.
     pub shared_buffer: u64,
     /// How much of it each may take.
-    pub sharing: Sharing,
+    pub sharing: Choice,
 }
 
 /// What a host does to the packets of its flows.

@@ -1,6 +1,6 @@
 //! The JSON Schema of experiment files, and their reference in Markdown: both from the tables in [`super::fields`].
 
-use super::fields::{self, CONTROL, DELAY_TRACE, DISCARD, LOSS, PATH, QUEUE, RATE_TRACE, SIZING, TRAFFIC};
+use super::fields::{self, CONTROL, DELAY_TRACE, DISCARD, LOSS, PATH, QUEUE, RATE_TRACE, SHARING, SIZING, TRAFFIC};
 use super::shape::{Field, Shape, Variants};
 use super::sweep::FIXED;
 use longfat_core::link::framing;
@@ -20,6 +20,7 @@ pub fn schema() -> Json {
             "queue": variants(&QUEUE),
             "discard_policy": variants(&DISCARD),
             "loss": variants(&LOSS),
+            "sharing_of_a_memory": variants(&SHARING),
             "rate_trace": variants(&RATE_TRACE),
             "delay_trace": variants(&DELAY_TRACE),
             "traffic": variants(&TRAFFIC),
@@ -150,6 +151,7 @@ pub fn reference() -> String {
         ("queue", &QUEUE),
         ("discard", &DISCARD),
         ("loss", &LOSS),
+        ("sharing", &SHARING),
         ("rate_trace", &RATE_TRACE),
         ("delay_trace", &DELAY_TRACE),
         ("traffic", &TRAFFIC),

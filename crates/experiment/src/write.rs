@@ -11,7 +11,7 @@ use super::tree::{self, Entry, Node, Tree};
 use longfat_core::atm::discard;
 use longfat_core::link::{Shaper, loss};
 use longfat_core::params::{Choice, ParamSpec, Params, Value};
-use longfat_core::queue::{self, shared::Sharing};
+use longfat_core::queue::{self, shared};
 use longfat_core::time::Duration;
 use longfat_core::traffic::Traffic;
 use longfat_core::units::text::{RATE, SIZE, TIME};
@@ -190,15 +190,7 @@ fn router(router: &Router, name: &str) -> Json {
     let mut table = Table::new();
     table.insert("name".into(), name.into());
     table.insert("shared_buffer".into(), size(router.shared_buffer));
-    let word = match router.sharing {
-        Sharing::Complete => "complete",
-        Sharing::Static => "static",
-        Sharing::Dynamic { alpha } => {
-            table.insert("alpha".into(), alpha.into());
-            "dynamic"
-        }
-    };
-    table.insert("sharing".into(), word.into());
+    table.insert("sharing".into(), choice(&router.sharing, shared::named(router.sharing.kind).params));
     table.into()
 }
 

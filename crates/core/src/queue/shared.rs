@@ -7,8 +7,57 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{DropReason, Queue, QueueLog, discard};
+use crate::by_name;
 use crate::packet::{PacketId, Packets};
+use crate::params::{Kind, ParamSpec, Params, Value};
 use crate::time::Time;
+
+/// One way to share a memory.
+pub struct SharingKind {
+    /// As users write it.
+    pub name: &'static str,
+    /// One line for listings.
+    pub summary: &'static str,
+    /// Where it is defined.
+    pub source: &'static str,
+    /// What users can set.
+    pub params: &'static [ParamSpec],
+    /// What it is with these.
+    pub build: fn(&Params) -> Sharing,
+}
+
+const SOURCE: &str = "Choudhury and Hahne, Dynamic Queue Length Thresholds for Shared-Memory Packet Switches, IEEE/ACM ToN 6(2), 1998";
+
+/// Every way, in the order of listings.
+pub const REGISTRY: &[SharingKind] = &[
+    SharingKind {
+        name: "dynamic",
+        summary: "a port takes nothing more while it holds `alpha` times what is free, or over that",
+        source: SOURCE,
+        params: &[ParamSpec {
+            name: "alpha",
+            kind: Kind::Number { min: 0.001, max: 1024.0 },
+            default: Some(Value::Number(1.0)),
+            doc: "of n queues that want more, each gets alpha B / (1 + n alpha) of B bytes",
+        }],
+        build: |params| Sharing::Dynamic { alpha: params.number("alpha") },
+    },
+    SharingKind {
+        name: "static",
+        summary: "each port has an equal part of its own",
+        source: SOURCE,
+        params: &[],
+        build: |_| Sharing::Static,
+    },
+    SharingKind {
+        name: "complete",
+        summary: "any port may take all that is free",
+        source: SOURCE,
+        params: &[],
+        build: |_| Sharing::Complete,
+    },
+];
+by_name!(SharingKind, "sharing of a memory", with params);
 
 /// How ports share a memory (CH98 §I and §II).
 #[derive(Clone, Copy, Debug, PartialEq)]

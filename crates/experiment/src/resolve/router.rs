@@ -5,7 +5,8 @@ use crate::error::Fault;
 use crate::fields;
 use crate::model::{NodeKind, Router};
 use crate::view::{View, Written};
-use longfat_core::queue::shared::{SharedBuffer, Sharing};
+use longfat_core::params::Choice;
+use longfat_core::queue::shared::{self, SharedBuffer, Sharing};
 use longfat_core::units::text::SIZE;
 use std::collections::BTreeMap;
 
@@ -14,7 +15,7 @@ pub fn routers(file: &View<'_>, plan: &Plan<'_>) -> Result<Vec<Router>, Fault> {
     let mut routers = BTreeMap::new();
     for at in file.items("router") {
         let view = View::new(at, fields::router());
-        let sharing = sharing(&view)?;
+        let sharing = view.written("sharing").map_or_else(|| Ok(shared::choice("dynamic")), |written| written.choice(&fields::SHARING))?;
         let Some(shared_buffer) = view.integer("shared_buffer")? else {
             let fault = view.fault("name", "nothing is said of this router");
             return Err(fault.expected("a shared_buffer, such as shared_buffer = \"4 MB\""));
@@ -22,26 +23,14 @@ pub fn routers(file: &View<'_>, plan: &Plan<'_>) -> Result<Vec<Router>, Fault> {
         for written in view.items("name") {
             let node = named(&written, plan)?;
             let name = &plan.network.nodes[node].name;
-            holds_a_packet(&view, plan, node, shared_buffer, sharing)?;
-            if routers.insert(node, Router { node, shared_buffer, sharing }).is_some() {
+            holds_a_packet(&view, plan, node, shared_buffer, &sharing)?;
+            if routers.insert(node, Router { node, shared_buffer, sharing: sharing.clone() }).is_some() {
                 let fault = view.fault("name", format!("router `{name}` is described twice"));
                 return Err(fault.help("say all of it in one table"));
             }
         }
     }
     Ok(routers.into_values().collect())
-}
-
-fn sharing(view: &View<'_>) -> Result<Sharing, Fault> {
-    let word = view.word("sharing")?;
-    if word != Some("dynamic") && view.get("alpha").is_some() {
-        return Err(view.fault("alpha", "only a dynamic threshold has an alpha").expected("sharing = \"dynamic\" beside it, or no alpha"));
-    }
-    Ok(match word {
-        Some("static") => Sharing::Static,
-        Some("complete") => Sharing::Complete,
-        _ => Sharing::Dynamic { alpha: view.number("alpha")?.unwrap_or(1.0) },
-    })
 }
 
 fn named(written: &Written<'_>, plan: &Plan<'_>) -> Result<usize, Fault> {
@@ -56,9 +45,10 @@ fn named(written: &Written<'_>, plan: &Plan<'_>) -> Result<usize, Fault> {
 }
 
 /// A queue that has all the memory that it can have must have room for a packet.
-fn holds_a_packet(view: &View<'_>, plan: &Plan<'_>, node: usize, bytes: u64, sharing: Sharing) -> Result<(), Fault> {
+fn holds_a_packet(view: &View<'_>, plan: &Plan<'_>, node: usize, bytes: u64, sharing: &Choice) -> Result<(), Fault> {
     let leaving = || plan.network.links.iter().filter(|link| link.from == node);
     let (links, mtu) = (leaving().count() as u64, leaving().map(|link| u64::from(link.mtu)).max().unwrap_or(0));
+    let sharing = (shared::named(sharing.kind).build)(&sharing.params);
     if SharedBuffer::new(bytes, links.max(1), sharing).alone() >= mtu {
         return Ok(());
     }

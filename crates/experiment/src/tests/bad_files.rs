@@ -142,11 +142,15 @@ const CASES: &[(&str, &str, &str)] = &[
     ),
     ("a memory smaller than a packet", "[[flow]]", "[[router]]\nname = \"router1\"\nshared_buffer = \"1000 bytes\"\n[[flow]]"),
     ("parts smaller than a packet", "[[flow]]", "[[router]]\nname = \"router1\"\nshared_buffer = \"2 kB\"\nsharing = \"static\"\n[[flow]]"),
-    ("a threshold of nothing", "[[flow]]", "[[router]]\nname = \"router1\"\nshared_buffer = \"1 MB\"\nalpha = 0\n[[flow]]"),
+    (
+        "a threshold of nothing",
+        "[[flow]]",
+        "[[router]]\nname = \"router1\"\nshared_buffer = \"1 MB\"\nsharing = { kind = \"dynamic\", alpha = 0 }\n[[flow]]",
+    ),
     (
         "an alpha for nothing",
         "[[flow]]",
-        "[[router]]\nname = \"router1\"\nshared_buffer = \"1 MB\"\nsharing = \"complete\"\nalpha = 2\n[[flow]]",
+        "[[router]]\nname = \"router1\"\nshared_buffer = \"1 MB\"\nsharing = { kind = \"complete\", alpha = 2 }\n[[flow]]",
     ),
     ("a bucket without a rate", "[[flow]]", "[[host]]\nname = \"left\"\nshape_burst = \"9 kB\"\n[[flow]]"),
     ("empty sweep", "[\"64 KiB\", \"1 MiB\"]", "[]"),

@@ -76,7 +76,7 @@ duration = "10 s"
 /// Where a memory does the limiting, the default queue of a bottleneck does not; and what is said of it comes back ([`resolve`]).
 #[test]
 fn star_with_a_shared_memory() {
-    let sharing = ["", "sharing = \"static\"", "alpha = 0.5"];
+    let sharing = ["", "sharing = \"static\"", "sharing = { kind = \"dynamic\", alpha = 0.5 }"];
     let of = |sharing: &str| {
         resolve(&format!(
             r#"

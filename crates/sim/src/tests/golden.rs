@@ -35,6 +35,11 @@ pub fn experiments() -> Vec<(String, String)> {
     for kind in queue::REGISTRY {
         add("queue", kind.name, dumbbell(&format!("queue = {}", table(kind.name, kind.params)), "", ""));
     }
+    for kind in queue::shared::REGISTRY {
+        let sharing = table(kind.name, kind.params);
+        let router = format!("[[router]]\nname = [\"router1\", \"router2\"]\nshared_buffer = \"12 kB\"\nsharing = {sharing}");
+        add("sharing", kind.name, dumbbell("", "", &router));
+    }
     for kind in loss::REGISTRY {
         add("loss", kind.name, dumbbell(&format!("loss = {}", table(kind.name, kind.params)), "", ""));
     }

@@ -7,7 +7,7 @@ use longfat_core::atm::discard;
 use longfat_core::link::course::{self, Course, Outages, Step, Steps};
 use longfat_core::link::{Jitter, Opportunities, Passage, Reorder, Service, Shaper, Unsteady, loss};
 use longfat_core::params::{Choice, Value};
-use longfat_core::queue::{self, shared::Sharing};
+use longfat_core::queue::{self, shared};
 use longfat_core::rng::Rng;
 use longfat_core::time::Duration;
 use longfat_core::traffic::Traffic;
@@ -286,8 +286,11 @@ impl Draw {
             if self.one_in(4) {
                 continue;
             }
-            let alpha = self.of(&[0.125, 1.0, 8.0]);
-            let sharing = self.of(&[Sharing::Dynamic { alpha }, Sharing::Dynamic { alpha }, Sharing::Complete, Sharing::Static]);
+            let sharing = match self.up_to(4) {
+                0 => shared::choice("complete"),
+                1 => shared::choice("static"),
+                _ => shared::choice("dynamic").with(&[("alpha", Value::Number(self.of(&[0.125, 1.0, 8.0])))]),
+            };
             experiment.routers.push(Router { node, shared_buffer: self.of(&[20_000, 40_000, 200_000]), sharing });
         }
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use longfat_core::queue::shared::SharedBuffer;
+use longfat_core::queue::shared::{self, SharedBuffer};
 use longfat_core::time::Time;
 use longfat_experiment::Experiment;
 
@@ -39,8 +39,10 @@ impl Router {
 /// For each node that has one, the memory of its ports.
 pub fn memories(experiment: &Experiment) -> BTreeMap<usize, Arc<SharedBuffer>> {
     let ports = |node: usize| experiment.network.links.iter().filter(|link| link.from == node).count() as u64;
-    let memory =
-        |router: &longfat_experiment::Router| (router.node, SharedBuffer::new(router.shared_buffer, ports(router.node), router.sharing));
+    let memory = |router: &longfat_experiment::Router| {
+        let sharing = (shared::named(router.sharing.kind).build)(&router.sharing.params);
+        (router.node, SharedBuffer::new(router.shared_buffer, ports(router.node), sharing))
+    };
     experiment.routers.iter().map(memory).collect()
 }
 
