@@ -37,7 +37,7 @@ pub fn experiments() -> Vec<(String, String)> {
     }
     for kind in queue::shared::REGISTRY {
         let sharing = table(kind.name, kind.params);
-        let router = format!("[[router]]\nname = [\"router1\", \"router2\"]\nshared_buffer = \"12 kB\"\nsharing = {sharing}");
+        let router = format!("[[router]]\nname = [\"router1\", \"router2\"]\nshared_buffer = \"13 kB\"\nsharing = {sharing}");
         add("sharing", kind.name, dumbbell("", "", &router));
     }
     for kind in loss::REGISTRY {
