@@ -17,6 +17,7 @@ mod probes;
 mod random;
 mod rates;
 mod runs;
+mod shared;
 mod slow_start;
 mod stages;
 mod stepping;
