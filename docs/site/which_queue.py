@@ -39,6 +39,15 @@ off but with `prague`: the other controls see drops, not marks.
 NOTES = """
 How long runs are: {durations}. **At 10 Gb/s that is short**: a Reno or CUBIC flow alone takes minutes to come back from a loss
 there, so what the table shows is how slow start ended. It is one seed, and flows start 7 ms apart.
+
+What to look at first:
+
+- **A limit in packets is for one rate.** `fq` and `sfq` have room for 100 packets a flow and 127 in all unless told otherwise. That is
+  plenty for 20 Mb/s. On the fast paths slow start overflows it at once, and one flow gets a fraction of the link. Give them a `limit`.
+- **A target in milliseconds is short of a long path.** `codel`, `red` and `dualpi2` keep the wait to some milliseconds. One flow of
+  Reno or CUBIC that halves its window then leaves the link idle: less at 30 ms of round trip than at 80 or 100 ms. `bbr3` does not mind.
+- **`droptail` is full, and so is its queue**: with 50 flows its wait is its limit. That is the price of its 100 %.
+- **50 flows at 20 Mb/s are a window of a packet or two each.** What keeps the wait short there must drop a good part of what comes.
 """
 
 
@@ -91,9 +100,17 @@ def picture(runs: pd.DataFrame) -> Plot:
     """Utilization against the wait, of 50 flows on the path of 1 Gb/s: a mark for each control."""
     of = runs[(runs["path"] == "1g") & (runs["mix"] == "50")]
     by_queue = of.groupby("queue", sort=False)
+    # The palette has seven colours.
     series = [
-        Series(str(queue), list(1e3 * each["bottleneck_queue_delay_p99_s"]), list(100 * each["bottleneck_utilization"]), line=False)
-        for queue, each in by_queue
+        Series(
+            str(queue),
+            list(1e3 * each["bottleneck_queue_delay_p99_s"]),
+            list(100 * each["bottleneck_utilization"]),
+            line=False,
+            colour=number % 7,
+            marker=number // 7,
+        )
+        for number, (queue, each) in enumerate(by_queue)
     ]
     return Plot(
         "which-queue",

@@ -10,7 +10,7 @@ mod unsteady;
 pub use flow::{CONTROL, SIZING, TRAFFIC, endpoint, flow};
 pub use host::host;
 pub use link::{DISCARD, LOSS, QUEUE, explicit_link, link, pause, way};
-pub use path::PATH;
+pub use path::{PATH, path_change};
 pub use router::{SHARING, router};
 pub use unsteady::{DELAY_TRACE, RATE_TRACE, at, delay_step, jitter, outage, rate_step, reorder};
 

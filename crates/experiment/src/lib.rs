@@ -39,7 +39,7 @@ pub use document::{Document, Run, restore};
 pub use error::{Error, Report, nearest, short};
 pub use identity::{RESULTS_VERSION, defaults};
 pub use model::{
-    Backlog, Cpu, Cycles, Experiment, Flow, Host, Intake, Link, Measure, Memory, Network, Nic, Node, NodeKind, OnFull, Pause, Router,
+    Backlog, Cpu, Cycles, Experiment, Flow, Host, Intake, Link, Measure, Memory, Move, Network, Nic, Node, NodeKind, OnFull, Pause, Router,
     Starts, Ties, Watched, When,
 };
 pub use random::Distribution;

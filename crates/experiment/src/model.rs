@@ -72,6 +72,19 @@ pub struct Network {
     pub nodes: Vec<Node>,
     /// One-way links.
     pub links: Vec<Link>,
+    /// When what takes a link goes by another, in order of time.
+    pub moves: Vec<Move>,
+}
+
+/// From some time on packets that would take a link take another between the same two routers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// From when on: by when a packet comes to the router in front of the links.
+    pub at: Duration,
+    /// The link of the route: an index into [`Network::links`].
+    pub link: usize,
+    /// The one that is taken; the same, to go back.
+    pub by: usize,
 }
 
 /// Where links meet.

@@ -167,6 +167,7 @@ pub fn reference() -> String {
     words(&mut out, "slow_start", slow_start::REGISTRY.iter().map(|e| [e.name, e.summary, e.source]));
     words(&mut out, "type of a link", framing::REGISTRY.iter().map(|e| [e.name, e.summary, e.source]));
     section(&mut out, "A link", "In `bottleneck`, `edge`, `hops` and `path.link`; `reverse` takes the same keys.", fields::link());
+    section(&mut out, "path.move", "Of an explicit path.", fields::path_change());
     section(&mut out, "host", "", fields::host());
     section(&mut out, "router", "", fields::router());
     let endpoint = fields::endpoint();

@@ -85,6 +85,14 @@ pub fn experiment(experiment: &Experiment, backend: &str) -> Json {
         Json::from(table)
     });
     path.insert("link".into(), links.collect());
+    let ways = &experiment.network.links;
+    let link_name = |link: usize| ways[link].name.strip_suffix('>').unwrap_or(&ways[link].name);
+    let moves = experiment.network.moves.iter().filter(|step| step.link.is_multiple_of(2));
+    let moves: Vec<Json> =
+        moves.map(|step| json!({ "at": duration(step.at), "link": link_name(step.link), "by": link_name(step.by) })).collect();
+    if !moves.is_empty() {
+        path.insert("move".into(), moves.into());
+    }
     file.insert("path".into(), path.into());
     if !experiment.hosts.is_empty() {
         file.insert("host".into(), experiment.hosts.iter().map(|h| host(h, name(h.node))).collect());

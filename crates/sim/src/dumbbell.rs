@@ -114,7 +114,7 @@ impl Dumbbell {
             seed: 1,
             ties: Ties::LinkOrder,
             departures_last: false,
-            network: Network { nodes, links },
+            network: Network { nodes, links, moves: Vec::new() },
             hosts: Vec::new(),
             routers: Vec::new(),
             flows,

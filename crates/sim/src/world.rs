@@ -8,6 +8,7 @@
 //! wake, for each flow its sender, then its receiver; then what hosts do. That is the *rank* of an input. With random ties it is drawn for
 //! links.
 
+mod detours;
 mod ends;
 mod hosts;
 mod islands;
@@ -29,6 +30,7 @@ use crate::endpoint::Endpoint;
 use crate::ledger::Ledger;
 
 use crate::merge::Batch;
+use detours::Detours;
 use hosts::Hosts;
 use islands::Island;
 use links::{Tie, Told};
@@ -114,8 +116,9 @@ pub struct World {
     hops: Vec<u32>,
     /// For each cursor the channel of the output port. Empty in a network without switches.
     channels: Vec<u32>,
-    /// For each cursor the link that a packet with it waits for. Empty where no router shares a memory.
+    /// For each cursor the link that a packet with it waits for. Empty where no router shares a memory and no route moves.
     next_link: Vec<u32>,
+    detours: Detours,
     inputs: Vec<Input>,
     /// For each link the inputs in which packets wait for its queue or its port.
     waiting: Vec<Vec<u32>>,

@@ -22,6 +22,7 @@ pub const CANNOT: &[Limit] = &[
     Limit { what: "another processor than this machine's", key: "host.cpu", only: &[], written: &[] },
     Limit { what: "a random delay in a host", key: "host.overhead", only: &[], written: &[] },
     Limit { what: "bounded memory of hosts", key: "host.memory", only: &[], written: &[] },
+    Limit { what: "routes that move", key: "path.move", only: &[], written: &[] },
     Limit { what: "a memory that the links of a router share", key: "router.shared_buffer", only: &[], written: &[] },
     Limit { what: "a record of packets", key: "measure.packets", only: &[], written: &[] },
     tcp!(

@@ -4,6 +4,7 @@
 mod flow;
 mod host;
 mod line;
+mod moves;
 mod network;
 mod presets;
 mod queue;

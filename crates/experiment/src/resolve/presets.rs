@@ -1,6 +1,7 @@
 //! The presets of a path, and the path of explicit links.
 
 use super::line::{Line, Way, line};
+use super::moves;
 use super::network::Plan;
 use crate::error::Fault;
 use crate::fields::{self, PATH};
@@ -290,5 +291,6 @@ pub fn explicit<'a>(path: &View<'a>) -> Result<Plan<'a>, Fault> {
         }
         plan.link(&name, from, to, &line(&view)?);
     }
+    plan.network.moves = moves::moves(path, &plan)?;
     Ok(plan)
 }

@@ -212,6 +212,10 @@ duration = "1 s"
         ("a node twice", "routers = [\"r\"]", "routers = [\"a\"]", "", ""),
         ("without delay, the default queue of a bottleneck holds nothing", "delay = \"10 ms\"\n", "", "", ""),
         ("default ends that are not there", "from = \"a\"\nto = \"b\"\n", "count = 2\n", "", ""),
+        ("a move of no link", "[[flow]]\n", "[[path.move]]\nat = \"1 s\"\nlink = \"r-c\"\nby = \"r-b\"\n[[flow]]\n", "", ""),
+        ("a move to a link of other ends", "[[flow]]\n", "[[path.move]]\nat = \"1 s\"\nlink = \"a-r\"\nby = \"r-b\"\n[[flow]]\n", "", ""),
+        ("a move of a host's link", "[[flow]]\n", "[[path.move]]\nat = \"1 s\"\nlink = \"a-r\"\nby = \"a-r\"\n[[flow]]\n", "", ""),
+        ("a move without a time", "[[flow]]\n", "[[path.move]]\nlink = \"a-r\"\nby = \"a-r\"\n[[flow]]\n", "", ""),
         ("keys of another preset", "[path]\n", "[path]\npreset = \"chain\"\n", "", ""),
     ];
     let mut out = String::new();

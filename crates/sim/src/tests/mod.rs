@@ -12,6 +12,7 @@ mod golden;
 mod hosts;
 mod limits;
 mod memory;
+mod moves;
 mod packets;
 mod probes;
 mod random;

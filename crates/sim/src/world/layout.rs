@@ -12,6 +12,7 @@ use longfat_core::time::{Duration, Time};
 use longfat_experiment::route::Routes;
 use longfat_experiment::{Experiment, Ties};
 
+use super::detours::Detours;
 use super::ends::outlet;
 use super::hosts::Hosts;
 use super::islands::{Event, Island};
@@ -41,11 +42,12 @@ pub(super) fn world(experiment: &Experiment) -> Result<World, Error> {
     let ports = Ports::new(experiment, &table);
     let hosts = Hosts::new(experiment, &mut endpoints);
     let volumes: Vec<(u32, u64)> = volumes(experiment).collect();
-    let units = Units::new(experiment, &mut endpoints, &hosts, &table, &ports);
-    let graph = graph(&units, &endpoints, &table, &links, &ports, &volumes, &pauses);
+    let mut detours = Detours::new(experiment);
+    let units = Units::new(experiment, &mut endpoints, &hosts, &table, &ports, &detours);
+    let graph = graph(&units, &endpoints, &table, &links, &ports, &volumes, &pauses, &detours);
     let plan = graph.plan(longest(experiment, &links, &table));
     let mut layout = Layout::new(&units, &plan.order, &plan.behind, &ports);
-    layout.join(&units, &endpoints, &table, links.len());
+    layout.join(&units, &endpoints, &table, links.len(), &mut detours);
     let places = layout.settle_islands(&units, &endpoints, &hosts, links.len());
     let mut due = Due::new(layout.stages.len());
     for (place, stage) in layout.stages.iter().enumerate() {
@@ -68,7 +70,8 @@ pub(super) fn world(experiment: &Experiment) -> Result<World, Error> {
         channels: table.channels,
         ledger: Ledger::new(table.origin, &initial, experiment),
         hops: layout.hops,
-        next_link: if units.routers.is_empty() { Vec::new() } else { table.links },
+        next_link: if units.routers.is_empty() && detours.is_empty() { Vec::new() } else { table.links },
+        detours,
         pauses,
         place_of_link,
         ties: (0..layout.inputs.len()).filter(|_| is_random).map(ties).collect(),
@@ -220,7 +223,14 @@ struct Units {
 
 impl Units {
     /// Of this network; tells the endpoints on islands.
-    fn new(experiment: &Experiment, endpoints: &mut [Endpoint], hosts: &Hosts, table: &RouteTable, ports: &Ports) -> Self {
+    fn new(
+        experiment: &Experiment,
+        endpoints: &mut [Endpoint],
+        hosts: &Hosts,
+        table: &RouteTable,
+        ports: &Ports,
+        detours: &Detours,
+    ) -> Self {
         let links = &experiment.network.links;
         let mut units = Units {
             count: 0,
@@ -241,7 +251,7 @@ impl Units {
             }
             units.islands.push(links);
         }
-        let crossed: BTreeSet<u32> = table.links.iter().copied().filter(|link| *link != END).collect();
+        let crossed: BTreeSet<u32> = table.links.iter().filter(|link| **link != END).flat_map(|link| detours.all(*link)).collect();
         for router in &experiment.routers {
             let mine: Vec<u32> = crossed.iter().copied().filter(|link| links[*link as usize].from == router.node).collect();
             // A router that no flow crosses is none.
@@ -256,7 +266,8 @@ impl Units {
             let ends = (endpoint.first_link, table.route(i ^ 1).last().copied());
             units.of_endpoint[i] = *classes.entry(ends).or_insert_with(|| units.next());
         }
-        for &link in table.links.iter().filter(|link| **link != END) {
+        let in_order = table.links.iter().filter(|link| **link != END).copied();
+        for link in in_order.chain(crossed) {
             if units.of_link[link as usize] == NONE {
                 units.of_link[link as usize] = units.next();
             }
@@ -289,11 +300,14 @@ fn graph(
     ports: &Ports,
     volumes: &[(u32, u64)],
     pauses: &[Vec<Told>],
+    detours: &Detours,
 ) -> Graph {
     let lag = |link: u32| match ports.in_front_of(link as usize) {
         Some(port) => port.lag(links[link as usize].delay()),
         None => links[link as usize].lag(),
     };
+    // By whichever link a packet goes, it takes as long as by the shortest.
+    let least = |link: u32| detours.all(link).into_iter().map(lag).min().expect("there is the link itself");
     let mut graph = Graph::new(units.count);
     for (link, told) in pauses.iter().enumerate().flat_map(|(link, all)| all.iter().map(move |told| (link, told))) {
         graph.join(units.of_link[link] as usize, units.of_link[told.link as usize] as usize, told.lag);
@@ -302,11 +316,17 @@ fn graph(
         let (route, mut at) = (table.route(endpoint), *unit as usize);
         let mut took = Duration::ZERO;
         let ends = route.iter().map(|link| units.of_link[*link as usize]).chain([units.of_endpoint[endpoint ^ 1]]);
-        for (next, lag) in ends.zip([Duration::ZERO].into_iter().chain(route.iter().map(|link| lag(*link)))) {
+        for (next, lag) in ends.zip([Duration::ZERO].into_iter().chain(route.iter().map(|link| least(*link)))) {
             if at != next as usize {
                 graph.join(at, next as usize, lag);
             }
             (at, took) = (next as usize, took + lag);
+        }
+        for (from, to) in detours.pairs(route) {
+            let [at, next] = [from, to].map(|link| units.of_link[link as usize] as usize);
+            if at != next {
+                graph.join(at, next, lag(from));
+            }
         }
         // A run with volumes ends at an instant, and nobody may have lived beyond it. It is no earlier than the crossing of the network after
         // the last byte was sent.
@@ -394,7 +414,7 @@ impl Layout {
     }
 
     /// Makes the inputs: the first ones are those of the endpoints, in order, then come two for what each sends ([`outlet`]).
-    fn join(&mut self, units: &Units, endpoints: &[Endpoint], table: &RouteTable, links: usize) {
+    fn join(&mut self, units: &Units, endpoints: &[Endpoint], table: &RouteTable, links: usize, detours: &mut Detours) {
         // Of endpoints that are on an island, these three lead nowhere.
         for endpoint in 0..endpoints.len() {
             let came_by = *table.route(endpoint ^ 1).last().expect("a route has a link");
@@ -414,12 +434,7 @@ impl Layout {
             for (i, &link) in route.iter().enumerate() {
                 let input = match route.get(i + 1) {
                     Some(next) => {
-                        let to = self.of_link[*next as usize];
-                        // A router takes what comes by one link in one line, whichever of its links it is for.
-                        let at = match self.stages[to as usize] {
-                            Stage::Router(router) => router,
-                            _ => *next,
-                        };
+                        let (to, at) = self.entry(*next);
                         *between.entry((link, to)).or_insert_with(|| self.input(to, at, link))
                     }
                     None if units.is_island(units.of_endpoint[endpoint ^ 1]) => {
@@ -430,6 +445,20 @@ impl Layout {
                 };
                 self.hops[table.starts[endpoint] as usize + i + 1] = input;
             }
+            for (link, next) in detours.pairs(route) {
+                let (to, at) = self.entry(next);
+                detours.lead(link, next, *between.entry((link, to)).or_insert_with(|| self.input(to, at, link)));
+            }
+        }
+    }
+
+    /// The stage of this link by its place in the order, and what packets lead to there. A router takes what comes by one link in one line,
+    /// whichever of its own links it is for.
+    fn entry(&self, link: u32) -> (u32, u32) {
+        let to = self.of_link[link as usize];
+        match self.stages[to as usize] {
+            Stage::Router(router) => (to, router),
+            _ => (to, link),
         }
     }
 

@@ -144,12 +144,26 @@ impl World {
     /// What the link has sent goes to whom it is for.
     #[inline]
     pub(super) fn pass_on(&mut self, number: usize) {
+        if !self.detours.is_empty() {
+            self.pass_on_by_time(number);
+        }
         while let Some(id) = self.links[number].take_sent(&self.packets) {
             let input = self.hops[self.packets[id].route as usize];
             self.put(input, id);
         }
         if !self.pauses.is_empty() {
             self.tell(number);
+        }
+    }
+
+    /// The same where routes move.
+    #[cold]
+    fn pass_on_by_time(&mut self, number: usize) {
+        while let Some(id) = self.links[number].take_sent(&self.packets) {
+            let packet = &self.packets[id];
+            let route = packet.route as usize;
+            let input = self.detours.input(number as u32, self.next_link[route], packet.stamp);
+            self.put(input.unwrap_or(self.hops[route]), id);
         }
     }
 

@@ -52,7 +52,7 @@ impl World {
         let mut waiting = std::mem::take(&mut self.routers[number].waiting);
         let mut next = self.gather(&mut waiting, until);
         self.routers[number].waiting = waiting;
-        let World { links, packets, ledger, batch, routers, next_link, .. } = self;
+        let World { links, packets, ledger, batch, routers, next_link, detours, .. } = self;
         let Router { links: mine, departures, .. } = &mut routers[number];
         for (place, &link) in mine.iter().enumerate() {
             departures.set(place, links[link as usize].departs());
@@ -64,7 +64,7 @@ impl World {
                 link.advance_before(time, packets, &mut LinkLog { link: mine[place], ledger });
                 departures.set(place, link.departs());
             }
-            let number = next_link[packets[id].route as usize];
+            let number = detours.at(next_link[packets[id].route as usize], time);
             let link = &mut links[number as usize];
             ledger.queued(time, id, packets, number);
             link.offer(time, id, packets, &mut LinkLog { link: number, ledger });
