@@ -17,6 +17,7 @@ mod links;
 mod ports;
 mod routers;
 mod snapshot;
+mod units;
 
 use longfat_core::atm::port::Run;
 use longfat_core::link::Link;
