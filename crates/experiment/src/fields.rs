@@ -4,12 +4,14 @@ mod flow;
 mod host;
 mod link;
 mod path;
+mod router;
 mod unsteady;
 
 pub use flow::{CONTROL, SIZING, TRAFFIC, endpoint, flow};
 pub use host::host;
 pub use link::{DISCARD, LOSS, QUEUE, explicit_link, link, pause, way};
-pub use path::PATH;
+pub use path::{PATH, path_change};
+pub use router::{SHARING, router};
 pub use unsteady::{DELAY_TRACE, RATE_TRACE, at, delay_step, jitter, outage, rate_step, reorder};
 
 use super::backend;
@@ -85,6 +87,11 @@ pub fn root() -> &'static [Field] {
                 "host",
                 Shape::List(&Shape::Table(host)),
                 "what is special about hosts; without it they take no time and have room for all",
+            ),
+            Field::new(
+                "router",
+                Shape::List(&Shape::Table(router)),
+                "what is special about routers; without it each of their links has a queue with a memory of its own",
             ),
             Field::required("flow", Shape::List(&Shape::Table(flow)), "the TCP connections, in groups"),
             Field::required("measure", Shape::Table(measure), "how long a run is, and what it records"),

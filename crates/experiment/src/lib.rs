@@ -39,8 +39,8 @@ pub use document::{Document, Run, restore};
 pub use error::{Error, Report, nearest, short};
 pub use identity::{RESULTS_VERSION, defaults};
 pub use model::{
-    Backlog, Cpu, Cycles, Experiment, Flow, Host, Intake, Link, Measure, Memory, Network, Nic, Node, NodeKind, OnFull, Pause, Starts, Ties,
-    Watched, When,
+    Backlog, Cpu, Cycles, Experiment, Flow, Host, Intake, Link, Measure, Memory, Move, Network, Nic, Node, NodeKind, OnFull, Pause, Router,
+    Starts, Ties, Watched, When,
 };
 pub use random::Distribution;
 pub use schema::{reference, schema};

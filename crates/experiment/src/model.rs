@@ -27,6 +27,8 @@ pub struct Experiment {
     pub network: Network,
     /// The hosts of which anything is said; the others are infinitely fast.
     pub hosts: Vec<Host>,
+    /// The routers whose ports share a memory.
+    pub routers: Vec<Router>,
     /// Every flow, groups in the order of the file.
     pub flows: Vec<Flow>,
     /// What is recorded.
@@ -70,6 +72,19 @@ pub struct Network {
     pub nodes: Vec<Node>,
     /// One-way links.
     pub links: Vec<Link>,
+    /// When what takes a link goes by another, in order of time.
+    pub moves: Vec<Move>,
+}
+
+/// From some time on packets that would take a link take another between the same two routers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// From when on: by when a packet comes to the router in front of the links.
+    pub at: Duration,
+    /// The link of the route: an index into [`Network::links`].
+    pub link: usize,
+    /// The one that is taken; the same, to go back.
+    pub by: usize,
 }
 
 /// Where links meet.
@@ -175,6 +190,17 @@ impl Pause {
     pub fn time(&self, rate: Rate) -> Duration {
         rate.transmit_time(64 * self.quanta)
     }
+}
+
+/// A router with one memory for the queues of all its links.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Router {
+    /// Index into [`Network::nodes`].
+    pub node: usize,
+    /// Of IP packets: how much there is.
+    pub shared_buffer: u64,
+    /// How much of it each may take.
+    pub sharing: Choice,
 }
 
 /// What a host does to the packets of its flows.

@@ -134,6 +134,7 @@ mod tests {
                 .map(|c| Node { name: c.to_string(), kind: if c.is_uppercase() { NodeKind::Host } else { NodeKind::Router } })
                 .collect(),
             links: links.iter().enumerate().map(link).collect(),
+            moves: Vec::new(),
         }
     }
 

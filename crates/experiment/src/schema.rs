@@ -1,6 +1,6 @@
 //! The JSON Schema of experiment files, and their reference in Markdown: both from the tables in [`super::fields`].
 
-use super::fields::{self, CONTROL, DELAY_TRACE, DISCARD, LOSS, PATH, QUEUE, RATE_TRACE, SIZING, TRAFFIC};
+use super::fields::{self, CONTROL, DELAY_TRACE, DISCARD, LOSS, PATH, QUEUE, RATE_TRACE, SHARING, SIZING, TRAFFIC};
 use super::shape::{Field, Shape, Variants};
 use super::sweep::FIXED;
 use longfat_core::link::framing;
@@ -20,6 +20,7 @@ pub fn schema() -> Json {
             "queue": variants(&QUEUE),
             "discard_policy": variants(&DISCARD),
             "loss": variants(&LOSS),
+            "sharing_of_a_memory": variants(&SHARING),
             "rate_trace": variants(&RATE_TRACE),
             "delay_trace": variants(&DELAY_TRACE),
             "traffic": variants(&TRAFFIC),
@@ -150,6 +151,7 @@ pub fn reference() -> String {
         ("queue", &QUEUE),
         ("discard", &DISCARD),
         ("loss", &LOSS),
+        ("sharing", &SHARING),
         ("rate_trace", &RATE_TRACE),
         ("delay_trace", &DELAY_TRACE),
         ("traffic", &TRAFFIC),
@@ -165,7 +167,9 @@ pub fn reference() -> String {
     words(&mut out, "slow_start", slow_start::REGISTRY.iter().map(|e| [e.name, e.summary, e.source]));
     words(&mut out, "type of a link", framing::REGISTRY.iter().map(|e| [e.name, e.summary, e.source]));
     section(&mut out, "A link", "In `bottleneck`, `edge`, `hops` and `path.link`; `reverse` takes the same keys.", fields::link());
+    section(&mut out, "path.move", "Of an explicit path.", fields::path_change());
     section(&mut out, "host", "", fields::host());
+    section(&mut out, "router", "", fields::router());
     let endpoint = fields::endpoint();
     let own: Vec<Field> = fields::flow().iter().copied().filter(|f| endpoint.iter().all(|e| e.name != f.name)).collect();
     section(&mut out, "flow", "", &own);

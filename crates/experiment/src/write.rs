@@ -5,13 +5,13 @@ mod unsteady;
 
 use super::error::Span;
 use super::fields;
-use super::model::{self, Experiment, Flow, Host, Intake, Link, NodeKind, OnFull, Starts, Ties, Watched, When};
+use super::model::{self, Experiment, Flow, Host, Intake, Link, NodeKind, OnFull, Router, Starts, Ties, Watched, When};
 use super::print::print;
 use super::tree::{self, Entry, Node, Tree};
 use longfat_core::atm::discard;
 use longfat_core::link::{Shaper, loss};
 use longfat_core::params::{Choice, ParamSpec, Params, Value};
-use longfat_core::queue;
+use longfat_core::queue::{self, shared};
 use longfat_core::time::Duration;
 use longfat_core::traffic::Traffic;
 use longfat_core::units::text::{RATE, SIZE, TIME};
@@ -85,9 +85,20 @@ pub fn experiment(experiment: &Experiment, backend: &str) -> Json {
         Json::from(table)
     });
     path.insert("link".into(), links.collect());
+    let ways = &experiment.network.links;
+    let link_name = |link: usize| ways[link].name.strip_suffix('>').unwrap_or(&ways[link].name);
+    let moves = experiment.network.moves.iter().filter(|step| step.link.is_multiple_of(2));
+    let moves: Vec<Json> =
+        moves.map(|step| json!({ "at": duration(step.at), "link": link_name(step.link), "by": link_name(step.by) })).collect();
+    if !moves.is_empty() {
+        path.insert("move".into(), moves.into());
+    }
     file.insert("path".into(), path.into());
     if !experiment.hosts.is_empty() {
         file.insert("host".into(), experiment.hosts.iter().map(|h| host(h, name(h.node))).collect());
+    }
+    if !experiment.routers.is_empty() {
+        file.insert("router".into(), experiment.routers.iter().map(|r| router(r, name(r.node))).collect());
     }
     file.insert("flow".into(), flows(&experiment.flows, &name).into());
     let mut measure = Table::new();
@@ -180,6 +191,14 @@ fn host(host: &Host, name: &str) -> Json {
             table.insert("memory_min".into(), size(least));
         }
     }
+    table.into()
+}
+
+fn router(router: &Router, name: &str) -> Json {
+    let mut table = Table::new();
+    table.insert("name".into(), name.into());
+    table.insert("shared_buffer".into(), size(router.shared_buffer));
+    table.insert("sharing".into(), choice(&router.sharing, shared::named(router.sharing.kind).params));
     table.into()
 }
 
@@ -330,7 +349,7 @@ fn node(json: &Json) -> Node {
 /// The entries of a table in the order of the reference: names and kinds first.
 fn in_order(entries: &Table) -> Vec<(&String, &Json)> {
     let mut known = vec!["kind", "preset"];
-    for fields in [fields::explicit_link(), fields::host(), fields::flow(), fields::measure(), fields::root()] {
+    for fields in [fields::explicit_link(), fields::host(), fields::router(), fields::flow(), fields::measure(), fields::root()] {
         known.extend(fields.iter().map(|f| f.name));
     }
     let mut rows: Vec<_> = entries.iter().collect();

@@ -49,6 +49,10 @@ pub fn audit(world: &mut World) {
     let in_cells: Vec<(PacketId, u32, bool)> = world.ports.unfinished().collect();
     let kept = held as usize + on_hosts.len() + in_cells.len();
     assert_eq!(world.packets.len(), kept, "packets kept = queued + in flight + on hosts + in switches");
+    for router in &world.routers {
+        let held: u64 = router.links.iter().map(|link| world.links[*link as usize].queue_holds().1).sum();
+        assert_eq!(router.holds(), held, "the memory of a router holds what its queues hold");
+    }
     let origin = world.ledger.origin().to_vec();
     let mut census = Census { origin: &origin, remaining: vec![Tally::default(); world.milestones.len()] };
     for (i, link) in world.links.iter_mut().enumerate() {

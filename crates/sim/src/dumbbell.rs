@@ -114,8 +114,9 @@ impl Dumbbell {
             seed: 1,
             ties: Ties::LinkOrder,
             departures_last: false,
-            network: Network { nodes, links },
+            network: Network { nodes, links, moves: Vec::new() },
             hosts: Vec::new(),
+            routers: Vec::new(),
             flows,
             measure: Measure { duration: self.duration, warmup: Duration::ZERO, interval: None, events: false, packets: None },
         }

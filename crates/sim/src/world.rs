@@ -1,20 +1,23 @@
 //! The world: a network with its flows, cut into stages that live by themselves for a while.
 //!
-//! A stage is a link with the queue before it, an output port of a switch, an endpoint, or an *island*: the endpoints of a host that share
-//! something without delay, with what they share. What comes to a stage comes by its [`Input`]s, and a stage takes it in order of time.
+//! A stage is a link with the queue before it, an output port of a switch, an endpoint, an *island* (the endpoints of a host that share
+//! something without delay, with what they share), or a router, with all links that lead from it, where their queues share a memory. What comes to a stage comes by its [`Input`]s, and a stage takes it in order of time.
 //! How far each stage may live before the next has its turn is in the [`Plan`](crate::plan).
 //!
 //! At equal times what is set off by links comes first, in the order of their numbers in the network; then what endpoints do when they
 //! wake, for each flow its sender, then its receiver; then what hosts do. That is the *rank* of an input. With random ties it is drawn for
 //! links.
 
+mod detours;
 mod ends;
 mod hosts;
 mod islands;
 mod layout;
 mod links;
 mod ports;
+mod routers;
 mod snapshot;
+mod units;
 
 use longfat_core::atm::port::Run;
 use longfat_core::link::Link;
@@ -28,11 +31,13 @@ use crate::endpoint::Endpoint;
 use crate::ledger::Ledger;
 
 use crate::merge::Batch;
+use detours::Detours;
 use hosts::Hosts;
 use islands::Island;
 use links::{Tie, Told};
 pub use ports::CellTotals;
 use ports::Ports;
+use routers::Router;
 pub use snapshot::{Arrived, Snapshot};
 
 /// When a flow reached its milestones.
@@ -66,6 +71,8 @@ pub enum Stage {
     Endpoint(u32),
     /// The endpoints of a host that share more.
     Island(u32),
+    /// The links that lead from a router and share a memory there.
+    Router(u32),
 }
 
 /// What comes to a stage from one source, in order of time.
@@ -73,7 +80,7 @@ pub enum Stage {
 pub struct Input {
     /// The stage it leads to, by its place in the order of a sweep.
     to: u32,
-    /// What it leads to there: the number of the link or of the endpoint, or the place in the agenda of the island.
+    /// What it leads to there: the number of the link, of the endpoint or of the router, or the place in the agenda of the island.
     at: u32,
     /// The order of what comes at one time: the number of the link by which it comes, or that of the endpoint that sends it, after all
     /// links.
@@ -110,6 +117,9 @@ pub struct World {
     hops: Vec<u32>,
     /// For each cursor the channel of the output port. Empty in a network without switches.
     channels: Vec<u32>,
+    /// For each cursor the link that a packet with it waits for. Empty where no router shares a memory and no route moves.
+    next_link: Vec<u32>,
+    detours: Detours,
     inputs: Vec<Input>,
     /// For each link the inputs in which packets wait for its queue or its port.
     waiting: Vec<Vec<u32>>,
@@ -132,6 +142,7 @@ pub struct World {
     /// Whether all live together, one instant after the other: the end may come at any of them.
     is_single: bool,
     islands: Vec<Island>,
+    pub routers: Vec<Router>,
     /// For each endpoint, and then for each source of events of a host, its island and its place in the agenda there. Empty without islands.
     places: Vec<(u32, u32)>,
     pub hosts: Hosts,
@@ -245,6 +256,7 @@ impl World {
                     Stage::Link(link) => self.live_as_link(link as usize, until),
                     Stage::Port(link) => self.live_as_port(link as usize, until),
                     Stage::Island(island) => self.live_as_island(island as usize, until),
+                    Stage::Router(router) => self.live_as_router(router as usize, until),
                 };
                 if next <= until {
                     // It has done all before `next`, and that is enough for one turn: nobody goes further in this sweep.
@@ -296,6 +308,7 @@ impl World {
             Stage::Endpoint(_) => {}
             Stage::Link(_) | Stage::Port(_) => self.waiting[at as usize].push(number),
             Stage::Island(island) => self.islands[island as usize].agenda.lower(at as usize, comes),
+            Stage::Router(router) => self.routers[router as usize].waiting.push(number),
         }
         self.due.lower(to as usize, comes.saturating_add(self.behind[to as usize]));
     }

@@ -443,9 +443,15 @@ impl Link {
 
     /// The first time at which [`Link::advance_before`] has something to do; [`Time::MAX`] while the queue is empty.
     #[inline]
-    pub fn due(&self) -> Time {
+    pub fn departs(&self) -> Time {
         let refresh = self.watch.as_ref().map_or(Time::MAX, |watch| watch.refresh);
-        let departs = self.next_departure().min(refresh).saturating_add(Duration::from_ps(u64::from(self.config.departs_last)));
+        self.next_departure().min(refresh).saturating_add(Duration::from_ps(u64::from(self.config.departs_last)))
+    }
+
+    /// The first time at which [`Link::advance_before`] or [`Link::settle`] has.
+    #[inline]
+    pub fn due(&self) -> Time {
+        let departs = self.departs();
         match &self.travel {
             None => departs,
             Some(travel) => departs.min(self.is_certain_at(travel.first())),

@@ -19,19 +19,34 @@ pub enum Verdict {
     Accept,
     /// It is to signal congestion: mark it if it can be marked, else drop it.
     Signal,
-    /// Drop it, whether or not it could be marked.
-    Drop,
+    /// The same where the average is over the upper threshold, and RFC 3168 §7 would drop it whether or not it could be marked.
+    Severe,
+}
+
+/// What is made of a verdict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Marking {
+    /// ECN-capable packets are marked, not dropped.
+    pub ecn: bool,
+    /// Over the upper threshold they are dropped all the same.
+    pub harddrop: bool,
+    /// What would have been marked, and cannot be, is let in.
+    pub nodrop: bool,
 }
 
 impl Verdict {
-    /// Carries the verdict out, marking what is ECN-capable if `ecn` is on; whether the packet `id` may be held.
-    pub fn apply(self, now: Time, id: PacketId, ecn: bool, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
-        match self {
+    /// Carries the verdict out as `marking` says; whether the packet `id` may be held.
+    pub fn apply(self, now: Time, id: PacketId, marking: Marking, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
+        let marks = match self {
             Verdict::Accept => return true,
-            // RFC 3168 §5: a router that would drop an ECT packet as a signal marks it instead.
-            Verdict::Signal if ecn && mark(now, id, packets, log) => return true,
-            Verdict::Signal | Verdict::Drop => discard(now, id, DropReason::Early, packets, log),
+            Verdict::Signal => marking.ecn,
+            Verdict::Severe => marking.ecn && !marking.harddrop,
+        };
+        // RFC 3168 §5: a router that would drop an ECT packet as a signal marks it instead.
+        if marks && (mark(now, id, packets, log) || marking.nodrop) {
+            return true;
         }
+        discard(now, id, DropReason::Early, packets, log);
         false
     }
 }
@@ -160,7 +175,7 @@ impl Red {
             self.max_p + (1.0 - self.max_p) * (average - max_threshold) / max_threshold
         } else {
             self.count = 0;
-            return Verdict::Drop;
+            return Verdict::Severe;
         };
         self.count += 1;
         if let Some(full_size) = scale_by_size {
@@ -177,8 +192,7 @@ impl Red {
             return Verdict::Accept;
         }
         self.count = 0;
-        // RFC 3168 §7: under persistent congestion, when the average is over its upper threshold, drop rather than mark.
-        if below_max { Verdict::Signal } else { Verdict::Drop }
+        if below_max { Verdict::Signal } else { Verdict::Severe }
     }
 
     /// FGS01: keep the average in the middle fifth between the thresholds. Done at the first arrival after each interval: the average changes at arrivals only, so it is the

@@ -49,12 +49,12 @@ enum By {
 impl Classifier {
     /// As [`FLOWS`] and [`COLLISIONS`] say.
     pub fn new(params: &Params, rng: &mut Rng) -> Self {
-        let key = rng.next_u64();
-        if params.boolean(COLLISIONS.name) {
-            Classifier(By::Hash { lines: params.integer(FLOWS.name) as u32, key })
-        } else {
-            Classifier::each()
-        }
+        let hashed = Classifier::hash(params.integer(FLOWS.name) as u32, rng);
+        if params.boolean(COLLISIONS.name) { hashed } else { Classifier::each() }
+    }
+    /// Flows are hashed to so many lines.
+    pub fn hash(lines: u32, rng: &mut Rng) -> Self {
+        Classifier(By::Hash { lines, key: rng.next_u64() })
     }
     /// Each flow has a line of its own.
     pub fn each() -> Self {

@@ -18,6 +18,8 @@ mod policer;
 pub mod pool;
 mod red;
 mod red_ansnet;
+mod sfq;
+pub mod shared;
 mod step;
 mod tbf;
 #[cfg(test)]
@@ -185,6 +187,7 @@ pub const REGISTRY: &[QueueKind] = &[
     dualpi2::KIND,
     fq::KIND,
     drr::KIND,
+    sfq::KIND,
     pfifo_head_drop::KIND,
     tbf::KIND,
 ];

@@ -1,6 +1,6 @@
 //! `red`: random early detection over one line (Floyd and Jacobson 1993), with gentle, adaptive and ECN.
 
-use super::early::{Red, RedConfig};
+use super::early::{Marking, Red, RedConfig};
 use super::fifo::{Fifo, LIMIT, Limit, Measure, limit_of};
 use super::{DropReason, Queue, QueueContext, QueueKind, QueueLog, discard};
 use crate::packet::{PacketId, Packets};
@@ -91,6 +91,19 @@ pub const KIND: QueueKind = QueueKind {
             default: Some(Value::Bool(false)),
             doc: "whether ECN-capable packets are marked instead of dropped while the average is under max_threshold",
         },
+        ParamSpec {
+            name: "harddrop",
+            kind: Kind::Bool,
+            // RFC 3168 §7: under persistent congestion, when the average is over its upper threshold, drop rather than mark.
+            default: Some(Value::Bool(true)),
+            doc: "whether with `ecn` packets are dropped, not marked, once the average is over max_threshold",
+        },
+        ParamSpec {
+            name: "nodrop",
+            kind: Kind::Bool,
+            default: Some(Value::Bool(false)),
+            doc: "whether with `ecn` packets that would be marked, and are not ECN-capable, are let in instead of dropped",
+        },
         SCALE_BY_SIZE,
         WAIT,
         SMALL_PACKET,
@@ -110,9 +123,13 @@ pub const KIND: QueueKind = QueueKind {
             small_packet: params.integer("small_packet") as u32,
             rate: context.rate,
         };
-        Box::new(RedQueue::new(limit, thresholds.min.measure, config, params.boolean("ecn"), context.rng))
+        Box::new(RedQueue::new(limit, thresholds.min.measure, config, marking(params), context.rng))
     },
 };
+
+fn marking(params: &Params) -> Marking {
+    Marking { ecn: params.boolean("ecn"), harddrop: params.boolean("harddrop"), nodrop: params.boolean("nodrop") }
+}
 
 /// The weight given, or: FJ93 §6's 0.002, or with `adaptive` FGS01's 1 - e^(-1/C), C in packets of the MTU a second.
 pub(super) fn wq(params: &Params, context: &QueueContext, adaptive: bool) -> f64 {
@@ -164,6 +181,11 @@ fn check(params: &Params, context: &QueueContext) -> Result<(), String> {
     if max.measure == limit.measure && max.max > limit.max {
         return Err(format!("max_threshold ({} {max_unit}) must not be over the limit ({} {max_unit})", max.max, limit.max));
     }
+    let Marking { ecn, harddrop, nodrop } = marking(params);
+    if !ecn && (nodrop || !harddrop) {
+        let given = if nodrop { "nodrop" } else { "harddrop = false" };
+        return Err(format!("{given} says what to do instead of marking, and without ecn = true nothing is marked"));
+    }
     check_wq(params)
 }
 
@@ -180,12 +202,12 @@ struct RedQueue {
     /// In what the average is taken.
     measure: Measure,
     red: Red,
-    ecn: bool,
+    marking: Marking,
 }
 
 impl RedQueue {
-    fn new(limit: Limit, measure: Measure, config: RedConfig, ecn: bool, rng: Rng) -> Self {
-        RedQueue { fifo: Fifo::new(limit), measure, red: Red::new(config, rng), ecn }
+    fn new(limit: Limit, measure: Measure, config: RedConfig, marking: Marking, rng: Rng) -> Self {
+        RedQueue { fifo: Fifo::new(limit), measure, red: Red::new(config, rng), marking }
     }
 }
 
@@ -196,7 +218,7 @@ impl Queue for RedQueue {
         let verdict = self.red.arrival(now, self.fifo.held(self.measure), packet.ip_len());
         if !self.fifo.fits(packet) {
             discard(now, id, DropReason::Overflow, packets, log);
-        } else if verdict.apply(now, id, self.ecn, packets, log) {
+        } else if verdict.apply(now, id, self.marking, packets, log) {
             self.fifo.push(id, packets);
         }
     }

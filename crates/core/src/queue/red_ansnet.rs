@@ -5,7 +5,7 @@
 //! the transmit side alone, begins to drop when the transmit side approaches full, and aims at link utilization rather
 //! than delay. What that leaves open is a parameter each: `docs/queues/red_ansnet.md`.
 
-use super::early::{Red, RedConfig};
+use super::early::{Marking, Red, RedConfig};
 use super::pool::{self, Place, Pool, Shape};
 use super::red::{MAX_P, SCALE_BY_SIZE, SMALL_PACKET, WAIT, WQ, check_wq, wq};
 use super::{DropReason, Queue, QueueKind, QueueLog, discard};
@@ -89,7 +89,7 @@ impl RedAnsnet {
     fn transmit(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) {
         let verdict = self.red.arrival(now, self.pool.transmit_used(), packets[id].ip_len());
         // RED of 1994 knew no ECN.
-        if verdict.apply(now, id, false, packets, log) {
+        if verdict.apply(now, id, Marking::default(), packets, log) {
             self.pool.push_transmit(id, packets);
         }
     }

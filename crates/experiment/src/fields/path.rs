@@ -1,6 +1,6 @@
 //! `[path]`: hosts, routers, switches and the links between them.
 
-use super::{DELAY, DISCARD, QUEUE, count, explicit_link, link};
+use super::{DELAY, DISCARD, QUEUE, TIME, count, explicit_link, link};
 use crate::shape::{Case, Field, Shape, Variants};
 use longfat_core::atm::port;
 use longfat_core::params::{Kind, ParamSpec, Value};
@@ -102,6 +102,17 @@ fn paths() -> &'static [Case] {
                 ],
             },
             Case {
+                name: "star",
+                doc: "hosts `left1`.. and `right1`.. on one packet switch, the router `switch`",
+                source: "none: longfat's own; as in Phanishayee and others, Measurement and Analysis of TCP Throughput Collapse in Cluster-based Storage Systems, FAST 2008, Figure 1",
+                fields: vec![
+                    Field::or("senders", count(1, 1000), Value::Count(1), "hosts `left1`.."),
+                    Field::or("receivers", count(1, 1000), Value::Count(1), "hosts `right1`.."),
+                    Field { doc: "the link from the switch to each receiver; its queue is one BDP of droptail unless given", ..bottleneck },
+                    Field { doc: "the link of each sender; its queue never limits unless given", ..edge },
+                ],
+            },
+            Case {
                 name: "explicit",
                 doc: "hosts, routers, switches and links by name",
                 source: "none: longfat's own",
@@ -112,8 +123,29 @@ fn paths() -> &'static [Case] {
                     ports,
                     buffers,
                     Field::required("link", Shape::List(&Shape::Table(explicit_link)), "the links; each is two ways"),
+                    Field::new(
+                        "move",
+                        Shape::List(&Shape::Table(path_change)),
+                        "when routes move from a link to another between the same routers",
+                    ),
                 ],
             },
+        ]
+    });
+    &TABLE
+}
+
+/// A route that moves.
+pub fn path_change() -> &'static [Field] {
+    static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
+        vec![
+            Field::param(ParamSpec { name: "at", kind: TIME, default: None, doc: "from when on" }),
+            Field::required(
+                "link",
+                Shape::Text,
+                "the link whose packets move, both ways: the first in the file of those that join its routers",
+            ),
+            Field::required("by", Shape::Text, "the link that they take; `link` itself, to go back"),
         ]
     });
     &TABLE

@@ -63,8 +63,9 @@ fn experiment(traffic: &[Traffic]) -> Experiment {
         departures_last: false,
         title: String::new(),
         seed: 1,
-        network: Network { nodes: vec![node("a"), node("b")], links: vec![link(true), link(false)] },
+        network: Network { nodes: vec![node("a"), node("b")], links: vec![link(true), link(false)], moves: vec![] },
         hosts: vec![],
+        routers: vec![],
         flows: traffic.iter().enumerate().map(|(i, t)| Flow { stream_of: i, ..flow(t.clone()) }).collect(),
         measure: Measure {
             duration: Duration::from_secs(10),

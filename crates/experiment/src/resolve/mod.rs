@@ -4,10 +4,12 @@
 mod flow;
 mod host;
 mod line;
+mod moves;
 mod network;
 mod presets;
 mod queue;
 mod recording;
+mod router;
 mod switch;
 mod unsteady;
 
@@ -35,10 +37,20 @@ pub fn resolve(root: &Node, repeat: u64) -> Result<Experiment, Fault> {
     let groups = flow::groups(&file, &plan, measure.duration, seed)?;
     let flows = flow::connections(&groups, &mut plan.network)?;
     let hosts = host::hosts(&file, &plan, &flows)?;
-    let network = queue::finish(plan, &flows, &hosts, seed)?;
+    let routers = router::routers(&file, &plan)?;
+    let network = queue::finish(plan, &flows, &hosts, &routers, seed)?;
     measure.packets = recording::watched(&file, &network, &flows)?;
-    let experiment =
-        Experiment { title: file.text("title").unwrap_or("").to_owned(), seed, ties, departures_last, network, hosts, flows, measure };
+    let experiment = Experiment {
+        title: file.text("title").unwrap_or("").to_owned(),
+        seed,
+        ties,
+        departures_last,
+        network,
+        hosts,
+        routers,
+        flows,
+        measure,
+    };
     recording::check(&file, &experiment)?;
     Ok(experiment)
 }

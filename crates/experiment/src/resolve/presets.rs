@@ -1,6 +1,7 @@
 //! The presets of a path, and the path of explicit links.
 
 use super::line::{Line, Way, line};
+use super::moves;
 use super::network::Plan;
 use crate::error::Fault;
 use crate::fields::{self, PATH};
@@ -51,6 +52,7 @@ pub fn plan<'a>(file: &View<'a>) -> Result<Plan<'a>, Fault> {
         "chain" => chain(&path),
         "parking_lot" => parking_lot(&path),
         "atm" => atm(&path),
+        "star" => star(&path),
         _ => explicit(&path),
     }?;
     plan.hosts_first();
@@ -226,6 +228,28 @@ pub fn atm<'a>(path: &View<'a>) -> Result<Plan<'a>, Fault> {
     Ok(plan)
 }
 
+/// All hosts on one router.
+pub fn star<'a>(path: &View<'a>) -> Result<Plan<'a>, Fault> {
+    let number = |name: &str| Ok(path.integer(name)?.map_or(1, |n| n as usize));
+    let (senders, receivers) = (number("senders")?, number("receivers")?);
+    let mut bottleneck = shared_line(path, "bottleneck", false)?;
+    bottleneck.there.bottleneck = true;
+    let edge = shared_line(path, "edge", false)?;
+    let mut plan = Plan::default();
+    let switch = plan.node("switch".to_owned(), NodeKind::Router);
+    let (mut left, mut right) = (Vec::new(), Vec::new());
+    for i in 1..=receivers {
+        right.push(plan.node(format!("right{i}"), NodeKind::Host));
+        plan.link(&format!("switch-right{i}"), switch, right[i - 1], &bottleneck);
+    }
+    for i in 1..=senders {
+        left.push(plan.node(format!("left{i}"), NodeKind::Host));
+        plan.link(&format!("left{i}-switch"), left[i - 1], switch, &edge);
+    }
+    plan.groups = vec![("left", left), ("right", right)];
+    Ok(plan)
+}
+
 /// A switch of this path.
 fn switch(path: &View<'_>) -> Result<NodeKind, Fault> {
     let buffers_at_inputs = path.word("buffers")? == Some("input");
@@ -267,5 +291,6 @@ pub fn explicit<'a>(path: &View<'a>) -> Result<Plan<'a>, Fault> {
         }
         plan.link(&name, from, to, &line(&view)?);
     }
+    plan.network.moves = moves::moves(path, &plan)?;
     Ok(plan)
 }

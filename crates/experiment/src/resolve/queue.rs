@@ -5,7 +5,7 @@ use super::network::Plan;
 use super::switch;
 use crate::error::Fault;
 use crate::fields::QUEUE;
-use crate::model::{Flow, Host, Link, Network, Nic, NodeKind, Pause};
+use crate::model::{Flow, Host, Link, Network, Nic, NodeKind, Pause, Router};
 use crate::route::Routes;
 use longfat_core::params::{Choice, Value};
 use longfat_core::queue::{self, QueueContext};
@@ -18,7 +18,7 @@ use longfat_core::units::text::SIZE;
 const UNLIMITED: Capacity = Capacity::Bytes(1 << 30);
 
 /// Chooses every queue.
-pub fn finish(plan: Plan<'_>, flows: &[Flow], hosts: &[Host], seed: u64) -> Result<Network, Fault> {
+pub fn finish(plan: Plan<'_>, flows: &[Flow], hosts: &[Host], routers: &[Router], seed: u64) -> Result<Network, Fault> {
     let Plan { mut network, fronts, .. } = plan;
     switch::check(&network, &fronts, flows)?;
     let rtts = Routes::new(&network).round_trips(flows);
@@ -38,8 +38,12 @@ pub fn finish(plan: Plan<'_>, flows: &[Flow], hosts: &[Host], seed: u64) -> Resu
         }
         let mut choice = match &written {
             Some(written) => written.choice(&QUEUE)?,
-            // One BDP at a bottleneck; elsewhere the queue never limits, and into a switch it is that which does the limiting.
-            None => droptail(if bottlenecks[i] && !network.nodes[link.to].is_switch() { Capacity::Bdp(1.0) } else { UNLIMITED }),
+            // One BDP at a bottleneck; elsewhere the queue never limits. Into a switch, or at a shared memory, it is that which does the limiting.
+            None => {
+                let is_limited =
+                    network.nodes[link.to].is_switch() || routers.iter().any(|router| router.node == link.from || router.node == link.to);
+                droptail(if bottlenecks[i] && !is_limited { Capacity::Bdp(1.0) } else { UNLIMITED })
+            }
         };
         // They are in the order of the nodes.
         let nic = hosts.binary_search_by_key(&link.from, |host| host.node).ok().and_then(|host| hosts[host].nic);

@@ -132,6 +132,26 @@ const CASES: &[(&str, &str, &str)] = &[
         "edge = { type = \"ethernet-1g\", delay = \"1 ms\" }",
         "edge = { type = \"ethernet-1g\", delay = \"1 ms\", pause = { on = \"9 kB\" } }",
     ),
+    ("a router of which nothing is said", "[[flow]]", "[[router]]\nname = \"router1\"\n[[flow]]"),
+    ("a memory of a router that is not there", "[[flow]]", "[[router]]\nname = \"router3\"\nshared_buffer = \"1 MB\"\n[[flow]]"),
+    ("a memory of a host's", "[[flow]]", "[[router]]\nname = \"left1\"\nshared_buffer = \"1 MB\"\n[[flow]]"),
+    (
+        "two memories of a router",
+        "[[flow]]",
+        "[[router]]\nname = [\"router1\", \"router2\"]\nshared_buffer = \"1 MB\"\n[[router]]\nname = \"router2\"\nshared_buffer = \"1 MB\"\n[[flow]]",
+    ),
+    ("a memory smaller than a packet", "[[flow]]", "[[router]]\nname = \"router1\"\nshared_buffer = \"1000 bytes\"\n[[flow]]"),
+    ("parts smaller than a packet", "[[flow]]", "[[router]]\nname = \"router1\"\nshared_buffer = \"2 kB\"\nsharing = \"static\"\n[[flow]]"),
+    (
+        "a threshold of nothing",
+        "[[flow]]",
+        "[[router]]\nname = \"router1\"\nshared_buffer = \"1 MB\"\nsharing = { kind = \"dynamic\", alpha = 0 }\n[[flow]]",
+    ),
+    (
+        "an alpha for nothing",
+        "[[flow]]",
+        "[[router]]\nname = \"router1\"\nshared_buffer = \"1 MB\"\nsharing = { kind = \"complete\", alpha = 2 }\n[[flow]]",
+    ),
     ("a bucket without a rate", "[[flow]]", "[[host]]\nname = \"left\"\nshape_burst = \"9 kB\"\n[[flow]]"),
     ("empty sweep", "[\"64 KiB\", \"1 MiB\"]", "[]"),
     ("sweep of no array", "[\"64 KiB\", \"1 MiB\"]", "\"64 KiB\""),
@@ -192,6 +212,10 @@ duration = "1 s"
         ("a node twice", "routers = [\"r\"]", "routers = [\"a\"]", "", ""),
         ("without delay, the default queue of a bottleneck holds nothing", "delay = \"10 ms\"\n", "", "", ""),
         ("default ends that are not there", "from = \"a\"\nto = \"b\"\n", "count = 2\n", "", ""),
+        ("a move of no link", "[[flow]]\n", "[[path.move]]\nat = \"1 s\"\nlink = \"r-c\"\nby = \"r-b\"\n[[flow]]\n", "", ""),
+        ("a move to a link of other ends", "[[flow]]\n", "[[path.move]]\nat = \"1 s\"\nlink = \"a-r\"\nby = \"r-b\"\n[[flow]]\n", "", ""),
+        ("a move of a host's link", "[[flow]]\n", "[[path.move]]\nat = \"1 s\"\nlink = \"a-r\"\nby = \"a-r\"\n[[flow]]\n", "", ""),
+        ("a move without a time", "[[flow]]\n", "[[path.move]]\nlink = \"a-r\"\nby = \"a-r\"\n[[flow]]\n", "", ""),
         ("keys of another preset", "[path]\n", "[path]\npreset = \"chain\"\n", "", ""),
     ];
     let mut out = String::new();

@@ -73,6 +73,36 @@ duration = "10 s"
     )));
 }
 
+/// Where a memory does the limiting, the default queue of a bottleneck does not; and what is said of it comes back ([`resolve`]).
+#[test]
+fn star_with_a_shared_memory() {
+    let sharing = ["", "sharing = \"static\"", "sharing = { kind = \"dynamic\", alpha = 0.5 }"];
+    let of = |sharing: &str| {
+        resolve(&format!(
+            r#"
+[path]
+preset = "star"
+senders = 2
+receivers = 2
+bottleneck = {{ type = "ethernet-1g", delay = "5 us" }}
+edge = {{ type = "ethernet-1g", delay = "5 us" }}
+[[router]]
+name = "switch"
+shared_buffer = "512 KiB"
+{sharing}
+[[flow]]
+count = 2
+[measure]
+duration = "10 s"
+"#
+        ))
+    };
+    let drawn = sharing.map(of).map(|experiment| format!("{:?}\n{}", experiment.routers, draw(&experiment)));
+    assert!(drawn.iter().all(|other| other.lines().skip(1).eq(drawn[0].lines().skip(1))));
+    let [first, rest @ ..] = drawn;
+    insta::assert_snapshot!(format!("{first}{}", rest.map(|text| text.lines().take(1).collect::<String>()).join("\n")));
+}
+
 #[test]
 fn chain() {
     insta::assert_snapshot!(draw(&resolve(

@@ -35,6 +35,11 @@ pub fn experiments() -> Vec<(String, String)> {
     for kind in queue::REGISTRY {
         add("queue", kind.name, dumbbell(&format!("queue = {}", table(kind.name, kind.params)), "", ""));
     }
+    for kind in queue::shared::REGISTRY {
+        let sharing = table(kind.name, kind.params);
+        let router = format!("[[router]]\nname = [\"router1\", \"router2\"]\nshared_buffer = \"13 kB\"\nsharing = {sharing}");
+        add("sharing", kind.name, dumbbell("", "", &router));
+    }
     for kind in loss::REGISTRY {
         add("loss", kind.name, dumbbell(&format!("loss = {}", table(kind.name, kind.params)), "", ""));
     }
@@ -86,6 +91,14 @@ pub fn experiments() -> Vec<(String, String)> {
     for (name, path) in PATHS {
         add("path", name, format!("{path}\n[[flow]]\ncount = 2\n[measure]\nduration = \"4 s\"\n"));
     }
+    let two = ["5 ms", "20 ms"]
+        .map(|delay| format!("[[path.link]]\nname = \"{delay}\"\nfrom = \"r\"\nto = \"s\"\nrate = \"10 Mbit/s\"\ndelay = \"{delay}\"\n"));
+    let ends = ["from = \"a\"\nto = \"r\"", "from = \"s\"\nto = \"b\""].map(|ends| format!("[[path.link]]\n{ends}\nrate = \"1 Gbit/s\"\n"));
+    let [there, back] =
+        [("1 s", "20 ms"), ("2 s", "5 ms")].map(|(at, by)| format!("[[path.move]]\nat = \"{at}\"\nlink = \"5 ms\"\nby = \"{by}\"\n"));
+    let head = "[path]\nhosts = [\"a\", \"b\"]\nrouters = [\"r\", \"s\"]\n";
+    let flow = "[[flow]]\nfrom = \"a\"\nto = \"b\"\n[measure]\nduration = \"4 s\"\n";
+    add("path", "move", format!("{head}{}{}{there}{back}{flow}", two.concat(), ends.concat()));
     for (name, host) in HOSTS {
         add(
             "host",

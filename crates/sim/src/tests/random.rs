@@ -7,12 +7,14 @@ use longfat_core::atm::discard;
 use longfat_core::link::course::{self, Course, Outages, Step, Steps};
 use longfat_core::link::{Jitter, Opportunities, Passage, Reorder, Service, Shaper, Unsteady, loss};
 use longfat_core::params::{Choice, Value};
-use longfat_core::queue;
+use longfat_core::queue::{self, shared};
 use longfat_core::rng::Rng;
 use longfat_core::time::Duration;
 use longfat_core::traffic::Traffic;
 use longfat_core::units::{Capacity, Rate};
-use longfat_experiment::{Backlog, Cpu, Cycles, Experiment, Flow, Host, Intake, Link, Memory, Nic, Node, NodeKind, OnFull, Pause};
+use longfat_experiment::{
+    Backlog, Cpu, Cycles, Experiment, Flow, Host, Intake, Link, Memory, Move, Network, Nic, Node, NodeKind, OnFull, Pause, Router,
+};
 use longfat_tcp::{TcpConfig, congestion};
 
 use crate::dumbbell::{Dumbbell, droptail, tcp};
@@ -63,6 +65,8 @@ pub fn experiment(seed: u64) -> Option<Experiment> {
         }
     }
     draw.hold_back(&mut experiment, &hosts);
+    Draw(Rng::named(seed, "random shared memories")).share(&mut experiment);
+    Draw(Rng::named(seed, "random moves")).detour(&mut experiment);
     experiment.departures_last = draw.one_in(3);
     experiment.measure.interval = draw.one_in(2).then(|| Duration::from_micros(draw.of(&[1000, 9137, 10_000, 100_000, 377_000])));
     experiment.measure.events = true;
@@ -272,6 +276,46 @@ impl Draw {
                 Some(host) => host.shaper = Some(shaper),
                 None => experiment.hosts.push(Host { shaper: Some(shaper), ..Host::new(node) }),
             }
+        }
+    }
+
+    /// Some routers have a second line between them, to which routes move, and back.
+    fn detour(&mut self, experiment: &mut Experiment) {
+        let Network { nodes, links, moves } = &mut experiment.network;
+        if !self.one_in(3) || links.iter().any(|link| link.pause.is_some()) {
+            return;
+        }
+        let is_between_routers = |link: &Link| [link.from, link.to].iter().all(|node| nodes[*node].kind == NodeKind::Router);
+        // The two ways of a link stand side by side.
+        for link in (0..links.len()).step_by(2).filter(|link| is_between_routers(&links[*link])).collect::<Vec<_>>() {
+            let (by, delay) = (links.len(), Duration::from_micros(self.of(&[0, 100, 5000, 30_000])));
+            for way in [link, link + 1] {
+                links.push(Link { name: format!("{} again", links[way].name), delay, queue: self.queue(), ..links[way].clone() });
+            }
+            let (there, back) = (Duration::from_millis(self.of(&[0, 137, 300])), Duration::from_millis(600));
+            for (at, to) in [(there, by), (back, link)] {
+                moves.extend([0, 1].map(|way| Move { at, link: link + way, by: to + way }));
+            }
+        }
+        moves.sort_by_key(|step| (step.at, step.link));
+    }
+
+    /// The ports of some routers share a memory.
+    fn share(&mut self, experiment: &mut Experiment) {
+        if !self.one_in(3) {
+            return;
+        }
+        let nodes = &experiment.network.nodes;
+        for node in (0..nodes.len()).filter(|node| nodes[*node].kind == NodeKind::Router) {
+            if self.one_in(4) {
+                continue;
+            }
+            let sharing = match self.up_to(4) {
+                0 => shared::choice("complete"),
+                1 => shared::choice("static"),
+                _ => shared::choice("dynamic").with(&[("alpha", Value::Number(self.of(&[0.125, 1.0, 8.0])))]),
+            };
+            experiment.routers.push(Router { node, shared_buffer: self.of(&[20_000, 40_000, 200_000]), sharing });
         }
     }
 

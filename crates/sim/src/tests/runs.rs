@@ -203,8 +203,8 @@ fn every_queue_keeps_its_books() {
             };
             params.set(required.name, value);
         }
-        if kind.name == "fq" {
-            // Its own limit is more than three flows fill in the time.
+        if ["fq", "sfq"].contains(&kind.name) {
+            // Their own limits are more than three flows fill in the time.
             params.set("limit", Value::Capacity(Capacity::Packets(20)));
         }
         let queue = Choice { kind: kind.name, params };

@@ -1,54 +1,60 @@
 //! The layout of a world: what its stages are, by which inputs packets come to each, and what the plan has to know of them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use longfat_core::link::{Link, LinkConfig, PauseAt, loss};
 use longfat_core::packet::{Line, Packets};
+use longfat_core::queue::shared::{SharedBuffer, SharedPort};
 use longfat_core::queue::{self, QueueContext};
 use longfat_core::rng::Rng;
 use longfat_core::time::{Duration, Time};
 use longfat_experiment::route::Routes;
 use longfat_experiment::{Experiment, Ties};
 
+use super::detours::Detours;
 use super::ends::outlet;
 use super::hosts::Hosts;
 use super::islands::{Event, Island};
 use super::links::{Tie, Told};
 use super::ports::Ports;
+use super::routers::{Router, memories};
+use super::units::{NONE, Units, graph};
 use super::{Input, Milestones, Stage, Turns, World, volumes};
 use crate::Error;
 use crate::due::Due;
 use crate::endpoint::{Endpoint, personality};
 use crate::ledger::Ledger;
-use crate::memory;
 use crate::merge::Batch;
-use crate::plan::Graph;
 use crate::route::{END, RouteTable};
-
-/// In place of a number: there is none.
-const NONE: u32 = u32::MAX;
 
 /// The world of `experiment` at time zero.
 pub(super) fn world(experiment: &Experiment) -> Result<World, Error> {
     let table = RouteTable::new(experiment)?;
     let (mut endpoints, initial) = endpoints(experiment, &table);
-    let mut links = links(experiment);
+    let memories = memories(experiment);
+    let mut links = links(experiment, &memories);
     let pauses = pauses(experiment, &table, &mut links);
     let ports = Ports::new(experiment, &table);
     let hosts = Hosts::new(experiment, &mut endpoints);
     let volumes: Vec<(u32, u64)> = volumes(experiment).collect();
-    let units = Units::new(&mut endpoints, &hosts, &table, &links, &ports);
-    let graph = graph(&units, &endpoints, &table, &links, &ports, &volumes, &pauses);
+    let mut detours = Detours::new(experiment);
+    let units = Units::new(experiment, &mut endpoints, &hosts, &table, &ports, &detours);
+    let lag = |link: u32| match ports.in_front_of(link as usize) {
+        Some(port) => port.lag(links[link as usize].delay()),
+        None => links[link as usize].lag(),
+    };
+    let graph = graph(&units, &endpoints, &table, lag, &volumes, &pauses, &detours);
     let plan = graph.plan(longest(experiment, &links, &table));
     let mut layout = Layout::new(&units, &plan.order, &plan.behind, &ports);
-    layout.join(&units, &endpoints, &table, links.len());
+    layout.join(&units, &endpoints, &table, links.len(), &mut detours);
     let places = layout.settle_islands(&units, &endpoints, &hosts, links.len());
     let mut due = Due::new(layout.stages.len());
     for (place, stage) in layout.stages.iter().enumerate() {
         let first = match *stage {
             Stage::Endpoint(endpoint) => endpoints[endpoint as usize].wake,
             Stage::Island(island) => layout.islands[island as usize].agenda.first(),
-            Stage::Link(_) | Stage::Port(_) => Time::MAX,
+            Stage::Link(_) | Stage::Port(_) | Stage::Router(_) => Time::MAX,
         };
         due.set(place, first.saturating_add(layout.behind[place]));
     }
@@ -64,6 +70,8 @@ pub(super) fn world(experiment: &Experiment) -> Result<World, Error> {
         channels: table.channels,
         ledger: Ledger::new(table.origin, &initial, experiment),
         hops: layout.hops,
+        next_link: if units.routers.is_empty() && detours.is_empty() { Vec::new() } else { table.links },
+        detours,
         pauses,
         place_of_link,
         ties: (0..layout.inputs.len()).filter(|_| is_random).map(ties).collect(),
@@ -79,6 +87,7 @@ pub(super) fn world(experiment: &Experiment) -> Result<World, Error> {
         hold: Time::MAX,
         is_single: false,
         islands: layout.islands,
+        routers: units.routers.iter().map(|(_, node, links)| Router::new(links, memories[node].clone())).collect(),
         places,
         hosts,
         ports,
@@ -116,7 +125,7 @@ fn endpoints(experiment: &Experiment, table: &RouteTable) -> (Vec<Endpoint>, Vec
     (endpoints, initial)
 }
 
-fn links(experiment: &Experiment) -> Vec<Link> {
+fn links(experiment: &Experiment, memories: &BTreeMap<usize, Arc<SharedBuffer>>) -> Vec<Link> {
     let network = &experiment.network;
     let ports = Routes::new(network).ports();
     let rtts = Routes::new(network).round_trips(&experiment.flows);
@@ -125,6 +134,10 @@ fn links(experiment: &Experiment) -> Vec<Link> {
         let kind = queue::find(link.queue.kind).unwrap_or_else(|| panic!("link {}: no queue is called {}", link.name, link.queue.kind));
         let context = QueueContext { rate: link.rate, rtt: rtts[i], mtu: link.mtu, rng: rng("queue") };
         let queue = (kind.build)(&link.queue.params, context);
+        let queue = match memories.get(&link.from) {
+            Some(memory) => Box::new(SharedPort::new(queue, memory.clone())),
+            None => queue,
+        };
         let kind = loss::find(link.loss.kind).unwrap_or_else(|| panic!("link {}: no loss is called {}", link.name, link.loss.kind));
         let config = LinkConfig {
             rate: link.rate,
@@ -196,97 +209,6 @@ fn longest(experiment: &Experiment, links: &[Link], table: &RouteTable) -> Durat
     shortest.unwrap_or(Duration::from_secs(1)).min(Duration::from_secs(1))
 }
 
-/// What the plan puts in order: links and ports, islands, and for all endpoints that send and receive by the same two links one unit.
-struct Units {
-    count: usize,
-    /// For each link its own, or that of the island it is on; [`NONE`] for a link that no flow crosses.
-    of_link: Vec<u32>,
-    of_endpoint: Vec<u32>,
-    /// The links of each island. Islands are the first units.
-    islands: Vec<Vec<u32>>,
-}
-
-impl Units {
-    /// Of this network; tells the endpoints on islands.
-    fn new(endpoints: &mut [Endpoint], hosts: &Hosts, table: &RouteTable, links: &[Link], ports: &Ports) -> Self {
-        let mut units = Units { count: 0, of_link: vec![NONE; links.len()], of_endpoint: vec![NONE; endpoints.len()], islands: Vec::new() };
-        for members in hosts.islands(endpoints) {
-            let unit = units.next();
-            let mut links: Vec<u32> = members.iter().map(|endpoint| endpoints[*endpoint as usize].first_link).collect();
-            links.sort_unstable();
-            links.dedup();
-            links.iter().for_each(|link| units.of_link[*link as usize] = unit);
-            for endpoint in members {
-                units.of_endpoint[endpoint as usize] = unit;
-                endpoints[endpoint as usize].is_on_island = true;
-            }
-            units.islands.push(links);
-        }
-        let mut classes = BTreeMap::new();
-        for (i, endpoint) in endpoints.iter().enumerate().filter(|(_, endpoint)| !endpoint.is_on_island) {
-            let ends = (endpoint.first_link, table.route(i ^ 1).last().copied());
-            units.of_endpoint[i] = *classes.entry(ends).or_insert_with(|| units.next());
-        }
-        for &link in table.links.iter().filter(|link| **link != END) {
-            if units.of_link[link as usize] == NONE {
-                units.of_link[link as usize] = units.next();
-            }
-        }
-        debug_assert!(ports.of_links().all(|link| units.of_link[link] != NONE));
-        units
-    }
-
-    fn is_island(&self, unit: u32) -> bool {
-        (unit as usize) < self.islands.len()
-    }
-
-    fn next(&mut self) -> u32 {
-        self.count += 1;
-        self.count as u32 - 1
-    }
-}
-
-/// Who feeds whom, and how long that takes at least.
-fn graph(
-    units: &Units,
-    endpoints: &[Endpoint],
-    table: &RouteTable,
-    links: &[Link],
-    ports: &Ports,
-    volumes: &[(u32, u64)],
-    pauses: &[Vec<Told>],
-) -> Graph {
-    let lag = |link: u32| match ports.in_front_of(link as usize) {
-        Some(port) => port.lag(links[link as usize].delay()),
-        None => links[link as usize].lag(),
-    };
-    let mut graph = Graph::new(units.count);
-    for (link, told) in pauses.iter().enumerate().flat_map(|(link, all)| all.iter().map(move |told| (link, told))) {
-        graph.join(units.of_link[link] as usize, units.of_link[told.link as usize] as usize, told.lag);
-    }
-    for (endpoint, unit) in units.of_endpoint.iter().enumerate() {
-        let (route, mut at) = (table.route(endpoint), *unit as usize);
-        let mut took = Duration::ZERO;
-        let ends = route.iter().map(|link| units.of_link[*link as usize]).chain([units.of_endpoint[endpoint ^ 1]]);
-        for (next, lag) in ends.zip([Duration::ZERO].into_iter().chain(route.iter().map(|link| lag(*link)))) {
-            if at != next as usize {
-                graph.join(at, next as usize, lag);
-            }
-            (at, took) = (next as usize, took + lag);
-        }
-        // A run with volumes ends at an instant, and nobody may have lived beyond it. It is no earlier than the crossing of the network after
-        // the last byte was sent.
-        if endpoint.is_multiple_of(2) && volumes.binary_search_by_key(&(endpoint as u32 / 2), |volume| volume.0).is_ok() {
-            graph.bound(*unit as usize, took);
-        }
-        // Bounded memory is looked at when all have come to one time, which may be this soon.
-        if endpoints[endpoint].memory().is_some() {
-            graph.bound(*unit as usize, memory::SOONEST);
-        }
-    }
-    graph
-}
-
 /// Stages in the order of a sweep, and their inputs.
 struct Layout {
     stages: Vec<Stage>,
@@ -305,8 +227,11 @@ impl Layout {
         for (number, stages) in members.iter_mut().enumerate().take(units.islands.len()) {
             stages.push(Stage::Island(number as u32));
         }
+        for (number, (unit, _, _)) in units.routers.iter().enumerate() {
+            members[*unit as usize].push(Stage::Router(number as u32));
+        }
         for (link, unit) in units.of_link.iter().enumerate().filter(|(_, unit)| **unit != NONE) {
-            if !units.is_island(*unit) {
+            if !units.is_island(*unit) && units.router(*unit).is_none() {
                 let stage = if ports.of(link).is_some() { Stage::Port(link as u32) } else { Stage::Link(link as u32) };
                 members[*unit as usize].push(stage);
             }
@@ -334,6 +259,9 @@ impl Layout {
                     Stage::Endpoint(endpoint) => layout.of_endpoint[endpoint as usize] = place,
                     Stage::Link(link) | Stage::Port(link) => layout.of_link[link as usize] = place,
                     Stage::Island(island) => layout.islands[island as usize].stage = place as usize,
+                    Stage::Router(router) => {
+                        units.routers[router as usize].2.iter().for_each(|link| layout.of_link[*link as usize] = place);
+                    }
                 }
                 layout.stages.push(stage);
                 layout.behind.push(behind[unit]);
@@ -354,7 +282,7 @@ impl Layout {
     }
 
     /// Makes the inputs: the first ones are those of the endpoints, in order, then come two for what each sends ([`outlet`]).
-    fn join(&mut self, units: &Units, endpoints: &[Endpoint], table: &RouteTable, links: usize) {
+    fn join(&mut self, units: &Units, endpoints: &[Endpoint], table: &RouteTable, links: usize, detours: &mut Detours) {
         // Of endpoints that are on an island, these three lead nowhere.
         for endpoint in 0..endpoints.len() {
             let came_by = *table.route(endpoint ^ 1).last().expect("a route has a link");
@@ -374,8 +302,8 @@ impl Layout {
             for (i, &link) in route.iter().enumerate() {
                 let input = match route.get(i + 1) {
                     Some(next) => {
-                        let to = self.of_link[*next as usize];
-                        *between.entry((link, to)).or_insert_with(|| self.input(to, *next, link))
+                        let (to, at) = self.entry(*next);
+                        *between.entry((link, to)).or_insert_with(|| self.input(to, at, link))
                     }
                     None if units.is_island(units.of_endpoint[endpoint ^ 1]) => {
                         let to = self.islands[units.of_endpoint[endpoint ^ 1] as usize].stage as u32;
@@ -385,6 +313,20 @@ impl Layout {
                 };
                 self.hops[table.starts[endpoint] as usize + i + 1] = input;
             }
+            for (link, next) in detours.pairs(route) {
+                let (to, at) = self.entry(next);
+                detours.lead(link, next, *between.entry((link, to)).or_insert_with(|| self.input(to, at, link)));
+            }
+        }
+    }
+
+    /// The stage of this link by its place in the order, and what packets lead to there. A router takes what comes by one link in one line,
+    /// whichever of its own links it is for.
+    fn entry(&self, link: u32) -> (u32, u32) {
+        let to = self.of_link[link as usize];
+        match self.stages[to as usize] {
+            Stage::Router(router) => (to, router),
+            _ => (to, link),
         }
     }
 

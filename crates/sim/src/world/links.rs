@@ -99,9 +99,23 @@ impl World {
 
     /// The same for several inputs.
     fn take_from_all(&mut self, number: usize, until: Time) -> Time {
-        let World { links, inputs, waiting, packets, ledger, ties, batch, endpoints, .. } = self;
+        let mut waiting = std::mem::take(&mut self.waiting[number]);
+        let next = self.gather(&mut waiting, until);
+        self.waiting[number] = waiting;
+        let World { links, packets, ledger, batch, .. } = self;
+        let (link, mut log) = (&mut links[number], LinkLog { link: number as u32, ledger });
+        for Arrival { time, id, .. } in batch.drain() {
+            log.ledger.queued(time, id, packets, log.link);
+            link.offer(time, id, packets, &mut log);
+        }
+        next
+    }
+
+    /// Puts into the batch what comes up to `until` by the inputs in `waiting`, of which those stay in which more waits; when that comes.
+    pub(super) fn gather(&mut self, waiting: &mut Vec<u32>, until: Time) -> Time {
+        let World { links, inputs, packets, ties, batch, endpoints, .. } = self;
         let mut next = Time::MAX;
-        waiting[number].retain(|of| {
+        waiting.retain(|of| {
             let Input { line, rank, .. } = &mut inputs[*of as usize];
             let is_set_off_by_link = (*rank as usize) < links.len();
             let before = batch.len();
@@ -124,23 +138,32 @@ impl World {
             }
             !line.is_empty()
         });
-        let (link, mut log) = (&mut links[number], LinkLog { link: number as u32, ledger });
-        for Arrival { time, id, .. } in batch.drain() {
-            log.ledger.queued(time, id, packets, log.link);
-            link.offer(time, id, packets, &mut log);
-        }
         next
     }
 
     /// What the link has sent goes to whom it is for.
     #[inline]
     pub(super) fn pass_on(&mut self, number: usize) {
+        if !self.detours.is_empty() {
+            self.pass_on_by_time(number);
+        }
         while let Some(id) = self.links[number].take_sent(&self.packets) {
             let input = self.hops[self.packets[id].route as usize];
             self.put(input, id);
         }
         if !self.pauses.is_empty() {
             self.tell(number);
+        }
+    }
+
+    /// The same where routes move.
+    #[cold]
+    fn pass_on_by_time(&mut self, number: usize) {
+        while let Some(id) = self.links[number].take_sent(&self.packets) {
+            let packet = &self.packets[id];
+            let route = packet.route as usize;
+            let input = self.detours.input(number as u32, self.next_link[route], packet.stamp);
+            self.put(input.unwrap_or(self.hops[route]), id);
         }
     }
 

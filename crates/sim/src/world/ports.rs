@@ -86,7 +86,7 @@ impl OutputPort {
     }
 
     fn new(experiment: &Experiment, link: usize, channels: usize) -> Self {
-        let Network { nodes, links } = &experiment.network;
+        let Network { nodes, links, .. } = &experiment.network;
         let line = &links[link];
         let policy = line.discard.as_ref().expect("a port has a policy");
         let kind = discard::find(policy.kind).unwrap_or_else(|| panic!("link {}: no policy is called {}", line.name, policy.kind));

@@ -120,7 +120,7 @@ impl Discard for EpdRed {
         match signal {
             early::Verdict::Accept => Verdict::Accept,
             early::Verdict::Signal if self.marks && arrival.is_ect => Verdict::Mark,
-            early::Verdict::Signal | early::Verdict::Drop => Verdict::Drop,
+            early::Verdict::Signal | early::Verdict::Severe => Verdict::Drop,
         }
     }
 }

@@ -74,7 +74,7 @@ fn silence_counts_as_small_packets_meeting_an_empty_queue() {
 fn under_the_lower_threshold_nothing_and_from_the_upper_everything_is_dropped() {
     let mut red = red(config(), 1);
     assert!((0..10_000).all(|_| red.arrival(ms(1), 3, 100) == Verdict::Accept));
-    assert!((0..10_000).all(|_| red.arrival(ms(1), 8, 100) == Verdict::Drop));
+    assert!((0..10_000).all(|_| red.arrival(ms(1), 8, 100) == Verdict::Severe));
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn gentle_rises_to_one_at_twice_the_threshold() {
     let gentle = RedConfig { gentle: true, max_p: 0.1, ..config() };
     // At the threshold pb = max_p = 1/10: distances 1 to 9. RFC 3168 §7: no marks up here, so drops.
     let mut at = red(gentle, 5);
-    let mut next = || (1..).find(|_| at.arrival(ms(1), 8, 100) == Verdict::Drop).unwrap();
+    let mut next = || (1..).find(|_| at.arrival(ms(1), 8, 100) == Verdict::Severe).unwrap();
     next();
     let seen: Vec<u64> = (0..27_000).map(|_| next()).collect();
     // 99.9 % with 8 degrees of freedom.
@@ -128,8 +128,8 @@ fn gentle_rises_to_one_at_twice_the_threshold() {
     // Half way, pb = 0.1 + 0.9/2 > 1/2: with the spacing every arrival. So from twice the threshold on.
     let mut beyond = red(gentle, 6);
     beyond.arrival(ms(1), 16, 100);
-    assert!((0..1000).all(|_| beyond.arrival(ms(1), 12, 100) == Verdict::Drop));
-    assert!((0..1000).all(|_| beyond.arrival(ms(1), 16, 100) == Verdict::Drop));
+    assert!((0..1000).all(|_| beyond.arrival(ms(1), 12, 100) == Verdict::Severe));
+    assert!((0..1000).all(|_| beyond.arrival(ms(1), 16, 100) == Verdict::Severe));
 }
 
 #[test]
@@ -174,10 +174,11 @@ fn ecn_marks_only_what_can_be_marked() {
     use crate::queue::tests::{Ledger, packet_with};
     let mut log = Ledger::default();
     let mut apply = |verdict: Verdict, ecn, on| {
+        let marking = Marking { ecn: on, harddrop: true, nodrop: false };
         let mut packets = Packets::new();
         let (packet, segment) = packet_with(ecn, 0, 100);
         let id = packets.insert(Way::There, packet, segment);
-        let held = verdict.apply(ms(1), id, on, &mut packets, &mut log);
+        let held = verdict.apply(ms(1), id, marking, &mut packets, &mut log);
         // A dropped packet has left.
         assert_eq!(packets.is_empty(), !held);
         held.then(|| packets[id].ecn)
@@ -187,7 +188,7 @@ fn ecn_marks_only_what_can_be_marked() {
     assert_eq!(apply(Verdict::Signal, Ecn::Ce, true), Some(Ecn::Ce));
     assert_eq!(apply(Verdict::Signal, Ecn::NotEct, true), None);
     assert_eq!(apply(Verdict::Signal, Ecn::Ect0, false), None);
-    assert_eq!(apply(Verdict::Drop, Ecn::Ect0, true), None);
+    assert_eq!(apply(Verdict::Severe, Ecn::Ect0, true), None);
     assert_eq!(apply(Verdict::Accept, Ecn::Ect0, true), Some(Ecn::Ect0));
     assert_eq!((log.marked.len(), log.dropped.len()), (3, 3));
 }

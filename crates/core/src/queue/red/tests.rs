@@ -112,3 +112,64 @@ fn the_average_outlives_the_queue_but_not_a_silence() {
     arrive(&mut *queue, drained + Duration::from_millis(101), 201, packets, &mut log);
     assert_eq!((queue.backlog_packets(), log.dropped.len()), (1, early + 1));
 }
+
+/// How many of 100 packets are marked, and how many are dropped, that each find 20 in the queue, and then 60: between the thresholds and over
+/// the upper one, since the average is the queue. (Where it cannot hold 60, since all are dropped from 30 on, they find 30.)
+fn fates(given: &[(&'static str, Value)], ecn: Ecn) -> [(usize, usize); 2] {
+    let mut params = Params::defaults(KIND.params);
+    let packets = |n| Value::Capacity(Capacity::Packets(n));
+    let common = [("limit", packets(1000)), ("min_threshold", packets(10)), ("max_threshold", packets(30)), ("wq", Value::Number(1.0))];
+    let common = common.into_iter().chain([("max_p", Value::Number(0.5)), ("gentle", Value::Bool(false)), ("ecn", Value::Bool(true))]);
+    common.chain(given.iter().copied()).for_each(|(name, value)| params.set(name, value));
+    let context = context(10_000_000, 20, 1500);
+    assert_eq!((KIND.check)(&params, &context), Ok(()));
+    let (mut queue, mut kept, mut log) = ((KIND.build)(&params, context), Packets::new(), Ledger::default());
+    // Until the queue is where it is wanted; then 100 more, each of which makes room for the next.
+    [20, 60].map(|held| {
+        while queue.backlog_packets() < held {
+            let (packet, segment) = packet_with(Ecn::Ce, 0, 1000);
+            let id = kept.insert(Way::There, packet, segment);
+            queue.enqueue(Time::ZERO, id, &mut kept, &mut log);
+            assert!(log.dropped.len() < 10_000 || held == 60, "it fills");
+            if log.dropped.len() >= 10_000 {
+                break;
+            }
+        }
+        log = Ledger::default();
+        for _ in 0..100 {
+            let before = queue.backlog_packets();
+            let (packet, segment) = packet_with(ecn, 1, 1000);
+            let id = kept.insert(Way::There, packet, segment);
+            queue.enqueue(Time::ZERO, id, &mut kept, &mut log);
+            if queue.backlog_packets() > before {
+                let id = queue.dequeue(Time::ZERO, &mut kept, &mut log).unwrap();
+                kept.remove(id);
+            }
+        }
+        (log.marked.len(), log.dropped.len())
+    })
+}
+
+/// tc-red(8): `harddrop` drops over the upper threshold what would be marked, and without it all of that is marked. (RFC 3168 §7 has it
+/// drop, and so has longfat unless it is told otherwise.)
+#[test]
+fn over_the_upper_threshold_packets_are_dropped_or_marked() {
+    let [between, over] = fates(&[("harddrop", Value::Bool(false))], Ecn::Ect0);
+    assert!(between.0 > 10 && between.1 == 0, "{between:?}");
+    assert_eq!(over, (100, 0));
+    let [between, over] = fates(&[("harddrop", Value::Bool(false))], Ecn::NotEct);
+    assert!(between.1 > 10 && between.0 == 0 && over == (0, 100), "what cannot be marked is dropped: {between:?} {over:?}");
+}
+
+/// tc-red(8): with `nodrop` what cannot be marked is let in.
+#[test]
+fn what_cannot_be_marked_is_let_in_with_nodrop() {
+    let nodrop = ("nodrop", Value::Bool(true));
+    assert_eq!(fates(&[nodrop, ("harddrop", Value::Bool(false))], Ecn::NotEct), [(0, 0), (0, 0)]);
+    let [between, over] = fates(&[nodrop, ("harddrop", Value::Bool(false))], Ecn::Ect0);
+    assert!(between.0 > 10 && over == (100, 0), "{between:?} {over:?}");
+    // Over the upper threshold `harddrop` has its way, and nothing is marked there.
+    let [between, over] = fates(&[nodrop], Ecn::NotEct);
+    assert_eq!((between, over.0), ((0, 0), 0));
+    assert!(over.1 > 0);
+}

@@ -1,0 +1,190 @@
+//! One memory for the queues of all ports of a router: how much of it each may take, and a queue that lives in it.
+//!
+//! A. K. Choudhury and E. L. Hahne, "Dynamic Queue Length Thresholds for Shared-Memory Packet Switches", IEEE/ACM ToN 6(2), 1998, called
+//! CH98 below. What is held is counted in IP bytes; the packet in transmission is not.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::{DropReason, Queue, QueueLog, discard};
+use crate::by_name;
+use crate::packet::{PacketId, Packets};
+use crate::params::{Kind, ParamSpec, Params, Value};
+use crate::time::Time;
+
+/// One way to share a memory.
+pub struct SharingKind {
+    /// As users write it.
+    pub name: &'static str,
+    /// One line for listings.
+    pub summary: &'static str,
+    /// Where it is defined.
+    pub source: &'static str,
+    /// What users can set.
+    pub params: &'static [ParamSpec],
+    /// What it is with these.
+    pub build: fn(&Params) -> Sharing,
+}
+
+const SOURCE: &str = "Choudhury and Hahne, Dynamic Queue Length Thresholds for Shared-Memory Packet Switches, IEEE/ACM ToN 6(2), 1998";
+
+/// Every way, in the order of listings.
+pub const REGISTRY: &[SharingKind] = &[
+    SharingKind {
+        name: "dynamic",
+        summary: "a port takes nothing more while it holds `alpha` times what is free, or over that",
+        source: SOURCE,
+        params: &[ParamSpec {
+            name: "alpha",
+            kind: Kind::Number { min: 0.001, max: 1024.0 },
+            default: Some(Value::Number(1.0)),
+            doc: "of n queues that want more, each gets alpha B / (1 + n alpha) of B bytes",
+        }],
+        build: |params| Sharing::Dynamic { alpha: params.number("alpha") },
+    },
+    SharingKind {
+        name: "static",
+        summary: "each port has an equal part of its own",
+        source: SOURCE,
+        params: &[],
+        build: |_| Sharing::Static,
+    },
+    SharingKind {
+        name: "complete",
+        summary: "any port may take all that is free",
+        source: SOURCE,
+        params: &[],
+        build: |_| Sharing::Complete,
+    },
+];
+by_name!(SharingKind, "sharing of a memory", with params);
+
+/// How ports share a memory (CH98 §I and §II).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Sharing {
+    /// Any port may take all that is free.
+    Complete,
+    /// Each port has an equal part of its own.
+    Static,
+    /// A port takes nothing more while it holds `alpha` times what is free, or over that (CH98 eq. 1).
+    Dynamic {
+        /// The factor.
+        alpha: f64,
+    },
+}
+
+/// A memory of so many bytes, and how much of it is taken.
+#[derive(Debug)]
+pub struct SharedBuffer {
+    bytes: u64,
+    ports: u64,
+    sharing: Sharing,
+    used: AtomicU64,
+}
+
+impl SharedBuffer {
+    /// An empty memory of `bytes` for so many ports.
+    pub fn new(bytes: u64, ports: u64, sharing: Sharing) -> Arc<Self> {
+        Arc::new(SharedBuffer { bytes, ports, sharing, used: AtomicU64::new(0) })
+    }
+
+    /// IP bytes held, by all ports.
+    pub fn used(&self) -> u64 {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    /// What a port could hold alone, in bytes: less than a packet of this, and nothing would pass.
+    pub fn alone(&self) -> u64 {
+        match self.sharing {
+            Sharing::Static => self.bytes / self.ports,
+            Sharing::Complete | Sharing::Dynamic { .. } => self.bytes,
+        }
+    }
+
+    /// Whether a port that holds `held` bytes may take a packet of `len` more.
+    fn admits(&self, held: u64, len: u64) -> bool {
+        let used = self.used();
+        match self.sharing {
+            Sharing::Complete => used + len <= self.bytes,
+            Sharing::Static => held + len <= self.alone(),
+            // CH98 §II: what comes to a queue at or over the threshold is blocked. (A packet that finds it below may end over it.)
+            Sharing::Dynamic { alpha } => used + len <= self.bytes && (held as f64) < alpha * (self.bytes - used) as f64,
+        }
+    }
+}
+
+/// The queue of one port: the memory is asked first, and then the queue itself, so that the smaller threshold decides.
+pub struct SharedPort {
+    queue: Box<dyn Queue + Send>,
+    memory: Arc<SharedBuffer>,
+    held: u64,
+}
+
+impl SharedPort {
+    /// `queue`, which is empty, in `memory`.
+    pub fn new(queue: Box<dyn Queue + Send>, memory: Arc<SharedBuffer>) -> Self {
+        SharedPort { queue, memory, held: 0 }
+    }
+
+    /// The queue has taken or given up what it did: the memory knows.
+    #[inline]
+    fn account(&mut self) {
+        let held = self.queue.backlog_bytes();
+        // Of two's complement: less is added as well.
+        self.memory.used.fetch_add(held.wrapping_sub(self.held), Ordering::Relaxed);
+        self.held = held;
+    }
+
+    /// Whether the memory has room for the packet `id`; if not, it is dropped.
+    #[inline]
+    fn admits(&self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
+        let admits = self.memory.admits(self.held, packets[id].ip_len().into());
+        if !admits {
+            discard(now, id, DropReason::Overflow, packets, log);
+        }
+        admits
+    }
+}
+
+impl Queue for SharedPort {
+    fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) {
+        if self.admits(now, id, packets, log) {
+            self.queue.enqueue(now, id, packets, log);
+            self.account();
+        }
+    }
+    fn dequeue(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) -> Option<PacketId> {
+        let id = self.queue.dequeue(now, packets, log);
+        self.account();
+        id
+    }
+    fn pass(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
+        self.admits(now, id, packets, log) && self.queue.pass(now, id, packets, log)
+    }
+    // What other ports hold may leave no room: it is always asked.
+    fn passes(&self) -> u32 {
+        0
+    }
+    fn shapes(&self) -> bool {
+        self.queue.shapes()
+    }
+    fn opens(&self, from: Time) -> Time {
+        self.queue.opens(from)
+    }
+    fn backlog_bytes(&self) -> u64 {
+        self.queue.backlog_bytes()
+    }
+    fn backlog_packets(&self) -> u64 {
+        self.queue.backlog_packets()
+    }
+    fn poll_timeout(&self) -> Option<Time> {
+        self.queue.poll_timeout()
+    }
+    fn handle_timeout(&mut self, now: Time) {
+        self.queue.handle_timeout(now);
+        self.account();
+    }
+}
+
+#[cfg(test)]
+mod tests;
