@@ -262,7 +262,7 @@ pub fn read(spec: &ParamSpec, node: &Node, path: &[Step]) -> Result<Value, Fault
         let fault = if mismatch.why == Why::OtherType { fault } else { fault.expected(mismatch.expected) };
         match (spec.kind, &node.value) {
             (Kind::Choice(words), Tree::Text(word)) => called_elsewhere(fault, word, words.iter().copied()),
-            (_, Tree::Array(_)) if spec.name != "repeats" => {
+            (kind, Tree::Array(_)) if spec.name != "repeats" && !matches!(kind, Kind::Tables(_)) => {
                 fault.help(format!("a run with each of several values is a sweep: {} = {{ sweep = [...] }}", spec.name))
             }
             _ => fault,

@@ -67,7 +67,7 @@ impl Rule {
             dscp: class.dscps(DSCP.name),
             ecn: given(ECN.name).map(|name| Ecns::named(class.choice(name))),
             // Of 2^64 as many as it says; the whole is one less, which no test will find.
-            hash: given(HASH.name).map(|name| ((class.number(name) * 2.0_f64.powi(64)) as u64, key)),
+            hash: given(HASH.name).map(|name| ((class.number(name) * 18_446_744_073_709_551_616.0) as u64, key)),
         }
     }
     const fn takes_all(&self) -> bool {
