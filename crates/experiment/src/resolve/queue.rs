@@ -70,8 +70,10 @@ pub fn finish(plan: Plan<'_>, flows: &[Flow], hosts: &[Host], seed: u64) -> Resu
 
 /// Flow control must be able to set in before the queue overflows.
 fn check_pause(link: &Link, pause: Pause) -> Result<(), (String, &'static str)> {
+    if link.queue.kind != "droptail" {
+        return Ok(());
+    }
     let limit = match link.queue.params.get("limit") {
-        _ if link.queue.kind != "droptail" => return Ok(()),
         Value::Capacity(Capacity::Bytes(bytes)) => bytes,
         Value::Capacity(Capacity::Packets(packets)) => packets.saturating_mul(link.mtu.into()),
         _ => return Ok(()),

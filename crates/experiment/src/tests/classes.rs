@@ -54,6 +54,13 @@ fn a_flow_has_its_codepoint_by_name_or_number() {
     assert_eq!((again.experiment.flows[0].dscp, again.hash), (Dscp::parse("AF41").unwrap(), run.hash));
 }
 
+/// Flow control goes by what is held, of whatever queue.
+#[test]
+fn a_queue_with_classes_may_be_watched() {
+    let pause = r#""prio", pause = { on = "100 kB" }"#;
+    assert!(run(pause, "").is_ok_and(|run| run.experiment.network.links[0].pause.is_some()));
+}
+
 #[test]
 fn a_value_deep_inside_can_be_swept() {
     let queue = r#"{ kind = "htb", class = [{ rate = { sweep = ["10 Mbit/s", "20 Mbit/s"], name = "share" }, queue = "codel" }] }"#;
