@@ -164,7 +164,10 @@ impl Kind {
             Kind::Dscp => format!("a codepoint: {}, or a number from 0 to 63", dscp_names()),
             Kind::Dscps => "codepoints by name or number, such as \"EF\" or \"AF41 AF42\"".to_owned(),
             Kind::Queue => "a queue, such as \"fq_codel\" or { kind = \"droptail\", limit = \"60 packets\" }".to_owned(),
-            Kind::Tables(_) => "an array of one or more tables".to_owned(),
+            Kind::Tables(keys) => {
+                let names: Vec<&str> = keys.0.iter().map(|spec| spec.name).collect();
+                format!("an array of one or more tables with {}", names.join(", "))
+            }
         }
     }
 
