@@ -57,6 +57,7 @@ traffic = { kind = "udp", rate = "1 Mbit/s", size = "777 bytes" }
 name = "probe"
 from = "left5"
 to = "right5"
+dscp = "EF"
 traffic = { kind = "ping" }
 
 [measure]
@@ -93,6 +94,14 @@ def test_tshark_finds_nothing_wrong(recorded: Path, tmp_path: Path, at: str) -> 
     seen = tshark(file, "-T", "fields", "-e", "tcp.checksum.status", "-e", "udp.checksum.status", "-e", "icmp.checksum.status")
     assert len(seen) == count > 0
     assert {"".join(statuses) for statuses in seen} == {"1"}, "a checksum that was not checked"
+
+
+@needs_tshark
+@pytest.mark.parametrize(("at", "dscp"), [("left5", "46"), ("right5", "46"), ("right4", "0")])
+def test_packets_have_the_codepoint_of_their_flow(recorded: Path, tmp_path: Path, at: str, dscp: str) -> None:
+    file = tmp_path / "one.pcapng"
+    assert write_capture(recorded, at, file) > 0
+    assert {value for [value] in tshark(file, "-T", "fields", "-e", "ip.dsfield.dscp")} == {dscp}
 
 
 @needs_tshark

@@ -41,6 +41,7 @@ CURES = {
     "sender: HyStart": "cure-hystart",
     "sender: HyStart++": "cure-hystart-pp",
     "network: RED": "cure-red",
+    "network: WRED": "cure-wred",
     "network: PAUSE": "cure-pause",
     "network: PAUSE, and TCP waits at the sender's queue": "cure-pause-queue",
     "network: the memory of Equation 3, 2.94 MB": "cure-memory",

@@ -14,7 +14,7 @@ fn knob(value: Value) -> u64 {
         Value::Count(n) | Value::Bytes(n) => n,
         Value::Duration(d) => d.as_ps() / 1_000_000,
         Value::Bool(b) => b.into(),
-        Value::Capacity(_) | Value::Rate(_) | Value::Choice(_) | Value::Auto => unreachable!("no twin has such a parameter"),
+        other => unreachable!("no twin has a parameter like {other:?}"),
     }
 }
 

@@ -3,8 +3,10 @@
 //!
 //! Payload bytes are not carried: byte `n` of a stream is known by its sequence number alone.
 
+mod dscp;
 mod pool;
 
+pub use dscp::{Dscp, Dscps};
 pub use pool::{Line, PacketId, Packets, Way};
 
 use crate::time::Time;
@@ -327,14 +329,17 @@ pub struct Packet {
     pub ecn: Ecn,
     /// Damaged on the way: the receiver's checksum fails and it is discarded there.
     pub corrupted: bool,
+    /// Differentiated services codepoint of the IP header.
+    pub dscp: Dscp,
 }
 
 impl Packet {
-    /// The packet that carries `segment`, sent at `now`.
+    /// The packet that carries `segment`, sent at `now`; its codepoint is the default.
     #[inline]
     pub const fn new(now: Time, route: u32, ecn: Ecn, segment: &Segment) -> Self {
         let header_len = segment.header_len() as u8;
-        Packet { stamp: now, route, behind: PacketId::NONE, ingress: 0, len: segment.len, header_len, ecn, corrupted: false }
+        let dscp = Dscp::DEFAULT;
+        Packet { stamp: now, route, behind: PacketId::NONE, ingress: 0, len: segment.len, header_len, ecn, corrupted: false, dscp }
     }
 
     /// Length of the IP packet in bytes (no link framing).

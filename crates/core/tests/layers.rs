@@ -23,7 +23,7 @@ const CORE: &[(&str, &[&str])] = &[
     ("quantiles", &["time"]),
     ("rng", &[]),
     ("units", &["time"]),
-    ("params", &["by_name", "time", "units"]),
+    ("params", &["by_name", "packet", "time", "units"]),
     ("packet", &["time"]),
     ("traffic", &["by_name", "packet", "params", "quantiles", "rng", "time", "units"]),
     ("queue", &["by_name", "packet", "params", "rng", "time", "units"]),

@@ -11,7 +11,8 @@ const NAMES: &[(&[&str], &str)] = &[
         &["pfifo", "bfifo", "fifo", "taildrop", "drop_tail", "tail_drop"],
         "it is called `droptail` here: queue = { kind = \"droptail\", limit = \"100 packets\" }",
     ),
-    (&["htb", "hfsc", "shaper"], "a link has its `rate` and its `queue`; a shaper slower than that is `tbf`"),
+    (&["hfsc", "cbq", "shaper"], "a link has its `rate` and its `queue`; a shaper slower than that is `tbf`, and `htb` with classes"),
+    (&["tos", "dsfield", "tclass"], "the codepoint of a flow is `dscp`; ECN is `ecn`"),
     (&["netem", "dummynet"], "a link has `delay`, `rate` and `loss`; a host has `overhead` for a random delay"),
     (
         &["iperf", "iperf2", "iperf3", "netperf", "nuttcp"],

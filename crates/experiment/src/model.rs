@@ -4,6 +4,7 @@
 use super::random::Distribution;
 use super::trace_file::TraceFile;
 use longfat_core::link::{Service, Shaper, Unsteady};
+use longfat_core::packet::Dscp;
 use longfat_core::params::Choice;
 use longfat_core::time::Duration;
 use longfat_core::traffic::Traffic;
@@ -322,6 +323,8 @@ pub struct Flow {
     pub sender: Arc<TcpConfig>,
     /// The TCP of the side that listens.
     pub receiver: Arc<TcpConfig>,
+    /// The codepoint of its packets, both ways.
+    pub dscp: Dscp,
     /// What it sends.
     pub traffic: Traffic,
     /// When it connects.

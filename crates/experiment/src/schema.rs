@@ -1,10 +1,11 @@
 //! The JSON Schema of experiment files, and their reference in Markdown: both from the tables in [`super::fields`].
 
 use super::fields::{self, CONTROL, DELAY_TRACE, DISCARD, LOSS, PATH, QUEUE, RATE_TRACE, SHARING, SIZING, TRAFFIC};
-use super::shape::{Field, Shape, Variants};
+use super::shape::{Field, Shape, Variants, fields_of};
 use super::sweep::FIXED;
 use longfat_core::link::framing;
-use longfat_core::params::{ParamSpec, Value};
+use longfat_core::params::{Keys, Kind, ParamSpec, Value};
+use longfat_core::queue;
 use longfat_tcp::congestion::slow_start;
 use longfat_tcp::stack;
 use serde_json::{Map, Value as Json, json};
@@ -32,6 +33,9 @@ pub fn schema() -> Json {
         },
     });
     merge(&mut schema, extra);
+    for (name, keys) in tables() {
+        schema["$defs"][name] = table(&fields_of(keys.0));
+    }
     schema
 }
 
@@ -93,10 +97,26 @@ fn definition(fields: &[Field]) -> Option<&'static str> {
 }
 
 fn scalar(spec: &ParamSpec) -> Json {
+    let plain = match spec.kind {
+        Kind::Tables(keys) => {
+            let (name, _) = tables().find(|(_, known)| *known == keys).expect("only queues have tables");
+            json!({ "type": "array", "items": { "$ref": format!("#/$defs/{name}") }, "minItems": 1 })
+        }
+        kind => kind.schema(),
+    };
     match spec.default {
-        Some(Value::Auto) => json!({ "anyOf": [spec.kind.schema(), { "const": "auto" }] }),
-        _ => spec.kind.schema(),
+        Some(Value::Auto) => json!({ "anyOf": [plain, { "const": "auto" }] }),
+        _ => plain,
     }
+}
+
+/// The keys of the tables that parameters of queues may be, and what each is called. They may hold themselves.
+fn tables() -> impl Iterator<Item = (String, Keys)> {
+    queue::REGISTRY.iter().flat_map(|entry| {
+        entry.params.iter().filter_map(|spec| {
+            if let Kind::Tables(keys) = spec.kind { Some((format!("{}_{}", entry.name, spec.name), keys)) } else { None }
+        })
+    })
 }
 
 fn default(field: &Field) -> Option<Json> {
@@ -161,6 +181,11 @@ pub fn reference() -> String {
         for case in (variants.cases)() {
             let doc = format!("{}. Source: {}", case.doc, case.source);
             section(&mut out, &format!("{title}: {} = \"{}\"", variants.tag, case.name), &doc, &case.fields);
+            for field in &case.fields {
+                if let Shape::Scalar(ParamSpec { name, kind: Kind::Tables(keys), .. }) = field.shape {
+                    section(&mut out, &format!("{name} of {}", case.name), "", &fields_of(keys.0));
+                }
+            }
         }
     }
     words(&mut out, "stack", stack::REGISTRY.iter().map(|e| [e.name, e.summary, e.source]));

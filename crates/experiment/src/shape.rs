@@ -3,6 +3,7 @@
 
 use super::elsewhere;
 use super::error::Fault;
+use super::fields::QUEUE;
 use super::random::{self, Distribution};
 use super::sweep;
 use super::tree::{Entry, Node, Step, Table, Tree, path_text};
@@ -135,6 +136,12 @@ impl Shape {
             (Shape::Names, Tree::Array(items)) if !items.is_empty() => check_items(&Shape::Text, items, path, faults),
             (Shape::OneOrMany(spec), Tree::Array(items)) if !items.is_empty() => check_items(&Shape::Scalar(*spec), items, path, faults),
             (Shape::List(shape), Tree::Array(items)) if !items.is_empty() => check_items(shape, items, path, faults),
+            (Shape::Scalar(ParamSpec { kind: Kind::Queue, .. }), _) if node.as_text() != Some("auto") => {
+                check_variants(&QUEUE, node, path, faults);
+            }
+            (Shape::Scalar(ParamSpec { kind: Kind::Tables(keys), .. }), Tree::Array(items)) if !items.is_empty() => {
+                check_tables(keys.0, items, path, faults);
+            }
             (Shape::Drawn(_), Tree::Table(_)) => faults.extend(distribution(node, path).err()),
             (Shape::Scalar(spec) | Shape::OneOrMany(spec) | Shape::Drawn(spec), _) => faults.extend(read(spec, node, path).err()),
             (Shape::Table(fields), Tree::Table(table)) => check_fields(fields(), None, table, node, path, faults),
@@ -171,6 +178,23 @@ fn check_items(shape: &Shape, items: &[Node], path: &mut Vec<Step>, faults: &mut
         shape.check(item, path, faults);
         path.pop();
     }
+}
+
+fn check_tables(specs: &[ParamSpec], items: &[Node], path: &mut Vec<Step>, faults: &mut Vec<Fault>) {
+    let fields = fields_of(specs);
+    for (i, item) in items.iter().enumerate() {
+        path.push(Step::Index(i));
+        match item.as_table() {
+            Some(table) => check_fields(&fields, None, table, item, path, faults),
+            None => faults.push(Fault::new(item.span, path_text(path), "this must be a table").found(item.found())),
+        }
+        path.pop();
+    }
+}
+
+/// Of tables that are values of [`Kind::Tables`].
+pub fn fields_of(specs: &[ParamSpec]) -> Vec<Field> {
+    specs.iter().copied().map(Field::param).collect()
 }
 
 /// Checks `table`, which `node` holds, but for its `tag`.
@@ -238,7 +262,7 @@ pub fn read(spec: &ParamSpec, node: &Node, path: &[Step]) -> Result<Value, Fault
         let fault = if mismatch.why == Why::OtherType { fault } else { fault.expected(mismatch.expected) };
         match (spec.kind, &node.value) {
             (Kind::Choice(words), Tree::Text(word)) => called_elsewhere(fault, word, words.iter().copied()),
-            (_, Tree::Array(_)) if spec.name != "repeats" => {
+            (kind, Tree::Array(_)) if spec.name != "repeats" && !matches!(kind, Kind::Tables(_)) => {
                 fault.help(format!("a run with each of several values is a sweep: {} = {{ sweep = [...] }}", spec.name))
             }
             _ => fault,

@@ -4,6 +4,7 @@ mod backends;
 mod bad_files;
 mod bases;
 mod changes;
+mod classes;
 mod fuzz;
 mod identity;
 mod networks;

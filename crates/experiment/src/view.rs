@@ -1,11 +1,13 @@
 //! Reading a table that has been checked: values by name, with the defaults of its fields.
 
 use super::error::Fault;
+use super::fields::QUEUE;
 use super::model::When;
-use super::shape::{Case, Field, Shape, Variants, distribution, read};
+use super::shape::{Case, Field, Shape, Variants, distribution, fields_of, read};
 use super::tree::{Node, Step, Table, Tree, path_text};
-use longfat_core::params::{Choice, Params, Value};
+use longfat_core::params::{Choice, Kept, Kind, ParamSpec, Params, Value};
 use longfat_core::time::Duration;
+use std::borrow::Cow;
 
 /// A node of the file, and where it stands.
 #[derive(Clone)]
@@ -18,7 +20,7 @@ impl<'a> Written<'a> {
     /// Which of `variants` it is, and its table.
     pub fn variant(&self, variants: &Variants) -> Result<(&'static str, View<'a>), Fault> {
         let Case { name, fields, .. } = variants.case(self.node, &self.path)?;
-        Ok((name, View::new(self.clone(), fields)))
+        Ok((name, View::new(self.clone(), fields.as_slice())))
     }
 
     /// The same, where the fields are the parameters of a registry's entry.
@@ -36,12 +38,12 @@ impl<'a> Written<'a> {
 /// A table, and the fields it may have.
 pub struct View<'a> {
     pub at: Written<'a>,
-    fields: &'static [Field],
+    fields: Cow<'static, [Field]>,
 }
 
 impl<'a> View<'a> {
-    pub fn new(at: Written<'a>, fields: &'static [Field]) -> Self {
-        View { at, fields }
+    pub fn new(at: Written<'a>, fields: impl Into<Cow<'static, [Field]>>) -> Self {
+        View { at, fields: fields.into() }
     }
 
     fn table(&self) -> Option<&'a Table> {
@@ -89,9 +91,24 @@ impl<'a> View<'a> {
             _ => panic!("no parameter {name}"),
         };
         match (self.get(name), spec.default) {
-            (Some(node), _) => read(&spec, node, &self.path_of(name)),
+            (Some(_), _) => self.read(&spec),
             (None, Some(default)) => Ok(default),
             (None, None) => Err(self.fault(name, format!("`{name}` is missing")).expected(spec.kind.expectation())),
+        }
+    }
+
+    /// What is written of the parameter `spec`.
+    fn read(&self, spec: &ParamSpec) -> Result<Value, Fault> {
+        let at = self.written(spec.name).expect("it is written");
+        match spec.kind {
+            _ if at.node.as_text() == Some("auto") => read(spec, at.node, &at.path),
+            Kind::Queue => Ok(Value::Queue(Kept::from(at.choice(&QUEUE)?))),
+            Kind::Tables(keys) => {
+                let table = |at| View::new(at, fields_of(keys.0)).params();
+                let tables = self.items(spec.name).into_iter().map(table).collect::<Result<Vec<Params>, Fault>>()?;
+                Ok(Value::Tables(Kept::from(tables)))
+            }
+            _ => read(spec, at.node, &at.path),
         }
     }
 

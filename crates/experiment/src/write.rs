@@ -10,7 +10,8 @@ use super::print::print;
 use super::tree::{self, Entry, Node, Tree};
 use longfat_core::atm::discard;
 use longfat_core::link::{Shaper, loss};
-use longfat_core::params::{Choice, ParamSpec, Params, Value};
+use longfat_core::packet::Dscp;
+use longfat_core::params::{Choice, Kind, ParamSpec, Params, Value};
 use longfat_core::queue::{self, shared};
 use longfat_core::time::Duration;
 use longfat_core::traffic::Traffic;
@@ -229,14 +230,18 @@ fn traffic(traffic: &Traffic) -> Json {
 }
 
 fn chosen(kind: &str, params: &Params, specs: &[ParamSpec]) -> Json {
-    let mut table = Table::new();
+    let mut table = said(params, specs);
     table.insert("kind".into(), kind.into());
-    for spec in specs {
-        if let Some(value) = spec.kind.write(params.get(spec.name)) {
-            table.insert(spec.name.into(), value);
-        }
-    }
     table.into()
+}
+
+fn said(params: &Params, specs: &[ParamSpec]) -> Table {
+    let value = |spec: &ParamSpec| match (params.get(spec.name), spec.kind) {
+        (Value::Queue(inside), _) => Some(choice(&inside, queue::named(inside.kind).params)),
+        (Value::Tables(tables), Kind::Tables(keys)) => Some(tables.all().iter().map(|table| Json::from(said(table, keys.0))).collect()),
+        (value, kind) => kind.write(value),
+    };
+    specs.iter().filter_map(|spec| Some((spec.name.to_owned(), value(spec)?))).collect()
 }
 
 /// Connections that follow each other in one group, and differ only in their ends and evenly spaced starts, are one flow.
@@ -266,6 +271,9 @@ fn flows<'a>(flows: &[Flow], name: &dyn Fn(usize) -> &'a str) -> Vec<Json> {
         }
         if let Some(rate) = first.read_rate {
             row.insert("read_rate".into(), RATE.format(rate.as_bps()).into());
+        }
+        if first.dscp != Dscp::DEFAULT {
+            row.insert("dscp".into(), first.dscp.name().into());
         }
         row.insert("traffic".into(), traffic(&first.traffic));
         let mut receiver = endpoint(&first.receiver);

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use longfat_core::link::{Unsteady, loss};
+use longfat_core::packet::Dscp;
 use longfat_core::params::{Choice, Value};
 use longfat_core::queue;
 use longfat_core::time::Duration;
@@ -100,6 +101,7 @@ impl Dumbbell {
                     to,
                     sender: tcp.clone(),
                     receiver: tcp.clone(),
+                    dscp: Dscp::DEFAULT,
                     traffic: self.traffic.clone(),
                     start: self.stagger * flows.len() as u64,
                     drawn: None,

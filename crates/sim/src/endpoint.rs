@@ -2,6 +2,7 @@
 
 mod agent;
 
+use longfat_core::packet::Dscp;
 use longfat_core::rng::Rng;
 use longfat_core::time::{Duration, Time};
 use longfat_core::traffic::{Life, Over, Program, Reader, Wait, until};
@@ -49,6 +50,8 @@ pub struct Endpoint {
     pub is_on_island: bool,
     /// Whether the run waits for it.
     pub has_volume: bool,
+    /// The codepoint of its packets.
+    pub dscp: Dscp,
     place: Option<Box<Place>>,
     program: Program,
     pub sent: Tally,
@@ -124,6 +127,7 @@ impl Endpoint {
             is_asking: false,
             is_on_island: false,
             has_volume: false,
+            dscp: Dscp::DEFAULT,
             place: None,
             program,
             sent: Tally::default(),

@@ -1,7 +1,7 @@
 //! Headers of IPv4, TCP, UDP and ICMP, made of what a run recorded of a packet.
 
 use crate::error::Error;
-use etherparse::{IcmpEchoHeader, Icmpv4Header, Icmpv4Type, IpEcn, IpNumber, Ipv4Header, TcpHeader, UdpHeader};
+use etherparse::{IcmpEchoHeader, Icmpv4Header, Icmpv4Type, IpDscp, IpEcn, IpNumber, Ipv4Header, TcpHeader, UdpHeader};
 use longfat_core::packet::{AccEcnOption, Ecn, flags};
 use longfat_experiment::Experiment;
 use longfat_experiment::trace::PacketEvent;
@@ -47,6 +47,7 @@ impl<'a> Headers<'a> {
                 Ecn::Ect0 => IpEcn::TWO,
                 Ecn::Ce => IpEcn::THREE,
             },
+            dscp: IpDscp::try_new(flow.dscp.number()).expect("a codepoint is under 64"),
             ..Ipv4Header::default()
         };
         let wrong =

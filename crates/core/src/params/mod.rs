@@ -1,15 +1,18 @@
 //! The parameters of anything in a registry: declared once as a table, from which validation, the JSON Schema,
 //! defaults, the documentation and sweeps all come.
 
+mod nested;
 mod registry;
 mod schema;
 #[cfg(test)]
 pub mod testing;
 mod text;
 
+pub use nested::{Kept, Keys};
 pub use registry::check_entry;
 pub use text::{Literal, Mismatch, Why};
 
+use crate::packet::{Dscp, Dscps};
 use crate::time::Duration;
 use crate::units::{Capacity, Rate};
 
@@ -61,6 +64,14 @@ pub enum Kind {
     Bool,
     /// One of these words.
     Choice(&'static [&'static str]),
+    /// A differentiated services codepoint: `"EF"`, `"AF41"`, `46`.
+    Dscp,
+    /// One or more of them: `"AF41 AF42"`.
+    Dscps,
+    /// A queue, with its parameters or as its word alone.
+    Queue,
+    /// An array of one or more tables of these.
+    Tables(Keys),
 }
 
 /// The value of a parameter; the variant follows its [`Kind`].
@@ -82,12 +93,20 @@ pub enum Value {
     Bool(bool),
     /// Of [`Kind::Choice`].
     Choice(&'static str),
+    /// Of [`Kind::Dscp`].
+    Dscp(Dscp),
+    /// Of [`Kind::Dscps`].
+    Dscps(Dscps),
+    /// Of [`Kind::Queue`].
+    Queue(Kept<Choice>),
+    /// Of [`Kind::Tables`].
+    Tables(Kept<Vec<Params>>),
     /// Not given, and no default: the thing that owns the parameter decides (its doc says how).
     Auto,
 }
 
 /// One parameter of a registry entry.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ParamSpec {
     /// As users write it.
     pub name: &'static str,
@@ -208,6 +227,30 @@ impl Params {
         match self.get(name) {
             Value::Capacity(c) => c,
             other => panic!("{name} is {other:?}, not a capacity"),
+        }
+    }
+    /// A set of codepoints; `None` where it was left to its owner.
+    pub fn dscps(&self, name: &str) -> Option<Dscps> {
+        match self.get(name) {
+            Value::Auto => None,
+            Value::Dscps(set) => Some(set),
+            other => panic!("{name} is {other:?}, not codepoints"),
+        }
+    }
+    /// A queue; `None` where it was left to its owner.
+    pub fn queue(&self, name: &str) -> Option<Kept<Choice>> {
+        match self.get(name) {
+            Value::Auto => None,
+            Value::Queue(choice) => Some(choice),
+            other => panic!("{name} is {other:?}, not a queue"),
+        }
+    }
+    /// The tables of an array; none where they were left to their owner.
+    pub fn tables(&self, name: &str) -> &'static [Params] {
+        match self.get(name) {
+            Value::Auto => &[],
+            Value::Tables(tables) => tables.all(),
+            other => panic!("{name} is {other:?}, not tables"),
         }
     }
     /// Whether `name` was left to its owner.

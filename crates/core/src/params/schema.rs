@@ -35,6 +35,15 @@ impl Kind {
             }
             Kind::Bool => json!({ "type": "boolean" }),
             Kind::Choice(words) => json!({ "enum": words }),
+            Kind::Dscp => {
+                json!({ "anyOf": [{ "type": "integer", "minimum": 0, "maximum": 63 }, { "type": "string", "examples": ["EF", "AF41"] }] })
+            }
+            Kind::Dscps => {
+                json!({ "anyOf": [{ "type": "integer", "minimum": 0, "maximum": 63 }, { "type": "string", "examples": ["EF", "AF41 AF42"] }] })
+            }
+            Kind::Queue => json!({ "$ref": "#/$defs/queue" }),
+            // Who knows how tables are written says what is in them.
+            Kind::Tables(_) => json!({ "type": "array", "items": { "type": "object" }, "minItems": 1 }),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! For the conformance tests of the registries: parameters at random.
 
 use super::{Kind, ParamSpec, Params, Value};
+use crate::packet::Dscp;
 use crate::time::Duration;
 use crate::units::{Capacity, Rate};
 use proptest::prelude::*;
@@ -25,6 +26,12 @@ pub fn any_value(kind: Kind) -> BoxedStrategy<Value> {
         Kind::Portion { .. } => prop_oneof![(0..60_u64).prop_map(Value::Count), (0.0..=1.0).prop_map(Value::Number)].boxed(),
         Kind::Window => (1_u64..10_000).prop_map(|n| Value::Capacity(Capacity::Packets(n))).boxed(),
         Kind::Bool => any::<bool>().prop_map(Value::Bool).boxed(),
+        Kind::Dscp => (0..64_u8).prop_map(|n| Value::Dscp(Dscp::new(n).unwrap())).boxed(),
+        Kind::Dscps => prop::collection::vec(0..64_u8, 1..9)
+            .prop_map(|all| Value::Dscps(all.into_iter().map(|n| Dscp::new(n).unwrap()).collect()))
+            .boxed(),
+        // What holds other entries is made by the tests of its registry.
+        Kind::Queue | Kind::Tables(_) => Just(Value::Auto).boxed(),
         Kind::Choice(words) => select(words).prop_map(Value::Choice).boxed(),
     }
 }

@@ -1,6 +1,7 @@
 //! Reading a [`Value`] of a [`Kind`] from what a file says, and writing it back.
 
 use super::{Kind, ParamSpec, Value};
+use crate::packet::{Dscp, Dscps};
 use crate::time::Duration;
 use crate::units::text::{QuantityError, RATE, SIZE, TIME, scale, split};
 use crate::units::{Capacity, Rate};
@@ -112,6 +113,14 @@ impl Kind {
             (Kind::Choice(words), Literal::Text(text)) => {
                 words.iter().find(|w| **w == text).map(|w| Value::Choice(w)).ok_or_else(|| mismatch(Why::NoSuchWord))
             }
+            (Kind::Dscp, Literal::Text(text)) => Dscp::parse(text).map(Value::Dscp).ok_or_else(|| mismatch(no_dscp(text))),
+            (Kind::Dscp, Literal::Integer(n)) => dscp(n).map(Value::Dscp).ok_or_else(out_of_range),
+            (Kind::Dscps, Literal::Text(text)) => match Dscps::parse(text) {
+                Ok(set) if !set.is_empty() => Ok(Value::Dscps(set)),
+                Ok(_) => Err(mismatch(Why::Quantity("it names no codepoint".to_owned()))),
+                Err(word) => Err(mismatch(no_dscp(&word))),
+            },
+            (Kind::Dscps, Literal::Integer(n)) => dscp(n).map(|one| Value::Dscps(one.into())).ok_or_else(out_of_range),
             (
                 Kind::Bytes { .. } | Kind::Duration { .. } | Kind::Rate | Kind::Capacity | Kind::Window,
                 Literal::Integer(_) | Literal::Float(_),
@@ -152,10 +161,17 @@ impl Kind {
             Kind::Portion { unit } => format!("a count with its unit, such as \"500 {unit}\", or a fraction from 0 to 1"),
             Kind::Bool => "true or false".to_owned(),
             Kind::Choice(words) => format!("one of {}", quoted(words)),
+            Kind::Dscp => format!("a codepoint: {}, or a number from 0 to 63", dscp_names()),
+            Kind::Dscps => "codepoints by name or number, such as \"EF\" or \"AF41 AF42\"".to_owned(),
+            Kind::Queue => "a queue, such as \"fq_codel\" or { kind = \"droptail\", limit = \"60 packets\" }".to_owned(),
+            Kind::Tables(keys) => {
+                let names: Vec<&str> = keys.0.iter().map(|spec| spec.name).collect();
+                format!("an array of one or more tables with {}", names.join(", "))
+            }
         }
     }
 
-    /// `value` as a file would hold it. `None` for [`Value::Auto`].
+    /// `value` as a file would hold it. `None` for [`Value::Auto`]; queues and tables are written by who knows what is in them.
     pub fn write(&self, value: Value) -> Option<serde_json::Value> {
         Some(match value {
             Value::Bytes(n) => SIZE.format(n).into(),
@@ -172,6 +188,9 @@ impl Kind {
             Value::Number(x) => x.into(),
             Value::Bool(b) => b.into(),
             Value::Choice(c) => c.into(),
+            Value::Dscp(dscp) => dscp.name().into(),
+            Value::Dscps(set) => set.names().into(),
+            Value::Queue(_) | Value::Tables(_) => unreachable!("what holds parameters of its own is not written as one value"),
             Value::Auto => return None,
         })
     }
@@ -180,6 +199,18 @@ impl Kind {
 /// `usual` where it is within bounds, else a bound.
 fn example(usual: u64, min: u64, max: u64, format: impl Fn(u64) -> String) -> String {
     format(usual.clamp(min, max))
+}
+
+fn dscp(number: i64) -> Option<Dscp> {
+    u8::try_from(number).ok().and_then(Dscp::new)
+}
+
+fn no_dscp(word: &str) -> Why {
+    Why::Quantity(format!("there is no codepoint \"{word}\""))
+}
+
+fn dscp_names() -> String {
+    Dscp::names().collect::<Vec<_>>().join(", ")
 }
 
 fn quoted(words: &[&str]) -> String {

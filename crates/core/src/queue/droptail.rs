@@ -44,6 +44,9 @@ impl Queue for DropTail {
     fn passes(&self) -> u32 {
         self.fifo.largest()
     }
+    fn first(&self) -> Option<PacketId> {
+        self.fifo.first()
+    }
     fn backlog_bytes(&self) -> u64 {
         self.fifo.held(Measure::Bytes)
     }

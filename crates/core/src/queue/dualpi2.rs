@@ -2,9 +2,10 @@
 
 mod control;
 
+use super::classes::Ecns;
 use super::fifo::{Backlog, Limit, Measure, roomy_limit, roomy_limit_of};
 use super::{DropReason, Queue, QueueContext, QueueKind, QueueLog, discard, mark};
-use crate::packet::{Ecn, PacketId, Packets};
+use crate::packet::{PacketId, Packets};
 use crate::params::{Kind, ParamSpec, Params, Value};
 use crate::time::{Duration, Time};
 use control::{Coupled, CoupledConfig, Recur};
@@ -185,11 +186,6 @@ impl Scheduler {
     }
 }
 
-/// RFC 9332 §2.3, RFC 9331 §5.1: ECT(1), and CE, which may have been that.
-const fn is_l4s(ecn: Ecn) -> bool {
-    matches!(ecn, Ecn::Ect1 | Ecn::Ce)
-}
-
 impl DualPi2 {
     /// What the first packet of `line` has waited.
     fn wait(line: &Backlog, now: Time, packets: &Packets) -> Duration {
@@ -248,7 +244,8 @@ impl Queue for DualPi2 {
         }
         let packet = &mut packets[id];
         packet.stamp = now;
-        let line = if is_l4s(packet.ecn) { &mut self.l4s } else { &mut self.classic };
+        // RFC 9332 section 2.3.
+        let line = if Ecns::L4S.has(packet.ecn) { &mut self.l4s } else { &mut self.classic };
         line.push(id, packets);
     }
     fn dequeue(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) -> Option<PacketId> {

@@ -131,6 +131,12 @@ impl Red {
         self.decide(ip_len)
     }
 
+    /// The same where another keeps the average of the queue.
+    pub(super) fn judge(&mut self, average: f64, ip_len: u32) -> Verdict {
+        self.average = average;
+        self.decide(ip_len)
+    }
+
     /// A packet of `ip_len` bytes starts its transmission and leaves the queue empty.
     ///
     /// FJ93 Fig. 2 notes the time when the queue becomes empty; the line is not idle before that packet is out.
@@ -146,7 +152,7 @@ impl Red {
 
     /// FJ93 §4 and Fig. 2: the average is an exponentially weighted one, and during silence it falls as if `m` small
     /// packets had met an empty queue.
-    fn sample(&mut self, now: Time, held: f64) {
+    pub(super) fn sample(&mut self, now: Time, held: f64) {
         let wq = self.config.wq;
         if held > 0.0 || now <= self.silent_from {
             // Also when the queue is empty but the line still sends: an ordinary sample, of nothing.

@@ -171,6 +171,11 @@ impl Fifo {
     pub fn pop(&mut self, packets: &Packets) -> Option<PacketId> {
         self.held.pop(packets)
     }
+    /// The first packet.
+    #[inline]
+    pub const fn first(&self) -> Option<PacketId> {
+        self.held.first()
+    }
     /// The packets themselves, for who takes them by rules of its own.
     #[inline]
     pub fn backlog(&mut self) -> &mut Backlog {

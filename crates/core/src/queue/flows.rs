@@ -64,20 +64,23 @@ impl Classifier {
     #[inline]
     pub fn line(&mut self, route: u32) -> usize {
         match &mut self.0 {
-            By::Hash { lines, key } => {
-                // The finalizer of SplitMix64, and then the high bits times the number of lines: even, and without a division.
-                let mut z = u64::from(route).wrapping_add(*key);
-                z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-                z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-                z ^= z >> 31;
-                (((z >> 32) * u64::from(*lines)) >> 32) as usize
-            }
+            // The high bits times the number of lines: even, and without a division.
+            By::Hash { lines, key } => (((mix(route, *key) >> 32) * u64::from(*lines)) >> 32) as usize,
             By::Each(lines) => {
                 let next = lines.len() as u32;
                 *lines.entry(route).or_insert(next) as usize
             }
         }
     }
+}
+
+/// The hash of the flow with this route: the finalizer of SplitMix64.
+#[inline]
+pub(super) const fn mix(route: u32, key: u64) -> u64 {
+    let mut z = (route as u64).wrapping_add(key);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
 }
 
 /// IP bytes that a line may send in its first turn of all, and in each.

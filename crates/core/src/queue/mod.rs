@@ -2,6 +2,7 @@
 
 mod bucket;
 mod buffer_pool;
+mod classes;
 mod codel;
 mod droptail;
 mod drr;
@@ -12,10 +13,13 @@ mod flows;
 mod fq;
 mod fq_codel;
 mod fq_pie;
+mod htb;
+mod inner;
 mod pfifo_head_drop;
 mod pie;
 mod policer;
 pub mod pool;
+mod prio;
 mod red;
 mod red_ansnet;
 mod sfq;
@@ -24,6 +28,9 @@ mod step;
 mod tbf;
 #[cfg(test)]
 mod tests;
+mod wred;
+
+pub use inner::{build, check, in_bytes};
 
 use crate::by_name;
 use crate::packet::{Ecn, PacketId, Packets};
@@ -106,7 +113,8 @@ fn mark(now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) 
 pub trait Queue {
     /// Takes the packet `id` in and sets its stamp to `now`, or drops it (or another) by [`discard`].
     fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog);
-    /// The next packet to transmit; `None` only when nothing is held (any more).
+    /// The next packet to transmit; `None` only when nothing is held (any more), or when all was dropped that could leave now and the rest may
+    /// not yet ([`Queue::shapes`]). Asked before it opens, it gives one as if it had opened: so a queue can be emptied.
     fn dequeue(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) -> Option<PacketId>;
     /// The packet `id` finds this queue empty and its link idle: whether it goes out at once. The same as an `enqueue` and
     /// a `dequeue` at `now`, as one call; a queue that need not look at such a packet says so here, for speed.
@@ -128,6 +136,10 @@ pub trait Queue {
     /// Until then an arrival may make it earlier, and nothing makes it later.
     fn opens(&self, from: Time) -> Time {
         from
+    }
+    /// The packet that leaves next, whatever comes before it does; `None` where that is not known beforehand.
+    fn first(&self) -> Option<PacketId> {
+        None
     }
     /// IP bytes held.
     fn backlog_bytes(&self) -> u64;
@@ -190,5 +202,8 @@ pub const REGISTRY: &[QueueKind] = &[
     sfq::KIND,
     pfifo_head_drop::KIND,
     tbf::KIND,
+    prio::KIND,
+    htb::KIND,
+    wred::KIND,
 ];
 by_name!(QueueKind, "queue", with params);

@@ -1,9 +1,10 @@
-//! `tbf`: a token bucket that packets wait for: a shaper, with one line in front of it.
+//! `tbf`: a token bucket that packets wait for: a shaper, with a line or any other queue in front of it.
 
 use super::bucket::Bucket;
-use super::fifo::{Fifo, LIMIT, Limit, Measure, limit_of};
+use super::fifo::{LIMIT, Limit, Measure, limit_of};
+use super::inner::{QUEUE, build, inner};
 use super::policer::{burst_of, rate_of};
-use super::{DropReason, Queue, QueueContext, QueueKind, QueueLog, discard};
+use super::{Queue, QueueContext, QueueKind, QueueLog};
 use crate::packet::{PacketId, Packets};
 use crate::params::{Kind, ParamSpec, Params, Value};
 use crate::time::Time;
@@ -12,7 +13,7 @@ use crate::units::Capacity;
 /// The registry entry.
 pub const KIND: QueueKind = QueueKind {
     name: "tbf",
-    summary: "a token bucket filter: packets wait for the tokens of a rate and a burst, in one FIFO line; a shaper",
+    summary: "a token bucket filter: packets wait for the tokens of a rate and a burst, in one FIFO line or in any other queue; a shaper",
     source: "tc-tbf(8); RFC 2697 section 3 for the bucket",
     params: &[
         ParamSpec {
@@ -33,18 +34,35 @@ pub const KIND: QueueKind = QueueKind {
             default: Some(Value::Auto),
             doc: "of IP packets: how fast a burst may go, by a second bucket of one packet of the MTU. When not given: as fast as the link",
         },
-        LIMIT,
+        ParamSpec { doc: "the most that waits where no `queue` is given. A bdp is that of the link", ..LIMIT },
+        ParamSpec {
+            doc: "any queue: what packets wait in. A bdp inside is that of `rate`. When not given: `droptail` of `limit`",
+            ..QUEUE
+        },
     ],
     check,
     build: |params, context| {
         let bucket = Bucket::full(rate_of(params, &context), burst_of(params, &context));
         let peak = (!params.is_auto("peakrate")).then(|| Bucket::full(params.rate("peakrate"), context.mtu.into()));
-        Box::new(Tbf { bucket, peak, fifo: Fifo::new(limit_of(params, &context)), next_len: 0 })
+        let inside = match params.queue(QUEUE.name) {
+            Some(_) => inner(params, &context),
+            None => {
+                let limit = (LIMIT.name, params.get(LIMIT.name));
+                build(&super::choice(super::droptail::KIND.name).with(&[limit]), context.clone())
+            }
+        };
+        Box::new(Tbf { bucket, peak, inside, mtu: context.mtu, needs: 0 })
     },
 };
 
 fn check(params: &Params, context: &QueueContext) -> Result<(), String> {
-    limit_of(params, context).check_holds_a_packet(LIMIT.name, context)?;
+    let limit = limit_of(params, context);
+    if params.queue(QUEUE.name).is_none() {
+        limit.check_holds_a_packet(LIMIT.name, context)?;
+    } else if limit != Limit::new(Capacity::Bdp(1.0), context) {
+        // Its default means nothing then; anything else was meant.
+        return Err("limit is that of the line which it has without a `queue`: give the queue inside its own".into());
+    }
     Limit { measure: Measure::Bytes, max: burst_of(params, context) }.check_holds_a_packet("burst", context)?;
     let rate = rate_of(params, context);
     if rate > context.rate {
@@ -63,44 +81,53 @@ fn check(params: &Params, context: &QueueContext) -> Result<(), String> {
 struct Tbf {
     bucket: Bucket,
     peak: Option<Bucket>,
-    fifo: Fifo,
-    /// Of the first packet, in IP bytes; 0 if there is none.
-    next_len: u32,
+    inside: Box<dyn Queue + Send>,
+    mtu: u32,
+    /// Tokens for so many bytes, once there is a packet: its IP bytes where it is known which one is next, or else those of the largest.
+    needs: u32,
+}
+
+impl Tbf {
+    fn look(&mut self, packets: &Packets) {
+        self.needs = self.inside.first().map_or(self.mtu, |id| packets[id].ip_len());
+    }
 }
 
 impl Queue for Tbf {
     fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) {
-        if self.fifo.fits(&packets[id]) {
-            packets[id].stamp = now;
-            if self.fifo.held(Measure::Packets) == 0 {
-                self.next_len = packets[id].ip_len();
-            }
-            self.fifo.push(id, packets);
-        } else {
-            discard(now, id, DropReason::Overflow, packets, log);
-        }
+        self.inside.enqueue(now, id, packets, log);
+        self.look(packets);
     }
-    fn dequeue(&mut self, now: Time, packets: &mut Packets, _log: &mut dyn QueueLog) -> Option<PacketId> {
-        let id = self.fifo.pop(packets)?;
-        for bucket in [Some(&mut self.bucket), self.peak.as_mut()].into_iter().flatten() {
-            bucket.fill(now);
-            bucket.take(packets[id].ip_len());
+    fn dequeue(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) -> Option<PacketId> {
+        let taken = self.inside.dequeue(now, packets, log);
+        if let Some(id) = taken {
+            for bucket in [Some(&mut self.bucket), self.peak.as_mut()].into_iter().flatten() {
+                bucket.fill(now);
+                bucket.take(packets[id].ip_len());
+            }
         }
-        self.next_len = self.fifo.backlog().first().map_or(0, |id| packets[id].ip_len());
-        Some(id)
+        self.look(packets);
+        taken
     }
     fn shapes(&self) -> bool {
         true
     }
     fn opens(&self, from: Time) -> Time {
-        let opens = self.bucket.opens(from, self.next_len);
-        self.peak.as_ref().map_or(opens, |peak| peak.opens(opens, self.next_len))
+        let opens = self.bucket.opens(from, self.needs);
+        let opens = self.peak.as_ref().map_or(opens, |peak| peak.opens(opens, self.needs));
+        self.inside.opens(opens)
+    }
+    fn poll_timeout(&self) -> Option<Time> {
+        self.inside.poll_timeout()
+    }
+    fn handle_timeout(&mut self, now: Time) {
+        self.inside.handle_timeout(now);
     }
     fn backlog_bytes(&self) -> u64 {
-        self.fifo.held(Measure::Bytes)
+        self.inside.backlog_bytes()
     }
     fn backlog_packets(&self) -> u64 {
-        self.fifo.held(Measure::Packets)
+        self.inside.backlog_packets()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::{NO_TIME, SOME_TIME, TIME, count, one_of};
 use crate::shape::{Case, Field, Shape, Variants};
+use longfat_core::packet::Dscp;
 use longfat_core::params::{Kind, ParamSpec, Value};
 use longfat_core::traffic;
 use longfat_tcp::{congestion, options, stack, window_sizing};
@@ -82,6 +83,12 @@ pub fn flow() -> &'static [Field] {
             drawn("stagger", "time from one sender's start to the next one's; where it is random, each drawn anew"),
             Field::auto("stop", SOME_TIME, "when the application stops, and closes; by default it goes on until the run ends"),
             Field::auto("read_rate", Kind::Rate, "payload that the receiving application reads in a second; by default all, at once"),
+            Field::or(
+                "dscp",
+                Kind::Dscp,
+                Value::Dscp(Dscp::DEFAULT),
+                "differentiated services codepoint of its packets, both ways: a name that `ip` and `tc` know, or 0 to 63",
+            ),
             Field::new("traffic", Shape::Variants(&TRAFFIC), "what the sending application does; by default `bulk`"),
             Field::new("receiver", Shape::Table(endpoint), "what is different at the listening end"),
         ];

@@ -8,6 +8,7 @@ use super::{Bound, REGISTRY, Scope, impossible};
 use crate::trace::{CellRecord, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, MemoryRecord, Trace};
 use crate::{Cpu, Cycles, Experiment, Flow, Host, Intake, Link, Measure, Network, Node, NodeKind, Ties};
 use longfat_core::atm::port::Count;
+use longfat_core::packet::Dscp;
 use longfat_core::params::check_entry;
 use longfat_core::params::{Choice, Params, Value};
 use longfat_core::queue::DropReason;
@@ -24,6 +25,7 @@ fn flow(traffic: Traffic) -> Flow {
         to: 1,
         sender: tcp.clone().into(),
         receiver: tcp.into(),
+        dscp: Dscp::DEFAULT,
         traffic,
         start: Duration::ZERO,
         drawn: None,

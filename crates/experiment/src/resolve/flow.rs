@@ -7,6 +7,7 @@ use crate::model::{Flow, Network, Starts, When};
 use crate::route::Routes;
 use crate::tree::Step;
 use crate::view::View;
+use longfat_core::packet::Dscp;
 use longfat_core::params::{Choice, Params, Refusal, Value};
 use longfat_core::rng::Rng;
 use longfat_core::time::Duration;
@@ -40,6 +41,7 @@ pub struct Group<'a> {
     drawn: Option<Arc<Starts>>,
     stop: Option<Duration>,
     read_rate: Option<Rate>,
+    dscp: Dscp,
     sender: End,
     receiver: End,
     traffic: Traffic,
@@ -104,6 +106,7 @@ fn group<'a>(view: View<'a>, name: String, plan: &Plan<'a>, duration: Duration, 
     if read_rate.is_some() && !traffic.is_tcp() {
         return Err(view.fault("read_rate", "only TCP waits for an application that reads").help("leave `read_rate` out"));
     }
+    let dscp = if let Value::Dscp(dscp) = view.value("dscp")? { dscp } else { Dscp::DEFAULT };
     let (sender, receiver) = ends(&view)?;
     Ok(Group {
         from: hosts(&view, "from", "left", plan)?,
@@ -117,6 +120,7 @@ fn group<'a>(view: View<'a>, name: String, plan: &Plan<'a>, duration: Duration, 
         drawn: (!matches!(said, Starts { start: When::At(_), stagger: When::At(_) })).then(|| Arc::new(said)),
         stop,
         read_rate,
+        dscp,
         sender,
         receiver,
     })
@@ -320,6 +324,7 @@ pub fn connections(groups: &[Group<'_>], network: &mut Network) -> Result<Vec<Fl
                 to,
                 sender: sender.clone(),
                 receiver: receiver.clone(),
+                dscp: group.dscp,
                 traffic: group.traffic.clone(),
                 start: group.starts[i as usize],
                 drawn: group.drawn.clone(),

@@ -10,7 +10,6 @@ use crate::route::Routes;
 use longfat_core::params::{Choice, Value};
 use longfat_core::queue::{self, QueueContext};
 use longfat_core::rng::Rng;
-use longfat_core::time::Duration;
 use longfat_core::units::Capacity;
 use longfat_core::units::text::SIZE;
 
@@ -57,11 +56,9 @@ pub fn finish(plan: Plan<'_>, flows: &[Flow], hosts: &[Host], routers: &[Router]
             }
             choice = transmit_queue;
         }
-        for (_, value) in &mut choice.params.0 {
-            *value = in_bytes(*value, link, rtt);
-        }
+        choice.params = queue::in_bytes(&choice.params, link.rate, rtt);
         let context = QueueContext { rate: link.rate, rtt, mtu: link.mtu, rng: Rng::named(seed, &link.name) };
-        (queue::named(choice.kind).check)(&choice.params, &context).map_err(|sentence| {
+        queue::check(&choice, &context).map_err(|sentence| {
             let fault = cannot_work(choice.kind, link, &sentence, written.as_ref(), &place);
             if written.is_some() { fault } else { fault.help("give the link a `queue`, or the path a delay") }
         })?;
@@ -77,8 +74,10 @@ pub fn finish(plan: Plan<'_>, flows: &[Flow], hosts: &[Host], routers: &[Router]
 
 /// Flow control must be able to set in before the queue overflows.
 fn check_pause(link: &Link, pause: Pause) -> Result<(), (String, &'static str)> {
+    if link.queue.kind != "droptail" {
+        return Ok(());
+    }
     let limit = match link.queue.params.get("limit") {
-        _ if link.queue.kind != "droptail" => return Ok(()),
         Value::Capacity(Capacity::Bytes(bytes)) => bytes,
         Value::Capacity(Capacity::Packets(packets)) => packets.saturating_mul(link.mtu.into()),
         _ => return Ok(()),
@@ -92,15 +91,4 @@ fn check_pause(link: &Link, pause: Pause) -> Result<(), (String, &'static str)> 
 
 fn droptail(limit: Capacity) -> Choice {
     queue::choice("droptail").with(&[("limit", Value::Capacity(limit))])
-}
-
-/// BDPs become bytes: the link's rate times the longest base round trip of the flows that cross it.
-fn in_bytes(value: Value, link: &Link, rtt: Duration) -> Value {
-    match value {
-        Value::Capacity(Capacity::Bdp(x)) => {
-            let bytes = x * link.rate.bytes_in(rtt) as f64;
-            Value::Capacity(Capacity::Bytes(bytes as u64))
-        }
-        value => value,
-    }
 }

@@ -138,7 +138,8 @@ impl World {
     pub(super) fn enter(&mut self, number: usize, id: PacketId, ecn: Ecn) {
         let endpoint = &mut self.endpoints[number];
         let segment = self.packets.segment(id);
-        let packet = Packet::new(self.now, endpoint.route, ecn, segment);
+        let mut packet = Packet::new(self.now, endpoint.route, ecn, segment);
+        packet.dscp = endpoint.dscp;
         endpoint.sent.add(packet.ip_len());
         self.ledger.entered(self.now, number, &packet, segment);
         self.packets[id] = packet;

@@ -119,8 +119,9 @@ fn endpoints(experiment: &Experiment, table: &RouteTable) -> (Vec<Endpoint>, Vec
         endpoints.push(Endpoint::receiver(flow, iss, phase));
         initial.push(first(iss));
     }
-    for (endpoint, &start) in endpoints.iter_mut().zip(&table.starts) {
+    for (i, (endpoint, &start)) in endpoints.iter_mut().zip(&table.starts).enumerate() {
         (endpoint.first_link, endpoint.route) = (table.links[start as usize], start);
+        endpoint.dscp = experiment.flows[i / 2].dscp;
     }
     (endpoints, initial)
 }
@@ -131,9 +132,8 @@ fn links(experiment: &Experiment, memories: &BTreeMap<usize, Arc<SharedBuffer>>)
     let rtts = Routes::new(network).round_trips(&experiment.flows);
     let make = |(i, link): (usize, &longfat_experiment::Link)| {
         let rng = |part: &str| Rng::named(experiment.seed, &format!("{} {part}", link.name));
-        let kind = queue::find(link.queue.kind).unwrap_or_else(|| panic!("link {}: no queue is called {}", link.name, link.queue.kind));
         let context = QueueContext { rate: link.rate, rtt: rtts[i], mtu: link.mtu, rng: rng("queue") };
-        let queue = (kind.build)(&link.queue.params, context);
+        let queue = queue::build(&link.queue, context);
         let queue = match memories.get(&link.from) {
             Some(memory) => Box::new(SharedPort::new(queue, memory.clone())),
             None => queue,

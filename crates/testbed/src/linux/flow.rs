@@ -1,7 +1,9 @@
 //! The two ends of a flow in the kernel, and what is known of them.
 
 use std::net::SocketAddrV4;
+use std::os::fd::AsRawFd;
 
+use longfat_core::packet::Dscp;
 use longfat_core::quantiles::Quantiles;
 use longfat_core::rng::Rng;
 use longfat_core::time::{Duration, Time};
@@ -73,12 +75,15 @@ pub fn ends(flow: &Flow, plan: &FlowPlan, all: &Plan, namespaces: &[Namespace], 
             let options = [Options::of(&flow.sender, &flow.receiver), Options::of(&flow.receiver, &flow.sender)];
             let listener = namespaces[plan.to].within(|| {
                 let socket = socket(&options[1], to)?;
+                // What it accepts has it from here.
+                mark(&socket, flow.dscp)?;
                 socket.listen(16).map_err(|e| Error::system(&format!("nobody can listen at {to}"), e))?;
                 Ok(socket)
             })??;
             let unconnected = namespaces[plan.from].within(|| socket(&options[0], from))??;
             sys::set_option(&unconnected, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, NOT_SENT)
                 .map_err(|e| Error::system("TCP_NOTSENT_LOWAT could not be set", e))?;
+            mark(&unconnected, flow.dscp)?;
             let reader = |rate| Program::reader(Box::new(Reader::new(rate, flow.receiver.mss.into())));
             Ok(Ends::Tcp(Box::new(Connection {
                 unconnected: Some(unconnected),
@@ -95,9 +100,19 @@ pub fn ends(flow: &Flow, plan: &FlowPlan, all: &Plan, namespaces: &[Namespace], 
             let sender = until(stop, sender(params, life));
             let first = namespaces[plan.from].within(|| DatagramEnd::new(sender, from, to))??;
             let second = namespaces[plan.to].within(|| DatagramEnd::new(receiver(), to, from))??;
+            [&first, &second].into_iter().try_for_each(|end| mark(&end.socket, flow.dscp))?;
             Ok(Ends::Datagrams(Box::new([first, second])))
         }
     }
+}
+
+/// What the socket sends has this codepoint (ip(7), IP_TOS: the lower two bits stay those of ECN).
+fn mark(socket: &impl AsRawFd, dscp: Dscp) -> Result<(), Error> {
+    if dscp == Dscp::DEFAULT {
+        return Ok(());
+    }
+    let tos = i32::from(dscp.number()) << 2;
+    sys::set_option(socket, libc::IPPROTO_IP, libc::IP_TOS, tos).map_err(|e| Error::system("IP_TOS could not be set", e))
 }
 
 impl Connection {

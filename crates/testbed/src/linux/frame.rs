@@ -1,6 +1,6 @@
 //! IP packets as a TUN device hands them over: what queues and links want to know of one, and the mark that goes back into it.
 
-use longfat_core::packet::Ecn;
+use longfat_core::packet::{Dscp, Ecn};
 
 /// IP protocol numbers.
 pub const TCP: u8 = 6;
@@ -40,6 +40,8 @@ pub struct Header {
     pub len: u16,
     /// The ECN field.
     pub ecn: Ecn,
+    /// The codepoint.
+    pub dscp: Dscp,
     /// The first sequence number of a TCP segment, and whether it is a SYN.
     pub seq: u32,
     /// Whether it is a SYN.
@@ -80,8 +82,21 @@ impl Header {
         }
         let tuple = Tuple { from: long(frame, 12), to: long(frame, 16), protocol, from_port: ports.0, to_port: ports.1 };
         let header_len = ip + transport;
-        Some(Header { tuple, header_len: header_len as u8, len: (total - header_len) as u16, ecn: ecn(frame[1]), seq, syn })
+        Some(Header {
+            tuple,
+            header_len: header_len as u8,
+            len: (total - header_len) as u16,
+            ecn: ecn(frame[1]),
+            dscp: dscp(frame[1]),
+            seq,
+            syn,
+        })
     }
+}
+
+/// RFC 2474 section 3: the first six bits of what was the type of service.
+fn dscp(tos: u8) -> Dscp {
+    Dscp::new(tos >> 2).expect("six bits are under 64")
 }
 
 /// RFC 3168 section 5: the last two bits of what was the type of service.
@@ -128,7 +143,8 @@ mod tests {
         let frame = tcp(100, 2);
         let header = Header::of(&frame).unwrap();
         let tuple = Tuple { from: 0x0a00_0001, to: 0x0a00_0002, protocol: TCP, from_port: 1024, to_port: 5001 };
-        assert_eq!(header, Header { tuple, header_len: 52, len: 100, ecn: Ecn::Ect0, seq: 77, syn: true });
+        assert_eq!(header, Header { tuple, header_len: 52, len: 100, ecn: Ecn::Ect0, dscp: Dscp::DEFAULT, seq: 77, syn: true });
+        assert_eq!(Header::of(&tcp(100, 46 << 2 | 1)).map(|header| (header.dscp.name(), header.ecn)), Some(("EF".to_owned(), Ecn::Ect1)));
         assert_eq!(tuple.back().back(), tuple);
     }
 

@@ -201,7 +201,7 @@ impl Network {
         // The segment stands for the bytes: it says where they are.
         let segment = Segment::new(frame, 0, header.len);
         let mut packet = Packet::new(now, start, header.ecn, &segment);
-        packet.header_len = header.header_len;
+        (packet.header_len, packet.dscp) = (header.header_len, header.dscp);
         let id = self.packets.insert(way, packet, segment);
         self.now = self.now.max(now);
         self.hop(now, id);
@@ -306,7 +306,7 @@ fn links(experiment: &Experiment) -> Vec<Link> {
     let make = |(i, link): (usize, &longfat_experiment::Link)| {
         let rng = |part: &str| Rng::named(experiment.seed, &format!("{} {part}", link.name));
         let context = QueueContext { rate: link.rate, rtt: rtts[i], mtu: link.mtu, rng: rng("queue") };
-        let queue = (queue::named(link.queue.kind).build)(&link.queue.params, context);
+        let queue = queue::build(&link.queue, context);
         let config = LinkConfig {
             rate: link.rate,
             delay: link.delay,

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use super::{Link, LinkConfig, PauseAt, Shaper, loss};
-use crate::packet::{Ecn, Packet, PacketId, Packets, Segment, Way};
-use crate::params::{Choice, Value};
+use crate::packet::{Dscp, Dscps, Ecn, Packet, PacketId, Packets, Segment, Way};
+use crate::params::{Choice, Kind, Params, Value};
 use crate::queue::{self, DropReason, Queue, QueueContext, QueueLog};
 use crate::rng::Rng;
 use crate::time::{Duration, Time};
@@ -37,10 +37,12 @@ fn build_queue(choice: &Choice) -> Box<dyn Queue + Send> {
     (queue::find(choice.kind).unwrap().build)(&choice.params, context)
 }
 
-/// Packet number `seq`, of `len` bytes.
+/// Packet number `seq`, of `len` bytes; every third is EF.
 fn packet(seq: usize, len: u32) -> (Packet, Segment) {
     let segment = Segment::new(seq as u32, 0, (len - 40) as u16);
-    (Packet::new(Time::ZERO, 0, Ecn::NotEct, &segment), segment)
+    let mut packet = Packet::new(Time::ZERO, 0, Ecn::NotEct, &segment);
+    packet.dscp = if seq.is_multiple_of(3) { Dscp::parse("EF").unwrap() } else { Dscp::DEFAULT };
+    (packet, segment)
 }
 
 #[derive(Default)]
@@ -289,28 +291,29 @@ impl Reference {
     fn run(queue: &Choice, packets: &[(u64, u32)]) -> Self {
         let mut kept = Packets::new();
         let mut this = Reference { queue: build_queue(queue), sending: None, log: Drops::default(), arrived: Vec::new(), waited: 0 };
-        // (time, 0 for the end of a transmission or 1 for an arrival, number of the packet)
-        let mut events: BTreeSet<(u64, u8, usize)> = packets.iter().enumerate().map(|(i, p)| (p.0, 1, i)).collect();
+        // (time, 0 for the end of a transmission, 1 for a queue that opens or 2 for an arrival, number of the packet)
+        let mut events: BTreeSet<(u64, u8, usize)> = packets.iter().enumerate().map(|(i, p)| (p.0, 2, i)).collect();
         let mut last = 0;
         while let Some((time, kind, number)) = events.pop_first() {
             this.waited += u128::from(this.queue.backlog_packets()) * u128::from(time - last);
             last = time;
             let now = Time::from_ps(time);
             if kind == 0 {
-                // Or else the queue has opened.
-                if let Some(sent) = this.sending.take() {
-                    this.arrived.push((time + CONFIG.delay.as_ps(), kept.segment(sent).seq));
-                    kept.remove(sent);
-                }
-            } else {
+                let sent = this.sending.take().expect("one is sent at a time");
+                this.arrived.push((time + CONFIG.delay.as_ps(), kept.segment(sent).seq));
+                kept.remove(sent);
+            } else if kind == 2 {
                 let (packet, segment) = packet(number, packets[number].1);
                 let id = kept.insert(Way::There, packet, segment);
                 this.queue.enqueue(now, id, &mut kept, &mut this.log);
             }
-            let opens = if this.queue.backlog_packets() > 0 { this.queue.opens(now) } else { now };
-            if this.sending.is_none() && opens > now {
-                events.insert((opens.as_ps(), 0, 0));
-            } else if this.sending.is_none() {
+            // Until one is sent, or nothing is left that may be sent now.
+            while this.sending.is_none() && this.queue.backlog_packets() > 0 {
+                let opens = this.queue.opens(now);
+                if opens > now {
+                    events.insert((opens.as_ps(), 1, 0));
+                    break;
+                }
                 this.sending = this.queue.dequeue(now, &mut kept, &mut this.log);
                 if let Some(next) = this.sending {
                     let frame = (kept[next].ip_len() + CONFIG.overhead).max(CONFIG.min_frame);
@@ -343,16 +346,35 @@ fn a_queue_that_shapes_holds_packets_back() {
     assert_eq!(rig.arrived[3], (106_016_000_000, 3));
 }
 
+/// A shaper in a shaper, beside a queue that may drop all that it has.
+fn tree() -> Choice {
+    let keys = queue::named("htb").params.iter().find_map(|spec| if let Kind::Tables(keys) = spec.kind { Some(keys) } else { None });
+    let class = |given: &[(&'static str, Value)]| {
+        let mut class = Params::defaults(keys.expect("it has classes").0);
+        given.iter().for_each(|&(name, value)| class.set(name, value));
+        class
+    };
+    let mbps = |rate: u64| Value::Rate(Rate::from_bps(rate * 1_000_000));
+    let inside = |choice: Choice| ("queue", Value::Queue(choice.into()));
+    let ef = ("dscp", Value::Dscps(Dscps::parse("EF").unwrap()));
+    let classes = vec![
+        class(&[("rate", mbps(2)), ("ceil", mbps(6)), ef, inside(queue::choice("tbf").with(&[("rate", mbps(1))]))]),
+        class(&[("rate", mbps(4)), ("ceil", mbps(7)), inside(queue::choice("dualpi2"))]),
+    ];
+    queue::choice("htb").with(&[("rate", mbps(7)), ("class", Value::Tables(classes.into()))])
+}
+
 proptest! {
     /// Lazy departures are the same as eager ones, for the queues that look at the time, too, and for those that hold packets back.
     #[test]
     fn lazy_is_eager(
-        kind in prop::sample::select(vec!["droptail", "red", "codel", "pie", "fq_codel", "dualpi2", "tbf"]),
+        kind in prop::sample::select(vec!["droptail", "red", "codel", "pie", "fq_codel", "dualpi2", "tbf", "htb"]),
         gaps in prop::collection::vec((prop::sample::select(vec![0, 1, MS / 2, MS - 1, MS, MS + 1, 3 * MS]), prop::sample::select(vec![40_u32, 400, 1230, 1500])), 1..200),
     ) {
         let queue = match kind {
             "droptail" => droptail(4),
             "tbf" => queue::choice("tbf").with(&[("rate", Value::Rate(Rate::from_bps(7_000_000))), ("burst", Value::Capacity(Capacity::Packets(2)))]),
+            "htb" => tree(),
             // Targets and intervals at which so few packets make a difference.
             "codel" | "fq_codel" => queue::choice(kind).with(&[("target", Value::Duration(Duration::from_millis(1))), ("interval", Value::Duration(Duration::from_millis(5)))]),
             "pie" => queue::choice("pie").with(&[("target", Value::Duration(Duration::from_millis(2))), ("max_burst", Value::Duration(Duration::ZERO)), ("tupdate", Value::Duration(Duration::from_millis(1)))]),

@@ -1,5 +1,5 @@
 use super::*;
-use crate::packet::Way;
+use crate::packet::{Ecn, Way};
 use crate::queue::tests::{Ledger, context, packet_with};
 
 fn params(given: &[(&'static str, Value)]) -> Params {

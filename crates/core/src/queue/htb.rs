@@ -1,0 +1,173 @@
+//! `htb`: hierarchical token buckets: each class has a rate of its own, and borrows what others do not use, up to its ceil.
+//!
+//! The model is that of tc-htb(8) and of link-sharing (Floyd and Van Jacobson 1995, called FJ95 below). Two buckets say how far a class is
+//! ahead of its `rate` and of its `ceil`. A class may send if it is not ahead of its own rate, or if a class around it lends: one that is
+//! not ahead of its rate. None goes beyond its ceil, whoever lends. Who sends on its own rate comes before who borrows, and who borrows
+//! from near before who borrows from far; then priorities count, and then it is deficit round robin.
+
+mod params;
+mod turns;
+
+use super::bucket::Bucket;
+use super::classes::Classifier;
+use super::{Queue, QueueKind, QueueLog};
+use crate::packet::{Packet, PacketId, Packets};
+use crate::time::Time;
+use turns::{Ring, Turns};
+
+/// The registry entry.
+pub const KIND: QueueKind = QueueKind {
+    name: "htb",
+    summary: "hierarchical token buckets: classes with a rate each, that borrow from each other up to a ceil, with any queue inside",
+    source: "tc-htb(8); Floyd and Van Jacobson, Link-sharing and Resource Management Models for Packet Networks, IEEE/ACM ToN 3(4), 1995",
+    params: params::PARAMS,
+    check: params::check,
+    build: |params, context| Box::new(params::build(params, &context)),
+};
+
+/// A class, or all of them together.
+#[derive(Debug)]
+struct Node {
+    /// The one around it.
+    parent: Option<usize>,
+    /// How many there are below it on the longest way down: 0 for a leaf.
+    height: usize,
+    rate: Bucket,
+    ceil: Bucket,
+    within: Within,
+}
+
+#[derive(Debug)]
+enum Within {
+    /// Classes: who is which, and their nodes.
+    Classes(Classifier, Vec<usize>),
+    /// A queue: the number of the leaf.
+    Leaf(usize),
+}
+
+struct Leaf {
+    node: usize,
+    prio: u64,
+    queue: Box<dyn Queue + Send>,
+}
+
+struct Htb {
+    mtu: u32,
+    /// Each behind the one around it; the first holds all.
+    nodes: Vec<Node>,
+    leaves: Vec<Leaf>,
+    turns: Turns,
+    /// For each leaf the ring in which it may send: for who chooses.
+    rings: Vec<Option<Ring>>,
+}
+
+impl Htb {
+    fn leaf_of(&self, packet: &Packet) -> usize {
+        let mut node = 0;
+        loop {
+            match &self.nodes[node].within {
+                Within::Classes(classifier, below) => node = below[classifier.class(packet)],
+                Within::Leaf(leaf) => return *leaf,
+            }
+        }
+    }
+
+    /// The node, and those around it, from the inside.
+    fn path(&self, node: usize) -> impl Iterator<Item = &Node> {
+        std::iter::successors(Some(&self.nodes[node]), |node| Some(&self.nodes[node.parent?]))
+    }
+
+    /// The first time from `from` on at which the leaf may send what it holds, as far as its own and borrowed tokens go.
+    fn opens_leaf(&self, leaf: &Leaf, from: Time) -> Time {
+        let opens = |bucket: &Bucket| bucket.opens(from, self.mtu);
+        let within_ceils = self.path(leaf.node).map(|node| opens(&node.ceil)).max();
+        let lent = self.path(leaf.node).map(|node| opens(&node.rate)).min();
+        leaf.queue.opens(within_ceils.max(lent).unwrap_or(from))
+    }
+
+    /// How high above the leaf the class is that lends to it, 0 if it needs none. `None`: none does, now that buckets are filled.
+    fn lender(&self, leaf: &Leaf) -> Option<usize> {
+        if self.path(leaf.node).any(|node| !node.ceil.has(self.mtu)) {
+            return None;
+        }
+        self.path(leaf.node).find(|node| node.rate.has(self.mtu)).map(|node| node.height)
+    }
+
+    /// The leaf that sends at `now`.
+    fn choose(&mut self, now: Time) -> Option<(Ring, usize)> {
+        self.nodes.iter_mut().for_each(|node| {
+            node.rate.fill(now);
+            node.ceil.fill(now);
+        });
+        let mut rings = std::mem::take(&mut self.rings);
+        rings.clear();
+        rings.extend(self.leaves.iter().map(|leaf| {
+            let ready = leaf.queue.backlog_packets() > 0 && leaf.queue.opens(now) <= now;
+            if ready { self.lender(leaf).map(|height| (height, leaf.prio)) } else { None }
+        }));
+        let ring = rings.iter().copied().flatten().min();
+        let chosen = ring.map(|ring| (ring, self.turns.next(ring, |leaf| rings[leaf] == Some(ring))));
+        self.rings = rings;
+        chosen
+    }
+
+    /// A packet of `len` bytes of `leaf` is sent, with what a class lent that is so high. It counts at each ceil; and at the rate of who
+    /// lent and of all around, for whom it is traffic of their own.
+    fn charge(&mut self, leaf: usize, height: usize, len: u32) {
+        let mut next = Some(self.leaves[leaf].node);
+        while let Some(number) = next {
+            let node = &mut self.nodes[number];
+            node.ceil.take(len);
+            if node.height >= height {
+                node.rate.take(len);
+            }
+            next = node.parent;
+        }
+    }
+}
+
+impl Queue for Htb {
+    fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) {
+        let leaf = self.leaf_of(&packets[id]);
+        self.leaves[leaf].queue.enqueue(now, id, packets, log);
+    }
+    fn dequeue(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) -> Option<PacketId> {
+        if self.backlog_packets() == 0 {
+            return None;
+        }
+        let now = self.opens(now);
+        // Who dropped all that it could have sent makes room for another.
+        while let Some((ring, leaf)) = self.choose(now) {
+            if let Some(id) = self.leaves[leaf].queue.dequeue(now, packets, log) {
+                let len = packets[id].ip_len();
+                self.charge(leaf, ring.0, len);
+                self.turns.sent(ring, leaf, len);
+                return Some(id);
+            }
+        }
+        None
+    }
+    fn shapes(&self) -> bool {
+        true
+    }
+    fn opens(&self, from: Time) -> Time {
+        let held = self.leaves.iter().filter(|leaf| leaf.queue.backlog_packets() > 0);
+        held.map(|leaf| self.opens_leaf(leaf, from)).min().unwrap_or(from)
+    }
+    fn poll_timeout(&self) -> Option<Time> {
+        self.leaves.iter().filter_map(|leaf| leaf.queue.poll_timeout()).min()
+    }
+    fn handle_timeout(&mut self, now: Time) {
+        let queues = self.leaves.iter_mut().map(|leaf| &mut leaf.queue);
+        queues.filter(|queue| queue.poll_timeout().is_some_and(|at| at <= now)).for_each(|queue| queue.handle_timeout(now));
+    }
+    fn backlog_bytes(&self) -> u64 {
+        self.leaves.iter().map(|leaf| leaf.queue.backlog_bytes()).sum()
+    }
+    fn backlog_packets(&self) -> u64 {
+        self.leaves.iter().map(|leaf| leaf.queue.backlog_packets()).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,171 @@
+//! `prio`: classes in order: a later one sends only while none before it can.
+
+use super::classes::{self, CLASS, Classifier, DSCP, ECN, HASH};
+use super::inner::{QUEUE, inner, place_of_class};
+use super::{Queue, QueueKind, QueueLog};
+use crate::packet::{Dscps, PacketId, Packets};
+use crate::params::{Keys, Kind, ParamSpec, Params, Value};
+use crate::time::Time;
+
+/// What can be said of a class.
+static CLASSES: [ParamSpec; 4] = [DSCP, ECN, HASH, QUEUE];
+
+/// The registry entry.
+pub const KIND: QueueKind = QueueKind {
+    name: "prio",
+    summary: "classes in order of priority, each with any queue inside: one sends while none before it can",
+    source: "tc-prio(8); the classes where none are given: RFC 3246, RFC 5865, RFC 8622, RFC 2474 section 4.2.2",
+    params: &[ParamSpec {
+        name: CLASS,
+        kind: Kind::Tables(Keys(&CLASSES)),
+        default: Some(Value::Auto),
+        doc: "the classes, the first with the highest priority. When not given: EF, VOICE-ADMIT, CS5 to CS7; all others; CS1 and LE",
+    }],
+    check: |params, _| classes::check(&classes_of(params)),
+    build: |params, context| {
+        let classes = classes_of(params);
+        Box::new(Prio {
+            classifier: Classifier::new(&classes, &context),
+            bands: classes.iter().enumerate().map(|(i, class)| inner(class, &place_of_class(params, i, &context))).collect(),
+        })
+    },
+};
+
+fn classes_of(params: &Params) -> Vec<Params> {
+    let given = params.tables(CLASS);
+    if !given.is_empty() {
+        return given.to_vec();
+    }
+    let class = |names| {
+        let mut class = Params::defaults(&CLASSES);
+        class.set(DSCP.name, Dscps::parse(names).ok().filter(|set| !set.is_empty()).map_or(Value::Auto, Value::Dscps));
+        class
+    };
+    ["EF VOICE-ADMIT CS5 CS6 CS7", "", "CS1 LE"].map(class).to_vec()
+}
+
+struct Prio {
+    classifier: Classifier,
+    bands: Vec<Box<dyn Queue + Send>>,
+}
+
+impl Prio {
+    /// The first band that may send soonest from `from` on, and when.
+    fn next(&self, from: Time) -> Option<(Time, usize)> {
+        let held = self.bands.iter().enumerate().filter(|(_, band)| band.backlog_packets() > 0);
+        held.map(|(i, band)| (band.opens(from), i)).min()
+    }
+}
+
+impl Queue for Prio {
+    fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) {
+        let class = self.classifier.class(&packets[id]);
+        self.bands[class].enqueue(now, id, packets, log);
+    }
+    fn dequeue(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) -> Option<PacketId> {
+        let mut tried = None;
+        while let Some((at, band)) = self.next(now)
+            && tried.is_none_or(|tried| tried == at)
+        {
+            let taken = self.bands[band].dequeue(at, packets, log);
+            if taken.is_some() {
+                return taken;
+            }
+            // It dropped all that it could have sent.
+            tried = Some(at);
+        }
+        None
+    }
+    fn pass(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
+        let class = self.classifier.class(&packets[id]);
+        self.bands[class].pass(now, id, packets, log)
+    }
+    fn shapes(&self) -> bool {
+        self.bands.iter().any(|band| band.shapes())
+    }
+    fn opens(&self, from: Time) -> Time {
+        self.next(from).map_or(from, |(at, _)| at)
+    }
+    fn poll_timeout(&self) -> Option<Time> {
+        self.bands.iter().filter_map(|band| band.poll_timeout()).min()
+    }
+    fn handle_timeout(&mut self, now: Time) {
+        self.bands.iter_mut().filter(|band| band.poll_timeout().is_some_and(|at| at <= now)).for_each(|band| band.handle_timeout(now));
+    }
+    fn backlog_bytes(&self) -> u64 {
+        self.bands.iter().map(|band| band.backlog_bytes()).sum()
+    }
+    fn backlog_packets(&self) -> u64 {
+        self.bands.iter().map(|band| band.backlog_packets()).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{Ledger, context, packet};
+    use super::*;
+    use crate::packet::{Dscp, Way};
+    use crate::params::{Choice, Kept};
+    use crate::time::Duration;
+    use crate::units::Rate;
+
+    struct Rig {
+        queue: Box<dyn Queue + Send>,
+        packets: Packets,
+        log: Ledger,
+    }
+
+    impl Rig {
+        fn new(params: &Params) -> Self {
+            let choice = Choice { kind: "prio", params: params.clone() };
+            let context = context(12_000_000, 100, 1500);
+            assert_eq!(super::super::check(&choice, &context), Ok(()));
+            Rig { queue: super::super::build(&choice, context), packets: Packets::new(), log: Ledger::default() }
+        }
+        fn arrive(&mut self, us: u64, seq: u32, dscp: &str) {
+            let (mut packet, segment) = packet(seq, 1460, 0);
+            packet.dscp = Dscp::parse(dscp).unwrap();
+            let id = self.packets.insert(Way::There, packet, segment);
+            self.queue.enqueue(at(us), id, &mut self.packets, &mut self.log);
+        }
+        fn depart(&mut self, us: u64) -> Option<u32> {
+            let id = self.queue.dequeue(at(us), &mut self.packets, &mut self.log)?;
+            self.packets.remove(id);
+            Some(self.packets.segment(id).seq)
+        }
+    }
+
+    fn at(us: u64) -> Time {
+        Time::ZERO + Duration::from_micros(us)
+    }
+
+    #[test]
+    fn the_highest_priority_comes_first() {
+        let mut rig = Rig::new(&Params::defaults(KIND.params));
+        for (seq, dscp) in ["LE", "CS0", "EF", "AF41", "CS1", "CS6"].into_iter().enumerate() {
+            rig.arrive(0, seq as u32, dscp);
+        }
+        let first: Vec<_> = (0..3).map_while(|_| rig.depart(0)).collect();
+        rig.arrive(0, 6, "EF");
+        let rest: Vec<_> = std::iter::from_fn(|| rig.depart(0)).collect();
+        assert_eq!((first, rest), (vec![2, 5, 1], vec![6, 3, 0, 4]));
+    }
+
+    /// EF at most at 1.2 Mb/s, a packet each 10 ms: it comes first when it may, and the others do not wait for it.
+    #[test]
+    fn a_band_that_must_wait_lets_others_pass() {
+        let rate = ("rate", Value::Rate(Rate::from_bps(1_200_000)));
+        let burst = ("burst", Value::Capacity(crate::units::Capacity::Packets(1)));
+        let shaped = super::super::choice("tbf").with(&[rate, burst]);
+        let mut classes = classes_of(&Params::defaults(KIND.params));
+        classes[0].set("queue", Value::Queue(Kept::from(shaped)));
+        let mut params = Params::defaults(KIND.params);
+        params.set("class", Value::Tables(Kept::from(classes)));
+        let mut rig = Rig::new(&params);
+        assert!(rig.queue.shapes());
+        [(0, "EF"), (1, "EF"), (2, "CS0"), (3, "CS0")].into_iter().for_each(|(seq, dscp)| rig.arrive(0, seq, dscp));
+        assert_eq!([rig.depart(0), rig.depart(1000), rig.depart(2000)], [Some(0), Some(2), Some(3)]);
+        assert_eq!((rig.queue.opens(at(3000)), rig.depart(10_000)), (at(10_000), Some(1)));
+        assert_eq!(rig.queue.backlog_packets(), 0);
+    }
+}
