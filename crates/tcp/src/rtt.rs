@@ -244,7 +244,7 @@ mod tests {
         let mut e = RttEstimator::new(rules, Duration::from_secs(1), true);
         let mut rtt = ms(100);
         for n in 0..1000 {
-            rtt = rtt + Duration::from_micros(if n < 333 { 1200 } else { 0 });
+            rtt += Duration::from_micros(if n < 333 { 1200 } else { 0 });
             // A round trip of about 200 samples.
             e.sample(rtt, n % 200 == 0);
             assert!(rtt - e.srtt() < ms(10) && e.rto() - e.srtt() >= ms(200) && e.rto() - e.srtt() < ms(210), "{n}: {e:?}");
