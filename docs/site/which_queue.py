@@ -97,8 +97,8 @@ def tables(runs: pd.DataFrame) -> Iterator[str]:
 
 
 def picture(runs: pd.DataFrame) -> Plot:
-    """Utilization against the wait, of 50 flows on the path of 1 Gb/s: a mark for each control."""
-    of = runs[(runs["path"] == "1g") & (runs["mix"] == "50")]
+    """Utilization against the wait, of 50 flows of CUBIC on the path of 1 Gb/s."""
+    of = runs[(runs["path"] == "1g") & (runs["mix"] == "50") & (runs["control"] == "cubic")]
     by_queue = of.groupby("queue", sort=False)
     # The palette has seven colours.
     series = [
@@ -114,7 +114,7 @@ def picture(runs: pd.DataFrame) -> Plot:
     ]
     return Plot(
         "which-queue",
-        "50 flows at 1 Gb/s, 80 ms: reno, cubic, bbr3, prague",
+        "50 flows of CUBIC at 1 Gb/s, 80 ms",
         Axis("wait, 99th percentile (ms)", log=True),
         Axis("utilization (%)"),
         series,
@@ -126,7 +126,7 @@ def main(results: Path) -> None:
     runs = read(results)
     picture(runs).save(ROOT / "docs" / "images" / "which-queue.svg")
     durations = ", ".join(f"{runs.loc[runs['path'] == path, 'end_s'].max():.0f} s at {name.split(',')[0]}" for path, name in PATHS.items())
-    shown = "![Utilization against the 99th percentile of the wait, 14 queues, 50 flows at 1 Gb/s](images/which-queue.svg)"
+    shown = "![Utilization against the 99th percentile of the wait, 14 queues, 50 flows of CUBIC at 1 Gb/s](images/which-queue.svg)"
     page = [HEAD + NOTES.format(durations=durations), shown, *tables(runs)]
     (ROOT / "docs" / "which-queue.md").write_text("\n\n".join(part.strip() for part in page) + "\n", encoding="utf-8")
 
