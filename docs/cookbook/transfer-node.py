@@ -13,7 +13,7 @@ from longfat import Results
 from longfat.plot import Plot
 from longfat.plot.units import with_unit
 
-LIMITS = """Runs last 12 s, and CUBIC would climb for a minute. So these are the first seconds of a long transfer. The hosts take no time here.
+LIMITS = """Runs last 12 s, and after a loss CUBIC climbs for most of a minute. So these are the first seconds of a long transfer. The hosts take no time here.
 At 100 Gbit/s real ones do. [Advice](../advise.md) tries more settings, and prints the lines for Linux."""
 
 
@@ -26,7 +26,7 @@ def answer(results: Results) -> Iterator[tuple[str, bool]]:
 
     dirty = got["1e-5"]
     yield (
-        f"Left as Linux comes you get {said('CUBIC as it comes', 'none')}: its buffers hold a window of 3 MiB.",
+        f"Left as Linux comes you get {said('CUBIC as it comes', 'none')}: its buffers hold a window of 2 MiB.",
         got.loc["CUBIC as it comes", "none"] < 0.05 * got.loc["CUBIC", "none"],
     )
     yield (

@@ -76,8 +76,13 @@ impl SendSizing for Send {
     }
 }
 
-/// What is taken to be read in a round trip before anything is: ten segments, as `ss` shows it (`rcv_space`).
-const FIRST_READ: u64 = 10;
+/// What is taken to be read in a round trip before anything is, as `ss` shows it (`rcv_space`): ten segments, but at most the first window
+/// less a segment. Measured on Linux 6.18: 56,588 bytes at an MTU of 9000. If it were more than the window lets through, no round trip
+/// could bring more, and the window would never grow.
+fn first_read(window: u64, mss: u64) -> u64 {
+    // The whole segments in a window come to more than this. In a window of less than two segments they come to more than half of it.
+    (10 * mss).min(window.saturating_sub(mss).max(window / 2))
+}
 
 #[derive(Debug)]
 pub(super) struct Receive {
@@ -99,7 +104,7 @@ pub(super) struct Receive {
 impl Receive {
     pub(super) fn new(config: &TcpConfig) -> Self {
         let buffer = data(config, "rmem_default");
-        let space = FIRST_READ * u64::from(config.mss);
+        let space = first_read(buffer, u64::from(config.mss));
         Receive { meter: FlightMeter::default(), read: 0, space, most: buffer, buffer, received: 0, grew: false, memory: u64::MAX }
     }
 

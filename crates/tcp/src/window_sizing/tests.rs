@@ -264,6 +264,22 @@ fn linux_lets_a_window_grow_as_far_as_the_kernel_does() {
     }
 }
 
+#[test]
+fn linux_lets_a_window_of_large_segments_grow() {
+    // What TCP_INFO says was read (`rcv_space`) of a connection that is new, Linux 6.18: MTU of 1500, 3000, 5000, 9000 and 16,000 bytes.
+    let seen = [(1448, 14_480), (2948, 29_480), (4948, 49_480), (8948, 56_588), (15_948, 49_588)];
+    for (mss, space) in seen {
+        let sizing = linux::Receive::new(&TcpConfig { mss, ..config("linux", &[]) });
+        assert_eq!(sizing.measured().1, space);
+    }
+    // The first round trip that brings as much as the window lets through lets it grow: whole segments, or a part of one.
+    for mss in (536..=65_000).step_by(1000) {
+        let mut sizing = linux::Receive::new(&TcpConfig { mss, ..config("linux", &[]) });
+        let (window, mss) = (sizing.buffer(), u64::from(mss));
+        assert!(sizing.on_round((window / mss * mss).max(window.min(mss))) > window, "{mss}");
+    }
+}
+
 fn bytes(n: u64) -> Value {
     Value::Capacity(Capacity::Bytes(n))
 }
