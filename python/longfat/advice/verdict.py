@@ -13,6 +13,9 @@ from longfat.plot.units import scaled, with_unit
 
 NEAR = 0.01
 """Rates within so much of each other are the same to a user, whatever their intervals."""
+INDIFFERENT = 0.1
+"""Whose rate is less by more than this is not set for another reason, however wide its interval: that it overlaps may only mean that it was
+measured badly. (An indifference zone, as in ranking and selection: Bechhofer 1954.)"""
 ENOUGH = 0.5
 """Of an equal share: who leaves others less is told of those that leave more."""
 STEP = 0.1
@@ -34,16 +37,16 @@ class Verdict:
 
 
 def verdict(plan: Plan, cells: Cells, delay: str) -> Verdict:
-    """The candidate with the most throughput in its worst case; where intervals overlap, that which leaves others more."""
+    """The candidate with the most throughput in its worst case; of those that may be level with it, that which leaves others more."""
     worst = {one.name: worst_case(plan, cells, one) for one in plan.candidates}
     top = max(worst.values(), key=lambda cell: cell.goodput)
-    alike = [one for one in plan.candidates if _overlap(worst[one.name], top)]
+    alike = [one for one in plan.candidates if _is_level(worst[one.name], top)]
     best = min(alike, key=lambda one: _order(plan, cells, one))
     stock = best
     if best.kernel:
         released = [one for one in plan.candidates if not one.kernel]
         first = max((worst[one.name] for one in released), key=lambda cell: cell.goodput)
-        stock = min((one for one in released if _overlap(worst[one.name], first)), key=lambda one: _order(plan, cells, one))
+        stock = min((one for one in released if _is_level(worst[one.name], first)), key=lambda one: _order(plan, cells, one))
     sentences = [
         *_first(plan, worst, best, alike),
         *_fair(plan, cells, best, alike),
@@ -77,8 +80,9 @@ def kept(plan: Plan, cells: Cells, candidate: Candidate) -> float:
     return cell.rival / (plan.question.payload * case.rivals / (case.rivals + 1))
 
 
-def _overlap(one: Cell, other: Cell) -> bool:
-    return one.high >= other.low or one.goodput >= other.goodput * (1 - NEAR)
+def _is_level(one: Cell, top: Cell) -> bool:
+    """Whether throughput does not decide between one and the top."""
+    return one.goodput >= top.goodput * (1 - NEAR) or (one.high >= top.low and one.goodput >= top.goodput * (1 - INDIFFERENT))
 
 
 def _order(plan: Plan, cells: Cells, candidate: Candidate) -> tuple[bool, float, float, int]:
@@ -197,6 +201,13 @@ def _confidence(plan: Plan, cells: Cells, worst: Mapping[str, Cell], best: Candi
         made.append(
             f"{len(short)} of the {len(cells)} cells (marked *) are of runs in which a control that goes by losses saw "
             f"fewer than two{worse}: longer runs may give other numbers (--duration, --thorough)."
+        )
+    top = max(worst.values(), key=lambda cell: cell.goodput)
+    unsure = [one.name for one in plan.candidates if one not in alike and worst[one.name].high >= top.low]
+    if unsure:
+        made.append(
+            f"{_list(unsure)} {'has' if len(unsure) == 1 else 'have'} over {100 * INDIFFERENT:.0f} % less than the most, "
+            "but the 95 % interval reaches it: longer runs would tell (--duration, --thorough)."
         )
     level = "Not decided by throughput" if len(alike) > 1 else "Decided" if best.name not in of_worst else "Decided for runs of this length"
     return [f"Confidence: {level.lower()}. " + " ".join(made)]
