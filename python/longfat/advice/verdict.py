@@ -14,8 +14,8 @@ from longfat.plot.units import scaled, with_unit
 NEAR = 0.01
 """Rates within so much of each other are the same to a user, whatever their intervals."""
 INDIFFERENT = 0.1
-"""Whose rate is less by more than this is not set for another reason, however wide its interval: that it overlaps may only mean that it was
-measured badly. (An indifference zone, as in ranking and selection: Bechhofer 1954.)"""
+"""Where only a candidate's own wide interval reaches the most, it may have been measured badly: then its rate must not be less by more than
+this. (An indifference zone, as in ranking and selection: Bechhofer 1954.)"""
 ENOUGH = 0.5
 """Of an equal share: who leaves others less is told of those that leave more."""
 STEP = 0.1
@@ -82,7 +82,8 @@ def kept(plan: Plan, cells: Cells, candidate: Candidate) -> float:
 
 def _is_level(one: Cell, top: Cell) -> bool:
     """Whether throughput does not decide between one and the top."""
-    return one.goodput >= top.goodput * (1 - NEAR) or (one.high >= top.low and one.goodput >= top.goodput * (1 - INDIFFERENT))
+    least = min(top.low, top.goodput * (1 - NEAR))
+    return one.goodput >= least or (one.high >= top.low and one.goodput >= top.goodput * (1 - INDIFFERENT))
 
 
 def _order(plan: Plan, cells: Cells, candidate: Candidate) -> tuple[bool, float, float, int]:
