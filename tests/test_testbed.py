@@ -83,6 +83,10 @@ def test_an_experiment_runs_by_both_backends_side_by_side(tmp_path: Path) -> Non
     if runs.loc["testbed", "verdict"] != "invalid":
         rates = runs["goodput_total_bps"]
         assert rates["testbed"] == pytest.approx(rates["sim"], rel=0.1)
+    side_by_side = command("compare", "small", "--backends", "--figures", "figures", cwd=tmp_path)
+    assert side_by_side.returncode == 0, side_by_side.stderr
+    assert "goodput within 5 % in" in side_by_side.stdout
+    assert (tmp_path / "figures" / "small-cwnd.svg").exists()
     real = next(result for result in results if result.provenance["backend"] == "testbed")
     assert real.provenance["longfat"]["kernel"] == os.uname().release
     assert real.real_time["handed_over"] > 1000

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from longfat import cc, prune, script, terminal, trace, traced
+from longfat import agreement, cc, prune, script, terminal, trace, traced
 from longfat._longfat import __version__, registries, schema
 from longfat.advice.command import advise_command
 from longfat.beside import Row, beside
@@ -230,8 +230,12 @@ def watch_command(
 
 @app.command("compare")
 def compare_command(
-    what: Annotated[str, typer.Argument(metavar="PAPER", help="Its name or folder.")],
+    what: Annotated[str, typer.Argument(metavar="PAPER", help="Its name or folder; with --backends, an experiment or a results folder.")],
     results: ResultsOption = RESULTS,
+    backends: Annotated[bool, typer.Option("--backends", help="Set the runs of two backends side by side instead.")] = False,
+    figures: Annotated[
+        Path | None, typer.Option("--figures", metavar="FOLDER", help="With --backends: write both over time, over each other, in here.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="A list of {id, where, published, ours, unit, verdict, note, kind}.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 where a claim differs.")] = False,
     differs: Annotated[bool, typer.Option("--differs", help="Only what differs.")] = False,
@@ -241,7 +245,10 @@ def compare_command(
     ] = None,
     quick: QuickOption = False,
 ) -> None:
-    """Set results beside what a paper published."""
+    """Set results beside what a paper published, or those of two backends side by side."""
+    if backends:
+        _compare_backends(what, results_home(location(results), quick=quick), figures)
+        return
     folder, home = paper_folder(what), results_home(location(results), quick=quick)
     if as_json:
         measured = load_measured(folder, home)
@@ -254,6 +261,15 @@ def compare_command(
         lines = _print_comparison(folder, home, table, differs=differs)
     if strict and any(line.verdict == "differs" and isinstance(line.published, str) for line in lines):
         raise typer.Exit(1)
+
+
+def _compare_backends(what: str, home: Location, figures: Path | None) -> None:
+    both = load_results(_results_of(what, home))
+    _say_short(out, both.so_far)
+    agreement.show(out, both)
+    if figures is not None:
+        files = agreement.draw(both, figures)
+        out.print(f"{terminal.count(len(files), 'file')} in {terminal.escape(str(figures))}", soft_wrap=True)
 
 
 def _print_comparison(folder: Path, results: Location, table: list[str] | None = None, *, differs: bool = False) -> list[Comparison]:
