@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -78,3 +80,13 @@ def test_what_cannot_be_paired_is_said(both: list[Result]) -> None:
     empty = [replace(one, flow_series=one.flow_series.iloc[:0], link_series=one.link_series.iloc[:0]) for one in both]
     with pytest.raises(longfat.LongfatError, match=r"sets no measure\.interval"):
         agreement.draw(empty, Path("/nowhere"))
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [(["--backends", "--strict"], "are of papers"), (["--figures", "figures"], "say --backends, too")],
+)
+def test_options_that_do_not_go_together_are_said(options: list[str], expected: str) -> None:
+    done = subprocess.run([sys.executable, "-m", "longfat", "compare", "ansnet", *options], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert expected in done.stderr

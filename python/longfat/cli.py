@@ -236,7 +236,9 @@ def compare_command(
     figures: Annotated[
         Path | None, typer.Option("--figures", metavar="FOLDER", help="With --backends: write both over time, over each other, in here.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="A list of {id, where, published, ours, unit, verdict, note, kind}.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="A list of {id, where, published, ours, unit, verdict, note, kind}; with --backends, of pairs.")
+    ] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 where a claim differs.")] = False,
     differs: Annotated[bool, typer.Option("--differs", help="Only what differs.")] = False,
     table: Annotated[
@@ -247,8 +249,12 @@ def compare_command(
 ) -> None:
     """Set results beside what a paper published, or those of two backends side by side."""
     if backends:
-        _compare_backends(what, results_home(location(results), quick=quick), figures)
+        if strict or differs or table:
+            raise LongfatError("--strict, --differs and --table are of papers: leave them out, or --backends")
+        _compare_backends(what, results_home(location(results), quick=quick), figures, as_json=as_json)
         return
+    if figures is not None:
+        raise LongfatError("--figures draws two backends over each other: say --backends, too; `longfat report` draws those of a paper")
     folder, home = paper_folder(what), results_home(location(results), quick=quick)
     if as_json:
         measured = load_measured(folder, home)
@@ -263,13 +269,17 @@ def compare_command(
         raise typer.Exit(1)
 
 
-def _compare_backends(what: str, home: Location, figures: Path | None) -> None:
+def _compare_backends(what: str, home: Location, figures: Path | None, *, as_json: bool) -> None:
     both = load_results(_results_of(what, home))
-    _say_short(out, both.so_far)
-    agreement.show(out, both)
+    said = err if as_json else out
+    _say_short(said, both.so_far)
+    if as_json:
+        print(agreement.table(both).to_json(orient="records", indent=2))
+    else:
+        agreement.show(out, both)
     if figures is not None:
         files = agreement.draw(both, figures)
-        out.print(f"{terminal.count(len(files), 'file')} in {terminal.escape(str(figures))}", soft_wrap=True)
+        said.print(f"{terminal.count(len(files), 'file')} in {terminal.escape(str(figures))}", soft_wrap=True)
 
 
 def _print_comparison(folder: Path, results: Location, table: list[str] | None = None, *, differs: bool = False) -> list[Comparison]:
