@@ -14,6 +14,7 @@ mod fields;
 pub mod forecast;
 mod identity;
 pub mod listing;
+pub mod made;
 pub mod metric;
 mod model;
 mod names;

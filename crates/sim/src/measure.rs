@@ -3,7 +3,6 @@
 
 use longfat_core::atm::aal5;
 use longfat_core::link::Link;
-use longfat_core::queue::DropReason;
 use longfat_core::time::{Duration, Time};
 use longfat_experiment::trace::{
     CellRecord, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, LinkSample, MemoryRecord, QUANTILES, Trace,
@@ -114,19 +113,15 @@ impl Recorder {
 
 /// A link now; it has been advanced to now.
 pub fn link_sample(world: &World, number: usize) -> LinkSample {
-    let count = &world.links[number].count;
-    let (backlog_packets, backlog_bytes, wire_bytes) = match world.cell_totals(number) {
-        None => (count.backlog, count.backlog_bytes, count.wire_bytes),
-        Some(cells) => (cells.queued, cells.queued * u64::from(aal5::CELL), cells.transmitted * u64::from(aal5::CELL)),
-    };
-    LinkSample {
-        time: world.now,
-        link: number as u32,
-        backlog_packets,
-        backlog_bytes,
-        wire_bytes,
-        drops: count.drops.iter().sum(),
-        marks: count.marks,
+    let sample = LinkSample::of(number, &world.links[number], world.now);
+    match world.cell_totals(number) {
+        None => sample,
+        Some(cells) => LinkSample {
+            backlog_packets: cells.queued,
+            backlog_bytes: cells.queued * u64::from(aal5::CELL),
+            wire_bytes: cells.transmitted * u64::from(aal5::CELL),
+            ..sample
+        },
     }
 }
 
@@ -231,32 +226,9 @@ fn host_records(world: &World, experiment: &Experiment, start: &Snapshot, end: &
 }
 
 fn link_record(world: &World, experiment: &Experiment, number: usize, start: &Snapshot, end: &Snapshot) -> LinkRecord {
-    let (link, count) = (&world.links[number], &world.links[number].count);
     let (from, to) = (&start.links[number], &end.links[number]);
-    let span = end.time.since(start.time).as_ps() as f64;
-    let mean = |from: u128, to: u128| if span > 0.0 { to.saturating_sub(from) as f64 / span } else { 0.0 };
-    let record = LinkRecord {
-        name: experiment.network.links[number].name.clone(),
-        packets_in: count.packets_in,
-        packets_transmitted: count.transmitted,
-        packets_delivered: count.delivered,
-        packets_lost: count.lost,
-        packets_queued: count.backlog,
-        packets_in_flight: link.in_flight(),
-        ip_bytes: count.ip_bytes,
-        wire_bytes: count.wire_bytes,
-        busy_s: to.busy.saturating_sub(from.busy).as_secs_f64(),
-        drops: DropReason::ALL.iter().copied().zip(count.drops).filter(|(_, n)| *n > 0).collect(),
-        marks: count.marks,
-        pauses: count.pauses,
-        held_s: Duration::from_ps(count.held_ps).as_secs_f64(),
-        queue_max_packets: count.backlog_max,
-        queue_max_bytes: count.backlog_bytes_max,
-        queue_mean_packets: mean(from.waited.0, to.waited.0),
-        queue_mean_bytes: mean(from.waited.1, to.waited.1),
-        wait_quantiles_s: to.waits.map_or([f64::NAN; 3], |of| of.map(Duration::as_secs_f64)),
-        cells: None,
-    };
+    let name = &experiment.network.links[number].name;
+    let record = LinkRecord::of(name, &world.links[number], end.time.since(start.time), &from.line, &to.line);
     let (Some(cells), Some(port)) = (world.cell_totals(number), world.ports.in_front_of(number)) else { return record };
     LinkRecord {
         packets_in: port.packets_in,

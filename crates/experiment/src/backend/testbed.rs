@@ -22,8 +22,6 @@ pub const CANNOT: &[Limit] = &[
     Limit { what: "another processor than this machine's", key: "host.cpu", only: &[], with: None, written: &[] },
     Limit { what: "a random delay in a host", key: "host.overhead", only: &[], with: None, written: &[] },
     Limit { what: "bounded memory of hosts", key: "host.memory", only: &[], with: None, written: &[] },
-    Limit { what: "routes that move", key: "path.move", only: &[], with: None, written: &[] },
-    Limit { what: "a memory that the links of a router share", key: "router.shared_buffer", only: &[], with: None, written: &[] },
     Limit { what: "a record of packets", key: "measure.packets", only: &[], with: None, written: &[] },
     tcp!(
         "congestion_control",

@@ -3,10 +3,12 @@
 //! [`columns`] says what each value is called in results, in which unit, and how it is stored.
 
 pub mod columns;
+mod links;
 mod packets;
 #[cfg(test)]
 mod tests;
 
+pub use links::LinkTotals;
 pub use packets::{PacketEvent, PacketKind};
 
 use longfat_core::atm::port;

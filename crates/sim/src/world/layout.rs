@@ -1,15 +1,12 @@
 //! The layout of a world: what its stages are, by which inputs packets come to each, and what the plan has to know of them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
-use longfat_core::link::{Link, LinkConfig, PauseAt, loss};
+use longfat_core::link::{Link, PauseAt};
 use longfat_core::packet::{Line, Packets};
-use longfat_core::queue::shared::{SharedBuffer, SharedPort};
-use longfat_core::queue::{self, QueueContext};
 use longfat_core::rng::Rng;
 use longfat_core::time::{Duration, Time};
-use longfat_experiment::route::Routes;
+use longfat_experiment::made::{self, Made};
 use longfat_experiment::{Experiment, Ties};
 
 use super::detours::Detours;
@@ -18,7 +15,7 @@ use super::hosts::Hosts;
 use super::islands::{Event, Island};
 use super::links::{Tie, Told};
 use super::ports::Ports;
-use super::routers::{Router, memories};
+use super::routers::Router;
 use super::units::{NONE, Units, graph};
 use super::{Input, Milestones, Stage, Turns, World, volumes};
 use crate::Error;
@@ -32,8 +29,7 @@ use crate::route::{END, RouteTable};
 pub(super) fn world(experiment: &Experiment) -> Result<World, Error> {
     let table = RouteTable::new(experiment)?;
     let (mut endpoints, initial) = endpoints(experiment, &table);
-    let memories = memories(experiment);
-    let mut links = links(experiment, &memories);
+    let Made { mut links, memories } = made::links(experiment);
     let pauses = pauses(experiment, &table, &mut links);
     let ports = Ports::new(experiment, &table);
     let hosts = Hosts::new(experiment, &mut endpoints);
@@ -70,7 +66,7 @@ pub(super) fn world(experiment: &Experiment) -> Result<World, Error> {
         channels: table.channels,
         ledger: Ledger::new(table.origin, &initial, experiment),
         hops: layout.hops,
-        next_link: if units.routers.is_empty() && detours.is_empty() { Vec::new() } else { table.links },
+        next_link: if units.routers.is_empty() && detours.moves.is_empty() { Vec::new() } else { table.links },
         detours,
         pauses,
         place_of_link,
@@ -124,49 +120,6 @@ fn endpoints(experiment: &Experiment, table: &RouteTable) -> (Vec<Endpoint>, Vec
         endpoint.dscp = experiment.flows[i / 2].dscp;
     }
     (endpoints, initial)
-}
-
-fn links(experiment: &Experiment, memories: &BTreeMap<usize, Arc<SharedBuffer>>) -> Vec<Link> {
-    let network = &experiment.network;
-    let ports = Routes::new(network).ports();
-    let rtts = Routes::new(network).round_trips(&experiment.flows);
-    let make = |(i, link): (usize, &longfat_experiment::Link)| {
-        let rng = |part: &str| Rng::named(experiment.seed, &format!("{} {part}", link.name));
-        let context = QueueContext { rate: link.rate, rtt: rtts[i], mtu: link.mtu, rng: rng("queue") };
-        let queue = queue::build(&link.queue, context);
-        let queue = match memories.get(&link.from) {
-            Some(memory) => Box::new(SharedPort::new(queue, memory.clone())),
-            None => queue,
-        };
-        let kind = loss::find(link.loss.kind).unwrap_or_else(|| panic!("link {}: no loss is called {}", link.name, link.loss.kind));
-        let config = LinkConfig {
-            rate: link.rate,
-            delay: link.delay,
-            overhead: link.overhead,
-            min_frame: link.min_frame,
-            cells: link.cells,
-            to_switch: network.nodes[link.to].is_switch(),
-            mtu: link.mtu,
-            port: ports[i],
-            departs_last: experiment.departures_last,
-        };
-        let mut made = Link::new(config, queue, (kind.build)(&link.loss.params, rng("loss")));
-        if !link.unsteady.is_steady() {
-            let is_there = [&link.rate_file, &link.delay_file].into_iter().flatten().all(|file| file.is_there);
-            assert!(is_there, "link {}: its trace is not here", link.name);
-            made.change(&link.unsteady, rng);
-        }
-        if link.bottleneck {
-            made.record_waits();
-        }
-        made
-    };
-    let mut links: Vec<Link> = network.links.iter().enumerate().map(make).collect();
-    for host in &experiment.hosts {
-        let Some(shaper) = host.shaper else { continue };
-        network.links.iter().zip(&mut links).filter(|(link, _)| link.from == host.node).for_each(|(_, link)| link.shape(shaper));
-    }
-    links
 }
 
 /// For each link those whom its flow control tells to stop: the links that fill its queue. Empty where no link has any.

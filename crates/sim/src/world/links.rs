@@ -144,7 +144,7 @@ impl World {
     /// What the link has sent goes to whom it is for.
     #[inline]
     pub(super) fn pass_on(&mut self, number: usize) {
-        if !self.detours.is_empty() {
+        if !self.detours.moves.is_empty() {
             self.pass_on_by_time(number);
         }
         while let Some(id) = self.links[number].take_sent(&self.packets) {

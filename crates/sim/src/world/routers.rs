@@ -1,12 +1,10 @@
 //! Routers whose ports share a memory, as stages: what comes to any of the links that lead from one is put in order of time, since what
 //! one queue holds decides at once what another may take.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use longfat_core::queue::shared::{self, SharedBuffer};
+use longfat_core::queue::shared::SharedBuffer;
 use longfat_core::time::Time;
-use longfat_experiment::Experiment;
 
 use super::World;
 use crate::due::Due;
@@ -36,16 +34,6 @@ impl Router {
     }
 }
 
-/// For each node that has one, the memory of its ports.
-pub fn memories(experiment: &Experiment) -> BTreeMap<usize, Arc<SharedBuffer>> {
-    let ports = |node: usize| experiment.network.links.iter().filter(|link| link.from == node).count() as u64;
-    let memory = |router: &longfat_experiment::Router| {
-        let sharing = (shared::named(router.sharing.kind).build)(&router.sharing.params);
-        (router.node, SharedBuffer::new(router.shared_buffer, ports(router.node), sharing))
-    };
-    experiment.routers.iter().map(memory).collect()
-}
-
 impl World {
     /// The links of the router live up to and including `until`; when one of them next has something to do.
     pub(super) fn live_as_router(&mut self, number: usize, until: Time) -> Time {
@@ -64,7 +52,7 @@ impl World {
                 link.advance_before(time, packets, &mut LinkLog { link: mine[place], ledger });
                 departures.set(place, link.departs());
             }
-            let number = detours.at(next_link[packets[id].route as usize], time);
+            let number = detours.moves.at(next_link[packets[id].route as usize], time);
             let link = &mut links[number as usize];
             ledger.queued(time, id, packets, number);
             link.offer(time, id, packets, &mut LinkLog { link: number, ledger });

@@ -3,7 +3,7 @@
 use longfat_core::atm::aal5;
 use longfat_core::time::{Duration, Time};
 
-use longfat_experiment::trace::QUANTILES;
+use longfat_experiment::trace;
 
 use super::{CellTotals, World};
 use crate::endpoint::Agent;
@@ -44,27 +44,19 @@ pub struct Snapshot {
 /// What a link had done by some instant.
 #[derive(Clone, Debug)]
 pub struct LinkTotals {
-    pub busy: Duration,
-    /// Integrals over time of packets and bytes queued, in ps.
-    pub waited: (u128, u128),
-    /// The quantiles of what its packets waited, of a bottleneck.
-    pub waits: Option<[Duration; 3]>,
+    /// Its line, and its queue: from a switch, in cells.
+    pub line: trace::LinkTotals,
     /// From a switch.
     pub cells: CellTotals,
 }
 
 impl LinkTotals {
     fn of(world: &World, number: usize) -> Self {
-        let link = &world.links[number];
         match world.cell_totals(number) {
-            None => LinkTotals {
-                busy: link.busy(world.now),
-                waited: link.count.waited(world.now),
-                waits: link.waits(QUANTILES),
-                cells: CellTotals::default(),
-            },
+            None => LinkTotals { line: trace::LinkTotals::of(&world.links[number], world.now), cells: CellTotals::default() },
             Some(cells) => {
-                LinkTotals { busy: cells.busy, waited: (cells.waited, cells.waited * u128::from(aal5::CELL)), waits: None, cells }
+                let waited = (cells.waited, cells.waited * u128::from(aal5::CELL));
+                LinkTotals { line: trace::LinkTotals { busy: cells.busy, waited, waits: None }, cells }
             }
         }
     }

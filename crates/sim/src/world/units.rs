@@ -59,7 +59,7 @@ impl Units {
             }
             units.islands.push(links);
         }
-        let crossed: BTreeSet<u32> = table.links.iter().filter(|link| **link != END).flat_map(|link| detours.all(*link)).collect();
+        let crossed: BTreeSet<u32> = table.links.iter().filter(|link| **link != END).flat_map(|link| detours.moves.all(*link)).collect();
         for router in &experiment.routers {
             let mine: Vec<u32> = crossed.iter().copied().filter(|link| links[*link as usize].from == router.node).collect();
             // A router that no flow crosses is none.
@@ -110,7 +110,7 @@ pub(super) fn graph(
     detours: &Detours,
 ) -> Graph {
     // By whichever link a packet goes, it takes as long as by the shortest.
-    let least = |link: u32| detours.all(link).into_iter().map(&lag).min().expect("there is the link itself");
+    let least = |link: u32| detours.moves.all(link).into_iter().map(&lag).min().expect("there is the link itself");
     let mut graph = Graph::new(units.count);
     for (link, told) in pauses.iter().enumerate().flat_map(|(link, all)| all.iter().map(move |told| (link, told))) {
         graph.join(units.of_link[link] as usize, units.of_link[told.link as usize] as usize, told.lag);

@@ -4,12 +4,12 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
 
-use longfat_core::link::{Link, LinkConfig, loss};
+use longfat_core::link::Link;
 use longfat_core::packet::{Ecn, Line, Packet, PacketId, Packets, Segment, Way};
-use longfat_core::queue::{self, DropReason, QueueContext, QueueLog, discard};
-use longfat_core::rng::Rng;
+use longfat_core::queue::{DropReason, QueueLog, discard};
 use longfat_core::time::Time;
 use longfat_experiment::Experiment;
+use longfat_experiment::made::{self, Moves};
 use longfat_experiment::route::Routes;
 use longfat_experiment::trace::{Event, EventKind};
 
@@ -71,6 +71,9 @@ pub struct Network {
     /// Nodes of the experiment that are hosts here.
     nodes: Vec<usize>,
     topology: longfat_experiment::Network,
+    moves: Moves,
+    /// For each link those whose queues share a memory with its own, itself among them; empty where none does.
+    sharing: Vec<Vec<u32>>,
     /// What is written down.
     pub log: Log,
     /// What has arrived and is to be handed over.
@@ -127,7 +130,11 @@ impl QueueLog for Log {
 impl Network {
     /// The network of `experiment`, whose host `i` is the node `nodes[i]` and has the address `addresses[i]`.
     pub fn new(experiment: &Experiment, nodes: &[usize], addresses: &[u32]) -> Self {
-        let links = links(experiment);
+        let made::Made { links, memories } = made::links(experiment);
+        let shares =
+            |node: usize| experiment.network.links.iter().zip(0..).filter(move |(link, _)| link.from == node).map(|(_, number)| number);
+        let sharing =
+            |link: &longfat_experiment::Link| if memories.contains_key(&link.from) { shares(link.from).collect() } else { Vec::new() };
         let mtu = experiment.network.links.iter().map(|link| link.mtu).max().unwrap_or(1500);
         Network {
             now: Time::ZERO,
@@ -143,6 +150,8 @@ impl Network {
             paths: HashMap::new(),
             nodes: nodes.to_vec(),
             topology: experiment.network.clone(),
+            moves: Moves::new(experiment),
+            sharing: experiment.network.links.iter().map(sharing).collect(),
             log: Log {
                 frames: Frames::new(mtu as usize),
                 events: Vec::new(),
@@ -215,10 +224,23 @@ impl Network {
         if link == END {
             return self.deliver(now, id);
         }
+        let link = self.moves.at(link, now);
         self.crossings += 1;
+        self.make_room(link, now);
         self.log.link = link;
         self.links[link as usize].offer(now, id, &mut self.packets, &mut self.log);
         self.settle(link);
+    }
+
+    /// Where the queue in front of `link` shares a memory, what has left the other queues by `now` is taken out of it.
+    #[inline]
+    fn make_room(&mut self, link: u32, now: Time) {
+        for at in 0..self.sharing[link as usize].len() {
+            let other = self.sharing[link as usize][at];
+            self.log.link = other;
+            self.links[other as usize].advance_before(now, &mut self.packets, &mut self.log);
+            self.settle(other);
+        }
     }
 
     fn deliver(&mut self, at: Time, id: PacketId) {
@@ -298,38 +320,4 @@ impl Network {
         (0..self.links.len() as u32).for_each(|link| self.settle(link));
         now
     }
-}
-
-fn links(experiment: &Experiment) -> Vec<Link> {
-    let network = &experiment.network;
-    let (ports, rtts) = (Routes::new(network).ports(), Routes::new(network).round_trips(&experiment.flows));
-    let make = |(i, link): (usize, &longfat_experiment::Link)| {
-        let rng = |part: &str| Rng::named(experiment.seed, &format!("{} {part}", link.name));
-        let context = QueueContext { rate: link.rate, rtt: rtts[i], mtu: link.mtu, rng: rng("queue") };
-        let queue = queue::build(&link.queue, context);
-        let config = LinkConfig {
-            rate: link.rate,
-            delay: link.delay,
-            overhead: link.overhead,
-            min_frame: link.min_frame,
-            cells: link.cells,
-            to_switch: false,
-            mtu: link.mtu,
-            port: ports[i],
-            departs_last: experiment.departures_last,
-        };
-        let mut made = Link::new(config, queue, (loss::named(link.loss.kind).build)(&link.loss.params, rng("loss")));
-        if !link.unsteady.is_steady() {
-            made.change(&link.unsteady, rng);
-        }
-        let host = experiment.hosts.iter().find(|host| host.node == link.from);
-        if let Some(shaper) = host.and_then(|host| host.shaper) {
-            made.shape(shaper);
-        }
-        if link.bottleneck {
-            made.record_waits();
-        }
-        made
-    };
-    network.links.iter().enumerate().map(make).collect()
 }

@@ -1,22 +1,21 @@
 //! What is written down of links: samples at even spacing, and records of the measured span. As the simulator's.
 
 use longfat_core::link::Link;
-use longfat_core::queue::DropReason;
 use longfat_core::time::{Duration, Time};
 use longfat_experiment::Experiment;
-use longfat_experiment::trace::{LinkRecord, LinkSample, QUANTILES};
+use longfat_experiment::trace::{LinkRecord, LinkSample, LinkTotals};
 
 use crate::linux::network::Network;
 
-/// What each link has counted up to an instant.
+/// What each link has done up to an instant.
 struct Snapshot {
     time: Time,
-    links: Vec<(Duration, (u128, u128))>,
+    links: Vec<LinkTotals>,
 }
 
 impl Snapshot {
     fn of(network: &Network, time: Time) -> Self {
-        Snapshot { time, links: network.links.iter().map(|link| (link.busy(time), link.count.waited(time))).collect() }
+        Snapshot { time, links: network.links.iter().map(|link| LinkTotals::of(link, time)).collect() }
     }
 }
 
@@ -26,6 +25,7 @@ pub struct Observer {
     next_sample: Time,
     span_start: Time,
     start: Option<Snapshot>,
+    names: Vec<String>,
     /// Samples.
     pub series: Vec<LinkSample>,
     /// What each link did; there at the end.
@@ -43,6 +43,7 @@ impl Observer {
             start: None,
             series: Vec::new(),
             records: Vec::new(),
+            names: experiment.network.links.iter().map(|link| link.name.clone()).collect(),
         }
     }
 
@@ -69,15 +70,7 @@ impl Observer {
     }
 
     fn sample(&mut self, network: &Network, time: Time) {
-        let sample = |(number, link): (usize, &Link)| LinkSample {
-            time,
-            link: number as u32,
-            backlog_packets: link.count.backlog,
-            backlog_bytes: link.count.backlog_bytes,
-            wire_bytes: link.count.wire_bytes,
-            drops: link.count.drops.iter().sum(),
-            marks: link.count.marks,
-        };
+        let sample = |(number, link)| LinkSample::of(number, link, time);
         self.series.extend(network.links.iter().enumerate().map(sample));
     }
 
@@ -89,34 +82,9 @@ impl Observer {
         }
         let end = Snapshot::of(network, time);
         let start = self.start.as_ref().unwrap_or(&end);
-        self.records = network.links.iter().enumerate().map(|(i, link)| record(link, start, &end, i)).collect();
-    }
-}
-
-fn record(link: &Link, start: &Snapshot, end: &Snapshot, number: usize) -> LinkRecord {
-    let (count, from, to) = (&link.count, &start.links[number], &end.links[number]);
-    let span = end.time.since(start.time).as_ps() as f64;
-    let mean = |from: u128, to: u128| if span > 0.0 { to.saturating_sub(from) as f64 / span } else { 0.0 };
-    LinkRecord {
-        name: String::new(),
-        packets_in: count.packets_in,
-        packets_transmitted: count.transmitted,
-        packets_delivered: count.delivered,
-        packets_lost: count.lost,
-        packets_queued: count.backlog,
-        packets_in_flight: link.in_flight(),
-        ip_bytes: count.ip_bytes,
-        wire_bytes: count.wire_bytes,
-        busy_s: to.0.saturating_sub(from.0).as_secs_f64(),
-        drops: DropReason::ALL.iter().copied().zip(count.drops).filter(|(_, n)| *n > 0).collect(),
-        marks: count.marks,
-        pauses: count.pauses,
-        held_s: Duration::from_ps(count.held_ps).as_secs_f64(),
-        queue_max_packets: count.backlog_max,
-        queue_max_bytes: count.backlog_bytes_max,
-        queue_mean_packets: mean(from.1.0, to.1.0),
-        queue_mean_bytes: mean(from.1.1, to.1.1),
-        wait_quantiles_s: link.waits(QUANTILES).map_or([f64::NAN; 3], |of| of.map(Duration::as_secs_f64)),
-        cells: None,
+        let span = end.time.since(start.time);
+        let ends = start.links.iter().zip(&end.links);
+        let links = self.names.iter().zip(&network.links).zip(ends);
+        self.records = links.map(|((name, link), (from, to))| LinkRecord::of(name, link, span, from, to)).collect();
     }
 }

@@ -3,32 +3,41 @@
 use super::*;
 use crate::linux::frame::TCP;
 use longfat_core::time::Duration;
-use longfat_experiment::Document;
+use longfat_experiment::{Document, Node};
 
-const HOSTS: [u32; 2] = [0x0a00_0001, 0x0a00_0002];
+const HOSTS: [u32; 3] = [0x0a00_0001, 0x0a00_0002, 0x0a00_0003];
 
 /// Two hosts, 8 Mbit/s and 10 ms between them: 1000 bytes take 1 ms.
 fn network(bottleneck: &str) -> Network {
-    let text = format!(
+    network_of(&format!(
         "[path]\npreset = \"explicit\"\nhosts = [\"a\", \"b\"]\n\
          [[path.link]]\nfrom = \"a\"\nto = \"b\"\nrate = \"8 Mbit/s\"\ndelay = \"10 ms\"\nmtu = \"1500 bytes\"\n{bottleneck}\n\
          [[flow]]\nfrom = \"a\"\nto = \"b\"\n[measure]\nduration = \"1 s\"\nevents = true\n"
-    );
-    let document = Document::parse(&text, "test.toml").unwrap_or_else(|e| panic!("{e}"));
+    ))
+}
+
+/// That of an experiment with the hosts a, b (and c), whose first flow goes from a to b.
+fn network_of(text: &str) -> Network {
+    let document = Document::parse(text, "test.toml").unwrap_or_else(|e| panic!("{e}"));
     let experiment = document.run(0).unwrap_or_else(|e| panic!("{e}")).experiment;
-    let mut network = Network::new(&experiment, &[0, 1], &HOSTS);
+    let nodes: Vec<usize> = (0..HOSTS.len()).filter(|node| experiment.network.nodes.get(*node).is_some_and(Node::is_host)).collect();
+    let mut network = Network::new(&experiment, &nodes, &HOSTS[..nodes.len()]);
     network.expect(Tuple { from: HOSTS[0], to: HOSTS[1], protocol: TCP, from_port: 1024, to_port: 1024 }, 0);
     network
 }
 
 /// A TCP segment in an IP packet of `len` bytes, sent by a host at `at`.
 fn send(network: &mut Network, at: Time, from: usize, len: u16, tos: u8) {
+    send_to(network, at, (from, 1 - from), len, tos);
+}
+
+fn send_to(network: &mut Network, at: Time, (from, to): (usize, usize), len: u16, tos: u8) {
     let (place, bytes) = network.log.frames.vacant();
     bytes[..40].fill(0);
     (bytes[0], bytes[1], bytes[9], bytes[32]) = (0x45, tos, TCP, 5 << 4);
     bytes[2..4].copy_from_slice(&len.to_be_bytes());
     bytes[12..16].copy_from_slice(&HOSTS[from].to_be_bytes());
-    bytes[16..20].copy_from_slice(&HOSTS[1 - from].to_be_bytes());
+    bytes[16..20].copy_from_slice(&HOSTS[to].to_be_bytes());
     bytes[20..24].copy_from_slice(&[4, 0, 4, 0]);
     network.log.frames.filled(place, len.into());
     network.enter(at, place);
@@ -87,4 +96,64 @@ fn what_is_for_nobody_here_is_counted_and_thrown_away() {
     network.log.frames.filled(place, 40);
     network.enter(us(1), place);
     assert_eq!((network.strays, network.packets.len()), (1, 0));
+}
+
+/// Two ports of a switch share 10,000 bytes; the line to b is slow, that to c slower.
+#[test]
+fn queues_that_share_a_memory_take_of_it_what_the_other_leaves() {
+    let link = |from: &str, to: &str, rate: &str| {
+        format!("[[path.link]]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"{rate}\"\ndelay = \"1 ms\"\nmtu = \"1500 bytes\"\n")
+    };
+    let text = format!(
+        "[path]\npreset = \"explicit\"\nhosts = [\"a\", \"b\", \"c\"]\nrouters = [\"s\"]\n{}{}{}\
+         [[router]]\nname = \"s\"\nshared_buffer = \"10000 bytes\"\nsharing = \"complete\"\n\
+         [[flow]]\nfrom = \"a\"\nto = \"b\"\n[[flow]]\nfrom = \"a\"\nto = \"c\"\n[measure]\nduration = \"1 s\"\n",
+        link("a", "s", "80 Gbit/s"),
+        link("s", "b", "8 Mbit/s"),
+        link("s", "c", "1 Mbit/s"),
+    );
+    let mut network = network_of(&text);
+    let overflow = |network: &Network| network.links.iter().map(|link| link.count.drops[DropReason::Overflow as usize]).collect::<Vec<_>>();
+    // Each port has one in transmission. Of what waits, five are for c, and five for b: the memory is full.
+    (0..6).for_each(|_| send_to(&mut network, us(0), (0, 2), 1000, 0));
+    (0..6).for_each(|_| send_to(&mut network, us(10), (0, 1), 1000, 0));
+    send_to(&mut network, us(20), (0, 2), 1000, 0);
+    network.advance(us(1500));
+    assert_eq!(overflow(&network).iter().sum::<u64>(), 1);
+    // Until these come, three of b have left (one each ms) and none of c (one each 8 ms): there is room for three, whoever asks.
+    (0..6).for_each(|_| send_to(&mut network, us(4_000), (0, 2), 1000, 0));
+    network.advance(us(5_009));
+    assert_eq!(overflow(&network).iter().sum::<u64>(), 1 + 3);
+    // This one comes at the very instant at which the fourth of b leaves. Departures are first.
+    send_to(&mut network, us(4_010), (0, 2), 1000, 0);
+    network.advance(us(7_000));
+    assert_eq!(overflow(&network).iter().sum::<u64>(), 1 + 3);
+}
+
+/// From 50 ms on what goes from r1 to r2 takes the longer of two links.
+#[test]
+fn a_route_that_moves_takes_the_other_link_from_then_on() {
+    let link = |name: &str, from: &str, to: &str, delay: &str| {
+        format!(
+            "[[path.link]]\nname = \"{name}\"\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"80 Gbit/s\"\ndelay = \"{delay}\"\nmtu = \"1500 bytes\"\n"
+        )
+    };
+    let text = format!(
+        "[path]\npreset = \"explicit\"\nhosts = [\"a\", \"b\"]\nrouters = [\"r1\", \"r2\"]\n{}{}{}{}\
+         [[path.move]]\nat = \"50 ms\"\nlink = \"short\"\nby = \"long\"\n\
+         [[flow]]\nfrom = \"a\"\nto = \"b\"\n[measure]\nduration = \"1 s\"\n",
+        link("left", "a", "r1", "1 us"),
+        link("short", "r1", "r2", "5 ms"),
+        link("long", "r1", "r2", "20 ms"),
+        link("right", "r2", "b", "1 us"),
+    );
+    let mut network = network_of(&text);
+    for at in [0, 49_900, 50_100] {
+        network.advance(us(at));
+        send(&mut network, us(at), 0, 1000, 0);
+    }
+    network.advance(us(200_000));
+    let took: Vec<u64> =
+        network.ready.iter().zip([0, 49_900, 50_100]).map(|(came, at)| came.at.since(us(at)).as_ps() / 1_000_000_000).collect();
+    assert_eq!(took, [5, 5, 20], "ms");
 }

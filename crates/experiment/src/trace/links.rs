@@ -1,0 +1,75 @@
+//! What is written down of a link, the same for every backend.
+
+use longfat_core::link::Link;
+use longfat_core::queue::DropReason;
+use longfat_core::time::{Duration, Time};
+
+use super::{LinkRecord, LinkSample, QUANTILES};
+
+/// What a link had done by some instant, besides what its counters say.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LinkTotals {
+    /// How long it has been busy.
+    pub busy: Duration,
+    /// Integrals over time of packets and bytes queued, in ps.
+    pub waited: (u128, u128),
+    /// The quantiles [`QUANTILES`] of what its packets waited, of a bottleneck.
+    pub waits: Option<[Duration; 3]>,
+}
+
+impl LinkTotals {
+    /// Of `link`, which has been advanced to `time`.
+    #[must_use]
+    pub fn of(link: &Link, time: Time) -> Self {
+        LinkTotals { busy: link.busy(time), waited: link.count.waited(time), waits: link.waits(QUANTILES) }
+    }
+}
+
+impl LinkSample {
+    /// Of `link`, which is the experiment's link `number` and has been advanced to `time`.
+    #[must_use]
+    pub fn of(number: usize, link: &Link, time: Time) -> Self {
+        let count = &link.count;
+        LinkSample {
+            time,
+            link: number as u32,
+            backlog_packets: count.backlog,
+            backlog_bytes: count.backlog_bytes,
+            wire_bytes: count.wire_bytes,
+            drops: count.drops.iter().sum(),
+            marks: count.marks,
+        }
+    }
+}
+
+impl LinkRecord {
+    /// Of `link`, which is called `name`, over a measured span that took `span` and began and ended with these totals.
+    #[must_use]
+    pub fn of(name: &str, link: &Link, span: Duration, from: &LinkTotals, to: &LinkTotals) -> Self {
+        let count = &link.count;
+        let span = span.as_ps() as f64;
+        let mean = |from: u128, to: u128| if span > 0.0 { to.saturating_sub(from) as f64 / span } else { 0.0 };
+        LinkRecord {
+            name: name.to_owned(),
+            packets_in: count.packets_in,
+            packets_transmitted: count.transmitted,
+            packets_delivered: count.delivered,
+            packets_lost: count.lost,
+            packets_queued: count.backlog,
+            packets_in_flight: link.in_flight(),
+            ip_bytes: count.ip_bytes,
+            wire_bytes: count.wire_bytes,
+            busy_s: to.busy.saturating_sub(from.busy).as_secs_f64(),
+            drops: DropReason::ALL.iter().copied().zip(count.drops).filter(|(_, n)| *n > 0).collect(),
+            marks: count.marks,
+            pauses: count.pauses,
+            held_s: Duration::from_ps(count.held_ps).as_secs_f64(),
+            queue_max_packets: count.backlog_max,
+            queue_max_bytes: count.backlog_bytes_max,
+            queue_mean_packets: mean(from.waited.0, to.waited.0),
+            queue_mean_bytes: mean(from.waited.1, to.waited.1),
+            wait_quantiles_s: to.waits.map_or([f64::NAN; 3], |of| of.map(Duration::as_secs_f64)),
+            cells: None,
+        }
+    }
+}
