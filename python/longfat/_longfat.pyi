@@ -87,6 +87,7 @@ class Tables(TypedDict):
     link_series: Table
     events: Table
     packets: Table
+    acks: Table
     end_s: float
     steps: int
     real_time: dict[str, float]

@@ -165,6 +165,7 @@ def together(pair: Pair) -> Result:
         link_series=joined("link_series", "link"),
         events=pair.first.events.iloc[:0],
         packets=pair.first.packets.iloc[:0],
+        acks=pair.first.acks.iloc[:0],
     )
 
 

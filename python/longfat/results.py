@@ -17,6 +17,7 @@ table           a row is              columns
 `link_series`   a link, an instant    run, time_s, link, backlog_packets, backlog_bytes ...
 `events`        one event             run, time_s, kind, flow, link, seq_bytes
 `packets`       one thing of a packet run, time_s, event, flow, direction, link, seq_bytes, ack_bytes, flags ...
+`acks`          one ACK at a sender   run, time_s, flow, acked_bytes, sent_bytes, cwnd_bytes, ssthresh_bytes ...
 ==============  ====================  =================================================================
 
 `run` is the hash of what the run resolved to. `longfat list metrics` says what each metric is and who defined it.
@@ -46,9 +47,9 @@ if TYPE_CHECKING:
     from longfat._longfat import Column, Run, Table, Tables, Trace
     from longfat.plot import Plot
 
-SeriesName = Literal["flow_series", "link_series", "events", "packets"]
-TableName = Literal["runs", "flows", "links", "hosts", "flow_series", "link_series", "events", "packets"]
-SERIES: tuple[SeriesName, ...] = ("flow_series", "link_series", "events", "packets")
+SeriesName = Literal["flow_series", "link_series", "events", "packets", "acks"]
+TableName = Literal["runs", "flows", "links", "hosts", "flow_series", "link_series", "events", "packets", "acks"]
+SERIES: tuple[SeriesName, ...] = ("flow_series", "link_series", "events", "packets", "acks")
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,8 @@ class Result:
     """Drops, marks, retransmissions; no rows unless the experiment sets `measure.events`."""
     packets: pd.DataFrame
     """What happened to each packet; no rows unless the experiment sets `measure.packets`."""
+    acks: pd.DataFrame
+    """Senders as each ACK finds them; no rows unless the experiment sets `measure.acks`."""
     resolved: str
     """The whole run as JSON: every default filled in."""
     warnings: list[RunWarning]
@@ -176,6 +179,7 @@ def of_tables(tables: Tables, **facts: Any) -> Result:
         link_series=_frame(tables["link_series"]),
         events=_frame(tables["events"], "kind"),
         packets=_frame(tables["packets"], "event", "direction", "flags", "ecn"),
+        acks=_frame(tables["acks"]),
         end_s=tables["end_s"],
         steps=tables["steps"],
         verdict=tables["verdict"],
@@ -331,6 +335,11 @@ class Results(Sequence[Result]):
     def packets(self) -> pd.DataFrame:
         """One row a run and thing that happened to a packet."""
         return self.table("packets")
+
+    @property
+    def acks(self) -> pd.DataFrame:
+        """One row a run and ACK: the sender as it found it."""
+        return self.table("acks")
 
     def table(self, name: TableName, *, axes: bool = False, form: frames.Form = "pandas") -> Any:
         """A table of all runs, as pandas, polars or Arrow.

@@ -371,6 +371,8 @@ pub struct Measure {
     pub events: bool,
     /// Of which packets to record what happens to them.
     pub packets: Option<Watched>,
+    /// Record each sender as each ACK finds it.
+    pub acks: bool,
 }
 
 /// Packets that are recorded.

@@ -118,6 +118,9 @@ pub fn experiment(experiment: &Experiment, backend: &str) -> Json {
         };
         measure.insert("packets".into(), what.into());
     }
+    if experiment.measure.acks {
+        measure.insert("acks".into(), true.into());
+    }
     file.insert("measure".into(), measure.into());
     file.into()
 }

@@ -42,6 +42,7 @@ impl PyTrace {
         all.set_item("link_series", table(py, columns::link_series(), &self.trace.link_series)?)?;
         all.set_item("events", table(py, columns::events(), &self.trace.events)?)?;
         all.set_item("packets", table(py, columns::packets(), &self.trace.packets)?)?;
+        all.set_item("acks", table(py, columns::acks(), &self.trace.acks)?)?;
         Ok(all)
     }
 
@@ -72,6 +73,7 @@ impl PyTrace {
             link_series: reader.table("link_series", columns::link_series(), Default::default)?,
             events: reader.table("events", columns::events(), Default::default)?,
             packets: reader.table("packets", columns::packets(), Default::default)?,
+            acks: reader.table("acks", columns::acks(), Default::default)?,
             ..trace
         };
         let missing = reader.missing;
@@ -176,6 +178,7 @@ pub fn listed(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     all.set_item("link_series", described(py, columns::link_series())?)?;
     all.set_item("events", described(py, columns::events())?)?;
     all.set_item("packets", described(py, columns::packets())?)?;
+    all.set_item("acks", described(py, columns::acks())?)?;
     Ok(all)
 }
 

@@ -44,6 +44,7 @@ pub fn trace<'py>(py: Python<'py>, experiment: &Experiment, trace: &Trace) -> Py
     dict.set_item("link_series", recorded(py, columns::link_series(), &trace.link_series)?)?;
     dict.set_item("events", recorded(py, columns::events(), &trace.events)?)?;
     dict.set_item("packets", recorded(py, columns::packets(), &trace.packets)?)?;
+    dict.set_item("acks", recorded(py, columns::acks(), &trace.acks)?)?;
     dict.set_item("end_s", trace.end.as_secs_f64())?;
     dict.set_item("steps", trace.steps)?;
     let real_time = PyDict::new(py);

@@ -120,7 +120,7 @@ impl Dumbbell {
             hosts: Vec::new(),
             routers: Vec::new(),
             flows,
-            measure: Measure { duration: self.duration, warmup: Duration::ZERO, interval: None, events: false, packets: None },
+            measure: Measure { duration: self.duration, warmup: Duration::ZERO, interval: None, events: false, packets: None, acks: false },
         }
     }
 

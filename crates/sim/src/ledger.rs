@@ -4,9 +4,11 @@ use longfat_core::packet::{Packet, PacketId, Packets, Segment, flags};
 use longfat_core::queue::{DropReason, QueueLog};
 use longfat_core::time::Time;
 use longfat_core::traffic::HEADERS;
-use longfat_experiment::trace::{Event, EventKind, PacketEvent, PacketKind};
+use longfat_experiment::trace::{AckSample, Event, EventKind, PacketEvent, PacketKind};
 use longfat_experiment::{Experiment, Watched};
 use longfat_tcp::Stats;
+
+use crate::endpoint::Agent;
 
 /// Packets, and their IP bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,9 +40,11 @@ pub struct Ledger {
     events: Option<Vec<Event>>,
     /// `None`: not asked for.
     packets: Option<Box<PacketLog>>,
-    /// Whether any of both is asked for.
+    /// `None`: not asked for.
+    acks: Option<Vec<AckSample>>,
+    /// Whether any of these is asked for.
     keeps_any: bool,
-    /// With events or packets: one for each endpoint.
+    /// With any of these: one for each endpoint.
     streams: Vec<Stream>,
 }
 
@@ -95,7 +99,7 @@ impl Ledger {
     /// Nothing yet. `initial` are the initial sequence numbers of the endpoints.
     pub fn new(origin: Vec<u32>, initial: &[u32], experiment: &Experiment) -> Self {
         let (events, watched) = (experiment.measure.events, experiment.measure.packets);
-        let keeps_any = events || watched.is_some();
+        let keeps_any = events || watched.is_some() || experiment.measure.acks;
         let ends = experiment.flows.iter().flat_map(|flow| [flow.traffic.is_tcp(); 2]);
         let stream = |(&iss, is_tcp)| Stream { iss, sent: 0, noted: [0; 4], is_tcp, again: None, awaits: None };
         Ledger {
@@ -106,6 +110,7 @@ impl Ledger {
             in_network_max: 0,
             events: events.then(Vec::new),
             packets: watched.map(|watched| Box::new(PacketLog::new(experiment, watched))),
+            acks: experiment.measure.acks.then(Vec::new),
             keeps_any,
             streams: if keeps_any { initial.iter().zip(ends).map(stream).collect() } else { Vec::new() },
         }
@@ -261,6 +266,36 @@ impl Ledger {
         sent.saturating_add_signed(i64::from(ahead))
     }
 
+    /// Whether somebody asks for ACKs.
+    #[inline]
+    pub fn keeps_acks(&self) -> bool {
+        self.acks.is_some()
+    }
+
+    /// A packet comes to the sender `endpoint`, and finds it so. What opens a connection is no ACK of data.
+    #[cold]
+    pub fn acknowledged(&mut self, now: Time, endpoint: usize, agent: &Agent) {
+        let Agent::Tcp(tcp) = agent else { return };
+        if !tcp.is_established() {
+            return;
+        }
+        let info = tcp.info();
+        // The SYN came first.
+        let acked = info.memory.acked.saturating_sub(1);
+        if let Some(acks) = &mut self.acks {
+            acks.push(AckSample {
+                time: now,
+                flow: (endpoint / 2) as u32,
+                acked,
+                sent: acked + info.outstanding,
+                cwnd: info.cwnd,
+                ssthresh: info.ssthresh,
+                rwnd: info.rwnd,
+                srtt_s: info.srtt.as_secs_f64(),
+            });
+        }
+    }
+
     /// For each route cursor, the endpoint that sends there.
     pub fn origin(&self) -> &[u32] {
         &self.origin
@@ -297,6 +332,13 @@ impl Ledger {
         let mut events = self.events.take().unwrap_or_default();
         events.sort_by_key(|event| (event.time, event.flow, event.link, event.kind, event.seq));
         events
+    }
+
+    /// Senders as their ACKs found them, in order of time, then flow.
+    pub fn take_acks(&mut self) -> Vec<AckSample> {
+        let mut acks = self.acks.take().unwrap_or_default();
+        acks.sort_by_key(|ack| (ack.time, ack.flow));
+        acks
     }
 }
 

@@ -107,6 +107,7 @@ impl Recorder {
         trace.hosts = host_records(world, experiment, span_start, span_end);
         trace.events = world.ledger.take_events();
         trace.packets = world.ledger.take_packets();
+        trace.acks = world.ledger.take_acks();
         trace
     }
 }

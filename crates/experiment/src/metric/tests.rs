@@ -75,6 +75,7 @@ fn experiment(traffic: &[Traffic]) -> Experiment {
             interval: None,
             events: false,
             packets: None,
+            acks: false,
         },
     }
 }

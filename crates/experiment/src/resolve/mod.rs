@@ -66,5 +66,5 @@ fn measure(file: &View<'_>) -> Result<Measure, Fault> {
     if interval.is_some_and(|i| i > duration) {
         return Err(view.fault("interval", "the interval is longer than the run").expected("at most the duration"));
     }
-    Ok(Measure { duration, warmup, interval, events: view.boolean("events")?, packets: None })
+    Ok(Measure { duration, warmup, interval, events: view.boolean("events")?, packets: None, acks: view.boolean("acks")? })
 }

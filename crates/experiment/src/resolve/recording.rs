@@ -17,7 +17,8 @@ const MOST_SAID: &str = "what a run records may take 8 GiB of memory";
 /// Refuses what would take more than [`MOST`].
 pub fn check(file: &View<'_>, experiment: &Experiment) -> Result<(), Fault> {
     series(file, experiment)?;
-    packets(file, experiment)
+    packets(file, experiment)?;
+    acks(file, experiment)
 }
 
 fn series(file: &View<'_>, experiment: &Experiment) -> Result<(), Fault> {
@@ -75,6 +76,17 @@ fn packets(file: &View<'_>, experiment: &Experiment) -> Result<(), Fault> {
     let what = format!("that is about {rows:.0} rows of packets, {} of memory", gigabytes(bytes as u128));
     let expected = "the name of a link, a host or a flow with fewer packets, or a shorter `duration`";
     Err(measured(file).fault("packets", what).expected(expected).help(MOST_SAID))
+}
+
+/// At most an ACK for each data packet.
+fn acks(file: &View<'_>, experiment: &Experiment) -> Result<(), Fault> {
+    let rows: f64 = if experiment.measure.acks { cost::packets(experiment).sum() } else { 0.0 };
+    let bytes = rows * (columns::acks().len() as u64 * VALUE) as f64;
+    if bytes <= MOST as f64 {
+        return Ok(());
+    }
+    let what = format!("that is up to {rows:.0} rows of ACKs, {} of memory", gigabytes(bytes as u128));
+    Err(measured(file).fault("acks", what).expected("a shorter `duration`, or `interval`").help(MOST_SAID))
 }
 
 /// The packets that `measure.packets` names.

@@ -36,6 +36,8 @@ pub struct Trace {
     pub events: Vec<Event>,
     /// What happened to packets, in order of time; those of one instant by kind, then by place.
     pub packets: Vec<PacketEvent>,
+    /// Senders as each of their ACKs finds them, in order of time, then flow.
+    pub acks: Vec<AckSample>,
     /// When the run ended, in virtual time.
     pub end: Time,
     /// The measured span: from the end of the warmup (or the first start of a measured flow, if that is later) to the
@@ -251,6 +253,27 @@ pub struct Level {
     pub mean: f64,
     /// Over the whole run.
     pub peak: u64,
+}
+
+/// The sender of a flow at the instant at which an ACK comes to it, before it is processed: what the tracepoint `tcp_probe` of Linux has.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct AckSample {
+    /// When.
+    pub time: Time,
+    /// Which flow, by its number.
+    pub flow: u32,
+    /// Acknowledged so far, in bytes: SND.UNA as an offset of the stream, in which the FIN is one more byte.
+    pub acked: u64,
+    /// Up to which offset has been sent.
+    pub sent: u64,
+    /// Bytes.
+    pub cwnd: u64,
+    /// Bytes; `u64::MAX` before the first reduction.
+    pub ssthresh: u64,
+    /// Peer's window, bytes.
+    pub rwnd: u64,
+    /// The smoothed RTT, in seconds (RFC 6298).
+    pub srtt_s: f64,
 }
 
 /// A flow at one instant.

@@ -20,6 +20,31 @@ fn recorded(experiment: &Experiment, watched: Watched) -> Trace {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    /// Each packet that comes back to a sender of TCP has its row, what it finds is what packets before it left, and nothing else changes.
+    #[test]
+    fn every_ack_finds_its_sender(seed in any::<u64>()) {
+        let experiment = random::experiment(seed);
+        prop_assume!(experiment.is_some());
+        let mut experiment = experiment.unwrap();
+        let plain = recorded(&experiment, Watched::All);
+        experiment.measure.acks = true;
+        let trace = recorded(&experiment, Watched::All);
+        prop_assert_eq!(format!("{:?}", Trace { acks: vec![], ..trace.clone() }), format!("{plain:?}"), "{}", seed);
+        prop_assert!(trace.acks.is_sorted_by_key(|row| (row.time, row.flow)));
+        for (i, flow) in trace.flows.iter().enumerate() {
+            let rows: Vec<_> = trace.acks.iter().filter(|row| row.flow == i as u32).collect();
+            prop_assert_eq!(rows.len() as u64, if experiment.flows[i].traffic.is_tcp() { flow.acks_received } else { 0 }, "{}: flow {}", seed, i);
+            let came = trace.packets.iter().filter(|row| row.flow == i as u32 && row.is_back && row.kind == PacketKind::Delivered);
+            let mut acked = 0;
+            // The first is the answer to its SYN.
+            for (row, packet) in rows.iter().zip(came.skip(1)) {
+                prop_assert_eq!(row.time, packet.time, "{}: flow {}", seed, i);
+                prop_assert!(row.acked == acked && row.acked <= row.sent && row.cwnd > 0, "{}: flow {}: {:?}, {}", seed, i, row, acked);
+                acked = acked.max(packet.ack.unwrap_or(0));
+            }
+        }
+    }
+
     /// Every row is counted somewhere else as well, and every count has its rows.
     #[test]
     fn rows_are_what_is_counted(seed in any::<u64>()) {

@@ -75,6 +75,9 @@ impl World {
         self.ledger.left(self.now, packet, self.packets.segment(id));
         let endpoint = &mut self.endpoints[number];
         endpoint.delivered.add(packet.ip_len());
+        if self.ledger.keeps_acks() && way_of(number) == Way::There {
+            self.ledger.acknowledged(self.now, number, &endpoint.agent);
+        }
         endpoint.agent.handle_segment(self.now, self.packets.segment(id), packet.ecn);
         self.packets.remove(id);
     }

@@ -27,7 +27,8 @@ impl Clock {
         self.at(nanoseconds(ClockId::CLOCK_MONOTONIC))
     }
 
-    fn at(self, ns: u64) -> Time {
+    /// When `CLOCK_MONOTONIC` says `ns`.
+    pub fn at(self, ns: u64) -> Time {
         Time::from_ps(ns.saturating_sub(self.zero_ns) * 1000)
     }
 

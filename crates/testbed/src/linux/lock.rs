@@ -7,8 +7,10 @@ use std::path::Path;
 use nix::fcntl::{Flock, FlockArg};
 
 use crate::Error;
+use crate::linux::acks;
 
-const FOLDER: &str = "/run/longfat";
+/// What a run notes there outlives it if it is killed, and tells the next one what to put back.
+pub const FOLDER: &str = "/run/longfat";
 const BACKLOG: &str = "/proc/sys/net/core/netdev_max_backlog";
 /// Packets between the emulator and the core that takes them in, however long that is busy.
 const BACKLOG_MAX: u64 = 100_000;
@@ -34,6 +36,7 @@ impl Lock {
         let mut file = Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|_| Error::Busy { pid: holder.trim().to_owned() })?;
         file.rewind().and_then(|()| file.set_len(0)).and_then(|()| writeln!(file, "{}", std::process::id())).map_err(failed)?;
         restore();
+        acks::remove_left();
         let backlog = fs::read_to_string(BACKLOG).ok().filter(|text| text.trim().parse().is_ok_and(|now: u64| now < BACKLOG_MAX));
         if let Some(before) = &backlog {
             fs::write(folder.join("netdev_max_backlog"), before).map_err(failed)?;

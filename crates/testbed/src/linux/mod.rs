@@ -2,6 +2,7 @@
 //! ([`network`]). Applications are those of the simulator, on kernel sockets ([`session`], [`flow`], [`stream`]). What could spoil the run is
 //! measured while it runs ([`facts`]).
 
+mod acks;
 pub mod check;
 mod clock;
 mod datagrams;

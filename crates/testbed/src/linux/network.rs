@@ -111,6 +111,13 @@ impl Log {
     }
 }
 
+impl Log {
+    /// For each flow the sequence number of its sender's first byte, as seen in its SYN.
+    pub fn first_bytes(&self) -> Vec<u32> {
+        self.first_seq.iter().map(|ways| ways[Way::There as usize]).collect()
+    }
+}
+
 impl QueueLog for Log {
     fn dropped(&mut self, now: Time, id: PacketId, packets: &Packets, reason: DropReason) {
         let flow = self.note(now, id, packets, EventKind::Dropped(reason));

@@ -13,10 +13,12 @@ use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
 use crate::Error;
+use crate::linux::acks::Probe;
 use crate::linux::clock::Clock;
 use crate::linux::emulator::{Emulator, Exactness, Shared};
 use crate::linux::facts::{self, Before};
 use crate::linux::flow;
+use crate::linux::frame::Tuple;
 use crate::linux::lock::Lock;
 use crate::linux::namespace::Namespace;
 use crate::linux::network::Network;
@@ -161,6 +163,7 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
     let before = Before::now(&namespaces)?;
     let clock = Clock::starting_in(AHEAD);
     emulator.clock = clock;
+    let probe = if experiment.measure.acks { Some(Probe::start()?) } else { None };
     let session = Session::new(experiment, ends, clock, Arc::clone(&shared))?;
     let (of_emulator, of_endpoints) = (Arc::clone(&shared), Arc::clone(&shared));
     let first = cores.first;
@@ -193,7 +196,11 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
     let mut real_time = facts::spoilt(&spoilt, of(&emulator.exactness));
     (real_time.emulator_waited, real_time.endpoints_waited) = (emulator_waited, endpoints_waited);
     real_time.lost_at_socket += left.refused;
+    let tuples: Vec<Tuple> = plan.flows.iter().map(|flow| flow.tuple).collect();
+    let first = emulator.network.log.first_bytes();
+    let acks = probe.map(|probe| probe.finish(experiment, &tuples, &first, clock)).transpose()?;
     let mut trace = Trace {
+        acks: acks.unwrap_or_default(),
         flows: left.flows,
         links: emulator.observer.records,
         flow_series: left.series,
@@ -209,9 +216,6 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
     trace.events.sort_by_key(|event| event.time);
     trace.span = ((Time::ZERO + experiment.span_start()).min(trace.end), trace.end);
     trace.hosts = vec![Default::default(); experiment.hosts.len()];
-    for (record, link) in trace.links.iter_mut().zip(&experiment.network.links) {
-        record.name.clone_from(&link.name);
-    }
     for (record, dropped) in trace.flows.iter_mut().zip(&emulator.network.log.dropped) {
         record.packets_dropped = *dropped;
     }
