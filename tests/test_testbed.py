@@ -112,7 +112,7 @@ def test_a_window_holds_at_its_value(window: str) -> None:
 
 @needs_rights
 def test_a_run_that_is_killed_leaves_nothing_behind(tmp_path: Path) -> None:
-    (tmp_path / "small.toml").write_text(FILE)
+    (tmp_path / "small.toml").write_text(FILE + "acks = true\n")
     before, draw = left_behind(), random.Random(1)
     for _ in range(int(os.environ.get("LONGFAT_KILLS", "3"))):
         started = subprocess.Popen(
@@ -133,6 +133,25 @@ def test_a_run_that_is_killed_leaves_nothing_behind(tmp_path: Path) -> None:
     done = command("testbed", "shell", "small.toml", "--", "true", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert int(Path("/proc/sys/net/core/netdev_max_backlog").read_text()) < 100_000
+    assert not Path("/run/longfat/tracer").exists()
+
+
+@needs_rights
+def test_each_ack_is_seen_on_both_sides() -> None:
+    """Slow start, before anything is lost: what the kernel's tracepoint says is what the simulator says, ACK by ACK."""
+    experiment = longfat.Experiment('backend = { sweep = ["sim", "testbed"] }\n' + FILE + "acks = true\n")
+    simulated, real = experiment.sweep()
+    if not os.access("/sys/kernel/tracing", os.F_OK):
+        pytest.skip("this kernel has no tracefs")
+    for one in (simulated, real):
+        acks = one.acks
+        assert acks["time_s"].is_monotonic_increasing
+        assert acks["acked_bytes"].is_monotonic_increasing and (acks["acked_bytes"] <= acks["sent_bytes"]).all()
+        assert acks["acked_bytes"].iloc[0] == 0
+        assert acks["acked_bytes"].iloc[-1] == pytest.approx(one.flows["bytes_delivered"].iloc[0], rel=0.05)
+    columns = ["acked_bytes", "sent_bytes", "cwnd_bytes"]
+    if real.verdict != "invalid":
+        assert real.acks[columns].head(10).to_numpy().tolist() == simulated.acks[columns].head(10).to_numpy().tolist()
 
 
 @needs_rights

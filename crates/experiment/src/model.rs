@@ -5,10 +5,10 @@ use super::random::Distribution;
 use super::trace_file::TraceFile;
 use longfat_core::link::{Service, Shaper, Unsteady};
 use longfat_core::packet::Dscp;
-use longfat_core::params::Choice;
+use longfat_core::params::{Choice, Value};
 use longfat_core::time::Duration;
 use longfat_core::traffic::Traffic;
-use longfat_core::units::Rate;
+use longfat_core::units::{Capacity, Rate};
 use longfat_tcp::TcpConfig;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -171,6 +171,20 @@ impl Link {
             None => self.rate.as_bps() as f64,
             Some(Service::Rate(course)) => course.greatest() as f64,
             Some(Service::Opportunities(_)) => f64::INFINITY,
+        }
+    }
+}
+
+impl Link {
+    /// The most bytes of full packets that its queue holds, where that is a droptail queue.
+    pub fn droptail_bytes(&self) -> Option<u64> {
+        if self.queue.kind != "droptail" {
+            return None;
+        }
+        match self.queue.params.get("limit") {
+            Value::Capacity(Capacity::Bytes(bytes)) => Some(bytes),
+            Value::Capacity(Capacity::Packets(packets)) => Some(packets.saturating_mul(self.mtu.into())),
+            _ => None,
         }
     }
 }

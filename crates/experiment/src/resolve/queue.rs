@@ -74,14 +74,7 @@ pub fn finish(plan: Plan<'_>, flows: &[Flow], hosts: &[Host], routers: &[Router]
 
 /// Flow control must be able to set in before the queue overflows.
 fn check_pause(link: &Link, pause: Pause) -> Result<(), (String, &'static str)> {
-    if link.queue.kind != "droptail" {
-        return Ok(());
-    }
-    let limit = match link.queue.params.get("limit") {
-        Value::Capacity(Capacity::Bytes(bytes)) => bytes,
-        Value::Capacity(Capacity::Packets(packets)) => packets.saturating_mul(link.mtu.into()),
-        _ => return Ok(()),
-    };
+    let Some(limit) = link.droptail_bytes() else { return Ok(()) };
     if pause.on >= limit {
         let sentence = format!("its queue never holds {} without being full", SIZE.format(pause.on));
         return Err((sentence, "an `on` far enough below the queue's limit for what still comes until the senders have stopped"));

@@ -226,6 +226,12 @@ fn cases() -> Vec<(&'static str, Case, &'static str, Case)> {
             in_real_time(RealTime { late: [Time::ZERO, Time::from_ps(199_000_000), Time::ZERO], ..RealTime::default() }),
         ),
         (
+            "suspect",
+            stalled(5_100),
+            "a packet was handed over 5.100 ms late: what comes at once after that is 26 % of what the queue of bottleneck> holds",
+            stalled(4_900),
+        ),
+        (
             "invalid",
             in_real_time(RealTime { lost_at_device: 2, ..RealTime::default() }),
             "2 packets were lost between a host and the emulated network",
@@ -233,6 +239,11 @@ fn cases() -> Vec<(&'static str, Case, &'static str, Case)> {
         ),
         ("invalid", window(200_001), "had 200001 bytes in flight, and its window is 100000 bytes", window(100_000)),
     ]
+}
+
+/// For so many microseconds, in front of a queue of 20 ms.
+fn stalled(us: u64) -> Case {
+    in_real_time(RealTime { late_max: Time::ZERO + Duration::from_micros(us), ..RealTime::default() })
 }
 
 /// Of 10,000 packets.

@@ -63,6 +63,8 @@ impl Bound {
 /// emulator, 50 us apart.
 const LATE: Bound = Bound { suspect: 0.01, invalid: 0.1 };
 const LATE_LEAST_S: f64 = 100e-6;
+/// What comes at once after the longest stall, of what a droptail queue holds.
+const STALL: Bound = Bound { suspect: 0.25, invalid: 1.0 };
 /// Packets lost where nothing should be lost, of all that were handed over.
 const LOST: Bound = Bound { suspect: 0.0, invalid: 1e-4 };
 /// Time for which a thread waited for a core that another had, of the run.
@@ -92,6 +94,19 @@ pub fn reasons(experiment: &Experiment, trace: &Trace) -> Vec<(Verdict, String)>
                 format!("1 of 100 packets {what} {:.3} ms or more, {:.1} % of the shortest round trip", ms(late), 100.0 * share),
             );
         }
+    }
+    for link in experiment.network.links.iter().filter(|link| link.bottleneck) {
+        let Some(limit) = link.droptail_bytes() else { continue };
+        let share = real.late_max.as_secs_f64() * link.rate.as_bps() as f64 / 8.0 / limit as f64;
+        let (late, percent) = (ms(real.late_max), 100.0 * share);
+        judge(
+            &STALL,
+            share,
+            format!(
+                "a packet was handed over {late:.3} ms late: what comes at once after that is {percent:.0} % of what the queue of {} holds",
+                link.name
+            ),
+        );
     }
     let RealTime { lost_at_device, lost_at_input, lost_at_socket, handed_over, .. } = *real;
     for (lost, place) in [

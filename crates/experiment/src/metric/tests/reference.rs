@@ -32,6 +32,7 @@ fn the_columns_of_results_are_up_to_date() {
     page = filled(&page, "columns link_series", &rows(columns::link_series()));
     page = filled(&page, "columns events", &rows(columns::events()));
     page = filled(&page, "columns packets", &rows(columns::packets()));
+    page = filled(&page, "columns acks", &rows(columns::acks()));
     let packet_kinds: String = PacketKind::all().take(4).map(|kind| format!("| `{}` | {} |\n", kind.word(), kind.summary())).collect();
     page = filled(&page, "packet kinds", &format!("| event | |\n|---|---|\n{packet_kinds}"));
     let kinds: String = EventKind::all().map(|kind| format!("| `{}` | {} |\n", kind.word(), kind.summary())).collect();
