@@ -168,6 +168,22 @@ def test_any_program_crosses_the_path(tmp_path: Path) -> None:
 
 
 @needs_rights
+@pytest.mark.skipif(subprocess.run(["unshare", "-Urn", "true"], capture_output=True, check=False).returncode != 0, reason="no user namespaces here")
+def test_a_user_namespace_is_enough_without_a_real_time_priority(tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(FILE)
+    alone = ["unshare", "-Urn", sys.executable, "-m", "longfat"]
+    checked = subprocess.run([*alone, "testbed", "check", "--quick"], capture_output=True, text=True, timeout=60, check=False)
+    assert checked.returncode == 0 and "verdicts tell what that costs" in checked.stdout, checked.stdout + checked.stderr
+    run = [*alone, "run", "small.toml", "--backend", "testbed"]
+    done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert longfat.load_results(tmp_path / "results" / "small+backend=testbed")[0].real_time["handed_over"] > 1000
+    # The tracer is not the user's.
+    probed = subprocess.run([*run, "--set", "measure.acks=true"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert probed.returncode == 1 and "tcp_probe (tracefs), which cannot be used" in probed.stderr
+
+
+@needs_rights
 def test_two_testbeds_at_once_are_refused(tmp_path: Path) -> None:
     (tmp_path / "small.toml").write_text(FILE)
     shell = [sys.executable, "-m", "longfat", "testbed", "shell", "small.toml", "--", "sh", "-c", "echo there; read line"]

@@ -3,9 +3,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use libbpf_rs::query::LinkTypeInfo;
-use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, MapType, ObjectBuilder, OpenObject};
+use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, MapType, ObjectBuilder, OpenObject, PrintLevel};
 use longfat_core::params::Params;
 use nix::mount::{MsFlags, mount};
 
@@ -42,12 +43,36 @@ pub fn register(twin: &Twin, params: &Params) -> Result<Registered, Error> {
     if is_loaded(twin) {
         return Err(Error::Loaded(twin.kernel_name));
     }
-    let failed = |error: libbpf_rs::Error| Error::failed(format!("load {}", twin.kernel_name))(error.into());
-    // What libbpf says goes nowhere: the error has what the kernel answered.
+    SAID.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    libbpf_rs::set_print(Some((PrintLevel::Warn, listen)));
+    let registered = open(twin, params).and_then(OpenObject::load).and_then(|mut object| {
+        let mut ops = object.maps_mut().find(|map| map.map_type() == MapType::StructOps).expect("every twin has its ops");
+        ops.attach_struct_ops()
+    });
     libbpf_rs::set_print(None);
-    let mut object = open(twin, params).map_err(failed)?.load().map_err(failed)?;
-    let mut ops = object.maps_mut().find(|map| map.map_type() == MapType::StructOps).expect("every twin has its ops");
-    ops.attach_struct_ops().map(Registered).map_err(failed)
+    registered.map(Registered).map_err(|error| {
+        let said = last_words(&SAID.lock().unwrap_or_else(PoisonError::into_inner));
+        Error::failed(format!("load {}", twin.kernel_name))(format!("{error}{said}").into())
+    })
+}
+
+/// What libbpf has said since somebody listens. With a program that the kernel refuses it has the verifier's log.
+static SAID: Mutex<String> = Mutex::new(String::new());
+/// So many lines of the log tell why; what was verified before is of no use.
+const LAST: usize = 12;
+
+fn listen(_level: PrintLevel, text: String) {
+    SAID.lock().unwrap_or_else(PoisonError::into_inner).push_str(&text);
+}
+
+/// The end of the verifier's log in what libbpf said, or all that it said, for the end of an error; empty: nothing.
+fn last_words(said: &str) -> String {
+    let log = said.split_once("BEGIN PROG LOAD LOG").and_then(|(_, log)| log.split_once("END PROG LOAD LOG"));
+    let (log, who) = log.map_or((said, "libbpf says"), |(log, _)| (log, "the verifier says"));
+    let is_text = |line: &&str| line.chars().any(char::is_alphanumeric);
+    let lines: Vec<&str> = log.lines().map(str::trim_end).filter(is_text).collect();
+    let last = &lines[lines.len().saturating_sub(LAST)..];
+    if last.is_empty() { String::new() } else { format!(". At the end {who}:\n    {}", last.join("\n    ")) }
 }
 
 /// Takes the control `name` from the kernel. While connections have it that is an error, unless `force`: then no new one can have it, and it
@@ -123,6 +148,18 @@ fn remove_folder() {
 mod tests {
     use super::*;
     use crate::TWINS;
+
+    #[test]
+    fn of_a_long_log_the_end_is_told() {
+        assert_eq!(last_words(""), "");
+        assert_eq!(last_words("libbpf: no such thing\n"), ". At the end libbpf says:\n    libbpf: no such thing");
+        let log: String = (0..100).map(|i| format!("{i}: (bf) r6 = r1\n")).collect();
+        let said = last_words(&format!(
+            "libbpf: prog 'x': BPF program load failed\nlibbpf: prog 'x': -- BEGIN PROG LOAD LOG --\n{log}R0 !read_ok\n-- END PROG LOAD LOG --\nlibbpf: gone\n"
+        ));
+        assert!(said.starts_with(". At the end the verifier says:\n    89: (bf)") && said.ends_with("\n    R0 !read_ok"), "{said}");
+        assert_eq!(said.lines().count(), 1 + LAST);
+    }
 
     /// What a program has at first is what the core has by default: so its parameters stand in the core's order, and there are as many.
     #[test]

@@ -19,7 +19,7 @@ use nix::sched::{CloneFlags, unshare};
 use crate::Error;
 use crate::linux::clock::Clock;
 use crate::linux::frame::{TCP, Tuple};
-use crate::linux::lock::FOLDER;
+use crate::linux::lock::folder;
 
 /// Where the tracer's files are.
 const TRACEFS: &str = "/sys/kernel/tracing";
@@ -92,7 +92,7 @@ impl Drop for Instance {
 
 /// That there is an instance.
 fn note() -> PathBuf {
-    Path::new(FOLDER).join("tracer")
+    folder().join("tracer")
 }
 
 /// Removes the instance of a run that was killed, if there is one.

@@ -2,15 +2,24 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Seek, Write};
-use std::path::Path;
+use std::path::PathBuf;
 
 use nix::fcntl::{Flock, FlockArg};
+use nix::unistd::AccessFlags;
 
 use crate::Error;
 use crate::linux::acks;
 
-/// What a run notes there outlives it if it is killed, and tells the next one what to put back.
-pub const FOLDER: &str = "/run/longfat";
+/// Where a run notes what outlives it if it is killed, so that the next one can put it back: what the system has for that, or the user.
+pub fn folder() -> PathBuf {
+    let of_user = || match std::env::var_os("XDG_RUNTIME_DIR") {
+        Some(folder) => PathBuf::from(folder).join("longfat"),
+        None => std::env::temp_dir().join(format!("longfat-{}", nix::unistd::getuid())),
+    };
+    let of_system = PathBuf::from("/run/longfat");
+    let is_ours = fs::create_dir_all(&of_system).is_ok() && nix::unistd::access(&of_system, AccessFlags::W_OK).is_ok();
+    if is_ours { of_system } else { of_user() }
+}
 const BACKLOG: &str = "/proc/sys/net/core/netdev_max_backlog";
 /// Packets between the emulator and the core that takes them in, however long that is busy.
 const BACKLOG_MAX: u64 = 100_000;
@@ -26,9 +35,9 @@ impl Lock {
     /// Takes it, and raises what the whole machine shares: the input backlog. What a run before this one raised and could not put back,
     /// since it was killed, is put back first.
     pub fn take() -> Result<Self, Error> {
-        let folder = Path::new(FOLDER);
-        let failed = |e| Error::system(&format!("{FOLDER} cannot be used for the lock of the testbed"), e);
-        fs::create_dir_all(folder).map_err(failed)?;
+        let folder = folder();
+        let failed = |e| Error::system(&format!("{} cannot be used for the lock of the testbed", folder.display()), e);
+        fs::create_dir_all(&folder).map_err(failed)?;
         let mut file =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(folder.join("testbed.lock")).map_err(failed)?;
         let mut holder = String::new();
@@ -49,7 +58,7 @@ impl Lock {
 
 /// Puts back what was raised.
 fn restore() {
-    let kept = Path::new(FOLDER).join("netdev_max_backlog");
+    let kept = folder().join("netdev_max_backlog");
     if let Ok(before) = fs::read_to_string(&kept) {
         let _ = fs::write(BACKLOG, before.trim());
         let _ = fs::remove_file(kept);
