@@ -86,6 +86,10 @@ pub struct TcpConfig {
     pub rtt_of_each_ack: bool,
     /// Percent.
     pub growth_before_loss: u32,
+    /// CUBIC: its Reno-friendly window grows a segment a round trip once it is back at cwnd before the last reduction (RFC 9438 §4.3).
+    pub reno_above_prior: bool,
+    /// A reduction counts whole segments of cwnd, and leaves whole ones.
+    pub whole_segments: bool,
     pub window_scale: bool,
     pub timestamps: bool,
     pub sack: bool,
@@ -156,6 +160,8 @@ impl TcpConfig {
             rtt_of_each_ack: params.boolean("rtt_of_each_ack"),
             slow_start_half_used: params.boolean("slow_start_half_used"),
             growth_before_loss: params.integer("growth_before_loss") as u32,
+            reno_above_prior: params.boolean("reno_above_prior"),
+            whole_segments: params.boolean("whole_segments"),
             window_scale: params.boolean("window_scale"),
             timestamps,
             sack: params.boolean("sack"),
@@ -244,6 +250,8 @@ impl TcpConfig {
             "rtt_of_each_ack" => Value::Bool(self.rtt_of_each_ack),
             "slow_start_half_used" => Value::Bool(self.slow_start_half_used),
             "growth_before_loss" => count(self.growth_before_loss),
+            "reno_above_prior" => Value::Bool(self.reno_above_prior),
+            "whole_segments" => Value::Bool(self.whole_segments),
             "window_scale" => Value::Bool(self.window_scale),
             "timestamps" => Value::Bool(self.timestamps),
             "sack" => Value::Bool(self.sack),

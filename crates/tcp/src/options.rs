@@ -101,6 +101,18 @@ pub const PARAMS: &[ParamSpec] = &[
         doc: "`cubic` alone: past slow start, and before the first loss, cwnd grows by at least so much of what is acknowledged, a round trip's growth in percent (Linux: 5)",
     },
     ParamSpec {
+        name: "reno_above_prior",
+        kind: Kind::Bool,
+        default: Some(Value::Bool(true)),
+        doc: "`cubic` alone: its Reno-friendly window grows a segment a round trip once it is back at cwnd before the last reduction (RFC 9438 §4.3); off: by alpha on, as in Linux",
+    },
+    ParamSpec {
+        name: "whole_segments",
+        kind: Kind::Bool,
+        default: Some(Value::Bool(false)),
+        doc: "a reduction counts whole segments of cwnd, and leaves whole ones, the rest cut off, as in Linux",
+    },
+    ParamSpec {
         name: "window_scale",
         kind: Kind::Bool,
         default: Some(Value::Bool(true)),

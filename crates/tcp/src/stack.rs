@@ -161,7 +161,19 @@ pub const REGISTRY: &[Stack] = &[
             ("abc_limit", Value::Count(1_000_000)),
         ],
         // Ha and Rhee 2011: HyStart came to Linux with CUBIC, and is a part of that module (its parameter `hystart`).
-        with_control: &[("cubic", &[("slow_start", Value::Choice("hystart")), ("growth_before_loss", Value::Count(5))])],
+        // The rest is measured (docs/stacks/linux.md). Our twins in BPF count fractions of segments, so only the kernel's own do not.
+        with_control: &[
+            ("reno", &[("whole_segments", Value::Bool(true))]),
+            (
+                "cubic",
+                &[
+                    ("slow_start", Value::Choice("hystart")),
+                    ("growth_before_loss", Value::Count(5)),
+                    ("reno_above_prior", Value::Bool(false)),
+                    ("whole_segments", Value::Bool(true)),
+                ],
+            ),
+        ],
     },
 ];
 by_name!(Stack, "stack");

@@ -55,6 +55,8 @@ pub const CANNOT: &[Limit] = &[
     tcp!("max_ssthresh", []),
     tcp!("slow_start_half_used", ["true"]),
     Limit { with: Some(("congestion_control", "cubic")), ..tcp!("growth_before_loss", ["5"]) },
+    Limit { with: Some(("congestion_control", "cubic")), ..tcp!("reno_above_prior", ["false"]) },
+    tcp!("whole_segments", ["true"]),
     tcp!("delayed_ack", []),
     tcp!("delayed_ack_time", []),
     tcp!("ack_every", []),

@@ -46,6 +46,8 @@ pub struct Cubic {
     after_timeout: bool,
     /// Of what is acknowledged, the least that cwnd grows by while there was no congestion event.
     first_growth: f64,
+    /// The increase of W_est from cwnd_prior on.
+    alpha_above: f64,
     epoch: Option<Epoch>,
     /// As before the last reduction, should it prove spurious (§4.9).
     before: Option<(f64, f64, Option<Epoch>)>,
@@ -62,6 +64,7 @@ impl Cubic {
             cwnd_prior: 0.0,
             after_timeout: false,
             first_growth,
+            alpha_above: if config.reno_above_prior { 1.0 } else { ALPHA },
             epoch: None,
             before: None,
         }
@@ -90,8 +93,8 @@ impl Cubic {
             C * d * d * d + epoch.plateau
         };
         let t = ack.now.since(epoch.start).as_secs_f64();
-        // RFC 9438 §4.3 Eq. 4; from cwnd_prior on as fast as Reno itself.
-        let alpha = if epoch.reno >= self.cwnd_prior { 1.0 } else { ALPHA };
+        // RFC 9438 §4.3 Eq. 4; from cwnd_prior on as fast as Reno itself (not in Linux 6.18, as measured: docs/stacks/linux.md).
+        let alpha = if epoch.reno >= self.cwnd_prior { self.alpha_above } else { ALPHA };
         epoch.reno += alpha * acked / cwnd;
         let window = if curve(t) < epoch.reno {
             epoch.reno.max(cwnd)
@@ -140,7 +143,7 @@ impl CongestionControl for Cubic {
     fn on_congestion(&mut self, event: &CongestionEvent) {
         if event.kind != Congestion::TimeoutAgain {
             self.before = Some((self.w_max, self.cwnd_prior, self.epoch));
-            let cwnd = self.window.segments();
+            let cwnd = self.window.counted_segments();
             // RFC 9438 §4.7, fast convergence: a flow that did not get back to its last plateau gives way to newer ones.
             self.w_max = if cwnd < self.w_max { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
             self.cwnd_prior = cwnd;
@@ -244,6 +247,41 @@ mod tests {
             let before = c.cwnd();
             round(&mut c, now, rtt);
             assert!((c.cwnd() - before) as f64 / (before as f64) < 0.04);
+        }
+    }
+
+    #[test]
+    fn from_the_last_window_on_it_is_as_fast_as_reno_or_goes_on_as_before() {
+        let rtt = Duration::from_millis(10);
+        for (alpha, expected) in [(1.0, 30.0), (ALPHA, 30.0 * ALPHA)] {
+            let mut c = cubic(40);
+            c.alpha_above = alpha;
+            loss(&mut c, Time::ZERO);
+            let mut now = Time::ZERO;
+            while c.cwnd() < 40 * MSS {
+                now = round(&mut c, now, rtt);
+            }
+            let before = c.cwnd();
+            for _ in 0..30 {
+                now = round(&mut c, now, rtt);
+            }
+            let gained = (c.cwnd() - before) as f64 / MSS as f64;
+            assert!((gained / expected - 1.0).abs() < 0.1, "{alpha}: {gained}");
+        }
+    }
+
+    #[test]
+    fn a_reduction_may_count_whole_segments() {
+        // Measured on Linux 6.18: 14 segments and a part of one become 9, 50 become 35; W_max is what was counted.
+        for (cwnd, parts, whole) in [(14_300, 10_010, 9_000), (50_900, 35_630, 35_000)] {
+            for (whole_segments, expected) in [(false, parts), (true, whole)] {
+                let stack = stack::find("rfc").unwrap().params();
+                let mut c = Cubic::new(&TcpConfig { mss: MSS as u32, whole_segments, ..TcpConfig::new(&stack, 1500) });
+                c.window.cwnd = cwnd;
+                loss(&mut c, Time::ZERO);
+                assert_eq!((c.cwnd(), c.ssthresh()), (expected, expected));
+                assert_eq!(c.w_max, if whole_segments { (cwnd / MSS) as f64 } else { cwnd as f64 / MSS as f64 });
+            }
         }
     }
 

@@ -21,6 +21,7 @@ pub struct Window {
     initial: u64,
     initial_ssthresh: u64,
     counts_acks: bool,
+    whole_segments: bool,
     slow_start: SlowStart,
     /// What growth has left over beyond whole bytes.
     fraction: f64,
@@ -46,6 +47,7 @@ impl Window {
             initial,
             initial_ssthresh: config.initial_ssthresh,
             counts_acks: config.abc_limit == 0,
+            whole_segments: config.whole_segments,
             slow_start: SlowStart::new(config),
             fraction: 0.0,
             before: None,
@@ -67,6 +69,17 @@ impl Window {
     #[inline]
     pub fn segments(&self) -> f64 {
         float(self.cwnd) / float(self.mss)
+    }
+
+    /// So many bytes as a reduction counts them: Linux, whose cwnd is a number of segments, cuts off what is not a whole one.
+    #[inline]
+    fn counted(&self, bytes: u64) -> u64 {
+        if self.whole_segments { bytes / self.mss * self.mss } else { bytes }
+    }
+
+    /// `cwnd` in segments, as a reduction counts them.
+    pub fn counted_segments(&self) -> f64 {
+        float(self.counted(self.cwnd)) / float(self.mss)
     }
 
     /// Whether cwnd is below ssthresh (RFC 5681 §3.1).
@@ -149,14 +162,14 @@ impl Window {
     /// Multiplicative decrease: what was in flight, times `factor`, is the new ssthresh, and cwnd goes there; after a timeout it
     /// goes to one segment, and a timeout repeated without progress leaves ssthresh (RFC 5681 §3.1).
     pub fn reduce(&mut self, event: &CongestionEvent, factor: f64) {
-        self.reduce_to(event, (event.flight_size as f64 * factor + 0.5) as u64);
+        self.reduce_to(event, (self.counted(event.flight_size) as f64 * factor + 0.5) as u64);
     }
 
     /// The same, to a window of the control's own choice; never under two segments (RFC 5681 Eq. 4).
     pub fn reduce_to(&mut self, event: &CongestionEvent, ssthresh: u64) {
         if event.kind != Congestion::TimeoutAgain {
             self.before = Some((self.cwnd, self.ssthresh));
-            self.ssthresh = ssthresh.max(2 * self.mss);
+            self.ssthresh = self.counted(ssthresh).max(2 * self.mss);
         }
         self.cwnd = match event.kind {
             Congestion::Loss | Congestion::Ecn | Congestion::Local => self.ssthresh,
