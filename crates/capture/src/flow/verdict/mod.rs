@@ -94,7 +94,7 @@ pub fn verdict(connection: &Connection, main: usize) -> Value {
     alike.extend(found.first().filter(|(other, strength_of, _)| *strength_of > 0.6 * strength && !alike.contains(other)).map(|one| one.0));
     let confidence = (reliability(cause) * strength * (1.0 - 0.5 * ramp(second / strength, 0.5, 1.0)) * doubt).clamp(0.0, 0.99);
     let mut verdict = said(cause, confidence, why, &limits, &found);
-    verdict["cannot_tell_from"] = json!(alike.into_iter().map(Cause::word).collect::<Vec<_>>());
+    verdict["cannot_tell_from"] = alike.into_iter().map(Cause::word).collect();
     verdict
 }
 
@@ -104,7 +104,14 @@ fn said(cause: Cause, confidence: f64, why: String, limits: &[String], others: &
         .filter(|(_, strength, _)| *strength >= 0.2)
         .map(|(cause, strength, why)| json!({ "cause": cause.word(), "strength": strength, "why": why }))
         .collect();
-    json!({ "cause": cause.word(), "confidence": confidence, "why": why, "limits": limits, "others": others })
+    json!({
+        "cause": cause.word(),
+        "cannot_tell_from": [],
+        "confidence": confidence,
+        "why": why,
+        "limits": limits,
+        "others": others,
+    })
 }
 
 /// What the capture lacks, and what is left of the confidence then.
