@@ -111,7 +111,7 @@ pub fn facts(connection: &Connection, main: usize) -> Facts {
         run: real.iter().map(|episode| episode.run).max().unwrap_or(0),
         in_runs: in_runs as f64 / lost_later.max(1) as f64,
         blocks: judged.iter().filter(is_long).count(),
-        passed_between: rate.and_then(|rate| between(&real, base).map(|passed| passed / rate.value)),
+        passed_between: rate.and_then(|rate| between(&real, base, full).map(|passed| passed / rate.value)),
         tokens: rate.and_then(|rate| tokens(&real, f64::from(full)).map(|(share, own)| (share, own / rate.value))),
         plateau,
         level,
@@ -132,13 +132,15 @@ pub fn rate(connection: &Connection, main: usize) -> Option<Rate> {
 }
 
 /// Bytes a second that passed between the first and the last loss of episodes, where these are apart.
-fn between(episodes: &[&Episode], base: f64) -> Option<f64> {
+fn between(episodes: &[&Episode], base: f64, full: u32) -> Option<f64> {
     let (mut passed, mut took, mut losses) = (0.0, 0.0, 0);
     for episode in episodes {
         let time = (episode.last_lost.0 - episode.first_lost.0) as f64 / 1e9;
         let bytes = episode.last_lost.1.saturating_sub(episode.first_lost.1);
-        if time > base / 8.0 && bytes >= episode.lost && episode.again >= 3 {
-            passed += (bytes - episode.lost) as f64;
+        // The last one lost is behind these bytes.
+        let lost = episode.lost.saturating_sub(u64::from(full));
+        if time > base / 8.0 && bytes >= lost && episode.again >= 3 {
+            passed += (bytes - lost) as f64;
             took += time;
             losses += episode.again;
         }

@@ -39,8 +39,9 @@ pub fn alike(cause: Cause, facts: &Facts) -> Vec<Cause> {
         Cause::CongestionLoss if is_both => vec![Cause::ReceiverRing, Cause::SmallBuffer],
         Cause::CongestionLoss => vec![Cause::ReceiverRing],
         Cause::SmallBuffer if is_both => vec![Cause::CongestionLoss],
-        Cause::SendBuffer if is_few => vec![Cause::FullPath],
-        Cause::SendBuffer if is_blurred => vec![Cause::Application],
+        // A sender whose application offers less lets its window grow no further (RFC 7661): it stands still at that rate.
+        Cause::SendBuffer if is_few => vec![Cause::Application, Cause::FullPath],
+        Cause::SendBuffer => vec![Cause::Application],
         Cause::Application if is_blurred => vec![Cause::SendBuffer],
         _ => Vec::new(),
     }
