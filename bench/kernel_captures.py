@@ -27,8 +27,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-RTTS = {"train": (25, 70), "test": (18, 45, 110)}
-RATES = {"train": (6, 9), "test": (5, 7.5, 11)}
+RTTS = {"train": (25, 70), "test": (18, 45, 110), "final": (22, 55, 130)}
+RATES = {"train": (6, 9), "test": (5, 7.5, 11), "final": (4, 6.5, 10)}
 POINTS = ("sender", "between", "receiver")
 LOSSY = ("reno", "cubic")
 ALL = (*LOSSY, "bbr")
@@ -270,7 +270,9 @@ def one(folder: Path, stem: str, known: dict[str, Any], number: int, seconds: fl
             capture.file.close()
         for fd in out:
             os.close(fd)
-        (folder / f"{stem}.json").write_text(json.dumps(known | {"dropped": path.dropped, "late_p99_s": sorted(path.late)[int(0.99 * len(path.late))]}), encoding="utf-8")
+        (folder / f"{stem}.json").write_text(
+            json.dumps(known | {"dropped": path.dropped, "late_p99_s": sorted(path.late)[int(0.99 * len(path.late))]}), encoding="utf-8"
+        )
     finally:
         for name in names:
             subprocess.run(["ip", "netns", "delete", name], check=False)

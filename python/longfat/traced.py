@@ -85,7 +85,7 @@ def details(one: dict[str, Any]) -> list[str]:
     verdict, control = one["verdict"], one["control"]
     cause: str = verdict["cause"]
     if alike := verdict["cannot_tell_from"]:
-        cause = f"cannot tell between {', '.join([cause, *alike[:-1]])} and {alike[-1]}"
+        cause += f" (cannot tell from: {'; '.join(alike)})"
     lines = [f"{cause}: {verdict['why']}", *verdict["limits"]]
     if control["name"]:
         lines.append(f"congestion control: {control['name']} ({100 * control['confidence']:.0f} %): {control['why']}")
