@@ -1,10 +1,11 @@
-"""Captures of this machine's own TCP over a path whose fault is known, for `bench/verdicts.py --captures`. Needs root, `ip` and /dev/net/tun.
+"""Captures of this machine's own TCP over a path whose fault is known, for `bench/verdicts.py --captures`.
 
-    python bench/kernel_captures.py FOLDER [--split train|test] [--seed N] [--seconds N] [--jobs N]
+    python bench/kernel_captures.py FOLDER [--split train|test|final] [--seed N] [--seconds N] [--jobs N]
 
-The path is a program between two TUN devices, each in a network namespace of its own. It holds packets for half the round trip each way, lets
-them go at a rate from a buffer, and does to them what the cause says. It writes three captures at once: as packets come from the sender, as they
-come to the bottleneck, and as they are handed to the receiver. Rules are made with `train`; `test` has other round trips, rates and seeds.
+The path is a program between two TUN devices, each in a network namespace of its own. It holds packets for half the round trip each
+way, lets them go at a rate from a buffer, and does to them what the cause says. It writes three captures at once: as packets come from
+the sender, as they come to the bottleneck, and as they are handed to the receiver. Rules are made with `train`; the other splits have
+other round trips and rates. `late_p99_s` says how late the path itself was. Needs root, `ip`, `ss` and /dev/net/tun.
 """
 
 from __future__ import annotations
@@ -235,6 +236,7 @@ def receive() -> None:
 
 
 def device(name: str, namespace: str, own: str, other: str) -> int:
+    """A TUN device in a namespace; the path's end of it."""
     fd = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
     fcntl.ioctl(fd, TUNSETIFF, struct.pack("16sH22x", name.encode(), IFF_TUN | IFF_NO_PI))
     for command in (
@@ -279,6 +281,7 @@ def one(folder: Path, stem: str, known: dict[str, Any], number: int, seconds: fl
 
 
 def main() -> None:
+    """All runs of a split, some at a time."""
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--split", choices=tuple(RTTS), default="train")

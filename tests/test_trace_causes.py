@@ -18,8 +18,8 @@ def only(name: str) -> dict[str, Any]:
     return connection
 
 
-# What no capture tells apart: a buffer of four packets is a fifth of what this path holds, so it is a small buffer and a queue; a host slower than
-# the path is a queue in another place; an application that offers as much as a small buffer lets through keeps as much in flight.
+# What no capture tells apart: a buffer of four packets is a fifth of what this path holds, so it is a small buffer and a queue; a host
+# slower than the path is a queue in another place; an application that offers as much as a send buffer holds keeps as much in flight.
 ALIKE = {
     "bursts-over-a-small-buffer": ["congestion, by loss"],
     "congestion-by-loss": ["receiver's ring"],
