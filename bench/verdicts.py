@@ -1,11 +1,12 @@
 """How often `longfat trace` names the right cause, on captures whose cause is known.
 
-    python bench/verdicts.py [--split dev|train|test|fresh|final] [--seed N] [--causes "A;B"] [--keep FOLDER] [--captures FOLDER] [--details]
+    python bench/verdicts.py [--split dev|train|test|fresh|final] [--seed N] [--causes "A;B"] [--keep FOLDER]
+        [--captures FOLDER] [--details]
 
 Without `--captures` it simulates: each cause with several controls, rates and round trips, beside a little other traffic, captured at the
 sender, at the receiver and in between. Rules are made with `--split dev` and `train`; `test` has other round trips, rates, controls and
-seeds, and is there to be judged by; `final` judges the rules for losses, which were made anew after it. How often a verdict of each cause was right there, and on captures of a kernel, is part of its confidence; `fresh`
-has others again, to judge confidences by.
+seeds, and is there to be judged by; `final` judges the rules for losses, which were made anew after it. How often a verdict of each
+cause was right in `test`, and on captures of a kernel, is part of its confidence; `fresh` has others again, to judge confidences by.
 `--keep` leaves the captures in a folder. `--captures` takes a folder instead, of `NAME-POINT.pcap` (or pcapng, or in zstd) beside
 `NAME.json` that says {cause, control}; one of the captures here was taken of a kernel, on a path made for it.
 
