@@ -1,11 +1,12 @@
 """How often `longfat trace` names the right cause, on captures whose cause is known.
 
-    python bench/verdicts.py [--split dev|test|fresh] [--seed N] [--keep FOLDER] [--captures FOLDER] [--details]
+    python bench/verdicts.py [--split dev|train|test|fresh|final] [--seed N] [--causes "A;B"] [--keep FOLDER]
+        [--captures FOLDER] [--details]
 
 Without `--captures` it simulates: each cause with several controls, rates and round trips, beside a little other traffic, captured at the
-sender, at the receiver and in between. Rules are made with `--split dev`; `test` has other round trips, rates, controls and seeds, and is
-there to be judged by. How often a verdict of each cause was right there, and on captures of a kernel, is part of its confidence; `fresh`
-has others again, to judge confidences by.
+sender, at the receiver and in between. Rules are made with `--split dev` and `train`; `test` has other round trips, rates, controls and
+seeds, and is there to be judged by; `final` judges the rules for losses, which were made anew after it. How often a verdict of each
+cause was right in `test`, and on captures of a kernel, is part of its confidence; `fresh` has others again, to judge confidences by.
 `--keep` leaves the captures in a folder. `--captures` takes a folder instead, of `NAME-POINT.pcap` (or pcapng, or in zstd) beside
 `NAME.json` that says {cause, control}; one of the captures here was taken of a kernel, on a path made for it.
 
@@ -31,11 +32,11 @@ from longfat.capture import write_capture
 
 POINTS = {"left1": "sender", "bottleneck": "between", "right1": "receiver"}
 MANY = ("reno", "cubic", "htcp", "bic", "scalable", "highspeed", "hybla", "illinois", "westwood")
-LOSS_BASED = {"dev": ("reno", "cubic", "htcp"), "test": MANY, "fresh": MANY}
+LOSS_BASED = {"dev": ("reno", "cubic", "htcp"), "test": MANY, "fresh": MANY, "train": MANY, "final": MANY}
 EVERY = (*MANY, "bbr", "bbr3", "vegas", "compound", "yeah")
-ANY = {"dev": ("reno", "cubic", "htcp", "bbr"), "test": EVERY, "fresh": EVERY}
-RTTS = {"dev": (20, 100), "test": (5, 50, 150), "fresh": (10, 35, 75)}
-RATES = {"dev": (30,), "test": (12, 25, 60), "fresh": (8, 15)}
+ANY = {"dev": ("reno", "cubic", "htcp", "bbr"), "test": EVERY, "fresh": EVERY, "train": EVERY, "final": EVERY}
+RTTS = {"dev": (20, 100), "test": (5, 50, 150), "fresh": (10, 35, 75), "train": (8, 60), "final": (6, 28, 120)}
+RATES = {"dev": (30,), "test": (12, 25, 60), "fresh": (8, 15), "train": (14, 20), "final": (10, 17, 24)}
 
 Cause = dict[str, str]
 CAUSES: dict[str, Cause] = {
@@ -141,9 +142,11 @@ def text(name: str, cause: Cause, control: str, rtt: int, rate: int, rng: random
     )
 
 
-def simulated(folder: Path, split: str, seed: int) -> Iterator[Case]:
+def simulated(folder: Path, split: str, seed: int, causes: str) -> Iterator[Case]:
     """Captures of runs, made in `folder`; those that are there already are not made again."""
     for name, cause in CAUSES.items():
+        if causes and name not in causes.split(";"):
+            continue
         for rtt in RTTS[split]:
             rng = random.Random(f"{seed} {split} {name} {rtt}")
             pool = ANY[split] if "any" in cause else LOSS_BASED[split]
@@ -213,6 +216,7 @@ def main() -> None:
     parser.add_argument("--split", choices=tuple(RTTS), default="dev")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", type=Path)
+    parser.add_argument("--causes", default="", help="only these, with semicolons between them")
     parser.add_argument("--captures", type=Path)
     parser.add_argument("--details", action="store_true")
     asked = parser.parse_args()
@@ -222,7 +226,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = asked.keep or Path(name)
         folder.mkdir(parents=True, exist_ok=True)
-        judge(simulated(folder, asked.split, asked.seed), asked.details)
+        judge(simulated(folder, asked.split, asked.seed, asked.causes), asked.details)
 
 
 main()

@@ -179,7 +179,7 @@ def test_the_command(recorded: Path, tmp_path: Path) -> None:
     shown = command("trace", str(file))
     assert (shown.returncode, shown.stderr.strip()) == (0, "")
     assert "10.0.0.1:49152" in shown.stdout
-    assert "congestion, by loss: " in shown.stdout
+    assert "congestion, by loss (cannot tell from: receiver's ring): " in shown.stdout
     assert "sent again: " in shown.stdout
     found = json.loads(command("trace", "--json", str(file)).stdout)
     assert found["connections"][0]["number"] == 0

@@ -18,18 +18,21 @@ def only(name: str) -> dict[str, Any]:
     return connection
 
 
-# A buffer of four packets loses them one at a time, which looks like chance; the policer loses them together, as a small buffer does.
-WRONG = {"bursts-over-a-small-buffer": "random loss", "policer": "bursts over a small buffer"}
+# What no capture tells apart: a buffer of four packets is a fifth of what this path holds, so it is a small buffer and a queue; a host
+# slower than the path is a queue in another place; an application that offers as much as a send buffer holds keeps as much in flight.
+ALIKE = {
+    "bursts-over-a-small-buffer": ["congestion, by loss"],
+    "congestion-by-loss": ["receiver's ring"],
+    "send-buffer": ["application"],
+}
 
 
 @pytest.mark.parametrize("name", KNOWN)
 def test_the_cause_is_named(name: str) -> None:
     found, known = only(name), KNOWN[name]
-    if name in WRONG:
-        assert found["verdict"]["cause"] == WRONG[name]
-        pytest.xfail(f"it says {WRONG[name]}, and is {100 * found['verdict']['confidence']:.0f} % sure")
     assert found["capture_point"] == known["point"]
     assert found["verdict"]["cause"] == known["cause"], found["verdict"]
+    assert found["verdict"]["cannot_tell_from"] == ALIKE.get(name, [])
     assert found["control"]["name"] in (known["control"], None), found["control"]
 
 

@@ -51,7 +51,16 @@ CURES = {
     "today: BBR": "cure-bbr",
     "today: BBR version 3": "cure-bbr3",
 }
-SUSPECTS = {"none": "free", "transmit queue": "stall", "kept ssthresh": "cached", "small window": "window", "slow receiver": "receiver"}
+SUSPECTS = {
+    "none": "free",
+    "transmit queue": "stall",
+    "kept ssthresh": "cached",
+    "small window": "window",
+    "slow receiver": "receiver",
+    "reordering": "reordered",
+    "reordering, undone": "undone",
+    "delay spike": "delayed",
+}
 
 
 paper.kind("arithmetic", "memory_needed")
@@ -168,7 +177,7 @@ def puzzle(measured: Measured) -> Table:
     """What ended slow start without a loss."""
     return Table(
         title="What can end slow start on the upgraded channel",
-        columns=("goodput (Mb/s)", "packets dropped", "send stalls", "cwnd after 2.5 s (packets)"),
+        columns=("goodput (Mb/s)", "packets dropped", "sent again", "send stalls", "cwnd after 2.5 s (packets)"),
         rows={name: cells(measured).suspect(stem) for name, stem in SUSPECTS.items()},
     )
 

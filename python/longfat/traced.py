@@ -52,7 +52,7 @@ def connection_row(one: dict[str, Any]) -> list[str]:
         scaled(data["flight_max_bytes"], "B"),
         scaled(bottleneck.get("rate_bps"), "b/s"),
         f"{data['retransmitted']['segments']:,}",
-        clean(f"{verdict['cause']} ({100 * verdict['confidence']:.0f} %)"),
+        clean(f"{' or '.join([verdict['cause'], *verdict['cannot_tell_from']])} ({100 * verdict['confidence']:.0f} %)"),
     ]
 
 
@@ -83,7 +83,10 @@ def details(one: dict[str, Any]) -> list[str]:
     """What is to be said of a connection, a line each."""
     again, reordered, receiver = one["data"]["retransmitted"], one["data"]["reordered"], one["receiver"]
     verdict, control = one["verdict"], one["control"]
-    lines = [f"{verdict['cause']}: {verdict['why']}", *verdict["limits"]]
+    cause: str = verdict["cause"]
+    if alike := verdict["cannot_tell_from"]:
+        cause += f" (cannot tell from: {'; '.join(alike)})"
+    lines = [f"{cause}: {verdict['why']}", *verdict["limits"]]
     if control["name"]:
         lines.append(f"congestion control: {control['name']} ({100 * control['confidence']:.0f} %): {control['why']}")
     if bottleneck := one["bottleneck"]:

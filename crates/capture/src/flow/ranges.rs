@@ -5,6 +5,15 @@ use std::collections::VecDeque;
 /// The most stretches that are kept: a window of 100 000 segments and more. Beyond it the oldest are forgotten.
 const MOST: usize = 1 << 17;
 
+/// What a segment finds before it in queues: as its sender ran ahead of the bottleneck, and as its sender's clock says here.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Waited {
+    /// Bytes that the bottleneck had not let go before it.
+    pub ahead: u32,
+    /// Microseconds that it came later than the quickest; none where that is not known.
+    pub late: Option<u32>,
+}
+
 /// A stretch of the stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Range {
@@ -19,8 +28,7 @@ pub struct Range {
     /// TSval when it was sent first, and when it was sent for the second time.
     pub stamps: [Option<u32>; 2],
     pub is_sacked: bool,
-    /// How far ahead of the bottleneck the sender was before it, in bytes.
-    pub ahead: u32,
+    pub waited: Waited,
     /// A hole that was filled later.
     pub is_fill: bool,
 }

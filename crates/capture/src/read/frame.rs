@@ -113,6 +113,20 @@ pub enum Skip {
 
 /// Link types beyond those that `pcap_parser` names (tcpdump.org/linktypes.html): BSD's and Linux's numbers of raw IP as files have them.
 const RAW_OTHERS: [i32; 2] = [12, 14];
+/// PPP alone or as in HDLC, in HDLC's framing, in PPPoE, and with a byte for the direction in the place of HDLC's address.
+const PPP: i32 = 9;
+const PPP_HDLC: i32 = 50;
+const PPP_ETHER: i32 = 51;
+const PPP_PPPD: i32 = 166;
+const CISCO_HDLC: i32 = 104;
+const FDDI: i32 = 10;
+/// HDLC's all-stations address and its control field for unnumbered information (RFC 1662 section 3.1).
+const HDLC: [u8; 2] = [0xff, 0x03];
+/// Cisco's addresses, for one station and for all (RFC 1547 section 4.3.1).
+const CISCO: [u8; 2] = [0x0f, 0x8f];
+/// IP over FDDI goes in LLC with SNAP (RFC 1390): both service access points, unnumbered information, and the code of Ethernet types.
+const SNAP: [u8; 6] = [0xaa, 0xaa, 0x03, 0, 0, 0];
+const PPPOE_SESSION: u16 = 0x8864;
 const MPLS: [u16; 2] = [0x8847, 0x8848];
 const OLD_QINQ: u16 = 0x9100;
 /// Most tags and labels that are looked behind.
@@ -128,9 +142,44 @@ pub fn parse(link: Linktype, time: i64, data: &[u8], wire_len: u32) -> Result<Pa
         Linktype::LINUX_SLL2 => behind(be16(0)?, time, data, 20, wire_len),
         // The family is a number of four bytes, in an order of its own; the version of IP says the same.
         Linktype::NULL | Linktype::LOOP => internet(time, data, 4, wire_len),
+        Linktype(PPP | PPP_HDLC | PPP_PPPD | CISCO_HDLC) => serial(link.0, time, data, wire_len),
+        Linktype(PPP_ETHER) => point_to_point(time, data, 6, wire_len),
+        Linktype(FDDI) => {
+            // One byte of frame control, and two addresses.
+            let llc = data.get(13..19).ok_or(Skip::Cut)?;
+            if llc == SNAP { behind(be16(19)?, time, data, 21, wire_len) } else { Err(Skip::NotIp) }
+        }
         Linktype::RAW | Linktype::IPV4 | Linktype::IPV6 => internet(time, data, 0, wire_len),
         Linktype(number) if RAW_OTHERS.contains(&number) => internet(time, data, 0, wire_len),
         Linktype(number) => Err(Skip::LinkType(number)),
+    }
+}
+
+/// What comes over a serial line: PPP, with or without HDLC's address and control field (RFC 1662), or Cisco's HDLC, which has an Ethernet type.
+fn serial(link: i32, time: i64, data: &[u8], wire_len: u32) -> Result<Packet, Skip> {
+    let head = data.get(..4).ok_or(Skip::Cut)?;
+    if link == CISCO_HDLC || (link == PPP_HDLC && CISCO.contains(&head[0])) {
+        behind(u16::from_be_bytes([head[2], head[3]]), time, data, 4, wire_len)
+    } else {
+        let is_framed = link == PPP_PPPD || head[..2] == HDLC;
+        point_to_point(time, data, if is_framed { 2 } else { 0 }, wire_len)
+    }
+}
+
+/// What follows PPP's protocol field at `at`. The field is one byte instead of two if its first byte is odd (RFC 1661 section 2).
+fn point_to_point(time: i64, data: &[u8], at: usize, wire_len: u32) -> Result<Packet, Skip> {
+    let first = *data.get(at).ok_or(Skip::Cut)?;
+    let (protocol, at) = if first & 1 == 1 {
+        (u16::from(first), at + 1)
+    } else {
+        (u16::from_be_bytes([first, *data.get(at + 1).ok_or(Skip::Cut)?]), at + 2)
+    };
+    match protocol {
+        // RFC 1332 section 3, RFC 5072 section 3.
+        0x0021 | 0x0057 => internet(time, data, at, wire_len),
+        // RFC 3032 section 4.3.
+        0x0281 | 0x0283 => behind(MPLS[0], time, data, at, wire_len),
+        _ => Err(Skip::NotIp),
     }
 }
 
@@ -144,6 +193,9 @@ fn behind(mut kind: u16, time: i64, data: &[u8], mut at: usize, wire_len: u32) -
         } else if [VLAN_TAGGED_FRAME.0, PROVIDER_BRIDGING.0, VLAN_DOUBLE_TAGGED_FRAME.0, OLD_QINQ].contains(&kind) {
             kind = SingleVlanSlice::from_slice(rest).map_err(|_| Skip::Cut)?.ether_type().0;
             at += 4;
+        } else if kind == PPPOE_SESSION {
+            // Six bytes, then PPP without HDLC's fields (RFC 2516 section 4).
+            return point_to_point(time, data, at + 6, wire_len);
         } else if MPLS.contains(&kind) {
             // A label is 4 bytes; the lowest bit of the third says that it is the last (RFC 3032 section 2.1).
             let label = rest.get(..4).ok_or(Skip::Cut)?;

@@ -57,6 +57,19 @@ fn every_link_layer_leads_to_the_segment() {
         ("Linux cooked 2", Linktype::LINUX_SLL2, before(&sll2([0x86, 0xdd]), &v6)),
         ("Linux cooked with VLAN", Linktype::LINUX_SLL2, before(&[sll2([0x81, 0]), vec![0, 7, 8, 0]].concat(), &v4)),
         ("loopback", Linktype::NULL, before(&[2, 0, 0, 0], &v4)),
+        ("loopback, of another byte order", Linktype::NULL, before(&[0, 0, 0, 30], &v6)),
+        ("loopback of OpenBSD", Linktype::LOOP, before(&[0, 0, 0, 2], &v4)),
+        ("PPP", Linktype(9), before(&[0, 0x21], &v4)),
+        ("PPP, IPv6, a protocol field of one byte", Linktype(9), before(&[0x57], &v6)),
+        ("PPP with address and control", Linktype(9), before(&[0xff, 3, 0, 0x57], &v6)),
+        ("PPP in HDLC", Linktype(50), before(&[0xff, 3, 0x21], &v4)),
+        ("PPP with MPLS", Linktype(9), before(&[vec![0xff, 3, 2, 0x81], label(1)].concat(), &v4)),
+        ("PPP of pppd", Linktype(166), before(&[1, 3, 0, 0x21], &v4)),
+        ("Cisco's HDLC", Linktype(104), before(&[0x0f, 0, 8, 0], &v4)),
+        ("Cisco's HDLC as PPP's", Linktype(50), before(&[0x8f, 0, 0x86, 0xdd], &v6)),
+        ("PPPoE", Linktype(51), before(&[0x11, 0, 0, 7, 0, 154, 0, 0x21], &v4)),
+        ("PPPoE in Ethernet", Linktype::ETHERNET, before(&[ethernet([0x88, 0x64]), vec![0x11, 0, 0, 7, 0, 154, 0, 0x21]].concat(), &v4)),
+        ("FDDI", Linktype(10), before(&[vec![0x50; 13], vec![0xaa, 0xaa, 3, 0, 0, 0, 8, 0]].concat(), &v4)),
     ];
     for (name, link, bytes) in frames {
         let packet = parse(link, 5, &bytes, bytes.len() as u32).unwrap_or_else(|skip| panic!("{name}: {skip:?}"));
@@ -76,6 +89,9 @@ fn every_link_layer_leads_to_the_segment() {
     }
     assert_eq!(parse(Linktype(147), 0, &v4, 9), Err(Skip::LinkType(147)));
     assert_eq!(parse(Linktype::ETHERNET, 0, &ethernet([8, 6]), 14), Err(Skip::NotIp));
+    // PPP's own link control protocol (RFC 1661), and LLC that is not SNAP.
+    assert_eq!(parse(Linktype(9), 0, &[0xff, 3, 0xc0, 0x21, 1], 5), Err(Skip::NotIp));
+    assert_eq!(parse(Linktype(10), 0, &[0x42; 30], 30), Err(Skip::NotIp));
 }
 
 #[test]
@@ -198,7 +214,7 @@ proptest! {
         read([magic, &bytes].concat());
     }
     #[test]
-    fn no_frame_is_too_much(bytes in prop::collection::vec(any::<u8>(), 0..120), link in prop::sample::select(vec![0, 1, 101, 113, 276, 228, 229, 12]), wire in any::<u32>()) {
+    fn no_frame_is_too_much(bytes in prop::collection::vec(any::<u8>(), 0..120), link in prop::sample::select(vec![0, 1, 101, 113, 276, 228, 229, 12, 9, 10, 50, 51, 104, 166]), wire in any::<u32>()) {
         let _ = parse(Linktype(link), 0, &bytes, wire);
     }
     #[test]

@@ -33,7 +33,7 @@ pub struct Facts {
     pub lost_each: f64,
     /// Share of the episodes in which one segment was lost.
     pub single: f64,
-    /// The longest run of segments lost one behind the other, and the share of the losses in runs of 8 and more.
+    /// The longest run of segments lost one behind the other, and the share of the losses (but for those that end slow start) in runs of 8 and more.
     pub run: u32,
     pub in_runs: f64,
     /// Episodes with such a run.
@@ -48,6 +48,15 @@ pub struct Facts {
     /// Whether what is in flight still grows at the end.
     pub grows: bool,
     pub change: Option<Change>,
+    /// Segments that the queue held when it was longest, by how far it stretched the round trip.
+    pub held: Option<f64>,
+    /// Payload of a full segment.
+    pub full: u32,
+    pub is_receiver: bool,
+    /// Where what the first segment lost of an episode found before it stands among what all found, in most episodes: its median, and what
+    /// four of five are above. By how far the sender ran ahead of the bottleneck, in front of it; by how late segments came, behind it.
+    pub ahead: Option<(f64, f64)>,
+    pub late: Option<(f64, f64)>,
 }
 
 /// What the way `main` of a connection shows.
@@ -77,8 +86,10 @@ pub fn facts(connection: &Connection, main: usize) -> Facts {
     let losses = |of: &[&Episode], what: &dyn Fn(&Episode) -> f64| of.iter().map(|episode| what(episode)).collect::<Vec<f64>>();
     let rate = rate(connection, main);
     let (bytes, time) = crate::flow::report::carried(way);
+    let is_long = |episode: &&&Episode| episode.run >= 8;
+    let lost_later: u64 = judged.iter().map(|episode| u64::from(episode.again - episode.needless.min(episode.again))).sum();
     let all_lost: u64 = real.iter().map(|episode| u64::from(episode.again - episode.needless.min(episode.again))).sum();
-    let in_runs: u64 = real.iter().filter(|episode| episode.run >= 8).map(|episode| u64::from(episode.run)).sum();
+    let in_runs: u64 = judged.iter().filter(is_long).map(|episode| u64::from(episode.run)).sum();
     Facts {
         receiver: share(waits.receiver),
         closing: share(waits.closing),
@@ -98,14 +109,19 @@ pub fn facts(connection: &Connection, main: usize) -> Facts {
         lost_each: quantile(&losses(judged, &|episode| f64::from(episode.again - episode.needless.min(episode.again))), 0.5).unwrap_or(0.0),
         single: average(judged.iter().map(|episode| f64::from(u8::from(episode.again - episode.needless.min(episode.again) <= 1)))),
         run: real.iter().map(|episode| episode.run).max().unwrap_or(0),
-        in_runs: in_runs as f64 / all_lost.max(1) as f64,
-        blocks: real.iter().filter(|episode| episode.run >= 8).count(),
-        passed_between: rate.and_then(|rate| between(&real, base).map(|passed| passed / rate.value)),
+        in_runs: in_runs as f64 / lost_later.max(1) as f64,
+        blocks: judged.iter().filter(is_long).count(),
+        passed_between: rate.and_then(|rate| between(&real, base, full).map(|passed| passed / rate.value)),
         tokens: rate.and_then(|rate| tokens(&real, f64::from(full)).map(|(share, own)| (share, own / rate.value))),
         plateau,
         level,
         grows: mean(late) > 1.05 * mean(earlier),
         change: change(way),
+        held: rate.map(|rate| stretch * rate.value / f64::from(full)),
+        full,
+        is_receiver: connection.point(main) == Point::Receiver,
+        ahead: ranked(judged.iter().filter_map(|episode| way.bursts.ranks.of(episode.waited.ahead))),
+        late: ranked(judged.iter().filter_map(|episode| way.lateness.ranks.of(episode.waited.late?))),
     }
 }
 
@@ -116,13 +132,15 @@ pub fn rate(connection: &Connection, main: usize) -> Option<Rate> {
 }
 
 /// Bytes a second that passed between the first and the last loss of episodes, where these are apart.
-fn between(episodes: &[&Episode], base: f64) -> Option<f64> {
+fn between(episodes: &[&Episode], base: f64, full: u32) -> Option<f64> {
     let (mut passed, mut took, mut losses) = (0.0, 0.0, 0);
     for episode in episodes {
         let time = (episode.last_lost.0 - episode.first_lost.0) as f64 / 1e9;
         let bytes = episode.last_lost.1.saturating_sub(episode.first_lost.1);
-        if time > base / 8.0 && bytes >= episode.lost && episode.again >= 3 {
-            passed += (bytes - episode.lost) as f64;
+        // The last one lost is behind these bytes.
+        let lost = episode.lost.saturating_sub(u64::from(full));
+        if time > base / 8.0 && bytes >= lost && episode.again >= 3 {
+            passed += (bytes - lost) as f64;
             took += time;
             losses += episode.again;
         }
@@ -148,6 +166,12 @@ fn tokens(episodes: &[&Episode], full: f64) -> Option<(f64, f64)> {
     let middle = quantile(&rates, 0.5)?;
     let alike = spans.iter().filter(|(bytes, time)| (bytes - middle * time).abs() < 0.07 * bytes + 2.0 * full).count();
     Some((alike as f64 / spans.len() as f64, middle))
+}
+
+/// The median, and what four of five are above.
+fn ranked(ranks: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    let ranks: Vec<f64> = ranks.collect();
+    Some((quantile(&ranks, 0.5)?, quantile(&ranks, 0.2)?))
 }
 
 pub fn average(of: impl Iterator<Item = f64>) -> f64 {

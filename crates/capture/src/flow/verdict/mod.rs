@@ -12,7 +12,7 @@ mod rules;
 use super::connection::{Connection, Point};
 use facts::facts;
 pub use facts::{quantile, rate};
-use reliability::{double, reliability};
+use reliability::{alike, double, reliability};
 use rules::{causes, ramp};
 use serde_json::{Value, json};
 
@@ -90,8 +90,12 @@ pub fn verdict(connection: &Connection, main: usize) -> Value {
     }
     limits.extend(double(cause).map(str::to_owned));
     let second = found.first().map_or(0.0, |(_, strength, _)| *strength);
+    let mut alike = alike(cause, &facts);
+    alike.extend(found.first().filter(|(other, strength_of, _)| *strength_of > 0.6 * strength && !alike.contains(other)).map(|one| one.0));
     let confidence = (reliability(cause) * strength * (1.0 - 0.5 * ramp(second / strength, 0.5, 1.0)) * doubt).clamp(0.0, 0.99);
-    said(cause, confidence, why, &limits, &found)
+    let mut verdict = said(cause, confidence, why, &limits, &found);
+    verdict["cannot_tell_from"] = alike.into_iter().map(Cause::word).collect();
+    verdict
 }
 
 fn said(cause: Cause, confidence: f64, why: String, limits: &[String], others: &[(Cause, f64, String)]) -> Value {
@@ -100,7 +104,14 @@ fn said(cause: Cause, confidence: f64, why: String, limits: &[String], others: &
         .filter(|(_, strength, _)| *strength >= 0.2)
         .map(|(cause, strength, why)| json!({ "cause": cause.word(), "strength": strength, "why": why }))
         .collect();
-    json!({ "cause": cause.word(), "confidence": confidence, "why": why, "limits": limits, "others": others })
+    json!({
+        "cause": cause.word(),
+        "cannot_tell_from": [],
+        "confidence": confidence,
+        "why": why,
+        "limits": limits,
+        "others": others,
+    })
 }
 
 /// What the capture lacks, and what is left of the confidence then.

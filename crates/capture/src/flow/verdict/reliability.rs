@@ -1,6 +1,7 @@
 //! How often the rules are right, and what they cannot tell apart.
 
 use super::Cause;
+use super::facts::Facts;
 
 /// Verdicts, by the cause they named: how many were right, and how many there were. Of 693 captures whose cause was known, about as many
 /// of each cause, half of a kernel and half simulated, that no rule was made with (`docs/captures.md`).
@@ -24,6 +25,26 @@ const COUNTED: &[(Cause, u32, u32)] = &[
 pub fn reliability(cause: Cause) -> f64 {
     let counted = COUNTED.iter().find(|(counted, ..)| *counted == cause);
     counted.map_or(1.0, |&(_, right, all)| f64::from(right + 1) / f64::from(all + 2))
+}
+
+/// Causes that nothing in this capture tells from `cause`.
+pub fn alike(cause: Cause, facts: &Facts) -> Vec<Cause> {
+    // A buffer of a few segments is smaller than a burst; where the path holds as few, it is a whole buffer too.
+    let is_both = facts.held.is_some_and(|held| held < 10.0) && facts.stretch > 0.1 * facts.base;
+    // Behind the path, to some milliseconds: whether an ACK called for a segment cannot be seen on a short one.
+    let is_blurred = facts.is_receiver && facts.plateau > 0.3 && (0.3..0.65).contains(&(facts.idle + facts.unprompted));
+    // Of a few segments in flight trains do not show what the path can carry.
+    let is_few = facts.used > 0.8 && facts.level < 8 * u64::from(facts.full);
+    match cause {
+        Cause::CongestionLoss if is_both => vec![Cause::ReceiverRing, Cause::SmallBuffer],
+        Cause::CongestionLoss => vec![Cause::ReceiverRing],
+        Cause::SmallBuffer if is_both => vec![Cause::CongestionLoss],
+        // A sender whose application offers less lets its window grow no further (RFC 7661): it stands still at that rate.
+        Cause::SendBuffer if is_few => vec![Cause::Application, Cause::FullPath],
+        Cause::SendBuffer => vec![Cause::Application],
+        Cause::Application if is_blurred => vec![Cause::SendBuffer],
+        _ => Vec::new(),
+    }
 }
 
 /// What looks the same in a capture, and where it can be seen instead.

@@ -43,7 +43,7 @@ pub fn causes(connection: &Connection, main: usize, facts: &Facts, full: u32) ->
     }
     let unmarked = if counts.ece > 0 { 0.5 * free } else { free };
     if facts.episodes == 0 {
-        found.extend(lossless(facts, unmarked));
+        found.extend(lossless(facts, full, unmarked));
     } else {
         found.extend(losses(facts, counts.segments, full, unmarked));
     }
@@ -111,8 +111,10 @@ fn ends(connection: &Connection, main: usize, facts: &Facts, reordering: f64) ->
 }
 
 /// Without a loss: the path is full, or a buffer, or neither yet.
-fn lossless(facts: &Facts, free: f64) -> Vec<Found> {
-    let full = ramp(facts.used, 0.8, 0.92) * ramp(facts.typical / facts.base.max(1e-6), 0.05, 0.15);
+fn lossless(facts: &Facts, segment: u32, free: f64) -> Vec<Found> {
+    // Of a window of a few segments trains show the sender's rate, of which all is used, and not the path's.
+    let is_known = ramp(facts.level as f64 / f64::from(segment), 5.0, 8.0);
+    let full = ramp(facts.used, 0.8, 0.92) * ramp(facts.typical / facts.base.max(1e-6), 0.05, 0.15) * is_known;
     let flat = ramp(facts.plateau, 0.15, 0.3) * ramp(facts.acks, 0.3, 0.6) * if facts.grows { 0.3 } else { 1.0 };
     let mut found = vec![
         (
@@ -146,13 +148,24 @@ fn losses(facts: &Facts, segments: u64, full: u32, free: f64) -> Vec<Found> {
     let deep = ramp(facts.stretch / facts.base.max(1e-6), 0.1, 0.3) * ramp(facts.fullness, 0.35, 0.65) * ramp(facts.rtt_rank, 0.55, 0.8);
     let queue = format!("a queue stretched the round trip from {} by up to {}", ms(facts.base), ms(facts.stretch));
     let times = facts.episodes;
-    let ring = ramp(facts.in_runs, 0.4, 0.7) * ramp(facts.blocks as f64, 1.0, 3.0) * (1.0 - 0.8 * deep);
-    let policer = (1.0 - deep) * (1.0 - ring) * policed(facts, segments);
+    // A queue that is full lets one pass for each that leaves it.
+    let blocks = ramp(facts.in_runs, 0.4, 0.7) * ramp(facts.blocks as f64, 1.0, 3.0);
+    let deep = deep * (1.0 - 0.5 * blocks);
+    let ring = blocks * (1.0 - 0.8 * deep);
+    let (full_before, full_behind) = (facts.ahead.map(full_queue), facts.late.map(full_queue));
+    let late = ramp(facts.rtt_rank, 0.72, 0.9);
+    // A full queue is in front of what is lost; before a token bucket the sender may be as far ahead, but no round trip grows.
+    let queued = full_behind.unwrap_or(0.0).max(full_before.unwrap_or(0.0) * late);
+    let policer = (1.0 - deep) * (1.0 - ring) * (1.0 - queued) * policed(facts, segments);
     let other = free * (1.0 - ring) * (1.0 - policer) * (1.0 - deep);
     let together = 1.0 - ramp(facts.single, 0.5, 0.7);
-    let late = ramp(facts.rtt_rank, 0.72, 0.9);
-    let small = together.max(late);
-    let seen = if facts.coarse { 0.6 } else { 1.0 };
+    let small = match full_before.into_iter().chain(full_behind).reduce(f64::max) {
+        // (Ranks say little where all found as much: then round trips do.)
+        Some(full) => full.max(late * ramp(facts.fullness, 0.6, 0.8)).max(0.5 * together),
+        None => together.max(late),
+    };
+    let is_seen = full_before.is_some() || full_behind.is_some();
+    let seen = if facts.coarse && !is_seen { 0.6 } else { 1.0 };
     let mut found = vec![
         (
             Cause::CongestionLoss,
@@ -196,6 +209,12 @@ fn losses(facts: &Facts, segments: u64, full: u32, free: f64) -> Vec<Found> {
     found
 }
 
+/// Whether what the segments lost found before them was as much as any found, so that a queue was full: its median rank, and what four of five
+/// ranks are above. Where chance or a token bucket drops, they are anywhere.
+fn full_queue((median, low): (f64, f64)) -> f64 {
+    ramp(median, 0.65, 0.8) * ramp(low, 0.4, 0.6)
+}
+
 /// Whether a token bucket explains the losses: it lets as much pass between them as it was filled with, and within them at the same rate.
 fn policed(facts: &Facts, segments: u64) -> f64 {
     let slow = 1.0 - ramp(facts.tokens.map_or(0.0, |(_, own)| own), 0.8, 0.9);
@@ -203,11 +222,23 @@ fn policed(facts: &Facts, segments: u64) -> f64 {
         (Some(passed), Some((_, own))) => 1.0 - ramp((passed / own).ln().abs(), 0.2, 0.5),
         _ => 0.0,
     };
-    let by_tokens = facts.tokens.map_or(0.0, |(share, _)| ramp(share, 0.45, 0.7) * alike) * ramp(facts.lost_each, 1.4, 2.5);
+    // Losses of one segment alone: by a bucket, if they came without a queue and the path has much more.
+    let empty = match (facts.late, facts.tokens) {
+        (Some((median, _)), Some((_, own))) if facts.is_receiver => (1.0 - ramp(median, 0.6, 0.8)) * (1.0 - ramp(own, 0.6, 0.75)),
+        _ => 0.0,
+    };
+    let by_tokens = facts.tokens.map_or(0.0, |(share, _)| ramp(share, 0.45, 0.7) * alike) * ramp(facts.lost_each, 1.4, 2.5).max(empty);
     // (A bucket that was full in between lets more pass.)
     let by_rates = alike * ramp(facts.lost_each, 2.5, 5.0) * (1.0 - ramp(facts.rtt_rank, 0.7, 0.85));
+    // Where many are lost and no queue is seen, less passes than the path could carry.
+    let by_within = match (facts.passed_between, facts.tokens) {
+        (Some(passed), Some(_)) => {
+            (1.0 - ramp(passed, 0.6, 0.75)) * ramp(facts.lost_each, 4.0, 8.0) * (1.0 - ramp(facts.rtt_rank, 0.6, 0.8))
+        }
+        _ => 0.0,
+    };
     // Who sends at the rate of the bucket whatever is lost (BBR) shows no other.
     let share = facts.lost as f64 / segments.max(1) as f64;
     let by_sender = ramp(facts.used, 0.8, 0.93) * ramp(share, 0.005, 0.02) * (1.0 - ramp(facts.rtt_rank, 0.65, 0.85));
-    (slow * by_tokens.max(by_rates)).max(by_sender * (1.0 - ramp(facts.single, 0.5, 0.7)))
+    (slow * by_tokens.max(by_rates)).max(by_within).max(by_sender * (1.0 - ramp(facts.single, 0.5, 0.7)))
 }

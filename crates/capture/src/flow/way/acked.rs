@@ -78,7 +78,7 @@ impl Way {
             match range.times {
                 0 => unseen += range.end - range.start,
                 1 => {
-                    burst = burst.max(u64::from(range.ahead) + (range.end - range.start));
+                    burst = burst.max(u64::from(range.waited.ahead) + (range.end - range.start));
                     if !range.is_sacked && !range.is_fill && highest > range.end {
                         behind += 1;
                     }
@@ -98,7 +98,9 @@ impl Way {
                 }
             }
         });
-        self.bursts.passed(burst);
+        if !self.is_behind() {
+            self.bursts.passed(burst);
+        }
         // What waited for a hole says nothing of the bottleneck.
         if !is_clean || self.highest_sacked > self.acked {
             self.ack_trains.cut();

@@ -1,7 +1,7 @@
 //! Segments sent again: why, and what they belong to.
 
 use super::{MS, Way};
-use crate::flow::ranges::Range;
+use crate::flow::ranges::{Range, Waited};
 use crate::read::Packet;
 
 const EPISODES: usize = 4096;
@@ -41,6 +41,8 @@ pub struct Episode {
     pub last_lost: (i64, u64),
     /// Bytes lost.
     pub lost: u64,
+    /// What the first of them found before it.
+    pub waited: Waited,
 }
 
 impl Way {
@@ -94,21 +96,28 @@ impl Way {
                     first_lost: at,
                     last_lost: at,
                     lost: 0,
+                    waited: before.waited,
                 });
             } else {
                 self.episodes_lost += 1;
             }
         }
+        let is_before = !self.is_behind();
         if let Some(episode) = self.episodes.last_mut().filter(|episode| episode.recover > acked) {
             episode.again += 1;
             episode.run = episode.run.max(self.run);
             episode.is_timeout |= kind == Again::Timeout;
             if before.times <= 1 && kind != Again::Probe {
                 let at = (before.first, start);
+                if at < episode.first_lost {
+                    episode.waited = before.waited;
+                }
                 episode.first_lost = episode.first_lost.min(at);
                 episode.last_lost = episode.last_lost.max(at);
                 episode.lost += end - start;
-                self.bursts.lost(before.ahead.into());
+                if is_before {
+                    self.bursts.lost(before.waited.ahead.into());
+                }
             }
             episode.end = time;
         }

@@ -3,10 +3,14 @@
 //! What is sent faster than the bottleneck lets go must wait in front of it. How much that is follows from the times of sending and the
 //! bottleneck's rate: a queue of its own, without a limit. A burst at line speed is all in it.
 
+use super::ranks::Ranks;
+
 /// Payload bytes that had not yet left a bottleneck of the rate that trains show.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Bursts {
     ahead: f64,
+    /// How far ahead each segment was.
+    pub ranks: Ranks,
     /// The most that passed whole before anything was lost.
     pub passed: u64,
     /// Before the first segment that was lost.
@@ -20,6 +24,9 @@ impl Bursts {
         self.ahead = if rate > 0.0 { (self.ahead - rate * gap as f64 / 1e9).clamp(0.0, flight as f64) } else { 0.0 };
         let before = self.ahead as u32;
         self.ahead += len as f64;
+        if rate > 0.0 {
+            self.ranks.note(before);
+        }
         before
     }
 

@@ -8,6 +8,8 @@ mod acked;
 mod again;
 mod bursts;
 mod counts;
+mod lateness;
+mod ranks;
 mod sender;
 mod trains;
 
@@ -16,11 +18,12 @@ pub use counts::WayCounts;
 pub use sender::Waits;
 pub use trains::{Rate, Trains};
 
-use super::ranges::{Range, Ranges};
+use super::ranges::{Range, Ranges, Waited};
 use super::rtt::Rtt;
 use super::series::Series;
 use crate::read::Packet;
 use bursts::Bursts;
+use lateness::Lateness;
 use longfat_core::packet::flags;
 use std::collections::VecDeque;
 
@@ -93,6 +96,8 @@ pub struct Way {
     /// The newest round trip when the newest hole appeared.
     rtt_at_hole: i64,
     common_len: (u32, u32),
+    pub lateness: Lateness,
+    last_waited: Waited,
 }
 
 impl Way {
@@ -195,19 +200,20 @@ impl Way {
         if start > self.next {
             // What should stand before it comes later, or has been lost before the point of capture.
             self.rtt_at_hole = self.trips().last;
-            self.ranges.push(Range { start: self.next, end: start, first: time, last: time, ..Range::default() });
+            // (It was lost, if it was, behind the one that came last.)
+            let waited = self.last_waited;
+            self.ranges.push(Range { start: self.next, end: start, first: time, last: time, waited, ..Range::default() });
         }
         let stamp = packet.options.timestamps.map(|(value, _)| value);
         let gap = self.last_new.map_or(i64::MAX, |last| (time - last).max(0));
-        // Behind the bottleneck segments show its rate, and before it how far the sender runs ahead.
-        let is_behind = self.near.is_known() && self.near.min > self.far.min;
-        let ahead = if is_behind {
+        if self.is_behind() {
             self.data_trains.passed(time, end);
-            0
-        } else {
-            self.bursts.sent(gap, end - start, self.ack_trains.rate, self.next.saturating_sub(self.sender_acked))
-        };
-        self.ranges.push(Range { start, end, first: time, last: time, times: 1, stamps: [stamp, None], ahead, ..Range::default() });
+        }
+        let ahead = self.bursts.sent(gap, end - start, self.ack_trains.rate, self.next.saturating_sub(self.sender_acked));
+        let late = stamp.and_then(|stamp| self.lateness.came(time, stamp));
+        let waited = Waited { ahead, late };
+        self.last_waited = waited;
+        self.ranges.push(Range { start, end, first: time, last: time, times: 1, stamps: [stamp, None], waited, ..Range::default() });
         let before = self.next.saturating_sub(self.sender_acked);
         if let Some(last) = self.last_new {
             self.wait(time, (time - last).max(0), before);
@@ -230,6 +236,11 @@ impl Way {
             bin.window_min = Some(bin.window_min.map_or(window, |least| least.min(window)));
         }
         self.last_new = Some(time);
+    }
+
+    /// Whether it was captured behind the bottleneck, as far as one can tell: there segments show its rate, and before it how far the sender runs ahead.
+    pub(super) fn is_behind(&self) -> bool {
+        self.near.is_known() && self.near.min > self.far.min
     }
 
     /// What begins before the end of what was sent: sent again, late, or twice in the capture.
