@@ -1,4 +1,4 @@
-"""The queues beside what was published of them, in the short form: every claim that can be tested holds, but for the one whose cause is told."""
+"""The queues beside what was published of them, in the short form: every claim holds that can be tested, but one whose cause is told."""
 
 from __future__ import annotations
 
