@@ -10,7 +10,8 @@ import pytest
 from longfat import locate
 from longfat.paper import registered
 
-PAPERS = sorted(path.parent.name for path in (Path(__file__).parent.parent / "papers").glob("*/registered.csv"))
+ROOT = Path(__file__).parent.parent
+PAPERS = sorted(path.parent.name for home in ("papers", "experiments") for path in (ROOT / home).glob("*/registered.csv"))
 HEADING = "## Edits since the claims were fixed"
 
 

@@ -4,6 +4,7 @@
 //! or on a wire; what it costs in memory is the peak of the case less the peak of the same case cut short after its
 //! handshakes, over the most packets that were in the network at once (the state of TCP included).
 
+mod beside;
 mod cells;
 mod controls;
 mod queues;
@@ -100,6 +101,9 @@ fn child(name: &str, short: bool) -> io::Result<()> {
     if let Some(name) = name.strip_prefix(cells::PREFIX) {
         return cells::child(name, cpu_ns);
     }
+    if let Some(row) = name.strip_prefix(beside::PREFIX) {
+        return measure(&beside::of(row)?);
+    }
     if let Some(shape) = name.strip_prefix(shapes::PREFIX) {
         return measure(&shapes::of(shape)?);
     }
@@ -154,6 +158,9 @@ fn parent(names: &[&str]) -> io::Result<()> {
     if names == ["queues"] {
         return queues::table(cpu_ns).map(|_| ());
     }
+    if names == ["beside"] {
+        return beside::table().map(|_| ());
+    }
     if names == ["scale"] {
         return scale::table().map(|_| ());
     }
@@ -203,6 +210,7 @@ fn parent(names: &[&str]) -> io::Result<()> {
         rows.extend(shapes::table()?);
         rows.extend(controls::table()?);
         rows.extend(queues::table(cpu_ns)?);
+        rows.extend(beside::table()?);
         rows.extend(scale::table()?);
         rows.extend(cells::table()?);
     }
