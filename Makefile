@@ -50,7 +50,7 @@ validation: build ## Run the controls beside their theory, check, and draw docs/
 	$(BIN)/longfat report validation --results $(RESULTS) --out $(REPORTS)
 	cp $(REPORTS)/validation/figures/*.svg docs/validation/
 
-test: build target/moto/bin/moto_server ## Run every test, Rust and Python
+test: build target/s3s/bin/s3s-fs ## Run every test, Rust and Python
 	cargo test --workspace --quiet $(BPF_OF_WORKSPACE)
 	$(BIN)/pytest
 
@@ -131,11 +131,9 @@ clean: ## Remove what was built; results and reports stay
 	$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements-dev.txt
 	touch $@
 
-# An S3 server for the tests of results at a URL.
-target/moto/bin/moto_server: requirements-moto.txt
-	$(PYTHON) -m venv --clear target/moto
-	target/moto/bin/pip install --quiet --disable-pip-version-check --requirement requirements-moto.txt
-	touch $@
+# An S3 server for the tests of results at a URL. It keeps its objects in a folder, so that it can be killed and started again.
+target/s3s/bin/s3s-fs:
+	cargo install --quiet --locked --debug --root target/s3s --features binary --version 0.14.1 s3s-fs
 
 .venv/release: requirements-release.txt .venv/requirements
 	$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements-release.txt

@@ -32,6 +32,10 @@ from longfat.errors import StorageError
 SCHEMES = {"s3": "s3", "gs": "gs", "az": "abfs"}
 """What a URL begins with, and what pyarrow calls it."""
 UNFINISHED = ".unfinished-"
+AWAY = ("NETWORK_CONNECTION", "REQUEST_TIMEOUT", "SLOW_DOWN", "SERVICE_UNAVAILABLE", "HTTP status 50")
+"""Words for a store that does not answer."""
+CUT_OFF = ("during UploadPart", "during CompleteMultipartUpload")
+"""What fails of an upload that was begun: a store that was started anew meanwhile may not know it any more, or may have ended it."""
 PATIENCE_S = 300.0
 """How long a writer goes on trying to reach an object store that does not answer."""
 
@@ -276,7 +280,7 @@ def _is_away(error: OSError) -> bool:
     if error.errno in (errno.ECONNREFUSED, errno.ECONNRESET, errno.ETIMEDOUT, errno.EPIPE):
         return True
     said = str(error)
-    return any(word in said for word in ("NETWORK_CONNECTION", "REQUEST_TIMEOUT", "SLOW_DOWN", "SERVICE_UNAVAILABLE", "HTTP status 50"))
+    return any(word in said for word in (*AWAY, *CUT_OFF))
 
 
 def is_refused(error: BaseException) -> bool:
