@@ -104,8 +104,8 @@ class Place(Protocol):
         """Makes a file of these bytes, or of what is in another file, in the place of one of that name. Whole or not at all."""
         ...
 
-    def put_all(self, files: Mapping[str, bytes]) -> None:
-        """Makes several files; where one cannot be written, in a folder none."""
+    def put_all(self, files: Mapping[str, bytes | Path]) -> None:
+        """As `put`, several files; where one cannot be written, in a folder none."""
         ...
 
     def remove(self, name: str) -> None:
@@ -142,7 +142,7 @@ class Folder:
         """A file of these bytes; one that is given is moved."""
         self._put({name: content})
 
-    def put_all(self, files: Mapping[str, bytes]) -> None:
+    def put_all(self, files: Mapping[str, bytes | Path]) -> None:
         """Several files, all of which are on the disk before the first has its name."""
         self._put(files)
 
@@ -225,7 +225,7 @@ class Bucket:
         if isinstance(content, Path):
             content.unlink()
 
-    def put_all(self, files: Mapping[str, bytes]) -> None:
+    def put_all(self, files: Mapping[str, bytes | Path]) -> None:
         """Several objects, one after the other."""
         for name, content in files.items():
             self.put(name, content)

@@ -20,9 +20,11 @@ import hashlib
 import io
 import json
 import zlib
+from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import accumulate
 from typing import Any, TypeVar
 
 import numpy as np
@@ -189,6 +191,8 @@ class Shard:
         """Bytes of its files; 0 where that is not known."""
         self._footers: dict[str, Any] = {}
         self._groups: OrderedDict[tuple[str, int], pa.Table] = OrderedDict()
+        self._starts: dict[str, list[int]] = {}
+        """Of each table where its row groups begin, and where the last ends."""
         with _passing_over_damage():  # the files have footers of their own
             said = json.loads(place.read(f"{FOLDER}/{name}.json"))
             facts = said["shard"]
@@ -254,13 +258,15 @@ class Shard:
 
     def slice(self, table: str, start: int, count: int) -> pa.Table:
         """Rows of a table. OSError and the like where they are damaged."""
+        if table not in self._starts:
+            self._starts[table] = [0, *accumulate(self._rows_of_groups(table))]
         parts: list[pa.Table] = []
-        first = 0
-        for number, rows in enumerate(self._rows_of_groups(table)):
-            low, high = max(start - first, 0), min(start + count - first, rows)
-            if low < high:
-                parts.append(self._kept_group(table, number).slice(low, high - low))
-            first += rows
+        starts = self._starts[table]
+        for number in range(bisect_right(starts, start) - 1, len(starts) - 1):
+            low, high = max(start, starts[number]), min(start + count, starts[number + 1])
+            if low >= high:
+                break
+            parts.append(self._kept_group(table, number).slice(low - starts[number], high - low))
         if sum(part.num_rows for part in parts) != count:
             raise ValueError(f"{self.path(table)} has fewer rows than it should")
         return pa.concat_tables(parts)
