@@ -25,7 +25,7 @@ from longfat.store.place import UNFINISHED
 from longfat.store.top import TABLES
 from longfat.totals import Totals
 
-TOGETHER = 2000
+TOGETHER = 500
 """Runs that are handed over at once."""
 
 

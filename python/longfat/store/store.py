@@ -60,8 +60,8 @@ class Store(Runs):
 
         A StorageError leaves the old ones. DamagedError where runs are missing or damaged; these have been put aside then.
         """
-        self.gather()
-        with self._telling():
+        with self._telling(), self._as_writer():
+            self.gather()
             provenance = self._write_top(title, axes, self._in_parts(runs), facts, text)
             self._top.end()
         return self._results(provenance)
@@ -121,7 +121,7 @@ class Store(Runs):
         now = provenance | {"metrics": METRICS, "warnings": [warning.as_facts() for warning in totals.warnings]}
         made = Results.of(provenance["title"], provenance["axes"], runs, now)
         made.open = self.read
-        with suppress(StorageError), self._telling():
+        with suppress(StorageError), self._telling(), self._as_writer():
             self._write_top(provenance["title"], provenance["axes"], [list(runs)], lambda _: now)
         return made
 
