@@ -31,7 +31,6 @@ import copy
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
@@ -424,11 +423,18 @@ def _stacked(results: Sequence[Result], name: str) -> pd.DataFrame:
     tables = [(result, _cells(result, name)) for result in results]
     filled = [(result, cells) for result, cells in tables if _rows(cells)] or tables[:1]
     # Many at a time: pandas takes longer for a table than for what is in it.
-    return _join([_together(list(some), name.removesuffix("s")) for _, some in groupby(filled, lambda one: _form(*one))])
-
-
-def _form(result: Result, cells: dict[str, Any]) -> tuple[Any, ...]:
-    return (*result.labels, *((name, "list" if isinstance(column, list) else column.dtype) for name, column in cells.items()))
+    forms: dict[tuple[Any, ...], list[tuple[Result, dict[str, Any]]]] = {}
+    places: dict[tuple[Any, ...], list[int]] = {}
+    start = 0
+    for result, cells in filled:
+        form, rows = (*result.labels, *((key, isinstance(column, list)) for key, column in cells.items())), _rows(cells)
+        forms.setdefault(form, []).append((result, cells))
+        places.setdefault(form, []).extend(range(start, start + rows))
+        start += rows
+    made = _join([_together(some, name.removesuffix("s")) for some in forms.values()])
+    if len(forms) == 1:
+        return made
+    return made.iloc[np.argsort([place for some in places.values() for place in some])].reset_index(drop=True)
 
 
 def _rows(cells: dict[str, Any]) -> int:

@@ -42,6 +42,8 @@ GROUP_CELLS = 500_000
 """Cells of a row group, about: what has to be read for one run of many."""
 GROUP_RUNS = 2048
 """Rows of a row group of `runs`, whose cells are larger."""
+PARTS = 256
+"""Pieces of a row group that are kept apart until it is written."""
 GROUPS_KEPT = 8
 """Row groups kept in memory, in case the next run has its rows in one of them, too."""
 UNREADABLE = (OSError, ValueError, KeyError, pa.ArrowException)
@@ -120,6 +122,8 @@ class _TableWriter:
     def append(self, table: pa.Table) -> None:
         self._parts.append(table)
         self._rows += table.num_rows
+        if len(self._parts) == PARTS:  # a row takes far less room in a large table
+            self._parts = [pa.concat_tables(self._parts).combine_chunks()]
         if self._rows >= group_rows(self._name, table.num_columns):
             self._flush()
 
