@@ -78,10 +78,12 @@ docs-reference: .venv/requirements ## Write what an extension changes in generat
 	UPDATE_DOCS=1 INSTA_UPDATE=always cargo test --quiet -p longfat-experiment --lib -- tests::reference tests::bad_files --test-threads=1
 	git diff --stat
 
-bench: build ## Measure the simulator, `longfat trace` and the store; prints, and writes bench.json
+bench: build ## Measure the simulator, `longfat trace`, the store and what a run of a sweep costs; prints, and writes bench.json
 	$(PROFILED) cargo run --release --quiet -p longfat-sim --bin bench
 	$(BIN)/python bench/trace.py
 	$(BIN)/python bench/store.py 20000
+	$(BIN)/python bench/gather.py 10000 100000
+	$(BIN)/python bench/overhead.py 2000
 
 bench-record: build bench ## Measure, and add a line to bench/history.jsonl
 	$(BIN)/python bench/history.py record bench.json
