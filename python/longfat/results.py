@@ -100,6 +100,18 @@ class Result:
     seed: int
     metrics: dict[str, float]
     """Metrics of the whole run, by name."""
+    resolved: str
+    """The whole run as JSON: every default filled in."""
+    warnings: list[RunWarning]
+    """What it should not keep to itself; see `docs/warnings.md`."""
+    end_s: float
+    """When the run ended, in virtual seconds."""
+    steps: int
+    """Events the simulator handled."""
+    cost: float
+    """The estimate of packets times links, made before the run."""
+    wall_s: float
+    cpu_s: float
     flows: _Table = _Table()
     """One row a flow: counters, and every metric of a flow."""
     links: _Table = _Table()
@@ -114,18 +126,6 @@ class Result:
     """Drops, marks, retransmissions; no rows unless the experiment sets `measure.events`."""
     packets: _Table = _Table()
     """What happened to each packet; no rows unless the experiment sets `measure.packets`."""
-    resolved: str
-    """The whole run as JSON: every default filled in."""
-    warnings: list[RunWarning]
-    """What it should not keep to itself; see `docs/warnings.md`."""
-    end_s: float
-    """When the run ended, in virtual seconds."""
-    steps: int
-    """Events the simulator handled."""
-    cost: float
-    """The estimate of packets times links, made before the run."""
-    wall_s: float
-    cpu_s: float
     provenance: dict[str, Any] = field(default_factory=dict[str, Any])
     """What made it: results_version, backend, longfat (version, commit, code; in real time also the machine), finished."""
     verdict: str | None = None
@@ -445,7 +445,7 @@ def _together(some: list[tuple[Result, dict[str, Any]]], what: str) -> pd.DataFr
     """The rows of runs whose tables are of one form."""
     counts = [_rows(cells) for _, cells in some]
     keys = [result.key() for result, _ in some]
-    columns = {name: np.repeat(_array([key[name] for key in keys]), counts) for name in keys[0]}
+    columns: dict[str, Any] = {name: np.repeat(_array([key[name] for key in keys]), counts) for name in keys[0]}
     for name in some[0][1]:
         parts = [cells[name] for _, cells in some]
         whole = [cell for part in parts for cell in part] if isinstance(parts[0], list) else np.concatenate(parts)
