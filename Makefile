@@ -50,7 +50,7 @@ validation: build ## Run the controls beside their theory, check, and draw docs/
 	$(BIN)/longfat report validation --results $(RESULTS) --out $(REPORTS)
 	cp $(REPORTS)/validation/figures/*.svg docs/validation/
 
-test: build target/moto/bin/moto_server ## Run every test, Rust and Python
+test: build target/s3s/bin/s3s-fs ## Run every test, Rust and Python
 	cargo test --workspace --quiet $(BPF_OF_WORKSPACE)
 	$(BIN)/pytest
 
@@ -78,10 +78,12 @@ docs-reference: .venv/requirements ## Write what an extension changes in generat
 	UPDATE_DOCS=1 INSTA_UPDATE=always cargo test --quiet -p longfat-experiment --lib -- tests::reference tests::bad_files --test-threads=1
 	git diff --stat
 
-bench: build ## Measure the simulator, `longfat trace` and the store; prints, and writes bench.json
+bench: build ## Measure the simulator, `longfat trace`, the store and what a run of a sweep costs; prints, and writes bench.json
 	$(PROFILED) cargo run --release --quiet -p longfat-sim --bin bench
 	$(BIN)/python bench/trace.py
 	$(BIN)/python bench/store.py 20000
+	$(BIN)/python bench/gather.py 10000
+	$(BIN)/python bench/overhead.py 2000
 
 bench-record: build bench ## Measure, and add a line to bench/history.jsonl
 	$(BIN)/python bench/history.py record bench.json
@@ -131,11 +133,9 @@ clean: ## Remove what was built; results and reports stay
 	$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements-dev.txt
 	touch $@
 
-# An S3 server for the tests of results at a URL.
-target/moto/bin/moto_server: requirements-moto.txt
-	$(PYTHON) -m venv --clear target/moto
-	target/moto/bin/pip install --quiet --disable-pip-version-check --requirement requirements-moto.txt
-	touch $@
+# An S3 server for the tests of results at a URL. It keeps its objects in a folder, so that it can be killed and started again.
+target/s3s/bin/s3s-fs:
+	cargo install --quiet --locked --debug --root target/s3s --features binary --version 0.14.1 s3s-fs
 
 .venv/release: requirements-release.txt .venv/requirements
 	$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements-release.txt

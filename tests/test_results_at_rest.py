@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import duckdb
@@ -17,7 +18,8 @@ import polars
 import pytest
 from conftest import SWEEP
 from longfat import Experiment
-from longfat.store import Store, shards, writer
+from longfat.results import Result
+from longfat.store import Store, combined, shards, store, writer
 from longfat.sweep import execute
 
 MANY = SWEEP.replace('title = "Two flows and two windows"', 'title = "Many"\nrepeats = 12').replace(
@@ -145,3 +147,25 @@ def test_other_readers_join_the_shards(swept: Path) -> None:
     assert dict(zip(found["window"], found["cwnd_bytes"], strict=True)) == dict(expected)
     lazily = polars.scan_parquet(swept / "shards" / "flow_series" / "*.parquet").filter(polars.col("run") == results.runs["run"][0])
     assert lazily.collect()["cwnd_bytes"].to_list() == results[0].flow_series["cwnd_bytes"].tolist()
+
+
+def test_a_worker_that_comes_late_takes_nothing_away_from_tables_that_are_being_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It opens a writer, and would be the only one, while what is put together has files under way."""
+    come: list[int] = []
+    add = combined.Combined.add
+
+    def late(self: combined.Combined, results: Sequence[Result]) -> None:
+        add(self, results)
+        with Store(tmp_path).writer():
+            come.append(len(list(tmp_path.glob(".unfinished-*"))))
+
+    monkeypatch.setattr(combined.Combined, "add", late)
+    monkeypatch.setattr(store, "TOGETHER", 5)
+    made, expected = Experiment(MANY).sweep(tmp_path), Experiment(MANY).sweep()
+    assert len(come) == 8  # 36 runs, five at a time
+    assert min(come) >= 3
+    for name in ("runs", "flows", "links", "hosts"):
+        pd.testing.assert_frame_equal(getattr(made, name), getattr(expected, name), check_exact=True)
+    assert not list(tmp_path.glob(".unfinished-*"))

@@ -155,6 +155,25 @@ def test_a_kubernetes_job_hands_on_every_word() -> None:
     assert said.splitlines() == [*job().arguments, "--jobs", "2", "--shard", "1/3"]
 
 
+def test_kubernetes_own_schema_takes_the_job() -> None:
+    yaml = pytest.importorskip("yaml", reason="PyYAML comes with longfat[dask]")
+    validate = pytest.importorskip("kubernetes_validate", reason="needs the schemas of Kubernetes: pip install kubernetes-validate")
+    made = yaml.safe_load(batch.kubernetes(job(image="registry/longfat:1", claim="data")))
+    version = validate.latest_version()
+    validate.validate(made, version, strict=True)
+    with pytest.raises(validate.ValidationError):
+        validate.validate(made | {"spec": made["spec"] | {"completionMod": "Indexed"}}, version, strict=True)
+
+
+def test_htcondors_own_parser_takes_the_description() -> None:
+    htcondor = pytest.importorskip("htcondor2", reason="needs HTCondor's own parser: pip install htcondor")
+    read = htcondor.Submit(batch.htcondor(job()))
+    assert [dict(one) for one in read.itemdata()] == [{"shard": "1"}, {"shard": "2"}, {"shard": "3"}]
+    assert (read["universe"], read["request_cpus"], read["initialdir"]) == ("vanilla", "2", "/a b")
+    assert read["executable"] == sys.executable
+    assert {"arguments", "log", "output", "error", "should_transfer_files"} <= set(read.keys())
+
+
 @pytest.mark.slow
 def test_submit_says_what_it_made_and_overwrites_nothing(file: Path, tmp_path: Path) -> None:
     done = command("submit", file, "--slurm", "--tasks", "4", cwd=tmp_path)

@@ -1,4 +1,4 @@
-"""Results at a URL, on an S3 server of this machine: it goes away, and comes back."""
+"""Results at a URL, on an S3 server of this machine: it is killed, and started again."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import socket
 import subprocess
 import threading
 import time
-import urllib.request
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from random import Random
 
 import longfat
 import pandas as pd
@@ -18,84 +18,44 @@ import pyarrow.fs as fs
 import pytest
 from conftest import ONE, ROOT, SWEEP, command
 from longfat import Experiment, StorageError, prune
-from longfat.store import Store, Url, location, place
+from longfat.store import TABLES, Store, Url, location, place, writer
 from longfat.store.shards import FAN
-from longfat.sweep import execute
+from longfat.sweep import Work
 
-MOTO = ROOT / "target" / "moto" / "bin" / "moto_server"
+S3S = ROOT / "target" / "s3s" / "bin" / "s3s-fs"
 
 
 class Server:
-    """An S3 server behind a door. While that is closed nobody is let in, and whatever was under way is cut off.
+    """An S3 server that keeps its objects in a folder: killed with -9 and started again, it has what it had."""
 
-    A server that forgets its buckets when it is killed could not show that nothing is lost; to a client this is the same.
-    """
-
-    def __init__(self) -> None:
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        (home / "bucket").mkdir(parents=True)
         with socket.create_server(("127.0.0.1", 0)) as free:
-            self.behind = free.getsockname()[1]
-        call = [str(MOTO), "-H", "127.0.0.1", "-p", str(self.behind)]
+            self.port = free.getsockname()[1]
+        self.start()
+
+    def start(self) -> None:
+        """Starts it on what is there."""
+        call = [S3S, "--host", "127.0.0.1", "--port", str(self.port), "--access-key", "key", "--secret-key", "secret", self.home]
         self.process = subprocess.Popen(call, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        for _ in range(1200):
-            with suppress(OSError), socket.create_connection(("127.0.0.1", self.behind), timeout=1):
-                break
-            time.sleep(0.05)
-        request = urllib.request.Request(f"http://127.0.0.1:{self.behind}/bucket", method="PUT")
-        urllib.request.urlopen(request, timeout=120).close()
-        self.is_open = True
-        self.inside: list[socket.socket] = []
-        self.door = socket.create_server(("127.0.0.1", 0))
-        self.port = self.door.getsockname()[1]
-        threading.Thread(target=self._let_in, daemon=True).start()
-
-    def _let_in(self) -> None:
-        while True:
-            try:
-                client, _ = self.door.accept()
-            except OSError:
+        for _ in range(600):
+            with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=1):
                 return
-            if not self.is_open:
-                client.close()
-                continue
-            server = socket.create_connection(("127.0.0.1", self.behind))
-            self.inside += [client, server]
-            for one, other in ((client, server), (server, client)):
-                threading.Thread(target=_pass_on, args=(one, other), daemon=True).start()
+            time.sleep(0.05)
+        raise AssertionError("the S3 server does not answer")
 
-    def close(self) -> None:
-        """Cuts off what is under way, and lets nobody in."""
-        self.is_open = False
-        for one in self.inside:
-            with suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
-        self.inside.clear()
-
-    def open(self) -> None:
-        """Lets in again."""
-        self.is_open = True
-
-    def end(self) -> None:
-        self.close()
-        self.door.close()
+    def kill(self) -> None:
+        """As `kill -9` does it."""
         self.process.kill()
         self.process.wait()
 
 
-def _pass_on(one: socket.socket, other: socket.socket) -> None:
-    with suppress(OSError):
-        while data := one.recv(1 << 12):
-            other.sendall(data)
-    for end in (one, other):
-        with suppress(OSError):
-            end.shutdown(socket.SHUT_RDWR)
-        end.close()
-
-
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    if not MOTO.exists():
-        pytest.skip("needs moto's S3 server: make target/moto/bin/moto_server")
-    made = Server()
+    if not S3S.exists():
+        pytest.skip("needs an S3 server: make target/s3s/bin/s3s-fs")
+    made = Server(tmp_path / "s3")
     settings = {
         "AWS_ENDPOINT_URL": f"http://127.0.0.1:{made.port}",
         "AWS_ACCESS_KEY_ID": "key",
@@ -107,7 +67,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     for name, value in settings.items():
         monkeypatch.setenv(name, value)
     yield made
-    made.end()
+    made.kill()
 
 
 URL = "s3://bucket/results/small"
@@ -123,7 +83,12 @@ def test_results_at_a_url_are_those_of_a_folder(server: Server, tmp_path: Path) 
     pd.testing.assert_frame_equal(read[1].flow_series, here[1].flow_series, check_exact=True)
     assert all(Store(URL).has(run) for run in here.runs["run"])
     # A folder that is copied to a bucket is the same, and the other way round.
-    fs.copy_files("s3://bucket/results/small", str(tmp_path / "copy"))
+    system, there_path = fs.FileSystem.from_uri("s3://bucket/results/small")
+    for info in system.get_file_info(fs.FileSelector(there_path, recursive=True)):
+        if info.is_file:
+            copy = tmp_path / "copy" / Path(info.path).relative_to(there_path)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            fs.copy_files(f"s3://{info.path}", str(copy))
     pd.testing.assert_frame_equal(longfat.load_results(f"file://{tmp_path}/copy")[1].flows, here[1].flows, check_exact=True)
     shown = command("show", "small", "--results", "s3://bucket/results")
     assert "64 KiB" in shown.stdout, shown.stderr
@@ -133,56 +98,64 @@ def test_results_at_a_url_are_those_of_a_folder(server: Server, tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_a_server_that_goes_away_while_runs_are_written(server: Server, tmp_path: Path) -> None:
-    """Runs one by one, each a shard of its own; the server is gone for a while again and again."""
-    text = SWEEP.replace('title = "Two flows and two windows"', 'title = "x"\nrepeats = 4')
-    runs = Experiment(text).resolve_all()
-    done = threading.Event()
-    kills = 0
+def test_a_server_that_is_killed_again_and_again_while_a_sweep_writes(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each run a shard of its own, so that something is on its way at nearly every moment."""
+    monkeypatch.setattr(writer, "JOURNAL_RUNS", 1)
+    experiment = Experiment(f"repeats = 5\nseed = 3\n{SWEEP}", name="small")
+    over, random, kills = threading.Event(), Random(1), 0
 
     def kill() -> None:
         nonlocal kills
-        while not done.wait(1):
-            server.close()
+        while not over.wait(random.uniform(0.1, 1.0)):
+            server.kill()
             kills += 1
-            time.sleep(0.5)
-            server.open()
+            time.sleep(random.uniform(0, 0.5))
+            server.start()
 
     killer = threading.Thread(target=kill)
     killer.start()
     try:
-        for run in {run.hash: run for run in runs}.values():
-            with Store(URL).writer() as writer:
-                writer.write(*execute(run, "x"))
-            # What is seen is whole: whatever shard there is can be read.
-            assert run.hash in Store(URL).finished()
+        made = experiment.sweep(URL)
     finally:
-        done.set()
+        over.set()
         killer.join()
-    assert kills >= 2
+    assert kills >= 5
+    expected = experiment.sweep()
+    for name in TABLES:
+        pd.testing.assert_frame_equal(getattr(made, name), getattr(expected, name), check_exact=True)
     store = Store(URL)
-    assert store.finished() == {run.hash for run in runs}
-    assert all(store.has(run) for run in store.finished())
+    assert sorted(one.run for one in store.kept()) == sorted(expected.runs["run"])
+    assert all(store.has(run) for run in expected.runs["run"])
     assert len([name for name, _ in store.place.names("shards") if name.endswith(".json")]) < FAN
+    assert not list((tmp_path / "state").rglob("*.journal"))
 
 
 @pytest.mark.slow
 def test_a_server_that_stays_away_loses_nothing(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = Experiment(ONE).resolve(0)
-    result, trace = execute(run, "")
     monkeypatch.setattr(place, "PATIENCE_S", 0.1)
-    store = Store(URL).writer()
-    store.__enter__().write(result, trace)
-    server.close()
-    with pytest.raises(StorageError, match=r"cannot write results to s3://bucket.*could not be sent are in .*sent by the next longfat"):
-        store.__exit__(None, None, None)
-    server.open()
+    finished: list[int] = []
+
+    def kill(work: Work) -> None:
+        finished.append(work.done)
+        if work.done:
+            server.kill()
+
+    experiment = Experiment(SWEEP, name="small")
+    with pytest.raises(
+        StorageError, match=r"cannot write results to s3://bucket.*could not be sent are in .*sent by the next longfat"
+    ) as said:
+        experiment.sweep(URL, jobs=1, tick=kill)
+    assert "\n" not in str(said.value)
+    server.start()
     assert not Store(URL).place.names("shards")
     with Store(URL).writer():
         pass
     shutil.rmtree(tmp_path / "state")
-    assert Store(URL).finished() == {run.hash}
-    assert Store(URL).has(run.hash)
+    assert len(Store(URL).finished()) >= max(finished) >= 1
+    assert all(Store(URL).has(run) for run in Store(URL).finished())
+    assert len(experiment.sweep(URL)) == 3
 
 
 def test_what_is_a_location(tmp_path: Path) -> None:

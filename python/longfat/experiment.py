@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import TypeAlias
 
-from longfat._longfat import Document, Run, Trace, read_text
+from longfat._longfat import Document, Run, read_text
 from longfat.decide import Decider, Metrics
 from longfat.errors import DamagedError, ExperimentError, LongfatError, StorageError
 from longfat.executors import coordinate, shards
 from longfat.executors.chunks import Task
 from longfat.locate import sources
 from longfat.provenance import provenance
-from longfat.results import Result, Results, without_series
+from longfat.results import Result, Results
 from longfat.store import Location, Store, labelled, location, metrics_in
 from longfat.sweep import Item, Plan, Work, default_jobs, execute, perform
 from longfat.text import encodable
-from longfat.warned import RunWarning, merged, of_results
+from longfat.totals import Totals
+from longfat.warned import RunWarning, merged
 
 Values: TypeAlias = "Sequence[Value] | Mapping[str, Value]"
 """Values of an axis, or each by its label."""
@@ -139,7 +140,7 @@ class Experiment:
     @property
     def warnings(self) -> list[RunWarning]:
         """What can be told before anything is run (`docs/warnings.md`)."""
-        return before(self._runs())
+        return before(Decider(self._document).wanted(_nothing))
 
     def run(self) -> Result:
         """Runs an experiment of one run. Ctrl-C works.
@@ -168,26 +169,34 @@ class Experiment:
         (`docs/cluster.md`). `jobs` is then how many chunks run at once, for an executor that does not say.
         Raises `StorageError` where the folder cannot be written, `LongfatError` where a worker cannot do what is asked.
         """
-        if executor is None:
-            return self._sweep_here(folder, jobs or default_jobs(), tick)
         if folder is None:
-            raise LongfatError("sweep(executor=...) needs a folder, one that all workers see: their results go there")
+            if executor:
+                raise LongfatError("sweep(executor=...) needs a folder, one that all workers see: their results go there")
+            return self._sweep_in_memory(jobs or default_jobs(), tick)
         where = location(folder)
-        store = Store(where.resolve() if isinstance(where, Path) else where)
+        store = Store(where.resolve() if isinstance(where, Path) and executor else where)
         work = Work([], self.title)
+        said = jobs or (0 if executor else default_jobs())
         with store.writing(lambda: _kept(work)):
             store.check_source(self.file)
+            with store.writer(lambda: _kept(work)):
+                pass  # what was left behind is cleared away, or sent
 
             def do(plan: Plan) -> None:
                 whole = store.whole(item.hash for item in plan.items)
                 work.begin([item for item in plan.items if item.hash not in whole])
-                if any(item.is_alone for item in work.items):
+                if executor and any(item.is_alone for item in work.items):
                     raise LongfatError("a run in real time has its machine to itself: run it without an executor")
-                if work.items:
-                    store.begin(self.title, list(self.axes), self.text, self._facts(plan, [], jobs or 0))
+                if not work.items:
+                    return
+                store.begin(self.title, list(self.axes), self.text, self._facts(plan, Totals(), said))
+                if executor:
                     coordinate.perform(work, Task(str(store.folder), self.title, self._document.text), executor, jobs, tick)
+                else:
+                    with store.writer(lambda: _kept(work)) as writer:
+                        perform(work, self.resolve, writer.write, said, tick)
 
-            return self._combine(store, self._in_rounds(metrics_in(store), do), jobs or 0)
+            return self._combine(store, self._in_rounds(metrics_in(store), do), said)
 
     def _in_rounds(self, metrics: Metrics, do: Callable[[Plan], object]) -> Plan:
         """Does the runs that are wanted, and again while a sweep that decides wants more because of what those gave; the plan of all."""
@@ -200,41 +209,20 @@ class Experiment:
                 plan = Plan.of(decider.wanted(metrics))
         return plan
 
-    def _sweep_here(self, folder: str | Location | None, jobs: int, tick: Callable[[Work], object]) -> Results:
+    def _sweep_in_memory(self, jobs: int, tick: Callable[[Work], object]) -> Results:
         kept: dict[str, Result] = {}
         work = Work([], self.title)
-        if folder is None:
 
-            def simulate(plan: Plan) -> None:
-                work.begin([item for item in plan.items if item.hash not in kept])
-                perform(work, self.resolve, lambda result, _: kept.__setitem__(result.run, result), jobs, tick)
+        def simulate(plan: Plan) -> None:
+            work.begin([item for item in plan.items if item.hash not in kept])
+            perform(work, self.resolve, lambda result, _: kept.__setitem__(result.run, result), jobs, tick)
 
-            plan = self._in_rounds(_metrics_of(kept), simulate)
-            results = [labelled(kept[run.hash], run) for run in self._runs(kept)]
-            return Results.of(self.title, list(self.axes), results, self._facts(plan, results, jobs))
-        store = Store(folder)
-        with store.writing():
-            with store.writer(lambda: _kept(work)) as writer:
-
-                def keep(result: Result, trace: Trace) -> None:
-                    writer.write(result, trace)
-                    kept[result.run] = without_series(result)
-
-                def do(plan: Plan) -> None:
-                    for run, result in store.read_all({item.hash for item in plan.items} & there - kept.keys()):
-                        if isinstance(result, DamagedError):
-                            store.put_aside(run)
-                        else:
-                            kept[run] = without_series(result)
-                    work.begin([item for item in plan.items if item.hash not in kept])
-                    if work.items:
-                        store.begin(self.title, list(self.axes), self.text, self._facts(plan, kept.values(), jobs))
-                        perform(work, self.resolve, keep, jobs, tick)
-
-                store.check_source(self.file)
-                there = store.finished()
-                plan = self._in_rounds(_metrics_of(kept), do)
-            return self._combine(store, plan, jobs, kept)
+        metrics: Metrics = lambda run: kept[run].metrics if run in kept else None  # noqa: E731
+        plan = self._in_rounds(metrics, simulate)
+        results = [labelled(kept[run.hash], run) for run in Decider(self._document).wanted(metrics)]
+        totals = Totals()
+        totals.add(results)
+        return Results.of(self.title, list(self.axes), results, self._facts(plan, totals, jobs))
 
     def missing(self, folder: str | Location) -> list[Item]:
         """The runs that are not finished in `folder`."""
@@ -267,7 +255,7 @@ class Experiment:
             mine = shards.split(plan.items, of)[shard - 1]
             whole = store.whole(item.hash for item in mine)
             work.begin([item for item in mine if item.hash not in whole])
-            store.begin(self.title, list(self.axes), self.text, self._facts(plan, [], jobs or default_jobs()))
+            store.begin(self.title, list(self.axes), self.text, self._facts(plan, Totals(), jobs or default_jobs()))
             perform(work, self.resolve, writer.write, jobs or default_jobs(), tick)
         return work.done
 
@@ -277,13 +265,18 @@ class Experiment:
         with store.writing():
             store.check_source(self.file)
             plan = self.plan(store)
-            if missing := len(plan.items) - len(store.whole(item.hash for item in plan.items)):
-                raise StorageError(f"{missing:,} of the {len(plan.items):,} runs are missing in {folder}")
-            return self._combine(store, plan, 0)
+            there = store.finished()
+            try:
+                if all(item.hash in there for item in plan.items):
+                    return self._combine(store, plan, 0)
+            except DamagedError:  # what is damaged is put aside by now
+                there = store.finished()
+            missing = sum(item.hash not in there for item in plan.items)
+            raise StorageError(f"{missing:,} of the {len(plan.items):,} runs are missing in {folder}")
 
     def plan(self, store: Store | None = None) -> Plan:
         """The runs, each once, without what each resolves to. Of a sweep that decides, those it wants by what is finished in `store`."""
-        return Plan.of(Decider(self._document).wanted(metrics_in(store) if store else _metrics_of({})))
+        return Plan.of(Decider(self._document).wanted(metrics_in(store) if store else _nothing))
 
     def _deciding(self) -> str:
         return "[search]" if self._document.search else "[precision]"
@@ -298,21 +291,11 @@ class Experiment:
             facts["precision"] = dict(zip(names, precision, strict=True)) | {"most": self._document.repeats}
         return facts
 
-    def _runs(self, kept: Mapping[str, Result] | None = None) -> Iterator[Run]:
-        """The runs that are wanted by what is known."""
-        return Decider(self._document).wanted(_metrics_of(kept or {}))
+    def _combine(self, store: Store, plan: Plan, jobs: int) -> Results:
+        runs = Decider(self._document).wanted(metrics_in(store))
+        return store.combine(self.title, list(self.axes), runs, self.text, lambda totals: self._facts(plan, totals, jobs))
 
-    def _combine(self, store: Store, plan: Plan, jobs: int, kept: Mapping[str, Result] | None = None) -> Results:
-        kept = dict(kept or {})
-        for run, result in store.read_all(item.hash for item in plan.items if item.hash not in kept):
-            if isinstance(result, DamagedError):
-                raise result
-            kept[run] = without_series(result)
-        results = [labelled(kept[run.hash], run) for run in self._runs(kept)]
-        return store.combine(self.title, list(self.axes), results, self.text, self._facts(plan, results, jobs))
-
-    def _facts(self, plan: Plan, results: Iterable[Result], jobs: int) -> dict[str, object]:
-        results = list(results)
+    def _facts(self, plan: Plan, totals: Totals, jobs: int) -> dict[str, object]:
         return provenance(
             backends=plan.backends,
             experiment=self.name,
@@ -321,16 +304,16 @@ class Experiment:
             seeds=plan.seeds,
             jobs=jobs,
             runs=plan.count,
-            wall_s=sum(result.wall_s for result in results),
-            cpu_s=sum(result.cpu_s for result in results),
-            cost=sum(result.cost for result in results),
+            wall_s=totals.wall_s,
+            cpu_s=totals.cpu_s,
+            cost=totals.cost,
             **self._decision(),
-            warnings=[warning.as_facts() for warning in of_results(results)],
+            warnings=[warning.as_facts() for warning in totals.warnings],
         )
 
 
-def _metrics_of(kept: Mapping[str, Result]) -> Metrics:
-    return lambda run: kept[run].metrics if run in kept else None
+def _nothing(_: str) -> None:
+    """The metrics of each run, where none is finished."""
 
 
 def _kept(work: Work) -> str:

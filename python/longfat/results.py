@@ -28,11 +28,13 @@ table           a row is              columns
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+import numpy as np
 import pandas as pd
 
 from longfat import decided, frames, repeats
@@ -53,6 +55,40 @@ SERIES: tuple[SeriesName, ...] = ("flow_series", "link_series", "events", "packe
 
 
 @dataclass(frozen=True)
+class Columns:
+    """A table of a run as its trace gives it: a DataFrame takes longer to make than many a run, so it is made when it is asked for."""
+
+    table: Table
+    words: tuple[str, ...] = ()
+    """Columns that hold words, which cannot be told where there are no rows."""
+
+    def __call__(self) -> pd.DataFrame:
+        """As a DataFrame."""
+        made = any(len(column) for column in self.table.values())
+        if made or not self.words:
+            return pd.DataFrame(self.table)
+        return _empty(tuple((name, "str" if name in self.words else _dtype(column)) for name, column in self.table.items())).copy()
+
+
+class _Table:
+    """A table that may be given as what makes or reads it, and then is made when it is asked for."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = f"_{name}"
+
+    def __get__(self, owner: object, _: type) -> pd.DataFrame:
+        if owner is None:
+            raise AttributeError  # so that the field has no default
+        kept: Any = owner.__dict__[self._name]
+        if callable(kept):
+            kept = owner.__dict__[self._name] = kept()
+        return kept
+
+    def __set__(self, owner: object, table: pd.DataFrame | Callable[[], pd.DataFrame]) -> None:
+        owner.__dict__[self._name] = table
+
+
+@dataclass(frozen=True)
 class Result:
     """One finished run."""
 
@@ -65,22 +101,6 @@ class Result:
     seed: int
     metrics: dict[str, float]
     """Metrics of the whole run, by name."""
-    flows: pd.DataFrame
-    """One row a flow: counters, and every metric of a flow."""
-    links: pd.DataFrame
-    """One row a one-way link: counters, and every metric of a link."""
-    hosts: pd.DataFrame
-    """One row a host of which the experiment says something (`[[host]]`): every metric of a host."""
-    flow_series: pd.DataFrame
-    """Flows over time; no rows unless the experiment sets `measure.interval`."""
-    link_series: pd.DataFrame
-    """Links over time; no rows unless the experiment sets `measure.interval`."""
-    events: pd.DataFrame
-    """Drops, marks, retransmissions; no rows unless the experiment sets `measure.events`."""
-    packets: pd.DataFrame
-    """What happened to each packet; no rows unless the experiment sets `measure.packets`."""
-    acks: pd.DataFrame
-    """Senders as each ACK finds them; no rows unless the experiment sets `measure.acks`."""
     resolved: str
     """The whole run as JSON: every default filled in."""
     warnings: list[RunWarning]
@@ -93,6 +113,22 @@ class Result:
     """The estimate of packets times links, made before the run."""
     wall_s: float
     cpu_s: float
+    flows: _Table = _Table()
+    """One row a flow: counters, and every metric of a flow."""
+    links: _Table = _Table()
+    """One row a one-way link: counters, and every metric of a link."""
+    hosts: _Table = _Table()
+    """One row a host of which the experiment says something (`[[host]]`): every metric of a host."""
+    flow_series: _Table = _Table()
+    """Flows over time; no rows unless the experiment sets `measure.interval`."""
+    link_series: _Table = _Table()
+    """Links over time; no rows unless the experiment sets `measure.interval`."""
+    events: _Table = _Table()
+    """Drops, marks, retransmissions; no rows unless the experiment sets `measure.events`."""
+    packets: _Table = _Table()
+    """What happened to each packet; no rows unless the experiment sets `measure.packets`."""
+    acks: _Table = _Table()
+    """Senders as each ACK finds them; no rows unless the experiment sets `measure.acks`."""
     provenance: dict[str, Any] = field(default_factory=dict[str, Any])
     """What made it: results_version, backend, longfat (version, commit, code; in real time also the machine), finished."""
     verdict: str | None = None
@@ -131,15 +167,20 @@ class Result:
 def add_quantities(table: pd.DataFrame, axes: Sequence[str]) -> pd.DataFrame:
     """Adds, after each axis whose values are all numbers of one unit, a numeric column named with that unit."""
     for axis in axes:
-        values = {text: quantity(text) for text in table[axis].unique()}
-        units = {value[1] if value else None for value in values.values()}
-        if len(units) == 1 and None not in units:
-            numbers = {text: value[0] for text, value in values.items() if value}
-            place, column = list(table.columns).index(axis) + 1, f"{axis}_{units.pop()}"
-            # An axis `rate` leaves the links their own `rate_bps`.
-            if column not in table.columns:
-                table.insert(place, column, table[axis].map(numbers))
+        found = axis_quantity(axis, table[axis].unique())
+        # An axis `rate` leaves the links their own `rate_bps`.
+        if found and found[0] not in table.columns:
+            table.insert(list(table.columns).index(axis) + 1, found[0], table[axis].map(found[1]))
     return table
+
+
+def axis_quantity(axis: str, texts: Iterable[str]) -> tuple[str, dict[str, float]] | None:
+    """The numeric column of an axis, and its number for each of the axis's values; None where they are not all numbers of one unit."""
+    values = {text: quantity(text) for text in texts}
+    units = {value[1] if value else None for value in values.values()}
+    if len(units) != 1 or None in units:
+        return None
+    return f"{axis}_{units.pop()}", {text: value[0] for text, value in values.items() if value}
 
 
 def quantities(table: pd.DataFrame, axes: Sequence[str]) -> dict[str, tuple[str, str]]:
@@ -147,6 +188,19 @@ def quantities(table: pd.DataFrame, axes: Sequence[str]) -> dict[str, tuple[str,
     columns = list(table.columns)
     behind = [(axis, columns[columns.index(axis) + 1]) for axis in axes]
     return {name: (axis, name.removeprefix(f"{axis}_")) for axis, name in behind if name not in axes and name.startswith(f"{axis}_")}
+
+
+WORDS: dict[str, tuple[str, ...]] = {
+    "flows": (),
+    "links": (),
+    "hosts": ("name",),
+    "flow_series": (),
+    "link_series": (),
+    "events": ("kind",),
+    "packets": ("event", "direction", "flags", "ecn"),
+    "acks": (),
+}
+"""The tables of a run, each with the columns of words that it has also where it has no rows."""
 
 
 def from_trace(run: Run, title: str, trace: Trace, wall_s: float, cpu_s: float) -> Result:
@@ -172,14 +226,7 @@ def of_tables(tables: Tables, **facts: Any) -> Result:
     warnings = [RunWarning(one["name"], one["text"], one["count"], (facts["run"],)) for one in tables["warnings"]]
     return Result(
         metrics=tables["metrics"],
-        flows=pd.DataFrame(tables["flows"]),
-        links=pd.DataFrame(tables["links"]),
-        hosts=_frame(tables["hosts"], "name"),
-        flow_series=_frame(tables["flow_series"]),
-        link_series=_frame(tables["link_series"]),
-        events=_frame(tables["events"], "kind"),
-        packets=_frame(tables["packets"], "event", "direction", "flags", "ecn"),
-        acks=_frame(tables["acks"]),
+        **{name: Columns(tables[name], words) for name, words in WORDS.items()},
         end_s=tables["end_s"],
         steps=tables["steps"],
         verdict=tables["verdict"],
@@ -187,12 +234,6 @@ def of_tables(tables: Tables, **facts: Any) -> Result:
         warnings=[*warnings, *also],
         **facts,
     )
-
-
-def _frame(table: Table, *words: str) -> pd.DataFrame:
-    """As a DataFrame. Of a table without rows pandas cannot tell which columns hold `words`, and most runs have such tables."""
-    made = any(len(column) for column in table.values())
-    return pd.DataFrame(table) if made else _empty(tuple((name, "str" if name in words else _dtype(table[name])) for name in table)).copy()
 
 
 def _dtype(column: Column) -> str:
@@ -204,27 +245,25 @@ def _empty(columns: tuple[tuple[str, str], ...]) -> pd.DataFrame:
     return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in columns})
 
 
+def changed(result: Result, **fields: Any) -> Result:
+    """As `dataclasses.replace`, without making tables that nobody has asked for."""
+    made = copy.copy(result)
+    for name, value in fields.items():
+        object.__setattr__(made, name, value)
+    return made
+
+
 def without_series(result: Result) -> Result:
     """Without what can be large."""
-    return replace(result, **{name: getattr(result, name).iloc[:0] for name in SERIES})
+    return changed(
+        result, **{name: Columns({key: cells[:0] for key, cells in _cells(result, name).items()}, WORDS[name]) for name in SERIES}
+    )
 
 
-class _Table:
-    """A table that may be given as what reads it, and then is read when it is asked for."""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = f"_{name}"
-
-    def __get__(self, owner: object, _: type) -> pd.DataFrame:
-        if owner is None:
-            raise AttributeError  # so that the field has no default
-        kept: Any = owner.__dict__[self._name]
-        if callable(kept):
-            kept = owner.__dict__[self._name] = kept()
-        return kept
-
-    def __set__(self, owner: object, table: pd.DataFrame | Callable[[], pd.DataFrame]) -> None:
-        owner.__dict__[self._name] = table
+def _cells(result: Result, name: str) -> dict[str, Any]:
+    """The columns of a table of a run, by name."""
+    table: Columns | pd.DataFrame = result.__dict__[f"_{name}"]
+    return dict(table.table) if isinstance(table, Columns) else {key: table[key].to_numpy() for key in table.columns}
 
 
 @dataclass
@@ -234,7 +273,7 @@ class Results(Sequence[Result]):
     title: str
     axes: list[str]
     """Names of the axes, the slowest first."""
-    runs: pd.DataFrame
+    runs: _Table = _Table()
     """One row a run: axes, repeat, seed, metrics."""
     flows: _Table = _Table()
     """One row a run and flow: axes, counters, metrics."""
@@ -254,9 +293,9 @@ class Results(Sequence[Result]):
             title=title,
             axes=axes,
             runs=add_quantities(pd.DataFrame([result.row() for result in results]), axes),
-            flows=add_quantities(_join([_keyed(result, result.flows, "flow") for result in results]), axes),
-            links=add_quantities(_join([_keyed(result, result.links, "link") for result in results]), axes),
-            hosts=add_quantities(_join([_keyed(result, result.hosts, "host") for result in results]), axes),
+            flows=add_quantities(_stacked(results, "flows"), axes),
+            links=add_quantities(_stacked(results, "links"), axes),
+            hosts=add_quantities(_stacked(results, "hosts"), axes),
             open=by_hash.__getitem__,
             provenance=provenance,
         )
@@ -315,7 +354,7 @@ class Results(Sequence[Result]):
             return [self[place] for place in range(*index.indices(len(self)))]
         row = self.runs.iloc[index]
         # A run that was there before is kept with the labels of its time; those of now are in the table.
-        return replace(self.open(row["run"]), labels={axis: str(row[axis]) for axis in self.axes}, repeat=int(row["repeat"]))
+        return changed(self.open(row["run"]), labels={axis: str(row[axis]) for axis in self.axes}, repeat=int(row["repeat"]))
 
     def __len__(self) -> int:
         """How many runs."""
@@ -385,11 +424,46 @@ class Results(Sequence[Result]):
         return of_results(self)
 
 
-def _keyed(result: Result, table: pd.DataFrame, what: str) -> pd.DataFrame:
-    """The table with the run and its axes before it; a column of its own with the name of an axis is called `flow_...` and so on."""
-    key = pd.DataFrame([result.key()] * len(table), index=table.index, columns=pd.Index(result.key()))
-    own = {name: f"{what}_{name}" for name in key.columns if name in table.columns}
-    return pd.concat([key, table.rename(columns=own)], axis=1)
+def _stacked(results: Sequence[Result], name: str) -> pd.DataFrame:
+    """A table of all runs, with the run and its axes before it.
+
+    A column of its own with the name of an axis is called `flow_...` and so on.
+    """
+    tables = [(result, _cells(result, name)) for result in results]
+    filled = [(result, cells) for result, cells in tables if _rows(cells)] or tables[:1]
+    # Many at a time: pandas takes longer for a table than for what is in it.
+    forms: dict[tuple[Any, ...], list[tuple[Result, dict[str, Any]]]] = {}
+    places: dict[tuple[Any, ...], list[int]] = {}
+    start = 0
+    for result, cells in filled:
+        form, rows = (*result.labels, *((key, isinstance(column, list)) for key, column in cells.items())), _rows(cells)
+        forms.setdefault(form, []).append((result, cells))
+        places.setdefault(form, []).extend(range(start, start + rows))
+        start += rows
+    made = _join([_together(some, name.removesuffix("s")) for some in forms.values()])
+    if len(forms) == 1:
+        return made
+    return made.iloc[np.argsort([place for some in places.values() for place in some])].reset_index(drop=True)
+
+
+def _rows(cells: dict[str, Any]) -> int:
+    return len(next(iter(cells.values()), ()))
+
+
+def _together(some: list[tuple[Result, dict[str, Any]]], what: str) -> pd.DataFrame:
+    """The rows of runs whose tables are of one form."""
+    counts = [_rows(cells) for _, cells in some]
+    keys = [result.key() for result, _ in some]
+    columns: dict[str, Any] = {name: np.repeat(_array([key[name] for key in keys]), counts) for name in keys[0]}
+    for name in some[0][1]:
+        parts = [cells[name] for _, cells in some]
+        whole = [cell for part in parts for cell in part] if isinstance(parts[0], list) else np.concatenate(parts)
+        columns[f"{what}_{name}" if name in keys[0] else name] = whole
+    return pd.DataFrame(columns)
+
+
+def _array(values: list[Any]) -> Any:
+    return np.array(values, object if isinstance(values[0], str) else None)
 
 
 def _with_run(result: Result, table: pd.DataFrame) -> pd.DataFrame:

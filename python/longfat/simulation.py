@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from longfat import _longfat
 from longfat._longfat import Run, quantity
 from longfat.errors import ExperimentError, LongfatError
-from longfat.results import Result, from_trace
+from longfat.results import Result, changed, from_trace
 
 if TYPE_CHECKING:
     from longfat._longfat import FlowEntry, QueueEntry
@@ -110,7 +110,7 @@ class Simulation:
         steered = self._native.was_steered
         trace = self._native.finish()
         result = from_trace(self._run, self._title, trace, time.perf_counter() - self._wall, time.thread_time() - self._cpu)
-        return replace(result, run="") if steered else result
+        return changed(result, run="") if steered else result
 
 
 def _only(experiment: Experiment) -> Run:

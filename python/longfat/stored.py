@@ -46,7 +46,7 @@ def from_arrow(name: str, table: pa.Table | None) -> Table:
     """What `to_arrow` was given; of None, a table without rows. Columns that this longfat does not know are left out."""
     forms = FORMS[name]
     if table is None:
-        return {column: _empty(form) for column, form in forms.items()}
+        return EMPTY[name].copy()
     return {column: _cells(table[column], forms[column]) for column in table.column_names if column in forms}
 
 
@@ -71,13 +71,17 @@ def from_plain(row: dict[str, int | None]) -> Table:
     return {column: np.array([NONE if value is None else value], np.uint64) for column, value in row.items()}
 
 
-def _empty(form: str) -> Any:
-    return [] if form == "word" else np.empty(0, np.float64 if form == "number" else np.uint64)
+EMPTY: dict[str, dict[str, Any]] = {
+    name: {column: [] if form == "word" else np.empty(0, np.float64 if form == "number" else np.uint64) for column, form in forms.items()}
+    for name, forms in FORMS.items()
+}
 
 
 def _cells(values: Any, form: str) -> Any:
     if form == "word":
         return values.to_pylist()
-    cells = values.to_numpy() if form == "number" else values.cast(pa.uint64()).fill_null(NONE).to_numpy()
+    if form != "number" and values.type != pa.uint64():
+        values = values.cast(pa.uint64())
+    cells = values.fill_null(NONE).to_numpy() if values.null_count else values.to_numpy()
     # What was read from the middle of a file may begin at any byte; the native part reads whole words.
     return np.require(cells, requirements="A")

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from longfat._longfat import registries
-
-if TYPE_CHECKING:
-    from longfat.results import Result
 
 
 @dataclass(frozen=True)
@@ -44,43 +41,36 @@ def of_facts(facts: Mapping[str, Any] | str) -> RunWarning:
     return RunWarning(facts.get("name", ""), facts["text"], facts.get("count", 1), tuple(facts.get("runs", ())))
 
 
+class Merged:
+    """One warning for all that differ in numbers and runs alone, in the order in which they first come."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str], tuple[str, dict[str, None]]] = {}
+        self._counts: dict[tuple[str, str], int] = {}
+
+    def add(self, warnings: Iterable[RunWarning]) -> None:
+        """These come next."""
+        for warning in warnings:
+            key = (warning.name, _form(warning.text))
+            self._found.setdefault(key, (warning.text, {}))[1].update(dict.fromkeys(warning.runs))
+            self._counts[key] = max(self._counts.get(key, 0), warning.count)
+
+    def all(self) -> list[RunWarning]:
+        """What they come to."""
+        return [RunWarning(key[0], text, self._counts[key], tuple(runs)) for key, (text, runs) in self._found.items()]
+
+
 def merged(warnings: Iterable[RunWarning]) -> list[RunWarning]:
     """One for all that differ in numbers and runs alone, in the order in which they first come."""
-    found: dict[tuple[str, str], list[RunWarning]] = {}
-    for warning in warnings:
-        found.setdefault((warning.name, _form(warning.text)), []).append(warning)
-    return [
-        RunWarning(name, same[0].text, max(one.count for one in same), tuple(dict.fromkeys(run for one in same for run in one.runs)))
-        for (name, _), same in found.items()
-    ]
-
-
-def of_results(results: Sequence[Result]) -> list[RunWarning]:
-    """All that is to be told of the runs of a sweep together."""
-    return merged([*_repeats_alike(results), *(warning for result in results for warning in result.warnings)])
+    made = Merged()
+    made.add(warnings)
+    return made.all()
 
 
 def new_ones(warnings: Iterable[RunWarning], known: Iterable[RunWarning]) -> list[RunWarning]:
     """Those of `warnings` that are not among the `known`, whatever their numbers."""
     said = {(warning.name, "" if warning.name == "repeats_alike" else _form(warning.text)) for warning in known}
     return [warning for warning in warnings if (warning.name, "" if warning.name == "repeats_alike" else _form(warning.text)) not in said]
-
-
-def _repeats_alike(results: Sequence[Result]) -> list[RunWarning]:
-    combinations: dict[tuple[str, ...], list[Result]] = {}
-    for result in results:
-        combinations.setdefault(tuple(result.labels.values()), []).append(result)
-    repeated = [runs for runs in combinations.values() if len(runs) > 1]
-    same = [runs for runs in repeated if len({_numbers(run.metrics) for run in runs}) == 1]
-    if not same:
-        return []
-    of_all = "" if len(repeated) == 1 else f" in {len(same):,} of {len(repeated):,} combinations"
-    text = f"{len(same[0])} repeats gave the same in every metric{of_all}: nothing that matters is random"
-    return [RunWarning("repeats_alike", text, 1, tuple(run.run for runs in same for run in runs))]
-
-
-def _numbers(metrics: Mapping[str, float]) -> tuple[float | None, ...]:
-    return tuple(None if value != value else value for value in metrics.values())
 
 
 def _form(text: str) -> str:

@@ -11,7 +11,7 @@ import typer
 
 from longfat import terminal
 from longfat.chosen import RESULTS, BackendOption, Chosen, ResultsOption, SetOption, ShortOption, chosen
-from longfat.errors import LongfatError
+from longfat.errors import LongfatError, StorageError
 from longfat.executors import batch, shards
 from longfat.sweep import Item, measure_speed
 
@@ -31,10 +31,13 @@ def gather_command(
     """Make the tables of a sweep that ran as shards; where runs are missing, say which and how to make them."""
     out = terminal.console()
     one = _one(what, results, changes, quick=quick, backend=backend)
-    missing = one.experiment.missing(one.folder)
-    if not missing:
+    try:
         made = one.experiment.gather(one.folder)
-        out.print(f"{terminal.count(len(made), 'run')} in {terminal.escape(str(one.folder))}", soft_wrap=True)
+    except StorageError:
+        if not (missing := one.experiment.missing(one.folder)):
+            raise
+    else:
+        out.print(f"{terminal.count(made.provenance['runs'], 'run')} in {terminal.escape(str(one.folder))}", soft_wrap=True)
         return
     lines = [f"{len(missing):,} of {len(one.experiment.plan().items):,} runs are missing in {one.folder}:"]
     lines += [f"  {_labels(one, item)}" for item in missing[:SHOWN]]

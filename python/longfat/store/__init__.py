@@ -6,8 +6,8 @@
     runs/HASH/              finished runs in the forms of earlier versions                                          `folders`
 
 A finished run is kept as its whole trace, exactly (`finished`). Metrics are not in it: they are computed from it, and so a metric that
-comes later has values for runs that were there before. The tables at the top are made from the runs, and made anew when metrics have
-changed.
+comes later has values for runs that were there before. The tables at the top are made from the runs (`combined`), and made anew when
+metrics have changed.
 
 Any number of processes write at once, each to a journal of its own, and a kill costs the run that is being written. What is finished is
 never written over or removed; `longfat.prune` does that, when asked. `place` is where all this is kept.

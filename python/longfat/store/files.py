@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import errno
-import io
 import json
 import os
 from typing import Any, cast
@@ -44,14 +43,12 @@ def read_table(place: Place, name: str) -> pd.DataFrame:
     if name in ADDED and not place.has(name):
         return pd.DataFrame()
     with place.open(name) as file:
-        return pd.read_parquet(file, engine="pyarrow", page_checksum_verification=True).rename(columns=RENAMED)
+        return read_opened(file)
 
 
-def table_bytes(table: pd.DataFrame) -> bytes:
-    """What `read_table` reads."""
-    sink = io.BytesIO()
-    table.to_parquet(sink, engine="pyarrow", index=False, compression="zstd", write_page_checksum=True)
-    return sink.getvalue()
+def read_opened(file: Any) -> pd.DataFrame:
+    """The same of a file that is open."""
+    return pd.read_parquet(file, engine="pyarrow", page_checksum_verification=True).rename(columns=RENAMED)
 
 
 def version_of(facts: dict[str, Any]) -> int:

@@ -70,9 +70,8 @@ class Finished:
     def from_stored(cls, facts: dict[str, Any], stored: dict[str, Table]) -> Finished:
         """Of the facts, with those of `IN_JSON` not yet in JSON, and what `Trace.stored` gave."""
         row = {name: _json(facts[name]) if name in IN_JSON else facts[name] for name in FACTS if name != "format_version"}
-        tables = {name: to_arrow(name, stored[name]) for name in TRACE_TABLES}
         row |= {"format_version": FORMAT_VERSION} | to_plain(stored["run"])
-        return cls(row, {name: table for name, table in tables.items() if table.num_rows})
+        return cls(row, {name: to_arrow(name, stored[name]) for name in TRACE_TABLES if len(next(iter(stored[name].values())))})
 
     @property
     def run(self) -> str:
@@ -85,9 +84,10 @@ class Finished:
         parts = [_json([(name, self.facts[name]) for name in sorted(self.facts)]).encode()]
         for name in TRACE_TABLES:
             if name in self.tables:
-                table = self.tables[name].combine_chunks()
-                for column, values in zip(table.column_names, table.to_batches()[0].columns, strict=True):
-                    parts += [f"{name}.{column} {table.num_rows}\n".encode(), _cells(values)]
+                (table,) = self.tables[name].combine_chunks().to_batches()
+                rows = table.num_rows
+                for column, values in zip(table.schema.names, table.columns, strict=True):
+                    parts += [f"{name}.{column} {rows}\n".encode(), _cells(values)]
         return hashlib.sha256(b"".join(parts)).hexdigest()
 
     def check(self, digest: str) -> None:

@@ -32,6 +32,10 @@ from longfat.errors import StorageError
 SCHEMES = {"s3": "s3", "gs": "gs", "az": "abfs"}
 """What a URL begins with, and what pyarrow calls it."""
 UNFINISHED = ".unfinished-"
+AWAY = ("NETWORK_CONNECTION", "REQUEST_TIMEOUT", "SLOW_DOWN", "SERVICE_UNAVAILABLE", "HTTP status 50")
+"""Words for a store that does not answer."""
+CUT_OFF = ("during UploadPart", "during CompleteMultipartUpload")
+"""What fails of an upload that was begun: a store that was started anew meanwhile may not know it any more, or may have ended it."""
 PATIENCE_S = 300.0
 """How long a writer goes on trying to reach an object store that does not answer."""
 
@@ -100,8 +104,8 @@ class Place(Protocol):
         """Makes a file of these bytes, or of what is in another file, in the place of one of that name. Whole or not at all."""
         ...
 
-    def put_all(self, files: Mapping[str, bytes]) -> None:
-        """Makes several files; where one cannot be written, in a folder none."""
+    def put_all(self, files: Mapping[str, bytes | Path]) -> None:
+        """As `put`, several files; where one cannot be written, in a folder none."""
         ...
 
     def remove(self, name: str) -> None:
@@ -138,7 +142,7 @@ class Folder:
         """A file of these bytes; one that is given is moved."""
         self._put({name: content})
 
-    def put_all(self, files: Mapping[str, bytes]) -> None:
+    def put_all(self, files: Mapping[str, bytes | Path]) -> None:
         """Several files, all of which are on the disk before the first has its name."""
         self._put(files)
 
@@ -221,7 +225,7 @@ class Bucket:
         if isinstance(content, Path):
             content.unlink()
 
-    def put_all(self, files: Mapping[str, bytes]) -> None:
+    def put_all(self, files: Mapping[str, bytes | Path]) -> None:
         """Several objects, one after the other."""
         for name, content in files.items():
             self.put(name, content)
@@ -276,7 +280,7 @@ def _is_away(error: OSError) -> bool:
     if error.errno in (errno.ECONNREFUSED, errno.ECONNRESET, errno.ETIMEDOUT, errno.EPIPE):
         return True
     said = str(error)
-    return any(word in said for word in ("NETWORK_CONNECTION", "REQUEST_TIMEOUT", "SLOW_DOWN", "SERVICE_UNAVAILABLE", "HTTP status 50"))
+    return any(word in said for word in (*AWAY, *CUT_OFF))
 
 
 def is_refused(error: BaseException) -> bool:

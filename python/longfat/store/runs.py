@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -84,6 +84,10 @@ class Runs:
                 yield writer
             finally:
                 writer.close()
+
+    def _as_writer(self) -> AbstractContextManager[None]:
+        """Nobody clears away meanwhile what is not finished: a worker that comes late would, where it is the only writer."""
+        return locks.shared(self.place.local, str(self.folder), self._clear)
 
     @contextmanager
     def exclusive(self) -> Generator[None]:

@@ -20,9 +20,11 @@ import hashlib
 import io
 import json
 import zlib
+from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import accumulate
 from typing import Any, TypeVar
 
 import numpy as np
@@ -40,6 +42,8 @@ GROUP_CELLS = 500_000
 """Cells of a row group, about: what has to be read for one run of many."""
 GROUP_RUNS = 2048
 """Rows of a row group of `runs`, whose cells are larger."""
+PARTS = 256
+"""Pieces of a row group that are kept apart until it is written."""
 GROUPS_KEPT = 8
 """Row groups kept in memory, in case the next run has its rows in one of them, too."""
 UNREADABLE = (OSError, ValueError, KeyError, pa.ArrowException)
@@ -118,6 +122,8 @@ class _TableWriter:
     def append(self, table: pa.Table) -> None:
         self._parts.append(table)
         self._rows += table.num_rows
+        if len(self._parts) == PARTS:  # a row takes far less room in a large table
+            self._parts = [pa.concat_tables(self._parts).combine_chunks()]
         if self._rows >= group_rows(self._name, table.num_columns):
             self._flush()
 
@@ -189,6 +195,8 @@ class Shard:
         """Bytes of its files; 0 where that is not known."""
         self._footers: dict[str, Any] = {}
         self._groups: OrderedDict[tuple[str, int], pa.Table] = OrderedDict()
+        self._starts: dict[str, list[int]] = {}
+        """Of each table where its row groups begin, and where the last ends."""
         with _passing_over_damage():  # the files have footers of their own
             said = json.loads(place.read(f"{FOLDER}/{name}.json"))
             facts = said["shard"]
@@ -254,13 +262,15 @@ class Shard:
 
     def slice(self, table: str, start: int, count: int) -> pa.Table:
         """Rows of a table. OSError and the like where they are damaged."""
+        if table not in self._starts:
+            self._starts[table] = [0, *accumulate(self._rows_of_groups(table))]
         parts: list[pa.Table] = []
-        first = 0
-        for number, rows in enumerate(self._rows_of_groups(table)):
-            low, high = max(start - first, 0), min(start + count - first, rows)
-            if low < high:
-                parts.append(self._kept_group(table, number).slice(low, high - low))
-            first += rows
+        starts = self._starts[table]
+        for number in range(bisect_right(starts, start) - 1, len(starts) - 1):
+            low, high = max(start, starts[number]), min(start + count, starts[number + 1])
+            if low >= high:
+                break
+            parts.append(self._kept_group(table, number).slice(low - starts[number], high - low))
         if sum(part.num_rows for part in parts) != count:
             raise ValueError(f"{self.path(table)} has fewer rows than it should")
         return pa.concat_tables(parts)

@@ -98,11 +98,8 @@ class Shards:
 
     def in_order(self, runs: Iterable[str]) -> list[str]:
         """`runs` as they stand in the shards, those first that are in none: the order to read them in."""
-        places: dict[str, tuple[int, int]] = {}
-        for number, shard in enumerate(self.there.values()):
-            for run, row in shard.rows.items():
-                places.setdefault(run, (number, row))
-        return sorted(runs, key=lambda run: places.get(run, (-1, 0)))
+        there = list(enumerate(self.there.values()))
+        return sorted(runs, key=lambda run: next(((number, shard.rows[run]) for number, shard in there if run in shard.rows), (-1, 0)))
 
     def put_aside(self, run: str) -> None:
         """From now on the copies of a run that are there do not count."""

@@ -5,24 +5,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from functools import partial
+from itertools import islice
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 
 from longfat import sums
 from longfat._longfat import METRICS, Document, Run
 from longfat.decide import Decider, Metrics
 from longfat.errors import DamagedError, LongfatError, NoResultsError, StorageError
-from longfat.results import Result, Results, without_series
+from longfat.results import Result, Results, changed, without_series
 from longfat.store import locks
-from longfat.store.files import version_of
+from longfat.store.combined import TOGETHER, Combined
+from longfat.store.files import read_opened, version_of
+from longfat.store.place import Folder
 from longfat.store.runs import Runs
 from longfat.store.top import PROVENANCE, SWEEP, TABLES
 from longfat.store.version import FORMAT_VERSION, WITH_TRACES
-from longfat.warned import of_results
+from longfat.totals import Totals
 
 
 class Store(Runs):
@@ -50,31 +55,74 @@ class Store(Runs):
         with self._telling():
             self._top.begin({"title": title, "axes": axes, "text": text} | facts)
 
-    def combine(self, title: str, axes: list[str], runs: list[Result], text: str, provenance: dict[str, Any]) -> Results:
-        """Writes the tables of `runs`, in that order, and where they come from. Others may write meanwhile.
+    def combine(self, title: str, axes: list[str], runs: Iterable[Run], text: str, facts: Callable[[Totals], dict[str, Any]]) -> Results:
+        """Writes the tables of `runs`, in that order, and where they come from: `facts` of them all. Others may write meanwhile.
 
-        A StorageError leaves the old ones.
+        A StorageError leaves the old ones. DamagedError where runs are missing or damaged; these have been put aside then.
         """
-        self.gather()
-        header = {"format_version": FORMAT_VERSION, "metrics": METRICS, "title": title, "axes": axes}
-        results = Results.of(title, axes, runs, header | provenance)
-        results.open = self.read
-        with self._telling():
-            self._write_top(results, text)
+        with self._telling(), self._as_writer():
+            self.gather()
+            provenance = self._write_top(title, axes, self._in_parts(runs), facts, text)
             self._top.end()
-        return results
+        return self._results(provenance)
 
-    def _write_top(self, results: Results, text: str | None = None) -> None:
-        with locks.exclusive(self.place.local, str(self.folder), locks.TOP):
-            self._top.write({name: getattr(results, name) for name in TABLES}, results.provenance, text)
+    def _in_parts(self, runs: Iterable[Run]) -> Iterator[list[Result]]:
+        """The results of runs, in order, some at a time. DamagedError for the first that is damaged, when all have been put aside."""
+        failed: DamagedError | None = None
+        every = iter(runs)
+        while some := list(islice(every, TOGETHER)):
+            found = dict(self.read_all(run.hash for run in some))
+            for run, result in found.items():
+                if isinstance(result, DamagedError):
+                    failed = failed or result
+                    self.put_aside(run)
+            if not failed:
+                yield [labelled(found[run.hash], run) for run in some]  # type: ignore[arg-type]
+        if failed:
+            raise failed
+
+    def _write_top(
+        self,
+        title: str,
+        axes: list[str],
+        parts: Iterable[list[Result]],
+        facts: Callable[[Totals], dict[str, Any]],
+        text: str | None = None,
+    ) -> dict[str, Any]:
+        """Makes the tables of these runs, and puts them and where they come from at the top; gives the latter."""
+        made = Combined(axes, self.place.local)
+        try:
+            for some in parts:
+                made.add(some)
+            provenance = {"format_version": FORMAT_VERSION, "metrics": METRICS, "title": title, "axes": axes} | facts(made.totals)
+            with locks.exclusive(self.place.local, str(self.folder), locks.TOP):
+                self._top.write(made.files(), provenance, text)
+        finally:
+            made.remove()
+        return provenance
+
+    def _results(self, provenance: dict[str, Any]) -> Results:
+        """The tables that were just written, each read when it is asked for, whatever is written in their place until then."""
+        held: dict[str, Any] = {}
+        for name in TABLES:
+            file = f"{name}.parquet"
+            # The file of a folder stays as long as it is open; an object does not.
+            held[name] = self.place.open(file) if isinstance(self.place, Folder) else pa.BufferReader(self.place.read(file))
+        tables: dict[str, Any] = {name: partial(read_opened, file) for name, file in held.items()}
+        results = Results(provenance["title"], provenance["axes"], **tables, open=self.read, provenance=provenance)
+        for file in held.values():
+            weakref.finalize(results, file.close)
+        return results
 
     def _made_anew(self, provenance: dict[str, Any], runs: Sequence[Result]) -> Results:
         """The tables of `runs`, with every metric there is now; those at the top, too, where they can be written."""
-        now = {"metrics": METRICS, "warnings": [warning.as_facts() for warning in of_results(runs)]}
-        made = Results.of(provenance["title"], provenance["axes"], runs, provenance | now)
+        totals = Totals()
+        totals.add(runs)
+        now = provenance | {"metrics": METRICS, "warnings": [warning.as_facts() for warning in totals.warnings]}
+        made = Results.of(provenance["title"], provenance["axes"], runs, now)
         made.open = self.read
-        with suppress(StorageError), self._telling():
-            self._write_top(made)
+        with suppress(StorageError), self._telling(), self._as_writer():
+            self._write_top(provenance["title"], provenance["axes"], [list(runs)], lambda _: now)
         return made
 
     def is_written_to(self) -> bool:
@@ -113,7 +161,9 @@ class Store(Runs):
                 return self.load()
             raise NoResultsError(f"{self.folder} has no results yet: none of the {len(runs):,} runs of its sweep is finished")
         so_far = {"finished": len(done), "runs": len(runs), "under_way": self.is_written_to()}
-        warnings = [warning.as_facts() for warning in of_results(done)]
+        totals = Totals()
+        totals.add(done)
+        warnings = [warning.as_facts() for warning in totals.warnings]
         made = Results.of(note["title"], note["axes"], done, note | {"warnings": warnings, "so_far": so_far})
         made.open = self.read
         return made
@@ -154,7 +204,7 @@ class Store(Runs):
             result = found[row["run"]]
             if isinstance(result, DamagedError):
                 raise result
-            runs.append(replace(result, labels={axis: row[axis] for axis in results.axes}, repeat=int(row["repeat"])))
+            runs.append(changed(result, labels={axis: row[axis] for axis in results.axes}, repeat=int(row["repeat"])))
         return self._made_anew(provenance, runs)
 
     def _again(self, provenance: dict[str, Any], error: DamagedError) -> Results:
@@ -196,4 +246,4 @@ def metrics_in(store: Store) -> Metrics:
 
 def labelled(result: Result, run: Run) -> Result:
     """`result` as the outcome of `run`: it may have been made for another sweep, under other labels."""
-    return replace(result, labels=dict(run.labels), repeat=run.repeat)
+    return changed(result, labels=dict(run.labels), repeat=run.repeat)

@@ -23,8 +23,8 @@ import pandas as pd
 
 from longfat import sums
 from longfat.errors import DamagedError, StorageError
-from longfat.store.files import json_bytes, read_json, read_table, reason, table_bytes, version_of
-from longfat.store.place import Place
+from longfat.store.files import json_bytes, read_json, read_table, reason, version_of
+from longfat.store.place import Folder, Place
 from longfat.store.version import FORMAT_VERSION, WITH_SUMS
 
 TABLES = ("runs", "flows", "links", "hosts")
@@ -124,9 +124,9 @@ class Top:
                 raise StorageError(f"cannot read {self.place.where / file}: {reason(error)}") from error
             raise DamagedError(f"{self.place.where / file} is damaged: {error}") from error
 
-    def write(self, tables: Mapping[str, pd.DataFrame], provenance: dict[str, Any], text: str | None = None) -> None:
-        """Writes the tables and `provenance`, and the experiment where its text is given; each file whole or not at all."""
-        files = {f"{name}.parquet": table_bytes(table) for name, table in tables.items()}
+    def write(self, tables: Mapping[str, Path], provenance: dict[str, Any], text: str | None = None) -> None:
+        """Moves the tables there, and writes `provenance`, and the experiment where its text is given; each file whole or not at all."""
+        files: dict[str, bytes | Path] = {f"{name}.parquet": table for name, table in tables.items()}
         files[PROVENANCE] = json_bytes(provenance)
         digests = {}
         with suppress(DamagedError):
@@ -134,7 +134,7 @@ class Top:
         if text is not None:
             files[EXPERIMENT] = text.encode()
         for name, content in files.items():
-            digests[name] = sums.of_bytes(content)
+            digests[name] = sums.of_bytes(content) if isinstance(content, bytes) else sums.digest(Folder(content.parent), content.name)
         if version_of(provenance) >= WITH_SUMS:
             files[sums.NAME] = sums.text(digests).encode("ascii")
         self.place.put_all(files)

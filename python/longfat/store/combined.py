@@ -1,0 +1,128 @@
+"""The tables at the top of results, put together from runs that come some at a time: only those are in memory.
+
+Columns, and what is in them, are those of `Results.of` for all runs at once. What some of the runs come to is put away as a Parquet file of
+its own; when the last have come and all columns are known, these become row groups of one.
+"""
+
+# pyarrow and pandas leave types open.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnknownParameterType=false, reportMissingTypeStubs=false
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from longfat.results import Result, Results, axis_quantity
+from longfat.store.place import UNFINISHED
+from longfat.store.top import TABLES
+from longfat.totals import Totals
+
+TOGETHER = 500
+"""Runs that are handed over at once."""
+
+
+class Combined:
+    """Tables that are being put together. `remove` takes away what was written for it."""
+
+    def __init__(self, axes: Sequence[str], local: Path) -> None:
+        self.axes = list(axes)
+        self.totals = Totals()
+        self._parts: dict[str, list[Path]] = {name: [] for name in TABLES}
+        self._values: dict[str, dict[str, set[str]]] = {name: {axis: set() for axis in axes} for name in TABLES}
+        self._schemas: dict[str, Any] = {}
+        self._local = local
+        self._made: list[Path] = []
+
+    def add(self, results: Sequence[Result]) -> None:
+        """These come next, in the order of the sweep."""
+        if not results:
+            return
+        self.totals.add(results)
+        some = Results.of("", [], results, {})
+        for name in TABLES:
+            table: pd.DataFrame = getattr(some, name)
+            if not len(table) and name in self._schemas:
+                continue
+            made = pa.Table.from_pandas(table, preserve_index=False).replace_schema_metadata(None)
+            if name in self._schemas and not self._parts[name]:
+                del self._schemas[name]  # of a table without rows, which says little
+            self._schemas[name] = _both(self._schemas[name], made.schema) if name in self._schemas else made.schema
+            if len(table):
+                for axis, values in self._values[name].items():
+                    values.update(table[axis].unique())
+                path = self._path(f"{name}-{len(self._parts[name])}")
+                pq.write_table(made, path, compression="lz4")
+                self._parts[name].append(path)
+
+    def files(self) -> dict[str, Path]:
+        """The tables, by name, each in a file that whoever asks moves away."""
+        return {name: self._whole(name) for name in TABLES}
+
+    def _whole(self, name: str) -> Path:
+        inner = self._schemas.get(name, pa.schema([]))
+        found = {axis: axis_quantity(axis, values) for axis, values in self._values[name].items()}
+        fields = list(inner)
+        for axis, quantity in found.items():
+            if quantity and quantity[0] not in [field.name for field in fields]:
+                place = [field.name for field in fields].index(axis) + 1
+                fields.insert(place, pa.field(quantity[0], pa.float64()))
+        schema = pa.schema(fields)
+        # So that pandas reads what it would have written.
+        said = pa.Table.from_pandas(schema.empty_table().to_pandas(), preserve_index=False).schema.metadata
+        path = self._path(name)
+        with pq.ParquetWriter(path, schema.with_metadata(said), compression="zstd", write_page_checksum=True) as writer:
+            if not self._parts[name]:
+                writer.write_table(schema.empty_table())
+            for part in self._parts[name]:
+                table = pq.read_table(part)
+                columns: list[Any] = []
+                for field in schema:
+                    if field.name in table.column_names:
+                        columns.append(table[field.name].cast(field.type))
+                    elif axis := next((axis for axis, quantity in found.items() if quantity and quantity[0] == field.name), None):
+                        numbers = found[axis][1]  # type: ignore[index]
+                        columns.append(pa.array([numbers[text] for text in table[axis].to_pylist()], pa.float64()))
+                    else:
+                        columns.append(pa.nulls(table.num_rows, field.type))
+                writer.write_table(pa.table(columns, schema=schema))
+                part.unlink()
+        return path
+
+    def _path(self, name: str) -> Path:
+        self._local.mkdir(parents=True, exist_ok=True)
+        self._made.append(self._local / f"{UNFINISHED}{os.getpid()}-{name}.parquet")
+        return self._made[-1]
+
+    def remove(self) -> None:
+        """Removes what is left of it."""
+        for path in self._made:
+            with suppress(OSError):
+                path.unlink()
+
+
+def _both(one: Any, other: Any) -> Any:
+    """The columns of both, those of the first before what only the second has, each of a type that holds what either has."""
+    names = dict.fromkeys([*one.names, *other.names])
+    return pa.schema([_field(name, one, other) for name in names])
+
+
+def _field(name: str, one: Any, other: Any) -> Any:
+    types = [schema.field(name).type for schema in (one, other) if name in schema.names]
+    kinds = set(types)
+    if len(kinds) > 1:
+        kinds -= {pa.null()}
+    if len(types) == 1 and pa.types.is_integer(types[0]):
+        return pa.field(name, pa.float64())  # a whole number that is missing is NaN, as pandas has it
+    if kinds == {pa.int64(), pa.uint64()}:
+        return pa.field(name, pa.uint64())
+    if len(kinds) > 1:
+        return pa.unify_schemas([pa.schema([(name, kind)]) for kind in kinds], promote_options="permissive").field(0)
+    return pa.field(name, kinds.pop())
