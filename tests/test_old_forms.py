@@ -11,9 +11,10 @@ import pytest
 from conftest import ONE, SWEEP, command
 from longfat import Experiment, StorageError, prune, sums
 from longfat.errors import DamagedError
-from longfat.store import Store
+from longfat.store import Store, shard
 from longfat.store.place import place_of
 from longfat.store.top import TABLES
+from longfat.sweep import execute
 from old_forms import as_format_3, edit, seal, write_format_2, write_format_4
 from test_damage import cut, flip
 from test_store import inventory
@@ -43,6 +44,27 @@ def test_a_trace_stored_without_a_column_says_so(tmp_path: Path) -> None:
     pq.write_table(pq.read_table(file).drop_columns(["timeouts"]), file)
     seal(file.parent)
     assert any("stored without flows.timeouts" in warning.text for warning in Store(tmp_path).read(run).warnings)
+
+
+def test_shards_of_a_longfat_that_lacked_a_table_are_read_and_gathered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = Experiment(SWEEP).sweep()
+    with monkeypatch.context() as before:
+        before.setattr(shard, "TRACE_TABLES", tuple(name for name in shard.TRACE_TABLES if name != "acks"))
+        for value in ("8 KiB", "16 KiB"):
+            some = Store(tmp_path)
+            with some.writer() as writer:
+                for run in Experiment(SWEEP).resolve_all():
+                    if dict(run.labels)["window"] == value:
+                        writer.write(*execute(run, ""))
+            some.gather()
+    store = Store(tmp_path)
+    assert len(store.finished()) == 2
+    store.gather()
+    for result in expected:
+        if result.run in store.finished():
+            again = store.read(result.run)
+            assert str(again.metrics) == str(result.metrics)
+            assert not len(again.acks)
 
 
 def test_a_trace_that_has_lost_a_table_is_told(tmp_path: Path) -> None:

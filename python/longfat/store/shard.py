@@ -64,6 +64,8 @@ class ShardWriter:
     def add(self, runs: pa.Table) -> None:
         """Adds rows of `runs`, which say how many rows these runs have in other tables. Those are appended in the same order."""
         for name in TRACE_TABLES:
+            if f"{name}_rows" not in runs.column_names:
+                continue  # of a longfat that did not have this table
             counts = runs[f"{name}_rows"].to_numpy()
             starts = self._rows[name] + np.cumsum(counts) - counts
             column = f"{name}_from"
@@ -294,12 +296,12 @@ class Shard:
             row = self.slice("runs", self.rows[run], 1).to_pylist()[0]
             tables: dict[str, pa.Table] = {}
             for name in TRACE_TABLES:
-                if count := row.pop(f"{name}_rows"):
+                if count := row.pop(f"{name}_rows", 0):  # none of a longfat that did not have this table
                     found = self.slice(name, row[f"{name}_from"], count)
                     if found["run"].unique().to_pylist() != [run]:
                         raise ValueError(f"{self.path(name)} has rows of another run in its place")
                     tables[name] = found.drop_columns(["run"])
-                row.pop(f"{name}_from")
+                row.pop(f"{name}_from", None)
             digest = row.pop("sha256")
             made = Finished(row, tables)
             made.check(digest)
