@@ -93,7 +93,7 @@ def test_runs_that_were_changed_on_the_command_line_are_not_gone(tmp_path: Path)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--version", 7], "no run here is of results version 7: there are 1"),
+        (["--version", 99], "no run here is of results version 99: there are 1"),
         (["--version", RESULTS_VERSION], "is the results version of this longfat"),
         (["--yes"], "--yes removes what is named"),
     ],
