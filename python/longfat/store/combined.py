@@ -59,7 +59,8 @@ class Combined:
                 for axis, values in self._values[name].items():
                     values.update(table[axis].unique())
                 path = self._path(f"{name}-{len(self._parts[name])}")
-                pq.write_table(made, path, compression="lz4")
+                with path.open("wb") as sink:  # a name need not be text, which Arrow takes it for
+                    pq.write_table(made, sink, compression="lz4")
                 self._parts[name].append(path)
 
     def files(self) -> dict[str, Path]:
@@ -78,11 +79,13 @@ class Combined:
         # So that pandas reads what it would have written.
         said = pa.Table.from_pandas(schema.empty_table().to_pandas(), preserve_index=False).schema.metadata
         path = self._path(name)
-        with pq.ParquetWriter(path, schema.with_metadata(said), compression="zstd", write_page_checksum=True) as writer:
+        options: dict[str, Any] = {"compression": "zstd", "write_page_checksum": True}
+        with path.open("wb") as sink, pq.ParquetWriter(sink, schema.with_metadata(said), **options) as writer:
             if not self._parts[name]:
                 writer.write_table(schema.empty_table())
             for part in self._parts[name]:
-                table = pq.read_table(part)
+                with part.open("rb") as source:
+                    table = pq.ParquetFile(source).read(use_threads=False)
                 columns: list[Any] = []
                 for field in schema:
                     if field.name in table.column_names:

@@ -48,7 +48,9 @@ def read_table(place: Place, name: str) -> pd.DataFrame:
 
 def read_opened(file: Any) -> pd.DataFrame:
     """The same of a file that is open."""
-    return pd.read_parquet(file, engine="pyarrow", page_checksum_verification=True).rename(columns=RENAMED)
+    # Without threads: one that still runs when the process ends aborts it.
+    options: dict[str, Any] = {"page_checksum_verification": True, "use_threads": False, "pre_buffer": False}
+    return pd.read_parquet(file, engine="pyarrow", **options).rename(columns=RENAMED)
 
 
 def version_of(facts: dict[str, Any]) -> int:
