@@ -33,9 +33,10 @@ Each cell has
 
 Queues have their defaults, but for `ecn = true` where it is a parameter and off: `red`, `codel`, `pie`, `fq_pie`. `droptail` has
 one BDP. Not here are [policer](queues/policer.md) and [tbf](queues/tbf.md), which set a rate, and
-[buffer_pool](queues/buffer_pool.md) and [red_ansnet](queues/red_ansnet.md), the cards of 1994; nor [prio](queues/prio.md), [htb](queues/htb.md) and [wred](queues/wred.md),
-whose classes are what they are for: here all flows are of one class, for which they are `droptail`, `tbf` and `red`. The stack is `linux`, whose ECN is
-off but with `prague`: the other controls see drops, not marks.
+[buffer_pool](queues/buffer_pool.md) and [red_ansnet](queues/red_ansnet.md), the cards of 1994; nor
+[prio](queues/prio.md), [htb](queues/htb.md) and [wred](queues/wred.md), whose classes are what they are for: here all flows are
+of one class, for which they are `droptail`, `tbf` and `red`. The stack is `linux`, whose ECN is off but with `prague`: the
+other controls see drops, not marks.
 """
 NOTES = """
 How long runs are: {durations}. **At 10 Gb/s that is short**: a Reno or CUBIC flow alone takes minutes to come back from a loss
