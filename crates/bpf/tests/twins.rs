@@ -50,6 +50,8 @@ fn config(twin: &Twin, params: &Params) -> TcpConfig {
         mss: MSS as u32,
         initial_window: 10,
         slow_start: "standard",
+        // Of the kernel's own controls, and of no twin.
+        whole_segments: false,
         ..TcpConfig::new(&stack::named("linux").params(), 1500)
     }
 }

@@ -6,9 +6,7 @@ use longfat_core::time::Time;
 use longfat_core::traffic::HEADERS;
 use longfat_experiment::trace::{AckSample, Event, EventKind, PacketEvent, PacketKind};
 use longfat_experiment::{Experiment, Watched};
-use longfat_tcp::Stats;
-
-use crate::endpoint::Agent;
+use longfat_tcp::{Stats, TcpInfo};
 
 /// Packets, and their IP bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -272,14 +270,9 @@ impl Ledger {
         self.acks.is_some()
     }
 
-    /// A packet comes to the sender `endpoint`, and finds it so. What opens a connection is no ACK of data.
+    /// A packet comes to the sender `endpoint`, and finds it so.
     #[cold]
-    pub fn acknowledged(&mut self, now: Time, endpoint: usize, agent: &Agent) {
-        let Agent::Tcp(tcp) = agent else { return };
-        if !tcp.is_established() {
-            return;
-        }
-        let info = tcp.info();
+    pub fn acknowledged(&mut self, now: Time, endpoint: usize, info: &TcpInfo) {
         // The SYN came first.
         let acked = info.memory.acked.saturating_sub(1);
         if let Some(acks) = &mut self.acks {

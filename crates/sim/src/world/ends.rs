@@ -6,7 +6,7 @@ use longfat_core::time::Time;
 use longfat_experiment::trace::{Event, EventKind};
 
 use super::World;
-use crate::endpoint::Milestone;
+use crate::endpoint::{Agent, Milestone};
 use crate::ledger::sent_so_far;
 
 impl World {
@@ -75,8 +75,13 @@ impl World {
         self.ledger.left(self.now, packet, self.packets.segment(id));
         let endpoint = &mut self.endpoints[number];
         endpoint.delivered.add(packet.ip_len());
-        if self.ledger.keeps_acks() && way_of(number) == Way::There {
-            self.ledger.acknowledged(self.now, number, &endpoint.agent);
+        // What opens a connection is no ACK of data.
+        if self.ledger.keeps_acks()
+            && way_of(number) == Way::There
+            && let Agent::Tcp(tcp) = &endpoint.agent
+            && tcp.is_established()
+        {
+            self.ledger.acknowledged(self.now, number, &tcp.info());
         }
         endpoint.agent.handle_segment(self.now, self.packets.segment(id), packet.ecn);
         self.packets.remove(id);

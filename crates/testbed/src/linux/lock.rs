@@ -8,7 +8,6 @@ use nix::fcntl::{Flock, FlockArg};
 use nix::unistd::AccessFlags;
 
 use crate::Error;
-use crate::linux::acks;
 
 /// Where a run notes what outlives it if it is killed, so that the next one can put it back: what the system has for that, or the user.
 pub fn folder() -> PathBuf {
@@ -45,7 +44,6 @@ impl Lock {
         let mut file = Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|_| Error::Busy { pid: holder.trim().to_owned() })?;
         file.rewind().and_then(|()| file.set_len(0)).and_then(|()| writeln!(file, "{}", std::process::id())).map_err(failed)?;
         restore();
-        acks::remove_left();
         let backlog = fs::read_to_string(BACKLOG).ok().filter(|text| text.trim().parse().is_ok_and(|now: u64| now < BACKLOG_MAX));
         if let Some(before) = &backlog {
             fs::write(folder.join("netdev_max_backlog"), before).map_err(failed)?;

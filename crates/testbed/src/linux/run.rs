@@ -14,7 +14,7 @@ use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
 use crate::Error;
-use crate::linux::acks::Probe;
+use crate::linux::acks::{self, Probe};
 use crate::linux::clock::Clock;
 use crate::linux::emulator::{Emulator, Exactness, Shared};
 use crate::linux::facts::{self, Before};
@@ -102,6 +102,7 @@ impl Bench {
         routes(experiment)?;
         let mut plan = Plan::new(experiment, all)?;
         let lock = Lock::take()?;
+        acks::remove_left();
         let give = |(twin, params): &(&'static Twin, Params)| register(twin, params).map_err(|why| Error::system(twin.kernel_name, why));
         let controls = plan.controls.iter().map(give).collect::<Result<_, _>>()?;
         let cores = Cores::allowed();
