@@ -210,7 +210,8 @@ def test_a_small_path_from_question_to_answer(small: longfat.Advice, tmp_path: P
     # Held at 90 % of the path, and never more than that.
     held = small.cells["cubic maxrate", middle].goodput
     assert 0.8 * small.plan.question.payload < held <= 0.905 * small.plan.question.payload
-    # What waited behind a gap when the measured seconds began is delivered in them: at most what path and queue hold, two BDPs of 20 ms in 2 s.
+    # What waited behind a gap when the measured seconds began is delivered in them: at most what path and queue hold,
+    # two BDPs of 20 ms in 2 s.
     assert all(0 < cell.goodput <= small.plan.question.payload * 1.02 for cell in small.cells.values())
     text = str(small)
     assert small.found.sentences[0] in text
