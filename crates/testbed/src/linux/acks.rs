@@ -35,7 +35,7 @@ const PAUSE: std::time::Duration = std::time::Duration::from_millis(2);
 pub struct Probe {
     instance: Instance,
     stop: Arc<AtomicBool>,
-    reader: Option<thread::JoinHandle<Vec<u8>>>,
+    reader: Option<thread::JoinHandle<Heard>>,
 }
 
 /// An instance of the tracer. Dropped, it is gone.
@@ -132,16 +132,15 @@ impl Probe {
     pub fn finish(mut self, experiment: &Experiment, tuples: &[Tuple], first: &[u32], clock: Clock) -> Result<Vec<AckSample>, Error> {
         self.instance.set("events/tcp/tcp_probe/enable", "0")?;
         self.stop.store(true, Ordering::Relaxed);
-        let text = self.reader.take().expect("it is finished once").join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        let text = String::from_utf8_lossy(&text);
-        if text.lines().any(|line| line.contains("LOST")) {
+        let heard = self.reader.take().expect("it is finished once").join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        if heard.has_lost {
             let why = "the tracer's buffer ran over. Measure fewer ACKs: a lower rate, a shorter run, or `interval` in place of `acks`";
             return Err(Error::system("`measure.acks`", why));
         }
         let flows: HashMap<Tuple, usize> = tuples.iter().copied().zip(0..).collect();
         let mut reached: Vec<(u64, u64)> = vec![(0, 0); tuples.len()];
         let mut samples = Vec::new();
-        for said in text.lines().filter_map(Said::of) {
+        for said in heard.said {
             let Some(&flow) = flows.get(&said.tuple) else { continue };
             let mss = u64::from(experiment.flows[flow].sender.mss);
             let (acked, sent) = &mut reached[flow];
@@ -177,15 +176,38 @@ fn ahead(before: u64, low: u32) -> u64 {
     before.saturating_add_signed(i64::from(low.wrapping_sub(before as u32) as i32))
 }
 
+/// What the tracer has said so far.
+#[derive(Debug, Default)]
+struct Heard {
+    said: Vec<Said>,
+    /// Whether its buffer has run over.
+    has_lost: bool,
+    /// A line of which the end is still to come.
+    begun: Vec<u8>,
+}
+
+impl Heard {
+    /// These bytes come next.
+    fn take(&mut self, bytes: &[u8]) {
+        self.begun.extend_from_slice(bytes);
+        let Some(end) = self.begun.iter().rposition(|byte| *byte == b'\n') else { return };
+        for line in String::from_utf8_lossy(&self.begun[..end]).lines() {
+            self.has_lost |= line.contains("LOST");
+            self.said.extend(Said::of(line));
+        }
+        self.begun.drain(..=end);
+    }
+}
+
 /// Everything that is said until `stop`, and then what is left.
-fn read(mut pipe: File, stop: &AtomicBool) -> Vec<u8> {
-    let (mut all, mut buffer) = (Vec::new(), vec![0; 1 << 16]);
+fn read(mut pipe: File, stop: &AtomicBool) -> Heard {
+    let (mut heard, mut buffer) = (Heard::default(), vec![0; 1 << 16]);
     loop {
         let stopped = stop.load(Ordering::Relaxed);
         match pipe.read(&mut buffer) {
-            Ok(len) if len > 0 => all.extend_from_slice(&buffer[..len]),
+            Ok(len) if len > 0 => heard.take(&buffer[..len]),
             Err(e) if e.kind() == ErrorKind::Interrupted => {}
-            _ if stopped => return all,
+            _ if stopped => return heard,
             _ => thread::sleep(PAUSE),
         }
     }
@@ -247,6 +269,16 @@ mod tests {
         assert_eq!((said.tuple.from_port, said.tuple.to_port, said.tuple.to), (1024, 5001, 0x0a00_0002));
         assert_eq!(Said::of("CPU:0 [LOST 12 EVENTS]"), None);
         assert_eq!(Said::of(&line.replace("snd_una=0x", "snd_una=")), None);
+    }
+
+    #[test]
+    fn lines_may_come_in_pieces() {
+        let line = "x-1 [0] . 1.000001: tcp_probe: src=10.0.0.1:1 dest=10.0.0.2:2 snd_nxt=0x2 snd_una=0x1 snd_cwnd=10 ssthresh=5 snd_wnd=6 srtt=7\n";
+        let mut heard = Heard::default();
+        line.repeat(3).as_bytes().chunks(7).for_each(|piece| heard.take(piece));
+        assert_eq!((heard.said.len(), heard.has_lost, heard.begun.len()), (3, false, 0));
+        heard.take(b"CPU:0 [LOST 12 EVENTS]\n");
+        assert!(heard.has_lost && heard.said.len() == 3);
     }
 
     #[test]
