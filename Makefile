@@ -78,12 +78,14 @@ docs-reference: .venv/requirements ## Write what an extension changes in generat
 	UPDATE_DOCS=1 INSTA_UPDATE=always cargo test --quiet -p longfat-experiment --lib -- tests::reference tests::bad_files --test-threads=1
 	git diff --stat
 
-bench: build ## Measure the simulator, `longfat trace`, the store and what a run of a sweep costs; prints, and writes bench.json
+bench: build ## Measure the simulator, `longfat trace`, the store, and what a run of a sweep costs and holds; prints, and writes bench.json
 	$(PROFILED) cargo run --release --quiet -p longfat-sim --bin bench
 	$(BIN)/python bench/trace.py
 	$(BIN)/python bench/store.py 20000
 	$(BIN)/python bench/gather.py 10000
+	$(BIN)/python bench/memory.py 1000 4000
 	$(BIN)/python bench/overhead.py 2000
+	$(BIN)/python bench/overhead.py 400 60
 
 bench-record: build bench ## Measure, and add a line to bench/history.jsonl
 	$(BIN)/python bench/history.py record bench.json
@@ -112,9 +114,8 @@ sbom: .venv/release ## Write what the wheel of `make wheels` is made of, and wha
 	cp target/sbom/lib/python*/site-packages/longfat-*.dist-info/sboms/*.json $(WHEELS)
 	$(BIN)/cyclonedx-py environment target/sbom --output-file $(WHEELS)/longfat-python.cyclonedx.json
 
-audit: .venv/release ## Ask for known vulnerabilities and unwanted licences of all dependencies (needs the net, and cargo-deny)
-	$(BIN)/pip-audit --requirement requirements-dev.txt --no-deps --disable-pip
-	cargo deny check
+audit: .venv/requirements ## Ask for known vulnerabilities of all dependencies, and say what could not be asked (that fails with COMPLETE=1)
+	$(BIN)/python .ci/audit.py $(if $(COMPLETE),--complete)
 
 system-packages: ## Install what the kernel's controls are built with, and what tests judge by: a browser, tshark, Slurm, ns-2 (Debian, Ubuntu; as root)
 	apt-get update -qq

@@ -21,6 +21,7 @@ from store import many, say
 class Made(NamedTuple):
     """As much of a run as its row needs."""
 
+    index: int
     hash: str
     labels: list[tuple[str, str]]
     repeat: int
@@ -37,7 +38,7 @@ def write(folder: Path, count: int) -> None:
 def gather(folder: Path, count: int, answer: multiprocessing.Queue[tuple[int, float]]) -> None:
     """Makes the tables; answers with the peak of memory in kilobytes, and the CPU time."""
     store = Store(folder)
-    runs = (Made(hashlib.sha256(str(number).encode()).hexdigest(), [], number) for number in range(count))
+    runs = (Made(number, hashlib.sha256(str(number).encode()).hexdigest(), [], number) for number in range(count))
     before = time.process_time()
     store.combine("Many small runs", [], runs, "", lambda totals: {"warnings": [], "cpu_s": totals.cpu_s})  # type: ignore[arg-type]
     answer.put((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time() - before))

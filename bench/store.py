@@ -14,7 +14,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +23,7 @@ from longfat import Experiment
 from longfat.store import Store
 from longfat.store.finished import TRACE_TABLES, Finished
 from longfat.store.shard import TABLES
-from longfat.sweep import execute
+from longfat.sweep import timed
 
 SMALL = """\
 title = "Many small runs"
@@ -48,8 +47,8 @@ events = true
 
 
 def many(count: int) -> Iterator[Finished]:
-    """Runs as `writer.write` makes them, each with a hash, a seed and numbers of its own."""
-    real = [Finished.of(*execute(run, "Many small runs")) for run in Experiment(SMALL).resolve_all()]
+    """Runs as `writer.keep` has them, each with a hash, a seed and numbers of its own."""
+    real = [Finished.of_run(run, "Many small runs", *timed(run)) for run in Experiment(SMALL).resolve_all()]
     random = np.random.default_rng(1)
     for number in range(count):
         one = real[number % len(real)]
@@ -63,7 +62,7 @@ def many(count: int) -> Iterator[Finished]:
                     tables[name] = tables[name].set_column(at, column, pa.array(with_noise, old.type))
         run = hashlib.sha256(str(number).encode()).hexdigest()
         facts = one.facts | {"run": run, "seed": number, "wall_s": random.random(), "cpu_s": random.random()}
-        yield replace(one, facts=facts, tables=tables)
+        yield Finished(facts, tables)
 
 
 def say(what: str, value: float, unit: str) -> None:

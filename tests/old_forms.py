@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
+import struct
 from pathlib import Path
 from typing import Any
 
 import longfat
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 from conftest import SWEEP
 from longfat import sums
 from longfat.store import Store
-from longfat.store.finished import TRACE_TABLES
+from longfat.store.finished import TRACE_TABLES, Finished
 from longfat.store.folders import RUN_FIELDS
+from longfat.store.journal import HEAD, MAGIC
 from longfat.store.place import place_of
 from longfat.stored import to_arrow, to_plain
 
@@ -89,3 +93,20 @@ def write_format_2(folder: Path, results: longfat.Results) -> None:
         (place / "run.json").write_text(json.dumps({"code": "0123", **facts, "run": place.name, "metrics": metrics}))
     runs = pd.read_parquet(folder / "runs.parquet")
     runs.assign(run="old" + runs["run"].str[3:]).to_parquet(folder / "runs.parquet", index=False)
+
+
+def record_of_tables(finished: Finished) -> bytes:
+    """A record of a journal whose name ends with `.journal`: as longfat wrote journals before it kept the bytes of traces."""
+    tables: dict[str, int] = {}
+    parts: list[bytes] = []
+    for name, table in finished.tables.items():
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, table.schema) as stream:
+            stream.write_table(table)
+        parts.append(sink.getvalue().to_pybytes())
+        tables[name] = len(parts[-1])
+    head = json.dumps({"facts": finished.facts, "tables": tables}).encode()
+    raw = b"".join([struct.pack("<I", len(head)), head, *parts])
+    run = finished.run.encode()
+    body = struct.pack("<HI", len(run), len(raw)) + run + pa.Codec("zstd", 1).compress(raw, asbytes=True)
+    return HEAD.pack(MAGIC, len(body), hashlib.sha256(body).digest()) + body

@@ -18,7 +18,7 @@ from longfat.store import Store
 from longfat.store.journal import records
 from longfat.store.place import place_of
 from longfat.store.top import TABLES
-from longfat.sweep import execute
+from longfat.sweep import timed
 from torture.damage import attack, contents, is_same
 
 
@@ -187,7 +187,7 @@ def test_a_journal_is_used_but_for_what_is_damaged(tmp_path: Path) -> None:
     runs = Experiment(SWEEP).resolve_all()
     with Store(tmp_path).writer() as writer:
         for run in runs:
-            writer.write(*execute(run, ""))
+            writer.keep(run, "", *timed(run))
     (file,) = (tmp_path / "journals").iterdir()
     whole = file.read_bytes()
     places = [one.start for one in records(file)] + [len(whole)]
@@ -202,7 +202,7 @@ def test_a_journal_is_used_but_for_what_is_damaged(tmp_path: Path) -> None:
     # What a kill cut short is cut off, and the next writer goes on there.
     file.write_bytes(whole[: places[2] - 1])
     with Store(tmp_path).writer() as writer:
-        writer.write(*execute(runs[2], ""))
+        writer.keep(runs[2], "", *timed(runs[2]))
     assert Store(tmp_path).finished() == {runs[0].hash, runs[2].hash}
     assert list((tmp_path / "journals").iterdir()) == [file]
     assert len(Experiment(SWEEP).sweep(tmp_path)) == 3

@@ -33,12 +33,12 @@ def same(one: Results, other: Results) -> None:
 
 
 def test_workers_killed_at_random_cost_no_run_and_no_digit(tmp_path: Path) -> None:
-    text = f"repeats = 12\nseed = 3\n{SWEEP}"
+    text = f"repeats = 80\nseed = 3\n{SWEEP}"
     random, killed, over = Random(11), [], threading.Event()
     with distributed.LocalCluster(n_workers=4, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster:
 
         def kill() -> None:
-            while not over.wait(random.uniform(0.2, 1.0)) and len(killed) < KILLS:
+            while not over.wait(random.uniform(0.1, 0.5)) and len(killed) < KILLS:
                 pids = [pid for nanny in cluster.workers.values() if (pid := nanny.pid)]
                 if pids:
                     killed.append(random.choice(pids))
@@ -52,8 +52,8 @@ def test_workers_killed_at_random_cost_no_run_and_no_digit(tmp_path: Path) -> No
             finally:
                 over.set()
                 killer.join()
-    assert len(killed) >= 2  # as many as the sweep took time for
-    assert len(made) == 36
+    assert killed  # as often as the sweep took time for
+    assert len(made) == 240
     same(made, Experiment(text).sweep())
     same(longfat.load_results(tmp_path), made)
 

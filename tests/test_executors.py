@@ -260,15 +260,16 @@ def test_a_long_run_is_a_chunk_of_its_own() -> None:
 def test_two_writers_of_one_run_leave_one(tmp_path: Path) -> None:
     store = Store(tmp_path)
     experiment = Experiment(ONE)
-    made = longfat.sweep.execute(experiment.resolve(0), "one")
+    run = experiment.resolve(0)
+    made = (run, "one", *longfat.sweep.timed(run))
     with store.writer() as one, Store(tmp_path).writer() as other:
         assert store.is_written_to()
-        threads = [threading.Thread(target=writer.write, args=made) for writer in (one, other)]
+        threads = [threading.Thread(target=writer.keep, args=made) for writer in (one, other)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
     assert not store.is_written_to()
-    assert store.has(made[0].run)
+    assert store.has(run.hash)
     store.gather()
     assert len(store.kept()) == len(store.finished()) == 1

@@ -14,7 +14,7 @@ from longfat.errors import DamagedError
 from longfat.store import Store, shard
 from longfat.store.place import place_of
 from longfat.store.top import TABLES
-from longfat.sweep import execute
+from longfat.sweep import timed
 from old_forms import as_format_3, edit, seal, write_format_2, write_format_4
 from test_damage import cut, flip
 from test_store import inventory
@@ -55,7 +55,7 @@ def test_shards_of_a_longfat_that_lacked_a_table_are_read_and_gathered(tmp_path:
             with some.writer() as writer:
                 for run in Experiment(SWEEP).resolve_all():
                     if dict(run.labels)["window"] == value:
-                        writer.write(*execute(run, ""))
+                        writer.keep(run, "", *timed(run))
             some.gather()
     store = Store(tmp_path)
     assert len(store.finished()) == 2

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from conftest import SWEEP, command
 from longfat import Experiment, LongfatError, Results, locate
+from longfat._longfat import RESULTS_VERSION
 from longfat.paper import (
     Agreement,
     Answer,
@@ -282,12 +283,15 @@ def test_how_well_a_table_is_met_as_a_whole() -> None:
     assert found == {
         "peak-all-within-1": (2.0, "of 4"),
         "peak-all-within-2": (3.0, "of 4"),
+        "peak-all-mean-error": (2.625, "Mbit/s"),
         "peak-all-rank-correlation": (1.0, ""),
         "peak-60-within-1": (1.0, "of 2"),
         "peak-60-within-2": (2.0, "of 2"),
+        "peak-60-mean-error": (1.5, "Mbit/s"),
         "peak-60-rank-correlation": (1.0, ""),
         "peak-r60-within-1": (1.0, "of 2"),
         "peak-r60-within-2": (1.0, "of 2"),
+        "peak-r60-mean-error": (3.75, "Mbit/s"),
         "peak-r60-rank-correlation": (1.0, ""),
     }
     assert summary([*lines.values()]) == "0 hold, 0 differ, 0 not testable"
@@ -507,6 +511,9 @@ def test_a_paper_of_which_runs_are_missing_says_how_much_it_shows(home: Path) ->
     whole = load_measured(folder, home / "results")
     assert not whole.so_far
     results = whole["small"]
+    assert whole.made_by == f"results of version {RESULTS_VERSION}"
+    older = dataclasses.replace(results, provenance=results.provenance | {"results_version": 3})
+    assert Measured({"a": results, "b": older, "c": results}).made_by == f"results of version {RESULTS_VERSION} (version 3: b)"
     some = results.without(list(results.runs["run"][results.runs["window"] == "16 KiB"]))
     facts = {"finished": len(some), "runs": len(results), "under_way": True}
     part = Measured({"small": dataclasses.replace(some, provenance=some.provenance | {"so_far": facts})})

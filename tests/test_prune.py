@@ -11,7 +11,7 @@ from conftest import ONE, SWEEP, command
 from longfat import Experiment, LongfatError, prune
 from longfat._longfat import RESULTS_VERSION
 from longfat.store import Store
-from longfat.sweep import execute
+from longfat.sweep import timed
 from old_forms import seal, write_format_4
 
 
@@ -124,7 +124,7 @@ def test_runs_are_taken_out_of_shards_and_journals(tmp_path: Path) -> None:
     assert all(one.size > 1000 and one.version == RESULTS_VERSION and one.finished for one in rest)
     other = Experiment(ONE.replace('"64 KiB"', '"32 KiB"')).resolve(0)
     with Store(tmp_path).writer() as writer:
-        writer.write(*execute(other, ""))
+        writer.keep(other, "", *timed(other))
     gone = [one for one in prune.kept(tmp_path) if one.kind == "gone"]
     assert len(gone) == 3
     with Store(tmp_path).writer(), pytest.raises(LongfatError, match="another longfat is writing"):

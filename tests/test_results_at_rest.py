@@ -8,19 +8,22 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 import duckdb
 import longfat
 import pandas as pd
 import polars
+import pyarrow as pa
 import pytest
 from conftest import SWEEP
 from longfat import Experiment
+from longfat._longfat import Run
 from longfat.results import Result
-from longfat.store import Store, combined, shards, store, writer
-from longfat.sweep import execute
+from longfat.store import TABLES, Store, combined, many, shards, store, writer
+from longfat.store.finished import Finished
+from longfat.sweep import Work, timed
+from old_forms import record_of_tables
 
 MANY = SWEEP.replace('title = "Two flows and two windows"', 'title = "Many"\nrepeats = 12').replace(
     'queue = { kind = "droptail", limit = "20 packets" }', 'loss = { kind = "bernoulli", probability = 0.01 }'
@@ -40,7 +43,7 @@ def test_shards_are_merged_as_they_grow(tmp_path: Path, small_journals: None) ->
     at_most = 0
     with store.writer() as kept:
         for run in runs:
-            kept.write(*execute(run, ""))
+            kept.keep(run, "", *timed(run))
             at_most = max(at_most, len(list(tmp_path.glob("shards/*.json"))))
             assert run.hash in store.finished()
     assert len(runs) == 36
@@ -58,10 +61,10 @@ def test_a_reader_is_not_disturbed_by_merging(tmp_path: Path, small_journals: No
     runs = Experiment(MANY).resolve_all()
     with Store(tmp_path).writer() as kept:
         for run in runs[:3]:
-            kept.write(*execute(run, ""))
+            kept.keep(run, "", *timed(run))
         reader = Store(tmp_path)
         assert reader.finished() == {run.hash for run in runs[:3]}
-        kept.write(*execute(runs[3], ""))
+        kept.keep(runs[3], "", *timed(runs[3]))
     assert len(list(tmp_path.glob("shards/*.json"))) == 1  # what the reader knew of is gone
     assert [reader.read(run.hash).run for run in runs[:4]] == [run.hash for run in runs[:4]]
 
@@ -76,9 +79,9 @@ def test_a_kill_within_a_merge_loses_nothing(tmp_path: Path, small_journals: Non
     monkeypatch.setattr(shards.Shards, "remove", killed)
     with Store(tmp_path).writer() as kept:
         for run in runs[:3]:
-            kept.write(*execute(run, ""))
+            kept.keep(run, "", *timed(run))
         with pytest.raises(KeyboardInterrupt):
-            kept.write(*execute(runs[3], ""))
+            kept.keep(runs[3], "", *timed(runs[3]))
     monkeypatch.undo()
     assert len(list(tmp_path.glob("shards/*.json"))) == 5
     store = Store(tmp_path)
@@ -88,11 +91,87 @@ def test_a_kill_within_a_merge_loses_nothing(tmp_path: Path, small_journals: Non
     assert all(store.has(run.hash) for run in runs)
 
 
+def test_a_journal_that_an_earlier_longfat_left_is_read_and_becomes_a_shard(tmp_path: Path) -> None:
+    experiment, expected = Experiment(MANY), Experiment(MANY).sweep()
+    runs = experiment.resolve_all()
+    (tmp_path / "journals").mkdir()
+    with (tmp_path / "journals" / "elsewhere-1.journal").open("wb") as left:
+        for run in runs[:20]:
+            left.write(record_of_tables(Finished.of_run(run, "Many", *timed(run))))
+        left.write(record_of_tables(Finished.of_run(runs[20], "Many", *timed(runs[20])))[:-1])
+    found = Store(tmp_path)
+    assert found.finished() == {run.hash for run in runs[:20]}
+    pd.testing.assert_frame_equal(found.read(runs[3].hash).flow_series, expected[3].flow_series, check_exact=True)
+    with found.writer() as kept:  # it is not gone on with: who wrote it would take what is behind for nothing
+        kept.keep(runs[20], "Many", *timed(runs[20]))
+    assert len(found.finished()) == 21
+    ran: list[Work] = []
+    made = experiment.sweep(tmp_path, tick=ran.append)
+    assert ran[-1].done == 15
+    assert not list((tmp_path / "journals").iterdir())
+    for name in TABLES:
+        pd.testing.assert_frame_equal(getattr(made, name), getattr(expected, name), check_exact=True)
+
+
+def test_the_tables_do_not_hang_on_how_the_runs_stand_in_the_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each stretch of the sweep is spread over all shards, in another order; one stretch reads a run that is damaged."""
+    experiment, expected = Experiment(MANY), Experiment(MANY).sweep()
+    runs = experiment.resolve_all()
+    monkeypatch.setattr(writer, "JOURNAL_RUNS", 10)
+    with Store(tmp_path).writer() as kept:
+        for run in random.Random(5).sample(runs, len(runs)):
+            kept.keep(run, "Many", *timed(run))
+    for name in ("AT_ONCE", "STRETCH"):
+        monkeypatch.setattr(store, name, 7)
+    monkeypatch.setattr(many, "TOGETHER", 4)
+    monkeypatch.setattr(many, "CELLS", 5000)
+    made = experiment.gather(tmp_path)
+    for name in TABLES:
+        pd.testing.assert_frame_equal(getattr(made, name), getattr(expected, name), check_exact=True)
+    assert longfat.load_results(tmp_path).warnings == expected.warnings
+
+
+def test_who_asks_for_many_runs_is_told_which_are_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of runs that are read together, one has another digest: the others are read."""
+    Experiment(MANY).sweep(tmp_path)
+    kept = Store(tmp_path)
+    runs = sorted(kept.finished())
+    own = many.Many._heads
+
+    def other(self: many.Many, known: dict[str, Run]) -> list[tuple[Run | None, str, str, bytes]]:
+        return [(run, resolved, digest if digest[0] != "0" else "1", head) for run, resolved, digest, head in own(self, known)]
+
+    monkeypatch.setattr(many.Many, "_heads", other)
+    read = dict(kept.read_all(runs))
+    assert read.keys() == set(runs)  # what does not fit is read again by itself, and found to be whole
+    assert all(isinstance(result, Result) for result in read.values())
+    assert kept.whole(runs) == set(runs)
+
+
+def test_what_was_read_of_shards_is_not_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Row groups that are kept for the next run go when the reader goes on to another shard: memory does not grow with shards."""
+    runs = Experiment(MANY).resolve_all()
+    monkeypatch.setattr(writer, "JOURNAL_RUNS", 12)
+    with Store(tmp_path).writer() as kept:
+        for run in runs:
+            kept.keep(run, "Many", *timed(run))
+    assert len(list(tmp_path.glob("shards/*.json"))) == 3
+    reader = Store(tmp_path)
+    wanted = reader.finished()
+    before = pa.total_allocated_bytes()
+    held = [pa.total_allocated_bytes() - before for _ in reader.read_all(wanted)]
+    assert len(held) == 36
+    assert max(held) > 0
+    assert pa.total_allocated_bytes() == before
+    assert reader.whole(wanted) == wanted
+    assert pa.total_allocated_bytes() == before
+
+
 WRITER = """\
 import sys
 from longfat import Experiment
 from longfat.store import Store, writer
-from longfat.sweep import execute
+from longfat.sweep import execute, timed
 from test_results_at_rest import MANY
 writer.JOURNAL_RUNS = 5
 runs = Experiment(MANY).resolve_all()
@@ -100,7 +179,7 @@ store = Store(sys.argv[1])
 with store.writer() as kept:
     for run in runs[int(sys.argv[2])::2]:
         if run.hash not in store.finished():
-            kept.write(*execute(run, ""))
+            kept.keep(run, "", *timed(run))
             print(run.hash, flush=True)
 """
 
@@ -154,15 +233,16 @@ def test_a_worker_that_comes_late_takes_nothing_away_from_tables_that_are_being_
 ) -> None:
     """It opens a writer, and would be the only one, while what is put together has files under way."""
     come: list[int] = []
-    add = combined.Combined.add
+    end = combined.Combined.end_stretch
 
-    def late(self: combined.Combined, results: Sequence[Result]) -> None:
-        add(self, results)
+    def late(self: combined.Combined) -> None:
+        end(self)
         with Store(tmp_path).writer():
             come.append(len(list(tmp_path.glob(".unfinished-*"))))
 
-    monkeypatch.setattr(combined.Combined, "add", late)
-    monkeypatch.setattr(store, "TOGETHER", 5)
+    monkeypatch.setattr(combined.Combined, "end_stretch", late)
+    for name in ("AT_ONCE", "STRETCH"):
+        monkeypatch.setattr(store, name, 5)
     made, expected = Experiment(MANY).sweep(tmp_path), Experiment(MANY).sweep()
     assert len(come) == 8  # 36 runs, five at a time
     assert min(come) >= 3

@@ -22,7 +22,14 @@ from test_report import browser, opened  # noqa: F401
 
 pytestmark = pytest.mark.slow
 
-SHOWN = ("index.html", "docs/gallery.html", "docs/validation.html", "docs/reference/longfat.html", "papers/slac/index.html")
+SHOWN = (
+    "index.html",
+    "docs/gallery.html",
+    "docs/validation.html",
+    "docs/reference/longfat.html",
+    "papers/ansnet/index.html",
+    "papers/slac/index.html",
+)
 """Pages that are opened: pictures, wide tables, code, long signatures."""
 LOOK = """
 return {
@@ -100,6 +107,22 @@ def test_every_document_and_every_public_name_has_its_place(site: Path) -> None:
 def test_every_ready_experiment_has_its_picture() -> None:
     pictures = {path.stem for path in (ROOT / "docs" / "gallery").glob("*.svg")}
     assert pictures == {path.stem for path in (ROOT / "experiments").glob("*.toml")}, "`python docs/site/gallery.py` draws them"
+
+
+def test_every_paper_shows_its_figures_and_none_is_left_out(site: Path, parts: dict[Path, Parts]) -> None:
+    shown = dict[str, set[Path]]()
+    for readme in (ROOT / "papers").glob("*/README.md"):
+        page = site / "papers" / readme.parent.name / "index.html"
+        shown[readme.parent.name] = {(page.parent / unquote(link)).resolve() for link in parts[page].loads if "docs/papers/" in link}
+    assert shown
+    assert not [paper for paper, pictures in shown.items() if not pictures]
+    # The pictures in the repository are those on the pages, each on its own paper's.
+    kept = {path.relative_to(ROOT) for path in (ROOT / "docs" / "papers").rglob("*.*")}
+    assert {path.relative_to(site.resolve()) for pictures in shown.values() for path in pictures} == kept
+    assert all({path.parent.name for path in pictures} == {paper} for paper, pictures in shown.items())
+    assert all(
+        path.read_bytes() == (ROOT / path.relative_to(site.resolve())).read_bytes() for pictures in shown.values() for path in pictures
+    )
 
 
 def requests(driver: webdriver.Chrome) -> Iterator[str]:

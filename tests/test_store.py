@@ -23,7 +23,7 @@ from longfat.store import FORMAT_VERSION, Store
 from longfat.store.journal import MAGIC
 from longfat.store.place import Folder
 from longfat.stored import from_arrow
-from longfat.sweep import Work, execute
+from longfat.sweep import Work, execute, timed
 from old_forms import edit, seal
 
 HOSTS = """\
@@ -215,11 +215,11 @@ def test_the_same_sweep_again_runs_only_what_is_missing(tmp_path: Path) -> None:
 
 
 def test_a_finished_run_is_never_written_over(tmp_path: Path) -> None:
-    result, trace = execute(Experiment(ONE).resolve(0), "")
+    run = Experiment(ONE).resolve(0)
     Experiment(ONE).sweep(tmp_path)
     before = inventory(tmp_path / "shards")
     with Store(tmp_path).writer() as writer:
-        writer.write(result, trace)
+        writer.keep(run, "", *timed(run))
     Store(tmp_path).gather()
     assert inventory(tmp_path / "shards") == before
     assert not list((tmp_path / "journals").iterdir())
@@ -233,7 +233,7 @@ def test_a_trace_reads_back_to_the_last_bit(tmp_path: Path, text: str, form: str
     for run in Experiment(text).resolve_all():
         result, trace = execute(run, "")
         with store.writer() as writer:
-            writer.write(result, trace)
+            writer.keep(run, "", trace, result.wall_s, result.cpu_s)
         if form == "shard":
             store.gather()
         again, facts = store.trace(run.hash)
@@ -304,6 +304,27 @@ def test_a_disk_that_fills_while_a_shard_is_made_keeps_the_journal(tmp_path: Pat
     Experiment(SWEEP).sweep(tmp_path)
     # What the shard that never was had left is gone.
     assert [len(list((tmp_path / "shards" / name).iterdir())) for name in ("runs", "flows", "links")] == [1, 1, 1]
+
+
+def test_a_shard_that_lost_what_says_that_it_is_there_counts_again(tmp_path: Path) -> None:
+    before = Experiment(SWEEP).sweep(tmp_path)
+    runs = Store(tmp_path).finished()
+    (said,) = tmp_path.glob("shards/*.json")
+    said.unlink()
+    with Store(tmp_path).writer():
+        pass
+    assert [path.name for path in tmp_path.glob("shards/*.json")] == [said.name]
+    assert Store(tmp_path).finished() == runs
+    assert Experiment(SWEEP).sweep(tmp_path).flows.equals(before.flows)
+
+
+def test_a_shard_that_is_not_whole_and_does_not_say_that_it_is_there_goes(tmp_path: Path) -> None:
+    Experiment(SWEEP).sweep(tmp_path)
+    for path in (*tmp_path.glob("shards/*.json"), *tmp_path.glob("shards/flows/*.parquet")):
+        path.unlink()
+    with Store(tmp_path).writer():
+        pass
+    assert not list(tmp_path.glob("shards/**/*.parquet"))
 
 
 @pytest.mark.slow

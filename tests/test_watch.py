@@ -13,7 +13,7 @@ import pytest
 from conftest import SWEEP
 from longfat import Experiment
 from longfat.store import Store
-from longfat.sweep import execute
+from longfat.sweep import timed
 from longfat.watch import Watched, serve
 from selenium import webdriver
 from selenium.webdriver.common.by import By
@@ -40,7 +40,7 @@ def test_the_page_follows_the_sweep(under_way: tuple[Store, Experiment]) -> None
         before = get(f"{address}state")
         assert "none of the 3 runs of its sweep is finished" in get(address)
         assert get(f"{address}state") == before
-        writer.write(*execute(experiment.resolve_all()[0], "Two flows"))
+        writer.keep(experiment.resolve_all()[0], "Two flows", *timed(experiment.resolve_all()[0]))
         assert get(f"{address}state") != before
         page = get(address)
         assert "1 of the 3 runs of this sweep: it is still running." in page
@@ -62,7 +62,7 @@ def test_a_browser_follows_the_sweep(under_way: tuple[Store, Experiment], browse
             browser.get(address)
             says("none of the 3 runs of its sweep is finished")
             for number, run in enumerate(experiment.resolve_all()[:2], 1):
-                writer.write(*execute(run, "Two flows"))
+                writer.keep(run, "Two flows", *timed(run))
                 says(f"{number} of the 3 runs of this sweep: it is still running.")
         experiment.sweep(store.folder)
         WebDriverWait(browser, 60).until(lambda _: "of this sweep" not in browser.find_element(By.TAG_NAME, "body").text)

@@ -27,6 +27,14 @@ FILES = {
 }
 """Validation's pictures that several files make: one of them. The others go by their picture's name, but for the group of controls."""
 
+FIGURES = (
+    ("atm", "figure6", "excess-1000"),
+    ("drs", "figure6", "figures-100m"),
+    ("lambda", "figure-4", "equation2"),
+    ("slac", "figure1", "throughput"),
+)
+"""Papers, each with a figure of its page and an experiment that it is drawn from."""
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -63,9 +71,14 @@ def ready() -> Iterator[Entry]:
 
 def papers() -> Iterator[Entry]:
     """Figures of papers, from our runs."""
-    folder = ROOT / "papers" / "ansnet"
     picture = ROOT / "docs" / "images" / "ansnet-figure2.png"
+    folder = ROOT / "papers" / "ansnet"
     yield Entry(picture, "High Performance TCP in ANSNET (1994), figure 2", folder / "README.md", folder / "short.toml")
+    for paper, figure, file in FIGURES:
+        folder = ROOT / "papers" / paper
+        head = (folder / "README.md").read_text(encoding="utf-8").split("\n", 1)[0].removeprefix("# ")
+        title = f"{head}, figure {figure.removeprefix('figure').removeprefix('-')}"
+        yield Entry(ROOT / "docs" / "papers" / paper / f"{figure}.svg", title, folder / "README.md", folder / f"{file}.toml")
 
 
 def validation() -> Iterator[Entry]:

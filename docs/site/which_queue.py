@@ -47,7 +47,9 @@ What to look at first:
 - **A limit in packets is for one rate.** `fq` and `sfq` have room for 100 packets a flow and 127 in all unless told otherwise. That is
   plenty for 20 Mb/s. On the fast paths slow start overflows it at once, and one flow gets a fraction of the link. Give them a `limit`.
 - **A target in milliseconds is short of a long path.** `codel`, `red` and `dualpi2` keep the wait to some milliseconds. One flow of
-  Reno or CUBIC that halves its window then leaves the link idle: less at 30 ms of round trip than at 80 or 100 ms. `bbr3` does not mind.
+  Reno or CUBIC that halves its window then leaves the link idle: less at 30 ms of round trip than at 80 or 100 ms. There they also go on
+  dropping while the answer to the first drop is on its way, and what is lost then halves the window again: a Reno flow alone keeps 39 % of
+  1 Gb/s with `codel`, and 29 % with `dualpi2`. `bbr3` does not mind.
 - **`droptail` is full, and so is its queue**: with 50 flows its wait is its limit. That is the price of its 100 %.
 - **50 flows at 20 Mb/s are a window of a packet or two each.** What keeps the wait short there must drop a good part of what comes.
 """

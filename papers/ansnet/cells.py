@@ -14,7 +14,7 @@ from typing import Any
 import longfat.paper
 import pandas as pd
 from longfat import Results
-from longfat.paper import MissingResults
+from longfat.paper import MissingResults, rank_correlation
 
 MBIT = 2.0**20
 STEMS = {68: "long", 20: "short"}
@@ -174,6 +174,21 @@ class Cells(longfat.paper.Cells):
     def unfairness(self, path: int, build: str, flows: int, background: str) -> float:
         """The worst over all windows, percent."""
         return median(self.curves(path, build, flows, background, "unfairness").max())
+
+    def erratic(self, path: int, build: str, flows: int, background: str) -> float:
+        """How far throughput goes up and down at windows larger than the queue, of the peak: all its ways less the way as a whole."""
+
+        def detours(curve: pd.Series) -> float:
+            steps = curve.loc[QUEUE[build] :].diff().dropna()
+            return (steps.abs().sum() - abs(steps.sum())) / curve.max()
+
+        return self._statistic(detours, path, build, flows, background)
+
+    def unfairness_trend(self, path: int, build: str) -> float:
+        """How steadily unfairness grows with the sum of the window limits (Figure 9), over all runs of several flows: rank correlation."""
+        rows = self.rows(STEMS[path], build=build)
+        rows = rows[rows["flows"] > 1]
+        return rank_correlation(rows["window"] * rows["flows"], rows["unfairness"])
 
     def unfairness_median(self) -> float:
         """Over all cells of several flows."""

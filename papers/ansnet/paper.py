@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from pathlib import Path
 from statistics import mean
 
-from longfat.paper import Answer, Layout, Measured, Paper, Row, load_published
+from longfat.paper import Agreement, Answer, Layout, Measured, Paper, Row, load_published
 from longfat.plot import Axis, Plot, Rule, Series
-from longfat.repeats import half_width
+from longfat.repeats import spread
 
 from .cells import BACKGROUNDS, BUILDS, CEILING, FLOWS, MBIT, QUEUE, STEMS, Cells, window_limit
 from .cells import bdp as delay_bandwidth
@@ -67,7 +66,7 @@ paper.kind(
 )
 paper.kind("input", "rtt")
 # 128 MiB is the volume with which these two come out (README, "The volume").
-paper.kind("calibrated", "table3-1f-no-b-224-peak", "table4-1f-no-b-224-peak", "5.1-224-short-416")
+paper.kind("calibrated", "table3-1f-no-b-224-peak", "table4-1f-no-b-224-peak", "5.1-224-short-416", "abs-single")
 # RED's weight and thresholds were chosen so that one flow of r200 does not collapse on 20 ms (README, "Which RED it was").
 paper.kind("calibrated", "6-many-times-bdp", "6-red-not-buffers")
 paper.bound("<=", "5.1-short-collapsed-r60", "5.1-short-collapsed-224")
@@ -244,6 +243,9 @@ for _table in ("Table 3", "Table 4"):
         )
     )
 
+for _table in ("Table 3", "Table 4"):
+    paper.agreements += [Agreement(_table, quantity) for quantity in ("peak_throughput", "degradation", "unfairness")]
+
 paper.claims_of(FOLDER / "claims.csv", Cells)
 
 
@@ -259,12 +261,11 @@ HOW = "Ours: the mean over repeats, with its 95 % confidence interval where they
 def curve(measured: Measured, path: int, build: str, flows: int, background: str, *, total: bool = False) -> Series:
     """One line of a figure."""
     values = cells(measured).curves(path, build, flows, background)
-    half = [half_width(row.dropna().tolist()) for _, row in values.iterrows()]
     return Series(
         f"{build}, {flows}f" if total else f"{build}, {background}",
         [(flows if total else 1) * window for window in values.index],
         values.mean(axis=1).tolist(),
-        error=[h if h > 0 else math.nan for h in half],
+        error=[spread(row.dropna().tolist()) for _, row in values.iterrows()],
         colour=BUILDS.index(build),
         dash=FLOWS.index(flows) if total else BACKGROUNDS.index(background),
         marker=BUILDS.index(build),
@@ -357,11 +358,26 @@ def figure9(measured: Measured) -> Plot:
         for flows in (4, 8):
             x, y = zip(*points(build, flows), strict=True)
             series.append(Series(f"{build}, {flows}f", x, y, line=False, colour=FLOWS.index(flows), marker=BUILDS.index(build)))
+    series += [_published_unfairness(build) for build in BUILDS]
     return Plot(
         id="figure9",
         title="Deviation from fairness, 68 ms tests",
-        x=Axis("sum of window size limits (KiB)", start=0, end=2100),
+        x=Axis("sum of window size limits (KiB)", start=0, end=2350),
         y=Axis("(fastest - slowest) / fastest (%)", start=0),
         series=series,
-        rules=[Rule("D x BW", x=delay_bandwidth(68))],
+        rules=[Rule("D x BW", x=delay_bandwidth(68)), Rule("published", x=2080)],
+        caption="Hollow: the worst of a curve, as published (Table 3). It does not say at which window: from the left four flows without a "
+        "reverse flow and with one, then eight.",
     )
+
+
+def _published_unfairness(build: str) -> Series:
+    """The worst of each curve of several flows on the long path, in the margin."""
+    places = {(n, background): 2120 + 60 * i for i, (n, background) in enumerate((n, g) for n in (4, 8) for g in BACKGROUNDS)}
+    points = [
+        (places[int(row["flows"]), row["background"]], row.value)
+        for row in PUBLISHED
+        if row.where == "Table 3" and row.quantity == "unfairness" and row["build"] == build and row.value is not None
+    ]
+    x, y = zip(*points, strict=True) if points else ((), ())
+    return Series(f"{build}, published", x, y, line=False, published=True, colour=6, marker=BUILDS.index(build))

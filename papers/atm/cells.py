@@ -2,7 +2,7 @@
 
 Effective throughput, cell loss and shares of the link's time are fractions; retransmission and cell loss rates of Figures 7 to 10 are
 percent. Packet sizes are those of whole IP packets in bytes, buffers are in cells, windows in kB. Without more said: ten connections
-with windows of 64 kB.
+with windows of 64 kB. There are five seeds of everything; a statistic is of each run, and their mean counts.
 """
 
 from __future__ import annotations
@@ -37,6 +37,13 @@ PACKET_US = {512: 29, 1500: 85, 4352: 246, 9180: 520}
 RATES = {size: size * 8 / PACKET_US[size] for size in SIZES}
 # Where the link's time goes: section 3.1.
 PARTS = ("good", "duplicate", "dead", "idle")
+# What is asked of each run of a case: the table it is in, its column, and how many of the unit of the column are one of ours.
+MEASURES = {
+    "eff": ("runs", "effective_throughput", 1),
+    "retransmissions": ("runs", "retransmission_rate", 100),
+    "loss": ("links", "cell_loss_share", 100),
+    **{part: ("links", f"{part}_share", 1) for part in PARTS},
+}
 
 
 def falls(values: Sequence[float]) -> float:
@@ -67,9 +74,19 @@ class Cells(longfat.paper.Cells):
 
     # Sections 3 to 5 and appendix C: the grid
 
+    def of_seeds(self, measure: str, policy: str, size: int, buffer: int, n: int = 10, window: int = 64) -> list[float]:
+        """One of `MEASURES` of each run."""
+        table, column, times = MEASURES[measure]
+        read = self.bottleneck if table == "links" else self.rows
+        return (times * read(policy, **self._grid(size, buffer, n, window))[column]).tolist()
+
+    def excess_of_seeds(self, size: int, packets: int, threshold: int = 1000) -> list[float]:
+        """As `excess`, of each run."""
+        return self.rows(f"excess-{threshold}", case=f"{size} bytes, {packets} packets")["effective_throughput"].tolist()
+
     def eff(self, policy: str, size: int, buffer: int, n: int = 10, window: int = 64) -> float:
         """Effective throughput, of the most that is possible."""
-        return float(self.rows(policy, **self._grid(size, buffer, n, window))["effective_throughput"].mean())
+        return mean(self.of_seeds("eff", policy, size, buffer, n, window))
 
     def mean_eff(self, policy: str) -> float:
         """Over the sizes and buffers of ten connections with 64 kB."""
@@ -77,7 +94,7 @@ class Cells(longfat.paper.Cells):
 
     def split(self, policy: str, part: str, size: int, buffer: int, n: int = 10, window: int = 64) -> float:
         """The share of the link's time that is `good`, `duplicate`, `dead` or `idle`."""
-        return float(self.bottleneck(policy, **self._grid(size, buffer, n, window))[f"{part}_share"].mean())
+        return mean(self.of_seeds(part, policy, size, buffer, n, window))
 
     def mean_split(self, policy: str, part: str) -> float:
         """The same over the sizes and buffers of ten connections with 64 kB."""
@@ -89,11 +106,11 @@ class Cells(longfat.paper.Cells):
 
     def retransmissions(self, policy: str, size: int, buffer: int, n: int = 10, window: int = 64) -> float:
         """Retransmitted packets for each hundred distinct ones."""
-        return 100 * float(self.rows(policy, **self._grid(size, buffer, n, window))["retransmission_rate"].mean())
+        return mean(self.of_seeds("retransmissions", policy, size, buffer, n, window))
 
     def loss(self, policy: str, size: int, buffer: int, n: int = 10, window: int = 64) -> float:
         """Cells dropped at the congested port, percent of those that came."""
-        return 100 * float(self.bottleneck(policy, **self._grid(size, buffer, n, window))["cell_loss_share"].mean())
+        return mean(self.of_seeds("loss", policy, size, buffer, n, window))
 
     def rtt(self, policy: str, size: int, buffer: int) -> float:
         """Mean round trip of the bulk connections, in s."""
@@ -102,13 +119,13 @@ class Cells(longfat.paper.Cells):
 
     def waste(self, size: int, buffer: int) -> float:
         """Cells that plain ATM carries for nothing, for each packet of which it drops some."""
-        link = self.bottleneck("plain", **self._grid(size, buffer, 10, 64)).iloc[0]
+        link = self.bottleneck("plain", **self._grid(size, buffer, 10, 64)).sum(numeric_only=True)
         lost = link["packets_partial_in_span"] + link["packets_merged_in_span"] + link["packets_dropped_whole_in_span"]
         return float(link["cells_dead_in_span"] / lost)
 
     def overflows(self, size: int, buffer: int) -> float:
         """Cells that found the buffer full in spite of Early Packet Discard."""
-        return float(self.bottleneck("early", **self._grid(size, buffer, 10, 64))["cells_dropped_overflow_in_span"].sum())
+        return float(self.bottleneck("early", **self._grid(size, buffer, 10, 64))["cells_dropped_overflow_in_span"].mean())
 
     def base_rtt_us(self) -> float:
         """Propagation there and back, of what was run: over the edge of a sender and the congested link."""
@@ -136,7 +153,7 @@ class Cells(longfat.paper.Cells):
 
     def excess(self, size: int, packets: int, threshold: int = 1000) -> float:
         """Effective throughput with so many packets of buffer above the threshold."""
-        return float(self.rows(f"excess-{threshold}", case=f"{size} bytes, {packets} packets")["effective_throughput"].mean())
+        return mean(self.excess_of_seeds(size, packets, threshold))
 
     def udp(self, policy: str) -> float:
         """Effective throughput of UDP at twice the rate of the link."""
@@ -146,7 +163,8 @@ class Cells(longfat.paper.Cells):
         """Mean goodput of the flows of `group`, as a share of that of all measured flows together."""
         flows = self.flows(stem, policy=policy)
         flows = flows[flows["group"] != "telnet"]
-        return float(flows[flows["group"].str.startswith(group)]["goodput_bps"].mean() / flows["goodput_bps"].sum())
+        total = flows.groupby("run")["goodput_bps"].sum()
+        return float(flows[flows["group"].str.startswith(group)].groupby("run")["goodput_bps"].mean().div(total).mean())
 
     # Section 6
 
@@ -239,18 +257,22 @@ class Cells(longfat.paper.Cells):
         return float(self._clock(clock, congestion)["effective_throughput"].mean())
 
     def clock_jain(self, clock: str, congestion: str) -> float:
-        """The least of Jain's indices."""
-        return float(self._clock(clock, congestion)["jain_index"].min())
+        """The least of Jain's indices, of the cases."""
+        return float(self._clock(clock, congestion).groupby(["size", "connections", "buffer"], observed=True)["jain_index"].mean().min())
 
     def clock_duplicates(self, clock: str) -> float:
-        """Packets that arrived though they were there already, of all runs with this clock."""
-        flows = self.flows("clock", clock=clock)
-        return float(flows[flows["group"] == "bulk"]["duplicates_received"].sum())
+        """Packets that arrived though they were there already, of all cases with this clock, once each."""
+        return self._bulk("clock", "duplicates_received", clock=clock)
 
     def timeouts(self, stack: str) -> float:
-        """Expiries of the retransmission timer, over all policies and sizes."""
-        flows = self.flows("recovery", stack={"one": "one duplicate"}.get(stack, stack))
-        return float(flows[flows["group"] == "bulk"]["timeouts"].sum())
+        """Expiries of the retransmission timer, over all policies and sizes, once each."""
+        return self._bulk("recovery", "timeouts", stack={"one": "one duplicate"}.get(stack, stack))
+
+    def _bulk(self, stem: str, column: str, **where: str) -> float:
+        """A sum over the bulk flows of all cases, mean of the repeats."""
+        flows = self.flows(stem, **where)
+        repeat = flows["run"].map(self.measured[stem].runs.set_index("run")["repeat"])
+        return float(flows[flows["group"] == "bulk"].groupby(repeat)[column].sum().mean())
 
     def stack_eff(self, stack: str) -> float:
         """Effective throughput, mean over all policies and sizes."""

@@ -6,12 +6,13 @@ the text as lines across them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 
 from longfat.paper import Answer, Measured, Paper, Row
 from longfat.plot import Axis, Plot, Rule, Series
+from longfat.repeats import spread
 
 from .cells import BUFFERS, COUNTS, LINK_MBPS, PARTS, POLICIES, RATES, SIZES, SOME_BUFFERS, WINDOWS, Cells
 
@@ -134,24 +135,27 @@ paper.claims_of(FOLDER / "claims.csv", Cells)
 BUFFER = Axis("switch buffer (cells of 53 bytes)", start=0)
 EFFECTIVE = Axis("effective throughput, of the most possible", start=0, end=1.02)
 RETRANSMITTED = Axis("retransmitted / distinct packets (%)", start=0)
-TEN = "Ten connections with windows of 64 kB."
+BARS = "Bars: 95 % confidence intervals of the mean of five seeds."
+TEN = f"Ten connections with windows of 64 kB. {BARS}"
 LEAST = Rule("34 %: the least the paper names", y=0.34)
 NINETY = Rule("90 %", y=0.9)
 
 
-def _sizes(value: Callable[[int, int], float], dash: int = 0, suffix: str = "") -> list[Series]:
-    return [
-        Series(f"{size} bytes{suffix}", BUFFERS, [value(size, b) for b in BUFFERS], colour=i, marker=i, dash=dash)
-        for i, size in enumerate(SIZES)
-    ]
+def _line(name: str, x: Sequence[float], seeds: Sequence[Sequence[float]], look: int, dash: int = 0) -> Series:
+    """The means of seeds, with the 95 % confidence intervals of the means."""
+    return Series(name, x, [mean(runs) for runs in seeds], error=[spread(runs) for runs in seeds], colour=look, marker=look, dash=dash)
+
+
+def _sizes(seeds: Callable[[int, int], list[float]]) -> list[Series]:
+    return [_line(f"{size} bytes", BUFFERS, [seeds(size, b) for b in BUFFERS], i) for i, size in enumerate(SIZES)]
 
 
 def _throughput(id: str, where: str, title: str, policy: str, n: int, window: int, rule: Rule, caption: str = "") -> None:
     @paper.figure(where=where)
     def figure(measured: Measured) -> Plot:
         c = cells(measured)
-        series = _sizes(lambda s, b: c.eff(policy, s, b, n, window))
-        return Plot(id, f"{title}: {n} connections, {window} kB", BUFFER, EFFECTIVE, series, caption, [rule])
+        series = _sizes(lambda s, b: c.of_seeds("eff", policy, s, b, n, window))
+        return Plot(id, f"{title}: {n} connections, {window} kB", BUFFER, EFFECTIVE, series, f"{caption} {BARS}".strip(), [rule])
 
 
 _throughput("figure2a", "Figure 2", "TCP over plain ATM", "plain", 5, 64, LEAST)
@@ -168,7 +172,7 @@ def figure6(measured: Measured) -> Plot:
     c = cells(measured)
     packets = (1, 2, 3, 4, 5)
     series = [
-        Series(f"{size} bytes, {t} cells", packets, [c.excess(size, k, t) for k in packets], colour=i, marker=i, dash=dash)
+        _line(f"{size} bytes, {t} cells", packets, [c.excess_of_seeds(size, k, t) for k in packets], i, dash)
         for dash, t in enumerate((1000, 2000))
         for i, size in enumerate(SIZES)
     ]
@@ -178,7 +182,8 @@ def figure6(measured: Measured) -> Plot:
         Axis("buffer above the threshold (packets)", start=0.8, end=5.2),
         Axis("effective throughput, of the most possible", start=0.85, end=1.0),
         series,
-        caption="Ten connections, 64 kB. Lines are packet sizes and thresholds; where they lie on each other, every packet arrives.",
+        caption="Ten connections, 64 kB. Lines are packet sizes and thresholds; where they lie on each other, every packet arrives. "
+        + BARS,
         rules=[NINETY],
     )
 
@@ -188,14 +193,14 @@ def figure7(measured: Measured) -> Plot:
     """Of cells."""
     c = cells(measured)
     dropped = Axis("cells dropped / cells come (%)", start=0)
-    return Plot("figure7", "Cells dropped, plain ATM", BUFFER, dropped, _sizes(lambda s, b: c.loss("plain", s, b)), TEN)
+    return Plot("figure7", "Cells dropped, plain ATM", BUFFER, dropped, _sizes(lambda s, b: c.of_seeds("loss", "plain", s, b)), TEN)
 
 
 def _retransmissions(id: str, where: str, title: str, policy: str) -> None:
     @paper.figure(where=where)
     def figure(measured: Measured) -> Plot:
         c = cells(measured)
-        series = _sizes(lambda s, b: c.retransmissions(policy, s, b))
+        series = _sizes(lambda s, b: c.of_seeds("retransmissions", policy, s, b))
         return Plot(id, f"Packets retransmitted, {title}", BUFFER, RETRANSMITTED, series, TEN)
 
 
@@ -239,7 +244,7 @@ def _split(id: str, title: str, policy: str) -> None:
             Axis("switch buffer (256, 1000, 2000, 5000, 8000 cells) and packet size", start=-0.8, end=len(names) - 0.2, names=names),
             Axis("share of the link's time", start=0, end=1),
             series,
-            caption=f"{TEN} New data includes headers, acknowledgments and telnet.",
+            caption="Ten connections with windows of 64 kB. New data includes headers, acknowledgments and telnet.",
         )
 
 

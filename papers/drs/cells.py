@@ -2,18 +2,19 @@
 
 A figure is named as in the paper (`figure7`); those that the paper says look alike at 1 Gb/s are `figure3-1g` and `figure5-1g`.
 Windows and queues are in packets, and a packet is 1500 bytes on every link. A flow's packets are its ACKs that came back to the
-sender (section IV), duplicates among them; where several flows are of one kind it is their mean.
+sender (section IV), duplicates among them; where several flows are of one kind it is their mean. Where an experiment has repeats, a
+statistic is of each; their mean counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from statistics import mean, median
+from collections.abc import Callable, Sequence
+from statistics import mean
 from typing import Any, NamedTuple
 
 import longfat.paper
 import pandas as pd
-from longfat import Results
+from longfat import Result, Results
 from longfat.paper import MissingResults
 
 WINDOWS = tuple(range(50, 701, 50))
@@ -71,6 +72,21 @@ def net(figure: str) -> Net:
     return FAST if figure == "figure7" or figure.endswith("-1g") else SLOW
 
 
+def of_runs(rows: pd.DataFrame, statistic: Callable[[pd.DataFrame], float]) -> list[float]:
+    """A statistic of each run, which are repeats."""
+    return [float(statistic(run)) for _, run in rows.groupby("run", sort=False)]
+
+
+def total_of(rows: pd.DataFrame, column: str = "acks_received") -> float:
+    """The sum over a run's flows, mean of the runs."""
+    return mean(of_runs(rows, lambda run: run[column].sum()))
+
+
+def lead_of(flows: pd.DataFrame) -> float:
+    """The flow with most over the median of the flows, mean of the runs."""
+    return mean(of_runs(flows, lambda run: run["acks_received"].max() / run["acks_received"].median()))
+
+
 class Cells(longfat.paper.Cells):
     """Flows of a figure, with a queue and a maxwnd."""
 
@@ -91,19 +107,23 @@ class Cells(longfat.paper.Cells):
         return super().rows(stem, table, **{column: value for column, value in where.items() if column in columns and value is not None})
 
     def flows(self, figure: str, queue: int, maxwnd: int, kind: str | None = None) -> pd.DataFrame:
-        """The flows of one run of a figure, or those of one kind."""
+        """The flows of the runs of a figure, or those of one kind."""
         stem, mix = FIGURES[figure]
         return self.rows(stem, mix=mix, queue=queue, maxwnd=maxwnd, group=kind)
 
     # Packets
 
-    def each(self, figure: str, queue: int, maxwnd: int, kind: str) -> list[float]:
-        """Packets acknowledged of each flow of a kind."""
-        return self.flows(figure, queue, maxwnd, kind)["acks_received"].tolist()
+    def each(self, figure: str, queue: int, maxwnd: int, kind: str) -> list[list[float]]:
+        """Packets acknowledged of each flow of a kind, in each run."""
+        return [run["acks_received"].tolist() for _, run in self.flows(figure, queue, maxwnd, kind).groupby("run", sort=False)]
+
+    def of_seeds(self, figure: str, queue: int, maxwnd: int, kind: str) -> list[float]:
+        """Their mean, of each run."""
+        return [mean(run) for run in self.each(figure, queue, maxwnd, kind)]
 
     def acked(self, figure: str, queue: int, maxwnd: int, kind: str) -> float:
-        """Their mean."""
-        return mean(self.each(figure, queue, maxwnd, kind))
+        """Their mean, of all runs."""
+        return mean(self.of_seeds(figure, queue, maxwnd, kind))
 
     def total_acked(self, figure: str, queue: int, maxwnd: int, kind: str) -> float:
         """The same as a total of the paper's 200 s, which the short form does not have."""
@@ -130,7 +150,7 @@ class Cells(longfat.paper.Cells):
 
     def total(self, figure: str, queue: int, maxwnd: int) -> float:
         """Packets acknowledged of all flows."""
-        return float(self.flows(figure, queue, maxwnd)["acks_received"].sum())
+        return total_of(self.flows(figure, queue, maxwnd))
 
     def utilization(self, figure: str, queue: int, maxwnd: int) -> float:
         """The same as a part of what the bottleneck can carry."""
@@ -146,8 +166,7 @@ class Cells(longfat.paper.Cells):
 
     def lead(self, figure: str, queue: int, maxwnd: int) -> float:
         """The dynamic flow with most over the median of the dynamic flows."""
-        each = self.each(figure, queue, maxwnd, "dynamic")
-        return max(each) / median(each)
+        return lead_of(self.flows(figure, queue, maxwnd, "dynamic"))
 
     def best(self, figure: str, queue: int) -> int:
         """The window at which the dynamic flow has most; of equal ones the smallest."""
@@ -163,12 +182,12 @@ class Cells(longfat.paper.Cells):
     def loss(self, figure: str, queue: int, maxwnd: int) -> float:
         """Share of packets that the bottleneck's queue dropped."""
         stem, mix = FIGURES[figure]
-        return float(self.rows(stem, "links", mix=mix, queue=queue, maxwnd=maxwnd)["loss_share"].iloc[0])
+        return float(self.rows(stem, "links", mix=mix, queue=queue, maxwnd=maxwnd)["loss_share"].mean())
 
     def timeouts(self, figure: str, queue: int, maxwnd: int, kind: str) -> float:
         """Of all flows of a kind, in 200 s."""
         self.check_whole(figure)
-        return float(self.flows(figure, queue, maxwnd, kind)["timeouts"].sum())
+        return total_of(self.flows(figure, queue, maxwnd, kind), "timeouts")
 
     def rtt(self, figure: str, queue: int, maxwnd: int) -> float:
         """Mean of the static flows' round trips, ms."""
@@ -192,7 +211,7 @@ class Cells(longfat.paper.Cells):
 
     def _of_run(self, column: str, figure: str, queue: int, maxwnd: int) -> float:
         stem, mix = FIGURES[figure]
-        return float(self.rows(stem, "runs", mix=mix, queue=queue, maxwnd=maxwnd)[column].iloc[0])
+        return float(self.rows(stem, "runs", mix=mix, queue=queue, maxwnd=maxwnd)[column].mean())
 
     # Figure 4
 
@@ -208,18 +227,17 @@ class Cells(longfat.paper.Cells):
         cwnd = self.cwnd(kind).query("time_s > 10")["cwnd"]
         return float(cwnd.std() / cwnd.mean())
 
-    def loss_over(self, seconds: float) -> pd.Series:
-        """Share of packets dropped by the bottleneck's queue in each stretch of so many seconds, by its end."""
-        result = self.measured["figure4"][0]
+    def _loss_over(self, result: Result, seconds: float) -> pd.Series:
+        """Share of packets dropped by the bottleneck's queue in each stretch of so many seconds of a run, by its end."""
         link = result.links.loc[result.links["name"].eq("bottleneck>"), "link"].iloc[0]
         series = result.link_series[result.link_series["link"].eq(link)]
         last = series.groupby((series["time_s"] / seconds + 1e-9).astype(int))[["time_s", "wire_bytes", "drops"]].last().set_index("time_s")
         steps = last.diff().fillna(last)
         return steps["drops"] / (steps["drops"] + steps["wire_bytes"] / PACKET)
 
-    def loss_peak(self) -> float:
-        """The most of any second."""
-        return float(self.loss_over(1).max())
+    def loss_peak(self, seconds: float = 1) -> float:
+        """The most of any second, mean of the runs."""
+        return mean(float(self._loss_over(result, seconds).max()) for result in self.measured["figure4"])
 
     # Section III: other traffic, other queues
 
@@ -261,14 +279,13 @@ class Cells(longfat.paper.Cells):
     def tie_lead(self, rule: str, maxwnd: int) -> float:
         """As `lead`, of five and five with a queue of 100."""
         rows = self.rows("ties", ties=rule, maxwnd=maxwnd)
-        each = rows.loc[rows["group"].str.startswith("dynamic"), "acks_received"]
-        return float(each.max() / each.median())
+        return lead_of(rows[rows["group"].str.startswith("dynamic")])
 
     # Section IV-E
 
     def crowd(self, flows: int) -> float:
         """Utilization by so many static flows."""
-        return float(self.rows("crowd", flows=str(flows))["acks_received"].sum()) / self.capacity_of("crowd")
+        return total_of(self.rows("crowd", flows=str(flows))) / self.capacity_of("crowd")
 
     def mostly(self, mix: str, queue: int, maxwnd: int) -> float:
         """Mean ACKs of a dynamic flow where most are dynamic (`1+9`), or all (`0+10`)."""
@@ -279,7 +296,7 @@ class Cells(longfat.paper.Cells):
 
     def vegas(self, control: str, mix: str, queue: int, maxwnd: int) -> float:
         """Packets acknowledged of all flows."""
-        return float(self.rows("vegas", mix=mix, queue=queue, control=control, maxwnd=maxwnd)["acks_received"].sum())
+        return total_of(self.rows("vegas", mix=mix, queue=queue, control=control, maxwnd=maxwnd))
 
     def vegas_loss(self, mix: str, queue: int) -> float:
         """The most packets lost at any window, with the best alpha and beta that the authors of Vegas gave (2 and 4)."""
@@ -307,11 +324,11 @@ class Cells(longfat.paper.Cells):
 
     def promised(self, sizing: str) -> float:
         """Bytes that the connections of the server of 2 MiB may be sent, mean."""
-        return float(self.rows("promises", "runs", sizing=sizing)["memory_promised_mean_bytes"].iloc[0])
+        return float(self.rows("promises", "runs", sizing=sizing)["memory_promised_mean_bytes"].mean())
 
     def no_memory(self, sizing: str) -> float:
         """Packets that came to it and found no memory."""
-        return float(self.rows("promises", "runs", sizing=sizing)["memory_drops"].iloc[0])
+        return float(self.rows("promises", "runs", sizing=sizing)["memory_drops"].mean())
 
     # Section II: right-sizing itself
 
@@ -324,9 +341,13 @@ class Cells(longfat.paper.Cells):
 
     def offered(self, kind: str, queue: int, maxwnd: int) -> float:
         """The window that its receiver offered, bytes: mean over the run."""
-        run, flow = self._sizing(kind, queue, maxwnd)[["run", "flow"]].iloc[0]
-        series = self.measured["right-sizing"].open(run).flow_series
-        return float(series.loc[series["flow"].eq(flow), "rwnd_bytes"].mean())
+
+        def of_one(run: str, flow: int) -> float:
+            series = self.measured["right-sizing"].open(run).flow_series
+            return float(series.loc[series["flow"].eq(flow), "rwnd_bytes"].mean())
+
+        pairs = self._sizing(kind, queue, maxwnd)[["run", "flow"]].drop_duplicates().itertuples(index=False)
+        return mean(of_one(run, flow) for run, flow in pairs)
 
     def sized_unscaled(self, kind: str) -> float:
         """Packets of a flow without window scaling."""

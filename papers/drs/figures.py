@@ -11,12 +11,14 @@ from statistics import mean
 
 from longfat.paper import Measured, load_published
 from longfat.plot import Axis, Plot, Rule, Series
+from longfat.repeats import spread
 
 from .cells import FAST, FIGURES, MIXES, PACKET, QUEUES, SECONDS, SENSITIVE, SLOW, WINDOWS, WINDOWS_1G, net
 from .study import FOLDER, cells, paper
 
 MAXWND = Axis("maxwnd (packets)", start=0)
 INK = 6
+BARS = "Bars: 95 % confidence intervals of the mean of five seeds, where they differ."
 COLOURS = {100: 1, 500: 0, 1000: 4, 5000: 3, 16384: 2, 163840: 5}
 
 
@@ -41,18 +43,20 @@ def _lines(
 ) -> list[Series]:
     c = cells(measured)
     windows = windows or (WINDOWS_1G if net(figure) is FAST else WINDOWS)
-    return [
-        Series(
+
+    def line(kind: str, q: int) -> Series:
+        seeds = [[packets / 1e3 for packets in c.of_seeds(figure, q, w, kind)] for w in windows]
+        return Series(
             f"{kind}, queue {q:,}",
             windows,
-            [c.acked(figure, q, w, kind) / 1e3 for w in windows],
+            [mean(runs) for runs in seeds],
+            error=[spread(runs) for runs in seeds],
             colour=COLOURS[q],
             dash=0 if kind == "dynamic" else 1,
             marker=COLOURS[q],
         )
-        for kind in kinds
-        for q in queues
-    ]
+
+    return [line(kind, q) for kind in kinds for q in queues]
 
 
 @paper.figure(where="Figure 2")
@@ -87,6 +91,7 @@ def figure3(measured: Measured) -> Plot:
         _of(measured, "figure3"),
         [*_lines(measured, "figure3", (100, 500)), published],
         rules=[Rule("650", x=650)],
+        caption=BARS,
     )
 
 
@@ -117,7 +122,7 @@ def figure5(measured: Measured) -> Plot:
         MAXWND,
         _of(measured, "figure5"),
         _lines(measured, "figure5", QUEUES),
-        caption="Static: mean of ten.",
+        caption=f"Static: mean of ten. {BARS}",
     )
 
 
@@ -138,7 +143,7 @@ def figure6(measured: Measured) -> Plot:
         MAXWND,
         _of(measured, "figure6"),
         series,
-        caption="Means of five; those published at 650 are Table I's.",
+        caption=f"Means of five; those published at 650 are Table I's. {BARS}",
     )
 
 
@@ -149,14 +154,14 @@ def table1(measured: Measured) -> Plot:
     c.check_whole("figure6")
     series: list[Series] = []
     for i, kind in enumerate(("dynamic", "static")):
-        ours = [n / 1e3 for n in c.each("figure6", 100, 650, kind)]
+        flows = [[n / 1e3 for n in runs] for runs in zip(*c.each("figure6", 100, 650, kind), strict=True)]
         left, right = ([flow + shift for flow in range(1, 6)] for shift in (0.3 * i - 0.21, 0.3 * i - 0.09))
         series += [
-            Series(kind, left, ours, line=False, colour=1 - i, marker=i),
+            Series(kind, left, [mean(runs) for runs in flows], line=False, error=[spread(runs) for runs in flows], colour=1 - i, marker=i),
             Series(f"{kind}, published", right, TABLE_1[kind], line=False, published=True, colour=INK, marker=5 + i),
         ]
     return Plot(
-        "table1", "Each of five and five, queue 100, maxwnd 650", Axis("flow", start=0.5, end=5.5), _of(measured, "figure6"), series
+        "table1", "Each of five and five, queue 100, maxwnd 650", Axis("flow", start=0.5, end=5.5), _of(measured, "figure6"), series, BARS
     )
 
 
@@ -182,7 +187,7 @@ def figure8(measured: Measured) -> Plot:
         MAXWND,
         _of(measured, "figure8", end=180),
         _lines(measured, "figure8", QUEUES, ("dynamic",)),
-        caption="Means of ten.",
+        caption=f"Means of ten. {BARS}",
     )
 
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from longfat.paper import Layout
+from longfat.paper import Agreement, Layout
 
 # Each registers its own on the paper: the report has them in this order, what is beyond the paper last.
 from . import figures, hoarders, numbers, server
@@ -18,5 +18,7 @@ paper.not_results(caption="a figure, drawn in the report")
 paper.tables.append(
     Layout("Table I", "thousand packets acknowledged, queue 100, maxwnd 650", {"acked_thousand": ""}, rows=("kind",), columns="flow")
 )
+
+paper.agreements.append(Agreement("Table I", "acked_thousand", by="kind"))
 
 paper.claims_of(FOLDER / "claims.csv", Cells)

@@ -115,7 +115,13 @@ paper.tables += [
 ]
 
 
-paper.agreements.append(Agreement("Table 1", "throughput", by="path"))
+paper.agreements += [
+    Agreement("Table 1", "throughput", by="path"),
+    Agreement("Table 2", "intra_fairness"),
+    Agreement("Table 3", "asymmetry", by="path"),
+    Agreement("Table 4", "throughput_with_reverse"),
+    Agreement("Table 4", "throughput_without_reverse"),
+]
 
 
 # Numbers of the text

@@ -1,6 +1,6 @@
 """The native part: parses experiments and runs them. Private; `longfat` is the public face."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Literal, NotRequired, TypedDict
 
@@ -115,11 +115,33 @@ class Trace:
         """As users see it."""
     def stored(self) -> dict[str, Table]:
         """All of it, by table and column: whole numbers as uint64 (none is 2^64 - 1; times are picoseconds), floats, or words."""
+    def once(self) -> dict[str, int | None]:
+        """What there is once for a run, of what `stored` gives: plain values, None where there is none."""
+    warnings: list[Given]
+    """What is to be told of the run."""
+    def kept(self, head: bytes) -> tuple[str, dict[str, tuple[int, bytes, list[bytes]]]]:
+        """SHA-256 of `head` and of all of `stored`, and the latter, by table, where it has rows.
+
+        Of a table how many rows; the cells of the columns that are not of words, one column behind the other; and each column of words,
+        with a NUL between two.
+        """
     def capture(self, path: str | PathLike[str], at: str, comment: str, snap: int) -> int:
         """Writes a capture; how many packets it has. Raises longfat.errors.CaptureError, OSError."""
     @staticmethod
     def restore(resolved: str, stored: dict[str, Table]) -> Trace:
         """From what `stored` gave and the run as resolved; raises longfat.ExperimentError where that is not valid, ValueError."""
+
+def restore_all(
+    runs: Sequence[tuple[Run | None, str, str, bytes]], tables: Sequence[tuple[str, Table, Sequence[int]]]
+) -> list[Trace | None]:
+    """The traces of runs whose rows stand one behind the other; None for one that is not what was written, or makes no trace.
+
+    Of each run its experiment where that is known, what it resolved to, its digest and the `head` that it was made with; of each table
+    (`run` too, of which each has a row) its name, columns and how many rows of it are each run's. ValueError where that does not fit.
+    """
+
+def check_all(runs: Sequence[tuple[Run | None, str, str, bytes]], tables: Sequence[tuple[str, Table, Sequence[int]]]) -> list[bool]:
+    """Which of these runs are what was written. Takes what `restore_all` takes."""
 
 def columns() -> dict[str, list[ColumnEntry]]:
     """Every recorded column of results, by table."""

@@ -294,6 +294,7 @@ def _print_comparison(folder: Path, results: Location, table: list[str] | None =
         terminal.print_grids(out, [grid for grid in grids(paper, rows, lines) if places is None or grid.where in places])
         terminal.print_tables(out, [one for one in made if places is None or one[0] in places])
     terminal.print_comparison(out, lines, [line for line in lines if _asked(line, places, differs)], null(paper, rows, lines))
+    out.print(measured.made_by, soft_wrap=True)
     return lines
 
 

@@ -8,14 +8,14 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import TypeAlias
 
-from longfat._longfat import Document, Run, read_text
+from longfat._longfat import Document, Run, Trace, read_text
 from longfat.decide import Decider, Metrics
 from longfat.errors import DamagedError, ExperimentError, LongfatError, StorageError
 from longfat.executors import coordinate, shards
 from longfat.executors.chunks import Task
 from longfat.locate import sources
 from longfat.provenance import provenance
-from longfat.results import Result, Results
+from longfat.results import Result, Results, from_trace
 from longfat.store import Location, Store, labelled, location, metrics_in
 from longfat.sweep import Item, Plan, Work, default_jobs, execute, perform
 from longfat.text import encodable
@@ -194,7 +194,7 @@ class Experiment:
                     coordinate.perform(work, Task(str(store.folder), self.title, self._document.text), executor, jobs, tick)
                 else:
                     with store.writer(lambda: _kept(work)) as writer:
-                        perform(work, self.resolve, writer.write, said, tick)
+                        perform(work, self.resolve, writer.keep, said, tick)
 
             return self._combine(store, self._in_rounds(metrics_in(store), do), said)
 
@@ -213,9 +213,12 @@ class Experiment:
         kept: dict[str, Result] = {}
         work = Work([], self.title)
 
+        def keep(run: Run, title: str, trace: Trace, wall_s: float, cpu_s: float) -> None:
+            kept[run.hash] = from_trace(run, title, trace, wall_s, cpu_s)
+
         def simulate(plan: Plan) -> None:
             work.begin([item for item in plan.items if item.hash not in kept])
-            perform(work, self.resolve, lambda result, _: kept.__setitem__(result.run, result), jobs, tick)
+            perform(work, self.resolve, keep, jobs, tick)
 
         metrics: Metrics = lambda run: kept[run].metrics if run in kept else None  # noqa: E731
         plan = self._in_rounds(metrics, simulate)
@@ -256,7 +259,7 @@ class Experiment:
             whole = store.whole(item.hash for item in mine)
             work.begin([item for item in mine if item.hash not in whole])
             store.begin(self.title, list(self.axes), self.text, self._facts(plan, Totals(), jobs or default_jobs()))
-            perform(work, self.resolve, writer.write, jobs or default_jobs(), tick)
+            perform(work, self.resolve, writer.keep, jobs or default_jobs(), tick)
         return work.done
 
     def gather(self, folder: str | Location) -> Results:
@@ -293,7 +296,7 @@ class Experiment:
 
     def _combine(self, store: Store, plan: Plan, jobs: int) -> Results:
         runs = Decider(self._document).wanted(metrics_in(store))
-        return store.combine(self.title, list(self.axes), runs, self.text, lambda totals: self._facts(plan, totals, jobs))
+        return store.combine(self.title, list(self.axes), runs, self.text, lambda totals: self._facts(plan, totals, jobs), self.resolve)
 
     def _facts(self, plan: Plan, totals: Totals, jobs: int) -> dict[str, object]:
         return provenance(

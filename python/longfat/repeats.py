@@ -35,6 +35,12 @@ def half_width(values: Sequence[float], level: float = LEVEL) -> float:
     return _t(len(known), level) * float(known.std(ddof=1)) / math.sqrt(len(known))
 
 
+def spread(values: Sequence[float], level: float = LEVEL) -> float:
+    """`half_width` for a figure: NaN, which draws no bar, also where all of `values` are the same."""
+    half = half_width(values, level)
+    return half if half > 0 else math.nan
+
+
 def means(results: Results, level: float = LEVEL) -> pd.DataFrame:
     """One row a combination of the axes: `repeats`; of each metric of the run the mean, and as `..._ci` half of its confidence interval."""
     _check(level)

@@ -38,7 +38,7 @@ import numpy as np
 import pandas as pd
 
 from longfat import decided, frames, repeats
-from longfat._longfat import quantity
+from longfat._longfat import columns, quantity, registries
 from longfat.errors import LongfatError
 from longfat.provenance import of_run
 from longfat.warned import RunWarning, of_facts
@@ -292,7 +292,7 @@ class Results(Sequence[Result]):
         return cls(
             title=title,
             axes=axes,
-            runs=add_quantities(pd.DataFrame([result.row() for result in results]), axes),
+            runs=add_quantities(_in_order("runs", pd.DataFrame([result.row() for result in results])), axes),
             flows=add_quantities(_stacked(results, "flows"), axes),
             links=add_quantities(_stacked(results, "links"), axes),
             hosts=add_quantities(_stacked(results, "hosts"), axes),
@@ -440,10 +440,33 @@ def _stacked(results: Sequence[Result], name: str) -> pd.DataFrame:
         forms.setdefault(form, []).append((result, cells))
         places.setdefault(form, []).extend(range(start, start + rows))
         start += rows
-    made = _join([_together(some, name.removesuffix("s")) for some in forms.values()])
+    made = _in_order(name, _join([_together(some, name.removesuffix("s")) for some in forms.values()]))
     if len(forms) == 1:
         return made
     return made.iloc[np.argsort([place for some in places.values() for place in some])].reset_index(drop=True)
+
+
+def in_order(table: str, names: Iterable[str]) -> list[str]:
+    """Columns of a table in their order: what says which row it is of, what was recorded, what was made of that.
+
+    So it does not hang on which run was the first that has a column which not every run has.
+    """
+    known = _known(table)
+    return sorted(names, key=lambda name: known.get(name, -1))
+
+
+@cache
+def _known(table: str) -> dict[str, int]:
+    recorded = [column["name"] for column in columns()[table]] if table != "runs" else []
+    made = [entry["name"] for entry in registries()["metrics"]]
+    # Of `runs`, what `Result.row` has behind the metrics.
+    names = dict.fromkeys([*recorded, *made, *(("end_s", "steps", "warnings", "verdict") if table == "runs" else ())])
+    return {name: number for number, name in enumerate(names)}
+
+
+def _in_order(name: str, table: pd.DataFrame) -> pd.DataFrame:
+    ordered = in_order(name, table.columns)
+    return table if ordered == list(table.columns) else table[ordered]
 
 
 def _rows(cells: dict[str, Any]) -> int:

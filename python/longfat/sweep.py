@@ -16,6 +16,8 @@ from longfat._longfat import Run, Trace
 from longfat.results import Result, from_trace
 
 Report = Callable[[float], object]
+Keep = Callable[[Run, str, Trace, float, float], object]
+"""Takes a finished run: its title, what it left, and how long it took on the clock and of a core."""
 
 
 class _Stopped(Exception):
@@ -92,15 +94,21 @@ def default_jobs() -> int:
 
 def execute(run: Run, title: str, progress: Report | None = None) -> tuple[Result, Trace]:
     """One run, here and now, and the trace its results are from. Ctrl-C ends it when called in the main thread."""
+    trace, wall_s, cpu_s = timed(run, progress)
+    return from_trace(run, title, trace, wall_s, cpu_s), trace
+
+
+def timed(run: Run, progress: Report | None = None) -> tuple[Trace, float, float]:
+    """What one run left, and how long it took on the clock and of a core. As `execute`."""
     wall, cpu = time.perf_counter(), time.thread_time()
     trace = run.execute(progress)
-    return from_trace(run, title, trace, time.perf_counter() - wall, time.thread_time() - cpu), trace
+    return trace, time.perf_counter() - wall, time.thread_time() - cpu
 
 
 def perform(
     work: Work,
     resolve: Callable[[int], Run],
-    keep: Callable[[Result, Trace], object],
+    keep: Keep,
     jobs: int,
     tick: Callable[[Work], object] = lambda _: None,
 ) -> None:
@@ -121,7 +129,8 @@ def perform(
         if stop.is_set():
             return
         try:
-            keep(*execute(resolve(item.number), work.title, progress))
+            run = resolve(item.number)
+            keep(run, work.title, *timed(run, progress))
         except _Stopped:
             work.shares.pop(item.hash, None)
 

@@ -5,12 +5,31 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from longfat.warned import Merged, RunWarning
 
 if TYPE_CHECKING:
     from longfat.results import Result
+
+
+class Told(NamedTuple):
+    """What is said of a run in all of them together."""
+
+    run: str
+    labels: tuple[str, ...]
+    numbers: bytes
+    """A digest of its metrics."""
+    warnings: tuple[RunWarning, ...]
+    wall_s: float
+    cpu_s: float
+    cost: float
+
+    @classmethod
+    def of(cls, result: Result) -> Told:
+        """Of a run."""
+        labels, numbers = tuple(result.labels.values()), _numbers(result.metrics)
+        return cls(result.run, labels, numbers, tuple(result.warnings), result.wall_s, result.cpu_s, result.cost)
 
 
 @dataclass
@@ -34,15 +53,18 @@ class Totals:
 
     def add(self, results: Iterable[Result]) -> None:
         """These come next."""
-        for result in results:
-            self.wall_s += result.wall_s
-            self.cpu_s += result.cpu_s
-            self.cost += result.cost
-            self._merged.add(result.warnings)
-            numbers = _numbers(result.metrics)
-            combination = self._combinations.setdefault(tuple(result.labels.values()), _Repeats(numbers, []))
-            combination.runs.append(result.run)
-            combination.alike &= numbers == combination.numbers
+        self.hear(map(Told.of, results))
+
+    def hear(self, told: Iterable[Told]) -> None:
+        """The same, of what is to be said of them."""
+        for one in told:
+            self.wall_s += one.wall_s
+            self.cpu_s += one.cpu_s
+            self.cost += one.cost
+            self._merged.add(one.warnings)
+            combination = self._combinations.setdefault(one.labels, _Repeats(one.numbers, []))
+            combination.runs.append(one.run)
+            combination.alike &= one.numbers == combination.numbers
 
     @property
     def warnings(self) -> list[RunWarning]:

@@ -99,7 +99,7 @@ def attack(random: Random, folder: Path) -> None:
     again, _ = execute(experiment.resolve(0), "")
     store = Store(folder / "results")
     with store.writer() as writer:
-        writer.write(result, trace)
+        writer.keep(run, "", trace, result.wall_s, result.cpu_s)
     for other in (again, store.read(run.hash)):
         for table in ("flows", "links", "hosts", "flow_series", "link_series", "events"):
             assert getattr(result, table).equals(getattr(other, table)), f"{table} differs"

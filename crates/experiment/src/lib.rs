@@ -39,9 +39,10 @@ pub use backend::Backend;
 pub use document::{Document, Run, restore};
 pub use error::{Error, Report, nearest, short};
 pub use identity::{RESULTS_VERSION, defaults};
+pub use longfat_tcp::Offload;
 pub use model::{
-    Backlog, Cpu, Cycles, Experiment, Flow, Host, Intake, Link, Measure, Memory, Move, Network, Nic, Node, NodeKind, OnFull, Pause, Router,
-    Starts, Ties, Watched, When,
+    Backlog, Cpu, Cycles, Experiment, Flow, Host, Intake, Interrupts, Link, Measure, Memory, Move, Network, Nic, Node, NodeKind, OnFull,
+    Pause, Router, Starts, Ties, Watched, When,
 };
 pub use random::Distribution;
 pub use schema::{reference, schema};

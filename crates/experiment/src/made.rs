@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use longfat_core::link::{Link, LinkConfig, loss};
 use longfat_core::queue::shared::{self, SharedBuffer, SharedPort};
-use longfat_core::queue::{self, QueueContext};
+use longfat_core::queue::{self, Party, QueueContext};
 use longfat_core::rng::Rng;
 use longfat_core::time::Time;
 
 use crate::route::Routes;
-use crate::{Experiment, Router};
+use crate::{Experiment, Flow, Network, Router};
 
 /// Links with their queues, and the memories that queues share.
 pub struct Made {
@@ -69,6 +69,12 @@ pub fn links(experiment: &Experiment) -> Made {
     Made { links: network.links.iter().enumerate().map(make).collect(), memories }
 }
 
+/// Whose packets those of `flow` are, both ways.
+#[must_use]
+pub fn party<'a>(network: &'a Network, flow: &'a Flow) -> Party<'a> {
+    Party { group: &flow.group, hosts: [flow.from, flow.to].map(|node| network.nodes[node].name.as_str()) }
+}
+
 /// The memory of this router's ports.
 fn memory(experiment: &Experiment, router: &Router) -> Arc<SharedBuffer> {
     let ports = experiment.network.links.iter().filter(|link| link.from == router.node).count() as u64;
@@ -105,6 +111,17 @@ impl Moves {
     pub fn at(&self, link: u32, time: Time) -> u32 {
         let steps = self.steps.get(&link).map_or(&[][..], Vec::as_slice);
         steps.iter().rev().find(|(from, _)| *from <= time).map_or(link, |step| step.1)
+    }
+
+    /// Tells the queues in front of `path`, and of what is ever taken in place of its links, that packets whose cursor is `start` at the first of
+    /// them, and one more at each further one, are of `party`.
+    pub fn tell(&self, links: &mut [Link], path: &[u32], start: u32, party: &Party<'_>) {
+        for (&link, route) in path.iter().zip(start..) {
+            links[link as usize].tell(route, party);
+            for (_, by) in self.steps.get(&link).into_iter().flatten() {
+                links[*by as usize].tell(route, party);
+            }
+        }
     }
 
     /// All that is ever taken in place of `link`: itself first.

@@ -9,7 +9,7 @@ use longfat_core::params::{Choice, Value};
 use longfat_core::time::Duration;
 use longfat_core::traffic::Traffic;
 use longfat_core::units::{Capacity, Rate};
-use longfat_tcp::TcpConfig;
+use longfat_tcp::{Offload, TcpConfig};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -233,12 +233,16 @@ pub struct Host {
     pub memory: Option<Memory>,
     /// The leaky bucket in front of each of its links.
     pub shaper: Option<Shaper>,
+    /// What its interface takes at once.
+    pub offload: Option<Offload>,
+    /// How its interface interrupts, where it has no processor.
+    pub interrupts: Option<Interrupts>,
 }
 
 impl Host {
     /// A host of which nothing is said.
     pub fn new(node: usize) -> Self {
-        Host { node, nic: None, cpu: None, overhead: None, memory: None, shaper: None }
+        Host { node, nic: None, cpu: None, overhead: None, memory: None, shaper: None, offload: None, interrupts: None }
     }
 }
 
@@ -303,6 +307,19 @@ pub struct Intake {
     pub rx_frames: Option<u64>,
     /// The queue into which an interrupt moves what is in the ring; `None`: the processor takes packets from the ring itself (NAPI).
     pub backlog: Option<Backlog>,
+}
+
+/// How packets come from the interface of a host to its TCP, where nothing is said of a processor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interrupts {
+    /// Packets that the receive ring holds (`ethtool -g`); `None`: all.
+    pub rx_ring: Option<u64>,
+    /// How long the interface waits after a packet before it interrupts (`ethtool -C rx-usecs`).
+    pub rx_usecs: Duration,
+    /// It interrupts sooner once so many packets wait (`ethtool -C rx-frames`).
+    pub rx_frames: Option<u64>,
+    /// Payload bytes of the segments that come to TCP as one, at most; `None`: each comes by itself.
+    pub gro_max_size: Option<u64>,
 }
 
 /// The input queue of a host (`net.core.netdev_max_backlog`).

@@ -142,6 +142,9 @@ impl Shape {
             (Shape::Scalar(ParamSpec { kind: Kind::Tables(keys), .. }), Tree::Array(items)) if !items.is_empty() => {
                 check_tables(keys.0, items, path, faults);
             }
+            (Shape::Scalar(ParamSpec { kind: Kind::Names(_), .. }), Tree::Array(items)) if !items.is_empty() => {
+                check_items(&Shape::Text, items, path, faults);
+            }
             (Shape::Drawn(_), Tree::Table(_)) => faults.extend(distribution(node, path).err()),
             (Shape::Scalar(spec) | Shape::OneOrMany(spec) | Shape::Drawn(spec), _) => faults.extend(read(spec, node, path).err()),
             (Shape::Table(fields), Tree::Table(table)) => check_fields(fields(), None, table, node, path, faults),
@@ -262,7 +265,7 @@ pub fn read(spec: &ParamSpec, node: &Node, path: &[Step]) -> Result<Value, Fault
         let fault = if mismatch.why == Why::OtherType { fault } else { fault.expected(mismatch.expected) };
         match (spec.kind, &node.value) {
             (Kind::Choice(words), Tree::Text(word)) => called_elsewhere(fault, word, words.iter().copied()),
-            (kind, Tree::Array(_)) if spec.name != "repeats" && !matches!(kind, Kind::Tables(_)) => {
+            (kind, Tree::Array(_)) if spec.name != "repeats" && !matches!(kind, Kind::Tables(_) | Kind::Names(_)) => {
                 fault.help(format!("a run with each of several values is a sweep: {} = {{ sweep = [...] }}", spec.name))
             }
             _ => fault,

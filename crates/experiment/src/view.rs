@@ -97,6 +97,14 @@ impl<'a> View<'a> {
         }
     }
 
+    /// What the parameter `name` may be.
+    pub fn kind(&self, name: &str) -> Kind {
+        match self.fields.iter().find(|f| f.name == name).map(|f| f.shape) {
+            Some(Shape::Scalar(spec) | Shape::Drawn(spec)) => spec.kind,
+            _ => panic!("no parameter {name}"),
+        }
+    }
+
     /// What is written of the parameter `spec`.
     fn read(&self, spec: &ParamSpec) -> Result<Value, Fault> {
         let at = self.written(spec.name).expect("it is written");
@@ -107,6 +115,10 @@ impl<'a> View<'a> {
                 let table = |at| View::new(at, fields_of(keys.0)).params();
                 let tables = self.items(spec.name).into_iter().map(table).collect::<Result<Vec<Params>, Fault>>()?;
                 Ok(Value::Tables(Kept::from(tables)))
+            }
+            Kind::Names(_) => {
+                let names = self.items(spec.name).into_iter().map(|at| at.node.as_text().unwrap_or_default().to_owned());
+                Ok(Value::Names(Kept::from(names.collect::<Vec<_>>())))
             }
             _ => read(spec, at.node, &at.path),
         }

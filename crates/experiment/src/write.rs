@@ -5,7 +5,7 @@ mod unsteady;
 
 use super::error::Span;
 use super::fields;
-use super::model::{self, Experiment, Flow, Host, Intake, Link, NodeKind, OnFull, Router, Starts, Ties, Watched, When};
+use super::model::{self, Experiment, Flow, Host, Intake, Interrupts, Link, NodeKind, OnFull, Router, Starts, Ties, Watched, When};
 use super::print::print;
 use super::tree::{self, Entry, Node, Tree};
 use longfat_core::atm::discard;
@@ -16,10 +16,10 @@ use longfat_core::queue::{self, shared};
 use longfat_core::time::Duration;
 use longfat_core::traffic::Traffic;
 use longfat_core::units::text::{RATE, SIZE, TIME};
-use longfat_tcp::TcpConfig;
 use longfat_tcp::congestion::{self, extensions};
 use longfat_tcp::options::PARAMS;
 use longfat_tcp::window_sizing;
+use longfat_tcp::{Offload, TcpConfig};
 use serde_json::{Map, Value as Json, json};
 
 type Table = Map<String, Json>;
@@ -182,6 +182,16 @@ fn host(host: &Host, name: &str) -> Json {
         }
         intake(&cpu.intake, &mut table);
     }
+    if let Some(offload) = host.offload {
+        bursts(&offload, &mut table);
+    }
+    if let Some(Interrupts { rx_ring, rx_usecs, rx_frames, gro_max_size }) = host.interrupts {
+        intake(&Intake { rx_ring, rx_usecs, rx_frames, backlog: None }, &mut table);
+        table.insert("rx_usecs".into(), duration(rx_usecs));
+        if let Some(most) = gro_max_size {
+            table.insert("gro_max_size".into(), size(most));
+        }
+    }
     if let Some(Shaper { rate, burst }) = host.shaper {
         table.insert("shape_rate".into(), RATE.format(rate.as_bps()).into());
         table.insert("shape_burst".into(), size(burst));
@@ -221,6 +231,19 @@ fn intake(intake: &Intake, table: &mut Table) {
     }
     if backlog.is_some_and(|backlog| backlog.throttles) {
         table.insert("on_backlog_full".into(), "throttle".into());
+    }
+}
+
+fn bursts(offload: &Offload, table: &mut Table) {
+    let Offload { gso_max_size, min_tso_segs, tso_win_divisor, tso_rtt_log, limit_output_bytes } = *offload;
+    if let Some(most) = gso_max_size {
+        table.insert("gso_max_size".into(), size(most));
+        for (name, value) in [("min_tso_segs", min_tso_segs), ("tso_win_divisor", tso_win_divisor), ("tso_rtt_log", tso_rtt_log)] {
+            table.insert(name.into(), value.into());
+        }
+    }
+    if let Some(most) = limit_output_bytes {
+        table.insert("limit_output_bytes".into(), size(most));
     }
 }
 

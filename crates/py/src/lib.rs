@@ -8,6 +8,7 @@ mod control;
 mod document;
 mod error;
 mod hooks;
+mod many;
 mod registries;
 mod samples;
 mod script;
@@ -49,6 +50,8 @@ fn _longfat(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(document::schema, module)?)?;
     module.add_function(wrap_pyfunction!(student_t, module)?)?;
     module.add_function(wrap_pyfunction!(stored::listed, module)?)?;
+    module.add_function(wrap_pyfunction!(many::restore_all, module)?)?;
+    module.add_function(wrap_pyfunction!(many::check_all, module)?)?;
     module.add_function(wrap_pyfunction!(cc::cc_list, module)?)?;
     module.add_function(wrap_pyfunction!(cc::cc_load, module)?)?;
     module.add_function(wrap_pyfunction!(cc::cc_unload, module)?)?;

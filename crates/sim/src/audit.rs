@@ -7,6 +7,7 @@ use longfat_core::time::Time;
 
 use crate::cpu::Processor;
 use crate::endpoint::Agent;
+use crate::interface::Interface;
 use crate::ledger::Tally;
 use crate::overhead::Overhead;
 use crate::world::World;
@@ -45,7 +46,8 @@ pub fn audit(world: &mut World) {
     let on_wires = world.on_wires();
     let held: u64 = world.links.iter().zip(&on_wires).map(|(link, on_wire)| link.queue_holds().0 + on_wire).sum();
     let on_processors = world.hosts.processors.iter().flat_map(Processor::holds);
-    let on_hosts: Vec<PacketId> = on_processors.chain(world.hosts.overheads.iter().flat_map(Overhead::holds)).collect();
+    let on_hosts = on_processors.chain(world.hosts.overheads.iter().flat_map(Overhead::holds));
+    let on_hosts: Vec<PacketId> = on_hosts.chain(world.hosts.interfaces.iter().flat_map(Interface::holds)).collect();
     let in_cells: Vec<(PacketId, u32, bool)> = world.ports.unfinished().collect();
     let kept = held as usize + on_hosts.len() + in_cells.len();
     assert_eq!(world.packets.len(), kept, "packets kept = queued + in flight + on hosts + in switches");

@@ -1,83 +1,133 @@
 //! When each of a row of things next has something to do.
 //!
-//! A tree of minima over an array: each inner node holds the lesser of its two children, so the root is the least of all. The leaves stand
-//! in the order of the row, so of those that are due the one furthest to the left is found first: that is the tie rule.
+//! A tree of minima over an array, eight children to a node: each entry of an inner node is the least of the eight below it. Places stand in
+//! the order of the row, so of those that are due the one furthest to the left is found first: that is the tie rule. Eight times fill a
+//! line of a cache, and a row of up to 64 has two levels: what is looked at most often is little, and near.
 
 use longfat_core::time::Time;
 
 /// One time for each place of a row; [`Time::MAX`] is never.
 #[derive(Debug)]
 pub struct Due {
-    /// `tree[1]` is the root, the children of `i` are `2 i` and `2 i + 1`, the leaves are `tree[leaves..]`.
-    tree: Vec<Time>,
-    /// A power of two.
+    /// The root, then its children, then theirs: the children of node `i` are from `8 i + 1` on. Places are entries of the last level, of which only
+    /// the nodes are there that are needed.
+    tree: Vec<Node>,
+    /// The first node of the last level.
     leaves: usize,
+    places: usize,
+    /// The least time of all.
+    first: Time,
+}
+
+/// Children of a node.
+const FAN: usize = 8;
+
+/// For each child the least time below it.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Node([Time; FAN]);
+
+impl Node {
+    #[inline]
+    fn least(&self) -> Time {
+        let [a, b, c, d, e, f, g, h] = self.0;
+        a.min(b).min(c.min(d)).min(e.min(f).min(g.min(h)))
+    }
+
+    /// The first child from `child` on whose time has come by `until`.
+    #[inline]
+    fn next(&self, child: usize, until: Time) -> Option<usize> {
+        self.0.get(child..)?.iter().position(|time| *time <= until).map(|further| child + further)
+    }
 }
 
 impl Due {
     /// A row of so many places, none of which is due.
     pub fn new(places: usize) -> Self {
-        let leaves = places.max(1).next_power_of_two();
-        Due { tree: vec![Time::MAX; 2 * leaves], leaves }
+        let (mut leaves, mut level) = (0, 1);
+        while level * FAN < places {
+            leaves += level;
+            level *= FAN;
+        }
+        Due { tree: vec![Node([Time::MAX; FAN]); leaves + places.div_ceil(FAN).max(1)], leaves, places, first: Time::MAX }
     }
 
     /// The least time of all.
     #[inline]
     pub fn first(&self) -> Time {
-        self.tree[1]
+        self.first
     }
 
     /// The time of `place`.
     #[inline]
     pub fn at(&self, place: usize) -> Time {
-        self.tree[self.leaves + place]
+        self.tree[self.leaves + place / FAN].0[place % FAN]
     }
 
     /// The time of `place` is `time` from here on.
     #[inline]
     pub fn set(&mut self, place: usize, time: Time) {
-        let mut node = self.leaves + place;
-        self.tree[node] = time;
-        while node > 1 {
-            let least = self.tree[node].min(self.tree[node ^ 1]);
-            node >>= 1;
-            if self.tree[node] == least {
+        if time <= self.at(place) {
+            return self.lower(place, time);
+        }
+        let (mut node, mut child, mut time) = (self.leaves + place / FAN, place % FAN, time);
+        loop {
+            let entries = &mut self.tree[node];
+            let before = std::mem::replace(&mut entries.0[child], time);
+            if before == time {
                 return;
             }
-            self.tree[node] = least;
+            time = entries.least();
+            if node == 0 {
+                self.first = time;
+                return;
+            }
+            (node, child) = ((node - 1) / FAN, (node - 1) % FAN);
         }
     }
 
     /// The time of `place` is `time`, if that is earlier than what it was.
     #[inline]
     pub fn lower(&mut self, place: usize, time: Time) {
-        let mut node = self.leaves + place;
-        while node > 0 && time < self.tree[node] {
-            self.tree[node] = time;
-            node >>= 1;
+        let (mut node, mut child) = (self.leaves + place / FAN, place % FAN);
+        loop {
+            let entry = &mut self.tree[node].0[child];
+            if time >= *entry {
+                return;
+            }
+            *entry = time;
+            if node == 0 {
+                self.first = self.first.min(time);
+                return;
+            }
+            (node, child) = ((node - 1) / FAN, (node - 1) % FAN);
         }
     }
 
     /// The first place from `place` on whose time has come by `until`.
     #[inline]
     pub fn next(&self, place: usize, until: Time) -> Option<usize> {
-        if place >= self.leaves || self.first() > until {
+        if self.first > until || place >= self.places {
             return None;
         }
-        let mut node = if place == 0 { 1 } else { self.leaves + place };
-        while self.tree[node] > until {
-            // The next subtree to the right, as large as can be.
-            node += 1;
-            node >>= node.trailing_zeros();
-            if node == 1 {
+        let (mut node, mut from) = (self.leaves + place / FAN, place % FAN);
+        // Up to where something to the right is due ...
+        let mut child = loop {
+            // Beyond the last node that is needed nothing is due.
+            if let Some(child) = self.tree.get(node).and_then(|entries| entries.next(from, until)) {
+                break child;
+            }
+            if node == 0 {
                 return None;
             }
-        }
+            (node, from) = ((node - 1) / FAN, (node - 1) % FAN + 1);
+        };
+        // ... and down again to the first of it.
         while node < self.leaves {
-            node *= 2;
-            node += usize::from(self.tree[node] > until);
+            node = FAN * node + 1 + child;
+            child = self.tree[node].next(0, until).expect("the least time of a node is that of a child");
         }
-        Some(node - self.leaves)
+        Some((node - self.leaves) * FAN + child)
     }
 }
 
@@ -88,7 +138,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_an_array_of_times(places in 1_usize..40, steps in prop::collection::vec((any::<bool>(), 0_usize..40, 0_u64..20), 1..200)) {
+        fn it_is_an_array_of_times(places in 1_usize..600, steps in prop::collection::vec((any::<bool>(), 0_usize..600, 0_u64..20), 1..200)) {
             let mut due = Due::new(places);
             let mut plain = vec![Time::MAX; places];
             for (lowers, place, time) in steps {
@@ -104,7 +154,7 @@ mod tests {
                 prop_assert_eq!(due.first(), *plain.iter().min().unwrap());
                 prop_assert_eq!(due.at(place), plain[place]);
                 for until in [0, 7, 18].map(Time::from_ps) {
-                    for from in 0..places + 2 {
+                    for from in (0..places + 2).step_by(1 + places / 40) {
                         let expected = (from..places).find(|i| plain[*i] <= until);
                         prop_assert_eq!(due.next(from, until), expected);
                     }

@@ -7,7 +7,7 @@ use longfat_core::rng::Rng;
 use longfat_core::time::{Duration, Time};
 use longfat_core::traffic::{Life, Over, Program, Reader, Wait, until};
 use longfat_experiment::Flow;
-use longfat_tcp::Connection;
+use longfat_tcp::{Connection, Offload};
 
 use crate::ledger::Tally;
 pub use agent::Agent;
@@ -48,6 +48,8 @@ pub struct Endpoint {
     pub is_asking: bool,
     /// Whether it lives on an island, together with what it shares something with.
     pub is_on_island: bool,
+    /// Whether the link it sends by is a part of its stage: nobody else sends by it.
+    pub has_link: bool,
     /// Whether the run waits for it.
     pub has_volume: bool,
     /// The codepoint of its packets.
@@ -69,6 +71,12 @@ struct Place {
     overhead: Option<u32>,
     /// The memory, and its share of it.
     memory: Option<(u32, u32)>,
+    /// What the interface takes at once, and how it interrupts.
+    offload: Option<Offload>,
+    interface: Option<u32>,
+    /// IP bytes in the transmit queue, where small queues are kept, and whether it waits for them to become fewer.
+    queued: u64,
+    waits_for_own: bool,
 }
 
 /// The initial sequence number and the clock phase of an endpoint: its own, whatever other flows there are.
@@ -126,6 +134,7 @@ impl Endpoint {
             is_waiting: false,
             is_asking: false,
             is_on_island: false,
+            has_link: false,
             has_volume: false,
             dscp: Dscp::DEFAULT,
             place: None,
@@ -139,9 +148,8 @@ impl Endpoint {
     pub fn place(&mut self, nic: Option<usize>, processor: Option<usize>, overhead: Option<usize>) {
         let number = |n: Option<usize>| n.map(|n| n as u32);
         if nic.or(processor).or(overhead).is_some() {
-            let memory = self.place.as_ref().and_then(|place| place.memory);
-            let (nic, processor, overhead) = (number(nic), number(processor), number(overhead));
-            self.place = Some(Box::new(Place { nic, processor, overhead, memory }));
+            let place = self.place.get_or_insert_default();
+            (place.nic, place.processor, place.overhead) = (number(nic), number(processor), number(overhead));
             self.on_host = true;
         }
     }
@@ -150,6 +158,40 @@ impl Endpoint {
     pub fn share(&mut self, pool: usize, share: usize) {
         self.place.get_or_insert_default().memory = Some((pool as u32, share as u32));
         self.on_host = true;
+    }
+
+    /// Its interface takes this at once, and is that of this number where it interrupts in a way of its own.
+    pub fn offload(&mut self, offload: Option<Offload>, interface: Option<usize>) {
+        if offload.is_some() || interface.is_some() {
+            let place = self.place.get_or_insert_default();
+            (place.offload, place.interface) = (offload, interface.map(|n| n as u32));
+            self.on_host = true;
+        }
+    }
+
+    /// The receiving interface of its host.
+    pub fn interface(&self) -> Option<usize> {
+        self.place.as_ref()?.interface.map(|interface| interface as usize)
+    }
+
+    /// Of a host whose interface takes bursts: what it takes at once, and the IP bytes in its transmit queue.
+    pub fn bursts(&self) -> Option<(Offload, u64)> {
+        self.place.as_ref().and_then(|place| Some((place.offload?, place.queued)))
+    }
+
+    /// `bytes` of it have joined the transmit queue.
+    pub fn joined(&mut self, bytes: u32) {
+        self.place.get_or_insert_default().queued += u64::from(bytes);
+    }
+
+    /// `bytes` of it have left the transmit queue.
+    pub fn left(&mut self, bytes: u32) {
+        self.place.get_or_insert_default().queued -= u64::from(bytes);
+    }
+
+    /// It waits, or no longer, until less of it is in the transmit queue; whether that is news.
+    pub fn waits_for_own(&mut self, waits: bool) -> bool {
+        std::mem::replace(&mut self.place.get_or_insert_default().waits_for_own, waits) != waits
     }
 
     /// Whether it shares something with others of its host but the link it sends by.

@@ -12,6 +12,7 @@ mod audit;
 mod cpu;
 mod due;
 mod endpoint;
+mod interface;
 mod ledger;
 mod measure;
 mod memory;

@@ -14,6 +14,7 @@ mod hosts;
 mod islands;
 mod layout;
 mod links;
+mod offload;
 mod ports;
 mod routers;
 mod snapshot;
@@ -115,6 +116,8 @@ pub struct World {
     pub packets: Packets,
     /// For each route cursor that a packet has when it leaves a link, the input by which it comes to what is next.
     hops: Vec<u32>,
+    /// For each link the input by which all comes that it carries; none where there are several.
+    leads_to: Vec<u32>,
     /// For each cursor the channel of the output port. Empty in a network without switches.
     channels: Vec<u32>,
     /// For each cursor the link that a packet with it waits for. Empty where no router shares a memory and no route moves.
@@ -294,19 +297,20 @@ impl World {
     fn put(&mut self, number: u32, id: PacketId) {
         let input = &mut self.inputs[number as usize];
         if input.line.is_empty() {
-            let comes = self.packets[id].stamp;
-            self.expect(number, comes);
+            self.expect(number, id);
         }
         self.inputs[number as usize].line.push(id, &mut self.packets);
     }
 
-    /// Something comes by an input, for the first time since it was empty.
+    /// The packet `id` comes by an input in which nothing waits.
     #[inline]
-    fn expect(&mut self, number: u32, comes: Time) {
+    fn expect(&mut self, number: u32, id: PacketId) {
         let Input { to, at, .. } = self.inputs[number as usize];
+        let mut comes = self.packets[id].stamp;
         match self.stages[to as usize] {
             Stage::Endpoint(_) => {}
-            Stage::Link(_) | Stage::Port(_) => self.waiting[at as usize].push(number),
+            Stage::Link(_) => self.waiting[at as usize].push(number),
+            Stage::Port(_) => comes = self.expect_at_port(at as usize, number, id),
             Stage::Island(island) => self.islands[island as usize].agenda.lower(at as usize, comes),
             Stage::Router(router) => self.routers[router as usize].waiting.push(number),
         }

@@ -11,6 +11,7 @@ pub mod congestion;
 mod connection;
 mod decay;
 pub mod ecn;
+mod offload;
 pub mod options;
 mod pacing;
 mod peer_window;
@@ -35,3 +36,4 @@ pub mod wire;
 
 pub use config::{CwndValidation, DelayedAck, Pacing, RecoveryKind, TcpConfig};
 pub use connection::{Abort, CaState, Connection, LimitedBy, State, Stats, TcpInfo};
+pub use offload::Offload;

@@ -245,6 +245,12 @@ pub const PARAMS: &[ParamSpec] = &[
         doc: "proportional rate reduction in SACK recovery (RFC 9937); off: RFC 6675's cwnd at once",
     },
     ParamSpec {
+        name: "prr_on_marks",
+        kind: Kind::Bool,
+        default: Some(Value::Bool(false)),
+        doc: "with `prr`: a reduction for marks, or for a full transmit queue of the host, goes by PRR over a round trip, too; off: at once (RFC 3168 section 6.1.2)",
+    },
+    ParamSpec {
         name: "tail_probe",
         kind: Kind::Bool,
         default: Some(Value::Bool(true)),

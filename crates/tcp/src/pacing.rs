@@ -41,7 +41,9 @@ pub(super) struct Pacer {
     left: u64,
     /// What the last transmission took, of so many bytes at that rate: as a rule the next is as long, often at the same rate, and a
     /// division is most of what pacing costs.
-    last: (u64, Rate, Duration),
+    last_bytes: u32,
+    last_rate: Rate,
+    last_took: Duration,
 }
 
 impl Pacer {
@@ -53,7 +55,9 @@ impl Pacer {
             next: Time::ZERO,
             began: Time::ZERO,
             left: 0,
-            last: (0, Rate::from_bps(1), Duration::ZERO),
+            last_bytes: 0,
+            last_rate: Rate::from_bps(1),
+            last_took: Duration::ZERO,
         }
     }
 
@@ -73,16 +77,18 @@ impl Pacer {
                 let Paced { window, srtt, .. } = paced();
                 window_rate(window, srtt, 100)
             }),
-            Pacing::On => {
-                let Paced { window, srtt, slow_start } = paced();
-                let [ss, ca] = self.ratios;
-                Some(window_rate(window, srtt, if slow_start { ss } else { ca }))
-            }
+            Pacing::On => Some(self.would_be(paced())),
         };
         match (rate, self.most) {
             (Some(rate), Some(most)) => Some(rate.min(most)),
             (rate, most) => rate.or(most),
         }
+    }
+
+    /// What the rate of a window-based control would be if it were paced.
+    pub fn would_be(&self, paced: Paced) -> Rate {
+        let [ss, ca] = self.ratios;
+        window_rate(paced.window, paced.srtt, if paced.slow_start { ss } else { ca })
     }
 
     /// Whether nothing may leave now.
@@ -98,17 +104,17 @@ impl Pacer {
         self.next
     }
 
-    /// `bytes` of payload leave, at `rate`.
+    /// `bytes` of payload leave, at `rate`; `quantum`: how much may leave at once.
     #[inline]
-    pub fn sent(&mut self, now: Time, bytes: u64, rate: Rate, mss: u64) {
+    pub fn sent(&mut self, now: Time, bytes: u64, rate: Rate, quantum: impl FnOnce() -> u64) {
         if now >= self.next {
-            (self.began, self.left) = (now, quantum(rate, mss));
+            (self.began, self.left) = (now, quantum());
         }
         self.left = self.left.saturating_sub(bytes);
-        if (self.last.0, self.last.1) != (bytes, rate) {
-            self.last = (bytes, rate, rate.transmit_time(bytes));
+        if (u64::from(self.last_bytes), self.last_rate) != (bytes, rate) {
+            (self.last_bytes, self.last_rate, self.last_took) = (bytes as u32, rate, rate.transmit_time(bytes));
         }
-        self.next = self.next.max(now) + self.last.2;
+        self.next = self.next.max(now) + self.last_took;
     }
 }
 
@@ -147,7 +153,7 @@ mod tests {
         while now < Time::ZERO + span {
             let mut n = 0;
             while !pacer.holds(now) {
-                pacer.sent(now, MSS, rate, MSS);
+                pacer.sent(now, MSS, rate, || quantum(rate, MSS));
                 n += 1;
             }
             bursts.push((now, n));
@@ -183,7 +189,7 @@ mod tests {
         let mut pacer = pacer(Pacing::Auto);
         for _ in 0..3 {
             assert!(!pacer.holds(at(0)));
-            pacer.sent(at(0), MSS, rate, MSS);
+            pacer.sent(at(0), MSS, rate, || quantum(rate, MSS));
         }
         // Three segments take 347.52 us; until then nothing goes, though the quantum is eight.
         assert!(!pacer.holds(at(0)));
@@ -191,7 +197,7 @@ mod tests {
         // Silence gives no credit beyond one quantum.
         let mut n = 0;
         while !pacer.holds(at(10_000)) {
-            pacer.sent(at(10_000), MSS, rate, MSS);
+            pacer.sent(at(10_000), MSS, rate, || quantum(rate, MSS));
             n += 1;
         }
         assert_eq!(n, 8);

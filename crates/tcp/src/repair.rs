@@ -60,6 +60,7 @@ pub(super) struct Repair {
     kind: RecoveryKind,
     threshold: u32,
     use_prr: bool,
+    prr_on_marks: bool,
     repeated_fast_retransmit: bool,
     halve_each_timeout: bool,
     limited_transmit: bool,
@@ -72,7 +73,9 @@ pub(super) struct Repair {
     /// Reno's artificial window: segments that have left the network (RFC 5681 §3.2).
     inflation: i64,
     prr: Option<Prr>,
-    /// The window during a recovery with SACK.
+    /// With nothing lost, the window comes down by PRR until `recover` is acknowledged.
+    eases: bool,
+    /// The window during a recovery with SACK, or while it comes down.
     window: u64,
     /// The first segment must be retransmitted whatever the window says.
     force: bool,
@@ -94,6 +97,7 @@ impl Repair {
             kind,
             threshold: config.dupack_threshold,
             use_prr: config.prr,
+            prr_on_marks: config.prr && config.prr_on_marks,
             repeated_fast_retransmit: config.repeated_fast_retransmit,
             halve_each_timeout: config.halve_each_timeout,
             limited_transmit: config.limited_transmit,
@@ -103,6 +107,7 @@ impl Repair {
             duplicates: 0,
             inflation: 0,
             prr: None,
+            eases: false,
             window: 0,
             force: false,
             rescued: false,
@@ -152,7 +157,7 @@ impl Repair {
     /// The window to keep to, where the control's is `cwnd`.
     #[inline]
     pub fn window(&self, mss: u64, cwnd: impl FnOnce() -> u64) -> u64 {
-        if self.phase == Phase::Recovery && self.kind.is_selective() {
+        if self.eases() || self.phase == Phase::Recovery && self.kind.is_selective() {
             // PRR counts bytes: what a short segment delivered need not make room for a whole one. One segment may always be
             // in flight (the loss window of RFC 5681 §3.1), or a recovery whose pipe is empty would wait for the timer.
             self.window.max(mss)
@@ -198,6 +203,36 @@ impl Repair {
     pub fn progress(&mut self) {
         self.duplicates = 0;
         self.timeout_una = None;
+    }
+
+    /// Marks, or the host's own queue, ask for a window of `cwnd`, and nothing is lost: it comes down by PRR until all of `board` is
+    /// acknowledged (Linux's state CWR: the change "use PRR to reduce cwin in CWR state", 2012). `flight`: what was in flight.
+    pub fn ease(&mut self, board: &Scoreboard, flight: u64, cwnd: u64, mss: u64) {
+        if self.prr_on_marks {
+            self.prr = Some(Prr::new(flight, cwnd, mss));
+            self.eases = true;
+            self.recover = board.max();
+            self.window = board.pipe();
+        }
+    }
+
+    /// Whether the window is coming down, with nothing lost.
+    #[inline]
+    pub fn eases(&self) -> bool {
+        self.eases
+    }
+
+    /// With all below `una` acknowledged: whether it still is.
+    pub fn still_eases(&mut self, una: u64) -> bool {
+        if una >= self.recover {
+            self.stop_easing();
+        }
+        self.eases
+    }
+
+    fn stop_easing(&mut self) {
+        self.eases = false;
+        self.prr = None;
     }
 
     /// It moves to `ack` while what a timeout lost is sent again.
@@ -261,6 +296,8 @@ impl Repair {
     pub fn enter(&mut self, board: &mut Scoreboard, mss: u64, delivered_before: u64, ssthresh: Option<u64>) {
         self.phase = Phase::Recovery;
         self.partial_acks = 0;
+        let easing = if self.eases() { self.prr.take() } else { None };
+        self.stop_easing();
         if !self.kind.is_selective() {
             // RFC 5681 §3.2 step 3: the duplicate ACKs tell of segments that have left.
             self.inflation = i64::from(self.threshold) * mss as i64;
@@ -272,16 +309,19 @@ impl Repair {
         }
         self.rescued = false;
         // Nothing forces a retransmission that is still on its way from the recovery before.
-        self.force = self.kind == RecoveryKind::Rack || board.retransmitted_until() == board.una();
-        self.prr = ssthresh.filter(|_| self.use_prr).map(|ssthresh| {
-            // RFC 9937 §6.1: what was outstanding, without what was SACKed before this ACK.
-            let delivered = board.una() + board.sacked_bytes() - delivered_before;
-            let flight = board.outstanding() - board.sacked_bytes() + delivered;
-            Prr::new(flight, ssthresh, mss)
+        self.force = board.has_lost() && (self.kind == RecoveryKind::Rack || board.retransmitted_until() == board.una());
+        // A reduction that had begun goes on (the same change of Linux).
+        self.prr = easing.or_else(|| {
+            ssthresh.filter(|_| self.use_prr).map(|ssthresh| {
+                // RFC 9937 §6.1: what was outstanding, without what was SACKed before this ACK.
+                let delivered = board.una() + board.sacked_bytes() - delivered_before;
+                let flight = board.outstanding() - board.sacked_bytes() + delivered;
+                Prr::new(flight, ssthresh, mss)
+            })
         });
     }
 
-    /// A recovery with SACK: `delivered` more bytes have arrived, `pipe` are in flight. `safe`: the left edge moved, and no loss
+    /// A recovery with SACK, or a window that comes down: `delivered` more bytes have arrived, `pipe` are in flight. `safe`: the left edge moved, and no loss
     /// showed.
     pub fn steer(&mut self, delivered: u64, pipe: u64, safe: bool, cwnd: impl FnOnce() -> u64) {
         self.window = match &mut self.prr {
@@ -309,7 +349,7 @@ impl Repair {
         // so the ACK must cover *more* than what was sent.
         self.no_fast_retransmit_below = self.recover + 1;
         self.inflation = 0;
-        self.prr = None;
+        self.stop_easing();
         // RFC 6298 §5.4: the first goes again, whatever else may still be in flight.
         self.force = self.rack.is_some();
         self.tlp.reset();
@@ -337,7 +377,7 @@ impl Repair {
                 rack.judge_again();
             }
             self.phase = Phase::Open;
-            self.prr = None;
+            self.stop_easing();
             self.inflation = 0;
             self.force = false;
             self.duplicates = 0;

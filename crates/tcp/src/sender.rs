@@ -5,6 +5,7 @@
 
 mod acks;
 mod buffer;
+mod bursts;
 mod info;
 mod losses;
 mod measure;
@@ -31,6 +32,7 @@ use crate::congestion::held::Taken;
 use crate::congestion::{self, CongestionControl};
 use crate::decay::Decay;
 use crate::ecn::Feedback;
+use crate::offload::Bursts;
 use crate::pacing::{Paced, Pacer};
 use crate::peer_window::PeerWindow;
 use crate::rate::RateSampler;
@@ -93,6 +95,8 @@ pub(super) struct Sender {
     rate: Option<Box<RateSampler>>,
     /// Whether the host's interface takes another segment.
     pub(super) room: Room,
+    /// Where it takes bursts.
+    bursts: Option<Box<Bursts>>,
 }
 
 /// What becomes of a window that is not used.
@@ -154,6 +158,7 @@ impl Sender {
             last_sent: Time::ZERO,
             pacer: Pacer::new(config),
             room: Room::Yes,
+            bursts: None,
         }
     }
 
@@ -309,11 +314,12 @@ impl Sender {
     #[inline]
     pub fn pacing_rate(&self) -> Option<Rate> {
         let is_unused = || matches!(&self.unused, Unused::Validated(validation) if validation.is_unused());
-        self.pacer.rate(self.control.pacing_rate(), is_unused, || Paced {
-            window: self.window(),
-            srtt: self.trips.srtt(),
-            slow_start: self.control.cwnd() < self.control.ssthresh(),
-        })
+        self.pacer.rate(self.control.pacing_rate(), is_unused, || self.paced())
+    }
+
+    /// What the rate of a window-based control is made of.
+    fn paced(&self) -> Paced {
+        Paced { window: self.window(), srtt: self.trips.srtt(), slow_start: self.control.cwnd() < self.control.ssthresh() }
     }
 
     /// Whether a closed window is being probed.

@@ -147,6 +147,7 @@ pub const REGISTRY: &[Stack] = &[
             // Of segments of whatever size.
             ("initial_window", Value::Count(10)),
             ("ssthresh_from_cwnd", Value::Bool(true)),
+            ("prr_on_marks", Value::Bool(true)),
             ("slow_start_half_used", Value::Bool(true)),
             ("cwnd_validation", Value::Choice("rfc2861")),
             ("rtt_of_each_ack", Value::Bool(true)),

@@ -12,7 +12,10 @@ from functools import lru_cache
 from longfat._longfat import CODE, Document, __version__
 from longfat.errors import DamagedError, LongfatError
 from longfat.store import Store
-from longfat.sweep import Item, execute
+from longfat.sweep import Item, timed
+
+LOOK_S = 2.0
+"""How often a worker looks what others have finished."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,7 @@ def _do(task: Task, items: list[Item]) -> Done:
     start = time.perf_counter()
     if task.version != Version():
         raise LongfatError(f"a worker has {Version()} ({platform.python_version()}), and this sweep was started by {task.version}")
-    store = Store(task.folder)
+    store = _store(task.folder)
     try:
         store.text_so_far()
     except DamagedError:
@@ -72,19 +75,29 @@ def _do(task: Task, items: list[Item]) -> Done:
             f"a worker does not see the sweep in {task.folder}: the results folder must be on a file system that all share"
         ) from None
     document = _document(task.text)
-    runs, cost = 0, 0.0
+    runs, cost, finished = 0, 0.0, set[str]()
     with store.writer() as writer:
+        looked = float("-inf")
         for item in items:
-            if store.is_finished(item.hash):
+            # What others have done since is no loss to do again; to look for it takes as long as a short run.
+            if time.monotonic() - looked > LOOK_S:
+                finished, looked = store.finished_of(item.hash for item in items), time.monotonic()
+            if item.hash in finished:
                 continue
             run = document.run(item.number)
             if run.hash != item.hash:
                 raise LongfatError(
                     f"a worker makes another run of number {item.number} of the experiment: {run.hash[:12]}, not {item.hash[:12]}"
                 )
-            writer.write(*execute(run, task.title))
+            writer.keep(run, task.title, *timed(run))
             runs, cost = runs + 1, cost + item.cost
     return Done(runs, cost, time.perf_counter() - start)
+
+
+@lru_cache(maxsize=1)
+def _store(folder: str) -> Store:
+    """Kept from chunk to chunk: which runs are in a shard takes time to read."""
+    return Store(folder)
 
 
 @lru_cache(maxsize=4)

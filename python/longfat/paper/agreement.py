@@ -31,7 +31,10 @@ class Statistic:
 
 
 def statistics(asked: Agreement, cells: Sequence[tuple[Row, float]]) -> Iterator[Statistic]:
-    """Of published `cells` with ours: how many are within the published deviation, and within two, and their rank correlation."""
+    """Of published `cells` with ours: how many are within the published deviation, and within two; the mean error; their rank correlation.
+
+    The mean error is the mean of |ours - published|, in the table's unit; beside it, as a part of the mean that is published.
+    """
     parts = {"": list(cells)}
     for row, ours in cells if asked.by else ():
         parts.setdefault(row[asked.by], []).append((row, ours))
@@ -44,6 +47,11 @@ def statistics(asked: Agreement, cells: Sequence[tuple[Row, float]]) -> Iterator
                 met = sum(off <= times * deviation * (1 + 1e-12) for deviation, off in bounded)
                 yield Statistic(f"{id}-within-{times}", float(met), f"of {len(bounded)}", f"cells within {word}{of}")
         published = [row.value if row.value is not None else math.nan for row, _ in part]
+        if part:
+            error = sum(abs(ours - value) for (_, ours), value in zip(part, published, strict=True)) / len(part)
+            size = sum(abs(value) for value in published) / len(part)
+            of_mean = f", {error / size:.1%} of the mean that is published" if size else ""
+            yield Statistic(f"{id}-mean-error", error, part[0][0].unit, f"mean error of {len(part)} cells{of}{of_mean}")
         correlation = rank_correlation([ours for _, ours in part], published)
         if not math.isnan(correlation):
             yield Statistic(f"{id}-rank-correlation", correlation, "", f"rank correlation (Spearman) of {len(part)} cells{of}")

@@ -56,6 +56,16 @@ class Measured(Mapping[str, "Results"]):
         return f"Short form (--quick){which}: what differs here is no result of the paper's experiments, which run without --quick."
 
     @property
+    def made_by(self) -> str:
+        """One line: which version of results they are of; experiments that are of another are named."""
+        versions: dict[int, list[str]] = {}
+        for stem, results in self._results.items():
+            versions.setdefault(int(results.provenance.get("results_version", 0)), []).append(stem)
+        most = max(versions, key=lambda version: (len(versions[version]), version))
+        others = [f"version {v or 'unknown'}: {', '.join(stems)}" for v, stems in sorted(versions.items()) if v != most]
+        return f"results of version {most or 'unknown'}" + (f" ({'; '.join(others)})" if others else "")
+
+    @property
     def so_far(self) -> str:
         """A line for each experiment whose sweep is under way or was stopped: how much of it is shown; empty where all are whole."""
         return "\n".join(f"{stem}: {results.so_far}" for stem, results in self._results.items() if results.so_far)

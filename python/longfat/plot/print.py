@@ -136,7 +136,8 @@ def draw(plot: Plot) -> Figure:
     _scale(plot.x, axes.xaxis, axes.set_xscale, axes.set_xlim)
     _scale(plot.y, axes.yaxis, axes.set_yscale, axes.set_ylim)
     if len(plot.series) > 1:
-        figure.legend(loc="outside right upper", frameon=False)
+        # Beside the axes and not beside the title, which may be longer than they are wide.
+        axes.legend(loc="upper left", bbox_to_anchor=(1.02, 1), borderaxespad=0, frameon=False)
     return figure
 
 
@@ -209,6 +210,10 @@ def _scale(axis: Axis, drawn: Any, set_scale: Any, set_limits: Any) -> None:
         set_scale("log")
     if axis.start is not None or axis.end is not None:
         set_limits(axis.start, axis.end)
+    if axis.start is not None and axis.end is None and not axis.log:
+        # Room for a mark at the top: what was left there is a part of what the data span, which may be far from where the axis starts.
+        high, top = drawn.get_view_interval()[1], drawn.get_data_interval()[1]
+        set_limits(axis.start, max(high, top + 0.04 * (top - axis.start)))
     if axis.log:
         low, high = drawn.get_view_interval()
         # Over few decades 1, 2 and 5 of each, as people write numbers; powers of ten where those are shorter.

@@ -1,7 +1,8 @@
-"""The tables at the top of results, put together from runs that come some at a time: only those are in memory.
+"""The tables at the top of results, put together from runs that come some at a time: only a stretch of the sweep is in memory.
 
-Columns, and what is in them, are those of `Results.of` for all runs at once. What some of the runs come to is put away as a Parquet file of
-its own; when the last have come and all columns are known, these become row groups of one.
+Within a stretch runs come in any order, as they are quickest to read. Columns, and what is in them, are those of `Results.of` for all runs
+at once; their order is that of `in_order`, whatever came first. What a stretch comes to is put away as a Parquet file of its own; when the
+last has come and all columns are known, these become row groups of one.
 """
 
 # pyarrow and pandas leave types open.
@@ -13,20 +14,28 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import suppress
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from longfat.results import Result, Results, axis_quantity
+from longfat.results import Result, Results, axis_quantity, in_order
 from longfat.store.place import UNFINISHED
 from longfat.store.top import TABLES
-from longfat.totals import Totals
+from longfat.totals import Told, Totals
 
-TOGETHER = 500
-"""Runs that are handed over at once."""
+STRETCH = 10_000
+"""Runs of a stretch, at the most. What stands together in the shards and not in the sweep is read again for each stretch."""
+STRETCH_CELLS = 4_000_000
+"""Cells of a stretch, about."""
+AT_ONCE = 500
+"""Runs of which the tables are made at once."""
+PLACE = "longfat place"
+"""A column that no table has: where in the sweep the run is."""
 
 
 class Combined:
@@ -40,28 +49,52 @@ class Combined:
         self._schemas: dict[str, Any] = {}
         self._local = local
         self._made: list[Path] = []
+        self._stretch: dict[str, list[pa.Table]] = {name: [] for name in TABLES}
+        self._told: list[tuple[int, Told]] = []
 
-    def add(self, results: Sequence[Result]) -> None:
-        """These come next, in the order of the sweep."""
+    def add(self, results: Sequence[Result], places: Sequence[int] | None = None) -> None:
+        """Runs of the stretch, with their places in the sweep; without, they come in its order, and are all of the stretch."""
         if not results:
             return
-        self.totals.add(results)
+        there = list(range(len(results))) if places is None else list(places)
+        order = sorted(range(len(results)), key=there.__getitem__)
+        results = [results[number] for number in order]
+        by_run = {
+            (result.run, *result.labels.values(), result.repeat): there[number] for result, number in zip(results, order, strict=True)
+        }
+        self._told += zip(sorted(there), map(Told.of, results), strict=True)
         some = Results.of("", [], results, {})
         for name in TABLES:
             table: pd.DataFrame = getattr(some, name)
             if not len(table) and name in self._schemas:
                 continue
             made = pa.Table.from_pandas(table, preserve_index=False).replace_schema_metadata(None)
-            if name in self._schemas and not self._parts[name]:
+            if name in self._schemas and not self._parts[name] and not self._stretch[name]:
                 del self._schemas[name]  # of a table without rows, which says little
             self._schemas[name] = _both(self._schemas[name], made.schema) if name in self._schemas else made.schema
             if len(table):
-                for axis, values in self._values[name].items():
-                    values.update(table[axis].unique())
-                path = self._path(f"{name}-{len(self._parts[name])}")
-                with path.open("wb") as sink:  # a name need not be text, which Arrow takes it for
-                    pq.write_table(made, sink, compression="lz4")
-                self._parts[name].append(path)
+                keys = zip(*(table[key].tolist() for key in ("run", *results[0].labels, "repeat")), strict=True)
+                self._stretch[name].append(made.append_column(PLACE, pa.array([by_run[key] for key in keys], pa.int64())))
+        if places is None:
+            self.end_stretch()
+
+    def end_stretch(self) -> None:
+        """All runs of the stretch have come."""
+        self.totals.hear(told for _, told in sorted(self._told, key=itemgetter(0)))
+        self._told = []
+        for name, tables in self._stretch.items():
+            if not tables:
+                continue
+            schema = self._schemas[name].append(pa.field(PLACE, pa.int64()))
+            whole = pa.concat_tables([_fitted(table, schema) for table in tables])
+            tables.clear()
+            whole = whole.take(np.argsort(whole[PLACE].to_numpy(), kind="stable")).drop_columns([PLACE])
+            for axis, values in self._values[name].items():
+                values.update(whole[axis].unique().to_pylist())
+            path = self._path(f"{name}-{len(self._parts[name])}")
+            with path.open("wb") as sink:  # a name need not be text, which Arrow takes it for
+                pq.write_table(whole, sink, compression="lz4")
+            self._parts[name].append(path)
 
     def files(self) -> dict[str, Path]:
         """The tables, by name, each in a file that whoever asks moves away."""
@@ -69,6 +102,7 @@ class Combined:
 
     def _whole(self, name: str) -> Path:
         inner = self._schemas.get(name, pa.schema([]))
+        inner = pa.schema([inner.field(column) for column in in_order(name, inner.names)])
         found = {axis: axis_quantity(axis, values) for axis, values in self._values[name].items()}
         fields = list(inner)
         for axis, quantity in found.items():
@@ -109,6 +143,13 @@ class Combined:
         for path in self._made:
             with suppress(OSError):
                 path.unlink()
+
+
+def _fitted(table: pa.Table, schema: Any) -> pa.Table:
+    """The table with the columns of a schema that has all of its."""
+    there = set(table.column_names)
+    columns = [table[field.name].cast(field.type) if field.name in there else pa.nulls(table.num_rows, field.type) for field in schema]
+    return pa.table(columns, schema=schema)
 
 
 def _both(one: Any, other: Any) -> Any:

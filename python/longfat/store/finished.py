@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,13 +17,14 @@ import pyarrow as pa
 
 from longfat._longfat import Trace
 from longfat.errors import DamagedError
-from longfat.results import SERIES, Result
+from longfat.provenance import of_run
+from longfat.results import SERIES
 from longfat.store.version import BEFORE, FORMAT_VERSION
 from longfat.stored import FORMS, NONE, from_arrow, from_plain, to_arrow, to_plain
 from longfat.warned import of_facts
 
 if TYPE_CHECKING:
-    from longfat._longfat import Table
+    from longfat._longfat import Run, Table
 
 TRACE_TABLES = ("flows", "links", "hosts", *SERIES)
 """The tables that a run has rows in."""
@@ -51,26 +52,108 @@ MADE_BY = ("results_version", "backend", "longfat", "finished")
 
 
 @dataclass(frozen=True)
+class Part:
+    """The rows that a run has in a table, as `Trace.kept` gives them: it takes less than a table of Arrow's to make."""
+
+    rows: int
+    numbers: bytes
+    """The cells of the columns that are not of words, one column behind the other: 8 bytes each, little endian."""
+    words: Sequence[bytes] = ()
+    """Each column of words, with a NUL between two."""
+
+
+Layout = Mapping[str, str]
+"""The columns of a `Part` in their order, each with what its cells mean (as in `stored.FORMS`)."""
+LAYOUTS: dict[str, Layout] = {table: FORMS[table] for table in TRACE_TABLES}
+KINDS = {"word": pa.string(), "number": pa.float64()}
+
+
+def schema_of(layout: Layout) -> pa.Schema:
+    """The columns of a table as they are kept."""
+    return pa.schema([(column, KINDS.get(form, pa.uint64())) for column, form in layout.items()])
+
+
+SCHEMAS = {name: schema_of(layout) for name, layout in LAYOUTS.items()}
+
+
+def stacked(parts: Sequence[Part], layout: Layout) -> pa.Table:
+    """The table that these parts make, one below the other."""
+    width = sum(form != "word" for form in layout.values())
+    cells = iter(np.concatenate([np.frombuffer(part.numbers, "<u8").reshape(width, part.rows) for part in parts], axis=1))
+    words = zip(*(part.words for part in parts), strict=True)
+    made: list[Any] = []
+    for form in layout.values():
+        match form:
+            case "word":
+                made.append(pa.array([word for some in next(words) for word in some.decode().split("\0")], pa.string()))
+            case "number":
+                made.append(pa.array(next(cells).view(np.float64)))
+            case "time" | "count or none":
+                values = next(cells)
+                made.append(pa.array(values, mask=values == NONE))
+            case _:
+                made.append(pa.array(next(cells)))
+    return pa.table(made, schema=schema_of(layout))
+
+
+def unstacked(table: pa.Table) -> tuple[Part, Layout]:
+    """The part that a table of one run makes, and its columns."""
+    (batch,) = table.combine_chunks().to_batches()
+    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+    forms = {pa.string(): "word", pa.float64(): "number"}
+    layout = {name: forms.get(column.type, "count or none") for name, column in columns.items()}
+    numbers = b"".join(bytes(_cells(column)) for column in columns.values() if column.type != pa.string())
+    return Part(len(batch), numbers, [_cells(column) for column in columns.values() if column.type == pa.string()]), layout
+
+
 class Finished:
     """A finished run."""
 
-    facts: dict[str, Any]
-    """A cell for each column of `FACTS`, and one for each of what its trace has once."""
-    tables: dict[str, pa.Table]
-    """Of `TRACE_TABLES`, those in which it has rows."""
+    def __init__(
+        self,
+        facts: dict[str, Any],
+        tables: Mapping[str, pa.Table] | None = None,
+        *,
+        parts: Mapping[str, Part] | None = None,
+        layouts: Mapping[str, Layout] = LAYOUTS,
+        digest: str = "",
+    ) -> None:
+        self.facts = facts
+        """A cell for each column of `FACTS`, and one for each of what its trace has once."""
+        self.parts = parts
+        """Its rows, by table, where it comes from a trace or a journal; `layouts` are their columns."""
+        self.layouts = layouts
+        self._tables = tables
+        self._digest = digest
 
     @classmethod
-    def of(cls, result: Result, trace: Trace) -> Finished:
-        """What there is to keep of a run that has just ended."""
-        facts: dict[str, Any] = {name: getattr(result, name) for name in FACTS if name in Result.__dataclass_fields__}
-        facts["warnings"] = [warning.as_facts() for warning in result.warnings]
-        return cls.from_stored(facts | result.provenance, trace.stored())
+    def of_run(cls, run: Run, title: str, trace: Trace, wall_s: float, cpu_s: float) -> Finished:
+        """What there is to keep of a run that has just ended; metrics are made of it."""
+        facts: dict[str, Any] = {
+            "run": run.hash,
+            "title": title,
+            "labels": dict(run.labels),
+            "repeat": run.repeat,
+            "seed": run.seed,
+            "warnings": [one | {"runs": [run.hash]} for one in trace.warnings],
+            "cost": run.cost,
+            "wall_s": wall_s,
+            "cpu_s": cpu_s,
+            "resolved": run.resolved,
+        }
+        return cls.from_trace(facts | of_run(run), trace)
+
+    @classmethod
+    def from_trace(cls, facts: dict[str, Any], trace: Trace) -> Finished:
+        """Of the facts, with those of `IN_JSON` not yet in JSON, and a trace."""
+        row = _row(facts) | trace.once()
+        digest, parts = trace.kept(head(row))
+        return cls(row, parts={name: Part(*part) for name, part in parts.items()}, digest=digest)
 
     @classmethod
     def from_stored(cls, facts: dict[str, Any], stored: dict[str, Table]) -> Finished:
         """Of the facts, with those of `IN_JSON` not yet in JSON, and what `Trace.stored` gave."""
-        row = {name: _json(facts[name]) if name in IN_JSON else facts[name] for name in FACTS if name != "format_version"}
-        row |= {"format_version": FORMAT_VERSION} | to_plain(stored["run"])
+        row = _row(facts) | to_plain(stored["run"])
         return cls(row, {name: to_arrow(name, stored[name]) for name in TRACE_TABLES if len(next(iter(stored[name].values())))})
 
     @property
@@ -78,17 +161,40 @@ class Finished:
         """Its hash."""
         return self.facts["run"]
 
-    @cached_property
+    @property
+    def tables(self) -> Mapping[str, pa.Table]:
+        """Of `TRACE_TABLES`, those in which it has rows."""
+        if self._tables is None:
+            self._tables = {name: stacked([part], self.layouts[name]) for name, part in (self.parts or {}).items()}
+        return self._tables
+
+    @property
+    def schemas(self) -> dict[str, pa.Schema]:
+        """The columns of its tables."""
+        if self.parts is not None and self.layouts is LAYOUTS:
+            return {name: SCHEMAS[name] for name in self.parts}
+        return {name: table.schema for name, table in self.tables.items()}
+
+    def rows(self, name: str) -> int:
+        """How many rows it has in a table."""
+        if self.parts is not None:
+            return self.parts[name].rows if name in self.parts else 0
+        return self.tables[name].num_rows if name in self.tables else 0
+
+    @property
     def digest(self) -> str:
         """SHA-256 of all of it, however it is kept."""
-        parts = [_json([(name, self.facts[name]) for name in sorted(self.facts)]).encode()]
+        if self._digest:
+            return self._digest
+        parts = [head(self.facts)]
         for name in TRACE_TABLES:
             if name in self.tables:
                 (table,) = self.tables[name].combine_chunks().to_batches()
                 rows = table.num_rows
                 for column, values in zip(table.schema.names, table.columns, strict=True):
                     parts += [f"{name}.{column} {rows}\n".encode(), _cells(values)]
-        return hashlib.sha256(b"".join(parts)).hexdigest()
+        self._digest = hashlib.sha256(b"".join(parts)).hexdigest()
+        return self._digest
 
     def check(self, digest: str) -> None:
         """DamagedError where it is not what was written, of which this is the digest."""
@@ -97,16 +203,31 @@ class Finished:
 
     def fields(self) -> dict[str, Any]:
         """What is known of the run besides its trace, by the names of `Result`."""
-        known = {name: json.loads(self.facts[name]) if name in IN_JSON else self.facts[name] for name in FACTS if name != "format_version"}
-        known["warnings"] = [of_facts(one) for one in known["warnings"]]
-        known["provenance"] = {name: known.pop(name) for name in MADE_BY}
-        return known
+        return fields(self.facts)
 
     def trace(self) -> Trace:
         """All that it recorded. ExperimentError where this longfat does not know what was run; ValueError where the tables do not fit."""
         stored = {name: from_arrow(name, self.tables.get(name)) for name in TRACE_TABLES}
         stored["run"] = from_plain({name: value for name, value in self.facts.items() if name in FORMS["run"]})
         return Trace.restore(self.facts["resolved"], stored)
+
+
+def fields(row: dict[str, Any]) -> dict[str, Any]:
+    """What a row of `runs` says besides the trace, by the names of `Result`."""
+    known = {name: json.loads(row[name]) if name in IN_JSON else row[name] for name in FACTS if name != "format_version"}
+    known["warnings"] = [of_facts(one) for one in known["warnings"]]
+    known["provenance"] = {name: known.pop(name) for name in MADE_BY}
+    return known
+
+
+def head(row: dict[str, Any]) -> bytes:
+    """What the digest of a run begins with."""
+    return _json([(name, row[name]) for name in sorted(row)]).encode()
+
+
+def _row(facts: dict[str, Any]) -> dict[str, Any]:
+    row = {name: _json(facts[name]) if name in IN_JSON else facts[name] for name in FACTS if name != "format_version"}
+    return row | {"format_version": FORMAT_VERSION}
 
 
 def of_its_time(facts: dict[str, Any]) -> dict[str, Any]:

@@ -17,23 +17,28 @@ import json
 import os
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 import pyarrow as pa
 
 from longfat.errors import DamagedError
-from longfat.store.finished import Finished
+from longfat.store.finished import LAYOUTS, Finished, Part, unstacked
 from longfat.store.place import machine, new_name
 from longfat.sums import sync
 
 FOLDER = "journals"
-ENDING = ".journal"
+ENDING = ".journal6"
+EARLIER = ".journal"
+"""Of journals whose records are tables of Arrow's, as longfat wrote them before. They are read, and become shards."""
+ENDINGS = (ENDING, EARLIER)
 MAGIC = b"\nlongfat5"
 HEAD = struct.Struct("<9sI32s")
 SYNC_EVERY_S = 1.0
 _codec = pa.Codec("zstd", 1)
+_LAYOUTS = json.dumps(LAYOUTS).encode()
 
 
 @dataclass(frozen=True)
@@ -60,7 +65,7 @@ class Journal:
     def take(cls, folder: Path) -> Journal:
         """One of this machine that nobody holds, or a new one."""
         folder.mkdir(parents=True, exist_ok=True)
-        free = next(cls.left_behind(folder, only=machine()), None)
+        free = next(cls.left_behind(folder, only=machine(), endings=(ENDING,)), None)
         return free or cls.new(folder)
 
     @classmethod
@@ -73,11 +78,9 @@ class Journal:
         return made
 
     @classmethod
-    def left_behind(cls, folder: Path, only: str = "") -> Iterator[Journal]:
+    def left_behind(cls, folder: Path, only: str = "", endings: Sequence[str] = ENDINGS) -> Iterator[Journal]:
         """The journals of this machine or of every one that nobody holds, each held from now on and cut to its records."""
-        if not folder.is_dir():
-            return
-        for path in sorted(folder.glob(f"{only}*{ENDING}")):
+        for path in there(folder, only, endings):
             try:
                 journal = cls(folder, path.name, os.O_RDWR | os.O_APPEND)
             except FileNotFoundError:
@@ -98,13 +101,12 @@ class Journal:
             return False
         return os.fstat(self._file).st_nlink > 0
 
-    def append(self, finished: Finished) -> None:
-        """Adds a run: all of it, or OSError and nothing.
+    def append(self, data: bytes, wall_s: float = 0.0) -> None:
+        """Adds the record of a run that took so long: all of it, or OSError and nothing.
 
         What a process wrote outlives the process. For a power cut it has to be put on the disk, which is done at most once a second but at
         once for a run that took longer: of what is finished, a power cut takes a second's work at the most.
         """
-        data = encode(finished)
         try:
             written = 0
             while written < len(data):
@@ -114,12 +116,12 @@ class Journal:
             raise
         self.size += len(data)
         self.runs += 1
-        if finished.facts["wall_s"] > SYNC_EVERY_S or time.monotonic() - self._synced > SYNC_EVERY_S:
+        if wall_s > SYNC_EVERY_S or time.monotonic() - self._synced > SYNC_EVERY_S:
             self.sync()
 
     def sync(self) -> None:
         """Waits until it is on the disk."""
-        os.fdatasync(self._file)
+        getattr(os, "fdatasync", os.fsync)(self._file)  # macOS has no fdatasync
         self._synced = time.monotonic()
 
     def leave(self) -> None:
@@ -137,18 +139,26 @@ class Journal:
         os.close(self._file)
 
 
+def there(folder: Path, only: str = "", endings: Sequence[str] = ENDINGS) -> list[Path]:
+    """The journals in a folder, or those whose names begin with `only`."""
+    return sorted(path for ending in endings for path in folder.glob(f"{only}*{ending}")) if folder.is_dir() else []
+
+
 def encode(finished: Finished) -> bytes:
     """A record."""
-    tables: dict[str, int] = {}
-    parts: list[bytes] = []
-    for name, table in finished.tables.items():
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, table.schema) as stream:
-            stream.write_table(table)
-        parts.append(sink.getvalue().to_pybytes())
-        tables[name] = len(parts[-1])
-    head = json.dumps({"facts": finished.facts, "tables": tables}).encode()
-    raw = b"".join([struct.pack("<I", len(head)), head, *parts])
+    parts, layouts = finished.parts, _LAYOUTS
+    if parts is None:
+        pairs = {name: unstacked(table) for name, table in finished.tables.items()}
+        parts, layouts = (
+            {name: pair[0] for name, pair in pairs.items()},
+            json.dumps({name: pair[1] for name, pair in pairs.items()}).encode(),
+        )
+    elif finished.layouts is not LAYOUTS:
+        layouts = json.dumps(finished.layouts).encode()
+    said = {name: [part.rows, len(part.numbers), *map(len, part.words)] for name, part in parts.items()}
+    head = json.dumps({"facts": finished.facts, "digest": finished.digest, "parts": said}).encode()
+    cells = [cells for part in parts.values() for cells in (part.numbers, *part.words)]
+    raw = b"".join([struct.pack("<II", len(head), len(layouts)), head, layouts, *cells])
     run = finished.run.encode()
     body = struct.pack("<HI", len(run), len(raw)) + run + _codec.compress(raw, asbytes=True)
     return HEAD.pack(MAGIC, len(body), hashlib.sha256(body).digest()) + body
@@ -192,6 +202,27 @@ def read(folder: Path, record: Record) -> Finished:
         raise DamagedError(f"{folder / record.journal} is damaged: it does not hold the run {record.run}")
     name, size = struct.unpack_from("<HI", body)
     raw = memoryview(_codec.decompress(bytes(body[6 + name :]), decompressed_size=size, asbytes=True))
+    return _of_tables(raw) if record.journal.endswith(EARLIER) else _of_parts(raw)
+
+
+def _of_parts(raw: memoryview) -> Finished:
+    length, described = struct.unpack_from("<II", raw)
+    head = json.loads(bytes(raw[8 : 8 + length]))
+    start = 8 + length
+    said = bytes(raw[start : start + described])
+    layouts = LAYOUTS if said == _LAYOUTS else json.loads(said)
+    start += described
+    parts: dict[str, Part] = {}
+    for name, (rows, *sizes) in head["parts"].items():
+        ends = list(accumulate(sizes, initial=start))
+        cells = [bytes(raw[low:high]) for low, high in pairwise(ends)]
+        parts[name] = Part(rows, cells[0], cells[1:])
+        start = ends[-1]
+    return Finished(head["facts"], parts=parts, layouts=layouts, digest=head["digest"])
+
+
+def _of_tables(raw: memoryview) -> Finished:
+    """As journals of `EARLIER` have it."""
     (length,) = struct.unpack_from("<I", raw)
     head = json.loads(bytes(raw[4 : 4 + length]))
     tables: dict[str, pa.Table] = {}

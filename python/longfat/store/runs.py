@@ -21,6 +21,7 @@ from longfat.store.files import reason
 from longfat.store.finished import MADE_BY, Finished
 from longfat.store.folders import DAMAGED, Folders, made_by
 from longfat.store.journal import Journal, Record
+from longfat.store.many import Many
 from longfat.store.place import Bucket, Location, location, machine, place_of
 from longfat.store.shards import Shards
 from longfat.store.top import AGAIN, Top
@@ -28,7 +29,7 @@ from longfat.store.writer import Writer
 from longfat.warned import RunWarning
 
 if TYPE_CHECKING:
-    from longfat._longfat import Tables
+    from longfat._longfat import Run, Tables
 
 JOURNALS, FOLDERS = journal.FOLDER, folders.FOLDER
 
@@ -106,14 +107,14 @@ class Runs:
             raise StorageError(f"cannot write results to {self.folder}: {why}{keep_note()}{self._unsent()}") from error
 
     def _clear(self) -> None:
-        self._shards.clear_unfinished(machine() if isinstance(self.place, Bucket) else "")
+        self._shards.clear_unfinished(self.finished, machine() if isinstance(self.place, Bucket) else "")
         for path in self._folders.paths():
             if path.name.startswith(".unfinished-"):
                 self._folders.remove(path)
 
     def _unsent(self) -> str:
         local = self.place.local
-        if not isinstance(self.place, Bucket) or not any((local / journal.FOLDER).glob(f"*{journal.ENDING}")):
+        if not isinstance(self.place, Bucket) or not journal.there(local / journal.FOLDER):
             return ""
         return f"; finished runs that could not be sent are in {local}, and are sent by the next longfat that writes there"
 
@@ -142,7 +143,7 @@ class Runs:
         with self._lock:
             folder = self.place.local / journal.FOLDER
             # Journals first: what leaves them meanwhile is in a shard then.
-            there = {path.name for path in folder.glob(f"*{journal.ENDING}")} if folder.is_dir() else set[str]()
+            there = {path.name for path in journal.there(folder)}
             for name in there:
                 found = {one.run: one for one in journal.records(folder / name, self._ends.get(name, 0))}
                 self._journals.setdefault(name, {}).update(found)
@@ -171,16 +172,36 @@ class Runs:
         """Whether the run of this hash is finished now. What is in it is not looked at."""
         with self._lock:
             self.refresh()
-            return any(run in found for found in self._journals.values()) or self._shards.has(run) or self._folders.has(run)
+            return self._is_there(run)
+
+    def finished_of(self, runs: Iterable[str]) -> set[str]:
+        """Those of `runs` that are finished now. What is in them is not looked at."""
+        with self._lock:
+            self.refresh()
+            return {run for run in runs if self._is_there(run)}
+
+    def _is_there(self, run: str) -> bool:
+        return any(run in found for found in self._journals.values()) or self._shards.has(run) or self._folders.has(run)
 
     def whole(self, runs: Iterable[str]) -> set[str]:
         """Those of `runs` that are finished and are what was written. The others that are there are put aside."""
+        return self.whole_of(set(runs) & self.finished(), self.put_aside)
+
+    def whole_of(self, runs: Iterable[str], damaged: Callable[[str], object] = lambda _: None) -> set[str]:
+        """Those of `runs`, which were finished at the last look, that are what was written; `damaged` is told of the others."""
         found: set[str] = set()
-        for run in self._shards.in_order(set(runs) & self.finished()):
+        suspects: list[str] = []
+        for some in self._shards.read_many(runs):
+            if isinstance(some, Many):
+                for run, is_whole in zip(some.runs, some.whole(), strict=True):
+                    found.add(run) if is_whole else suspects.append(run)
+            else:
+                suspects += some
+        for run in suspects:
             try:
                 self._open(run)
             except DamagedError:
-                self.put_aside(run)
+                damaged(run)
             else:
                 found.add(run)
         return found
@@ -230,9 +251,7 @@ class Runs:
         found = self._open(run)
         if isinstance(found, Result):
             return found
-        trace, fields = self._restored(found)
-        tables, kept = trace.tables(), fields.pop("warnings")
-        return of_tables(tables, also=_of_an_earlier_longfat(trace, tables, kept), **fields)
+        return _result(*self._restored(found))
 
     def trace(self, run: str) -> tuple[Trace, dict[str, Any]]:
         """All that a finished run recorded, and what is known of the run besides: its title, labels, seed, `resolved`.
@@ -254,15 +273,36 @@ class Runs:
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise DamagedError(f"{self.folder}: {found.run} is not a finished run: {error}; {AGAIN}") from error
 
-    def read_all(self, runs: Iterable[str]) -> Iterator[tuple[str, Result | DamagedError]]:
-        """Runs in the order in which they are quickest to read, each with its hash; a DamagedError for what is not what was written."""
+    def read_all(
+        self, runs: Iterable[str], resolve: Callable[[str], Run | None] = lambda _: None
+    ) -> Iterator[tuple[str, Result | DamagedError]]:
+        """Runs in the order in which they are quickest to read, each with its hash; a DamagedError for what is not what was written.
+
+        Those that the caller can `resolve` are faster to read.
+        """
         if not self._looked:
             self.refresh()
-        for run in self._shards.in_order(set(runs)):
-            try:
-                yield run, self.read(run)
-            except DamagedError as error:
-                yield run, error
+        for some in self._shards.read_many(runs):
+            alone: list[str] = []
+            if isinstance(some, Many):
+                known = {run: found for run in some.runs if (found := resolve(run))}
+                for run, trace, fields in some.restored(known):
+                    if trace:
+                        yield run, _result(trace, fields)
+                    else:
+                        alone.append(run)
+            else:
+                alone = some
+            for run in alone:
+                try:
+                    yield run, self.read(run)
+                except DamagedError as error:
+                    yield run, error
+
+    def _cells_of_a_run(self, tables: Iterable[str]) -> int:
+        """How many cells a run has in these tables, by the shards."""
+        names, shards = list(tables), list(self._shards.there.values())
+        return sum(shard.cells(name) for shard in shards for name in names) // max(sum(len(shard.rows) for shard in shards), 1)
 
     # Keeping house
 
@@ -326,6 +366,12 @@ class Runs:
             for path in gone:
                 self._folders.remove(path)
             return len(gone), len(paths) - len(gone)
+
+
+def _result(trace: Trace, fields: dict[str, Any]) -> Result:
+    """A run, with the metrics of now, from its trace and what is known of it besides."""
+    tables, kept = trace.tables(), fields.pop("warnings")
+    return of_tables(tables, also=_of_an_earlier_longfat(trace, tables, kept), **fields)
 
 
 def _of_an_earlier_longfat(trace: Trace, tables: Tables, kept: list[RunWarning]) -> list[RunWarning]:

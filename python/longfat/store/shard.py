@@ -24,7 +24,7 @@ from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import accumulate
+from itertools import accumulate, groupby
 from typing import Any, TypeVar
 
 import numpy as np
@@ -32,7 +32,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from longfat.errors import DamagedError
-from longfat.store.finished import FACTS, IN_JSON, TRACE_TABLES, Finished
+from longfat.store.finished import FACTS, IN_JSON, TRACE_TABLES, Finished, stacked
 from longfat.store.place import UNFINISHED, Place, is_refused, new_name, patiently
 from longfat.store.version import FORMAT_VERSION
 
@@ -87,26 +87,51 @@ class ShardWriter:
         files = {name: writer.close() for name, writer in self._tables.items()}
         if not files:
             return
-        facts: dict[str, Any] = {"format_version": FORMAT_VERSION, "replaces": self.replaces, "tables": {}}
+        tables: dict[str, tuple[Any, int]] = {}
         for name, path in files.items():
-            footer = io.BytesIO()
             with path.open("rb") as file:
-                metadata = pq.read_metadata(file)
-            metadata.write_metadata_file(footer)
-            facts["tables"][name] = {
-                "rows": metadata.num_rows,
-                "bytes": path.stat().st_size,
-                "footer": base64.b64encode(zlib.compress(footer.getvalue())).decode(),
-            }
+                tables[name] = (pq.read_metadata(file), path.stat().st_size)
         for name, path in files.items():
             self.place.put(f"{FOLDER}/{name}/{self.name}.parquet", path)
-        digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
-        self.place.put(f"{FOLDER}/{self.name}.json", json.dumps({"sha256": digest, "shard": facts}, sort_keys=True).encode())
+        _announce(self.place, self.name, self.replaces, tables)
 
     def abandon(self) -> None:
         """Removes what was written."""
         for writer in self._tables.values():
             writer.abandon()
+
+
+def _announce(place: Place, shard: str, replaces: list[str], tables: dict[str, tuple[Any, int]]) -> None:
+    """Says that there is a shard, with the footer and the size of each of its files."""
+    facts: dict[str, Any] = {"format_version": FORMAT_VERSION, "replaces": replaces, "tables": {}}
+    for name, (metadata, size) in tables.items():
+        footer = io.BytesIO()
+        metadata.write_metadata_file(footer)
+        packed = base64.b64encode(zlib.compress(footer.getvalue())).decode()
+        facts["tables"][name] = {"rows": metadata.num_rows, "bytes": size, "footer": packed}
+    digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+    place.put(f"{FOLDER}/{shard}.json", json.dumps({"sha256": digest, "shard": facts}, sort_keys=True).encode())
+
+
+def announce_again(place: Place, shard: str, elsewhere: set[str]) -> bool:
+    """Says that there is a shard whose `NAME.json` was lost; whether that was right.
+
+    It is where all files of the shard are there and whole, and not all its runs are `elsewhere`: then it is what a kill has left.
+    """
+    with _passing_over_damage():
+        found = Shard(place, shard)
+        if found.rows.keys() <= elsewhere:
+            return False
+        sizes = {table: dict(place.names(f"{FOLDER}/{table}")).get(f"{shard}.parquet", 0) for table in found.tables()}
+        runs = pa.concat_tables(part for table, part in found.parts(set()) if table == "runs")
+        tables = {table: (found.footer(table), size) for table, size in sizes.items()}
+        for table in TRACE_TABLES:
+            counted = sum(runs[f"{table}_rows"].to_pylist()) if f"{table}_rows" in runs.column_names else 0
+            if counted != (tables[table][0].num_rows if table in tables else 0):
+                return False
+        _announce(place, shard, [], tables)
+        return True
+    return False
 
 
 class _TableWriter:
@@ -176,13 +201,22 @@ def rows_of(runs: list[Finished]) -> pa.Table:
     columns: dict[str, Any] = {name: pa.array([run.facts[name] for run in runs], form) for name, form in FACTS.items()}
     columns |= {name: pa.array([run.facts[name] for run in runs], pa.uint64()) for name in runs[0].facts if name not in FACTS}
     for name in TRACE_TABLES:
-        columns[f"{name}_rows"] = pa.array([run.tables[name].num_rows if name in run.tables else 0 for run in runs], pa.int64())
+        columns[f"{name}_rows"] = pa.array([run.rows(name) for run in runs], pa.int64())
     return pa.table(columns | {"sha256": pa.array([run.digest for run in runs])})
 
 
-def with_run(run: str, table: pa.Table) -> pa.Table:
-    """The rows of a run in a table, with the run before them."""
-    return table.add_column(0, "run", pa.repeat(pa.scalar(run), table.num_rows))
+def table_of(name: str, runs: list[Finished]) -> pa.Table | None:
+    """The rows of these runs in a table, each with the run before it; None where they have none."""
+    tables: list[pa.Table] = []
+    for layout, some in groupby((run for run in runs if run.rows(name)), lambda run: run.layouts[name] if run.parts else None):
+        here = list(some)
+        parts = [run.parts[name] for run in here if run.parts]
+        tables.append(stacked(parts, layout) if layout else pa.concat_tables(run.tables[name] for run in here))
+    if not tables:
+        return None
+    whole = pa.concat_tables(tables)
+    there = np.repeat(np.arange(len(runs)), [run.rows(name) for run in runs])
+    return whole.add_column(0, "run", pa.array([run.run for run in runs], pa.string()).take(pa.array(there)))
 
 
 class Shard:
@@ -231,11 +265,23 @@ class Shard:
 
         return patiently(read)
 
-    def _footer(self, table: str) -> Any:
+    def footer(self, table: str) -> Any:
+        """The footer of the file of a table."""
         return self._footers.get(table) or self._read(table, lambda file: file.metadata)
 
+    def columns(self, table: str) -> int:
+        """How many columns a table has."""
+        return self.footer(table).num_columns
+
+    def cells(self, table: str) -> int:
+        """How many cells a table has; 0 where that cannot be told."""
+        with _passing_over_damage():
+            footer = self.footer(table)
+            return footer.num_columns * footer.num_rows
+        return 0
+
     def _rows_of_groups(self, table: str) -> list[int]:
-        footer = self._footer(table)
+        footer = self.footer(table)
         return [footer.row_group(number).num_rows for number in range(footer.num_row_groups)]
 
     def _index(self) -> dict[str, int]:
@@ -281,14 +327,16 @@ class Shard:
         return self._read(table, lambda file: file.read_row_group(number, columns=columns))
 
     def _kept_group(self, table: str, number: int) -> pa.Table:
-        key = (table, number)
-        if key in self._groups:
-            self._groups.move_to_end(key)
-        else:
-            self._groups[key] = self._group(table, number)
-            while len(self._groups) > GROUPS_KEPT:
-                self._groups.popitem(last=False)
-        return self._groups[key]
+        key, groups = (table, number), self._groups
+        found = groups.pop(key, None)
+        groups[key] = found = self._group(table, number) if found is None else found
+        while len(groups) > GROUPS_KEPT:
+            groups.popitem(last=False)
+        return found
+
+    def forget(self) -> None:
+        """Lets go of the row groups that are kept for the next run: the reader goes on elsewhere."""
+        self._groups = OrderedDict()
 
     def read(self, run: str) -> Finished:
         """A run. DamagedError where it is not what was written; FileNotFoundError where the shard has gone into another."""
@@ -324,4 +372,4 @@ class Shard:
 
     def schemas(self) -> dict[str, Any]:
         """The columns of its tables."""
-        return {table: self._footer(table).schema.to_arrow_schema() for table in self.tables()}
+        return {table: self.footer(table).schema.to_arrow_schema() for table in self.tables()}

@@ -18,10 +18,12 @@ from typing import Any
 
 from longfat.errors import DamagedError
 from longfat.store import journal
-from longfat.store.finished import Finished
+from longfat.store.finished import TRACE_TABLES, Finished
 from longfat.store.journal import Journal
+from longfat.store.many import Many
+from longfat.store.many import read as read_together
 from longfat.store.place import UNFINISHED, Place, is_refused
-from longfat.store.shard import FOLDER, TABLES, UNREADABLE, Shard, ShardWriter, rows_of, with_run
+from longfat.store.shard import FOLDER, TABLES, UNREADABLE, Shard, ShardWriter, announce_again, rows_of, table_of
 
 ASIDE = f"{FOLDER}/aside"
 """Files whose names say which run of which shard is damaged."""
@@ -96,6 +98,25 @@ class Shards:
             break
         return None
 
+    def read_many(self, runs: Iterable[str]) -> Iterator[Many | list[str]]:
+        """Runs, some at a time, in the order in which they are quickest to read; the hashes of those that have to be read one by one."""
+        left = set(runs)
+        alone = {run for run, _ in self._aside if run in left}
+        for shard in list(self.there.values()):
+            here = (left & shard.rows.keys()) - alone
+            left -= here
+            if not here:
+                continue
+            try:
+                for many in read_together(shard, here):
+                    here.difference_update(many.runs)
+                    yield many
+            except (*UNREADABLE, TypeError, AttributeError):  # which run it is, and what is wrong, is told when each is read
+                yield self.in_order(here)
+            # Of each shard in turn some row groups are held, and not of all shards at once.
+            shard.forget()
+        yield self.in_order(left)
+
     def in_order(self, runs: Iterable[str]) -> list[str]:
         """`runs` as they stand in the shards, those first that are in none: the order to read them in."""
         there = list(enumerate(self.there.values()))
@@ -127,9 +148,9 @@ class Shards:
             some = together.pop(number)
             writer = writers[number]
             writer.add(rows_of(some))
-            for run in some:
-                for name, table in run.tables.items():
-                    writer.append(name, with_run(run.run, table))
+            for name in TRACE_TABLES:
+                if (table := table_of(name, some)) is not None:
+                    writer.append(name, table)
 
         try:
             shapes: list[tuple[list[str], dict[str, Any]]] = []
@@ -214,12 +235,17 @@ class Shards:
         self.refresh()
 
     def remove(self, name: str) -> None:
-        """Removes the files of a shard: first what says that it is there."""
-        for file in (f"{FOLDER}/{name}.json", *(f"{FOLDER}/{table}/{name}.parquet" for table in TABLES)):
-            self.place.remove(file)
+        """Removes the files of a shard, that of its runs first: without it nothing is taken for a shard that has lost its `NAME.json`."""
+        self.place.remove(f"{FOLDER}/runs/{name}.parquet")
+        self.place.remove(f"{FOLDER}/{name}.json")
+        self._remove_tables(name)
         for run, shard in list(self._aside):
             if shard == name:
                 self.place.remove(f"{ASIDE}/{run}@{shard}")
+
+    def _remove_tables(self, name: str) -> None:
+        for table in TABLES:
+            self.place.remove(f"{FOLDER}/{table}/{name}.parquet")
 
     def _clear(self, mine: str) -> None:
         """Removes shards that have been replaced, where a kill had left them."""
@@ -227,14 +253,22 @@ class Shards:
             if name.startswith(mine):
                 self.remove(name)
 
-    def clear_unfinished(self, mine: str = "") -> None:
-        """Removes what kills have left of shards that never were, of those whose names begin with `mine`. Nobody may make one meanwhile."""
+    def clear_unfinished(self, finished: Callable[[], set[str]], mine: str = "") -> None:
+        """Removes what kills have left of shards that never were, of those whose names begin with `mine`. Nobody may make one meanwhile.
+
+        `finished`: the runs that are there. A shard that is whole but for its `NAME.json`, and has runs that are nowhere else, has lost it,
+        and gets another.
+        """
         self.refresh()
         self._clear(mine)
-        for table in TABLES:
-            for name, _ in self.place.names(f"{FOLDER}/{table}"):
-                if name.startswith(mine) and name.removesuffix(".parquet") not in self._known:
-                    self.place.remove(f"{FOLDER}/{table}/{name}")
+        files = {(table, name.removesuffix(".parquet")) for table in TABLES for name, _ in self.place.names(f"{FOLDER}/{table}")}
+        orphans = sorted({name for _, name in files if name.startswith(mine) and name not in self._known})
+        elsewhere = finished() if orphans else set[str]()
+        for shard in orphans:
+            if not (("runs", shard) in files and announce_again(self.place, shard, elsewhere)):
+                self._remove_tables(shard)
+        if orphans:
+            self.refresh()
         local = self.place.local
         for left in (*local.glob(f"{UNFINISHED}*"), *local.glob(f"{FOLDER}/**/{UNFINISHED}*")):
             with suppress(FileNotFoundError):
@@ -268,9 +302,9 @@ def _fit(one: Shard, other: Shard) -> bool:
 
 def _shape(shapes: list[tuple[list[str], dict[str, Any]]], run: Finished) -> int:
     """The number of the first of `shapes` that a run fits, which may be a new one."""
-    facts, schemas = list(run.facts), {name: table.schema for name, table in run.tables.items()}
+    facts, schemas = list(run.facts), run.schemas
     for number, (known, columns) in enumerate(shapes):
-        if known == facts and all(columns.get(name, schema).equals(schema) for name, schema in schemas.items()):
+        if known == facts and all((here := columns.get(name, schema)) is schema or here.equals(schema) for name, schema in schemas.items()):
             columns.update(schemas)
             return number
     shapes.append((facts, schemas))

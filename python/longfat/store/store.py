@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import islice
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import pandas as pd
 import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
@@ -21,13 +23,23 @@ from longfat.decide import Decider, Metrics
 from longfat.errors import DamagedError, LongfatError, NoResultsError, StorageError
 from longfat.results import Result, Results, changed, without_series
 from longfat.store import locks
-from longfat.store.combined import TOGETHER, Combined
+from longfat.store.combined import AT_ONCE, STRETCH, STRETCH_CELLS, Combined
 from longfat.store.files import read_opened, version_of
 from longfat.store.place import Folder
 from longfat.store.runs import Runs
 from longfat.store.top import PROVENANCE, SWEEP, TABLES
 from longfat.store.version import FORMAT_VERSION, WITH_TRACES
 from longfat.totals import Totals
+
+
+class _Row(NamedTuple):
+    """A row of `runs`, as little of it as there is before the run is read."""
+
+    place: int
+    number: int
+    run: str
+    labels: list[tuple[str, str]]
+    repeat: int
 
 
 class Store(Runs):
@@ -55,29 +67,61 @@ class Store(Runs):
         with self._telling():
             self._top.begin({"title": title, "axes": axes, "text": text} | facts)
 
-    def combine(self, title: str, axes: list[str], runs: Iterable[Run], text: str, facts: Callable[[Totals], dict[str, Any]]) -> Results:
+    def combine(
+        self,
+        title: str,
+        axes: list[str],
+        runs: Iterable[Run],
+        text: str,
+        facts: Callable[[Totals], dict[str, Any]],
+        resolve: Callable[[int], Run] | None = None,
+    ) -> Results:
         """Writes the tables of `runs`, in that order, and where they come from: `facts` of them all. Others may write meanwhile.
 
-        A StorageError leaves the old ones. DamagedError where runs are missing or damaged; these have been put aside then.
+        `resolve` gives the run of a number: with it this is faster. A StorageError leaves the old tables. DamagedError where runs are
+        missing or damaged; these have been put aside then.
         """
         with self._telling(), self._as_writer():
             self.gather()
-            provenance = self._write_top(title, axes, self._in_parts(runs), facts, text)
+            provenance = self._write_top(title, axes, lambda made: self._fill(made, _rows(runs), resolve, self.put_aside), facts, text)
             self._top.end()
         return self._results(provenance)
 
-    def _in_parts(self, runs: Iterable[Run]) -> Iterator[list[Result]]:
-        """The results of runs, in order, some at a time. DamagedError for the first that is damaged, when all have been put aside."""
+    def _stretch(self) -> int:
+        """How many runs of a sweep make a stretch of `Combined`."""
+        return max(AT_ONCE, min(STRETCH, STRETCH_CELLS // max(self._cells_of_a_run(TABLES[1:]), 1)))
+
+    def _fill(
+        self,
+        made: Combined,
+        rows: Iterable[_Row],
+        resolve: Callable[[int], Run] | None = None,
+        damaged: Callable[[str], object] = lambda _: None,
+    ) -> None:
+        """Adds runs of the sweep. Where some are damaged, a DamagedError for the first, when `damaged` has been told of all of them."""
         failed: DamagedError | None = None
-        every = iter(runs)
-        while some := list(islice(every, TOGETHER)):
-            found = dict(self.read_all(run.hash for run in some))
-            for run, result in found.items():
+        every = iter(rows)
+        while stretch := list(islice(every, self._stretch())):
+            by_run: dict[str, list[_Row]] = {}
+            for row in stretch:
+                by_run.setdefault(row.run, []).append(row)
+
+            def known(run: str, by_run: dict[str, list[_Row]] = by_run) -> Run | None:
+                return resolve(by_run[run][0].number) if resolve else None
+
+            found: list[tuple[_Row, Result]] = []
+            for run, result in self.read_all(by_run, known):
                 if isinstance(result, DamagedError):
                     failed = failed or result
-                    self.put_aside(run)
-            if not failed:
-                yield [labelled(found[run.hash], run) for run in some]  # type: ignore[arg-type]
+                    damaged(run)
+                    continue
+                small = without_series(result)
+                found += [(row, small) for row in by_run[run]]
+                if len(found) >= AT_ONCE:
+                    _add(made, found)
+                    found = []
+            _add(made, found)
+            made.end_stretch()
         if failed:
             raise failed
 
@@ -85,15 +129,14 @@ class Store(Runs):
         self,
         title: str,
         axes: list[str],
-        parts: Iterable[list[Result]],
+        fill: Callable[[Combined], object],
         facts: Callable[[Totals], dict[str, Any]],
         text: str | None = None,
     ) -> dict[str, Any]:
-        """Makes the tables of these runs, and puts them and where they come from at the top; gives the latter."""
+        """Makes the tables that `fill` adds runs to, and puts them and where they come from at the top; gives the latter."""
         made = Combined(axes, self.place.local)
         try:
-            for some in parts:
-                made.add(some)
+            fill(made)
             provenance = {"format_version": FORMAT_VERSION, "metrics": METRICS, "title": title, "axes": axes} | facts(made.totals)
             with locks.exclusive(self.place.local, str(self.folder), locks.TOP):
                 self._top.write(made.files(), provenance, text)
@@ -108,22 +151,31 @@ class Store(Runs):
             file = f"{name}.parquet"
             # The file of a folder stays as long as it is open; an object does not.
             held[name] = self.place.open(file) if isinstance(self.place, Folder) else pa.BufferReader(self.place.read(file))
+        return self._of_files(provenance, held)
+
+    def _of_files(self, provenance: dict[str, Any], held: Mapping[str, Any]) -> Results:
         tables: dict[str, Any] = {name: partial(read_opened, file) for name, file in held.items()}
         results = Results(provenance["title"], provenance["axes"], **tables, open=self.read, provenance=provenance)
         for file in held.values():
             weakref.finalize(results, file.close)
         return results
 
-    def _made_anew(self, provenance: dict[str, Any], runs: Sequence[Result]) -> Results:
-        """The tables of `runs`, with every metric there is now; those at the top, too, where they can be written."""
-        totals = Totals()
-        totals.add(runs)
-        now = provenance | {"metrics": METRICS, "warnings": [warning.as_facts() for warning in totals.warnings]}
-        made = Results.of(provenance["title"], provenance["axes"], runs, now)
-        made.open = self.read
+    def _only_made(self, provenance: dict[str, Any], rows: Iterable[_Row], resolve: Callable[[int], Run] | None = None) -> Results:
+        """The tables of these runs, which are not kept: they are in files that are gone when nobody has them open."""
+        with tempfile.TemporaryDirectory(prefix="longfat-") as home:
+            made = Combined(provenance["axes"], Path(home))
+            self._fill(made, rows, resolve)
+            now = provenance | {"warnings": [warning.as_facts() for warning in made.totals.warnings]}
+            return self._of_files(now, {name: path.open("rb") for name, path in made.files().items()})
+
+    def _made_anew(self, provenance: dict[str, Any], rows: Sequence[_Row]) -> Results:
+        """The tables of these runs, with every metric there is now; those at the top, too, where they can be written."""
+        now = provenance | {"metrics": METRICS}
         with suppress(StorageError), self._telling(), self._as_writer():
-            self._write_top(provenance["title"], provenance["axes"], [list(runs)], lambda _: now)
-        return made
+            title, axes = provenance["title"], provenance["axes"]
+            facts: Callable[[Totals], dict[str, Any]] = lambda totals: now | {"warnings": [one.as_facts() for one in totals.warnings]}  # noqa: E731
+            return self._results(self._write_top(title, axes, lambda made: self._fill(made, rows), facts))
+        return self._only_made(now, rows)
 
     def is_written_to(self) -> bool:
         """Whether a process of this machine is writing here now."""
@@ -152,21 +204,22 @@ class Store(Runs):
         if not note:
             return self.load()
         self.check_format()
-        runs = list(Decider(_document(note["text"], note.get("changes", {}))).wanted(metrics_in(self)))
-        wanted = {run.hash for run in runs} & self.finished()
-        found = {run: without_series(result) for run, result in self.read_all(wanted) if isinstance(result, Result)}
-        done = [labelled(found[run.hash], run) for run in runs if run.hash in found]
+        document = _document(note["text"], note.get("changes", {}))
+        finished = self.finished()
+        count, done, place = 0, list[_Row](), dict[str, bool]()
+        for row in _rows(Decider(document).wanted(metrics_in(self))):
+            count += 1
+            if row.run in finished:
+                done.append(row)
+                place[row.run] = True
+        whole = self.whole_of(place)
+        done = [row for row in done if row.run in whole]
         if not done:
             if self.place.has(PROVENANCE):
                 return self.load()
-            raise NoResultsError(f"{self.folder} has no results yet: none of the {len(runs):,} runs of its sweep is finished")
-        so_far = {"finished": len(done), "runs": len(runs), "under_way": self.is_written_to()}
-        totals = Totals()
-        totals.add(done)
-        warnings = [warning.as_facts() for warning in totals.warnings]
-        made = Results.of(note["title"], note["axes"], done, note | {"warnings": warnings, "so_far": so_far})
-        made.open = self.read
-        return made
+            raise NoResultsError(f"{self.folder} has no results yet: none of the {count:,} runs of its sweep is finished")
+        so_far = {"finished": len(done), "runs": count, "under_way": self.is_written_to()}
+        return self._only_made(note | {"so_far": so_far}, done, document.run)
 
     def load(self) -> Results:
         """What `combine` wrote, or where its tables are damaged, what it would write.
@@ -197,27 +250,32 @@ class Store(Runs):
             return anew[0]
         if version < WITH_TRACES or provenance.get("metrics") == METRICS:
             return results
-        found = dict(self.read_all(results.runs["run"]))
         labels = results.runs[["run", *results.axes, "repeat"]].to_dict("records")
-        runs: list[Result] = []
-        for row in labels:
-            result = found[row["run"]]
-            if isinstance(result, DamagedError):
-                raise result
-            runs.append(changed(result, labels={axis: row[axis] for axis in results.axes}, repeat=int(row["repeat"])))
-        return self._made_anew(provenance, runs)
+        rows = [
+            _Row(place, 0, row["run"], [(axis, row[axis]) for axis in results.axes], int(row["repeat"])) for place, row in enumerate(labels)
+        ]
+        return self._made_anew(provenance, rows)
 
     def _again(self, provenance: dict[str, Any], error: DamagedError) -> Results:
         """The tables made anew, since one is damaged. By the experiment that is kept beside them."""
         try:
             runs = Decider(_document(self.text(), provenance.get("changes", {}))).wanted(metrics_in(self))
-            return self._made_anew(provenance, [labelled(self.read(run.hash), run) for run in runs])
+            return self._made_anew(provenance, list(_rows(runs)))
         except LongfatError as why:
             raise DamagedError(f"{error}; it cannot be made anew, since {why}") from why
 
     def shown(self) -> set[str]:
         """The runs that the tables at the top are of; none where there are no tables."""
         return set(self.load().runs["run"]) if self.place.has("runs.parquet") else set()
+
+
+def _rows(runs: Iterable[Run]) -> Iterator[_Row]:
+    """A row for each run."""
+    return (_Row(place, run.index, run.hash, run.labels, run.repeat) for place, run in enumerate(runs))
+
+
+def _add(made: Combined, found: Sequence[tuple[_Row, Result]]) -> None:
+    made.add([changed(one, labels=dict(row.labels), repeat=row.repeat) for row, one in found], [row.place for row, _ in found])
 
 
 def _document(text: str, changes: dict[str, Any]) -> Document:

@@ -6,13 +6,12 @@ import threading
 from typing import TYPE_CHECKING
 
 from longfat.store.finished import Finished
-from longfat.store.journal import FOLDER, Journal
+from longfat.store.journal import FOLDER, Journal, encode
 from longfat.store.place import Bucket, machine
 from longfat.store.shards import Shards
 
 if TYPE_CHECKING:
-    from longfat._longfat import Trace
-    from longfat.results import Result
+    from longfat._longfat import Run, Trace
     from longfat.store.place import Place
 
 JOURNAL_BYTES = 32 << 20
@@ -32,17 +31,18 @@ class Writer:
         self._sealing = threading.Lock()
         self._here: set[str] = set()
 
-    def write(self, result: Result, trace: Trace) -> None:
+    def keep(self, run: Run, title: str, trace: Trace, wall_s: float, cpu_s: float) -> None:
         """Keeps a finished run: whole, or OSError and nothing. One that this writer has kept already is not kept again."""
-        self.add(Finished.of(result, trace))
+        self.add(Finished.of_run(run, title, trace, wall_s, cpu_s))
 
     def add(self, finished: Finished) -> None:
         """Keeps a finished run as it is at rest."""
         full: Journal | None = None
+        data = encode(finished)  # while others write
         with self._lock:
             if finished.run in self._here:
                 return
-            self._journal.append(finished)
+            self._journal.append(data, finished.facts["wall_s"])
             self._here.add(finished.run)
             if self._journal.size >= JOURNAL_BYTES or self._journal.runs >= JOURNAL_RUNS:
                 full, self._journal = self._journal, Journal.new(self._place.local / FOLDER)

@@ -145,6 +145,8 @@ pub struct Port {
     slot: u64,
     /// A bit for each input: it has a cell in that slot.
     ready: u64,
+    /// A bit for each input: an end of a frame may be to come there.
+    ending: u64,
     /// When the first of the other inputs has one.
     next: u64,
     /// The input served last.
@@ -186,6 +188,7 @@ impl Port {
             channels: vec![Channel::default(); config.channels],
             slot: 0,
             ready: 0,
+            ending: 0,
             next: input::NEVER,
             turn: 0,
             queued: 0,
@@ -202,6 +205,7 @@ impl Port {
 
     /// `run` comes into `input`, behind what came there before, and not before the time up to which the port was advanced.
     pub fn arrive(&mut self, input: usize, run: Run) {
+        self.ending |= 1 << input;
         if self.inputs[input].push(run) {
             self.step_behind(input);
             self.next = self.next.min(self.inputs[input].next);
@@ -404,9 +408,20 @@ impl Port {
 
     /// The first time to which the port is to be advanced for anything to come of it: then the last cell of a frame may come to the output,
     /// or, before another switch, any cell.
-    pub fn next_news(&self) -> Time {
+    pub fn next_news(&mut self) -> Time {
         let slot = if !self.is_before_switch {
-            let to_come = self.inputs.iter().map(|input| input.end_of_frame(self.slot, self.slot_time));
+            let mut first = input::NEVER;
+            let mut ending = self.ending;
+            while ending != 0 {
+                let i = ending.trailing_zeros();
+                ending &= ending - 1;
+                let end = self.inputs[i as usize].end_of_frame(self.slot, self.slot_time);
+                if end == input::NEVER {
+                    self.ending &= !(1 << i);
+                }
+                first = first.min(end);
+            }
+            let to_come = std::iter::once(first);
             to_come.chain(self.buffers.iter().map(|buffer| buffer.end_of_frame(self.slot))).min().unwrap_or(input::NEVER)
         } else if self.ready != 0 {
             self.slot

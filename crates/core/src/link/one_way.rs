@@ -20,7 +20,7 @@ use super::unsteady::Unsteady;
 use crate::atm::aal5;
 use crate::packet::{Line, PacketId, Packets};
 use crate::quantiles::Quantiles;
-use crate::queue::{DropReason, Queue, QueueLog, discard};
+use crate::queue::{DropReason, Party, Queue, QueueLog, discard};
 use crate::rng::Rng;
 use crate::time::{Duration, Time};
 use crate::units::Rate;
@@ -162,6 +162,11 @@ impl Link {
     /// Who fills its queue is to be told when to stop and when to go on.
     pub fn watch(&mut self, config: PauseAt) {
         self.watch = Some(Box::new(Watch::new(config)));
+    }
+
+    /// Packets that come to the queue with this [`Packet::route`](crate::packet::Packet::route) are of `party` ([`Queue::tell`]).
+    pub fn tell(&mut self, route: u32, party: &Party<'_>) {
+        self.queue.tell(route, party);
     }
 
     /// How long each packet waits in the queue is to be recorded.
@@ -370,6 +375,12 @@ impl Link {
         aal5::cells(ip_len + self.config.overhead)
     }
 
+    /// How long after its first cell the last one of a packet of `ip_len` bytes follows.
+    #[inline]
+    pub fn last_cell_after(&self, ip_len: u32) -> Duration {
+        self.cell_time * u64::from(self.cells_of(ip_len) - 1)
+    }
+
     /// Of the link behind an output port: the packet `id`, of `len` bytes in so many cells, has been sent whole by `end`.
     pub fn carry(&mut self, id: PacketId, len: u32, end: Time, packets: &mut Packets) {
         self.count.transmitted += 1;
@@ -389,6 +400,12 @@ impl Link {
     #[inline]
     pub fn take_sent(&mut self, packets: &Packets) -> Option<PacketId> {
         self.sent.pop(packets)
+    }
+
+    /// All packets that [`Link::take_sent`] would give.
+    #[inline]
+    pub fn sent(&mut self) -> &mut Line {
+        &mut self.sent
     }
 
     /// The port by which what it carries enters the next node.

@@ -213,6 +213,21 @@ impl Line {
         self.len += 1;
     }
 
+    /// Appends all packets of `other`, which is empty then.
+    #[inline]
+    pub fn append(&mut self, other: &mut Line, packets: &mut Packets) {
+        if other.len == 0 {
+            return;
+        }
+        if self.len == 0 {
+            self.first = other.first;
+        } else {
+            packets[self.last].behind = other.first;
+        }
+        self.last = other.last;
+        self.len += std::mem::take(&mut other.len);
+    }
+
     /// Takes the first packet. It stays in `packets`.
     #[inline]
     pub fn pop(&mut self, packets: &Packets) -> Option<PacketId> {
@@ -321,12 +336,21 @@ mod tests {
     proptest! {
         /// Lines that share their packets are as many plain queues.
         #[test]
-        fn lines_are_queues(steps in prop::collection::vec((0..4_usize, any::<bool>(), 0..4_usize), 1..500)) {
+        fn lines_are_queues(steps in prop::collection::vec((0..4_usize, any::<bool>(), 0..4_usize, 0..8_u8), 1..500)) {
             let mut packets = Packets::new();
             let mut lines = [const { Line::new() }; 4];
             let mut plain: [VecDeque<u32>; 4] = Default::default();
             let mut most = [0; 2];
-            for (seq, (from, new, to)) in steps.into_iter().enumerate() {
+            for (seq, (from, new, to, whole)) in steps.into_iter().enumerate() {
+                // Now and then a whole line goes to the end of another.
+                if whole == 0 && from != to {
+                    let mut moved = std::mem::take(&mut lines[from]);
+                    lines[to].append(&mut moved, &mut packets);
+                    prop_assert!(moved.is_empty());
+                    let moved = std::mem::take(&mut plain[from]);
+                    plain[to].extend(moved);
+                    continue;
+                }
                 // A packet comes to the end of a line; or the first of a line goes to another, or leaves from line 0.
                 let moved = if new { Some(add(&mut packets, seq as u32, if seq % 3 == 0 { Way::Back } else { Way::There })) } else { lines[from].pop(&packets) };
                 let expected = if new { Some(seq as u32) } else { plain[from].pop_front() };

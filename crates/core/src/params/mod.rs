@@ -68,10 +68,21 @@ pub enum Kind {
     Dscp,
     /// One or more of them: `"AF41 AF42"`.
     Dscps,
+    /// One or more names of groups of flows, or of hosts: a text, or an array of them.
+    Names(Named),
     /// A queue, with its parameters or as its word alone.
     Queue,
     /// An array of one or more tables of these.
     Tables(Keys),
+}
+
+/// What names are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Named {
+    /// Groups of flows.
+    Groups,
+    /// Hosts.
+    Hosts,
 }
 
 /// The value of a parameter; the variant follows its [`Kind`].
@@ -97,6 +108,8 @@ pub enum Value {
     Dscp(Dscp),
     /// Of [`Kind::Dscps`].
     Dscps(Dscps),
+    /// Of [`Kind::Names`].
+    Names(Kept<Vec<String>>),
     /// Of [`Kind::Queue`].
     Queue(Kept<Choice>),
     /// Of [`Kind::Tables`].
@@ -235,6 +248,14 @@ impl Params {
             Value::Auto => None,
             Value::Dscps(set) => Some(set),
             other => panic!("{name} is {other:?}, not codepoints"),
+        }
+    }
+    /// Names; `None` where they were left to their owner.
+    pub fn names(&self, name: &str) -> Option<&'static [String]> {
+        match self.get(name) {
+            Value::Auto => None,
+            Value::Names(names) => Some(names.all()),
+            other => panic!("{name} is {other:?}, not names"),
         }
     }
     /// A queue; `None` where it was left to its owner.

@@ -42,9 +42,9 @@ impl<T> Deref for Kept<T> {
     }
 }
 
-impl Kept<Vec<Params>> {
-    /// The tables.
-    pub fn all(self) -> &'static [Params] {
+impl<T> Kept<Vec<T>> {
+    /// The tables, or the names.
+    pub fn all(self) -> &'static [T] {
         self.0
     }
 }
@@ -61,6 +61,13 @@ impl From<Choice> for Kept<Choice> {
     fn from(choice: Choice) -> Self {
         static ALL: All<Choice> = Mutex::new(BTreeMap::new());
         keep(choice, &ALL)
+    }
+}
+
+impl From<Vec<String>> for Kept<Vec<String>> {
+    fn from(names: Vec<String>) -> Self {
+        static ALL: All<Vec<String>> = Mutex::new(BTreeMap::new());
+        keep(names, &ALL)
     }
 }
 

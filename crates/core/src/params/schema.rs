@@ -41,6 +41,7 @@ impl Kind {
             Kind::Dscps => {
                 json!({ "anyOf": [{ "type": "integer", "minimum": 0, "maximum": 63 }, { "type": "string", "examples": ["EF", "AF41 AF42"] }] })
             }
+            Kind::Names(_) => json!({ "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" }, "minItems": 1 }] }),
             Kind::Queue => json!({ "$ref": "#/$defs/queue" }),
             // Who knows how tables are written says what is in them.
             Kind::Tables(_) => json!({ "type": "array", "items": { "type": "object" }, "minItems": 1 }),

@@ -1,6 +1,6 @@
 //! For the conformance tests of the registries: parameters at random.
 
-use super::{Kind, ParamSpec, Params, Value};
+use super::{Kept, Kind, ParamSpec, Params, Value};
 use crate::packet::Dscp;
 use crate::time::Duration;
 use crate::units::{Capacity, Rate};
@@ -29,6 +29,9 @@ pub fn any_value(kind: Kind) -> BoxedStrategy<Value> {
         Kind::Dscp => (0..64_u8).prop_map(|n| Value::Dscp(Dscp::new(n).unwrap())).boxed(),
         Kind::Dscps => prop::collection::vec(0..64_u8, 1..9)
             .prop_map(|all| Value::Dscps(all.into_iter().map(|n| Dscp::new(n).unwrap()).collect()))
+            .boxed(),
+        Kind::Names(_) => prop::collection::vec(select(vec!["a", "b", "c"]).prop_map(str::to_owned), 1..3)
+            .prop_map(|names| Value::Names(Kept::from(names)))
             .boxed(),
         // What holds other entries is made by the tests of its registry.
         Kind::Queue | Kind::Tables(_) => Just(Value::Auto).boxed(),

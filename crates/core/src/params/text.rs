@@ -1,6 +1,6 @@
 //! Reading a [`Value`] of a [`Kind`] from what a file says, and writing it back.
 
-use super::{Kind, ParamSpec, Value};
+use super::{Kept, Kind, Named, ParamSpec, Value};
 use crate::packet::{Dscp, Dscps};
 use crate::time::Duration;
 use crate::units::text::{QuantityError, RATE, SIZE, TIME, scale, split};
@@ -121,6 +121,7 @@ impl Kind {
                 Err(word) => Err(mismatch(no_dscp(&word))),
             },
             (Kind::Dscps, Literal::Integer(n)) => dscp(n).map(|one| Value::Dscps(one.into())).ok_or_else(out_of_range),
+            (Kind::Names(_), Literal::Text(name)) => Ok(Value::Names(Kept::from(vec![name.to_owned()]))),
             (
                 Kind::Bytes { .. } | Kind::Duration { .. } | Kind::Rate | Kind::Capacity | Kind::Window,
                 Literal::Integer(_) | Literal::Float(_),
@@ -163,6 +164,8 @@ impl Kind {
             Kind::Choice(words) => format!("one of {}", quoted(words)),
             Kind::Dscp => format!("a codepoint: {}, or a number from 0 to 63", dscp_names()),
             Kind::Dscps => "codepoints by name or number, such as \"EF\" or \"AF41 AF42\"".to_owned(),
+            Kind::Names(Named::Groups) => "the name of a flow, or a list of them".to_owned(),
+            Kind::Names(Named::Hosts) => "the name of a host, or a list of them".to_owned(),
             Kind::Queue => "a queue, such as \"fq_codel\" or { kind = \"droptail\", limit = \"60 packets\" }".to_owned(),
             Kind::Tables(keys) => {
                 let names: Vec<&str> = keys.0.iter().map(|spec| spec.name).collect();
@@ -190,6 +193,8 @@ impl Kind {
             Value::Choice(c) => c.into(),
             Value::Dscp(dscp) => dscp.name().into(),
             Value::Dscps(set) => set.names().into(),
+            // A list, so that a name that is also a word, such as "auto", stays a name.
+            Value::Names(names) => names.all().into(),
             Value::Queue(_) | Value::Tables(_) => unreachable!("what holds parameters of its own is not written as one value"),
             Value::Auto => return None,
         })

@@ -1,12 +1,12 @@
 //! Which class of a queue a packet is of: what every queue with classes shares.
 //!
-//! A class says what it takes: codepoints, ECN fields, a share of the flows. Of those that do, the first takes a packet. One class says
+//! A class says what it takes: codepoints, ECN fields, a share of the flows, flows of a group, packets of a host. Of those that do, the first takes a packet. One class says
 //! nothing, and takes what is left.
 
-use super::QueueContext;
 use super::flows::mix;
+use super::{Party, QueueContext};
 use crate::packet::{Dscps, Ecn, Packet};
-use crate::params::{Kind, ParamSpec, Params, Value};
+use crate::params::{Kind, Named, ParamSpec, Params, Value};
 
 /// What a class takes, for the table of its parameters.
 pub(super) const DSCP: ParamSpec =
@@ -22,6 +22,20 @@ pub(super) const HASH: ParamSpec = ParamSpec {
     kind: Kind::Number { min: 0.0, max: 1.0 },
     default: Some(Value::Auto),
     doc: "the share of the flows that it takes, each flow whole, by a hash. When not given: all",
+};
+/// The key of a class for groups of flows.
+pub const GROUP: ParamSpec = ParamSpec {
+    name: "group",
+    kind: Kind::Names(Named::Groups),
+    default: Some(Value::Auto),
+    doc: "the flows that it takes, by the `name` of the `[[flow]]`, both ways. When not given: all",
+};
+/// The key of a class for hosts.
+pub const HOST: ParamSpec = ParamSpec {
+    name: "host",
+    kind: Kind::Names(Named::Hosts),
+    default: Some(Value::Auto),
+    doc: "the hosts whose packets it takes: what they send and what is sent to them. When not given: all",
 };
 
 /// What tables of classes are called.
@@ -51,7 +65,7 @@ impl Ecns {
     }
 }
 
-/// What one class takes: all that each part allows.
+/// What one class takes, of those it takes anything of: all that each part allows.
 #[derive(Clone, Copy, Debug, Default)]
 struct Rule {
     dscp: Option<Dscps>,
@@ -81,27 +95,92 @@ impl Rule {
     }
 }
 
+/// Whose packets one class takes: of each list that it has, one name must be theirs.
+#[derive(Clone, Copy, Debug, Default)]
+struct Whose {
+    groups: Option<&'static [String]>,
+    hosts: Option<&'static [String]>,
+}
+
+impl Whose {
+    fn new(class: &Params) -> Self {
+        Whose { groups: class.names(GROUP.name), hosts: class.names(HOST.name) }
+    }
+    const fn takes_all(&self) -> bool {
+        self.groups.is_none() && self.hosts.is_none()
+    }
+    fn takes(&self, party: &Party<'_>) -> bool {
+        self.groups.is_none_or(|names| names.iter().any(|name| name == party.group))
+            && self.hosts.is_none_or(|names| names.iter().any(|name| party.hosts.contains(&name.as_str())))
+    }
+}
+
+/// How much of what is of a party a class takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Share {
+    /// Nothing.
+    None,
+    /// That with some codepoints, ECN fields or hashes.
+    Some,
+    /// All.
+    All,
+}
+
+/// How much the class with these parameters takes of what is of `party`, if nobody before it takes any.
+pub fn share(class: &Params, party: &Party<'_>) -> Share {
+    match (Whose::new(class).takes(party), Rule::new(class, 0).takes_all()) {
+        (false, _) => Share::None,
+        (true, false) => Share::Some,
+        (true, true) => Share::All,
+    }
+}
+
 /// Tells the classes of one queue apart.
 #[derive(Debug)]
 pub struct Classifier {
     /// Each with the number of its class.
-    rules: Vec<(Rule, usize)>,
+    rules: Vec<(Whose, Rule, usize)>,
     /// The class of what no rule takes.
     rest: usize,
+    /// For each set of parties that the same rules are for, these rules. First: of whom nothing is known.
+    sheets: Vec<Vec<(Rule, usize)>>,
+    /// The sheet of each route, as far as that is known; empty where no class goes by it.
+    sheet_of: Vec<u32>,
 }
 
 impl Classifier {
     /// Of the tables `classes`, which [`check`] let pass.
     pub fn new(classes: &[Params], context: &QueueContext) -> Self {
         let mut rng = context.rng.clone();
-        let rules = classes.iter().map(|class| Rule::new(class, rng.next_u64())).zip(0..);
-        let (all, rules): (Vec<_>, Vec<_>) = rules.partition(|(rule, _)| rule.takes_all());
-        Classifier { rules, rest: all.first().map_or(0, |(_, class)| *class) }
+        let rules = classes.iter().map(|class| (Whose::new(class), Rule::new(class, rng.next_u64()))).zip(0..);
+        let rules = rules.map(|((whose, rule), class)| (whose, rule, class));
+        let (all, rules): (Vec<_>, Vec<_>) = rules.partition(|(whose, rule, _)| whose.takes_all() && rule.takes_all());
+        let unknown = rules.iter().filter(|(whose, ..)| whose.takes_all()).map(|&(_, rule, class)| (rule, class)).collect();
+        Classifier { rules, rest: all.first().map_or(0, |(.., class)| *class), sheets: vec![unknown], sheet_of: Vec::new() }
+    }
+    /// Packets with this route are of `party`.
+    pub fn tell(&mut self, route: u32, party: &Party<'_>) {
+        if self.rules.iter().all(|(whose, ..)| whose.takes_all()) {
+            return;
+        }
+        let theirs = self.rules.iter().filter(|(whose, ..)| whose.takes(party));
+        let sheet: Vec<(Rule, usize)> = theirs.map(|&(_, rule, class)| (rule, class)).collect();
+        let same = |other: &Vec<(Rule, usize)>| other.iter().map(|(_, class)| class).eq(sheet.iter().map(|(_, class)| class));
+        let number = self.sheets.iter().position(same).unwrap_or_else(|| {
+            self.sheets.push(sheet);
+            self.sheets.len() - 1
+        });
+        let place = route as usize;
+        if self.sheet_of.len() <= place {
+            self.sheet_of.resize(place + 1, 0);
+        }
+        self.sheet_of[place] = number as u32;
     }
     /// The number of the class of `packet`.
     #[inline]
     pub fn class(&self, packet: &Packet) -> usize {
-        self.rules.iter().find(|(rule, _)| rule.takes(packet)).map_or(self.rest, |(_, class)| *class)
+        let sheet = self.sheet_of.get(packet.route as usize).map_or(0, |sheet| *sheet as usize);
+        self.sheets[sheet].iter().find(|(rule, _)| rule.takes(packet)).map_or(self.rest, |(_, class)| *class)
     }
 }
 
@@ -110,10 +189,12 @@ pub(super) fn check(classes: &[Params]) -> Result<(), String> {
     let mut rest = None;
     let mut taken = Dscps::default();
     for (class, number) in classes.iter().zip(1..) {
-        let rule = Rule::new(class, 0);
-        if rule.takes_all() {
+        let (whose, rule) = (Whose::new(class), Rule::new(class, 0));
+        if whose.takes_all() && rule.takes_all() {
             if let Some(first) = rest.replace(number) {
-                return Err(format!("class {first} and class {number} both take everything: say `dscp`, `ecn` or `hash` of one of them"));
+                return Err(format!(
+                    "class {first} and class {number} both take everything: say `dscp`, `ecn`, `hash`, `group` or `host` of one of them"
+                ));
             }
             continue;
         }
@@ -124,13 +205,13 @@ pub(super) fn check(classes: &[Params]) -> Result<(), String> {
             if set.and(taken) == set {
                 return Err(format!("class {number} never gets a packet: classes before it take {}", set.names()));
             }
-            if rule.ecn.is_none() && rule.hash.is_none() {
+            if whose.takes_all() && rule.ecn.is_none() && rule.hash.is_none() {
                 taken = taken.or(set);
             }
         }
     }
     if rest.is_none() {
-        return Err("no class takes what the others do not: leave `dscp`, `ecn` and `hash` out of one".into());
+        return Err("no class takes what the others do not: leave `dscp`, `ecn`, `hash`, `group` and `host` out of one".into());
     }
     Ok(())
 }
@@ -140,8 +221,9 @@ mod tests {
     use super::super::tests::{context, packet_with};
     use super::*;
     use crate::packet::Dscp;
+    use crate::params::Kept;
 
-    const SPECS: &[ParamSpec] = &[DSCP, ECN, HASH];
+    const SPECS: &[ParamSpec] = &[DSCP, ECN, HASH, GROUP, HOST];
 
     fn class(given: &[(&'static str, Value)]) -> Params {
         let mut params = Params::defaults(SPECS);
@@ -184,13 +266,71 @@ mod tests {
         assert!(count[0].abs_diff(10_000) < 350 && count[1].abs_diff(15_000) < 390 && count[2].abs_diff(15_000) < 390, "{count:?}");
     }
 
+    fn names(key: &'static str, names: &[&str]) -> (&'static str, Value) {
+        (key, Value::Names(Kept::from(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())))
+    }
+
+    #[test]
+    fn hosts_and_groups_are_known_by_who_was_told_of() {
+        let classes = [
+            class(&[names("host", &["a", "b"]), dscps("EF")]),
+            class(&[names("group", &["uploads"])]),
+            class(&[names("host", &["a"])]),
+            class(&[names("group", &["web"]), names("host", &["c"])]),
+            class(&[]),
+            class(&[dscps("EF")]),
+        ];
+        assert_eq!(check(&classes), Ok(()));
+        let mut classifier = Classifier::new(&classes, &context(1_000_000, 10, 1500));
+        let parties = [
+            ("uploads", ["x", "a"]),
+            ("web", ["c", "a"]),
+            ("web", ["x", "c"]),
+            ("web", ["x", "y"]),
+            ("other", ["c", "b"]),
+            ("", ["a", "x"]),
+        ];
+        for ((group, hosts), route) in parties.into_iter().zip([7, 3, 5, 9, 2, 8]) {
+            classifier.tell(route, &Party { group, hosts });
+        }
+        let number = |dscp, route| classifier.class(&of(Ecn::NotEct, dscp, route));
+        assert_eq!(
+            [7, 3, 5, 9, 2, 8].map(|route| number("CS0", route)),
+            [1, 2, 3, 4, 4, 2],
+            "the first has it, and all that it says must hold"
+        );
+        assert_eq!([7, 3, 5, 9, 2, 8].map(|route| number("EF", route)), [0, 0, 3, 5, 0, 0]);
+        // Of whom nothing is known, and beyond all that is known.
+        assert_eq!([number("CS0", 6), number("EF", 6), number("CS0", 100), number("EF", 100)], [4, 5, 4, 5]);
+        assert!(classifier.sheets.len() <= parties.len() + 1);
+    }
+
+    #[test]
+    fn nothing_is_kept_of_anybody_where_no_class_goes_by_it() {
+        let mut classifier = Classifier::new(&[class(&[dscps("EF")]), class(&[])], &context(1_000_000, 10, 1500));
+        classifier.tell(1_000_000, &Party { group: "uploads", hosts: ["a", "b"] });
+        assert_eq!((classifier.sheet_of.len(), classifier.sheets.len()), (0, 1));
+    }
+
+    #[test]
+    fn what_a_class_takes_of_somebody_is_nothing_some_or_all() {
+        let party = Party { group: "uploads", hosts: ["a", "b"] };
+        let of = |given: &[(&'static str, Value)]| share(&class(given), &party);
+        assert_eq!([of(&[]), of(&[names("host", &["b"])]), of(&[names("group", &["x", "uploads"])])], [Share::All; 3]);
+        assert_eq!([of(&[dscps("EF")]), of(&[names("host", &["a"]), ("hash", Value::Number(0.5))])], [Share::Some; 2]);
+        assert_eq!([of(&[names("host", &["c"])]), of(&[names("host", &["a"]), names("group", &["b"])])], [Share::None; 2]);
+    }
+
     #[test]
     fn classes_that_cannot_work_are_one_sentence() {
         let refused = |classes: &[Params]| check(classes).unwrap_err();
-        assert_eq!(refused(&[class(&[dscps("EF")])]), "no class takes what the others do not: leave `dscp`, `ecn` and `hash` out of one");
+        assert_eq!(
+            refused(&[class(&[dscps("EF")])]),
+            "no class takes what the others do not: leave `dscp`, `ecn`, `hash`, `group` and `host` out of one"
+        );
         assert_eq!(
             refused(&[class(&[]), class(&[dscps("EF")]), class(&[])]),
-            "class 1 and class 3 both take everything: say `dscp`, `ecn` or `hash` of one of them"
+            "class 1 and class 3 both take everything: say `dscp`, `ecn`, `hash`, `group` or `host` of one of them"
         );
         assert_eq!(
             refused(&[class(&[dscps("EF")]), class(&[dscps("AF41")]), class(&[dscps("AF41 EF")]), class(&[])]),

@@ -98,21 +98,24 @@ impl Quanta {
     }
 }
 
-/// One line.
+/// One line. Of thousands each packet finds its own in no near cache: with the state of `codel` it is one line of the cache, and with a larger state no
+/// more than that takes.
 #[derive(Debug)]
+#[repr(align(64))]
 struct Flow<S> {
     held: Backlog,
     /// IP bytes that it may still send in its turn.
-    credit: i64,
+    credit: i32,
     /// Whether it is in the list of new or of old lines, or parked.
     active: bool,
-    /// Whether it waits for its time; and until when it may send nothing, in its turn or not.
+    /// Whether it waits for its time.
     parked: bool,
-    until: Time,
     /// Whether it had a turn before.
     known: bool,
     state: S,
 }
+
+const _: () = assert!(size_of::<Flow<super::codel::Codel>>() == 64);
 
 /// Lines, each with a state `S` of what controls it.
 #[derive(Debug)]
@@ -125,6 +128,8 @@ pub struct FlowQueues<S> {
     /// Lines that hold packets and wait for their time, and how many packets these have.
     parked: BinaryHeap<Reverse<(Time, u32)>>,
     parked_packets: u64,
+    /// Until when each line may send nothing, in its turn or not. Only as many as were ever parked, and those before them.
+    until: Vec<Time>,
     quanta: Quanta,
     fresh: S,
     packets: u64,
@@ -141,6 +146,7 @@ impl<S: Clone> FlowQueues<S> {
             old: VecDeque::new(),
             parked: BinaryHeap::new(),
             parked_packets: 0,
+            until: Vec::new(),
             quanta,
             fresh,
             packets: 0,
@@ -154,15 +160,7 @@ impl<S: Clone> FlowQueues<S> {
         let number = self.classifier.line(route);
         if number >= self.flows.len() {
             let fresh = &self.fresh;
-            let flow = || Flow {
-                held: Backlog::default(),
-                credit: 0,
-                active: false,
-                parked: false,
-                until: Time::ZERO,
-                known: false,
-                state: fresh.clone(),
-            };
+            let flow = || Flow { held: Backlog::default(), credit: 0, active: false, parked: false, known: false, state: fresh.clone() };
             self.flows.resize_with(number + 1, flow);
         }
         number
@@ -186,10 +184,11 @@ impl<S: Clone> FlowQueues<S> {
         // RFC 8290 §4.1: a line that is in neither list is a new one, with a quantum of credit.
         if !flow.active {
             let credit = if flow.known { self.quanta.each } else { self.quanta.first };
-            (flow.active, flow.known, flow.credit) = (true, true, credit as i64);
-            flow.parked = flow.until > packets[id].stamp;
+            (flow.active, flow.known, flow.credit) = (true, true, credit as i32);
+            let until = self.until.get(number).copied().unwrap_or(Time::ZERO);
+            flow.parked = until > packets[id].stamp;
             if flow.parked {
-                self.parked.push(Reverse((flow.until, number as u32)));
+                self.parked.push(Reverse((until, number as u32)));
             } else {
                 self.new.push_back(number as u32);
             }
@@ -212,7 +211,7 @@ impl<S: Clone> FlowQueues<S> {
             let flow = &mut self.flows[number as usize];
             // §3: zero or less ends a turn. (§4.2 says "negative", but means by it a quantum used up.)
             if flow.credit <= 0 {
-                flow.credit += self.quanta.each as i64;
+                flow.credit += self.quanta.each as i32;
                 list.pop_front();
                 self.old.push_back(number);
                 continue;
@@ -222,7 +221,7 @@ impl<S: Clone> FlowQueues<S> {
             self.packets -= count - flow.held.packets();
             self.bytes -= bytes - flow.held.bytes();
             if let Some(id) = taken {
-                flow.credit -= i64::from(packets[id].ip_len());
+                flow.credit -= packets[id].ip_len() as i32;
                 return Some(id);
             }
             // §4.2: a new line that has nothing becomes an old one before it is forgotten: else one packet at a time would always come first.
@@ -240,7 +239,10 @@ impl<S: Clone> FlowQueues<S> {
         let list = if self.new.is_empty() { &mut self.old } else { &mut self.new };
         let number = list.pop_front().expect("a line that was served is the first of its list");
         let flow = &mut self.flows[number as usize];
-        flow.until = until;
+        if self.until.len() <= number as usize {
+            self.until.resize(number as usize + 1, Time::ZERO);
+        }
+        self.until[number as usize] = until;
         flow.active = !flow.held.is_empty();
         flow.parked = flow.active;
         if flow.parked {

@@ -10,7 +10,7 @@ mod turns;
 
 use super::bucket::Bucket;
 use super::classes::Classifier;
-use super::{Queue, QueueKind, QueueLog};
+use super::{Party, Queue, QueueKind, QueueLog};
 use crate::packet::{Packet, PacketId, Packets};
 use crate::time::Time;
 use turns::{Ring, Turns};
@@ -153,6 +153,14 @@ impl Queue for Htb {
     fn opens(&self, from: Time) -> Time {
         let held = self.leaves.iter().filter(|leaf| leaf.queue.backlog_packets() > 0);
         held.map(|leaf| self.opens_leaf(leaf, from)).min().unwrap_or(from)
+    }
+    fn tell(&mut self, route: u32, party: &Party<'_>) {
+        for node in &mut self.nodes {
+            if let Within::Classes(classifier, _) = &mut node.within {
+                classifier.tell(route, party);
+            }
+        }
+        self.leaves.iter_mut().for_each(|leaf| leaf.queue.tell(route, party));
     }
     fn poll_timeout(&self) -> Option<Time> {
         self.leaves.iter().filter_map(|leaf| leaf.queue.poll_timeout()).min()

@@ -30,6 +30,7 @@ mod tbf;
 mod tests;
 mod wred;
 
+pub use classes::{GROUP, HOST, Share, share};
 pub use inner::{build, check, in_bytes};
 
 use crate::by_name;
@@ -105,6 +106,15 @@ fn mark(now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) 
     capable
 }
 
+/// Whose packets have a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Party<'a> {
+    /// The group that the flow is of; empty where none is known.
+    pub group: &'a str,
+    /// The hosts at its ends.
+    pub hosts: [&'a str; 2],
+}
+
 /// A queue in front of a link of constant rate. Time never runs backwards between calls, and the `packets` are the same
 /// in all of them.
 ///
@@ -145,6 +155,9 @@ pub trait Queue {
     fn backlog_bytes(&self) -> u64;
     /// Packets held.
     fn backlog_packets(&self) -> u64;
+    /// Packets with this [`Packet::route`](crate::packet::Packet::route) are of `party`: told before the first of them comes, for a queue whose
+    /// classes go by that, or that has such queues inside. Nobody is told of a packet that is of nobody known.
+    fn tell(&mut self, _route: u32, _party: &Party<'_>) {}
     /// When the queue wants `handle_timeout`, for queues that act on a clock (PIE): such a queue always has a time,
     /// from its making on.
     fn poll_timeout(&self) -> Option<Time> {

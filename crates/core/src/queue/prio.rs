@@ -1,14 +1,14 @@
 //! `prio`: classes in order: a later one sends only while none before it can.
 
-use super::classes::{self, CLASS, Classifier, DSCP, ECN, HASH};
+use super::classes::{self, CLASS, Classifier, DSCP, ECN, GROUP, HASH, HOST};
 use super::inner::{QUEUE, inner, place_of_class};
-use super::{Queue, QueueKind, QueueLog};
+use super::{Party, Queue, QueueKind, QueueLog};
 use crate::packet::{Dscps, PacketId, Packets};
 use crate::params::{Keys, Kind, ParamSpec, Params, Value};
 use crate::time::Time;
 
 /// What can be said of a class.
-static CLASSES: [ParamSpec; 4] = [DSCP, ECN, HASH, QUEUE];
+static CLASSES: [ParamSpec; 6] = [DSCP, ECN, HASH, GROUP, HOST, QUEUE];
 
 /// The registry entry.
 pub const KIND: QueueKind = QueueKind {
@@ -85,6 +85,10 @@ impl Queue for Prio {
     }
     fn opens(&self, from: Time) -> Time {
         self.next(from).map_or(from, |(at, _)| at)
+    }
+    fn tell(&mut self, route: u32, party: &Party<'_>) {
+        self.classifier.tell(route, party);
+        self.bands.iter_mut().for_each(|band| band.tell(route, party));
     }
     fn poll_timeout(&self) -> Option<Time> {
         self.bands.iter().filter_map(|band| band.poll_timeout()).min()

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{DropReason, Queue, QueueLog, discard};
+use super::{DropReason, Party, Queue, QueueLog, discard};
 use crate::by_name;
 use crate::packet::{PacketId, Packets};
 use crate::params::{Kind, ParamSpec, Params, Value};
@@ -176,6 +176,9 @@ impl Queue for SharedPort {
     }
     fn backlog_packets(&self) -> u64 {
         self.queue.backlog_packets()
+    }
+    fn tell(&mut self, route: u32, party: &Party<'_>) {
+        self.queue.tell(route, party);
     }
     fn poll_timeout(&self) -> Option<Time> {
         self.queue.poll_timeout()

@@ -4,7 +4,7 @@ use super::bucket::Bucket;
 use super::fifo::{LIMIT, Limit, Measure, limit_of};
 use super::inner::{QUEUE, build, inner};
 use super::policer::{burst_of, rate_of};
-use super::{Queue, QueueContext, QueueKind, QueueLog};
+use super::{Party, Queue, QueueContext, QueueKind, QueueLog};
 use crate::packet::{PacketId, Packets};
 use crate::params::{Kind, ParamSpec, Params, Value};
 use crate::time::Time;
@@ -116,6 +116,9 @@ impl Queue for Tbf {
         let opens = self.bucket.opens(from, self.needs);
         let opens = self.peak.as_ref().map_or(opens, |peak| peak.opens(opens, self.needs));
         self.inside.opens(opens)
+    }
+    fn tell(&mut self, route: u32, party: &Party<'_>) {
+        self.inside.tell(route, party);
     }
     fn poll_timeout(&self) -> Option<Time> {
         self.inside.poll_timeout()

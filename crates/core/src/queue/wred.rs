@@ -1,10 +1,10 @@
 //! `wred`: one line and one average, with a curve of RED for each class: whom it warns first depends on the class.
 
-use super::classes::{self, CLASS, Classifier, DSCP, ECN, HASH};
+use super::classes::{self, CLASS, Classifier, DSCP, ECN, GROUP, HASH, HOST};
 use super::early::{Marking, Red, RedConfig};
 use super::fifo::{Fifo, LIMIT, Limit, Measure, limit_of};
 use super::red::{MAX_P, SMALL_PACKET, WQ, check_wq, wq};
-use super::{DropReason, Queue, QueueContext, QueueKind, QueueLog, discard};
+use super::{DropReason, Party, Queue, QueueContext, QueueKind, QueueLog, discard};
 use crate::packet::{Dscps, PacketId, Packets};
 use crate::params::{Keys, Kind, ParamSpec, Params, Value};
 use crate::rng::Rng;
@@ -21,7 +21,7 @@ const MAX_THRESHOLD: ParamSpec = ParamSpec {
 };
 
 /// What can be said of a class.
-static CLASSES: [ParamSpec; 6] = [DSCP, ECN, HASH, MIN_THRESHOLD, MAX_THRESHOLD, MAX_P];
+static CLASSES: [ParamSpec; 8] = [DSCP, ECN, HASH, GROUP, HOST, MIN_THRESHOLD, MAX_THRESHOLD, MAX_P];
 
 /// The registry entry.
 pub const KIND: QueueKind = QueueKind {
@@ -174,6 +174,9 @@ impl Queue for Wred {
         }
         Some(id)
     }
+    fn tell(&mut self, route: u32, party: &Party<'_>) {
+        self.classifier.tell(route, party);
+    }
     fn first(&self) -> Option<PacketId> {
         self.fifo.first()
     }
@@ -210,6 +213,32 @@ mod tests {
 
     fn packets(n: u64) -> Value {
         Value::Capacity(Capacity::Packets(n))
+    }
+
+    /// Of two hosts alike the one whose thresholds are low is dropped, on either way.
+    #[test]
+    fn a_host_has_its_curve() {
+        let mut low = class("EF", 1, 2, 1.0);
+        low.set("dscp", Value::Auto);
+        low.set("host", Value::Names(Kept::from(vec!["a".to_owned()])));
+        let mut rest = class("EF", 900, 1000, 1.0);
+        rest.set("dscp", Value::Auto);
+        let given = [("limit", packets(1000)), ("wq", Value::Number(1.0)), ("class", Value::Tables(Kept::from(vec![low, rest])))];
+        let (choice, context) = (choice("wred").with(&given), context(10_000_000, 100, 1500));
+        assert_eq!(check(&choice, &context), Ok(()));
+        let mut queue = build(&choice, context);
+        let (mut packets, mut log) = (Packets::new(), Ledger::default());
+        for (hosts, route) in [["a", "x"], ["x", "a"], ["y", "x"]].into_iter().zip(0..) {
+            queue.tell(route, &Party { group: "", hosts });
+        }
+        for seq in 0..30 {
+            let (mut packet, segment) = packet(seq, 1460, 0);
+            packet.route = seq % 3;
+            let id = packets.insert(Way::There, packet, segment);
+            queue.enqueue(Time::ZERO, id, &mut packets, &mut log);
+        }
+        let dropped = |of: u32| log.dropped.iter().filter(|(seq, ..)| seq % 3 == of).count();
+        assert!(dropped(0) >= 9 && dropped(1) >= 9 && dropped(2) == 0, "{:?}", log.dropped);
     }
 
     fn class(dscp: &str, min: u64, max: u64, max_p: f64) -> Params {

@@ -21,6 +21,10 @@ pub const CANNOT: &[Limit] = &[
     Limit { what: "another transmit queue than the kernel's", key: "host.txqueuelen", only: &[], with: None, written: &[] },
     Limit { what: "another processor than this machine's", key: "host.cpu", only: &[], with: None, written: &[] },
     Limit { what: "a random delay in a host", key: "host.overhead", only: &[], with: None, written: &[] },
+    Limit { what: "other offloads than this machine's", key: "host.profile", only: &[], with: None, written: &[] },
+    Limit { what: "other offloads than this machine's", key: "host.gso_max_size", only: &[], with: None, written: &[] },
+    Limit { what: "other small queues than the kernel's", key: "host.limit_output_bytes", only: &[], with: None, written: &[] },
+    Limit { what: "interrupts otherwise than this machine has them", key: "host.rx_usecs", only: &[], with: None, written: &[] },
     Limit { what: "bounded memory of hosts", key: "host.memory", only: &[], with: None, written: &[] },
     Limit { what: "a record of packets", key: "measure.packets", only: &[], with: None, written: &[] },
     tcp!(
@@ -74,6 +78,7 @@ pub const CANNOT: &[Limit] = &[
     tcp!("repeated_fast_retransmit", []),
     tcp!("limited_transmit", []),
     tcp!("prr", []),
+    tcp!("prr_on_marks", ["true"]),
     tcp!("undo", ["true"]),
     tcp!("abc_limit", ["1000000 segments"]),
     tcp!("extra_increment", []),

@@ -37,13 +37,13 @@ pub fn host() -> &'static [Field] {
             Field::auto(
                 "rx_ring",
                 Kind::Count { unit: "packets", min: 1, max: 1_000_000_000 },
-                "how many packets wait in the receive ring of its interface for the processor; by default it has room for all",
+                "how many packets wait in the receive ring of its interface; by default it has room for all",
             ),
             Field::or(
                 "rx_usecs",
                 Kind::Duration { min: Duration::ZERO, max: Duration::from_secs(1) },
                 Value::Duration(Duration::ZERO),
-                "how long the interface waits after a packet before it interrupts an idle processor (coalescing)",
+                "how long the interface waits after a packet before it interrupts (coalescing); without a processor all that waits then comes to TCP at once",
             ),
             Field::auto(
                 "rx_frames",
@@ -60,6 +60,39 @@ pub fn host() -> &'static [Field] {
                 Kind::Choice(&["drop", "throttle"]),
                 Value::Choice("drop"),
                 "what becomes of packets that find it full: they are lost, and with `throttle` so is all that comes until it is empty (Linux 2.4)",
+            ),
+            Field::auto(
+                "profile",
+                Kind::Choice(&["linux-10g", "linux-100g"]),
+                "what such a host says of its interface, but for what is said beside it: txqueuelen, on_full, gso_max_size, limit_output_bytes, rx_usecs, gro_max_size",
+            ),
+            Field::auto(
+                "gso_max_size",
+                Kind::Bytes { min: 1, max: 8 * 65_535 },
+                "segmentation offload: its TCP sends bursts of up to so many bytes (payload) back to back; by default each segment as soon as it may go",
+            ),
+            Field::or("min_tso_segs", Kind::Count { unit: "", min: 1, max: 65_535 }, Value::Count(2), "segments of a burst at least"),
+            Field::or(
+                "tso_win_divisor",
+                Kind::Count { unit: "", min: 0, max: 255 },
+                Value::Count(3),
+                "a burst is at most the congestion window divided by this; 0: there is no such bound",
+            ),
+            Field::or(
+                "tso_rtt_log",
+                Kind::Count { unit: "", min: 0, max: 31 },
+                Value::Count(9),
+                "near hosts send larger bursts: gso_max_size more, halved for each 2^this us of the least round trip; 0: none",
+            ),
+            Field::auto(
+                "limit_output_bytes",
+                Kind::Bytes { min: 1, max: 1 << 30 },
+                "small queues: a connection with so much in the transmit queue (IP), or 1/1024 s at its pacing rate if that is less, waits; by default as much as fits",
+            ),
+            Field::auto(
+                "gro_max_size",
+                Kind::Bytes { min: 1, max: 8 * 65_535 },
+                "receive offload: segments of one flow that wait for the same interrupt one behind the other come to TCP as one of up to so many bytes (payload)",
             ),
             Field::auto(
                 "overhead",

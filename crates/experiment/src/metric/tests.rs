@@ -387,6 +387,10 @@ fn probes_say_mean_deviation_and_loss() {
     let get = |name| value(name, Scope::Run, &e, &trace);
     assert_eq!((get("ping_rtt_mean_s"), get("ping_rtt_deviation_s"), get("ping_loss_share")), (0.2, 0.01, 0.15));
     assert!(value("ping_rtt_mean_s", Scope::Run, &experiment(&vec![Traffic::bulk(); 2]), &trace).is_nan());
+    // A link that duplicates: both copies of each were dropped.
+    let probe = FlowRecord { segments_sent: 20, packets_dropped: 40, ..FlowRecord::default() };
+    let trace = Trace { flows: vec![FlowRecord::default(), probe], end: at(10), ..Trace::default() };
+    assert_eq!(value("ping_loss_share", Scope::Run, &e, &trace), 1.0);
 }
 
 #[test]

@@ -174,26 +174,13 @@ fn traffic(view: &View<'_>) -> Result<Traffic, Fault> {
 
 /// The hosts that `view` names at `key`, or those of the name `usual`.
 pub fn hosts(view: &View<'_>, key: &str, usual: &str, plan: &Plan<'_>) -> Result<Vec<usize>, Fault> {
-    let find = |name: &str, fault: &dyn Fn(String) -> Fault| {
-        plan.hosts(name).ok_or_else(|| {
-            let message = match plan.named(name).map(|node| &plan.network.nodes[node]) {
-                Some(node) => {
-                    format!("`{name}` is a {}, and flows end at hosts", if node.is_switch() { "switch" } else { "router" })
-                }
-                None => format!("there is no host `{name}`"),
-            };
-            let names = plan.host_names();
-            let shown = if names.len() <= 8 { names.join(", ") } else { format!("{}, ...", names[..8].join(", ")) };
-            fault(message).expected(format!("`{key}` = one of {shown}")).nearest(name, names)
-        })
-    };
     if view.get(key).is_none() {
-        return find(usual, &|message| view.fault(key, message));
+        return plan.hosts_or(key, usual, &|message| view.fault(key, message));
     }
     let mut all = Vec::new();
     for at in view.items(key) {
         let name = at.node.as_text().unwrap_or_default();
-        all.extend(find(name, &|message| at.fault(message).found(at.node.found()))?);
+        all.extend(plan.hosts_or(key, name, &|message| at.fault(message).found(at.node.found()))?);
     }
     Ok(all)
 }

@@ -1,7 +1,8 @@
 //! The hosts: their transmit queues, processors, overheads and memory.
 
-use super::flow;
 use super::network::Plan;
+use super::offload::Profile;
+use super::{flow, offload};
 use crate::error::Fault;
 use crate::fields;
 use crate::model::{Backlog, Cpu, Cycles, Flow, Host, Intake, Memory, Nic, OnFull};
@@ -15,8 +16,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The names of what a processor's work costs.
 const COSTS: [&str; 4] = ["send_packet", "send_byte", "receive_packet", "receive_byte"];
 
-/// The names of what says how packets come to the processor.
-const INTAKE: [&str; 5] = ["rx_ring", "rx_usecs", "rx_frames", "netdev_max_backlog", "on_backlog_full"];
+/// The names of what only a processor has.
+const BACKLOG: [&str; 2] = ["netdev_max_backlog", "on_backlog_full"];
 
 /// Every host of which the file says something, in the order of the network.
 pub fn hosts(file: &View<'_>, plan: &Plan<'_>, flows: &[Flow]) -> Result<Vec<Host>, Fault> {
@@ -25,14 +26,25 @@ pub fn hosts(file: &View<'_>, plan: &Plan<'_>, flows: &[Flow]) -> Result<Vec<Hos
     let connections = connections(flows);
     for at in file.items("host") {
         let view = View::new(at, fields::host());
-        let (nic, cpu, overhead, memory, shaper) = (nic(&view)?, cpu(&view)?, view.duration("overhead")?, memory(&view)?, shaper(&view)?);
-        if nic.is_none() && cpu.is_none() && overhead.is_none() && memory.is_none() && shaper.is_none() {
-            return Err(view.fault("name", "nothing is said of this host").expected("txqueuelen, cpu, overhead, shape_rate or memory"));
+        let profile = offload::profile(&view)?;
+        let (nic, cpu, overhead) = (nic(&view, profile)?, cpu(&view)?, view.duration("overhead")?);
+        let (memory, shaper) = (memory(&view)?, shaper(&view)?);
+        for (name, is_said) in [("cpu", cpu.is_some()), ("overhead", overhead.is_some())] {
+            if is_said {
+                offload::goes_alone(&view, name)?;
+            }
         }
-        if overhead.is_some() && (nic.is_some() || cpu.is_some()) {
+        let offload = offload::offload(&view, profile, nic)?;
+        let interrupts = if cpu.is_none() { offload::interrupts(&view, profile)? } else { None };
+        let says_nothing = nic.is_none() && cpu.is_none() && overhead.is_none() && memory.is_none() && shaper.is_none();
+        if says_nothing && offload.is_none() && interrupts.is_none() {
+            let fault = view.fault("name", "nothing is said of this host");
+            return Err(fault.expected("profile, txqueuelen, gso_max_size, rx_usecs, cpu, overhead, shape_rate or memory"));
+        }
+        if overhead.is_some() && (nic.is_some() || cpu.is_some() || interrupts.is_some()) {
             let fault =
                 view.fault("overhead", "a random overhead stands for what a host does to packets, and this host says more exactly what");
-            return Err(fault.expected("either overhead, or txqueuelen and cpu"));
+            return Err(fault.expected("either overhead, or txqueuelen, cpu and rx_usecs"));
         }
         for node in flow::hosts(&view, "name", "left", plan)? {
             if !described.insert(node) {
@@ -43,7 +55,7 @@ pub fn hosts(file: &View<'_>, plan: &Plan<'_>, flows: &[Flow]) -> Result<Vec<Hos
                 let ends = connections.get(&node).map_or(&[][..], Vec::as_slice);
                 holds_the_least(&view, memory, &plan.network.nodes[node].name, ends)?;
             }
-            hosts.push(Host { node, nic, cpu, overhead, memory, shaper });
+            hosts.push(Host { node, nic, cpu, overhead, memory, shaper, offload, interrupts });
         }
     }
     hosts.sort_by_key(|host| host.node);
@@ -91,8 +103,8 @@ fn holds_the_least(view: &View<'_>, memory: Memory, name: &str, ends: &[&TcpConf
     Ok(())
 }
 
-fn nic(view: &View<'_>) -> Result<Option<Nic>, Fault> {
-    let Some(txqueuelen) = view.integer("txqueuelen")? else {
+fn nic(view: &View<'_>, profile: Option<&Profile>) -> Result<Option<Nic>, Fault> {
+    let Some(txqueuelen) = view.integer("txqueuelen")?.or(profile.map(|profile| profile.txqueuelen)) else {
         return match view.get("on_full") {
             Some(_) => Err(view.fault("on_full", "a queue that has room for all is never full").expected("a txqueuelen beside it")),
             None => Ok(None),
@@ -101,6 +113,7 @@ fn nic(view: &View<'_>) -> Result<Option<Nic>, Fault> {
     let on_full = match view.word("on_full")? {
         Some("wait") => OnFull::Wait,
         Some("drop") => OnFull::Drop,
+        _ if profile.is_some() && view.get("on_full").is_none() => OnFull::Wait,
         _ => OnFull::Stall,
     };
     Ok(Some(Nic { txqueuelen, on_full }))
@@ -124,7 +137,7 @@ fn cpu(view: &View<'_>) -> Result<Option<Cpu>, Fault> {
     let intake = intake(view)?;
     let Some(mhz) = view.integer("cpu")? else {
         let given = |names: &[&'static str]| names.iter().copied().find(|name| view.get(name).is_some());
-        let (name, why) = match (given(&COSTS), given(&INTAKE)) {
+        let (name, why) = match (given(&COSTS), given(&BACKLOG)) {
             (Some(cost), _) => (cost, "cycles take time only on a processor"),
             (None, Some(key)) => (key, "packets wait only for a processor"),
             (None, None) => return Ok(None),

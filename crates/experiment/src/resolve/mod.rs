@@ -1,11 +1,13 @@
 //! From a checked tree without sweeps to an [`Experiment`]: presets become nodes and links, defaults are filled in,
 //! and what contradicts itself is found.
 
+mod classes;
 mod flow;
 mod host;
 mod line;
 mod moves;
 mod network;
+mod offload;
 mod presets;
 mod queue;
 mod recording;
@@ -51,6 +53,7 @@ pub fn resolve(root: &Node, repeat: u64) -> Result<Experiment, Fault> {
         flows,
         measure,
     };
+    moves::check(&file, &experiment)?;
     recording::check(&file, &experiment)?;
     Ok(experiment)
 }

@@ -1,10 +1,16 @@
 //! The path on its way to a network: nodes and one-way links, whose queues are still to be chosen.
 
 use super::line::{Front, Line};
+use crate::error::Fault;
 use crate::model::{Link, Network, Node, NodeKind};
 use longfat_core::params::Choice;
 use longfat_core::time::Duration;
 use std::collections::BTreeMap;
+
+/// The first of `names`, for a message.
+pub fn some(names: &[&str]) -> String {
+    if names.len() <= 8 { names.join(", ") } else { format!("{}, ...", names[..8].join(", ")) }
+}
 
 /// A network whose links have no queues yet.
 #[derive(Default)]
@@ -78,6 +84,19 @@ impl<'a> Plan<'a> {
     pub fn hosts(&self, name: &str) -> Option<Vec<usize>> {
         let group = self.groups.iter().find(|(n, _)| *n == name).map(|(_, hosts)| hosts.clone());
         group.or_else(|| self.named(name).filter(|node| self.network.nodes[*node].is_host()).map(|node| vec![node]))
+    }
+
+    /// The host, or the hosts, that `name` at the key of a name stands for; a fault by `fault` where there is none.
+    pub fn hosts_or(&self, key: &str, name: &str, fault: &dyn Fn(String) -> Fault) -> Result<Vec<usize>, Fault> {
+        self.hosts(name).ok_or_else(|| {
+            let message = match self.named(name).map(|node| &self.network.nodes[node]) {
+                Some(node) => {
+                    format!("`{name}` is a {}, and flows end at hosts", if node.is_switch() { "switch" } else { "router" })
+                }
+                None => format!("there is no host `{name}`"),
+            };
+            fault(message).expected(format!("`{key}` = one of {}", some(&self.host_names()))).nearest(name, self.host_names())
+        })
     }
 
     /// Every name a flow can be from or to.

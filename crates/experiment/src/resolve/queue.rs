@@ -1,5 +1,6 @@
 //! What stands in front of each link, last: a capacity in BDPs needs the routes, and a default needs the bottleneck.
 
+use super::classes;
 use super::line::{Front, cannot_work};
 use super::network::Plan;
 use super::switch;
@@ -18,12 +19,18 @@ const UNLIMITED: Capacity = Capacity::Bytes(1 << 30);
 
 /// Chooses every queue.
 pub fn finish(plan: Plan<'_>, flows: &[Flow], hosts: &[Host], routers: &[Router], seed: u64) -> Result<Network, Fault> {
+    switch::check(&plan.network, &plan.fronts, flows)?;
+    let written_at = |i: usize| plan.fronts[i].queue.as_ref().filter(|_| !plan.network.nodes[plan.network.links[i].from].is_switch());
+    let choice = |i: usize| match written_at(i) {
+        Some(written) => classes::named(written.choice(&QUEUE)?, written, &plan, flows).map(Some),
+        None => Ok(None),
+    };
+    let mut choices = (0..plan.fronts.len()).map(choice).collect::<Result<Vec<Option<Choice>>, Fault>>()?;
     let Plan { mut network, fronts, .. } = plan;
-    switch::check(&network, &fronts, flows)?;
     let rtts = Routes::new(&network).round_trips(flows);
     // The two ways of a link stand side by side, and are both a bottleneck's.
     let bottlenecks: Vec<bool> = network.links.chunks(2).flat_map(|ways| [ways.iter().any(|l| l.bottleneck); 2]).collect();
-    for (i, Front { queue: written, discard, place }) in fronts.into_iter().enumerate() {
+    for (i, Front { queue: written, discard, place }) in fronts.iter().enumerate() {
         let rtt = rtts[i];
         let link = &mut network.links[i];
         if link.pause.is_some() && network.nodes[link.from].kind != NodeKind::Router {
@@ -31,12 +38,12 @@ pub fn finish(plan: Plan<'_>, flows: &[Flow], hosts: &[Host], routers: &[Router]
             return Err(fault.expected("`pause` at a link that comes from a router"));
         }
         if network.nodes[link.from].is_switch() {
-            link.discard = Some(switch::policy(discard.as_ref(), &place, link, seed)?);
+            link.discard = Some(switch::policy(discard.as_ref(), place, link, seed)?);
             link.queue = droptail(UNLIMITED);
             continue;
         }
-        let mut choice = match &written {
-            Some(written) => written.choice(&QUEUE)?,
+        let mut choice = match choices[i].take() {
+            Some(choice) => choice,
             // One BDP at a bottleneck; elsewhere the queue never limits. Into a switch, or at a shared memory, it is that which does the limiting.
             None => {
                 let is_limited =
@@ -59,7 +66,7 @@ pub fn finish(plan: Plan<'_>, flows: &[Flow], hosts: &[Host], routers: &[Router]
         choice.params = queue::in_bytes(&choice.params, link.rate, rtt);
         let context = QueueContext { rate: link.rate, rtt, mtu: link.mtu, rng: Rng::named(seed, &link.name) };
         queue::check(&choice, &context).map_err(|sentence| {
-            let fault = cannot_work(choice.kind, link, &sentence, written.as_ref(), &place);
+            let fault = cannot_work(choice.kind, link, &sentence, written.as_ref(), place);
             if written.is_some() { fault } else { fault.help("give the link a `queue`, or the path a delay") }
         })?;
         link.queue = choice;
@@ -69,6 +76,7 @@ pub fn finish(plan: Plan<'_>, flows: &[Flow], hosts: &[Host], routers: &[Router]
             })?;
         }
     }
+    classes::check(&network, &fronts, flows)?;
     Ok(network)
 }
 

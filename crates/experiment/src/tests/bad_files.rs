@@ -169,6 +169,21 @@ const CASES: &[(&str, &str, &str)] = &[
     ("packets of nobody", "duration = \"60 s\"", "duration = \"60 s\"\npackets = \"botleneck>\""),
     ("packets larger than memory", "duration = \"60 s\"", "duration = \"6000 s\"\npackets = \"all\""),
     ("too many runs", "title = \"good\"", "seed = { sweep = [1, 2] }\nrepeats = 1_000_001"),
+    (
+        "segmentation offload beside a processor",
+        "[[flow]]",
+        "[[host]]\nname = \"left\"\ncpu = \"1000 MHz\"\nsend_packet = \"10 cycles\"\ngso_max_size = \"64 KiB\"\n[[flow]]",
+    ),
+    ("a profile beside an overhead", "[[flow]]", "[[host]]\nname = \"left\"\noverhead = \"10 us\"\nprofile = \"linux-10g\"\n[[flow]]"),
+    ("small queues without a transmit queue", "[[flow]]", "[[host]]\nname = \"left\"\nlimit_output_bytes = \"1 MiB\"\n[[flow]]"),
+    (
+        "small queues in a queue before which nobody waits",
+        "[[flow]]",
+        "[[host]]\nname = \"left\"\nprofile = \"linux-10g\"\non_full = \"drop\"\n[[flow]]",
+    ),
+    ("receive offload without an interrupt", "[[flow]]", "[[host]]\nname = \"left\"\ngro_max_size = \"64 KiB\"\n[[flow]]"),
+    ("a size of bursts without bursts", "[[flow]]", "[[host]]\nname = \"left\"\nmin_tso_segs = 4\n[[flow]]"),
+    ("no such profile", "[[flow]]", "[[host]]\nname = \"left\"\nprofile = \"linux-1t\"\n[[flow]]"),
 ];
 
 #[test]
@@ -225,6 +240,26 @@ duration = "1 s"
         out.push_str(&format!("## {name}\n{error}\n\n"));
     }
     insta::assert_snapshot!(out);
+}
+
+#[test]
+fn a_move_of_a_link_that_nobody_uses() {
+    let file = |link, by| {
+        let lines = ["fibre", "radio", "spare"]
+            .map(|name| format!("[[path.link]]\nname = \"{name}\"\nfrom = \"r\"\nto = \"s\"\nrate = \"1 Gbit/s\"\ndelay = \"1 ms\"\n"));
+        let edge = |from, to| format!("[[path.link]]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"1 Gbit/s\"\ndelay = \"1 ms\"\n");
+        let moves = format!(
+            "[[path.move]]\nat = \"1 s\"\nlink = \"fibre\"\nby = \"radio\"\n[[path.move]]\nat = \"2 s\"\nlink = \"{link}\"\nby = \"{by}\"\n"
+        );
+        let ends = "[[flow]]\nfrom = \"a\"\nto = \"b\"\n[measure]\nduration = \"3 s\"\n";
+        let nodes = "[path]\nhosts = [\"a\", \"b\"]\nrouters = [\"r\", \"s\"]\n";
+        Document::parse(&[nodes, &lines.concat(), &edge("a", "r"), &edge("s", "b"), &moves, ends].concat(), "bad.toml")
+    };
+    file("fibre", "fibre").unwrap_or_else(|e| panic!("{e}"));
+    file("fibre", "spare").unwrap_or_else(|e| panic!("{e}"));
+    let error = file("radio", "fibre").expect_err("the route is over fibre").to_string();
+    assert!(error.contains("no flow's route goes by link `radio`, so this would move nothing"), "{error}");
+    assert!(error.contains("write link = \"fibre\", by = \"fibre\""), "{error}");
 }
 
 #[test]

@@ -54,6 +54,69 @@ fn a_flow_has_its_codepoint_by_name_or_number() {
     assert_eq!((again.experiment.flows[0].dscp, again.hash), (Dscp::parse("AF41").unwrap(), run.hash));
 }
 
+/// Two pairs of hosts; what they send is `flows`.
+fn of_two_pairs(queue: &str, flows: &str) -> Result<Run, String> {
+    let text = text(queue, "").replace("[path]\n", "[path]\npairs = 2\n").replace("[[flow]]\nname = \"a\"\n", flows);
+    Document::parse(&text, "classes.toml").and_then(|document| document.run(0)).map_err(|error| error.to_string())
+}
+
+const TWO: &str =
+    "[[flow]]\nname = \"uploads\"\nfrom = \"left1\"\nto = \"right1\"\n[[flow]]\nname = \"auto\"\nfrom = \"left2\"\nto = \"right2\"\n";
+
+#[test]
+fn classes_name_hosts_and_groups() {
+    let queue = r#"{ kind = "prio", class = [
+        { host = ["left1"], dscp = "EF" },
+        { queue = { kind = "htb", class = [{ host = "left", group = "uploads", rate = "1 Mbit/s" }, { rate = "1 Mbit/s" }] } },
+        { group = ["auto"] },
+    ] }"#;
+    let run = of_two_pairs(queue, TWO).unwrap_or_else(|error| panic!("{error}"));
+    let again = Document::parse(&run.to_toml(), "again.toml").and_then(|d| d.run(0)).unwrap_or_else(|e| panic!("{e}\n{}", run.to_toml()));
+    assert_eq!((&again.experiment, &again.hash), (&run.experiment, &run.hash), "{}", run.to_toml());
+    let classes = run.experiment.network.links[0].queue.params.tables("class");
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    assert_eq!(classes[0].names("host"), Some(&names(&["left1"])[..]));
+    assert_eq!(classes[2].names("group"), Some(&names(&["auto"])[..]), "a name in a list is one, whatever it is");
+    let inside = &classes[1].queue("queue").unwrap().params.tables("class")[0];
+    assert_eq!(inside.names("host"), Some(&names(&["left1", "left2"])[..]), "the name of a side stands for all its hosts");
+    // The way back has the same queue, and the same hosts on its other side.
+    assert_eq!(run.experiment.network.links[1].queue, run.experiment.network.links[0].queue);
+}
+
+/// A text that is of several links: each class must get packets at one of them.
+#[test]
+fn a_class_need_not_get_packets_at_each_link_of_its_text() {
+    let of_edges = |class: &str| {
+        let edge = format!("edge = {{ rate = \"1 Gbit/s\", queue = {{ kind = \"prio\", class = [{class}, {{}}] }} }}\n");
+        let text = text("\"droptail\"", "").replace("[path]\n", "[path]\npairs = 2\n");
+        let text = text.replace("edge = { rate = \"1 Gbit/s\" }\n", &edge).replace("[[flow]]\nname = \"a\"\n", TWO);
+        Document::parse(&text, "classes.toml").and_then(|document| document.run(0)).map(drop).map_err(|error| error.to_string())
+    };
+    assert_eq!(of_edges("{ host = \"left1\" }, { host = \"right2\" }"), Ok(()));
+    assert!(of_edges("{ host = \"left1\", group = [\"auto\"] }").is_err_and(|error| error.contains("never gets a packet")));
+}
+
+/// The messages a user reads, to be judged by eye.
+#[test]
+fn names_that_cannot_be_are_told_where_they_stand() {
+    let queues = [
+        r#"{ kind = "prio", class = [{ host = "left3" }, {}] }"#,
+        r#"{ kind = "prio", class = [{ host = ["left1", "router1"] }, {}] }"#,
+        r#"{ kind = "prio", class = [{ group = "upload" }, {}] }"#,
+        r#"{ kind = "prio", class = [{ group = 1 }, {}] }"#,
+        r#"{ kind = "prio", class = [{ group = [] }, {}] }"#,
+        r#"{ kind = "prio", class = [{ host = ["left1", 2] }, {}] }"#,
+        r#"{ kind = "prio", class = [{ from = "left1" }, {}] }"#,
+        r#"{ kind = "prio", class = [{ host = "left1" }, { host = "left2" }] }"#,
+        r#"{ kind = "prio", class = [{ host = "left1" }, { dscp = "EF", host = "left1" }, {}] }"#,
+        r#"{ kind = "prio", class = [{ host = "left1" }, { group = "uploads" }, {}] }"#,
+        r#"{ kind = "prio", class = [{ host = "left1", group = ["auto"] }, {}] }"#,
+        r#"{ kind = "prio", class = [{ host = "left1", queue = { kind = "prio", class = [{ group = ["auto"] }, {}] } }, {}] }"#,
+    ];
+    let errors = queues.map(|queue| of_two_pairs(queue, TWO).unwrap_err());
+    insta::assert_snapshot!(errors.join("\n\n"));
+}
+
 /// Flow control goes by what is held, of whatever queue.
 #[test]
 fn a_queue_with_classes_may_be_watched() {

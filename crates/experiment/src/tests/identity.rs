@@ -98,7 +98,22 @@ fn every_word_on_hosts_and_pauses_is_another_run() {
         ("memory", "\"256 MiB\"", "\"257 MiB\""),
         ("memory_min", "\"64 KiB\"", "\"65 KiB\""),
     ];
-    let said: BTreeSet<&str> = host.iter().map(|(key, ..)| *key).chain(["overhead"]).collect();
+    // These go with no processor. What a profile says is what is written.
+    let today = [
+        ("name", "\"left\"", "\"right\""),
+        ("txqueuelen", "\"100 packets\"", "\"101 packets\""),
+        ("on_full", "\"wait\"", "\"wait\""),
+        ("gso_max_size", "\"64 KiB\"", "\"185000 bytes\""),
+        ("min_tso_segs", "2", "4"),
+        ("tso_win_divisor", "3", "8"),
+        ("tso_rtt_log", "9", "0"),
+        ("limit_output_bytes", "\"1 MiB\"", "\"4 MiB\""),
+        ("rx_ring", "\"64 packets\"", "\"65 packets\""),
+        ("rx_usecs", "\"84 us\"", "\"0 us\""),
+        ("rx_frames", "\"8 packets\"", "\"9 packets\""),
+        ("gro_max_size", "\"64 KiB\"", "\"32 KiB\""),
+    ];
+    let said: BTreeSet<&str> = host.iter().chain(&today).map(|(key, ..)| *key).chain(["overhead", "profile"]).collect();
     assert_eq!(said, crate::fields::host().iter().map(|field| field.name).collect());
     let pause = [("on", "\"9 kB\"", "\"8 kB\""), ("off", "\"3 kB\"", "\"4 kB\""), ("quanta", "\"100 quanta\"", "\"101 quanta\"")];
     let said: BTreeSet<&str> = pause.iter().map(|(key, ..)| *key).collect();
@@ -113,6 +128,12 @@ fn every_word_on_hosts_and_pauses_is_another_run() {
     let mut runs = vec![run("", ""), run("[[host]]\nname = \"left\"\noverhead = \"10 us\"", "")];
     runs.push(run("[[host]]\nname = \"left\"\noverhead = \"11 us\"", ""));
     runs.extend((0..=host.len()).map(|other| run(&hosts(Some(other)), "")));
+    let of_today = |other| format!("[[host]]\n{}", table(&today, other, "\n"));
+    runs.extend((0..=today.len()).filter(|other| *other != 2).map(|other| run(&of_today(Some(other)), "")));
+    let profile = |more: &str| run(&format!("[[host]]\nname = \"left\"\nprofile = {more}"), "");
+    runs.extend(["\"linux-10g\"", "\"linux-100g\"", "\"linux-10g\"\nrx_usecs = \"62 us\""].map(profile));
+    let written = "txqueuelen = \"1000 packets\"\non_full = \"wait\"\ngso_max_size = \"64 KiB\"\nlimit_output_bytes = \"1 MiB\"\nrx_usecs = \"84 us\"\ngro_max_size = \"64 KiB\"";
+    assert_eq!(run(&format!("[[host]]\nname = \"left\"\n{written}"), "").hash, profile("\"linux-10g\"").hash);
     runs.extend((0..=pause.len()).map(|other| run("", &pauses(Some(other)))));
     let hashes: BTreeSet<&str> = runs.iter().map(|run| run.hash.as_str()).collect();
     assert_eq!(hashes.len(), runs.len());

@@ -160,6 +160,7 @@ fn beside(name: &str, word: &str) -> &'static str {
     match (name, word) {
         ("sack", _) => "\nrecovery = \"newreno\"",
         ("ecn", "dctcp") => "\ncongestion_control = \"dctcp\"",
+        ("prr_on_marks", _) => "\necn = \"classic\"",
         _ => "",
     }
 }

@@ -6,7 +6,7 @@ use longfat_core::time::Time;
 use longfat_experiment::trace::{Event, EventKind};
 
 use super::World;
-use crate::endpoint::{Agent, Milestone};
+use crate::endpoint::{Agent, Endpoint, Milestone};
 use crate::ledger::sent_so_far;
 
 impl World {
@@ -37,7 +37,13 @@ impl World {
         let input = &mut self.inputs[number];
         self.links[input.rank as usize].count.delivered += (before - line.len()) as u64;
         input.line = line;
-        next
+        let Endpoint { has_link, first_link, .. } = self.endpoints[number];
+        if !has_link {
+            return next;
+        }
+        let lived = if next > until { until } else { Time::from_ps(next.as_ps() - 1) };
+        self.advance_link_before(first_link as usize, lived);
+        next.min(self.links[first_link as usize].due())
     }
 
     /// The packet `id` has come to the host of the endpoint. If it is damaged, the checksum fails.
@@ -134,7 +140,7 @@ impl World {
     #[inline]
     pub(super) fn post(&mut self, number: usize, id: PacketId) {
         let endpoint = &self.endpoints[number];
-        if endpoint.is_on_island {
+        if endpoint.is_on_island | endpoint.has_link {
             self.offer(endpoint.first_link as usize, id);
         } else {
             self.put(outlet(self.endpoints.len(), number) + self.cause, id);

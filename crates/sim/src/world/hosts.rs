@@ -14,17 +14,19 @@ use super::World;
 use super::ends::way_of;
 use crate::cpu::{Job, Next, Processor};
 use crate::endpoint::{Agent, Endpoint};
+use crate::interface::Interface;
 use crate::ledger::LinkLog;
 use crate::memory::Pool;
 use crate::nic::Nic;
 use crate::overhead::Overhead;
 
-/// The transmit queues at which TCP waits, the processors and the overheads, each a source of events, in this order; and the memory.
+/// The transmit queues at which TCP waits, the processors, the overheads and the interfaces that interrupt, each a source of events, in this order; and the memory.
 #[derive(Debug, Default)]
 pub struct Hosts {
     pub nics: Vec<Nic>,
     pub processors: Vec<Processor>,
     pub overheads: Vec<Overhead>,
+    pub interfaces: Vec<Interface>,
     pub pools: Vec<Pool>,
 }
 
@@ -46,16 +48,24 @@ impl Hosts {
                 hosts.overheads.push(Overhead::new(most, Rng::named(experiment.seed, &name)));
                 hosts.overheads.len() - 1
             });
+            let interface = host.interrupts.map(|how| {
+                hosts.interfaces.push(Interface::new(how));
+                hosts.interfaces.len() - 1
+            });
             let first_nic = hosts.nics.len();
             // Lost when the queue is full: that is what the link's queue does by itself.
             if let Some(nic) = host.nic.filter(|nic| nic.on_full != OnFull::Drop) {
                 let links = outgoing.get(&host.node).into_iter().flatten();
                 hosts.nics.extend(links.map(|i| Nic::new(*i as u32, nic.txqueuelen, nic.on_full)));
             }
+            if host.offload.is_some_and(|offload| offload.limit_output_bytes.is_some()) {
+                hosts.nics[first_nic..].iter_mut().for_each(Nic::keep_small);
+            }
             for &end in ends {
                 let endpoint = &mut endpoints[end];
                 let nic = hosts.nics[first_nic..].iter().position(|nic| nic.link == endpoint.first_link);
                 endpoint.place(nic.map(|i| first_nic + i), processor, overhead);
+                endpoint.offload(host.offload, interface);
             }
             if let Some(memory) = host.memory {
                 hosts.pools.push(pool(experiment, endpoints, ends, &memory, hosts.pools.len()));
@@ -66,7 +76,7 @@ impl Hosts {
 
     /// How many sources of events there are besides the memory: it is looked at when all stages have come to the same time.
     pub fn sources(&self) -> usize {
-        self.nics.len() + self.processors.len() + self.overheads.len()
+        self.nics.len() + self.processors.len() + self.overheads.len() + self.interfaces.len()
     }
 
     /// When the next of the memories is looked at.
@@ -80,9 +90,10 @@ impl Hosts {
     /// The numbers of the sources of events that these endpoints share, in order.
     pub fn sources_of<'a>(&self, endpoints: impl Iterator<Item = &'a Endpoint>) -> BTreeSet<usize> {
         let (processors, overheads) = (self.nics.len(), self.nics.len() + self.processors.len());
+        let interfaces = overheads + self.overheads.len();
         let of = |endpoint: &Endpoint| {
             let processor = endpoint.processor().map(|n| processors + n);
-            [endpoint.nic(), processor, endpoint.overhead().map(|n| overheads + n)]
+            [endpoint.nic(), processor, endpoint.overhead().map(|n| overheads + n), endpoint.interface().map(|n| interfaces + n)]
         };
         endpoints.flat_map(of).flatten().collect()
     }
@@ -229,7 +240,7 @@ impl World {
     }
 
     /// Whether the host has memory for the packet `id`. If not, it is lost.
-    fn admits(&mut self, number: usize, id: PacketId) -> bool {
+    pub(super) fn admits(&mut self, number: usize, id: PacketId) -> bool {
         let endpoint = &self.endpoints[number];
         let (Some((pool, share)), Agent::Tcp(tcp)) = (endpoint.memory(), &endpoint.agent) else { return true };
         let pool = &mut self.hosts.pools[pool];
@@ -247,6 +258,11 @@ impl World {
             self.hosts.processors[processor].arrived(self.now, id);
             self.lose_overrun(processor);
             self.serve(processor);
+        } else if let Some(interface) = self.endpoints[number].interface() {
+            if !self.hosts.interfaces[interface].arrived(self.now, id) {
+                self.lose(id, DropReason::Overrun);
+            }
+            self.set_interface(interface);
         } else if self.endpoints[number].memory().is_none() || self.admits(number, id) {
             self.receive(number, id);
             self.attend_on_host(number);
@@ -259,7 +275,10 @@ impl World {
         match number.checked_sub(self.hosts.nics.len()) {
             None => self.nic_event(number),
             Some(n) if n < self.hosts.processors.len() => self.processor_event(n),
-            Some(n) => self.overhead_event(n - self.hosts.processors.len()),
+            Some(n) => match (n - self.hosts.processors.len()).checked_sub(self.hosts.overheads.len()) {
+                None => self.overhead_event(n - self.hosts.processors.len()),
+                Some(interface) => self.interface_event(interface),
+            },
         }
     }
 
@@ -267,7 +286,7 @@ impl World {
     fn send(&mut self, number: usize, id: PacketId) {
         let endpoint = &self.endpoints[number];
         match endpoint.overhead() {
-            None => self.post(number, id),
+            None => self.post_in_turn(number, id),
             Some(overhead) => {
                 self.hosts.overheads[overhead].hold(self.now, id, endpoint.first_link);
                 self.set_overhead(overhead);
@@ -298,16 +317,25 @@ impl World {
 
     /// The same, written to the vacant slot `id`.
     fn poll_into(&mut self, number: usize, id: PacketId) -> Option<Ecn> {
+        let Some(place) = self.endpoints[number].nic() else { return self.poll_free(number, id) };
+        let link = self.hosts.nics[place].link;
+        self.links[link as usize].advance(self.now, &mut self.packets, &mut LinkLog { link, ledger: &mut self.ledger });
+        self.shrink(place);
         let endpoint = &mut self.endpoints[number];
-        let (Some(place), Agent::Tcp(tcp)) = (endpoint.nic(), &mut endpoint.agent) else {
-            return endpoint.agent.poll_transmit(self.now, self.packets.segment_mut(id));
-        };
+        let bursts = endpoint.bursts();
+        let Agent::Tcp(tcp) = &mut endpoint.agent else { return self.poll_free(number, id) };
         let nic = &mut self.hosts.nics[place];
-        let link = &mut self.links[nic.link as usize];
-        link.advance(self.now, &mut self.packets, &mut LinkLog { link: nic.link, ledger: &mut self.ledger });
-        tcp.set_room(nic.has_room_for(number as u32, link.count.backlog));
+        let has_room = nic.has_room_for(number as u32, self.links[link as usize].count.backlog);
+        match bursts {
+            None => tcp.set_room(has_room),
+            Some((offload, queued)) => tcp.set_room_for_bursts(&offload, has_room, queued),
+        }
         let polled = tcp.poll_transmit_into(self.now, self.packets.segment_mut(id));
-        if tcp.wants_room() {
+        if tcp.wants_room() && has_room {
+            // It is its own part of the queue that must become smaller.
+            nic.wait_for_own += usize::from(endpoint.waits_for_own(true));
+            self.set_nic(place);
+        } else if tcp.wants_room() {
             if nic.stalls {
                 tcp.local_congestion(self.now);
             }
@@ -316,11 +344,20 @@ impl World {
             if waits && !endpoint.is_waiting {
                 endpoint.is_waiting = true;
                 nic.waiting.push_back(number as u32);
-                let idle = link.next_start();
-                self.set_source(self.endpoints.len() + place, idle);
+                self.set_nic(place);
             }
         }
         polled
+    }
+
+    /// The same where there is room for all.
+    fn poll_free(&mut self, number: usize, id: PacketId) -> Option<Ecn> {
+        let endpoint = &mut self.endpoints[number];
+        let bursts = endpoint.bursts();
+        if let (Some((offload, _)), Agent::Tcp(tcp)) = (bursts, &mut endpoint.agent) {
+            tcp.set_room_for_bursts(&offload, true, 0);
+        }
+        endpoint.agent.poll_transmit(self.now, self.packets.segment_mut(id))
     }
 
     /// A packet has left the transmit queue: those that wait for room have their turn.
@@ -331,15 +368,16 @@ impl World {
             world.links[link].advance(world.now, &mut world.packets, &mut log);
             world.hosts.nics[place].has_room(world.links[link].count.backlog)
         };
+        has_room(self);
+        self.shrink(place);
+        self.resume(place);
         while has_room(self) {
             let Some(number) = self.hosts.nics[place].waiting.pop_front() else { break };
             self.endpoints[number as usize].is_waiting = false;
             self.hosts.nics[place].turn = Some(number);
             self.attend_on_host(number as usize);
         }
-        let waits = !self.hosts.nics[place].waiting.is_empty();
-        let at = if waits { self.links[link].next_start() } else { Time::MAX };
-        self.set_source(self.endpoints.len() + place, at);
+        self.set_nic(place);
     }
 
     /// The endpoint may have something to send.

@@ -35,6 +35,10 @@ pub(super) fn world(experiment: &Experiment) -> Result<World, Error> {
     let hosts = Hosts::new(experiment, &mut endpoints);
     let volumes: Vec<(u32, u64)> = volumes(experiment).collect();
     let mut detours = Detours::new(experiment);
+    for (i, &start) in table.starts.iter().enumerate() {
+        let party = made::party(&experiment.network, &experiment.flows[i / 2]);
+        detours.moves.tell(&mut links, table.route(i), start, &party);
+    }
     let units = Units::new(experiment, &mut endpoints, &hosts, &table, &ports, &detours);
     let lag = |link: u32| match ports.in_front_of(link as usize) {
         Some(port) => port.lag(links[link as usize].delay()),
@@ -42,7 +46,7 @@ pub(super) fn world(experiment: &Experiment) -> Result<World, Error> {
     };
     let graph = graph(&units, &endpoints, &table, lag, &volumes, &pauses, &detours);
     let plan = graph.plan(longest(experiment, &links, &table));
-    let mut layout = Layout::new(&units, &plan.order, &plan.behind, &ports);
+    let mut layout = Layout::new(&units, &endpoints, &plan.order, &plan.behind, &ports);
     layout.join(&units, &endpoints, &table, links.len(), &mut detours);
     let places = layout.settle_islands(&units, &endpoints, &hosts, links.len());
     let mut due = Due::new(layout.stages.len());
@@ -57,6 +61,7 @@ pub(super) fn world(experiment: &Experiment) -> Result<World, Error> {
     let place_of_link = layout.places_of_links(&units);
     let ties = |i: usize| Tie::new(Rng::named(experiment.seed, &format!("ties {i}")));
     let is_random = experiment.ties == Ties::Random;
+    let leads_to = layout.leads_to(links.len());
     Ok(World {
         now: Time::ZERO,
         steps: 0,
@@ -66,6 +71,7 @@ pub(super) fn world(experiment: &Experiment) -> Result<World, Error> {
         channels: table.channels,
         ledger: Ledger::new(table.origin, &initial, experiment),
         hops: layout.hops,
+        leads_to,
         next_link: if units.routers.is_empty() && detours.moves.is_empty() { Vec::new() } else { table.links },
         detours,
         pauses,
@@ -169,13 +175,13 @@ struct Layout {
     hops: Vec<u32>,
     inputs: Vec<Input>,
     islands: Vec<Island>,
-    /// For each endpoint that is a stage, and for each link that is one, its place in the order.
+    /// For each endpoint that is a stage, and for each link that is one or a part of one, its place in the order.
     of_endpoint: Vec<u32>,
     of_link: Vec<u32>,
 }
 
 impl Layout {
-    fn new(units: &Units, order: &[usize], behind: &[Duration], ports: &Ports) -> Self {
+    fn new(units: &Units, endpoints: &[Endpoint], order: &[usize], behind: &[Duration], ports: &Ports) -> Self {
         let mut members = vec![Vec::new(); units.count];
         for (number, stages) in members.iter_mut().enumerate().take(units.islands.len()) {
             stages.push(Stage::Island(number as u32));
@@ -184,7 +190,7 @@ impl Layout {
             members[*unit as usize].push(Stage::Router(number as u32));
         }
         for (link, unit) in units.of_link.iter().enumerate().filter(|(_, unit)| **unit != NONE) {
-            if !units.is_island(*unit) && units.router(*unit).is_none() {
+            if !units.is_island(*unit) && units.router(*unit).is_none() && !units.owned.contains(&(link as u32)) {
                 let stage = if ports.of(link).is_some() { Stage::Port(link as u32) } else { Stage::Link(link as u32) };
                 members[*unit as usize].push(stage);
             }
@@ -209,7 +215,13 @@ impl Layout {
             for stage in members[unit].drain(..) {
                 let place = layout.stages.len() as u32;
                 match stage {
-                    Stage::Endpoint(endpoint) => layout.of_endpoint[endpoint as usize] = place,
+                    Stage::Endpoint(endpoint) => {
+                        layout.of_endpoint[endpoint as usize] = place;
+                        let Endpoint { has_link, first_link, .. } = endpoints[endpoint as usize];
+                        if has_link {
+                            layout.of_link[first_link as usize] = place;
+                        }
+                    }
                     Stage::Link(link) | Stage::Port(link) => layout.of_link[link as usize] = place,
                     Stage::Island(island) => layout.islands[island as usize].stage = place as usize,
                     Stage::Router(router) => {
@@ -227,6 +239,15 @@ impl Layout {
     fn places_of_links(&self, units: &Units) -> Vec<u32> {
         let place = |(unit, place): (&u32, &u32)| self.islands.get(*unit as usize).map_or(*place, |island| island.stage as u32);
         units.of_link.iter().zip(&self.of_link).map(place).collect()
+    }
+
+    /// For each of so many links the input by which all comes that it carries, or [`NONE`].
+    fn leads_to(&self, links: usize) -> Vec<u32> {
+        let mut all = vec![BTreeSet::new(); links];
+        for hop in self.hops.iter().filter(|hop| **hop != NONE) {
+            all[self.inputs[*hop as usize].rank as usize].insert(*hop);
+        }
+        all.iter().map(|hops| hops.first().copied().filter(|_| hops.len() == 1).unwrap_or(NONE)).collect()
     }
 
     fn input(&mut self, to: u32, at: u32, rank: u32) -> u32 {

@@ -5,6 +5,7 @@ use longfat_core::rng::Rng;
 use longfat_core::time::{Duration, Time};
 
 use super::ends::outlet;
+use super::units::NONE;
 use super::{Input, Stage, World};
 use crate::ledger::LinkLog;
 use crate::merge::Arrival;
@@ -147,9 +148,17 @@ impl World {
         if !self.detours.moves.is_empty() {
             self.pass_on_by_time(number);
         }
-        while let Some(id) = self.links[number].take_sent(&self.packets) {
-            let input = self.hops[self.packets[id].route as usize];
-            self.put(input, id);
+        if self.leads_to[number] == NONE {
+            while let Some(id) = self.links[number].take_sent(&self.packets) {
+                let input = self.hops[self.packets[id].route as usize];
+                self.put(input, id);
+            }
+        } else if let Some(first) = self.links[number].sent().first() {
+            let input = self.leads_to[number];
+            if self.inputs[input as usize].line.is_empty() {
+                self.expect(input, first);
+            }
+            self.inputs[input as usize].line.append(self.links[number].sent(), &mut self.packets);
         }
         if !self.pauses.is_empty() {
             self.tell(number);
@@ -183,7 +192,7 @@ impl World {
 
     /// The link has something else to do than it thought, which is due then.
     fn told(&mut self, link: u32, due: Time) {
-        let nic = self.hosts.nics.iter().position(|nic| nic.link == link && !nic.waiting.is_empty());
+        let nic = self.hosts.nics.iter().position(|nic| nic.link == link && nic.is_awaited());
         let place = self.place_of_link[link as usize] as usize;
         let mut due = due;
         if let (Some(nic), Stage::Island(_)) = (nic, self.stages[place]) {

@@ -6,13 +6,14 @@
 
 use longfat_core::atm::discard::{self, DiscardContext};
 use longfat_core::atm::port::{Count, Outcome, Port, PortConfig, Run};
-use longfat_core::packet::{Ecn, PacketId};
+use longfat_core::link::Link;
+use longfat_core::packet::{Ecn, Packet, PacketId};
 use longfat_core::queue::QueueLog;
 use longfat_core::rng::Rng;
 use longfat_core::time::{Duration, Time};
 use longfat_experiment::{Experiment, Network, NodeKind};
 
-use super::World;
+use super::{Input, World};
 use crate::ledger::LinkLog;
 use crate::route::{END, RouteTable};
 
@@ -125,7 +126,33 @@ impl OutputPort {
     }
 }
 
+/// All cells of a packet that comes by `link`.
+#[inline]
+fn whole(id: PacketId, packet: &Packet, channel: u32, link: &Link) -> Run {
+    let cells = link.cells_of(packet.ip_len());
+    Run {
+        packet: id,
+        route: packet.route,
+        channel,
+        cells,
+        of: cells,
+        arrives: packet.stamp,
+        is_end: true,
+        is_final: true,
+        is_lost: false,
+        is_marked: false,
+        is_ect: packet.ecn != Ecn::NotEct,
+    }
+}
+
 impl OutputPort {
+    /// When anything can come of a packet whose first cell comes by `link` when its stamp says: before another switch, of that cell; else not
+    /// before its last one is there. Until then the port need not have a turn for it.
+    #[inline]
+    fn news_of(&self, packet: &Packet, link: &Link) -> Time {
+        if self.is_before_switch { packet.stamp } else { packet.stamp + link.last_cell_after(packet.ip_len()) }
+    }
+
     fn arrive(&mut self, ingress: usize, run: Run) {
         self.packets_in += u64::from(run.is_final && !run.is_lost);
         self.port.arrive(ingress, run);
@@ -147,50 +174,45 @@ impl World {
     /// The port in front of the link `number` lives up to and including `until`; when it next has something to do.
     pub(super) fn live_as_port(&mut self, number: usize, until: Time) -> Time {
         let port = self.ports.of(number).expect("the stage is a port");
-        let mut next = Time::MAX;
-        let mut waiting = std::mem::take(&mut self.waiting[number]);
-        waiting.retain(|input| {
-            while let Some(id) = self.inputs[*input as usize].line.first() {
-                let comes = self.packets[id].stamp;
-                if comes > until {
-                    next = next.min(comes);
-                    return true;
-                }
-                self.ledger.queued(comes, id, &self.packets, number as u32);
-                self.come_to_port(port, *input as usize);
-            }
-            false
-        });
-        self.waiting[number] = waiting;
+        let next = self.take_cells(port, number, until);
         self.ports.list[port].port.advance(until);
         self.settle_port(port, number);
         self.links[number].settle(until, &mut self.packets, &mut LinkLog { link: number as u32, ledger: &mut self.ledger });
         next.min(self.ports.list[port].port.next_news())
     }
 
-    /// The first cell of the first packet of this input comes to the port.
-    fn come_to_port(&mut self, port: usize, input: usize) {
-        let input = &mut self.inputs[input];
-        let id = input.line.pop(&self.packets).expect("there is a first");
-        let packet = &self.packets[id];
-        let link = &mut self.links[input.rank as usize];
-        link.count.delivered += 1;
-        let cells = link.cells_of(packet.ip_len());
-        let run = Run {
-            packet: id,
-            route: packet.route,
-            channel: self.channels[packet.route as usize],
-            cells,
-            of: cells,
-            arrives: packet.stamp,
-            is_end: true,
-            is_final: true,
-            is_lost: false,
-            is_marked: false,
-            is_ect: packet.ecn != Ecn::NotEct,
-        };
-        let ingress = packet.ingress.into();
-        self.ports.list[port].arrive(ingress, run);
+    /// The packets whose first cells have come to the port by `until` are in it; when something next comes of one that has not.
+    fn take_cells(&mut self, port: usize, number: usize, until: Time) -> Time {
+        let World { inputs, waiting, packets, ledger, links, ports, channels, .. } = self;
+        let (port, waiting) = (&mut ports.list[port], &mut waiting[number]);
+        let (mut next, mut place) = (Time::MAX, 0);
+        while let Some(&input) = waiting.get(place) {
+            let Input { line, rank, .. } = &mut inputs[input as usize];
+            let link = &mut links[*rank as usize];
+            while let Some(id) = line.first().filter(|id| packets[*id].stamp <= until) {
+                line.pop(packets);
+                link.count.delivered += 1;
+                let packet = &packets[id];
+                ledger.queued(packet.stamp, id, packets, number as u32);
+                port.arrive(packet.ingress.into(), whole(id, packet, channels[packet.route as usize], link));
+            }
+            if let Some(id) = line.first() {
+                next = next.min(port.news_of(&packets[id], link));
+                place += 1;
+            } else {
+                waiting.swap_remove(place);
+            }
+        }
+        next
+    }
+
+    /// The packet `id` is the first to come to the port in front of the link `number` by an input in which nothing waited: when anything
+    /// comes of it.
+    #[inline]
+    pub(super) fn expect_at_port(&mut self, number: usize, input: u32, id: PacketId) -> Time {
+        self.waiting[number].push(input);
+        let port = self.ports.of(number).expect("the stage is a port");
+        self.ports.list[port].news_of(&self.packets[id], &self.links[self.inputs[input as usize].rank as usize])
     }
 
     /// Takes what `port` has to say.
@@ -267,6 +289,7 @@ impl World {
         let behind_ports: Vec<usize> = self.ports.of_links().collect();
         for number in behind_ports {
             let port = self.ports.of(number).expect("there is a port");
+            self.take_cells(port, number, self.now);
             self.ports.list[port].port.advance(self.now);
             self.settle_port(port, number);
         }

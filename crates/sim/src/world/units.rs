@@ -23,6 +23,8 @@ pub(super) struct Units {
     /// For each link its own, or that of the island or the router it is on; [`NONE`] for a link that no flow crosses.
     pub of_link: Vec<u32>,
     pub of_endpoint: Vec<u32>,
+    /// The links by which one endpoint alone sends: they are a part of its stage.
+    pub owned: BTreeSet<u32>,
     /// The links of each island. Islands are the first units.
     pub islands: Vec<Vec<u32>>,
     /// The unit, the node and the links of each router whose ports share a memory.
@@ -44,6 +46,7 @@ impl Units {
             count: 0,
             of_link: vec![NONE; links.len()],
             of_endpoint: vec![NONE; endpoints.len()],
+            owned: BTreeSet::new(),
             islands: Vec::new(),
             routers: Vec::new(),
         };
@@ -74,6 +77,7 @@ impl Units {
             let ends = (endpoint.first_link, table.route(i ^ 1).last().copied());
             units.of_endpoint[i] = *classes.entry(ends).or_insert_with(|| units.next());
         }
+        units.give_links(endpoints, table, ports, detours);
         let in_order = table.links.iter().filter(|link| **link != END).copied();
         for link in in_order.chain(crossed) {
             if units.of_link[link as usize] == NONE {
@@ -82,6 +86,23 @@ impl Units {
         }
         debug_assert!(ports.of_links().all(|link| units.of_link[link] != NONE));
         units
+    }
+
+    /// A link that nobody crosses but one endpoint, which sends by it, is a part of that endpoint's stage: what it sends need not wait for the
+    /// link to have its turn.
+    fn give_links(&mut self, endpoints: &mut [Endpoint], table: &RouteTable, ports: &Ports, detours: &Detours) {
+        let mut crossings = vec![0; self.of_link.len()];
+        let routes = (0..endpoints.len()).flat_map(|endpoint| table.route(endpoint));
+        routes.flat_map(|link| detours.moves.all(*link)).for_each(|link| crossings[link as usize] += 1);
+        for (i, endpoint) in endpoints.iter_mut().enumerate() {
+            let link = endpoint.first_link as usize;
+            let is_steady = detours.moves.all(endpoint.first_link).len() == 1;
+            if self.of_link[link] == NONE && crossings[link] == 1 && is_steady && ports.of(link).is_none() {
+                endpoint.has_link = true;
+                self.of_link[link] = self.of_endpoint[i];
+                self.owned.insert(endpoint.first_link);
+            }
+        }
     }
 
     /// The number of the router whose links this unit is.

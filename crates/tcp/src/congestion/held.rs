@@ -109,6 +109,10 @@ impl CongestionControl for Held {
     fn uses_prr(&self) -> bool {
         self.hold.cwnd().is_none() && self.control.uses_prr()
     }
+
+    fn uses_prr_on_marks(&self) -> bool {
+        self.hold.cwnd().is_none() && self.control.uses_prr_on_marks()
+    }
     fn starts_over(&self) -> bool {
         self.control.starts_over()
     }

@@ -205,6 +205,10 @@ pub trait CongestionControl: std::fmt::Debug {
     fn uses_prr(&self) -> bool {
         true
     }
+    /// Whether it may, with `prr_on_marks`, also steer the window after a reduction without a loss.
+    fn uses_prr_on_marks(&self) -> bool {
+        self.uses_prr()
+    }
     /// Whether a loss is answered as a timeout is, by slow start over all that is outstanding (Tahoe), whatever `recovery` says.
     fn starts_over(&self) -> bool {
         false

@@ -171,6 +171,13 @@ impl CongestionControl for Prague {
         self.reduced = Some(event.now);
     }
 
+    /// It moves its window itself, down as well as up, by fractions of a segment: the reference does so as it processes an ACK
+    /// (github.com/L4STeam/linux, issue 17), by Linux's hook `cong_control`, which takes the place of PRR (the change "new CC hook to set
+    /// sending rate with rate_sample in any CA state", 2016).
+    fn uses_prr_on_marks(&self) -> bool {
+        false
+    }
+
     fn pacing_rate(&self) -> Option<Rate> {
         if self.srtt.is_zero() {
             return None;

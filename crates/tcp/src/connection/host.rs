@@ -1,6 +1,7 @@
 //! What the interface of its host tells a connection: whether there is room for another segment.
 
 use super::{Connection, Sending};
+use crate::Offload;
 use crate::sender::Room;
 use longfat_core::time::Time;
 
@@ -12,6 +13,15 @@ impl Connection {
         match &mut self.sending {
             Sending::Active(sender) => sender.room = room,
             Sending::Silent(silent) => silent.room = room,
+        }
+    }
+
+    /// The same of an interface that takes bursts, and has `queued` IP bytes of this connection in its transmit queue: `poll_transmit` then keeps
+    /// new data until a burst is complete, and begins none while the queue is not small.
+    pub fn set_room_for_bursts(&mut self, offload: &Offload, room: bool, queued: u64) {
+        match &mut self.sending {
+            Sending::Active(sender) => sender.set_room_for_bursts(offload, room, queued),
+            Sending::Silent(silent) => silent.room = if room { Room::Yes } else { Room::No },
         }
     }
 

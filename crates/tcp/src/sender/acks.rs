@@ -53,7 +53,7 @@ impl Sender {
             self.update_window(now, segment, ack);
             if self.ecn.is_on() && self.ecn.take(segment, 0, self.mss).any {
                 let flight_size = self.flight_size();
-                self.echo_of_congestion(now, ack, flight_size);
+                self.echo_of_congestion(now, ack, flight_size, 0);
             }
             return;
         }
@@ -115,10 +115,20 @@ impl Sender {
         }
         if news.marks.any {
             let flight_size = self.flight_size();
-            self.echo_of_congestion(now, news.ack, flight_size);
+            self.echo_of_congestion(now, news.ack, flight_size, news.in_flight);
+        }
+        if self.repair.eases() {
+            self.come_down(news, false);
         }
         if self.board.outstanding() > 0 && !self.timers.is_probing() && self.repair.is_duplicate(sacked, is_bare) {
             self.duplicate_ack(now, news.delivered_before);
+        }
+    }
+
+    /// An ACK while the window comes down, with nothing lost.
+    fn come_down(&mut self, news: &News, advanced: bool) {
+        if self.repair.still_eases(self.board.una()) {
+            self.repair.steer(news.delivered, self.board.pipe(), advanced, || self.control.cwnd());
         }
     }
 
@@ -186,11 +196,13 @@ impl Sender {
         let sample = self.sample(now, segment, news, acked, rtt);
         self.tell(&sample);
         if marks.any {
-            self.echo_of_congestion(now, una, flight_size);
+            self.echo_of_congestion(now, una, flight_size, news.in_flight);
         }
         let mut restart_timer = true;
+        let repairs = !self.repair.is_open();
         match self.repair.phase() {
             // RFC 3168 §6.1.2: an ACK that echoes a mark does not let the window grow.
+            Phase::Open if self.repair.eases() => self.come_down(news, true),
             Phase::Open if self.ecn.is_classic() && segment.has(flags::ECE) => {}
             Phase::Open => self.control.on_ack(&sample),
             Phase::Loss => {
@@ -202,6 +214,12 @@ impl Sender {
         let resent = self.repair.rack.as_ref().is_some_and(|rack| !rack.retransmissions.is_empty());
         if self.repair.phase() != Phase::Recovery && (self.board.has_sacked() || resent) {
             self.look_for_losses(now, delivered_before);
+        }
+        if repairs && self.repair.is_open() && resent {
+            // RFC 5681 §4.3: losses in two successive windows are two indications of congestion. What was found lost beyond the point that
+            // ended this repair, and sent again, is of the next window. Linux enters recovery again at this ACK (measured,
+            // docs/stacks/linux.md).
+            self.enter_recovery(now, delivered_before);
         }
         if self.board.outstanding() == 0 {
             // RFC 6298 §5.2.

@@ -69,7 +69,7 @@ impl Sender {
         }
     }
 
-    fn enter_recovery(&mut self, now: Time, delivered_before: u64) {
+    pub(super) fn enter_recovery(&mut self, now: Time, delivered_before: u64) {
         self.stats.fast_retransmits += 1;
         let (una, flight_size, is_tahoe) = (self.board.una(), self.flight_size(), self.repair.kind() == RecoveryKind::Tahoe);
         self.repair.begin(&self.board);
@@ -82,7 +82,12 @@ impl Sender {
             self.arm_rto(now);
             return;
         }
-        self.respond(now, Congestion::Loss, flight_size, true);
+        if self.repair.eases() {
+            // One reduction a window of data, for marks and losses together (RFC 3168 §6.1.2). There is none to take back.
+            self.repair.undo.forget();
+        } else {
+            self.respond(now, Congestion::Loss, flight_size, true);
+        }
         let ssthresh = self.control.uses_prr().then(|| self.control.ssthresh());
         self.repair.enter(&mut self.board, self.mss, delivered_before, ssthresh);
         if self.repair.kind().is_selective() {

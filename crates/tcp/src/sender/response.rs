@@ -37,13 +37,22 @@ impl Sender {
         }
     }
 
-    /// An ACK tells of marks; before it, all was acknowledged up to `una`, and `flight_size` was in flight. RFC 3168 §6.1.2: as for a
+    /// The window that a reduction without a loss leaves is reached at once, or by PRR, where `flight` bytes were in flight.
+    pub(super) fn ease(&mut self, flight: u64) {
+        if self.control.uses_prr_on_marks() {
+            self.repair.ease(&self.board, flight, self.control.cwnd(), self.mss);
+        }
+    }
+
+    /// An ACK tells of marks; before it, all was acknowledged up to `una`, `flight_size` is what a reduction is reckoned from, and `in_flight`
+    /// were in flight. RFC 3168 §6.1.2: as for a
     /// loss, at most once a round trip, and without retransmitting. How far the window shrinks is the control's business, also
     /// where it counts the marks (RFC 8257 §3.3).
-    pub(super) fn echo_of_congestion(&mut self, now: Time, una: u64, flight_size: u64) {
+    pub(super) fn echo_of_congestion(&mut self, now: Time, una: u64, flight_size: u64, in_flight: u64) {
         if self.repair.is_open() && self.reductions.heeds_marks(una) && flight_size > 0 {
             let event = if self.ecn.is_enough() { Congestion::Ecn } else { Congestion::Loss };
             self.respond(now, event, flight_size, false);
+            self.ease(in_flight);
             // What this leaves is not to be taken back for an earlier loss that was none.
             self.repair.undo.forget();
         }

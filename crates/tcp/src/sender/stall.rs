@@ -11,16 +11,18 @@ pub(crate) enum Room {
     No,
     /// No, and a segment would have gone.
     Refused,
+    /// Yes, and it is to have new data in bursts.
+    ForBursts,
 }
 
 impl Sender {
     /// Whether the segment that would go now may. If not, the driver is told, and it was not sent.
     #[inline]
     pub(super) fn may_transmit(&mut self) -> bool {
-        if self.room != Room::Yes {
+        if self.room == Room::No {
             self.room = Room::Refused;
         }
-        self.room == Room::Yes
+        matches!(self.room, Room::Yes | Room::ForBursts)
     }
 
     /// The interface refused a segment: Web100's SendStall. Linux 2.4 takes that as congestion (Bulot et al. 2004 §4.3; the state
@@ -33,6 +35,7 @@ impl Sender {
             let flight_size = self.flight_size();
             self.control.on_congestion(&CongestionEvent { now, kind: Congestion::Local, flight_size });
             self.reduced();
+            self.ease(self.board.pipe());
             self.repair.undo.forget();
         }
     }

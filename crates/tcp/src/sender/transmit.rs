@@ -1,8 +1,9 @@
 //! What may be sent next, and the bookkeeping of what is.
 
 use crate::RecoveryKind;
+use crate::pacing::quantum;
 use crate::repair::{Allowance, Lost, Speculation};
-use crate::sender::{Limit, Range, Sender};
+use crate::sender::{Limit, Range, Room, Sender};
 use crate::seq::wrap;
 use longfat_core::packet::{Segment, flags};
 use longfat_core::time::Time;
@@ -149,9 +150,7 @@ impl Sender {
             self.usage.limited_by(Limit::Cwnd);
             return None;
         }
-        if !self.may_transmit() {
-            // The host is the limit: cwnd must not grow for it.
-            self.usage.limited_by(Limit::Host);
+        if self.room != Room::Yes && !self.may_go_on_host(now, pipe, window, len) {
             return None;
         }
         let end = start + len;
@@ -220,7 +219,10 @@ impl Sender {
             rate.sent(now, range.start, range.end, range.retransmitted, self.board.pipe());
         }
         if let Some(rate) = self.pacing_rate() {
-            self.pacer.sent(now, payload, rate, self.mss);
+            self.pacer.sent(now, payload, rate, || match &self.bursts {
+                None => quantum(rate, self.mss),
+                Some(bursts) => bursts.offload.burst(rate, self.stats.rtt_min, self.mss),
+            });
         }
         range
     }

@@ -273,3 +273,29 @@ fn a_probe_that_pacing_holds_goes_when_it_may() {
     assert_eq!(sent, [100, 1_100]);
     assert_eq!((pair.client.stats().tail_probes, pair.client.stats().timeouts), (1, 0));
 }
+
+/// RFC 5681 §4.3: losses in two successive windows lower the window twice. The second is of what was sent during the repair of the first,
+/// and has been found and sent again before that repair ends.
+#[test]
+fn losses_of_two_windows_reduce_twice() {
+    for recovery in [RecoveryKind::Sack, RACK] {
+        let reductions = |lost: &'static [u64]| {
+            let sender = TcpConfig { recovery, mss: 1000, initial_window: 20, initial_ssthresh: 20_000, ..config("rfc") };
+            let mut data = 0;
+            let mut pair = Pair::with_iss(sender, TcpConfig { delayed_ack: DelayedAck::Off, ..config("rfc") }, ms(50), 0, 0);
+            pair = pair.network(move |_, client, segment, _| {
+                data += u64::from(client && segment.len > 0);
+                let is_data = client && segment.len > 0;
+                // The 26th is the retransmission of the first that is lost: late, so that the second loss shows before the repair ends.
+                let extra = if is_data && data == 26 { ms(20) } else { Duration::ZERO };
+                if is_data && lost.contains(&(data - 1)) { vec![] } else { vec![extra] }
+            });
+            pair.client.write(200_000);
+            pair.run_until(at_ms(20_000));
+            assert_eq!(pair.server.bytes_delivered(), 200_000);
+            (pair.client.stats().fast_retransmits, pair.client.info().ssthresh / 1000)
+        };
+        assert_eq!(reductions(&[3]), (1, 10), "{recovery:?}");
+        assert_eq!(reductions(&[3, 27]), (2, 5), "{recovery:?}");
+    }
+}

@@ -213,3 +213,66 @@ fn the_option_beside_data_makes_the_payload_shorter_not_the_packet_longer() {
     assert!(pair.log.iter().any(|(_, _, s)| s.len > 0 && s.accecn().is_some()));
     assert_eq!(pair.log.iter().map(|(_, _, s)| s.ip_len()).max(), Some(1500));
 }
+
+/// A window of 20 segments of 1000 bytes, of which those numbered `marked` are marked and `lost` are lost; ACKs of the second window come a
+/// millisecond apart, from 400 ms on. When data was sent from then on, and the sender afterwards.
+fn marked_once(prr_on_marks: bool, marked: &[u64], lost: &[u64]) -> (Vec<u64>, TcpInfo) {
+    let recovery = RecoveryKind::Rack;
+    let client = TcpConfig {
+        recovery,
+        prr_on_marks,
+        mss: 1000,
+        initial_window: 20,
+        initial_ssthresh: 20_000,
+        whole_segments: true,
+        ..with(EcnKind::Classic)
+    };
+    let server = TcpConfig { delayed_ack: DelayedAck::Off, ..with(EcnKind::Classic) };
+    let mut data = 0;
+    let mut pair = Pair::with_iss(client, server, ms(50), 0, 0).network(|_, client, segment, ecn| {
+        if !client || segment.len == 0 {
+            return vec![Duration::ZERO];
+        }
+        let n = data;
+        data += 1;
+        if marked.contains(&n) {
+            *ecn = Ecn::Ce;
+        }
+        if lost.contains(&n) { vec![] } else { vec![if n >= 20 { ms(n.min(40) - 20) } else { Duration::ZERO }] }
+    });
+    pair.client.write(61_000);
+    pair.run_until(at_ms(20_000));
+    assert!(pair.client.all_acked());
+    let sent = pair.data().map(|(at, _)| at.as_ps() / 1_000_000_000).filter(|at| (300..325).contains(at)).collect();
+    (sent, pair.client.info())
+}
+
+/// RFC 9937: a segment goes for every second one that arrives, where RFC 3168 alone lets half a window arrive before the next goes.
+#[test]
+fn by_prr_a_mark_halves_the_rate_for_a_round_trip() {
+    let (at_once, _) = marked_once(false, &[20], &[]);
+    assert!(at_once[0] >= 309, "{at_once:?}");
+    let (eased, info) = marked_once(true, &[20], &[]);
+    assert_eq!(eased[..8], [302, 304, 306, 308, 310, 312, 314, 316], "{eased:?}");
+    assert_eq!(info.ssthresh, 10_000);
+}
+
+/// `prague` moves its window by fractions itself, so that the stack's PRR is not for its marks; for its losses it is.
+#[test]
+fn prague_answers_marks_without_prr() {
+    let config = TcpConfig::new(&crate::stack::find("linux").unwrap().params(), 1500);
+    for (name, eases) in [("reno", true), ("cubic", true), ("dctcp", true), ("prague", false), ("bbr", false), ("bbr3", false)] {
+        let mut config = config.clone();
+        config.congestion_control = crate::congestion::choice(name);
+        let control = crate::congestion::build(&config);
+        assert_eq!(control.uses_prr_on_marks(), eases, "{name}");
+        assert_eq!(control.uses_prr(), !name.starts_with("bbr"), "{name}");
+    }
+}
+
+/// RFC 3168 §6.1.2: marks and losses of one window are one indication of congestion.
+#[test]
+fn a_loss_while_the_window_comes_down_does_not_reduce_it_again() {
+    let (_, info) = marked_once(true, &[20], &[25]);
+    assert_eq!((info.ssthresh, info.lost), (10_000, 0));
+}

@@ -3,10 +3,11 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
+use std::sync::Arc;
 
 use longfat_core::link::Link;
 use longfat_core::packet::{Ecn, Line, Packet, PacketId, Packets, Segment, Way};
-use longfat_core::queue::{DropReason, QueueLog, discard};
+use longfat_core::queue::{DropReason, Party, QueueLog, discard};
 use longfat_core::time::Time;
 use longfat_experiment::Experiment;
 use longfat_experiment::made::{self, Moves};
@@ -72,6 +73,8 @@ pub struct Network {
     nodes: Vec<usize>,
     topology: longfat_experiment::Network,
     moves: Moves,
+    /// The group of each flow.
+    groups: Vec<Arc<str>>,
     /// For each link those whose queues share a memory with its own, itself among them; empty where none does.
     sharing: Vec<Vec<u32>>,
     /// What is written down.
@@ -158,6 +161,7 @@ impl Network {
             nodes: nodes.to_vec(),
             topology: experiment.network.clone(),
             moves: Moves::new(experiment),
+            groups: experiment.flows.iter().map(|flow| flow.group.clone()).collect(),
             sharing: experiment.network.links.iter().map(sharing).collect(),
             log: Log {
                 frames: Frames::new(mtu as usize),
@@ -194,6 +198,10 @@ impl Network {
         });
         let path = path.as_ref().filter(|path| !path.is_empty())?;
         let (number, start) = (self.routes.len() as u32, self.hops.len() as u32);
+        // Of a connection that the experiment does not know, its hosts are known all the same.
+        let group = self.groups.get(flow as usize).map_or("", |group| group);
+        let hosts = [ends.0, ends.1].map(|host| topology.nodes[nodes[host as usize]].name.as_str());
+        self.moves.tell(&mut self.links, path, start, &Party { group, hosts });
         self.hops.extend(path.iter().copied().chain([END]));
         self.route_of.resize(self.hops.len(), number);
         self.log.flow_of.resize(self.hops.len(), (flow, way));

@@ -5,7 +5,7 @@ use super::{Htb, Leaf, Node, Within};
 use crate::params::{Keys, Kind, ParamSpec, Params, Value};
 use crate::queue::QueueContext;
 use crate::queue::bucket::Bucket;
-use crate::queue::classes::{self, CLASS, Classifier, DSCP, ECN, HASH};
+use crate::queue::classes::{self, CLASS, Classifier, DSCP, ECN, GROUP, HASH, HOST};
 use crate::queue::fifo::{Limit, Measure};
 use crate::queue::inner::{QUEUE, inner, place_of_class};
 use crate::queue::policer::rate_of;
@@ -25,10 +25,12 @@ const CBURST: ParamSpec = ParamSpec {
 };
 
 /// What can be said of a class. (A static: it names itself.)
-static CLASSES: [ParamSpec; 11] = [
+static CLASSES: [ParamSpec; 13] = [
     DSCP,
     ECN,
     HASH,
+    GROUP,
+    HOST,
     ParamSpec { name: "rate", kind: Kind::Rate, default: None, doc: "of IP packets: what it gets however much the others want" },
     ParamSpec {
         name: "ceil",

@@ -50,15 +50,23 @@ fn tables(specs: &[ParamSpec], rate: u64, depth: u32, rng: &mut Rng) -> Vec<Para
             class.set("prio", Value::Count(rng.below(3)));
         }
         if number != rest {
-            match rng.below(3) {
+            match rng.below(5) {
                 0 => class.set("dscp", Value::Dscps([46, 8, 10, 0].map(|n| Dscp::new(n).unwrap())[number as usize].into())),
                 1 => class.set("ecn", Value::Choice(["not_ect", "ect0", "l4s", "ce"][number as usize])),
+                2 => class.set("group", names(rng)),
+                3 => class.set("host", names(rng)),
                 _ => class.set("hash", Value::Number(0.1 + 0.8 * rng.uniform())),
             }
         }
         class
     };
     (0..count).map(&mut each).collect()
+}
+
+/// One or two of the names in `run`, and one that is nobody's.
+fn names(rng: &mut Rng) -> Value {
+    let all = ["a", "b", "c", "d"];
+    Value::Names(Kept::from((0..1 + rng.below(2)).map(|_| all[rng.below(4) as usize].to_owned()).collect::<Vec<_>>()))
 }
 
 /// A queue, with queues up to so deep inside.
@@ -103,6 +111,55 @@ fn classes_in(kind: &str) -> &'static [ParamSpec] {
 
 fn bps(rate: u64) -> Value {
     Value::Rate(Rate::from_bps(rate))
+}
+
+/// Of whom a queue was told, those inside know, and a queue on a shared memory.
+#[test]
+fn whose_packets_they_are_is_known_inside() {
+    let tables = |tables: Vec<Params>| Value::Tables(Kept::from(tables));
+    let host = |name: &str| ("host", Value::Names(Kept::from(vec![name.to_owned()])));
+    let first = choice("prio").with(&[("class", tables(vec![class(classes_in("prio"), &[host("a")]), class(classes_in("prio"), &[])]))]);
+    let inside = ("queue", Value::Queue(Kept::from(first.clone())));
+    let rate = ("rate", bps(10_000_000));
+    let leaf = class(classes_in("htb"), &[rate, inside]);
+    let around = [
+        first,
+        choice("tbf").with(&[inside]),
+        choice("prio").with(&[("class", tables(vec![class(classes_in("prio"), &[inside])]))]),
+        choice("htb").with(&[("class", tables(vec![leaf.clone()]))]),
+        choice("htb").with(&[("class", tables(vec![class(classes_in("htb"), &[rate, ("class", tables(vec![leaf]))])]))]),
+        choice("htb").with(&[(
+            "class",
+            tables(vec![
+                class(classes_in("htb"), &[("rate", bps(5_000_000)), host("a")]),
+                class(classes_in("htb"), &[("rate", bps(5_000_000)), ("prio", Value::Count(1))]),
+            ]),
+        )]),
+    ];
+    for choice in around {
+        let context = context(10_000_000, 100, MTU);
+        assert_eq!(check(&choice, &context), Ok(()), "{choice:?}");
+        for shared in [false, true] {
+            let mut queue = build(&choice, context.clone());
+            if shared {
+                let sharing = (crate::queue::shared::named("complete").build)(&Params::default());
+                queue =
+                    Box::new(crate::queue::shared::SharedPort::new(queue, crate::queue::shared::SharedBuffer::new(1 << 20, 1, sharing)));
+            }
+            let (mut packets, mut log) = (Packets::new(), Ledger::default());
+            for (route, hosts) in [["x", "y"], ["x", "a"]].into_iter().enumerate() {
+                queue.tell(route as u32, &Party { group: "", hosts });
+            }
+            for route in [0, 0, 1] {
+                let (mut packet, segment) = packet(route, 1460, 0);
+                packet.route = route;
+                let id = packets.insert(Way::There, packet, segment);
+                queue.enqueue(Time::ZERO, id, &mut packets, &mut log);
+            }
+            let mut out = || queue.dequeue(Time::ZERO, &mut packets, &mut log).map(|id| packets[id].route);
+            assert_eq!([out(), out(), out(), out()], [Some(1), Some(0), Some(0), None], "{choice:?}");
+        }
+    }
 }
 
 /// The sentences a user reads: where, and what.
@@ -160,7 +217,7 @@ fn what_cannot_work_inside_is_one_sentence() {
     htb: class 1: class 1: ceil (9000000 bit/s) is more than what is around it may have (8000000 bit/s)
     htb: class 1: it has classes in it, and so no `queue` of its own: give one to these
     htb: rate (50000000 bit/s) is more than that of the link (44209694 bit/s), so that it shapes nothing
-    prio: no class takes what the others do not: leave `dscp`, `ecn` and `hash` out of one
+    prio: no class takes what the others do not: leave `dscp`, `ecn`, `hash`, `group` and `host` out of one
     prio: class 1: the droptail inside: limit is 0 packets, less than one packet of the MTU (4352 bytes)
     tbf: the tbf inside: rate (2000000 bit/s) is more than that of the link (1000000 bit/s), so that it shapes nothing
     tbf: limit is that of the line which it has without a `queue`: give the queue inside its own

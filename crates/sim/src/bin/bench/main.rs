@@ -101,6 +101,9 @@ fn child(name: &str, short: bool) -> io::Result<()> {
     if let Some(name) = name.strip_prefix(cells::PREFIX) {
         return cells::child(name, cpu_ns);
     }
+    if let Some(name) = name.strip_prefix(queues::ALONE) {
+        return queues::child(name, cpu_ns);
+    }
     if let Some(row) = name.strip_prefix(beside::PREFIX) {
         return measure(&beside::of(row)?);
     }

@@ -23,6 +23,8 @@ const ROUNDS: usize = 5;
 pub const PREFIX: &str = "queue:";
 /// 622 Mb/s times 72 ms for ten flows, in bytes.
 const SHARE: u64 = 559_800;
+/// Before the name of a queue alone and a number of flows, where a case may stand.
+pub const ALONE: &str = "alone:";
 /// Flows through the queue alone.
 const FLOWS: [u32; 2] = [10, 10_000];
 
@@ -83,6 +85,13 @@ fn alone(name: &str, flows: u32, cpu_ns: impl Fn() -> io::Result<u64>) -> io::Re
         arrive(&mut *queue, &mut packets, now, n % flows);
     }
     Ok((cpu_ns()? - before) as f64 / f64::from(count))
+}
+
+/// What the child prints of `alone:NAME:FLOWS`: nanoseconds for a packet through the queue alone. (To count its instructions, or caches missed.)
+pub fn child(name: &str, cpu_ns: impl Fn() -> io::Result<u64>) -> io::Result<()> {
+    let (queue, flows) = name.split_once(':').ok_or_else(|| io::Error::other(format!("no row {name:?}")))?;
+    println!("{}", alone(queue, flows.parse().map_err(io::Error::other)?, cpu_ns)?);
+    Ok(())
 }
 
 /// Prints the table, and returns its rows for `bench.json`.

@@ -157,3 +157,46 @@ fn a_route_that_moves_takes_the_other_link_from_then_on() {
         network.ready.iter().zip([0, 49_900, 50_100]).map(|(came, at)| came.at.since(us(at)).as_ps() / 1_000_000_000).collect();
     assert_eq!(took, [5, 5, 20], "ms");
 }
+
+/// A connection is known by its ports, and so is its group; of one that the experiment does not know, the hosts are.
+#[test]
+fn classes_know_groups_by_their_ports_and_hosts_by_their_addresses() {
+    let order = |class: &str, unknown: bool| {
+        let mut network = network(&format!("queue = {{ kind = \"prio\", class = [{class}, {{}}] }}"));
+        if unknown {
+            // Both are between the same hosts.
+            network.known.clear();
+        }
+        // Two of UDP, which nobody knows, and one of the flow: the first is on the line when the others come.
+        let udp = |network: &mut Network| {
+            let (place, bytes) = network.log.frames.vacant();
+            bytes[..40].fill(0);
+            (bytes[0], bytes[9], bytes[25]) = (0x45, 17, 200);
+            bytes[2..4].copy_from_slice(&1000_u16.to_be_bytes());
+            bytes[12..16].copy_from_slice(&HOSTS[0].to_be_bytes());
+            bytes[16..20].copy_from_slice(&HOSTS[1].to_be_bytes());
+            bytes[20..24].copy_from_slice(&[9, 0, 9, 0]);
+            network.log.frames.filled(place, 1000);
+            network.enter(us(100), place);
+        };
+        (0..2).for_each(|_| udp(&mut network));
+        send(&mut network, us(100), 0, 1000, 0);
+        network.advance(us(50_000));
+        let protocol = |delivery: &Delivery| network.log.frames.get(delivery.frame)[9];
+        network.ready.iter().map(protocol).collect::<Vec<u8>>()
+    };
+    assert_eq!(order("{ group = \"flow1\" }", false), [17, TCP, 17]);
+    assert_eq!(order("{ group = \"flow1\" }", true), [17, 17, TCP], "no port of the group's");
+
+    let mut network = network_of(
+        "[path]\npreset = \"explicit\"\nhosts = [\"a\", \"b\", \"c\"]\nrouters = [\"r\"]\n\
+         [[path.link]]\nfrom = \"a\"\nto = \"r\"\nrate = \"1 Gbit/s\"\n[[path.link]]\nfrom = \"c\"\nto = \"r\"\nrate = \"1 Gbit/s\"\n\
+         [[path.link]]\nfrom = \"r\"\nto = \"b\"\nrate = \"8 Mbit/s\"\nqueue = { kind = \"prio\", class = [{ host = \"c\" }, {}] }\n\
+         [[flow]]\nfrom = \"a\"\nto = \"b\"\n[[flow]]\nfrom = \"c\"\nto = \"b\"\n[measure]\nduration = \"1 s\"\n",
+    );
+    (0..3).for_each(|_| send_to(&mut network, us(100), (0, 1), 1000, 0));
+    send_to(&mut network, us(200), (2, 1), 1000, 0);
+    network.advance(us(50_000));
+    let from = |delivery: &Delivery| network.log.frames.get(delivery.frame)[15];
+    assert_eq!(network.ready.iter().map(from).collect::<Vec<u8>>(), [1, 3, 1, 1], "nobody said which connections are of c");
+}

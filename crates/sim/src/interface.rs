@@ -1,0 +1,184 @@
+//! The receiving interface of a host without a processor: what comes waits there until it interrupts, and then comes to TCP at once. With
+//! receive offload, segments that follow one upon the other come as one: they are answered by one ACK.
+
+use std::collections::VecDeque;
+
+use longfat_core::packet::{Ecn, Packet, PacketId, Segment, flags};
+use longfat_core::time::Time;
+use longfat_experiment::Interrupts;
+
+/// What waits at one interface.
+#[derive(Debug)]
+pub struct Interface {
+    how: Interrupts,
+    ring: VecDeque<PacketId>,
+    /// When it interrupts; [`Time::MAX`]: nothing waits.
+    at: Time,
+}
+
+impl Interface {
+    pub fn new(how: Interrupts) -> Self {
+        Interface { how, ring: VecDeque::new(), at: Time::MAX }
+    }
+
+    /// A packet has come: whether there is room for it.
+    pub fn arrived(&mut self, now: Time, id: PacketId) -> bool {
+        if self.how.rx_ring.is_some_and(|most| self.ring.len() as u64 >= most) {
+            return false;
+        }
+        self.ring.push_back(id);
+        let is_enough = self.how.rx_frames.is_some_and(|frames| self.ring.len() as u64 >= frames);
+        self.at = self.at.min(if is_enough { now } else { now + self.how.rx_usecs });
+        true
+    }
+
+    /// When it interrupts.
+    pub fn next(&self) -> Time {
+        self.at
+    }
+
+    /// It interrupts: all that waits, to be given back empty.
+    pub fn take(&mut self) -> VecDeque<PacketId> {
+        self.at = Time::MAX;
+        std::mem::take(&mut self.ring)
+    }
+
+    /// The room is used again.
+    pub fn give_back(&mut self, ring: VecDeque<PacketId>) {
+        debug_assert!(ring.is_empty() && self.ring.is_empty());
+        self.ring = ring;
+    }
+
+    /// What a clump may have, where there are any.
+    pub fn gro_max_size(&self) -> Option<u64> {
+        self.how.gro_max_size
+    }
+
+    /// Every packet it holds.
+    pub fn holds(&self) -> impl Iterator<Item = PacketId> {
+        self.ring.iter().copied()
+    }
+}
+
+/// Segments of one flow that follow one upon the other, so far. They differ in their numbers alone, but for a last one that is shorter or
+/// pushes: what segmentation offload would make of one large segment (Linux Documentation/networking/segmentation-offloads, on GRO).
+#[derive(Debug)]
+pub struct Clump {
+    pub endpoint: usize,
+    first: Segment,
+    ecn: Ecn,
+    /// The sequence number that would follow.
+    next: u32,
+    bytes: u64,
+    /// Nothing follows the last one.
+    is_closed: bool,
+}
+
+impl Clump {
+    /// Of one packet.
+    pub fn new(endpoint: usize, packet: &Packet, segment: &Segment) -> Self {
+        let is_data = segment.len > 0 && segment.flags & !flags::PSH == flags::ACK;
+        Clump {
+            endpoint,
+            first: *segment,
+            ecn: packet.ecn,
+            next: segment.seq.wrapping_add(segment.len.into()),
+            bytes: segment.len.into(),
+            is_closed: !is_data || segment.has(flags::PSH),
+        }
+    }
+
+    /// The next packet of the flow: whether it is one of the clump, which is of `most` payload bytes at most.
+    pub fn takes(&mut self, packet: &Packet, segment: &Segment, most: u64) -> bool {
+        let (first, len) = (&self.first, u64::from(segment.len));
+        let is_alike = segment.flags & !flags::PSH == first.flags
+            && segment.ack == first.ack
+            && segment.timestamps() == first.timestamps()
+            && segment.options_len() == first.options_len()
+            && segment.accecn() == first.accecn()
+            && packet.ecn == self.ecn;
+        let follows = segment.seq == self.next && len > 0 && segment.len <= first.len && self.bytes + len <= most;
+        if self.is_closed || !is_alike || !follows {
+            return false;
+        }
+        self.next = self.next.wrapping_add(segment.len.into());
+        self.bytes += len;
+        self.is_closed = segment.len < first.len || segment.has(flags::PSH);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use longfat_core::time::Duration;
+
+    fn data(n: u32) -> Segment {
+        Segment::new(n * 1000, flags::ACK, 1000)
+    }
+
+    fn packet(segment: &Segment, ecn: Ecn) -> Packet {
+        Packet::new(Time::ZERO, 0, ecn, segment)
+    }
+
+    /// How many of these make up each clump, where one is of 4000 bytes at most.
+    fn clumps(segments: &[(Segment, Ecn)]) -> Vec<usize> {
+        let (mut sizes, mut open): (Vec<usize>, Option<Clump>) = (Vec::new(), None);
+        for (segment, ecn) in segments {
+            let packet = packet(segment, *ecn);
+            if open.as_mut().is_some_and(|clump| clump.takes(&packet, segment, 4000)) {
+                *sizes.last_mut().unwrap() += 1;
+            } else {
+                open = Some(Clump::new(0, &packet, segment));
+                sizes.push(1);
+            }
+        }
+        sizes
+    }
+
+    #[test]
+    fn what_follows_in_order_and_is_alike_is_one_clump() {
+        let plain = |numbers: &[u32]| numbers.iter().map(|n| (data(*n), Ecn::NotEct)).collect::<Vec<_>>();
+        assert_eq!(clumps(&plain(&[0, 1, 2])), [3]);
+        assert_eq!(clumps(&plain(&[0, 1, 2, 3, 4, 5])), [4, 2], "4000 bytes at most");
+        assert_eq!(clumps(&plain(&[0, 1, 3, 4])), [2, 2], "a gap");
+        assert_eq!(clumps(&plain(&[0, 2, 1, 2])), [1, 1, 2], "out of order, and again");
+        let mut some = plain(&[0, 1, 2, 3]);
+        some[1].1 = Ecn::Ce;
+        assert_eq!(clumps(&some), [1, 1, 2], "a mark stands alone");
+        some = plain(&[0, 1, 2, 3]);
+        some[1].0.flags |= flags::PSH;
+        assert_eq!(clumps(&some), [2, 2], "a push ends one");
+        some = plain(&[0, 1, 2, 3]);
+        some[2].0.flags |= flags::CWR;
+        assert_eq!(clumps(&some), [2, 1, 1], "another flag stands alone");
+        some = plain(&[0, 1, 2, 3]);
+        some.iter_mut().zip([7, 7, 8, 8]).for_each(|((segment, _), tick)| segment.set_timestamps(tick, 1));
+        assert_eq!(clumps(&some), [2, 2], "the clock ticked");
+        some = plain(&[0, 1]);
+        some.push((Segment::new(2000, flags::ACK, 400), Ecn::NotEct));
+        some.push((Segment::new(2400, flags::ACK, 400), Ecn::NotEct));
+        assert_eq!(clumps(&some), [3, 1], "a shorter one ends it");
+        let ack = |n: u32| {
+            let mut segment = Segment::new(0, flags::ACK, 0);
+            segment.ack = n * 2000;
+            (segment, Ecn::NotEct)
+        };
+        let acks = [0, 1, 2].map(ack);
+        assert_eq!(clumps(&acks), [1, 1, 1], "ACKs are never merged");
+    }
+
+    #[test]
+    fn it_interrupts_after_its_time_or_once_there_are_enough() {
+        let how = Interrupts { rx_ring: Some(3), rx_usecs: Duration::from_micros(80), rx_frames: None, gro_max_size: None };
+        let at = |us| Time::ZERO + Duration::from_micros(us);
+        let come = |how, times: &[u64]| {
+            let mut interface = Interface::new(how);
+            let came: Vec<bool> = times.iter().map(|us| interface.arrived(at(*us), PacketId::default())).collect();
+            (interface.next(), came)
+        };
+        assert_eq!(come(how, &[]).0, Time::MAX);
+        assert_eq!(come(how, &[5, 20, 70, 71]), (at(85), vec![true, true, true, false]));
+        assert_eq!(come(Interrupts { rx_frames: Some(2), ..how }, &[5, 20]).0, at(20));
+    }
+}

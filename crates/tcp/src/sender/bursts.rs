@@ -1,0 +1,58 @@
+//! New data on a host of which something is said: whether its interface takes it, and whether a burst is complete ([`Offload`]).
+
+use crate::offload::{Bursts, Offload};
+use crate::sender::{Limit, Room, Sender};
+use longfat_core::time::Time;
+use longfat_core::units::Rate;
+
+impl Sender {
+    /// The interface takes another segment, or not; it takes bursts, and has `queued` IP bytes of this connection.
+    pub fn set_room_for_bursts(&mut self, offload: &Offload, room: bool, queued: u64) {
+        self.room = if room { Room::ForBursts } else { Room::No };
+        let bursts = self.bursts.get_or_insert_with(|| Box::new(Bursts::new(*offload)));
+        bursts.queued = queued;
+    }
+
+    /// Whether new data of `len` octets, which the `window` lets go beside what is in the `pipe`, may go as far as the host is concerned.
+    #[cold]
+    pub(super) fn may_go_on_host(&mut self, now: Time, pipe: u64, window: u64, len: u64) -> bool {
+        if self.room != Room::ForBursts {
+            self.room = Room::Refused;
+            // The host is the limit: cwnd must not grow for it.
+            self.usage.limited_by(Limit::Host);
+            return false;
+        }
+        let Some(bursts) = &mut self.bursts else { return true };
+        if bursts.goes_on(now, len) {
+            return true;
+        }
+        let Bursts { offload, queued, .. } = **bursts;
+        let rate = self.burst_rate();
+        let size = offload.burst(rate, self.stats.rtt_min, self.mss);
+        if offload.small_queue(rate, size).is_some_and(|limit| queued >= limit) {
+            self.room = Room::Refused;
+            self.usage.limited_by(Limit::Host);
+            return false;
+        }
+        // What is lost goes as it may, and so does what goes meanwhile.
+        if offload.gso_max_size.is_some() && self.repair.is_open() {
+            // ip-sysctl, `tcp_tso_win_divisor`: a part of the congestion window. What the receiver takes goes as soon as it may.
+            let part = window / offload.tso_win_divisor.max(1);
+            let wanted = size.min(part).min(self.end_of_buffered().saturating_sub(self.board.max()));
+            // Never with nothing in flight: then all of the window is free. So an ACK will come.
+            if window.saturating_sub(pipe) < wanted {
+                self.usage.limited_by(Limit::Cwnd);
+                return false;
+            }
+        }
+        if let Some(bursts) = &mut self.bursts {
+            bursts.begins(now, size, len);
+        }
+        true
+    }
+
+    /// The pacing rate, or what it would be: bursts are sized by it.
+    fn burst_rate(&self) -> Rate {
+        self.pacing_rate().unwrap_or_else(|| self.pacer.would_be(self.paced()))
+    }
+}

@@ -1,0 +1,120 @@
+"""Many runs of a shard at once: what it takes to read one is mostly for each table and column, and not for what is in it."""
+
+# pyarrow comes without types.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnknownParameterType=false, reportMissingTypeStubs=false
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from longfat._longfat import check_all, restore_all
+from longfat.store.finished import TRACE_TABLES, fields, head
+from longfat.stored import EMPTY, FORMS, NONE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from longfat._longfat import Run, Table, Trace
+    from longfat.store.shard import Shard
+
+TOGETHER = 512
+"""Runs that are read at once,"""
+CELLS = 4_000_000
+"""unless they have more cells than this: of long series there may be many."""
+OWN = ("sha256", *(f"{name}_{what}" for name in TRACE_TABLES for what in ("from", "rows")))
+"""Columns of `runs` that are not facts of a run."""
+
+
+@dataclass(frozen=True)
+class Many:
+    """Runs of one shard, with their rows."""
+
+    facts: list[dict[str, Any]]
+    """As `Finished.facts`."""
+    digests: list[str]
+    """What was written."""
+    tables: list[tuple[str, Table, list[int]]]
+    """Of each table the columns, and how many rows each run has. The table `run` has one of each."""
+
+    @property
+    def runs(self) -> list[str]:
+        """Their hashes."""
+        return [facts["run"] for facts in self.facts]
+
+    def whole(self) -> list[bool]:
+        """Which of them are what was written."""
+        return check_all(self._heads({}), self.tables)
+
+    def restored(self, known: Mapping[str, Run]) -> Iterator[tuple[str, Trace | None, dict[str, Any]]]:
+        """Of each its hash, its trace, and what is known of it besides; None for the trace of one that is damaged, or cannot be read.
+
+        Those that are `known`, by hash, are faster.
+        """
+        for facts, trace in zip(self.facts, restore_all(self._heads(known), self.tables), strict=True):
+            yield facts["run"], trace, fields(facts) if trace else {}
+
+    def _heads(self, known: Mapping[str, Run]) -> list[tuple[Run | None, str, str, bytes]]:
+        pairs = zip(self.facts, self.digests, strict=True)
+        return [(known.get(facts["run"]), facts["resolved"], digest, head(facts)) for facts, digest in pairs]
+
+
+def read(shard: Shard, runs: Iterable[str]) -> Iterator[Many]:
+    """These runs of a shard, in its order. OSError and the like where it is damaged."""
+    places = np.sort(np.array([shard.rows[run] for run in runs], np.int64))
+    start = 0
+    while start < len(places):
+        here = places[start : start + TOGETHER]
+        rows = _rows(shard, "runs", here, np.ones(len(here), np.int64))
+        counts = {name: _numbers(rows, f"{name}_rows") for name in TRACE_TABLES}
+        cells = sum(count * (shard.columns(name) if count.any() else 0) for name, count in counts.items())
+        most = max(1, int(np.searchsorted(np.cumsum(cells), CELLS, side="right")))
+        yield _many(shard, rows.slice(0, most), {name: count[:most] for name, count in counts.items()})
+        start += min(most, len(here))
+
+
+def _many(shard: Shard, rows: pa.Table, counts: dict[str, NDArray[np.int64]]) -> Many:
+    facts = rows.drop_columns([name for name in OWN if name in rows.column_names])
+    runs = facts["run"]
+    once = {name: facts[name] for name in facts.column_names if name in FORMS["run"]}
+    tables: list[tuple[str, Table, list[int]]] = [("run", {name: _cells(values) for name, values in once.items()}, [1] * len(runs))]
+    for name, count in counts.items():
+        if count.any():
+            found = _rows(shard, name, _numbers(rows, f"{name}_from"), count)
+            if not found["run"].equals(pa.chunked_array([runs.combine_chunks().take(pa.array(np.repeat(np.arange(len(count)), count)))])):
+                raise ValueError(f"{shard.path(name)} has rows of other runs in their place")
+            columns = {column: _cells(found[column]) for column in found.column_names if column != "run"}
+        else:
+            columns = EMPTY[name]
+        tables.append((name, columns, count.tolist()))
+    return Many(facts.to_pylist(), rows["sha256"].to_pylist(), tables)
+
+
+def _rows(shard: Shard, name: str, starts: NDArray[np.int64], counts: NDArray[np.int64]) -> pa.Table:
+    """Rows of a table from where each run's begin, so many of each."""
+    there = counts > 0
+    starts, counts = starts[there], counts[there]
+    # Runs that stand together are read together.
+    firsts = np.flatnonzero(np.r_[True, starts[1:] != starts[:-1] + counts[:-1]])
+    sizes = np.add.reduceat(counts, firsts)
+    return pa.concat_tables([shard.slice(name, int(start), int(size)) for start, size in zip(starts[firsts], sizes, strict=True)])
+
+
+def _numbers(rows: pa.Table, name: str) -> NDArray[np.int64]:
+    # None of a longfat that did not have this table.
+    return rows[name].to_numpy() if name in rows.column_names else np.zeros(rows.num_rows, np.int64)
+
+
+def _cells(values: Any) -> Any:
+    if values.type == pa.string():
+        return values.to_pylist()
+    if values.type not in (pa.uint64(), pa.float64()):
+        values = values.cast(pa.uint64())
+    if values.null_count and values.type == pa.uint64():
+        values = values.fill_null(NONE)
+    return np.require(values.to_numpy(), requirements=["ALIGNED", "C_CONTIGUOUS"])
