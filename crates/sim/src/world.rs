@@ -245,8 +245,11 @@ impl World {
             // One instant, the next at which anything happens.
             self.front = next.min(stop);
         } else {
+            // A sweep takes it that everybody has lived through the last front, less what it is behind. Before the first sweep nobody has
+            // lived through time zero itself.
+            let unlived = Duration::from_ps(u64::from(self.steps == 0));
             // Nothing at all happens before: skip it.
-            self.front = (self.front + self.period).max(next).min(stop.saturating_add(self.spread));
+            self.front = (self.front + (self.period - unlived)).max(next).min(stop.saturating_add(self.spread));
         }
         self.turns.enough = self.steps.saturating_add(self.turns.sweep);
         let mut place = 0;

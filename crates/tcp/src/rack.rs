@@ -198,6 +198,11 @@ impl Rack {
         self.wake = None;
     }
 
+    /// What is outstanding was sent after all that has arrived: the reordering timer has nothing to wait for.
+    pub fn nothing_waits(&mut self) {
+        self.wake = None;
+    }
+
     /// Nothing is lost after all.
     pub fn judge_again(&mut self) {
         self.judged = 0;

@@ -127,6 +127,8 @@ impl<'a> Pair<'a> {
         let arrival = self.wire.peek().map(|Reverse((at, ..))| *at);
         let timers =
             [self.client.poll_timeout(), self.server.poll_timeout(), self.client.paced_until(self.now), self.server.paced_until(self.now)];
+        // A segment may arrive at the very instant a timer is set for: the timer's turn is then still to come.
+        assert!(timers.iter().flatten().all(|at| *at >= self.now), "a timer for a time in the past: {timers:?}, and it is {:?}", self.now);
         let Some(next) = arrival.into_iter().chain(timers.into_iter().flatten()).min() else { return false };
         if next > until {
             self.now = until;

@@ -43,6 +43,13 @@ fn datagrams_that_come_twice_are_no_contradiction() {
     assert_eq!(impossible(&experiment, &run(&experiment).unwrap()), Vec::<String>::new());
 }
 
+/// A short flow of `rack` whose segments overtook each other, and which sends again later: its reordering timer was for a time in the past.
+#[test]
+fn no_endpoint_wants_to_be_woken_in_the_past() {
+    let experiment = random::experiment(9_606_690_771_192_910_517).unwrap();
+    assert_eq!(impossible(&experiment, &run(&experiment).unwrap()), Vec::<String>::new());
+}
+
 /// Rates over different times add up to more than any link carries: 163.8 Mb/s of 100 here.
 #[test]
 fn total_goodput_is_over_one_span() {

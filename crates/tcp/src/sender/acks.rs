@@ -212,8 +212,12 @@ impl Sender {
             Phase::Recovery => restart_timer = self.ack_in_recovery(now, ack, acked, delivered_before),
         }
         let resent = self.repair.rack.as_ref().is_some_and(|rack| !rack.retransmissions.is_empty());
-        if self.repair.phase() != Phase::Recovery && (self.board.has_sacked() || resent) {
-            self.look_for_losses(now, delivered_before);
+        if self.repair.phase() != Phase::Recovery {
+            if self.board.has_sacked() || resent {
+                self.look_for_losses(now, delivered_before);
+            } else if let Some(rack) = &mut self.repair.rack {
+                rack.nothing_waits();
+            }
         }
         if repairs && self.repair.is_open() && resent {
             // RFC 5681 §4.3: losses in two successive windows are two indications of congestion. What was found lost beyond the point that

@@ -79,6 +79,36 @@ fn what_is_late_by_less_than_a_quarter_of_the_round_trip_is_not_sent_again() {
     assert_eq!((again(24), again(26)), (0, 1));
 }
 
+/// RFC 8985 §6.2 step 5: the reordering timer is set anew by each ACK. What it waited for has come, and it is not set for the time in the
+/// past when there is data again. Random networks found it.
+#[test]
+fn the_reordering_timer_ends_with_what_it_waited_for() {
+    let sender = TcpConfig { recovery: RACK, mss: 1000, initial_window: 10, ..config("rfc") };
+    let mut data = 0;
+    let mut pair = Pair::with_iss(sender, TcpConfig { delayed_ack: DelayedAck::Off, ..config("rfc") }, ms(50), 0, 0);
+    pair = pair.network(move |_, client, segment, _| {
+        data += u64::from(client && segment.len > 0);
+        let late = match data {
+            1 => 10,
+            6.. => 5,
+            _ => 0,
+        };
+        vec![ms(if client && segment.len > 0 { late } else { 0 })]
+    });
+    pair.client.write(3_000);
+    pair.run_until(at_ms(205));
+    assert_eq!(pair.client.poll_timeout(), Some(at_ms(225)), "a quarter of the round trip after the SACKs");
+    pair.run_until(at_ms(1_000));
+    assert_eq!((pair.client.info().outstanding, pair.client.poll_timeout()), (0, None));
+    pair.client.write(5_000);
+    // The ACKs of two of five are back.
+    pair.run_until(at_ms(1_100));
+    assert_eq!(pair.client.info().outstanding, 3_000);
+    assert!(pair.client.poll_timeout().unwrap() > at_ms(1_100), "{:?}", pair.client.poll_timeout());
+    pair.run_until(at_ms(2_000));
+    assert_eq!((pair.client.stats().segments_retransmitted, pair.client.info().outstanding), (0, 0));
+}
+
 /// Where segments keep coming late by 20 ms, the threshold sends each again; RACK the first one only: then it has seen reordering.
 #[test]
 fn reordering_is_learned() {
