@@ -22,7 +22,7 @@ BPF = $(if $(HAS_BPF),--features bpf)
 BPF_OF_WORKSPACE = $(if $(HAS_BPF),--features longfat-bpf/bpf)
 
 .DEFAULT_GOAL := help
-.PHONY: help build profile run validation test test-quick torture lint format docs-reference bench bench-record bench-plot docs wheel wheels sbom audit system-packages clean
+.PHONY: help build profile run validation test test-quick fuzz torture lint format docs-reference bench bench-record bench-plot docs wheel wheels sbom audit system-packages clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,6 +57,10 @@ test: build target/s3s/bin/s3s-fs ## Run every test, Rust and Python
 test-quick: build ## Run the tests that take little time: what to run after each edit
 	cargo test --workspace --quiet --tests $(BPF_OF_WORKSPACE)
 	$(BIN)/pytest -m "not slow"
+
+fuzz: ## Try all properties of the Rust crates on new random cases, ROUNDS times (20); a failure is kept in proptest-regressions
+	cargo test --workspace --quiet --lib --no-run
+	for round in $$(seq $(or $(ROUNDS),20)); do echo "round $$round"; cargo test --workspace --quiet --lib || exit 1; done
 
 torture: build ## Attack longfat for TIME seconds (60), with SEED; ONLY one attack or case (ONLY=damage:7)
 	$(BIN)/python tests/torture --time $(or $(TIME),60) $(if $(SEED),--seed $(SEED)) --only "$(ONLY)"

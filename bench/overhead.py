@@ -39,10 +39,10 @@ duration = "{seconds} s"
 """
 SECONDS = 0.5
 WAYS = {
-    "jobs": [["run", "--jobs", "2"]],
-    "shards": [["run", "--shard", "1/2", "--jobs", "1"], ["run", "--shard", "2/2", "--jobs", "1"], ["gather"]],
-    "processes": [["run", "--executor", "processes", "--jobs", "2"]],
-    "dask": [["run", "--executor", "dask", "--jobs", "2"]],
+    "jobs": [["run", "--jobs", "2", "--yes"]],
+    "shards": [["run", "--shard", "1/2", "--jobs", "1", "--yes"], ["run", "--shard", "2/2", "--jobs", "1", "--yes"], ["gather"]],
+    "processes": [["run", "--executor", "processes", "--jobs", "2", "--yes"]],
+    "dask": [["run", "--executor", "dask", "--jobs", "2", "--yes"]],
 }
 
 
