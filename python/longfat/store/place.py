@@ -49,8 +49,9 @@ class Url:
     text: str
 
     def __truediv__(self, name: str) -> Url:
-        """What is called `name` under it."""
-        return Url(f"{self.text.rstrip('/')}/{name}")
+        """What is called `name` under it; options after a `?` stay at the end."""
+        path, mark, options = self.text.partition("?")
+        return Url(f"{path.rstrip('/')}/{name}{mark}{options}")
 
     def __str__(self) -> str:
         """As it was given."""
@@ -59,7 +60,7 @@ class Url:
     @property
     def name(self) -> str:
         """Its last part."""
-        return self.text.rstrip("/").rsplit("/", 1)[-1]
+        return self.text.partition("?")[0].rstrip("/").rsplit("/", 1)[-1]
 
 
 Location = Path | Url
@@ -195,29 +196,32 @@ class Bucket:
         self.where: Location = url
         scheme, _, rest = url.text.partition("://")
         try:
-            self._system, self._prefix = pafs.FileSystem.from_uri(f"{SCHEMES[scheme]}://{rest}")
+            if scheme == "az" and "@" not in rest and "?" not in rest:
+                self.system, self.prefix = azure(os.environ), unquote(rest)
+            else:
+                self.system, self.prefix = pafs.FileSystem.from_uri(f"{SCHEMES[scheme]}://{rest}")
         except (pa.ArrowException, ValueError, OSError) as error:
             raise StorageError(f"cannot reach {url}: {error}") from error
         home = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
         self.local = home / "longfat" / "unsent" / hashlib.sha256(url.text.encode()).hexdigest()[:16]
 
     def _path(self, name: str) -> str:
-        return f"{self._prefix.rstrip('/')}/{name}".rstrip("/")
+        return f"{self.prefix.rstrip('/')}/{name}".rstrip("/")
 
     def read(self, name: str) -> bytes:
         """All of an object."""
-        return patiently(lambda: self._system.open_input_file(self._path(name)).readall())
+        return patiently(lambda: self.system.open_input_file(self._path(name)).readall())
 
     def open(self, name: str) -> Any:
         """An object of which parts are read."""
-        return patiently(lambda: self._system.open_input_file(self._path(name)))
+        return patiently(lambda: self.system.open_input_file(self._path(name)))
 
     def put(self, name: str, content: bytes | Path) -> None:
         """An object of these bytes. A store that does not answer is asked again for some minutes."""
         data = content if isinstance(content, bytes) else content.read_bytes()
 
         def send() -> None:
-            stream = self._system.open_output_stream(self._path(name))
+            stream = self.system.open_output_stream(self._path(name))
             stream.write(data)
             stream.close()  # this makes the object; what fails before it makes none
 
@@ -233,7 +237,7 @@ class Bucket:
     def remove(self, name: str) -> None:
         """Removes an object."""
         try:
-            patiently(lambda: self._system.delete_file(self._path(name)))
+            patiently(lambda: self.system.delete_file(self._path(name)))
         except OSError:
             # It may be gone, and only what pyarrow puts in the place of a last object be refused.
             if self.has(name):
@@ -241,12 +245,40 @@ class Bucket:
 
     def names(self, folder: str) -> list[tuple[str, int]]:
         """Names and sizes of the objects right under a prefix."""
-        found = patiently(lambda: self._system.get_file_info(pafs.FileSelector(self._path(folder), allow_not_found=True)))
+        found = patiently(lambda: self.system.get_file_info(pafs.FileSelector(self._path(folder), allow_not_found=True)))
         return sorted((info.base_name, info.size) for info in found if info.type == pafs.FileType.File)
 
     def has(self, name: str) -> bool:
         """Whether there is such an object."""
-        return patiently(lambda: self._system.get_file_info(self._path(name))).type == pafs.FileType.File
+        return patiently(lambda: self.system.get_file_info(self._path(name))).type == pafs.FileType.File
+
+
+def azure(settings: Mapping[str, str]) -> Any:
+    """The storage account of `az://container/path`, found as Azure's own tools find it.
+
+    By AZURE_STORAGE_CONNECTION_STRING, or by AZURE_STORAGE_ACCOUNT with AZURE_STORAGE_SAS_TOKEN or AZURE_STORAGE_KEY; without a token and a
+    key, by whoever is logged in on this machine.
+
+    ValueError where no account is named.
+    """
+    # A connection string counts alone, and a token before a key.
+    if text := settings.get("AZURE_STORAGE_CONNECTION_STRING"):
+        parts = (part.partition("=") for part in text.split(";"))
+        said = {name.strip(): value.strip() for name, _, value in parts}
+    else:
+        names = {"AccountName": "ACCOUNT", "AccountKey": "KEY", "SharedAccessSignature": "SAS_TOKEN"}
+        said = {name: settings.get(f"AZURE_STORAGE_{word}", "") for name, word in names.items()}
+    account, key, token = (said.get(name) for name in ("AccountName", "AccountKey", "SharedAccessSignature"))
+    if not account:
+        raise ValueError("say whose storage it is: AZURE_STORAGE_ACCOUNT, or AZURE_STORAGE_CONNECTION_STRING")
+    options: dict[str, str] = {"sas_token": token} if token else {"account_key": key} if key else {}
+    if endpoint := said.get("BlobEndpoint"):
+        scheme, authority, *_ = urlsplit(endpoint)
+        for kind in ("blob", "dfs"):
+            options |= {f"{kind}_storage_authority": authority, f"{kind}_storage_scheme": scheme}
+    elif suffix := said.get("EndpointSuffix"):
+        options |= {f"{kind}_storage_authority": f".{kind}.{suffix}" for kind in ("blob", "dfs")}
+    return pafs.AzureFileSystem(account, **options)
 
 
 def place_of(where: Location) -> Place:

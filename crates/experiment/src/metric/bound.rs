@@ -113,9 +113,17 @@ fn contradictions(experiment: &Experiment, trace: &Trace) -> Vec<String> {
 /// those with the same slowest link no more than it; and what was under way to them when the warmup ended.
 fn most_goodput(experiment: &Experiment, trace: &Trace, flows: &[usize]) -> f64 {
     let routes = Routes::new(&experiment.network);
-    let rate = |flow: &Flow, link: usize| {
-        let link = &experiment.network.links[link];
+    let network = &experiment.network;
+    let alone = |flow: &Flow, link: usize| {
+        let link = &network.links[link];
         8.0 / time_of(link, flow) * link.greatest_bps() / link.rate.as_bps() as f64
+    };
+    // What waits in front of a link goes on while routes have moved to others.
+    let rate = |flow: &Flow, link: usize| {
+        let mut links: Vec<usize> = network.moves.iter().filter(|step| step.link == link).map(|step| step.by).chain([link]).collect();
+        links.sort_unstable();
+        links.dedup();
+        links.into_iter().map(|link| alone(flow, link)).sum::<f64>()
     };
     let mut slowest: Vec<(usize, f64)> = Vec::new();
     let mut under_way = 0.0;

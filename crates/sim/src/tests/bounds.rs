@@ -75,3 +75,11 @@ fn short_flows_with_losses_have_a_retransmission_rate() {
     }
     assert!(again > 50, "{again}");
 }
+
+/// Routes move from a full link to one beside it: both carry for a while, and more is delivered than one of them could have carried.
+#[test]
+fn a_link_that_routes_have_left_still_delivers() {
+    let experiment = random::experiment(5_857_488_873_345_535_672).unwrap();
+    assert!(!experiment.network.moves.is_empty());
+    assert_eq!(impossible(&experiment, &run(&experiment).unwrap()), Vec::<String>::new());
+}
