@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import TypeAlias
@@ -20,7 +20,7 @@ from longfat.store import Location, Store, labelled, location, metrics_in
 from longfat.sweep import Item, Plan, Work, default_jobs, execute, perform
 from longfat.text import encodable
 from longfat.totals import Totals
-from longfat.warned import RunWarning, merged
+from longfat.warned import Merged, RunWarning, merged
 
 Values: TypeAlias = "Sequence[Value] | Mapping[str, Value]"
 """Values of an axis, or each by its label."""
@@ -42,6 +42,7 @@ class Experiment:
         """Where it came from; empty where that was no file."""
         self.changes: dict[str, str] = {}
         """What was set since, as TOML."""
+        self._known: tuple[Plan, list[RunWarning]] | None = None
         self._shown = encodable(file)
         self._document = Document(text, self._shown)
         self.text: str = self._document.text
@@ -69,6 +70,7 @@ class Experiment:
         """Sets the value at `path` to TOML, a bare word or a quantity: `e.set("flow[0].window", "64 KiB")`."""
         self._document.set(path, text)
         self.changes[path] = text
+        self._known = None
 
     def vary(self, what: str | Mapping[str, Values], values: Values | None = None, *, name: str | None = None) -> Experiment:
         """Makes a sweep of values, with names where one likes; gives the experiment back.
@@ -97,7 +99,7 @@ class Experiment:
                 items = [labelled_value(labels[i] if labels else label, value) for i, (label, value) in enumerate(some)]
                 self.set(path, f"{{ {head}sweep = [{', '.join(items)}] }}")
         except ExperimentError:
-            self._document, self.changes = Document(before, self._shown), changes
+            self._document, self.changes, self._known = Document(before, self._shown), changes, None
             raise
         return self
 
@@ -111,7 +113,7 @@ class Experiment:
         quick = self._document.quick()
         if quick is None:
             raise ExperimentError(f"{self.name} has no quick form: its file has no table [quick]")
-        self._document = quick
+        self._document, self._known = quick, None
         self.changes["quick"] = "true"
 
     @property
@@ -140,7 +142,20 @@ class Experiment:
     @property
     def warnings(self) -> list[RunWarning]:
         """What can be told before anything is run (`docs/warnings.md`)."""
-        return before(Decider(self._document).wanted(_nothing))
+        return list(self._beforehand()[1])
+
+    def _beforehand(self) -> tuple[Plan, list[RunWarning]]:
+        """What is wanted where nothing has been run, and what can be told of it. Each run is resolved once, however often this is asked."""
+        if self._known is None:
+            said = Merged()
+
+            def heard() -> Iterator[Run]:
+                for run in Decider(self._document).wanted(_nothing):
+                    said.add(_of(run))
+                    yield run
+
+            self._known = Plan.of(heard()), said.all()
+        return self._known
 
     def run(self) -> Result:
         """Runs an experiment of one run. Ctrl-C works.
@@ -201,7 +216,7 @@ class Experiment:
     def _in_rounds(self, metrics: Metrics, do: Callable[[Plan], object]) -> Plan:
         """Does the runs that are wanted, and again while a sweep that decides wants more because of what those gave; the plan of all."""
         decider = Decider(self._document)
-        done, plan = None, Plan.of(decider.wanted(metrics))
+        done, plan = None, Plan.of(decider.wanted(metrics)) if decider.decides else self.plan()
         while done is None or plan.items != done.items:
             do(plan)
             done = plan
@@ -279,7 +294,9 @@ class Experiment:
 
     def plan(self, store: Store | None = None) -> Plan:
         """The runs, each once, without what each resolves to. Of a sweep that decides, those it wants by what is finished in `store`."""
-        return Plan.of(Decider(self._document).wanted(metrics_in(store) if store else _nothing))
+        if store and self.decides:
+            return Plan.of(Decider(self._document).wanted(metrics_in(store)))
+        return self._beforehand()[0]
 
     def _deciding(self) -> str:
         return "[search]" if self._document.search else "[precision]"
@@ -325,7 +342,11 @@ def _kept(work: Work) -> str:
 
 def before(runs: Iterable[Run]) -> list[RunWarning]:
     """What can be told of these runs before they are run."""
-    return merged(RunWarning(one["name"], one["text"], one["count"], (run.hash,)) for run in runs for one in run.warnings)
+    return merged(one for run in runs for one in _of(run))
+
+
+def _of(run: Run) -> Iterator[RunWarning]:
+    return (RunWarning(one["name"], one["text"], one["count"], (run.hash,)) for one in run.warnings)
 
 
 def load(what: str | Path) -> Experiment:
