@@ -32,7 +32,17 @@ from longfat.errors import StorageError
 SCHEMES = {"s3": "s3", "gs": "gs", "az": "abfs"}
 """What a URL begins with, and what pyarrow calls it."""
 UNFINISHED = ".unfinished-"
-AWAY = ("NETWORK_CONNECTION", "REQUEST_TIMEOUT", "SLOW_DOWN", "SERVICE_UNAVAILABLE", "HTTP status 50")
+AWAY = (
+    *("NETWORK_CONNECTION", "REQUEST_TIMEOUT", "SLOW_DOWN", "SERVICE_UNAVAILABLE", "HTTP status 50"),  # S3
+    *(
+        "Fail to get a new connection",
+        "Error while sending request",
+        "Error while reading response",
+        "Connection closed",
+        "ServerBusy",
+    ),  # Azure
+    "Could not connect to server",  # libcurl, for all of them
+)
 """Words for a store that does not answer."""
 CUT_OFF = ("during UploadPart", "during CompleteMultipartUpload")
 """What fails of an upload that was begun: a store that was started anew meanwhile may not know it any more, or may have ended it."""
