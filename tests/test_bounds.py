@@ -37,6 +37,15 @@ RUNS = {
 }
 
 
+def test_every_metric_states_its_bounds() -> None:
+    entries = longfat.registries()["metrics"]
+    assert len(entries) > 50
+    assert [entry["name"] for entry in entries if entry["name"] not in BOUNDS] == []
+    # A share is one, and what is called goodput or a rate cannot be negative.
+    assert {BOUNDS[name] for name in BOUNDS if name.endswith("_share")} == {(0.0, 1.0)}
+    assert all(least >= 0 for name, (least, _) in BOUNDS.items() if name.endswith(("_bps", "_s", "_rate", "_bytes")))
+
+
 @pytest.mark.parametrize("name", RUNS)
 def test_no_metric_says_what_cannot_be(tmp_path: Path, name: str) -> None:
     file = tmp_path / "run.toml"

@@ -186,6 +186,18 @@ def test_every_algorithm_has_its_page_with_every_parameter(kind: str, folder: st
             assert kind != "stacks" or f"`{param['default']}`" in rows[0], f"{page}: {param['name']} is {param['default']}"
 
 
+def test_each_rule_of_the_stack_linux_is_as_linux_as_the_rfc_or_unknown() -> None:
+    """And what is as Linux has a source."""
+    text = (ROOT / "docs" / "stacks" / "linux.md").read_text(encoding="utf-8")
+    table = text.split("### Rule by rule")[1].split("## References")[0]
+    rules = [[cell.strip() for cell in line.strip("| \n").split(" | ")] for line in table.splitlines() if line.startswith("| ")][1:]
+    assert len(rules) > 30
+    for rule, here, *source in rules:
+        verdict = re.match(r"as Linux|as the RFC|as RFC \d+|unknown", here)
+        assert verdict, f"{rule}: {here}"
+        assert verdict[0] != "as Linux" or len("".join(source)) > 10, f"{rule}: as Linux, by which source?"
+
+
 def test_the_page_on_traffic_has_a_row_for_every_kind() -> None:
     text = (ROOT / "docs" / "traffic.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(\w+)` \|", text, flags=re.MULTILINE)

@@ -13,6 +13,8 @@ from longfat.store import Store
 from longfat.sweep import execute
 
 SLACK = 1 + 1e-9
+BOUNDS = {entry["name"]: entry["bound"] for entry in registries()["metrics"] if "bound" in entry}
+"""Where the registry says that the values of each metric lie, whatever the network."""
 
 
 def network(random: Random) -> str:
@@ -59,8 +61,25 @@ def network(random: Random) -> str:
     return "\n".join(lines) + "\n"
 
 
+def check_metrics(result: Result) -> None:
+    """Each metric is within its bounds, nowhere infinite, and no goodput is above what the links carry."""
+    tables = (result.flows, result.links, result.hosts)
+    for name, (least, most) in BOUNDS.items():
+        values = [float(value) for table in tables if name in table for value in table[name]]
+        values += [result.metrics[name]] if name in result.metrics else []
+        for value in values:
+            # NaN is no value; which metrics must have one is asked of the random networks of crates/sim.
+            assert math.isnan(value) or (math.isfinite(value) and least - 1e-9 <= value <= most + 1e-9), f"{name} is {value}"
+    # Every way of a network here leads over one bottleneck or over all, which are alike; there is no warmup, in which queues could fill.
+    rates = [float(link["rate_bps"]) for _, link in result.links.iterrows() if link["bottleneck"]]
+    assert result.metrics["goodput_total_bps"] <= sum(rates) * SLACK or math.isnan(result.metrics["goodput_total_bps"])
+    for _, flow in result.flows.iterrows():
+        assert flow["goodput_bps"] <= max(rates) * SLACK or math.isnan(flow["goodput_bps"]), f"flow {flow['flow']}: {flow['goodput_bps']}"
+
+
 def check(result: Result) -> None:
-    """What holds of every run, seen from outside. The metrics' own invariants belong here, too."""
+    """What holds of every run, seen from outside."""
+    check_metrics(result)
     for _, link in result.links.iterrows():
         lost = sum(
             link[name]

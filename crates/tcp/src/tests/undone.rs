@@ -7,14 +7,29 @@ use std::cell::RefCell;
 
 const KINDS: [RecoveryKind; 5] = [RecoveryKind::Tahoe, RecoveryKind::Reno, RecoveryKind::NewReno, RecoveryKind::Sack, RecoveryKind::Rack];
 
-/// What a network does, each with a probability: lose data, lose an ACK, hold up what passes (for up to `lateness`), make a copy.
-#[derive(Clone, Copy, Debug)]
+/// What a network does, each with a probability: lose data, lose an ACK, hold up what passes (for up to `lateness`), make a copy. And every
+/// one to three seconds it holds up all data for up to `stall` ms, in order: with more than a second the timer goes off for nothing.
+#[derive(Clone, Copy, Debug, Default)]
 struct Harm {
     loss: f64,
     ack_loss: f64,
     late: f64,
     lateness: u64,
     copies: f64,
+    stall: u64,
+}
+
+/// When a network holds up all data, each from and until when.
+fn stalls(most: u64, seed: u64) -> Vec<(Time, Time)> {
+    let mut rng = Rng::named(seed, "stalls");
+    let mut from = at_ms(300 + rng.below(700));
+    let mut all = Vec::new();
+    while most > 0 && all.len() < 100 {
+        let until = from + ms(1 + rng.below(most));
+        all.push((from, until));
+        from = until + ms(1_000 + rng.below(2_000));
+    }
+    all
 }
 
 /// Which of the ways to tell are in use.
@@ -46,6 +61,7 @@ struct Outcome {
     stats: Stats,
     reductions: Vec<Reduced>,
     passages: Vec<Passage>,
+    ended: Time,
 }
 
 impl Outcome {
@@ -68,21 +84,28 @@ fn run(recovery: RecoveryKind, ways: Ways, harm: Harm, segments: u64, window: u3
     let mut sender = TcpConfig { recovery, mss: 1000, initial_window: window, timestamps: ways.timestamps, ..config("rfc") };
     // Above all that a round trip can be here: the timer does not go off by itself.
     sender.rto_min = ms(1_000);
+    if harm.stall > 0 {
+        // Slow growth, so that there is still data when the network stalls.
+        sender.initial_ssthresh = u64::from(window) * 1000;
+    }
     (sender.undo, sender.frto, sender.tail_probe) = (ways.timestamps || ways.dsack, ways.frto, ways.tail_probe);
     let receiver = TcpConfig { delayed_ack, timestamps: ways.timestamps, dsack: ways.dsack, ..config("rfc") };
     let passages = RefCell::new(Vec::new());
-    let (reductions, stats) = {
+    let (reductions, stats, ended) = {
         let mut rng = Rng::named(seed, "network");
+        let stalls = stalls(harm.stall, seed);
         let pair = Pair::with_iss(sender, receiver, ms(50), 0, 0);
         let clock = pair.clock.clone();
         let mut pair = pair.network(|_, client, segment, _| {
             if segment.has(flags::SYN) {
                 return vec![Duration::ZERO];
             }
+            let stall = stalls.iter().find(|(from, until)| client && *from <= clock.get() && clock.get() < *until);
+            let held = stall.map_or(Duration::ZERO, |(_, until)| until.since(clock.get()));
             let lost = rng.chance(if client { harm.loss } else { harm.ack_loss });
             let count = if lost { 0 } else { 1 + usize::from(rng.chance(harm.copies)) };
             let extra: Vec<_> =
-                (0..count).map(|_| if rng.chance(harm.late) { ms(1 + rng.below(harm.lateness.max(1))) } else { Duration::ZERO }).collect();
+                (0..count).map(|_| if rng.chance(harm.late) { held + ms(1 + rng.below(harm.lateness.max(1))) } else { held }).collect();
             if client && segment.len > 0 {
                 let (start, end) = (segment.seq, segment.seq + u32::from(segment.len));
                 let arrivals = extra.iter().map(|extra| clock.get() + ms(50) + *extra).collect();
@@ -105,10 +128,10 @@ fn run(recovery: RecoveryKind, ways: Ways, harm: Harm, segments: u64, window: u3
             seen = now;
         }
         assert_eq!(pair.server.bytes_delivered(), segments * 1000);
-        (reductions, pair.client.stats())
+        (reductions, pair.client.stats(), pair.now)
     };
     assert!(stats.segments_retransmitted <= stats.segments_sent && stats.bytes_retransmitted <= stats.bytes_sent, "{stats:?}");
-    Outcome { stats, reductions, passages: passages.into_inner() }
+    Outcome { stats, reductions, passages: passages.into_inner(), ended }
 }
 
 fn ways() -> impl Strategy<Value = Ways> {
@@ -130,7 +153,7 @@ proptest! {
         recovery in prop::sample::select(&[RecoveryKind::Sack, RecoveryKind::Rack]), ways in ways(), delayed_ack in delayed_ack(),
         loss in 0.002..0.25f64, segments in 50u64..600, window in 2u32..80, seed in 0u64..1 << 32,
     ) {
-        let harm = Harm { loss, ack_loss: 0.0, late: 0.0, lateness: 0, copies: 0.0 };
+        let harm = Harm { loss, ..Harm::default() };
         let outcome = run(recovery, ways, harm, segments, window, delayed_ack, seed);
         prop_assert_eq!(outcome.stats.spurious_recoveries, 0, "{:?}", outcome.stats);
         // Each was for a loss.
@@ -143,9 +166,9 @@ proptest! {
     fn what_is_undone_was_for_nothing(
         recovery in prop::sample::select(&KINDS), ways in ways(), delayed_ack in delayed_ack(),
         loss in 0.0..0.05f64, ack_loss in 0.0..0.2f64, late in 0.0..0.2f64, lateness in 1u64..120,
-        copies in prop_oneof![Just(0.0), 0.0..0.05f64], segments in 50u64..600, window in 2u32..80, seed in 0u64..1 << 32,
+        copies in prop_oneof![Just(0.0), 0.0..0.05f64], stall in prop_oneof![Just(0), 1u64..6_000], segments in 50u64..600, window in 2u32..80, seed in 0u64..1 << 32,
     ) {
-        let harm = Harm { loss, ack_loss, late, lateness, copies };
+        let harm = Harm { loss, ack_loss, late, lateness, copies, stall };
         let outcome = run(recovery, ways, harm, segments, window, delayed_ack, seed);
         for reduced in outcome.reductions.iter().filter(|reduced| reduced.undone.is_some()) {
             prop_assert!(outcome.is_proven(*reduced), "{:?}: {:?}", reduced, outcome.stats);
@@ -153,15 +176,47 @@ proptest! {
     }
 }
 
+/// Eifel, DSACKs and F-RTO, each alone.
+const EACH: [Ways; 3] = [
+    Ways { timestamps: true, dsack: false, frto: false, tail_probe: false },
+    Ways { timestamps: false, dsack: true, frto: false, tail_probe: false },
+    Ways { timestamps: false, dsack: false, frto: true, tail_probe: false },
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// Nothing is lost, and all data is late together at times: each timeout is for nothing, and whichever way there is to tell tells so.
+    #[test]
+    fn each_way_agrees_about_a_timeout_for_nothing(
+        recovery in prop::sample::select(&[RecoveryKind::Sack, RecoveryKind::Rack]), delayed_ack in delayed_ack(),
+        stall in 1_000u64..2_500, segments in 1_000u64..3_000, window in 4u32..20, seed in 0u64..1 << 32,
+    ) {
+        for ways in EACH {
+            let outcome = run(recovery, ways, Harm { stall, ..Harm::default() }, segments, window, delayed_ack, seed);
+            // What happens in the last two seconds may not be known before the end.
+            let known = outcome.reductions.iter().filter(|reduced| reduced.at + ms(2_000) < outcome.ended);
+            let taken = known.clone().filter(|reduced| reduced.undone.is_some()).count();
+            prop_assert_eq!(taken, known.count(), "{:?}: {:?}", ways, outcome.stats);
+        }
+    }
+}
+
 /// The properties would not hold for want of anything to hold of: such networks do make needless reductions, and each way finds some.
 #[test]
 fn each_way_finds_needless_reductions() {
-    let harm = Harm { loss: 0.005, ack_loss: 0.02, late: 0.03, lateness: 60, copies: 0.0 };
+    let harm = Harm { loss: 0.005, ack_loss: 0.02, late: 0.03, lateness: 60, ..Harm::default() };
     let none = Ways { timestamps: false, dsack: false, frto: false, tail_probe: true };
     for recovery in [RecoveryKind::Sack, RecoveryKind::Rack] {
         for ways in [Ways { timestamps: true, ..none }, Ways { dsack: true, ..none }] {
             let undone = |seed| run(recovery, ways, harm, 400, 20, DelayedAck::Off, seed).stats.spurious_recoveries;
             let found: u64 = (0..20).map(undone).sum();
+            assert!(found > 10, "{recovery:?} {ways:?}: {found}");
+        }
+        for ways in EACH {
+            let harm = Harm { stall: 2_500, ..Harm::default() };
+            let stats: Vec<_> = (0..20).map(|seed| run(recovery, ways, harm, 2_000, 10, DelayedAck::Off, seed).stats).collect();
+            let found: u64 = stats.iter().map(|stats| stats.timeouts.min(stats.spurious_recoveries)).sum();
             assert!(found > 10, "{recovery:?} {ways:?}: {found}");
         }
     }
