@@ -235,7 +235,15 @@ class Bucket:
             stream.write(data)
             stream.close()  # this makes the object; what fails before it makes none
 
-        patiently(send)
+        for is_last in (False, False, True):
+            try:
+                patiently(send)
+                break
+            except FileNotFoundError:
+                # No bucket; or, of Google's, an upload that was begun, which a store that was started anew does not know.
+                if is_last:
+                    raise
+                time.sleep(0.5)
         if isinstance(content, Path):
             content.unlink()
 
