@@ -2,11 +2,11 @@
 
     python bench/strangers.py FOLDER [--details]
 
-Captures of strangers are not kept here. Each row says where one is (a public repository, and the path in it), how it is told from others (SHA-256), what its source
-says of it, and which cause that is in longfat's words. Those that are in FOLDER under the last part of their path, or under any name, are judged: right, wrong, or
-cannot tell, which is no hit. A cause that a verdict names among those it cannot be told from is counted by itself.
+Captures of strangers are not kept here. Each row says where one is (a public repository, and the path in it), how it is told from others
+(SHA-256), what its source says of it, and which cause that is in longfat's words. Those that are in FOLDER, under any name, are judged:
+right, wrong, or cannot tell, which is no hit. A cause that a verdict names among those it cannot be told from is counted by itself.
 
-The rows were written before longfat read any of these files. `docs/captures.md` has the result.
+The rows were written before longfat read any of these files. Rules were mended after it, and `docs/captures.md` has what was said before.
 """
 
 from __future__ import annotations
@@ -34,12 +34,15 @@ class Known:
 
 
 L4S = "github.com/heistp/l4s-tests"
-WIFI = "README, Between-Flow Induced Delay from WiFi, Intra-Flow Latency Spikes: a flow by WiFi beside a wired one, 20 Mb/s, 20 ms; {}; both ends negotiate ECN"
+WIFI = (
+    "README, Between-Flow Induced Delay from WiFi, Intra-Flow Latency Spikes: a flow by WiFi beside a wired one, 20 Mb/s, 20 ms; {}; "
+    "both ends negotiate ECN"
+)
 CLOUD = "github.com/seabhull/SharkFestTraces"
 OUTAGE = "README: an outage of a cloud's network; find the direction of the loss and how long it took"
 BOOK = "github.com/chrissanders/packets"
 LUGANO = "github.com/lucadibello/tcp-congestion-analysis-tool"
-NETEM = "report, Simulating congestion, Test plan; rate-limiter.sh: netem with 5 % loss, 2 % duplicates, 1 % corrupt on the virtual machine that sends; {}"
+NETEM = "report, Simulating congestion, Test plan; rate-limiter.sh: netem with 5 % loss, 2 % duplicates, 1 % corrupt on the machine that sends; {}"
 IMPAIRED = "github.com/mike-albano/network-impairment"
 
 KNOWN = (
