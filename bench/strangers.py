@@ -42,7 +42,7 @@ CLOUD = "github.com/seabhull/SharkFestTraces"
 OUTAGE = "README: an outage of a cloud's network; find the direction of the loss and how long it took"
 BOOK = "github.com/chrissanders/packets"
 LUGANO = "github.com/lucadibello/tcp-congestion-analysis-tool"
-NETEM = "report, Simulating congestion, Test plan; rate-limiter.sh: netem with 5 % loss, 2 % duplicates, 1 % corrupt on the machine that sends; {}"
+NETEM = "report, Simulating congestion, Test plan; rate-limiter.sh: netem with 5 % loss, 2 % duplicates, 1 % corrupt at the sender; {}"
 IMPAIRED = "github.com/mike-albano/network-impairment"
 
 KNOWN = (

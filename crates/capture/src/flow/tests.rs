@@ -212,7 +212,7 @@ fn two_paths(flags: u16) -> Value {
             transfer = transfer.ack(now + rtt + segment, at + 1000 * (segment as u32 + 1), &[]);
             transfer.packets.last_mut().unwrap().flags |= flags;
         }
-        (now, at) = (now + rtt + 10, at + 10_000);
+        (now, at) = (now + rtt, at + 10_000);
     }
     transfer.packets.sort_by_key(|packet| packet.time);
     transfer.report()["verdict"].clone()
