@@ -1,6 +1,6 @@
 """Captures of this machine's own TCP over a path whose fault is known, for `bench/verdicts.py --captures`.
 
-    python bench/kernel_captures.py FOLDER [--split train|test|final] [--seed N] [--seconds N] [--jobs N]
+    python bench/kernel_captures.py FOLDER [--split train|test|final] [--seed N] [--seconds N] [--jobs N] [--causes "A;B"]
 
 The path is a program between two TUN devices, each in a network namespace of its own. It holds packets for half the round trip each
 way, lets them go at a rate from a buffer, and does to them what the cause says. It writes three captures at once: as packets come from
@@ -14,6 +14,7 @@ import argparse
 import fcntl
 import heapq
 import json
+import math
 import os
 import random
 import select
@@ -42,13 +43,19 @@ CAUSES = {
     "policer": ALL,
     "receiver's ring": LOSSY,
     "slower receiver": LOSSY,
+    "receive window": ALL,
+    "closing window": ALL,
+    "congestion, by ECN": LOSSY,
+    "a full path": ALL,
+    "reordering": LOSSY,
+    "path change": ALL,
 }
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 1, 0x1000
 SNAP = 96
 
 
 def facts(cause: str, control: str, rtt: int, rate: float, rng: random.Random) -> dict[str, Any]:
-    """What is done to the flow: bytes, seconds, and bit/s."""
+    """What is done to the flow: bytes, bytes a second for `read_rate`, seconds, and bit/s."""
     bps = rate * 1e6
     bdp = bps / 8 * rtt / 1e3
     made: dict[str, Any] = {"cause": cause, "control": control, "rtt": rtt / 1e3, "rate": bps, "buffer": 4 * bdp + 30_000}
@@ -71,6 +78,24 @@ def facts(cause: str, control: str, rtt: int, rate: float, rng: random.Random) -
         case "slower receiver":
             # Of a host that is the bottleneck: a queue like any other.
             made |= {"ring": int(max(12, bdp / 1500)), "host": bps * rng.uniform(0.4, 0.7)}
+        case "receive window":
+            made["rcvbuf"] = int(max(9000, bdp * rng.uniform(0.25, 0.5)))
+        case "closing window":
+            made |= {"rcvbuf": int(max(20_000, bdp)), "read_rate": bps / 8 * rng.uniform(0.25, 0.5)}
+        case "congestion, by ECN":
+            made |= {"buffer": max(2 * bdp, 40_000), "mark_above": max(0.5 * bdp, 6000)}
+        case "a full path":
+            made |= {"sndbuf": int(2 * bdp + 30_000), "buffer": 6 * bdp + 400_000}
+        case "reordering":
+            # Late by more than a quarter of a round trip, which is what RACK waits (RFC 8985 section 6.2).
+            # The buffer holds whatever is sent, so nothing is lost beside it.
+            made |= {"overtaken": rng.uniform(0.004, 0.012), "late": rtt / 1e3 * rng.uniform(0.4, 0.9), "buffer": 6 * bdp + 2_000_000}
+        case "path change":
+            made |= {
+                "rcvbuf": int(max(9000, bdp * rng.uniform(0.4, 0.8))),
+                "change_at": rng.uniform(3, 6),
+                "longer": rtt / 1e3 * rng.uniform(0.5, 2),
+            }
         case _:
             raise ValueError(cause)
     return made
@@ -89,6 +114,20 @@ class Capture:
         self.file.write(struct.pack("<IIII", now // 10**9, now % 10**9, len(head), len(packet)) + head)
 
 
+def marked(packet: bytes) -> bytes:
+    """An IPv4 packet of an ECN-capable transport, with CE (RFC 3168 section 5), and its checksum (RFC 1071)."""
+    if not packet[1] & 3:
+        return packet
+    head = bytearray(packet[: 4 * (packet[0] & 15)])
+    head[1] |= 3
+    head[10:12] = bytes(2)
+    total = sum(struct.unpack(f">{len(head) // 2}H", head))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    head[10:12] = struct.pack(">H", ~total & 0xFFFF)
+    return bytes(head) + packet[len(head) :]
+
+
 class Path_:
     """What packets go through."""
 
@@ -102,7 +141,7 @@ class Path_:
         self.serving_at = 0.0
         self.began = time.monotonic()
         self.late: list[float] = []
-        self.dropped = {"queue": 0, "random": 0, "policer": 0, "ring": 0}
+        self.dropped = {"queue": 0, "random": 0, "policer": 0, "ring": 0, "marked": 0}
 
     def at(self, when: float, what: Callable[..., None], *of: Any) -> None:
         self.count += 1
@@ -129,14 +168,22 @@ class Path_:
         if self.queued + len(packet) > known["buffer"]:
             self.dropped["queue"] += not is_noise
             return
+        if self.queued > known.get("mark_above", math.inf) and not is_noise:
+            packet = marked(packet)
+            self.dropped["marked"] += 1
         self.queued += len(packet)
         self.free_at = max(self.free_at, now) + len(packet) * 8 / known["rate"]
         self.at(self.free_at, self.leave, packet, is_noise)
 
     def leave(self, packet: bytes, is_noise: bool) -> None:
         self.queued -= len(packet)
-        if not is_noise:
-            self.at(time.monotonic() + self.known["rtt"] / 4, self.host, packet)
+        if is_noise:
+            return
+        now, known = time.monotonic(), self.known
+        late = known["late"] if self.rng.random() < known.get("overtaken", 0) else 0
+        # After a change the way there is longer.
+        more = known["longer"] if now - self.began > known.get("change_at", math.inf) else 0
+        self.at(now + known["rtt"] / 4 + late + more, self.host, packet)
 
     def host(self, packet: bytes) -> None:
         if "ring" not in self.known:
@@ -227,12 +274,20 @@ def send(known: dict[str, Any], seconds: float) -> None:
                 time.sleep(known["interval"])
 
 
-def receive() -> None:
+def receive(known: dict[str, Any]) -> None:
     """The receiver's end."""
-    with socket.create_server(("10.9.0.2", 5001)) as server:
+    with socket.socket() as server:
+        server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if "rcvbuf" in known:
+            server.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, known["rcvbuf"])
+        server.bind(("10.9.0.2", 5001))
+        server.listen()
         one, _ = server.accept()
-        while one.recv(1 << 18):
-            pass
+        began, read = time.monotonic(), 0
+        while piece := one.recv(4000 if "read_rate" in known else 1 << 18):
+            read += len(piece)
+            if "read_rate" in known:
+                time.sleep(max(0.0, began + read / known["read_rate"] - time.monotonic()))
 
 
 def device(name: str, namespace: str, own: str, other: str) -> int:
@@ -256,11 +311,14 @@ def one(folder: Path, stem: str, known: dict[str, Any], number: int, seconds: fl
         for name in names:
             subprocess.run(["ip", "netns", "add", name], check=True)
         ends = (("10.9.0.1", "10.9.0.2"), ("10.9.0.2", "10.9.0.1"))
+        if "mark_above" in known:
+            for name in names:
+                subprocess.run(["ip", "netns", "exec", name, "sysctl", "-qw", "net.ipv4.tcp_ecn=1"], check=True)
         out = [device(f"lf{side}{number}", name, *end) for side, name, end in zip("ab", names, ends, strict=True)]
         captures = [Capture(folder / f"{stem}-{point}.pcap") for point in POINTS]
         path = Path_(known, captures, out, random.Random(number))
         run = ["ip", "netns", "exec"]
-        roles = [subprocess.Popen([*run, names[1], sys.executable, __file__, "--receive"])]
+        roles = [subprocess.Popen([*run, names[1], sys.executable, __file__, "--receive", json.dumps(known)])]
         while b":5001" not in subprocess.run([*run, names[1], "ss", "-ltn"], capture_output=True, check=True).stdout:
             time.sleep(0.1)
         roles.append(subprocess.Popen([*run, names[0], sys.executable, __file__, "--send", json.dumps(known), "--seconds", str(seconds)]))
@@ -288,12 +346,13 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--jobs", type=int, default=4)
+    parser.add_argument("--causes", default="", help="only these, with semicolons between them")
     parser.add_argument("--send")
-    parser.add_argument("--receive", action="store_true")
+    parser.add_argument("--receive")
     parser.add_argument("--one", nargs=3)
     asked = parser.parse_args()
     if asked.receive:
-        receive()
+        receive(json.loads(asked.receive))
     elif asked.send:
         send(json.loads(asked.send), asked.seconds)
     elif asked.one:
@@ -304,6 +363,8 @@ def main() -> None:
         asked.folder.mkdir(parents=True, exist_ok=True)
         commands: list[list[str]] = []
         for cause, controls in CAUSES.items():
+            if asked.causes and cause not in asked.causes.split(";"):
+                continue
             for rtt in RTTS[asked.split]:
                 rng = random.Random(f"{asked.seed} {asked.split} {cause} {rtt}")
                 for control in controls:

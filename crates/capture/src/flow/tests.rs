@@ -3,7 +3,7 @@
 use super::table::Table;
 use crate::read::testing::packet;
 use crate::read::{Options, Packet};
-use longfat_core::packet::flags::{ACK, FIN, RST, SYN};
+use longfat_core::packet::flags::{ACK, ECE, FIN, RST, SYN};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -197,4 +197,50 @@ proptest! {
         let total: u64 = found["connections"].as_array().unwrap().iter().map(|one| one["packets"].as_u64().unwrap()).sum();
         prop_assert_eq!(total, packets.len() as u64);
     }
+}
+
+/// A window of ten segments each round trip, which is 20 ms and later 60 ms; the acknowledgments with these flags.
+fn two_paths(flags: u16) -> Value {
+    let mut transfer = Transfer::new();
+    let (mut now, mut at) = (20, 0);
+    for trip in 0..100 {
+        let rtt = if trip < 50 { 20 } else { 60 };
+        for segment in 0..10 {
+            transfer = transfer.data(now + segment, at + 1000 * segment as u32);
+        }
+        for segment in 0..10 {
+            transfer = transfer.ack(now + rtt + segment, at + 1000 * (segment as u32 + 1), &[]);
+            transfer.packets.last_mut().unwrap().flags |= flags;
+        }
+        (now, at) = (now + rtt, at + 10_000);
+    }
+    transfer.packets.sort_by_key(|packet| packet.time);
+    transfer.report()["verdict"].clone()
+}
+
+#[test]
+fn a_path_that_changes_is_not_named_where_marks_explain_the_round_trips() {
+    let (silent, marked) = (two_paths(0), two_paths(ECE));
+    assert_eq!(silent["cause"], "path change", "{silent}");
+    assert_eq!(marked["cause"], "congestion, by ECN", "{marked}");
+}
+
+#[test]
+fn a_timer_that_is_too_short_is_no_reordering() {
+    // Ten times the path holds everything for 400 ms, and what was sent again by the timer had arrived.
+    let mut transfer = Transfer::new();
+    let (mut now, mut at) = (20, 0);
+    for _ in 0..10 {
+        for _ in 0..30 {
+            transfer = transfer.data(now, at).ack(now + 20, at + 1000, &[]);
+            (now, at) = (now + 21, at + 1000);
+        }
+        transfer = transfer.data(now, at).data(now + 300, at).ack(now + 301, at + 1000, &[]);
+        transfer = transfer.ack(now + 320, at + 1000, &[(at, at + 1000)]);
+        (now, at) = (now + 321, at + 1000);
+    }
+    let found = transfer.report();
+    assert_eq!(found["data"]["retransmitted"]["timeout"], 10, "{}", found["data"]["retransmitted"]);
+    assert_eq!(found["data"]["retransmitted"]["needless"], 10);
+    assert_ne!(found["verdict"]["cause"], "reordering", "{}", found["verdict"]);
 }

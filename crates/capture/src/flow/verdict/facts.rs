@@ -59,6 +59,13 @@ pub struct Facts {
     pub late: Option<(f64, f64)>,
 }
 
+impl Facts {
+    /// Whether trains show what the path can carry. Of a window of a few segments they show the sender's rate, of which all is used.
+    pub fn is_known(&self) -> f64 {
+        super::rules::ramp(self.level as f64 / f64::from(self.full), 5.0, 8.0)
+    }
+}
+
 /// What the way `main` of a connection shows.
 pub fn facts(connection: &Connection, main: usize) -> Facts {
     let way = &connection.ways[main];

@@ -3,6 +3,7 @@
 use super::Cause;
 use super::facts::Facts;
 use crate::flow::connection::Connection;
+use crate::flow::way::Again;
 
 /// A cause, how strongly it is spoken for, and what shows it.
 pub type Found = (Cause, f64, String);
@@ -27,8 +28,10 @@ pub fn causes(connection: &Connection, main: usize, facts: &Facts, full: u32) ->
     let again: u64 = counts.again.iter().sum();
     let needless = counts.needless as f64 / again.max(1) as f64;
     let moved = counts.reordered_before + counts.reordered_behind;
-    // Now and then a retransmission is needless on any path.
-    let reordering = ramp(needless, 0.4, 0.75) * ramp(again as f64 / counts.segments.max(1) as f64, 0.0005, 0.003);
+    // Now and then a retransmission is needless on any path. Who is overtaken is sent again for duplicate acknowledgments; a timer that is too
+    // short says nothing of the order.
+    let by_timer = counts.again[Again::Timeout as usize] as f64 / again.max(1) as f64;
+    let reordering = ramp(needless, 0.4, 0.75) * ramp(again as f64 / counts.segments.max(1) as f64, 0.0005, 0.003) * (1.0 - by_timer);
     found.push((
         Cause::Reordering,
         reordering,
@@ -43,7 +46,7 @@ pub fn causes(connection: &Connection, main: usize, facts: &Facts, full: u32) ->
     }
     let unmarked = if counts.ece > 0 { 0.5 * free } else { free };
     if facts.episodes == 0 {
-        found.extend(lossless(facts, full, unmarked));
+        found.extend(lossless(facts, unmarked));
     } else {
         found.extend(losses(facts, counts.segments, full, unmarked));
     }
@@ -74,7 +77,13 @@ fn ends(connection: &Connection, main: usize, facts: &Facts, reordering: f64) ->
     let short = counts.below_mss as f64 / counts.segments.max(1) as f64;
     let pieces = if facts.episodes == 0 { ramp(short, 0.01, 0.04) * (1.0 - ramp(facts.acks, 0.4, 0.6)) } else { 0.0 };
     let silent = facts.idle + facts.unprompted;
-    let application = ramp(silent, 0.3, 0.7).max(0.9 * pieces) * (1.0 - closing) * (1.0 - ramp(blocked, 0.2, 0.6)) * (1.0 - reordering);
+    // In front of a queue that is never empty, and behind it, nobody waited for an application: the capture shows the queue's rate.
+    let standing = ramp(facts.used, 0.8, 0.92) * ramp(facts.typical / facts.base.max(1e-6), 0.5, 1.5) * facts.is_known();
+    let application = ramp(silent, 0.3, 0.7).max(0.9 * pieces)
+        * (1.0 - closing)
+        * (1.0 - ramp(blocked, 0.2, 0.6))
+        * (1.0 - reordering)
+        * (1.0 - standing);
     found.push((
         Cause::Application,
         application,
@@ -87,8 +96,9 @@ fn ends(connection: &Connection, main: usize, facts: &Facts, reordering: f64) ->
     let mut free = (1.0 - closing) * (1.0 - application);
     if let Some(change) = &facts.change {
         let size = ramp((change.to / change.from).max(change.from / change.to), 1.2, 1.4);
-        // Who loses segments is limited by that.
-        let path = 0.95 * size * free * (1.0 - ramp(facts.lost as f64, 0.0, 4.0));
+        // Who loses segments is limited by that, and so is who is told of marks.
+        let marked = counts.ece as f64 / counts.acks.max(1) as f64;
+        let path = 0.95 * size * free * (1.0 - ramp(facts.lost as f64, 0.0, 4.0)) * (1.0 - ramp(marked, 0.0, 0.01));
         found.push((
             Cause::PathChange,
             path,
@@ -111,10 +121,8 @@ fn ends(connection: &Connection, main: usize, facts: &Facts, reordering: f64) ->
 }
 
 /// Without a loss: the path is full, or a buffer, or neither yet.
-fn lossless(facts: &Facts, segment: u32, free: f64) -> Vec<Found> {
-    // Of a window of a few segments trains show the sender's rate, of which all is used, and not the path's.
-    let is_known = ramp(facts.level as f64 / f64::from(segment), 5.0, 8.0);
-    let full = ramp(facts.used, 0.8, 0.92) * ramp(facts.typical / facts.base.max(1e-6), 0.05, 0.15) * is_known;
+fn lossless(facts: &Facts, free: f64) -> Vec<Found> {
+    let full = ramp(facts.used, 0.8, 0.92) * ramp(facts.typical / facts.base.max(1e-6), 0.05, 0.15) * facts.is_known();
     let flat = ramp(facts.plateau, 0.15, 0.3) * ramp(facts.acks, 0.3, 0.6) * if facts.grows { 0.3 } else { 1.0 };
     let mut found = vec![
         (
