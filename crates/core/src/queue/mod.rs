@@ -2,6 +2,7 @@
 
 mod bucket;
 mod buffer_pool;
+mod cake;
 mod classes;
 mod codel;
 mod droptail;
@@ -210,6 +211,7 @@ pub const REGISTRY: &[QueueKind] = &[
     pie::KIND,
     fq_pie::KIND,
     dualpi2::KIND,
+    cake::KIND,
     fq::KIND,
     drr::KIND,
     sfq::KIND,
