@@ -32,9 +32,11 @@ fn numbers(trace: Trace) -> String {
 fn first_difference(a: Trace, b: Trace) -> Option<(usize, String, String)> {
     let (a, b) = (numbers(a), numbers(b));
     let (mut of_a, mut of_b) = (a.lines(), b.lines());
-    (0..).map(|line| (line, of_a.next(), of_b.next())).take_while(|(_, a, b)| a.is_some() || b.is_some()).find(|(_, a, b)| a != b).map(
-        |(line, a, b)| (line, a.unwrap_or_default().to_owned(), b.unwrap_or_default().to_owned()),
-    )
+    (0..)
+        .map(|line| (line, of_a.next(), of_b.next()))
+        .take_while(|(_, a, b)| a.is_some() || b.is_some())
+        .find(|(_, a, b)| a != b)
+        .map(|(line, a, b)| (line, a.unwrap_or_default().to_owned(), b.unwrap_or_default().to_owned()))
 }
 
 proptest! {

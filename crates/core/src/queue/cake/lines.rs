@@ -63,7 +63,16 @@ impl Lines {
     /// Idle ones; a turn is `quantum` bytes, or a part of them by hosts at those ends that are `fair`.
     pub const fn new(key: u64, quantum: u32, fair: [bool; 2]) -> Self {
         let quantum = quantum as i64 * BYTE;
-        Lines { lines: Vec::new(), key, new: VecDeque::new(), old: VecDeque::new(), quantum, fair, busy: [Vec::new(), Vec::new()], packets: 0 }
+        Lines {
+            lines: Vec::new(),
+            key,
+            new: VecDeque::new(),
+            old: VecDeque::new(),
+            quantum,
+            fair,
+            busy: [Vec::new(), Vec::new()],
+            packets: 0,
+        }
     }
     /// Packets held.
     #[inline]

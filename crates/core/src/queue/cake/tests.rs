@@ -364,7 +364,7 @@ fn a_call_comes_first() {
     let mut rig = Rig::new(12_000_000, &[rate(12_000_000)]);
     rig.arrive(Time::ZERO, (0, "CS0"), 0..100, 1500);
     rig.arrive(Time::ZERO, (1, "CS1"), 0..100, 1500);
-    (0..10).for_each(|_| drop(rig.depart(Time::ZERO)));
+    rig.shares(2, 10);
     rig.arrive(Time::ZERO, (2, "EF"), 0..1, 200);
     assert_eq!(rig.depart(Time::ZERO), Some(20_000));
     let mut rig = Rig::new(12_000_000, &[rate(12_000_000)]);
@@ -377,7 +377,7 @@ fn new_flows_come_first() {
     let mut rig = Rig::new(1_000_000_000, &[]);
     rig.arrive(Time::ZERO, (1, "CS0"), 0..20, 500);
     rig.arrive(Time::ZERO, (2, "CS0"), 0..20, 1500);
-    let mut out = |rig: &mut Rig, count| (0..count).map_while(|_| rig.depart(Time::ZERO)).collect::<Vec<_>>();
+    let out = |rig: &mut Rig, count| (0..count).map_while(|_| rig.depart(Time::ZERO)).collect::<Vec<_>>();
     assert_eq!(out(&mut rig, 8), [10_000, 10_001, 10_002, 20_000, 10_003, 10_004, 10_005, 20_001]);
     rig.arrive(Time::ZERO, (3, "CS0"), 0..1, 200);
     assert_eq!(out(&mut rig, 2), [30_000, 10_006]);
