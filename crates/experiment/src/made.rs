@@ -69,7 +69,7 @@ pub fn links(experiment: &Experiment) -> Made {
     Made { links: network.links.iter().enumerate().map(make).collect(), memories }
 }
 
-/// Whose packets those of `flow` are, both ways.
+/// Whose packets those of `flow` are, on the way there; on the way back its hosts are the other way round.
 #[must_use]
 pub fn party<'a>(network: &'a Network, flow: &'a Flow) -> Party<'a> {
     Party { group: &flow.group, hosts: [flow.from, flow.to].map(|node| network.nodes[node].name.as_str()) }

@@ -2,6 +2,7 @@
 
 mod bucket;
 mod buffer_pool;
+mod cake;
 mod classes;
 mod codel;
 mod droptail;
@@ -111,7 +112,7 @@ fn mark(now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) 
 pub struct Party<'a> {
     /// The group that the flow is of; empty where none is known.
     pub group: &'a str,
-    /// The hosts at its ends.
+    /// The hosts at its ends: where its packets come from, and where they go.
     pub hosts: [&'a str; 2],
 }
 
@@ -210,6 +211,7 @@ pub const REGISTRY: &[QueueKind] = &[
     pie::KIND,
     fq_pie::KIND,
     dualpi2::KIND,
+    cake::KIND,
     fq::KIND,
     drr::KIND,
     sfq::KIND,

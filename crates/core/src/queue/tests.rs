@@ -161,7 +161,7 @@ fn run(kind: &QueueKind, params: &Params, context: &QueueContext, steps: &[Step]
     fates.sort_unstable();
     assert_eq!(fates, (0..arrived.len() as u32).collect::<Vec<_>>(), "each packet left or was dropped, once");
     // Within a flow order is kept; by a queue with several lines, among those packets of it that are alike.
-    let splits = ["dualpi2", "prio", "htb", "tbf"].contains(&kind.name);
+    let splits = ["dualpi2", "prio", "htb", "tbf", "cake"].contains(&kind.name);
     let mut last = BTreeMap::new();
     for (seq, ..) in &seen.out {
         let sent = &arrived[*seq as usize].0;

@@ -63,7 +63,7 @@ fn queues_keep_the_wait_near_their_targets() {
         (trace.links[0].queue_mean_packets * 1500.0 * 8.0 / 20e6 * 1e3, trace.links[0].busy_s / span)
     };
     let (full, _) = wait(droptail(Capacity::Bdp(4.0)));
-    for (name, range) in [("codel", 3.0..9.0), ("pie", 10.0..20.0), ("fq_codel", 3.0..12.0), ("dualpi2", 10.0..20.0)] {
+    for (name, range) in [("codel", 3.0..9.0), ("pie", 10.0..20.0), ("fq_codel", 3.0..12.0), ("cake", 3.0..12.0), ("dualpi2", 10.0..20.0)] {
         let (ms, busy) = wait(queue::choice(name));
         assert!(range.contains(&ms) && ms < 0.3 * full, "{name}: {ms} ms, beside {full} ms");
         assert!(busy > 0.93, "{name}: {busy}");

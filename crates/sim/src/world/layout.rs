@@ -36,7 +36,11 @@ pub(super) fn world(experiment: &Experiment) -> Result<World, Error> {
     let volumes: Vec<(u32, u64)> = volumes(experiment).collect();
     let mut detours = Detours::new(experiment);
     for (i, &start) in table.starts.iter().enumerate() {
-        let party = made::party(&experiment.network, &experiment.flows[i / 2]);
+        let mut party = made::party(&experiment.network, &experiment.flows[i / 2]);
+        if i % 2 == 1 {
+            // What goes back comes from where the flow goes to.
+            party.hosts.reverse();
+        }
         detours.moves.tell(&mut links, table.route(i), start, &party);
     }
     let units = Units::new(experiment, &mut endpoints, &hosts, &table, &ports, &detours);

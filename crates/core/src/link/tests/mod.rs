@@ -368,7 +368,7 @@ proptest! {
     /// Lazy departures are the same as eager ones, for the queues that look at the time, too, and for those that hold packets back.
     #[test]
     fn lazy_is_eager(
-        kind in prop::sample::select(vec!["droptail", "red", "codel", "pie", "fq_codel", "dualpi2", "tbf", "htb"]),
+        kind in prop::sample::select(vec!["droptail", "red", "codel", "pie", "fq_codel", "dualpi2", "tbf", "htb", "cake", "cake, shaping"]),
         gaps in prop::collection::vec((prop::sample::select(vec![0, 1, MS / 2, MS - 1, MS, MS + 1, 3 * MS]), prop::sample::select(vec![40_u32, 400, 1230, 1500])), 1..200),
     ) {
         let queue = match kind {
@@ -378,6 +378,8 @@ proptest! {
             // Targets and intervals at which so few packets make a difference.
             "codel" | "fq_codel" => queue::choice(kind).with(&[("target", Value::Duration(Duration::from_millis(1))), ("interval", Value::Duration(Duration::from_millis(5)))]),
             "pie" => queue::choice("pie").with(&[("target", Value::Duration(Duration::from_millis(2))), ("max_burst", Value::Duration(Duration::ZERO)), ("tupdate", Value::Duration(Duration::from_millis(1)))]),
+            "cake" => queue::choice("cake").with(&[("rtt", Value::Duration(Duration::from_millis(5))), ("limit", Value::Capacity(Capacity::Packets(8)))]),
+            "cake, shaping" => queue::choice("cake").with(&[("rate", Value::Rate(Rate::from_bps(7_000_000))), ("limit", Value::Capacity(Capacity::Packets(8)))]),
             kind => queue::choice(kind),
         };
         let mut at = 0;

@@ -40,7 +40,7 @@ pub fn of(name: &str) -> Dumbbell {
 fn limit(name: &str) -> Option<f64> {
     match name {
         "codel" | "pie" => Some(1.15),
-        "fq_codel" | "dualpi2" => Some(1.4),
+        "fq_codel" | "dualpi2" | "cake" => Some(1.4),
         _ => None,
     }
 }
@@ -64,6 +64,10 @@ fn alone(name: &str, flows: u32, cpu_ns: impl Fn() -> io::Result<u64>) -> io::Re
     if kind.params.iter().any(|param| param.name == "target") {
         // 24 ms are no standing queue.
         choice.params.set("target", Value::Duration(Duration::from_millis(90)));
+    }
+    if kind.params.iter().any(|param| param.name == "rtt") {
+        // The same target.
+        choice.params.set("rtt", Value::Duration(Duration::from_millis(1800)));
     }
     let mut queue = (kind.build)(&choice.params, context);
     let (mut packets, mut log, step) = (Packets::new(), Silent, rate.transmit_time(1500));

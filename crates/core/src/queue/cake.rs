@@ -1,0 +1,351 @@
+//! `cake`: a shaper, tins by codepoint, a line for each flow with fairness between hosts, each line under CoDel and BLUE.
+//!
+//! From what is written of it: tc-cake(8), the wiki of bufferbloat.net, BLUE, RFC 8289 and 8290. Where these are silent there are choices;
+//! docs/queues/cake.md lists them.
+
+mod cobalt;
+mod isolation;
+mod lines;
+mod schedule;
+mod tins;
+
+use super::codel::{CodelConfig, Waiting};
+use super::fifo::{LIMIT, Limit, Measure, limit_of, roomy_limit};
+use super::{DropReason, Party, Queue, QueueContext, QueueKind, QueueLog, discard};
+use crate::packet::{Dscp, PacketId, Packets};
+use crate::params::{Kind, ParamSpec, Params, Value};
+use crate::rng::Rng;
+use crate::time::{Duration, Time};
+use crate::units::Rate;
+use isolation::Isolation;
+use lines::Lines;
+use schedule::{Framing, Schedule, Wire};
+
+/// The registry entry.
+pub const KIND: QueueKind = QueueKind {
+    name: "cake",
+    summary: "common applications kept enhanced: a shaper, tins by codepoint, a line for each flow with fairness between hosts, CoDel and BLUE",
+    source: "tc-cake(8); Hoeiland-Joergensen, Taht and Morton, Piece of CAKE, LANMAN 2018; Cake Technical Information, bufferbloat.net, 2015; Feng, Shin, Kandlur and Saha, The BLUE Active Queue Management Algorithms, IEEE/ACM ToN 10(4), 2002; RFC 8289, RFC 8290",
+    params: &[
+        ParamSpec {
+            name: "rate",
+            kind: Kind::Rate,
+            default: Some(Value::Auto),
+            doc: "what it shapes to, of IP packets with `overhead`, `mpu` and `framing`. When not given: it does not shape",
+        },
+        ParamSpec {
+            name: "overhead",
+            kind: Kind::Bytes { min: 0, max: 256 },
+            default: Some(Value::Bytes(0)),
+            doc: "bytes that each IP packet takes beside its own",
+        },
+        ParamSpec {
+            name: "mpu",
+            kind: Kind::Bytes { min: 0, max: 256 },
+            default: Some(Value::Bytes(0)),
+            doc: "the fewest bytes that a packet takes, overhead included",
+        },
+        ParamSpec {
+            name: "framing",
+            kind: Kind::Choice(&["noatm", "atm", "ptm"]),
+            default: Some(Value::Choice("noatm")),
+            doc: "what cuts packets on the line that is shaped for: nothing, cells of 53 bytes with 48 of payload, or 65 bytes for each 64",
+        },
+        ParamSpec {
+            name: "rtt",
+            kind: Kind::Duration { min: Duration::from_micros(10), max: Duration::from_secs(3600) },
+            // tc-cake(8): `internet`.
+            default: Some(Value::Duration(Duration::from_millis(100))),
+            doc: "the round trip that it is tuned for: CoDel's interval, and twenty times its target",
+        },
+        ParamSpec {
+            name: "diffserv",
+            kind: Kind::Choice(tins::WORDS),
+            default: Some(Value::Choice("diffserv3")),
+            doc: "the tins: one; bulk, best effort and voice; or these and video",
+        },
+        ParamSpec {
+            name: "isolation",
+            kind: Kind::Choice(isolation::WORDS),
+            default: Some(Value::Choice("triple-isolate")),
+            doc: "what has a line of its own, and at which ends hosts are equal",
+        },
+        roomy_limit("the most it holds, of all lines. When not given: what `rate` sends in four `rtt`, and 10 packets of the MTU at least"),
+    ],
+    check: |params, context| {
+        limit(params, context).check_holds_a_packet(LIMIT.name, context)?;
+        let rate = shaped(params);
+        match rate {
+            Some(rate) if rate > context.rate => Err(format!(
+                "rate ({} bit/s) is more than that of the link ({} bit/s), so that it shapes nothing",
+                rate.as_bps(),
+                context.rate.as_bps()
+            )),
+            _ => Ok(()),
+        }
+    },
+    build: |params, context| Box::new(Cake::new(params, context)),
+};
+
+/// The rate of the shaper, if it has one.
+fn shaped(params: &Params) -> Option<Rate> {
+    (!params.is_auto("rate")).then(|| params.rate("rate"))
+}
+
+fn limit(params: &Params, context: &QueueContext) -> Limit {
+    if !params.is_auto(LIMIT.name) {
+        return limit_of(params, context);
+    }
+    // tc-cake(8): "calculated based on the bandwidth and RTT settings"; its example has 5000000 bytes at 100 Mb/s and 100 ms.
+    let bytes = shaped(params).unwrap_or(context.rate).bytes_in(params.duration("rtt").saturating_mul(4));
+    Limit { measure: Measure::Bytes, max: bytes.max(10 * u64::from(context.mtu)) }
+}
+
+/// CoDel's parameters for a tin that is meant for `rate`. bufferbloat.net: the target is no less than one and a half packets take, and the interval no
+/// less than eight targets.
+fn codel(rate: Rate, rtt: Duration, mtu: u32) -> CodelConfig {
+    let target = Duration::from_ps(rtt.as_ps() / 20).max(rate.transmit_time(u64::from(mtu) * 3 / 2));
+    CodelConfig { target, interval: rtt.max(target.saturating_mul(8)), ecn: true, ce_threshold: None, mtu }
+}
+
+/// Bytes that a line may send in its turn, where one line has the tin for itself. The example of tc-cake(8) has 300 at 6.25 Mb/s, 762 at 25 and 1514 at 100:
+/// what the rate of the tin sends in 1/4096 s, within bounds.
+fn quantum(rate: Rate, mtu: u32) -> u32 {
+    let bytes = rate.as_bps() / 8 / 4096;
+    bytes.clamp(u64::from(mtu.min(300)), u64::from(mtu)) as u32
+}
+
+/// Traffic of one priority.
+#[derive(Debug)]
+struct Tin {
+    lines: Lines,
+    codel: CodelConfig,
+    /// What it would have sent at the rate that it is meant for.
+    schedule: Schedule,
+    /// What its turn is, in sixteenths of a byte, as long as it is not ahead of that, and else.
+    turns: [i64; 2],
+    /// What is left of its turn.
+    credit: i64,
+}
+
+struct Cake {
+    limit: Limit,
+    wire: Wire,
+    /// CoDel's interval where packets are short, and how long BLUE waits for what a change does.
+    rtt: Duration,
+    /// Of the shaper, with whether a train of packets is under way.
+    shaper: Option<(Schedule, bool)>,
+    tin_of: [u8; Dscp::COUNT as usize],
+    tins: Vec<Tin>,
+    /// Which tins hold something: a bit for each.
+    full: u32,
+    isolation: Isolation,
+    rng: Rng,
+    packets: u64,
+    bytes: u64,
+}
+
+impl Cake {
+    fn new(params: &Params, mut context: QueueContext) -> Self {
+        let rate = shaped(params).unwrap_or(context.rate);
+        let rtt = params.duration("rtt");
+        let isolation = Isolation::named(params.choice("isolation"));
+        let (kinds, tin_of) = tins::named(params.choice("diffserv"));
+        let key = context.rng.next_u64();
+        let mtu = context.mtu;
+        let tin = |kind: &tins::TinKind| {
+            let turns = kind.weights.map(|weight| i64::from(weight) * i64::from(mtu));
+            Tin {
+                lines: Lines::new(key, quantum(kind.rate(rate), mtu), isolation.fair()),
+                codel: codel(kind.rate(rate), rtt, mtu),
+                schedule: kind.schedule(rate),
+                turns,
+                credit: turns[0],
+            }
+        };
+        let framing = match params.choice("framing") {
+            "atm" => Framing::Atm,
+            "ptm" => Framing::Ptm,
+            _ => Framing::None,
+        };
+        Cake {
+            limit: limit(params, &context),
+            wire: Wire { overhead: params.integer("overhead") as u32, mpu: params.integer("mpu") as u32, framing },
+            rtt,
+            shaper: shaped(params).map(|rate| (Schedule::new(rate), false)),
+            tin_of,
+            tins: kinds.iter().map(tin).collect(),
+            full: 0,
+            isolation,
+            rng: context.rng,
+            packets: 0,
+            bytes: 0,
+        }
+    }
+
+    const fn held(&self) -> u64 {
+        match self.limit.measure {
+            Measure::Bytes => self.bytes,
+            Measure::Packets => self.packets,
+        }
+    }
+
+    /// Nothing is held, and a packet could go: the shaper is quiet, and every line is found empty.
+    fn rest(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) {
+        if let Some((schedule, train)) = &mut self.shaper {
+            if *train && now < schedule.next() {
+                return;
+            }
+            *train = false;
+        }
+        for tin in 0..self.tins.len() {
+            let none = self.take(tin, now, packets, log);
+            debug_assert!(none.is_none(), "nothing is held");
+        }
+    }
+
+    /// The next packet of this tin. `None` if it holds nothing any more.
+    #[inline]
+    fn take(&mut self, tin: usize, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) -> Option<PacketId> {
+        let Cake { tins, rng, wire, rtt, bytes, packets: count, .. } = self;
+        let Tin { lines, codel, .. } = &mut tins[tin];
+        let before = lines.packets();
+        let taken = lines.next(
+            packets,
+            |cobalt, line, packets| {
+                let mut waiting = Waiting { elsewhere: *bytes - line.bytes(), line };
+                let taken = cobalt.dequeue((codel, *rtt), now, &mut waiting, packets, (log, rng));
+                *bytes = waiting.bytes();
+                taken
+            },
+            |len| wire.bytes(len),
+        );
+        *count -= before - lines.packets();
+        if lines.packets() == 0 {
+            self.full &= !(1 << tin);
+        }
+        taken
+    }
+
+    /// The tin that sends at `at`: of those with something left of their turn the one that comes first.
+    #[inline]
+    fn choose(&mut self, at: Time) -> usize {
+        if self.full.is_power_of_two() {
+            return self.full.trailing_zeros() as usize;
+        }
+        let full = self.full;
+        let holds = |number: &usize| full >> number & 1 != 0;
+        loop {
+            let tins = &mut self.tins;
+            if let Some(number) = (0..tins.len()).rev().filter(holds).find(|&number| tins[number].credit > 0) {
+                return number;
+            }
+            for number in (0..tins.len()).filter(holds) {
+                let tin = &mut tins[number];
+                tin.credit += tin.turns[usize::from(tin.schedule.next() > at)];
+            }
+        }
+    }
+
+    /// A packet of `len` bytes of this tin goes at `at`; `alone` if no other has anything.
+    #[inline]
+    fn charge(&mut self, tin: usize, alone: bool, len: u32, at: Time) {
+        let bytes = self.wire.bytes(len);
+        if let Some((schedule, train)) = &mut self.shaper {
+            if !*train {
+                schedule.start(at);
+            }
+            *train = true;
+            schedule.advance(bytes);
+        }
+        if self.tins.len() > 1 {
+            let tin = &mut self.tins[tin];
+            tin.schedule.note(at, bytes);
+            if !alone {
+                tin.credit -= i64::from(bytes) * i64::from(tins::WHOLE);
+            }
+        }
+    }
+
+    /// The longest line loses its first packet.
+    #[cold]
+    fn shorten(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) {
+        let fattest = self.tins.iter().enumerate().filter_map(|(tin, of)| of.lines.fattest().map(|(line, bytes)| (bytes, tin, line)));
+        let Some((_, tin, line)) = fattest.max_by_key(|&(bytes, tin, _)| (bytes, usize::MAX - tin)) else { return };
+        let lines = &mut self.tins[tin].lines;
+        let (taken, cobalt) = lines.shorten(line, packets);
+        cobalt.blue.full(now, self.rtt);
+        if lines.packets() == 0 {
+            self.full &= !(1 << tin);
+        }
+        if let Some(id) = taken {
+            self.packets -= 1;
+            self.bytes -= u64::from(packets[id].ip_len());
+            discard(now, id, DropReason::Overflow, packets, log);
+        }
+    }
+}
+
+impl Queue for Cake {
+    fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) {
+        if self.packets == 0 && self.shaper.is_some() {
+            self.rest(now, packets, log);
+        }
+        let packet = &mut packets[id];
+        packet.stamp = now;
+        let (flow, tin) = (self.isolation.flow(packet.route), self.tin_of[usize::from(packet.dscp.number())]);
+        self.bytes += u64::from(packet.ip_len());
+        self.packets += 1;
+        self.full |= 1 << tin;
+        self.tins[usize::from(tin)].lines.push(flow, id, packets);
+        while self.held() > self.limit.max {
+            self.shorten(now, packets, log);
+        }
+    }
+    fn dequeue(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) -> Option<PacketId> {
+        if self.packets == 0 {
+            self.rest(now, packets, log);
+            return None;
+        }
+        let at = match &self.shaper {
+            Some((schedule, true)) => schedule.next(),
+            _ => now,
+        };
+        while self.full != 0 {
+            let alone = self.full.is_power_of_two();
+            let tin = self.choose(at);
+            if let Some(id) = self.take(tin, now, packets, log) {
+                self.charge(tin, alone, packets[id].ip_len(), at);
+                return Some(id);
+            }
+        }
+        None
+    }
+    fn pass(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
+        // The link is idle since it asked for a packet and there was none.
+        self.rest(now, packets, log);
+        self.enqueue(now, id, packets, log);
+        self.dequeue(now, packets, log).is_some()
+    }
+    fn shapes(&self) -> bool {
+        self.shaper.is_some()
+    }
+    fn opens(&self, from: Time) -> Time {
+        match &self.shaper {
+            Some((schedule, true)) => from.max(schedule.next()),
+            _ => from,
+        }
+    }
+    fn tell(&mut self, route: u32, party: &Party<'_>) {
+        self.isolation.tell(route, party);
+    }
+    fn backlog_bytes(&self) -> u64 {
+        self.bytes
+    }
+    fn backlog_packets(&self) -> u64 {
+        self.packets
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,85 @@
+//! COBALT: CoDel, and BLUE for flows that do not answer it. Both are asked as packets leave.
+
+use super::super::codel::{Codel, CodelConfig, Waiting};
+use super::super::{DropReason, QueueLog, discard};
+use crate::packet::{PacketId, Packets};
+use crate::rng::Rng;
+use crate::time::{Duration, Time};
+
+/// What BLUE's probability is counted in: one over this.
+const UNIT: u16 = 4096;
+/// Up by 1/256, down by 1/4096 (see docs/queues/cake.md).
+const UP: u16 = UNIT / 256;
+const DOWN: u16 = 1;
+
+/// BLUE (Feng, Shin, Kandlur and Saha 2002): a drop probability that rises when the queue overflows and falls when it runs empty.
+#[derive(Clone, Debug)]
+pub struct Blue {
+    /// Of [`UNIT`]s.
+    probability: u16,
+    /// Until when it stands.
+    frozen: Time,
+}
+
+impl Blue {
+    pub const fn new() -> Self {
+        Blue { probability: 0, frozen: Time::ZERO }
+    }
+    /// A packet was lost to overflow.
+    pub fn full(&mut self, now: Time, freeze: Duration) {
+        if now >= self.frozen {
+            self.probability = (self.probability + UP).min(UNIT);
+            self.frozen = now.saturating_add(freeze);
+        }
+    }
+    /// Nothing is held.
+    #[inline]
+    pub fn empty(&mut self, now: Time, freeze: Duration) {
+        if self.probability > 0 && now >= self.frozen {
+            self.probability -= DOWN;
+            self.frozen = now.saturating_add(freeze);
+        }
+    }
+    /// Whether this packet is dropped.
+    #[inline]
+    fn hits(&self, rng: &mut Rng) -> bool {
+        self.probability > 0 && rng.below(UNIT.into()) < self.probability.into()
+    }
+    #[cfg(test)]
+    pub const fn probability(&self) -> (u16, u16) {
+        (self.probability, UNIT)
+    }
+}
+
+/// The state of one line.
+#[derive(Clone, Debug)]
+pub struct Cobalt {
+    codel: Codel,
+    pub blue: Blue,
+}
+
+impl Cobalt {
+    /// A line that is empty.
+    pub const fn new() -> Self {
+        Cobalt { codel: Codel::new(), blue: Blue::new() }
+    }
+    /// The next packet of the line at `now`; what is dropped before it is. `None` if the line is empty, or becomes it.
+    #[inline]
+    pub fn dequeue(
+        &mut self,
+        (config, freeze): (&CodelConfig, Duration),
+        now: Time,
+        waiting: &mut Waiting<'_>,
+        packets: &mut Packets,
+        (log, rng): (&mut dyn QueueLog, &mut Rng),
+    ) -> Option<PacketId> {
+        while let Some(id) = self.codel.dequeue(config, now, waiting, packets, log) {
+            if !self.blue.hits(rng) {
+                return Some(id);
+            }
+            discard(now, id, DropReason::Early, packets, log);
+        }
+        self.blue.empty(now, freeze);
+        None
+    }
+}

@@ -1,0 +1,237 @@
+//! The lines of one tin: an 8-way set-associative hash says which a packet joins, DRR++ says which is served, and how many busy lines a host has
+//! says how much a turn is.
+
+use std::collections::VecDeque;
+
+use super::super::fifo::Backlog;
+use super::super::flows::mix;
+use super::cobalt::Cobalt;
+use super::isolation::{Flow, NOBODY};
+use crate::packet::{PacketId, Packets};
+
+/// Lines of a tin.
+pub const LINES: usize = 1024;
+/// Lines of a set.
+pub const WAYS: usize = 8;
+/// What credit is counted in: parts of a byte, so that a part of a quantum is exact enough never to be seen.
+pub const BYTE: i64 = 1 << 16;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Place {
+    Idle,
+    New,
+    Old,
+}
+
+/// One line.
+#[derive(Debug)]
+#[repr(align(64))]
+struct Line {
+    held: Backlog,
+    /// Of what flow or host it was last; [`NOBODY`] where it was never used.
+    tag: u32,
+    hosts: [u32; 2],
+    place: Place,
+    /// Whether it used up a turn since it was idle: its hosts count it.
+    busy: bool,
+    /// Of [`BYTE`]s.
+    credit: i64,
+    cobalt: Cobalt,
+}
+
+impl Line {
+    const fn is_free(&self) -> bool {
+        matches!(self.place, Place::Idle)
+    }
+}
+
+/// Lines in turns.
+#[derive(Debug)]
+pub struct Lines {
+    lines: Vec<Line>,
+    key: u64,
+    new: VecDeque<u32>,
+    old: VecDeque<u32>,
+    quantum: i64,
+    fair: [bool; 2],
+    /// For each host, how many lines that it sends and receives are busy.
+    busy: [Vec<u32>; 2],
+    packets: u64,
+}
+
+impl Lines {
+    /// Idle ones; a turn is `quantum` bytes, or a part of them by hosts at those ends that are `fair`.
+    pub const fn new(key: u64, quantum: u32, fair: [bool; 2]) -> Self {
+        let quantum = quantum as i64 * BYTE;
+        Lines {
+            lines: Vec::new(),
+            key,
+            new: VecDeque::new(),
+            old: VecDeque::new(),
+            quantum,
+            fair,
+            busy: [Vec::new(), Vec::new()],
+            packets: 0,
+        }
+    }
+    /// Packets held.
+    #[inline]
+    pub const fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// The packet `id`, of `flow`, joins its line.
+    #[inline]
+    pub fn push(&mut self, flow: Flow, id: PacketId, packets: &mut Packets) {
+        let number = self.line_of(flow);
+        self.lines[number].held.push(id, packets);
+        self.packets += 1;
+        if self.lines[number].is_free() {
+            self.lines[number].credit = self.turn(number);
+            self.lines[number].place = Place::New;
+            self.new.push_back(number as u32);
+        }
+    }
+
+    /// The number of the line of `flow`, which is its own if any of its set can be.
+    #[inline]
+    fn line_of(&mut self, flow: Flow) -> usize {
+        if self.lines.is_empty() {
+            self.lay_out();
+        }
+        let direct = (((mix(flow.tag, self.key) >> 32) * LINES as u64) >> 32) as usize;
+        if self.lines[direct].tag == flow.tag { direct } else { self.search(direct, flow) }
+    }
+
+    #[cold]
+    fn lay_out(&mut self) {
+        let line = || Line {
+            held: Backlog::default(),
+            tag: NOBODY,
+            hosts: [NOBODY; 2],
+            place: Place::Idle,
+            busy: false,
+            credit: 0,
+            cobalt: Cobalt::new(),
+        };
+        self.lines.resize_with(LINES, line);
+    }
+
+    /// The same where the first way is not its own: one that is, or else one that is free, or else the first, which is shared.
+    fn search(&mut self, direct: usize, flow: Flow) -> usize {
+        let first = direct - direct % WAYS;
+        let mut ways = (0..WAYS).map(|n| first + (direct + n) % WAYS);
+        if let Some(number) = ways.clone().find(|&way| self.lines[way].tag == flow.tag) {
+            return number;
+        }
+        let number = ways.find(|&way| self.lines[way].is_free()).unwrap_or(direct);
+        if self.lines[number].is_free() {
+            self.lines[number].cobalt = Cobalt::new();
+        }
+        let busy = self.lines[number].busy;
+        self.count(number, false);
+        let line = &mut self.lines[number];
+        (line.tag, line.hosts) = (flow.tag, flow.hosts);
+        self.count(number, busy);
+        number
+    }
+
+    /// Whether the hosts of a line count it.
+    fn count(&mut self, number: usize, busy: bool) {
+        let line = &mut self.lines[number];
+        if line.busy == busy {
+            return;
+        }
+        line.busy = busy;
+        for (count, &host) in self.busy.iter_mut().zip(&line.hosts) {
+            if host == NOBODY {
+                continue;
+            }
+            let host = host as usize;
+            if count.len() <= host {
+                count.resize(host + 1, 0);
+            }
+            if busy {
+                count[host] += 1;
+            } else {
+                count[host] -= 1;
+            }
+        }
+    }
+
+    /// What a turn of this line is: a quantum, or the part of it that it has of its host with the most busy lines.
+    #[inline]
+    fn turn(&self, number: usize) -> i64 {
+        let hosts = &self.lines[number].hosts;
+        let busy = |end: usize| if self.fair[end] { self.busy[end].get(hosts[end] as usize).copied().unwrap_or(0) } else { 0 };
+        let most = busy(0).max(busy(1));
+        if most <= 1 { self.quantum } else { self.quantum / i64::from(most) }
+    }
+
+    /// The next packet, which `take` takes from the line whose turn it is; it may drop others first. `None` when nothing is held any more: then
+    /// every line is idle. A packet takes as many bytes of credit as `size` says.
+    #[inline]
+    pub fn next(
+        &mut self,
+        packets: &mut Packets,
+        mut take: impl FnMut(&mut Cobalt, &mut Backlog, &mut Packets) -> Option<PacketId>,
+        size: impl Fn(u32) -> u32,
+    ) -> Option<PacketId> {
+        loop {
+            let is_new = !self.new.is_empty();
+            let number = *if is_new { &self.new } else { &self.old }.front()?;
+            let place = number as usize;
+            let line = &mut self.lines[place];
+            if line.credit > 0 {
+                let count = line.held.packets();
+                let taken = take(&mut line.cobalt, &mut line.held, packets);
+                self.packets -= count - line.held.packets();
+                if let Some(id) = taken {
+                    line.credit -= i64::from(size(packets[id].ip_len())) * BYTE;
+                    return Some(id);
+                }
+                if !is_new {
+                    self.old.pop_front();
+                    line.place = Place::Idle;
+                    self.count(place, false);
+                    continue;
+                }
+            } else {
+                if !line.held.is_empty() {
+                    self.count(place, true);
+                }
+                let turn = self.turn(place);
+                self.lines[place].credit += turn;
+            }
+            if is_new { &mut self.new } else { &mut self.old }.pop_front();
+            self.lines[place].place = Place::Old;
+            self.old.push_back(number);
+        }
+    }
+
+    /// The line that holds the most bytes, the first of such, and how many these are.
+    pub fn fattest(&self) -> Option<(usize, u64)> {
+        let lines = self.new.iter().chain(&self.old).map(|&number| (number as usize, self.lines[number as usize].held.bytes()));
+        lines.filter(|(_, bytes)| *bytes > 0).max_by_key(|&(number, bytes)| (bytes, usize::MAX - number))
+    }
+
+    /// Takes the first packet of this line, for which it overflows.
+    pub fn shorten(&mut self, number: usize, packets: &Packets) -> (Option<PacketId>, &mut Cobalt) {
+        let line = &mut self.lines[number];
+        let taken = line.held.pop(packets);
+        self.packets -= u64::from(taken.is_some());
+        (taken, &mut line.cobalt)
+    }
+}
+
+#[cfg(test)]
+impl Lines {
+    /// The number of the line of `flow`, for tests.
+    pub fn place_of(&mut self, tag: u32) -> usize {
+        self.line_of(Flow { tag, hosts: [NOBODY; 2] })
+    }
+    /// The set of `tag`.
+    pub fn set_of(&self, tag: u32) -> usize {
+        (((mix(tag, self.key) >> 32) * LINES as u64) >> 32) as usize / WAYS
+    }
+}

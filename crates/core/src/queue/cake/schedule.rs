@@ -1,0 +1,81 @@
+//! When the next packet may go, by a deficit: what `cake` shapes with, and what it holds its tins to. In exact arithmetic.
+
+use crate::time::{Duration, Time};
+use crate::units::Rate;
+
+/// Bits times picoseconds in a second, of a byte.
+const BYTE: u64 = 8 * 1_000_000_000_000;
+
+/// Packets one after the other, each as long as it takes at a rate.
+#[derive(Debug)]
+pub struct Schedule {
+    rate: u64,
+    next: Time,
+    /// What `next` leaves out: a part of a picosecond, in units of one over the rate.
+    rest: u64,
+}
+
+impl Schedule {
+    /// One that is quiet.
+    pub fn new(rate: Rate) -> Self {
+        Schedule { rate: rate.as_bps(), next: Time::ZERO, rest: 0 }
+    }
+    /// When the packet after those so far may go.
+    #[inline]
+    pub const fn next(&self) -> Time {
+        self.next
+    }
+    /// Those so far are through by `at`: the next packet goes then.
+    #[inline]
+    pub fn start(&mut self, at: Time) {
+        (self.next, self.rest) = (at, 0);
+    }
+    /// A packet of `bytes` goes when it may.
+    #[inline]
+    pub fn advance(&mut self, bytes: u32) {
+        // Of 64 KiB and more there are none: it is under 2^63.
+        let time = u64::from(bytes) * BYTE + self.rest;
+        self.next = self.next.saturating_add(Duration::from_ps(time / self.rate));
+        self.rest = time % self.rate;
+    }
+    /// A packet of `bytes` goes at `at`, late or early.
+    #[inline]
+    pub fn note(&mut self, at: Time, bytes: u32) {
+        if at > self.next {
+            self.start(at);
+        }
+        self.advance(bytes);
+    }
+}
+
+/// How packets are cut on the line that is shaped for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Framing {
+    /// They are not.
+    None,
+    /// Cells of 53 bytes with 48 of payload.
+    Atm,
+    /// 64b/65b: 65 bytes for each 64.
+    Ptm,
+}
+
+/// What a packet takes on that line.
+#[derive(Clone, Copy, Debug)]
+pub struct Wire {
+    pub overhead: u32,
+    pub mpu: u32,
+    pub framing: Framing,
+}
+
+impl Wire {
+    /// Bytes that an IP packet of `ip_len` takes. tc-cake(8): the overhead is added, then the minimum holds, then it is cut.
+    #[inline]
+    pub fn bytes(&self, ip_len: u32) -> u32 {
+        let bytes = (ip_len + self.overhead).max(self.mpu);
+        match self.framing {
+            Framing::None => bytes,
+            Framing::Atm => bytes.div_ceil(48) * 53,
+            Framing::Ptm => (bytes * 65).div_ceil(64),
+        }
+    }
+}
