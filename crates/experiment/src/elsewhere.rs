@@ -2,10 +2,7 @@
 
 /// Each name, in lower case, with what there is for it here.
 const NAMES: &[(&[&str], &str)] = &[
-    (
-        &["blue"],
-        "longfat does not have it: of queues that keep the wait short it has `codel`, `pie`, `fq_codel`, `fq_pie` and `dualpi2`",
-    ),
+    (&["blue"], "longfat does not have it: of queues that keep the wait short it has `codel`, `pie`, `fq_codel`, `fq_pie` and `dualpi2`"),
     (&["wfq", "pfifo_fast", "mq"], "longfat does not have it: of queues that keep flows apart it has `fq_codel`, `fq` and `drr`"),
     (
         &["pfifo", "bfifo", "fifo", "taildrop", "drop_tail", "tail_drop"],
