@@ -44,8 +44,8 @@ AWAY = (
     "Could not connect to server",  # libcurl, for all of them
 )
 """Words for a store that does not answer."""
-CUT_OFF = ("during UploadPart", "during CompleteMultipartUpload")
-"""What fails of an upload that was begun: a store that was started anew meanwhile may not know it any more, or may have ended it."""
+CUT_OFF = ("during UploadPart", "during CompleteMultipartUpload", "LeaseNotPresent", "LeaseAlreadyPresent")
+"""What fails of something that was begun: a store that was started anew meanwhile may not know it any more, or may have ended it."""
 PATIENCE_S = 300.0
 """How long a writer goes on trying to reach an object store that does not answer."""
 

@@ -84,6 +84,14 @@ pub fn groups<'a>(file: &View<'a>, plan: &Plan<'a>, duration: Duration, seed: u6
 }
 
 fn group<'a>(view: View<'a>, name: String, plan: &Plan<'a>, duration: Duration, seed: u64) -> Result<Group<'a>, Fault> {
+    if view.get("count").is_none()
+        && let Some(key) = ["from", "to"].into_iter().find(|key| view.items(key).len() > 1)
+    {
+        // With a `count`, fewer than there are hosts is meant: the number of senders is swept.
+        let hosts = view.items(key).len();
+        let fault = view.fault(key, format!("{hosts} hosts for 1 connection: those after the first would have none"));
+        return Err(fault.help(format!("say how many connections there are, such as `count = {hosts}`")));
+    }
     let count = view.integer("count")?.unwrap_or(1);
     let streams = view.integer("streams")?.unwrap_or(1);
     let said = Starts { start: view.when("start")?, stagger: view.when("stagger")? };

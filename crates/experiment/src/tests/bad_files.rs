@@ -77,6 +77,7 @@ const CASES: &[(&str, &str, &str)] = &[
     ("flow as a table", "[[flow]]", "[flow]"),
     ("starts after the end", "stack = \"linux\"", "start = \"2 min\""),
     ("stops before it starts", "stack = \"linux\"", "start = \"10 s\"\nstop = \"10 s\""),
+    ("hosts without a connection", "stack = \"linux\"", "from = [\"left1\", \"left2\"]"),
     ("ttcp that stops", "stack = \"linux\"", "stop = \"10 s\"\ntraffic = { kind = \"ttcp\", volume = \"1 MiB\" }"),
     ("streams of a probe", "stack = \"linux\"", "streams = 16\ntraffic = \"ping\""),
     ("too many connections", "stack = \"linux\"", "count = 1000\nstreams = 1000"),
