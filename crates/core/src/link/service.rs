@@ -45,6 +45,12 @@ impl Opportunities {
         let bits = self.0.len() as u64 * u64::from(OPPORTUNITY) * 8;
         bits * 1000 / u64::from(self.0.last().copied().unwrap_or(1).max(1))
     }
+
+    /// Bits a second in the millisecond that has the most of them.
+    pub fn greatest(&self) -> u64 {
+        let most = self.0.chunk_by(|a, b| a == b).map(<[u32]>::len).max().unwrap_or(0);
+        most as u64 * u64::from(OPPORTUNITY) * 8 * 1000
+    }
 }
 
 impl Service {
@@ -53,6 +59,14 @@ impl Service {
         match self {
             Service::Rate(course) => course.mean(),
             Service::Opportunities(opportunities) => opportunities.mean(),
+        }
+    }
+
+    /// The highest rate that it ever has, in bits a second.
+    pub fn greatest(&self) -> u64 {
+        match self {
+            Service::Rate(course) => course.greatest(),
+            Service::Opportunities(opportunities) => opportunities.greatest(),
         }
     }
 

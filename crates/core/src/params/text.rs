@@ -7,7 +7,7 @@ use crate::units::text::{QuantityError, RATE, SIZE, TIME, scale, split};
 use crate::units::{Capacity, Rate};
 
 /// The most bits a second a link may have: 100 Tbit/s. Keeps products of rate and time within 64 bits of bytes.
-const MAX_RATE: u64 = 100_000_000_000_000;
+const MAX_RATE: u64 = Rate::MOST.as_bps();
 /// Bounds of a capacity: 1 TiB, 10^9 packets, 1000 BDP.
 const MAX_BYTES: u64 = 1 << 40;
 const MAX_PACKETS: u64 = 1_000_000_000;

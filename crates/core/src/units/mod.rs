@@ -9,6 +9,8 @@ use crate::time::Duration;
 pub struct Rate(u64);
 
 impl Rate {
+    /// The highest that a file can say: 100 Tbit/s.
+    pub const MOST: Rate = Rate(100_000_000_000_000);
     /// `bps` bits per second; must be positive.
     pub const fn from_bps(bps: u64) -> Self {
         assert!(bps > 0, "a rate is positive");

@@ -15,7 +15,11 @@ fn paths() -> &'static [Case] {
             required: true,
             ..link("bottleneck", "the link (or each of the links) shared by the flows; its queue is one BDP of droptail unless given")
         };
-        let edge = Field { required: true, ..link("edge", "the link of each host; its queue never limits unless given") };
+        let edge = link(
+            "edge",
+            "the link of each host; its queue never limits unless given. By default ten times as fast as the bottleneck, with its framing and mtu and without delay",
+        );
+        let needed = Field { required: true, ..link("edge", "the link of each host; its queue never limits unless given") };
         // RF95 §2: a 16-port switch.
         let most = port::MAX_INPUTS as u64;
         let ports = Field::or("ports", count(2, most), Value::Count(16), "of each switch: the most links at it");
@@ -91,7 +95,7 @@ fn paths() -> &'static [Case] {
                     Field::or("receivers", count(1, 1000), Value::Count(1), "hosts `right1`..; one, unless there are several switches"),
                     Field::or("switches", count(1, 100), Value::Count(1), "how many in a row"),
                     Field { doc: "the link from the last switch to `right1`; with several switches, each link between two", ..bottleneck },
-                    edge,
+                    needed,
                     Field::new(
                         "discard",
                         Shape::Variants(&DISCARD),
@@ -109,7 +113,7 @@ fn paths() -> &'static [Case] {
                     Field::or("senders", count(1, 1000), Value::Count(1), "hosts `left1`.."),
                     Field::or("receivers", count(1, 1000), Value::Count(1), "hosts `right1`.."),
                     Field { doc: "the link from the switch to each receiver; its queue is one BDP of droptail unless given", ..bottleneck },
-                    Field { doc: "the link of each sender; its queue never limits unless given", ..edge },
+                    Field { doc: "the link of each sender; its queue never limits unless given", ..needed },
                 ],
             },
             Case {

@@ -37,6 +37,21 @@ pub struct Way<'a> {
     pub front: Front<'a>,
 }
 
+impl Way<'_> {
+    /// The fastest it ever is.
+    pub fn most(&self) -> Rate {
+        let changing = self.changes.unsteady.service.as_ref().map(|service| Rate::from_bps(service.greatest().max(1)));
+        changing.map_or(self.rate, |most| most.max(self.rate))
+    }
+    /// A way of this framing and mtu with a rate of its own, on which nothing happens.
+    pub fn bare(&self, rate: Rate) -> Self {
+        let Way { mtu, cells, overhead, min_frame, .. } = *self;
+        let front = Front { queue: None, discard: None, place: self.front.place.clone() };
+        let (loss, changes) = (loss::choice("none"), Changes::default());
+        Way { rate, delay: None, mtu, cells, overhead, min_frame, loss, changes, pause: None, bottleneck: false, front }
+    }
+}
+
 /// A link as the file describes it, both ways.
 #[derive(Clone)]
 pub struct Line<'a> {

@@ -9,6 +9,7 @@ use crate::model::NodeKind;
 use crate::tree::{Node, Tree};
 use crate::view::View;
 use longfat_core::time::Duration;
+use longfat_core::units::Rate;
 use longfat_core::units::text::TIME;
 use std::collections::BTreeSet;
 
@@ -27,6 +28,18 @@ fn shared_line<'a>(view: &View<'a>, name: &str, rtt: bool) -> Result<Line<'a>, F
             .help("leave one of them out"));
     }
     Ok(line)
+}
+
+/// The edges of a path whose limit is `bottleneck`: those of the file, or by default links that never limit. These are ten times as fast as the
+/// bottleneck ever is, so that what a flow alone sends queues there and two flows do not take turns by the phase of their packets (Floyd and
+/// Jacobson 1992), and of its framing and mtu; they have no delay, and nothing happens on them.
+fn edges<'a>(path: &View<'a>, bottleneck: &Line<'a>) -> Result<Line<'a>, Fault> {
+    if path.get("edge").is_some() {
+        return shared_line(path, "edge", false);
+    }
+    let fastest = [&bottleneck.there, &bottleneck.back].map(|way| way.most()).into_iter().max();
+    let rate = Rate::from_bps(fastest.map_or(1, Rate::as_bps).saturating_mul(10).min(Rate::MOST.as_bps()));
+    Ok(Line { there: bottleneck.there.bare(rate), back: bottleneck.back.bare(rate) })
 }
 
 /// What `used` leaves of `rtt`.
@@ -68,7 +81,7 @@ pub fn dumbbell<'a>(path: &View<'a>) -> Result<Plan<'a>, Fault> {
     }
     let mut bottleneck = shared_line(path, "bottleneck", !rtts.is_empty())?;
     bottleneck.there.bottleneck = true;
-    let edge = shared_line(path, "edge", false)?;
+    let edge = edges(path, &bottleneck)?;
     let shortest = match rtts.iter().min() {
         Some(&rtt) => {
             let (there, back) = halves(left_of(path, rtt, edge.round_trip() * 2)?);
@@ -152,7 +165,7 @@ pub fn parking_lot<'a>(path: &View<'a>) -> Result<Plan<'a>, Fault> {
     let rtt = path.duration("rtt")?;
     let mut bottleneck = shared_line(path, "bottleneck", rtt.is_some())?;
     bottleneck.there.bottleneck = true;
-    let edge = shared_line(path, "edge", false)?;
+    let edge = edges(path, &bottleneck)?;
     let rest = rtt.map(|rtt| left_of(path, rtt, edge.round_trip() * 2)).transpose()?;
     let shares = rest.map(|rest| shares(rest, n));
 

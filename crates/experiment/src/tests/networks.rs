@@ -150,6 +150,23 @@ duration = "10 s"
     )));
 }
 
+/// Ten times the fastest that the bottleneck ever is, with its framing and mtu, and nothing of what happens on it.
+#[test]
+fn edges_that_nothing_is_said_of_never_limit() {
+    let path = |path: &str| resolve(&format!("[path]\n{path}\n[[flow]]\n[measure]\nduration = \"10 s\"\n"));
+    let down = r#"loss = { kind = "bernoulli", probability = 0.01 }, jitter = { most = "1 ms" }, pause = { on = "40 kB" }, queue = { kind = "droptail", limit = "20 packets" }"#;
+    insta::assert_snapshot!(
+        [
+            format!("preset = \"dumbbell\"\nrtt = \"70 ms\"\nbottleneck = {{ type = \"ds3\", {down}, reverse = {{ rate = \"100 Mbit/s\" }} }}"),
+            "preset = \"dumbbell\"\nrtt = [\"20 ms\", \"68 ms\"]\nbottleneck = { rate_trace = { kind = \"steps\", values = [{ at = \"0 s\", rate = \"10 Mbit/s\" }, { at = \"1 s\", rate = \"50 Mbit/s\" }] } }".to_owned(),
+            "preset = \"dumbbell\"\nbottleneck = { rate_trace = { kind = \"mahimahi\", at = [1, 1, 1, 7] }, delay = \"10 ms\" }".to_owned(),
+            "preset = \"parking_lot\"\nbottlenecks = 1\nbottleneck = { rate = \"20 Tbit/s\", delay = \"1 ms\" }".to_owned(),
+        ]
+        .map(|text| draw(&path(&text)))
+        .join("\n")
+    );
+}
+
 /// RF95 Figure 1; then two switches, with a policy of one link's own, and ways that differ.
 #[test]
 fn atm() {
