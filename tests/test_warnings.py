@@ -36,6 +36,32 @@ duration = "1 s"
 """
 
 
+NO_EDGES = """\
+title = "Two flows, and nothing said of the edges"
+
+[path]
+preset = "dumbbell"
+rtt = { sweep = ["10 ms", "20 ms", "40 ms"] }
+bottleneck = { rate = "100 Mbit/s" }
+
+[[flow]]
+count = 2
+congestion_control = { sweep = ["reno", "cubic"] }
+
+[measure]
+duration = "30 s"
+warmup = "5 s"
+"""
+
+
+def test_two_flows_without_a_word_of_the_edges_share_the_bottleneck() -> None:
+    # With edges of the bottleneck's own rate all of it goes to one of them, by the phase of their packets (Floyd and Jacobson 1992).
+    flows = Experiment(NO_EDGES).sweep(jobs=1).flows
+    for _, of_run in flows.groupby("run"):
+        assert of_run.goodput_bps.min() > 0.4 * of_run.goodput_bps.max()
+        assert of_run.goodput_bps.sum() == pytest.approx(96.5e6, rel=0.05)
+
+
 def test_what_the_file_shows_is_said_before_a_run() -> None:
     experiment = Experiment(SLOW_EDGE)
     told = {warning.name: warning for warning in experiment.warnings}

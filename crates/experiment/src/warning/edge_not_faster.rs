@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub const WARNING: Warning = Warning {
     name: "edge_not_faster",
     summary: "the links of the hosts carry no more than the bottleneck, or just as much but for framing",
-    advice: "give the edges a higher rate, or mark the link that shall limit with `bottleneck = true`",
+    advice: "leave the edges out or give them a higher rate, or mark the link that shall limit with `bottleneck = true`",
     source: "none: longfat's own",
     check: Check::Before(check),
 };
