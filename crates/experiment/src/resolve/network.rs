@@ -12,14 +12,21 @@ pub fn some(names: &[&str]) -> String {
     if names.len() <= 8 { names.join(", ") } else { format!("{}, ...", names[..8].join(", ")) }
 }
 
+/// The hosts on one side of a preset: `left1`, `left2`, ..., which `left` stands for.
+pub struct Side {
+    pub name: &'static str,
+    pub hosts: Vec<usize>,
+    /// The keys that say how many there are.
+    pub said_by: &'static str,
+}
+
 /// A network whose links have no queues yet.
 #[derive(Default)]
 pub struct Plan<'a> {
     pub network: Network,
     /// What is written of what stands in front of each link.
     pub fronts: Vec<Front<'a>>,
-    /// Names that stand for several hosts.
-    pub groups: Vec<(&'static str, Vec<usize>)>,
+    pub sides: Vec<Side>,
     /// The node of each name.
     numbers: BTreeMap<String, usize>,
 }
@@ -50,7 +57,7 @@ impl<'a> Plan<'a> {
         for link in &mut self.network.links {
             (link.from, link.to) = (place[link.from], place[link.to]);
         }
-        self.groups.iter_mut().flat_map(|(_, hosts)| hosts).chain(self.numbers.values_mut()).for_each(|node| *node = place[*node]);
+        self.sides.iter_mut().flat_map(|side| &mut side.hosts).chain(self.numbers.values_mut()).for_each(|node| *node = place[*node]);
     }
 
     /// Adds the two ways of `line` between `a` and `b`.
@@ -82,7 +89,7 @@ impl<'a> Plan<'a> {
 
     /// The hosts that `name` stands for.
     pub fn hosts(&self, name: &str) -> Option<Vec<usize>> {
-        let group = self.groups.iter().find(|(n, _)| *n == name).map(|(_, hosts)| hosts.clone());
+        let group = self.sides.iter().find(|side| side.name == name).map(|side| side.hosts.clone());
         group.or_else(|| self.named(name).filter(|node| self.network.nodes[*node].is_host()).map(|node| vec![node]))
     }
 
@@ -95,14 +102,19 @@ impl<'a> Plan<'a> {
                 }
                 None => format!("there is no host `{name}`"),
             };
-            fault(message).expected(format!("`{key}` = one of {}", some(&self.host_names()))).nearest(name, self.host_names())
+            let fault = fault(message).expected(format!("`{key}` = one of {}", some(&self.host_names())));
+            let is_of = |side: &&Side| name.strip_prefix(side.name).is_some_and(|number| number.parse::<u64>().is_ok());
+            match self.sides.iter().find(is_of) {
+                Some(side) => fault.help(format!("the path has {} of them; {} says how many", side.hosts.len(), side.said_by)),
+                None => fault.nearest(name, self.host_names()),
+            }
         })
     }
 
     /// Every name a flow can be from or to.
     pub fn host_names(&self) -> Vec<&str> {
         let hosts = self.network.nodes.iter().filter(|n| n.is_host()).map(|n| n.name.as_str());
-        let mut names: Vec<&str> = self.groups.iter().map(|(n, _)| *n).chain(hosts).collect();
+        let mut names: Vec<&str> = self.sides.iter().map(|side| side.name).chain(hosts).collect();
         names.dedup();
         names
     }

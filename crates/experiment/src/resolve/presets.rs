@@ -2,7 +2,7 @@
 
 use super::line::{Line, Way, line};
 use super::moves;
-use super::network::Plan;
+use super::network::{Plan, Side};
 use crate::error::Fault;
 use crate::fields::{self, PATH};
 use crate::model::NodeKind;
@@ -72,6 +72,13 @@ pub fn plan<'a>(file: &View<'a>) -> Result<Plan<'a>, Fault> {
     Ok(plan)
 }
 
+const PAIRS: &str = "`pairs` (or a list of that many `rtt`)";
+
+/// Each with its name, its hosts, and the keys that say how many these are.
+fn sides(of: [(&'static str, Vec<usize>, &'static str); 2]) -> Vec<Side> {
+    of.into_iter().map(|(name, hosts, said_by)| Side { name, hosts, said_by }).collect()
+}
+
 pub fn dumbbell<'a>(path: &View<'a>) -> Result<Plan<'a>, Fault> {
     let rtts = rtts(path);
     let pairs = path.integer("pairs")?.map_or(rtts.len().max(1), |n| n as usize);
@@ -106,7 +113,7 @@ pub fn dumbbell<'a>(path: &View<'a>) -> Result<Plan<'a>, Fault> {
         left.push(a);
         right.push(b);
     }
-    plan.groups = vec![("left", left), ("right", right)];
+    plan.sides = sides([("left", left, PAIRS), ("right", right, PAIRS)]);
     Ok(plan)
 }
 
@@ -194,7 +201,7 @@ pub fn parking_lot<'a>(path: &View<'a>) -> Result<Plan<'a>, Fault> {
         into.push(host(format!("in{}", i + 1), routers[i], true));
         out.push(host(format!("out{}", i + 1), routers[i + 1], false));
     }
-    plan.groups = vec![("in", into), ("out", out)];
+    plan.sides = sides([("in", into, "`bottlenecks`"), ("out", out, "`bottlenecks`")]);
     Ok(plan)
 }
 
@@ -237,7 +244,7 @@ pub fn atm<'a>(path: &View<'a>) -> Result<Plan<'a>, Fault> {
         plan.link(&format!("left{i}-switch1"), host, first, &edge);
         left.push(host);
     }
-    plan.groups = vec![("left", left), ("right", right)];
+    plan.sides = sides([("left", left, "`senders`"), ("right", right, "`receivers`")]);
     Ok(plan)
 }
 
@@ -259,7 +266,7 @@ pub fn star<'a>(path: &View<'a>) -> Result<Plan<'a>, Fault> {
         left.push(plan.node(format!("left{i}"), NodeKind::Host));
         plan.link(&format!("left{i}-switch"), left[i - 1], switch, &edge);
     }
-    plan.groups = vec![("left", left), ("right", right)];
+    plan.sides = sides([("left", left, "`senders`"), ("right", right, "`receivers`")]);
     Ok(plan)
 }
 
