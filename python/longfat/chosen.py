@@ -11,8 +11,8 @@ import typer
 
 from longfat.errors import LongfatError
 from longfat.experiment import Experiment, load
-from longfat.locate import Source, results_home, sources, variant
-from longfat.store import Location, location
+from longfat.locate import Source, how_to_run, results_folder, results_home, sources, variant
+from longfat.store import Location, Url, location
 
 RESULTS = "results"
 
@@ -32,6 +32,7 @@ SetOption = Annotated[
 ShortOption = Annotated[
     bool, typer.Option("--quick", help="Each experiment in the short form that its file has for it; results go to DIR/quick.")
 ]
+QuickOption = Annotated[bool, typer.Option("--quick", help="Those of `run --quick`, which are in DIR/quick.")]
 BackendOption = Annotated[
     str | None, typer.Option("--backend", metavar="NAME", help="What runs them, whatever their files say: see `longfat list backends`.")
 ]
@@ -75,3 +76,16 @@ def _changed(experiment: Experiment, quick: bool, changes: list[str]) -> Experim
             raise LongfatError(f"--set {change}: expected KEY=VALUE, such as --set flow[0].window='64 KiB'")
         experiment.set(path.strip(), value.strip())
     return experiment
+
+
+def results_of(what: str, home: Location) -> Location:
+    """The results that `what` means. LongfatError where there are none, or more than one experiment is meant."""
+    folder = results_folder(what, home)
+    if folder is None and isinstance(location(what), Url):
+        raise LongfatError(f"{what} holds no results")
+    if folder is None and not Path(what).is_dir():
+        found = [source.name for source in sources(what)]
+        if len(found) > 1:
+            raise LongfatError(f"{what} is {len(found)} experiments: choose one of {', '.join(found)}")
+        raise LongfatError(f"no results of {found[0]} in {home}: {how_to_run(found[0], home)} makes them")
+    return folder or Path(what)

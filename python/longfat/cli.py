@@ -7,7 +7,7 @@ import shlex
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
@@ -16,22 +16,33 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from longfat import agreement, cc, prune, script, terminal, trace, traced
+from longfat import cc, prune, script, terminal, trace, traced
 from longfat._longfat import __version__, registries, schema
 from longfat.advice.command import advise_command
 from longfat.beside import Row, beside
 from longfat.capture import SNAP, write_capture
-from longfat.chosen import RESULTS, BackendOption, Chosen, ResultsOption, SetOption, ShortOption, WhatArgument, chosen
+from longfat.chosen import (
+    RESULTS,
+    BackendOption,
+    Chosen,
+    QuickOption,
+    ResultsOption,
+    SetOption,
+    ShortOption,
+    WhatArgument,
+    chosen,
+    results_of,
+)
 from longfat.errors import INTERRUPTED, LongfatError
 from longfat.executors import shards
 from longfat.executors.command import gather_command, submit_command
 from longfat.executors.named import named
 from longfat.executors.named import where as named_where
 from longfat.experiment import Experiment, load_results
-from longfat.locate import Source, experiments, how_to_run, paper_folder, papers, results_folder, results_home, sources
-from longfat.paper import Comparison, compare, grids, load_measured, load_paper, load_published, null
+from longfat.locate import Source, experiments, papers, results_home
+from longfat.paper.command import compare_command, print_comparison
 from longfat.report import write_report
-from longfat.store import Location, Store, Url, location
+from longfat.store import Store, location
 from longfat.sweep import Item, Work, default_jobs, measure_speed
 from longfat.terminal import progress_bar
 from longfat.testbed import testbed_app
@@ -39,8 +50,6 @@ from longfat.warned import new_ones
 from longfat.watch import serve
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from longfat._longfat import ScriptReport
     from longfat.results import Results
 
@@ -50,8 +59,6 @@ err = terminal.console(stderr=True)
 
 REPORTS = Path("reports")
 SAMPLE = 32
-
-QuickOption = Annotated[bool, typer.Option("--quick", help="Those of `run --quick`, which are in DIR/quick.")]
 
 
 def main() -> None:
@@ -128,7 +135,7 @@ def run_command(
     for folder, count in of_papers.items():
         # What was changed is not what the paper did.
         if count > 1 and not (changes or backend or part):
-            _print_comparison(folder, results_home(location(results), quick=quick))
+            print_comparison(out, folder, results_home(location(results), quick=quick))
 
 
 def _check(one: Chosen, jobs: int, max_runs: int | None) -> None:
@@ -189,6 +196,7 @@ def _refuse(source: Source, experiment: Experiment, jobs: int, max_runs: int) ->
 
 
 app.command("advise")(advise_command)
+app.command("compare")(compare_command)
 app.command("gather")(gather_command)
 app.command("submit")(submit_command)
 app.add_typer(testbed_app, name="testbed")
@@ -218,7 +226,7 @@ def watch_command(
     quick: QuickOption = False,
 ) -> None:
     """Show the report of a sweep while it runs, in a browser on this machine."""
-    folder = _results_of(what, results_home(location(results), quick=quick))
+    folder = results_of(what, results_home(location(results), quick=quick))
     try:
         with serve(folder, port) as address:
             out.print(f"the report is at {address} and follows the sweep; Ctrl-C ends it", soft_wrap=True)
@@ -226,100 +234,6 @@ def watch_command(
                 threading.Event().wait()
     except OSError as error:
         raise LongfatError(f"cannot serve at port {port}: {error.strerror or error}") from error
-
-
-@app.command("compare")
-def compare_command(
-    what: Annotated[str, typer.Argument(metavar="PAPER", help="Its name or folder; with --backends, an experiment or a results folder.")],
-    results: ResultsOption = RESULTS,
-    backends: Annotated[bool, typer.Option("--backends", help="Set the runs of two backends side by side instead.")] = False,
-    figures: Annotated[
-        Path | None, typer.Option("--figures", metavar="FOLDER", help="With --backends: write both over time, over each other, in here.")
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="A list of {id, where, published, ours, unit, verdict, note, kind}; with --backends, of pairs.")
-    ] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 where a claim differs.")] = False,
-    differs: Annotated[bool, typer.Option("--differs", help="Only what differs.")] = False,
-    table: Annotated[
-        list[str] | None,
-        typer.Option(metavar="PLACE", help="Only what stands there: 3 is Table 3; or 'Figure 2', 'section 5'. May be said more than once."),
-    ] = None,
-    quick: QuickOption = False,
-) -> None:
-    """Set results beside what a paper published, or those of two backends side by side."""
-    if backends:
-        if strict or differs or table:
-            raise LongfatError("--strict, --differs and --table are of papers: leave them out, or --backends")
-        _compare_backends(what, results_home(location(results), quick=quick), figures, as_json=as_json)
-        return
-    if figures is not None:
-        raise LongfatError("--figures draws two backends over each other: say --backends, too; `longfat report` draws those of a paper")
-    folder, home = paper_folder(what), results_home(location(results), quick=quick)
-    if as_json:
-        measured = load_measured(folder, home)
-        _say_short(err, measured.short)
-        _say_short(err, measured.so_far)
-        lines = compare(load_paper(folder), load_published(folder), measured)
-        places = _places(lines, table)
-        print(json.dumps([asdict(line) for line in lines if _asked(line, places, differs)], indent=2))
-    else:
-        lines = _print_comparison(folder, home, table, differs=differs)
-    if strict and any(line.verdict == "differs" and isinstance(line.published, str) for line in lines):
-        raise typer.Exit(1)
-
-
-def _compare_backends(what: str, home: Location, figures: Path | None, *, as_json: bool) -> None:
-    both = load_results(_results_of(what, home))
-    said = err if as_json else out
-    _say_short(said, both.so_far)
-    if as_json:
-        print(agreement.table(both).to_json(orient="records", indent=2))
-    else:
-        agreement.show(out, both)
-    if figures is not None:
-        files = agreement.draw(both, figures)
-        said.print(f"{terminal.count(len(files), 'file')} in {terminal.escape(str(figures))}", soft_wrap=True)
-
-
-def _print_comparison(folder: Path, results: Location, table: list[str] | None = None, *, differs: bool = False) -> list[Comparison]:
-    """All lines; what is printed are those asked for. Tables in the paper's own shape are left out where only differences are."""
-    paper, rows, measured = load_paper(folder), load_published(folder), load_measured(folder, results)
-    _say_short(out, measured.short)
-    _say_short(out, measured.so_far)
-    lines = compare(paper, rows, measured)
-    made = paper.made_tables(measured)[0]
-    places = _places(lines, table, [where for where, _ in made])
-    if not differs:
-        terminal.print_grids(out, [grid for grid in grids(paper, rows, lines) if places is None or grid.where in places])
-        terminal.print_tables(out, [one for one in made if places is None or one[0] in places])
-    terminal.print_comparison(out, lines, [line for line in lines if _asked(line, places, differs)], null(paper, rows, lines))
-    out.print(measured.made_by, soft_wrap=True)
-    return lines
-
-
-def _places(lines: Sequence[Comparison], asked: list[str] | None, others: Sequence[str] = ()) -> set[str] | None:
-    """The places of a paper that are meant; None for all. LongfatError where one is none."""
-    if not asked:
-        return None
-    known = list(dict.fromkeys([*(line.where for line in lines), *others]))
-    meant: set[str] = set()
-    for text in asked:
-        words = f"table {text}" if text[:1].isdigit() else text.lower()
-        found = {where for where in known if where.lower() == words.lower() or where.lower().startswith(f"{words.lower()},")}
-        if not found:
-            raise LongfatError(f"--table {text}: nothing of the paper stands there: choose one of {', '.join(known)}")
-        meant |= found
-    return meant
-
-
-def _asked(line: Comparison, places: set[str] | None, differs: bool) -> bool:
-    return (places is None or line.where in places) and (not differs or line.verdict == "differs")
-
-
-def _say_short(console: Console, line: str) -> None:
-    if line:
-        console.print(f"[bold yellow]{terminal.escape(line)}[/]", soft_wrap=True)
 
 
 @app.command("list")
@@ -411,9 +325,9 @@ def show_command(
     quick: QuickOption = False,
 ) -> None:
     """Print the table of runs of an experiment."""
-    shown = load_results(_results_of(what, results_home(location(results), quick=quick)))
-    _say_short(out, "Short form (--quick)." if shown.quick else "")
-    _say_short(out, shown.so_far)
+    shown = load_results(results_of(what, results_home(location(results), quick=quick)))
+    terminal.say_short(out, "Short form (--quick)." if shown.quick else "")
+    terminal.say_short(out, shown.so_far)
     terminal.print_results(out, shown, details=every)
     terminal.print_warnings(out, shown.warnings)
 
@@ -431,7 +345,7 @@ def capture_command(
     quick: QuickOption = False,
 ) -> None:
     """Write what a host or a link of a run would have captured, for Wireshark and the like."""
-    count = write_capture(_results_of(what, results_home(location(results), quick=quick)), at, file, run=run, snap=snap)
+    count = write_capture(results_of(what, results_home(location(results), quick=quick)), at, file, run=run, snap=snap)
     out.print(f"{terminal.count(count, 'packet')} at {terminal.escape(at)} in {terminal.escape(str(file))}", soft_wrap=True)
 
 
@@ -478,19 +392,6 @@ def trace_command(
         err.print(f"experiment: {terminal.escape(terminal.clean(str(experiment)))}", soft_wrap=True)
 
 
-def _results_of(what: str, home: Location) -> Location:
-    """The results that `what` means. LongfatError where there are none, or more than one experiment is meant."""
-    folder = results_folder(what, home)
-    if folder is None and isinstance(location(what), Url):
-        raise LongfatError(f"{what} holds no results")
-    if folder is None and not Path(what).is_dir():
-        found = [source.name for source in sources(what)]
-        if len(found) > 1:
-            raise LongfatError(f"{what} is {len(found)} experiments: choose one of {', '.join(found)}")
-        raise LongfatError(f"no results of {found[0]} in {home}: {how_to_run(found[0], home)} makes them")
-    return folder or Path(what)
-
-
 @app.command("prune")
 def prune_command(
     what: Annotated[str, typer.Argument(metavar="RESULTS|NAME", help="A results folder, or the name of an experiment.")],
@@ -504,7 +405,7 @@ def prune_command(
     quick: QuickOption = False,
 ) -> None:
     """List what a results folder keeps; with --yes, remove what is named."""
-    folder = _results_of(what, results_home(location(results), quick=quick))
+    folder = results_of(what, results_home(location(results), quick=quick))
     everything = prune.kept(folder)
     if not (versions or gone or unfinished):
         if yes:
@@ -529,7 +430,7 @@ def pack_command(
     quick: QuickOption = False,
 ) -> None:
     """Put results of an earlier version, a folder for each run, into the few files of this one."""
-    folder = _results_of(what, results_home(location(results), quick=quick))
+    folder = results_of(what, results_home(location(results), quick=quick))
     with terminal.share_bar(err, "packing") as tick:
         packed, left = Store(folder).pack(tick)
     out.print(f"Packed {terminal.count(packed, 'run')} in {terminal.escape(str(folder))}.", soft_wrap=True)

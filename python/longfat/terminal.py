@@ -491,3 +491,9 @@ def _for_people(column: str) -> tuple[str, float]:
     # Delays are milliseconds, the times of a run seconds.
     is_delay = "_delay_" in column or "rtt_" in column
     return words.removesuffix("s") + ("(ms)" if is_delay else "(s)"), 1e3 if is_delay else 1.0
+
+
+def say_short(console: Console, line: str) -> None:
+    """`line`, if there is one, so that nobody overlooks it."""
+    if line:
+        console.print(f"[bold yellow]{escape(line)}[/]", soft_wrap=True)
