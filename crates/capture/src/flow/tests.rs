@@ -244,3 +244,21 @@ fn a_timer_that_is_too_short_is_no_reordering() {
     assert_eq!(found["data"]["retransmitted"]["needless"], 10);
     assert_ne!(found["verdict"]["cause"], "reordering", "{}", found["verdict"]);
 }
+
+/// Captured behind a queue that is never empty, a segment comes each millisecond, and no ACK comes before it but each twentieth time: the sender
+/// waited for none, and for no application either.
+#[test]
+fn a_queue_that_stands_is_no_silent_application() {
+    let mut transfer = Transfer::new();
+    for n in 0..3_000 {
+        // The first round trips are without a queue, later it holds 40 ms.
+        let rtt = if n < 20 { 20 } else { 60 };
+        transfer = transfer.data(20 + n, 1000 * n as u32);
+        if n % 20 == 19 {
+            transfer = transfer.ack(20 + n + rtt, 1000 * (n as u32 + 1), &[]);
+        }
+    }
+    transfer.packets.sort_by_key(|packet| packet.time);
+    let found = transfer.report();
+    assert_eq!(found["verdict"]["cause"], "a full path", "{}", found["verdict"]);
+}
