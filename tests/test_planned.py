@@ -27,7 +27,7 @@ def test_a_plan_says_of_each_run_what_resolving_it_says(text: str) -> None:
     assert list(plan.items.hashes) == list(dict.fromkeys(run.hash for run in runs))
     assert (plan.seeds, plan.backends) == (sorted({run.seed for run in runs}), ["sim"])
     assert experiment.warnings == before(runs)
-    assert bool(experiment.warnings) == (text == WARNED)
+    assert experiment.warnings
 
 
 def test_runs_can_be_planned_in_any_order() -> None:

@@ -5,7 +5,9 @@ mod unsteady;
 
 use super::error::Span;
 use super::fields;
-use super::model::{self, Experiment, Flow, Host, Intake, Interrupts, Link, Network, NodeKind, OnFull, Router, Starts, Ties, Watched, When};
+use super::model::{
+    self, Experiment, Flow, Host, Intake, Interrupts, Link, Network, NodeKind, OnFull, Router, Starts, Ties, Watched, When,
+};
 use super::print::print;
 use super::tree::{self, Entry, Node, Tree};
 use longfat_core::atm::discard;
