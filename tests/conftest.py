@@ -7,8 +7,10 @@ import sys
 from pathlib import Path
 
 import longfat
+import numpy as np
 import pytest
 from longfat.locate import Source
+from longfat.planned import HASH_BYTES, Item, Items
 
 ROOT = Path(__file__).parent.parent
 
@@ -44,6 +46,13 @@ def _for_minutes(text: str) -> str:
 # A minute of work at least, whatever the machine.
 LONG = _for_minutes(ONE)
 LONG_SWEEP = _for_minutes(SWEEP)
+
+
+def items_of(items: list[Item]) -> Items:
+    """The same as a plan has them."""
+    digests = np.array([bytes.fromhex(item.hash) for item in items], f"S{HASH_BYTES}")
+    numbers, costs = np.array([item.number for item in items], np.uint64), np.array([item.cost for item in items])
+    return Items(numbers, digests, costs, np.array([item.is_alone for item in items]))
 
 
 @pytest.fixture

@@ -16,12 +16,13 @@ from typing import Any
 
 import longfat
 import pytest
-from conftest import LONG_SWEEP, ONE, SWEEP
+from conftest import LONG_SWEEP, ONE, SWEEP, items_of
 from longfat import Experiment, LongfatError, Results
 from longfat.executors import chunks, coordinate
 from longfat.executors.chunks import Done, Task, Version
+from longfat.planned import Item
 from longfat.store import TABLES, Store
-from longfat.sweep import Item, Work
+from longfat.sweep import Work
 
 REPEATED = f"repeats = 8\nseed = 3\n{SWEEP}"
 
@@ -213,7 +214,7 @@ def test_an_executor_that_is_shut_down_is_said_to_be(tmp_path: Path) -> None:
 
 
 def test_chunks_are_cut_by_what_was_measured() -> None:
-    items = [Item(index, str(index), 10.0) for index in range(100_000)]
+    items = [Item(index, f"{index:064x}", 10.0) for index in range(100_000)]
 
     class Measured(Executor):
         """Does runs of 0.1 s in no time, and says how long they took."""
@@ -229,8 +230,8 @@ def test_chunks_are_cut_by_what_was_measured() -> None:
             return future
 
     executor = Measured()
-    work = Work([], "many")
-    work.begin(items)
+    work = Work("many")
+    work.begin(items_of(items))
     coordinate.perform(work, Task("/nowhere", "", ""), executor, jobs=4)
     assert work.done == 100_000
     assert executor.sizes[:8] == [1] * 8
@@ -241,7 +242,7 @@ def test_chunks_are_cut_by_what_was_measured() -> None:
 
 
 def test_a_long_run_is_a_chunk_of_its_own() -> None:
-    items = [Item(0, "long", 1e6), *(Item(index, str(index), 10.0) for index in range(1, 100))]
+    items = [Item(0, "f" * 64, 1e6), *(Item(index, f"{index:064x}", 10.0) for index in range(1, 100))]
     sent: list[list[int]] = []
 
     class Measured(Executor):
@@ -251,8 +252,8 @@ def test_a_long_run_is_a_chunk_of_its_own() -> None:
             future.set_result(Done(len(args[1]), sum(item.cost for item in args[1]), 1.0))
             return future
 
-    work = Work([], "")
-    work.begin(items)
+    work = Work("")
+    work.begin(items_of(items))
     coordinate.perform(work, Task("/nowhere", "", ""), Measured(), jobs=1)
     assert sent[0] == [0]
 

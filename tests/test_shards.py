@@ -11,11 +11,11 @@ from random import Random
 
 import longfat
 import pytest
-from conftest import SWEEP, command
+from conftest import SWEEP, command, items_of
 from longfat import Experiment, LongfatError, Results, StorageError
 from longfat.executors import batch, shards
+from longfat.planned import Item
 from longfat.store import TABLES
-from longfat.sweep import Item
 
 REPEATED = f"repeats = 4\nseed = 3\n{SWEEP}"
 
@@ -38,20 +38,20 @@ def file(tmp_path: Path) -> Path:
 
 def test_each_run_is_in_one_shard_and_shards_are_balanced() -> None:
     random = Random(5)
-    items = [Item(number, f"{random.getrandbits(64):x}", random.lognormvariate(0, 2)) for number in range(1000)]
-    parts = shards.split(items, 40)
+    items = [Item(number, f"{random.getrandbits(256):064x}", random.lognormvariate(0, 2)) for number in range(1000)]
+    parts = shards.split(items_of(items), 40)
     assert sorted(item.number for part in parts for item in part) == list(range(1000))
-    costs = [sum(item.cost for item in part) for part in parts]
+    costs = [part.cost for part in parts]
     mean, longest = sum(costs) / 40, max(item.cost for item in items)
     assert max(costs) <= mean + longest
     assert min(costs) > 0
     # The order in which an experiment has its runs does not matter.
     random.shuffle(items)
-    assert shards.split(items, 40) == parts
+    assert shards.split(items_of(items), 40) == parts
 
 
 def test_more_shards_than_runs() -> None:
-    parts = shards.split([Item(0, "a", 1.0)], 3)
+    parts = shards.split(items_of([Item(0, "a" * 64, 1.0)]), 3)
     assert sorted(len(part) for part in parts) == [0, 0, 1]
 
 

@@ -132,15 +132,16 @@ class Trace:
         """From what `stored` gave and the run as resolved; raises longfat.ExperimentError where that is not valid, ValueError."""
 
 def restore_all(
-    runs: Sequence[tuple[Run | None, str, str, bytes]], tables: Sequence[tuple[str, Table, Sequence[int]]]
+    runs: Sequence[tuple[int | None, str, str, bytes]], tables: Sequence[tuple[str, Table, Sequence[int]]], document: Document | None
 ) -> list[Trace | None]:
     """The traces of runs whose rows stand one behind the other; None for one that is not what was written, or makes no trace.
 
-    Of each run its experiment where that is known, what it resolved to, its digest and the `head` that it was made with; of each table
-    (`run` too, of which each has a row) its name, columns and how many rows of it are each run's. ValueError where that does not fit.
+    Of each run its number in `document` where it is known to be one of that (which is faster), what it resolved to, its digest and
+    the `head` that it was made with; of each table (`run` too, of which each has a row) its name, columns and how many rows of it are
+    each run's. ValueError where that does not fit.
     """
 
-def check_all(runs: Sequence[tuple[Run | None, str, str, bytes]], tables: Sequence[tuple[str, Table, Sequence[int]]]) -> list[bool]:
+def check_all(runs: Sequence[tuple[int | None, str, str, bytes]], tables: Sequence[tuple[str, Table, Sequence[int]]]) -> list[bool]:
     """Which of these runs are what was written. Takes what `restore_all` takes."""
 
 def columns() -> dict[str, list[ColumnEntry]]:
@@ -166,12 +167,23 @@ class Document:
     """Place of the axis, metric, bound, and whether the metric is to be at least that (else at most)."""
     def choice(self, combination: int) -> list[int]:
         """Which value of each axis combination `combination` of `run_count // repeats` has; raises IndexError."""
+    def labels(self, combination: int) -> list[tuple[str, str]]:
+        """Name and value of each axis in combination `combination`; raises IndexError."""
     def set(self, path: str, value: str) -> None:
         """Replaces the value at `path` (`flow[0].window`) by TOML, a word or a quantity; raises ExperimentError."""
     def quick(self) -> Document | None:
         """With what the file says under `quick` changed; None where it says nothing."""
     def run(self, index: int) -> Run:
         """Run `index` of `run_count`, resolved; raises longfat.ExperimentError."""
+    def plan(
+        self, numbers: Sequence[int]
+    ) -> tuple[bytes, NDArray[np.float64], NDArray[np.uint64], NDArray[np.bool_], list[str], list[tuple[str, str, int, list[int]]]]:
+        """The runs of these numbers, at a third of what it costs to resolve each.
+
+        Their hashes (32 bytes each), costs and seeds, and whether each is in real time; the names of all backends; and what can be told
+        before they are run: name, text, count, and the places in `numbers` of the runs that have it. Raises IndexError, and
+        longfat.ExperimentError of the first that has a fault.
+        """
 
 class Run:
     """One run, resolved."""

@@ -41,9 +41,10 @@ from longfat.executors.named import where as named_where
 from longfat.experiment import Experiment, load_results
 from longfat.locate import Source, experiments, papers, results_home
 from longfat.paper.command import compare_command, print_comparison
+from longfat.planned import Items
 from longfat.report import write_report
 from longfat.store import Store, location
-from longfat.sweep import Item, Work, default_jobs, measure_speed
+from longfat.sweep import Work, default_jobs, measure_speed
 from longfat.terminal import progress_bar
 from longfat.testbed import testbed_app
 from longfat.warned import new_ones
@@ -146,11 +147,10 @@ def _check(one: Chosen, jobs: int, max_runs: int | None) -> None:
         _refuse(one.source, one.experiment, jobs, max_runs)
 
 
-def _run(one: Chosen, where: str, items: list[Item], sweep: Callable[..., Results | None]) -> None:
+def _run(one: Chosen, where: str, items: Items, sweep: Callable[..., Results | None]) -> None:
     """Runs `items` by `sweep`, and says so; it gives the results of all runs of the experiment, or none."""
     store, folder = Store(one.folder), one.folder
-    there = store.finished()
-    missing = sum(item.hash not in there for item in items)
+    missing = len(items.without(store.finished()))
     have = len(items) - missing
     out.print(f"[bold]{terminal.escape(one.source.name)}[/] {terminal.escape(one.experiment.title)}", soft_wrap=True)
     if missing:
@@ -165,7 +165,7 @@ def _run(one: Chosen, where: str, items: list[Item], sweep: Callable[..., Result
         try:
             made = sweep(tick=tick)
         except KeyboardInterrupt:
-            done = len({item.hash for item in items} & store.finished())
+            done = len(items) - len(items.without(store.finished()))
             kept = f"Stopped: {done:,} of {len(items):,} runs are finished and kept in {folder}. To go on:"
             raise _Stopped(f"{kept}\n  {shlex.join(['longfat', *sys.argv[1:]])}") from None
     if made is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from longfat._longfat import Document, Run
+from longfat._longfat import Document
 from longfat.errors import LongfatError
 from longfat.repeats import half_width, repeats_needed
 
@@ -38,13 +38,13 @@ class Decider:
         cells = sum(2 + max(0, len(line) - 2).bit_length() if len(line) > 1 else 1 for line in self._lines())
         return cells * self.document.repeats
 
-    def wanted(self, metrics: Metrics) -> Iterator[Run]:
-        """The runs that are wanted by what is known so far, finished ones among them, in order. When all are finished, there are no more.
+    def wanted(self, metrics: Metrics) -> Sequence[int]:
+        """The numbers of the runs that are wanted by what is known so far, finished ones among them, in order.
 
+        When all are finished, there are no more.
         Raises LongfatError where the metric that decides has no value in a run.
         """
-        numbers = range(self.document.run_count) if not self.decides else sorted(self._wanted(metrics))
-        return (self.document.run(number) for number in numbers)
+        return sorted(self._wanted(metrics)) if self.decides else range(self.document.run_count)
 
     def _wanted(self, metrics: Metrics) -> Iterator[int]:
         for line in self._lines():

@@ -14,13 +14,14 @@ from longfat.errors import DamagedError, ExperimentError, LongfatError, StorageE
 from longfat.executors import coordinate, shards
 from longfat.executors.chunks import Task
 from longfat.locate import sources
+from longfat.planned import Items, Plan
 from longfat.provenance import provenance
 from longfat.results import Result, Results, from_trace
 from longfat.store import Location, Store, labelled, location, metrics_in
-from longfat.sweep import Item, Plan, Work, default_jobs, execute, perform
+from longfat.sweep import Work, default_jobs, execute, perform
 from longfat.text import encodable
 from longfat.totals import Totals
-from longfat.warned import Merged, RunWarning, merged
+from longfat.warned import RunWarning, merged
 
 Values: TypeAlias = "Sequence[Value] | Mapping[str, Value]"
 """Values of an axis, or each by its label."""
@@ -42,7 +43,7 @@ class Experiment:
         """Where it came from; empty where that was no file."""
         self.changes: dict[str, str] = {}
         """What was set since, as TOML."""
-        self._known: tuple[Plan, list[RunWarning]] | None = None
+        self._known: Plan | None = None
         self._shown = encodable(file)
         self._document = Document(text, self._shown)
         self.text: str = self._document.text
@@ -142,19 +143,12 @@ class Experiment:
     @property
     def warnings(self) -> list[RunWarning]:
         """What can be told before anything is run (`docs/warnings.md`)."""
-        return list(self._beforehand()[1])
+        return list(self._beforehand().warnings)
 
-    def _beforehand(self) -> tuple[Plan, list[RunWarning]]:
-        """What is wanted where nothing has been run, and what can be told of it. Each run is resolved once, however often this is asked."""
+    def _beforehand(self) -> Plan:
+        """What is wanted where nothing has been run. Each run is planned once, however often this is asked."""
         if self._known is None:
-            said = Merged()
-
-            def heard() -> Iterator[Run]:
-                for run in Decider(self._document).wanted(_nothing):
-                    said.add(_of(run))
-                    yield run
-
-            self._known = Plan.of(heard()), said.all()
+            self._known = Plan.of(self._document, Decider(self._document).wanted(_nothing))
         return self._known
 
     def run(self) -> Result:
@@ -190,7 +184,7 @@ class Experiment:
             return self._sweep_in_memory(jobs or default_jobs(), tick)
         where = location(folder)
         store = Store(where.resolve() if isinstance(where, Path) and executor else where)
-        work = Work([], self.title)
+        work = Work(self.title)
         said = jobs or (0 if executor else default_jobs())
         with store.writing(lambda: _kept(work)):
             store.check_source(self.file)
@@ -198,11 +192,10 @@ class Experiment:
                 pass  # what was left behind is cleared away, or sent
 
             def do(plan: Plan) -> None:
-                whole = store.whole(item.hash for item in plan.items)
-                work.begin([item for item in plan.items if item.hash not in whole])
-                if executor and any(item.is_alone for item in work.items):
+                work.begin(plan.items.without(store.whole(plan.items.hashes)))
+                if executor and work.items.alone.any():
                     raise LongfatError("a run in real time has its machine to itself: run it without an executor")
-                if not work.items:
+                if not len(work.items):
                     return
                 store.begin(self.title, list(self.axes), self.text, self._facts(plan, Totals(), said))
                 if executor:
@@ -216,38 +209,37 @@ class Experiment:
     def _in_rounds(self, metrics: Metrics, do: Callable[[Plan], object]) -> Plan:
         """Does the runs that are wanted, and again while a sweep that decides wants more because of what those gave; the plan of all."""
         decider = Decider(self._document)
-        done, plan = None, Plan.of(decider.wanted(metrics)) if decider.decides else self.plan()
+        done, plan = None, Plan.of(self._document, decider.wanted(metrics)) if decider.decides else self.plan()
         while done is None or plan.items != done.items:
             do(plan)
             done = plan
             if decider.decides:
-                plan = Plan.of(decider.wanted(metrics))
+                plan = Plan.of(self._document, decider.wanted(metrics))
         return plan
 
     def _sweep_in_memory(self, jobs: int, tick: Callable[[Work], object]) -> Results:
         kept: dict[str, Result] = {}
-        work = Work([], self.title)
+        work = Work(self.title)
 
         def keep(run: Run, title: str, trace: Trace, wall_s: float, cpu_s: float) -> None:
             kept[run.hash] = from_trace(run, title, trace, wall_s, cpu_s)
 
         def simulate(plan: Plan) -> None:
-            work.begin([item for item in plan.items if item.hash not in kept])
+            work.begin(plan.items.without(kept.keys()))
             perform(work, self.resolve, keep, jobs, tick)
 
         metrics: Metrics = lambda run: kept[run].metrics if run in kept else None  # noqa: E731
         plan = self._in_rounds(metrics, simulate)
-        results = [labelled(kept[run.hash], run) for run in Decider(self._document).wanted(metrics)]
+        results = [labelled(kept[run.hash], run) for run in plan.named]
         totals = Totals()
         totals.add(results)
         return Results.of(self.title, list(self.axes), results, self._facts(plan, totals, jobs))
 
-    def missing(self, folder: str | Location) -> list[Item]:
+    def missing(self, folder: str | Location) -> Items:
         """The runs that are not finished in `folder`."""
         store = Store(folder)
         items = self.plan(store).items
-        whole = store.whole(item.hash for item in items)
-        return [item for item in items if item.hash not in whole]
+        return items.without(store.whole(items.hashes))
 
     def sweep_shard(
         self,
@@ -267,12 +259,11 @@ class Experiment:
             raise LongfatError(f"{self.name} has {self._deciding()}: what it runs depends on what runs gave, so it has no shards")
         store = Store(folder)
         plan = self.plan()
-        work = Work([], self.title)
+        work = Work(self.title)
         store.check_source(self.file)
         with store.writer(lambda: _kept(work)) as writer:
             mine = shards.split(plan.items, of)[shard - 1]
-            whole = store.whole(item.hash for item in mine)
-            work.begin([item for item in mine if item.hash not in whole])
+            work.begin(mine.without(store.whole(mine.hashes)))
             store.begin(self.title, list(self.axes), self.text, self._facts(plan, Totals(), jobs or default_jobs()))
             perform(work, self.resolve, writer.keep, jobs or default_jobs(), tick)
         return work.done
@@ -283,20 +274,23 @@ class Experiment:
         with store.writing():
             store.check_source(self.file)
             plan = self.plan(store)
-            there = store.finished()
+            missing = len(plan.items.without(store.finished()))
             try:
-                if all(item.hash in there for item in plan.items):
+                if not missing:
                     return self._combine(store, plan, 0)
             except DamagedError:  # what is damaged is put aside by now
-                there = store.finished()
-            missing = sum(item.hash not in there for item in plan.items)
+                missing = len(plan.items.without(store.finished()))
             raise StorageError(f"{missing:,} of the {len(plan.items):,} runs are missing in {folder}")
 
     def plan(self, store: Store | None = None) -> Plan:
         """The runs, each once, without what each resolves to. Of a sweep that decides, those it wants by what is finished in `store`."""
         if store and self.decides:
-            return Plan.of(Decider(self._document).wanted(metrics_in(store)))
-        return self._beforehand()[0]
+            return Plan.of(self._document, Decider(self._document).wanted(metrics_in(store)))
+        return self._beforehand()
+
+    def plan_all(self) -> Plan:
+        """The same of every run that there can be."""
+        return Plan.of(self._document, range(self.run_count)) if self.decides else self.plan()
 
     def _deciding(self) -> str:
         return "[search]" if self._document.search else "[precision]"
@@ -312,8 +306,8 @@ class Experiment:
         return facts
 
     def _combine(self, store: Store, plan: Plan, jobs: int) -> Results:
-        runs = Decider(self._document).wanted(metrics_in(store))
-        return store.combine(self.title, list(self.axes), runs, self.text, lambda totals: self._facts(plan, totals, jobs), self.resolve)
+        facts: Callable[[Totals], dict[str, object]] = lambda totals: self._facts(plan, totals, jobs)  # noqa: E731
+        return store.combine(self.title, list(self.axes), plan.named, self.text, facts, self._document)
 
     def _facts(self, plan: Plan, totals: Totals, jobs: int) -> dict[str, object]:
         return provenance(
@@ -323,7 +317,7 @@ class Experiment:
             changes=self.changes,
             seeds=plan.seeds,
             jobs=jobs,
-            runs=plan.count,
+            runs=len(plan.every),
             wall_s=totals.wall_s,
             cpu_s=totals.cpu_s,
             cost=totals.cost,

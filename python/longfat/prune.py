@@ -101,7 +101,7 @@ def _wanted(results: Store) -> set[str]:
         try:
             experiment = Experiment(text, name)
             _change(experiment, facts.get("changes", {}))
-            wanted |= {run.hash for run in experiment.resolve_all()}
+            wanted.update(experiment.plan_all().items.hashes)
         except LongfatError:
             continue  # no longer valid: then it wants nothing
     return wanted

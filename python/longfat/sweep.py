@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import NamedTuple
 
 from longfat._longfat import Run, Trace
+from longfat.planned import NOTHING, Item, Items
 from longfat.results import Result, from_trace
 
 Report = Callable[[float], object]
@@ -24,49 +24,12 @@ class _Stopped(Exception):
     """Raised inside a run to end it."""
 
 
-class Item(NamedTuple):
-    """A run of a sweep, as little of it as a sweep of a million can hold for each."""
-
-    number: int
-    """As in `Experiment.resolve`."""
-    hash: str
-    cost: float
-    is_alone: bool = False
-    """Whether nothing else may run meanwhile."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """The runs of an experiment, each once, and what is said of them all."""
-
-    items: list[Item]
-    count: int
-    """How many before those that resolve to the same are one."""
-    backends: list[str]
-    seeds: list[int]
-
-    @classmethod
-    def of(cls, runs: Iterable[Run]) -> Plan:
-        """Of runs of an experiment, in order."""
-        items: dict[str, Item] = {}
-        backends: set[str] = set()
-        seeds: set[int] = set()
-        count = 0
-        for run in runs:
-            # Two values of an axis may resolve to the same run ("64 KiB" and "65536 bytes").
-            items.setdefault(run.hash, Item(run.index, run.hash, run.cost, run.is_real_time))
-            backends.add(run.backend)
-            seeds.add(run.seed)
-            count += 1
-        return cls(list(items.values()), count, sorted(backends), sorted(seeds))
-
-
 @dataclass
 class Work:
     """The runs of a sweep that are still to be done (`begin` says which), and how far they are, in units of `Run.cost`."""
 
-    items: Sequence[Item]
     title: str
+    items: Items = field(default_factory=lambda: NOTHING)
     done: int = 0
     finished_cost: float = 0.0
     total_cost: float = 0.0
@@ -75,11 +38,11 @@ class Work:
     """How many runs there are, as far as that is known."""
     shares: dict[str, float] = field(default_factory=dict[str, float])
 
-    def begin(self, items: Sequence[Item]) -> None:
+    def begin(self, items: Items) -> None:
         """These are to be done now; those before are."""
         self.items = items
         self.planned = self.done + len(items)
-        self.total_cost = self.finished_cost + sum(item.cost for item in items)
+        self.total_cost = self.finished_cost + items.cost
 
     @property
     def current_cost(self) -> float:
@@ -134,9 +97,9 @@ def perform(
         except _Stopped:
             work.shares.pop(item.hash, None)
 
-    def some(items: Iterable[Item], threads: int) -> None:
+    def some(items: Items, threads: int) -> None:
         # The longest first: the cores then fall idle together.
-        queue = iter(sorted(items, key=lambda item: -item.cost))
+        queue = iter(items.longest_first())
         futures: dict[Future[None], Item] = {}
         with ThreadPoolExecutor(threads, thread_name_prefix="longfat") as pool:
             try:
@@ -157,8 +120,8 @@ def perform(
                 pool.shutdown(wait=True, cancel_futures=True)
                 raise
 
-    some((item for item in work.items if not item.is_alone), jobs)
-    some((item for item in work.items if item.is_alone), 1)
+    some(work.items.where(~work.items.alone), jobs)
+    some(work.items.where(work.items.alone), 1)
 
 
 def measure_speed(run: Run, seconds: float = 1.0) -> float:

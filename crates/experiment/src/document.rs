@@ -21,8 +21,8 @@ pub struct Document {
     /// (name, content) of what the file is based on, of the file, and of each change since; spans point into them.
     texts: Vec<(String, String)>,
     root: Node,
-    /// The same, with every range written out as a sweep.
-    spread: Node,
+    /// The same, with one of its values in the place of each sweep.
+    without_sweeps: Node,
     sweep: Sweep,
     repeats: u64,
     precision: Option<Precision>,
@@ -120,7 +120,9 @@ impl Document {
             Ok((sweep, repeats)) if faults.is_empty() => {
                 let adaptive = Precision::read(&root, repeats).and_then(|precision| Ok((precision, Search::read(&root, &sweep)?)));
                 let (precision, search) = adaptive.map_err(|fault| fault.locate(&texts))?;
-                let document = Document { texts, root, spread, sweep, repeats, precision, search };
+                // A long list of values would otherwise be copied for each run.
+                let without_sweeps = sweep.apply(&spread, &vec![0; sweep.axes.len()]);
+                let document = Document { texts, root, without_sweeps, sweep, repeats, precision, search };
                 document.run(0)?;
                 Ok(document)
             }
@@ -186,30 +188,46 @@ impl Document {
 
     /// The same, by `backend` whatever the file says.
     pub(super) fn run_by(&self, index: u64, backend: Option<&'static Backend>) -> Result<Run, Error> {
-        assert!(index < self.run_count(), "run {index} of {}", self.run_count());
-        let (combination, repeat) = (index / self.repeats, index % self.repeats);
-        let choice = self.sweep.choice(combination);
-        let chosen = self.sweep.axes.iter().zip(&choice).filter(|(axis, _)| !axis.follows);
-        let labels: Vec<(String, String)> = chosen.map(|(axis, &value)| (axis.name.clone(), axis.labels[value].clone())).collect();
-        let root = self.sweep.apply(&self.spread, &choice);
-        let mut faults = Vec::new();
-        Shape::Table(fields::root).check(&root, &mut Vec::new(), &mut faults);
-        let checked = faults.into_iter().next().map_or(Ok(()), Err);
-        let resolved = checked.and_then(|()| {
+        let (combination, repeat) = self.place(index);
+        let resolved = self.chosen(combination).and_then(|root| {
             let experiment = resolve(&root, repeat)?;
-            let said = root.as_table().and_then(|file| file.get("backend")).and_then(Node::as_text).unwrap_or(backend::DEFAULT);
-            let backend = backend.unwrap_or_else(|| backend::named(said));
+            let backend = backend.unwrap_or_else(|| said(&root));
             let resolved = write::experiment(&experiment, backend.name);
             let essence = identity::essence(&resolved);
             backend::check(backend, &essence, &root)?;
             Ok((experiment, backend, resolved, identity::hash(backend.name, &essence)))
         });
-        let resolved = resolved.map_err(|fault| {
-            let values: Vec<String> = labels.iter().map(|(name, label)| format!("{name} = {label}")).collect();
-            if values.is_empty() { fault } else { fault.in_run(values.join(", ")) }
-        });
-        let (experiment, backend, resolved, hash) = resolved.map_err(|fault| fault.locate(&self.texts))?;
+        let (experiment, backend, resolved, hash) = resolved.map_err(|fault| self.located(fault, combination))?;
+        let (labels, hash) = (self.labels(combination), identity::hexadecimal(&hash));
         Ok(Run { index, labels, repeat, repeats: self.repeats, experiment, backend, resolved, hash })
+    }
+
+    /// Of run `index` its combination of the axes, and which repeat of that it is.
+    pub(super) fn place(&self, index: u64) -> (u64, u64) {
+        assert!(index < self.run_count(), "run {index} of {}", self.run_count());
+        (index / self.repeats, index % self.repeats)
+    }
+
+    /// The file without sweeps that a combination stands for, checked.
+    pub(super) fn chosen(&self, combination: u64) -> Result<Node, Fault> {
+        let root = self.sweep.apply(&self.without_sweeps, &self.sweep.choice(combination));
+        let mut faults = Vec::new();
+        Shape::Table(fields::root).check(&root, &mut Vec::new(), &mut faults);
+        faults.into_iter().next().map_or(Ok(root), Err)
+    }
+
+    /// Name and value of each axis in the runs of a combination, as [`Self::choice`].
+    pub fn labels(&self, combination: u64) -> Vec<(String, String)> {
+        let choice = self.sweep.choice(combination);
+        let chosen = self.sweep.axes.iter().zip(choice).filter(|(axis, _)| !axis.follows);
+        chosen.map(|(axis, value)| (axis.name.clone(), axis.labels[value].clone())).collect()
+    }
+
+    /// What is wrong with a run of this combination, for the user.
+    pub(super) fn located(&self, fault: Fault, combination: u64) -> Error {
+        let values: Vec<String> = self.labels(combination).into_iter().map(|(name, label)| format!("{name} = {label}")).collect();
+        let fault = if values.is_empty() { fault } else { fault.in_run(values.join(", ")) };
+        fault.locate(&self.texts)
     }
 
     /// Sets the value at `path` (`flow[0].window`) to `value`: TOML, or a bare word or quantity taken as a string
@@ -258,6 +276,11 @@ impl Document {
     fn text_of(&self, key: &str) -> &str {
         self.root.as_table().and_then(|t| t.get(key)).and_then(Node::as_text).unwrap_or("")
     }
+}
+
+/// The backend that a file without sweeps asks for.
+pub(super) fn said(root: &Node) -> &'static Backend {
+    backend::named(root.as_table().and_then(|file| file.get("backend")).and_then(Node::as_text).unwrap_or(backend::DEFAULT))
 }
 
 fn change(root: &mut Node, path: &str, value: &str, text: usize) -> Result<(), Fault> {

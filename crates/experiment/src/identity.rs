@@ -3,9 +3,10 @@
 //! That is the backend, the run as resolved, and [`RESULTS_VERSION`]. What a key has by default is left out, so that a key added
 //! later does not change the identity of runs that leave it at its default.
 
-use super::fields;
+use super::model::{Experiment, Flow, Link, Network};
 use super::print::{float, quote};
 use super::shape::{Case, Field, Shape, Variants};
+use super::{fields, write};
 use longfat_core::params::{ParamSpec, Value};
 use longfat_tcp::options::PARAMS;
 use serde_json::{Map, Value as Json};
@@ -15,11 +16,79 @@ use sha2::{Digest, Sha256};
 /// simulator says when.
 pub const RESULTS_VERSION: u32 = 8;
 
-/// SHA-256, in hexadecimal, of the [`essence`] of a resolved experiment, run by `backend`.
-pub fn hash(backend: &str, essence: &Json) -> String {
+/// The hash of a run, as bytes.
+pub type Hash = [u8; 32];
+
+/// SHA-256 of the [`essence`] of a resolved experiment, run by `backend`.
+pub fn hash(backend: &str, essence: &Json) -> Hash {
+    digest(backend, essence, &[])
+}
+
+/// As people see it.
+pub fn hexadecimal(hash: &Hash) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    hash.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
+}
+
+fn digest(backend: &str, essence: &Json, parts: &[&str]) -> Hash {
     let mut text = format!("longfat results {RESULTS_VERSION}\nbackend {backend}\n");
-    canonical(essence, &mut text);
-    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    canonical(essence, &mut parts.iter(), &mut text);
+    Sha256::digest(text.as_bytes()).into()
+}
+
+/// Hashes runs one after the other, as [`hash`] does. Links and flows that are the same as in the run before are not written again: in a sweep
+/// that is most of them, and most of the work.
+#[derive(Default)]
+pub struct Hasher {
+    network: Network,
+    flows: Vec<Flow>,
+    /// What stands for each link, and for each group of flows.
+    texts: (Vec<String>, Vec<String>),
+}
+
+impl Hasher {
+    /// The hash of `experiment`, run by `backend`.
+    pub fn hash(&mut self, experiment: Experiment, backend: &str) -> Hash {
+        let network = &experiment.network;
+        if self.network.nodes != network.nodes {
+            // Links and flows name them.
+            *self = Hasher::default();
+        }
+        let link = |ways: &[Link]| text(fields::explicit_link, &write::link(ways, network));
+        let group = |flows: &[Flow]| text(fields::flow, &write::group(flows, network));
+        renew(&mut self.texts.0, write::links(&self.network), write::links(network), link);
+        renew(&mut self.texts.1, write::groups(&self.flows), write::groups(&experiment.flows), group);
+        let frame = essence(&write::frame(&experiment, backend));
+        let hash = digest(backend, &frame, &[&list(&self.texts.1), &list(&self.texts.0)]);
+        (self.network, self.flows) = (experiment.network, experiment.flows);
+        hash
+    }
+}
+
+/// Makes `texts`, which stand for the parts that were `before`, those of the parts there are `now`.
+fn renew<'a, T: PartialEq + ?Sized + 'a>(
+    texts: &mut Vec<String>,
+    mut before: impl Iterator<Item = &'a T>,
+    now: impl Iterator<Item = &'a T>,
+    text: impl Fn(&T) -> String,
+) {
+    let mut known = std::mem::take(texts).into_iter();
+    let renewed = now.map(|part| match (before.next(), known.next()) {
+        (Some(same), Some(known)) if same == part => known,
+        _ => text(part),
+    });
+    *texts = renewed.collect();
+}
+
+/// The essence of a table of a resolved experiment, as [`canonical`] has it.
+fn text(fields: fn() -> &'static [Field], json: &Json) -> String {
+    let mut text = String::new();
+    canonical(&without_defaults(&Shape::Table(fields), json), &mut [].iter(), &mut text);
+    text
+}
+
+fn list(texts: &[String]) -> String {
+    format!("[{}]", texts.join(","))
 }
 
 /// A resolved experiment without what changes nothing (its title), what stands beside it (the backend), and every key at its default.
@@ -129,9 +198,11 @@ fn collect(path: &str, fields: &[Field], found: &mut Vec<(String, String)>) {
     }
 }
 
-/// JSON with sorted keys and no spaces. Our own, so that a run's identity outlives any change in a library's printing.
-fn canonical(json: &Json, out: &mut String) {
+/// JSON with sorted keys and no spaces. Our own, so that a run's identity outlives any change in a library's printing. Nothing in a run is
+/// null: where it stands, the next of `parts` goes, which has been written before.
+fn canonical(json: &Json, parts: &mut std::slice::Iter<'_, &str>, out: &mut String) {
     match json {
+        Json::Null => out.push_str(parts.next().expect("nothing resolved is null")),
         Json::Object(map) => {
             let mut entries: Vec<_> = map.iter().collect();
             entries.sort_by_key(|(key, _)| *key);
@@ -140,7 +211,7 @@ fn canonical(json: &Json, out: &mut String) {
                 out.push_str(if i > 0 { "," } else { "" });
                 quote(key, out);
                 out.push(':');
-                canonical(value, out);
+                canonical(value, parts, out);
             }
             out.push('}');
         }
@@ -148,7 +219,7 @@ fn canonical(json: &Json, out: &mut String) {
             out.push('[');
             for (i, item) in items.iter().enumerate() {
                 out.push_str(if i > 0 { "," } else { "" });
-                canonical(item, out);
+                canonical(item, parts, out);
             }
             out.push(']');
         }

@@ -18,6 +18,7 @@ pub mod made;
 pub mod metric;
 mod model;
 mod names;
+mod plan;
 mod print;
 mod random;
 mod resolve;
@@ -44,6 +45,7 @@ pub use model::{
     Backlog, Cpu, Cycles, Experiment, Flow, Host, Intake, Interrupts, Link, Measure, Memory, Move, Network, Nic, Node, NodeKind, OnFull,
     Pause, Router, Starts, Ties, Watched, When,
 };
+pub use plan::{Plan, Resolver};
 pub use random::Distribution;
 pub use schema::{reference, schema};
 pub use sweep::Axis;

@@ -35,8 +35,9 @@ pub struct Sweep {
     /// For each group and each of its values, the rules that the value satisfies (a bit each).
     rules: Vec<Vec<u32>>,
     all_rules: u32,
-    /// For each group: how many combinations of it and later groups remain, by the rules still satisfied.
-    counts: Vec<BTreeMap<u32, u64>>,
+    /// For each group, by the rules still satisfied: how many combinations of it and later groups remain with one of its first n values, for
+    /// each n from 0.
+    counts: Vec<BTreeMap<u32, Vec<u64>>>,
 }
 
 /// The values of `node`, if it is a sweep.
@@ -319,16 +320,21 @@ impl Sweep {
         }
         let too_many =
             || Fault::new(Span { end: 0, ..root.span }, "", "the sweep has more than 2^64 runs").help("fewer axes, or fewer values");
-        let mut counts: Vec<BTreeMap<u32, u64>> = vec![BTreeMap::new(); sets.len()];
+        let mut counts: Vec<BTreeMap<u32, Vec<u64>>> = vec![BTreeMap::new(); sets.len()];
         for (depth, sets) in sets.iter().enumerate().rev() {
             for &set in sets {
-                let n = if depth == self.rules.len() {
-                    u64::from(set == 0)
+                let below = if depth == self.rules.len() {
+                    vec![0, u64::from(set == 0)]
                 } else {
-                    let after = |met: &u32| counts[depth + 1][&(set & met)];
-                    self.rules[depth].iter().try_fold(0_u64, |sum, met| sum.checked_add(after(met))).ok_or_else(too_many)?
+                    let mut below = Vec::with_capacity(self.rules[depth].len() + 1);
+                    below.push(0_u64);
+                    for met in &self.rules[depth] {
+                        let after = total(&counts[depth + 1][&(set & met)]);
+                        below.push(total(&below).checked_add(after).ok_or_else(too_many)?);
+                    }
+                    below
                 };
-                counts[depth].insert(set, n);
+                counts[depth].insert(set, below);
             }
         }
         self.counts = counts;
@@ -343,7 +349,7 @@ impl Sweep {
     /// How many combinations there are.
     pub fn combinations(&self) -> u64 {
         // Without axes there is one; an empty rule set never excludes it.
-        self.counts[0][&self.all_rules]
+        total(&self.counts[0][&self.all_rules])
     }
 
     /// For each axis, which of its values combination `index` has.
@@ -352,15 +358,11 @@ impl Sweep {
         let mut choice = vec![0; self.axes.len()];
         let mut set = self.all_rules;
         for (depth, group) in self.groups.iter().enumerate() {
-            for (value, met) in self.rules[depth].iter().enumerate() {
-                let below = self.counts[depth + 1][&(set & met)];
-                if index < below {
-                    group.iter().for_each(|&axis| choice[axis] = value);
-                    set &= met;
-                    break;
-                }
-                index -= below;
-            }
+            let below = &self.counts[depth][&set];
+            let value = below.partition_point(|&n| n <= index) - 1;
+            group.iter().for_each(|&axis| choice[axis] = value);
+            index -= below[value];
+            set &= self.rules[depth][value];
         }
         choice
     }
@@ -373,6 +375,11 @@ impl Sweep {
         }
         root
     }
+}
+
+/// With all values of a group.
+fn total(below: &[u64]) -> u64 {
+    below[below.len() - 1]
 }
 
 fn no_sweep_in(node: &Node, why: &str) -> Result<(), Fault> {

@@ -5,7 +5,9 @@ mod unsteady;
 
 use super::error::Span;
 use super::fields;
-use super::model::{self, Experiment, Flow, Host, Intake, Interrupts, Link, NodeKind, OnFull, Router, Starts, Ties, Watched, When};
+use super::model::{
+    self, Experiment, Flow, Host, Intake, Interrupts, Link, Network, NodeKind, OnFull, Router, Starts, Ties, Watched, When,
+};
 use super::print::print;
 use super::tree::{self, Entry, Node, Tree};
 use longfat_core::atm::discard;
@@ -39,6 +41,25 @@ fn size(n: u64) -> Json {
 
 /// The experiment as an experiment file would say it, to be run by `backend`.
 pub fn experiment(experiment: &Experiment, backend: &str) -> Json {
+    let mut file = frame(experiment, backend);
+    let network = &experiment.network;
+    file["path"]["link"] = links(network).map(|ways| link(ways, network)).collect();
+    file["flow"] = groups(&experiment.flows).map(|flows| group(flows, network)).collect();
+    file
+}
+
+/// The links of a network: the two ways of each, which stand side by side.
+pub fn links(network: &Network) -> impl Iterator<Item = &[Link]> {
+    network.links.chunks(2)
+}
+
+/// Flows, by groups.
+pub fn groups(flows: &[Flow]) -> impl Iterator<Item = &[Flow]> {
+    flows.chunk_by(|a, b| a.group == b.group)
+}
+
+/// The same as [`experiment`], with null in the place of its links and of its flows.
+pub fn frame(experiment: &Experiment, backend: &str) -> Json {
     let mut file = Table::new();
     file.insert("backend".into(), backend.into());
     if !experiment.title.is_empty() {
@@ -70,22 +91,7 @@ pub fn experiment(experiment: &Experiment, backend: &str) -> Json {
             path.insert("buffers".into(), "input".into());
         }
     }
-    // The two ways of a link stand side by side.
-    let links = experiment.network.links.chunks(2).map(|ways| {
-        let mut table = way(&ways[0], None);
-        table.insert("name".into(), ways[0].name.strip_suffix('>').unwrap_or(&ways[0].name).into());
-        table.insert("from".into(), name(ways[0].from).into());
-        table.insert("to".into(), name(ways[0].to).into());
-        let mut reverse = way(&ways[1], (ways[0].cells == ways[1].cells).then_some((&table, &ways[0])));
-        if ways[0].cells && !ways[1].cells {
-            reverse.insert("type".into(), "plain".into());
-        }
-        if !reverse.is_empty() {
-            table.insert("reverse".into(), reverse.into());
-        }
-        Json::from(table)
-    });
-    path.insert("link".into(), links.collect());
+    path.insert("link".into(), Json::Null);
     let ways = &experiment.network.links;
     let link_name = |link: usize| ways[link].name.strip_suffix('>').unwrap_or(&ways[link].name);
     let moves = experiment.network.moves.iter().filter(|step| step.link.is_multiple_of(2));
@@ -101,7 +107,7 @@ pub fn experiment(experiment: &Experiment, backend: &str) -> Json {
     if !experiment.routers.is_empty() {
         file.insert("router".into(), experiment.routers.iter().map(|r| router(r, name(r.node))).collect());
     }
-    file.insert("flow".into(), flows(&experiment.flows, &name).into());
+    file.insert("flow".into(), Json::Null);
     let mut measure = Table::new();
     measure.insert("duration".into(), duration(experiment.measure.duration));
     measure.insert("warmup".into(), duration(experiment.measure.warmup));
@@ -123,6 +129,23 @@ pub fn experiment(experiment: &Experiment, backend: &str) -> Json {
     }
     file.insert("measure".into(), measure.into());
     file.into()
+}
+
+/// One of the [`links`] of `network`.
+pub fn link(ways: &[Link], network: &Network) -> Json {
+    let name = |node: usize| network.nodes[node].name.as_str();
+    let mut table = way(&ways[0], None);
+    table.insert("name".into(), ways[0].name.strip_suffix('>').unwrap_or(&ways[0].name).into());
+    table.insert("from".into(), name(ways[0].from).into());
+    table.insert("to".into(), name(ways[0].to).into());
+    let mut reverse = way(&ways[1], (ways[0].cells == ways[1].cells).then_some((&table, &ways[0])));
+    if ways[0].cells && !ways[1].cells {
+        reverse.insert("type".into(), "plain".into());
+    }
+    if !reverse.is_empty() {
+        table.insert("reverse".into(), reverse.into());
+    }
+    table.into()
 }
 
 /// One way of a link; with `other`, only what differs from it.
@@ -270,56 +293,53 @@ fn said(params: &Params, specs: &[ParamSpec]) -> Table {
     specs.iter().filter_map(|spec| Some((spec.name.to_owned(), value(spec)?))).collect()
 }
 
-/// Connections that follow each other in one group, and differ only in their ends and evenly spaced starts, are one flow.
-fn flows<'a>(flows: &[Flow], name: &dyn Fn(usize) -> &'a str) -> Vec<Json> {
-    let mut rows = Vec::new();
-    for group in flows.chunk_by(|a, b| a.group == b.group) {
-        let first = &group[0];
-        let streams = group.iter().take_while(|flow| flow.stream_of == first.stream_of).count();
-        let mut row = endpoint(&first.sender);
-        row.insert("name".into(), first.group.to_string().into());
-        row.insert("from".into(), ends(group, streams, |f| f.from, name));
-        row.insert("to".into(), ends(group, streams, |f| f.to, name));
-        row.insert("count".into(), (group.len() / streams).into());
-        if streams > 1 {
-            row.insert("streams".into(), streams.into());
-        }
-        let starts = first.drawn.as_deref().copied().unwrap_or_else(|| {
-            let stagger = group.get(streams).map_or(Duration::ZERO, |second| second.start - first.start);
-            Starts { start: When::At(first.start), stagger: When::At(stagger) }
-        });
-        row.insert("start".into(), when(starts.start));
-        if starts.stagger != When::At(Duration::ZERO) {
-            row.insert("stagger".into(), when(starts.stagger));
-        }
-        if let Some(stop) = first.stop {
-            row.insert("stop".into(), duration(stop));
-        }
-        if let Some(rate) = first.read_rate {
-            row.insert("read_rate".into(), RATE.format(rate.as_bps()).into());
-        }
-        if first.dscp != Dscp::DEFAULT {
-            row.insert("dscp".into(), first.dscp.name().into());
-        }
-        row.insert("traffic".into(), traffic(&first.traffic));
-        let mut receiver = endpoint(&first.receiver);
-        // Of several routes, each connection can have an mss of its own: then the route decides.
-        for (table, end) in [(&mut row, (|f| &f.sender) as fn(&Flow) -> &TcpConfig), (&mut receiver, |f| &f.receiver)] {
-            if group.iter().any(|f| end(f).mss != end(first).mss) {
-                table.insert("mss".into(), "auto".into());
-            }
-        }
-        receiver.retain(|key, value| row.get(key.as_str()) != Some(value));
-        if !receiver.is_empty() {
-            row.insert("receiver".into(), receiver.into());
-        }
-        rows.push(row.into());
+/// One of the [`groups`] over `network`: connections that differ only in their ends and evenly spaced starts are one flow.
+pub fn group(flows: &[Flow], network: &Network) -> Json {
+    let first = &flows[0];
+    let streams = flows.iter().take_while(|flow| flow.stream_of == first.stream_of).count();
+    let mut row = endpoint(&first.sender);
+    row.insert("name".into(), first.group.to_string().into());
+    row.insert("from".into(), ends(flows, streams, |f| f.from, network));
+    row.insert("to".into(), ends(flows, streams, |f| f.to, network));
+    row.insert("count".into(), (flows.len() / streams).into());
+    if streams > 1 {
+        row.insert("streams".into(), streams.into());
     }
-    rows
+    let starts = first.drawn.as_deref().copied().unwrap_or_else(|| {
+        let stagger = flows.get(streams).map_or(Duration::ZERO, |second| second.start - first.start);
+        Starts { start: When::At(first.start), stagger: When::At(stagger) }
+    });
+    row.insert("start".into(), when(starts.start));
+    if starts.stagger != When::At(Duration::ZERO) {
+        row.insert("stagger".into(), when(starts.stagger));
+    }
+    if let Some(stop) = first.stop {
+        row.insert("stop".into(), duration(stop));
+    }
+    if let Some(rate) = first.read_rate {
+        row.insert("read_rate".into(), RATE.format(rate.as_bps()).into());
+    }
+    if first.dscp != Dscp::DEFAULT {
+        row.insert("dscp".into(), first.dscp.name().into());
+    }
+    row.insert("traffic".into(), traffic(&first.traffic));
+    let mut receiver = endpoint(&first.receiver);
+    // Of several routes, each connection can have an mss of its own: then the route decides.
+    for (table, end) in [(&mut row, (|f| &f.sender) as fn(&Flow) -> &TcpConfig), (&mut receiver, |f| &f.receiver)] {
+        if flows.iter().any(|f| end(f).mss != end(first).mss) {
+            table.insert("mss".into(), "auto".into());
+        }
+    }
+    receiver.retain(|key, value| row.get(key.as_str()) != Some(value));
+    if !receiver.is_empty() {
+        row.insert("receiver".into(), receiver.into());
+    }
+    row.into()
 }
 
-fn ends<'a>(group: &[Flow], streams: usize, end: impl Fn(&Flow) -> usize, name: &dyn Fn(usize) -> &'a str) -> Json {
-    let all: Vec<usize> = group.iter().step_by(streams).map(end).collect();
+fn ends(flows: &[Flow], streams: usize, end: impl Fn(&Flow) -> usize, network: &Network) -> Json {
+    let name = |node: usize| network.nodes[node].name.as_str();
+    let all: Vec<usize> = flows.iter().step_by(streams).map(end).collect();
     match all.iter().all(|&e| e == all[0]) {
         true => name(all[0]).into(),
         false => all.into_iter().map(name).collect(),

@@ -12,8 +12,9 @@ use longfat_experiment::forecast::Forecast;
 use longfat_experiment::trace::Trace;
 use longfat_experiment::warning;
 use longfat_tcp::congestion::extensions;
+use numpy::PyArray1;
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyBytes, PyList};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -59,10 +60,12 @@ impl Document {
         self.0.search().map(|asked| (asked.axis, asked.metric, asked.bound, asked.is_floor))
     }
     fn choice(&self, combination: u64) -> PyResult<Vec<usize>> {
-        if combination >= self.0.run_count() / self.0.repeats() {
-            return Err(pyo3::exceptions::PyIndexError::new_err(format!("there is no combination {combination}")));
-        }
+        self.check_combination(combination)?;
         Ok(self.0.choice(combination))
+    }
+    fn labels(&self, combination: u64) -> PyResult<Vec<(String, String)>> {
+        self.check_combination(combination)?;
+        Ok(self.0.labels(combination))
     }
     fn set(&mut self, path: &str, value: &str) -> PyResult<()> {
         self.0.set(path, value).map_err(error)
@@ -76,7 +79,50 @@ impl Document {
         }
         self.0.run(index).map(Run).map_err(error)
     }
+    /// (hashes, costs, seeds, whether each is in real time, names of backends, warnings) of the runs of these numbers.
+    fn plan<'py>(&self, py: Python<'py>, numbers: Vec<u64>) -> PyResult<Planned<'py>> {
+        if let Some(beyond) = numbers.iter().find(|number| **number >= self.0.run_count()) {
+            return Err(pyo3::exceptions::PyIndexError::new_err(format!("run {beyond} of {}", self.0.run_count())));
+        }
+        let plan = py.detach(|| self.0.plan(numbers)).map_err(error)?;
+        let mut backends: Vec<&str> = plan.backends.iter().map(|backend| backend.name).collect();
+        backends.sort_unstable();
+        backends.dedup();
+        let warnings = plan.warnings.into_iter();
+        Ok((
+            PyBytes::new(py, plan.hashes.as_flattened()),
+            PyArray1::from_vec(py, plan.costs),
+            PyArray1::from_vec(py, plan.seeds),
+            PyArray1::from_iter(py, plan.backends.iter().map(|backend| backend.is_real_time)),
+            backends,
+            warnings.map(|(given, places)| (given.warning.name, given.text, given.count, places)).collect(),
+        ))
+    }
 }
+
+impl Document {
+    /// What it holds.
+    pub fn document(&self) -> &longfat_experiment::Document {
+        &self.0
+    }
+
+    fn check_combination(&self, combination: u64) -> PyResult<()> {
+        if combination < self.0.run_count() / self.0.repeats() {
+            return Ok(());
+        }
+        Err(pyo3::exceptions::PyIndexError::new_err(format!("there is no combination {combination}")))
+    }
+}
+
+/// What [`Document::plan`] gives. A warning is (name, text, count, the places of the runs that have it).
+type Planned<'py> = (
+    Bound<'py, PyBytes>,
+    Bound<'py, PyArray1<f64>>,
+    Bound<'py, PyArray1<u64>>,
+    Bound<'py, PyArray1<bool>>,
+    Vec<&'static str>,
+    Vec<(&'static str, String, usize, Vec<usize>)>,
+);
 
 /// One run, resolved.
 #[pyclass(module = "longfat._longfat", frozen)]

@@ -1,7 +1,8 @@
 //! The traces of many runs at once, as shards of results keep them.
 
-use crate::document::Run;
+use crate::document::Document;
 use crate::stored::{Columns, PyTrace, experiment_of, hexadecimal, kept_columns, restored};
+use longfat_experiment::Resolver;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -9,9 +10,9 @@ use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Runs that stand one behind the other: of each run its experiment where the caller has it, what it resolved to, its digest, and what the
-/// digest begins with.
-type Heads<'py> = Vec<(Option<PyRef<'py, Run>>, String, String, Vec<u8>)>;
+/// Runs that stand one behind the other: of each run its number in a document where the caller has one, what it resolved to, its digest, and
+/// what the digest begins with.
+type Heads = Vec<(Option<u64>, String, String, Vec<u8>)>;
 /// Of each table of theirs its name, its columns, and how many rows each run has. What is there once for a run is the table `run`.
 type Stacked<'py> = Vec<(String, Bound<'py, PyDict>, Vec<usize>)>;
 
@@ -62,30 +63,36 @@ impl Tables {
     }
 }
 
-/// The traces of runs; `None` for one that is not what was written, or of which none can be made.
+/// The traces of runs; `None` for one that is not what was written, or of which none can be made. Those that have a number are of `document`.
 #[pyfunction]
-pub fn restore_all(py: Python<'_>, runs: Heads<'_>, tables: Stacked<'_>) -> PyResult<Vec<Option<PyTrace>>> {
+pub fn restore_all(
+    py: Python<'_>,
+    runs: Heads,
+    tables: Stacked<'_>,
+    document: Option<PyRef<'_, Document>>,
+) -> PyResult<Vec<Option<PyTrace>>> {
     let tables = Tables::new(tables, runs.len())?;
-    let runs: Vec<_> = runs.iter().map(|(run, resolved, digest, head)| (run.as_ref().map(|run| &run.0), resolved, digest, head)).collect();
-    let text = |run: &longfat_experiment::Run| run.resolved.to_string();
-    let one = |i: usize| {
-        let (run, resolved, digest, head) = runs[i];
-        if tables.digest(head, i) != *digest {
-            return None;
-        }
-        let experiment = match run {
-            // It is faster to have than to make of its text.
-            Some(run) if text(run) == *resolved => run.experiment.clone(),
-            _ => experiment_of(resolved).ok()?,
+    let document = document.as_ref().map(|document| document.document());
+    let restore = || {
+        let mut resolver = document.map(Resolver::new);
+        let mut one = |i: usize| {
+            let (number, resolved, digest, head) = &runs[i];
+            if tables.digest(head, i) != *digest {
+                return None;
+            }
+            // It is faster to resolve it than to make it of its text.
+            let known = resolver.as_mut().zip(*number).and_then(|(resolver, number)| resolver.experiment(number).ok());
+            let experiment = known.map_or_else(|| experiment_of(resolved).ok(), |(experiment, _)| Some(experiment))?;
+            restored(experiment, &tables.columns, &|name| tables.rows(name, i)).ok()
         };
-        restored(experiment, &tables.columns, &|name| tables.rows(name, i)).ok()
+        (0..runs.len()).map(&mut one).collect()
     };
-    Ok(py.detach(|| (0..runs.len()).map(one).collect()))
+    Ok(py.detach(restore))
 }
 
 /// Which of the runs are what was written.
 #[pyfunction]
-pub fn check_all(py: Python<'_>, runs: Heads<'_>, tables: Stacked<'_>) -> PyResult<Vec<bool>> {
+pub fn check_all(py: Python<'_>, runs: Heads, tables: Stacked<'_>) -> PyResult<Vec<bool>> {
     let tables = Tables::new(tables, runs.len())?;
     let runs: Vec<_> = runs.iter().map(|(_, _, digest, head)| (digest, head)).collect();
     Ok(py.detach(|| runs.iter().enumerate().map(|(i, (digest, head))| tables.digest(head, i) == **digest).collect()))

@@ -13,7 +13,8 @@ from longfat import terminal
 from longfat.chosen import RESULTS, BackendOption, Chosen, ResultsOption, SetOption, ShortOption, chosen
 from longfat.errors import LongfatError, StorageError
 from longfat.executors import batch, shards
-from longfat.sweep import Item, measure_speed
+from longfat.planned import Item, Items
+from longfat.sweep import measure_speed
 
 OneArgument = Annotated[str, typer.Argument(metavar="FILE|NAME", help="An experiment, or a name from `longfat list`.")]
 SHOWN = 5
@@ -34,18 +35,18 @@ def gather_command(
     try:
         made = one.experiment.gather(one.folder)
     except StorageError:
-        if not (missing := one.experiment.missing(one.folder)):
+        if not len(missing := one.experiment.missing(one.folder)):
             raise
     else:
         out.print(f"{terminal.count(made.provenance['runs'], 'run')} in {terminal.escape(str(one.folder))}", soft_wrap=True)
         return
     lines = [f"{len(missing):,} of {len(one.experiment.plan().items):,} runs are missing in {one.folder}:"]
-    lines += [f"  {_labels(one, item)}" for item in missing[:SHOWN]]
+    lines += [f"  {_labels(one, item)}" for item in missing.first(SHOWN)]
     lines += [f"  and {len(missing) - SHOWN:,} more"] if len(missing) > SHOWN else []
     again = shlex.join(["longfat", "run", *_arguments(what, results, changes, quick=quick, backend=backend)])
     lines += ["To make only those:", f"  {again}"]
     if of:
-        gone = {item.hash for item in missing}
+        gone = set(missing.hashes)
         parts = shards.split(one.experiment.plan().items, of)
         numbers = [str(number) for number, part in enumerate(parts, 1) if any(item.hash in gone for item in part)]
         lines += ["or again these shards:", f"  {again} --shard N/{of}  for N in {','.join(numbers)}"]
@@ -81,9 +82,9 @@ def submit_command(
     one = _one(what, results, changes, quick=quick, backend=backend)
     items = one.experiment.plan().items
     speed = _speed(one, items) * cores
-    total = sum(item.cost for item in items) / speed
+    total = items.cost / speed
     count = min(tasks or max(1, round(total / (60 * minutes))), len(items), batch.MOST_TASKS)
-    longest = max(sum(item.cost for item in part) for part in shards.split(items, count)) / speed
+    longest = max(part.cost for part in shards.split(items, count)) / speed
     rest = _arguments(what, results, changes, quick=quick, backend=backend)
     job = batch.Job(one.source.name, ["run", *rest, "--yes"], count, longest, cores, Path.cwd(), image or "", claim or "")
     path = file or Path(f"{batch.plain(one.source.name)}.{batch.SUFFIX[system]}")
@@ -126,8 +127,8 @@ def _labels(one: Chosen, item: Item) -> str:
     return ", ".join([*words, f"repeat {run.repeat}", f"run {run.hash[:12]}"])
 
 
-def _speed(one: Chosen, items: Sequence[Item]) -> float:
+def _speed(one: Chosen, items: Items) -> float:
     """Cost that a core of this machine does in a second, by the slowest of some runs of different costs."""
-    ordered = sorted(items, key=lambda item: item.cost)
+    ordered = items.longest_first()
     picked = {ordered[index * (len(ordered) - 1) // (SAMPLE - 1)].number for index in range(SAMPLE)}
     return min(measure_speed(one.experiment.resolve(number)) for number in picked)

@@ -12,12 +12,18 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from longfat.errors import LongfatError
 from longfat.executors.chunks import Done, Task, do
+from longfat.planned import Item
 from longfat.store import Store
-from longfat.sweep import Item, Work, default_jobs
+from longfat.sweep import Work, default_jobs
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 CHUNK_S = 45.0
 LEAST_S = 1.0
@@ -62,16 +68,10 @@ class _Sizes:
             self.speed = (self.speed + speed) / 2 if self.speed else speed
             self.most = max(self.most, GROWTH * done.runs)
 
-    def cut(self, queue: deque[Item], cost: float, workers: int) -> list[Item]:
-        """Takes the next chunk from the queue, in which `cost` is left."""
+    def cut(self, costs: NDArray[np.float64], cost: float, workers: int) -> int:
+        """How many runs the next chunk takes of those of these costs, in which `cost` is left."""
         seconds = max(LEAST_S, min(CHUNK_S, cost / self.speed / (2 * workers))) if self.speed else 0.0
-        left = seconds * self.speed
-        items = [queue.popleft()]
-        left -= items[0].cost
-        while queue and len(items) < self.most and queue[0].cost <= left:
-            items.append(queue.popleft())
-            left -= items[-1].cost
-        return items
+        return max(1, int(np.searchsorted(np.cumsum(costs[: self.most]), seconds * self.speed, side="right")))
 
 
 def perform(work: Work, task: Task, executor: Executor, jobs: int | None = None, tick: Callable[[Work], object] = lambda _: None) -> None:
@@ -81,7 +81,7 @@ def perform(work: Work, task: Task, executor: Executor, jobs: int | None = None,
     """
     coordinator = _Coordinator(work, task, executor, jobs)
     try:
-        while coordinator.left:
+        while coordinator.given or len(coordinator.queue):
             coordinator.send()
             coordinator.receive()
             tick(work)
@@ -94,11 +94,12 @@ class _Coordinator:
     def __init__(self, work: Work, task: Task, executor: Executor, jobs: int | None) -> None:
         self.work, self.task, self.executor, self.jobs = work, task, executor, jobs
         self.store = Store(task.folder)
-        self.left = {item.hash: item.cost for item in work.items}
-        """The runs that are not known to be finished."""
         # The longest first: the workers then fall idle together.
-        self.queue = deque(sorted(work.items, key=lambda item: -item.cost))
-        self.queued = sum(item.cost for item in work.items)
+        self.queue = work.items.longest_first()
+        """The runs that nobody has been given."""
+        self.queued = self.queue.cost
+        self.given: dict[str, float] = {}
+        """Those that somebody has, and that are not known to be finished, with their costs."""
         self.again: deque[_Chunk] = deque()
         self.flying: dict[Future[Done], _Chunk] = {}
         self.sizes = _Sizes()
@@ -135,9 +136,12 @@ class _Coordinator:
     def _next(self, workers: int) -> _Chunk | None:
         if self.again:
             return self.again.popleft()
-        if self.queue:
-            chunk = _Chunk(self.sizes.cut(self.queue, self.queued, workers))
+        if len(self.queue):
+            count = self.sizes.cut(self.queue.costs, self.queued, workers)
+            chunk = _Chunk(list(self.queue.first(count)))
+            self.queue = self.queue.after(count)
             self.queued -= chunk.cost
+            self.given |= {item.hash: item.cost for item in chunk.items}
             return chunk
         if not self.sizes.speed or len(self.flying) >= workers:
             return None
@@ -146,7 +150,7 @@ class _Coordinator:
             if not slow.twice and now - slow.sent > OVERDUE * slow.cost / self.sizes.speed + PATIENCE_S:
                 slow.twice = True
                 # From its end: the two meet where the slow one has come to.
-                return _Chunk([item for item in reversed(slow.items) if item.hash in self.left], twice=True)
+                return _Chunk([item for item in reversed(slow.items) if item.hash in self.given], twice=True)
         return None
 
     def receive(self) -> None:
@@ -166,14 +170,14 @@ class _Coordinator:
 
     def _count(self, items: Iterable[Item]) -> None:
         for item in items:
-            if self.left.pop(item.hash, None) is not None:
+            if self.given.pop(item.hash, None) is not None:
                 self.work.done += 1
                 self.work.finished_cost += item.cost
 
     def _failed(self, chunk: _Chunk, error: BaseException) -> None:
         """What the worker finished before counts. The run it failed at goes alone to another one, the rest together."""
-        self._count(item for item in chunk.items if item.hash in self.left and self.store.is_finished(item.hash))
-        rest = [item for item in chunk.items if item.hash in self.left]
+        self._count(item for item in chunk.items if item.hash in self.given and self.store.is_finished(item.hash))
+        rest = [item for item in chunk.items if item.hash in self.given]
         if not rest:
             return
         failures = chunk.failures + 1 if rest[0] == chunk.items[0] else 1

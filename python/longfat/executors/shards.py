@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable
+
+import numpy as np
 
 from longfat.errors import LongfatError
-from longfat.sweep import Item
+from longfat.planned import Items
 
 
 def read(text: str) -> tuple[int, int]:
@@ -17,16 +18,17 @@ def read(text: str) -> tuple[int, int]:
     return int(number), int(of)
 
 
-def split(items: Iterable[Item], shards: int) -> list[list[Item]]:
+def split(items: Items, shards: int) -> list[Items]:
     """The runs in `shards` parts of about equal cost: the longest first, each to the part with the least so far.
 
     No part has more than the mean and one run (Graham 1969, "Bounds on Multiprocessing Timing Anomalies").
     """
-    parts: list[list[Item]] = [[] for _ in range(shards)]
+    parts: list[list[int]] = [[] for _ in range(shards)]
     least = [(0.0, index) for index in range(shards)]
     # By hash where the cost is equal: the order of axes in the file does not matter.
-    for item in sorted(items, key=lambda item: (-item.cost, item.hash)):
+    order = np.lexsort((items.digests, -items.costs))
+    for place, each in zip(order.tolist(), items.costs[order].tolist(), strict=True):
         cost, index = least[0]
-        parts[index].append(item)
-        heapq.heapreplace(least, (cost + item.cost, index))
-    return parts
+        parts[index].append(place)
+        heapq.heapreplace(least, (cost + each, index))
+    return [items.where(np.array(part, np.int64)) for part in parts]

@@ -20,7 +20,7 @@ from longfat.stored import EMPTY, FORMS, NONE
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from longfat._longfat import Run, Table, Trace
+    from longfat._longfat import Document, Table, Trace
     from longfat.store.shard import Shard
 
 TOGETHER = 512
@@ -51,17 +51,17 @@ class Many:
         """Which of them are what was written."""
         return check_all(self._heads({}), self.tables)
 
-    def restored(self, known: Mapping[str, Run]) -> Iterator[tuple[str, Trace | None, dict[str, Any]]]:
+    def restored(self, document: Document | None, numbers: Mapping[str, int]) -> Iterator[tuple[str, Trace | None, dict[str, Any]]]:
         """Of each its hash, its trace, and what is known of it besides; None for the trace of one that is damaged, or cannot be read.
 
-        Those that are `known`, by hash, are faster.
+        Those that have a number in `document`, by hash, are faster.
         """
-        for facts, trace in zip(self.facts, restore_all(self._heads(known), self.tables), strict=True):
+        for facts, trace in zip(self.facts, restore_all(self._heads(numbers), self.tables, document), strict=True):
             yield facts["run"], trace, fields(facts) if trace else {}
 
-    def _heads(self, known: Mapping[str, Run]) -> list[tuple[Run | None, str, str, bytes]]:
+    def _heads(self, numbers: Mapping[str, int]) -> list[tuple[int | None, str, str, bytes]]:
         pairs = zip(self.facts, self.digests, strict=True)
-        return [(known.get(facts["run"]), facts["resolved"], digest, head(facts)) for facts, digest in pairs]
+        return [(numbers.get(facts["run"]), facts["resolved"], digest, head(facts)) for facts, digest in pairs]
 
 
 def read(shard: Shard, runs: Iterable[str]) -> Iterator[Many]:

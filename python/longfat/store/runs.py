@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -29,8 +29,9 @@ from longfat.store.writer import Writer
 from longfat.warned import RunWarning
 
 if TYPE_CHECKING:
-    from longfat._longfat import Run, Tables
+    from longfat._longfat import Document, Tables
 
+NO_NUMBERS: Mapping[str, int] = {}
 JOURNALS, FOLDERS = journal.FOLDER, folders.FOLDER
 
 
@@ -274,19 +275,18 @@ class Runs:
             raise DamagedError(f"{self.folder}: {found.run} is not a finished run: {error}; {AGAIN}") from error
 
     def read_all(
-        self, runs: Iterable[str], resolve: Callable[[str], Run | None] = lambda _: None
+        self, runs: Iterable[str], document: Document | None = None, numbers: Mapping[str, int] = NO_NUMBERS
     ) -> Iterator[tuple[str, Result | DamagedError]]:
         """Runs in the order in which they are quickest to read, each with its hash; a DamagedError for what is not what was written.
 
-        Those that the caller can `resolve` are faster to read.
+        Those whose number in `document` is known are faster to read.
         """
         if not self._looked:
             self.refresh()
         for some in self._shards.read_many(runs):
             alone: list[str] = []
             if isinstance(some, Many):
-                known = {run: found for run in some.runs if (found := resolve(run))}
-                for run, trace, fields in some.restored(known):
+                for run, trace, fields in some.restored(document, numbers):
                     if trace:
                         yield run, _result(trace, fields)
                     else:

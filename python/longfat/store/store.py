@@ -21,12 +21,13 @@ from longfat import sums
 from longfat._longfat import METRICS, Document, Run
 from longfat.decide import Decider, Metrics
 from longfat.errors import DamagedError, LongfatError, NoResultsError, StorageError
+from longfat.planned import Named, Plan
 from longfat.results import Result, Results, changed, without_series
 from longfat.store import locks
 from longfat.store.combined import AT_ONCE, STRETCH, STRETCH_CELLS, Combined
 from longfat.store.files import read_opened, version_of
 from longfat.store.place import Folder
-from longfat.store.runs import Runs
+from longfat.store.runs import NO_NUMBERS, Runs
 from longfat.store.top import PROVENANCE, SWEEP, TABLES
 from longfat.store.version import FORMAT_VERSION, WITH_TRACES
 from longfat.totals import Totals
@@ -71,19 +72,19 @@ class Store(Runs):
         self,
         title: str,
         axes: list[str],
-        runs: Iterable[Run],
+        runs: Iterable[Run | Named],
         text: str,
         facts: Callable[[Totals], dict[str, Any]],
-        resolve: Callable[[int], Run] | None = None,
+        document: Document | None = None,
     ) -> Results:
         """Writes the tables of `runs`, in that order, and where they come from: `facts` of them all. Others may write meanwhile.
 
-        `resolve` gives the run of a number: with it this is faster. A StorageError leaves the old tables. DamagedError where runs are
+        `document` is what they are runs of: with it this is faster. A StorageError leaves the old tables. DamagedError where runs are
         missing or damaged; these have been put aside then.
         """
         with self._telling(), self._as_writer():
             self.gather()
-            provenance = self._write_top(title, axes, lambda made: self._fill(made, _rows(runs), resolve, self.put_aside), facts, text)
+            provenance = self._write_top(title, axes, lambda made: self._fill(made, _rows(runs), document, self.put_aside), facts, text)
             self._top.end()
         return self._results(provenance)
 
@@ -95,7 +96,7 @@ class Store(Runs):
         self,
         made: Combined,
         rows: Iterable[_Row],
-        resolve: Callable[[int], Run] | None = None,
+        document: Document | None = None,
         damaged: Callable[[str], object] = lambda _: None,
     ) -> None:
         """Adds runs of the sweep. Where some are damaged, a DamagedError for the first, when `damaged` has been told of all of them."""
@@ -105,12 +106,9 @@ class Store(Runs):
             by_run: dict[str, list[_Row]] = {}
             for row in stretch:
                 by_run.setdefault(row.run, []).append(row)
-
-            def known(run: str, by_run: dict[str, list[_Row]] = by_run) -> Run | None:
-                return resolve(by_run[run][0].number) if resolve else None
-
+            numbers = {run: some[0].number for run, some in by_run.items()} if document else NO_NUMBERS
             found: list[tuple[_Row, Result]] = []
-            for run, result in self.read_all(by_run, known):
+            for run, result in self.read_all(by_run, document, numbers):
                 if isinstance(result, DamagedError):
                     failed = failed or result
                     damaged(run)
@@ -160,11 +158,11 @@ class Store(Runs):
             weakref.finalize(results, file.close)
         return results
 
-    def _only_made(self, provenance: dict[str, Any], rows: Iterable[_Row], resolve: Callable[[int], Run] | None = None) -> Results:
+    def _only_made(self, provenance: dict[str, Any], rows: Iterable[_Row], document: Document | None = None) -> Results:
         """The tables of these runs, which are not kept: they are in files that are gone when nobody has them open."""
         with tempfile.TemporaryDirectory(prefix="longfat-") as home:
             made = Combined(provenance["axes"], Path(home))
-            self._fill(made, rows, resolve)
+            self._fill(made, rows, document)
             now = provenance | {"warnings": [warning.as_facts() for warning in made.totals.warnings]}
             return self._of_files(now, {name: path.open("rb") for name, path in made.files().items()})
 
@@ -207,7 +205,7 @@ class Store(Runs):
         document = _document(note["text"], note.get("changes", {}))
         finished = self.finished()
         count, done, place = 0, list[_Row](), dict[str, bool]()
-        for row in _rows(Decider(document).wanted(metrics_in(self))):
+        for row in _rows(_wanted(document, self)):
             count += 1
             if row.run in finished:
                 done.append(row)
@@ -219,7 +217,7 @@ class Store(Runs):
                 return self.load()
             raise NoResultsError(f"{self.folder} has no results yet: none of the {count:,} runs of its sweep is finished")
         so_far = {"finished": len(done), "runs": count, "under_way": self.is_written_to()}
-        return self._only_made(note | {"so_far": so_far}, done, document.run)
+        return self._only_made(note | {"so_far": so_far}, done, document)
 
     def load(self) -> Results:
         """What `combine` wrote, or where its tables are damaged, what it would write.
@@ -259,8 +257,8 @@ class Store(Runs):
     def _again(self, provenance: dict[str, Any], error: DamagedError) -> Results:
         """The tables made anew, since one is damaged. By the experiment that is kept beside them."""
         try:
-            runs = Decider(_document(self.text(), provenance.get("changes", {}))).wanted(metrics_in(self))
-            return self._made_anew(provenance, list(_rows(runs)))
+            document = _document(self.text(), provenance.get("changes", {}))
+            return self._made_anew(provenance, list(_rows(_wanted(document, self))))
         except LongfatError as why:
             raise DamagedError(f"{error}; it cannot be made anew, since {why}") from why
 
@@ -269,7 +267,7 @@ class Store(Runs):
         return set(self.load().runs["run"]) if self.place.has("runs.parquet") else set()
 
 
-def _rows(runs: Iterable[Run]) -> Iterator[_Row]:
+def _rows(runs: Iterable[Run | Named]) -> Iterator[_Row]:
     """A row for each run."""
     return (_Row(place, run.index, run.hash, run.labels, run.repeat) for place, run in enumerate(runs))
 
@@ -289,6 +287,11 @@ def _document(text: str, changes: dict[str, Any]) -> Document:
     return document
 
 
+def _wanted(document: Document, store: Store) -> Iterator[Named]:
+    """The runs that it wants, by what is finished in the store."""
+    return Plan.of(document, Decider(document).wanted(metrics_in(store))).named
+
+
 def metrics_in(store: Store) -> Metrics:
     """The metrics of the runs that are finished in `store`, each read once."""
     known: dict[str, Mapping[str, float]] = {}
@@ -302,6 +305,6 @@ def metrics_in(store: Store) -> Metrics:
     return metrics
 
 
-def labelled(result: Result, run: Run) -> Result:
+def labelled(result: Result, run: Run | Named) -> Result:
     """`result` as the outcome of `run`: it may have been made for another sweep, under other labels."""
     return changed(result, labels=dict(run.labels), repeat=run.repeat)

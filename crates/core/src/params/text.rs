@@ -104,10 +104,10 @@ impl Kind {
                 let n = read_count(text, unit).map_err(quantity)?;
                 within((min..=max).contains(&n), Value::Count(n))
             }
-            (Kind::Number { min, max }, Literal::Float(x)) => within(x.is_finite() && x >= min && x <= max, Value::Number(x)),
+            (Kind::Number { min, max }, Literal::Float(x)) => within(x.is_finite() && x >= min && x <= max, Value::Number(unsigned(x))),
             (Kind::Number { min, max }, Literal::Integer(n)) => within(n as f64 >= min && n as f64 <= max, Value::Number(n as f64)),
             (Kind::Portion { unit }, Literal::Text(text)) => Ok(Value::Count(read_count(text, unit).map_err(quantity)?)),
-            (Kind::Portion { .. }, Literal::Float(x)) => within((0.0..=1.0).contains(&x), Value::Number(x)),
+            (Kind::Portion { .. }, Literal::Float(x)) => within((0.0..=1.0).contains(&x), Value::Number(unsigned(x))),
             (Kind::Portion { .. }, Literal::Integer(n)) => within((0..=1).contains(&n), Value::Number(n as f64)),
             (Kind::Bool, Literal::Bool(b)) => Ok(Value::Bool(b)),
             (Kind::Choice(words), Literal::Text(text)) => {
@@ -204,6 +204,11 @@ impl Kind {
 /// `usual` where it is within bounds, else a bound.
 fn example(usual: u64, min: u64, max: u64, format: impl Fn(u64) -> String) -> String {
     format(usual.clamp(min, max))
+}
+
+/// Zero has no sign: 0.0 and -0.0 are the same run.
+fn unsigned(x: f64) -> f64 {
+    x + 0.0
 }
 
 fn dscp(number: i64) -> Option<Dscp> {

@@ -1,6 +1,7 @@
 //! No text makes the parser panic: it is an experiment, or there is an error with a line of the file.
 
 use super::super::Document;
+use super::super::identity::hexadecimal;
 use super::ready::FILES;
 use proptest::prelude::*;
 
@@ -8,7 +9,18 @@ use proptest::prelude::*;
 fn check(text: &str) -> Result<(), TestCaseError> {
     let outcome = Document::parse(text, "fuzz.toml").and_then(|document| {
         let n = document.run_count();
-        [0, n / 3, n / 2, n - 1].into_iter().map(|index| document.run(index)).collect::<Result<Vec<_>, _>>()
+        let numbers = [0, n / 3, n / 2, n - 1, 0];
+        let runs = numbers.into_iter().map(|index| document.run(index)).collect::<Result<Vec<_>, _>>();
+        // Planned together they are what they are one by one, and where one has a fault, so it has there.
+        match (&runs, document.plan(numbers)) {
+            (Ok(runs), Ok(plan)) => {
+                assert!(runs.iter().zip(&plan.hashes).all(|(run, hash)| run.hash == hexadecimal(hash)), "{text}");
+                assert!(runs.iter().zip(&plan.seeds).all(|(run, seed)| run.experiment.seed == *seed), "{text}");
+            }
+            (Err(error), Err(planned)) => assert_eq!(error.to_string(), planned.to_string(), "{text}"),
+            _ => panic!("either can be planned, and not the other: {text}"),
+        }
+        runs
     });
     for run in outcome.iter().flatten() {
         let again = Document::parse(&run.to_toml(), "resolved.toml").and_then(|d| d.run(0));

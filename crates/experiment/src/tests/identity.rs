@@ -49,6 +49,13 @@ fn a_default_that_is_said_is_the_run_that_says_nothing() {
     assert_eq!(cubic(", abe = false"), cubic(""));
 }
 
+/// They are the same number. Planning compares numbers, and goes by what is written where they differ.
+#[test]
+fn zero_has_no_sign() {
+    let loss = |probability: &str| run("", &format!(", loss = {{ kind = \"bernoulli\", probability = {probability} }}")).hash;
+    assert_eq!(loss("-0.0"), loss("0.0"));
+}
+
 #[test]
 fn what_is_said_at_either_end_or_way_is_another_run() {
     let ends = [

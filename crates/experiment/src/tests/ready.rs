@@ -1,6 +1,7 @@
 //! The experiments that come with longfat.
 
 use super::super::Document;
+use super::super::identity::hexadecimal;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -38,8 +39,10 @@ fn every_run_resolves_and_reads_back_as_itself() {
         let text = std::fs::read_to_string(&file).unwrap();
         let document = Document::parse_based(&text, &name, &mut read).unwrap_or_else(|e| panic!("{e}"));
         let mut hashes = BTreeSet::new();
+        let plan = document.plan(0..document.run_count()).unwrap_or_else(|e| panic!("{e}"));
         for index in 0..document.run_count() {
             let run = document.run(index).unwrap_or_else(|e| panic!("{e}"));
+            assert_eq!(hexadecimal(&plan.hashes[index as usize]), run.hash, "{name} {index}");
             assert!(hashes.insert(run.hash.clone()), "two runs of {name} are the same: {:?}", run.labels);
             // Reading back a sample of a large sweep is enough.
             if index % (document.run_count() / 32 + 1) != 0 {

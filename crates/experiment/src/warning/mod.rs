@@ -111,13 +111,17 @@ pub fn of(experiment: &Experiment, trace: &Trace) -> Vec<Given<String>> {
 
 /// One for all of `texts` that differ in numbers alone, such as one of each flow.
 fn alike(warning: &'static Warning, texts: Vec<String>) -> Vec<Given<String>> {
-    let mut given: Vec<(String, Given<String>)> = Vec::new();
+    let mut given: Vec<Given<String>> = Vec::new();
     for text in texts {
-        let form: String = text.chars().filter(|c| !c.is_ascii_digit() && *c != '.').collect();
-        match given.iter_mut().find(|(known, _)| *known == form) {
-            Some((_, first)) => first.count += 1,
-            None => given.push((form, Given { warning, text, count: 1 })),
+        match given.iter_mut().find(|known| form(&known.text).eq(form(&text))) {
+            Some(first) => first.count += 1,
+            None => given.push(Given { warning, text, count: 1 }),
         }
     }
-    given.into_iter().map(|(_, given)| given).collect()
+    given
+}
+
+/// A text without its numbers.
+pub(crate) fn form(text: &str) -> impl Iterator<Item = char> {
+    text.chars().filter(|c| !c.is_ascii_digit() && *c != '.')
 }

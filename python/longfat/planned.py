@@ -1,0 +1,165 @@
+"""The runs of a sweep before they are run: for each its number, its hash and its cost, in arrays, as a sweep may be of a million."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Set
+from dataclasses import dataclass
+from itertools import groupby, islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from longfat.warned import Merged, RunWarning
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from longfat._longfat import Document
+
+AT_ONCE = 10_000
+"""Runs that are planned in one go: Ctrl-C is heard in between."""
+HASH_BYTES = 32
+
+
+class Item(NamedTuple):
+    """A run of a sweep."""
+
+    number: int
+    """As in `Experiment.resolve`."""
+    hash: str
+    cost: float
+    is_alone: bool = False
+    """Whether nothing else may run meanwhile."""
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """Runs, 49 bytes for each."""
+
+    numbers: NDArray[np.uint64]
+    digests: NDArray[np.bytes_]
+    """Their hashes, 32 bytes each."""
+    costs: NDArray[np.float64]
+    alone: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __iter__(self) -> Iterator[Item]:
+        for start in range(0, len(self), AT_ONCE):
+            some = slice(start, start + AT_ONCE)
+            columns = (
+                self.numbers[some].tolist(),
+                _in_hexadecimal(self.digests[some]),
+                self.costs[some].tolist(),
+                self.alone[some].tolist(),
+            )
+            yield from map(Item, *columns)
+
+    def __getitem__(self, place: int) -> Item:
+        return next(iter(self.where(np.array([place]))))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Items) and np.array_equal(self.numbers, other.numbers) and np.array_equal(self.digests, other.digests)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def cost(self) -> float:
+        """Of all."""
+        return float(self.costs.sum())
+
+    @property
+    def hashes(self) -> Iterator[str]:
+        """Of each."""
+        for start in range(0, len(self), AT_ONCE):
+            yield from _in_hexadecimal(self.digests[start : start + AT_ONCE])
+
+    def where(self, which: NDArray[Any] | slice) -> Items:
+        """Those of which this is true, or those at these places."""
+        return Items(self.numbers[which], self.digests[which], self.costs[which], self.alone[which])
+
+    def first(self, count: int) -> Items:
+        """So many of them."""
+        return self.where(slice(count))
+
+    def after(self, count: int) -> Items:
+        """The rest."""
+        return self.where(slice(count, None))
+
+    def without(self, hashes: Set[str]) -> Items:
+        """Those that are not among these."""
+        if not hashes:
+            return self
+        return self.where(np.fromiter((run not in hashes for run in self.hashes), np.bool_, len(self)))
+
+    def longest_first(self) -> Items:
+        """The same, by their cost; those of the same cost as they were."""
+        return self.where(np.argsort(-self.costs, kind="stable"))
+
+
+def _in_hexadecimal(digests: NDArray[np.bytes_]) -> list[str]:
+    text, size = digests.tobytes().hex(), 2 * HASH_BYTES
+    return [text[at : at + size] for at in range(0, len(text), size)]
+
+
+def _items(numbers: NDArray[np.uint64], digests: bytes, costs: NDArray[np.float64], alone: NDArray[np.bool_]) -> Items:
+    return Items(numbers, np.frombuffer(digests, f"S{HASH_BYTES}"), costs, alone)
+
+
+NOTHING = _items(np.empty(0, np.uint64), b"", np.empty(0), np.empty(0, np.bool_))
+
+
+@dataclass(slots=True)
+class Named:
+    """A run with its labels, as `longfat._longfat.Run` has them."""
+
+    index: int
+    hash: str
+    labels: list[tuple[str, str]]
+    repeat: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The runs of an experiment, and what is said of them all."""
+
+    document: Document
+    every: Items
+    """In order; some may be the same run."""
+    items: Items
+    """Each once."""
+    backends: list[str]
+    seeds: list[int]
+    warnings: list[RunWarning]
+    """What can be told before they are run."""
+
+    @classmethod
+    def of(cls, document: Document, numbers: Iterable[int]) -> Plan:
+        """Of these runs of an experiment, in order. ExperimentError of the first that has a fault."""
+        parts: list[Items] = [NOTHING]
+        backends: set[str] = set()
+        seeds = np.empty(0, np.uint64)
+        said = Merged()
+        rest = iter(numbers)
+        while some := list(islice(rest, AT_ONCE)):
+            digests, costs, seeds_here, alone, names, warnings = document.plan(some)
+            part = _items(np.array(some, np.uint64), digests, costs, alone)
+            parts.append(part)
+            backends.update(names)
+            seeds = np.union1d(seeds, seeds_here)
+            said.add(RunWarning(name, text, count, tuple(part.where(np.array(places)).hashes)) for name, text, count, places in warnings)
+        whole = Items(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("numbers", "digests", "costs", "alone")))
+        # Two values of an axis may resolve to the same run ("64 KiB" and "65536 bytes").
+        _, first = np.unique(whole.digests, return_index=True)
+        items = whole if len(first) == len(whole) else whole.where(np.sort(first))
+        return cls(document, whole, items, sorted(backends), seeds.tolist(), said.all())
+
+    @property
+    def named(self) -> Iterator[Named]:
+        """All of them, in order, with what they are called."""
+        repeats = self.document.repeats
+        for combination, items in groupby(self.every, lambda item: item.number // repeats):
+            labels = self.document.labels(combination)
+            for item in items:
+                yield Named(item.number, item.hash, labels, item.number % repeats)
