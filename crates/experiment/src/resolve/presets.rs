@@ -37,8 +37,8 @@ fn edges<'a>(path: &View<'a>, bottleneck: &Line<'a>) -> Result<Line<'a>, Fault> 
     if path.get("edge").is_some() {
         return shared_line(path, "edge", false);
     }
-    let fastest = [&bottleneck.there, &bottleneck.back].map(|way| way.most()).into_iter().max();
-    let rate = Rate::from_bps(fastest.map_or(1, Rate::as_bps).saturating_mul(10).min(Rate::MOST.as_bps()));
+    let fastest = bottleneck.there.most().max(bottleneck.back.most());
+    let rate = Rate::from_bps(fastest.as_bps().saturating_mul(10).min(Rate::MOST.as_bps()));
     Ok(Line { there: bottleneck.there.bare(rate), back: bottleneck.back.bare(rate) })
 }
 
