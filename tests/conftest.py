@@ -9,8 +9,9 @@ from pathlib import Path
 import longfat
 import numpy as np
 import pytest
+from longfat.hashes import FORM
 from longfat.locate import Source
-from longfat.planned import HASH_BYTES, Item, Items
+from longfat.planned import Item, Items
 
 ROOT = Path(__file__).parent.parent
 
@@ -50,7 +51,7 @@ LONG_SWEEP = _for_minutes(SWEEP)
 
 def items_of(items: list[Item]) -> Items:
     """The same as a plan has them."""
-    digests = np.array([bytes.fromhex(item.hash) for item in items], f"S{HASH_BYTES}")
+    digests = np.array([bytes.fromhex(item.hash) for item in items], FORM)
     numbers, costs = np.array([item.number for item in items], np.uint64), np.array([item.cost for item in items])
     return Items(numbers, digests, costs, np.array([item.is_alone for item in items]))
 

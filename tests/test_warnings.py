@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from longfat import Experiment, terminal
 from longfat.cli import app
-from longfat.warned import RunWarning, merged, new_ones, of_facts
+from longfat.warned import MOST_RUNS, RunWarning, merged, new_ones, of_facts
 from old_forms import seal, write_format_4
 from typer.testing import CliRunner
 
@@ -112,6 +112,19 @@ def test_those_that_differ_in_numbers_are_one() -> None:
     assert merged(found) == [RunWarning("a", "flow 1: 2.5", 5, ("x", "y")), RunWarning("b", "flow 1: 2.5", 1, ("x",))]
     assert new_ones(found, [RunWarning("a", "flow 7: 9")]) == [found[2]]
     assert [of_facts(warning.as_facts()) for warning in found] == found
+
+
+def test_a_warning_of_many_runs_names_some_and_counts_all(capsys: pytest.CaptureFixture[str]) -> None:
+    runs = tuple(f"{number:064x}" for number in range(1000))
+    facts = RunWarning("", "short", 1, runs).as_facts()
+    assert (facts["runs"], facts["more_runs"]) == (list(runs[:MOST_RUNS]), 1000 - MOST_RUNS)
+    kept = of_facts(facts)
+    assert kept.as_facts() == facts
+    earlier = of_facts({"name": "", "text": "short", "count": 1, "runs": list(runs)})
+    assert earlier.as_facts() == facts
+    for warning in (kept, earlier):
+        terminal.print_warnings(terminal.console(), [warning])
+        assert "(1,000 runs)" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("entry", longfat.registries()["warnings"], ids=lambda entry: entry["name"])

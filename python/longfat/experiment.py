@@ -192,7 +192,7 @@ class Experiment:
                 pass  # what was left behind is cleared away, or sent
 
             def do(plan: Plan) -> None:
-                work.begin(plan.items.without(store.whole(plan.items.hashes)))
+                work.begin(plan.items.without(store.whole(plan.items.as_set)))
                 if executor and work.items.alone.any():
                     raise LongfatError("a run in real time has its machine to itself: run it without an executor")
                 if not len(work.items):
@@ -239,7 +239,7 @@ class Experiment:
         """The runs that are not finished in `folder`."""
         store = Store(folder)
         items = self.plan(store).items
-        return items.without(store.whole(items.hashes))
+        return items.without(store.whole(items.as_set))
 
     def sweep_shard(
         self,
@@ -263,7 +263,7 @@ class Experiment:
         store.check_source(self.file)
         with store.writer(lambda: _kept(work)) as writer:
             mine = shards.split(plan.items, of)[shard - 1]
-            work.begin(mine.without(store.whole(mine.hashes)))
+            work.begin(mine.without(store.whole(mine.as_set)))
             store.begin(self.title, list(self.axes), self.text, self._facts(plan, Totals(), jobs or default_jobs()))
             perform(work, self.resolve, writer.keep, jobs or default_jobs(), tick)
         return work.done

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from longfat.hashes import FORM, Hashes, in_hexadecimal
 from longfat.warned import Merged, RunWarning
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 AT_ONCE = 10_000
 """Runs that are planned in one go: Ctrl-C is heard in between."""
-HASH_BYTES = 32
 
 
 class Item(NamedTuple):
@@ -50,7 +50,7 @@ class Items:
             some = slice(start, start + AT_ONCE)
             columns = (
                 self.numbers[some].tolist(),
-                _in_hexadecimal(self.digests[some]),
+                in_hexadecimal(self.digests[some]),
                 self.costs[some].tolist(),
                 self.alone[some].tolist(),
             )
@@ -72,8 +72,12 @@ class Items:
     @property
     def hashes(self) -> Iterator[str]:
         """Of each."""
-        for start in range(0, len(self), AT_ONCE):
-            yield from _in_hexadecimal(self.digests[start : start + AT_ONCE])
+        return in_hexadecimal(self.digests)
+
+    @property
+    def as_set(self) -> Hashes:
+        """The same, each once."""
+        return Hashes.joined([self.digests])
 
     def where(self, which: NDArray[Any] | slice) -> Items:
         """Those of which this is true, or those at these places."""
@@ -87,24 +91,17 @@ class Items:
         """The rest."""
         return self.where(slice(count, None))
 
-    def without(self, hashes: Set[str]) -> Items:
+    def without(self, hashes: Iterable[str]) -> Items:
         """Those that are not among these."""
-        if not hashes:
-            return self
-        return self.where(np.fromiter((run not in hashes for run in self.hashes), np.bool_, len(self)))
+        return self.where(~Hashes.of(hashes).among(self.digests))
 
     def longest_first(self) -> Items:
         """The same, by their cost; those of the same cost as they were."""
         return self.where(np.argsort(-self.costs, kind="stable"))
 
 
-def _in_hexadecimal(digests: NDArray[np.bytes_]) -> list[str]:
-    text, size = digests.tobytes().hex(), 2 * HASH_BYTES
-    return [text[at : at + size] for at in range(0, len(text), size)]
-
-
 def _items(numbers: NDArray[np.uint64], digests: bytes, costs: NDArray[np.float64], alone: NDArray[np.bool_]) -> Items:
-    return Items(numbers, np.frombuffer(digests, f"S{HASH_BYTES}"), costs, alone)
+    return Items(numbers, np.frombuffer(digests, FORM), costs, alone)
 
 
 NOTHING = _items(np.empty(0, np.uint64), b"", np.empty(0), np.empty(0, np.bool_))

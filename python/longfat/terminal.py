@@ -285,7 +285,7 @@ def print_warnings(console: Console, warnings: Iterable[RunWarning]) -> None:
         if warning.name and seen[warning.name] > MOST_ALIKE:
             continue
         more = f", and {warning.count - 1:,} more like it" if warning.count > 1 else ""
-        of = f" ({count(len(warning.runs), 'run')})" if warning.runs else ""
+        of = f" ({count(len(warning.runs) + warning.more_runs, 'run')})" if warning.runs else ""
         console.print(f"  [yellow]warning:[/] {escape(warning.text)}{more}{of}", soft_wrap=True)
         if warning.name:
             console.print(f"    [dim]{escape(warning.advice)} ({warning.name})[/]", soft_wrap=True)

@@ -10,6 +10,9 @@ from typing import Any
 
 from longfat._longfat import registries
 
+MOST_RUNS = 10
+"""Runs that a warning in a file names."""
+
 
 @dataclass(frozen=True)
 class RunWarning:
@@ -22,7 +25,9 @@ class RunWarning:
     count: int = 1
     """How many there are like it in a run, at the most."""
     runs: tuple[str, ...] = ()
-    """The hashes of the runs that have it; empty before they are run."""
+    """The hashes of runs that have it; empty before they are run."""
+    more_runs: int = 0
+    """How many have it besides."""
 
     @property
     def advice(self) -> str:
@@ -30,15 +35,18 @@ class RunWarning:
         return _advice().get(self.name, "")
 
     def as_facts(self) -> dict[str, Any]:
-        """It as JSON; `of_facts` reads it."""
-        return {"name": self.name, "text": self.text, "count": self.count, "runs": list(self.runs)}
+        """It as JSON, with the first `MOST_RUNS` of its runs; `of_facts` reads it."""
+        facts = {"name": self.name, "text": self.text, "count": self.count, "runs": list(self.runs[:MOST_RUNS])}
+        more = self.more_runs + len(self.runs[MOST_RUNS:])
+        return facts | ({"more_runs": more} if more else {})
 
 
 def of_facts(facts: Mapping[str, Any] | str) -> RunWarning:
     """What `as_facts` gave; or a warning as an earlier longfat kept it."""
     if isinstance(facts, str):
         return RunWarning("", facts)
-    return RunWarning(facts.get("name", ""), facts["text"], facts.get("count", 1), tuple(facts.get("runs", ())))
+    runs = tuple(facts.get("runs", ()))
+    return RunWarning(facts.get("name", ""), facts["text"], facts.get("count", 1), runs, facts.get("more_runs", 0))
 
 
 class Merged:

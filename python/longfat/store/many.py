@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -64,9 +64,8 @@ class Many:
         return [(numbers.get(facts["run"]), facts["resolved"], digest, head(facts)) for facts, digest in pairs]
 
 
-def read(shard: Shard, runs: Iterable[str]) -> Iterator[Many]:
-    """These runs of a shard, in its order. OSError and the like where it is damaged."""
-    places = np.sort(np.array([shard.rows[run] for run in runs], np.int64))
+def read(shard: Shard, places: NDArray[np.int64]) -> Iterator[Many]:
+    """The runs in these rows of a shard, as they stand there. OSError and the like where it is damaged."""
     start = 0
     while start < len(places):
         here = places[start : start + TOGETHER]

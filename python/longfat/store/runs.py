@@ -9,12 +9,14 @@ import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 
 from longfat._longfat import Trace, columns
 from longfat.errors import DamagedError, ExperimentError, StorageError
+from longfat.hashes import Hashes
 from longfat.results import Result, of_tables
 from longfat.store import folders, journal, locks
 from longfat.store.files import reason
@@ -154,11 +156,11 @@ class Runs:
             self._shards.refresh()
             self._looked = True
 
-    def finished(self) -> set[str]:
+    def finished(self) -> Hashes:
         """The hashes of all runs that are finished. Their contents are looked at when they are read."""
         with self._lock:
             self.refresh()
-            return self._shards.finished().union(*self._journals.values(), self._folders.finished())
+            return self._shards.finished() | chain(*self._journals.values(), self._folders.finished())
 
     def has(self, run: str) -> bool:
         """Whether the run of this hash is finished, and all of it is what was written."""
@@ -175,37 +177,38 @@ class Runs:
             self.refresh()
             return self._is_there(run)
 
-    def finished_of(self, runs: Iterable[str]) -> set[str]:
+    def finished_of(self, runs: Iterable[str]) -> Hashes:
         """Those of `runs` that are finished now. What is in them is not looked at."""
+        wanted = Hashes.of(runs)
         with self._lock:
             self.refresh()
-            return {run for run in runs if self._is_there(run)}
+            found = self._shards.finished(wanted)
+            return found | (run for run in wanted - found if self._is_there(run))
 
     def _is_there(self, run: str) -> bool:
         return any(run in found for found in self._journals.values()) or self._shards.has(run) or self._folders.has(run)
 
-    def whole(self, runs: Iterable[str]) -> set[str]:
+    def whole(self, runs: Iterable[str]) -> Hashes:
         """Those of `runs` that are finished and are what was written. The others that are there are put aside."""
-        return self.whole_of(set(runs) & self.finished(), self.put_aside)
+        return self.whole_of(self.finished() & runs, self.put_aside)
 
-    def whole_of(self, runs: Iterable[str], damaged: Callable[[str], object] = lambda _: None) -> set[str]:
+    def whole_of(self, runs: Iterable[str], damaged: Callable[[str], object] = lambda _: None) -> Hashes:
         """Those of `runs`, which were finished at the last look, that are what was written; `damaged` is told of the others."""
-        found: set[str] = set()
+        every = Hashes.of(runs)
         suspects: list[str] = []
-        for some in self._shards.read_many(runs):
+        for some in self._shards.read_many(every):
             if isinstance(some, Many):
-                for run, is_whole in zip(some.runs, some.whole(), strict=True):
-                    found.add(run) if is_whole else suspects.append(run)
+                suspects += [run for run, is_whole in zip(some.runs, some.whole(), strict=True) if not is_whole]
             else:
                 suspects += some
+        wrong: list[str] = []
         for run in suspects:
             try:
                 self._open(run)
             except DamagedError:
                 damaged(run)
-            else:
-                found.add(run)
-        return found
+                wrong.append(run)
+        return every - wrong
 
     def _find(self, run: str) -> Finished | Result | None:
         damage: DamagedError | None = None
@@ -302,7 +305,7 @@ class Runs:
     def _cells_of_a_run(self, tables: Iterable[str]) -> int:
         """How many cells a run has in these tables, by the shards."""
         names, shards = list(tables), list(self._shards.there.values())
-        return sum(shard.cells(name) for shard in shards for name in names) // max(sum(len(shard.rows) for shard in shards), 1)
+        return sum(shard.cells(name) for shard in shards for name in names) // max(sum(len(shard.runs) for shard in shards), 1)
 
     # Keeping house
 
@@ -313,9 +316,9 @@ class Runs:
             found: list[Kept] = []
             for name, shard in self._shards.there.items():
                 aside = {run for run, of in self._shards.aside() if of == name}
-                share = shard.size // max(len(shard.rows), 1)
+                share = shard.size // max(len(shard.runs), 1)
                 facts = shard.facts(MADE_BY)
-                found += [Kept(run, name, {} if run in aside else facts.get(run, {}), share) for run in shard.rows]
+                found += [Kept(run, name, {} if run in aside else facts.get(run, {}), share) for run in shard.runs]
             for records in self._journals.values():
                 for one in records.values():
                     made = journal.read(self.place.local / journal.FOLDER, one).fields()["provenance"]
@@ -333,7 +336,7 @@ class Runs:
             named = {within: {one.run for one in picked if one.within == within} for within in {one.within for one in picked}}
             in_journals, in_folders = named.pop(JOURNALS, set()), named.pop(FOLDERS, set())
             for name, shard in self._shards.there.items():
-                named[name] = named.get(name, set()) | (shard.rows.keys() & in_journals)
+                named[name] = named.get(name, set()) | {run for run in in_journals if run in shard.runs}
             self._shards.drop({(run, within) for within, runs in named.items() for run in runs})
             for path in self._folders.paths():
                 if path.name in in_folders:

@@ -25,16 +25,21 @@ from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import accumulate, groupby
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from longfat.errors import DamagedError
+from longfat.hashes import FORM, Hashes
+from longfat.store.digests import all_digests, digests_in
 from longfat.store.finished import FACTS, IN_JSON, TRACE_TABLES, Finished, stacked
 from longfat.store.place import UNFINISHED, Place, is_refused, new_name, patiently
 from longfat.store.version import FORMAT_VERSION
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 FOLDER = "shards"
 TABLES = ("runs", *TRACE_TABLES)
@@ -113,17 +118,17 @@ def _announce(place: Place, shard: str, replaces: list[str], tables: dict[str, t
     place.put(f"{FOLDER}/{shard}.json", json.dumps({"sha256": digest, "shard": facts}, sort_keys=True).encode())
 
 
-def announce_again(place: Place, shard: str, elsewhere: set[str]) -> bool:
+def announce_again(place: Place, shard: str, elsewhere: Hashes) -> bool:
     """Says that there is a shard whose `NAME.json` was lost; whether that was right.
 
     It is where all files of the shard are there and whole, and not all its runs are `elsewhere`: then it is what a kill has left.
     """
     with _passing_over_damage():
         found = Shard(place, shard)
-        if found.rows.keys() <= elsewhere:
+        if not found.runs - elsewhere:
             return False
         sizes = {table: dict(place.names(f"{FOLDER}/{table}")).get(f"{shard}.parquet", 0) for table in found.tables()}
-        runs = pa.concat_tables(part for table, part in found.parts(set()) if table == "runs")
+        runs = pa.concat_tables(part for table, part in found.parts() if table == "runs")
         tables = {table: (found.footer(table), size) for table, size in sizes.items()}
         for table in TRACE_TABLES:
             counted = sum(runs[f"{table}_rows"].to_pylist()) if f"{table}_rows" in runs.column_names else 0
@@ -229,7 +234,10 @@ class Shard:
         """Names of shards whose runs are in this one."""
         self.size = 0
         """Bytes of its files; 0 where that is not known."""
+        self._packed: dict[str, bytes] = {}
+        """The footers of its files, as they are written: in memory a footer takes ten times as much."""
         self._footers: dict[str, Any] = {}
+        """Those that are in use."""
         self._groups: OrderedDict[tuple[str, int], pa.Table] = OrderedDict()
         self._starts: dict[str, list[int]] = {}
         """Of each table where its row groups begin, and where the last ends."""
@@ -239,12 +247,16 @@ class Shard:
             if hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest() == said["sha256"]:
                 self.replaces = facts["replaces"]
                 self.size = sum(one["bytes"] for one in facts["tables"].values())
-                self._footers = {
-                    table: pq.read_metadata(pa.BufferReader(zlib.decompress(base64.b64decode(one["footer"]))))
-                    for table, one in facts["tables"].items()
-                }
-        self.rows = self._index()
-        """Of each run the number of its row in `runs`."""
+                self._packed = {table: base64.b64decode(one["footer"]) for table, one in facts["tables"].items()}
+        parts = list(self._digests())
+        digests = np.concatenate([np.empty(0, FORM), *(some for _, some in parts)])
+        rows = np.concatenate([np.empty(0, np.uint32), *(np.arange(start, start + len(some), dtype=np.uint32) for start, some in parts)])
+        digests, first = np.unique(digests, return_index=True)
+        self.runs = Hashes(digests)
+        """The runs that it has."""
+        self._rows = rows[first]
+        """Of each of them, in that order, the number of its row in `runs`."""
+        self.forget()
 
     def path(self, table: str) -> str:
         """The file of a table."""
@@ -252,14 +264,14 @@ class Shard:
 
     def tables(self) -> list[str]:
         """The tables that it has rows in."""
-        return list(self._footers) if self.size else [table for table in TABLES if self.place.has(self.path(table))]
+        return list(self._packed) if self.size else [table for table in TABLES if self.place.has(self.path(table))]
 
     def _read(self, table: str, what: Callable[[Any], Found]) -> Found:
         """What is asked of the Parquet file of a table."""
 
         def read() -> Found:
             with self.place.open(self.path(table)) as source:
-                file = pq.ParquetFile(source, metadata=self._footers.get(table), page_checksum_verification=True)
+                file = pq.ParquetFile(source, metadata=self._footer(table), page_checksum_verification=True)
                 self._footers.setdefault(table, file.metadata)
                 return what(file)
 
@@ -267,7 +279,13 @@ class Shard:
 
     def footer(self, table: str) -> Any:
         """The footer of the file of a table."""
-        return self._footers.get(table) or self._read(table, lambda file: file.metadata)
+        return self._footer(table) or self._read(table, lambda file: file.metadata)
+
+    def _footer(self, table: str) -> Any:
+        """The same, or None where only the file has it."""
+        if table in self._packed and table not in self._footers:
+            self._footers[table] = pq.read_metadata(pa.BufferReader(zlib.decompress(self._packed[table])))
+        return self._footers.get(table)
 
     def columns(self, table: str) -> int:
         """How many columns a table has."""
@@ -284,19 +302,30 @@ class Shard:
         footer = self.footer(table)
         return [footer.row_group(number).num_rows for number in range(footer.num_row_groups)]
 
-    def _index(self) -> dict[str, int]:
+    def _digests(self) -> Iterator[tuple[int, NDArray[np.bytes_]]]:
+        """Of the runs in rows that can be read, each time with the number of the first row."""
         with _passing_over_damage():
-            names = self._read("runs", lambda file: file.read(columns=["run"]))["run"].to_pylist()
-            return dict(zip(names, range(len(names)), strict=True))
-        index: dict[str, int] = {}
+            yield 0, self._read("runs", all_digests)
+            return
         start = 0
         with _passing_over_damage():  # without a footer there is no way to any of them
             for number, rows in enumerate(self._rows_of_groups("runs")):
                 with _passing_over_damage():
-                    names = self._group("runs", number, ["run"])["run"].to_pylist()
-                    index |= dict(zip(names, range(start, start + rows), strict=True))
+                    yield start, digests_in(self._group("runs", number, ["run"]))
                 start += rows
-        return index
+
+    def row(self, run: str) -> int:
+        """The number of a run's row in `runs`. KeyError."""
+        place = self.runs.place(run)
+        if place is None:
+            raise KeyError(run)
+        return int(self._rows[place])
+
+    def in_order(self, some: Hashes) -> tuple[NDArray[np.int64], NDArray[np.bytes_]]:
+        """The numbers of the rows in `runs` of runs that it has, and their digests, as they stand there."""
+        rows = self._rows[np.searchsorted(self.runs.digests, some.digests)].astype(np.int64)
+        order = np.argsort(rows)
+        return rows[order], some.digests[order]
 
     def facts(self, columns: Sequence[str]) -> dict[str, dict[str, Any]]:
         """Of each run these facts, as `Finished.fields` has them; without the runs whose facts are damaged."""
@@ -335,13 +364,13 @@ class Shard:
         return found
 
     def forget(self) -> None:
-        """Lets go of the row groups that are kept for the next run: the reader goes on elsewhere."""
-        self._groups = OrderedDict()
+        """Lets go of the row groups and footers that are kept for the next run: the reader goes on elsewhere."""
+        self._groups, self._footers = OrderedDict(), {}
 
     def read(self, run: str) -> Finished:
         """A run. DamagedError where it is not what was written; FileNotFoundError where the shard has gone into another."""
         try:
-            row = self.slice("runs", self.rows[run], 1).to_pylist()[0]
+            row = self.slice("runs", self.row(run), 1).to_pylist()[0]
             tables: dict[str, pa.Table] = {}
             for name in TRACE_TABLES:
                 if count := row.pop(f"{name}_rows", 0):  # none of a longfat that did not have this table
@@ -361,13 +390,13 @@ class Shard:
             raise DamagedError(f"{self.place.where / FOLDER}: the run {run} in shard {self.name} is damaged: {error}") from error
         return made
 
-    def parts(self, dropped: set[str]) -> Iterator[tuple[str, pa.Table]]:
+    def parts(self, dropped: Hashes | None = None) -> Iterator[tuple[str, pa.Table]]:
         """All rows but those of the runs `dropped`, by table, a row group at a time. OSError and the like where one is damaged."""
         for table in self.tables():
             for number in range(len(self._rows_of_groups(table))):
                 part = self._group(table, number)
                 if dropped:
-                    part = part.filter(pa.array([run not in dropped for run in part["run"].to_pylist()]))
+                    part = part.filter(pa.array(~dropped.among(digests_in(part))))
                 yield table, part
 
     def schemas(self) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from longfat.errors import DamagedError
+from longfat.hashes import Hashes, in_hexadecimal
 from longfat.store import journal
 from longfat.store.finished import TRACE_TABLES, Finished
 from longfat.store.journal import Journal
@@ -56,15 +57,14 @@ class Shards:
         pairs = (name.partition("@") for name, _ in self.place.names(ASIDE))
         self._aside = {(run, shard) for run, _, shard in pairs}
 
-    def finished(self) -> set[str]:
-        """The runs that are there and not put aside."""
-        found: set[str] = set()
-        for shard in self.there.values():
-            found.update(shard.rows)
-        for run, _ in self._aside:
-            if run in found and not self._with(run):
-                found.discard(run)
-        return found
+    def finished(self, of: Hashes | None = None) -> Hashes:
+        """The runs that are there and not put aside; of these."""
+        found: list[Any] = []
+        for name, shard in self.there.items():
+            here = shard.runs if of is None else of & shard.runs
+            aside = [run for run, within in self._aside if within == name]
+            found.append((here - aside if aside else here).digests)
+        return Hashes.joined(found)
 
     def has(self, run: str) -> bool:
         """Whether there is a run that is not put aside."""
@@ -75,7 +75,7 @@ class Shards:
         return sorted((run, name) for run, name in self._aside if name in self.there)
 
     def _with(self, run: str) -> list[Shard]:
-        return [shard for shard in self.there.values() if run in shard.rows and (run, shard.name) not in self._aside]
+        return [shard for shard in self.there.values() if run in shard.runs and (run, shard.name) not in self._aside]
 
     def read(self, run: str) -> Finished | None:
         """A run; None where there is none of that hash. DamagedError where no copy of it is whole."""
@@ -100,27 +100,25 @@ class Shards:
 
     def read_many(self, runs: Iterable[str]) -> Iterator[Many | list[str]]:
         """Runs, some at a time, in the order in which they are quickest to read; the hashes of those that have to be read one by one."""
-        left = set(runs)
-        alone = {run for run, _ in self._aside if run in left}
+        every = Hashes.of(runs)
+        alone = every & (run for run, _ in self._aside)
+        left = every - alone
         for shard in list(self.there.values()):
-            here = (left & shard.rows.keys()) - alone
-            left -= here
+            here = left & shard.runs
             if not here:
                 continue
+            left -= here
+            rows, digests = shard.in_order(here)
+            done = 0
             try:
-                for many in read_together(shard, here):
-                    here.difference_update(many.runs)
+                for many in read_together(shard, rows):
+                    done += len(many.facts)
                     yield many
             except (*UNREADABLE, TypeError, AttributeError):  # which run it is, and what is wrong, is told when each is read
-                yield self.in_order(here)
+                yield list(in_hexadecimal(digests[done:]))
             # Of each shard in turn some row groups are held, and not of all shards at once.
             shard.forget()
-        yield self.in_order(left)
-
-    def in_order(self, runs: Iterable[str]) -> list[str]:
-        """`runs` as they stand in the shards, those first that are in none: the order to read them in."""
-        there = list(enumerate(self.there.values()))
-        return sorted(runs, key=lambda run: next(((number, shard.rows[run]) for number, shard in there if run in shard.rows), (-1, 0)))
+        yield [*alone, *left]
 
     def put_aside(self, run: str) -> None:
         """From now on the copies of a run that are there do not count."""
@@ -132,8 +130,8 @@ class Shards:
         """Makes shards of what is in a journal, and removes it. Where that fails, it stays, for whoever comes next."""
         try:
             self.refresh()
-            have = self.finished()
             folder, found = held.path.parent, {one.run: one for one in journal.records(held.path)}
+            have = self.finished(Hashes.of(found))
             self.write(journal.read(folder, one) for run, one in found.items() if run not in have)
             held.path.unlink()
         finally:
@@ -177,6 +175,8 @@ class Shards:
                 self.refresh()
                 self._clear(mine)
                 some = self._too_many(mine)
+                for shard in self.there.values():
+                    shard.forget()
                 if not some or not self.merge(some):
                     return
 
@@ -194,14 +194,14 @@ class Shards:
                     return alike
         return []
 
-    def merge(self, some: list[Shard], dropped: set[str] | None = None) -> bool:
+    def merge(self, some: list[Shard], dropped: Iterable[str] = ()) -> bool:
         """One shard in the place of `some`, without the runs `dropped`; whether it was made. Where one is damaged, all stay."""
         writer = ShardWriter(self.place, [shard.name for shard in some])
-        seen: set[str] = set()
+        seen = Hashes.of(dropped)
         try:
             for shard in some:
-                out = (dropped or set()) & shard.rows.keys() | seen & shard.rows.keys()
-                seen |= shard.rows.keys()
+                out = shard.runs & seen
+                seen |= shard.runs
                 try:
                     for table, part in shard.parts(out):
                         if table == "runs":
@@ -227,10 +227,11 @@ class Shards:
         """Takes runs, each with its shard, out for good. Nobody else may write meanwhile."""
         for shard in list(self.there.values()):
             out = {run for run, name in picked if name == shard.name}
-            if out and shard.rows.keys() <= out:
+            rest = shard.runs - out
+            if out and not rest:
                 self.remove(shard.name)
             elif out and not self.merge([shard], out):
-                self.write(one for one in map(_whole(shard), shard.rows.keys() - out) if one)
+                self.write(one for one in map(_whole(shard), rest) if one)
                 self.remove(shard.name)
         self.refresh()
 
@@ -253,7 +254,7 @@ class Shards:
             if name.startswith(mine):
                 self.remove(name)
 
-    def clear_unfinished(self, finished: Callable[[], set[str]], mine: str = "") -> None:
+    def clear_unfinished(self, finished: Callable[[], Hashes], mine: str = "") -> None:
         """Removes what kills have left of shards that never were, of those whose names begin with `mine`. Nobody may make one meanwhile.
 
         `finished`: the runs that are there. A shard that is whole but for its `NAME.json`, and has runs that are nowhere else, has lost it,
@@ -263,7 +264,7 @@ class Shards:
         self._clear(mine)
         files = {(table, name.removesuffix(".parquet")) for table in TABLES for name, _ in self.place.names(f"{FOLDER}/{table}")}
         orphans = sorted({name for _, name in files if name.startswith(mine) and name not in self._known})
-        elsewhere = finished() if orphans else set[str]()
+        elsewhere = finished() if orphans else Hashes.of(())
         for shard in orphans:
             if not (("runs", shard) in files and announce_again(self.place, shard, elsewhere)):
                 self._remove_tables(shard)

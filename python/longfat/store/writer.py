@@ -30,9 +30,10 @@ class Writer:
         self._lock = threading.Lock()
         self._sealing = threading.Lock()
         self._here: set[str] = set()
+        """The runs that this writer has put into its journal."""
 
     def keep(self, run: Run, title: str, trace: Trace, wall_s: float, cpu_s: float) -> None:
-        """Keeps a finished run: whole, or OSError and nothing. One that this writer has kept already is not kept again."""
+        """Keeps a finished run: whole, or OSError and nothing. One that is kept twice counts once."""
         self.add(Finished.of_run(run, title, trace, wall_s, cpu_s))
 
     def add(self, finished: Finished) -> None:
@@ -45,7 +46,7 @@ class Writer:
             self._journal.append(data, finished.facts["wall_s"])
             self._here.add(finished.run)
             if self._journal.size >= JOURNAL_BYTES or self._journal.runs >= JOURNAL_RUNS:
-                full, self._journal = self._journal, Journal.new(self._place.local / FOLDER)
+                full, self._journal, self._here = self._journal, Journal.new(self._place.local / FOLDER), set()
         if full:
             # Other threads go on meanwhile, with the new journal.
             with self._sealing:
