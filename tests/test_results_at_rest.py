@@ -124,7 +124,7 @@ def test_the_tables_do_not_hang_on_how_the_runs_stand_in_the_shards(tmp_path: Pa
     for name in ("AT_ONCE", "STRETCH"):
         monkeypatch.setattr(store, name, 7)
     monkeypatch.setattr(many, "TOGETHER", 4)
-    monkeypatch.setattr(many, "CELLS", 5000)
+    monkeypatch.setattr(many, "LARGE", 5000)
     made = experiment.gather(tmp_path)
     for name in TABLES:
         pd.testing.assert_frame_equal(getattr(made, name), getattr(expected, name), check_exact=True)

@@ -1,6 +1,6 @@
 """The native part: parses experiments and runs them. Private; `longfat` is the public face."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Literal, NotRequired, TypedDict
 
@@ -76,18 +76,17 @@ class Given(TypedDict):
     count: int
     """How many there are like it in the run."""
 
+InBytes = tuple[int, bytes, list[bytes]]
+"""Rows of a table: how many; the cells of the columns that are not of words, 8 bytes each, one column behind the other; and each column
+of words, with a NUL between two."""
+
 class Tables(TypedDict):
-    """What a run left, as users see it: every metric in the rows of what it is about."""
+    """What a run left, as users see it: every metric in the rows of what it is about. `Trace.table` gives the tables without metrics."""
 
     metrics: dict[str, float]
     flows: Table
     links: Table
     hosts: Table
-    flow_series: Table
-    link_series: Table
-    events: Table
-    packets: Table
-    acks: Table
     end_s: float
     steps: int
     real_time: dict[str, float]
@@ -113,23 +112,34 @@ class Trace:
     """Columns that it was restored without."""
     def tables(self) -> Tables:
         """As users see it."""
+    def table(self, name: str, most: int | None = None) -> Table:
+        """A table as users see it, without metrics. KeyError where there is none.
+
+        Of a series with more rows than `most` about so many: whole samples, evenly spread, and the last.
+        """
     def stored(self) -> dict[str, Table]:
         """All of it, by table and column: whole numbers as uint64 (none is 2^64 - 1; times are picoseconds), floats, or words."""
     def once(self) -> dict[str, int | None]:
         """What there is once for a run, of what `stored` gives: plain values, None where there is none."""
     warnings: list[Given]
     """What is to be told of the run."""
-    def kept(self, head: bytes) -> tuple[str, dict[str, tuple[int, bytes, list[bytes]]]]:
-        """SHA-256 of `head` and of all of `stored`, and the latter, by table, where it has rows.
+    def kept(self, head: bytes, most: int) -> tuple[str, dict[str, InBytes] | None]:
+        """SHA-256 of `head` and of all of `stored`; and the latter, by table, where it has rows.
 
-        Of a table how many rows; the cells of the columns that are not of words, one column behind the other; and each column of words,
-        with a NUL between two.
+        Not the latter where it has more than `most` cells.
         """
+    def pieces(self, name: str) -> tuple[int, int]:
+        """How many rows a table has, and of how many pieces: of more than one only where it is large. KeyError where there is none."""
+    def piece(self, name: str, number: int) -> InBytes:
+        """A piece of a table, of some MB. KeyError, IndexError where there is none."""
     def capture(self, path: str | PathLike[str], at: str, comment: str, snap: int) -> int:
         """Writes a capture; how many packets it has. Raises longfat.errors.CaptureError, OSError."""
     @staticmethod
-    def restore(resolved: str, stored: dict[str, Table]) -> Trace:
-        """From what `stored` gave and the run as resolved; raises longfat.ExperimentError where that is not valid, ValueError."""
+    def restore(resolved: str, stored: Mapping[str, Iterable[Table]]) -> Trace:
+        """From what `stored` gave, each table in any number of pieces, and the run as resolved.
+
+        Raises longfat.ExperimentError where that is not valid, ValueError, and OSError where what is too large for memory has no room.
+        """
 
 def restore_all(
     runs: Sequence[tuple[int | None, str, str, bytes]], tables: Sequence[tuple[str, Table, Sequence[int]]], document: Document | None

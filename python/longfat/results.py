@@ -29,6 +29,7 @@ table           a row is              columns
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -68,6 +69,34 @@ class Columns:
         if made or not self.words:
             return pd.DataFrame(self.table)
         return _empty(tuple((name, "str" if name in self.words else _dtype(column)) for name, column in self.table.items())).copy()
+
+    def without_rows(self) -> Columns:
+        """Its columns."""
+        return Columns({name: cells[:0] for name, cells in self.table.items()}, self.words)
+
+
+@dataclass(frozen=True)
+class ColumnsOfTrace:
+    """The same of a table that is large: it stays where the trace has it, which need not be in memory, until it is asked for."""
+
+    trace: Trace
+    name: SeriesName
+
+    @property
+    def table(self) -> Table:
+        """All of it."""
+        return self.trace.table(self.name)
+
+    def __call__(self) -> pd.DataFrame:
+        """As a DataFrame."""
+        return pd.DataFrame(self.table)
+
+    def without_rows(self) -> Columns:
+        """Its columns."""
+        return Columns(self.trace.table(self.name, 1), WORDS[self.name]).without_rows()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Columns, (self.table, WORDS[self.name])
 
 
 class _Table:
@@ -205,7 +234,8 @@ WORDS: dict[str, tuple[str, ...]] = {
 
 def from_trace(run: Run, title: str, trace: Trace, wall_s: float, cpu_s: float) -> Result:
     """What `run.execute()` gave, as DataFrames."""
-    return of_tables(
+    return of_trace(
+        trace,
         trace.tables(),
         run=run.hash,
         title=title,
@@ -220,13 +250,16 @@ def from_trace(run: Run, title: str, trace: Trace, wall_s: float, cpu_s: float) 
     )
 
 
-def of_tables(tables: Tables, **facts: Any) -> Result:
-    """A run from the tables of its trace, and `facts` about it; `also` are more warnings than those of the trace."""
+def of_trace(trace: Trace, tables: Tables, **facts: Any) -> Result:
+    """A run from its trace, the tables that this gives, and `facts` about it; `also` are more warnings than those of the trace."""
     also: list[RunWarning] = facts.pop("also", [])
     warnings = [RunWarning(one["name"], one["text"], one["count"], (facts["run"],)) for one in tables["warnings"]]
     return Result(
         metrics=tables["metrics"],
-        **{name: Columns(tables[name], words) for name, words in WORDS.items()},
+        flows=Columns(tables["flows"], WORDS["flows"]),
+        links=Columns(tables["links"], WORDS["links"]),
+        hosts=Columns(tables["hosts"], WORDS["hosts"]),
+        **{name: _series(trace, name) for name in SERIES},
         end_s=tables["end_s"],
         steps=tables["steps"],
         verdict=tables["verdict"],
@@ -234,6 +267,11 @@ def of_tables(tables: Tables, **facts: Any) -> Result:
         warnings=[*warnings, *also],
         **facts,
     )
+
+
+def _series(trace: Trace, name: SeriesName) -> Columns | ColumnsOfTrace:
+    _, pieces = trace.pieces(name)
+    return Columns(trace.table(name), WORDS[name]) if pieces <= 1 else ColumnsOfTrace(trace, name)
 
 
 def _dtype(column: Column) -> str:
@@ -255,15 +293,27 @@ def changed(result: Result, **fields: Any) -> Result:
 
 def without_series(result: Result) -> Result:
     """Without what can be large."""
-    return changed(
-        result, **{name: Columns({key: cells[:0] for key, cells in _cells(result, name).items()}, WORDS[name]) for name in SERIES}
-    )
+    return changed(result, **{name: _columns(result, name).without_rows() for name in SERIES})
+
+
+def thinned(result: Result, name: Literal["flow_series", "link_series"], most: int) -> tuple[pd.DataFrame, int]:
+    """A series for those who draw it, and that it has one of so many samples: of a series too large for memory about `most` rows."""
+    columns = _columns(result, name)
+    if isinstance(columns, ColumnsOfTrace) and (rows := columns.trace.pieces(name)[0]) > most:
+        return pd.DataFrame(columns.trace.table(name, most)), math.ceil(rows / most)
+    return getattr(result, name), 1
+
+
+def _columns(result: Result, name: str) -> Columns | ColumnsOfTrace:
+    table: Columns | ColumnsOfTrace | pd.DataFrame = result.__dict__[f"_{name}"]
+    if isinstance(table, pd.DataFrame):
+        return Columns({str(key): table[key].to_numpy() for key in table.columns}, WORDS[name])
+    return table
 
 
 def _cells(result: Result, name: str) -> dict[str, Any]:
     """The columns of a table of a run, by name."""
-    table: Columns | pd.DataFrame = result.__dict__[f"_{name}"]
-    return dict(table.table) if isinstance(table, Columns) else {key: table[key].to_numpy() for key in table.columns}
+    return dict(_columns(result, name).table)
 
 
 @dataclass

@@ -1,5 +1,6 @@
 //! Captures, out and in.
 
+use crate::stored::Visit;
 use longfat_capture::{Error, Place};
 use longfat_experiment::Experiment;
 use longfat_experiment::trace::{Trace, columns};
@@ -63,5 +64,5 @@ pub fn trace_packets<'py>(
     let mut failure = None;
     let found = py.detach(|| longfat_capture::rows(&files, number, most, &mut tell(progress.as_ref(), &mut failure)));
     failure.map_or(Ok(()), Err)?;
-    crate::tables::recorded(py, columns::packets(), &found.map_err(error)?)
+    crate::tables::Shown { py, most: None }.table(columns::packets(), &found.map_err(error)?[..])
 }

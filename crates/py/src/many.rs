@@ -83,7 +83,11 @@ pub fn restore_all(
             // It is faster to resolve it than to make it of its text.
             let known = resolver.as_mut().zip(*number).and_then(|(resolver, number)| resolver.experiment(number).ok());
             let experiment = known.map_or_else(|| experiment_of(resolved).ok(), |(experiment, _)| Some(experiment))?;
-            restored(experiment, &tables.columns, &|name| tables.rows(name, i)).ok()
+            restored(experiment, &mut |name, with| {
+                let columns = tables.columns.get(name).ok_or_else(|| PyValueError::new_err(format!("there is no table {name}")))?;
+                with(columns, tables.rows(name, i))
+            })
+            .ok()
         };
         (0..runs.len()).map(&mut one).collect()
     };

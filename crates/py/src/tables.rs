@@ -1,18 +1,20 @@
 //! The tables that users see: the columns of [`columns`], what the experiment says of each row, and the metrics.
 
+use crate::stored::Visit;
 use longfat_core::time::Time;
 use longfat_experiment::Experiment;
 use longfat_experiment::metric::{REGISTRY, Scope};
 use longfat_experiment::trace::columns::{self, Column, Form, NONE};
-use longfat_experiment::trace::{FlowRecord, LinkRecord, Trace};
+use longfat_experiment::trace::{FlowRecord, LinkRecord, Recorded, Trace};
 use longfat_experiment::warning::verdict::{Verdict, verdict};
 use longfat_experiment::warning::{self, Given};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use std::borrow::Cow;
 use std::ops::Range;
 
-/// The tables that users see, with every metric in its rows.
+/// The tables that users see, with every metric in its rows: those that have metrics.
 pub fn trace<'py>(py: Python<'py>, experiment: &Experiment, trace: &Trace) -> PyResult<Bound<'py, PyDict>> {
     let metrics: Vec<(&str, Vec<(Scope, f64)>)> = REGISTRY.iter().map(|m| (m.name, (m.compute)(experiment, trace))).collect();
     let of_run = PyDict::new(py);
@@ -40,11 +42,6 @@ pub fn trace<'py>(py: Python<'py>, experiment: &Experiment, trace: &Trace) -> Py
     dict.set_item("flows", flows.0)?;
     dict.set_item("links", links.0)?;
     dict.set_item("hosts", hosts.0)?;
-    dict.set_item("flow_series", recorded(py, columns::flow_series(), &trace.flow_series)?)?;
-    dict.set_item("link_series", recorded(py, columns::link_series(), &trace.link_series)?)?;
-    dict.set_item("events", recorded(py, columns::events(), &trace.events)?)?;
-    dict.set_item("packets", recorded(py, columns::packets(), &trace.packets)?)?;
-    dict.set_item("acks", recorded(py, columns::acks(), &trace.acks)?)?;
     dict.set_item("end_s", trace.end.as_secs_f64())?;
     dict.set_item("steps", trace.steps)?;
     let real_time = PyDict::new(py);
@@ -90,12 +87,14 @@ impl<'py> Table<'py> {
         self.0.set_item(name, values.collect::<Vec<_>>())
     }
     /// What is shown of `columns`.
-    fn records<R: 'static>(&self, columns: &[Column<R>], rows: &[R]) -> PyResult<()> {
+    fn records<R: Clone + 'static>(&self, columns: &[Column<R>], rows: &(impl Recorded<R> + ?Sized)) -> PyResult<()> {
         for column in columns.iter().filter(|column| column.is_shown) {
-            let mut cells = rows.iter().map(|row| column.get(row));
-            if column.is_rare && cells.clone().all(|cell| cell == NONE) {
+            let mut cells = Vec::with_capacity(rows.rows());
+            rows.each_cell(column, &mut |some| cells.extend_from_slice(some));
+            if column.is_rare && cells.iter().all(|cell| *cell == NONE) {
                 continue;
             }
+            let mut cells = cells.into_iter();
             let or_nan = |cell: u64, value: fn(u64) -> f64| if cell == NONE { f64::NAN } else { value(cell) };
             match column.form {
                 Form::Count => self.integers(column.name, &mut cells)?,
@@ -163,8 +162,70 @@ fn hosts<'py>(py: Python<'py>, experiment: &Experiment) -> PyResult<Table<'py>> 
 }
 
 /// A table of what was recorded alone.
-pub fn recorded<'py, R: 'static>(py: Python<'py>, columns: &[Column<R>], rows: &[R]) -> PyResult<Bound<'py, PyDict>> {
-    let table = Table::new(py);
-    table.records(columns, rows)?;
-    Ok(table.0)
+pub struct Shown<'py> {
+    pub py: Python<'py>,
+    /// Of a series with more rows, about so many: whole samples, evenly spread, and the last.
+    pub most: Option<usize>,
+}
+
+impl<'py> Visit for Shown<'py> {
+    type Out = PyResult<Bound<'py, PyDict>>;
+    fn table<R: Clone + 'static>(self, columns: &'static [Column<R>], rows: &(impl Recorded<R> + ?Sized)) -> Self::Out {
+        let table = Table::new(self.py);
+        match self.most.filter(|most| rows.rows() > *most) {
+            None => table.records(columns, rows)?,
+            Some(most) => table.records(columns, &Spread::of(columns, rows, most))?,
+        }
+        Ok(table.0)
+    }
+}
+
+/// Some of the rows of a table.
+struct Spread<'a, T: ?Sized> {
+    of: &'a T,
+    /// Of each row of it, whether it is one of these.
+    chosen: Vec<bool>,
+}
+
+impl<'a, T: ?Sized> Spread<'a, T> {
+    /// About `most` rows: those of samples that are evenly spread, and of the last. The first column is the time, and rows of one time are
+    /// of one sample.
+    fn of<R: Clone + 'static>(columns: &[Column<R>], rows: &'a T, most: usize) -> Self
+    where
+        T: Recorded<R>,
+    {
+        let mut samples: Vec<usize> = Vec::with_capacity(rows.rows());
+        let mut before = None;
+        rows.each_cell(&columns[0], &mut |times| {
+            for time in times {
+                let is_new = before.replace(*time) != Some(*time);
+                samples.push(samples.last().map_or(0, |sample| sample + usize::from(is_new)));
+            }
+        });
+        let every = rows.rows().div_ceil(most.max(1));
+        let last = samples.last().copied().unwrap_or(0);
+        Spread { of: rows, chosen: samples.into_iter().map(|sample| sample % every == 0 || sample == last).collect() }
+    }
+}
+
+impl<R: Clone + 'static, T: Recorded<R> + ?Sized> Recorded<R> for Spread<'_, T> {
+    fn rows(&self) -> usize {
+        self.chosen.iter().filter(|is_chosen| **is_chosen).count()
+    }
+    fn pieces(&self) -> usize {
+        self.of.pieces()
+    }
+    fn piece(&self, i: usize) -> Cow<'_, [R]> {
+        let start: usize = (0..i).map(|before| self.of.piece(before).len()).sum();
+        let rows = self.of.piece(i);
+        Cow::Owned(rows.iter().zip(&self.chosen[start..]).filter(|(_, is_chosen)| **is_chosen).map(|(row, _)| row.clone()).collect())
+    }
+    fn each_cell(&self, column: &Column<R>, each: &mut dyn FnMut(&[u64])) {
+        let mut start = 0;
+        self.of.each_cell(column, &mut |cells| {
+            let chosen = cells.iter().zip(&self.chosen[start..]).filter(|(_, is_chosen)| **is_chosen);
+            each(&chosen.map(|(cell, _)| *cell).collect::<Vec<u64>>());
+            start += cells.len();
+        });
+    }
 }

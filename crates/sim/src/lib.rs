@@ -56,6 +56,13 @@ pub enum Error {
         /// How far the run had come.
         at: Time,
     },
+    /// The temporary file of the series cannot be made, or has no room left.
+    Recording {
+        /// How far the run had come.
+        at: Time,
+        /// What the system says.
+        why: String,
+    },
 }
 
 impl fmt::Display for Error {
@@ -65,6 +72,16 @@ impl fmt::Display for Error {
                 write!(f, "flow {flow} ({group}): no path leads from {from} to {to}; a flow needs links both ways, through routers")
             }
             Error::Cancelled { at } => write!(f, "cancelled at {} s of virtual time", at.as_secs_f64()),
+            Error::Recording { at, why } => {
+                let folder = std::env::temp_dir();
+                write!(
+                    f,
+                    "at {} s of virtual time the series had no room in a temporary file in {}: {why}; TMPDIR names another folder, and a \
+                     longer `measure.interval` makes fewer samples",
+                    at.as_secs_f64(),
+                    folder.display()
+                )
+            }
         }
     }
 }
@@ -82,7 +99,8 @@ pub fn run(experiment: &Experiment) -> Result<Trace, Error> {
 /// The same, and calls `go_on` with how far it is every few milliseconds; when it says `false`, the run is over.
 ///
 /// # Errors
-/// [`Error::NoRoute`] when a flow's ends are not joined, [`Error::Cancelled`] when `go_on` said so.
+/// [`Error::NoRoute`] when a flow's ends are not joined, [`Error::Cancelled`] when `go_on` said so, [`Error::Recording`] where there is no
+/// room for the series.
 pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress<'_>) -> bool) -> Result<Trace, Error> {
     drive(World::new(experiment)?, experiment, go_on)
 }
@@ -91,5 +109,5 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress<'_>) ->
 fn drive(mut world: World, experiment: &Experiment, go_on: &mut dyn FnMut(&Progress<'_>) -> bool) -> Result<Trace, Error> {
     let mut recorder = Recorder::new(experiment);
     simulation::advance(&mut world, &mut recorder, Time::MAX, go_on)?;
-    Ok(simulation::finish(world, recorder, experiment))
+    simulation::finish(world, recorder, experiment)
 }

@@ -9,6 +9,7 @@ use longfat_experiment::trace::{
 };
 use longfat_experiment::{Experiment, Host};
 
+use crate::Error;
 use crate::endpoint::Agent;
 use crate::memory::Gauge;
 use crate::world::{Arrived, Snapshot, World};
@@ -52,7 +53,7 @@ impl Recorder {
     }
 
     /// Writes down what is due, after everything that happened now. Whether the run goes on.
-    pub fn stopped(&mut self, world: &mut World) -> bool {
+    pub fn stopped(&mut self, world: &mut World) -> Result<bool, Error> {
         if self.at_warmup.is_none() && world.now >= self.warmup {
             self.at_warmup = Some(Arrived::of_all(world));
         }
@@ -61,28 +62,29 @@ impl Recorder {
             world.links.iter_mut().for_each(Link::forget_waits);
         }
         if world.now >= self.next_sample {
-            self.sample(world);
+            self.sample(world)?;
             self.next_sample = world.now + self.interval.expect("there is a next sample");
         }
-        world.now < self.end
+        Ok(world.now < self.end)
     }
 
-    fn sample(&mut self, world: &mut World) {
+    fn sample(&mut self, world: &mut World) -> Result<(), Error> {
         world.advance_links();
         let time = world.now;
-        for (i, pair) in world.endpoints.chunks(2).enumerate() {
-            self.trace.flow_series.push(flow_sample(time, i, &pair[0].agent, &pair[1].agent));
-        }
+        let pairs = world.endpoints.chunks(2).enumerate();
+        let flows = pairs.map(|(i, pair)| flow_sample(time, i, &pair[0].agent, &pair[1].agent));
         let links = (0..world.links.len()).map(|link| link_sample(world, link));
-        self.trace.link_series.extend(links);
+        let trace = &mut self.trace;
+        let recorded = trace.flow_series.extend(flows).and_then(|()| trace.link_series.extend(links));
+        recorded.map_err(|e| Error::Recording { at: time, why: e.to_string() })
     }
 
     /// The run is over: the whole trace. A last sample closes a series that the end cut short.
-    pub fn finish(mut self, world: &mut World, experiment: &Experiment) -> Trace {
+    pub fn finish(mut self, world: &mut World, experiment: &Experiment) -> Result<Trace, Error> {
         world.advance_links();
         let last = self.trace.flow_series.last().map(|sample| sample.time);
         if self.interval.is_some() && last != Some(world.now) {
-            self.sample(world);
+            self.sample(world)?;
         }
         let now = Snapshot::of(world);
         let span_end = world.all_delivered.as_ref().unwrap_or(&now);
@@ -108,7 +110,7 @@ impl Recorder {
         trace.events = world.ledger.take_events();
         trace.packets = world.ledger.take_packets();
         trace.acks = world.ledger.take_acks();
-        trace
+        Ok(trace)
     }
 }
 

@@ -50,7 +50,7 @@ pub(crate) fn advance(
         match pause {
             Pause::Done => return Ok(true),
             Pause::Reached if due <= until => {
-                if !recorder.stopped(world) {
+                if !recorder.stopped(world)? {
                     return Ok(true);
                 }
             }
@@ -67,10 +67,10 @@ pub(crate) fn advance(
 }
 
 /// The trace of a world that is at its end, which is audited.
-pub(crate) fn finish(mut world: World, recorder: Recorder, experiment: &Experiment) -> Trace {
-    let trace = recorder.finish(&mut world, experiment);
+pub(crate) fn finish(mut world: World, recorder: Recorder, experiment: &Experiment) -> Result<Trace, Error> {
+    let trace = recorder.finish(&mut world, experiment)?;
     audit::audit(&mut world);
-    trace
+    Ok(trace)
 }
 
 /// What is known of a flow at one instant.
@@ -122,7 +122,7 @@ impl Simulation {
     /// Goes on up to and including `until`, or to the end of the run, if that is earlier; not at all where it is in the past.
     ///
     /// # Errors
-    /// [`Error::Cancelled`] when `go_on` said so; then it can be advanced again.
+    /// [`Error::Cancelled`] when `go_on` said so; then it can be advanced again. [`Error::Recording`] where there is no room for the series.
     pub fn advance(&mut self, until: Time, go_on: &mut dyn FnMut(&Progress<'_>) -> bool) -> Result<(), Error> {
         if !self.is_over && until > self.world.now {
             self.is_over = advance(&mut self.world, &mut self.recorder, until, go_on)?;
@@ -163,11 +163,11 @@ impl Simulation {
     /// Runs to the end.
     ///
     /// # Errors
-    /// [`Error::Cancelled`] when `go_on` said so.
+    /// [`Error::Cancelled`] when `go_on` said so, [`Error::Recording`] where there is no room for the series.
     pub fn finish(mut self, go_on: &mut dyn FnMut(&Progress<'_>) -> bool) -> Result<Trace, Error> {
         if !self.is_over {
             advance(&mut self.world, &mut self.recorder, Time::MAX, go_on)?;
         }
-        Ok(finish(self.world, self.recorder, &self.experiment))
+        finish(self.world, self.recorder, &self.experiment)
     }
 }

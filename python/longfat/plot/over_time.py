@@ -16,7 +16,7 @@ import pandas as pd
 from longfat.plot.sequence import speed, time_sequence
 from longfat.plot.spec import Axis, Plot, Series, floats
 from longfat.plot.units import Unit, scaled
-from longfat.results import Result
+from longfat.results import Result, thinned
 
 MOST_LINES = 10
 """Lines of one plot that can still be told apart; more make another plot."""
@@ -24,6 +24,8 @@ MOST_LINKS = 4
 """Queues shown: the fullest."""
 MOST_SEQUENCES = 2
 """Flows whose packets are drawn."""
+MOST_ROWS = 2_000_000
+"""Rows of a series that are read to be drawn, about."""
 MOST_RATES = 120
 """Intervals that a figure of throughput has at most, about."""
 SPEED_INTERVALS = 2000
@@ -34,7 +36,7 @@ Line = tuple[str, pd.DataFrame]
 
 def time_plots(result: Result, label: str = "", *, named: bool = True) -> Iterator[Plot]:
     """What was recorded of a run, over time; none of what was not. `label` stands in titles, what the run is in captions if `named`."""
-    flows, links = result.flow_series, result.link_series
+    (flows, of_flows), (links, of_links) = (thinned(result, name, MOST_ROWS) for name in ("flow_series", "link_series"))
     some = sorted(flows["flow"].unique())[:MOST_LINES] if len(flows) else []
     by_flow: dict[Any, pd.DataFrame] = dict(iter(flows.groupby("flow"))) if len(flows) else {}
     lines = [(_flow_name(result.flows, flow), by_flow[flow]) for flow in some]
@@ -47,7 +49,9 @@ def time_plots(result: Result, label: str = "", *, named: bool = True) -> Iterat
 
     def plot(id: str, title: str, y: str, unit: Unit, series: list[Series], note: str = left_out) -> Plot:
         made = _scaled(Plot(id, title, Axis("time (s)", start=0), Axis(y, start=0), series), unit)
-        return replace(made, id=prefix + id, title=title + suffix, caption=". ".join(part for part in (name, note) if part))
+        thin = of_links if id in ("queue", "drops", "marks") else of_flows
+        parts = (name, note, f"One of {thin} samples" if thin > 1 else "")
+        return replace(made, id=prefix + id, title=title + suffix, caption=". ".join(part for part in parts if part))
 
     if tcp:
         series, note = _goodput(result, flows, tcp)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 TRACE_TABLES = ("flows", "links", "hosts", *SERIES)
 """The tables that a run has rows in."""
+LARGE = 4_000_000
+"""Cells that a run has at the most to be read and written in one piece: 32 MB."""
 FACTS: dict[str, Any] = {
     "run": pa.string(),
     "title": pa.string(),
@@ -117,12 +120,15 @@ class Finished:
         parts: Mapping[str, Part] | None = None,
         layouts: Mapping[str, Layout] = LAYOUTS,
         digest: str = "",
+        large: Large | None = None,
     ) -> None:
         self.facts = facts
         """A cell for each column of `FACTS`, and one for each of what its trace has once."""
         self.parts = parts
         """Its rows, by table, where it comes from a trace or a journal; `layouts` are their columns."""
         self.layouts = layouts
+        self.large = large
+        """Its rows where they are too many to have them in one piece."""
         self._tables = tables
         self._digest = digest
 
@@ -147,7 +153,9 @@ class Finished:
     def from_trace(cls, facts: dict[str, Any], trace: Trace) -> Finished:
         """Of the facts, with those of `IN_JSON` not yet in JSON, and a trace."""
         row = _row(facts) | trace.once()
-        digest, parts = trace.kept(head(row))
+        digest, parts = trace.kept(head(row), LARGE)
+        if parts is None:
+            return cls(row, digest=digest, large=_OfTrace(trace))
         return cls(row, parts={name: Part(*part) for name, part in parts.items()}, digest=digest)
 
     @classmethod
@@ -164,6 +172,8 @@ class Finished:
     @property
     def tables(self) -> Mapping[str, pa.Table]:
         """Of `TRACE_TABLES`, those in which it has rows."""
+        if self.large:
+            return {name: pa.concat_tables(self.pieces(name)) for name in TRACE_TABLES if self.rows(name)}
         if self._tables is None:
             self._tables = {name: stacked([part], self.layouts[name]) for name, part in (self.parts or {}).items()}
         return self._tables
@@ -171,29 +181,42 @@ class Finished:
     @property
     def schemas(self) -> dict[str, pa.Schema]:
         """The columns of its tables."""
+        if self.large:
+            return {name: self.large.schema(name) for name in TRACE_TABLES if self.rows(name)}
         if self.parts is not None and self.layouts is LAYOUTS:
             return {name: SCHEMAS[name] for name in self.parts}
         return {name: table.schema for name, table in self.tables.items()}
 
     def rows(self, name: str) -> int:
         """How many rows it has in a table."""
+        if self.large:
+            return self.large.rows(name)
         if self.parts is not None:
             return self.parts[name].rows if name in self.parts else 0
         return self.tables[name].num_rows if name in self.tables else 0
+
+    def pieces(self, name: str, column: str = "") -> Iterator[pa.Table]:
+        """The rows of a table, or of one column of it, some at a time."""
+        if self.large:
+            yield from self.large.pieces(name, column)
+        elif name in self.tables:
+            yield self.tables[name].select([column]) if column else self.tables[name]
 
     @property
     def digest(self) -> str:
         """SHA-256 of all of it, however it is kept."""
         if self._digest:
             return self._digest
-        parts = [head(self.facts)]
-        for name in TRACE_TABLES:
-            if name in self.tables:
-                (table,) = self.tables[name].combine_chunks().to_batches()
-                rows = table.num_rows
-                for column, values in zip(table.schema.names, table.columns, strict=True):
-                    parts += [f"{name}.{column} {rows}\n".encode(), _cells(values)]
-        self._digest = hashlib.sha256(b"".join(parts)).hexdigest()
+        found = hashlib.sha256(head(self.facts))
+        schemas = self.schemas
+        for name in (name for name in TRACE_TABLES if self.rows(name)):
+            for field in schemas[name]:
+                found.update(f"{name}.{field.name} {self.rows(name)}\n".encode())
+                chunks = (chunk for piece in self.pieces(name, field.name) for chunk in piece[field.name].chunks if len(chunk))
+                for number, chunk in enumerate(chunks):
+                    found.update(b"\0" if number and field.type == pa.string() else b"")
+                    found.update(_cells(chunk))
+        self._digest = found.hexdigest()
         return self._digest
 
     def check(self, digest: str) -> None:
@@ -207,9 +230,41 @@ class Finished:
 
     def trace(self) -> Trace:
         """All that it recorded. ExperimentError where this longfat does not know what was run; ValueError where the tables do not fit."""
-        stored = {name: from_arrow(name, self.tables.get(name)) for name in TRACE_TABLES}
-        stored["run"] = from_plain({name: value for name, value in self.facts.items() if name in FORMS["run"]})
+        stored: dict[str, Iterable[Table]] = {name: map(partial(from_arrow, name), self.pieces(name)) for name in TRACE_TABLES}
+        stored["run"] = [from_plain({name: value for name, value in self.facts.items() if name in FORMS["run"]})]
         return Trace.restore(self.facts["resolved"], stored)
+
+
+class Large(Protocol):
+    """The rows of a run that are not all in memory at once."""
+
+    def rows(self, name: str) -> int:
+        """How many it has in a table."""
+        ...
+
+    def schema(self, name: str) -> pa.Schema:
+        """The columns of a table in which it has rows."""
+        ...
+
+    def pieces(self, name: str, column: str) -> Iterator[pa.Table]:
+        """As `Finished.pieces`."""
+        ...
+
+
+@dataclass(frozen=True)
+class _OfTrace:
+    trace: Trace
+
+    def rows(self, name: str) -> int:
+        return self.trace.pieces(name)[0]
+
+    def schema(self, name: str) -> pa.Schema:
+        return SCHEMAS[name]
+
+    def pieces(self, name: str, column: str) -> Iterator[pa.Table]:
+        for number in range(self.trace.pieces(name)[1]):
+            piece = stacked([Part(*self.trace.piece(name, number))], LAYOUTS[name])
+            yield piece.select([column]) if column else piece
 
 
 def fields(row: dict[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ this machine goes on with one that nobody holds.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -37,6 +38,8 @@ ENDINGS = (ENDING, EARLIER)
 MAGIC = b"\nlongfat5"
 HEAD = struct.Struct("<9sI32s")
 SYNC_EVERY_S = 1.0
+MOST_BYTES = 2**32 - 2**24
+"""Bytes of the rows of a run that a record has room for."""
 _codec = pa.Codec("zstd", 1)
 _LAYOUTS = json.dumps(LAYOUTS).encode()
 
@@ -158,6 +161,9 @@ def encode(finished: Finished) -> bytes:
     said = {name: [part.rows, len(part.numbers), *map(len, part.words)] for name, part in parts.items()}
     head = json.dumps({"facts": finished.facts, "digest": finished.digest, "parts": said}).encode()
     cells = [cells for part in parts.values() for cells in (part.numbers, *part.words)]
+    size = sum(map(len, cells))
+    if size >= MOST_BYTES:
+        raise OSError(errno.EFBIG, f"the run has {size:,} bytes, and a journal takes {MOST_BYTES:,}")
     raw = b"".join([struct.pack("<II", len(head), len(layouts)), head, layouts, *cells])
     run = finished.run.encode()
     body = struct.pack("<HI", len(run), len(raw)) + run + _codec.compress(raw, asbytes=True)

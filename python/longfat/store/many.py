@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from longfat._longfat import check_all, restore_all
-from longfat.store.finished import TRACE_TABLES, fields, head
+from longfat.store.finished import LARGE, TRACE_TABLES, fields, head
 from longfat.stored import EMPTY, FORMS, NONE
 
 if TYPE_CHECKING:
@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from longfat.store.shard import Shard
 
 TOGETHER = 512
-"""Runs that are read at once,"""
-CELLS = 4_000_000
-"""unless they have more cells than this: of long series there may be many."""
+"""Runs that are read at once, unless they have more than `LARGE` cells together."""
 OWN = ("sha256", *(f"{name}_{what}" for name in TRACE_TABLES for what in ("from", "rows")))
 """Columns of `runs` that are not facts of a run."""
 
@@ -64,16 +62,20 @@ class Many:
         return [(numbers.get(facts["run"]), facts["resolved"], digest, head(facts)) for facts, digest in pairs]
 
 
-def read(shard: Shard, places: NDArray[np.int64]) -> Iterator[Many]:
-    """The runs in these rows of a shard, as they stand there. OSError and the like where it is damaged."""
+def read(shard: Shard, places: NDArray[np.int64]) -> Iterator[Many | list[str]]:
+    """The runs in these rows of a shard, as they stand there; of one that is large its hash. OSError and the like where it is damaged."""
     start = 0
     while start < len(places):
         here = places[start : start + TOGETHER]
         rows = _rows(shard, "runs", here, np.ones(len(here), np.int64))
         counts = {name: _numbers(rows, f"{name}_rows") for name in TRACE_TABLES}
         cells = sum(count * (shard.columns(name) if count.any() else 0) for name, count in counts.items())
-        most = max(1, int(np.searchsorted(np.cumsum(cells), CELLS, side="right")))
-        yield _many(shard, rows.slice(0, most), {name: count[:most] for name, count in counts.items()})
+        most = int(np.searchsorted(np.cumsum(cells), LARGE, side="right"))
+        if most:
+            yield _many(shard, rows.slice(0, most), {name: count[:most] for name, count in counts.items()})
+        else:
+            most = 1
+            yield rows["run"][:1].to_pylist()
         start += min(most, len(here))
 
 

@@ -17,14 +17,15 @@ import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 from longfat._longfat import Trace, columns
 from longfat.errors import DamagedError, ExperimentError, StorageError
 from longfat.hashes import Hashes
-from longfat.results import Result, of_tables
+from longfat.results import Result, of_trace
 from longfat.store import folders, journal, locks
 from longfat.store.files import reason
 from longfat.store.finished import MADE_BY, Finished
 from longfat.store.folders import DAMAGED, Folders, made_by
 from longfat.store.journal import Journal, Record
 from longfat.store.many import Many
-from longfat.store.place import Bucket, Location, location, machine, place_of
+from longfat.store.place import Bucket, Location, is_refused, location, machine, place_of
+from longfat.store.shard import UNREADABLE
 from longfat.store.shards import Shards
 from longfat.store.top import AGAIN, Top
 from longfat.store.writer import Writer
@@ -274,7 +275,9 @@ class Runs:
             raise StorageError(
                 f"this longfat cannot read the experiment of the run {found.run} in {self.folder}, which another version made:\n{error}"
             ) from error
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (*UNREADABLE, TypeError, AttributeError) as error:
+            if is_refused(error):
+                raise StorageError(f"cannot read the run {found.run} in {self.folder}: {error}") from error
             raise DamagedError(f"{self.folder}: {found.run} is not a finished run: {error}; {AGAIN}") from error
 
     def read_all(
@@ -374,7 +377,7 @@ class Runs:
 def _result(trace: Trace, fields: dict[str, Any]) -> Result:
     """A run, with the metrics of now, from its trace and what is known of it besides."""
     tables, kept = trace.tables(), fields.pop("warnings")
-    return of_tables(tables, also=_of_an_earlier_longfat(trace, tables, kept), **fields)
+    return of_trace(trace, tables, also=_of_an_earlier_longfat(trace, tables, kept), **fields)
 
 
 def _of_an_earlier_longfat(trace: Trace, tables: Tables, kept: list[RunWarning]) -> list[RunWarning]:

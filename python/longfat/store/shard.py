@@ -24,6 +24,8 @@ from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate, groupby
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -34,7 +36,7 @@ import pyarrow.parquet as pq
 from longfat.errors import DamagedError
 from longfat.hashes import FORM, Hashes
 from longfat.store.digests import all_digests, digests_in
-from longfat.store.finished import FACTS, IN_JSON, TRACE_TABLES, Finished, stacked
+from longfat.store.finished import FACTS, IN_JSON, LARGE, TRACE_TABLES, Finished, stacked
 from longfat.store.place import UNFINISHED, Place, is_refused, new_name, patiently
 from longfat.store.version import FORMAT_VERSION
 
@@ -210,8 +212,18 @@ def rows_of(runs: list[Finished]) -> pa.Table:
     return pa.table(columns | {"sha256": pa.array([run.digest for run in runs])})
 
 
-def table_of(name: str, runs: list[Finished]) -> pa.Table | None:
-    """The rows of these runs in a table, each with the run before it; None where they have none."""
+def tables_of(name: str, runs: list[Finished]) -> Iterator[pa.Table]:
+    """The rows of these runs in a table, each with the run before it, some at a time."""
+    for is_large, some in groupby(runs, lambda run: run.large is not None):
+        if is_large:
+            for run in some:
+                for piece in run.pieces(name):
+                    yield piece.add_column(0, "run", pa.repeat(run.run, piece.num_rows))
+        elif (table := _table_of(name, list(some))) is not None:
+            yield table
+
+
+def _table_of(name: str, runs: list[Finished]) -> pa.Table | None:
     tables: list[pa.Table] = []
     for layout, some in groupby((run for run in runs if run.rows(name)), lambda run: run.layouts[name] if run.parts else None):
         here = list(some)
@@ -311,7 +323,7 @@ class Shard:
         with _passing_over_damage():  # without a footer there is no way to any of them
             for number, rows in enumerate(self._rows_of_groups("runs")):
                 with _passing_over_damage():
-                    yield start, digests_in(self._group("runs", number, ["run"]))
+                    yield start, digests_in(self.group("runs", number, ["run"]))
                 start += rows
 
     def row(self, run: str) -> int:
@@ -333,32 +345,38 @@ class Shard:
         with _passing_over_damage():
             for number in range(len(self._rows_of_groups("runs"))):
                 with _passing_over_damage():
-                    for row in self._group("runs", number, ["run", *columns]).to_pylist():
+                    for row in self.group("runs", number, ["run", *columns]).to_pylist():
                         found[row.pop("run")] = {name: json.loads(value) if name in IN_JSON else value for name, value in row.items()}
         return found
 
     def slice(self, table: str, start: int, count: int) -> pa.Table:
         """Rows of a table. OSError and the like where they are damaged."""
+        return pa.concat_tables(self.pieces(table, start, count, partial(self.kept_group, table)))
+
+    def pieces(self, table: str, start: int, count: int, group: Callable[[int], pa.Table]) -> Iterator[pa.Table]:
+        """The same, a row group at a time. `group` reads one."""
         if table not in self._starts:
             self._starts[table] = [0, *accumulate(self._rows_of_groups(table))]
-        parts: list[pa.Table] = []
         starts = self._starts[table]
+        found = 0
         for number in range(bisect_right(starts, start) - 1, len(starts) - 1):
             low, high = max(start, starts[number]), min(start + count, starts[number + 1])
             if low >= high:
                 break
-            parts.append(self._kept_group(table, number).slice(low - starts[number], high - low))
-        if sum(part.num_rows for part in parts) != count:
+            found += high - low
+            yield group(number).slice(low - starts[number], high - low)
+        if found != count:
             raise ValueError(f"{self.path(table)} has fewer rows than it should")
-        return pa.concat_tables(parts)
 
-    def _group(self, table: str, number: int, columns: list[str] | None = None) -> pa.Table:
+    def group(self, table: str, number: int, columns: list[str] | None = None) -> pa.Table:
+        """A row group of a table. OSError and the like where it is damaged."""
         return self._read(table, lambda file: file.read_row_group(number, columns=columns))
 
-    def _kept_group(self, table: str, number: int) -> pa.Table:
+    def kept_group(self, table: str, number: int) -> pa.Table:
+        """The same, kept in case the next run has rows in it, too."""
         key, groups = (table, number), self._groups
         found = groups.pop(key, None)
-        groups[key] = found = self._group(table, number) if found is None else found
+        groups[key] = found = self.group(table, number) if found is None else found
         while len(groups) > GROUPS_KEPT:
             groups.popitem(last=False)
         return found
@@ -371,16 +389,17 @@ class Shard:
         """A run. DamagedError where it is not what was written; FileNotFoundError where the shard has gone into another."""
         try:
             row = self.slice("runs", self.row(run), 1).to_pylist()[0]
-            tables: dict[str, pa.Table] = {}
+            places: dict[str, tuple[int, int]] = {}
             for name in TRACE_TABLES:
-                if count := row.pop(f"{name}_rows", 0):  # none of a longfat that did not have this table
-                    found = self.slice(name, row[f"{name}_from"], count)
-                    if found["run"].unique().to_pylist() != [run]:
-                        raise ValueError(f"{self.path(name)} has rows of another run in its place")
-                    tables[name] = found.drop_columns(["run"])
-                row.pop(f"{name}_from", None)
+                count, start = row.pop(f"{name}_rows", 0), row.pop(f"{name}_from", 0)  # of an earlier longfat, that did not have this table
+                if count:
+                    places[name] = (start, count)
             digest = row.pop("sha256")
-            made = Finished(row, tables)
+            large = _InShard(self, run, places)
+            if sum(count * self.columns(name) for name, (_, count) in places.items()) > LARGE:
+                made = Finished(row, large=large)
+            else:
+                made = Finished(row, {name: pa.concat_tables(large.pieces(name, "")) for name in places})
             made.check(digest)
         except FileNotFoundError:
             raise
@@ -394,7 +413,7 @@ class Shard:
         """All rows but those of the runs `dropped`, by table, a row group at a time. OSError and the like where one is damaged."""
         for table in self.tables():
             for number in range(len(self._rows_of_groups(table))):
-                part = self._group(table, number)
+                part = self.group(table, number)
                 if dropped:
                     part = part.filter(pa.array(~dropped.among(digests_in(part))))
                 yield table, part
@@ -402,3 +421,31 @@ class Shard:
     def schemas(self) -> dict[str, Any]:
         """The columns of its tables."""
         return {table: self.footer(table).schema.to_arrow_schema() for table in self.tables()}
+
+
+@dataclass(frozen=True)
+class _InShard:
+    """The rows of a run in a shard."""
+
+    shard: Shard
+    run: str
+    places: dict[str, tuple[int, int]]
+    """Of each table where they begin, and how many there are."""
+
+    def rows(self, name: str) -> int:
+        return self.places.get(name, (0, 0))[1]
+
+    def schema(self, name: str) -> pa.Schema:
+        schema = self.shard.footer(name).schema.to_arrow_schema()
+        return schema.remove(schema.get_field_index("run"))
+
+    def pieces(self, name: str, column: str) -> Iterator[pa.Table]:
+        if name not in self.places:
+            return
+        if column:
+            yield from self.shard.pieces(name, *self.places[name], partial(self.shard.group, name, columns=[column]))
+            return
+        for found in self.shard.pieces(name, *self.places[name], partial(self.shard.kept_group, name)):
+            if found["run"].unique().to_pylist() != [self.run]:
+                raise ValueError(f"{self.shard.path(name)} has rows of another run in its place")
+            yield found.drop_columns(["run"])

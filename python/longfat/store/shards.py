@@ -24,7 +24,7 @@ from longfat.store.journal import Journal
 from longfat.store.many import Many
 from longfat.store.many import read as read_together
 from longfat.store.place import UNFINISHED, Place, is_refused
-from longfat.store.shard import FOLDER, TABLES, UNREADABLE, Shard, ShardWriter, announce_again, rows_of, table_of
+from longfat.store.shard import FOLDER, TABLES, UNREADABLE, Shard, ShardWriter, announce_again, rows_of, tables_of
 
 ASIDE = f"{FOLDER}/aside"
 """Files whose names say which run of which shard is damaged."""
@@ -112,7 +112,7 @@ class Shards:
             done = 0
             try:
                 for many in read_together(shard, rows):
-                    done += len(many.facts)
+                    done += len(many.facts) if isinstance(many, Many) else len(many)
                     yield many
             except (*UNREADABLE, TypeError, AttributeError):  # which run it is, and what is wrong, is told when each is read
                 yield list(in_hexadecimal(digests[done:]))
@@ -147,7 +147,7 @@ class Shards:
             writer = writers[number]
             writer.add(rows_of(some))
             for name in TRACE_TABLES:
-                if (table := table_of(name, some)) is not None:
+                for table in tables_of(name, some):
                     writer.append(name, table)
 
         try:

@@ -37,7 +37,9 @@ class Writer:
         self.add(Finished.of_run(run, title, trace, wall_s, cpu_s))
 
     def add(self, finished: Finished) -> None:
-        """Keeps a finished run as it is at rest."""
+        """Keeps a finished run as it is at rest: a large one in a shard of its own."""
+        if finished.large and self._made_a_shard(finished):
+            return
         full: Journal | None = None
         data = encode(finished)  # while others write
         with self._lock:
@@ -52,6 +54,18 @@ class Writer:
             with self._sealing:
                 self._shards.seal(full)
                 self._shards.compact(machine())
+
+    def _made_a_shard(self, finished: Finished) -> bool:
+        """Whether a run has become a shard. One that could not be sent waits in the journal, as the others do. OSError."""
+        try:
+            with self._sealing:
+                self._shards.write(iter([finished]))
+                self._shards.compact(machine())
+        except OSError:
+            if not isinstance(self._place, Bucket):
+                raise
+            return False
+        return True
 
     def close(self) -> None:
         """Ends it. A journal of this machine's stays for the next writer; one for an object store is sent."""

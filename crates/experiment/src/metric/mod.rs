@@ -30,6 +30,7 @@ use crate::Experiment;
 use crate::trace::{FlowSample, Trace};
 use longfat_core::time::Time;
 use longfat_core::traffic::Rank;
+use std::ops::RangeInclusive;
 
 /// What a value is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -148,25 +149,36 @@ fn measured_rates(experiment: &Experiment, trace: &Trace) -> Vec<f64> {
     senders(experiment).iter().map(rate).collect()
 }
 
-/// The samples of the series, each of all flows, that were taken while all of `flows` were measured: between the warmup (or the last
-/// start) and the first end.
-fn measured_samples<'a>(experiment: &Experiment, trace: &'a Trace, flows: &[usize]) -> Vec<&'a [FlowSample]> {
+/// While all of `flows` were measured: between the warmup (or the last start) and the first end.
+fn measured_while(experiment: &Experiment, trace: &Trace, flows: &[usize]) -> RangeInclusive<Time> {
     let starts = flows.iter().map(|i| trace.flows[*i].start);
     let from = starts.fold(Time::ZERO + experiment.measure.warmup, Time::max);
     let to = flows.iter().filter_map(|i| trace.flows[*i].delivered_all).fold(trace.end, Time::min);
-    let samples = trace.flow_series.chunks(experiment.flows.len().max(1));
-    samples.filter(|samples| (from..=to).contains(&samples[0].time)).collect()
+    from..=to
 }
 
-/// What `flows` together delivered in each whole interval of the series in which all of them were measured, in bit/s. None without a series.
-fn interval_rates(experiment: &Experiment, trace: &Trace, flows: &[usize]) -> Vec<f64> {
-    let Some(interval) = experiment.measure.interval else { return Vec::new() };
-    let samples = measured_samples(experiment, trace, flows);
-    let total = |samples: &[FlowSample]| (samples[0].time, flows.iter().map(|i| samples[*i].bytes_delivered).sum::<u64>());
-    let totals: Vec<(Time, u64)> = samples.into_iter().map(total).collect();
-    // The last sample may come before its time: the run was over.
-    let whole = totals.windows(2).filter(|pair| pair[1].0.since(pair[0].0) == interval);
-    whole.map(|pair| (pair[1].1 - pair[0].1) as f64 * 8.0 / interval.as_secs_f64()).collect()
+/// `each` hears the time of each sample of the series, and what it has of each flow. The series may be larger than memory.
+fn each_sample(experiment: &Experiment, trace: &Trace, each: &mut dyn FnMut(Time, &[FlowSample])) {
+    trace.flow_series.each_group(experiment.flows.len().max(1), &mut |flows| each(flows[0].time, flows));
+}
+
+/// What each of the `groups` of flows together delivered in each whole interval of the series in which all of the group were measured, in
+/// bit/s. None without a series.
+fn interval_rates(experiment: &Experiment, trace: &Trace, groups: &[&[usize]]) -> Vec<Vec<f64>> {
+    let mut rates = vec![Vec::new(); groups.len()];
+    let Some(interval) = experiment.measure.interval else { return rates };
+    let spans: Vec<_> = groups.iter().map(|flows| measured_while(experiment, trace, flows)).collect();
+    let mut before: Vec<Option<(Time, u64)>> = vec![None; groups.len()];
+    each_sample(experiment, trace, &mut |now, samples| {
+        for (i, flows) in groups.iter().enumerate().filter(|(i, _)| spans[*i].contains(&now)) {
+            let total = flows.iter().map(|flow| samples[*flow].bytes_delivered).sum();
+            // The last sample may come before its time: the run was over.
+            if let Some((_, bytes)) = before[i].replace((now, total)).filter(|(time, _)| now.since(*time) == interval) {
+                rates[i].push((total - bytes) as f64 * 8.0 / interval.as_secs_f64());
+            }
+        }
+    });
+    rates
 }
 
 /// `part` over `whole`; NaN where there is no whole.
@@ -190,11 +202,20 @@ fn mean_and_deviation(values: &[f64]) -> (f64, f64) {
     (mean, (squares / n).sqrt())
 }
 
+/// Rates of intervals that are in memory at once: 32 MB.
+const RATES_AT_ONCE: usize = 1 << 22;
+
 /// `of` each measured sender's interval rates, and of those of all senders together as the value of the run.
 fn of_intervals(experiment: &Experiment, trace: &Trace, of: fn(&[f64]) -> f64) -> Vec<(Scope, f64)> {
-    let value = |flows: &[usize]| of(&interval_rates(experiment, trace, flows));
-    let each = senders(experiment).into_iter().map(|streams| (Scope::Sender(experiment.flows[streams[0]].stream_of), value(&streams)));
-    each.chain([(Scope::Run, value(&measured(experiment)))]).collect()
+    let (senders, all) = (senders(experiment), measured(experiment));
+    let mut scopes: Vec<Scope> = senders.iter().map(|streams| Scope::Sender(experiment.flows[streams[0]].stream_of)).collect();
+    scopes.push(Scope::Run);
+    let groups: Vec<&[usize]> = senders.iter().chain([&all]).map(Vec::as_slice).collect();
+    // So many at once that their rates fit into memory, and the series is read no more often than it has to be.
+    let samples = trace.flow_series.len() / experiment.flows.len().max(1);
+    let some = groups.chunks((RATES_AT_ONCE / samples.max(1)).max(1));
+    let values = some.flat_map(|groups| interval_rates(experiment, trace, groups)).map(|rates| of(&rates));
+    scopes.into_iter().zip(values).collect()
 }
 
 /// Least and greatest of `values`; NaN when any is NaN or there are none.

@@ -5,7 +5,7 @@ mod reference;
 use std::sync::Arc;
 
 use super::{Bound, REGISTRY, Scope, impossible};
-use crate::trace::{CellRecord, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, MemoryRecord, Trace};
+use crate::trace::{CellRecord, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, MemoryRecord, Series, Trace};
 use crate::{Cpu, Cycles, Experiment, Flow, Host, Intake, Link, Measure, Network, Node, NodeKind, Ties};
 use longfat_core::atm::port::Count;
 use longfat_core::packet::Dscp;
@@ -238,9 +238,12 @@ fn streams() -> (Experiment, Trace) {
     let totals = [[0, 0, 0], [100, 100, 9000], [600, 600, 12_000], [1600, 2600, 15_000], [4600, 4600, 18_000], [4700, 4600, 18_100]];
     let times = [0, 5, 10, 15, 20, 22];
     let mut trace = Trace { end: at(22), ..Trace::default() };
+    // Of two rows in memory, as of a run that has more than memory holds.
+    trace.flow_series = Series::with_rows_in_memory(2);
     for (time, bytes) in times.into_iter().zip(totals) {
         for (flow, bytes_delivered) in bytes.into_iter().enumerate() {
-            trace.flow_series.push(FlowSample { time: at(time), flow: flow as u32, bytes_delivered, ..no_sample() });
+            let sample = FlowSample { time: at(time), flow: flow as u32, bytes_delivered, ..FlowSample::default() };
+            trace.flow_series.extend([sample]).unwrap();
         }
     }
     let record = |i: usize| FlowRecord { bytes_delivered: totals[5][i], bytes_delivered_at_warmup: totals[1][i], ..FlowRecord::default() };
@@ -248,33 +251,18 @@ fn streams() -> (Experiment, Trace) {
     (e, trace)
 }
 
-fn no_sample() -> FlowSample {
-    let (cwnd, ssthresh, in_flight, rwnd, bytes_retransmitted) = (0, 0, 0, 0, 0);
-    FlowSample {
-        time: at(0),
-        flow: 0,
-        cwnd,
-        ssthresh,
-        in_flight,
-        rwnd,
-        send_buffered: 0,
-        send_buffer: 0,
-        receive_buffered: 0,
-        promised: 0,
-        srtt_s: 0.0,
-        rto_s: 0.0,
-        bytes_delivered: 0,
-        bytes_retransmitted,
-    }
+/// Each sample of the flows, with its number.
+fn change(trace: &mut Trace, with: &dyn Fn(usize, &mut FlowSample)) {
+    let mut rows: Vec<FlowSample> = trace.flow_series.iter().collect();
+    rows.iter_mut().enumerate().for_each(|(i, sample)| with(i, sample));
+    trace.flow_series = rows.into();
 }
 
 #[test]
 fn windows_in_phase_and_out_of_phase() {
     let (mut e, mut trace) = streams();
     let correlation = |windows: &dyn Fn(usize, usize) -> u64, e: &Experiment, trace: &mut Trace| {
-        for (i, sample) in trace.flow_series.iter_mut().enumerate() {
-            sample.cwnd = windows(i / 3, i % 3);
-        }
+        change(trace, &|i, sample| sample.cwnd = windows(i / 3, i % 3));
         value("cwnd_correlation", Scope::Run, e, trace)
     };
     // Five samples after the warmup, the one before it far away. One up, one down, one that stays: only the two are a pair.
@@ -287,7 +275,7 @@ fn windows_in_phase_and_out_of_phase() {
     assert!(correlation(&apart, &e, &mut trace).abs() < 1e-12);
     assert!(correlation(&|_, _| 1000, &e, &mut trace).is_nan(), "no window changes");
     e.measure.interval = None;
-    trace.flow_series.clear();
+    trace.flow_series = Series::default();
     assert!(value("cwnd_correlation", Scope::Run, &e, &trace).is_nan());
 }
 
@@ -296,11 +284,9 @@ fn a_write_waits_as_long_as_the_buffer_takes_to_empty() {
     let (mut e, mut trace) = streams();
     e.flows[1].traffic = Traffic::of("telnet", &[("interval", Value::Duration(Duration::from_millis(10)))]);
     // In the 17 s from 5 to 22 s flow 1 delivers 4500 bytes; 30 of them wait on average.
-    for (i, sample) in trace.flow_series.iter_mut().enumerate() {
-        sample.send_buffered = [9999, 10, 50, 30, 20, 40][i / 3];
-    }
+    change(&mut trace, &|i, sample| sample.send_buffered = [9999, 10, 50, 30, 20, 40][i / 3]);
     assert!((value("write_delay_mean_s", Scope::Flow(1), &e, &trace) - 30.0 * 17.0 / 4500.0).abs() < 1e-12);
-    trace.flow_series.clear();
+    trace.flow_series = Series::default();
     assert!(value("write_delay_mean_s", Scope::Flow(1), &e, &trace).is_nan());
     // It is of flows that write at a rate of their own alone.
     let of = REGISTRY.iter().find(|metric| metric.name == "write_delay_mean_s").unwrap();

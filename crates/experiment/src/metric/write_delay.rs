@@ -1,8 +1,8 @@
 //! How long what an application writes is under way.
 
-use super::{Bound, Metric, Scope, measured_samples, ratio};
+use super::{Bound, Metric, Scope, each_sample, measured_while, ratio};
 use crate::Experiment;
-use crate::trace::Trace;
+use crate::trace::{FlowSample, Trace};
 use longfat_core::traffic::Rank;
 
 pub const MEAN: Metric = Metric {
@@ -15,15 +15,41 @@ pub const MEAN: Metric = Metric {
     compute: |experiment, trace| {
         let flows = experiment.flows.iter().enumerate();
         let writes = flows.filter(|(_, flow)| flow.traffic.is_tcp() && flow.traffic.rank() == Rank::Limited);
-        writes.map(|(i, _)| (Scope::Flow(i), mean(experiment, trace, i))).collect()
+        means(experiment, trace, writes.map(|(i, _)| i).collect())
     },
 };
 
-fn mean(experiment: &Experiment, trace: &Trace, flow: usize) -> f64 {
-    let samples = measured_samples(experiment, trace, &[flow]);
-    let (Some(first), Some(last)) = (samples.first(), samples.last()) else { return f64::NAN };
-    let span_s = last[flow].time.since(first[flow].time).as_secs_f64();
-    let rate = ratio((last[flow].bytes_delivered - first[flow].bytes_delivered) as f64, span_s);
-    let buffered: u64 = samples.iter().map(|sample| sample[flow].send_buffered).sum();
-    ratio(buffered as f64 / samples.len() as f64, rate)
+/// What the samples of a flow come to.
+#[derive(Clone, Default)]
+struct Seen {
+    first: Option<FlowSample>,
+    last: FlowSample,
+    samples: u64,
+    buffered: u64,
+}
+
+impl Seen {
+    fn mean(&self) -> f64 {
+        let Some(first) = &self.first else { return f64::NAN };
+        let span_s = self.last.time.since(first.time).as_secs_f64();
+        let rate = ratio((self.last.bytes_delivered - first.bytes_delivered) as f64, span_s);
+        ratio(self.buffered as f64 / self.samples as f64, rate)
+    }
+}
+
+fn means(experiment: &Experiment, trace: &Trace, flows: Vec<usize>) -> Vec<(Scope, f64)> {
+    if flows.is_empty() {
+        return Vec::new();
+    }
+    let spans: Vec<_> = flows.iter().map(|flow| measured_while(experiment, trace, &[*flow])).collect();
+    let mut seen = vec![Seen::default(); flows.len()];
+    each_sample(experiment, trace, &mut |now, samples| {
+        for ((seen, flow), _) in seen.iter_mut().zip(&flows).zip(&spans).filter(|(_, span)| span.contains(&now)) {
+            seen.last = samples[*flow];
+            seen.first.get_or_insert(seen.last);
+            seen.samples += 1;
+            seen.buffered += seen.last.send_buffered;
+        }
+    });
+    flows.into_iter().map(Scope::Flow).zip(seen.iter().map(Seen::mean)).collect()
 }

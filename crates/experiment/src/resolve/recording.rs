@@ -1,4 +1,4 @@
-//! What a run records has to fit into memory: what would not is refused before it starts.
+//! What a run records has to fit: series into a temporary file, the rest into memory. What would not is refused before it starts.
 
 use super::super::cost::{self, VALUE};
 use super::super::error::Fault;
@@ -14,7 +14,10 @@ use longfat_core::units::text::TIME;
 const MOST: u64 = 8 << 30;
 const MOST_SAID: &str = "what a run records may take 8 GiB of memory";
 
-/// Refuses what would take more than [`MOST`].
+/// The most that the series of a run may take, in bytes before they are compressed: 64 GiB.
+const MOST_OF_SERIES: u64 = 64 << 30;
+
+/// Refuses what would take more than that.
 pub fn check(file: &View<'_>, experiment: &Experiment) -> Result<(), Fault> {
     series(file, experiment)?;
     packets(file, experiment)?;
@@ -28,11 +31,11 @@ fn series(file: &View<'_>, experiment: &Experiment) -> Result<(), Fault> {
     let values = flows * columns::flow_series().len() as u64 + links * columns::link_series().len() as u64;
     let bytes = |samples: u64| u128::from(samples) * u128::from(values * VALUE);
     let asked = measure.duration.as_ps() / interval.as_ps() + 1;
-    if bytes(asked) <= u128::from(MOST) {
+    if bytes(asked) <= u128::from(MOST_OF_SERIES) {
         return Ok(());
     }
     let what = format!(
-        "a sample each {} of {} and {} makes {} rows in {}, about {} of memory",
+        "a sample each {} of {} and {} makes {} rows in {}, {} before they are compressed",
         time(interval),
         count(flows, "flow"),
         count(links, "link"),
@@ -40,10 +43,10 @@ fn series(file: &View<'_>, experiment: &Experiment) -> Result<(), Fault> {
         time(measure.duration),
         gigabytes(bytes(asked))
     );
-    let most_samples = (MOST / (values * VALUE)).max(2);
+    let most_samples = (MOST_OF_SERIES / (values * VALUE)).max(2);
     let least = rounded_up(measure.duration.as_ps().div_ceil(most_samples - 1));
     let expected = format!("at least \"{}\", or a shorter `duration`", TIME.format(least.min(measure.duration.as_ps())));
-    Err(measured(file).fault("interval", what).expected(expected).help(MOST_SAID))
+    Err(measured(file).fault("interval", what).expected(expected).help("the series of a run may have 64 GiB, which go to disk, compressed"))
 }
 
 /// What is known of packets is an estimate: of data packets what the bottleneck carries, or what is to be sent, and an ACK for two.

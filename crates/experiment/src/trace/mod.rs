@@ -5,11 +5,13 @@
 pub mod columns;
 mod links;
 mod packets;
+mod series;
 #[cfg(test)]
 mod tests;
 
 pub use links::LinkTotals;
 pub use packets::{PacketEvent, PacketKind};
+pub use series::{Recorded, Sample, Series};
 
 use longfat_core::atm::port;
 use longfat_core::queue::DropReason;
@@ -29,9 +31,9 @@ pub struct Trace {
     /// One record a host of which something is said, in the order of [`crate::Experiment::hosts`].
     pub hosts: Vec<HostRecord>,
     /// Samples of flows, in order of time, then flow.
-    pub flow_series: Vec<FlowSample>,
+    pub flow_series: Series<FlowSample>,
     /// Samples of links, in order of time, then link.
-    pub link_series: Vec<LinkSample>,
+    pub link_series: Series<LinkSample>,
     /// Events, in order of time.
     pub events: Vec<Event>,
     /// What happened to packets, in order of time; those of one instant by kind, then by place.

@@ -7,7 +7,7 @@ use crate::trace::columns;
 
 pub const WARNING: Warning = Warning {
     name: "many_rows",
-    summary: "`measure.interval` asks for series that take more than 1 GiB of memory in each run",
+    summary: "`measure.interval` asks for series of more than 1 GiB in each run, before they are compressed",
     advice: "raise `measure.interval`: a plot shows a few thousand samples",
     source: "none: longfat's own",
     check: Check::Before(check),
@@ -26,5 +26,5 @@ fn check(asked: &Asked<'_>) -> Vec<String> {
         return Vec::new();
     }
     let rows = u128::from(samples) * (flows + links) as u128;
-    vec![format!("{samples} samples of {flows} flows and {links} links are {rows} rows, about {} of memory a run", bytes(taken as f64))]
+    vec![format!("{samples} samples of {flows} flows and {links} links are {rows} rows, {} a run before they are compressed", bytes(taken as f64))]
 }

@@ -60,7 +60,7 @@ fn one_flow_fills_a_deep_buffer_s_link_and_leaves_the_buffer_alone() {
 fn low(trace: &Trace, most: u64) -> Vec<(f64, f64)> {
     let mut spans: Vec<(f64, f64)> = Vec::new();
     let mut was_low = false;
-    for sample in &trace.flow_series {
+    for sample in trace.flow_series.iter() {
         let (at, is_low) = (sample.time.as_secs_f64(), sample.cwnd <= most);
         match spans.last_mut() {
             Some(span) if is_low && was_low => span.1 = at,

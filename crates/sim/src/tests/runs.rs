@@ -8,7 +8,7 @@ use longfat_core::queue;
 use longfat_core::time::{Duration, Time};
 use longfat_core::traffic::Traffic;
 use longfat_core::units::{Capacity, Rate};
-use longfat_experiment::trace::{EventKind, Trace};
+use longfat_experiment::trace::{EventKind, Series, Trace};
 use longfat_experiment::{Experiment, Link, Node, NodeKind};
 
 use crate::dumbbell::{Dumbbell, droptail, tcp};
@@ -158,7 +158,7 @@ fn measuring_changes_nothing() {
     let plain = run(&experiment).unwrap();
     assert!(measured.flow_series.len() > 2 && measured.link_series.len() > 2 && !measured.events.is_empty());
     let Trace { steps, packets_in_network_max, .. } = plain;
-    let stripped = Trace { flow_series: vec![], link_series: vec![], events: vec![], steps, packets_in_network_max, ..measured };
+    let stripped = Trace { flow_series: Series::default(), link_series: Series::default(), events: vec![], steps, packets_in_network_max, ..measured };
     assert_same(&stripped, &plain);
 }
 

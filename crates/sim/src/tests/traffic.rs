@@ -61,7 +61,7 @@ fn tcp_gives_way_to_a_sinusoid_and_takes_what_it_leaves() {
     let trace = run(&experiment).unwrap();
     // The mean of the wave is 3 + 4 / pi in the first half of each period, two intervals, and 3 - 4 / pi in the second.
     let sum = |flow: usize, half: usize| -> f64 {
-        let total = |i: usize| trace.flow_series[2 * i + flow].bytes_delivered;
+        let total = |i: usize| trace.flow_series.iter().nth(2 * i + flow).unwrap().bytes_delivered;
         (1..6).map(|n| (total(4 * n + 2 * half + 2) - total(4 * n + 2 * half)) as f64 * 8.0 / 10e6).sum::<f64>() / 5.0
     };
     let wave = |half| sum(1, half);

@@ -28,7 +28,7 @@ fn with(unsteady: Unsteady, traffic: Traffic) -> Trace {
 
 /// IP bytes that the bottleneck carried from one time to another, in ms.
 fn carried(trace: &Trace, from: u64, to: u64) -> u64 {
-    let is_at = |row: &&LinkSample, ms: u64| row.link == 0 && row.time == Time::from_ps(ms * 1_000_000_000);
+    let is_at = |row: &LinkSample, ms: u64| row.link == 0 && row.time == Time::from_ps(ms * 1_000_000_000);
     let at = |ms| trace.link_series.iter().find(|row| is_at(row, ms)).unwrap().wire_bytes;
     at(to) - at(from)
 }

@@ -42,7 +42,7 @@ fn mbps(trace: &Trace) -> f64 {
 
 /// Mean over the series, in segments.
 fn mean(trace: &Trace, of: fn(&FlowSample) -> u64) -> f64 {
-    trace.flow_series.iter().map(|s| of(s) as f64).sum::<f64>() / trace.flow_series.len() as f64 / 1448.0
+    trace.flow_series.iter().map(|s| of(&s) as f64).sum::<f64>() / trace.flow_series.len() as f64 / 1448.0
 }
 
 /// What each kind delivers and what it takes: for a person to judge. A static window has no bound here.
@@ -128,7 +128,7 @@ fn the_search_ends_where_the_path_is_full() {
     // The pipe holds 500 packets; with 100 more the queue overflows.
     assert!(late.iter().all(|n| (440..=620).contains(n)), "{} to {}", late.iter().min().unwrap(), late.iter().max().unwrap());
     let (first, last) = (late.len() / 2, late.len() - 1);
-    let series: Vec<&FlowSample> = trace.flow_series.iter().filter(|s| s.time.as_secs_f64() > 20.0).collect();
+    let series: Vec<FlowSample> = trace.flow_series.iter().filter(|s| s.time.as_secs_f64() > 20.0).collect();
     let bytes = series[last].bytes_delivered - series[first].bytes_delivered;
     let rate = bytes as f64 * 8e-6 / series[last].time.since(series[first].time).as_secs_f64();
     assert!(rate > 88.0, "{rate}");

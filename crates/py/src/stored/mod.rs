@@ -1,0 +1,177 @@
+//! A trace as a results folder keeps it: every column of [`columns`], as arrays of whole numbers, of floats or of words.
+
+mod parts;
+mod reader;
+
+pub use parts::{Visit, hexadecimal};
+pub use reader::{Columns, kept_columns, restored};
+
+use crate::error::error;
+use longfat_experiment::trace::Trace;
+use longfat_experiment::trace::columns::{self, Column, Form, NONE};
+use longfat_experiment::{Experiment, restore, warning};
+use parts::{Digested, InBytes, Part, Pieces, Size, TABLES, ToBytes, Whole, visit, whole};
+use pyo3::exceptions::{PyIndexError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use reader::Kept;
+use sha2::{Digest, Sha256};
+
+/// What a run left.
+#[pyclass(module = "longfat._longfat", name = "Trace", frozen)]
+pub struct PyTrace {
+    pub experiment: Experiment,
+    pub trace: Trace,
+    /// Columns that were not stored, by a version of longfat that did not record them.
+    missing: Vec<String>,
+}
+
+impl PyTrace {
+    pub fn new(experiment: Experiment, trace: Trace) -> Self {
+        PyTrace { experiment, trace, missing: Vec::new() }
+    }
+}
+
+#[pymethods]
+impl PyTrace {
+    /// The tables that users see, with every metric.
+    fn tables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        crate::tables::trace(py, &self.experiment, &self.trace)
+    }
+
+    /// All there is to keep, by table and column.
+    fn stored<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let all = PyDict::new(py);
+        all.set_item("run", whole(py, columns::run(), std::slice::from_ref(&self.trace))?)?;
+        for name in TABLES {
+            all.set_item(name, visit(&self.trace, name, Whole(py))??)?;
+        }
+        Ok(all)
+    }
+
+    /// A table as users see it, without metrics. Of a series with more rows about `most`: whole samples, evenly spread, and the last.
+    #[pyo3(signature = (name, most = None))]
+    fn table<'py>(&self, py: Python<'py>, name: &str, most: Option<usize>) -> PyResult<Bound<'py, PyDict>> {
+        visit(&self.trace, name, crate::tables::Shown { py, most })?
+    }
+
+    /// Writes what passed at the host or link `at` to a new file; how many packets that were.
+    fn capture(&self, py: Python<'_>, path: std::path::PathBuf, at: &str, comment: &str, snap: u32) -> PyResult<u64> {
+        let place = longfat_capture::Place::find(&self.experiment, at).map_err(crate::capture::error)?;
+        py.detach(|| crate::capture::write(&path, &self.experiment, &self.trace, &place, comment, snap))
+    }
+
+    #[getter]
+    fn missing(&self) -> Vec<String> {
+        self.missing.clone()
+    }
+
+    /// What there is once for a run, by column; `None` for what has no value.
+    fn once<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for column in columns::run().iter().filter(|column| column.is_stored()) {
+            let cell = column.get(&self.trace);
+            dict.set_item(column.stored_name(), (cell != NONE).then_some(cell))?;
+        }
+        Ok(dict)
+    }
+
+    /// What is to be told of the run: a list of {name, text, count}.
+    #[getter]
+    fn warnings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        crate::tables::warnings(py, warning::of(&self.experiment, &self.trace))
+    }
+
+    /// The digest of `head` and of all that [`PyTrace::stored`] gives; and that as bytes, unless it has more than `most` cells.
+    fn kept<'py>(&self, py: Python<'py>, head: &[u8], most: usize) -> PyResult<(String, Option<Bound<'py, PyDict>>)> {
+        let trace = &self.trace;
+        let (digest, parts) = py.detach(|| {
+            let mut digest = Sha256::new_with_prefix(head);
+            let mut size = 0;
+            for name in TABLES {
+                visit(trace, name, Digested(name, &mut digest))?;
+                size += visit(trace, name, Size)?;
+            }
+            let whole = |name| Ok((name, visit(trace, name, ToBytes { piece: None })?));
+            let parts: Option<PyResult<Vec<(&str, Part)>>> = (size <= most).then(|| TABLES.into_iter().map(whole).collect());
+            Ok::<_, PyErr>((hexadecimal(digest), parts.transpose()?))
+        })?;
+        let Some(parts) = parts else { return Ok((digest, None)) };
+        let dict = PyDict::new(py);
+        for (name, part) in parts.iter().filter(|(_, part)| part.rows > 0) {
+            dict.set_item(name, part.to_python(py))?;
+        }
+        Ok((digest, Some(dict)))
+    }
+
+    /// How many rows a table has, and in how many pieces they can be had.
+    fn pieces(&self, name: &str) -> PyResult<(usize, usize)> {
+        visit(&self.trace, name, Pieces)
+    }
+
+    /// A piece of a table as bytes.
+    fn piece<'py>(&self, py: Python<'py>, name: &str, number: usize) -> PyResult<InBytes<'py>> {
+        if number >= self.pieces(name)?.1 {
+            return Err(PyIndexError::new_err(format!("table {name} has no piece {number}")));
+        }
+        let part = py.detach(|| visit(&self.trace, name, ToBytes { piece: Some(number) }))?;
+        Ok(part.to_python(py))
+    }
+
+    /// From what [`PyTrace::stored`] gave, each table in any number of pieces, and the run as resolved.
+    #[staticmethod]
+    fn restore(resolved: &str, stored: &Bound<'_, PyDict>) -> PyResult<Self> {
+        restored(experiment_of(resolved)?, &mut |name, with| {
+            let pieces = stored.get_item(name)?.ok_or_else(|| PyValueError::new_err(format!("there is no table {name}")))?;
+            for piece in pieces.try_iter()? {
+                let columns = kept_columns(piece?.cast()?)?;
+                let rows = columns.values().map(Kept::len).max().unwrap_or(0);
+                with(&columns, 0..rows)?;
+            }
+            Ok(())
+        })
+    }
+}
+
+pub fn experiment_of(resolved: &str) -> PyResult<Experiment> {
+    let resolved = serde_json::from_str(resolved).map_err(|e| PyValueError::new_err(format!("experiment.json: {e}")))?;
+    Ok(restore(&resolved).map_err(error)?.experiment)
+}
+
+/// Every column of results, by table: a list of {name, stored, unit, doc, form, is_shown}.
+#[pyfunction(name = "columns")]
+pub fn listed(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let all = PyDict::new(py);
+    all.set_item("run", described(py, columns::run())?)?;
+    all.set_item("flows", described(py, columns::flows())?)?;
+    all.set_item("links", described(py, columns::links())?)?;
+    all.set_item("hosts", described(py, columns::hosts())?)?;
+    all.set_item("flow_series", described(py, columns::flow_series())?)?;
+    all.set_item("link_series", described(py, columns::link_series())?)?;
+    all.set_item("events", described(py, columns::events())?)?;
+    all.set_item("packets", described(py, columns::packets())?)?;
+    all.set_item("acks", described(py, columns::acks())?)?;
+    Ok(all)
+}
+
+fn described<'py, R: 'static>(py: Python<'py>, columns: &[Column<R>]) -> PyResult<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    for column in columns {
+        let dict = PyDict::new(py);
+        dict.set_item("name", column.name)?;
+        dict.set_item("stored", column.is_stored().then(|| column.stored_name()))?;
+        dict.set_item("unit", column.unit)?;
+        dict.set_item("doc", column.doc)?;
+        let form = match column.form {
+            Form::Count => "count",
+            Form::CountOrNone => "count or none",
+            Form::Time => "time",
+            Form::Number => "number",
+            Form::Word(_) => "word",
+        };
+        dict.set_item("form", form)?;
+        dict.set_item("is_shown", column.is_shown)?;
+        list.append(dict)?;
+    }
+    Ok(list)
+}

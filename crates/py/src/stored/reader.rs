@@ -1,0 +1,189 @@
+//! A trace from tables that were stored, whichever version of longfat stored them.
+
+use super::PyTrace;
+use longfat_experiment::Experiment;
+use longfat_experiment::trace::columns::{self, Column, Form, NONE};
+use longfat_experiment::trace::{Sample, Series, Trace};
+use numpy::PyReadonlyArray1;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use sha2::{Digest, Sha256};
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// Calls what it is given with the rows of a table, as often as it has pieces.
+pub type Tables<'a> = dyn FnMut(&str, &mut Rows<'_>) -> PyResult<()> + 'a;
+/// Is given a table, and which of its rows.
+pub type Rows<'a> = dyn FnMut(&Columns, Range<usize>) -> PyResult<()> + 'a;
+
+/// The trace in tables.
+pub fn restored(experiment: Experiment, tables: &mut Tables<'_>) -> PyResult<PyTrace> {
+    let mut reader = Reader { tables, missing: Vec::new() };
+    let run = reader.rows("run", columns::run(), 1)?;
+    let [trace] = <[Trace; 1]>::try_from(run).expect("there is one row");
+    let mut trace = Trace {
+        flows: reader.rows("flows", columns::flows(), experiment.flows.len())?,
+        links: reader.rows("links", columns::links(), experiment.network.links.len())?,
+        hosts: reader.rows("hosts", columns::hosts(), experiment.hosts.len())?,
+        flow_series: reader.series("flow_series")?,
+        link_series: reader.series("link_series")?,
+        events: reader.all("events", columns::events())?,
+        packets: reader.all("packets", columns::packets())?,
+        acks: reader.all("acks", columns::acks())?,
+        ..trace
+    };
+    let missing = reader.missing;
+    for (record, link) in trace.links.iter_mut().zip(&experiment.network.links) {
+        record.name.clone_from(&link.name);
+    }
+    Ok(PyTrace { experiment, trace, missing })
+}
+
+/// A column as it comes from Python.
+pub enum Kept {
+    Cells(Vec<u64>),
+    Floats(Vec<f64>),
+    Words(Vec<String>),
+}
+
+/// The columns of a table, by name.
+pub type Columns = HashMap<String, Kept>;
+
+impl Kept {
+    /// How many rows it has.
+    pub fn len(&self) -> usize {
+        match self {
+            Kept::Cells(cells) => cells.len(),
+            Kept::Floats(values) => values.len(),
+            Kept::Words(words) => words.len(),
+        }
+    }
+
+    /// These rows of it go into a digest.
+    pub fn digest(&self, rows: Range<usize>, digest: &mut Sha256) {
+        match self {
+            Kept::Cells(cells) => cells[rows].iter().for_each(|cell| digest.update(cell.to_le_bytes())),
+            Kept::Floats(values) => values[rows].iter().for_each(|value| digest.update(value.to_bits().to_le_bytes())),
+            Kept::Words(words) => digest.update(words[rows].join("\0")),
+        }
+    }
+}
+
+pub fn kept_columns(table: &Bound<'_, PyDict>) -> PyResult<Columns> {
+    let mut columns = Columns::new();
+    for (name, values) in table {
+        let name: String = name.extract()?;
+        let kept = if let Ok(cells) = values.extract::<PyReadonlyArray1<'_, u64>>() {
+            Kept::Cells(cells.as_array().to_vec())
+        } else if let Ok(values) = values.extract::<PyReadonlyArray1<'_, f64>>() {
+            Kept::Floats(values.as_array().to_vec())
+        } else {
+            let words = values.extract();
+            Kept::Words(words.map_err(|_| PyValueError::new_err(format!("column {name}: expected whole numbers, floats or words")))?)
+        };
+        columns.insert(name, kept);
+    }
+    Ok(columns)
+}
+
+struct Reader<'a, 'b> {
+    tables: &'a mut Tables<'b>,
+    missing: Vec<String>,
+}
+
+impl Reader<'_, '_> {
+    /// The rows of a table that must have `n`.
+    fn rows<R: Default + 'static>(&mut self, name: &str, columns: &[Column<R>], n: usize) -> PyResult<Vec<R>> {
+        let rows = self.all(name, columns)?;
+        if rows.len() != n {
+            return Err(PyValueError::new_err(format!("table {name}: {} rows, where the experiment has {n}", rows.len())));
+        }
+        Ok(rows)
+    }
+
+    fn all<R: Default + 'static>(&mut self, name: &str, columns: &[Column<R>]) -> PyResult<Vec<R>> {
+        let mut all = Vec::new();
+        self.table(name, columns, &mut |mut rows| {
+            all.append(&mut rows);
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
+    fn series<R: Sample>(&mut self, name: &str) -> PyResult<Series<R>> {
+        let mut series = Series::default();
+        self.table(name, R::columns(), &mut |rows| Ok(series.extend(rows)?))?;
+        Ok(series)
+    }
+
+    /// `with` is given the rows of a table, a piece at a time.
+    fn table<R: Default + 'static>(
+        &mut self,
+        name: &str,
+        columns: &[Column<R>],
+        with: &mut dyn FnMut(Vec<R>) -> PyResult<()>,
+    ) -> PyResult<()> {
+        let mut absent: Vec<&Column<R>> = Vec::new();
+        (self.tables)(name, &mut |found, here| {
+            if found.is_empty() {
+                return Err(PyValueError::new_err(format!("table {name} has no columns")));
+            }
+            let (rows, lacks) = piece(columns, found, here).map_err(|e| PyValueError::new_err(format!("table {name}, {e}")))?;
+            if !rows.is_empty() {
+                absent = lacks;
+            }
+            with(rows)
+        })?;
+        self.missing.extend(absent.iter().filter(|column| !column.was_zero).map(|column| format!("{name}.{}", column.name)));
+        Ok(())
+    }
+}
+
+/// The rows `here` of a table, and the columns that it lacks.
+fn piece<'a, R: Default + 'static>(
+    columns: &'a [Column<R>],
+    found: &Columns,
+    here: Range<usize>,
+) -> Result<(Vec<R>, Vec<&'a Column<R>>), String> {
+    let wrong = |column: &str, what: &str| format!("column {column}: {what}");
+    let mut rows: Vec<R> = here.clone().map(|_| R::default()).collect();
+    let mut absent = Vec::new();
+    for column in columns.iter().filter(|column| column.is_stored() && !here.is_empty()) {
+        let stored_name = column.stored_name();
+        let Some(values) = found.get(&stored_name) else {
+            let nothing = match column.form {
+                _ if column.was_zero => 0,
+                Form::Number => f64::NAN.to_bits(),
+                Form::CountOrNone => NONE,
+                Form::Count | Form::Time | Form::Word(_) => 0,
+            };
+            rows.iter_mut().for_each(|row| column.set(row, nothing));
+            absent.push(column);
+            continue;
+        };
+        if values.len() < here.end {
+            return Err(wrong(&stored_name, "it has another number of rows than the first"));
+        }
+        let rows = rows.iter_mut();
+        match (column.form, values) {
+            (Form::Number, Kept::Floats(values)) => {
+                rows.zip(&values[here.clone()]).for_each(|(row, value)| column.set(row, value.to_bits()));
+            }
+            (Form::Number, _) => return Err(wrong(&stored_name, "expected floats")),
+            (Form::Word(words), Kept::Words(said)) => {
+                for (row, word) in rows.zip(&said[here.clone()]) {
+                    let place = words().iter().position(|known| known == word);
+                    let place = place.ok_or_else(|| wrong(&stored_name, "there is a word that this longfat does not know"))?;
+                    column.set(row, place as u64);
+                }
+            }
+            (Form::Word(_), _) => return Err(wrong(&stored_name, "expected words")),
+            (Form::Count | Form::CountOrNone | Form::Time, Kept::Cells(cells)) => {
+                rows.zip(&cells[here.clone()]).for_each(|(row, &cell)| column.set(row, cell));
+            }
+            (Form::Count | Form::CountOrNone | Form::Time, _) => return Err(wrong(&stored_name, "expected whole numbers")),
+        }
+    }
+    Ok((rows, absent))
+}
