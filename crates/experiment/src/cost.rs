@@ -4,7 +4,10 @@ use super::model::Experiment;
 use longfat_core::time::Duration;
 use longfat_core::traffic::Demand;
 
-/// Bytes of memory that a recorded value takes: 8 in the trace, and twice that while the run's tables are made and written (measured:
+/// Bytes of a recorded value in a series, before they are compressed.
+pub const CELL: u64 = 8;
+
+/// Bytes of memory that a recorded value takes which is not in a series: 8 in the trace, and twice that while the run's tables are made and written (measured:
 /// 24.1, of 43 million values).
 pub const VALUE: u64 = 24;
 

@@ -24,7 +24,7 @@ MOST_LINKS = 4
 """Queues shown: the fullest."""
 MOST_SEQUENCES = 2
 """Flows whose packets are drawn."""
-MOST_ROWS = 2_000_000
+MOST_ROWS = 1_000_000
 """Rows of a series that are read to be drawn, about."""
 MOST_RATES = 120
 """Intervals that a figure of throughput has at most, about."""

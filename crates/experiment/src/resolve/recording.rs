@@ -1,6 +1,6 @@
 //! What a run records has to fit: series into a temporary file, the rest into memory. What would not is refused before it starts.
 
-use super::super::cost::{self, VALUE};
+use super::super::cost::{self, CELL, VALUE};
 use super::super::error::Fault;
 use super::super::fields;
 use super::super::model::{Experiment, Flow, Network, Watched};
@@ -29,7 +29,7 @@ fn series(file: &View<'_>, experiment: &Experiment) -> Result<(), Fault> {
     let Some(interval) = measure.interval else { return Ok(()) };
     let (flows, links) = (experiment.flows.len() as u64, experiment.network.links.len() as u64);
     let values = flows * columns::flow_series().len() as u64 + links * columns::link_series().len() as u64;
-    let bytes = |samples: u64| u128::from(samples) * u128::from(values * VALUE);
+    let bytes = |samples: u64| u128::from(samples) * u128::from(values * CELL);
     let asked = measure.duration.as_ps() / interval.as_ps() + 1;
     if bytes(asked) <= u128::from(MOST_OF_SERIES) {
         return Ok(());
@@ -43,7 +43,7 @@ fn series(file: &View<'_>, experiment: &Experiment) -> Result<(), Fault> {
         time(measure.duration),
         gigabytes(bytes(asked))
     );
-    let most_samples = (MOST_OF_SERIES / (values * VALUE)).max(2);
+    let most_samples = (MOST_OF_SERIES / (values * CELL)).max(2);
     let least = rounded_up(measure.duration.as_ps().div_ceil(most_samples - 1));
     let expected = format!("at least \"{}\", or a shorter `duration`", TIME.format(least.min(measure.duration.as_ps())));
     Err(measured(file).fault("interval", what).expected(expected).help("the series of a run may have 64 GiB, which go to disk, compressed"))

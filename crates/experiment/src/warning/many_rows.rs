@@ -2,7 +2,7 @@
 
 use super::asked::bytes;
 use super::{Asked, Check, Warning};
-use crate::cost::VALUE;
+use crate::cost::CELL;
 use crate::trace::columns;
 
 pub const WARNING: Warning = Warning {
@@ -21,10 +21,13 @@ fn check(asked: &Asked<'_>) -> Vec<String> {
     let (flows, links) = (asked.experiment.flows.len(), asked.links().len());
     let values = flows * columns::flow_series().len() + links * columns::link_series().len();
     let samples = measure.duration.as_ps() / interval.as_ps() + 1;
-    let taken = u128::from(samples) * values as u128 * u128::from(VALUE);
+    let taken = u128::from(samples) * values as u128 * u128::from(CELL);
     if taken <= MUCH {
         return Vec::new();
     }
     let rows = u128::from(samples) * (flows + links) as u128;
-    vec![format!("{samples} samples of {flows} flows and {links} links are {rows} rows, {} a run before they are compressed", bytes(taken as f64))]
+    vec![format!(
+        "{samples} samples of {flows} flows and {links} links are {rows} rows, {} a run before they are compressed",
+        bytes(taken as f64)
+    )]
 }

@@ -264,7 +264,12 @@ fn hash(trace: &Trace, hashed: &[String]) -> String {
             cells.for_each(|cell| hasher.update(cell.to_le_bytes()));
         }
     };
-    fn table<R: Clone + 'static>(name: &str, columns: &[Column<R>], rows: &[R], add: &mut dyn FnMut(String, &mut dyn Iterator<Item = u64>)) {
+    fn table<R: Clone + 'static>(
+        name: &str,
+        columns: &[Column<R>],
+        rows: &[R],
+        add: &mut dyn FnMut(String, &mut dyn Iterator<Item = u64>),
+    ) {
         for column in columns {
             add(format!("{name}.{}", column.name), &mut rows.iter().map(|row| column.get(row)));
         }

@@ -158,7 +158,8 @@ fn measuring_changes_nothing() {
     let plain = run(&experiment).unwrap();
     assert!(measured.flow_series.len() > 2 && measured.link_series.len() > 2 && !measured.events.is_empty());
     let Trace { steps, packets_in_network_max, .. } = plain;
-    let stripped = Trace { flow_series: Series::default(), link_series: Series::default(), events: vec![], steps, packets_in_network_max, ..measured };
+    let stripped =
+        Trace { flow_series: Series::default(), link_series: Series::default(), events: vec![], steps, packets_in_network_max, ..measured };
     assert_same(&stripped, &plain);
 }
 
