@@ -237,6 +237,18 @@ impl Line {
         Some(id)
     }
 
+    /// Takes the packet behind `before`, which is in this line, or the first. It stays in `packets`.
+    pub fn take_after(&mut self, before: Option<PacketId>, packets: &mut Packets) -> Option<PacketId> {
+        let Some(before) = before else { return self.pop(packets) };
+        let id = self.after(before, packets)?;
+        packets[before].behind = packets[id].behind;
+        if id == self.last {
+            self.last = before;
+        }
+        self.len -= 1;
+        Some(id)
+    }
+
     /// The first packet.
     #[inline]
     pub const fn first(&self) -> Option<PacketId> {
