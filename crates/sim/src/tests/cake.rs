@@ -19,10 +19,8 @@ fn mbps(trace: &Trace, flows: &[FlowRecord]) -> f64 {
 fn an_ack_filter_where_the_way_back_is_narrow() {
     let text = include_str!("../../../../experiments/narrow-uplink.toml");
     let document = Document::parse(text, "narrow-uplink.toml").and_then(|document| document.quick()).unwrap().expect("a short form");
-    let mut table = format!(
-        "{:30} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}\n",
-        "", "down", "up", "ACKs", "filtered", "overflow", "early", "wait, ms"
-    );
+    let mut table =
+        format!("{:30} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}\n", "", "down", "up", "ACKs", "filtered", "overflow", "early", "wait, ms");
     for number in 0..document.run_count() {
         let experiment = document.run(number).unwrap().experiment;
         let trace = run(&experiment).unwrap();

@@ -19,7 +19,9 @@ fn every_codepoint_has_a_tin() {
 #[test]
 fn codepoints_go_where_their_class_is() {
     // The first three bits.
-    for (dscp, expected) in [("CS0", 0), ("LE", 0), ("CS1", 1), ("AF11", 1), ("AF23", 2), ("AF41", 4), ("VOICE-ADMIT", 5), ("EF", 5), ("CS7", 7)] {
+    for (dscp, expected) in
+        [("CS0", 0), ("LE", 0), ("CS1", 1), ("AF11", 1), ("AF23", 2), ("AF41", 4), ("VOICE-ADMIT", 5), ("EF", 5), ("CS7", 7)]
+    {
         assert_eq!(tin("precedence", dscp), expected, "{dscp}");
     }
     // RFC 4594 figure 3, from low-priority data to network control.
@@ -76,7 +78,10 @@ fn eight_tins_share_by_weight_and_threshold() {
     ];
     for (mode, dscps, expected) in cases {
         let got = shares(mode, dscps);
-        assert!(got.iter().zip(&expected).all(|(got, expected)| (got - expected).abs() < 0.2), "{mode}, {dscps:?}: {got:?}, not {expected:?}");
+        assert!(
+            got.iter().zip(&expected).all(|(got, expected)| (got - expected).abs() < 0.2),
+            "{mode}, {dscps:?}: {got:?}, not {expected:?}"
+        );
     }
 }
 
