@@ -337,6 +337,21 @@ mod tests {
     }
 
     #[test]
+    fn a_packet_is_taken_out_of_a_line_wherever_it_stands() {
+        let mut packets = Packets::new();
+        let mut line = Line::new();
+        let ids: Vec<PacketId> = (0..5).map(|seq| add(&mut packets, seq, Way::There)).collect();
+        ids.iter().for_each(|&id| line.push(id, &mut packets));
+        let seqs = |line: &Line, packets: &Packets| line.iter(packets).map(|id| packets.segment(id).seq).collect::<Vec<_>>();
+        assert_eq!(line.take_after(Some(ids[1]), &mut packets), Some(ids[2]));
+        assert_eq!(seqs(&line, &packets), [0, 1, 3, 4]);
+        assert_eq!(line.take_after(Some(ids[3]), &mut packets), Some(ids[4]));
+        assert_eq!((line.take_after(Some(ids[3]), &mut packets), line.take_after(None, &mut packets)), (None, Some(ids[0])));
+        line.push(ids[2], &mut packets);
+        assert_eq!((seqs(&line, &packets), line.len()), (vec![1, 3, 2], 3));
+    }
+
+    #[test]
     #[should_panic(expected = "let go of twice")]
     fn a_packet_leaves_once() {
         let mut packets = Packets::new();
