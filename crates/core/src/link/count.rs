@@ -89,7 +89,7 @@ impl Count {
 }
 
 fn is_of_queue(reason: DropReason) -> bool {
-    matches!(reason, DropReason::Overflow | DropReason::Early | DropReason::TooBig)
+    matches!(reason, DropReason::Overflow | DropReason::Early | DropReason::TooBig | DropReason::AckFilter)
 }
 
 /// Counts what a queue does to a packet, and passes it on to the driver's log.

@@ -237,6 +237,18 @@ impl Line {
         Some(id)
     }
 
+    /// Takes the packet behind `before`, which is in this line, or the first. It stays in `packets`.
+    pub fn take_after(&mut self, before: Option<PacketId>, packets: &mut Packets) -> Option<PacketId> {
+        let Some(before) = before else { return self.pop(packets) };
+        let id = self.after(before, packets)?;
+        packets[before].behind = packets[id].behind;
+        if id == self.last {
+            self.last = before;
+        }
+        self.len -= 1;
+        Some(id)
+    }
+
     /// The first packet.
     #[inline]
     pub const fn first(&self) -> Option<PacketId> {
@@ -322,6 +334,21 @@ mod tests {
         }
         assert_eq!(packets.slots.len(), 1024 + 320);
         assert!(apart <= 50_000 / 64 + 2, "{apart} are not beside the one before");
+    }
+
+    #[test]
+    fn a_packet_is_taken_out_of_a_line_wherever_it_stands() {
+        let mut packets = Packets::new();
+        let mut line = Line::new();
+        let ids: Vec<PacketId> = (0..5).map(|seq| add(&mut packets, seq, Way::There)).collect();
+        ids.iter().for_each(|&id| line.push(id, &mut packets));
+        let seqs = |line: &Line, packets: &Packets| line.iter(packets).map(|id| packets.segment(id).seq).collect::<Vec<_>>();
+        assert_eq!(line.take_after(Some(ids[1]), &mut packets), Some(ids[2]));
+        assert_eq!(seqs(&line, &packets), [0, 1, 3, 4]);
+        assert_eq!(line.take_after(Some(ids[3]), &mut packets), Some(ids[4]));
+        assert_eq!((line.take_after(Some(ids[3]), &mut packets), line.take_after(None, &mut packets)), (None, Some(ids[0])));
+        line.push(ids[2], &mut packets);
+        assert_eq!((seqs(&line, &packets), line.len()), (vec![1, 3, 2], 3));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! From what is written of it: tc-cake(8), the wiki of bufferbloat.net, BLUE, RFC 8289 and 8290. Where these are silent there are choices;
 //! docs/queues/cake.md lists them.
 
+mod ack_filter;
 mod cobalt;
 mod isolation;
 mod lines;
@@ -62,7 +63,19 @@ pub const KIND: QueueKind = QueueKind {
             name: "diffserv",
             kind: Kind::Choice(tins::WORDS),
             default: Some(Value::Choice("diffserv3")),
-            doc: "the tins: one; bulk, best effort and voice; or these and video",
+            doc: "the tins: one; one for each IP precedence; bulk, best effort and voice; these and video; or eight by the classes of RFC 4594",
+        },
+        ParamSpec {
+            name: "wash",
+            kind: Kind::Bool,
+            default: Some(Value::Bool(false)),
+            doc: "whether packets leave without their codepoint, as CS0",
+        },
+        ParamSpec {
+            name: "ack_filter",
+            kind: Kind::Choice(ack_filter::WORDS),
+            default: Some(Value::Choice("off")),
+            doc: "what becomes of an ACK when a later one of its flow says all that it does: it is sent; it is dropped if two more such stay; it is dropped",
         },
         ParamSpec {
             name: "isolation",
@@ -139,6 +152,9 @@ struct Cake {
     tins: Vec<Tin>,
     /// Which tins hold something: a bit for each.
     full: u32,
+    wash: bool,
+    /// How many redundant ACKs of a flow stay; `None`: all.
+    spare_acks: Option<usize>,
     isolation: Isolation,
     rng: Rng,
     packets: u64,
@@ -176,6 +192,8 @@ impl Cake {
             tin_of,
             tins: kinds.iter().map(tin).collect(),
             full: 0,
+            wash: params.boolean("wash"),
+            spare_acks: ack_filter::spare(params.choice("ack_filter")),
             isolation,
             rng: context.rng,
             packets: 0,
@@ -297,7 +315,13 @@ impl Queue for Cake {
         self.bytes += u64::from(packet.ip_len());
         self.packets += 1;
         self.full |= 1 << tin;
-        self.tins[usize::from(tin)].lines.push(flow, id, packets);
+        let lines = &mut self.tins[usize::from(tin)].lines;
+        let line = lines.push(flow, id, packets);
+        if let Some(redundant) = self.spare_acks.and_then(|spare| lines.thin(line, spare, id, packets)) {
+            self.packets -= 1;
+            self.bytes -= u64::from(packets[redundant].ip_len());
+            discard(now, redundant, DropReason::AckFilter, packets, log);
+        }
         while self.held() > self.limit.max {
             self.shorten(now, packets, log);
         }
@@ -316,6 +340,9 @@ impl Queue for Cake {
             let tin = self.choose(at);
             if let Some(id) = self.take(tin, now, packets, log) {
                 self.charge(tin, alone, packets[id].ip_len(), at);
+                if self.wash {
+                    packets[id].dscp = Dscp::DEFAULT;
+                }
                 return Some(id);
             }
         }

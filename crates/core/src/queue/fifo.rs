@@ -118,6 +118,16 @@ impl Backlog {
     pub const fn first(&self) -> Option<PacketId> {
         self.line.first()
     }
+    /// The packets, first to last.
+    pub fn iter(&self, packets: &Packets) -> impl Iterator<Item = PacketId> {
+        self.line.iter(packets)
+    }
+    /// Takes the packet behind `before`, which is held, or the first.
+    pub fn take_after(&mut self, before: Option<PacketId>, packets: &mut Packets) -> Option<PacketId> {
+        let id = self.line.take_after(before, packets)?;
+        self.bytes -= u64::from(packets[id].ip_len());
+        Some(id)
+    }
     /// IP bytes held.
     #[inline]
     pub const fn bytes(&self) -> u64 {

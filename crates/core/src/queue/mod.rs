@@ -78,6 +78,7 @@ drop_reasons! {
     TooBig, "too_big", "it was larger than the MTU of the link";
     NoMemory, "no_memory", "the host it came to had no memory left for it";
     Overrun, "overrun", "the host it came to could not keep up: its receive ring or its backlog was full";
+    AckFilter, "ack_filter", "an ACK filter left it out: an ACK behind it in the queue said all that it did";
 }
 
 /// Where a queue reports what it did to a packet.

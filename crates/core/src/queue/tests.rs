@@ -9,7 +9,7 @@ use proptest::sample::select;
 
 use super::fifo::{Limit, Measure};
 use super::*;
-use crate::packet::{Dscp, Ecn, Packet, Segment, Way};
+use crate::packet::{Dscp, Ecn, Packet, Segment, Way, flags};
 use crate::params::testing::any_params;
 use crate::params::{Kind, Value};
 use crate::rng::Rng;
@@ -112,7 +112,11 @@ fn run(kind: &QueueKind, params: &Params, context: &QueueContext, steps: &[Step]
         match step {
             Step::Wait { us } => now += Duration::from_micros(us),
             Step::Arrive { len, flow, ecn, dscp } => {
-                let (mut packet, segment) = packet(arrived.len() as u32, len, (flow % 3) as u16);
+                let (mut packet, mut segment) = packet(arrived.len() as u32, len, (flow % 3) as u16);
+                // Those without payload are ACKs, some of them duplicates, and so are some with it.
+                if len < 1000 {
+                    (segment.flags, segment.ack) = (flags::ACK, segment.seq / 2);
+                }
                 (packet.route, packet.ecn, packet.dscp) = (flow, ecn, dscp);
                 arrived.push((packet, now));
                 packets += 1;

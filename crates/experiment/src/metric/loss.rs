@@ -1,17 +1,19 @@
 //! How much a link and its queue, or a switch before it, dropped.
 
+use longfat_core::queue::DropReason;
+
 use super::{Bound, Metric, Scope, ratio};
 
 pub const SHARE: Metric = Metric {
     name: "loss_share",
     unit: "1",
     bound: Bound::Share,
-    summary: "packets dropped by the queue or the link, for whatever reason, over packets that came",
+    summary: "packets dropped by the queue or the link, for whatever reason but that an ACK filter left them out, over packets that came",
     // RFC 5166 §2.1.3: loss rates.
     source: "RFC 5166 §2.1.3",
     compute: |_, trace| {
         let share = |link: &crate::trace::LinkRecord| {
-            let dropped: u64 = link.drops.iter().map(|(_, n)| n).sum();
+            let dropped: u64 = link.drops.iter().filter(|(reason, _)| *reason != DropReason::AckFilter).map(|(_, n)| n).sum();
             ratio(dropped as f64, link.packets_in as f64)
         };
         trace.links.iter().enumerate().map(|(i, link)| (Scope::Link(i), share(link))).collect()

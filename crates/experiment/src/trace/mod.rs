@@ -376,10 +376,11 @@ impl EventKind {
         (EventKind::GaveUp, "gave_up", "an end gave the connection up, since nothing answered"),
     ];
 
-    /// Every kind: a drop for each reason, then the others.
+    /// Every kind: a drop for each reason and the others, each in its place, so that what came later stands behind them.
     pub fn all() -> impl Iterator<Item = EventKind> {
-        let drops = DropReason::ALL.iter().map(|reason| EventKind::Dropped(*reason));
-        drops.chain(Self::OTHERS.iter().map(|(kind, ..)| *kind))
+        let (first, later) = DropReason::ALL.split_at(DropReason::AckFilter as usize);
+        let drops = |reasons: &'static [DropReason]| reasons.iter().map(|reason| EventKind::Dropped(*reason));
+        drops(first).chain(Self::OTHERS.iter().map(|(kind, ..)| *kind)).chain(drops(later))
     }
     /// Its word in results.
     pub fn word(self) -> &'static str {

@@ -2,6 +2,7 @@
 
 mod aqm;
 mod bounds;
+mod cake;
 mod cells;
 mod chance;
 mod classes;

@@ -11,7 +11,7 @@ use longfat_core::quantiles::Quantiles;
 use longfat_core::time::{Duration, Time};
 
 use crate::linux::clock::Clock;
-use crate::linux::frame::mark_ce;
+use crate::linux::frame::set_tos;
 use crate::linux::network::Network;
 use crate::linux::observe::Observer;
 
@@ -137,8 +137,8 @@ impl Emulator {
         for at in 0..self.network.ready.len() {
             let delivery = self.network.ready[at];
             let frames = &mut self.network.log.frames;
-            if delivery.is_marked {
-                mark_ce(frames.get_mut(delivery.frame));
+            if let Some(tos) = delivery.tos {
+                set_tos(frames.get_mut(delivery.frame), tos);
             }
             let result = self.devices[delivery.host as usize].write(frames.get(delivery.frame));
             self.exactness.refused += u64::from(result.is_err());

@@ -1,6 +1,6 @@
-//! IP packets as a TUN device hands them over: what queues and links want to know of one, and the mark that goes back into it.
+//! IP packets as a TUN device hands them over: what queues and links want to know of one, and what of that goes back into it.
 
-use longfat_core::packet::{Dscp, Ecn};
+use longfat_core::packet::{Dscp, Ecn, Segment, flags};
 
 /// IP protocol numbers.
 pub const TCP: u8 = 6;
@@ -94,6 +94,48 @@ impl Header {
     }
 }
 
+/// What a queue may look at of the packet in `place`: flags, acknowledgment, timestamps and SACK blocks. What is not TCP has no flags, and so has a segment
+/// with other options: what that says is not known here.
+pub fn segment(frame: &[u8], header: &Header, place: u32) -> Segment {
+    let mut segment = Segment::new(place, 0, header.len);
+    let tcp = &frame[4 * usize::from(frame[0] & 0x0f)..usize::from(header.header_len)];
+    if header.tuple.protocol == TCP && tcp.len() >= 20 && !header.syn {
+        segment.ack = long(tcp, 8);
+        if options(&tcp[20..], &mut segment).is_some() {
+            // RFC 9293 section 3.1, RFC 9768 section 2.
+            segment.flags = word(tcp, 12) & (flags::AE | 0xff);
+        }
+    }
+    segment
+}
+
+/// Reads options (RFC 9293 section 3.2) into `segment`. `None` where there are some that it cannot have.
+fn options(mut left: &[u8], segment: &mut Segment) -> Option<()> {
+    const END: u8 = 0;
+    const NOTHING: u8 = 1;
+    const SACK: u8 = 5;
+    const TIMESTAMPS: u8 = 8;
+    while let Some(&kind) = left.first() {
+        let len = match kind {
+            END => break,
+            NOTHING => 1,
+            _ => usize::from(*left.get(1)?),
+        };
+        let option = left.get(..len)?;
+        match (kind, len) {
+            (NOTHING, _) => {}
+            (TIMESTAMPS, 10) if segment.sack_count() < 4 => segment.set_timestamps(long(option, 2), long(option, 6)),
+            (SACK, 10 | 18 | 26 | 34) => {
+                let mut blocks = option[2..].chunks(8).map(|block| segment.push_sack(long(block, 0), long(block, 4)));
+                blocks.all(|fits| fits).then_some(())?;
+            }
+            _ => return None,
+        }
+        left = &left[len..];
+    }
+    Some(())
+}
+
 /// RFC 2474 section 3: the first six bits of what was the type of service.
 fn dscp(tos: u8) -> Dscp {
     Dscp::new(tos >> 2).expect("six bits are under 64")
@@ -109,10 +151,15 @@ fn ecn(tos: u8) -> Ecn {
     }
 }
 
-/// Sets CE in an IPv4 packet, and mends the checksum of its header (RFC 1624 equation 3: HC' = ~(~HC + ~m + m')).
-pub fn mark_ce(frame: &mut [u8]) {
+/// What was the type of service, of both.
+pub fn tos(dscp: Dscp, ecn: Ecn) -> u8 {
+    dscp.number() << 2 | ecn as u8
+}
+
+/// Sets what was the type of service of an IPv4 packet, and mends the checksum of its header (RFC 1624 equation 3: HC' = ~(~HC + ~m + m')).
+pub fn set_tos(frame: &mut [u8], tos: u8) {
     let before = word(frame, 0);
-    frame[1] |= 3;
+    frame[1] = tos;
     let mut sum = u32::from(!word(frame, 10)) + u32::from(!before) + u32::from(word(frame, 0));
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
@@ -149,13 +196,38 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_leaves_the_checksum_right() {
-        for tos in 0..=255 {
-            let mut frame = tcp(1, tos);
-            mark_ce(&mut frame);
+    fn what_is_set_leaves_the_checksum_right() {
+        for (before, after) in (0..=255).flat_map(|before| [(before, before | 3), (before, before & 3), (before, 255 - before)]) {
+            let mut frame = tcp(1, before);
+            set_tos(&mut frame, after);
             let slice = Ipv4HeaderSlice::from_slice(&frame).unwrap();
-            assert_eq!((slice.header_checksum(), frame[1]), (slice.to_header().calc_header_checksum(), tos | 3));
+            assert_eq!((slice.header_checksum(), frame[1]), (slice.to_header().calc_header_checksum(), after));
+            assert_eq!(tos(dscp(after), ecn(after)), after);
         }
+    }
+
+    /// A segment as a queue sees it, from one with these options and nothing else but an ACK of 900.
+    fn ack(options: &[etherparse::TcpOptionElement]) -> Segment {
+        let mut frame = Vec::new();
+        let builder = PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64).tcp(1024, 5001, 77, 1000);
+        builder.ack(900).options(options).unwrap().write(&mut frame, &[]).unwrap();
+        segment(&frame, &Header::of(&frame).unwrap(), 5)
+    }
+
+    #[test]
+    fn a_queue_sees_what_an_ack_says() {
+        use etherparse::TcpOptionElement::{MaximumSegmentSize, Noop, SelectiveAcknowledgement, Timestamp};
+        let mut expected = Segment::new(5, flags::ACK, 0);
+        expected.ack = 900;
+        assert_eq!(ack(&[]), expected);
+        expected.set_timestamps(7, 6);
+        assert_eq!(ack(&[Noop, Noop, Timestamp(7, 6)]), expected);
+        assert!(expected.push_sack(1000, 2000) && expected.push_sack(3000, 4000));
+        let blocks = SelectiveAcknowledgement((1000, 2000), [Some((3000, 4000)), None, None]);
+        assert_eq!(ack(&[Noop, Noop, Timestamp(7, 6), Noop, Noop, blocks]), expected);
+        assert_eq!(ack(&[MaximumSegmentSize(1460)]).flags, 0, "not what an ACK can have");
+        let frame = tcp(100, 0);
+        assert_eq!(segment(&frame, &Header::of(&frame).unwrap(), 5), Segment::new(5, 0, 100), "a SYN");
     }
 
     proptest! {
@@ -169,6 +241,7 @@ mod tests {
             }
             if let Some(header) = Header::of(&bytes) {
                 prop_assert_eq!(usize::from(header.header_len) + usize::from(header.len), bytes.len());
+                prop_assert_eq!(segment(&bytes, &header, 3).seq, 3);
             }
         }
     }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BinaryHeap, HashMap};
 use std::sync::Arc;
 
 use longfat_core::link::Link;
-use longfat_core::packet::{Ecn, Line, Packet, PacketId, Packets, Segment, Way};
+use longfat_core::packet::{Line, Packet, PacketId, Packets, Way};
 use longfat_core::queue::{DropReason, Party, QueueLog, discard};
 use longfat_core::time::Time;
 use longfat_experiment::Experiment;
@@ -14,7 +14,7 @@ use longfat_experiment::made::{self, Moves};
 use longfat_experiment::route::Routes;
 use longfat_experiment::trace::{Event, EventKind};
 
-use crate::linux::frame::{Header, Tuple};
+use crate::linux::frame::{Header, Tuple, segment, tos};
 use crate::linux::frames::Frames;
 
 #[cfg(test)]
@@ -34,8 +34,8 @@ pub struct Delivery {
     pub host: u32,
     /// Its bytes, in [`Frames`].
     pub frame: u32,
-    /// Whether it was marked on the way.
-    pub is_marked: bool,
+    /// What its type of service has become on the way; `None`: it is what it was.
+    pub tos: Option<u8>,
 }
 
 /// A way through the network that packets of one connection take.
@@ -222,8 +222,8 @@ impl Network {
         if header.syn && flow != UNKNOWN {
             self.log.first_seq[flow as usize][way as usize] = header.seq.wrapping_add(1);
         }
-        // The segment stands for the bytes: it says where they are.
-        let segment = Segment::new(frame, 0, header.len);
+        // The segment stands for the bytes: its sequence number says where they are.
+        let segment = segment(self.log.frames.get(frame), &header, frame);
         let mut packet = Packet::new(now, start, header.ecn, &segment);
         (packet.header_len, packet.dscp) = (header.header_len, header.dscp);
         let id = self.packets.insert(way, packet, segment);
@@ -268,8 +268,8 @@ impl Network {
         let header = Header::of(self.log.frames.get(frame)).expect("it was one when it came");
         let host = self.host_of[&header.tuple.to];
         self.packets.remove(id);
-        let is_marked = packet.ecn == Ecn::Ce && header.ecn != Ecn::Ce;
-        self.ready.push(Delivery { at, host, frame, is_marked });
+        let has_changed = (packet.dscp, packet.ecn) != (header.dscp, header.ecn);
+        self.ready.push(Delivery { at, host, frame, tos: has_changed.then(|| tos(packet.dscp, packet.ecn)) });
     }
 
     /// Takes what the link has sent, and notes when it has something to do.

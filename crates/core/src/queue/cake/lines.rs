@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use super::super::fifo::Backlog;
 use super::super::flows::mix;
+use super::ack_filter::{is_pure, is_redundant};
 use super::cobalt::Cobalt;
 use super::isolation::{Flow, NOBODY};
 use crate::packet::{PacketId, Packets};
@@ -36,8 +37,12 @@ struct Line {
     busy: bool,
     /// Of [`BYTE`]s.
     credit: i64,
+    /// How many packets joined behind the last pure ACK, where ACKs are filtered: if no more are held, none of them is one.
+    since_ack: u32,
     cobalt: Cobalt,
 }
+
+const _: () = assert!(size_of::<Line>() == 128);
 
 impl Line {
     const fn is_free(&self) -> bool {
@@ -80,9 +85,9 @@ impl Lines {
         self.packets
     }
 
-    /// The packet `id`, of `flow`, joins its line.
+    /// The packet `id`, of `flow`, joins its line, of which this is the number.
     #[inline]
-    pub fn push(&mut self, flow: Flow, id: PacketId, packets: &mut Packets) {
+    pub fn push(&mut self, flow: Flow, id: PacketId, packets: &mut Packets) -> usize {
         let number = self.line_of(flow);
         self.lines[number].held.push(id, packets);
         self.packets += 1;
@@ -91,6 +96,31 @@ impl Lines {
             self.lines[number].place = Place::New;
             self.new.push_back(number as u32);
         }
+        number
+    }
+
+    /// Takes the first ACK that the packet `last`, which has just joined this line, makes redundant, if more than `spare` are.
+    pub fn thin(&mut self, number: usize, spare: usize, last: PacketId, packets: &mut Packets) -> Option<PacketId> {
+        let Line { held, since_ack, .. } = &mut self.lines[number];
+        let has_ack = held.packets() - 1 > u64::from(*since_ack);
+        *since_ack = if is_pure(packets.segment(last)) { 0 } else { since_ack.saturating_add(1) };
+        if !has_ack {
+            return None;
+        }
+        let route = packets[last].route;
+        let is_spare = |id: PacketId| {
+            let segment = packets.segment(id);
+            packets[id].route == route && is_pure(segment) && is_redundant(segment, packets.segment(last))
+        };
+        // `last` says no more than itself.
+        let mut before = None;
+        let mut first = held.iter(packets).map(|id| (before.replace(id), id)).filter(|&(_, id)| is_spare(id));
+        let (before, _) = first.next()?;
+        if first.count() < spare {
+            return None;
+        }
+        self.packets -= 1;
+        held.take_after(before, packets)
     }
 
     /// The number of the line of `flow`, which is its own if any of its set can be.
@@ -112,6 +142,7 @@ impl Lines {
             place: Place::Idle,
             busy: false,
             credit: 0,
+            since_ack: u32::MAX,
             cobalt: Cobalt::new(),
         };
         self.lines.resize_with(LINES, line);

@@ -7,28 +7,28 @@ use crate::queue::tests::{Ledger, context, packet_with};
 use crate::units::Capacity;
 
 /// A queue, its packets and what became of them. The number of a packet is `10000 flow + n`.
-struct Rig {
-    queue: Box<dyn Queue + Send>,
-    packets: Packets,
-    log: Ledger,
-    ecn: Ecn,
+pub(super) struct Rig {
+    pub queue: Box<dyn Queue + Send>,
+    pub packets: Packets,
+    pub log: Ledger,
+    pub ecn: Ecn,
 }
 
-fn word(name: &'static str, word: &'static str) -> (&'static str, Value) {
+pub(super) fn word(name: &'static str, word: &'static str) -> (&'static str, Value) {
     (name, Value::Choice(word))
 }
-fn rate(bps: u64) -> (&'static str, Value) {
+pub(super) fn rate(bps: u64) -> (&'static str, Value) {
     ("rate", Value::Rate(Rate::from_bps(bps)))
 }
-fn limit_of_packets(n: u64) -> (&'static str, Value) {
+pub(super) fn limit_of_packets(n: u64) -> (&'static str, Value) {
     ("limit", Value::Capacity(Capacity::Packets(n)))
 }
-fn at(ms: u64) -> Time {
+pub(super) fn at(ms: u64) -> Time {
     Time::ZERO + Duration::from_millis(ms)
 }
 
 impl Rig {
-    fn new(bps: u64, given: &[(&'static str, Value)]) -> Self {
+    pub fn new(bps: u64, given: &[(&'static str, Value)]) -> Self {
         let mut params = Params::defaults(KIND.params);
         given.iter().for_each(|&(name, value)| params.set(name, value));
         let context = context(bps, 20, 1500);
@@ -36,7 +36,7 @@ impl Rig {
         Rig { queue: (KIND.build)(&params, context), packets: Packets::new(), log: Ledger::default(), ecn: Ecn::NotEct }
     }
     /// The packets `numbers` of a flow come at `now`, each of `size` bytes, with this codepoint.
-    fn arrive(&mut self, now: Time, (flow, dscp): (u32, &str), numbers: std::ops::Range<u32>, size: u16) {
+    pub fn arrive(&mut self, now: Time, (flow, dscp): (u32, &str), numbers: std::ops::Range<u32>, size: u16) {
         for n in numbers {
             let (mut packet, segment) = packet_with(self.ecn, 10_000 * flow + n, size - 40);
             (packet.route, packet.dscp) = (flow, Dscp::parse(dscp).unwrap());
@@ -45,7 +45,7 @@ impl Rig {
         }
     }
     /// The next packet, at `now`.
-    fn depart(&mut self, now: Time) -> Option<u32> {
+    pub fn depart(&mut self, now: Time) -> Option<u32> {
         let id = self.queue.dequeue(now, &mut self.packets, &mut self.log)?;
         let seq = self.packets.segment(id).seq;
         self.packets.remove(id);
@@ -61,7 +61,7 @@ impl Rig {
         std::iter::from_fn(&mut leave).collect()
     }
     /// How many of the next `count` packets are of each of the flows, at one instant, so that nothing has waited.
-    fn shares(&mut self, flows: u32, count: u32) -> Vec<u32> {
+    pub fn shares(&mut self, flows: u32, count: u32) -> Vec<u32> {
         let mut shares = vec![0; flows as usize];
         for _ in 0..count {
             shares[(self.depart(Time::ZERO).unwrap() / 10_000) as usize] += 1;

@@ -5,7 +5,7 @@ use crate::packet::Dscp;
 use crate::units::Rate;
 
 /// The words, as tc-cake(8) has them.
-pub const WORDS: &[&str] = &["besteffort", "diffserv3", "diffserv4"];
+pub const WORDS: &[&str] = &["besteffort", "precedence", "diffserv3", "diffserv4", "diffserv8"];
 
 /// Parts of the rate, and of the MTU in a turn: sixteenths.
 pub const WHOLE: u32 = 16;
@@ -29,28 +29,35 @@ const BULK_DSCPS: &[u8] = &[8, 1];
 const VIDEO_DSCPS: &[u8] = &[34, 36, 38, 26, 28, 30, 24, 18, 20, 22, 16, 4];
 const VOICE_DSCPS: &[u8] = &[56, 48, 46, 44];
 const VOICE_DSCPS_4: &[u8] = &[56, 48, 46, 44, 40, 32];
+/// Of `diffserv8`, the tins over best effort: those of `diffserv4`, split by the service classes of RFC 4594 (its figure 3): AF1x; AF2x, CS2, 4; AF3x, CS3; AF4x; EF,
+/// VOICE-ADMIT, CS5, CS4; CS6, CS7.
+const CLASSES: [&[u8]; 6] = [&[10, 12, 14], &[18, 20, 22, 16, 4], &[26, 28, 30, 24], &[34, 36, 38], &[46, 44, 40, 32], &[48, 56]];
 
-/// Tins in order of priority, the last first, and for each codepoint the number of its tin.
-pub fn named(word: &str) -> (&'static [TinKind], [u8; Dscp::COUNT as usize]) {
-    let mut of = [0; Dscp::COUNT as usize];
-    let mut set = |tin: u8, dscps: &[u8]| dscps.iter().for_each(|&dscp| of[usize::from(dscp)] = tin);
+/// For each codepoint the number of its tin.
+type Tins = [u8; Dscp::COUNT as usize];
+
+/// Tins in order of priority, the last first, and which codepoint is in which.
+pub fn named(word: &str) -> (&'static [TinKind], Tins) {
     match word {
-        "besteffort" => (&[BEST_EFFORT], of),
-        "diffserv3" => {
-            set(1, &std::array::from_fn::<u8, 64, _>(|n| n as u8));
-            set(0, BULK_DSCPS);
-            set(2, VOICE_DSCPS);
-            set(2, &[4]);
-            (&[BULK, BEST_EFFORT, VOICE], of)
-        }
+        "besteffort" => (&[BEST_EFFORT], [0; _]),
+        // RFC 791 section 3.1: precedence is the first three bits.
+        "precedence" => (&[BEST_EFFORT, VIDEO, VIDEO, VIDEO, VOICE, VOICE, VOICE, VOICE], std::array::from_fn(|dscp| dscp as u8 >> 3)),
+        "diffserv3" => (&[BULK, BEST_EFFORT, VOICE], tins(&[VOICE_DSCPS, &[4]].map(|dscps| (2, dscps)))),
+        "diffserv4" => (&[BULK, BEST_EFFORT, VIDEO, VOICE], tins(&[(2, VIDEO_DSCPS), (3, VOICE_DSCPS_4)])),
         _ => {
-            set(1, &std::array::from_fn::<u8, 64, _>(|n| n as u8));
-            set(0, BULK_DSCPS);
-            set(2, VIDEO_DSCPS);
-            set(3, VOICE_DSCPS_4);
-            (&[BULK, BEST_EFFORT, VIDEO, VOICE], of)
+            let classes: Vec<_> = (2..).zip(CLASSES).collect();
+            (&[BULK, BEST_EFFORT, BEST_EFFORT, VIDEO, VIDEO, VIDEO, VOICE, VOICE], tins(&classes))
         }
     }
+}
+
+/// These codepoints are in these tins, bulk is in the first, and all others are in the second.
+fn tins(those: &[(u8, &[u8])]) -> Tins {
+    let mut tins = [1; _];
+    for &(tin, dscps) in those.iter().chain(&[(0, BULK_DSCPS)]) {
+        dscps.iter().for_each(|&dscp| tins[usize::from(dscp)] = tin);
+    }
+    tins
 }
 
 impl TinKind {
@@ -63,3 +70,6 @@ impl TinKind {
         Schedule::new(self.rate(rate))
     }
 }
+
+#[cfg(test)]
+mod tests;

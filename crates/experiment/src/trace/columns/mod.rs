@@ -303,7 +303,7 @@ fn link_columns() -> Vec<Column<LinkRecord>> {
                 row.drops.push((reason, n));
             }
         };
-        Column::new(Form::Count, reason.column(), "packet", reason.summary(), count).put(put)
+        Column::new(Form::Count, reason.column(), "packet", reason.summary(), count).put(put).new_thing()
     }));
     columns.extend([
         column!(number "busy_s", "s", "how long the link was transmitting within the measured span", busy_s),

@@ -83,9 +83,41 @@ fn a_packet_that_was_marked_says_so() {
     let mut network = network("queue = { kind = \"step\", limit = \"60 packets\", threshold = \"1 packets\" }");
     (0..5).for_each(|_| send(&mut network, us(0), 0, 1000, 2));
     network.advance(us(50_000));
-    let marked = network.ready.iter().filter(|delivery| delivery.is_marked).count() as u64;
+    let marked = network.ready.iter().filter(|delivery| delivery.tos == Some(3)).count() as u64;
     assert_eq!(marked, network.links[0].count.marks);
     assert!((1..5).contains(&marked), "{marked}");
+}
+
+#[test]
+fn what_is_washed_on_the_way_says_so() {
+    let mut network = network("queue = { kind = \"cake\", wash = true }");
+    // EF and ECT(1), and none with ECT(1).
+    [46 << 2 | 1, 1].into_iter().for_each(|tos| send(&mut network, us(0), 0, 1000, tos));
+    network.advance(us(50_000));
+    assert_eq!(network.ready.iter().map(|delivery| delivery.tos).collect::<Vec<_>>(), [Some(1), None]);
+}
+
+#[test]
+fn acks_of_real_packets_are_filtered() {
+    let mut network = network("queue = { kind = \"cake\", ack_filter = \"aggressive\" }");
+    for n in 1..=5_u8 {
+        let (place, bytes) = network.log.frames.vacant();
+        bytes[..40].fill(0);
+        // From a to b: ACK, of 256 n.
+        (bytes[0], bytes[9], bytes[30], bytes[32], bytes[33]) = (0x45, TCP, n, 5 << 4, 0x10);
+        bytes[2..4].copy_from_slice(&40_u16.to_be_bytes());
+        bytes[12..16].copy_from_slice(&HOSTS[0].to_be_bytes());
+        bytes[16..20].copy_from_slice(&HOSTS[1].to_be_bytes());
+        bytes[20..24].copy_from_slice(&[4, 0, 4, 0]);
+        network.log.frames.filled(place, 40);
+        network.enter(us(0), place);
+    }
+    network.advance(us(50_000));
+    // The first is on the line when the others come; of these the last is left.
+    let kinds: Vec<_> = network.log.events.iter().map(|event| event.kind).collect();
+    assert_eq!(kinds, [EventKind::Dropped(DropReason::AckFilter); 3]);
+    let acks: Vec<u8> = network.ready.iter().map(|delivery| network.log.frames.get(delivery.frame)[30]).collect();
+    assert_eq!(acks, [1, 5]);
 }
 
 #[test]

@@ -1,0 +1,75 @@
+//! The ACK filter: which acknowledgments need not be sent, since one behind them in the same line says all that they do.
+
+use crate::packet::{Segment, flags};
+
+/// The words: as tc-cake(8) has them, without `ack-filter` in each.
+pub const WORDS: &[&str] = &["off", "on", "aggressive"];
+
+/// How many redundant ACKs of a flow stay in its line; `None`: all.
+pub fn spare(word: &str) -> Option<usize> {
+    match word {
+        "off" => None,
+        "aggressive" => Some(0),
+        _ => Some(2),
+    }
+}
+
+/// Flags that an ACK may have and be left out: those of classic ECN (RFC 3168).
+const ECN: u16 = flags::ECE | flags::CWR;
+
+/// Whether this is an ACK and nothing else: no payload, no option but timestamps and SACK blocks, no flag that has a meaning of its own.
+#[inline]
+pub fn is_pure(segment: &Segment) -> bool {
+    segment.len == 0 && segment.has(flags::ACK) && segment.flags & !(flags::ACK | ECN) == 0 && !segment.has_accecn()
+}
+
+/// Whether the pure ACK `old` is redundant once `new` comes, which is behind it.
+pub fn is_redundant(old: &Segment, new: &Segment) -> bool {
+    new.has(flags::ACK)
+        && new.flags & (flags::SYN | flags::RST) == 0
+        && (old.flags ^ new.flags) & (ECN | flags::AE) == 0
+        && is_later(old, new)
+        && says_more(old, new)
+}
+
+/// RFC 7323 section 5: what has an older timestamp than the last one is thrown away, and would say nothing.
+fn is_later(old: &Segment, new: &Segment) -> bool {
+    match (old.timestamps(), new.timestamps()) {
+        (Some((old, _)), Some((new, _))) => !is_before(new, old),
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+/// Whether `new` acknowledges all that `old` does, and more. The same again is a duplicate ACK, which counts.
+fn says_more(old: &Segment, new: &Segment) -> bool {
+    let is_known = |block: (u32, u32)| !is_before(new.ack, block.1) || blocks(new).any(|other| contains(other, block));
+    !is_before(new.ack, old.ack)
+        && !is_dsack(old)
+        && blocks(old).all(is_known)
+        && (is_before(old.ack, new.ack) || blocks(new).any(|block| !blocks(old).any(|other| contains(other, block))))
+}
+
+fn blocks(segment: &Segment) -> impl Iterator<Item = (u32, u32)> {
+    (0..segment.sack_count()).map(|i| segment.sack(i))
+}
+
+/// RFC 2883 section 4: the first block tells of a duplicate if it is under the acknowledgment, or within the second.
+fn is_dsack(segment: &Segment) -> bool {
+    let mut blocks = blocks(segment);
+    let Some(first) = blocks.next() else { return false };
+    is_before(first.0, segment.ack) || blocks.next().is_some_and(|second| contains(second, first))
+}
+
+/// Whether `block` is within `other`.
+const fn contains(other: (u32, u32), block: (u32, u32)) -> bool {
+    !is_before(block.0, other.0) && !is_before(other.1, block.1)
+}
+
+/// Of sequence numbers and timestamps, which wrap (RFC 9293 section 3.4).
+const fn is_before(a: u32, b: u32) -> bool {
+    (a.wrapping_sub(b) as i32) < 0
+}
+
+#[cfg(test)]
+mod tests;
