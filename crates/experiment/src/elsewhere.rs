@@ -26,7 +26,6 @@ const NAMES: &[(&[&str], &str)] = &[
     (&["stcp"], "it is called `scalable` here"),
     (&["bandwidth", "bw", "capacity", "speed"], "it is called `rate` here"),
     (&["latency"], "it is called `delay` here, of a link; `rtt` of a path is there and back"),
-    (&["jitter"], "a host has `overhead`, a random delay of each packet"),
     (&["buffer", "buffer_size", "queue_size", "qlen"], "it is the `limit` of a queue: queue = { kind = \"droptail\", limit = \"1 bdp\" }"),
     (&["loss_rate", "plr", "per"], "it is a kind of `loss`: loss = { kind = \"bernoulli\", probability = 1e-6 }"),
     (&["cc", "tcp_congestion_control", "ccalgo", "algorithm"], "it is called `congestion_control` here"),

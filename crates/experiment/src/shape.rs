@@ -1,6 +1,8 @@
 //! What may stand where in an experiment file. One description of it ([`Shape`], with the tables in [`super::fields`])
 //! drives validation, the JSON Schema and the reference; nothing else knows the names of keys.
 
+mod places;
+
 use super::elsewhere;
 use super::error::Fault;
 use super::fields::QUEUE;
@@ -222,7 +224,10 @@ fn unknown(entry: &Entry, tag: Option<&str>, fields: &[Field], path: &[Step]) ->
     // A long list helps nobody.
     let fault =
         if names.len() <= 12 { fault.expected(if names.is_empty() { "no keys".to_owned() } else { names.join(", ") }) } else { fault };
-    called_elsewhere(fault, &entry.key, names)
+    match elsewhere::hint(&entry.key).map(str::to_owned).or_else(|| places::hint(&entry.key, &path[..path.len() - 1])) {
+        Some(hint) => fault.help(hint),
+        None => fault.nearest(&entry.key, names),
+    }
 }
 
 fn expectation(field: &Field) -> String {
