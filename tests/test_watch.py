@@ -16,6 +16,7 @@ from longfat.store import Store
 from longfat.sweep import timed
 from longfat.watch import Watched, serve
 from selenium import webdriver
+from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 from test_report import browser  # noqa: F401
@@ -54,8 +55,11 @@ def test_the_page_follows_the_sweep(under_way: tuple[Store, Experiment]) -> None
 def test_a_browser_follows_the_sweep(under_way: tuple[Store, Experiment], browser: webdriver.Chrome) -> None:  # noqa: F811
     store, experiment = under_way
 
+    # A page that has just been loaded anew takes the body that was found with it.
+    wait = WebDriverWait(browser, 60, ignored_exceptions=[StaleElementReferenceException])
+
     def says(words: str) -> None:
-        WebDriverWait(browser, 60).until(lambda _: words in browser.find_element(By.TAG_NAME, "body").text)
+        wait.until(lambda _: words in browser.find_element(By.TAG_NAME, "body").text)
 
     with serve(store.folder) as address:
         with store.writer() as writer:
@@ -65,7 +69,7 @@ def test_a_browser_follows_the_sweep(under_way: tuple[Store, Experiment], browse
                 writer.keep(run, "Two flows", *timed(run))
                 says(f"{number} of the 3 runs of this sweep: it is still running.")
         experiment.sweep(store.folder)
-        WebDriverWait(browser, 60).until(lambda _: "of this sweep" not in browser.find_element(By.TAG_NAME, "body").text)
+        wait.until(lambda _: "of this sweep" not in browser.find_element(By.TAG_NAME, "body").text)
 
 
 def test_a_page_is_made_once(under_way: tuple[Store, Experiment], monkeypatch: pytest.MonkeyPatch) -> None:
