@@ -28,7 +28,7 @@ pub fn hint(key: &str, path: &[Step]) -> Option<String> {
     let nearest = places.iter().map(shared).max()?;
     let mut places: Vec<&Place> = places.iter().filter(|place| shared(place) == nearest).collect();
     places.sort_by_key(|place| place.keys.len());
-    let told: Vec<String> = places.iter().take(MOST).map(|place| place.to_string()).collect();
+    let told: Vec<String> = places.iter().take(MOST).map(ToString::to_string).collect();
     let more = if places.len() > MOST { ", and elsewhere" } else { "" };
     Some(format!("`{key}` is a key of {}{more}", told.join(", of ")))
 }
@@ -72,7 +72,7 @@ impl Found {
         let places = self.places.entry(key).or_default();
         match (places.iter_mut().find(|known| known.keys == place.keys), &place.case) {
             (Some(Place { case: Some((_, known)), .. }), Some((_, words))) => {
-                known.extend(words.iter().filter(|word| !known.contains(word)).copied().collect::<Vec<_>>())
+                known.extend(words.iter().filter(|word| !known.contains(word)).copied().collect::<Vec<_>>());
             }
             (Some(_), _) => {}
             (None, _) => places.push(place.clone()),
