@@ -15,7 +15,7 @@ from longfat.errors import LongfatError
 from longfat.repeats import half_width, repeats_needed
 
 if TYPE_CHECKING:
-    from longfat.results import Result
+    from longfat.result import Result
 
 Known: TypeAlias = "Callable[[str], Result | None]"
 """The finished run of this hash; None of one that is not finished."""

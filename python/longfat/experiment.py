@@ -17,7 +17,8 @@ from longfat.executors.chunks import Task
 from longfat.locate import sources
 from longfat.planned import Items, Plan
 from longfat.provenance import provenance
-from longfat.results import Result, Results, from_trace
+from longfat.result import Result, from_trace
+from longfat.results import Results
 from longfat.store import Location, Store, finished_in, labelled, location
 from longfat.sweep import Work, default_jobs, execute, perform
 from longfat.text import encodable

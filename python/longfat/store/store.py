@@ -22,7 +22,8 @@ from longfat._longfat import METRICS, Document, Run
 from longfat.decide import Decider
 from longfat.errors import DamagedError, LongfatError, NoResultsError, StorageError
 from longfat.planned import Named, Plan
-from longfat.results import Result, Results, changed, without_series
+from longfat.result import Result, changed, without_series
+from longfat.results import Results
 from longfat.store import locks
 from longfat.store.combined import AT_ONCE, STRETCH, STRETCH_CELLS, Combined
 from longfat.store.files import read_opened, version_of
