@@ -8,7 +8,6 @@ use super::error::{Error, Fault, Span};
 use super::model::Experiment;
 use super::print::print;
 use super::resolve::resolve;
-use super::shape::Shape;
 use super::sweep::{Axis, Sweep};
 use super::tree::{Entry, Node, Step, Table, Tree, path_text};
 use super::{fields, identity, write};
