@@ -238,7 +238,7 @@ def _edge(edge: Edge, top: float, *, in_fan: bool) -> Markup:
     line = Markup('<line class="{}" x1="{:.0f}" y1="{:.0f}" x2="{:.0f}" y2="{:.0f}"/>').format(kind, x1, y1, x2, y2)
     if in_fan and not edge.bottleneck:
         # Several links that fan out: their words stand in one line, near where they have come apart.
-        part = 0.46 if edge.ends[0].is_host else 0.54
+        part = 0.5 if y1 == y2 else 0.46 if edge.ends[0].is_host else 0.54
         x, y, text = x1 + (x2 - x1) * part, y1 + (y2 - y1) * part, ", ".join(edge.lines)
         return line + Markup('<text class="small" x="{:.0f}" y="{:.0f}">{}</text>').format(x, y - 3, _short(text, MOST_IN_FAN))
     x, y = (x1 + x2) / 2, (y1 + y2) / 2
