@@ -4,12 +4,14 @@
 
 pub mod columns;
 mod links;
+mod packet_log;
 mod packets;
 mod series;
 #[cfg(test)]
 mod tests;
 
 pub use links::LinkTotals;
+pub use packet_log::{Offsets, PacketLog, PacketPlace};
 pub use packets::{PacketEvent, PacketKind};
 pub use series::{Recorded, Sample, Series};
 

@@ -9,7 +9,7 @@ use longfat_bpf::{Registered, Twin, register};
 use longfat_core::params::Params;
 use longfat_core::time::{Duration, Time};
 use longfat_experiment::Experiment;
-use longfat_experiment::trace::{LATE, RealTime, Trace};
+use longfat_experiment::trace::{LATE, PacketLog, RealTime, Trace};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
@@ -211,6 +211,7 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
         flow_series: left.series.into(),
         link_series: emulator.observer.series.into(),
         events: emulator.network.log.events,
+        packets: emulator.network.log.rows.map(PacketLog::into_rows).unwrap_or_default(),
         end: shared.end(),
         packets_in_network_max: emulator.network.log.frames.made(),
         steps: emulator.network.crossings,
