@@ -81,6 +81,10 @@ pub struct RealTime {
     pub stolen: Time,
     /// By how much the clock of the run was corrected while it ran, forward or back.
     pub clock_corrected: Time,
+    /// The most memory that TCP had on the whole machine while it ran, in bytes; and from which on the kernel keeps windows small (`net.ipv4.tcp_mem`).
+    pub tcp_memory_max: u64,
+    /// Zero where the kernel does not say.
+    pub tcp_memory_pressure: u64,
 }
 
 /// The shares of packets of which lateness is recorded.
