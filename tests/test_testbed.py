@@ -141,6 +141,24 @@ def test_a_run_that_is_killed_leaves_nothing_behind(tmp_path: Path) -> None:
     assert not Path("/run/longfat/tracer").exists()
 
 
+def orphans() -> int:
+    """Connections of this machine that no process has any more, and which the kernel goes on with."""
+    return int(Path("/proc/net/sockstat").read_text().split("orphan ")[1].split()[0])
+
+
+@needs_rights
+def test_a_run_leaves_no_connection_behind_that_goes_on_sending() -> None:
+    """What its socket has not sent takes memory for minutes, and the kernel then lets no window of the next runs grow."""
+    before = orphans()
+    result = longfat.Experiment('backend = "testbed"\n' + FILE).run()
+    deadline = time.monotonic() + 10
+    while orphans() > before and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert orphans() <= before
+    assert 0 < result.real_time["tcp_memory_max_bytes"]
+    assert result.real_time["tcp_memory_pressure_bytes"] > 0
+
+
 @needs_rights
 def test_each_ack_is_seen_on_both_sides() -> None:
     """Slow start, before anything is lost: what the kernel's tracepoint says is what the simulator says, ACK by ACK."""
