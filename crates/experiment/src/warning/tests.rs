@@ -237,6 +237,12 @@ fn cases() -> Vec<(&'static str, Case, &'static str, Case)> {
             "2 packets were lost between a host and the emulated network",
             in_real_time(RealTime { lost_at_device: 1, ..RealTime::default() }),
         ),
+        (
+            "suspect",
+            in_real_time(RealTime { tcp_memory_max: 760_000_000, tcp_memory_pressure: 1_000_000_000, ..RealTime::default() }),
+            "TCP had 760 MB of memory on this machine, 76 % of that from which on the kernel lets no window grow",
+            in_real_time(RealTime { tcp_memory_max: 740_000_000, tcp_memory_pressure: 1_000_000_000, ..RealTime::default() }),
+        ),
         ("invalid", window(200_001), "had 200001 bytes in flight, and its window is 100000 bytes", window(100_000)),
     ]
 }

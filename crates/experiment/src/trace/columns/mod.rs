@@ -193,9 +193,12 @@ fn real_time_columns() -> Vec<Column<Trace>> {
         let get = move |row: &Trace| row.real_time.map_or(0, |mut real| at(&mut real).as_ps());
         of_real_time(Column::new(Form::Time, name, "s", doc, get), move |real, cell| *at(real) = Time::from_ps(cell))
     }
-    fn count(name: &'static str, doc: &'static str, at: fn(&mut RealTime) -> &mut u64) -> Column<Trace> {
+    fn counted(name: &'static str, unit: &'static str, doc: &'static str, at: fn(&mut RealTime) -> &mut u64) -> Column<Trace> {
         let get = move |row: &Trace| row.real_time.map_or(0, |mut real| *at(&mut real));
-        of_real_time(Column::new(Form::Count, name, "packet", doc, get), move |real, cell| *at(real) = cell)
+        of_real_time(Column::new(Form::Count, name, unit, doc, get), move |real, cell| *at(real) = cell)
+    }
+    fn count(name: &'static str, doc: &'static str, at: fn(&mut RealTime) -> &mut u64) -> Column<Trace> {
+        counted(name, "packet", doc, at)
     }
     fn of_real_time(column: Column<Trace>, put: impl Fn(&mut RealTime, u64) + Send + Sync + 'static) -> Column<Trace> {
         let put = move |row: &mut Trace, cell| {
@@ -225,6 +228,12 @@ fn real_time_columns() -> Vec<Column<Trace>> {
         time("endpoints_waited_s", "how long the endpoints waited for a core", |real| &mut real.endpoints_waited),
         time("stolen_s", "time that a virtual machine's cores did not get", |real| &mut real.stolen),
         time("clock_corrected_s", "by how much the clock was corrected meanwhile", |real| &mut real.clock_corrected),
+        counted("tcp_memory_max_bytes", "byte", "the most memory that TCP had on the whole machine meanwhile", |real| {
+            &mut real.tcp_memory_max
+        }),
+        counted("tcp_memory_pressure_bytes", "byte", "from how much on the kernel keeps windows small", |real| {
+            &mut real.tcp_memory_pressure
+        }),
     ]
 }
 
