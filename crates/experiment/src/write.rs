@@ -43,14 +43,14 @@ fn size(n: u64) -> Json {
 pub fn experiment(experiment: &Experiment, backend: &str) -> Json {
     let mut file = frame(experiment, backend);
     let network = &experiment.network;
-    file["path"]["link"] = links(network).map(|ways| link(ways, network)).collect();
+    file["path"]["link"] = links(&network.links).map(|ways| link(ways, network)).collect();
     file["flow"] = groups(&experiment.flows).map(|flows| group(flows, network)).collect();
     file
 }
 
-/// The links of a network: the two ways of each, which stand side by side.
-pub fn links(network: &Network) -> impl Iterator<Item = &[Link]> {
-    network.links.chunks(2)
+/// Links: the two ways of each, which stand side by side.
+pub fn links(links: &[Link]) -> impl Iterator<Item = &[Link]> {
+    links.chunks(2)
 }
 
 /// Flows, by groups.
