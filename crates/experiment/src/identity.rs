@@ -58,7 +58,7 @@ impl Hasher {
         let last = self.last.replace(experiment.clone()).filter(|last| last.network.nodes == network.nodes);
         let (links, groups) = last.as_ref().map_or((&[][..], &[][..]), |last| (&last.network.links[..], &last.flows[..]));
         let link = |ways: &[Link]| text(fields::explicit_link, &write::link(ways, network));
-        let group = |flows: &[Flow]| text(fields::flow, &write::group(flows, network));
+        let group = |flows: &[Flow]| text(fields::flow, &write::group(flows, network, false));
         renew(&mut self.texts.0, write::links(links), write::links(&network.links), link);
         renew(&mut self.texts.1, write::groups(groups), write::groups(&experiment.flows), group);
         self.parts = [list(&self.texts.1), list(&self.texts.0)];
