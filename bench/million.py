@@ -79,7 +79,7 @@ def gather(folder: Path, runs: int) -> None:
 
 
 def finished(folder: Path, runs: int) -> None:
-    """Which runs are there?"""
+    """Looks which runs there are."""
     from longfat.store import Store
 
     before = time.process_time()
@@ -112,7 +112,8 @@ def main() -> None:
     """All stages, or in a process of its own one."""
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
     if len(sys.argv) > 3:
-        return STAGES[sys.argv[3]](Path(sys.argv[2]), runs)
+        STAGES[sys.argv[3]](Path(sys.argv[2]), runs)
+        return
     with tempfile.TemporaryDirectory(prefix="longfat-bench-") as home:
         folder = Path(sys.argv[2]) if len(sys.argv) > 2 else Path(home)
         for stage in STAGES:
