@@ -13,7 +13,7 @@ from longfat import Experiment
 from longfat._longfat import Run, Trace
 from longfat.errors import DamagedError, LongfatError
 from longfat.plot.over_time import time_plots
-from longfat.results import WITHOUT_SERIES, Result, changed, from_trace
+from longfat.result import WITHOUT_SERIES, Result, changed, from_trace
 from longfat.store import Store, finished
 from longfat.store.finished import Finished
 from longfat.store.place import Folder
