@@ -88,6 +88,7 @@ bench: build ## Measure the simulator, `longfat trace`, the store, and what a ru
 	$(BIN)/python bench/store.py 20000
 	$(BIN)/python bench/gather.py 10000
 	$(BIN)/python bench/memory.py 1000 4000
+	$(BIN)/python bench/million.py 20000
 	$(BIN)/python bench/overhead.py 2000
 	$(BIN)/python bench/overhead.py 400 60
 

@@ -6,6 +6,9 @@ by the clock, but other work on the machine makes it larger nevertheless: it lea
 run a sweep, and of the larger sweep how busy it kept two cores from start to end. A thread that waits for a core which something else has
 counts as busy there (Linux: `schedstat` of each thread), so that number can be had on a machine that is used.
 
+Dask's processes watch themselves by the clock, whatever they do: the longer a run has to wait for a core, the more of that there is beside
+it. What a cluster takes that does nothing is measured, too, and what is beside a run without it.
+
 `--only jobs` asks for one way.
 """
 
@@ -14,12 +17,14 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
 from store import say
 
@@ -49,13 +54,13 @@ WAYS = {
 }
 
 
-def threads(process: int) -> dict[str, int]:
-    """Of each thread of `process` and of what it has started: ns for which it ran, or waited for a core."""
-    found: dict[str, int] = {}
+def threads(process: int) -> dict[str, tuple[int, int]]:
+    """Of each thread of `process` and of what it has started: ns for which it ran, and for which it waited for a core."""
+    found: dict[str, tuple[int, int]] = {}
     for task in Path(f"/proc/{process}/task").glob("*"):
         try:
             ran, waited, _ = (task / "schedstat").read_text(encoding="ascii").split()
-            found[task.name] = int(ran) + int(waited)
+            found[task.name] = int(ran), int(waited)
             for child in (task / "children").read_text(encoding="ascii").split():
                 found |= threads(int(child))
         except (OSError, ValueError):
@@ -70,7 +75,7 @@ def attend(process: subprocess.Popen[bytes]) -> tuple[float, float]:
     while True:
         ended, status, used = os.wait4(process.pid, os.WNOHANG)
         now, after = time.perf_counter(), before if ended else threads(process.pid)
-        ready = sum(ns - before.get(thread, 0) for thread, ns in after.items()) / 1e9
+        ready = sum(sum(ns) - sum(before.get(thread, (0, 0))) for thread, ns in after.items()) / 1e9
         busy, last, before = busy + min(ready, CORES * (now - last)), now, after
         if ended:
             process.returncode = os.waitstatus_to_exitcode(status)
@@ -78,8 +83,20 @@ def attend(process: subprocess.Popen[bytes]) -> tuple[float, float]:
         time.sleep(0.1)
 
 
-def cpu(home: Path, way: str, runs: int, seconds: float) -> tuple[float, float, float]:
-    """CPU seconds of all processes, of those the seconds inside the runs, and the share of the time for which two cores had work."""
+class Used(NamedTuple):
+    """What a sweep took, in seconds."""
+
+    all: float
+    """CPU of all processes."""
+    inside: float
+    """Of that, inside the runs."""
+    busy: float
+    """For which a core had work, of both."""
+    clock: float
+
+
+def cpu(home: Path, way: str, runs: int, seconds: float) -> Used:
+    """Runs a sweep."""
     folder = home / f"{way}-{runs}"
     folder.mkdir()
     (folder / "many.toml").write_text(TEXT.format(runs=runs, seconds=seconds), encoding="utf-8")
@@ -91,8 +108,24 @@ def cpu(home: Path, way: str, runs: int, seconds: float) -> tuple[float, float, 
         if process.returncode:
             raise SystemExit(f"{' '.join(call)} failed")
         spent, busy = spent + used, busy + had_work
-    share = busy / (CORES * (time.perf_counter() - start))
-    return spent, json.loads((folder / "results" / "many" / "provenance.json").read_text(encoding="utf-8"))["cpu_s"], share
+    clock = time.perf_counter() - start
+    inside = json.loads((folder / "results" / "many" / "provenance.json").read_text(encoding="utf-8"))["cpu_s"]
+    return Used(spent, inside, busy, clock)
+
+
+def idle(seconds: float = 20.0) -> float:
+    """The share of a core that a Dask cluster of this machine takes that does nothing."""
+    call = f"import time; from longfat.executors.named import named\nwith named('dask', {CORES}): print(flush=True); time.sleep(1e6)"
+    with subprocess.Popen([sys.executable, "-c", call], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        assert process.stdout
+        process.stdout.readline()
+        time.sleep(5)
+        ran = [0, 0]
+        for number in range(2):
+            time.sleep(number * seconds)
+            ran[number] = sum(ns for ns, _ in threads(process.pid).values())
+        process.send_signal(signal.SIGINT)
+    return (ran[1] - ran[0]) / 1e9 / seconds
 
 
 def main() -> None:
@@ -107,15 +140,20 @@ def main() -> None:
         if way == "dask" and not find_spec("distributed"):
             continue
         with tempfile.TemporaryDirectory(prefix="longfat-bench-") as home:
-            some, inside_some, _ = cpu(Path(home), way, most // 10, seconds)
-            all_of_it, inside, share = cpu(Path(home), way, most, seconds)
+            some, more = (cpu(Path(home), way, runs, seconds) for runs in (most // 10, most))
         runs = most - most // 10
-        of_run, beside = (inside - inside_some) / runs, (all_of_it - some - inside + inside_some) / runs
+        of_run = (more.inside - some.inside) / runs
+        beside = (more.all - some.all) / runs - of_run
         say(f"{way}: CPU of a run inside the simulation", 1e3 * of_run, "ms")
         say(f"{way}: CPU of a run beside it", 1e3 * beside, "ms")
         say(f"{way}: of all CPU of a run, beside it", 100 * beside / (of_run + beside), "%")
+        if way == "dask":
+            clock, share = (more.clock - some.clock) / runs, idle()
+            say(f"{way}: of a core, by a cluster that does nothing", 100 * share, "%")
+            say(f"{way}: CPU of a run beside it without that", 1e3 * (beside - share * clock), "ms")
+            say(f"{way}: a run, on the clock", 1e3 * clock, "ms")
         if way in ("jobs", "processes", "dask"):
-            say(f"{way}: two cores busy, from start to end", 100 * share, "%")
+            say(f"{way}: two cores busy, from start to end", 100 * more.busy / (CORES * more.clock), "%")
 
 
 if __name__ == "__main__":

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from conftest import ONE, SWEEP
-from longfat import Experiment, ExperimentError
+from longfat import Experiment, ExperimentError, planned
 from longfat._longfat import Document
 from longfat.experiment import before
 from longfat.planned import AT_ONCE, Plan
+from longfat.provenance import spans
 
 REPEATED = f"repeats = 4\nseed = 3\n{SWEEP}"
 # Windows far below the path, so that there is something to warn of, and two that are the same.
@@ -25,15 +27,24 @@ def test_a_plan_says_of_each_run_what_resolving_it_says(text: str) -> None:
         (run.index, run.hash, run.labels, run.repeat) for run in runs
     ]
     assert list(plan.items.hashes) == list(dict.fromkeys(run.hash for run in runs))
-    assert (plan.seeds, plan.backends) == (sorted({run.seed for run in runs}), ["sim"])
+    assert (plan.seeds.tolist(), plan.backends) == (sorted({run.seed for run in runs}), ["sim"])
     assert experiment.warnings == before(runs)
     assert experiment.warnings
 
 
-def test_runs_can_be_planned_in_any_order() -> None:
-    document = Document(REPEATED, "x.toml")
-    numbers = [11, 0, 7, 7, 4]
-    assert list(Plan.of(document, numbers).every.hashes) == [document.run(number).hash for number in numbers]
+# A start that is drawn is another in each repeat.
+DRAWN = REPEATED.replace("traffic =", 'start = { random = "uniform 0 s..500 ms" }\ntraffic =')
+
+
+@pytest.mark.parametrize("text", [REPEATED, REPEATED.replace("seed = 3", "seed = 1"), DRAWN])
+def test_runs_can_be_planned_in_any_order(text: str) -> None:
+    document = Document(text, "x.toml")
+    # Repeats before and after the one that was resolved, and the seed that is the default.
+    numbers = [11, 0, 7, 7, 4, 3, 2, 0, 1]
+    plan, runs = Plan.of(document, numbers), [document.run(number) for number in numbers]
+    assert list(plan.every.hashes) == [run.hash for run in runs]
+    assert plan.every.costs.tolist() == [run.cost for run in runs]
+    assert plan.seeds.tolist() == sorted({run.seed for run in runs})
     with pytest.raises(IndexError):
         document.plan([12])
 
@@ -59,6 +70,18 @@ def test_items_are_sorted_and_sifted() -> None:
     assert items[4] == list(items)[4]
 
 
+def test_the_first_fault_of_a_sweep_is_told_of_whichever_is_found_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cores plan stretches of it at once."""
+    monkeypatch.setattr(planned, "AT_ONCE", 2)
+    monkeypatch.setattr(planned, "default_jobs", lambda: 4)
+    # No segment of 9000 bytes fits the path.
+    text = SWEEP.replace("count = 2", 'count = 2\nmss = { sweep = ["1000 bytes", "8999 bytes", "9000 bytes", "900 bytes"] }')
+    with pytest.raises(ExperimentError, match="mss = 8999 bytes"):
+        Experiment(text).plan()
+    whole = REPEATED.replace("repeats = 4", "repeats = 7")
+    assert list(Experiment(whole).plan().every.hashes) == [run.hash for run in Experiment(whole).resolve_all()]
+
+
 def test_a_run_that_is_planned_takes_some_dozen_bytes() -> None:
     """Of several pieces: a sweep of a million is planned as it is."""
     count = AT_ONCE + 10
@@ -66,3 +89,11 @@ def test_a_run_that_is_planned_takes_some_dozen_bytes() -> None:
     assert len(items) == len(set(items.hashes)) == count
     held = sum(column.nbytes for column in (items.numbers, items.digests, items.costs, items.alone))
     assert held <= 64 * count
+
+
+@pytest.mark.parametrize(
+    ("numbers", "said"),
+    [([], []), ([0], [0]), ([0, 1, 2], ["0..2"]), ([1, 2], [1, 2]), ([1, 2, 3, 7, 9, 10, 11, 12, 2**63], ["1..3", 7, "9..12", 2**63])],
+)
+def test_seeds_in_a_row_are_said_as_one(numbers: list[int], said: list[int | str]) -> None:
+    assert spans(np.array(numbers, np.uint64)) == said

@@ -10,6 +10,7 @@ from pathlib import Path
 from random import Random
 
 import longfat
+import numpy as np
 import pytest
 from conftest import SWEEP, command, items_of
 from longfat import Experiment, LongfatError, Results, StorageError
@@ -36,10 +37,14 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "small.toml"
 
 
+def some_items(random: Random, count: int) -> list[Item]:
+    return [Item(number, f"{random.getrandbits(256):064x}", random.lognormvariate(0, 2)) for number in range(count)]
+
+
 def test_each_run_is_in_one_shard_and_shards_are_balanced() -> None:
     random = Random(5)
-    items = [Item(number, f"{random.getrandbits(256):064x}", random.lognormvariate(0, 2)) for number in range(1000)]
-    parts = shards.split(items_of(items), 40)
+    items = some_items(random, 1000)
+    parts = shards.Cut(1000, 40).split(items_of(items))
     assert sorted(item.number for part in parts for item in part) == list(range(1000))
     costs = [part.cost for part in parts]
     mean, longest = sum(costs) / 40, max(item.cost for item in items)
@@ -47,12 +52,59 @@ def test_each_run_is_in_one_shard_and_shards_are_balanced() -> None:
     assert min(costs) > 0
     # The order in which an experiment has its runs does not matter.
     random.shuffle(items)
-    assert shards.split(items_of(items), 40) == parts
+    assert shards.Cut(1000, 40).split(items_of(items)) == parts
 
 
 def test_more_shards_than_runs() -> None:
-    parts = shards.split(items_of([Item(0, "a" * 64, 1.0)]), 3)
+    parts = shards.Cut(1, 3).split(items_of([Item(0, "a" * 64, 1.0)]))
     assert sorted(len(part) for part in parts) == [0, 0, 1]
+
+
+@pytest.mark.parametrize(("runs", "of"), [(1, 1), (7, 3), (60, 20), (60, 7), (61, 60), (59, 60), (100, 1), (1000, 8)])
+def test_groups_of_shards_have_each_run_once(runs: int, of: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shards, "TOGETHER", 20)
+    cut = shards.Cut(runs, of)
+    assert cut.groups == max(1, min(of, runs // 20))
+    members = [cut.members(group) for group in range(cut.groups)]
+    assert [shard for some in members for shard in some] == list(range(of))
+    assert all(cut.group(shard) == group for group, some in enumerate(members) for shard in some)
+    numbers = [cut.numbers(group) for group in range(cut.groups)]
+    assert sorted(np.concatenate(numbers).tolist()) == list(range(runs))
+    for group, some in enumerate(numbers):
+        assert some.tolist() == sorted(some.tolist())
+        assert (cut.groups_of(some) == group).all()
+        # As many as its shards have, but for what is left over at the end.
+        assert abs(len(some) - len(members[group]) * runs / of) <= len(members[group])
+
+
+def test_shards_of_a_large_sweep_cost_about_the_same() -> None:
+    """Where an axis is as long as there are shards, each shard has all of its values: shards are no pattern of the sweep."""
+    runs, of = 400_000, 40
+    # The last axis turns fastest; a run costs up to a hundred times another.
+    costs = np.geomspace(1, 100, of)[np.arange(runs) % of]
+    cut = shards.Cut(runs, of)
+    assert cut.groups == 20
+    of_groups = np.array([costs[cut.numbers(group)].sum() for group in range(cut.groups)])
+    # The deviation of a run is 1.2 times the mean: of means of 20,000, 0.9 % of it.
+    assert abs(of_groups / of_groups.mean() - 1).max() < 0.04
+
+
+def test_a_shard_of_a_large_sweep_does_not_plan_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shards, "TOGETHER", 3)
+    experiment = Experiment(REPEATED)
+    parts = experiment.shards(6)
+    planned = [Experiment(REPEATED).plan_shard(number, 6) for number in range(1, 7)]
+    assert [plan.items for plan in planned] == parts
+    assert sorted(number for part in parts for number in part.numbers.tolist()) == list(range(12))
+    assert all(len(plan.every) < 12 for plan in planned)
+
+
+def test_groups_of_shards_give_the_tables_of_one_process(tmp_path: Path, expected: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shards, "TOGETHER", 3)
+    ran = [Experiment(REPEATED).sweep_shard(tmp_path, number, 5, jobs=1) for number in (2, 5, 1, 4, 3)]
+    assert sum(ran) == 12
+    assert longfat.load_results(tmp_path).provenance["runs"] == 12
+    same(Experiment(REPEATED).gather(tmp_path), expected)
 
 
 @pytest.mark.parametrize("text", ["3", "0/4", "5/4", "3/", "/4", "a/4", "-1/4", "1/0", "1.5/4"])

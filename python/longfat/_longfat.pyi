@@ -21,6 +21,7 @@ HAS_BPF: bool
 
 Column = NDArray[np.float64] | NDArray[np.int64] | NDArray[np.uint64] | list[str]
 Table = dict[str, Column]
+Planned = tuple[bytes, NDArray[np.float64], NDArray[np.uint64], NDArray[np.bool_], list[str], list[tuple[str, str, int, list[int]]]]
 
 class Param(TypedDict):
     name: str
@@ -185,9 +186,7 @@ class Document:
         """With what the file says under `quick` changed; None where it says nothing."""
     def run(self, index: int) -> Run:
         """Run `index` of `run_count`, resolved; raises longfat.ExperimentError."""
-    def plan(
-        self, numbers: Sequence[int]
-    ) -> tuple[bytes, NDArray[np.float64], NDArray[np.uint64], NDArray[np.bool_], list[str], list[tuple[str, str, int, list[int]]]]:
+    def plan(self, numbers: Sequence[int]) -> Planned:
         """The runs of these numbers, at a third of what it costs to resolve each.
 
         Their hashes (32 bytes each), costs and seeds, and whether each is in real time; the names of all backends; and what can be told

@@ -33,6 +33,7 @@ from longfat.chosen import (
     chosen,
     results_of,
 )
+from longfat.cores import default_jobs
 from longfat.errors import INTERRUPTED, LongfatError
 from longfat.executors import shards
 from longfat.executors.command import gather_command, submit_command
@@ -41,10 +42,10 @@ from longfat.executors.named import where as named_where
 from longfat.experiment import Experiment, load_results
 from longfat.locate import Source, experiments, papers, results_home
 from longfat.paper.command import compare_command, print_comparison
-from longfat.planned import Items
+from longfat.planned import Plan
 from longfat.report import write_report
 from longfat.store import Store, location
-from longfat.sweep import Work, default_jobs, measure_speed
+from longfat.sweep import Work, measure_speed
 from longfat.terminal import progress_bar
 from longfat.testbed import testbed_app
 from longfat.warned import new_ones
@@ -128,10 +129,10 @@ def run_command(
         for one in asked:
             _check(one, jobs or default_jobs(), None if yes else max_runs)
             if part:
-                _run(one, where, shards.split(one.experiment.plan().items, part[1])[part[0] - 1], partial(_run_shard, one, part, jobs))
+                _run(one, where, one.experiment.plan_shard(*part), partial(_run_shard, one, part, jobs))
             else:
                 sweep = partial(one.experiment.sweep, one.folder, jobs=jobs, executor=workers)
-                _run(one, where, one.experiment.plan(Store(one.folder)).items, sweep)
+                _run(one, where, one.experiment.plan(Store(one.folder)), sweep)
     of_papers = Counter(one.source.file.parent for one in asked if (one.source.file.parent / "paper.py").is_file())
     for folder, count in of_papers.items():
         # What was changed is not what the paper did.
@@ -147,9 +148,9 @@ def _check(one: Chosen, jobs: int, max_runs: int | None) -> None:
         _refuse(one.source, one.experiment, jobs, max_runs)
 
 
-def _run(one: Chosen, where: str, items: Items, sweep: Callable[..., Results | None]) -> None:
-    """Runs `items` by `sweep`, and says so; it gives the results of all runs of the experiment, or none."""
-    store, folder = Store(one.folder), one.folder
+def _run(one: Chosen, where: str, plan: Plan, sweep: Callable[..., Results | None]) -> None:
+    """Runs what is planned by `sweep`, and says so; it gives the results of all runs of the experiment, or none."""
+    store, folder, items, known = Store(one.folder), one.folder, plan.items, plan.warnings
     missing = len(items.without(store.finished()))
     have = len(items) - missing
     out.print(f"[bold]{terminal.escape(one.source.name)}[/] {terminal.escape(one.experiment.title)}", soft_wrap=True)
@@ -159,7 +160,6 @@ def _run(one: Chosen, where: str, items: Items, sweep: Callable[..., Results | N
         out.print(f"  {terminal.count(missing, 'run')} on {where}{already}{more}", soft_wrap=True)
     else:
         out.print(f"  all {len(items):,} runs are finished already")
-    known = one.experiment.warnings
     terminal.print_warnings(err, known)
     with progress_bar(err, missing) as tick:
         try:

@@ -5,22 +5,24 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
 from longfat._longfat import Document, Run, Trace, read_text
+from longfat.cores import default_jobs
 from longfat.decide import Decider, Known, Wanted
 from longfat.errors import DamagedError, ExperimentError, LongfatError, StorageError
 from longfat.executors import coordinate, shards
 from longfat.executors.chunks import Task
 from longfat.locate import sources
 from longfat.planned import Items, Plan
-from longfat.provenance import provenance
+from longfat.provenance import provenance, spans
 from longfat.result import Result, from_trace
 from longfat.results import Results
 from longfat.store import Location, Store, finished_in, labelled, location
-from longfat.sweep import Work, default_jobs, execute, perform
+from longfat.sweep import Work, execute, perform
 from longfat.text import encodable
 from longfat.totals import Totals
 from longfat.warned import RunWarning, merged
@@ -45,7 +47,7 @@ class Experiment:
         """Where it came from; empty where that was no file."""
         self.changes: dict[str, str] = {}
         """What was set since, as TOML."""
-        self._known: Plan | None = None
+        self._known: dict[tuple[int, int], Plan] = {}
         self._shown = encodable(file)
         self._document = Document(text, self._shown)
         self.text: str = self._document.text
@@ -73,7 +75,7 @@ class Experiment:
         """Sets the value at `path` to TOML, a bare word or a quantity: `e.set("flow[0].window", "64 KiB")`."""
         self._document.set(path, text)
         self.changes[path] = text
-        self._known = None
+        self._known = {}
 
     def vary(self, what: str | Mapping[str, Values], values: Values | None = None, *, name: str | None = None) -> Experiment:
         """Makes a sweep of values, with names where one likes; gives the experiment back.
@@ -102,7 +104,7 @@ class Experiment:
                 items = [labelled_value(labels[i] if labels else label, value) for i, (label, value) in enumerate(some)]
                 self.set(path, f"{{ {head}sweep = [{', '.join(items)}] }}")
         except ExperimentError:
-            self._document, self.changes, self._known = Document(before, self._shown), changes, None
+            self._document, self.changes, self._known = Document(before, self._shown), changes, {}
             raise
         return self
 
@@ -116,7 +118,7 @@ class Experiment:
         quick = self._document.quick()
         if quick is None:
             raise ExperimentError(f"{self.name} has no quick form: its file has no table [quick]")
-        self._document, self._known = quick, None
+        self._document, self._known = quick, {}
         self.changes["quick"] = "true"
 
     @property
@@ -148,10 +150,10 @@ class Experiment:
         return list(self._beforehand().warnings)
 
     def _beforehand(self) -> Plan:
-        """What is wanted where nothing has been run. Each run is planned once, however often this is asked."""
-        if self._known is None:
-            self._known = Plan.of(self._document, Decider(self._document).wanted(_nothing))
-        return self._known
+        """What is wanted where nothing has been run: shard 1 of 1. Each run is planned once, however often this is asked."""
+        if (1, 1) not in self._known:
+            self._known[1, 1] = Plan.of(self._document, Decider(self._document).wanted(_nothing))
+        return self._known[1, 1]
 
     def run(self) -> Result:
         """Runs an experiment of one run. Ctrl-C works.
@@ -262,15 +264,12 @@ class Experiment:
         Which they are follows from the experiment alone. Shards can run at once, on machines that share `folder`; `gather` puts the tables
         together. Raises as `sweep` does; LongfatError where the sweep decides by what its runs give: shards know nothing of each other.
         """
-        if self.decides:
-            raise LongfatError(f"{self.name} has {self._deciding()}: what it runs depends on what runs gave, so it has no shards")
         store = Store(folder)
-        plan = self.plan()
+        plan = self.plan_shard(shard, of)
         work = Work(self.title)
         store.check_source(self.file)
         with store.writer(lambda: _kept(work)) as writer:
-            mine = shards.split(plan.items, of)[shard - 1]
-            work.begin(mine.without(store.whole(mine.as_set)))
+            work.begin(plan.items.without(store.whole(plan.items.as_set)))
             store.begin(self.title, list(self.axes), self.text, self._facts(plan, Totals(), jobs or default_jobs()))
             perform(work, self.resolve, writer.keep, jobs or default_jobs(), tick)
         return work.done
@@ -294,6 +293,25 @@ class Experiment:
         if store and self.decides:
             return Plan.of(self._document, Decider(self._document).wanted(partial(finished_in, store)))
         return self._beforehand()
+
+    def plan_shard(self, shard: int, of: int) -> Plan:
+        """The runs of shard `shard` (from 1) `of` so many. Of a large sweep the others are not planned.
+
+        LongfatError where the sweep decides by what its runs give: shards know nothing of each other.
+        """
+        if self.decides:
+            raise LongfatError(f"{self.name} has {self._deciding()}: what it runs depends on what runs gave, so it has no shards")
+        if (shard, of) not in self._known:
+            cut = shards.Cut(self.run_count, of)
+            group = cut.group(shard - 1)
+            plan, members = Plan.of(self._document, cut.numbers(group).tolist()), cut.members(group)
+            mine = shards.balanced(plan.items, len(members))[members.index(shard - 1)]
+            self._known[shard, of] = replace(plan, items=mine)
+        return self._known[shard, of]
+
+    def shards(self, of: int) -> list[Items]:
+        """The runs of each of so many shards, as `sweep_shard` has them."""
+        return shards.Cut(self.run_count, of).split(self.plan().every)
 
     def plan_all(self) -> Plan:
         """The same of every run that there can be."""
@@ -322,9 +340,9 @@ class Experiment:
             experiment=self.name,
             file=self.file,
             changes=self.changes,
-            seeds=plan.seeds,
+            seeds=spans(plan.seeds),
             jobs=jobs,
-            runs=len(plan.every),
+            runs=len(plan.every) if self.decides else self.run_count,
             wall_s=totals.wall_s,
             cpu_s=totals.cpu_s,
             cost=totals.cost,

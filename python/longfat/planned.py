@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from longfat.cores import default_jobs
 from longfat.hashes import FORM, Hashes, in_hexadecimal
 from longfat.warned import Merged, RunWarning
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from longfat._longfat import Document
+    from longfat._longfat import Document, Planned
 
 AT_ONCE = 10_000
-"""Runs that are planned in one go: Ctrl-C is heard in between."""
+"""Runs that a thread plans in one go."""
 
 
 class Item(NamedTuple):
@@ -95,6 +98,11 @@ class Items:
         """Those that are not among these."""
         return self.where(~Hashes.of(hashes).among(self.digests))
 
+    def once(self) -> Items:
+        """Each run at the first of its places: two values of an axis may resolve to the same ("64 KiB" and "65536 bytes")."""
+        _, first = np.unique(self.digests, return_index=True)
+        return self if len(first) == len(self) else self.where(np.sort(first))
+
     def longest_first(self) -> Items:
         """The same, by their cost; those of the same cost as they were."""
         return self.where(np.argsort(-self.costs, kind="stable"))
@@ -127,7 +135,8 @@ class Plan:
     items: Items
     """Each once."""
     backends: list[str]
-    seeds: list[int]
+    seeds: NDArray[np.uint64]
+    """Sorted, each once."""
     warnings: list[RunWarning]
     """What can be told before they are run."""
 
@@ -136,21 +145,16 @@ class Plan:
         """Of these runs of an experiment, in order. ExperimentError of the first that has a fault."""
         parts: list[Items] = [NOTHING]
         backends: set[str] = set()
-        seeds = np.empty(0, np.uint64)
+        seeds: list[NDArray[np.uint64]] = [np.empty(0, np.uint64)]
         said = Merged()
-        rest = iter(numbers)
-        while some := list(islice(rest, AT_ONCE)):
-            digests, costs, seeds_here, alone, names, warnings = document.plan(some)
+        for some, (digests, costs, seeds_here, alone, names, warnings) in _planned(document, numbers):
             part = _items(np.array(some, np.uint64), digests, costs, alone)
             parts.append(part)
             backends.update(names)
-            seeds = np.union1d(seeds, seeds_here)
+            seeds.append(np.unique(seeds_here))
             said.add(RunWarning(name, text, count, tuple(part.where(np.array(places)).hashes)) for name, text, count, places in warnings)
         whole = Items(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("numbers", "digests", "costs", "alone")))
-        # Two values of an axis may resolve to the same run ("64 KiB" and "65536 bytes").
-        _, first = np.unique(whole.digests, return_index=True)
-        items = whole if len(first) == len(whole) else whole.where(np.sort(first))
-        return cls(document, whole, items, sorted(backends), seeds.tolist(), said.all())
+        return cls(document, whole, whole.once(), sorted(backends), np.unique(np.concatenate(seeds)), said.all())
 
     @property
     def named(self) -> Iterator[Named]:
@@ -160,3 +164,19 @@ class Plan:
             labels = self.document.labels(combination)
             for item in items:
                 yield Named(item.number, item.hash, labels, item.number % repeats)
+
+
+def _planned(document: Document, numbers: Iterable[int]) -> Iterator[tuple[list[int], Planned]]:
+    """What `Document.plan` says of the runs, `AT_ONCE` at a time, in order. All cores do it."""
+    rest = iter(numbers)
+    stretches = iter(lambda: list(islice(rest, AT_ONCE)), [])
+    jobs = default_jobs()
+    with ThreadPoolExecutor(jobs, thread_name_prefix="longfat plan") as pool:
+        under_way = deque((some, pool.submit(document.plan, some)) for some in islice(stretches, 2 * jobs))
+        try:
+            while under_way:
+                some, future = under_way.popleft()
+                yield some, future.result()
+                under_way.extend((some, pool.submit(document.plan, some)) for some in islice(stretches, 1))
+        finally:
+            pool.shutdown(cancel_futures=True)

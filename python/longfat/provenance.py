@@ -7,9 +7,13 @@ import platform
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from longfat._longfat import CODE, COMMIT, RESULTS_VERSION, __version__
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from longfat._longfat import Run
 
 
@@ -45,6 +49,14 @@ def provenance(**facts: Any) -> dict[str, Any]:
         "finished": _now(),
         **facts,
     }
+
+
+def spans(numbers: NDArray[np.uint64]) -> list[int | str]:
+    """Sorted numbers, with `3..7` for three and more in a row: a sweep may have a million seeds."""
+    made: list[int | str] = []
+    for part in np.split(numbers, np.flatnonzero(np.diff(numbers) != 1) + 1):
+        made += [f"{part[0]}..{part[-1]}"] if len(part) > 2 else part.tolist()
+    return made
 
 
 def _cpu() -> str:

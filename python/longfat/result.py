@@ -42,10 +42,6 @@ class Columns:
             return pd.DataFrame(self.table)
         return _empty(tuple((name, "str" if name in self.words else _dtype(column)) for name, column in self.table.items())).copy()
 
-    def without_rows(self) -> Columns:
-        """Its columns."""
-        return Columns({name: cells[:0] for name, cells in self.table.items()}, self.words)
-
 
 @dataclass(frozen=True)
 class ColumnsOfTrace:
@@ -62,10 +58,6 @@ class ColumnsOfTrace:
     def __call__(self) -> pd.DataFrame:
         """As a DataFrame."""
         return pd.DataFrame(self.table)
-
-    def without_rows(self) -> Columns:
-        """Its columns."""
-        return Columns(self.trace.table(self.name, 1), WORDS[self.name]).without_rows()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Columns, (self.table, WORDS[self.name])
@@ -182,6 +174,10 @@ WORDS: dict[str, tuple[str, ...]] = {
 """The tables of a run, each with the columns of words that it has also where it has no rows."""
 
 
+WITHOUT_SERIES = dict.fromkeys(SERIES, Columns({}))
+"""Fields of a `Result` that is to leave out what can be large."""
+
+
 def from_trace(run: Run, title: str, trace: Trace, wall_s: float, cpu_s: float) -> Result:
     """What `run.execute()` gave, as DataFrames."""
     return of_trace(
@@ -200,8 +196,11 @@ def from_trace(run: Run, title: str, trace: Trace, wall_s: float, cpu_s: float) 
     )
 
 
-def of_trace(trace: Trace, tables: Tables, **facts: Any) -> Result:
-    """A run from its trace, the tables that this gives, and `facts` about it; `also` are more warnings than those of the trace."""
+def of_trace(trace: Trace, tables: Tables, *, series: bool = True, **facts: Any) -> Result:
+    """A run from its trace, the tables that this gives, and `facts` about it; `also` are more warnings than those of the trace.
+
+    Without `series` these have no columns.
+    """
     also: list[RunWarning] = facts.pop("also", [])
     warnings = [RunWarning(one["name"], one["text"], one["count"], (facts["run"],)) for one in tables["warnings"]]
     return Result(
@@ -209,7 +208,7 @@ def of_trace(trace: Trace, tables: Tables, **facts: Any) -> Result:
         flows=Columns(tables["flows"], WORDS["flows"]),
         links=Columns(tables["links"], WORDS["links"]),
         hosts=Columns(tables["hosts"], WORDS["hosts"]),
-        **{name: _series(trace, name) for name in SERIES},
+        **({name: _series(trace, name) for name in SERIES} if series else WITHOUT_SERIES),
         end_s=tables["end_s"],
         steps=tables["steps"],
         verdict=tables["verdict"],
@@ -239,11 +238,6 @@ def changed(result: Result, **fields: Any) -> Result:
     for name, value in fields.items():
         object.__setattr__(made, name, value)
     return made
-
-
-def without_series(result: Result) -> Result:
-    """Without what can be large."""
-    return changed(result, **{name: _columns(result, name).without_rows() for name in SERIES})
 
 
 def thinned(result: Result, name: Literal["flow_series", "link_series"], most: int) -> tuple[pd.DataFrame, int]:

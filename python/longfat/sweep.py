@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -48,11 +47,6 @@ class Work:
     def current_cost(self) -> float:
         """Cost of what is done so far, runs in flight counted in part."""
         return self.finished_cost + sum(self.shares.copy().values())
-
-
-def default_jobs() -> int:
-    """As many as this process may use cores."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def execute(run: Run, title: str, progress: Report | None = None) -> tuple[Result, Trace]:

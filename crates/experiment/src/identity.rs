@@ -3,7 +3,7 @@
 //! That is the backend, the run as resolved, and [`RESULTS_VERSION`]. What a key has by default is left out, so that a key added
 //! later does not change the identity of runs that leave it at its default.
 
-use super::model::{Experiment, Flow, Link, Network};
+use super::model::{Experiment, Flow, Link};
 use super::print::{float, quote};
 use super::shape::{Case, Field, Shape, Variants};
 use super::{fields, write};
@@ -11,6 +11,7 @@ use longfat_core::params::{ParamSpec, Value};
 use longfat_tcp::options::PARAMS;
 use serde_json::{Map, Value as Json};
 use sha2::{Digest, Sha256};
+use std::sync::Arc;
 
 /// Raise it by one when the same experiment gives other numbers than before, and add a line to the CHANGELOG. The golden test of the
 /// simulator says when.
@@ -40,28 +41,43 @@ fn digest(backend: &str, essence: &Json, parts: &[&str]) -> Hash {
 /// that is most of them, and most of the work.
 #[derive(Default)]
 pub struct Hasher {
-    network: Network,
-    flows: Vec<Flow>,
+    last: Option<Arc<Experiment>>,
     /// What stands for each link, and for each group of flows.
     texts: (Vec<String>, Vec<String>),
+    /// The [`essence`] of the last run with null in the place of its flows and links, what stands there, and its backend.
+    frame: Json,
+    parts: [String; 2],
+    backend: String,
 }
 
 impl Hasher {
     /// The hash of `experiment`, run by `backend`.
-    pub fn hash(&mut self, experiment: Experiment, backend: &str) -> Hash {
+    pub fn hash(&mut self, experiment: &Arc<Experiment>, backend: &str) -> Hash {
         let network = &experiment.network;
-        if self.network.nodes != network.nodes {
-            // Links and flows name them.
-            *self = Hasher::default();
-        }
+        // Links and flows name nodes.
+        let last = self.last.replace(experiment.clone()).filter(|last| last.network.nodes == network.nodes);
+        let (links, groups) = last.as_ref().map_or((&[][..], &[][..]), |last| (&last.network.links[..], &last.flows[..]));
         let link = |ways: &[Link]| text(fields::explicit_link, &write::link(ways, network));
-        let group = |flows: &[Flow]| text(fields::flow, &write::group(flows, network));
-        renew(&mut self.texts.0, write::links(&self.network), write::links(network), link);
-        renew(&mut self.texts.1, write::groups(&self.flows), write::groups(&experiment.flows), group);
-        let frame = essence(&write::frame(&experiment, backend));
-        let hash = digest(backend, &frame, &[&list(&self.texts.1), &list(&self.texts.0)]);
-        (self.network, self.flows) = (experiment.network, experiment.flows);
-        hash
+        let group = |flows: &[Flow]| text(fields::flow, &write::group(flows, network, false));
+        renew(&mut self.texts.0, write::links(links), write::links(&network.links), link);
+        renew(&mut self.texts.1, write::groups(groups), write::groups(&experiment.flows), group);
+        self.parts = [list(&self.texts.1), list(&self.texts.0)];
+        self.frame = essence(&write::frame(experiment, backend));
+        backend.clone_into(&mut self.backend);
+        self.digest()
+    }
+
+    /// The hash of the last run with another seed.
+    pub fn repeat(&mut self, seed: u64) -> Hash {
+        if let Json::Object(frame) = &mut self.frame {
+            frame.remove("seed");
+            frame.extend(table(fields::root(), &Map::from_iter([("seed".to_owned(), Json::from(seed))])));
+        }
+        self.digest()
+    }
+
+    fn digest(&self) -> Hash {
+        digest(&self.backend, &self.frame, &self.parts.each_ref().map(String::as_str))
     }
 }
 

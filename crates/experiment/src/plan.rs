@@ -5,10 +5,11 @@ use super::document::{Document, said};
 use super::error::Error;
 use super::identity::{Hash, Hasher};
 use super::model::Experiment;
-use super::resolve::resolve;
+use super::resolve::{repeats_are_drawn, resolve};
 use super::tree::Node;
 use super::warning::{self, Given, form};
 use super::{backend, cost, identity, write};
+use std::sync::Arc;
 
 /// Runs that are planned, in the order in which they were asked for.
 #[derive(Default)]
@@ -26,41 +27,64 @@ pub struct Plan {
 }
 
 impl Plan {
-    fn warn(&mut self, given: Given<String>) {
-        let place = self.hashes.len();
+    /// Something to warn of in the run that comes next; its place among the warnings.
+    fn warn(&mut self, given: Given<String>) -> usize {
         let alike = |known: &Given<String>| known.warning.name == given.warning.name && form(&known.text).eq(form(&given.text));
-        match self.warnings.iter_mut().find(|(known, _)| alike(known)) {
-            Some((known, places)) => {
-                known.count = known.count.max(given.count);
-                if places.last() != Some(&place) {
-                    places.push(place);
-                }
-            }
-            None => self.warnings.push((given, vec![place])),
+        let known = self.warnings.iter().position(|(known, _)| alike(known)).unwrap_or(self.warnings.len());
+        match self.warnings.get_mut(known) {
+            Some((known, _)) => known.count = known.count.max(given.count),
+            None => self.warnings.push((given, Vec::new())),
         }
+        known
     }
 }
 
-/// Resolves runs one after the other. It knows the last combination.
+/// A run that is resolved. Repeats have their experiment in common, but for the seed.
+#[derive(Clone)]
+pub struct Resolved {
+    /// The experiment, with the seed of the run or of another repeat.
+    like: Arc<Experiment>,
+    /// The start of its randomness.
+    pub seed: u64,
+    /// What is to run it.
+    pub backend: &'static Backend,
+}
+
+impl Resolved {
+    /// What is run.
+    pub fn experiment(self) -> Experiment {
+        Experiment { seed: self.seed, ..Arc::unwrap_or_clone(self.like) }
+    }
+}
+
+/// Resolves runs one after the other. It knows the last one.
 pub struct Resolver<'a> {
     document: &'a Document,
-    chosen: Option<(u64, Node)>,
+    /// Its number, and the file that its combination stands for.
+    last: Option<(u64, Node, Resolved)>,
 }
 
 impl<'a> Resolver<'a> {
     /// For runs of `document`.
     pub fn new(document: &'a Document) -> Self {
-        Resolver { document, chosen: None }
+        Resolver { document, last: None }
     }
 
-    /// The experiment that run `number` (under [`Document::run_count`]) is, and what is to run it: as of [`Document::run`], at a third of the cost.
+    /// Run `number` (under [`Document::run_count`]): as [`Document::run`], at a third of the cost, and next to none for a repeat of the last.
     ///
     /// # Errors
     /// As [`Document::run`].
-    pub fn experiment(&mut self, number: u64) -> Result<(Experiment, &'static Backend), Error> {
+    pub fn resolve(&mut self, number: u64) -> Result<Resolved, Error> {
         let (combination, repeat) = self.document.place(number);
-        let root = match self.chosen.take() {
-            Some((last, root)) if last == combination => Ok(root),
+        let root = match self.last.take() {
+            Some((last, root, resolved)) if self.document.place(last).0 == combination => {
+                if !repeats_are_drawn(&resolved.like) {
+                    let again = Resolved { seed: resolved.seed + repeat - self.document.place(last).1, ..resolved };
+                    self.last = Some((number, root, again.clone()));
+                    return Ok(again);
+                }
+                Ok(root)
+            }
             _ => self.document.chosen(combination),
         };
         let resolved = root.and_then(|root| {
@@ -69,8 +93,9 @@ impl<'a> Resolver<'a> {
             if !backend.cannot.is_empty() {
                 backend::check(backend, &identity::essence(&write::experiment(&experiment, backend.name)), &root)?;
             }
-            self.chosen = Some((combination, root));
-            Ok((experiment, backend))
+            let resolved = Resolved { seed: experiment.seed, like: Arc::new(experiment), backend };
+            self.last = Some((number, root, resolved.clone()));
+            Ok(resolved)
         });
         resolved.map_err(|fault| self.document.located(fault, combination))
     }
@@ -83,13 +108,25 @@ impl Document {
     /// As [`Document::run`], of the first that has one.
     pub fn plan(&self, numbers: impl IntoIterator<Item = u64>) -> Result<Plan, Error> {
         let (mut resolver, mut hasher, mut plan) = (Resolver::new(self), Hasher::default(), Plan::default());
+        // The last run, and which warnings it has.
+        let mut last: Option<(Resolved, Vec<usize>)> = None;
         for number in numbers {
-            let (experiment, backend) = resolver.experiment(number)?;
-            warning::before(&experiment, self.repeats()).into_iter().for_each(|given| plan.warn(given));
-            plan.costs.push(cost::estimate(&experiment));
-            plan.seeds.push(experiment.seed);
-            plan.backends.push(backend);
-            plan.hashes.push(hasher.hash(experiment, backend.name));
+            let run = resolver.resolve(number)?;
+            let place = plan.hashes.len();
+            let (cost, hash, warnings) = match last {
+                Some((last, warnings)) if Arc::ptr_eq(&last.like, &run.like) => (plan.costs[place - 1], hasher.repeat(run.seed), warnings),
+                _ => {
+                    let given = warning::before(&run.like, self.repeats());
+                    let warnings = given.into_iter().map(|given| plan.warn(given)).collect();
+                    (cost::estimate(&run.like), hasher.hash(&run.like, run.backend.name), warnings)
+                }
+            };
+            warnings.iter().for_each(|&warning| plan.warnings[warning].1.push(place));
+            plan.costs.push(cost);
+            plan.seeds.push(run.seed);
+            plan.backends.push(run.backend);
+            plan.hashes.push(hash);
+            last = Some((run, warnings));
         }
         Ok(plan)
     }

@@ -43,14 +43,14 @@ fn size(n: u64) -> Json {
 pub fn experiment(experiment: &Experiment, backend: &str) -> Json {
     let mut file = frame(experiment, backend);
     let network = &experiment.network;
-    file["path"]["link"] = links(network).map(|ways| link(ways, network)).collect();
-    file["flow"] = groups(&experiment.flows).map(|flows| group(flows, network)).collect();
+    file["path"]["link"] = links(&network.links).map(|ways| link(ways, network)).collect();
+    file["flow"] = groups(&experiment.flows).map(|flows| group(flows, network, true)).collect();
     file
 }
 
-/// The links of a network: the two ways of each, which stand side by side.
-pub fn links(network: &Network) -> impl Iterator<Item = &[Link]> {
-    network.links.chunks(2)
+/// Links: the two ways of each, which stand side by side.
+pub fn links(links: &[Link]) -> impl Iterator<Item = &[Link]> {
+    links.chunks(2)
 }
 
 /// Flows, by groups.
@@ -294,10 +294,12 @@ fn said(params: &Params, specs: &[ParamSpec]) -> Table {
 }
 
 /// One of the [`groups`] over `network`: connections that differ only in their ends and evenly spaced starts are one flow.
-pub fn group(flows: &[Flow], network: &Network) -> Json {
+///
+/// Without `defaults` it lacks the parameters that its sender has as the plain stack has them, which the identity leaves out.
+pub fn group(flows: &[Flow], network: &Network, defaults: bool) -> Json {
     let first = &flows[0];
     let streams = flows.iter().take_while(|flow| flow.stream_of == first.stream_of).count();
-    let mut row = endpoint(&first.sender);
+    let mut row = endpoint(&first.sender, |spec, value| defaults || spec.default != Some(value));
     row.insert("name".into(), first.group.to_string().into());
     row.insert("from".into(), ends(flows, streams, |f| f.from, network));
     row.insert("to".into(), ends(flows, streams, |f| f.to, network));
@@ -323,7 +325,7 @@ pub fn group(flows: &[Flow], network: &Network) -> Json {
         row.insert("dscp".into(), first.dscp.name().into());
     }
     row.insert("traffic".into(), traffic(&first.traffic));
-    let mut receiver = endpoint(&first.receiver);
+    let mut receiver = endpoint(&first.receiver, |spec, value| spec.name == "mss" || value != first.sender.value(spec.name));
     // Of several routes, each connection can have an mss of its own: then the route decides.
     for (table, end) in [(&mut row, (|f| &f.sender) as fn(&Flow) -> &TcpConfig), (&mut receiver, |f| &f.receiver)] {
         if flows.iter().any(|f| end(f).mss != end(first).mss) {
@@ -346,8 +348,8 @@ fn ends(flows: &[Flow], streams: usize, end: impl Fn(&Flow) -> usize, network: &
     }
 }
 
-/// Every TCP parameter of one end.
-fn endpoint(config: &TcpConfig) -> Table {
+/// The TCP parameters of one end: those with more than a value, and of the others those that are `said`.
+fn endpoint(config: &TcpConfig, said: impl Fn(&ParamSpec, Value) -> bool) -> Table {
     let mut table = Table::new();
     for spec in PARAMS {
         let registered = match spec.name {
@@ -371,7 +373,10 @@ fn endpoint(config: &TcpConfig) -> Table {
             table.insert(spec.name.into(), json);
             continue;
         }
-        table.insert(spec.name.into(), written(spec, config.value(spec.name)));
+        let value = config.value(spec.name);
+        if said(spec, value) {
+            table.insert(spec.name.into(), written(spec, value));
+        }
     }
     table
 }

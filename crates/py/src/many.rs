@@ -81,8 +81,8 @@ pub fn restore_all(
                 return None;
             }
             // It is faster to resolve it than to make it of its text.
-            let known = resolver.as_mut().zip(*number).and_then(|(resolver, number)| resolver.experiment(number).ok());
-            let experiment = known.map_or_else(|| experiment_of(resolved).ok(), |(experiment, _)| Some(experiment))?;
+            let known = resolver.as_mut().zip(*number).and_then(|(resolver, number)| resolver.resolve(number).ok());
+            let experiment = known.map_or_else(|| experiment_of(resolved).ok(), |known| Some(known.experiment()))?;
             restored(experiment, &mut |name, with| {
                 let columns = tables.columns.get(name).ok_or_else(|| PyValueError::new_err(format!("there is no table {name}")))?;
                 with(columns, tables.rows(name, i))

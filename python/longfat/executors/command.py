@@ -12,7 +12,7 @@ import typer
 from longfat import terminal
 from longfat.chosen import RESULTS, BackendOption, Chosen, ResultsOption, SetOption, ShortOption, chosen
 from longfat.errors import LongfatError, StorageError
-from longfat.executors import batch, shards
+from longfat.executors import batch
 from longfat.planned import Item, Items
 from longfat.sweep import measure_speed
 
@@ -46,9 +46,8 @@ def gather_command(
     again = shlex.join(["longfat", "run", *_arguments(what, results, changes, quick=quick, backend=backend)])
     lines += ["To make only those:", f"  {again}"]
     if of:
-        gone = set(missing.hashes)
-        parts = shards.split(one.experiment.plan().items, of)
-        numbers = [str(number) for number, part in enumerate(parts, 1) if any(item.hash in gone for item in part)]
+        gone = missing.as_set
+        numbers = [str(number) for number, part in enumerate(one.experiment.shards(of), 1) if gone.among(part.digests).any()]
         lines += ["or again these shards:", f"  {again} --shard N/{of}  for N in {','.join(numbers)}"]
     raise LongfatError("\n".join(lines))
 
@@ -84,7 +83,7 @@ def submit_command(
     speed = _speed(one, items) * cores
     total = items.cost / speed
     count = min(tasks or max(1, round(total / (60 * minutes))), len(items), batch.MOST_TASKS)
-    longest = max(part.cost for part in shards.split(items, count)) / speed
+    longest = max(part.cost for part in one.experiment.shards(count)) / speed
     rest = _arguments(what, results, changes, quick=quick, backend=backend)
     job = batch.Job(one.source.name, ["run", *rest, "--yes"], count, longest, cores, Path.cwd(), image or "", claim or "")
     path = file or Path(f"{batch.plain(one.source.name)}.{batch.SUFFIX[system]}")

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from longfat.cores import default_jobs
 from longfat.errors import LongfatError
 from longfat.executors.chunks import Done, Task, do
 from longfat.planned import Item
 from longfat.store import Store
-from longfat.sweep import Work, default_jobs
+from longfat.sweep import Work
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,9 +14,9 @@ from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
+from longfat.cores import default_jobs
 from longfat.errors import LongfatError
 from longfat.executors.coordinate import worker_count
-from longfat.sweep import default_jobs
 
 QUIET: dict[str, Any] = {
     "distributed.worker.profile.enabled": False,

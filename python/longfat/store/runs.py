@@ -281,11 +281,11 @@ class Runs:
             raise DamagedError(f"{self.folder}: {found.run} is not a finished run: {error}; {AGAIN}") from error
 
     def read_all(
-        self, runs: Iterable[str], document: Document | None = None, numbers: Mapping[str, int] = NO_NUMBERS
+        self, runs: Iterable[str], document: Document | None = None, numbers: Mapping[str, int] = NO_NUMBERS, *, series: bool = True
     ) -> Iterator[tuple[str, Result | DamagedError]]:
         """Runs in the order in which they are quickest to read, each with its hash; a DamagedError for what is not what was written.
 
-        Those whose number in `document` is known are faster to read.
+        Those whose number in `document` is known are faster to read; so are most without their `series`.
         """
         if not self._looked:
             self.refresh()
@@ -294,7 +294,7 @@ class Runs:
             if isinstance(some, Many):
                 for run, trace, fields in some.restored(document, numbers):
                     if trace:
-                        yield run, _result(trace, fields)
+                        yield run, _result(trace, fields, series=series)
                     else:
                         alone.append(run)
             else:
@@ -374,10 +374,10 @@ class Runs:
             return len(gone), len(paths) - len(gone)
 
 
-def _result(trace: Trace, fields: dict[str, Any]) -> Result:
+def _result(trace: Trace, fields: dict[str, Any], *, series: bool = True) -> Result:
     """A run, with the metrics of now, from its trace and what is known of it besides."""
     tables, kept = trace.tables(), fields.pop("warnings")
-    return of_trace(trace, tables, also=_of_an_earlier_longfat(trace, tables, kept), **fields)
+    return of_trace(trace, tables, series=series, also=_of_an_earlier_longfat(trace, tables, kept), **fields)
 
 
 def _of_an_earlier_longfat(trace: Trace, tables: Tables, kept: list[RunWarning]) -> list[RunWarning]:

@@ -22,7 +22,7 @@ from longfat._longfat import METRICS, Document, Run
 from longfat.decide import Decider
 from longfat.errors import DamagedError, LongfatError, NoResultsError, StorageError
 from longfat.planned import Named, Plan
-from longfat.result import Result, changed, without_series
+from longfat.result import WITHOUT_SERIES, Result, changed
 from longfat.results import Results
 from longfat.store import locks
 from longfat.store.combined import AT_ONCE, STRETCH, STRETCH_CELLS, Combined
@@ -108,18 +108,20 @@ class Store(Runs):
             for row in stretch:
                 by_run.setdefault(row.run, []).append(row)
             numbers = {run: some[0].number for run, some in by_run.items()} if document else NO_NUMBERS
-            found: list[tuple[_Row, Result]] = []
-            for run, result in self.read_all(by_run, document, numbers):
+            places: list[int] = []
+            found: list[Result] = []
+            for run, result in self.read_all(by_run, document, numbers, series=False):
                 if isinstance(result, DamagedError):
                     failed = failed or result
                     damaged(run)
                     continue
-                small = without_series(result)
-                found += [(row, small) for row in by_run[run]]
+                for row in by_run[run]:
+                    places.append(row.place)
+                    found.append(changed(result, labels=dict(row.labels), repeat=row.repeat, **WITHOUT_SERIES))
                 if len(found) >= AT_ONCE:
-                    _add(made, found)
-                    found = []
-            _add(made, found)
+                    made.add(found, places)
+                    places, found = [], []
+            made.add(found, places)
             made.end_stretch()
         if failed:
             raise failed
@@ -271,10 +273,6 @@ class Store(Runs):
 def _rows(runs: Iterable[Run | Named]) -> Iterator[_Row]:
     """A row for each run."""
     return (_Row(place, run.index, run.hash, run.labels, run.repeat) for place, run in enumerate(runs))
-
-
-def _add(made: Combined, found: Sequence[tuple[_Row, Result]]) -> None:
-    made.add([changed(one, labels=dict(row.labels), repeat=row.repeat) for row, one in found], [row.place for row, _ in found])
 
 
 def _document(text: str, changes: dict[str, Any]) -> Document:

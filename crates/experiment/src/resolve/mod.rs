@@ -58,6 +58,11 @@ pub fn resolve(root: &Node, repeat: u64) -> Result<Experiment, Fault> {
     Ok(experiment)
 }
 
+/// Whether the repeats of `experiment` differ in more than their seeds: when flows start is all that is drawn before a run begins.
+pub fn repeats_are_drawn(experiment: &Experiment) -> bool {
+    experiment.flows.iter().any(|flow| flow.drawn.is_some())
+}
+
 fn measure(file: &View<'_>) -> Result<Measure, Fault> {
     let view = file.sub("measure", fields::measure()).ok_or_else(|| file.fault("measure", "there is no `measure`"))?;
     let duration = view.duration("duration")?.unwrap_or(Duration::ZERO);
