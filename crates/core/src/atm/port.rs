@@ -434,6 +434,27 @@ impl Port {
         if slot == input::NEVER { Time::MAX } else { Time::from_ps(slot * self.slot_time + 1) }
     }
 
+    /// When the port is at the latest to be advanced, where nothing can come of it before `news`: what comes of it then leaves the line no
+    /// earlier than [`Port::lag`] after that. It leaves behind what is in the buffer, so that a port with a long queue need not be asked for
+    /// long; but never for longer than `patience`, since what has come waits as long.
+    #[inline]
+    pub fn may_wait(&self, news: Time, patience: Duration) -> Time {
+        let free = Time::from_ps((self.free + 1).saturating_sub(self.slot_time));
+        news.max(free.min(news.saturating_add(patience)))
+    }
+
+    /// The same as [`Port::next_news`], of a cell that is there at `at` and that the port has not been told of.
+    #[inline]
+    pub fn news_at(&self, at: Time) -> Time {
+        Time::from_ps(at.as_ps().next_multiple_of(self.slot_time) + 1)
+    }
+
+    /// The least time from a cell's coming until it has left the line: a slot in which it crosses, and its own time there. What an advance has
+    /// not done yet leaves the line later than this after the time to which it was.
+    pub fn lag(&self) -> Duration {
+        Duration::from_ps(self.slot_time + self.cell_time - 1)
+    }
+
     /// What a cell takes on the line behind the port.
     pub fn cell_time(&self) -> Duration {
         Duration::from_ps(self.cell_time)

@@ -129,10 +129,13 @@ fn through(mut port: Port, runs: &[(usize, Run)]) -> Seen {
     let mut seen = Seen { outcomes: Vec::new(), count: Count::default(), looks: Vec::new() };
     let mut look = |port: &mut Port, now: Time| {
         let news = port.next_news();
+        let (due, lag) = (port.may_wait(news, PATIENCE), port.lag());
+        assert!(news <= due && due <= news.saturating_add(PATIENCE));
         port.advance(now);
         for outcome in port.outcomes() {
             if let Outcome::Whole { leaves, .. } = outcome {
                 assert!(now >= news, "a frame was seen to leave at {leaves:?} by {now:?}, before there was news at {news:?}");
+                assert!(leaves >= due + lag, "a frame left at {leaves:?}, and the port was thought to have time until {due:?}");
             }
             seen.outcomes.push(outcome);
         }
@@ -149,6 +152,8 @@ fn through(mut port: Port, runs: &[(usize, Run)]) -> Seen {
     seen
 }
 
+/// Longer than some queues, and shorter than others.
+const PATIENCE: Duration = Duration::from_micros(100);
 /// Long after everything.
 const END: Time = Time::from_ps(1_000_000_000_000);
 
@@ -228,14 +233,16 @@ proptest! {
         let runs = runs(&given, 4);
         let mut first = port(kind, &params, (0..4).map(spacing).collect(), true);
         let mut second = port(kind2, &params2, vec![CELL_TIME], false);
-        let delay = Duration::from_micros(7);
+        let (delay, first_lag) = (Duration::from_micros(7), first.lag());
         let (mut lost, mut gone, mut whole) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
         let mut known = Vec::new();
         let mut announced = Vec::new();
         let step = |first: &mut Port, second: &mut Port, now: Time, announced: &mut Vec<Run>, known: &mut Vec<Outcome>| {
+            let due = first.may_wait(first.next_news(), PATIENCE);
             first.advance(now);
             known.extend(first.outcomes().filter(|outcome| !matches!(outcome, Outcome::Whole { .. })));
             for run in first.onward() {
+                assert!(run.cells == 0 || run.arrives >= due + first_lag, "{run:?} was due at {due:?}");
                 let run = Run { arrives: run.arrives + delay, ..run };
                 announced.push(run);
                 second.arrive(0, run);
