@@ -2,7 +2,7 @@
 
 use super::Port;
 use super::channel::State;
-use crate::atm::discard::CellDrop;
+use crate::atm::discard::{AfterLoss, CellDrop};
 
 /// What becomes of the next cells of an input.
 #[derive(Clone, Copy)]
@@ -35,18 +35,27 @@ impl Port {
         if self.next != super::input::NEVER {
             slots = slots.min((self.next - self.slot * self.slot_time).div_ceil(self.slot_time));
         }
+        let mut is_contested = false;
         if lines == 2 {
             // With one place left, they have equal chances. Of two cells in each slot one stays.
             let places = self.buffer - 1 - self.queued;
-            if passing == 2 || places == 0 {
+            is_contested = passing == 2 && places == 0 && self.queued > 0 && self.after_loss == AfterLoss::Nothing;
+            if (passing == 2 || places == 0) && !is_contested {
                 slots = slots.min(places);
             }
         }
         if slots < 2 || (passing == 2 && self.is_before_switch) {
             return false;
         }
+        let turn = after_all(parts, self.turn);
+        if is_contested {
+            self.contest(slots, parts, turn);
+        }
         for part in parts {
             self.inputs[part.input].skip(slots);
+            if is_contested {
+                continue;
+            }
             let channel = &mut self.channels[part.channel];
             match part.drop {
                 None => channel.far_end.come(slots as u32),
@@ -57,11 +66,26 @@ impl Port {
             }
         }
         if let Some(part) = parts.iter().find(|part| part.drop.is_none()) {
-            self.admit_stretch(slots, passing, part.input);
+            self.admit_stretch(slots, if is_contested { 1 } else { passing }, part.input);
         }
-        self.turn = after_all(parts, self.turn);
+        self.turn = turn;
         self.slot += slots;
         true
+    }
+
+    /// In each of so many slots two cells come, and there is one place; what loses is not heeded after that. Of the two the one of `last` is served last, but
+    /// before the other where the coin says so.
+    fn contest(&mut self, slots: u64, parts: &[Part], last: u32) {
+        let heads = self.coin.toss_all(slots);
+        for part in parts {
+            let won = if part.input == last as usize { heads } else { slots - heads };
+            let channel = &mut self.channels[part.channel];
+            channel.far_end.come(won as u32);
+            if won < slots {
+                channel.cause.get_or_insert(CellDrop::Overflow);
+                self.count.dropped[CellDrop::Overflow as usize] += slots - won;
+            }
+        }
     }
 
     /// What the next cells of `input` come to, if they are in the middle of a run that keeps up with the slots.

@@ -238,7 +238,8 @@ proptest! {
         let mut known = Vec::new();
         let mut announced = Vec::new();
         let step = |first: &mut Port, second: &mut Port, now: Time, announced: &mut Vec<Run>, known: &mut Vec<Outcome>| {
-            let due = first.may_wait(first.next_news(), PATIENCE);
+            let news = first.next_news();
+            let due = first.may_wait(news, PATIENCE);
             first.advance(now);
             known.extend(first.outcomes().filter(|outcome| !matches!(outcome, Outcome::Whole { .. })));
             for run in first.onward() {
