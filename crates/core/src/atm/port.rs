@@ -145,6 +145,8 @@ pub struct Port {
     slot: u64,
     /// A bit for each input: it has a cell in that slot.
     ready: u64,
+    /// A bit for each input: it has a run, of which cells are still to come to the output.
+    coming: u64,
     /// A bit for each input: an end of a frame may be to come there.
     ending: u64,
     /// When the first of the other inputs has one.
@@ -188,6 +190,7 @@ impl Port {
             channels: vec![Channel::default(); config.channels],
             slot: 0,
             ready: 0,
+            coming: 0,
             ending: 0,
             next: input::NEVER,
             turn: 0,
@@ -245,11 +248,12 @@ impl Port {
     fn look_at_inputs(&mut self) {
         let now = self.slot * self.slot_time;
         self.next = input::NEVER;
-        for (i, input) in self.inputs.iter().enumerate() {
-            if input.next <= now {
+        for i in stretch::bits(self.coming) {
+            let next = self.inputs[i].next;
+            if next <= now {
                 self.ready |= 1 << i;
             } else {
-                self.next = self.next.min(input.next);
+                self.next = self.next.min(next);
             }
         }
     }
@@ -399,6 +403,8 @@ impl Port {
         while let Some(run) = self.inputs[input].step() {
             self.end_packet(input, &run, false);
         }
+        let bit = 1 << input;
+        self.coming = if self.inputs[input].head().is_some() { self.coming | bit } else { self.coming & !bit };
     }
 
     /// When the cell that came in last will have left, or has.
