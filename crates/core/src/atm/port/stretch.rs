@@ -21,13 +21,17 @@ impl Port {
         if self.slot_time != self.cell_time || !self.occupancy.is_empty() {
             return false;
         }
-        let lines = self.ready.count_ones() as usize;
-        if lines > 2 {
-            return self.pass_rounds(end, lines as u64);
+        let (first, others) = (self.ready.trailing_zeros() as usize, self.ready & (self.ready - 1));
+        // The last cell of a run is for a single slot, and so is one by itself.
+        if self.inputs[first].left() < 3 {
+            return false;
         }
-        let first = self.ready.trailing_zeros() as usize;
-        let last = 63 - self.ready.leading_zeros() as usize;
-        let (Some(a), Some(b)) = (self.part(first), self.part(last)) else { return false };
+        if others & others.wrapping_sub(1) != 0 {
+            return self.pass_rounds(end, self.ready.count_ones().into());
+        }
+        let Some(a) = self.part(first) else { return false };
+        let lines = 1 + usize::from(others != 0);
+        let Some(b) = (if lines == 1 { Some(a) } else { self.part(others.trailing_zeros() as usize) }) else { return false };
         let parts = &[a, b][..lines];
         let passing = parts.iter().filter(|part| part.drop.is_none()).count() as u64;
         let mut slots = self.slots_before_another(end);
