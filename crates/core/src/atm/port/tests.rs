@@ -204,6 +204,25 @@ proptest! {
         prop_assert!(is_blind || reference.dropped.iter().filter(of_rest).count() == 0);
     }
 
+    /// What lines do at once they do as slot by slot: so it is before another switch, which has to know the order of the cells.
+    #[test]
+    fn rounds_are_slots((kind, params) in policy(), given in packets_given(), lines in 1..6_usize) {
+        let of = |is_before_switch| {
+            let mut port = port(kind, &params, (0..lines).map(spacing).collect(), is_before_switch);
+            runs(&given, lines).into_iter().for_each(|(line, run)| port.arrive(line, run));
+            port.advance(END);
+            let whole: Vec<(u32, Time)> = port
+                .outcomes()
+                .filter_map(|outcome| if let Outcome::Whole { route, leaves, .. } = outcome { Some((route, leaves)) } else { None })
+                .collect();
+            (whole, port.count, port.turn)
+        };
+        let ((whole, count, turn), (of_slots, count_of_slots, turn_of_slots)) = (of(false), of(true));
+        prop_assert_eq!((count, turn), (count_of_slots, turn_of_slots));
+        // Before a switch some are still taken for whole that are not.
+        prop_assert!(whole.iter().all(|one| of_slots.contains(one)));
+    }
+
     /// Conservation in cells and in frames; whole frames where the buffer did not overflow; and the same again.
     #[test]
     fn nothing_is_lost_from_the_books((kind, params) in policy(), given in packets_given(), lines in 1..6_usize) {
