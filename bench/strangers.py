@@ -1,12 +1,14 @@
 """What `longfat trace` says of captures that others took and explained.
 
-    python bench/strangers.py FOLDER [--details]
+    python bench/strangers.py FOLDER [--set second] [--details]
 
 Captures of strangers are not kept here. Each row says where one is (a public repository, and the path in it), how it is told from others
-(SHA-256), what its source says of it, and which cause that is in longfat's words. Those that are in FOLDER, under any name, are judged:
-right, wrong, or cannot tell, which is no hit. A cause that a verdict names among those it cannot be told from is counted by itself.
+(SHA-256; of what is packed with xz, unpacked), what its source says of it, and which cause that is in longfat's words. Those that are in
+FOLDER, under any name, are judged: right, wrong, or cannot tell, which is no hit. A cause that a verdict names among those it cannot be
+told from is counted by itself.
 
-The rows were written before longfat read any of these files. Rules were mended after it, and `docs/captures.md` has what was said before.
+The rows of a set were written before longfat read any of its files. Rules were mended after it, and `docs/captures.md` has what was said
+before.
 """
 
 from __future__ import annotations
@@ -45,7 +47,7 @@ LUGANO = "github.com/lucadibello/tcp-congestion-analysis-tool"
 NETEM = "report, Simulating congestion, Test plan; rate-limiter.sh: netem with 5 % loss, 2 % duplicates, 1 % corrupt at the sender; {}"
 IMPAIRED = "github.com/mike-albano/network-impairment"
 
-KNOWN = (
+FIRST = (
     Known(
         L4S,
         "results/wifi/prague_dualpi2_wifi.pcap.gz",
@@ -171,6 +173,232 @@ KNOWN = (
 )
 
 
+POLICING = "github.com/USC-NSL/policing-detection"
+CHUNKS = (
+    "README, Validating against Controlled Lab Traces, and data/validation/README: CUBIC, five chunks of 2 MB, 0.5 s apart, over an ISP's "
+    "kind of router and 100 ms, taken at the server; {}"
+)
+UCLOUVAIN = "github.com/obonaventure/cnp3"
+UML = "Missions/S5/tcp2.rst, Trace analysis: NewReno over a link that netem slows (1 MB takes 9 s without loss, at 10 ms as at 100 ms); {}"
+CLOUD_TC = "github.com/xiaodongQ/assets_archive"
+ALIYUN = (
+    "github.com/xiaodongQ/xiaodongq.github.io _posts/2025-05-12-tcp-window-size-case-tc.md, section 3.2: curl between two hosts of a "
+    "cloud, 0.3 ms and 2 Gb/s apart; {}"
+)
+ESSLINGEN = "github.com/DerKarim/RN1_Labor3"
+KEYS = (
+    "README, {}: the server's window is 2896 bytes, without scaling; a client writes 60,000 bytes at once, and waits for a key of its user "
+    "before and after"
+)
+
+
+def chunks(name: str, sha256: str, says: str, *causes: str) -> Known:
+    """A row of the lab traces of Flach et al., whose setup is in the file's name."""
+    path = f"data/validation/C=5-L=2000000-CD=500-{name}-TCP=cubic-T=1-CP={{}}.pcap.xz"
+    setup, port = name.rsplit(" ", 1)
+    return Known(POLICING, path.replace(name, setup).format(port), sha256, CHUNKS.format(says), causes)
+
+
+QUIET = "RTT=100-RTTV=0-RTTC=0%-LOSS=0%"
+# What a shaper's queue of n bytes adds to the 100 ms is n / rate. 8 kB are five packets: 43 ms at 1.5 Mb/s, 21 ms at 3 Mb/s, which is a
+# small buffer, and congestion. A queue of 2 MB takes a whole chunk. One loss in a hundred allows Reno 1.4 Mb/s at 100 ms (Mathis et al.,
+# CCR 1997), one in fifty 1 Mb/s, one in twenty 0.6 Mb/s, one in ten 0.45 Mb/s, and one in a hundred 0.3 Mb/s at 500 ms.
+SECOND = (
+    chunks(
+        f"PCIR=500000-PBC=100000-{QUIET} 10002",
+        "b2a324a3a30845394ff6f74998b66f7523a8d0b27c293da0bab32723181d6bd0",
+        "a policer of 0.5 Mb/s and 100 kB",
+        "policer",
+    ),
+    chunks(
+        f"PCIR=1500000-PBC=8000-{QUIET} 10006",
+        "77e80e8aba87cf349d1e5e21b655602ac2d19beeeb55e0f75165179275a813e9",
+        "a policer of 1.5 Mb/s and 8 kB",
+        "policer",
+    ),
+    chunks(
+        f"PCIR=1500000-PBC=100000-{QUIET} 10007",
+        "51f08f7489c0935ba3a8a187bae71dbd14d78c71f00d9d6e1f89c6af96cb9d95",
+        "a policer of 1.5 Mb/s and 100 kB",
+        "policer",
+    ),
+    chunks(
+        f"PCIR=3000000-PBC=1000000-{QUIET} 10013",
+        "e5dba1c8d3f832db9a55c571c26003315069824c0c92a320c839e2f70ead296c",
+        "a policer of 3 Mb/s and 1 MB",
+        "policer",
+    ),
+    chunks(
+        f"PCIR=10000000-PBC=100000-{QUIET} 10017",
+        "99288fe6e3607129a376c6934a1e9ad3a1246627b3e4bc1f54246e3acb5c1b8f",
+        "a policer of 10 Mb/s and 100 kB",
+        "policer",
+    ),
+    chunks(
+        f"SCIR=1500000-SBC=8000-{QUIET} 10810",
+        "49ef07ade73ff5f194102169cbad93ed251874279a7615c72ea0208a95ba4d93",
+        "a shaper of 1.5 Mb/s with a queue of 8 kB",
+        "bursts over a small buffer",
+        "congestion, by loss",
+    ),
+    chunks(
+        f"SCIR=3000000-SBC=8000-{QUIET} 10815",
+        "e06cf797ee5ea2565cd4d5ee31a2cd4ee5e8109977a55904a11e0d707f484e1b",
+        "a shaper of 3 Mb/s with a queue of 8 kB",
+        "bursts over a small buffer",
+        "congestion, by loss",
+    ),
+    chunks(
+        f"SCIR=500000-SBC=100000-{QUIET} 10806",
+        "672830182a706813624f44f494b25510d5e42fdedf65fdbf066f06755a7ad606",
+        "a shaper of 0.5 Mb/s with a queue of 100 kB",
+        "congestion, by loss",
+    ),
+    chunks(
+        f"SCIR=1500000-SBC=100000-{QUIET} 10811",
+        "0493f48b32f3df3061505916d5a18a8bb488a8ed355ad999e5dfd5ff2fc50646",
+        "a shaper of 1.5 Mb/s with a queue of 100 kB",
+        "congestion, by loss",
+    ),
+    chunks(
+        f"SCIR=10000000-SBC=100000-{QUIET} 10822",
+        "dd7f5bb789edbf9e85a824a965cb934b3951958a011dfe3d216c12f929723bf5",
+        "a shaper of 10 Mb/s with a queue of 100 kB",
+        "congestion, by loss",
+    ),
+    chunks(
+        f"SCIR=10000000-{QUIET}-XT=1 11465",
+        "4a174255dbe1f14f23f17b94afcfeef63e1c9bde42a17b622ef8070feaef7edd",
+        "a shaper of 10 Mb/s, beside another flow",
+        "congestion, by loss",
+    ),
+    chunks(
+        f"SCIR=1500000-SBC=2000000-{QUIET} 10813",
+        "d6efc45b16c32f9a18673ace4cbe60cd974cab0d1c215e1b4978c9b0b4c5ca08",
+        "a shaper of 1.5 Mb/s with a queue of 2 MB",
+        "a full path",
+    ),
+    chunks(
+        f"SCIR=3000000-SBC=2000000-{QUIET} 10818",
+        "84a3edf52891c928ba8a7b3bb736de6bfebdc8c8d7316a5039ad2551c1b2e29b",
+        "a shaper of 3 Mb/s with a queue of 2 MB",
+        "a full path",
+    ),
+    chunks(
+        "SCIR=10000000-RTT=100-RTTV=0-RTTC=0%-LOSS=1% 12368",
+        "c9b7e90f96304729f906797fc0d2cf312fefc245e80fd93646aad2776949c5c6",
+        "an emulator that drops 1 %, behind it a shaper of 10 Mb/s",
+        "random loss",
+    ),
+    chunks(
+        "SCIR=10000000-RTT=100-RTTV=0-RTTC=0%-LOSS=2% 12369",
+        "3de1d5b37ad89a9f11338391b801a4794356f4246c73ad56370a20044134806d",
+        "an emulator that drops 2 %, behind it a shaper of 10 Mb/s",
+        "random loss",
+    ),
+    Known(
+        UCLOUVAIN,
+        "Missions/S5/traces/traces_tcp/0pc/0pc_10ms/trace_0pc_10ms.dump",
+        "c4b892c40a36ad60d891bf8d72e681d2c17f4c5d763ae9518cbf8bf5d2853776",
+        UML.format("no loss, 10 ms"),
+        ("a full path",),
+    ),
+    Known(
+        UCLOUVAIN,
+        "Missions/S5/traces/traces_tcp/0pc/0pc_100ms/trace_0pc_100ms.dump",
+        "13f79b93e8261cf8cd601190a86535853f497869d2e748585800d0715bfbbeb1",
+        UML.format("no loss, 100 ms"),
+        ("a full path",),
+    ),
+    Known(
+        UCLOUVAIN,
+        "Missions/S5/traces/traces_tcp/1pc_500ms/trace_1pc_500ms.dump",
+        "cdce40a7b066c5134c33b2391b821ba2ad38e6e6ef1178ae7ee1bdc3906f8fa6",
+        UML.format("1 % of random losses, 500 ms: 24 s"),
+        ("random loss",),
+    ),
+    Known(
+        UCLOUVAIN,
+        "Missions/S5/traces/traces_tcp/5pc_100ms/trace_5pc_100ms.dump",
+        "11c916689a6c0280aaccd1bf6f599126de8d16019912694ff289e20406c3f19d",
+        UML.format("5 %, 100 ms: 19 s"),
+        ("random loss",),
+    ),
+    Known(
+        UCLOUVAIN,
+        "Missions/S5/traces/traces_tcp/5pc_500ms/trace_5pc_500ms.dump",
+        "bfcf9d9084961cc8b9ce23d7bdf58c3a29305b70a47fff46b11f26bfc511ba09",
+        UML.format("5 %, 500 ms: 106 s"),
+        ("random loss",),
+    ),
+    Known(
+        UCLOUVAIN,
+        "Missions/S5/traces/traces_tcp/10pc_100ms/trace_10pc_100ms.dump",
+        "e48ec8eed4b14ea020c3b621f3e7f59c78b2406111d20935eb5129e4592443b1",
+        UML.format("10 %, 100 ms: 36 s"),
+        ("random loss",),
+    ),
+    Known(
+        CLOUD_TC,
+        "ecs_tc_case/4_loss-10_cli.cap",
+        "5f8ce981a691d48ab330b8afe4fca3ae551e688a2afc649c24b48dd5045be917",
+        ALIYUN.format("netem drops 10 % at the server; taken at the client"),
+        ("random loss",),
+    ),
+    Known(
+        CLOUD_TC,
+        "ecs_tc_case/4_loss-10_server.cap",
+        "34ba0f645b676c50dc6260af631a41784926ddbfd48d53b8be7b6419204bc92d",
+        ALIYUN.format("the same transfer, taken at the server, behind netem"),
+        ("random loss",),
+    ),
+    Known(
+        CLOUD_TC,
+        "ecs_tc_case/10_reorder-20_cli.cap",
+        "68bdbee5475989435f2ff0fc9e17666e65ea9bdda603b5c97ffdb3da469365d7",
+        ALIYUN.format("netem at the server makes 20 % of the packets 100 ms late (`delay 100ms reorder 80% 10%`); taken at the client"),
+        ("reordering",),
+    ),
+    Known(
+        CLOUD_TC,
+        "ecs_tc_case/10_reorder-20_server.cap",
+        "caee84ab9319eae3e4a7faa86c311f3b6a5d935d6414906f874a5d36e08b3c1e",
+        ALIYUN.format("the same transfer, taken at the server, behind netem"),
+        ("reordering",),
+    ),
+    Known(
+        CLOUD_TC,
+        "ecs_tc_case/12_bd-8mb_cli.cap",
+        "59b26b35c2dd5a94d97d0a4a937a9796a8d7e7f025f08e95dc1ac22c2b234d68",
+        ALIYUN.format("tbf of 8 Mb/s at the server, without loss; taken at the client"),
+        ("a full path",),
+    ),
+    Known(
+        CLOUD_TC,
+        "ecs_tc_case/12_bd-8mb_server.cap",
+        "fe4e5128beec3ea4b95e00769f446746d17d622c1543e03af7b13ee7a0050051",
+        ALIYUN.format("the same transfer, taken at the server, behind tbf"),
+        ("a full path",),
+    ),
+    Known(
+        ESSLINGEN,
+        "lab3 captures/1-1-2-vrichtig.pcapng",
+        "91db63ee6ed6cd618d141e0ad58c1ad4452a7343b96c8af60c358ed2c91c3146",
+        KEYS.format("1.1.2"),
+        ("receive window", "application"),
+    ),
+    Known(
+        ESSLINGEN,
+        "lab3 captures/1-2.pcapng",
+        "26bddee5e3244c20e1ed160c9c72b4c23d4dbd70681999da0be282bb0cc1d250",
+        KEYS.format("1.2"),
+        ("receive window", "application"),
+    ),
+)
+
+SETS = {"first": FIRST, "second": SECOND}
+
+
 def outcome(known: Known, cause: str, alike: list[str]) -> str:
     """How a verdict is counted."""
     if not known.causes:
@@ -186,12 +414,13 @@ def main() -> None:
     """Judges what is there, prints each and the confusion."""
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--set", choices=SETS, default="second", help="the rows to judge")
     parser.add_argument("--details", action="store_true")
     asked = parser.parse_args()
     files = {hashlib.sha256(file.read_bytes()).hexdigest(): file for file in sorted(asked.folder.iterdir()) if file.is_file()}
     counted: Counter[str] = Counter()
     confusion: dict[str, Counter[str]] = defaultdict(Counter)
-    for known in KNOWN:
+    for known in SETS[asked.set]:
         if known.sha256 not in files:
             counted["not in the folder"] += 1
             continue

@@ -10,7 +10,7 @@ from pathlib import Path
 import longfat
 import pytest
 from longfat import agreement
-from longfat.results import Result
+from longfat.result import Result
 from rich.console import Console
 
 FILE = """

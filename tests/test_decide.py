@@ -7,6 +7,8 @@ import random
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import longfat
 import pytest
@@ -56,8 +58,8 @@ class Told:
         flows, limit = document.choice(number // document.repeats)[::-1]
         return flows, limit, number % document.repeats
 
-    def __call__(self, run: str) -> dict[str, float] | None:
-        return {"bottleneck_utilization": self.values[self.places[run]]} if run in self.done else None
+    def __call__(self, run: str) -> Any:
+        return SimpleNamespace(metrics={"bottleneck_utilization": self.values[self.places[run]]}) if run in self.done else None
 
     def finish(self, decider: Decider) -> list[Run]:
         """Runs what is wanted until nothing more is."""

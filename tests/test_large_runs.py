@@ -13,7 +13,7 @@ from longfat import Experiment
 from longfat._longfat import Run, Trace
 from longfat.errors import DamagedError, LongfatError
 from longfat.plot.over_time import time_plots
-from longfat.results import Result, from_trace, without_series
+from longfat.result import Result, from_trace, without_series
 from longfat.store import Store, finished
 from longfat.store.finished import Finished
 from longfat.store.place import Folder

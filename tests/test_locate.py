@@ -10,6 +10,7 @@ import longfat
 import pytest
 from conftest import ONE, command
 from longfat import LongfatError, StorageError, locate
+from longfat.chosen import results_of
 
 
 def names(what: str) -> list[str]:
@@ -93,3 +94,13 @@ def test_several_names_and_their_results_by_name(tmp_path: Path) -> None:
     none = command("show", "few/one", "--results", "other", cwd=tmp_path)
     assert "no results of few/one in other: `longfat run few/one` makes them" in none.stderr
     assert command("report", "few/two", cwd=tmp_path).returncode == 0
+
+
+def test_where_there_are_no_results_the_command_that_makes_them_is_one_that_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of `show mine.toml` it was `longfat run mine`, which finds nothing."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.toml").write_text(ONE, encoding="utf-8")
+    with pytest.raises(LongfatError, match=r"no results of mine in .*: `longfat run mine\.toml` makes them"):
+        results_of("mine.toml", tmp_path / "results")
+    with pytest.raises(LongfatError, match=r"`longfat run lfn` makes them"):
+        results_of("lfn", tmp_path / "results")

@@ -13,6 +13,8 @@ import pandas as pd
 import pytest
 from conftest import ONE, SWEEP
 from longfat import Experiment, Result, Results
+from longfat.advice.plan import plan, to_toml
+from longfat.advice.question import read
 from longfat.page.answer import answer, limit
 from longfat.page.drawing import path_drawing
 from longfat.page.runs import runs_of
@@ -56,6 +58,18 @@ def test_hosts_of_one_kind_are_one_box() -> None:
     text = f'[path]\npreset = "explicit"\n{path}\n{links}{flows}[measure]\nduration = "1 s"\n'
     places = boxes(str(path_drawing(resolved(text))))
     assert sorted(places, key=lambda name: places[name]) == ["a ×3", "r", "b"]
+
+
+def test_no_words_lie_over_others() -> None:
+    """With three hosts on one side, those of the link in the middle lay over those of the other two."""
+    svg = str(path_drawing(resolved(to_toml(plan(read("10Gbit/s", "150ms"))))))
+    words = [(int(x), int(y), text) for x, y, text in re.findall(r'<text class="small" x="(\d+)" y="(\d+)">([^<]*)<', svg)]
+    assert len(words) > 6
+    for place, (x, y, text) in enumerate(words):
+        for x2, y2, text2 in words[place + 1 :]:
+            # Of 11 px type, a character takes about 5.5 px.
+            apart = abs(x - x2) > 5.5 * (len(text) + len(text2)) / 2
+            assert apart or abs(y - y2) >= 10, (text, text2)
 
 
 def test_the_answer_of_a_sweep(results: Results) -> None:

@@ -43,6 +43,16 @@ def test_the_example_of_help_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert longfat.load_results(tmp_path / "results" / "mine").axes == ["recovery"]
 
 
+def test_a_prompt_shows_results_in_a_line() -> None:
+    """It showed their tables, and all of their provenance."""
+    results = Experiment(SWEEP).sweep()
+    assert repr(results) == f"<longfat.Results {results.title!r}: {len(results)} runs over {', '.join(results.axes)}>"
+    first = results[0]
+    axis = results.axes[0]
+    assert repr(first).startswith(f"<longfat.Result {first.title!r}: {axis} = {first.labels[axis]}, ")
+    assert repr(Experiment(ONE).run()).endswith(f"repeat 0, {Experiment(ONE).run().end_s:g} s>")
+
+
 def test_vary_names_an_axis_and_its_values() -> None:
     e = Experiment(ONE).vary("path.bottleneck.queue.limit", {"small": "5 packets", "large": "50 packets"}, name="buffer")
     assert e.axes == {"buffer": ["small", "large"]}

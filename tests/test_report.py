@@ -210,6 +210,29 @@ def test_the_first_screen(browser: webdriver.Chrome, swept: Path, tmp_path: Path
         assert browser.find_elements(By.CSS_SELECTOR, str(link.get_attribute("href")).split("report.html")[1])
 
 
+def test_no_table_is_cut_off_on_paper(browser: webdriver.Chrome, tmp_path: Path) -> None:
+    """Printed, the answer of a sweep of four axes lacked its last columns: the page cut them off."""
+    axes = {
+        "path.rtt": ["20 ms", "40 ms"],
+        "path.bottleneck.rate": ["20 Mbit/s", "10 Mbit/s"],
+        "flow.count": [1, 2],
+        "flow.congestion_control": ["reno", "bbr"],
+    }
+    text = '[path]\npreset = "dumbbell"\nrtt = "20 ms"\nbottleneck = { rate = "10 Mbit/s" }\n[[flow]]\n[measure]\nduration = "1 s"\n'
+    experiment = longfat.Experiment(text)
+    for key, values in axes.items():
+        experiment.vary(key, values)
+    experiment.sweep(tmp_path / "results" / "four")
+    opened(browser, write_report("four", tmp_path / "results", tmp_path / "reports").page, 718)  # A4 less Chromium's margins
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    script = """return [...document.querySelectorAll('table')].map(table => table.getBoundingClientRect())
+        .filter(box => box.width).map(box => Math.ceil(box.right))"""
+    rights = browser.execute_script(script)
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    assert rights
+    assert max(rights) <= 718
+
+
 HOSTILE = "</script><script>document.title = 'taken'</script><img src=x onerror=\"document.title = 'taken'\">"
 
 

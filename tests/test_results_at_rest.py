@@ -19,7 +19,7 @@ import pytest
 from conftest import SWEEP
 from longfat import Experiment
 from longfat._longfat import Run
-from longfat.results import Result
+from longfat.result import Result
 from longfat.store import TABLES, Store, combined, many, shards, store, writer
 from longfat.store.finished import Finished
 from longfat.sweep import Work, timed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import pytest
 from longfat import Results, terminal
@@ -42,11 +43,14 @@ def test_a_grid_is_split_by_columns_and_no_value_is_cut(width: int) -> None:
 @pytest.mark.parametrize("width", [60, 80, 110, 160])
 def test_no_number_of_the_comparison_is_cut(width: int) -> None:
     lines = [line("one-with-a-name-that-is-long", -1.2345e-5, 123456.0), line("b", -2.345e12, -8.765e-300)]
+    lines.append(replace(line("c", -1.2345e6, 1.0, "not testable"), unit="packets"))
     text = printed(width, terminal.print_comparison, lines)
     assert "…" not in text
     for one in lines:
         assert terminal.number(one.ours) in text
         assert terminal.number(one.published) in text
+    # Of 80 columns the last four were missing, and "not testable" was "not test".
+    assert "not testable" in text.replace("numbers: 0 hold, 2 differ, 1 not testable", "")
 
 
 @pytest.mark.parametrize("width", [40, 80])

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import longfat
+import longfat.trace
 import pytest
 from longfat._longfat import HAS_BPF, cc_list
 from longfat.testbed import permitted
@@ -140,6 +141,24 @@ def test_a_run_that_is_killed_leaves_nothing_behind(tmp_path: Path) -> None:
     assert not Path("/run/longfat/tracer").exists()
 
 
+def orphans() -> int:
+    """Connections of this machine that no process has any more, and which the kernel goes on with."""
+    return int(Path("/proc/net/sockstat").read_text().split("orphan ")[1].split()[0])
+
+
+@needs_rights
+def test_a_run_leaves_no_connection_behind_that_goes_on_sending() -> None:
+    """What its socket has not sent takes memory for minutes, and the kernel then lets no window of the next runs grow."""
+    before = orphans()
+    result = longfat.Experiment('backend = "testbed"\n' + FILE).run()
+    deadline = time.monotonic() + 10
+    while orphans() > before and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert orphans() <= before
+    assert 0 < result.real_time["tcp_memory_max_bytes"]
+    assert result.real_time["tcp_memory_pressure_bytes"] > 0
+
+
 @needs_rights
 def test_each_ack_is_seen_on_both_sides() -> None:
     """Slow start, before anything is lost: what the kernel's tracepoint says is what the simulator says, ACK by ACK."""
@@ -157,6 +176,44 @@ def test_each_ack_is_seen_on_both_sides() -> None:
     columns = ["acked_bytes", "sent_bytes", "cwnd_bytes"]
     if real.verdict != "invalid":
         assert real.acks[columns].head(10).to_numpy().tolist() == simulated.acks[columns].head(10).to_numpy().tolist()
+
+
+@needs_rights
+def test_packets_of_the_kernel_are_recorded_and_captured(tmp_path: Path) -> None:
+    """What became of each packet adds up; and a capture made of it tells what a capture of the simulated run tells."""
+    sweep = 'backend = { sweep = ["sim", "testbed"] }\n'
+    probe = '[[flow]]\nname = "probe"\ntraffic = { kind = "ping", interval = "50 ms" }\n'
+    (tmp_path / "small.toml").write_text(sweep + FILE.replace("[measure]", probe + "[measure]") + 'packets = "all"\n')
+    done = command("run", "small.toml", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    results = longfat.load_results(tmp_path / "results" / "small")
+    rates: dict[str, float] = {}
+    for run, backend in results.runs[["run", "backend"]].itertuples(index=False):
+        packets = results.packets[results.packets["run"] == run]
+        counts = packets.groupby(["flow", "event"]).size().unstack(fill_value=0)
+        ended = counts["delivered"] + counts.get("dropped_overflow", 0)
+        # At the end some are on their way: at most a path and a queue full.
+        assert (counts["sent"] >= ended).all()
+        assert (counts["sent"] - ended <= 100).all()
+        # Three links each way; the last packets have not come to all.
+        assert ((counts["queued"] - 3 * ended).abs() <= 300).all()
+        forward = packets[(packets["flow"] == 0) & (packets["direction"] == "forward") & (packets["event"] == "sent")]
+        assert forward["flags"].iloc[0] == "S"
+        assert forward["mss_bytes"].iloc[0] == 1460
+        # Whatever the kernel's initial sequence number: bytes begin at 0, and none is left out.
+        data = forward[forward["len_bytes"] > 0]
+        ends = (data["seq_bytes"] + data["len_bytes"]).cummax()
+        assert data["seq_bytes"].iloc[0] == 0
+        assert (data["seq_bytes"].iloc[1:].to_numpy() <= ends.iloc[:-1].to_numpy()).all()
+        pings = packets[(packets["flow"] == 1) & (packets["direction"] == "back") & (packets["event"] == "delivered")]
+        assert pings["seq_bytes"].tolist() == list(range(pings["seq_bytes"].iloc[0], pings["seq_bytes"].iloc[0] + len(pings)))
+        out = f"{backend}.pcapng"
+        written = command("capture", "small", "--at", "left1", "--run", run, "--out", out, cwd=tmp_path)
+        assert written.returncode == 0, written.stderr
+        (connection,) = longfat.trace.read(tmp_path / out)["connections"]
+        rates[backend] = connection["bottleneck"]["rate_bps"]
+    assert rates["testbed"] == pytest.approx(20e6, rel=0.05)
+    assert rates["testbed"] == pytest.approx(rates["sim"], rel=0.05)
 
 
 @needs_rights

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -79,6 +80,36 @@ def test_a_page_is_made_once(under_way: tuple[Store, Experiment], monkeypatch: p
     first = watched.page()
     monkeypatch.setattr("longfat.watch.results_page", None)
     assert watched.page() is first
+
+
+@pytest.mark.slow
+def test_a_page_that_takes_long_to_make_comes_all_the_same(
+    under_way: tuple[Store, Experiment],
+    browser: webdriver.Chrome,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Every two seconds the page was asked for anew, and what was on its way was given up: of a large sweep no news ever came."""
+    store, experiment = under_way
+    made, count = Watched.page, [0]
+
+    def slowly(self: Watched) -> str:
+        count[0] += 1
+        time.sleep(5)
+        return made(self)
+
+    with serve(store.folder) as address:
+        browser.get(address)
+        monkeypatch.setattr(Watched, "page", slowly)
+        with store.writer() as writer:
+            runs = experiment.resolve_all()
+            writer.keep(runs[0], "Two flows", *timed(runs[0]))
+            time.sleep(3)
+            # While the page is made there is more news, and what is shown stays.
+            writer.keep(runs[1], "Two flows", *timed(runs[1]))
+            assert "none of the 3 runs" in browser.find_element(By.TAG_NAME, "body").text
+            wait = WebDriverWait(browser, 30, ignored_exceptions=[StaleElementReferenceException])
+            wait.until(lambda _: "2 of the 3 runs" in browser.find_element(By.TAG_NAME, "body").text)
+    assert count[0] <= 2
 
 
 def test_nobody_else_is_answered(under_way: tuple[Store, Experiment]) -> None:

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from longfat.control import Promise, conformance, congestion_control
     from longfat.errors import ExperimentError, LongfatError, StorageError
     from longfat.experiment import Experiment, load, load_results
-    from longfat.results import Result, Results
+    from longfat.result import Result
+    from longfat.results import Results
     from longfat.simulation import Observation, Simulation
     from longfat.warned import RunWarning
 
@@ -61,7 +62,8 @@ _HOMES = {
     "longfat.control": ("Promise", "conformance", "congestion_control"),
     "longfat.errors": ("ExperimentError", "LongfatError", "StorageError"),
     "longfat.experiment": ("Experiment", "load", "load_results"),
-    "longfat.results": ("Result", "Results"),
+    "longfat.result": ("Result",),
+    "longfat.results": ("Results",),
     "longfat.simulation": ("Observation", "Simulation"),
     "longfat.warned": ("RunWarning",),
 }

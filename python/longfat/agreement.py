@@ -18,7 +18,7 @@ from longfat.columns import Column, print_columns
 from longfat.errors import LongfatError
 from longfat.plot import Plot, save
 from longfat.plot.over_time import time_plots
-from longfat.results import Result
+from longfat.result import Result
 
 AXIS = "backend"
 FIGURES = ("goodput", "cwnd", "rtt", "queue", "drops")

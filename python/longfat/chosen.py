@@ -87,5 +87,5 @@ def results_of(what: str, home: Location) -> Location:
         found = [source.name for source in sources(what)]
         if len(found) > 1:
             raise LongfatError(f"{what} is {len(found)} experiments: choose one of {', '.join(found)}")
-        raise LongfatError(f"no results of {found[0]} in {home}: {how_to_run(found[0], home)} makes them")
+        raise LongfatError(f"no results of {found[0]} in {home}: {how_to_run(what, home)} makes them")
     return folder or Path(what)

@@ -8,21 +8,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 from longfat._longfat import Document
 from longfat.errors import LongfatError
 from longfat.repeats import half_width, repeats_needed
 
-Metrics = Callable[[str], Mapping[str, float] | None]
-"""The metrics of the finished run of this hash; None of one that is not finished."""
+if TYPE_CHECKING:
+    from longfat.result import Result
+
+Known: TypeAlias = "Callable[[str], Result | None]"
+"""The finished run of this hash; None of one that is not finished."""
+Wanted: TypeAlias = Callable[[Known], Sequence[int]]
+"""The numbers of the runs that are wanted by what is finished, finished ones among them; when all are finished, there are no more."""
 
 
 class Decider:
-    """What a document wants run. It keeps hashes of runs, so that each is resolved once."""
+    """What a document wants run. It keeps hashes and metrics of runs, so that each is resolved and read once."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
         self._hashes: dict[int, str] = {}
+        self._metrics: dict[str, Mapping[str, float]] = {}
 
     @property
     def decides(self) -> bool:
@@ -38,17 +45,17 @@ class Decider:
         cells = sum(2 + max(0, len(line) - 2).bit_length() if len(line) > 1 else 1 for line in self._lines())
         return cells * self.document.repeats
 
-    def wanted(self, metrics: Metrics) -> Sequence[int]:
+    def wanted(self, finished: Known) -> Sequence[int]:
         """The numbers of the runs that are wanted by what is known so far, finished ones among them, in order.
 
         When all are finished, there are no more.
         Raises LongfatError where the metric that decides has no value in a run.
         """
-        return sorted(self._wanted(metrics)) if self.decides else range(self.document.run_count)
+        return sorted(self._wanted(finished)) if self.decides else range(self.document.run_count)
 
-    def _wanted(self, metrics: Metrics) -> Iterator[int]:
+    def _wanted(self, finished: Known) -> Iterator[int]:
         for line in self._lines():
-            yield from self._search(line, metrics) if self.document.search else self._repeats(line[0], metrics)[0]
+            yield from self._search(line, finished) if self.document.search else self._repeats(line[0], finished)[0]
 
     def _lines(self) -> list[list[int]]:
         """The combinations along the axis that is searched, one list for each combination of the others; without a search each is alone."""
@@ -62,14 +69,14 @@ class Decider:
             lines.setdefault((*choice[: search[0]], *choice[search[0] + 1 :]), []).append(combination)
         return list(lines.values())
 
-    def _search(self, line: Sequence[int], metrics: Metrics) -> set[int]:
+    def _search(self, line: Sequence[int], finished: Known) -> set[int]:
         """The runs that it takes to find the first of `line` that reaches the bound: the ends, then the middle of where it must be."""
         assert self.document.search
         _, metric, bound, is_floor = self.document.search
         wanted: set[int] = set()
 
         def reaches(place: int) -> bool | None:
-            numbers, values = self._repeats(line[place], metrics, metric)
+            numbers, values = self._repeats(line[place], finished, metric)
             wanted.update(numbers)
             if values is None:
                 return None
@@ -88,32 +95,32 @@ class Decider:
             low, high = (low, middle) if there else (middle, high)
         return wanted
 
-    def _repeats(self, combination: int, metrics: Metrics, metric: str | None = None) -> tuple[range, list[float] | None]:
+    def _repeats(self, combination: int, finished: Known, metric: str | None = None) -> tuple[range, list[float] | None]:
         """The runs of a combination that are wanted; when they are enough, the values of `metric` in them."""
         most = self.document.repeats
         first = combination * most
         if not self.document.precision:
             numbers = range(first, first + most)
-            return numbers, self._values(numbers, metrics, metric) if metric else None
+            return numbers, self._values(numbers, finished, metric) if metric else None
         by, within, relative, count = self.document.precision
         while True:
             numbers = range(first, first + count)
-            values = self._values(numbers, metrics, by)
+            values = self._values(numbers, finished, by)
             if values is None:
                 return numbers, None
             half, mean = half_width(values), sum(values) / len(values)
             width = within * abs(mean) if relative else within
             if half <= width or count == most:
-                return numbers, self._values(numbers, metrics, metric) if metric else None
+                return numbers, self._values(numbers, finished, metric) if metric else None
             # Of few repeats the deviation is known roughly: no more than twice as many at a time.
             needed = repeats_needed(count, half, width)
             count = min(most, 2 * count if math.isnan(needed) else max(count + 1, min(int(needed), 2 * count)))
 
-    def _values(self, numbers: range, metrics: Metrics, metric: str) -> list[float] | None:
+    def _values(self, numbers: range, finished: Known, metric: str) -> list[float] | None:
         """The metric in these runs; None while one is not finished."""
         values: list[float] = []
         for number in numbers:
-            known = metrics(self._hash(number))
+            known = self._metrics_of(self._hash(number), finished)
             if known is None:
                 continue
             value = known.get(metric, math.nan)
@@ -128,3 +135,8 @@ class Decider:
         if number not in self._hashes:
             self._hashes[number] = self.document.run(number).hash
         return self._hashes[number]
+
+    def _metrics_of(self, run: str, finished: Known) -> Mapping[str, float] | None:
+        if run not in self._metrics and (found := finished(run)):
+            self._metrics[run] = found.metrics
+        return self._metrics.get(run)

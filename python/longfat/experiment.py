@@ -5,19 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
 from longfat._longfat import Document, Run, Trace, read_text
-from longfat.decide import Decider, Metrics
+from longfat.decide import Decider, Known, Wanted
 from longfat.errors import DamagedError, ExperimentError, LongfatError, StorageError
 from longfat.executors import coordinate, shards
 from longfat.executors.chunks import Task
 from longfat.locate import sources
 from longfat.planned import Items, Plan
 from longfat.provenance import provenance
-from longfat.results import Result, Results, from_trace
-from longfat.store import Location, Store, labelled, location, metrics_in
+from longfat.result import Result, from_trace
+from longfat.results import Results
+from longfat.store import Location, Store, finished_in, labelled, location
 from longfat.sweep import Work, default_jobs, execute, perform
 from longfat.text import encodable
 from longfat.totals import Totals
@@ -167,6 +169,7 @@ class Experiment:
         jobs: int | None = None,
         executor: Executor | None = None,
         tick: Callable[[Work], object] = lambda _: None,
+        wanted: Wanted | None = None,
     ) -> Results:
         """Runs every run on `jobs` cores (all, by default). Ctrl-C works.
 
@@ -176,12 +179,16 @@ class Experiment:
 
         With `executor`, any of `concurrent.futures`, its workers run them, in chunks, and write to `folder`, which all of them must see
         (`docs/cluster.md`). `jobs` is then how many chunks run at once, for an executor that does not say.
+
+        With `wanted`, only some are run: it is given a function from the hash of a run to its `Result` (None while it is not finished) and
+        says the numbers of the runs that are wanted, those before among them. It is asked again when these are finished, until it wants no
+        more.
         Raises `StorageError` where the folder cannot be written, `LongfatError` where a worker cannot do what is asked.
         """
         if folder is None:
             if executor:
                 raise LongfatError("sweep(executor=...) needs a folder, one that all workers see: their results go there")
-            return self._sweep_in_memory(jobs or default_jobs(), tick)
+            return self._sweep_in_memory(jobs or default_jobs(), tick, wanted)
         where = location(folder)
         store = Store(where.resolve() if isinstance(where, Path) and executor else where)
         work = Work(self.title)
@@ -204,20 +211,21 @@ class Experiment:
                     with store.writer(lambda: _kept(work)) as writer:
                         perform(work, self.resolve, writer.keep, said, tick)
 
-            return self._combine(store, self._in_rounds(metrics_in(store), do), said)
+            return self._combine(store, self._in_rounds(partial(finished_in, store), wanted, do), said)
 
-    def _in_rounds(self, metrics: Metrics, do: Callable[[Plan], object]) -> Plan:
-        """Does the runs that are wanted, and again while a sweep that decides wants more because of what those gave; the plan of all."""
+    def _in_rounds(self, finished: Known, wanted: Wanted | None, do: Callable[[Plan], object]) -> Plan:
+        """Does the runs that are wanted, and again while more are, because of what those gave; the plan of all."""
         decider = Decider(self._document)
-        done, plan = None, Plan.of(self._document, decider.wanted(metrics)) if decider.decides else self.plan()
+        ask = wanted or (decider.wanted if decider.decides else None)
+        done, plan = None, Plan.of(self._document, ask(finished)) if ask else self.plan()
         while done is None or plan.items != done.items:
             do(plan)
             done = plan
-            if decider.decides:
-                plan = Plan.of(self._document, decider.wanted(metrics))
+            if ask:
+                plan = Plan.of(self._document, ask(finished))
         return plan
 
-    def _sweep_in_memory(self, jobs: int, tick: Callable[[Work], object]) -> Results:
+    def _sweep_in_memory(self, jobs: int, tick: Callable[[Work], object], wanted: Wanted | None) -> Results:
         kept: dict[str, Result] = {}
         work = Work(self.title)
 
@@ -228,8 +236,7 @@ class Experiment:
             work.begin(plan.items.without(kept.keys()))
             perform(work, self.resolve, keep, jobs, tick)
 
-        metrics: Metrics = lambda run: kept[run].metrics if run in kept else None  # noqa: E731
-        plan = self._in_rounds(metrics, simulate)
+        plan = self._in_rounds(kept.get, wanted, simulate)
         results = [labelled(kept[run.hash], run) for run in plan.named]
         totals = Totals()
         totals.add(results)
@@ -285,7 +292,7 @@ class Experiment:
     def plan(self, store: Store | None = None) -> Plan:
         """The runs, each once, without what each resolves to. Of a sweep that decides, those it wants by what is finished in `store`."""
         if store and self.decides:
-            return Plan.of(self._document, Decider(self._document).wanted(metrics_in(store)))
+            return Plan.of(self._document, Decider(self._document).wanted(partial(finished_in, store)))
         return self._beforehand()
 
     def plan_all(self) -> Plan:
@@ -327,7 +334,7 @@ class Experiment:
 
 
 def _nothing(_: str) -> None:
-    """The metrics of each run, where none is finished."""
+    """Each run, where none is finished."""
 
 
 def _kept(work: Work) -> str:

@@ -13,7 +13,7 @@ from itertools import islice
 
 from longfat._longfat import Run, Trace
 from longfat.planned import NOTHING, Item, Items
-from longfat.results import Result, from_trace
+from longfat.result import Result, from_trace
 
 Report = Callable[[float], object]
 Keep = Callable[[Run, str, Trace, float, float], object]

@@ -187,12 +187,12 @@ def print_comparison(
 
 def _number_table(lines: Sequence[Comparison], *, notes: bool) -> Table:
     table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("what", overflow="fold", min_width=20)
+    table.add_column("what", overflow="fold", min_width=12)
     for title in ("published", "ours"):
         table.add_column(title, justify="right", overflow="fold", min_width=len("-1.234e+06"))
     table.add_column("unit", overflow="fold")
-    table.add_column("off by", justify="right", overflow="fold", min_width=len("+100.0 %"))
-    table.add_column("verdict", overflow="fold", min_width=len("testable"))
+    table.add_column("off by", justify="right", overflow="fold", min_width=len("+100.0 %"), max_width=len("+1000.0 %"))
+    table.add_column("verdict", width=len("not testable"))
     if notes:
         table.add_column("note")
     where = None

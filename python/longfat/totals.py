@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from longfat.warned import Merged, RunWarning
 
 if TYPE_CHECKING:
-    from longfat.results import Result
+    from longfat.result import Result
 
 
 class Told(NamedTuple):

@@ -25,15 +25,23 @@ CLOSED = "default-src 'none'"
 SCRIPT = f"""<script>
 "use strict";
 (() => {{
-  const shown = document.currentScript.dataset.state, place = "longfat " + location.pathname;
+  const shown = document.currentScript.dataset.state, place = "longfat " + location.origin;
   scrollTo(0, Number(sessionStorage.getItem(place) ?? 0));
+  let asks = false;
   setInterval(async () => {{
+    if (asks) return;
+    asks = true;
     try {{
-      const state = await (await fetch("/state")).text();
-      if (state === shown) return;
-      sessionStorage.setItem(place, String(scrollY));
-      location.reload();
+      if (await (await fetch("/state")).text() !== shown) {{
+        // To make the page of a large sweep takes a while. What is shown stays until it is there.
+        await (await fetch("/")).text();
+        sessionStorage.setItem(place, String(scrollY));
+        if (location.pathname === "/made") location.reload();
+        else location.replace("/made" + location.hash);
+        return;
+      }}
     }} catch {{ /* the server is gone: what is shown stays */ }}
+    asks = false;
   }}, {EVERY_S * 1000});
 }})();
 </script>"""
@@ -66,6 +74,10 @@ class Watched:
                 self._made = state, html.replace("</body>", f"{script}</body>")
             return self._made[1]
 
+    def made(self) -> str:
+        """The report as it was made last, at once, whatever has come since."""
+        return self._made[1] or self.page()
+
 
 @contextmanager
 def serve(folder: Location, port: int = 0) -> Generator[str]:
@@ -82,6 +94,8 @@ def serve(folder: Location, port: int = 0) -> Generator[str]:
             match urlsplit(self.path).path:
                 case "/":
                     self._answer(watched.page(), "text/html")
+                case "/made":
+                    self._answer(watched.made(), "text/html")
                 case "/state":
                     self._answer(watched.state(), "application/json")
                 case _:

@@ -12,7 +12,7 @@ from typing import Any
 import longfat
 import pandas as pd
 from longfat import LongfatError, prune
-from longfat.results import SERIES
+from longfat.result import SERIES
 from longfat.store import Store
 
 SMALL = """\

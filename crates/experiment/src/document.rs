@@ -8,7 +8,6 @@ use super::error::{Error, Fault, Span};
 use super::model::Experiment;
 use super::print::print;
 use super::resolve::resolve;
-use super::shape::Shape;
 use super::sweep::{Axis, Sweep};
 use super::tree::{Entry, Node, Step, Table, Tree, path_text};
 use super::{fields, identity, write};
@@ -110,12 +109,11 @@ impl Document {
     }
 
     fn build(texts: Vec<(String, String)>, root: Node) -> Result<Self, Error> {
-        let mut faults = Vec::new();
         let mut spread = root.clone();
         if let Err(fault) = between::expand(&mut spread) {
             return Err(fault.locate(&texts));
         }
-        Shape::Table(fields::root).check(&spread, &mut Vec::new(), &mut faults);
+        let mut faults = fields::check(&spread);
         match Sweep::find(&spread, texts.len() - 1).and_then(|sweep| Self::count(&spread, sweep)) {
             Ok((sweep, repeats)) if faults.is_empty() => {
                 let adaptive = Precision::read(&root, repeats).and_then(|precision| Ok((precision, Search::read(&root, &sweep)?)));
@@ -211,9 +209,7 @@ impl Document {
     /// The file without sweeps that a combination stands for, checked.
     pub(super) fn chosen(&self, combination: u64) -> Result<Node, Fault> {
         let root = self.sweep.apply(&self.without_sweeps, &self.sweep.choice(combination));
-        let mut faults = Vec::new();
-        Shape::Table(fields::root).check(&root, &mut Vec::new(), &mut faults);
-        faults.into_iter().next().map_or(Ok(root), Err)
+        fields::check(&root).into_iter().next().map_or(Ok(root), Err)
     }
 
     /// Name and value of each axis in the runs of a combination, as [`Self::choice`].

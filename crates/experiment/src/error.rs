@@ -119,11 +119,13 @@ pub fn short(text: &str) -> Cow<'_, str> {
 pub struct Fault {
     span: Span,
     report: Box<Report>,
+    /// Where it is a key that is not known there: the key, and the keys that lead to the table that it stands in.
+    pub unknown: Option<Box<(String, Vec<String>)>>,
 }
 
 impl Fault {
     pub fn new(span: Span, key: impl Into<String>, message: impl Into<String>) -> Self {
-        Fault { span, report: Box::new(Report { key: key.into(), message: message.into(), ..Report::default() }) }
+        Fault { span, report: Box::new(Report { key: key.into(), message: message.into(), ..Report::default() }), unknown: None }
     }
     pub fn found(mut self, found: impl Into<String>) -> Self {
         self.report.found = Some(found.into());

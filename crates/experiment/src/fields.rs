@@ -4,6 +4,7 @@ mod flow;
 mod host;
 mod link;
 mod path;
+mod places;
 mod router;
 mod unsteady;
 
@@ -15,11 +16,24 @@ pub use router::{SHARING, router};
 pub use unsteady::{DELAY_TRACE, RATE_TRACE, at, delay_step, jitter, outage, rate_step, reorder};
 
 use super::backend;
+use super::error::Fault;
 use super::metric::REGISTRY;
 use super::shape::{Field, Shape};
+use super::tree::Node;
 use longfat_core::params::{Kind, ParamSpec, Value};
 use longfat_core::time::Duration;
 use std::sync::LazyLock;
+
+/// What is wrong with a whole file. Of a key that is not known where it stands, that is also where it would be right.
+pub fn check(file: &Node) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    Shape::Table(root).check(file, &mut Vec::new(), &mut faults);
+    let with_place = |mut fault: Fault| match fault.unknown.take().and_then(|unknown| places::hint(&unknown.0, &unknown.1)) {
+        Some(hint) => fault.help(hint),
+        None => fault,
+    };
+    faults.into_iter().map(with_place).collect()
+}
 
 /// Seeds stay exact where numbers are doubles.
 pub const MAX_SEED: u64 = 1 << 53;

@@ -1,8 +1,6 @@
 //! What may stand where in an experiment file. One description of it ([`Shape`], with the tables in [`super::fields`])
 //! drives validation, the JSON Schema and the reference; nothing else knows the names of keys.
 
-mod places;
-
 use super::elsewhere;
 use super::error::Fault;
 use super::fields::QUEUE;
@@ -224,10 +222,13 @@ fn unknown(entry: &Entry, tag: Option<&str>, fields: &[Field], path: &[Step]) ->
     // A long list helps nobody.
     let fault =
         if names.len() <= 12 { fault.expected(if names.is_empty() { "no keys".to_owned() } else { names.join(", ") }) } else { fault };
-    match elsewhere::hint(&entry.key).map(str::to_owned).or_else(|| places::hint(&entry.key, &path[..path.len() - 1])) {
-        Some(hint) => fault.help(hint),
-        None => fault.nearest(&entry.key, names),
+    if let Some(hint) = elsewhere::hint(&entry.key) {
+        return fault.help(hint);
     }
+    let table = path[..path.len() - 1].iter().filter_map(|step| if let Step::Key(key) = step { Some(key.clone()) } else { None });
+    let mut fault = fault.nearest(&entry.key, names);
+    fault.unknown = Some(Box::new((entry.key.clone(), table.collect())));
+    fault
 }
 
 fn expectation(field: &Field) -> String {

@@ -1,6 +1,6 @@
 //! Captures, out and in.
 
-use crate::stored::Visit;
+use crate::visit::Visit;
 use longfat_capture::{Error, Place};
 use longfat_experiment::Experiment;
 use longfat_experiment::trace::{Trace, columns};

@@ -16,6 +16,7 @@ mod simulation;
 mod stored;
 mod tables;
 mod testbed;
+mod visit;
 
 use pyo3::prelude::*;
 use statrs::distribution::{ContinuousCDF, StudentsT};

@@ -1,6 +1,6 @@
 //! The tables that users see: the columns of [`columns`], what the experiment says of each row, and the metrics.
 
-use crate::stored::Visit;
+use crate::visit::Visit;
 use longfat_core::time::Time;
 use longfat_experiment::Experiment;
 use longfat_experiment::metric::{REGISTRY, Scope};

@@ -1,11 +1,11 @@
 //! The ledger: what became of every packet that left the network otherwise than at its endpoint, by flow and by link.
 
-use longfat_core::packet::{Packet, PacketId, Packets, Segment, flags};
+use longfat_core::packet::{Packet, PacketId, Packets, Segment};
 use longfat_core::queue::{DropReason, QueueLog};
 use longfat_core::time::Time;
 use longfat_core::traffic::HEADERS;
-use longfat_experiment::trace::{AckSample, Event, EventKind, PacketEvent, PacketKind};
-use longfat_experiment::{Experiment, Watched};
+use longfat_experiment::Experiment;
+use longfat_experiment::trace::{AckSample, Event, EventKind, Offsets, PacketEvent, PacketKind, PacketLog};
 use longfat_tcp::{Stats, TcpInfo};
 
 /// Packets, and their IP bytes.
@@ -46,43 +46,11 @@ pub struct Ledger {
     streams: Vec<Stream>,
 }
 
-/// What happened to packets, of those that are watched.
-#[derive(Debug)]
-struct PacketLog {
-    rows: Vec<PacketEvent>,
-    /// For each link and for each endpoint, whether what happens there is watched; and for each flow.
-    links: Vec<bool>,
-    ends: Vec<bool>,
-    flows: Vec<bool>,
-    /// The links behind output ports of switches.
-    ports: Vec<bool>,
-}
-
-impl PacketLog {
-    fn new(experiment: &Experiment, watched: Watched) -> Self {
-        let Experiment { network, flows, .. } = experiment;
-        let links = network.links.iter().enumerate().map(|(i, link)| match watched {
-            Watched::All | Watched::Flows(..) => true,
-            Watched::Link(one) => i == one,
-            Watched::Node(node) => link.from == node || link.to == node,
-        });
-        let ends = flows.iter().flat_map(|flow| [flow.from, flow.to]).map(|at| match watched {
-            Watched::All | Watched::Flows(..) => true,
-            Watched::Link(_) => false,
-            Watched::Node(node) => at == node,
-        });
-        let of = (0..flows.len()).map(|i| if let Watched::Flows(first, end) = watched { (first..end).contains(&i) } else { true });
-        let ports = network.links.iter().map(|link| link.discard.is_some()).collect();
-        PacketLog { rows: Vec::new(), links: links.collect(), ends: ends.collect(), flows: of.collect(), ports }
-    }
-}
-
 /// What an endpoint has sent, as far as events tell of it.
 #[derive(Debug)]
 struct Stream {
-    /// Its first sequence number, and how far it has sent.
-    iss: u32,
-    sent: u64,
+    /// Where its sequence numbers are.
+    offsets: Offsets,
     /// Fast retransmits, timeouts, recoveries ended and undone that are written down.
     noted: [u64; 4],
     /// Whether it is TCP: what else there is has numbers for sequence numbers.
@@ -96,10 +64,10 @@ struct Stream {
 impl Ledger {
     /// Nothing yet. `initial` are the initial sequence numbers of the endpoints.
     pub fn new(origin: Vec<u32>, initial: &[u32], experiment: &Experiment) -> Self {
-        let (events, watched) = (experiment.measure.events, experiment.measure.packets);
-        let keeps_any = events || watched.is_some() || experiment.measure.acks;
+        let (events, packets) = (experiment.measure.events, PacketLog::new(experiment).map(Box::new));
+        let keeps_any = events || packets.is_some() || experiment.measure.acks;
         let ends = experiment.flows.iter().flat_map(|flow| [flow.traffic.is_tcp(); 2]);
-        let stream = |(&iss, is_tcp)| Stream { iss, sent: 0, noted: [0; 4], is_tcp, again: None, awaits: None };
+        let stream = |(&iss, is_tcp)| Stream { offsets: Offsets::from_iss(iss), noted: [0; 4], is_tcp, again: None, awaits: None };
         Ledger {
             origin,
             dropped: vec![Tally::default(); initial.len() / 2],
@@ -107,7 +75,7 @@ impl Ledger {
             in_network: 0,
             in_network_max: 0,
             events: events.then(Vec::new),
-            packets: watched.map(|watched| Box::new(PacketLog::new(experiment, watched))),
+            packets,
             acks: experiment.measure.acks.then(Vec::new),
             keeps_any,
             streams: if keeps_any { initial.iter().zip(ends).map(stream).collect() } else { Vec::new() },
@@ -126,16 +94,16 @@ impl Ledger {
 
     #[cold]
     fn note_entry(&mut self, now: Time, endpoint: usize, packet: &Packet, segment: &Segment) {
-        let start = self.offset(endpoint, segment.seq);
-        let end = self.offset(endpoint, segment.seq.wrapping_add(u32::from(segment.len)));
         let stream = &mut self.streams[endpoint];
-        if segment.len > 0 && start < stream.sent {
+        let start = stream.offsets.of(segment.seq);
+        let end = stream.offsets.of(segment.seq.wrapping_add(u32::from(segment.len)));
+        if segment.len > 0 && start < stream.offsets.next() {
             match (stream.awaits.take(), &mut self.events) {
                 (Some(event), Some(events)) => events[event].seq = start,
                 _ => stream.again = stream.again.or(Some(start)),
             }
         }
-        stream.sent = stream.sent.max(end);
+        stream.offsets.sent(end);
         self.packet(now, PacketKind::Sent, None, packet, segment);
     }
 
@@ -159,42 +127,20 @@ impl Ledger {
     /// Something has happened to `packet`, at a link or at an end; if it is watched, there is a row of it.
     #[cold]
     fn packet(&mut self, time: Time, kind: PacketKind, link: Option<u32>, packet: &Packet, segment: &Segment) {
-        let Some(log) = &self.packets else { return };
-        // By endpoint: who has sent it, and where this is.
+        let Some(log) = &mut self.packets else { return };
+        // By endpoint: who has sent it.
         let from = self.origin[packet.route as usize] as usize;
-        let at = if kind == PacketKind::Delivered { from ^ 1 } else { from };
-        let is_watched = log.flows[from / 2] && link.map_or(log.ends[at], |link| log.links[link as usize]);
-        if !is_watched {
+        let (flow, is_back, ip_len) = ((from / 2) as u32, from % 2 == 1, packet.ip_len());
+        if !log.watches(flow, is_back, kind.place(link)) {
             return;
         }
-        let ip_len = packet.ip_len();
-        let mut row = PacketEvent {
-            time,
-            kind,
-            flow: (from / 2) as u32,
-            is_back: from % 2 == 1,
-            link,
-            ip_len,
-            ecn: packet.ecn,
-            ..PacketEvent::default()
-        };
+        let mut row = PacketEvent { time, kind, flow, is_back, link, ip_len, ecn: packet.ecn, ..PacketEvent::default() };
         if self.streams[from].is_tcp {
-            row.seq = self.offset(from, segment.seq);
-            row.ack = segment.has(flags::ACK).then(|| self.offset(from ^ 1, segment.ack));
-            (row.len, row.flags, row.window) = (segment.len.into(), segment.flags, segment.window);
-            for (i, block) in row.sack.iter_mut().take(segment.sack_count()).enumerate() {
-                let (left, right) = segment.sack(i);
-                *block = [left, right].map(|edge| Some(self.offset(from ^ 1, edge)));
-            }
-            row.timestamps = segment.timestamps();
-            (row.mss, row.window_scale, row.sack_permitted) = (segment.mss(), segment.window_scale(), segment.sack_permitted());
-            row.accecn = segment.accecn();
+            row.set_segment(segment, self.streams[from].offsets.of(segment.seq), &self.streams[from ^ 1].offsets);
         } else {
             (row.seq, row.len) = (segment.seq.into(), ip_len - HEADERS);
         }
-        if let Some(log) = &mut self.packets {
-            log.rows.push(row);
-        }
+        log.push(row);
     }
 
     /// A packet was dropped, at `link`.
@@ -219,7 +165,7 @@ impl Ledger {
         self.packet(time, of_packet, Some(link), &packets[id], packets.segment(id));
         if self.events.is_some() {
             let endpoint = self.origin[packets[id].route as usize];
-            let seq = self.offset(endpoint as usize, packets.segment(id).seq);
+            let seq = self.streams[endpoint as usize].offsets.of(packets.segment(id).seq);
             self.event(Event { time, kind, flow: endpoint / 2, link: Some(link), seq });
         }
     }
@@ -253,15 +199,6 @@ impl Ledger {
     #[inline]
     pub fn keeps_events(&self) -> bool {
         self.events.is_some()
-    }
-
-    /// How far into the stream of `endpoint` the sequence number is: the offset nearest to what it has sent so far
-    /// (the 32 bits of the wire wrap; RFC 9293 §3.4). The SYN and the first byte are both at 0.
-    fn offset(&self, endpoint: usize, seq: u32) -> u64 {
-        let Stream { iss, sent, .. } = self.streams[endpoint];
-        let first_byte = iss.wrapping_add(1);
-        let ahead = seq.wrapping_sub(first_byte).wrapping_sub(sent as u32) as i32;
-        sent.saturating_add_signed(i64::from(ahead))
     }
 
     /// Whether somebody asks for ACKs.
@@ -333,20 +270,10 @@ impl Ledger {
         acks.sort_by_key(|ack| (ack.time, ack.flow));
         acks
     }
-}
 
-impl Ledger {
-    /// What happened to packets, in order of time; of one instant by kind and place, and at one queue in the order in which it happened
-    /// there. (Elsewhere it is found out in an order that says nothing: there it is by flow and place in the stream.)
+    /// What happened to packets.
     pub fn take_packets(&mut self) -> Vec<PacketEvent> {
-        let Some(log) = self.packets.take() else { return Vec::new() };
-        let PacketLog { mut rows, ports, .. } = *log;
-        let is_in_order = |link: Option<u32>| link.is_some_and(|link| !ports[link as usize]);
-        rows.sort_by_key(|row| {
-            let rest = if is_in_order(row.link) { (0, false, 0) } else { (row.flow, row.is_back, row.seq) };
-            (row.time, row.kind, row.link, rest)
-        });
-        rows
+        self.packets.take().map_or_else(Vec::new, |log| log.into_rows())
     }
 }
 

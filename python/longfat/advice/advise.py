@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from longfat.advice import linux, show
-from longfat.advice.cells import Cell, cells, delay_of
+from longfat.advice.cells import Cell, delay_of
 from longfat.advice.linux import Line
 from longfat.advice.plan import Plan, plan, to_toml
 from longfat.advice.question import UNKNOWN, read
+from longfat.advice.rounds import Rounds
 from longfat.advice.verdict import Verdict, verdict
 from longfat.experiment import Experiment
 from longfat.results import Results
-from longfat.sweep import Work
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,11 +32,13 @@ class Advice:
     results: Results
     """Its runs."""
     cells: Mapping[tuple[str, str], Cell]
-    """What came out, by candidate and case."""
+    """What came out, by candidate and case; without those on which the answer does not depend."""
     delay: str
     """Which delay the cells have: `p95 RTT` or `mean RTT`."""
     found: Verdict
     """What follows."""
+    copied: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+    """The cells for which no run was needed: that with the next smaller buffer dropped nothing."""
     warnings: list[str] = field(default_factory=list[str])
     """Traps of this path."""
 
@@ -87,21 +89,28 @@ def advise(
     edge: str | None = None,
     duration: str | None = None,
     thorough: bool = False,
+    everything: bool = False,
     folder: str | Path | None = None,
     jobs: int | None = None,
-    tick: Callable[[Work], object] = lambda _: None,
+    tick: Callable[[float], object] = lambda _: None,
 ) -> Advice:
-    """Which control, window, streams and pacing for a path: runs every candidate in every case of what is not known.
+    """Which control, window, streams and pacing for a path: runs candidates in the cases of what is not known.
 
     `rate` is of IP packets. `buffer` is the bottleneck's (`64MiB`, `0.5 bdp`), `loss` the probability that the path loses a packet of
     itself, `competing` what else crosses it (`none`, `cubic`, `4 cubic`); `unknown` varies them. `edge` is the rate of the hosts'
-    interfaces: by default the next Ethernet above the path's. With `folder`, runs are kept there and not run twice. Raises LongfatError.
+    interfaces: by default the next Ethernet above the path's. A candidate that is behind in one case is not run in the others, since it
+    cannot win; with `everything` it is. With `folder`, runs are kept there and not run twice. `tick` is called ten times a second with the
+    share of all runs that is done. Raises LongfatError.
     """
     question = read(
         rate, rtt, mtu=mtu, buffer=buffer, loss=loss, streams=streams, competing=competing, edge=edge, duration=duration, thorough=thorough
     )
     made = plan(question)
     experiment = Experiment(to_toml(made), name="advice")
-    results = experiment.sweep(folder, jobs=jobs, tick=tick)
-    found, delay = cells(made, results), delay_of(results)[1]
-    return Advice(made, experiment, results, found, delay, verdict(made, found, delay), show.traps(made, results))
+    rounds = Rounds(made, experiment, everything=everything)
+    most = max(1.0, experiment.plan_all().items.cost)
+    results = experiment.sweep(folder, jobs=jobs, tick=lambda work: tick(work.current_cost / most), wanted=rounds.wanted)
+    delay = delay_of(results.open(results.runs["run"].iloc[0]))[1]
+    return Advice(
+        made, experiment, results, rounds.cells, delay, verdict(made, rounds.cells, delay), rounds.copied, show.traps(made, results)
+    )

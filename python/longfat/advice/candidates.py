@@ -1,7 +1,6 @@
 """What could be set on a Linux host: one line each. A new line is in the tables, the verdict and the experiment.
 
-The order counts twice. Of candidates that are alike the first is taken, so what asks for the least change comes first. And where there are
-too many for the time, the last are left out.
+The order counts: of candidates that are alike the first is taken, so what asks for the least change comes first.
 """
 
 from __future__ import annotations
@@ -47,8 +46,6 @@ CANDIDATES = (
     Candidate("cubic paced", "CUBIC paced by fq at 120 % of cwnd / srtt", paced=True),
     Candidate("reno", "Reno", control="reno"),
 )
-LEAST = 6
-"""So many are never left out."""
 
 
 def asked(question: Question) -> list[Candidate]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from longfat.advice.question import Question
 
@@ -31,6 +32,17 @@ class Case:
         lost = f"loss {self.loss:g}".replace("e-0", "e-") if self.loss else "no loss"
         beside = f", beside {f'{self.rivals} ' if self.rivals > 1 else ''}{self.control}" if self.rivals else ""
         return f"{self.buffer}, {lost}{beside}"
+
+
+def size_of(case: Case) -> float:
+    """Its buffer in bandwidth-delay products where it is one of `BUFFERS`; 0 where it is known, and so the same in all cases."""
+    return float(case.buffer.removesuffix(" bdp")) if case.buffer in BUFFERS else 0.0
+
+
+def smaller(among: Sequence[Case], case: Case) -> Case | None:
+    """The case that differs in nothing but that its buffer is the next smaller one."""
+    same = [one for one in among if replace(one, buffer=case.buffer) == case and size_of(one) < size_of(case)]
+    return max(same, key=size_of, default=None)
 
 
 def of(question: Question) -> list[Case]:

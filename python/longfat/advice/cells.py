@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from longfat.advice.plan import Plan
 from longfat.repeats import half_width
-from longfat.results import Result, Results
+from longfat.result import Result
 
 DELAYS = (("rtt_p95_s", "p95 RTT"), ("rtt_mean_s", "mean RTT"))
 """Columns of flows for what a candidate's round trips are, and what to call them: the first that there is."""
@@ -41,6 +41,12 @@ class Cell:
     """The most payload that one of its streams had in flight, bytes."""
     is_short: bool
     """Whether the runs were too short for the control to have shown what it does."""
+    dropped: int
+    """Packets that the bottleneck's queues had no room for, in the whole run."""
+
+    def as_case(self, case: str) -> Cell:
+        """The same of another case, in which the same would happen."""
+        return replace(self, case=case)
 
     @property
     def low(self) -> float:
@@ -53,24 +59,14 @@ class Cell:
         return self.goodput + (0.0 if math.isnan(self.half) else self.half)
 
 
-def delay_of(results: Results) -> tuple[str, str]:
-    """The column of delay that these results have, and what to call it."""
-    return next(one for one in DELAYS if one[0] in results.flows.columns)
+def delay_of(result: Result) -> tuple[str, str]:
+    """The column of delay that there is, and what to call it."""
+    return next(one for one in DELAYS if one[0] in result.flows.columns)
 
 
-def cells(plan: Plan, results: Results) -> dict[tuple[str, str], Cell]:
-    """By candidate and case."""
-    runs: dict[tuple[str, str], list[Result]] = {}
-    only = {"candidate": plan.candidates[0].name, "case": plan.cases[0].name}
-    # A run that was there before keeps the labels of its time: those of now are in the table.
-    for row in results.runs[["run", *results.axes]].to_dict("records"):
-        labels = only | {str(axis): str(value) for axis, value in row.items()}
-        runs.setdefault((labels["candidate"], labels["case"]), []).append(results.open(labels["run"]))
-    column = delay_of(results)[0]
-    return {key: _cell(*key, some, column, plan.warmup, plan.interval) for key, some in runs.items()}
-
-
-def _cell(candidate: str, case: str, runs: Sequence[Result], delay: str, warmup: float, interval: float) -> Cell:
+def cell_of(plan: Plan, candidate: str, case: str, runs: Sequence[Result]) -> Cell:
+    """What these runs, one of each seed, come to."""
+    warmup, interval, delay = plan.warmup, plan.interval, delay_of(runs[0])[0]
     parts = [rate for run in runs for rate in _parts(run, warmup, interval)]
     own = [run.flows[run.flows["group"] == "candidate"] for run in runs]
     beside = [run.flows.loc[run.flows["group"] == "rival", "goodput_bps"] for run in runs]
@@ -86,6 +82,7 @@ def _cell(candidate: str, case: str, runs: Sequence[Result], delay: str, warmup:
         rival=float(np.mean([flows.sum() for flows in beside])) if len(beside[0]) else math.nan,
         in_flight=max(float(flows["in_flight_max_bytes"].max()) for flows in own),
         is_short=any(warning.name in SHORT for run in runs for warning in run.warnings),
+        dropped=sum(int(run.links.loc[run.links["bottleneck"], "drops_overflow"].sum()) for run in runs),
     )
 
 

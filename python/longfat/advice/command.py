@@ -30,7 +30,12 @@ def advise_command(
         str | None, typer.Option("--edge", metavar="RATE", help="Of the hosts' interfaces. [default: the next Ethernet above the path's]")
     ] = None,
     duration: Annotated[str | None, typer.Option("--duration", metavar="TIME", help="Of each run. [default: as the time allows]")] = None,
-    thorough: Annotated[bool, typer.Option("--thorough", help="Take eight times as long: more candidates, longer runs, seeds.")] = False,
+    thorough: Annotated[
+        bool, typer.Option("--thorough", help="Send eight times as much: longer runs, and three seeds for losses.")
+    ] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Run every candidate in every case, also those that are behind already.")
+    ] = False,
     file: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write the experiment, to change and run again.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="All of it, with every cell.")] = False,
     results: Annotated[Path, typer.Option("--results", metavar="DIR", help="Where results are kept.")] = Path("results"),
@@ -51,9 +56,10 @@ def advise_command(
             edge=edge,
             duration=duration,
             thorough=thorough,
+            everything=everything,
             folder=folder,
             jobs=jobs,
-            tick=lambda work: share(work.current_cost / max(1.0, work.total_cost)),
+            tick=share,
         )
     if as_json:
         print(json.dumps(advice.as_json(), indent=2))

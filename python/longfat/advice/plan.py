@@ -14,8 +14,9 @@ from longfat.advice.cases import Case
 from longfat.advice.question import Question
 
 PACKETS = 50e6
-"""Packets that all runs together may send up to 10 Gbit/s; above, in proportion to the rate, up to `MOST`. What they do send is less: a
-candidate that does not fill the path is cheap. Packets and not seconds, so that the same question is the same experiment on any machine."""
+"""Packets that all runs together may send up to 10 Gbit/s; above, in proportion to the rate, up to `MOST`. What they do send is less: who
+does not fill the path is cheap, and of who is behind most runs are not made (`rounds`). Packets and not seconds, so that the same question
+is the same experiment on any machine."""
 MOST = 400e6
 THOROUGH = 8.0
 """Times as many, where one asks for it."""
@@ -38,7 +39,6 @@ class Plan:
 
     question: Question
     candidates: list[Candidate]
-    left_out: list[Candidate]
     cases: list[Case]
     duration: float
     seeds: int
@@ -59,19 +59,16 @@ class Plan:
 
 
 def plan(question: Question) -> Plan:
-    """As many candidates and as long runs as the packets allow."""
+    """Every candidate in every case, in runs as long as the packets allow."""
     every, states = candidates.asked(question), cases.of(question)
     seeds = cases.SEEDS if question.thorough else 1
     runs = sum(seeds if case.loss else 1 for case in states)
     budget = min(MOST, PACKETS * max(1.0, question.rate / 10e9)) * (THOROUGH if question.thorough else 1.0)
     each = question.rate / (8 * question.mtu) * runs
     least = _start(question) + max(SHORTEST, ROUNDS * question.rtt)
-    count = len(every)
-    while count > candidates.LEAST and count * each * least > budget:
-        count -= 1
-    fitting = min(max(LONGEST, least), budget / (count * each))
+    fitting = min(max(LONGEST, least), budget / (len(every) * each))
     length = question.duration or float(math.ceil(max(least, fitting)))
-    return Plan(question, every[:count], every[count:], states, length, seeds)
+    return Plan(question, every, states, length, seeds)
 
 
 def _start(question: Question) -> float:

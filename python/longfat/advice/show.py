@@ -16,7 +16,8 @@ from markupsafe import Markup
 from longfat.advice import linux
 from longfat.advice.cells import Cell
 from longfat.advice.plan import WINDOW_LIMIT, Plan
-from longfat.advice.verdict import kept, rate, worst_case
+from longfat.advice.ranking import is_whole, kept, worst_case
+from longfat.advice.verdict import rate
 from longfat.plot.units import with_unit
 from longfat.results import Results
 
@@ -27,18 +28,21 @@ if TYPE_CHECKING:
 
 TOLD = ("queue_elsewhere", "edge_not_faster", "unequal_streams")
 """Warnings of runs that matter to who asks; the others are in the verdict, or are what is asked."""
+NOT_RUN = "not run"
 
 
 def table(advice: Advice) -> pd.DataFrame:
     """Numbers: bit/s, seconds, shares."""
     rows: list[dict[str, object]] = []
     for one in advice.plan.candidates:
-        own = {case.name: advice.cells[one.name, case.name] for case in advice.plan.cases}
+        own = [advice.cells.get((one.name, case.name)) for case in advice.plan.cases]
         row: dict[str, object] = {"candidate": one.name}
-        for name, cell in own.items():
-            row |= {f"goodput_bps: {name}": cell.goodput, f"goodput_bps_ci: {name}": cell.half}
-        worst, first = worst_case(advice.plan, advice.cells, one), next(iter(own.values()))
-        row |= {"worst_bps": worst.goodput, "worst_case": worst.case, "delay_s": first.delay, "retransmission_rate": first.retransmitted}
+        for case, cell in zip(advice.plan.cases, own, strict=True):
+            row |= {f"goodput_bps: {case.name}": cell.goodput if cell else math.nan}
+            row |= {f"goodput_bps_ci: {case.name}": cell.half if cell else math.nan}
+        worst, first = worst_case(advice.plan, advice.cells, one), own[0]
+        row |= {"worst_bps": worst.goodput, "worst_case": worst.case, "whole": is_whole(advice.plan, advice.cells, one)}
+        row |= {"delay_s": first.delay if first else math.nan, "retransmission_rate": first.retransmitted if first else math.nan}
         rows.append(row | {"rival_share": kept(advice.plan, advice.cells, one), "window_bytes": advice.plan.window(one)})
     return pd.DataFrame(rows)
 
@@ -52,19 +56,21 @@ def cells_for_people(advice: Advice) -> tuple[list[str], list[list[str]]]:
     order = sorted(plan.candidates, key=lambda one: (one is not advice.found.best, -worst_case(plan, advice.cells, one).goodput))
     rows: list[list[str]] = []
     for one in order:
-        own = [advice.cells[one.name, case.name] for case in plan.cases]
-        row = [f"→ {one.name}" if one is advice.found.best else one.name, *(_said(cell) for cell in own), with_unit(own[0].delay, "s")]
+        own = [advice.cells.get((one.name, case.name)) for case in plan.cases]
+        delay = with_unit(own[0].delay, "s") if own[0] else NOT_RUN
+        row = [f"→ {one.name}" if one is advice.found.best else one.name, *map(_said, own), delay]
         share = kept(plan, advice.cells, one)
-        rows.append([*row, *([f"{100 * share:.0f} %" if not math.isnan(share) else "–"] if has_rival else [])])
+        rows.append([*row, *([f"{100 * share:.0f} %" if not math.isnan(share) else NOT_RUN] if has_rival else [])])
     return titles, rows
 
 
-def _said(cell: Cell) -> str:
-    return rate(cell) + ("*" if cell.is_short else "")
+def _said(cell: Cell | None) -> str:
+    return rate(cell) + ("*" if cell.is_short else "") if cell else NOT_RUN
 
 
-def supposed(plan: Plan) -> list[str]:
+def supposed(advice: Advice) -> list[str]:
     """What the answer rests on."""
+    plan = advice.plan
     question = plan.question
     made = [
         f"Path: {with_unit(question.rate, 'bit/s')} of IP packets of {question.mtu} bytes, {with_unit(question.rtt, 's')}: "
@@ -72,9 +78,13 @@ def supposed(plan: Plan) -> list[str]:
         f"Hosts have interfaces of {with_unit(question.edge, 'bit/s')} and take no time; rates are payload after the first "
         f"{plan.warmup:g} s of {plan.duration:g} s, ± half of the 95 % interval.",
     ]
-    if plan.left_out:
-        names = ", ".join(one.name for one in plan.left_out)
-        made.append(f"Left out for time: {names}. --thorough has more of them, in longer runs.")
+    every = len(plan.candidates) * len(plan.cases)
+    if missing := every - len(advice.cells):
+        made.append(f"{NOT_RUN}: behind already, so that what is set does not depend on it ({missing} of {every} cells; --all runs them).")
+    if advice.copied:
+        made.append(
+            f"{len(advice.copied)} cells are those of a smaller buffer: its queue dropped nothing, so a larger one changes nothing."
+        )
     return made
 
 
@@ -117,7 +127,7 @@ def print_advice(console: Console, advice: Advice) -> None:
     for one in advice.plan.candidates:
         say(f"  {one.name}: {one.what}{f' ({one.kernel})' if one.kernel else ''}", "dim")
     console.print()
-    for sentence in supposed(advice.plan):
+    for sentence in supposed(advice):
         say(f"  {sentence}", "dim")
     for trap in advice.warnings:
         console.print(f"  [yellow]warning:[/] {escape(trap)}", soft_wrap=True)
@@ -177,10 +187,11 @@ def as_json(advice: Advice) -> dict[str, Any]:
         "lines": [asdict(line) for line in advice.lines],
         "released_kernel": advice.found.stock.name,
         "candidates": [asdict(one) for one in plan.candidates],
-        "left_out": [one.name for one in plan.left_out],
         "cases": [asdict(case) | {"name": case.name} for case in plan.cases],
         "delay": advice.delay,
         "cells": cells,
+        "not_run": [[one.name, case.name] for one in plan.candidates for case in plan.cases if (one.name, case.name) not in advice.cells],
+        "copied": [list(key) for key in sorted(advice.copied)],
         "warnings": advice.warnings,
         "duration_s": plan.duration,
         "experiment": advice.experiment.text,

@@ -9,19 +9,21 @@ from dataclasses import dataclass
 from longfat.advice.candidates import Candidate
 from longfat.advice.cells import Cell
 from longfat.advice.plan import Plan
+from longfat.advice.ranking import (
+    INDIFFERENT,
+    NEAR,
+    Cells,
+    best_of,
+    is_whole,
+    judged,
+    kept,
+    kinder_than,
+    level,
+    top_of,
+    worst_case,
+)
+from longfat.errors import LongfatError
 from longfat.plot.units import scaled, with_unit
-
-NEAR = 0.01
-"""Rates within so much of each other are the same to a user, whatever their intervals."""
-INDIFFERENT = 0.1
-"""Where only a candidate's own wide interval reaches the most, it may have been measured badly: then its rate must not be less by more than
-this. (An indifference zone, as in ranking and selection: Bechhofer 1954.)"""
-ENOUGH = 0.5
-"""Of an equal share: who leaves others less is told of those that leave more."""
-STEP = 0.1
-"""Differences of fairness and delay that count where throughput does not decide."""
-
-Cells = Mapping[tuple[str, str], Cell]
 
 
 @dataclass(frozen=True)
@@ -37,16 +39,17 @@ class Verdict:
 
 
 def verdict(plan: Plan, cells: Cells, delay: str) -> Verdict:
-    """The candidate with the most throughput in its worst case; of those that may be level with it, that which leaves others more."""
+    """The candidate with the most throughput in its worst case; of those that may be level with it, that which leaves others more.
+
+    Of who is behind, not all cells need be known (`rounds`). LongfatError where the best gets nothing.
+    """
+    if top_of(plan, cells, plan.candidates).goodput <= 0:
+        raise LongfatError("no candidate gets anything through in its worst case: there is nothing to advise for this path")
     worst = {one.name: worst_case(plan, cells, one) for one in plan.candidates}
-    top = max(worst.values(), key=lambda cell: cell.goodput)
-    alike = [one for one in plan.candidates if _is_level(worst[one.name], top)]
-    best = min(alike, key=lambda one: _order(plan, cells, one))
-    stock = best
+    alike = level(plan, cells, plan.candidates)
+    best = stock = best_of(plan, cells, alike)
     if best.kernel:
-        released = [one for one in plan.candidates if not one.kernel]
-        first = max((worst[one.name] for one in released), key=lambda cell: cell.goodput)
-        stock = min((one for one in released if _is_level(worst[one.name], first)), key=lambda one: _order(plan, cells, one))
+        stock = best_of(plan, cells, level(plan, cells, [one for one in plan.candidates if not one.kernel]))
     sentences = [
         *_first(plan, worst, best, alike),
         *_fair(plan, cells, best, alike),
@@ -57,44 +60,6 @@ def verdict(plan: Plan, cells: Cells, delay: str) -> Verdict:
         *_confidence(plan, cells, worst, best, alike),
     ]
     return Verdict(best, stock, len(alike) == 1, sentences)
-
-
-def judged(plan: Plan) -> list[str]:
-    """The cases whose throughput is compared: beside a rival who takes more is not better, unless there always is one."""
-    names = [case.name for case in plan.cases if not case.rivals]
-    return names or [case.name for case in plan.cases]
-
-
-def worst_case(plan: Plan, cells: Cells, candidate: Candidate) -> Cell:
-    """The judged cell with the least throughput."""
-    return min((cells[candidate.name, case] for case in judged(plan)), key=lambda cell: cell.goodput)
-
-
-def kept(plan: Plan, cells: Cells, candidate: Candidate) -> float:
-    """What a rival beside the candidate gets of an equal share; NaN where no case has one."""
-    case = next((case for case in plan.cases if case.rivals), None)
-    if case is None:
-        return math.nan
-    cell = cells[candidate.name, case.name]
-    # All of its streams are one sender: an equal share is by senders.
-    return cell.rival / (plan.question.payload * case.rivals / (case.rivals + 1))
-
-
-def _is_level(one: Cell, top: Cell) -> bool:
-    """Whether throughput does not decide between one and the top."""
-    least = min(top.low, top.goodput * (1 - NEAR))
-    return one.goodput >= least or (one.high >= top.low and one.goodput >= top.goodput * (1 - INDIFFERENT))
-
-
-def _order(plan: Plan, cells: Cells, candidate: Candidate) -> tuple[bool, float, float, int]:
-    share = min(1.0, kept(plan, cells, candidate))
-    middle = cells[candidate.name, judged(plan)[0]]
-    return (
-        bool(candidate.kernel),
-        0.0 if math.isnan(share) else -round(share / STEP),
-        round(middle.delay / plan.question.rtt / STEP),
-        plan.candidates.index(candidate),
-    )
 
 
 def rate(cell: Cell) -> str:
@@ -122,8 +87,10 @@ def _first(plan: Plan, worst: Mapping[str, Cell], best: Candidate, alike: Sequen
         names = [f"{one.name} ({rate(worst[one.name])})" for one in alike if one is not best]
         made.append(f"Throughput does not decide between it and {_list(names)}: the 95 % intervals overlap, or differ by less than 1 %.")
     if others:
-        next_one = worst[others[0].name]
-        made.append(f"The next is {others[0].name} with {rate(next_one)}{f' ({next_one.case})' if len(cases) > 1 else ''}.")
+        first = worst[others[0].name]
+        own_worst = " in its worst case" if len(cases) > 1 else ""
+        named = f"{others[0].name}, {first.case}" if len(cases) > 1 else others[0].name
+        made.append(f"No other gets more than {rate(first)}{own_worst} ({named}).")
     return made
 
 
@@ -140,11 +107,8 @@ def _fair(plan: Plan, cells: Cells, best: Candidate, alike: Sequence[Candidate])
 
 
 def _kinder(plan: Plan, cells: Cells, worst: Mapping[str, Cell], best: Candidate) -> list[str]:
-    """Where the best takes more than half of what is due to others: the best of those that take clearly less."""
-    share = kept(plan, cells, best)
-    if math.isnan(share) or share >= ENOUGH:
-        return []
-    kinder = [one for one in plan.candidates if kept(plan, cells, one) >= share + 2 * STEP]
+    """Of those that leave others clearly more, the best."""
+    kinder = [one for one in kinder_than(plan, cells, best) if is_whole(plan, cells, one)]
     if not kinder:
         return []
     one = max(kinder, key=lambda other: worst[other.name].goodput)
@@ -170,21 +134,38 @@ def _changes(plan: Plan, cells: Cells, best: Candidate) -> list[str]:
     """The cases in which another candidate is better, or as good: what to find out about the path."""
     made: list[str] = []
     by_winner: dict[str, list[str]] = {}
+    open_cases: dict[str, float] = {}
     for case in judged(plan):
         own = cells[best.name, case]
-        better = [one for one in plan.candidates if cells[one.name, case].low > own.high * (1 + NEAR)]
+        run = [one for one in plan.candidates if (one.name, case) in cells]
+        better = [one for one in run if cells[one.name, case].low > own.high * (1 + NEAR)]
         if better:
             first = max(better, key=lambda one: cells[one.name, case].goodput)
             by_winner.setdefault(first.name, []).append(case)
+        most = max(cells[one.name, case].goodput for one in [*better, best])
+        if len(run) < len(plan.candidates) and plan.question.payload > most * (1 + NEAR):
+            open_cases[case] = _gain(plan.question.payload, own.goodput)
     for name, places in by_winner.items():
-        gains = [cells[name, case].goodput / cells[best.name, case].goodput - 1 for case in places]
-        most = f"{100 * max(gains):.0f} % more"
+        gain = max(_gain(cells[name, case].goodput, cells[best.name, case].goodput) for case in places)
+        up_to = "up to " if len(places) > 1 else ""
+        made.append(f"Where the path has {_list([f'`{case}`' for case in places])}, {name} gets {up_to}{_percent(gain)} more.")
+    if open_cases:
+        names = _list([f"`{case}`" for case in open_cases])
         made.append(
-            f"Where the path has {_list([f'`{case}`' for case in places])}, {name} gets {'up to ' if len(gains) > 1 else ''}{most}."
+            f"Where the path has {names}, a candidate that was not run there might get more, by {_percent(max(open_cases.values()))} "
+            "at most: that is all the path carries (--all runs them)."
         )
     if not made and len(judged(plan)) > 1:
         made.append("In none of the cases is another candidate clearly better: what is not known of the path does not change the choice.")
     return made
+
+
+def _gain(more: float, less: float) -> float:
+    return more / less - 1 if less > 0 else math.inf
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %" if share < math.inf else "any number of times"
 
 
 def _delay(plan: Plan, cells: Cells, best: Candidate, delay: str) -> list[str]:
@@ -200,7 +181,7 @@ def _confidence(plan: Plan, cells: Cells, worst: Mapping[str, Cell], best: Candi
     if short:
         worse = f", among them the worst of {_list(of_worst)}" if of_worst else ""
         made.append(
-            f"{len(short)} of the {len(cells)} cells (marked *) are of runs in which a control that goes by losses saw "
+            f"{len(short)} of the {len(cells)} cells below (marked *) are of runs in which a control that goes by losses saw "
             f"fewer than two{worse}: longer runs may give other numbers (--duration, --thorough)."
         )
     top = max(worst.values(), key=lambda cell: cell.goodput)

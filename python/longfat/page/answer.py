@@ -13,7 +13,8 @@ import pandas as pd
 
 from longfat.plot.sweeps import headline, mean_rtt
 from longfat.plot.units import Unit, with_unit
-from longfat.results import Result, Results
+from longfat.result import Result
+from longfat.results import Results
 
 MOST_SETTINGS = 3
 """Settings at each end of the table."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +12,8 @@ from markupsafe import Markup
 
 WIDTH, HEIGHT = 212, 56
 """From one column to the next, and from one row to the next, in pixels."""
+MOST_IN_FAN = 26
+"""Characters at a link that has others close by."""
 BOX = 74
 MOST_NODES = 24
 """More cannot be read, and are not drawn."""
@@ -51,7 +54,8 @@ def path_drawing(runs: Sequence[Mapping[str, Any]]) -> Markup:
     wide = (max(node.column for node in nodes) + 1) * WIDTH - (WIDTH - BOX) + 20
     top, bottom = min(node.row for node in nodes), max(node.row for node in nodes)
     high = int((bottom - top) * HEIGHT) + 104
-    parts = [_edge(edge, top) for edge in edges] + [_node(node, top) for node in nodes]
+    fans = Counter(fan for edge in edges for fan in _fans(edge))
+    parts = [_edge(edge, top, in_fan=any(fans[fan] > 1 for fan in _fans(edge))) for edge in edges] + [_node(node, top) for node in nodes]
     says = "; ".join(f"{edge.ends[0].label} to {edge.ends[1].label}: {', '.join(edge.lines)}" for edge in edges)
     head = '<svg class="path" role="img" aria-label="{}" viewBox="0 0 {} {}" width="{}" height="{}">'
     return Markup(head).format(f"The path. {says}", wide, high, wide, high) + Markup("").join(parts) + Markup("</svg>")
@@ -222,15 +226,21 @@ def _node(node: Node, top: float) -> Markup:
     return Markup('<g>{}{}<text x="{:.0f}" y="{:.0f}">{}{}</text></g>').format(says, box, x, y + 4, label, several)
 
 
-def _edge(edge: Edge, top: float) -> Markup:
+def _fans(edge: Edge) -> list[tuple[int, int]]:
+    """Of each end the node, and to which column the link goes: who has that in common lies close together."""
+    one, other = edge.ends
+    return [(id(one), other.column), (id(other), one.column)]
+
+
+def _edge(edge: Edge, top: float, *, in_fan: bool) -> Markup:
     (x1, y1), (x2, y2) = _at(edge.ends[0], top), _at(edge.ends[1], top)
     kind = "link bottleneck" if edge.bottleneck else "link"
     line = Markup('<line class="{}" x1="{:.0f}" y1="{:.0f}" x2="{:.0f}" y2="{:.0f}"/>').format(kind, x1, y1, x2, y2)
-    if abs(y1 - y2) > HEIGHT / 4 and not edge.bottleneck:
+    if in_fan and not edge.bottleneck:
         # Several links that fan out: their words stand in one line, near where they have come apart.
-        part = 0.46 if edge.ends[0].is_host else 0.54
+        part = 0.5 if y1 == y2 else 0.46 if edge.ends[0].is_host else 0.54
         x, y, text = x1 + (x2 - x1) * part, y1 + (y2 - y1) * part, ", ".join(edge.lines)
-        return line + Markup('<text class="small" x="{:.0f}" y="{:.0f}">{}</text>').format(x, y - 3, _short(text, 26))
+        return line + Markup('<text class="small" x="{:.0f}" y="{:.0f}">{}</text>').format(x, y - 3, _short(text, MOST_IN_FAN))
     x, y = (x1 + x2) / 2, (y1 + y2) / 2
     # Two lines above the link, the others below, where they have more room than between the boxes.
     words = [

@@ -5,7 +5,8 @@ from __future__ import annotations
 from longfat.plot.over_time import time_plots
 from longfat.plot.spec import Plot
 from longfat.plot.sweeps import headline, sweep_plots
-from longfat.results import Result, Results
+from longfat.result import Result
+from longfat.results import Results
 
 __all__ = ["default_plots", "headline", "runs_to_show", "sweep_plots", "time_plots"]
 

@@ -18,9 +18,9 @@ experiment is run; anything else is a DamagedError. `docs/results.md` describes 
 
 from longfat.store.place import Location, Url, location
 from longfat.store.runs import Kept
-from longfat.store.store import Store, labelled, metrics_in
+from longfat.store.store import Store, finished_in, labelled
 from longfat.store.top import TABLES
 from longfat.store.version import FORMAT_VERSION
 from longfat.store.writer import Writer
 
-__all__ = ["FORMAT_VERSION", "TABLES", "Kept", "Location", "Store", "Url", "Writer", "labelled", "location", "metrics_in"]
+__all__ = ["FORMAT_VERSION", "TABLES", "Kept", "Location", "Store", "Url", "Writer", "finished_in", "labelled", "location"]

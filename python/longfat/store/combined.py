@@ -23,7 +23,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from longfat.results import Result, Results, axis_quantity, in_order
+from longfat.result import Result
+from longfat.results import Results, axis_quantity, in_order
 from longfat.store.place import UNFINISHED
 from longfat.store.top import TABLES
 from longfat.totals import Told, Totals

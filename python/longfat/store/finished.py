@@ -19,7 +19,7 @@ import pyarrow as pa
 from longfat._longfat import Trace
 from longfat.errors import DamagedError
 from longfat.provenance import of_run
-from longfat.results import SERIES
+from longfat.result import SERIES
 from longfat.store.version import BEFORE, FORMAT_VERSION
 from longfat.stored import FORMS, NONE, from_arrow, from_plain, to_arrow, to_plain
 from longfat.warned import of_facts

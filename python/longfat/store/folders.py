@@ -20,7 +20,7 @@ from typing import Any
 
 from longfat import sums
 from longfat.errors import DamagedError
-from longfat.results import Result
+from longfat.result import Result
 from longfat.store.files import read_json, read_table, version_of
 from longfat.store.finished import TRACE_TABLES, Finished, of_its_time
 from longfat.store.place import Folder, Place

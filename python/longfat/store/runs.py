@@ -17,7 +17,7 @@ import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 from longfat._longfat import Trace, columns
 from longfat.errors import DamagedError, ExperimentError, StorageError
 from longfat.hashes import Hashes
-from longfat.results import Result, of_trace
+from longfat.result import Result, of_trace
 from longfat.store import folders, journal, locks
 from longfat.store.files import reason
 from longfat.store.finished import MADE_BY, Finished

@@ -19,10 +19,11 @@ import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 
 from longfat import sums
 from longfat._longfat import METRICS, Document, Run
-from longfat.decide import Decider, Metrics
+from longfat.decide import Decider
 from longfat.errors import DamagedError, LongfatError, NoResultsError, StorageError
 from longfat.planned import Named, Plan
-from longfat.results import Result, Results, changed, without_series
+from longfat.result import Result, changed, without_series
+from longfat.results import Results
 from longfat.store import locks
 from longfat.store.combined import AT_ONCE, STRETCH, STRETCH_CELLS, Combined
 from longfat.store.files import read_opened, version_of
@@ -289,20 +290,15 @@ def _document(text: str, changes: dict[str, Any]) -> Document:
 
 def _wanted(document: Document, store: Store) -> Iterator[Named]:
     """The runs that it wants, by what is finished in the store."""
-    return Plan.of(document, Decider(document).wanted(metrics_in(store))).named
+    return Plan.of(document, Decider(document).wanted(partial(finished_in, store))).named
 
 
-def metrics_in(store: Store) -> Metrics:
-    """The metrics of the runs that are finished in `store`, each read once."""
-    known: dict[str, Mapping[str, float]] = {}
-
-    def metrics(run: str) -> Mapping[str, float] | None:
-        if run not in known and store.is_finished(run):
-            with suppress(DamagedError):
-                known[run] = store.read(run).metrics
-        return known.get(run)
-
-    return metrics
+def finished_in(store: Store, run: str) -> Result | None:
+    """The run of this hash, where it is finished in `store` and whole."""
+    if store.is_finished(run):
+        with suppress(DamagedError):
+            return store.read(run)
+    return None
 
 
 def labelled(result: Result, run: Run | Named) -> Result:

@@ -262,3 +262,71 @@ fn a_queue_that_stands_is_no_silent_application() {
     let found = transfer.report();
     assert_eq!(found["verdict"]["cause"], "a full path", "{}", found["verdict"]);
 }
+
+/// Both segments of a window are lost, time and again: the pause until the timer sends them again is no silence of an application.
+#[test]
+fn a_timer_that_is_waited_for_is_no_silent_application() {
+    let mut transfer = Transfer::new();
+    let (mut now, mut at) = (20, 0);
+    for _ in 0..30 {
+        transfer = transfer.data(now, at).data(now + 1, at + 1000);
+        transfer = transfer.data(now + 300, at).ack(now + 320, at + 1000, &[]).data(now + 320, at + 1000).ack(now + 340, at + 2000, &[]);
+        (now, at) = (now + 340, at + 2000);
+    }
+    let found = transfer.report();
+    assert_eq!(found["data"]["retransmitted"]["timeout"], 60, "{}", found["data"]["retransmitted"]);
+    assert_ne!(found["verdict"]["cause"], "application", "{}", found["verdict"]);
+}
+
+/// A bottleneck passes a segment each millisecond, 20 ms away. Its sender starts with `start` segments, and has one more in flight with each
+/// `every` acknowledgments, up to `most`.
+fn queued(start: usize, every: usize, most: usize) -> Value {
+    let mut transfer = Transfer::new();
+    let (mut sent, mut acks): (Vec<i64>, Vec<i64>) = (vec![20; start], Vec::new());
+    for n in 0..3_000 {
+        acks.push((sent[n] + 20).max(acks.last().map_or(0, |last| last + 1)));
+        let flight = sent.len() - n;
+        let more = if (n + 1) % every == 0 && flight <= most { 2 } else { 1 };
+        sent.extend(vec![acks[n]; more]);
+    }
+    for (n, time) in sent.iter().enumerate().take(acks.len()) {
+        transfer = transfer.data(*time, 1000 * n as u32);
+    }
+    for (n, time) in acks.iter().enumerate() {
+        transfer = transfer.ack(*time, 1000 * (n as u32 + 1), &[]);
+    }
+    transfer.packets.sort_by_key(|packet| packet.time);
+    transfer.report()["verdict"].clone()
+}
+
+#[test]
+fn a_queue_that_fills_is_no_other_path() {
+    let found = queued(60, 20, 1_000);
+    assert_ne!(found["cause"], "path change", "{found}");
+}
+
+/// The receiver's window of 160,000 bytes is eight times what the path holds.
+#[test]
+fn a_window_that_only_fills_a_queue_does_not_limit() {
+    let found = queued(20, 1, 160);
+    assert_eq!(found["cause"], "a full path", "{found}");
+}
+
+/// Captured at the receiver, 0.2 ms from the sender and back: what fills a hole so soon was sent again.
+#[test]
+fn on_a_short_path_what_was_sent_again_is_not_late() {
+    let mut transfer = Transfer::new();
+    let us = 1000;
+    transfer.packets[1].time = 0;
+    transfer.packets[2].time = 200 * us;
+    let data = |time, at: u32| Packet { seq: 100 + at, ack: 500, flags: ACK, len: 1000, window: 10_000, ..packet(time, false) };
+    let ack = |time, at: u32| Packet { seq: 500, ack: 100 + at, flags: ACK, window: 10_000, ..packet(time, true) };
+    for n in 0..50 {
+        let (time, at) = (MS * i64::from(n + 1), 3000 * n);
+        transfer.packets.extend([data(time, at), ack(time, at + 1000), data(time + 10 * us, at + 2000), ack(time + 10 * us, at + 1000)]);
+        transfer.packets.extend([data(time + 210 * us, at + 1000), ack(time + 210 * us, at + 3000)]);
+    }
+    let found = transfer.report()["data"].clone();
+    assert_eq!(found["reordered"]["before_capture"], 0, "{found}");
+    assert_eq!(found["retransmitted"]["lost_before_capture"], 50, "{found}");
+}

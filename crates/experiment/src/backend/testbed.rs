@@ -26,7 +26,6 @@ pub const CANNOT: &[Limit] = &[
     Limit { what: "other small queues than the kernel's", key: "host.limit_output_bytes", only: &[], with: None, written: &[] },
     Limit { what: "interrupts otherwise than this machine has them", key: "host.rx_usecs", only: &[], with: None, written: &[] },
     Limit { what: "bounded memory of hosts", key: "host.memory", only: &[], with: None, written: &[] },
-    Limit { what: "a record of packets", key: "measure.packets", only: &[], with: None, written: &[] },
     tcp!(
         "congestion_control",
         "this congestion control: there is no program of it for the kernel",

@@ -4,12 +4,14 @@
 
 pub mod columns;
 mod links;
+mod packet_log;
 mod packets;
 mod series;
 #[cfg(test)]
 mod tests;
 
 pub use links::LinkTotals;
+pub use packet_log::{Offsets, PacketLog, PacketPlace};
 pub use packets::{PacketEvent, PacketKind};
 pub use series::{Recorded, Sample, Series};
 
@@ -79,6 +81,10 @@ pub struct RealTime {
     pub stolen: Time,
     /// By how much the clock of the run was corrected while it ran, forward or back.
     pub clock_corrected: Time,
+    /// The most memory that TCP had on the whole machine while it ran, in bytes; and from which on the kernel keeps windows small (`net.ipv4.tcp_mem`).
+    pub tcp_memory_max: u64,
+    /// Zero where the kernel does not say.
+    pub tcp_memory_pressure: u64,
 }
 
 /// The shares of packets of which lateness is recorded.

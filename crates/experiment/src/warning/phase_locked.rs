@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 pub const WARNING: Warning = Warning {
     name: "phase_locked",
     summary: "of senders that are alike one got less than a third of another, and nothing that happens to packets is random",
-    advice: "give the hosts an `overhead` of about a packet's time at the bottleneck, and edges that are faster than it",
+    advice: "give the hosts an `overhead` of about the time that the bottleneck takes for a packet, and edges faster than the bottleneck",
     source: "Floyd and Jacobson, On Traffic Phase Effects in Packet-Switched Gateways, 1992",
     check: Check::After(check),
 };
@@ -44,7 +44,7 @@ fn check(asked: &Asked<'_>, trace: &Trace) -> Vec<String> {
     let uneven = groups.into_values().filter(|[least, most]| least.0 < most.0 / 3.0);
     let told = |[least, most]: [(f64, usize); 2]| {
         format!(
-            "flow {} got {} and flow {}, which is alike, {}; nothing under way is random, and drop-tail locks such flows in phase",
+            "flow {} got {}, and flow {}, which is set up alike, {}: nothing on the path is random, and a drop-tail queue keeps such flows in step",
             asked.name(most.1),
             rate(most.0),
             asked.name(least.1),

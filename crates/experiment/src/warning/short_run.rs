@@ -9,7 +9,7 @@ use longfat_core::traffic::Rank;
 pub const WARNING: Warning = Warning {
     name: "short_run",
     summary: "a flow without end did not leave slow start, or saw fewer than two losses of its control",
-    advice: "raise `measure.duration` until the mean does not depend on it: to several times the longest time between two losses",
+    advice: "raise `measure.duration` to several times the longest time between two losses, until the mean rate stays the same",
     source: "RFC 5166 section 2.1",
     check: Check::After(check),
 };
@@ -34,12 +34,12 @@ fn check(asked: &Asked<'_>, trace: &Trace) -> Vec<String> {
         let reductions = record.fast_retransmits + record.timeouts + record.send_stalls;
         let is_slow_start = record.cwnd_end.is_some_and(|cwnd| cwnd < record.ssthresh_end.unwrap_or(u64::MAX));
         if is_slow_start && reductions == 0 && !NO_THRESHOLD.contains(&control) {
-            return Some(format!("flow {}: it was still in slow start when the run ended at {end} s", asked.name(i)));
+            return Some(format!("flow {} was still in slow start when the run ended at {end} s", asked.name(i)));
         }
         let needs_losses = BY_LOSS.contains(&control) && !is_marked;
         (needs_losses && reductions < 2).then(|| {
             let losses = if reductions == 0 { "no loss" } else { "one loss" };
-            format!("flow {}: {control} saw {losses} in {end} s, and what it gets hangs on how often it loses", asked.name(i))
+            format!("flow {} ({control}) saw {losses} in {end} s, too few for its mean rate to be that of a longer run", asked.name(i))
         })
     });
     told.collect()

@@ -197,7 +197,7 @@ fn cases() -> Vec<(&'static str, Case, &'static str, Case)> {
         (
             "short_run",
             plain().with(|trace| trace.flows[0].fast_retransmits = 1),
-            "reno saw one loss in 10 s",
+            "(reno) saw one loss in 10 s, too few",
             // What its window holds back loses nothing, and is not short of time.
             fast("window = \"50000 bytes\"").with(|trace| trace.flows[0].fast_retransmits = 1),
         ),
@@ -216,7 +216,7 @@ fn cases() -> Vec<(&'static str, Case, &'static str, Case)> {
         (
             "phase_locked",
             two("count = 2", 3_000_000, 900_000),
-            "flow flow1 1 got 2.4 Mbit/s and flow flow1 2, which is alike, 720.0 kbit/s",
+            "flow flow1 1 got 2.4 Mbit/s, and flow flow1 2, which is set up alike, 720.0 kbit/s: nothing on the path is random",
             two("count = 2", 3_000_000, 1_000_000),
         ),
         (
@@ -236,6 +236,12 @@ fn cases() -> Vec<(&'static str, Case, &'static str, Case)> {
             in_real_time(RealTime { lost_at_device: 2, ..RealTime::default() }),
             "2 packets were lost between a host and the emulated network",
             in_real_time(RealTime { lost_at_device: 1, ..RealTime::default() }),
+        ),
+        (
+            "suspect",
+            in_real_time(RealTime { tcp_memory_max: 760_000_000, tcp_memory_pressure: 1_000_000_000, ..RealTime::default() }),
+            "TCP had 760 MB of memory on this machine, 76 % of that from which on the kernel lets no window grow",
+            in_real_time(RealTime { tcp_memory_max: 740_000_000, tcp_memory_pressure: 1_000_000_000, ..RealTime::default() }),
         ),
         ("invalid", window(200_001), "had 200001 bytes in flight, and its window is 100000 bytes", window(100_000)),
     ]

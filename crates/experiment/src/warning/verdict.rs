@@ -71,6 +71,9 @@ const LOST: Bound = Bound { suspect: 0.0, invalid: 1e-4 };
 const WAITED: Bound = Bound { suspect: 0.01, invalid: 0.1 };
 /// A correction of the clock, of the run. Daemons slew it by 500 parts in a million at most (adjtimex(2)); a crystal is within 100.
 const CLOCK: Bound = Bound { suspect: 100e-6, invalid: 1e-3 };
+/// Memory of all TCP of the machine, of that from which on the kernel lets no window grow. It lets them grow again under the least of three values of `tcp_mem`,
+/// by default three quarters of that (tcp(7)).
+const MEMORY: Bound = Bound { suspect: 0.75, invalid: 1.0 };
 /// Bytes in flight beyond the window, of the window. A receiver's first window has no scale, and is not taken back (RFC 7323 section 2.2).
 const WINDOW: Bound = Bound { suspect: 0.02, invalid: 0.1 };
 const FIRST_WINDOW: u64 = 65_535;
@@ -129,6 +132,15 @@ pub fn reasons(experiment: &Experiment, trace: &Trace) -> Vec<(Verdict, String)>
     );
     let share = real.clock_corrected.as_secs_f64() / lasted;
     judge(&CLOCK, share, format!("the clock was corrected by {:.3} ms while it ran", ms(real.clock_corrected)));
+    if real.tcp_memory_pressure > 0 {
+        let [most, pressure] = [real.tcp_memory_max, real.tcp_memory_pressure].map(|bytes| bytes as f64);
+        let text = format!(
+            "TCP had {:.0} MB of memory on this machine, {:.0} % of that from which on the kernel lets no window grow (net.ipv4.tcp_mem)",
+            most / 1e6,
+            100.0 * most / pressure
+        );
+        judge(&MEMORY, most / pressure, text);
+    }
     for ((flow, record), name) in experiment.flows.iter().zip(&trace.flows).zip(experiment.flow_names()) {
         if flow.receiver.window_sizing.kind != "static" {
             continue;

@@ -3,14 +3,15 @@
 mod parts;
 mod reader;
 
-pub use parts::{Visit, hexadecimal};
+pub use parts::hexadecimal;
 pub use reader::{Columns, kept_columns, restored};
 
 use crate::error::error;
+use crate::visit::{TABLES, visit};
 use longfat_experiment::trace::Trace;
 use longfat_experiment::trace::columns::{self, Column, Form, NONE};
 use longfat_experiment::{Experiment, restore, warning};
-use parts::{Digested, InBytes, Part, Pieces, Size, TABLES, ToBytes, Whole, visit, whole};
+use parts::{Digested, InBytes, Part, Pieces, Size, ToBytes, Whole, whole};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};

@@ -1,36 +1,12 @@
 //! The tables of a trace as they are stored.
 
-use longfat_experiment::trace::columns::{self, Column, Form};
-use longfat_experiment::trace::{Recorded, Trace};
+use crate::visit::Visit;
+use longfat_experiment::trace::Recorded;
+use longfat_experiment::trace::columns::{Column, Form};
 use numpy::PyArray1;
-use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use sha2::{Digest, Sha256};
-
-/// The tables in which a run has rows, in the order of what its digest is of.
-pub const TABLES: [&str; 8] = ["flows", "links", "hosts", "flow_series", "link_series", "events", "packets", "acks"];
-
-/// What can be done with any table.
-pub trait Visit {
-    type Out;
-    fn table<R: Clone + 'static>(self, columns: &'static [Column<R>], rows: &(impl Recorded<R> + ?Sized)) -> Self::Out;
-}
-
-/// Does it with the table `name`. KeyError where there is none.
-pub fn visit<V: Visit>(trace: &Trace, name: &str, with: V) -> PyResult<V::Out> {
-    Ok(match name {
-        "flows" => with.table(columns::flows(), &trace.flows[..]),
-        "links" => with.table(columns::links(), &trace.links[..]),
-        "hosts" => with.table(columns::hosts(), &trace.hosts[..]),
-        "flow_series" => with.table(columns::flow_series(), &trace.flow_series),
-        "link_series" => with.table(columns::link_series(), &trace.link_series),
-        "events" => with.table(columns::events(), &trace.events[..]),
-        "packets" => with.table(columns::packets(), &trace.packets[..]),
-        "acks" => with.table(columns::acks(), &trace.acks[..]),
-        _ => return Err(PyKeyError::new_err(format!("a trace has no table {name}"))),
-    })
-}
 
 /// All of a table, as arrays.
 pub struct Whole<'py>(pub Python<'py>);

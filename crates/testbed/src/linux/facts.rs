@@ -88,6 +88,41 @@ pub fn spoilt(spoilt: &Spoilt, real: RealTime) -> RealTime {
     }
 }
 
+/// Memory of all TCP of the machine, whatever the namespace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpMemory {
+    /// The most that was seen, in bytes.
+    pub most: u64,
+    /// From how much on the kernel lets no window grow; none where it does not say.
+    pub pressure: u64,
+}
+
+impl TcpMemory {
+    /// Nothing seen yet.
+    pub fn new() -> Self {
+        TcpMemory { most: 0, pressure: pressure(&read("/proc/sys/net/ipv4/tcp_mem")).unwrap_or(0) * page() }
+    }
+    /// What there is now.
+    pub fn look(&mut self) {
+        self.most = self.most.max(held(&read("/proc/net/sockstat")).unwrap_or(0) * page());
+    }
+}
+
+fn page() -> u64 {
+    nix::unistd::sysconf(nix::unistd::SysconfVar::PAGE_SIZE).ok().flatten().map_or(4096, |bytes| bytes as u64)
+}
+
+/// The second of three values, in pages (tcp(7)).
+fn pressure(tcp_mem: &str) -> Option<u64> {
+    tcp_mem.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// Of the line of TCP what follows `mem`, in pages (proc(5)).
+fn held(sockstat: &str) -> Option<u64> {
+    let words = sockstat.lines().find(|line| line.starts_with("TCP:"))?.split_whitespace();
+    words.skip_while(|word| *word != "mem").nth(1)?.parse().ok()
+}
+
 fn count(namespaces: &[Namespace]) -> Result<Counts, Error> {
     let mut counts = Counts { input: dropped_at_input(&read("/proc/net/softnet_stat")), ..Counts::default() };
     for namespace in namespaces {
@@ -126,6 +161,9 @@ mod tests {
     #[test]
     fn numbers_of_proc() {
         assert_eq!(dropped_at_input("000a 00000010 0\n000b 00000002 0\n"), 18);
+        assert_eq!(pressure("287898\t383867\t575796\n"), Some(383_867));
+        assert_eq!(held("sockets: used 28\nTCP: inuse 13 orphan 108 tw 36 alloc 121 mem 178335\nUDP: inuse 0 mem 7\n"), Some(178_335));
+        assert_eq!((pressure(""), held("UDP: inuse 0 mem 7\n")), (None, None));
         assert_eq!(stolen("cpu  1 2 3 4 5 6 7 88 9 10\ncpu0 1 2"), 88);
     }
 }

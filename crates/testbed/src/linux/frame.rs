@@ -97,24 +97,40 @@ impl Header {
 /// What a queue may look at of the packet in `place`: flags, acknowledgment, timestamps and SACK blocks. What is not TCP has no flags, and so has a segment
 /// with other options: what that says is not known here.
 pub fn segment(frame: &[u8], header: &Header, place: u32) -> Segment {
-    let mut segment = Segment::new(place, 0, header.len);
-    let tcp = &frame[4 * usize::from(frame[0] & 0x0f)..usize::from(header.header_len)];
-    if header.tuple.protocol == TCP && tcp.len() >= 20 && !header.syn {
-        segment.ack = long(tcp, 8);
-        if options(&tcp[20..], &mut segment).is_some() {
-            // RFC 9293 section 3.1, RFC 9768 section 2.
-            segment.flags = word(tcp, 12) & (flags::AE | 0xff);
-        }
-    }
+    let known = tcp_segment(frame, header).filter(|(_, is_all)| *is_all && !header.syn);
+    let mut segment = known.map_or_else(|| Segment::new(0, 0, header.len), |(segment, _)| segment);
+    (segment.seq, segment.window) = (place, 0);
     segment
 }
 
-/// Reads options (RFC 9293 section 3.2) into `segment`. `None` where there are some that it cannot have.
+/// The TCP segment in `frame`, and whether that is all it says: options that are not known are left out. `None`: it is not TCP.
+pub fn tcp_segment(frame: &[u8], header: &Header) -> Option<(Segment, bool)> {
+    let tcp = &frame[4 * usize::from(frame[0] & 0x0f)..usize::from(header.header_len)];
+    if header.tuple.protocol != TCP || tcp.len() < 20 {
+        return None;
+    }
+    // RFC 9293 section 3.1, RFC 9768 section 2.
+    let mut segment = Segment::new(header.seq, word(tcp, 12) & (flags::AE | 0xff), header.len);
+    (segment.ack, segment.window) = (long(tcp, 8), word(tcp, 14));
+    let is_all = options(&tcp[20..], &mut segment).is_some();
+    Some((segment, is_all))
+}
+
+/// The number that a datagram of an experiment begins with. `None`: it has none.
+pub fn number(frame: &[u8], header: &Header) -> Option<u32> {
+    frame.get(usize::from(header.header_len)..)?.first_chunk().map(|bytes| u32::from_be_bytes(*bytes))
+}
+
+/// Reads options (RFC 9293 section 3.2) into `segment`. `None` where there are some that it cannot have; those before them are read.
 fn options(mut left: &[u8], segment: &mut Segment) -> Option<()> {
     const END: u8 = 0;
     const NOTHING: u8 = 1;
+    const MSS: u8 = 2;
+    const WINDOW_SCALE: u8 = 3;
+    const SACK_PERMITTED: u8 = 4;
     const SACK: u8 = 5;
     const TIMESTAMPS: u8 = 8;
+    let is_syn = segment.has(flags::SYN);
     while let Some(&kind) = left.first() {
         let len = match kind {
             END => break,
@@ -124,8 +140,11 @@ fn options(mut left: &[u8], segment: &mut Segment) -> Option<()> {
         let option = left.get(..len)?;
         match (kind, len) {
             (NOTHING, _) => {}
+            (MSS, 4) if is_syn => segment.set_mss(word(option, 2)),
+            (WINDOW_SCALE, 3) if is_syn => segment.set_window_scale(option[2]),
+            (SACK_PERMITTED, 2) if is_syn => segment.set_sack_permitted(),
             (TIMESTAMPS, 10) if segment.sack_count() < 4 => segment.set_timestamps(long(option, 2), long(option, 6)),
-            (SACK, 10 | 18 | 26 | 34) => {
+            (SACK, 10 | 18 | 26 | 34) if !is_syn => {
                 let mut blocks = option[2..].chunks(8).map(|block| segment.push_sack(long(block, 0), long(block, 4)));
                 blocks.all(|fits| fits).then_some(())?;
             }
@@ -225,9 +244,38 @@ mod tests {
         assert!(expected.push_sack(1000, 2000) && expected.push_sack(3000, 4000));
         let blocks = SelectiveAcknowledgement((1000, 2000), [Some((3000, 4000)), None, None]);
         assert_eq!(ack(&[Noop, Noop, Timestamp(7, 6), Noop, Noop, blocks]), expected);
-        assert_eq!(ack(&[MaximumSegmentSize(1460)]).flags, 0, "not what an ACK can have");
+        assert_eq!(ack(&[MaximumSegmentSize(1460)]), Segment::new(5, 0, 0), "not what an ACK can have");
         let frame = tcp(100, 0);
         assert_eq!(segment(&frame, &Header::of(&frame).unwrap(), 5), Segment::new(5, 0, 100), "a SYN");
+    }
+
+    /// What is recorded of a SYN and of an ACK is what was built, to the last option.
+    #[test]
+    fn a_recorded_segment_is_what_was_built() {
+        use etherparse::TcpOptionElement::{MaximumSegmentSize, Noop, SelectiveAcknowledgementPermitted, Timestamp, WindowScale};
+        let read = |frame: &[u8]| tcp_segment(frame, &Header::of(frame).unwrap()).unwrap();
+        let mut frame = Vec::new();
+        let options = [MaximumSegmentSize(1460), SelectiveAcknowledgementPermitted, Timestamp(8, 9), Noop, WindowScale(7)];
+        let builder = || PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64);
+        builder().tcp(1024, 5001, 77, 1000).syn().options(&options).unwrap().write(&mut frame, &[]).unwrap();
+        let mut expected = Segment::new(77, flags::SYN, 0);
+        expected.window = 1000;
+        expected.set_mss(1460);
+        expected.set_sack_permitted();
+        expected.set_timestamps(8, 9);
+        expected.set_window_scale(7);
+        assert_eq!(read(&frame), (expected, true));
+        let mut frame = Vec::new();
+        let odd = [8, 10, 0, 0, 0, 1, 0, 0, 0, 2, 253, 4, 0, 0, 1, 1];
+        builder().tcp(1024, 5001, 78, 500).ack(900).psh().ece().options_raw(&odd).unwrap().write(&mut frame, &[0; 9]).unwrap();
+        let mut expected = Segment::new(78, flags::ACK | flags::PSH | flags::ECE, 9);
+        (expected.ack, expected.window) = (900, 500);
+        expected.set_timestamps(1, 2);
+        assert_eq!(read(&frame), (expected, false), "of an option that it does not know it says so");
+        let mut frame = Vec::new();
+        builder().udp(1, 2).write(&mut frame, &[0, 0, 1, 2, 0]).unwrap();
+        let header = Header::of(&frame).unwrap();
+        assert_eq!((tcp_segment(&frame, &header), number(&frame, &header)), (None, Some(258)));
     }
 
     proptest! {
@@ -242,6 +290,7 @@ mod tests {
             if let Some(header) = Header::of(&bytes) {
                 prop_assert_eq!(usize::from(header.header_len) + usize::from(header.len), bytes.len());
                 prop_assert_eq!(segment(&bytes, &header, 3).seq, 3);
+                let _ = (tcp_segment(&bytes, &header), number(&bytes, &header));
             }
         }
     }

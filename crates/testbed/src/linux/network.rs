@@ -12,9 +12,9 @@ use longfat_core::time::Time;
 use longfat_experiment::Experiment;
 use longfat_experiment::made::{self, Moves};
 use longfat_experiment::route::Routes;
-use longfat_experiment::trace::{Event, EventKind};
+use longfat_experiment::trace::{Event, EventKind, Offsets, PacketEvent, PacketKind, PacketLog};
 
-use crate::linux::frame::{Header, Tuple, segment, tos};
+use crate::linux::frame::{Header, TCP, Tuple, number, segment, tcp_segment, tos};
 use crate::linux::frames::Frames;
 
 #[cfg(test)]
@@ -94,30 +94,69 @@ pub struct Log {
     /// Drops and marks, where they are asked for.
     pub events: Vec<Event>,
     records: bool,
+    /// What happened to packets, where it is asked for.
+    pub rows: Option<PacketLog>,
     /// For each flow.
     pub dropped: Vec<u64>,
-    /// For each flow and way, the first sequence number after the SYN.
-    first_seq: Vec<[u32; 2]>,
+    /// For each flow and way, where its sequence numbers are.
+    streams: Vec<[Offsets; 2]>,
     flow_of: Vec<(u32, Way)>,
     link: u32,
 }
 
 impl Log {
+    /// Something has happened to the packet `id` at this link, which may be worth an event and a row; the number of its flow.
     fn note(&mut self, now: Time, id: PacketId, packets: &Packets, kind: EventKind) -> u32 {
         let (flow, way) = self.flow_of[packets[id].route as usize];
         if self.records && flow != UNKNOWN {
-            let first = self.first_seq[flow as usize][way as usize];
-            let seq = Header::of(self.frames.get(packets.segment(id).seq)).map_or(0, |header| header.seq);
-            self.events.push(Event { time: now, kind, flow, link: Some(self.link), seq: u64::from(seq.wrapping_sub(first)) });
+            let offsets = self.streams[flow as usize][way as usize];
+            let seq = Header::of(self.frames.get(packets.segment(id).seq)).map_or(0, |header| offsets.of(header.seq));
+            self.events.push(Event { time: now, kind, flow, link: Some(self.link), seq });
         }
+        let of_packet = if let EventKind::Dropped(reason) = kind { PacketKind::Dropped(reason) } else { PacketKind::Marked };
+        self.row(now, id, packets, of_packet, Some(self.link));
         flow
     }
-}
 
-impl Log {
+    /// Something has happened to the packet `id`, at `link` or at an end; if it is recorded, there is a row of it.
+    #[inline]
+    fn row(&mut self, now: Time, id: PacketId, packets: &Packets, kind: PacketKind, link: Option<u32>) {
+        if self.rows.is_some() {
+            self.write_row(now, id, packets, kind, link);
+        }
+    }
+
+    #[cold]
+    fn write_row(&mut self, time: Time, id: PacketId, packets: &Packets, kind: PacketKind, link: Option<u32>) {
+        let packet = &packets[id];
+        let (flow, way) = self.flow_of[packet.route as usize];
+        let is_back = way == Way::Back;
+        let Some(rows) = self.rows.as_mut().filter(|rows| flow != UNKNOWN && rows.watches(flow, is_back, kind.place(link))) else { return };
+        let frame = self.frames.get(packets.segment(id).seq);
+        let Some(header) = Header::of(frame) else { return };
+        let mut row = PacketEvent { time, kind, flow, is_back, link, ip_len: packet.ip_len(), ecn: packet.ecn, ..PacketEvent::default() };
+        if let Some((segment, _)) = tcp_segment(frame, &header) {
+            let streams = &self.streams[flow as usize];
+            row.set_segment(&segment, streams[way as usize].of(segment.seq), &streams[usize::from(!is_back)]);
+        } else {
+            (row.seq, row.len) = (number(frame, &header).unwrap_or(0).into(), packet.len.into());
+        }
+        rows.push(row);
+    }
+
+    /// A TCP segment of `flow` goes `way`: its numbers are now those of its stream.
+    fn sent(&mut self, flow: u32, way: Way, header: &Header) {
+        let offsets = &mut self.streams[flow as usize][way as usize];
+        if header.syn && offsets.first_byte() != header.seq.wrapping_add(1) {
+            *offsets = Offsets::from_iss(header.seq);
+        }
+        let end = offsets.of(header.seq) + u64::from(header.len);
+        offsets.sent(end);
+    }
+
     /// For each flow the sequence number of its sender's first byte, as seen in its SYN.
     pub fn first_bytes(&self) -> Vec<u32> {
-        self.first_seq.iter().map(|ways| ways[Way::There as usize]).collect()
+        self.streams.iter().map(|ways| ways[Way::There as usize].first_byte()).collect()
     }
 }
 
@@ -167,8 +206,9 @@ impl Network {
                 frames: Frames::new(mtu as usize),
                 events: Vec::new(),
                 records: experiment.measure.events,
+                rows: PacketLog::new(experiment),
                 dropped: vec![0; experiment.flows.len()],
-                first_seq: vec![[0; 2]; experiment.flows.len()],
+                streams: vec![[Offsets::default(); 2]; experiment.flows.len()],
                 flow_of: Vec::new(),
                 link: 0,
             },
@@ -219,8 +259,8 @@ impl Network {
             return;
         };
         let Route { flow, way, start } = self.routes[number as usize];
-        if header.syn && flow != UNKNOWN {
-            self.log.first_seq[flow as usize][way as usize] = header.seq.wrapping_add(1);
+        if header.tuple.protocol == TCP && flow != UNKNOWN {
+            self.log.sent(flow, way, &header);
         }
         // The segment stands for the bytes: its sequence number says where they are.
         let segment = segment(self.log.frames.get(frame), &header, frame);
@@ -228,6 +268,7 @@ impl Network {
         (packet.header_len, packet.dscp) = (header.header_len, header.dscp);
         let id = self.packets.insert(way, packet, segment);
         self.now = self.now.max(now);
+        self.log.row(now, id, &self.packets, PacketKind::Sent, None);
         self.hop(now, id);
     }
 
@@ -243,6 +284,7 @@ impl Network {
         self.crossings += 1;
         self.make_room(link, now);
         self.log.link = link;
+        self.log.row(now, id, &self.packets, PacketKind::Queued, Some(link));
         self.links[link as usize].offer(now, id, &mut self.packets, &mut self.log);
         self.settle(link);
     }
@@ -264,6 +306,7 @@ impl Network {
             self.links[self.log.link as usize].count.drops[DropReason::Corrupted as usize] += 1;
             return discard(at, id, DropReason::Corrupted, &mut self.packets, &mut self.log);
         }
+        self.log.row(at, id, &self.packets, PacketKind::Delivered, None);
         let frame = self.packets.segment(id).seq;
         let header = Header::of(self.log.frames.get(frame)).expect("it was one when it came");
         let host = self.host_of[&header.tuple.to];

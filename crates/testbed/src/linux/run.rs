@@ -9,7 +9,7 @@ use longfat_bpf::{Registered, Twin, register};
 use longfat_core::params::Params;
 use longfat_core::time::{Duration, Time};
 use longfat_experiment::Experiment;
-use longfat_experiment::trace::{LATE, RealTime, Trace};
+use longfat_experiment::trace::{LATE, PacketLog, RealTime, Trace};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
@@ -17,7 +17,7 @@ use crate::Error;
 use crate::linux::acks::{self, Probe};
 use crate::linux::clock::Clock;
 use crate::linux::emulator::{Emulator, Exactness, Shared};
-use crate::linux::facts::{self, Before};
+use crate::linux::facts::{self, Before, TcpMemory};
 use crate::linux::flow;
 use crate::linux::frame::Tuple;
 use crate::linux::lock::Lock;
@@ -183,8 +183,11 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
         left.map(|left| (left, since(before)))
     });
     let mut cancelled = None;
+    let mut memory = TcpMemory::new();
+    memory.look();
     while !(emulate.is_finished() && endpoints.is_finished()) {
         thread::sleep(PATIENCE);
+        memory.look();
         let now = clock.now();
         if cancelled.is_none() && !go_on(&Progress { now, crossings: shared.crossings() }) {
             cancelled = Some(now);
@@ -201,6 +204,7 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
     let mut real_time = facts::spoilt(&spoilt, of(&emulator.exactness));
     (real_time.emulator_waited, real_time.endpoints_waited) = (emulator_waited, endpoints_waited);
     real_time.lost_at_socket += left.refused;
+    (real_time.tcp_memory_max, real_time.tcp_memory_pressure) = (memory.most, memory.pressure);
     let tuples: Vec<Tuple> = plan.flows.iter().map(|flow| flow.tuple).collect();
     let first = emulator.network.log.first_bytes();
     let acks = probe.map(|probe| probe.finish(experiment, &tuples, &first, clock)).transpose()?;
@@ -211,6 +215,7 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
         flow_series: left.series.into(),
         link_series: emulator.observer.series.into(),
         events: emulator.network.log.events,
+        packets: emulator.network.log.rows.map(PacketLog::into_rows).unwrap_or_default(),
         end: shared.end(),
         packets_in_network_max: emulator.network.log.frames.made(),
         steps: emulator.network.crossings,

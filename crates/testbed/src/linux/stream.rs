@@ -78,7 +78,12 @@ pub struct Stream {
 
 impl Stream {
     /// On `socket`, with nothing written; it advertises at most `window` bytes.
+    ///
+    /// It is closed when the run ends, or is killed, and not before. What it has not sent by then is thrown away (`SO_LINGER` of zero, socket(7)): else the kernel
+    /// would go on to send it for minutes, to nobody, and the memory that it takes would keep the windows of the next runs small.
     pub fn new(socket: socket2::Socket, window: Option<i32>) -> Self {
+        // A socket that is gone already has nothing to throw away.
+        let _ = socket.set_linger(Some(std::time::Duration::ZERO));
         Stream { socket, pending: 0, written: 0, read: 0, is_closing: false, is_shut: false, has_ended: false, failure: None, window }
     }
 

@@ -18,7 +18,8 @@ const TRIPS: f64 = 6.0;
 /// The largest step of the way's round trips.
 ///
 /// For some round trips before it none was as long as the shortest for as many after it (or the other way round). A queue may do that too,
-/// but only with more (or less) in flight: with the same flight round trips are longer by a fifth and more, or the path is another.
+/// but only with more (or less) in flight: with the same flight round trips are longer by a fifth and more, or the path is another. On either
+/// side the least round trip stays where it is.
 pub fn change(way: &Way) -> Option<Change> {
     let trips = way.trips();
     if !trips.is_known() {
@@ -28,7 +29,9 @@ pub fn change(way: &Way) -> Option<Change> {
     let bins: Vec<_> = way.series.bins.iter().enumerate().filter(|(_, bin)| bin.rtts > 0 && bin.flight_max > 0).collect();
     let mut found: Option<Change> = None;
     for at in 1..bins.len() {
-        let long = (TRIPS * bins[at].1.rtt_min as f64 / 1e9 / width).ceil().max(4.0) as usize;
+        // (Of the longer ones: a round trip is known one of them later than what is in flight.)
+        let trip = bins[at - 1..(at + 2).min(bins.len())].iter().map(|(_, bin)| bin.rtt_min).max().unwrap_or(0);
+        let long = (TRIPS * trip as f64 / 1e9 / width).ceil().max(4.0) as usize;
         if at < long || at + long > bins.len() {
             continue;
         }
@@ -46,12 +49,18 @@ pub fn change(way: &Way) -> Option<Change> {
         let by = |one: f64, other: f64| 1.0 + 0.5 * (one / other - 1.0);
         let is_up = after.0 > before.1 && after.0 > 1.2 * before.0 && after.5 < by(after.0, before.0) * before.2;
         let is_down = before.0 > after.1 && before.0 > 1.2 * after.0 && before.5 < by(before.0, after.0) * after.2;
+        // A queue that fills has no step, wherever one looks.
+        let is_level = sides.iter().all(|side| {
+            let (first, second) = side.split_at(side.len() / 2);
+            let [first, second] = [first, second].map(|half| half.iter().map(|(_, bin)| bin.rtt_min).min().unwrap_or(1).max(1) as f64);
+            first.max(second) < 1.2 * first.min(second)
+        });
         let is_quiet = before.3 + after.3 == 0 && before.4.min(after.4) >= 16;
         // On one side of it the queue is empty, as at the least of all.
         let is_least = before.0.min(after.0) < 1.1 * trips.min as f64 / 1e9;
         let size = |change: &Change| (change.to / change.from).ln().abs();
         let one = Change { time: bins[at].0 as f64 * width, from: before.0, to: after.0 };
-        if (is_up || is_down) && is_quiet && is_least && found.as_ref().is_none_or(|other| size(&one) > size(other)) {
+        if (is_up || is_down) && is_level && is_quiet && is_least && found.as_ref().is_none_or(|other| size(&one) > size(other)) {
             found = Some(one);
         }
     }

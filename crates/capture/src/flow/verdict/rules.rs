@@ -111,7 +111,8 @@ fn ends(connection: &Connection, main: usize, facts: &Facts, reordering: f64) ->
         ));
         free *= 1.0 - path;
     }
-    let window = ramp(blocked, 0.2, 0.6);
+    // A window that holds more than the path only fills the queue in front of it.
+    let window = ramp(blocked, 0.2, 0.6) * (1.0 - standing);
     found.push((
         Cause::ReceiveWindow,
         free * window,

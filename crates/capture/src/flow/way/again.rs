@@ -49,8 +49,9 @@ impl Way {
     /// Whether what fills a hole had been sent before what came earlier: by its timestamp, or since nothing sent again comes so soon.
     pub(super) fn is_late(&self, hole: &Range, time: i64, stamp: Option<u32>) -> bool {
         let waited = time - hole.first;
+        // (Half of it, since the least round trip that was seen may not be the least there is.)
         let soonest = if self.near.is_known() { self.near.min.max(self.trips().min.min(i64::MAX / 2) / 2) } else { 3 * MS };
-        let is_soon = waited < soonest.max(MS / 2) / 2;
+        let is_soon = waited < soonest / 2;
         if is_soon {
             return true;
         }

@@ -48,7 +48,10 @@ impl Way {
     /// What the time before a new segment went by with.
     pub(super) fn wait(&mut self, time: i64, gap: i64, before: u64) {
         let rtt = self.trips().smoothed.max(MS / 10);
-        let waits = &mut self.waits;
+        // What was sent again in between was repaired then, whoever has more to send behind it: until the last of it could be acknowledged.
+        let repaired = self.episodes.last().map_or(0, |episode| (episode.end + rtt - (time - gap)).clamp(0, gap));
+        let (waits, gap) = (&mut self.waits, if self.was_blocked { gap } else { gap - repaired });
+        waits.recovery += if self.was_blocked { 0 } else { repaired };
         if self.was_blocked {
             waits.receiver += gap;
             waits.closing += if self.was_closing { gap } else { 0 };

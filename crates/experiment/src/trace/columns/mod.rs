@@ -6,9 +6,7 @@
 
 use std::sync::LazyLock;
 
-use super::{
-    CellRecord, Event, EventKind, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, LinkSample, MemoryRecord, RealTime, Trace,
-};
+use super::{CellRecord, FlowRecord, HostRecord, Level, LinkRecord, MemoryRecord, RealTime, Trace};
 use longfat_core::atm::discard::CellDrop;
 use longfat_core::atm::port::Count;
 use longfat_core::queue::DropReason;
@@ -157,8 +155,10 @@ macro_rules! table {
 }
 
 mod packets;
+mod series;
 
 pub use packets::{acks, packets};
+pub use series::{events, flow_series, link_series};
 
 table! {
     /// What there is once for a run.
@@ -193,9 +193,12 @@ fn real_time_columns() -> Vec<Column<Trace>> {
         let get = move |row: &Trace| row.real_time.map_or(0, |mut real| at(&mut real).as_ps());
         of_real_time(Column::new(Form::Time, name, "s", doc, get), move |real, cell| *at(real) = Time::from_ps(cell))
     }
-    fn count(name: &'static str, doc: &'static str, at: fn(&mut RealTime) -> &mut u64) -> Column<Trace> {
+    fn counted(name: &'static str, unit: &'static str, doc: &'static str, at: fn(&mut RealTime) -> &mut u64) -> Column<Trace> {
         let get = move |row: &Trace| row.real_time.map_or(0, |mut real| *at(&mut real));
-        of_real_time(Column::new(Form::Count, name, "packet", doc, get), move |real, cell| *at(real) = cell)
+        of_real_time(Column::new(Form::Count, name, unit, doc, get), move |real, cell| *at(real) = cell)
+    }
+    fn count(name: &'static str, doc: &'static str, at: fn(&mut RealTime) -> &mut u64) -> Column<Trace> {
+        counted(name, "packet", doc, at)
     }
     fn of_real_time(column: Column<Trace>, put: impl Fn(&mut RealTime, u64) + Send + Sync + 'static) -> Column<Trace> {
         let put = move |row: &mut Trace, cell| {
@@ -225,6 +228,12 @@ fn real_time_columns() -> Vec<Column<Trace>> {
         time("endpoints_waited_s", "how long the endpoints waited for a core", |real| &mut real.endpoints_waited),
         time("stolen_s", "time that a virtual machine's cores did not get", |real| &mut real.stolen),
         time("clock_corrected_s", "by how much the clock was corrected meanwhile", |real| &mut real.clock_corrected),
+        counted("tcp_memory_max_bytes", "byte", "the most memory that TCP had on the whole machine meanwhile", |real| {
+            &mut real.tcp_memory_max
+        }),
+        counted("tcp_memory_pressure_bytes", "byte", "from how much on the kernel keeps windows small", |real| {
+            &mut real.tcp_memory_pressure
+        }),
     ]
 }
 
@@ -441,62 +450,4 @@ fn level(mean: &'static str, peak: &'static str, doc: &'static str, of: fn(&mut 
         Column::new(Form::CountOrNone, peak, "byte", doc, move |row| get(row).map_or(NONE, |level| level.peak))
             .put(move |row, cell| put(row, &|level| level.peak = cell)),
     ]
-}
-
-table! {
-    /// One row a flow and instant.
-    flow_series: FlowSample = vec![
-        column!(time "time_s", "when", time),
-        column!(index "flow", "which flow, from 0", flow),
-        column!(count "cwnd_bytes", "byte", "congestion window", cwnd),
-        Column::new(Form::CountOrNone, "ssthresh_bytes", "byte", "slow start threshold; NaN: no bound yet", |row: &FlowSample| row.ssthresh)
-            .put(|row, cell| row.ssthresh = cell),
-        column!(count "in_flight_bytes", "byte", "payload in flight", in_flight),
-        column!(count "rwnd_bytes", "byte", "the window the peer advertised", rwnd),
-        column!(count "send_buffered_bytes", "byte", "in the sender's buffer", send_buffered),
-        column!(count "send_buffer_bytes", "byte", "how large that is", send_buffer),
-        column!(count "receive_buffered_bytes", "byte", "waiting at the receiver, for the application or behind a gap", receive_buffered),
-        column!(count "promised_bytes", "byte", "advertised by the receiver beyond what is in order", promised),
-        column!(number "srtt_s", "s", "smoothed round trip", srtt_s),
-        column!(number "rto_s", "s", "retransmission timeout", rto_s),
-        column!(count "bytes_delivered", "byte", "total so far", bytes_delivered),
-        column!(count "bytes_retransmitted", "byte", "total so far", bytes_retransmitted),
-    ]
-}
-
-table! {
-    /// One row a link and instant.
-    link_series: LinkSample = vec![
-        column!(time "time_s", "when", time),
-        column!(index "link", "which link, from 0", link),
-        column!(count "backlog_packets", "packet", "in the queue", backlog_packets),
-        column!(count "backlog_bytes", "byte", "the same in bytes", backlog_bytes),
-        column!(count "wire_bytes", "byte", "transmitted so far", wire_bytes),
-        column!(count "drops", "packet", "dropped so far", drops),
-        column!(count "marks", "packet", "marked so far", marks),
-    ]
-}
-
-table! {
-    /// One row an event.
-    events: Event = vec![
-        column!(time "time_s", "when", time),
-        Column::new(Form::Word(kinds), "kind", "1", "what happened", |row: &Event| place(row.kind)).put(|row, cell| {
-            row.kind = EventKind::all().nth(cell as usize).expect("a word of the list");
-        }),
-        column!(index "flow", "of which flow, from 0", flow),
-        Column::new(Form::CountOrNone, "link", "1", "at which link, from 0; NaN where there is none", |row: &Event| row.link.map_or(NONE, u64::from))
-            .put(|row, cell| row.link = (cell != NONE).then_some(cell as u32)),
-        column!(count "seq_bytes", "byte", "offset in the stream", seq),
-    ]
-}
-
-/// The words of [`EventKind::all`], in their order.
-fn kinds() -> &'static [&'static str] {
-    static WORDS: LazyLock<Vec<&'static str>> = LazyLock::new(|| EventKind::all().map(EventKind::word).collect());
-    &WORDS
-}
-
-fn place(kind: EventKind) -> u64 {
-    EventKind::all().position(|one| one == kind).expect("every kind is listed") as u64
 }

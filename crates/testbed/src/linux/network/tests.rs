@@ -1,7 +1,6 @@
 //! The emulated network by itself, told what the time is.
 
 use super::*;
-use crate::linux::frame::TCP;
 use longfat_core::time::Duration;
 use longfat_experiment::{Document, Node};
 
@@ -231,4 +230,71 @@ fn classes_know_groups_by_their_ports_and_hosts_by_their_addresses() {
     network.advance(us(50_000));
     let from = |delivery: &Delivery| network.log.frames.get(delivery.frame)[15];
     assert_eq!(network.ready.iter().map(from).collect::<Vec<u8>>(), [1, 3, 1, 1], "nobody said which connections are of c");
+}
+
+/// A segment of `len` bytes of payload at the sequence number `seq`, from a to b, or back.
+fn send_segment(network: &mut Network, at: Time, from: usize, (flags, seq, ack): (u8, u32, u32), len: u16) {
+    let (place, bytes) = network.log.frames.vacant();
+    bytes[..40].fill(0);
+    (bytes[0], bytes[9], bytes[32], bytes[33]) = (0x45, TCP, 5 << 4, flags);
+    bytes[2..4].copy_from_slice(&(40 + len).to_be_bytes());
+    bytes[12..16].copy_from_slice(&HOSTS[from].to_be_bytes());
+    bytes[16..20].copy_from_slice(&HOSTS[1 - from].to_be_bytes());
+    bytes[20..24].copy_from_slice(&[4, 0, 4, 0]);
+    bytes[24..28].copy_from_slice(&seq.to_be_bytes());
+    bytes[28..32].copy_from_slice(&ack.to_be_bytes());
+    network.log.frames.filled(place, (40 + len).into());
+    network.enter(at, place);
+}
+
+/// Of each packet a row where it is sent, at each link, and where it is lost or comes; numbers are offsets, also once 32 bits have wrapped.
+#[test]
+fn a_record_of_packets_tells_of_each_what_became_of_it() {
+    let text = "[path]\npreset = \"explicit\"\nhosts = [\"a\", \"b\"]\n\
+         [[path.link]]\nfrom = \"a\"\nto = \"b\"\nrate = \"8 Mbit/s\"\ndelay = \"10 ms\"\nmtu = \"1500 bytes\"\n\
+         queue = { kind = \"droptail\", limit = \"1 packet\" }\n\
+         [[flow]]\nfrom = \"a\"\nto = \"b\"\n[measure]\nduration = \"1 s\"\nevents = true\npackets = \"all\"\n";
+    let mut network = network_of(text);
+    const SYN: u8 = 2;
+    const ACK: u8 = 16;
+    // The initial sequence number is the last but 100.
+    let iss = u32::MAX - 100;
+    send_segment(&mut network, us(0), 0, (SYN, iss, 0), 0);
+    network.advance(us(20_000));
+    send_segment(&mut network, us(20_000), 1, (SYN | ACK, 7, iss.wrapping_add(1)), 0);
+    network.advance(us(50_000));
+    for n in 0..3 {
+        send_segment(&mut network, us(50_000), 0, (ACK, iss.wrapping_add(1 + 960 * n), 8), 960);
+    }
+    network.advance(us(100_000));
+    let dropped: Vec<_> = network.log.events.iter().map(|event| event.seq).collect();
+    assert_eq!(dropped, [1920], "one is sent, one waits");
+    let rows = network.log.rows.take().unwrap().into_rows();
+    let told: Vec<String> = rows
+        .iter()
+        .map(|row| {
+            let link = row.link.map_or_else(|| "end".to_owned(), |link| format!("link {link}"));
+            let ack = row.ack.map_or_else(|| "-".to_owned(), |ack| ack.to_string());
+            let us = row.time.as_ps() / 1_000_000;
+            format!("{us} {} {link}{} {}:{} ack {ack}", row.kind.word(), if row.is_back { " back" } else { "" }, row.seq, row.len)
+        })
+        .collect();
+    let expected = "\
+0 sent end 0:0 ack -
+0 queued link 0 0:0 ack -
+10040 delivered end 0:0 ack -
+20000 sent end back 0:0 ack 0
+20000 queued link 1 back 0:0 ack 0
+30040 delivered end back 0:0 ack 0
+50000 sent end 0:960 ack 0
+50000 sent end 960:960 ack 0
+50000 sent end 1920:960 ack 0
+50000 queued link 0 0:960 ack 0
+50000 queued link 0 960:960 ack 0
+50000 queued link 0 1920:960 ack 0
+50000 dropped_overflow link 0 1920:960 ack 0
+61000 delivered end 0:960 ack 0
+62000 delivered end 960:960 ack 0";
+    assert_eq!(told.join("\n"), expected);
+    assert_eq!(network.log.first_bytes(), [iss.wrapping_add(1)]);
 }

@@ -1,7 +1,7 @@
 //! Where keys are right, for who writes one in the wrong table.
 
-use super::{Field, Shape, Step, Variants, fields_of};
-use crate::fields;
+use super::{QUEUE, root};
+use crate::shape::{Field, Shape, Variants, fields_of};
 use longfat_core::params::{Kind, ParamSpec};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,11 +19,10 @@ struct Place {
     case: Option<(&'static str, Vec<&'static str>)>,
 }
 
-/// What to say of `key`, which the table `path` does not have: where it is right, the nearest places.
-pub fn hint(key: &str, path: &[Step]) -> Option<String> {
+/// What to say of `key`, which the table that the keys `here` lead to does not have: where it is right, the nearest places.
+pub fn hint(key: &str, here: &[String]) -> Option<String> {
     static PLACES: LazyLock<BTreeMap<&str, Vec<Place>>> = LazyLock::new(all);
-    let here: Vec<&str> = path.iter().filter_map(|step| if let Step::Key(key) = step { Some(key.as_str()) } else { None }).collect();
-    let shared = |place: &Place| place.keys.iter().zip(&here).take_while(|(a, b)| *a == *b).count();
+    let shared = |place: &Place| place.keys.iter().zip(here).take_while(|(a, b)| *a == b).count();
     let places = PLACES.get(key)?;
     let nearest = places.iter().map(shared).max()?;
     let mut places: Vec<&Place> = places.iter().filter(|place| shared(place) == nearest).collect();
@@ -48,7 +47,7 @@ impl fmt::Display for Place {
 /// Each key, with all places where it is right.
 fn all() -> BTreeMap<&'static str, Vec<Place>> {
     let mut found = Found::default();
-    found.table(fields::root(), &Place { keys: vec![], case: None });
+    found.table(root(), &Place { keys: vec![], case: None });
     found.places
 }
 
@@ -84,7 +83,7 @@ impl Found {
             Shape::Table(fields) => self.table(fields(), &Place { keys, case: None }),
             Shape::List(shape) => self.shape(shape, keys),
             Shape::Variants(variants) => self.variants(variants, keys),
-            Shape::Scalar(ParamSpec { kind: Kind::Queue, .. }) => self.variants(&fields::QUEUE, keys),
+            Shape::Scalar(ParamSpec { kind: Kind::Queue, .. }) => self.variants(&QUEUE, keys),
             Shape::Scalar(ParamSpec { kind: Kind::Tables(specs), .. }) => {
                 self.once(specs.0.as_ptr().cast(), |found| found.table(&fields_of(specs.0), &Place { keys, case: None }));
             }
@@ -114,8 +113,8 @@ impl Found {
 mod tests {
     use super::*;
 
-    fn at(path: &[&str]) -> Vec<Step> {
-        path.iter().map(|key| Step::Key((*key).to_owned())).collect()
+    fn at(path: &[&str]) -> Vec<String> {
+        path.iter().map(|key| (*key).to_owned()).collect()
     }
 
     #[test]

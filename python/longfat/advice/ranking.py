@@ -1,0 +1,103 @@
+"""Which candidate the cells put first. A candidate may lack cells: it is then as good as its worst so far, and so at best."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from longfat.advice.candidates import Candidate
+from longfat.advice.cells import Cell
+from longfat.advice.plan import Plan
+
+NEAR = 0.01
+"""Rates within so much of each other are the same to a user, whatever their intervals."""
+INDIFFERENT = 0.1
+"""Where only a candidate's own wide interval reaches the most, it may have been measured badly: then its rate must not be less by more than
+this. (An indifference zone, as in ranking and selection: Bechhofer 1954.)"""
+ENOUGH = 0.5
+"""Of an equal share: who leaves others less is told of those that leave more."""
+STEP = 0.1
+"""Differences of fairness and delay that count where throughput does not decide."""
+
+Key = tuple[str, str]
+"""The names of a candidate and of a case."""
+Cells = Mapping[Key, Cell]
+"""Those that are known."""
+
+
+def judged(plan: Plan) -> list[str]:
+    """The cases whose throughput is compared: beside a rival who takes more is not better, unless there always is one."""
+    names = [case.name for case in plan.cases if not case.rivals]
+    return names or [case.name for case in plan.cases]
+
+
+def worst_case(plan: Plan, cells: Cells, candidate: Candidate) -> Cell:
+    """The judged cell with the least throughput, of those that are known."""
+    known = [cells[candidate.name, case] for case in judged(plan) if (candidate.name, case) in cells]
+    return min(known, key=lambda cell: cell.goodput)
+
+
+def is_whole(plan: Plan, cells: Cells, candidate: Candidate) -> bool:
+    """Whether its worst case is known to be that."""
+    return all((candidate.name, case) in cells for case in judged(plan))
+
+
+def kept(plan: Plan, cells: Cells, candidate: Candidate) -> float:
+    """What a rival beside the candidate gets of an equal share; NaN where no case has one, and where it is not known."""
+    case = rival_case(plan)
+    cell = cells.get((candidate.name, case)) if case else None
+    if cell is None:
+        return math.nan
+    rivals = next(one.rivals for one in plan.cases if one.name == case)
+    # All of its streams are one sender: an equal share is by senders.
+    return cell.rival / (plan.question.payload * rivals / (rivals + 1))
+
+
+def rival_case(plan: Plan) -> str | None:
+    """The case that says what is left to others."""
+    return next((case.name for case in plan.cases if case.rivals), None)
+
+
+def least(top: Cell) -> float:
+    """Who has less than this is not level with the top, whatever its own interval."""
+    return min(top.low, top.goodput * (1 - INDIFFERENT))
+
+
+def top_of(plan: Plan, cells: Cells, among: Sequence[Candidate]) -> Cell:
+    """The most that one of them has in its worst case."""
+    return max((worst_case(plan, cells, one) for one in among), key=lambda cell: cell.goodput)
+
+
+def level(plan: Plan, cells: Cells, among: Sequence[Candidate]) -> list[Candidate]:
+    """Those between whom throughput does not decide, of whom the worst case is known."""
+    top = top_of(plan, cells, among)
+    return [one for one in among if is_whole(plan, cells, one) and _is_level(worst_case(plan, cells, one), top)]
+
+
+def best_of(plan: Plan, cells: Cells, alike: Sequence[Candidate]) -> Candidate:
+    """Of those that are level: what a released kernel has, then who leaves others more, then delay, then the least change."""
+    return min(alike, key=lambda one: _order(plan, cells, one))
+
+
+def kinder_than(plan: Plan, cells: Cells, best: Candidate) -> list[Candidate]:
+    """Where the best takes more than half of what is due to others: those that take clearly less."""
+    share = kept(plan, cells, best)
+    if math.isnan(share) or share >= ENOUGH:
+        return []
+    return [one for one in plan.candidates if kept(plan, cells, one) >= share + 2 * STEP]
+
+
+def _is_level(one: Cell, top: Cell) -> bool:
+    near = min(top.low, top.goodput * (1 - NEAR))
+    return one.goodput >= near or (one.high >= top.low and one.goodput >= top.goodput * (1 - INDIFFERENT))
+
+
+def _order(plan: Plan, cells: Cells, candidate: Candidate) -> tuple[bool, float, float, int]:
+    share = min(1.0, kept(plan, cells, candidate))
+    longer = cells[candidate.name, judged(plan)[0]].delay / plan.question.rtt / STEP
+    return (
+        bool(candidate.kernel),
+        0.0 if math.isnan(share) else -round(share / STEP),
+        math.inf if math.isnan(longer) else round(longer),
+        plan.candidates.index(candidate),
+    )

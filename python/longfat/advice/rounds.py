@@ -1,0 +1,106 @@
+"""Which cells are run. A candidate that is behind in one case cannot win in another: what else it would do there is not run.
+
+The worst case of a candidate is at most as good as the worst of its cells so far. So who is behind the best by that is behind for good, and
+leaving out the rest changes nothing of who is set, and of who is level (`tests/test_advice.py` compares both on random cells).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from longfat.advice import cases, ranking
+from longfat.advice.candidates import Candidate
+from longfat.advice.cells import Cell, cell_of
+from longfat.advice.plan import Plan
+from longfat.advice.ranking import Cells, Key
+from longfat.experiment import Experiment
+from longfat.result import Result
+
+
+def wanted(plan: Plan, cells: Cells) -> list[Key]:
+    """Cells on which the answer may still depend; none where it is settled."""
+    hardest = _hardest_first(plan)
+
+    def missing(one: Candidate, names: Sequence[str]) -> list[Key]:
+        return [(one.name, name) for name in names if (one.name, name) not in cells]
+
+    def contest(among: Sequence[Candidate]) -> list[Key]:
+        """Until it is known who is level."""
+        leader = max(among, key=lambda one: ranking.worst_case(plan, cells, one).goodput)
+        if rest := missing(leader, hardest):
+            return rest
+        least = ranking.least(ranking.worst_case(plan, cells, leader))
+        near = [one for one in among if ranking.worst_case(plan, cells, one).goodput >= least]
+        if rest := [key for one in near for key in missing(one, hardest)[:1]]:
+            return rest
+        alike, beside = ranking.level(plan, cells, among), ranking.rival_case(plan)
+        return [key for one in alike for key in missing(one, [beside])] if beside else []
+
+    if first := [key for one in plan.candidates for key in missing(one, hardest[:1])]:
+        return first
+    if rest := contest(plan.candidates):
+        return rest
+    best = ranking.best_of(plan, cells, ranking.level(plan, cells, plan.candidates))
+    if best.kernel and (rest := contest([one for one in plan.candidates if not one.kernel])):
+        return rest
+    return [key for one in plan.candidates if one.untouched for key in missing(one, hardest)] or _kinder(plan, cells, best, missing)
+
+
+def _kinder(plan: Plan, cells: Cells, best: Candidate, missing: Callable[[Candidate, Sequence[str]], list[Key]]) -> list[Key]:
+    """Until it is known who of those that leave others clearly more gets the most."""
+    beside, share = ranking.rival_case(plan), ranking.kept(plan, cells, best)
+    if beside is None or math.isnan(share) or share >= ranking.ENOUGH:
+        return []
+    for one in sorted(plan.candidates, key=lambda one: -ranking.worst_case(plan, cells, one).goodput):
+        if rest := missing(one, [beside]):
+            return rest
+        if one in ranking.kinder_than(plan, cells, best):
+            return missing(one, _hardest_first(plan))
+    return []
+
+
+def _hardest_first(plan: Plan) -> list[str]:
+    """The judged cases: losses first, then small buffers. There most candidates fall behind, and those that do send little."""
+    judged = set(ranking.judged(plan))
+    return [case.name for case in sorted(plan.cases, key=lambda case: (-case.loss, cases.size_of(case))) if case.name in judged]
+
+
+class Rounds:
+    """Decides for `Experiment.sweep` which runs are wanted, by what those before gave."""
+
+    def __init__(self, plan: Plan, experiment: Experiment, *, everything: bool) -> None:
+        self.plan = plan
+        self.cells: dict[Key, Cell] = {}
+        """What is known."""
+        self.copied: set[Key] = set()
+        """The cells that no run was made for: the queue of the same run with a smaller buffer dropped nothing."""
+        only = {"candidate": plan.candidates[0].name, "case": plan.cases[0].name}
+        self._runs: dict[Key, list[tuple[int, str]]] = {}
+        for run in experiment.plan_all().named:
+            labels = only | dict(run.labels)
+            self._runs.setdefault((labels["candidate"], labels["case"]), []).append((run.index, run.hash))
+        self._asked = set(self._runs) if everything else set[Key]()
+
+    def wanted(self, finished: Callable[[str], Result | None]) -> list[int]:
+        """The numbers of the runs that are wanted by what is finished; when all of them are, there are no more."""
+        while True:
+            for key in sorted(self._asked - self.cells.keys()):
+                runs = [finished(run) for _, run in self._runs[key]]
+                some = [run for run in runs if run]
+                if len(some) == len(runs):
+                    self.cells[key] = cell_of(self.plan, *key, some)
+            if self._asked - self.cells.keys() or not (more := wanted(self.plan, self.cells)):
+                return sorted(number for key in self._asked for number, _ in self._runs[key])
+            self._ask(more)
+
+    def _ask(self, more: Sequence[Key]) -> None:
+        for candidate, name in more:
+            case = next(one for one in self.plan.cases if one.name == name)
+            smaller = cases.smaller(self.plan.cases, case)
+            before = (candidate, smaller.name) if smaller else None
+            if before in self.cells and not self.cells[before].dropped:
+                self.cells[candidate, name] = self.cells[before].as_case(name)
+                self.copied.add((candidate, name))
+            elif before not in more:
+                self._asked.add((candidate, name))
