@@ -145,6 +145,8 @@ pub struct Port {
     slot: u64,
     /// A bit for each input: it has a cell in that slot.
     ready: u64,
+    /// A bit for each input: it has a run, of which cells are still to come to the output.
+    coming: u64,
     /// A bit for each input: an end of a frame may be to come there.
     ending: u64,
     /// When the first of the other inputs has one.
@@ -188,6 +190,7 @@ impl Port {
             channels: vec![Channel::default(); config.channels],
             slot: 0,
             ready: 0,
+            coming: 0,
             ending: 0,
             next: input::NEVER,
             turn: 0,
@@ -245,11 +248,12 @@ impl Port {
     fn look_at_inputs(&mut self) {
         let now = self.slot * self.slot_time;
         self.next = input::NEVER;
-        for (i, input) in self.inputs.iter().enumerate() {
-            if input.next <= now {
+        for i in stretch::bits(self.coming) {
+            let next = self.inputs[i].next;
+            if next <= now {
                 self.ready |= 1 << i;
             } else {
-                self.next = self.next.min(input.next);
+                self.next = self.next.min(next);
             }
         }
     }
@@ -399,6 +403,8 @@ impl Port {
         while let Some(run) = self.inputs[input].step() {
             self.end_packet(input, &run, false);
         }
+        let bit = 1 << input;
+        self.coming = if self.inputs[input].head().is_some() { self.coming | bit } else { self.coming & !bit };
     }
 
     /// When the cell that came in last will have left, or has.
@@ -432,6 +438,27 @@ impl Port {
         };
         // A slot is done by whoever looks after it began.
         if slot == input::NEVER { Time::MAX } else { Time::from_ps(slot * self.slot_time + 1) }
+    }
+
+    /// When the port is at the latest to be advanced, where nothing can come of it before `news`: what comes of it then leaves the line no
+    /// earlier than [`Port::lag`] after that. It leaves behind what is in the buffer, so that a port with a long queue need not be asked for
+    /// long; but never for longer than `patience`, since what has come waits as long.
+    #[inline]
+    pub fn may_wait(&self, news: Time, patience: Duration) -> Time {
+        let free = Time::from_ps((self.free + 1).saturating_sub(self.slot_time));
+        news.max(free.min(news.saturating_add(patience)))
+    }
+
+    /// The same as [`Port::next_news`], of a cell that is there at `at` and that the port has not been told of.
+    #[inline]
+    pub fn news_at(&self, at: Time) -> Time {
+        Time::from_ps(at.as_ps().next_multiple_of(self.slot_time) + 1)
+    }
+
+    /// The least time from a cell's coming until it has left the line: a slot in which it crosses, and its own time there. What an advance has
+    /// not done yet leaves the line later than this after the time to which it was.
+    pub fn lag(&self) -> Duration {
+        Duration::from_ps(self.slot_time + self.cell_time - 1)
     }
 
     /// What a cell takes on the line behind the port.

@@ -31,7 +31,7 @@ pub(super) fn world(experiment: &Experiment) -> Result<World, Error> {
     let (mut endpoints, initial) = endpoints(experiment, &table);
     let Made { mut links, memories } = made::links(experiment);
     let pauses = pauses(experiment, &table, &mut links);
-    let ports = Ports::new(experiment, &table);
+    let mut ports = Ports::new(experiment, &table);
     let hosts = Hosts::new(experiment, &mut endpoints);
     let volumes: Vec<(u32, u64)> = volumes(experiment).collect();
     let mut detours = Detours::new(experiment);
@@ -49,7 +49,9 @@ pub(super) fn world(experiment: &Experiment) -> Result<World, Error> {
         None => links[link as usize].lag(),
     };
     let graph = graph(&units, &endpoints, &table, lag, &volumes, &pauses, &detours);
-    let plan = graph.plan(longest(experiment, &links, &table));
+    let longest = longest(experiment, &links, &table);
+    let plan = graph.plan(longest);
+    ports.leave_waiting(longest);
     let mut layout = Layout::new(&units, &endpoints, &plan.order, &plan.behind, &ports);
     layout.join(&units, &endpoints, &table, links.len(), &mut detours);
     let places = layout.settle_islands(&units, &endpoints, &hosts, links.len());

@@ -32,6 +32,8 @@ pub struct OutputPort {
     pub port: Port,
     /// Whether its cells go to another switch.
     is_before_switch: bool,
+    /// What comes to it need not be looked at for so long, though nobody could see anything of it before.
+    patience: Duration,
     /// Packets that came, and packets lost, each at the first port to drop of it.
     pub packets_in: u64,
     pub packets_lost: u64,
@@ -64,6 +66,11 @@ impl Ports {
         self.of_link.get(number).filter(|port| **port != NONE).map(|port| *port as usize)
     }
 
+    /// None of them leaves what comes to it for longer than `patience`.
+    pub fn leave_waiting(&mut self, patience: Duration) {
+        self.list.iter_mut().for_each(|port| port.patience = patience);
+    }
+
     /// The links behind ports.
     pub fn of_links(&self) -> impl Iterator<Item = usize> {
         (0..self.of_link.len()).filter(|link| self.of_link[*link] != NONE)
@@ -83,7 +90,7 @@ impl Ports {
 impl OutputPort {
     /// The least time from a cell's coming to the port until the far end sees it.
     pub fn lag(&self, delay: Duration) -> Duration {
-        self.port.cell_time() + delay
+        self.port.lag() + delay
     }
 
     fn new(experiment: &Experiment, link: usize, channels: usize) -> Self {
@@ -117,7 +124,7 @@ impl OutputPort {
             (kind.build)(&policy.params, DiscardContext { rng: rng(&part), ..context })
         });
         let discards = discards.collect();
-        OutputPort { port: Port::new(config, discards), is_before_switch: false, packets_in: 0, packets_lost: 0 }
+        OutputPort { port: Port::new(config, discards), is_before_switch: false, patience: Duration::ZERO, packets_in: 0, packets_lost: 0 }
     }
 
     /// Every packet of which some cells are still to come to the output: its route, and whether it is lost already.
@@ -150,7 +157,14 @@ impl OutputPort {
     /// before its last one is there. Until then the port need not have a turn for it.
     #[inline]
     fn news_of(&self, packet: &Packet, link: &Link) -> Time {
-        if self.is_before_switch { packet.stamp } else { packet.stamp + link.last_cell_after(packet.ip_len()) }
+        let last = if self.is_before_switch { packet.stamp } else { packet.stamp + link.last_cell_after(packet.ip_len()) };
+        self.port.news_at(last)
+    }
+
+    /// When the port is to have its turn, where nothing comes of it before `news`: not while what is in the buffer keeps the line busy.
+    #[inline]
+    fn due(&self, news: Time) -> Time {
+        self.port.may_wait(news, self.patience)
     }
 
     fn arrive(&mut self, ingress: usize, run: Run) {
@@ -178,7 +192,9 @@ impl World {
         self.ports.list[port].port.advance(until);
         self.settle_port(port, number);
         self.links[number].settle(until, &mut self.packets, &mut LinkLog { link: number as u32, ledger: &mut self.ledger });
-        next.min(self.ports.list[port].port.next_news())
+        let port = &mut self.ports.list[port];
+        let news = next.min(port.port.next_news());
+        port.due(news)
     }
 
     /// The packets whose first cells have come to the port by `until` are in it; when something next comes of one that has not.
@@ -212,7 +228,8 @@ impl World {
     pub(super) fn expect_at_port(&mut self, number: usize, input: u32, id: PacketId) -> Time {
         self.waiting[number].push(input);
         let port = self.ports.of(number).expect("the stage is a port");
-        self.ports.list[port].news_of(&self.packets[id], &self.links[self.inputs[input as usize].rank as usize])
+        let port = &self.ports.list[port];
+        port.due(port.news_of(&self.packets[id], &self.links[self.inputs[input as usize].rank as usize]))
     }
 
     /// Takes what `port` has to say.
@@ -278,8 +295,9 @@ impl World {
                 self.ledger.queued(last, run.packet, &self.packets, input.at);
             }
             self.ports.list[next].arrive(ingress, Run { route, channel, arrives: run.arrives + delay, ..run });
-            let news = self.ports.list[next].port.next_news();
-            self.due.lower(stage, news.saturating_add(self.behind[stage]));
+            let next = &mut self.ports.list[next];
+            let news = next.port.next_news();
+            self.due.lower(stage, next.due(news).saturating_add(self.behind[stage]));
         }
         self.onward = runs;
     }

@@ -1,8 +1,8 @@
-//! Slots that are alike, all at once: one input or two that are in the middle of their runs, and nobody else.
+//! Slots that are alike, all at once: one input or two that are in the middle of their runs, or more of which all cells pass, and nobody else.
 
-use super::Port;
 use super::channel::State;
-use crate::atm::discard::CellDrop;
+use super::{Port, after};
+use crate::atm::discard::{AfterLoss, CellDrop};
 
 /// What becomes of the next cells of an input.
 #[derive(Clone, Copy)]
@@ -17,36 +17,49 @@ impl Port {
     /// Does several slots before the slot `end`, as [`Port::pass_cells`] would one by one. Whether there were any alike.
     #[inline]
     pub(super) fn pass_stretch(&mut self, end: u64) -> bool {
-        let lines = self.ready.count_ones() as usize;
         // A line slower than the switch, and accounts of channels, are for single slots.
-        if lines > 2 || self.slot_time != self.cell_time || !self.occupancy.is_empty() {
+        if self.slot_time != self.cell_time || !self.occupancy.is_empty() {
             return false;
         }
-        let first = self.ready.trailing_zeros() as usize;
-        let last = 63 - self.ready.leading_zeros() as usize;
-        let (Some(a), Some(b)) = (self.part(first), self.part(last)) else { return false };
+        let (first, others) = (self.ready.trailing_zeros() as usize, self.ready & (self.ready - 1));
+        // The last cell of a run is for a single slot, and so is one by itself.
+        if self.inputs[first].left() < 3 {
+            return false;
+        }
+        if others & others.wrapping_sub(1) != 0 {
+            return self.pass_rounds(end, self.ready.count_ones().into());
+        }
+        let Some(a) = self.part(first) else { return false };
+        let lines = 1 + usize::from(others != 0);
+        let Some(b) = (if lines == 1 { Some(a) } else { self.part(others.trailing_zeros() as usize) }) else { return false };
         let parts = &[a, b][..lines];
         let passing = parts.iter().filter(|part| part.drop.is_none()).count() as u64;
-        let mut slots = end - self.slot;
-        // Before the last cell of a run, and before another input has one.
+        let mut slots = self.slots_before_another(end);
+        // Before the last cell of a run.
         for part in parts {
             slots = slots.min(self.inputs[part.input].left().saturating_sub(1));
         }
-        if self.next != super::input::NEVER {
-            slots = slots.min((self.next - self.slot * self.slot_time).div_ceil(self.slot_time));
-        }
+        let mut is_contested = false;
         if lines == 2 {
             // With one place left, they have equal chances. Of two cells in each slot one stays.
             let places = self.buffer - 1 - self.queued;
-            if passing == 2 || places == 0 {
+            is_contested = passing == 2 && places == 0 && self.queued > 0 && self.after_loss == AfterLoss::Nothing;
+            if (passing == 2 || places == 0) && !is_contested {
                 slots = slots.min(places);
             }
         }
         if slots < 2 || (passing == 2 && self.is_before_switch) {
             return false;
         }
+        let turn = after_all(parts, self.turn);
+        if is_contested {
+            self.contest(slots, parts, turn);
+        }
         for part in parts {
             self.inputs[part.input].skip(slots);
+            if is_contested {
+                continue;
+            }
             let channel = &mut self.channels[part.channel];
             match part.drop {
                 None => channel.far_end.come(slots as u32),
@@ -57,11 +70,65 @@ impl Port {
             }
         }
         if let Some(part) = parts.iter().find(|part| part.drop.is_none()) {
-            self.admit_stretch(slots, passing, part.input);
+            self.admit_stretch(slots, if is_contested { 1 } else { passing }, part.input);
         }
-        self.turn = after_all(parts, self.turn);
+        self.turn = turn;
         self.slot += slots;
         true
+    }
+
+    /// The slots before `end`, and before another input has a cell.
+    #[inline]
+    fn slots_before_another(&self, end: u64) -> u64 {
+        let slots = end - self.slot;
+        if self.next == super::input::NEVER {
+            return slots;
+        }
+        slots.min((self.next - self.slot * self.slot_time).div_ceil(self.slot_time))
+    }
+
+    /// The same for more than two lines, all in the middle of frames that pass: in as many slots as there are lines each is served twice.
+    fn pass_rounds(&mut self, end: u64, lines: u64) -> bool {
+        let mut slots = self.slots_before_another(end).min(self.buffer - 1 - self.queued);
+        if slots < lines || self.is_before_switch {
+            return false;
+        }
+        for input in bits(self.ready) {
+            if !matches!(self.part(input), Some(Part { drop: None, .. })) {
+                return false;
+            }
+            slots = slots.min(self.inputs[input].left().saturating_sub(1) / 2 * lines);
+        }
+        let rounds = slots / lines;
+        if rounds == 0 {
+            return false;
+        }
+        for input in bits(self.ready) {
+            let channel = self.inputs[input].head().expect("it is in the middle of a run").channel;
+            self.inputs[input].skip(2 * rounds);
+            self.channels[channel as usize].far_end.come(2 * rounds as u32);
+        }
+        let first = after(self.ready, self.turn);
+        let before = self.ready & ((1 << first) - 1);
+        self.turn = (if before == 0 { self.ready } else { before }).ilog2();
+        self.admit_stretch(rounds * lines, 2, first as usize);
+        self.slot += rounds * lines;
+        true
+    }
+
+    /// In each of so many slots two cells come, and there is one place; what loses is not heeded after that. Of the two the one of `last` is served last, but
+    /// before the other where the coin says so.
+    fn contest(&mut self, slots: u64, parts: &[Part], last: u32) {
+        let heads = self.coin.toss_all(slots);
+        for part in parts {
+            let won = if part.input == last as usize { heads } else { slots - heads };
+            let channel = &mut self.channels[part.channel];
+            channel.far_end.come(won as u32);
+            if won < slots {
+                channel.cause.get_or_insert(CellDrop::Overflow);
+                self.count.dropped[CellDrop::Overflow as usize] += slots - won;
+            }
+        }
     }
 
     /// What the next cells of `input` come to, if they are in the middle of a run that keeps up with the slots.
@@ -104,6 +171,16 @@ impl Port {
             self.pass_on(&run, start + time, slots as u32, false);
         }
     }
+}
+
+/// The inputs of which there is a bit in `set`, in order.
+#[inline]
+pub(super) fn bits(mut set: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let first = (set != 0).then(|| set.trailing_zeros() as usize);
+        set &= set.wrapping_sub(1);
+        first
+    })
 }
 
 /// The input served last when each of `parts` had its turn after `turn`.

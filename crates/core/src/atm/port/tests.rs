@@ -57,9 +57,9 @@ fn with_buffer(name: &str, cells: u64) -> (&'static DiscardKind, Params) {
     (kind, params)
 }
 
-/// The cell times of the lines into a port: as fast as it, slower, faster.
+/// The cell times of the lines into a port: as fast as it, slower, faster. Three that are as fast are served in rounds.
 fn spacing(input: usize) -> Duration {
-    [CELL_TIME, CELL_TIME, Duration::from_ps(4_100_000), Duration::from_ps(1_900_000)][input % 4]
+    [CELL_TIME, CELL_TIME, CELL_TIME, Duration::from_ps(4_100_000), Duration::from_ps(1_900_000)][input % 5]
 }
 
 fn port(kind: &DiscardKind, params: &Params, inputs: Vec<Duration>, is_before_switch: bool) -> Port {
@@ -129,10 +129,13 @@ fn through(mut port: Port, runs: &[(usize, Run)]) -> Seen {
     let mut seen = Seen { outcomes: Vec::new(), count: Count::default(), looks: Vec::new() };
     let mut look = |port: &mut Port, now: Time| {
         let news = port.next_news();
+        let (due, lag) = (port.may_wait(news, PATIENCE), port.lag());
+        assert!(news <= due && due <= news.saturating_add(PATIENCE));
         port.advance(now);
         for outcome in port.outcomes() {
             if let Outcome::Whole { leaves, .. } = outcome {
                 assert!(now >= news, "a frame was seen to leave at {leaves:?} by {now:?}, before there was news at {news:?}");
+                assert!(leaves >= due + lag, "a frame left at {leaves:?}, and the port was thought to have time until {due:?}");
             }
             seen.outcomes.push(outcome);
         }
@@ -149,6 +152,8 @@ fn through(mut port: Port, runs: &[(usize, Run)]) -> Seen {
     seen
 }
 
+/// Longer than some queues, and shorter than others.
+const PATIENCE: Duration = Duration::from_micros(100);
 /// Long after everything.
 const END: Time = Time::from_ps(1_000_000_000_000);
 
@@ -157,7 +162,7 @@ proptest! {
 
     /// The port that keeps no cell and skips what is idle does what the one that keeps them all does.
     #[test]
-    fn a_port_is_its_reference((kind, params) in policy(), given in packets_given(), lines in 1..5_usize, slower_ps in prop_oneof![Just(0), 0..5_000_000_u64]) {
+    fn a_port_is_its_reference((kind, params) in policy(), given in packets_given(), lines in 1..6_usize, slower_ps in prop_oneof![Just(0), 0..5_000_000_u64]) {
         let cell_time = CELL_TIME + Duration::from_ps(slower_ps);
         let runs = runs(&given, lines);
         let seen = through(slower_port(kind, &params, (0..lines).map(spacing).collect(), false, cell_time), &runs);
@@ -199,9 +204,28 @@ proptest! {
         prop_assert!(is_blind || reference.dropped.iter().filter(of_rest).count() == 0);
     }
 
+    /// What lines do at once they do as slot by slot: so it is before another switch, which has to know the order of the cells.
+    #[test]
+    fn rounds_are_slots((kind, params) in policy(), given in packets_given(), lines in 1..6_usize) {
+        let of = |is_before_switch| {
+            let mut port = port(kind, &params, (0..lines).map(spacing).collect(), is_before_switch);
+            runs(&given, lines).into_iter().for_each(|(line, run)| port.arrive(line, run));
+            port.advance(END);
+            let whole: Vec<(u32, Time)> = port
+                .outcomes()
+                .filter_map(|outcome| if let Outcome::Whole { route, leaves, .. } = outcome { Some((route, leaves)) } else { None })
+                .collect();
+            (whole, port.count, port.turn)
+        };
+        let ((whole, count, turn), (of_slots, count_of_slots, turn_of_slots)) = (of(false), of(true));
+        prop_assert_eq!((count, turn), (count_of_slots, turn_of_slots));
+        // Before a switch some are still taken for whole that are not.
+        prop_assert!(whole.iter().all(|one| of_slots.contains(one)));
+    }
+
     /// Conservation in cells and in frames; whole frames where the buffer did not overflow; and the same again.
     #[test]
-    fn nothing_is_lost_from_the_books((kind, params) in policy(), given in packets_given(), lines in 1..5_usize) {
+    fn nothing_is_lost_from_the_books((kind, params) in policy(), given in packets_given(), lines in 1..6_usize) {
         let runs = runs(&given, lines);
         let new = || port(kind, &params, (0..lines).map(spacing).collect(), false);
         let seen = through(new(), &runs);
@@ -228,14 +252,17 @@ proptest! {
         let runs = runs(&given, 4);
         let mut first = port(kind, &params, (0..4).map(spacing).collect(), true);
         let mut second = port(kind2, &params2, vec![CELL_TIME], false);
-        let delay = Duration::from_micros(7);
+        let (delay, first_lag) = (Duration::from_micros(7), first.lag());
         let (mut lost, mut gone, mut whole) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
         let mut known = Vec::new();
         let mut announced = Vec::new();
         let step = |first: &mut Port, second: &mut Port, now: Time, announced: &mut Vec<Run>, known: &mut Vec<Outcome>| {
+            let news = first.next_news();
+            let due = first.may_wait(news, PATIENCE);
             first.advance(now);
             known.extend(first.outcomes().filter(|outcome| !matches!(outcome, Outcome::Whole { .. })));
             for run in first.onward() {
+                assert!(run.cells == 0 || run.arrives >= due + first_lag, "{run:?} was due at {due:?}");
                 let run = Run { arrives: run.arrives + delay, ..run };
                 announced.push(run);
                 second.arrive(0, run);
