@@ -124,9 +124,13 @@ fn without_tests(text: &str) -> &str {
 
 /// The names after each `crate::` in `text`, also within braces.
 fn names_of_crate(text: &str) -> BTreeSet<String> {
+    names_after("crate::", text)
+}
+
+fn names_after(start: &str, text: &str) -> BTreeSet<String> {
     let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut names = BTreeSet::new();
-    for (at, found) in text.match_indices("crate::") {
+    for (at, found) in text.match_indices(start) {
         let rest = &text[at + found.len()..];
         let mut depth = 0;
         let mut starts = !rest.starts_with('{');
@@ -160,8 +164,15 @@ fn siblings(of: &str) -> BTreeMap<String, BTreeSet<String>> {
         if parts.iter().any(|part| ["tests", "testing", "bin", "lib"].contains(&part.as_str())) {
             continue;
         }
-        let text = fs::read_to_string(&path).unwrap();
-        named.entry(parts[0].clone()).or_default().extend(names_of_crate(without_tests(&text)));
+        // A link in a comment is no use of what it leads to.
+        let text: String =
+            fs::read_to_string(&path).unwrap().split_inclusive('\n').filter(|line| !line.trim_start().starts_with("//")).collect();
+        let names = named.entry(parts[0].clone()).or_default();
+        names.extend(names_of_crate(without_tests(&text)));
+        // The file of a module at the top may call its siblings by way of their parent.
+        if parts.len() == 1 || parts[1..] == ["mod"] {
+            names.extend(names_after("super::", without_tests(&text)));
+        }
     }
     let modules: BTreeSet<String> = named.keys().cloned().collect();
     for (module, names) in &mut named {

@@ -64,7 +64,7 @@ by_name!(Backend, "backend");
 /// Where nothing is said.
 pub const DEFAULT: &str = REGISTRY[0].name;
 
-/// Refuses the run with the [`super::identity::essence`] `run`, made from the file `root`, where it asks for what `backend` cannot do.
+/// Refuses the run with the essence (`identity.rs`) `run`, made from the file `root`, where it asks for what `backend` cannot do.
 pub(super) fn check(backend: &Backend, run: &Json, root: &Node) -> Result<(), Fault> {
     for limit in backend.cannot {
         let keys: Vec<&str> = limit.key.split('.').collect();

@@ -10,7 +10,7 @@ mod unsteady;
 
 pub use flow::{CONTROL, SIZING, TRAFFIC, endpoint, flow};
 pub use host::host;
-pub use link::{DISCARD, LOSS, QUEUE, explicit_link, link, pause, way};
+pub use link::{DISCARD, LOSS, explicit_link, link, pause, way};
 pub use path::{PATH, path_change};
 pub use router::{SHARING, router};
 pub use unsteady::{DELAY_TRACE, RATE_TRACE, at, delay_step, jitter, outage, rate_step, reorder};
@@ -18,7 +18,7 @@ pub use unsteady::{DELAY_TRACE, RATE_TRACE, at, delay_step, jitter, outage, rate
 use super::backend;
 use super::error::Fault;
 use super::metric::REGISTRY;
-use super::shape::{Field, Shape};
+use super::shape::{Field, Shape, one_of};
 use super::tree::Node;
 use longfat_core::params::{Kind, ParamSpec, Value};
 use longfat_core::time::Duration;
@@ -47,23 +47,6 @@ const NO_TIME: Value = Value::Duration(Duration::ZERO);
 const fn count(min: u64, max: u64) -> Kind {
     Kind::Count { unit: "", min, max }
 }
-
-/// One entry of a registry, with its parameters.
-macro_rules! one_of {
-    ($registry:expr, $what:literal) => {
-        Variants {
-            what: $what,
-            tag: "kind",
-            default: None,
-            cases: || {
-                static TABLE: LazyLock<Vec<Case>> =
-                    LazyLock::new(|| $registry.iter().map(|e| Case::of_params(e.name, e.summary, e.source, e.params)).collect());
-                &TABLE
-            },
-        }
-    };
-}
-use one_of;
 
 /// The whole file.
 pub fn root() -> &'static [Field] {

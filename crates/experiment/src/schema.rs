@@ -1,7 +1,7 @@
 //! The JSON Schema of experiment files, and their reference in Markdown: both from the tables in [`super::fields`].
 
-use super::fields::{self, CONTROL, DELAY_TRACE, DISCARD, LOSS, PATH, QUEUE, RATE_TRACE, SHARING, SIZING, TRAFFIC};
-use super::shape::{Field, Shape, Variants, fields_of};
+use super::fields::{self, CONTROL, DELAY_TRACE, DISCARD, LOSS, PATH, RATE_TRACE, SHARING, SIZING, TRAFFIC};
+use super::shape::{Field, QUEUE, Shape, Variants, fields_of};
 use super::sweep::FIXED;
 use longfat_core::link::framing;
 use longfat_core::params::{Keys, Kind, ParamSpec, Value};

@@ -3,11 +3,12 @@
 
 use super::elsewhere;
 use super::error::Fault;
-use super::fields::QUEUE;
 use super::random::{self, Distribution};
 use super::sweep;
 use super::tree::{Entry, Node, Step, Table, Tree, path_text};
 use longfat_core::params::{Kind, ParamSpec, Value, Why};
+use longfat_core::queue;
+use std::sync::LazyLock;
 
 /// What a value may be.
 #[derive(Clone, Copy)]
@@ -53,6 +54,26 @@ pub struct Variants {
     pub default: Option<&'static str>,
     pub cases: fn() -> &'static [Case],
 }
+
+/// One entry of a registry, with its parameters.
+macro_rules! one_of {
+    ($registry:expr, $what:literal) => {
+        Variants {
+            what: $what,
+            tag: "kind",
+            default: None,
+            cases: || {
+                static TABLE: LazyLock<Vec<Case>> =
+                    LazyLock::new(|| $registry.iter().map(|e| Case::of_params(e.name, e.summary, e.source, e.params)).collect());
+                &TABLE
+            },
+        }
+    };
+}
+pub(crate) use one_of;
+
+/// Every queue: what is inside of one is a queue again, so shapes know them.
+pub static QUEUE: Variants = one_of!(queue::REGISTRY, "queue");
 
 /// One variant.
 pub struct Case {

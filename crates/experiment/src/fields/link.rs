@@ -2,17 +2,15 @@
 
 use super::unsteady::{DELAY_TRACE, RATE_TRACE, jitter, outage, reorder};
 use super::{DELAY, FALSE, one_of};
-use crate::shape::{Case, Field, Shape, Variants};
+use crate::shape::{Case, Field, QUEUE, Shape, Variants};
 use longfat_core::atm::discard;
 use longfat_core::link::{framing, loss};
 use longfat_core::params::{Kind, Value};
-use longfat_core::queue;
 use std::sync::LazyLock;
 
 /// The least MTU: leaves the 32 bytes of the least mss after 40 bytes of headers and 12 of timestamps.
 const LEAST_MTU: u64 = 84;
 
-pub static QUEUE: Variants = one_of!(queue::REGISTRY, "queue");
 pub static DISCARD: Variants = one_of!(discard::REGISTRY, "discard policy");
 pub static LOSS: Variants = one_of!(loss::REGISTRY, "loss");
 

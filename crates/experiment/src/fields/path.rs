@@ -1,7 +1,7 @@
 //! `[path]`: hosts, routers, switches and the links between them.
 
-use super::{DELAY, DISCARD, QUEUE, TIME, count, explicit_link, link};
-use crate::shape::{Case, Field, Shape, Variants};
+use super::{DELAY, DISCARD, TIME, count, explicit_link, link};
+use crate::shape::{Case, Field, QUEUE, Shape, Variants};
 use longfat_core::atm::port;
 use longfat_core::params::{Kind, ParamSpec, Value};
 use std::sync::LazyLock;

@@ -1,7 +1,7 @@
 //! Where keys are right, for who writes one in the wrong table.
 
-use super::{QUEUE, root};
-use crate::shape::{Field, Shape, Variants, fields_of};
+use super::root;
+use crate::shape::{Field, QUEUE, Shape, Variants, fields_of};
 use longfat_core::params::{Kind, ParamSpec};
 use std::collections::BTreeMap;
 use std::fmt;

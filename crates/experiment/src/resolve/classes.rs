@@ -3,10 +3,10 @@
 use super::line::Front;
 use super::network::{Plan, some};
 use crate::error::Fault;
-use crate::fields::QUEUE;
 use crate::made;
 use crate::model::{Flow, Network};
 use crate::route::Routes;
+use crate::shape::QUEUE;
 use crate::shape::fields_of;
 use crate::tree::path_text;
 use crate::view::{View, Written};
