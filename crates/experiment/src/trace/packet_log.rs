@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn rows_of_several_pieces_come_in_order_and_a_link_keeps_its_own() {
-        let text = "[path]\npreset = \"dumbbell\"\nbottleneck = { rate = \"1 Mbit/s\" }\n[[flow]]\n[measure]\nduration = \"1 s\"\npackets = \"left1\"\n";
+        let text = "[path]\npreset = \"dumbbell\"\nrtt = \"20 ms\"\nbottleneck = { rate = \"1 Mbit/s\" }\n[[flow]]\n[measure]\nduration = \"1 s\"\npackets = \"left1\"\n";
         let experiment = crate::Document::parse(text, "test.toml").unwrap().run(0).unwrap().experiment;
         let mut log = PacketLog::new(&experiment).unwrap();
         assert!(log.watches(0, false, PacketPlace::Sender) && log.watches(0, true, PacketPlace::Receiver));
