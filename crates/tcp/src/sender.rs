@@ -1,7 +1,7 @@
 //! The sending half of a connection. It composes owners, each with a state of its own: the [`Stream`], the [`SendBuffer`], [`RoundTrips`],
-//! [`Timers`], [`Repair`], [`Usage`] of the windows, what becomes of an [`Unused`] one, [`Reductions`] and the [`Pacer`]. It passes to each what it needs, and does what they
-//! decide: ACKs come in `acks`, losses are answered in `losses`, timers in `timeouts`, congestion in `response`, and what goes next is in
-//! `transmit`.
+//! [`Timers`], [`Repair`], [`Usage`] of the windows, what becomes of an [`Unused`] one, [`Reductions`] and the [`Pacer`]. It passes to each
+//! what it needs, and does what they decide: ACKs come in `acks`, losses are answered in `losses`, timers in `timeouts`, congestion in
+//! `response`, and what goes next is in `transmit`.
 
 mod acks;
 mod buffer;

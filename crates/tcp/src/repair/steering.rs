@@ -1,4 +1,5 @@
-//! The window that repair keeps to in place of the control's: while a recovery with SACK goes on, and while a window comes down with nothing lost.
+//! The window that repair keeps to in place of the control's: while a recovery with SACK goes on, and while a window comes down with
+//! nothing lost.
 
 use crate::prr::Prr;
 

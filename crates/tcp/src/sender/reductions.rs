@@ -1,5 +1,5 @@
-//! Reductions of the window: from what they are reckoned, and that there is one a round trip. Marks and local congestion reduce no window that was reduced
-//! since what they tell of was sent.
+//! Reductions of the window: from what they are reckoned, and that there is one a round trip. Marks and local congestion reduce no window
+//! that was reduced since what they tell of was sent.
 
 use crate::TcpConfig;
 

@@ -1,11 +1,11 @@
-//! The window of both versions: how it grows to what the model says, what it was before losses or ProbeRTT cut it, and whether losses are being
-//! repaired.
+//! The window of both versions: how it grows to what the model says, what it was before losses or ProbeRTT cut it, and whether losses are
+//! being repaired.
 
 use crate::TcpConfig;
 use crate::congestion::AckSample;
 
-/// The least window while nothing is lost, in segments: BBRMinPipeCwnd (draft-cardwell-iccrg-bbr-congestion-control-00 §4.2.3.3), MinPipeCwnd
-/// (draft-ietf-ccwg-bbr-06 §2.8).
+/// The least window while nothing is lost, in segments: BBRMinPipeCwnd (draft-cardwell-iccrg-bbr-congestion-control-00 §4.2.3.3),
+/// MinPipeCwnd (draft-ietf-ccwg-bbr-06 §2.8).
 const MIN_PIPE: u64 = 4;
 
 #[derive(Clone, Copy, Debug)]
@@ -30,8 +30,8 @@ impl Cwnd {
         MIN_PIPE * self.mss
     }
 
-    /// An ACK delivered so much, and so much has been in all: until the pipe is known to be full the window grows up to `target`, and with what
-    /// the first window sends; then it keeps to `target` (§4.2.3.6 of version 1, §5.6.4.6 of version 3).
+    /// An ACK delivered so much, and so much has been in all. Until the pipe is known to be full the window grows up to `target`, and while
+    /// the first window arrives; then it keeps to `target` (§4.2.3.6 of version 1, §5.6.4.6 of version 3).
     pub fn grow(&mut self, delivered: u64, total_delivered: u64, target: u64, full_pipe: bool) {
         if full_pipe {
             self.bytes = (self.bytes + delivered).min(target);
