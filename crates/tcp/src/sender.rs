@@ -181,7 +181,7 @@ impl Sender {
     /// The sender has nothing to send at `now`, or may not: from now on its time is that of the limit it has come to.
     #[inline]
     pub fn waits(&mut self, now: Time) {
-        let is_send_buffer = self.buffered_until() < self.peer.edge;
+        let is_send_buffer = self.usage.limit() == Limit::Rwnd && self.buffered_until() < self.peer.edge;
         self.usage.waits(now, is_send_buffer);
     }
 

@@ -89,8 +89,8 @@ impl Usage {
         }
     }
 
-    /// The sender has nothing to send at `now`, or may not: from now on its time is that of the limit it has come to. `is_send_buffer`: the
-    /// receiver's window reaches beyond the send buffer.
+    /// The sender has nothing to send at `now`, or may not: from now on its time is that of the limit it has come to. `is_send_buffer`: that
+    /// is the receiver's window, and it reaches beyond the send buffer.
     #[inline]
     pub fn waits(&mut self, now: Time, is_send_buffer: bool) {
         let limit = match self.limit {
