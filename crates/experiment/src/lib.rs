@@ -8,6 +8,7 @@ mod between;
 pub mod chance;
 pub mod cost;
 mod document;
+pub mod dumbbell;
 mod elsewhere;
 mod error;
 mod fields;

@@ -4,10 +4,6 @@
 //! [`plan`] says how far each may live by itself before the next has its turn. [`measure`] writes down what is asked for, and [`audit`]
 //! checks at the end that no packet was lost from the books.
 
-/// For the tests and the benchmark of this crate, which is why it can be seen from outside.
-#[doc(hidden)]
-pub mod dumbbell;
-
 mod audit;
 mod cpu;
 mod due;

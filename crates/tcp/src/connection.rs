@@ -79,7 +79,7 @@ pub struct Connection {
     challenges: Option<Box<Challenges>>,
 }
 
-// Ten thousand connections are to fit into 40 MB with all that belongs to them (docs/simulator.md): what few of them need, or for a
+// Ten thousand connections are to fit into 40 MB with all that belongs to them (docs/benchmarks.md): what few of them need, or for a
 // while, is in a box of its own.
 const _: () = assert!(size_of::<Connection>() <= 416 && size_of::<Sender>() <= 1200);
 

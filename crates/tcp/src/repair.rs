@@ -1,12 +1,13 @@
 //! Repair: where the sender is in making up for losses, and what that lets it send.
 //!
 //! It decides by duplicate ACKs (RFC 5681, 6582), by SACKs (RFC 6675) or by time (RFC 8985), whichever it is told; the window is the
-//! congestion control's business. Its parts, each with a state of its own: [`Prr`], [`Rack`], the tail loss probe ([`Tlp`]),
+//! congestion control's business. Its parts, each with a state of its own: [`Steering`], [`Rack`], the tail loss probe ([`Tlp`]),
 //! [`Frto`] and [`Undo`].
 
 mod detection;
 mod frto;
 mod next;
+mod steering;
 mod tlp;
 mod undo;
 
@@ -20,6 +21,7 @@ use crate::rack::Rack;
 use crate::scoreboard::Scoreboard;
 use crate::{RecoveryKind, TcpConfig};
 use std::num::NonZeroU64;
+use steering::Steering;
 use undo::Undo;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -72,11 +74,8 @@ pub(super) struct Repair {
     duplicates: u32,
     /// Reno's artificial window: segments that have left the network (RFC 5681 §3.2).
     inflation: i64,
-    prr: Option<Prr>,
-    /// With nothing lost, the window comes down by PRR until `recover` is acknowledged.
-    eases: bool,
-    /// The window during a recovery with SACK, or while it comes down.
-    window: u64,
+    /// Of a recovery with SACK, or of a window that comes down until `recover` is acknowledged.
+    steering: Steering,
     /// The first segment must be retransmitted whatever the window says.
     force: bool,
     /// RFC 6675 §4 rule 4: already rescued in this recovery.
@@ -106,9 +105,7 @@ impl Repair {
             no_fast_retransmit_below: 0,
             duplicates: 0,
             inflation: 0,
-            prr: None,
-            eases: false,
-            window: 0,
+            steering: Steering::NONE,
             force: false,
             rescued: false,
             partial_acks: 0,
@@ -158,9 +155,7 @@ impl Repair {
     #[inline]
     pub fn window(&self, mss: u64, cwnd: impl FnOnce() -> u64) -> u64 {
         if self.eases() || self.phase == Phase::Recovery && self.kind.is_selective() {
-            // PRR counts bytes: what a short segment delivered need not make room for a whole one. One segment may always be
-            // in flight (the loss window of RFC 5681 §3.1), or a recovery whose pipe is empty would wait for the timer.
-            self.window.max(mss)
+            self.steering.window(mss)
         } else {
             cwnd().saturating_add_signed(self.inflation).max(mss)
         }
@@ -209,30 +204,23 @@ impl Repair {
     /// acknowledged (Linux's state CWR: the change "use PRR to reduce cwin in CWR state", 2012). `flight`: what was in flight.
     pub fn ease(&mut self, board: &Scoreboard, flight: u64, cwnd: u64, mss: u64) {
         if self.prr_on_marks {
-            self.prr = Some(Prr::new(flight, cwnd, mss));
-            self.eases = true;
+            self.steering.ease(Prr::new(flight, cwnd, mss), board.pipe());
             self.recover = board.max();
-            self.window = board.pipe();
         }
     }
 
     /// Whether the window is coming down, with nothing lost.
     #[inline]
     pub fn eases(&self) -> bool {
-        self.eases
+        self.steering.eases()
     }
 
     /// With all below `una` acknowledged: whether it still is.
     pub fn still_eases(&mut self, una: u64) -> bool {
         if una >= self.recover {
-            self.stop_easing();
+            self.steering.stop();
         }
-        self.eases
-    }
-
-    fn stop_easing(&mut self) {
-        self.eases = false;
-        self.prr = None;
+        self.eases()
     }
 
     /// It moves to `ack` while what a timeout lost is sent again.
@@ -268,7 +256,7 @@ impl Repair {
         // interrupted: it goes on where it was.
         self.phase = if !self.kind.is_selective() && board.has_lost() { Phase::Loss } else { Phase::Open };
         self.inflation = 0;
-        self.prr = None;
+        self.steering.stop();
         self.force = false;
         self.note_recovered();
     }
@@ -296,9 +284,8 @@ impl Repair {
     pub fn enter(&mut self, board: &mut Scoreboard, mss: u64, delivered_before: u64, ssthresh: Option<u64>) {
         self.phase = Phase::Recovery;
         self.partial_acks = 0;
-        let easing = if self.eases() { self.prr.take() } else { None };
-        self.stop_easing();
         if !self.kind.is_selective() {
+            self.steering.stop();
             // RFC 5681 §3.2 step 3: the duplicate ACKs tell of segments that have left.
             self.inflation = i64::from(self.threshold) * mss as i64;
             self.force = true;
@@ -311,23 +298,19 @@ impl Repair {
         // Nothing forces a retransmission that is still on its way from the recovery before.
         self.force = board.has_lost() && (self.kind == RecoveryKind::Rack || board.retransmitted_until() == board.una());
         // A reduction that had begun goes on (the same change of Linux).
-        self.prr = easing.or_else(|| {
-            ssthresh.filter(|_| self.use_prr).map(|ssthresh| {
-                // RFC 9937 §6.1: what was outstanding, without what was SACKed before this ACK.
-                let delivered = board.una() + board.sacked_bytes() - delivered_before;
-                let flight = board.outstanding() - board.sacked_bytes() + delivered;
-                Prr::new(flight, ssthresh, mss)
-            })
+        self.steering.recover(|| {
+            let ssthresh = ssthresh.filter(|_| self.use_prr)?;
+            // RFC 9937 §6.1: what was outstanding, without what was SACKed before this ACK.
+            let delivered = board.una() + board.sacked_bytes() - delivered_before;
+            let flight = board.outstanding() - board.sacked_bytes() + delivered;
+            Some(Prr::new(flight, ssthresh, mss))
         });
     }
 
     /// A recovery with SACK, or a window that comes down: `delivered` more bytes have arrived, `pipe` are in flight. `safe`: the left edge moved, and no loss
     /// showed.
     pub fn steer(&mut self, delivered: u64, pipe: u64, safe: bool, cwnd: impl FnOnce() -> u64) {
-        self.window = match &mut self.prr {
-            Some(prr) => prr.on_ack(delivered, pipe, safe),
-            None => cwnd(),
-        };
+        self.steering.on_ack(delivered, pipe, safe, cwnd);
     }
 
     /// A timeout, with everything below `una` acknowledged. Whether it is one more for the same segment: RFC 5681 §3.1 leaves
@@ -349,7 +332,7 @@ impl Repair {
         // so the ACK must cover *more* than what was sent.
         self.no_fast_retransmit_below = self.recover + 1;
         self.inflation = 0;
-        self.stop_easing();
+        self.steering.stop();
         // RFC 6298 §5.4: the first goes again, whatever else may still be in flight.
         self.force = self.rack.is_some();
         self.tlp.reset();
@@ -377,7 +360,7 @@ impl Repair {
                 rack.judge_again();
             }
             self.phase = Phase::Open;
-            self.stop_easing();
+            self.steering.stop();
             self.inflation = 0;
             self.force = false;
             self.duplicates = 0;

@@ -1,7 +1,7 @@
 //! The sending half of a connection. It composes owners, each with a state of its own: the [`Stream`], the [`SendBuffer`], [`RoundTrips`],
-//! [`Timers`], [`Repair`], [`Usage`] of the windows, [`Reductions`] and the [`Pacer`]. It passes to each what it needs, and does what they
-//! decide: ACKs come in `acks`, losses are answered in `losses`, timers in `timeouts`, congestion in `response`, and what goes next is in
-//! `transmit`.
+//! [`Timers`], [`Repair`], [`Usage`] of the windows, what becomes of an [`Unused`] one, [`Reductions`] and the [`Pacer`]. It passes to each
+//! what it needs, and does what they decide: ACKs come in `acks`, losses are answered in `losses`, timers in `timeouts`, congestion in
+//! `response`, and what goes next is in `transmit`.
 
 mod acks;
 mod buffer;
@@ -27,10 +27,8 @@ mod unused;
 mod usage;
 mod window_probe;
 
-use crate::CwndValidation;
 use crate::congestion::held::Taken;
 use crate::congestion::{self, CongestionControl};
-use crate::decay::Decay;
 use crate::ecn::Feedback;
 use crate::offload::Bursts;
 use crate::pacing::{Paced, Pacer};
@@ -39,7 +37,6 @@ use crate::rate::RateSampler;
 use crate::repair::{Phase, Repair};
 use crate::scoreboard::Scoreboard;
 use crate::sent_log::SentLog;
-use crate::validation::Validation;
 use crate::window_sizing::{MemoryUse, SendState};
 use crate::{LimitedBy, RecoveryKind, Stats, TcpConfig};
 use buffer::SendBuffer;
@@ -48,10 +45,10 @@ use longfat_core::time::{Duration, Time};
 use longfat_core::units::Rate;
 use reductions::Reductions;
 use round_trips::RoundTrips;
-use spent::Spent;
 pub(super) use stall::Room;
 use stream::Stream;
 use timers::{Timer, Timers};
+use unused::Unused;
 use usage::{Limit, Usage};
 
 /// One transmission: offsets `start..end` of the stream (data, and the FIN as its last octet).
@@ -79,17 +76,13 @@ pub(super) struct Sender {
     /// What the ACKs tell of ECN marks.
     pub(super) ecn: Feedback,
     unused: Unused,
-    ssthresh_from_cwnd: bool,
-    slow_start_half_used: bool,
     pub(super) stream: Stream,
     pub(super) buffer: SendBuffer,
     pub(super) peer: PeerWindow,
     repair: Repair,
     usage: Usage,
-    spent: Spent,
     reductions: Reductions,
     log: SentLog,
-    last_sent: Time,
     pub(super) pacer: Pacer,
     /// For a control that wants rates.
     rate: Option<Box<RateSampler>>,
@@ -97,35 +90,6 @@ pub(super) struct Sender {
     pub(super) room: Room,
     /// Where it takes bursts.
     bursts: Option<Box<Bursts>>,
-}
-
-/// What becomes of a window that is not used.
-#[derive(Debug)]
-enum Unused {
-    Kept,
-    /// RFC 5681 §4.1.
-    Restarts,
-    /// RFC 2861.
-    Decays(Box<Decay>),
-    /// RFC 7661.
-    Validated(Box<Validation>),
-}
-
-impl Unused {
-    fn new(config: &TcpConfig) -> Self {
-        match config.cwnd_validation {
-            CwndValidation::Off => Unused::Kept,
-            CwndValidation::Rfc5681 => Unused::Restarts,
-            CwndValidation::Rfc2861 => Unused::Decays(Box::new(Decay::new(config.first_window()))),
-            CwndValidation::Rfc7661 => Unused::Validated(Box::new(Validation::new(config.first_window()))),
-        }
-    }
-
-    /// The variables of RFC 7661, where it is that.
-    #[inline]
-    fn validation(&mut self) -> Option<&mut Validation> {
-        if let Unused::Validated(validation) = self { Some(validation) } else { None }
-    }
 }
 
 impl Sender {
@@ -145,17 +109,13 @@ impl Sender {
             payload_max: u64::from(config.mss),
             ecn: Feedback::new(congestion::ecn_use(config)),
             unused: Unused::new(config),
-            ssthresh_from_cwnd: config.ssthresh_from_cwnd,
-            slow_start_half_used: config.slow_start_half_used,
             stream: Stream::new(config.nagle),
             buffer: SendBuffer::new(config),
             peer: PeerWindow::default(),
             repair: Repair::new(config, kind),
-            usage: Usage::NONE,
-            spent: Spent::default(),
-            reductions: Reductions::NONE,
+            usage: Usage::new(config),
+            reductions: Reductions::new(config),
             log: SentLog::default(),
-            last_sent: Time::ZERO,
             pacer: Pacer::new(config),
             room: Room::Yes,
             bursts: None,
@@ -221,21 +181,13 @@ impl Sender {
     /// The sender has nothing to send at `now`, or may not: from now on its time is that of the limit it has come to.
     #[inline]
     pub fn waits(&mut self, now: Time) {
-        let limit = match self.usage.limit() {
-            Limit::Cwnd => Some(LimitedBy::Cwnd),
-            // What was written may be more than the send buffer holds.
-            Limit::Rwnd if self.buffered_until() < self.peer.edge => Some(LimitedBy::SendBuffer),
-            Limit::Rwnd => Some(LimitedBy::Rwnd),
-            Limit::Pacing => Some(LimitedBy::Pacing),
-            Limit::Host => Some(LimitedBy::Host),
-            Limit::Application => None,
-        };
-        self.spent.limited_by(limit, now);
+        let is_send_buffer = self.usage.limit() == Limit::Rwnd && self.buffered_until() < self.peer.edge;
+        self.usage.waits(now, is_send_buffer);
     }
 
     /// How long each limit held it back until `until`.
     pub fn limited(&self, until: Time) -> [Duration; LimitedBy::ALL.len()] {
-        self.spent.until(until)
+        self.usage.spent(until)
     }
 
     /// The rate at which data last arrived, in bytes of payload a second, where the control has it measured.
@@ -313,8 +265,7 @@ impl Sender {
     /// The rate to space segments at, if any (of payload).
     #[inline]
     pub fn pacing_rate(&self) -> Option<Rate> {
-        let is_unused = || matches!(&self.unused, Unused::Validated(validation) if validation.is_unused());
-        self.pacer.rate(self.control.pacing_rate(), is_unused, || self.paced())
+        self.pacer.rate(self.control.pacing_rate(), || self.unused.is_not_validated(), || self.paced())
     }
 
     /// What the rate of a window-based control is made of.

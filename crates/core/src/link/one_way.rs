@@ -8,22 +8,23 @@
 //!
 //! At equal times a departure from a queue comes before an arrival at it, unless [`LinkConfig::departs_last`] says otherwise.
 
+mod transmit;
+mod waits;
 mod wire;
 
 use super::count::{Count, Counted};
-use super::framing::wire_len;
 use super::gate::{Gate, PauseAt, Shaper, Told, Watch};
 use super::loss::Loss;
 use super::service::Transmitter;
 use super::travel::Travel;
 use super::unsteady::Unsteady;
-use crate::atm::aal5;
 use crate::packet::{Line, PacketId, Packets};
-use crate::quantiles::Quantiles;
 use crate::queue::{DropReason, Party, Queue, QueueLog, discard};
 use crate::rng::Rng;
 use crate::time::{Duration, Time};
 use crate::units::Rate;
+use transmit::Framed;
+use waits::Waits;
 
 /// What a link is made with.
 #[derive(Clone, Copy, Debug)]
@@ -83,26 +84,6 @@ pub struct Link {
     pub count: Count,
 }
 
-/// How long packets waited.
-#[derive(Debug, Default)]
-struct Waits {
-    /// Those that did.
-    spread: Quantiles,
-    /// So many packets had left before the first of these, and so many of those that left since are in `spread`.
-    before: u64,
-    recorded: u64,
-}
-
-/// A packet on the line.
-#[derive(Debug, Default)]
-struct Framed {
-    ip_len: u32,
-    bytes: u32,
-    time: Duration,
-    /// Until the far end has what it waits for: the whole packet, or its first cell.
-    lead: Duration,
-}
-
 impl Link {
     /// An idle link with `queue` in front of it and `loss` on it.
     pub fn new(config: LinkConfig, queue: Box<dyn Queue + Send>, loss: Option<Box<dyn Loss + Send>>) -> Self {
@@ -111,7 +92,7 @@ impl Link {
             busy_until: Time::ZERO,
             last: Framed::default(),
             config,
-            cell_time: config.rate.transmit_time(aal5::CELL.into()),
+            cell_time: config.rate.transmit_time(crate::atm::aal5::CELL.into()),
             clocked,
             shapes,
             passes: if clocked | shapes { 0 } else { queue.passes().min(config.mtu) },
@@ -167,25 +148,6 @@ impl Link {
     /// Packets that come to the queue with this [`Packet::route`](crate::packet::Packet::route) are of `party` ([`Queue::tell`]).
     pub fn tell(&mut self, route: u32, party: &Party<'_>) {
         self.queue.tell(route, party);
-    }
-
-    /// How long each packet waits in the queue is to be recorded.
-    pub fn record_waits(&mut self) {
-        self.waits = Some(Box::default());
-    }
-
-    /// What was recorded of waits so far counts no more.
-    pub fn forget_waits(&mut self) {
-        if let Some(waits) = &mut self.waits {
-            **waits = Waits { before: self.count.transmitted, ..Waits::default() };
-        }
-    }
-
-    /// The waits that the shares `of` of all packets did not exceed that have left the queue since [`Link::forget_waits`] (each from 0 to
-    /// 1, rising), within 1/128; `None` where none has, or where they are not recorded.
-    pub fn waits<const N: usize>(&self, of: [f64; N]) -> Option<[Duration; N]> {
-        let waits = self.waits.as_ref()?;
-        waits.spread.at(of, self.count.transmitted - waits.before - waits.recorded)
     }
 
     /// The next thing to tell those who fill its queue, in order of time.
@@ -293,8 +255,7 @@ impl Link {
                 let len = packets[id].ip_len();
                 self.count.leave(start, len);
                 if let Some(waits) = &mut self.waits {
-                    waits.spread.record(start.since(packets[id].stamp));
-                    waits.recorded += 1;
+                    waits.record(start.since(packets[id].stamp));
                 }
                 if let Some(watch) = &mut self.watch {
                     watch.note(start, self.count.backlog_bytes);
@@ -323,78 +284,6 @@ impl Link {
         self.transmit(start, id, len, packets);
     }
 
-    /// The transmitter takes the packet `id`, of `len` bytes, at `start`.
-    #[inline(always)]
-    fn transmit(&mut self, start: Time, id: PacketId, len: u32, packets: &mut Packets) {
-        if len != self.last.ip_len {
-            self.last = self.frame(start, len);
-        }
-        self.busy_until = start + self.last.time;
-        self.count.transmitted += 1;
-        self.count.ip_bytes += u64::from(len);
-        self.count.wire_bytes += u64::from(self.last.bytes);
-        self.count.busy_ps += self.last.time.as_ps();
-        self.launch(id, start + self.last.lead + self.config.delay, packets);
-    }
-
-    /// The packet `id` goes onto the wire, and is due at `arrival`.
-    #[inline(always)]
-    fn launch(&mut self, id: PacketId, arrival: Time, packets: &mut Packets) {
-        let packet = &mut packets[id];
-        packet.stamp = arrival;
-        packet.route += 1;
-        packet.ingress = self.config.port;
-        if self.is_perfect || self.goes_straight(arrival, id, packets) {
-            self.sent.push(id, packets);
-        }
-    }
-
-    /// What a packet of `ip_len` bytes takes that begins at `start`.
-    #[cold]
-    fn frame(&mut self, start: Time, ip_len: u32) -> Framed {
-        let framed = self.framed(ip_len);
-        let Some(transmitter) = &mut self.transmitter else { return framed };
-        let time = transmitter.sends(start, framed.bytes).since(start);
-        // The next one may take another time, though it be as long: no packet has no length.
-        Framed { ip_len: 0, time, lead: time, ..framed }
-    }
-
-    /// What a packet of `ip_len` bytes takes at the rate of the link.
-    fn framed(&self, ip_len: u32) -> Framed {
-        let LinkConfig { rate, overhead, min_frame, cells, to_switch, .. } = self.config;
-        let bytes = wire_len(ip_len, overhead, min_frame, cells);
-        let whole = rate.transmit_time(u64::from(bytes));
-        let cell = self.cell_time;
-        // So many times the time of a cell, to the picosecond, which that of all their bytes need not be.
-        let time = if cells { cell * u64::from(bytes / aal5::CELL) } else { whole };
-        Framed { ip_len, bytes, time, lead: if to_switch { cell } else { time } }
-    }
-
-    /// The cells of a packet of `ip_len` bytes.
-    pub fn cells_of(&self, ip_len: u32) -> u32 {
-        aal5::cells(ip_len + self.config.overhead)
-    }
-
-    /// How long after its first cell the last one of a packet of `ip_len` bytes follows.
-    #[inline]
-    pub fn last_cell_after(&self, ip_len: u32) -> Duration {
-        self.cell_time * u64::from(self.cells_of(ip_len) - 1)
-    }
-
-    /// Of the link behind an output port: the packet `id`, of `len` bytes in so many cells, has been sent whole by `end`.
-    pub fn carry(&mut self, id: PacketId, len: u32, end: Time, packets: &mut Packets) {
-        self.count.transmitted += 1;
-        self.count.ip_bytes += u64::from(len);
-        self.launch(id, end + self.config.delay, packets);
-    }
-
-    /// The same before another switch, to which its cells have gone by themselves.
-    pub fn pass_on(&mut self, len: u32) {
-        self.count.transmitted += 1;
-        self.count.delivered += 1;
-        self.count.ip_bytes += u64::from(len);
-    }
-
     /// The next packet that has been sent and will arrive. Its stamp says when, and its route is that of the hop after this link. Packets
     /// come in the order in which they arrive.
     #[inline]
@@ -416,18 +305,6 @@ impl Link {
     /// The time a cell takes to the far end once it has left.
     pub fn delay(&self) -> Duration {
         self.config.delay
-    }
-
-    /// The least time from a packet's coming to the queue until the far end sees anything of it: a packet of one byte, or one cell, on an
-    /// idle line.
-    pub fn lag(&self) -> Duration {
-        let lead = self.transmitter.as_ref().map_or_else(|| self.framed(1).lead, |transmitter| transmitter.least());
-        lead + self.config.delay
-    }
-
-    /// What so many packets of the MTU take, one after the other, without what frames them.
-    pub fn time_of(&self, packets: u64) -> Duration {
-        self.config.rate.transmit_time(packets * u64::from(self.config.mtu))
     }
 
     /// When the next packet leaves the queue; [`Time::MAX`] while it is empty.

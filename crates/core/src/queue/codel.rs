@@ -3,7 +3,7 @@
 mod control;
 
 use super::fifo::{Fifo, Limit, Measure, roomy_limit, roomy_limit_of};
-use super::{DropReason, Queue, QueueContext, QueueKind, QueueLog, discard};
+use super::{Queue, QueueContext, QueueKind, QueueLog};
 use crate::packet::{PacketId, Packets};
 use crate::params::{Kind, ParamSpec, Params, Value};
 use crate::time::{Duration, Time};
@@ -102,12 +102,7 @@ struct CodelQueue {
 impl Queue for CodelQueue {
     #[inline]
     fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) {
-        if self.fifo.fits(&packets[id]) {
-            packets[id].stamp = now;
-            self.fifo.push(id, packets);
-        } else {
-            discard(now, id, DropReason::Overflow, packets, log);
-        }
+        self.fifo.enqueue(now, id, packets, log);
     }
     #[inline]
     fn dequeue(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) -> Option<PacketId> {

@@ -22,12 +22,7 @@ struct DropTail {
 impl Queue for DropTail {
     #[inline]
     fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) {
-        if self.fifo.fits(&packets[id]) {
-            packets[id].stamp = now;
-            self.fifo.push(id, packets);
-        } else {
-            discard(now, id, DropReason::Overflow, packets, log);
-        }
+        self.fifo.enqueue(now, id, packets, log);
     }
     #[inline]
     fn dequeue(&mut self, _now: Time, packets: &mut Packets, _log: &mut dyn QueueLog) -> Option<PacketId> {

@@ -238,7 +238,7 @@ impl Queue for DualPi2 {
             Measure::Packets => self.backlog_packets(),
         };
         // RFC 9332 appendix A.1, figure 3: room for the largest packet, whatever the size of this one, so that small ones are not better off.
-        if held + self.limit.measure.cost(self.mtu) > self.limit.max {
+        if !self.limit.has_room(held, self.mtu) {
             discard(now, id, DropReason::Overflow, packets, log);
             return;
         }

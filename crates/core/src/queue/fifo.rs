@@ -1,9 +1,9 @@
 //! First in, first out, with an account of what is held: what every queue of one line shares.
 
-use super::QueueContext;
+use super::{DropReason, QueueContext, QueueLog, discard};
 use crate::packet::{Line, Packet, PacketId, Packets};
 use crate::params::{Kind, ParamSpec, Params, Value};
-use crate::time::Duration;
+use crate::time::{Duration, Time};
 use crate::units::Capacity;
 
 /// In what a queue counts what it holds.
@@ -52,6 +52,12 @@ impl Limit {
                 Limit { measure: Measure::Bytes, max: (context.rate.bytes_in(context.rtt) as f64 * times + 0.5) as u64 }
             }
         }
+    }
+
+    /// Whether a packet of `ip_len` bytes may be held beside the `held` that are, counted as [`Limit::measure`] says.
+    #[inline]
+    pub const fn has_room(&self, held: u64, ip_len: u32) -> bool {
+        held + self.measure.cost(ip_len) <= self.max
     }
 
     /// One sentence for the user unless a packet of the path's MTU fits; `name` is the parameter that sets the limit.
@@ -145,7 +151,7 @@ impl Backlog {
     }
 }
 
-/// A line with a limit. It never drops: ask [`Fifo::fits`] first.
+/// A line with a limit. [`Fifo::enqueue`] drops what does not fit; who drops by other rules asks [`Fifo::fits`] before [`Fifo::push`].
 #[derive(Debug)]
 pub struct Fifo {
     held: Backlog,
@@ -160,8 +166,17 @@ impl Fifo {
     /// Whether `packet` may still be held.
     #[inline]
     pub fn fits(&self, packet: &Packet) -> bool {
-        let measure = self.limit.measure;
-        self.held(measure) + measure.cost(packet.ip_len()) <= self.limit.max
+        self.limit.has_room(self.held(self.limit.measure), packet.ip_len())
+    }
+    /// Takes the packet `id` that comes at `now`, or drops it if it does not fit (tail drop).
+    #[inline]
+    pub fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) {
+        if self.fits(&packets[id]) {
+            packets[id].stamp = now;
+            self.push(id, packets);
+        } else {
+            discard(now, id, DropReason::Overflow, packets, log);
+        }
     }
     /// The largest packet, in IP bytes, that fits while nothing is held.
     pub fn largest(&self) -> u32 {

@@ -69,8 +69,7 @@ struct Fq {
 
 impl Queue for Fq {
     fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) {
-        let measure = self.limit.measure;
-        let fits = self.flows.held(measure) + measure.cost(packets[id].ip_len()) <= self.limit.max;
+        let fits = self.limit.has_room(self.flows.held(self.limit.measure), packets[id].ip_len());
         if fits && self.flows.line_of(packets[id].route).1.packets() < self.flow_limit {
             packets[id].stamp = now;
             self.flows.push(id, packets);

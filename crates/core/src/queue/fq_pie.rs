@@ -55,8 +55,7 @@ struct FqPie {
 
 impl Queue for FqPie {
     fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) {
-        let measure = self.limit.measure;
-        let fits = self.flows.held(measure) + measure.cost(packets[id].ip_len()) <= self.limit.max;
+        let fits = self.limit.has_room(self.flows.held(self.limit.measure), packets[id].ip_len());
         let (pie, line) = self.flows.line_of(packets[id].route);
         if !fits {
             pie.overflowed(&self.config, now, line);

@@ -11,8 +11,8 @@ use longfat_experiment::Experiment;
 use longfat_experiment::trace::Trace;
 use longfat_tcp::{TcpConfig, congestion};
 
-use crate::dumbbell::{Dumbbell, droptail, tcp};
 use crate::run;
+use longfat_experiment::dumbbell::{Dumbbell, droptail, tcp};
 
 /// TCP with this control and the ECN that it needs.
 fn with(control: &'static str) -> TcpConfig {

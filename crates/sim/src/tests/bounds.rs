@@ -11,8 +11,8 @@ use longfat_experiment::trace::Trace;
 use proptest::prelude::*;
 
 use super::random;
-use crate::dumbbell::Dumbbell;
 use crate::run;
+use longfat_experiment::dumbbell::Dumbbell;
 
 /// The metric `name` of a whole run.
 fn of_run(name: &str, experiment: &Experiment, trace: &Trace) -> f64 {

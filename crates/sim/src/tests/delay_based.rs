@@ -9,8 +9,8 @@ use longfat_core::units::{Capacity, Rate};
 use longfat_experiment::trace::Trace;
 use longfat_tcp::{DelayedAck, TcpConfig, congestion};
 
-use crate::dumbbell::{Dumbbell, droptail, tcp};
 use crate::run;
+use longfat_experiment::dumbbell::{Dumbbell, droptail, tcp};
 
 /// TCP with the control called `name`.
 fn control(name: &str, params: &[(&'static str, Value)]) -> TcpConfig {

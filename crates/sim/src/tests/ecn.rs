@@ -10,8 +10,8 @@ use longfat_experiment::trace::Trace;
 use longfat_tcp::ecn::EcnKind;
 use longfat_tcp::{TcpConfig, congestion};
 
-use crate::dumbbell::{Dumbbell, tcp};
 use crate::run;
+use longfat_experiment::dumbbell::{Dumbbell, tcp};
 
 /// The step marker with these parameters, and room for far more.
 fn step(name: &'static str, value: Value) -> Choice {

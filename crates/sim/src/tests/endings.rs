@@ -12,8 +12,8 @@ use longfat_experiment::{Experiment, Node, NodeKind};
 
 use super::runs::volumes;
 use super::warnings;
-use crate::dumbbell::{Dumbbell, tcp};
 use crate::{Error, run, run_with};
+use longfat_experiment::dumbbell::{Dumbbell, tcp};
 
 #[test]
 fn a_flow_that_nothing_answers_is_given_up() {

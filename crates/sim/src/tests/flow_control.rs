@@ -8,8 +8,8 @@ use longfat_core::traffic::Traffic;
 use longfat_core::units::{Capacity, Rate};
 use longfat_experiment::{Experiment, Host, Link, Nic, OnFull, Pause};
 
-use crate::dumbbell::{Dumbbell, droptail};
 use crate::run;
+use longfat_experiment::dumbbell::{Dumbbell, droptail};
 
 const MEMORY: u64 = 500_000;
 

@@ -12,8 +12,8 @@ use longfat_experiment::{Backlog, Cpu, Cycles, Experiment, Flow, Host, Intake, N
 use longfat_tcp::{TcpConfig, congestion};
 use proptest::prelude::*;
 
-use crate::dumbbell::{Dumbbell, droptail, tcp};
 use crate::run;
+use longfat_experiment::dumbbell::{Dumbbell, droptail, tcp};
 
 /// `experiment` with this transmit queue at its senders.
 fn with_nic(mut experiment: Experiment, txqueuelen: u64, on_full: OnFull) -> Experiment {

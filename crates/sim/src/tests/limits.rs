@@ -6,8 +6,8 @@ use longfat_core::units::{Capacity, Rate};
 use longfat_experiment::{Experiment, Host, Nic, OnFull};
 use longfat_tcp::{LimitedBy, TcpConfig, congestion};
 
-use crate::dumbbell::{Dumbbell, droptail};
 use crate::run;
+use longfat_experiment::dumbbell::{Dumbbell, droptail};
 
 /// The shares of the time from the handshake on, in the order of [`LimitedBy::ALL`], and that of the application.
 fn shares(experiment: &Experiment) -> [f64; 6] {

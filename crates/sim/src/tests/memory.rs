@@ -12,8 +12,8 @@ use longfat_experiment::{Experiment, Host, Memory};
 use longfat_tcp::{TcpConfig, window_sizing};
 use proptest::prelude::*;
 
-use crate::dumbbell::{Dumbbell, droptail};
 use crate::run;
+use longfat_experiment::dumbbell::{Dumbbell, droptail};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;

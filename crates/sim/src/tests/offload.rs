@@ -10,8 +10,8 @@ use longfat_experiment::{Experiment, Flow, Host, Interrupts, Nic, Offload, OnFul
 use longfat_tcp::TcpConfig;
 use proptest::prelude::*;
 
-use crate::dumbbell::{Dumbbell, droptail, tcp};
 use crate::run;
+use longfat_experiment::dumbbell::{Dumbbell, droptail, tcp};
 
 const GSO: Offload = Offload { gso_max_size: Some(65_536), min_tso_segs: 2, tso_win_divisor: 3, tso_rtt_log: 9, limit_output_bytes: None };
 

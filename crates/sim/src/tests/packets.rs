@@ -9,8 +9,8 @@ use longfat_experiment::{Experiment, Watched};
 use proptest::prelude::*;
 
 use super::random;
-use crate::dumbbell::{Dumbbell, tcp};
 use crate::run;
+use longfat_experiment::dumbbell::{Dumbbell, tcp};
 
 fn recorded(experiment: &Experiment, watched: Watched) -> Trace {
     let mut experiment = experiment.clone();

@@ -4,8 +4,8 @@ use longfat_core::time::Duration;
 use longfat_core::traffic::Traffic;
 
 use super::runs::volumes;
-use crate::dumbbell::Dumbbell;
 use crate::run;
+use longfat_experiment::dumbbell::Dumbbell;
 
 #[test]
 fn a_probe_measures_the_path_and_the_queue_in_it() {

@@ -17,7 +17,7 @@ use longfat_experiment::{
 };
 use longfat_tcp::{TcpConfig, congestion};
 
-use crate::dumbbell::{Dumbbell, droptail, tcp};
+use longfat_experiment::dumbbell::{Dumbbell, droptail, tcp};
 
 /// The experiment number `seed`: the same every time. `None` where no flow has a way.
 pub fn experiment(seed: u64) -> Option<Experiment> {

@@ -9,8 +9,8 @@ use longfat_core::units::{Capacity, Rate};
 use longfat_experiment::trace::Trace;
 use longfat_tcp::{Pacing, RecoveryKind, TcpConfig, congestion, stack};
 
-use crate::dumbbell::{Dumbbell, droptail};
 use crate::run;
+use longfat_experiment::dumbbell::{Dumbbell, droptail};
 
 const RATE_BASED: [&str; 2] = ["bbr", "bbr3"];
 

@@ -8,8 +8,8 @@ use longfat_experiment::trace::Trace;
 use longfat_tcp::TcpConfig;
 use longfat_tcp::congestion::{self, slow_start};
 
-use crate::dumbbell::{Dumbbell, droptail, tcp};
 use crate::run;
+use longfat_experiment::dumbbell::{Dumbbell, droptail, tcp};
 
 /// 622 Mb/s, 70 ms, a queue of `bdps` bandwidth-delay products: the first 5 s.
 fn first_five_seconds(control: &str, slow_start: &'static str, bdps: f64) -> Trace {

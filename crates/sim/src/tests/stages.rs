@@ -11,8 +11,8 @@ use proptest::prelude::*;
 
 use super::random;
 use crate::drive;
-use crate::dumbbell::Dumbbell;
 use crate::world::World;
+use longfat_experiment::dumbbell::Dumbbell;
 
 /// In sweeps as the plan has them, or one instant after the other from the start.
 fn run(experiment: &Experiment, is_single: bool) -> Trace {

@@ -6,8 +6,8 @@ use longfat_core::units::{Capacity, Rate};
 use longfat_experiment::trace::Trace;
 use proptest::prelude::*;
 
-use crate::dumbbell::{Dumbbell, droptail};
 use crate::{Simulation, run};
+use longfat_experiment::dumbbell::{Dumbbell, droptail};
 
 fn small(traffic: Traffic) -> Dumbbell {
     Dumbbell { pairs: 3, traffic, queue: droptail(Capacity::Packets(20)), stagger: Duration::from_millis(100), ..Dumbbell::default() }

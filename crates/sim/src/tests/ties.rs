@@ -5,8 +5,8 @@ use longfat_core::traffic::Traffic;
 use longfat_core::units::{Capacity, Rate};
 use longfat_experiment::Ties;
 
-use crate::dumbbell::{Dumbbell, droptail};
 use crate::run;
+use longfat_experiment::dumbbell::{Dumbbell, droptail};
 
 /// Packets of three sources that each fill the bottleneck by themselves arrive together, each 120 us, at a queue that one departure
 /// each 120 us keeps full: what arrived of each source.

@@ -7,8 +7,8 @@ use longfat_core::traffic::Traffic;
 use longfat_core::units::{Capacity, Rate};
 use longfat_experiment::trace::{LinkSample, Trace};
 
-use crate::dumbbell::{Dumbbell, droptail};
 use crate::run;
+use longfat_experiment::dumbbell::{Dumbbell, droptail};
 
 fn steps(steps: &[(u64, u64)]) -> Course {
     let step = |&(at, value): &(u64, u64)| Step { at: Duration::from_millis(at), value };

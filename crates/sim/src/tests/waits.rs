@@ -5,8 +5,8 @@ use longfat_core::units::Capacity;
 use longfat_experiment::trace::{PacketKind, QUANTILES, Trace};
 use longfat_experiment::{Experiment, Watched};
 
-use crate::dumbbell::{Dumbbell, droptail};
 use crate::run;
+use longfat_experiment::dumbbell::{Dumbbell, droptail};
 
 /// What each packet of `trace` waited in front of the bottleneck that left it in the measured span, in order of length, in ps: it comes to
 /// the next queue when it has been sent whole and has crossed the link.

@@ -9,7 +9,7 @@ use longfat_core::units::{Capacity, Rate};
 use longfat_experiment::trace::{FlowSample, Trace};
 use longfat_tcp::{CwndValidation, RecoveryKind, TcpConfig, congestion, window_sizing};
 
-use crate::dumbbell::{Dumbbell, droptail, tcp};
+use longfat_experiment::dumbbell::{Dumbbell, droptail, tcp};
 
 /// The kind called `name` with `changes` to its defaults.
 fn sizing(name: &str, changes: &[(&'static str, Value)]) -> Choice {

@@ -104,9 +104,7 @@ impl Repair {
     /// `len` bytes were sent, for the first time or again.
     #[inline]
     pub fn sent(&mut self, len: u64) {
-        if let Some(prr) = &mut self.prr {
-            prr.sent(len);
-        }
+        self.steering.sent(len);
     }
 }
 

@@ -250,7 +250,7 @@ impl Sender {
             forward_delay,
             round: self.usage.round(),
             // The left edge may have moved.
-            cwnd_limited: self.is_cwnd_limited(self.board.una() - acked),
+            cwnd_limited: self.usage.lets_grow(self.board.una() - acked, || (self.control.cwnd(), self.control.ssthresh())),
             after_timeout: self.repair.phase() == Phase::Loss,
             in_recovery: self.repair.phase() == Phase::Recovery,
             rate: self.rate_sample(now),

@@ -1,4 +1,7 @@
-//! One reduction a round trip: marks and local congestion reduce no window that was reduced since what they tell of was sent.
+//! Reductions of the window: from what they are reckoned, and that there is one a round trip. Marks and local congestion reduce no window
+//! that was reduced since what they tell of was sent.
+
+use crate::TcpConfig;
 
 #[derive(Debug)]
 pub(crate) struct Reductions {
@@ -8,10 +11,19 @@ pub(crate) struct Reductions {
     cwr_until: u64,
     /// None for local congestion before this is.
     stalled_until: u64,
+    from_cwnd: bool,
 }
 
 impl Reductions {
-    pub const NONE: Self = Reductions { cwr_pending: false, cwr_until: 0, stalled_until: 0 };
+    pub fn new(config: &TcpConfig) -> Self {
+        Reductions { cwr_pending: false, cwr_until: 0, stalled_until: 0, from_cwnd: config.ssthresh_from_cwnd }
+    }
+
+    /// From what a reduction of `cwnd` is reckoned with so much outstanding.
+    pub fn basis(&self, outstanding: u64, cwnd: u64) -> u64 {
+        // RFC 9438 §4.6: so do some implementations of CUBIC, which then must not let an unused window grow.
+        if self.from_cwnd && outstanding > 0 { cwnd } else { outstanding.min(cwnd) }
+    }
 
     /// RFC 3168 §6.1.2: the window was reduced, for whatever reason. Echoes of marks on what was sent before (below `max`) do not reduce it
     /// again. `answered`: CWR tells of it.
@@ -49,7 +61,7 @@ mod tests {
 
     #[test]
     fn each_holds_until_what_was_outstanding_is_acknowledged() {
-        let mut reductions = Reductions::NONE;
+        let mut reductions = Reductions::new(&TcpConfig::new(&crate::stack::named("rfc").params(), 1500));
         assert!(reductions.heeds_marks(0) && reductions.heeds_stalls(0, 0) && !reductions.take_cwr());
         reductions.stalled(500);
         assert!(reductions.heeds_marks(0) && !reductions.heeds_stalls(499, 0) && reductions.heeds_stalls(500, 0));

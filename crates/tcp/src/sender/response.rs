@@ -1,6 +1,6 @@
 //! Congestion as the sender answers it: from what a reduction is reckoned, and what marks ask for.
 
-use super::{Sender, Unused};
+use super::Sender;
 use crate::congestion::{Congestion, CongestionEvent};
 use longfat_core::time::Time;
 
@@ -11,12 +11,7 @@ impl Sender {
         // timeout most of what is outstanding is long lost, and cwnd says what is in flight: a timeout with some progress since
         // the last one then leaves a lower ssthresh than Eq. 4 would (an upper bound), as BSD's min(cwnd, rwnd) / 2 does.
         let (outstanding, cwnd) = (self.board.outstanding(), self.control.cwnd().max(self.mss));
-        match &self.unused {
-            Unused::Validated(validation) => validation.basis(outstanding.min(cwnd)),
-            // RFC 9438 §4.6: so do some implementations of CUBIC, which then must not let an unused window grow.
-            _ if self.ssthresh_from_cwnd && outstanding > 0 => cwnd,
-            _ => outstanding.min(cwnd),
-        }
+        self.unused.basis(outstanding.min(cwnd)).unwrap_or_else(|| self.reductions.basis(outstanding, cwnd))
     }
 
     /// Congestion of this kind, with `flight_size` in flight: the control reduces its window. What follows is a fast `recovery` or not.

@@ -203,7 +203,7 @@ impl Sender {
         }
         self.repair.sent(len);
         self.stats.in_flight_max = self.stats.in_flight_max.max(self.board.outstanding());
-        self.last_sent = now;
+        self.unused.sent(now);
         // RFC 6298 §5.1. RACK finds lost retransmissions by itself, for as long as anything comes back: with it the timer is the more
         // careful one of RFC 6675 §6, which begins anew with each retransmission of a repair.
         if !self.timers.is_set() || (repairs && self.repair.rack.is_some() && !self.timers.is_probing()) {

@@ -1,9 +1,68 @@
 //! Whether cwnd is used, and what becomes of one that is not.
 
 use super::usage::Flight;
-use super::{Limit, Sender, Unused};
-use crate::validation::Adjustment;
-use longfat_core::time::Time;
+use super::{Limit, Sender};
+use crate::decay::Decay;
+use crate::validation::{Adjustment, Validation};
+use crate::{CwndValidation, TcpConfig};
+use longfat_core::time::{Duration, Time};
+
+/// What becomes of a window that is not used.
+#[derive(Debug)]
+pub(super) struct Unused {
+    rule: Rule,
+    last_sent: Time,
+}
+
+#[derive(Debug)]
+enum Rule {
+    Kept,
+    /// RFC 5681 §4.1.
+    Restarts,
+    /// RFC 2861.
+    Decays(Box<Decay>),
+    /// RFC 7661.
+    Validated(Box<Validation>),
+}
+
+impl Unused {
+    pub fn new(config: &TcpConfig) -> Self {
+        let rule = match config.cwnd_validation {
+            CwndValidation::Off => Rule::Kept,
+            CwndValidation::Rfc5681 => Rule::Restarts,
+            CwndValidation::Rfc2861 => Rule::Decays(Box::new(Decay::new(config.first_window()))),
+            CwndValidation::Rfc7661 => Rule::Validated(Box::new(Validation::new(config.first_window()))),
+        };
+        Unused { rule, last_sent: Time::ZERO }
+    }
+
+    /// The variables of RFC 7661, where it is that.
+    #[inline]
+    pub fn validation(&mut self) -> Option<&mut Validation> {
+        if let Rule::Validated(validation) = &mut self.rule { Some(validation) } else { None }
+    }
+
+    /// Whether this is the non-validated phase of RFC 7661.
+    pub fn is_not_validated(&self) -> bool {
+        matches!(&self.rule, Rule::Validated(validation) if validation.is_unused())
+    }
+
+    /// From what a reduction is reckoned with so much in `flight`, where RFC 7661 says so.
+    pub fn basis(&self, flight: u64) -> Option<u64> {
+        if let Rule::Validated(validation) = &self.rule { Some(validation.basis(flight)) } else { None }
+    }
+
+    /// Something is sent.
+    #[inline]
+    pub fn sent(&mut self, now: Time) {
+        self.last_sent = now;
+    }
+
+    /// For how long nothing was sent.
+    fn idle(&self, now: Time) -> Duration {
+        now.since(self.last_sent)
+    }
+}
 
 impl Sender {
     /// An ACK has come: notes how much of cwnd was in use before it, `in_flight` bytes.
@@ -23,48 +82,35 @@ impl Sender {
         in_flight + segment > window && in_flight >= if window < segment { window } else { window / segment * segment }
     }
 
-    /// Whether an ACK of what lies from `una` on lets the window grow.
-    #[inline]
-    pub(super) fn is_cwnd_limited(&self, una: u64) -> bool {
-        self.usage.is_cwnd_limited(una) || (self.slow_start_half_used && self.is_half_used())
-    }
-
-    /// Whether this is slow start and more than half of cwnd was in use of late: it leads to twice what was in flight
-    /// (draft-ietf-ccwg-ratelimited-increase §3; its appendix on implementations says that Linux has the rule since 3.16).
-    fn is_half_used(&self) -> bool {
-        let cwnd = self.control.cwnd();
-        cwnd < self.control.ssthresh() && cwnd < 2 * self.usage.peak()
-    }
-
     /// Something is about to be sent while nothing is in flight.
     pub(super) fn restart(&mut self, now: Time) {
-        let (idle, rto) = (now.since(self.last_sent), self.trips.rto());
+        let (idle, rto) = (self.unused.idle(now), self.trips.rto());
         // What was never used needs no validation.
         let has_sent = self.board.max() > 1;
         let window = self.cwnd_and_ssthresh();
-        match &mut self.unused {
-            Unused::Kept => {}
-            Unused::Restarts => {
+        match &mut self.unused.rule {
+            Rule::Kept => {}
+            Rule::Restarts => {
                 if has_sent && idle > rto {
                     // RFC 5681 §4.1.
                     self.control.on_restart(idle);
-                    self.last_sent = now;
+                    self.unused.last_sent = now;
                 }
             }
-            Unused::Decays(decay) => {
+            Rule::Decays(decay) => {
                 if has_sent && let Some(to) = decay.idle(now, idle, rto, window, self.peer.max()) {
                     self.control.on_validation(to.cwnd, to.ssthresh);
-                    self.last_sent = now;
+                    self.unused.last_sent = now;
                 }
             }
-            Unused::Validated(_) => self.validate(now),
+            Rule::Validated(_) => self.validate(now),
         }
     }
 
     /// Something was sent: how far that fills the window (RFC 2861 §3.1).
     #[inline]
     pub(super) fn note_decay(&mut self, now: Time) {
-        if matches!(self.unused, Unused::Decays(_)) {
+        if matches!(self.unused.rule, Rule::Decays(_)) {
             self.decay(now);
         }
     }
@@ -73,7 +119,7 @@ impl Sender {
         let in_flight = self.board.pipe();
         let (is_full, is_starved) = (self.fills_window(in_flight), self.board.max() >= self.stream.end());
         let window = self.cwnd_and_ssthresh();
-        let Unused::Decays(decay) = &mut self.unused else { return };
+        let Rule::Decays(decay) = &mut self.unused.rule else { return };
         if is_full {
             decay.full(now);
         } else if is_starved

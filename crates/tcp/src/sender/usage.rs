@@ -1,4 +1,8 @@
-//! How the windows are used: what kept the sender from sending more, round trip by round trip.
+//! How the windows are used: what kept the sender from sending more, round trip by round trip, and for how long.
+
+use super::spent::Spent;
+use crate::{LimitedBy, TcpConfig};
+use longfat_core::time::{Duration, Time};
 
 /// What kept the sender from sending more when it last tried.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,11 +41,25 @@ pub(crate) struct Usage {
     /// The most that was in flight, and what had been sent then: it counts until that is acknowledged.
     peak: u64,
     peak_until: u64,
+    /// In slow start a window of which half was in use may grow.
+    half_suffices: bool,
+    spent: Spent,
 }
 
 impl Usage {
-    pub const NONE: Self =
-        Usage { limit: Limit::Application, round: 0, round_end: 0, is_full: false, full_until: 0, peak: 0, peak_until: 0 };
+    pub fn new(config: &TcpConfig) -> Self {
+        Usage {
+            limit: Limit::Application,
+            round: 0,
+            round_end: 0,
+            is_full: false,
+            full_until: 0,
+            peak: 0,
+            peak_until: 0,
+            half_suffices: config.slow_start_half_used,
+            spent: Spent::default(),
+        }
+    }
 
     #[inline]
     pub fn limited_by(&mut self, limit: Limit) {
@@ -71,10 +89,25 @@ impl Usage {
         }
     }
 
-    /// The most that was in flight of late: of the flight that the ACK under way answers, or a later one.
+    /// The sender has nothing to send at `now`, or may not: from now on its time is that of the limit it has come to. `is_send_buffer`: that
+    /// is the receiver's window, and it reaches beyond the send buffer.
     #[inline]
-    pub fn peak(&self) -> u64 {
-        self.peak
+    pub fn waits(&mut self, now: Time, is_send_buffer: bool) {
+        let limit = match self.limit {
+            Limit::Cwnd => Some(LimitedBy::Cwnd),
+            // What was written may be more than the send buffer holds.
+            Limit::Rwnd if is_send_buffer => Some(LimitedBy::SendBuffer),
+            Limit::Rwnd => Some(LimitedBy::Rwnd),
+            Limit::Pacing => Some(LimitedBy::Pacing),
+            Limit::Host => Some(LimitedBy::Host),
+            Limit::Application => None,
+        };
+        self.spent.limited_by(limit, now);
+    }
+
+    /// How long each limit held the sender back until `until`.
+    pub fn spent(&self, until: Time) -> [Duration; LimitedBy::ALL.len()] {
+        self.spent.until(until)
     }
 
     /// cwnd was reduced: how the greater one was used says nothing.
@@ -97,12 +130,25 @@ impl Usage {
     /// the segments, that is told of the whole flight acknowledged. Where rwnd or the host holds back what cwnd would allow, it is
     /// told of now: the sender sends less than cwnd (RFC 9438 §5.8).
     #[inline]
-    pub fn is_cwnd_limited(&self, una: u64) -> bool {
+    fn is_cwnd_limited(&self, una: u64) -> bool {
         match self.limit {
             Limit::Cwnd => true,
             Limit::Application | Limit::Pacing => una < self.full_until,
             Limit::Rwnd | Limit::Host => self.is_full,
         }
+    }
+
+    /// Whether an ACK of what lies from `una` on lets the window grow; `cwnd_and_ssthresh` are what they are.
+    ///
+    /// With `half_suffices` it does in slow start if more than half of cwnd was in use of late: it leads to twice what was in flight
+    /// (draft-ietf-ccwg-ratelimited-increase §3; its appendix on implementations says that Linux has the rule since 3.16).
+    #[inline]
+    pub fn lets_grow(&self, una: u64, cwnd_and_ssthresh: impl FnOnce() -> (u64, u64)) -> bool {
+        self.is_cwnd_limited(una) || (self.half_suffices && self.is_half_used(cwnd_and_ssthresh()))
+    }
+
+    fn is_half_used(&self, (cwnd, ssthresh): (u64, u64)) -> bool {
+        cwnd < ssthresh && cwnd < 2 * self.peak
     }
 }
 
@@ -110,9 +156,13 @@ impl Usage {
 mod tests {
     use super::*;
 
+    fn unused() -> Usage {
+        Usage::new(&TcpConfig::new(&crate::stack::named("rfc").params(), 1500))
+    }
+
     /// Each time the limit, what is in flight (`una..max`), and whether that fills cwnd; then whether cwnd was used.
     fn limited(history: &[(Limit, u64, u64, bool)]) -> Vec<bool> {
-        let mut usage = Usage::NONE;
+        let mut usage = unused();
         let one = |&(limit, una, max, is_full): &(Limit, u64, u64, bool)| {
             usage.limited_by(limit);
             usage.note(Flight { una, max, size: max - una, is_full });
@@ -141,19 +191,19 @@ mod tests {
 
     #[test]
     fn the_peak_counts_until_what_was_in_flight_is_acknowledged() {
-        let mut usage = Usage::NONE;
+        let mut usage = unused();
         let peaks = [(0, 9), (5, 12), (8, 12), (9, 12), (12, 14)].map(|(una, max)| {
             usage.note(Flight { una, max, size: max - una, is_full: false });
-            usage.peak()
+            usage.peak
         });
         assert_eq!(peaks, [9, 9, 9, 3, 2]);
         usage.forget();
-        assert_eq!(usage.peak(), 0);
+        assert_eq!(usage.peak, 0);
     }
 
     #[test]
     fn a_round_ends_when_what_was_sent_after_its_start_is_acknowledged() {
-        let mut usage = Usage::NONE;
+        let mut usage = unused();
         let rounds = [1, 500, 1000, 1001, 2001].map(|ack| {
             usage.acked(ack, ack + 999);
             usage.round()

@@ -349,6 +349,31 @@ fn inputs_are_served_in_turn() {
     assert_eq!(port.count.queue_max, 19, "36 cells come in 18 slots, and one leaves in each but the first");
 }
 
+/// Whose turn it is after rounds in which an input that was served before them has nothing: input 3, the last to be served, falls silent, and 0, 1
+/// and 2 go on in turn. When 3 is there again, 2 was served last, so 3 is next, not 0.
+#[test]
+fn after_rounds_it_is_the_turn_of_whoever_was_silent() {
+    let (kind, params) = with_buffer("plain", 1000);
+    let frame = |channel, cells, gap_us| Given { channel, cells, is_ect: false, gap: Duration::from_micros(gap_us) };
+    let long = |channel| frame(channel, 60, 0);
+    let of = |first_us, silent_us, is_before_switch| {
+        let given = [long(0), long(1), long(2), frame(3, 1, first_us), frame(3, 12, silent_us)];
+        let mut port = port(kind, &params, vec![CELL_TIME; 4], is_before_switch);
+        for (line, run) in runs(&given, 4) {
+            port.arrive(line, run);
+        }
+        port.advance(END);
+        let left = port
+            .outcomes()
+            .filter_map(|outcome| if let Outcome::Whole { route, leaves, .. } = outcome { Some((route, leaves)) } else { None });
+        (left.collect::<Vec<_>>(), port.turn)
+    };
+    for (first_us, silent_us) in (0..9).flat_map(|first_us| (0..90).map(move |silent_us| (first_us, silent_us))) {
+        let (rounds, slots) = (of(first_us, silent_us, false), of(first_us, silent_us, true));
+        assert_eq!(rounds, slots, "3 comes after {first_us} us, and is silent for {silent_us} us");
+    }
+}
+
 /// A frame alone: its first cell is there at 3 us, crosses in the slot from then on, and leaves in the next.
 #[test]
 fn a_frame_alone_takes_its_cells_and_two_slots() {

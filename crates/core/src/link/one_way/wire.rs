@@ -9,9 +9,21 @@ use crate::queue::{DropReason, QueueLog, discard};
 use crate::time::Time;
 
 impl Link {
+    /// The packet `id` goes onto the wire, and is due at `arrival`.
+    #[inline(always)]
+    pub(super) fn launch(&mut self, id: PacketId, arrival: Time, packets: &mut Packets) {
+        let packet = &mut packets[id];
+        packet.stamp = arrival;
+        packet.route += 1;
+        packet.ingress = self.config.port;
+        if self.is_perfect || self.goes_straight(arrival, id, packets) {
+            self.sent.push(id, packets);
+        }
+    }
+
     /// Whether the packet `id` is nothing but due at `arrival`. If not, it has been put where it belongs.
     #[inline]
-    pub(super) fn goes_straight(&mut self, arrival: Time, id: PacketId, packets: &mut Packets) -> bool {
+    fn goes_straight(&mut self, arrival: Time, id: PacketId, packets: &mut Packets) -> bool {
         let survives = self.survives(arrival, id, packets);
         match &mut self.travel {
             Some(travel) => travel.take(Time::from_ps(arrival.as_ps() - self.config.delay.as_ps()), id, !survives),

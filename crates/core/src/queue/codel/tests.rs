@@ -1,5 +1,6 @@
 use super::*;
 use crate::packet::{Ecn, Way};
+use crate::queue::DropReason;
 use crate::queue::tests::{Ledger, context, packet_with};
 use crate::units::Capacity;
 

@@ -10,7 +10,7 @@ use std::{env, io};
 use longfat_core::link::loss;
 use longfat_core::params::Value;
 use longfat_core::units::Capacity;
-use longfat_sim::dumbbell::{Dumbbell, droptail};
+use longfat_experiment::dumbbell::{Dumbbell, droptail};
 use longfat_tcp::{TcpConfig, congestion};
 
 use super::{Cost, dumbbell, parse};

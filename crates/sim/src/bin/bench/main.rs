@@ -18,7 +18,7 @@ use std::{env, fs, io};
 use longfat_core::time::Duration;
 use longfat_core::units::Rate;
 use longfat_experiment::Experiment;
-use longfat_sim::dumbbell::Dumbbell;
+use longfat_experiment::dumbbell::Dumbbell;
 use longfat_tcp::{RecoveryKind, TcpConfig, congestion};
 
 struct Case {

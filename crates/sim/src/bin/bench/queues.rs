@@ -13,7 +13,7 @@ use longfat_core::queue::{self, DropReason, Queue, QueueContext, QueueLog};
 use longfat_core::rng::Rng;
 use longfat_core::time::{Duration, Time};
 use longfat_core::units::{Capacity, Rate};
-use longfat_sim::dumbbell::Dumbbell;
+use longfat_experiment::dumbbell::Dumbbell;
 use longfat_tcp::TcpConfig;
 
 use super::{Cost, dumbbell, run_child};

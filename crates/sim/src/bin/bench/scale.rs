@@ -7,7 +7,7 @@ use std::io;
 
 use longfat_core::time::Duration;
 use longfat_core::units::Rate;
-use longfat_sim::dumbbell::Dumbbell;
+use longfat_experiment::dumbbell::Dumbbell;
 use longfat_tcp::TcpConfig;
 
 use super::{Cost, run_child};

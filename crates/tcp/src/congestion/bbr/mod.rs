@@ -4,10 +4,12 @@
 pub(super) mod v1;
 pub(super) mod v3;
 
+mod cwnd;
 mod max_filter;
 
 use crate::pacing::rate;
 use crate::rate::RateSample;
+use cwnd::Cwnd;
 use longfat_core::time::Duration;
 use longfat_core::units::Rate;
 use max_filter::MaxFilter;
@@ -49,8 +51,9 @@ struct Pace {
 }
 
 impl Pace {
-    fn new(gain: f64, initial_cwnd: u64, mss: u64) -> Self {
-        let mut pace = Pace { bytes_per_second: 0.0, rate: Rate::from_bps(1), initial_cwnd, floor: mss as f64, knows_rtt: false };
+    fn new(gain: f64, cwnd: &Cwnd) -> Self {
+        let (initial_cwnd, floor) = (cwnd.initial, cwnd.mss as f64);
+        let mut pace = Pace { bytes_per_second: 0.0, rate: Rate::from_bps(1), initial_cwnd, floor, knows_rtt: false };
         pace.begin(gain, Duration::from_millis(1));
         pace
     }

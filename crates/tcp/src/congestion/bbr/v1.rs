@@ -5,7 +5,7 @@
 
 mod probe_rtt;
 
-use super::{MaxFilter, Pace, Rounds, bdp};
+use super::{Cwnd, MaxFilter, Pace, Rounds, bdp};
 use crate::TcpConfig;
 use crate::congestion::state::Unit;
 use crate::congestion::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Established, Variable};
@@ -34,8 +34,6 @@ const BANDWIDTH_ROUNDS: usize = 10;
 const MIN_RTT_LASTS: Duration = Duration::from_secs(10);
 /// §4.3.5: ProbeRTTDuration.
 const PROBE_RTT_LASTS: Duration = Duration::from_millis(200);
-/// §4.2.3.3: BBRMinPipeCwnd, in segments.
-const MIN_PIPE: u64 = 4;
 
 /// §3.4.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -74,9 +72,7 @@ struct Ended {
 /// BBR's variables.
 #[derive(Clone, Debug)]
 pub struct Bbr {
-    mss: u64,
-    cwnd: u64,
-    initial_cwnd: u64,
+    cwnd: Cwnd,
     state: State,
     rounds: Rounds,
     bandwidth: MaxFilter<BANDWIDTH_ROUNDS>,
@@ -85,9 +81,6 @@ pub struct Bbr {
     min_rtt_expired: bool,
     pipe_full: FullPipe,
     pace: Pace,
-    /// The last cwnd that neither loss nor ProbeRTT cut (§4.2.3.4).
-    prior_cwnd: u64,
-    recovering: bool,
     /// Packet conservation, until something sent after this much was delivered arrives.
     conserve_until: Option<u64>,
     ended: Option<Ended>,
@@ -103,12 +96,9 @@ pub struct Bbr {
 impl Bbr {
     /// As `config` asks.
     pub fn new(config: &TcpConfig) -> Self {
-        let mss = u64::from(config.mss);
-        let cwnd = config.first_window();
+        let cwnd = Cwnd::new(config);
         Bbr {
-            mss,
             cwnd,
-            initial_cwnd: cwnd,
             state: State::Startup,
             rounds: Rounds::default(),
             bandwidth: MaxFilter::new(),
@@ -116,9 +106,7 @@ impl Bbr {
             min_rtt_at: Time::ZERO,
             min_rtt_expired: false,
             pipe_full: FullPipe::default(),
-            pace: Pace::new(HIGH_GAIN, cwnd, mss),
-            prior_cwnd: 0,
-            recovering: false,
+            pace: Pace::new(HIGH_GAIN, &cwnd),
             conserve_until: None,
             ended: None,
             idle_restart: false,
@@ -151,9 +139,9 @@ impl Bbr {
     fn send_quantum(&self) -> f64 {
         let bits = self.pace.bytes_per_second * 8.0;
         if bits < 1.2e6 {
-            self.mss as f64
+            self.cwnd.mss as f64
         } else if bits < 24e6 {
-            (2 * self.mss) as f64
+            (2 * self.cwnd.mss) as f64
         } else {
             (self.pace.bytes_per_second * 1e-3).min(65_536.0)
         }
@@ -161,7 +149,7 @@ impl Bbr {
 
     /// §4.2.3.2, BBRInflight.
     fn target(&self, gain: f64) -> u64 {
-        let Some(rtt) = self.min_rtt else { return self.initial_cwnd };
+        let Some(rtt) = self.min_rtt else { return self.cwnd.initial };
         (gain * bdp(self.bandwidth.max(), rtt) + 3.0 * self.send_quantum()) as u64
     }
 
@@ -223,21 +211,13 @@ impl Bbr {
         }
     }
 
-    /// §4.2.3.4.
-    fn save_cwnd(&mut self) {
-        let cut = self.recovering || matches!(self.state, State::ProbeRtt(_));
-        self.prior_cwnd = if cut { self.prior_cwnd.max(self.cwnd) } else { self.cwnd };
-    }
-
-    fn restore_cwnd(&mut self) {
-        self.cwnd = self.cwnd.max(self.prior_cwnd);
+    fn in_probe_rtt(&self) -> bool {
+        matches!(self.state, State::ProbeRtt(_))
     }
 
     fn end_recovery(&mut self) {
-        if self.recovering {
-            self.recovering = false;
+        if self.cwnd.end_recovery() {
             self.conserve_until = None;
-            self.restore_cwnd();
             self.bound_cwnd();
         }
     }
@@ -247,23 +227,23 @@ impl Bbr {
     /// process goes on, in the round that it is in.
     fn enter_recovery(&mut self, now: Time) {
         if let Some(ended) = self.ended.take().filter(|ended| ended.at == now) {
-            (self.cwnd, self.conserve_until) = (ended.cwnd, ended.conserve_until);
-            self.recovering = true;
+            (self.cwnd.bytes, self.conserve_until) = (ended.cwnd, ended.conserve_until);
+            self.cwnd.recovering = true;
         }
-        if self.recovering {
+        if self.cwnd.recovering {
             return;
         }
-        self.save_cwnd();
-        self.recovering = true;
-        self.cwnd = self.in_flight.saturating_sub(self.newly_lost) + self.delivered.max(self.mss);
+        self.cwnd.save(self.in_probe_rtt());
+        self.cwnd.recovering = true;
+        self.cwnd.bytes = self.in_flight.saturating_sub(self.newly_lost) + self.delivered.max(self.cwnd.mss);
         self.conserve_until = Some(self.total_delivered);
         self.newly_lost = 0;
     }
 
     /// §4.2.3.5.
     fn bound_cwnd(&mut self) {
-        if matches!(self.state, State::ProbeRtt(_)) {
-            self.cwnd = self.cwnd.min(MIN_PIPE * self.mss);
+        if self.in_probe_rtt() {
+            self.cwnd.bytes = self.cwnd.bytes.min(self.cwnd.least());
         }
     }
 
@@ -274,17 +254,12 @@ impl Bbr {
             self.conserve_until = None;
         }
         if ack.in_recovery && self.newly_lost > 0 {
-            self.cwnd = self.cwnd.saturating_sub(self.newly_lost).max(self.mss);
+            self.cwnd.bytes = self.cwnd.bytes.saturating_sub(self.newly_lost).max(self.cwnd.mss);
         }
         if self.conserve_until.is_some() {
-            self.cwnd = self.cwnd.max(rs.in_flight + ack.delivered);
+            self.cwnd.bytes = self.cwnd.bytes.max(rs.in_flight + ack.delivered);
         } else {
-            if self.pipe_full.full {
-                self.cwnd = (self.cwnd + ack.delivered).min(target);
-            } else if self.cwnd < target || rs.total_delivered < self.initial_cwnd {
-                self.cwnd += ack.delivered;
-            }
-            self.cwnd = self.cwnd.max(MIN_PIPE * self.mss);
+            self.cwnd.grow(ack.delivered, rs.total_delivered, target, self.pipe_full.full);
         }
         self.bound_cwnd();
     }
@@ -294,17 +269,17 @@ impl CongestionControl for Bbr {
     fn state(&mut self) -> Vec<Variable<'_>> {
         let (bandwidth, min_rtt) = (&mut self.bandwidth, &mut self.min_rtt);
         vec![
-            Variable::bytes("cwnd", &mut self.cwnd, self.mss),
+            Variable::bytes("cwnd", &mut self.cwnd.bytes, self.cwnd.mss),
             Variable::new("bandwidth", Unit::BitsPerSecond, Some(bandwidth.max() * 8.0), 0.0..=1e14, |bps| bandwidth.set(bps / 8.0)),
             Variable::new("min_rtt", Unit::Seconds, min_rtt.map(Duration::as_secs_f64), 1e-6..=1e4, |seconds| {
                 *min_rtt = Some(Duration::from_secs_f64(seconds));
             }),
-            Variable::bytes("prior_cwnd", &mut self.prior_cwnd, 0),
+            Variable::bytes("prior_cwnd", &mut self.cwnd.prior, 0),
         ]
     }
 
     fn cwnd(&self) -> u64 {
-        self.cwnd
+        self.cwnd.bytes
     }
 
     /// §4.3.1.
@@ -318,7 +293,7 @@ impl CongestionControl for Bbr {
     /// §3.5.2.
     fn on_sample(&mut self, ack: &AckSample) {
         let Some(rs) = &ack.rate else { return };
-        if self.recovering && !ack.in_recovery && !ack.after_timeout {
+        if self.cwnd.has_recovered(ack) {
             self.end_recovery();
         }
         self.pace.learn_rtt(HIGH_GAIN, ack.srtt);
@@ -346,17 +321,17 @@ impl CongestionControl for Bbr {
         match event.kind {
             Congestion::Loss => self.enter_recovery(event.now),
             Congestion::Timeout | Congestion::TimeoutAgain => {
-                self.save_cwnd();
-                self.cwnd = self.mss;
+                self.cwnd.save(self.in_probe_rtt());
+                self.cwnd.collapse();
                 self.conserve_until = None;
-                self.recovering = true;
+                self.cwnd.recovering = true;
             }
             Congestion::Ecn | Congestion::Local => {}
         }
     }
 
     fn on_recovered(&mut self, now: Time) {
-        self.ended = Some(Ended { at: now, cwnd: self.cwnd, conserve_until: self.conserve_until });
+        self.ended = Some(Ended { at: now, cwnd: self.cwnd.bytes, conserve_until: self.conserve_until });
         self.end_recovery();
     }
 
@@ -376,7 +351,7 @@ impl CongestionControl for Bbr {
     }
 
     fn on_syn_loss(&mut self) {
-        self.cwnd = self.mss;
+        self.cwnd.collapse();
     }
 
     fn pacing_rate(&self) -> Option<Rate> {
@@ -389,7 +364,7 @@ impl CongestionControl for Bbr {
 
     /// §4.3.5: rates in ProbeRTT say nothing of the path.
     fn holds_back(&self) -> bool {
-        matches!(self.state, State::ProbeRtt(_))
+        self.in_probe_rtt()
     }
 
     fn wants_rate(&self) -> bool {

@@ -8,7 +8,7 @@ mod probe_rtt;
 mod startup;
 mod window;
 
-use super::{MaxFilter, Pace, Rounds};
+use super::{Cwnd, MaxFilter, Pace, Rounds};
 use crate::TcpConfig;
 use crate::congestion::state::Unit;
 use crate::congestion::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Established, Variable};
@@ -40,8 +40,6 @@ const CWND_GAIN: f64 = 2.0;
 const LOSS_THRESHOLD: f64 = 0.02;
 const BETA: f64 = 0.7;
 const HEADROOM: f64 = 0.15;
-/// §2.8: MinPipeCwnd, in segments.
-const MIN_PIPE: u64 = 4;
 /// §2.11 MaxBwFilterLen, in cycles; §2.12 ExtraAckedFilterLen, in rounds.
 const BANDWIDTH_CYCLES: usize = 2;
 const EXTRA_ACKED_ROUNDS: usize = 10;
@@ -97,13 +95,8 @@ struct Aggregation {
 /// BBR's variables. Bandwidths are in bytes a second, without a bound infinite.
 #[derive(Clone, Debug)]
 pub struct Bbr3 {
-    mss: u64,
     sack: bool,
-    cwnd: u64,
-    initial_cwnd: u64,
-    /// The last cwnd that neither loss nor ProbeRTT cut (§5.6.4.4).
-    prior_cwnd: u64,
-    recovering: bool,
+    cwnd: Cwnd,
     state: State,
     rounds: Rounds,
     plateau: Plateau,
@@ -157,19 +150,14 @@ pub struct Bbr3 {
 impl Bbr3 {
     /// As `config` asks. §5.2.1.
     pub fn new(config: &TcpConfig) -> Self {
-        let mss = u64::from(config.mss);
-        let cwnd = config.first_window();
+        let cwnd = Cwnd::new(config);
         Bbr3 {
-            mss,
             sack: config.sack,
             cwnd,
-            initial_cwnd: cwnd,
-            prior_cwnd: 0,
-            recovering: false,
             state: State::Startup,
             rounds: Rounds::default(),
             plateau: Plateau::default(),
-            pace: Pace::new(STARTUP_PACING_GAIN, cwnd, mss),
+            pace: Pace::new(STARTUP_PACING_GAIN, &cwnd),
             rng: Rng::named(0, "bbr"),
             max_bandwidth: MaxFilter::new(),
             cycles: 0,
@@ -251,7 +239,7 @@ impl Bbr3 {
             // In Startup the filter is one round long.
             a.extra.forget_past();
         }
-        a.extra.update((a.delivered - expected).min(self.cwnd) as f64);
+        a.extra.update((a.delivered - expected).min(self.cwnd.bytes) as f64);
     }
 }
 
@@ -266,19 +254,19 @@ impl CongestionControl for Bbr3 {
             *bandwidth = max.max().min(*short);
         };
         vec![
-            Variable::bytes("cwnd", &mut self.cwnd, self.mss),
+            Variable::bytes("cwnd", &mut self.cwnd.bytes, self.cwnd.mss),
             Variable::new("bandwidth", Unit::BitsPerSecond, Some(greatest), 0.0..=1e14, set),
             Variable::new("min_rtt", Unit::Seconds, min_rtt.map(Duration::as_secs_f64), 1e-6..=1e4, |seconds| {
                 (*min_rtt, *min_rtt_s) = (Some(Duration::from_secs_f64(seconds)), seconds);
             }),
-            Variable::bytes("inflight_longterm", &mut self.inflight_longterm, self.mss),
-            Variable::bytes("inflight_shortterm", &mut self.inflight_shortterm, self.mss),
-            Variable::bytes("prior_cwnd", &mut self.prior_cwnd, 0),
+            Variable::bytes("inflight_longterm", &mut self.inflight_longterm, self.cwnd.mss),
+            Variable::bytes("inflight_shortterm", &mut self.inflight_shortterm, self.cwnd.mss),
+            Variable::bytes("prior_cwnd", &mut self.cwnd.prior, 0),
         ]
     }
 
     fn cwnd(&self) -> u64 {
-        self.cwnd
+        self.cwnd.bytes
     }
 
     /// §5.2.1.
@@ -296,7 +284,7 @@ impl CongestionControl for Bbr3 {
     fn on_sample(&mut self, ack: &AckSample) {
         let Some(rs) = &ack.rate else { return };
         let rate = rs.bytes_per_second();
-        if self.recovering && !ack.in_recovery && !ack.after_timeout {
+        if self.cwnd.has_recovered(ack) {
             self.end_recovery();
         }
         self.pace.learn_rtt(STARTUP_PACING_GAIN, ack.srtt);
@@ -332,13 +320,13 @@ impl CongestionControl for Bbr3 {
             Congestion::Loss => {
                 self.save_upon_loss();
                 self.recovery_from = Some(self.last.total_delivered);
-                self.recovering = true;
+                self.cwnd.recovering = true;
             }
             Congestion::Timeout | Congestion::TimeoutAgain => {
                 self.save_upon_loss();
                 // C.inflight + 1: all of it is taken for lost.
-                self.cwnd = self.mss;
-                self.recovering = true;
+                self.cwnd.collapse();
+                self.cwnd.recovering = true;
             }
             Congestion::Ecn => self.handle_mark(),
             // The host's own queue says nothing of the path.
@@ -371,7 +359,7 @@ impl CongestionControl for Bbr3 {
     }
 
     fn on_syn_loss(&mut self) {
-        self.cwnd = self.mss;
+        self.cwnd.collapse();
     }
 
     fn pacing_rate(&self) -> Option<Rate> {

@@ -1,6 +1,6 @@
 //! The least round trip, and ProbeRTT, which looks for it.
 
-use super::{Bbr, Drained, MIN_PIPE, MIN_RTT_LASTS, PROBE_RTT_LASTS, State};
+use super::{Bbr, Drained, MIN_RTT_LASTS, PROBE_RTT_LASTS, State};
 use crate::rate::RateSample;
 use longfat_core::time::Time;
 
@@ -17,8 +17,8 @@ impl Bbr {
 
     /// §4.3.5.
     pub(super) fn check_probe_rtt(&mut self, now: Time, rs: &RateSample) {
-        if !matches!(self.state, State::ProbeRtt(_)) && self.min_rtt_expired && !self.idle_restart {
-            self.save_cwnd();
+        if !self.in_probe_rtt() && self.min_rtt_expired && !self.idle_restart {
+            self.cwnd.save(false);
             self.state = State::ProbeRtt(Drained::No);
         }
         if let State::ProbeRtt(drained) = self.state {
@@ -29,7 +29,7 @@ impl Bbr {
 
     fn probe_rtt(&mut self, now: Time, drained: Drained, rs: &RateSample) {
         match drained {
-            Drained::No if rs.in_flight <= MIN_PIPE * self.mss => {
+            Drained::No if rs.in_flight <= self.cwnd.least() => {
                 self.state = State::ProbeRtt(Drained::Since { until: now + PROBE_RTT_LASTS, round_done: false });
                 self.rounds.begin(rs.total_delivered);
             }
@@ -39,7 +39,7 @@ impl Bbr {
                 self.state = State::ProbeRtt(Drained::Since { until, round_done });
                 if round_done && now > until {
                     self.min_rtt_at = now;
-                    self.restore_cwnd();
+                    self.cwnd.restore();
                     if self.pipe_full.full { self.enter_probe_bw(now) } else { self.state = State::Startup }
                 }
             }

@@ -213,14 +213,14 @@ fn recoveries_that_one_ack_joins_are_one() {
     // In the first round: it is still the first, and still the window of conservation.
     let (cwnd, until) = (path.bbr.cwnd(), path.bbr.conserve_until);
     joined(&mut path);
-    assert!(path.bbr.recovering && until.is_some());
+    assert!(path.bbr.cwnd.recovering && until.is_some());
     assert_eq!((path.bbr.cwnd(), path.bbr.conserve_until), (cwnd, until));
     // In a later one: cwnd grows on by what arrives.
     for _ in 0..10 {
         path.ack_with(recovery);
     }
     assert!(path.bbr.conserve_until.is_none());
-    path.bbr.cwnd = 30 * MSS;
+    path.bbr.cwnd.bytes = 30 * MSS;
     joined(&mut path);
     assert_eq!((path.bbr.cwnd(), path.bbr.conserve_until), (30 * MSS, None));
     path.ack_with(recovery);
@@ -270,7 +270,7 @@ fn probe_rtt_comes_when_the_min_rtt_is_ten_seconds_old() {
     let mut path = Path::steady();
     path.rtt = 120;
     path.until(11, |b| matches!(b.state, State::ProbeRtt(_)));
-    let cwnd = path.bbr.prior_cwnd;
+    let cwnd = path.bbr.cwnd.prior;
     // The handshake's round trip is of time zero, those of Startup up to its end.
     assert!(path.ms > 10_000 && path.ms < 10_000 + 5_000, "{}", path.ms);
     assert_eq!(path.bbr.cwnd(), 4 * MSS);

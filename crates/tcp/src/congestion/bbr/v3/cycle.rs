@@ -1,6 +1,6 @@
 //! ProbeBW: DOWN, CRUISE, REFILL, UP, and when to go from one to the next (draft-ietf-ccwg-bbr-06 §5.3.3).
 
-use super::{Bbr3, HEADROOM, MIN_PIPE, State, UNBOUNDED};
+use super::{Bbr3, HEADROOM, State, UNBOUNDED};
 use crate::congestion::AckSample;
 use crate::rate::RateSample;
 use longfat_core::time::{Duration, Time};
@@ -72,7 +72,7 @@ impl Bbr3 {
 
     /// §5.3.3.8.3, IsTimeToProbeBW: after the wait by the clock, or as many rounds as Reno would take to make up for a loss.
     fn is_time_to_probe(&self, now: Time) -> bool {
-        now > self.cycle_start + self.probe_wait || self.rounds_since_probe_up >= (self.target_inflight() / self.mss).min(63)
+        now > self.cycle_start + self.probe_wait || self.rounds_since_probe_up >= (self.target_inflight() / self.cwnd.mss).min(63)
     }
 
     fn is_time_to_cruise(&self, in_flight: u64) -> bool {
@@ -86,7 +86,7 @@ impl Bbr3 {
             self.prev_probe_precautionary = true;
             return true;
         }
-        if ack.cwnd_limited && self.cwnd >= self.inflight_longterm {
+        if ack.cwnd_limited && self.cwnd.bytes >= self.inflight_longterm {
             self.plateau.search_again(rate);
             return false;
         }
@@ -98,26 +98,26 @@ impl Bbr3 {
         if self.inflight_longterm == UNBOUNDED {
             return UNBOUNDED;
         }
-        let headroom = ((HEADROOM * self.inflight_longterm as f64) as u64).max(self.mss);
-        self.inflight_longterm.saturating_sub(headroom).max(MIN_PIPE * self.mss)
+        let headroom = ((HEADROOM * self.inflight_longterm as f64) as u64).max(self.cwnd.mss);
+        self.inflight_longterm.saturating_sub(headroom).max(self.cwnd.least())
     }
 
     /// §5.3.3.9, RaiseInflightLongtermSlope: 1, 2, 4, ... segments a round.
     fn raise_slope(&mut self) {
         let growth = 1 << self.probe_up_rounds;
         self.probe_up_rounds = (self.probe_up_rounds + 1).min(30);
-        self.probe_up_acked_per_mss = (self.cwnd / growth).max(self.mss);
+        self.probe_up_acked_per_mss = (self.cwnd.bytes / growth).max(self.cwnd.mss);
     }
 
     /// §5.3.3.9, ProbeInflightLongtermUpward.
     fn raise_longterm(&mut self, ack: &AckSample) {
-        if !ack.cwnd_limited || self.cwnd < self.inflight_longterm {
+        if !ack.cwnd_limited || self.cwnd.bytes < self.inflight_longterm {
             return;
         }
         self.probe_up_acked += ack.delivered;
         let steps = self.probe_up_acked / self.probe_up_acked_per_mss;
         self.probe_up_acked -= steps * self.probe_up_acked_per_mss;
-        self.inflight_longterm += steps * self.mss;
+        self.inflight_longterm += steps * self.cwnd.mss;
         if self.rounds.start {
             self.raise_slope();
         }

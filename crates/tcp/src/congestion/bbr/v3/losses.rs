@@ -118,7 +118,7 @@ impl Bbr3 {
                 self.bandwidth_shortterm = self.max_bandwidth.max();
             }
             if self.inflight_shortterm == UNBOUNDED {
-                self.inflight_shortterm = self.cwnd;
+                self.inflight_shortterm = self.cwnd.bytes;
             }
             self.bandwidth_shortterm = self.bandwidth_latest.max(BETA * self.bandwidth_shortterm);
             self.inflight_shortterm = self.inflight_latest.max((BETA * self.inflight_shortterm as f64) as u64);
@@ -134,7 +134,7 @@ impl Bbr3 {
 
     /// §5.5.11.1.
     pub(super) fn save_upon_loss(&mut self) {
-        self.save_cwnd();
+        self.cwnd.save(self.in_probe_rtt());
         self.undo = Undo {
             state: None,
             bandwidth_shortterm: self.bandwidth_shortterm,
@@ -145,7 +145,7 @@ impl Bbr3 {
 
     /// §5.5.11.2, HandleSpuriousLossDetection.
     pub(super) fn undo_losses(&mut self) {
-        self.restore_cwnd();
+        self.cwnd.restore();
         self.loss_in_round = false;
         self.plateau.search_again(0.0);
         self.bandwidth_shortterm = self.bandwidth_shortterm.max(self.undo.bandwidth_shortterm);

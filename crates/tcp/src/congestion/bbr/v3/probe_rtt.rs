@@ -27,7 +27,7 @@ impl Bbr3 {
     /// §5.3.4.3, CheckProbeRTT.
     pub(super) fn check_probe_rtt(&mut self, now: Time, rs: &RateSample) {
         if !self.in_probe_rtt() && self.probe_rtt_expired && !self.idle_restart {
-            self.save_cwnd();
+            self.cwnd.save(false);
             self.state = State::ProbeRtt { done: None, round_done: false };
             self.ack_phase = AckPhase::ProbeStopping;
             self.rounds.begin(rs.total_delivered);
@@ -55,7 +55,7 @@ impl Bbr3 {
             return;
         }
         self.probe_rtt_min_at = now;
-        self.restore_cwnd();
+        self.cwnd.restore();
         self.reset_shortterm();
         if self.plateau.ever {
             self.start_down(now, total_delivered);

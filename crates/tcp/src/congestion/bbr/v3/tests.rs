@@ -339,7 +339,7 @@ fn cruising_yields_to_losses_by_what_was_delivered_and_by_no_more_than_beta() {
 #[test]
 fn the_longterm_level_rises_by_one_two_four_while_it_is_the_limit() {
     let mut path = Path::up();
-    (path.bbr.inflight_longterm, path.bbr.cwnd) = (100 * MSS, 100 * MSS);
+    (path.bbr.inflight_longterm, path.bbr.cwnd.bytes) = (100 * MSS, 100 * MSS);
     (path.bbr.probe_up_acked, path.bbr.probe_up_acked_per_mss) = (0, 100 * MSS);
     let mut levels = vec![100];
     for _ in 0..5 {

@@ -1,6 +1,6 @@
 //! What comes out of the model: pacing rate, the volume to have in flight, cwnd (draft-ietf-ccwg-bbr-06 §5.6).
 
-use super::{Bbr3, MIN_PIPE, PACING_MARGIN, PROBE_RTT_CWND_GAIN, State, UNBOUNDED};
+use super::{Bbr3, PACING_MARGIN, PROBE_RTT_CWND_GAIN, State, UNBOUNDED};
 use crate::congestion::AckSample;
 use crate::pacing::quantum;
 use crate::rate::RateSample;
@@ -17,13 +17,13 @@ impl Bbr3 {
     }
 
     fn bdp_multiple(&self, bandwidth: f64, gain: f64) -> u64 {
-        self.min_rtt.map_or(self.initial_cwnd, |_| (gain * (bandwidth * self.min_rtt_s)) as u64)
+        self.min_rtt.map_or(self.cwnd.initial, |_| (gain * (bandwidth * self.min_rtt_s)) as u64)
     }
 
     /// §5.6.4.2, QuantizationBudget, with the offload budget of §5.5.8.1.
     fn quantized(&self, inflight: u64) -> u64 {
-        let budget = 3 * quantum(self.pace.rate, self.mss);
-        inflight.max(budget).max(MIN_PIPE * self.mss) + if self.state == State::Up { 2 * self.mss } else { 0 }
+        let budget = 3 * quantum(self.pace.rate, self.cwnd.mss);
+        inflight.max(budget).max(self.cwnd.least()) + if self.state == State::Up { 2 * self.cwnd.mss } else { 0 }
     }
 
     /// §5.6.4.2, Inflight.
@@ -33,12 +33,12 @@ impl Bbr3 {
 
     /// §5.3.3.8.3, TargetInflight.
     pub(super) fn target_inflight(&self) -> u64 {
-        self.bdp(self.bandwidth).min(self.cwnd)
+        self.bdp(self.bandwidth).min(self.cwnd.bytes)
     }
 
     /// §5.6.4.5.
     pub(super) fn probe_rtt_cwnd(&self) -> u64 {
-        self.bdp_multiple(self.bandwidth, PROBE_RTT_CWND_GAIN).max(MIN_PIPE * self.mss)
+        self.bdp_multiple(self.bandwidth, PROBE_RTT_CWND_GAIN).max(self.cwnd.least())
     }
 
     /// §5.6.4.6, SetCwnd.
@@ -46,43 +46,26 @@ impl Bbr3 {
         let (_, gain) = self.gains();
         let extra = self.aggregation.extra.max() as u64;
         let max_inflight = self.quantized(self.bdp_multiple(self.bandwidth, gain) + extra);
-        if self.plateau.ever {
-            self.cwnd = (self.cwnd + ack.delivered).min(max_inflight);
-        } else if self.cwnd < max_inflight || rs.total_delivered < self.initial_cwnd {
-            self.cwnd += ack.delivered;
-        }
-        self.cwnd = self.cwnd.max(MIN_PIPE * self.mss);
+        self.cwnd.grow(ack.delivered, rs.total_delivered, max_inflight, self.plateau.ever);
         self.bound_cwnd();
     }
 
     /// §5.6.4.5 and §5.6.4.7.
     fn bound_cwnd(&mut self) {
         if self.in_probe_rtt() {
-            self.cwnd = self.cwnd.min(self.probe_rtt_cwnd());
+            self.cwnd.bytes = self.cwnd.bytes.min(self.probe_rtt_cwnd());
         }
         let longterm = match self.state {
             State::Down | State::Refill | State::Up => self.inflight_longterm,
             State::Cruise | State::ProbeRtt { .. } => self.inflight_with_headroom(),
             State::Startup | State::Drain { .. } => UNBOUNDED,
         };
-        self.cwnd = self.cwnd.min(longterm.min(self.inflight_shortterm).max(MIN_PIPE * self.mss));
-    }
-
-    /// §5.6.4.4.
-    pub(super) fn save_cwnd(&mut self) {
-        let cut = self.recovering || self.in_probe_rtt();
-        self.prior_cwnd = if cut { self.prior_cwnd.max(self.cwnd) } else { self.cwnd };
-    }
-
-    pub(super) fn restore_cwnd(&mut self) {
-        self.cwnd = self.cwnd.max(self.prior_cwnd);
+        self.cwnd.bytes = self.cwnd.bytes.min(longterm.min(self.inflight_shortterm).max(self.cwnd.least()));
     }
 
     pub(super) fn end_recovery(&mut self) {
-        if self.recovering {
-            self.recovering = false;
+        if self.cwnd.end_recovery() {
             self.recovery_from = None;
-            self.restore_cwnd();
             self.bound_cwnd();
         }
     }

@@ -1,4 +1,4 @@
-//! A dumbbell in Rust, without a file: what the tests and the benchmark run.
+//! A dumbbell as an [`Experiment`], in Rust and without a file: for tests, benchmarks, and programs that run many.
 //!
 //! Pairs of hosts, an edge link each, two routers and one bottleneck between them. Node 0 is the left router, node 1 the
 //! right one, then come the left and the right host of each pair. Links 0 and 1 are the two ways of the bottleneck.
@@ -12,8 +12,9 @@ use longfat_core::queue;
 use longfat_core::time::Duration;
 use longfat_core::traffic::Traffic;
 use longfat_core::units::{Capacity, Rate};
-use longfat_experiment::{Experiment, Flow, Link, Measure, Network, Node, NodeKind, Ties};
 use longfat_tcp::{TcpConfig, stack};
+
+use crate::{Experiment, Flow, Link, Measure, Network, Node, NodeKind, Ties};
 
 /// What can be chosen of a dumbbell; all packets are of at most 1500 bytes and links add no bytes to them.
 #[derive(Clone, Debug)]
@@ -28,14 +29,19 @@ pub struct Dumbbell {
     pub rate: Rate,
     /// Propagation, there and back, edges included.
     pub rtt: Duration,
+    /// Of the link between each host and its router.
     pub edge_rate: Rate,
+    /// Propagation along one of these links.
     pub edge_delay: Duration,
     /// In front of the bottleneck, both ways.
     pub queue: Choice,
     /// On the bottleneck, both ways.
     pub loss: Choice,
+    /// Of both ends of each flow.
     pub tcp: TcpConfig,
+    /// What each flow carries.
     pub traffic: Traffic,
+    /// Of the run, unless flows with a volume end it before.
     pub duration: Duration,
 }
 
@@ -72,7 +78,7 @@ impl Default for Dumbbell {
 }
 
 impl Dumbbell {
-    /// The experiment.
+    /// The experiment: seed 1, no warmup, nothing recorded but what every run leaves. A round trip below four edge delays is one of four edge delays.
     pub fn experiment(&self) -> Experiment {
         let mut nodes = vec![node("left".into(), false), node("right".into(), false)];
         let bottleneck_delay = Duration::from_ps((self.rtt.as_ps() / 2).saturating_sub(2 * self.edge_delay.as_ps()));

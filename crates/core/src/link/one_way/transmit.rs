@@ -1,0 +1,91 @@
+//! The transmitter of a link: how long a packet takes on the line, and when the far end has it.
+
+use super::{Link, LinkConfig};
+use crate::atm::aal5;
+use crate::link::framing::wire_len;
+use crate::packet::{PacketId, Packets};
+use crate::time::{Duration, Time};
+
+/// A packet on the line.
+#[derive(Debug, Default)]
+pub(super) struct Framed {
+    ip_len: u32,
+    bytes: u32,
+    time: Duration,
+    /// Until the far end has what it waits for: the whole packet, or its first cell.
+    lead: Duration,
+}
+
+impl Link {
+    /// The transmitter takes the packet `id`, of `len` bytes, at `start`.
+    #[inline(always)]
+    pub(super) fn transmit(&mut self, start: Time, id: PacketId, len: u32, packets: &mut Packets) {
+        if len != self.last.ip_len {
+            self.last = self.frame(start, len);
+        }
+        self.busy_until = start + self.last.time;
+        self.count.transmitted += 1;
+        self.count.ip_bytes += u64::from(len);
+        self.count.wire_bytes += u64::from(self.last.bytes);
+        self.count.busy_ps += self.last.time.as_ps();
+        self.launch(id, start + self.last.lead + self.config.delay, packets);
+    }
+
+    /// What a packet of `ip_len` bytes takes that begins at `start`.
+    #[cold]
+    fn frame(&mut self, start: Time, ip_len: u32) -> Framed {
+        let framed = self.framed(ip_len);
+        let Some(transmitter) = &mut self.transmitter else { return framed };
+        let time = transmitter.sends(start, framed.bytes).since(start);
+        // The next one may take another time, though it be as long: no packet has no length.
+        Framed { ip_len: 0, time, lead: time, ..framed }
+    }
+
+    /// What a packet of `ip_len` bytes takes at the rate of the link.
+    fn framed(&self, ip_len: u32) -> Framed {
+        let LinkConfig { rate, overhead, min_frame, cells, to_switch, .. } = self.config;
+        let bytes = wire_len(ip_len, overhead, min_frame, cells);
+        let whole = rate.transmit_time(u64::from(bytes));
+        let cell = self.cell_time;
+        // So many times the time of a cell, to the picosecond, which that of all their bytes need not be.
+        let time = if cells { cell * u64::from(bytes / aal5::CELL) } else { whole };
+        Framed { ip_len, bytes, time, lead: if to_switch { cell } else { time } }
+    }
+
+    /// The least time from a packet's coming to the queue until the far end sees anything of it: a packet of one byte, or one cell, on an
+    /// idle line.
+    pub fn lag(&self) -> Duration {
+        let lead = self.transmitter.as_ref().map_or_else(|| self.framed(1).lead, |transmitter| transmitter.least());
+        lead + self.config.delay
+    }
+
+    /// What so many packets of the MTU take, one after the other, without what frames them.
+    pub fn time_of(&self, packets: u64) -> Duration {
+        self.config.rate.transmit_time(packets * u64::from(self.config.mtu))
+    }
+
+    /// The cells of a packet of `ip_len` bytes.
+    pub fn cells_of(&self, ip_len: u32) -> u32 {
+        aal5::cells(ip_len + self.config.overhead)
+    }
+
+    /// How long after its first cell the last one of a packet of `ip_len` bytes follows.
+    #[inline]
+    pub fn last_cell_after(&self, ip_len: u32) -> Duration {
+        self.cell_time * u64::from(self.cells_of(ip_len) - 1)
+    }
+
+    /// Of the link behind an output port: the packet `id`, of `len` bytes in so many cells, has been sent whole by `end`.
+    pub fn carry(&mut self, id: PacketId, len: u32, end: Time, packets: &mut Packets) {
+        self.count.transmitted += 1;
+        self.count.ip_bytes += u64::from(len);
+        self.launch(id, end + self.config.delay, packets);
+    }
+
+    /// The same before another switch, to which its cells have gone by themselves.
+    pub fn pass_on(&mut self, len: u32) {
+        self.count.transmitted += 1;
+        self.count.delivered += 1;
+        self.count.ip_bytes += u64::from(len);
+    }
+}
