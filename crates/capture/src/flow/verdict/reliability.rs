@@ -2,6 +2,7 @@
 
 use super::Cause;
 use super::facts::Facts;
+use super::rules::full_queue;
 
 /// Verdicts, by the cause they named: how many were right, and how many there were. Of 675 captures whose cause was known, 291 of a kernel and
 /// 384 simulated, that these rules were not made with (`docs/captures.md`). Reordering is as it was counted for the rules before.
@@ -32,13 +33,21 @@ pub fn alike(cause: Cause, facts: &Facts) -> Vec<Cause> {
     // A buffer of a few segments is smaller than a burst; where the path holds as few, it is a whole buffer too.
     let is_both = facts.held.is_some_and(|held| held < 10.0) && facts.stretch > 0.1 * facts.base;
     // Behind the path, to some milliseconds: whether an ACK called for a segment cannot be seen on a short one.
-    let is_blurred = facts.is_receiver && facts.plateau > 0.3 && (0.3..0.65).contains(&(facts.idle + facts.unprompted));
+    let is_blurred = facts.is_receiver && facts.plateau > 0.3 && (0.3..0.65).contains(&facts.silent());
     // Of a few segments in flight trains do not show what the path can carry.
     let is_few = facts.used > 0.8 && facts.level < 8 * u64::from(facts.full);
+    // Whether what passed had to wait for what was before it is not known, or some had and some not.
+    let (told, waited) = facts.bucketed();
+    let is_hidden = told > 0.5 && (0.2..0.8).contains(&waited);
+    // Behind the loss nobody knows when what was lost was sent; only a queue that was full before it is seen there.
+    let is_blind = facts.is_receiver && facts.bucket.is_none() && facts.late.is_none_or(|late| full_queue(late) < 0.5);
     match cause {
         Cause::CongestionLoss if is_both => vec![Cause::ReceiverRing, Cause::SmallBuffer],
         Cause::CongestionLoss => vec![Cause::ReceiverRing],
         Cause::SmallBuffer if is_both => vec![Cause::CongestionLoss],
+        Cause::SmallBuffer if is_hidden => vec![Cause::Policer],
+        Cause::SmallBuffer | Cause::RandomLoss if is_blind => vec![Cause::Policer],
+        Cause::Policer if is_hidden => vec![Cause::SmallBuffer],
         // A sender whose application offers less lets its window grow no further (RFC 7661): it stands still at that rate.
         Cause::SendBuffer if is_few => vec![Cause::Application, Cause::FullPath],
         Cause::SendBuffer => vec![Cause::Application],

@@ -15,9 +15,18 @@ pub struct Waits {
     pub receiver: i64,
     pub closing: i64,
     pub recovery: i64,
+    /// For what was overtaken, and came without being sent again.
+    pub order: i64,
     pub acks: i64,
     pub idle: i64,
     pub unprompted: i64,
+}
+
+impl Waits {
+    /// All of it.
+    pub fn total(&self) -> i64 {
+        self.receiver + self.recovery + self.order + self.acks + self.idle + self.unprompted
+    }
 }
 
 impl Way {
@@ -50,6 +59,14 @@ impl Way {
         let rtt = self.trips().smoothed.max(MS / 10);
         // What was sent again in between was repaired then, whoever has more to send behind it: until the last of it could be acknowledged.
         let repaired = self.episodes.last().map_or(0, |episode| (episode.end + rtt - (time - gap)).clamp(0, gap));
+        // Who waits for an application sends when that writes; who waits for what is missing sends as soon as it has come.
+        let limit = (rtt / 20).max(if self.near.is_known() && self.near.min > rtt / 10 { TICK } else { MS / 5 });
+        // (How near the sender is may be known from the handshake alone, in which its host took its time.)
+        let is_prompt = time - self.sender_ack_time <= limit || self.pending.front().is_some_and(|(at, ..)| *at <= time + limit);
+        let open = self.hole_since.map_or(0, |since| (time - since.max(time - gap)).max(0));
+        let missing = if is_prompt && gap > rtt / 2 { (self.hole_time + open).min(gap) } else { 0 };
+        self.hole_time = 0;
+        self.hole_since = self.hole_since.map(|since| since.max(time));
         let (waits, gap) = (&mut self.waits, if self.was_blocked { gap } else { gap - repaired });
         waits.recovery += if self.was_blocked { 0 } else { repaired };
         if self.was_blocked {
@@ -57,11 +74,13 @@ impl Way {
             waits.closing += if self.was_closing { gap } else { 0 };
         } else if self.episodes.last().is_some_and(|episode| episode.recover > self.acked) {
             waits.recovery += gap;
+        } else if missing > 0 {
+            let missing = missing.min(gap);
+            waits.order += missing;
+            waits.acks += gap - missing;
         } else if (before == 0 && gap > rtt / 2) || (before < self.flight_recent / 2 && time - self.sender_ack_time > rtt / 4) {
             waits.idle += gap;
-        } else if time - self.sender_ack_time
-            <= (rtt / 20).max(if self.near.is_known() && self.near.min > rtt / 10 { TICK } else { MS / 5 })
-        {
+        } else if is_prompt {
             waits.acks += gap;
         } else {
             waits.unprompted += gap;
