@@ -72,12 +72,15 @@ impl Facts {
         ramp(self.level as f64 / f64::from(self.full), 5.0, 8.0)
     }
 
-    /// How strongly a token bucket, or a queue, is spoken for by which segments were lost; how much of the wait in such a queue is seen, half
+    /// How strongly a token bucket, or a queue, is spoken for by which segments were lost; and a queue, in which all wait, by what waited, half
     /// where nothing is known of that.
     pub fn bucketed(&self) -> (f64, f64) {
         let Some(bucket) = self.bucket else { return (0.0, 0.0) };
-        let seen = bucket.waited.map_or(0.5, |share| ramp(share, 0.5, 0.85));
-        let told = ramp(bucket.explains, 0.8, 0.92) * ramp(f64::from(bucket.losses), 5.0, 12.0) * ramp(self.episodes as f64, 2.0, 5.0);
+        let seen = bucket.waited.map_or(0.5, |share| ramp(share, 0.7, 0.95));
+        // By chance that share would be a half, with a standard error that goes with the losses (Mann and Whitney 1947).
+        let error = (12.0 * f64::from(bucket.losses)).sqrt().recip();
+        let is_no_chance = ramp((bucket.explains - 0.5) / error, 3.0, 4.5);
+        let told = ramp(bucket.explains, 0.8, 0.92) * is_no_chance * ramp(self.episodes as f64, 2.0, 5.0);
         (told, seen)
     }
 

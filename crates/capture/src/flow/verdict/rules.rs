@@ -169,15 +169,14 @@ fn lossless(facts: &Facts, free: f64) -> Vec<Found> {
 /// Which losses they are: what the queue did before them, how many came together, and what passed between them.
 fn losses(facts: &Facts, segments: u64, full: u32, free: f64) -> Vec<Found> {
     let deep = ramp(facts.stretch / facts.base.max(1e-6), 0.1, 0.3) * ramp(facts.fullness, 0.35, 0.65) * ramp(facts.rtt_rank, 0.55, 0.8);
-    // Where the path is full all the time, and what is lost finds no full queue, losses take nothing from the flow.
-    let harmless = facts.standing() * (1.0 - deep);
-    let all = free;
     let queue = format!("a queue stretched the round trip from {} by up to {}", ms(facts.base), ms(facts.stretch));
     let times = facts.episodes;
     // A queue that is full lets one pass for each that leaves it.
     let blocks = ramp(facts.in_runs, 0.4, 0.7) * ramp(facts.blocks as f64, 1.0, 3.0);
+    // Where the path is full all the time, and what is lost finds no full queue, losses take nothing from the flow.
+    let harmless = facts.standing() * ramp(facts.used, 0.92, 0.98) * (1.0 - deep) * (1.0 - blocks);
     let deep = deep * (1.0 - 0.5 * blocks);
-    let free = free * (1.0 - harmless);
+    let (all, free) = (free, free * (1.0 - harmless));
     // A token bucket and a queue lose the same segments; only the queue makes others wait.
     let (told, waited) = facts.bucketed();
     let bucket = told * (1.0 - waited);
