@@ -436,3 +436,43 @@ fn a_small_bucket_is_told_from_a_small_buffer_by_what_waits() {
     assert_eq!(policer["cause"], "policer", "{policer}");
     assert_ne!(buffer["cause"], "policer", "{buffer}");
 }
+
+/// A buffer of one segment, of which the next is sent as soon as it is acknowledged; `is_asked`: for an answer with data instead.
+fn one_at_a_time(is_asked: bool) -> Value {
+    let mut transfer = Transfer::new();
+    for n in 0..100_i64 {
+        let at = 1000 * n as u32;
+        transfer = transfer.data(20 + 20 * n, at).ack(40 + 20 * n, at + 1000, &[]);
+        if is_asked {
+            let answer = transfer.packets.last_mut().unwrap();
+            (answer.seq, answer.len) = (500 + 10 * n as u32, 10);
+        }
+    }
+    transfer.report()["verdict"].clone()
+}
+
+#[test]
+fn who_waits_for_an_acknowledgment_waits_for_no_application() {
+    let (buffer, asked) = (one_at_a_time(false), one_at_a_time(true));
+    assert_eq!(buffer["cause"], "send buffer", "{buffer}");
+    assert_eq!(asked["cause"], "application", "{asked}");
+}
+
+/// A window of two segments is full all the time, and every third one is lost and waits for the timer.
+#[test]
+fn what_a_timer_repairs_is_no_wait_for_the_window() {
+    let mut transfer = Transfer::new();
+    let (mut now, mut at) = (20, 0);
+    for _ in 0..40 {
+        transfer = transfer.data(now, at).data(now, at + 1000).ack(now + 20, at + 2000, &[]);
+        (now, at) = (now + 20, at + 2000);
+        transfer = transfer.data(now, at).data(now, at + 1000).data(now + 300, at).ack(now + 320, at + 1000, &[]);
+        transfer = transfer.data(now + 320, at + 1000).ack(now + 340, at + 2000, &[]);
+        (now, at) = (now + 340, at + 2000);
+    }
+    transfer.packets.iter_mut().for_each(|packet| packet.window = 125);
+    transfer.packets.iter_mut().take(2).for_each(|packet| packet.window = 2000);
+    let found = transfer.report();
+    assert_eq!(found["data"]["retransmitted"]["timeout"], 80, "{}", found["data"]["retransmitted"]);
+    assert_ne!(found["verdict"]["cause"], "receive window", "{}", found["verdict"]);
+}

@@ -1,6 +1,6 @@
 //! What the other side says of a way: cumulative and selective acknowledgments, windows, marks.
 
-use super::Way;
+use super::{Answer, Way};
 use crate::flow::ranges::Range;
 use crate::read::Packet;
 use longfat_core::packet::flags;
@@ -48,7 +48,7 @@ impl Way {
             self.selected(packet, ack);
         }
         self.hole(time);
-        self.reach_sender(time, ack, ack.saturating_add(window));
+        self.reach_sender(Answer { at: time, ack, edge: ack.saturating_add(window), is_bare: packet.len == 0 });
     }
 
     /// Whether something is missing before what has arrived, once the acknowledgment of `time` reaches the sender.

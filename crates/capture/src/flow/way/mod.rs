@@ -18,6 +18,7 @@ mod trains;
 pub use again::{Again, Episode};
 pub use bucket::Bucket;
 pub use counts::WayCounts;
+use sender::Answer;
 pub use sender::Waits;
 pub use trains::{Rate, Trains};
 
@@ -82,12 +83,13 @@ pub struct Way {
     last_advance: i64,
     timeout_until: u64,
     last_blocks: [(u64, u64); 4],
-    /// Of acknowledgments on their way to the sender: when they reach it, as seen at the point of capture, and what they say.
-    pending: VecDeque<(i64, u64, u64)>,
+    /// Acknowledgments on their way to the sender.
+    pending: VecDeque<Answer>,
     /// What the sender knows.
     sender_acked: u64,
     sender_edge: u64,
     sender_ack_time: i64,
+    sender_ack_is_bare: bool,
     last_new: Option<i64>,
     was_blocked: bool,
     was_closing: bool,

@@ -8,6 +8,18 @@ const TICK: i64 = 2 * MS;
 /// TSvals on their way to the sender that are kept: four seconds of a clock of milliseconds.
 const ECHOES: usize = 4096;
 
+/// An acknowledgment on its way to the sender.
+#[derive(Clone, Copy, Debug)]
+pub struct Answer {
+    /// When it is seen here; in the queue, when it reaches the sender as seen here.
+    pub at: i64,
+    pub ack: u64,
+    /// Where the window ends.
+    pub edge: u64,
+    /// Without data: no application hears of it.
+    pub is_bare: bool,
+}
+
 /// Where time went, in ns, by what a new segment had waited for.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Waits {
@@ -62,13 +74,17 @@ impl Way {
         // Who waits for an application sends when that writes; who waits for what is missing sends as soon as it has come.
         let limit = (rtt / 20).max(if self.near.is_known() && self.near.min > rtt / 10 { TICK } else { MS / 5 });
         // (How near the sender is may be known from the handshake alone, in which its host took its time.)
-        let is_prompt = time - self.sender_ack_time <= limit || self.pending.front().is_some_and(|(at, ..)| *at <= time + limit);
+        let soon = self.pending.front().filter(|answer| answer.at <= time + limit);
+        let is_prompt = time - self.sender_ack_time <= limit || soon.is_some();
+        // Who sends one buffer at a time waits for its acknowledgment; only a buffer that was full, or a window, waits for that.
+        let is_called = is_prompt && soon.map_or(self.sender_ack_is_bare, |answer| answer.is_bare);
         let open = self.hole_since.map_or(0, |since| (time - since.max(time - gap)).max(0));
         let missing = if is_prompt && gap > rtt / 2 { (self.hole_time + open).min(gap) } else { 0 };
         self.hole_time = 0;
         self.hole_since = self.hole_since.map(|since| since.max(time));
-        let (waits, gap) = (&mut self.waits, if self.was_blocked { gap } else { gap - repaired });
-        waits.recovery += if self.was_blocked { 0 } else { repaired };
+        let repaired = if self.was_closing { 0 } else { repaired };
+        let (waits, gap) = (&mut self.waits, gap - repaired);
+        waits.recovery += repaired;
         if self.was_blocked {
             waits.receiver += gap;
             waits.closing += if self.was_closing { gap } else { 0 };
@@ -78,7 +94,8 @@ impl Way {
             let missing = missing.min(gap);
             waits.order += missing;
             waits.acks += gap - missing;
-        } else if (before == 0 && gap > rtt / 2) || (before < self.flight_recent / 2 && time - self.sender_ack_time > rtt / 4) {
+        } else if (before == 0 && gap > rtt / 2 && !is_called) || (before < self.flight_recent / 2 && time - self.sender_ack_time > rtt / 4)
+        {
             waits.idle += gap;
         } else if is_prompt {
             waits.acks += gap;
@@ -88,25 +105,25 @@ impl Way {
     }
 
     /// When an acknowledgment counts for what the sender has in flight.
-    pub(super) fn reach_sender(&mut self, time: i64, ack: u64, edge: u64) {
-        let at = time + self.near.recent_min();
+    pub(super) fn reach_sender(&mut self, answer: Answer) {
+        let at = answer.at + self.near.recent_min();
         if self.pending.len() >= PENDING {
             self.let_pass(i64::MAX);
         }
         // (None overtakes another.)
-        let at = self.pending.back().map_or(at, |(last, ..)| at.max(*last));
-        self.pending.push_back((at, ack, edge));
+        let at = self.pending.back().map_or(at, |last| at.max(last.at));
+        self.pending.push_back(Answer { at, ..answer });
     }
 
     pub(super) fn let_pass(&mut self, time: i64) {
-        while let Some(&(at, ack, edge)) = self.pending.front() {
-            if at > time {
+        while let Some(&answer) = self.pending.front() {
+            if answer.at > time {
                 break;
             }
             self.pending.pop_front();
-            self.sender_acked = self.sender_acked.max(ack);
-            self.sender_edge = self.sender_edge.max(edge);
-            self.sender_ack_time = at;
+            self.sender_acked = self.sender_acked.max(answer.ack);
+            self.sender_edge = self.sender_edge.max(answer.edge);
+            (self.sender_ack_time, self.sender_ack_is_bare) = (answer.at, answer.is_bare);
         }
     }
 }
