@@ -476,3 +476,22 @@ fn what_a_timer_repairs_is_no_wait_for_the_window() {
     assert_eq!(found["data"]["retransmitted"]["timeout"], 80, "{}", found["data"]["retransmitted"]);
     assert_ne!(found["verdict"]["cause"], "receive window", "{}", found["verdict"]);
 }
+
+/// An application that writes each 75 ms; timestamps make the pause before each write look like a round trip to the sender.
+#[test]
+fn pauses_of_an_application_are_no_round_trips() {
+    let stamped = |value, echo| Options { timestamps: Some((value, echo)), ..Options::default() };
+    let mut transfer = Transfer::new();
+    transfer.packets.iter_mut().for_each(|packet| packet.options.timestamps = Some((1, 1)));
+    for write in 0..60_i64 {
+        let (now, at) = (30 + 75 * write, 10_000 * write as u32);
+        for k in 0..10 {
+            transfer = transfer.data(now, at + 1000 * k);
+            transfer.packets.last_mut().unwrap().options = stamped(now as u32, (now - 55) as u32);
+        }
+        transfer = transfer.ack(now + 20, at + 10_000, &[]);
+        transfer.packets.last_mut().unwrap().options = stamped((now + 20) as u32, now as u32);
+    }
+    let found = transfer.report();
+    assert_eq!(found["verdict"]["cause"], "application", "{}", found["verdict"]);
+}

@@ -48,7 +48,7 @@ impl Way {
             self.selected(packet, ack);
         }
         self.hole(time);
-        self.reach_sender(Answer { at: time, ack, edge: ack.saturating_add(window), is_bare: packet.len == 0 });
+        self.reach_sender(Answer { seen: time, at: time, ack, edge: ack.saturating_add(window), is_bare: packet.len == 0 });
     }
 
     /// Whether something is missing before what has arrived, once the acknowledgment of `time` reaches the sender.

@@ -89,7 +89,7 @@ pub struct Way {
     sender_acked: u64,
     sender_edge: u64,
     sender_ack_time: i64,
-    sender_ack_is_bare: bool,
+    sender_answer: Answer,
     last_new: Option<i64>,
     was_blocked: bool,
     was_closing: bool,

@@ -9,9 +9,10 @@ const TICK: i64 = 2 * MS;
 const ECHOES: usize = 4096;
 
 /// An acknowledgment on its way to the sender.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Answer {
-    /// When it is seen here; in the queue, when it reaches the sender as seen here.
+    /// When it is seen here, and when it reaches the sender, as seen here, by the round trips of late.
+    pub seen: i64,
     pub at: i64,
     pub ack: u64,
     /// Where the window ends.
@@ -76,10 +77,13 @@ impl Way {
         // (How near the sender is may be known from the handshake alone, in which its host took its time.)
         let soon = self.pending.front().filter(|answer| answer.at <= time + limit);
         let is_prompt = time - self.sender_ack_time <= limit || soon.is_some();
-        // Who sends one buffer at a time waits for its acknowledgment; only a buffer that was full, or a window, waits for that.
-        let is_called = is_prompt && soon.map_or(self.sender_ack_is_bare, |answer| answer.is_bare);
+        // Who sends one buffer at a time waits for its acknowledgment, in which an application has no part. (After a pause of that the echoes of
+        // late say nothing of how near the sender is.)
+        let near = if self.near.is_known() { self.near.min } else { 0 };
+        let calls = |answer: &Answer| answer.is_bare && (time - answer.seen - near).abs() <= limit;
+        let is_called = calls(&self.sender_answer) || self.pending.iter().take(8).any(calls);
         let open = self.hole_since.map_or(0, |since| (time - since.max(time - gap)).max(0));
-        let missing = if is_prompt && gap > rtt / 2 { (self.hole_time + open).min(gap) } else { 0 };
+        let missing = if is_called && gap > rtt / 2 { (self.hole_time + open).min(gap) } else { 0 };
         self.hole_time = 0;
         self.hole_since = self.hole_since.map(|since| since.max(time));
         let repaired = if self.was_closing { 0 } else { repaired };
@@ -106,7 +110,7 @@ impl Way {
 
     /// When an acknowledgment counts for what the sender has in flight.
     pub(super) fn reach_sender(&mut self, answer: Answer) {
-        let at = answer.at + self.near.recent_min();
+        let at = answer.seen + self.near.recent_min();
         if self.pending.len() >= PENDING {
             self.let_pass(i64::MAX);
         }
@@ -123,7 +127,7 @@ impl Way {
             self.pending.pop_front();
             self.sender_acked = self.sender_acked.max(answer.ack);
             self.sender_edge = self.sender_edge.max(answer.edge);
-            (self.sender_ack_time, self.sender_ack_is_bare) = (answer.at, answer.is_bare);
+            (self.sender_ack_time, self.sender_answer) = (answer.at, answer);
         }
     }
 }
