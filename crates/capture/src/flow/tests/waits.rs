@@ -158,10 +158,12 @@ fn pauses_of_an_application_are_no_round_trips() {
         let (now, at) = (30 + 75 * write, 10_000 * write as u32);
         for k in 0..10 {
             transfer = transfer.data(now, at + 1000 * k);
-            transfer.packets.last_mut().unwrap().options = stamped(now as u32, (now - 55) as u32);
+            transfer.packets.last_mut().unwrap().options = stamped(now as u32, (now - 46) as u32);
         }
-        transfer = transfer.ack(now + 20, at + 10_000, &[]);
-        transfer.packets.last_mut().unwrap().options = stamped((now + 20) as u32, now as u32);
+        for k in 0..10 {
+            transfer = transfer.ack(now + 20 + k, at + 1000 * (k as u32 + 1), &[]);
+            transfer.packets.last_mut().unwrap().options = stamped((now + 20 + k) as u32, now as u32);
+        }
     }
     let found = transfer.report();
     assert_eq!(found["verdict"]["cause"], "application", "{}", found["verdict"]);
