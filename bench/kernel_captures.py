@@ -41,6 +41,7 @@ CAUSES = {
     "bursts over a small buffer": LOSSY,
     "random loss": LOSSY,
     "policer": ALL,
+    "policer of a small bucket": ALL,
     "receiver's ring": LOSSY,
     "slower receiver": LOSSY,
     "receive window": ALL,
@@ -48,6 +49,8 @@ CAUSES = {
     "congestion, by ECN": LOSSY,
     "a full path": ALL,
     "reordering": LOSSY,
+    "reordering by the book": LOSSY,
+    "reordering not undone": LOSSY,
     "path change": ALL,
 }
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 1, 0x1000
@@ -73,6 +76,8 @@ def facts(cause: str, control: str, rtt: int, rate: float, rng: random.Random) -
             made["loss"] = min(0.03, (1.22 / (rng.uniform(0.3, 0.5) * bdp / 1500)) ** 2)
         case "policer":
             made |= {"policed": bps * rng.uniform(0.3, 0.6), "tokens": max(15_000, bdp * rng.uniform(0.3, 1.2))}
+        case "policer of a small bucket":
+            made |= {"cause": "policer", "policed": bps * rng.uniform(0.3, 0.6), "tokens": rng.uniform(5000, 12_000)}
         case "receiver's ring":
             made |= {"ring": rng.choice((8, 16)), "host": 2 * bps, "pause": 0.02 + 16 * 12_000 / bps, "every": rng.uniform(0.7, 1.3)}
         case "slower receiver":
@@ -90,6 +95,13 @@ def facts(cause: str, control: str, rtt: int, rate: float, rng: random.Random) -
             # Late by more than a quarter of a round trip, which is what RACK waits (RFC 8985 section 6.2).
             # The buffer holds whatever is sent, so nothing is lost beside it.
             made |= {"overtaken": rng.uniform(0.004, 0.012), "late": rtt / 1e3 * rng.uniform(0.4, 0.9), "buffer": 6 * bdp + 2_000_000}
+        case "reordering by the book" | "reordering not undone":
+            # A sender that takes three duplicates for a loss, always (RFC 6675), and learns nothing of the order; and one that is not told
+            # that it was wrong, neither by DSACK nor by timestamps.
+            fixed = {"net.ipv4.tcp_recovery": 0, "net.ipv4.tcp_max_reordering": 3}
+            blind = {"net.ipv4.tcp_dsack": 0, "net.ipv4.tcp_timestamps": 0} if cause == "reordering not undone" else {}
+            made |= {"overtaken": rng.uniform(0.01, 0.06), "late": rtt / 1e3 * rng.uniform(0.2, 0.8), "buffer": 6 * bdp + 2_000_000}
+            made |= {"cause": "reordering", "sysctls": fixed | blind}
         case "path change":
             made |= {
                 "rcvbuf": int(max(9000, bdp * rng.uniform(0.4, 0.8))),
@@ -311,9 +323,10 @@ def one(folder: Path, stem: str, known: dict[str, Any], number: int, seconds: fl
         for name in names:
             subprocess.run(["ip", "netns", "add", name], check=True)
         ends = (("10.9.0.1", "10.9.0.2"), ("10.9.0.2", "10.9.0.1"))
-        if "mark_above" in known:
-            for name in names:
-                subprocess.run(["ip", "netns", "exec", name, "sysctl", "-qw", "net.ipv4.tcp_ecn=1"], check=True)
+        wanted = dict(known.get("sysctls", {})) | ({"net.ipv4.tcp_ecn": 1} if "mark_above" in known else {})
+        for name in names:
+            for key, value in wanted.items():
+                subprocess.run(["ip", "netns", "exec", name, "sysctl", "-qw", f"{key}={value}"], check=True)
         out = [device(f"lf{side}{number}", name, *end) for side, name, end in zip("ab", names, ends, strict=True)]
         captures = [Capture(folder / f"{stem}-{point}.pcap") for point in POINTS]
         path = Path_(known, captures, out, random.Random(number))

@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -396,7 +397,52 @@ SECOND = (
     ),
 )
 
-SETS = {"first": FIRST, "second": SECOND}
+PLAYGROUND = "github.com/gongyisheng/playground"
+EC2 = (
+    "network/experiment/benchmark.md, and yishenggong.com, 2023/04/15, packet capture experiment 2: curl from Python's server between two "
+    "hosts of a cloud; {}"
+)
+# A name, what was done, the causes, and SHA-256 at the client and at the server. Where one in five is lost on a path of less than a
+# millisecond, timers are waited for, whatever the buffers. With a buffer of two segments and one in five 100 ms late, both limit.
+BUFFERS = """
+bandwidth_1mbps | server: tbf of 8 Mb/s, 25 kB of burst and 10 ms of queue | a full path; congestion, by loss
+a0a11dfe2e8e57818516774aeb969d5151a389c61df00697cbdd0f6970846773 f33b45b63ebc20969d767f913bfc56f76c405ff4e31888e879dc5e157e50c056
+corrupt_20% | server: netem spoils one packet in five, which the client then drops | random loss
+ca7b8afbcea774f54ce9d16764d59490ae7144b5a4c4bd33f4cec9016ced5f0c 12a208fb1139dc3e183ac0bcb56269433c5dc599d78d61eac3911cc4f9a6e908
+loss_20% | server: netem drops one packet in five | random loss
+81189bd2347b16ee1a1d3bb40bbee9ff874df2a780dee0f884a3bf529c8be208 6fd284bb6f04e32c0ac2b962d40e0e3bcd10a55f76be707316ce397079a3cd19
+rmem_4096_corrupt_20% | client: tcp_rmem 4096; server: one in five spoilt | random loss
+d9096478e39e3b9132b744ff6d4bf07888c92d456ad16d1fd555bb08d3e861ae 2d6823fd438aa8d2920c3d839b89ef69f18c4da9566203a6a7f1909b57acc628
+rmem_4096_loss_20% | client: tcp_rmem 4096; server: one in five dropped | random loss
+b483f1ae07227fd8cf9b351b3fab38258ed607f4ed4a31e2d14299fa9bc2b5b7 7a3246fb2d8a5ec094a09f3a354b0e321e82ddbf8c1c120ee04ebc8edd3585ea
+rmem_4096_reorder_20% | client: tcp_rmem 4096; server: one in five 100 ms late | reordering; receive window
+59610ff8226c7952a7800c519e86acc1b88d6eb94068ef24fc8af2364c1d2e82 a1ee18b84c4fa316b1a668bd5cad0097c1e110386b66a787ee7e3e5d1a4f2434
+rmem_4096_rtt_100ms | client: tcp_rmem 4096, and 100 ms | receive window
+6b25f17039571b9c507d10dda1fe910cf893f1ec38973a829f161c5c11995714 7b7828e25eb711b2da45f5e6d5c2f149f97431fa96ed4aee98aa44cdb7518df4
+wmem_4096_bandwidth_1mbps | server: tcp_wmem 4096, and tbf of 8 Mb/s | send buffer; a full path
+0abdff6f187045cacacf1f5191deac73ef9cbb169a30db575df32bf0ee74070e 55d4fc1a94128f8a870f1e0ff3ef225b228f5c215c9e8b51209bb026fe71094c
+wmem_4096_corrupt_20% | server: tcp_wmem 4096, one in five spoilt | random loss
+3f45844fe7094145c4fa1a23a9bcce3e8c60ec1027c65cd3826e9a408930b219 a965cd481982a044a384a671d72f708069338a06af12ce7a53a28c1740d8bca7
+wmem_4096_loss_20% | server: tcp_wmem 4096, one in five dropped | random loss
+820ab156cf6c2a89d34cf32f15644cba15748d326869da0cebee486058fad404 cdba188209e98633268c9120bfe83a52ed43549b09bcb83e0b03ebd50512fc4c
+wmem_4096_reorder_20% | server: tcp_wmem 4096, one in five 100 ms late | reordering; send buffer
+1ad8999b05b6295b2f763ba8701894d6817ede4463dd71dfc934d86ef4a8e88a 87439f5b7d6b6ad5b7b6d20decb15359afd09a3cfd90c5ac1bc831b91b4b13fc
+wmem_4096_rtt_100ms | server: tcp_wmem 4096; client: 100 ms | send buffer
+4b96331562804edbc230d2b9fba8d1aef7b3df5693bfaef3e792b8c1e5d4b0d0 f505c5b1905868c78ad02a55e1655e8d6d8ab1458800b41b46c5ff6ef912d705
+"""
+
+
+def buffers() -> Iterator[Known]:
+    """Rows of the third set."""
+    lines = BUFFERS.strip().splitlines()
+    for told, sums in zip(lines[::2], lines[1::2], strict=True):
+        name, says, causes = told.split(" | ")
+        for at, sha256 in zip(("client", "server"), sums.split(), strict=True):
+            path = f"network/experiment/download_file_2g_{name}/{at}.pcap"
+            yield Known(PLAYGROUND, path, sha256, EC2.format(says), tuple(causes.split("; ")))
+
+
+SETS = {"first": FIRST, "second": SECOND, "third": tuple(buffers())}
 
 
 def outcome(known: Known, cause: str, alike: list[str]) -> str:

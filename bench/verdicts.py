@@ -49,7 +49,14 @@ CAUSES: dict[str, Cause] = {
     "bursts over a small buffer": {"queue": '{{ kind = "droptail", limit = "{small} packets" }}'},
     "random loss": {"loss": '{{ kind = "bernoulli", probability = {loss} }}', "queue": '{{ kind = "droptail", limit = "4 bdp" }}'},
     "policer": {"queue": '{{ kind = "policer", rate = "{policed} kbit/s", burst = "{tokens} bytes", limit = "4 bdp" }}', "any": "yes"},
+    "policer of a small bucket": {
+        "is": "policer",
+        "queue": '{{ kind = "policer", rate = "{policed} kbit/s", burst = "{little} bytes", limit = "4 bdp" }}',
+        "any": "yes",
+    },
     "receiver's ring": {"host": "true"},
+    # A sender that takes three duplicates for a loss (RFC 6675), and takes nothing back.
+    "reordering": {"reorder": ', reorder = {{ probability = {overtaken}, by = "{late} ms" }}', "flow": 'recovery = "sack"\nundo = false'},
     "a full path": {"queue": '{{ kind = "droptail", limit = "{deep} bytes" }}', "flow": 'send_buffer = "{full} bytes"', "any": "yes"},
 }
 EXPERIMENT = """\
@@ -60,7 +67,7 @@ seed = {seed}
 preset = "dumbbell"
 pairs = 2
 rtt = "{rtt} ms"
-bottleneck = {{ rate = "{rate} Mbit/s", queue = {queue}, loss = {loss} }}
+bottleneck = {{ rate = "{rate} Mbit/s", queue = {queue}, loss = {loss}{reorder} }}
 edge = {{ rate = "1 Gbit/s" }}
 
 [[flow]]
@@ -110,6 +117,8 @@ def text(name: str, cause: Cause, control: str, rtt: int, rate: int, rng: random
     """The experiment in which `name` limits a flow."""
     bdp = rate * 1e6 / 8 * rtt / 1e3
     packets = bdp / 1500
+    # Of its own, so that what was made with the others is made as it was.
+    later = random.Random(f"{name} {control} {rtt} {rate}")
     values: dict[str, Any] = {
         "window": int(max(bdp * rng.uniform(0.2, 0.5), 6000)),
         "bdp": int(max(bdp, 30_000)),
@@ -122,6 +131,9 @@ def text(name: str, cause: Cause, control: str, rtt: int, rate: int, rng: random
         "tokens": int(max(15_000, bdp * rng.uniform(0.3, 1.5))),
         "deep": int(6 * bdp + 400_000),
         "full": int(2 * bdp + 60_000),
+        "overtaken": f"{later.uniform(0.01, 0.05):.3f}",
+        "late": f"{rtt * later.uniform(0.2, 0.8):.1f}",
+        "little": int(later.uniform(5000, 12_000)),
     }
     # A packet takes 1000 cycles.
     mhz = max(1, round(rng.uniform(0.5, 0.7) * rate * 1e6 / 12_000 * 1000 / 1e6))
@@ -132,6 +144,7 @@ def text(name: str, cause: Cause, control: str, rtt: int, rate: int, rng: random
         rate=rate,
         slow_start="standard",
         queue=cause.get("queue", '{{ kind = "droptail", limit = "4 bdp" }}').format(**values),
+        reorder=cause.get("reorder", "").format(**values),
         loss=cause.get("loss", '{{ kind = "none" }}').format(**values),
         control=control,
         traffic=cause.get("traffic", '"bulk"').format(**values),
@@ -160,7 +173,7 @@ def simulated(folder: Path, split: str, seed: int, causes: str) -> Iterator[Case
                     longfat.load(str(file)).sweep(folder / stem, jobs=1)
                     for at, point in POINTS.items():
                         write_capture(folder / stem, at, folder / f"{stem}-{point}.pcapng", snap=96)
-                    facts.write_text(json.dumps({"cause": name, "control": control, "rtt": rtt / 1e3}), encoding="utf-8")
+                    facts.write_text(json.dumps({"cause": cause.get("is", name), "control": control, "rtt": rtt / 1e3}), encoding="utf-8")
                 yield from kept(folder, stem)
 
 

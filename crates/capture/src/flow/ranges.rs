@@ -29,6 +29,8 @@ pub struct Range {
     pub stamps: [Option<u32>; 2],
     pub is_sacked: bool,
     pub waited: Waited,
+    /// From when it was sent to when it was selectively acknowledged, if it was, in ns.
+    pub answered: Option<i64>,
     /// A hole that was filled later.
     pub is_fill: bool,
 }

@@ -1,5 +1,7 @@
 //! Connections made by hand, and any that can be.
 
+mod waits;
+
 use super::table::Table;
 use crate::read::testing::packet;
 use crate::read::{Options, Packet};

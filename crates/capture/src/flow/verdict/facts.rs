@@ -1,8 +1,9 @@
 //! What the rules look at.
 
 use super::path::{Change, change};
+use super::rules::ramp;
 use crate::flow::connection::{Connection, Point};
-use crate::flow::way::{Episode, Rate};
+use crate::flow::way::{Bucket, Episode, Rate, Way};
 
 /// What a way shows, in s, bytes and shares from 0 to 1.
 #[derive(Clone, Debug, Default)]
@@ -13,6 +14,10 @@ pub struct Facts {
     pub idle: f64,
     pub unprompted: f64,
     pub acks: f64,
+    /// For what was overtaken.
+    pub order: f64,
+    /// The share of the time for which the window was smaller for what had been sent again for nothing.
+    pub held_by_order: f64,
     /// Least round trip; how far queues stretch it, most of the time and at most.
     pub base: f64,
     pub typical: f64,
@@ -57,12 +62,36 @@ pub struct Facts {
     /// four of five are above. By how far the sender ran ahead of the bottleneck, in front of it; by how late segments came, behind it.
     pub ahead: Option<(f64, f64)>,
     pub late: Option<(f64, f64)>,
+    /// The token bucket, or the queue, that tells best what is lost and what passes.
+    pub bucket: Option<Bucket>,
 }
 
 impl Facts {
     /// Whether trains show what the path can carry. Of a window of a few segments they show the sender's rate, of which all is used.
     pub fn is_known(&self) -> f64 {
-        super::rules::ramp(self.level as f64 / f64::from(self.full), 5.0, 8.0)
+        ramp(self.level as f64 / f64::from(self.full), 5.0, 8.0)
+    }
+
+    /// How strongly a token bucket, or a queue, is spoken for by which segments were lost; and a queue, in which all wait, by what waited, half
+    /// where nothing is known of that.
+    pub fn bucketed(&self) -> (f64, f64) {
+        let Some(bucket) = self.bucket else { return (0.0, 0.0) };
+        let seen = bucket.waited.map_or(0.5, |share| ramp(share, 0.7, 0.95));
+        // By chance that share would be a half, with a standard error that goes with the losses (Mann and Whitney 1947).
+        let error = (12.0 * f64::from(bucket.losses)).sqrt().recip();
+        let is_no_chance = ramp((bucket.explains - 0.5) / error, 3.0, 4.5);
+        let told = ramp(bucket.explains, 0.8, 0.92) * is_no_chance * ramp(self.episodes as f64, 2.0, 5.0);
+        (told, seen)
+    }
+
+    /// The share of the time in which its sender was silent though it might have sent.
+    pub fn silent(&self) -> f64 {
+        self.idle + self.unprompted
+    }
+
+    /// Whether the rate is used up, and a queue is never empty: what is beside that does no harm.
+    pub fn standing(&self) -> f64 {
+        ramp(self.used, 0.8, 0.92) * ramp(self.typical / self.base.max(1e-6), 0.5, 1.5) * self.is_known()
     }
 }
 
@@ -71,7 +100,7 @@ pub fn facts(connection: &Connection, main: usize) -> Facts {
     let way = &connection.ways[main];
     let full = way.full(connection.agreed());
     let waits = &way.waits;
-    let total = (waits.receiver + waits.recovery + waits.acks + waits.idle + waits.unprompted).max(1) as f64;
+    let total = waits.total().max(1) as f64;
     let share = |of: i64| of as f64 / total;
     let trips = way.trips();
     let base = if trips.is_known() { trips.min as f64 / 1e9 } else { 0.0 };
@@ -103,6 +132,8 @@ pub fn facts(connection: &Connection, main: usize) -> Facts {
         idle: share(waits.idle),
         unprompted: share(waits.unprompted),
         acks: share(waits.acks),
+        order: share(waits.order),
+        held_by_order: held_by_order(way, full),
         base,
         typical: quantile(&means, 0.5).map_or(0.0, |middle| (middle - base).max(0.0)),
         stretch,
@@ -129,7 +160,27 @@ pub fn facts(connection: &Connection, main: usize) -> Facts {
         is_receiver: connection.point(main) == Point::Receiver,
         ahead: ranked(judged.iter().filter_map(|episode| way.bursts.ranks.of(episode.waited.ahead))),
         late: ranked(judged.iter().filter_map(|episode| way.lateness.ranks.of(episode.waited.late?))),
+        bucket: way.buckets.best(),
     }
+}
+
+/// How long a window is smaller after it was halved for nothing: it grows by a segment in each round trip (RFC 5681 section 3.1). Who finds
+/// out, and takes that back (RFC 3522, RFC 3708), has as much in flight as before.
+fn held_by_order(way: &Way, full: u32) -> f64 {
+    let trip = way.trips().smoothed.max(1);
+    let ends = way.last_data.unwrap_or(0);
+    let mut held = 0;
+    for (place, episode) in way.episodes.iter().enumerate().filter(|(_, episode)| episode.needless > 0 && episode.needless >= episode.again)
+    {
+        let next = way.episodes.get(place + 1).map_or(ends, |next| next.start);
+        let after = episode.end.saturating_add(trip);
+        let most = way.series.between(after, next.min(after.saturating_add(trip))).map(|(_, bin)| bin.flight_max).max().unwrap_or(0);
+        if 10 * most < 9 * episode.flight {
+            let growth = trip.saturating_mul((episode.flight / u64::from(2 * full.max(1))) as i64);
+            held += growth.min(next - episode.end).max(0);
+        }
+    }
+    held as f64 / (ends - way.first_data.unwrap_or(ends)).max(1) as f64
 }
 
 /// The bottleneck's rate: behind it, by how segments come; before it, by how they are acknowledged.

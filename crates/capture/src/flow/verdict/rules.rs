@@ -3,7 +3,6 @@
 use super::Cause;
 use super::facts::Facts;
 use crate::flow::connection::Connection;
-use crate::flow::way::Again;
 
 /// A cause, how strongly it is spoken for, and what shows it.
 pub type Found = (Cause, f64, String);
@@ -28,15 +27,30 @@ pub fn causes(connection: &Connection, main: usize, facts: &Facts, full: u32) ->
     let again: u64 = counts.again.iter().sum();
     let needless = counts.needless as f64 / again.max(1) as f64;
     let moved = counts.reordered_before + counts.reordered_behind;
-    // Now and then a retransmission is needless on any path. Who is overtaken is sent again for duplicate acknowledgments; a timer that is too
-    // short says nothing of the order.
-    let by_timer = counts.again[Again::Timeout as usize] as f64 / again.max(1) as f64;
-    let reordering = ramp(needless, 0.4, 0.75) * ramp(again as f64 / counts.segments.max(1) as f64, 0.0005, 0.003) * (1.0 - by_timer);
-    found.push((
-        Cause::Reordering,
-        reordering,
-        format!("{} of {again} segments sent again had arrived; {moved} more were overtaken", counts.needless),
-    ));
+    // Now and then a retransmission is needless on any path, and who learns of it takes the reduction back. A timer that is too short, before
+    // anything behind the segment had arrived, says nothing of the order.
+    let by_timer = counts.blind as f64 / again.max(1) as f64;
+    // (A control that halves nothing, and grows soon, is held all the same by what comes time and again.)
+    let often = again as f64 / counts.segments.max(1) as f64;
+    let reduced = ramp(needless, 0.4, 0.75) * (1.0 - by_timer) * ramp(facts.held_by_order, 0.1, 0.3).max(ramp(often, 0.003, 0.02));
+    let waited = ramp(facts.order, 0.2, 0.5);
+    // What is overtaken does no harm where something else leaves the sender nothing to send, or nothing to gain.
+    let blocked = if connection.scale(1 - main).is_some() { facts.receiver } else { 0.0 };
+    let harmed = (1.0 - facts.standing()) * (1.0 - ramp(facts.silent(), 0.3, 0.7)) * (1.0 - ramp(blocked, 0.2, 0.6));
+    let reordering = reduced.max(waited) * harmed;
+    let why = if waited > reduced {
+        format!(
+            "{} of the time its sender waited for what had been overtaken, and nothing was lost there; {moved} segments were",
+            percent(facts.order)
+        )
+    } else {
+        format!(
+            "{} of {again} segments sent again had arrived, and {} of the time the window was smaller for it; {moved} more were overtaken",
+            counts.needless,
+            percent(facts.held_by_order)
+        )
+    };
+    found.push((Cause::Reordering, reordering, why));
     let (waits, left) = ends(connection, main, facts, reordering);
     found.extend(waits);
     let free = left * (1.0 - reordering);
@@ -76,9 +90,9 @@ fn ends(connection: &Connection, main: usize, facts: &Facts, reordering: f64) ->
     // Who has more to send fills its segments; the end of what an application wrote is a short one. (So is what is left of a full buffer.)
     let short = counts.below_mss as f64 / counts.segments.max(1) as f64;
     let pieces = if facts.episodes == 0 { ramp(short, 0.01, 0.04) * (1.0 - ramp(facts.acks, 0.4, 0.6)) } else { 0.0 };
-    let silent = facts.idle + facts.unprompted;
+    let silent = facts.silent();
     // In front of a queue that is never empty, and behind it, nobody waited for an application: the capture shows the queue's rate.
-    let standing = ramp(facts.used, 0.8, 0.92) * ramp(facts.typical / facts.base.max(1e-6), 0.5, 1.5) * facts.is_known();
+    let standing = facts.standing();
     let application = ramp(silent, 0.3, 0.7).max(0.9 * pieces)
         * (1.0 - closing)
         * (1.0 - ramp(blocked, 0.2, 0.6))
@@ -159,13 +173,19 @@ fn losses(facts: &Facts, segments: u64, full: u32, free: f64) -> Vec<Found> {
     let times = facts.episodes;
     // A queue that is full lets one pass for each that leaves it.
     let blocks = ramp(facts.in_runs, 0.4, 0.7) * ramp(facts.blocks as f64, 1.0, 3.0);
+    // Where the path is full all the time, and what is lost finds no full queue, losses take nothing from the flow.
+    let harmless = facts.standing() * ramp(facts.used, 0.92, 0.98) * (1.0 - deep) * (1.0 - blocks);
     let deep = deep * (1.0 - 0.5 * blocks);
-    let ring = blocks * (1.0 - 0.8 * deep);
+    let (all, free) = (free, free * (1.0 - harmless));
+    // A token bucket and a queue lose the same segments; only the queue makes others wait.
+    let (told, waited) = facts.bucketed();
+    let bucket = told * (1.0 - waited);
+    let ring = blocks * (1.0 - 0.8 * deep) * (1.0 - bucket);
     let (full_before, full_behind) = (facts.ahead.map(full_queue), facts.late.map(full_queue));
     let late = ramp(facts.rtt_rank, 0.72, 0.9);
     // A full queue is in front of what is lost; before a token bucket the sender may be as far ahead, but no round trip grows.
     let queued = full_behind.unwrap_or(0.0).max(full_before.unwrap_or(0.0) * late);
-    let policer = (1.0 - deep) * (1.0 - ring) * (1.0 - queued) * policed(facts, segments);
+    let policer = (1.0 - deep) * ((1.0 - ring) * (1.0 - queued) * policed(facts, segments)).max(bucket);
     let other = free * (1.0 - ring) * (1.0 - policer) * (1.0 - deep);
     let together = 1.0 - ramp(facts.single, 0.5, 0.7);
     let small = match full_before.into_iter().chain(full_behind).reduce(f64::max) {
@@ -173,13 +193,25 @@ fn losses(facts: &Facts, segments: u64, full: u32, free: f64) -> Vec<Found> {
         Some(full) => full.max(late * ramp(facts.fullness, 0.6, 0.8)).max(0.5 * together),
         None => together.max(late),
     };
+    let small = small.max(told * waited);
     let is_seen = full_before.is_some() || full_behind.is_some();
     let seen = if facts.coarse && !is_seen { 0.6 } else { 1.0 };
     let mut found = vec![
         (
             Cause::CongestionLoss,
-            free * deep,
+            all * deep,
             format!("{times} losses with a full queue: {queue}, and was {} full before them", percent(facts.fullness)),
+        ),
+        (
+            Cause::FullPath,
+            all * harmless,
+            format!(
+                "{} of what the bottleneck passes was used, and a queue stood at it: {} more than the least round trip; what was lost, {} segments, took \
+                 nothing from that",
+                percent(facts.used),
+                ms(facts.typical),
+                facts.lost
+            ),
         ),
         (
             Cause::ReceiverRing,
@@ -204,7 +236,21 @@ fn losses(facts: &Facts, segments: u64, full: u32, free: f64) -> Vec<Found> {
             ),
         ),
     ];
-    if let Some(rate) = facts.rate {
+    if let Some(one) = facts.bucket.filter(|_| bucket >= policer) {
+        found.push((
+            Cause::Policer,
+            free * policer,
+            format!(
+                "a bucket of {:.0} bytes that {:.2} Mb/s of payload fill tells what is lost from what passes, in {} of pairs of such segments; in a \
+                 queue of that size they would wait for {}, and {}",
+                one.depth,
+                one.rate * 8e-6,
+                percent(one.explains),
+                ms(one.depth / one.rate),
+                one.waited.map_or("how long they do is not known".to_owned(), |share| format!("{} waited for half of that", percent(share)))
+            ),
+        ));
+    } else if let Some(rate) = facts.rate {
         let own = facts.tokens.map_or(facts.used, |(_, own)| own) * rate.value * 8e-6;
         found.push((
             Cause::Policer,
@@ -220,7 +266,7 @@ fn losses(facts: &Facts, segments: u64, full: u32, free: f64) -> Vec<Found> {
 
 /// Whether what the segments lost found before them was as much as any found, so that a queue was full: its median rank, and what four of five
 /// ranks are above. Where chance or a token bucket drops, they are anywhere.
-fn full_queue((median, low): (f64, f64)) -> f64 {
+pub fn full_queue((median, low): (f64, f64)) -> f64 {
     ramp(median, 0.65, 0.8) * ramp(low, 0.4, 0.6)
 }
 

@@ -1,6 +1,6 @@
 //! What the other side says of a way: cumulative and selective acknowledgments, windows, marks.
 
-use super::Way;
+use super::{Answer, Way};
 use crate::flow::ranges::Range;
 use crate::read::Packet;
 use longfat_core::packet::flags;
@@ -47,7 +47,18 @@ impl Way {
         if !sacks.is_empty() {
             self.selected(packet, ack);
         }
-        self.reach_sender(time, ack, ack.saturating_add(window));
+        self.hole(time);
+        self.reach_sender(Answer { seen: time, at: time, ack, edge: ack.saturating_add(window), is_bare: packet.len == 0 });
+    }
+
+    /// Whether something is missing before what has arrived, once the acknowledgment of `time` reaches the sender.
+    fn hole(&mut self, time: i64) {
+        let at = time + self.near.recent_min();
+        if self.highest_sacked > self.acked || self.duplicates > 0 {
+            self.hole_since.get_or_insert(at);
+        } else if let Some(since) = self.hole_since.take() {
+            self.hole_time += (at - since).max(0);
+        }
     }
 
     pub(super) fn note_window(&mut self, time: i64, window: u64) {
@@ -71,10 +82,24 @@ impl Way {
         let time = packet.time;
         let echo = packet.options.timestamps.map(|(_, echo)| echo);
         let (mut sample, mut is_clean) = (None, true);
-        let (mut unseen, mut behind, mut needless) = (0, 0, 0);
+        let (mut unseen, mut behind, mut needless) = (0, 0, Vec::new());
         let (highest, quickest) = (self.highest_sacked, self.far.min);
         let mut burst = 0;
+        let trip = self.trips().smoothed;
+        let (least, was_whole) = (self.far.min, self.highest_sacked <= self.acked);
+        let buckets = &mut self.buckets;
         self.ranges.acknowledge(ack, |range| {
+            // (What is lost behind here waits behind here, if it waits.)
+            let wait = match range.answered {
+                _ if range.times != 1 || range.is_fill => None,
+                None if range.is_sacked || !was_whole => None,
+                answered => Some(answered.unwrap_or(time - range.first).saturating_sub(least).max(0)).filter(|_| least < i64::MAX),
+            };
+            // (When what was lost before the capture was sent is not known.)
+            if range.times > 0 && !range.is_fill {
+                let is_lost = range.times > 1;
+                buckets.told(range.first, range.end, range.end - range.start, is_lost, wait, trip);
+            }
             match range.times {
                 0 => unseen += range.end - range.start,
                 1 => {
@@ -93,7 +118,7 @@ impl Way {
                     let is_first = matches!((echo, range.stamps[1]), (Some(echo), Some(again)) if (echo.wrapping_sub(again) as i32) < 0);
                     let is_too_soon = quickest < i64::MAX && time - range.last < quickest / 10 * 9;
                     if !range.is_sacked && (is_first || is_too_soon) {
-                        needless += 1;
+                        needless.push(range.start);
                     }
                 }
             }
@@ -108,10 +133,7 @@ impl Way {
         self.ack_trains.passed(time, ack);
         self.counts.unseen += unseen;
         self.counts.reordered_behind += behind;
-        self.counts.needless += needless;
-        if let Some(episode) = self.episodes.last_mut().filter(|_| needless > 0) {
-            episode.needless += needless as u32;
-        }
+        needless.into_iter().for_each(|start| self.is_needless(start));
         self.series.at(time).acked += ack - self.acked;
         self.acked = ack;
         self.duplicates = 0;
@@ -133,7 +155,7 @@ impl Way {
         let blocks = &blocks[..count];
         let is_duplicate = blocks[0].1 <= ack || blocks.get(1).is_some_and(|outer| outer.0 <= blocks[0].0 && blocks[0].1 <= outer.1);
         if is_duplicate {
-            self.counts.needless += u64::from(self.counts.again.iter().sum::<u64>() > self.counts.needless);
+            self.came_twice(blocks[0].0, blocks[0].1);
         }
         let next = self.next;
         for &(left, right) in &blocks[usize::from(is_duplicate)..] {
@@ -154,6 +176,7 @@ impl Way {
             self.ranges.between(from, until, |range| {
                 if !range.is_sacked && range.times == 1 {
                     newest = Some(range.first);
+                    range.answered = Some(time - range.first);
                 }
                 range.is_sacked = true;
             });

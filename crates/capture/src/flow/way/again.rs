@@ -56,8 +56,11 @@ impl Way {
             return true;
         }
         match (stamp, self.ranges.stamp_at(hole.end)) {
-            // Of a tick of its own, and not a newer one: older than what overtook it.
-            (Some(own), Some(other)) if own != other => (own.wrapping_sub(other) as i32) < 0,
+            // Sent before what overtook it, or too soon behind that to be called for by an answer to it.
+            (Some(own), Some(other)) => {
+                let newer = f64::from(own.wrapping_sub(other) as i32);
+                newer < 0.0 || self.near.is_known() && self.lateness.tick().is_some_and(|tick| (newer + 1.0) * tick < soonest as f64)
+            }
             _ => false,
         }
     }
@@ -67,11 +70,12 @@ impl Way {
     }
 
     /// A segment sent again: why, and what it belongs to.
-    pub(super) fn again(&mut self, packet: &Packet, start: u64, end: u64, before: &Range) {
+    pub(super) fn again(&mut self, packet: &Packet, start: u64, end: u64, before: &Range) -> Again {
         let time = packet.time;
         self.counts.bytes_again += end - start;
         let kind = self.kind(time, start, end, before);
         self.counts.again[kind as usize] += 1;
+        self.counts.blind += u64::from(kind == Again::Timeout && !self.has_evidence(before));
         self.series.at(time).again += 1;
         if kind == Again::Timeout && start <= self.acked && self.timeout_until <= self.acked {
             self.timeout_until = self.next;
@@ -122,6 +126,7 @@ impl Way {
             }
             episode.end = time;
         }
+        kind
     }
 
     pub(super) fn kind(&self, time: i64, start: u64, end: u64, before: &Range) -> Again {

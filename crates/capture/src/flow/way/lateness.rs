@@ -17,11 +17,19 @@ pub struct Lateness {
     first: Option<(i64, u32)>,
     /// In ns; 0 as long as it is not known.
     tick: f64,
+    /// As it looks so far.
+    longest: f64,
     last: i64,
     least: Option<i64>,
 }
 
 impl Lateness {
+    /// What a tick of the sender's clock is, in ns, at most: a queue that grows makes it look longer. None without a tick.
+    pub fn tick(&self) -> Option<f64> {
+        let tick = if self.tick > 0.0 { self.tick } else { self.longest };
+        (tick > 0.0).then_some(tick)
+    }
+
     /// A segment sent at `stamp` of its sender's clock comes at `time`: by how many microseconds it is later than the quickest. None before
     /// the clock is known.
     pub fn came(&mut self, time: i64, stamp: u32) -> Option<u32> {
@@ -29,6 +37,7 @@ impl Lateness {
         let (elapsed, ticks) = (time - began, f64::from(stamp.wrapping_sub(zero) as i32));
         if self.tick == 0.0 {
             let tick = elapsed as f64 / ticks.max(1.0);
+            self.longest = if ticks > 0.0 { tick } else { 0.0 };
             if elapsed < LONG {
                 return None;
             }

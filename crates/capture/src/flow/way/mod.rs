@@ -6,15 +6,19 @@
 
 mod acked;
 mod again;
+mod bucket;
 mod bursts;
 mod counts;
 mod lateness;
+mod needless;
 mod ranks;
 mod sender;
 mod trains;
 
 pub use again::{Again, Episode};
+pub use bucket::Bucket;
 pub use counts::WayCounts;
+use sender::Answer;
 pub use sender::Waits;
 pub use trains::{Rate, Trains};
 
@@ -22,9 +26,11 @@ use super::ranges::{Range, Ranges, Waited};
 use super::rtt::Rtt;
 use super::series::Series;
 use crate::read::Packet;
+use bucket::Buckets;
 use bursts::Bursts;
 use lateness::Lateness;
 use longfat_core::packet::flags;
+use needless::Needless;
 use std::collections::VecDeque;
 
 /// Where streams begin: what turns out to stand before the first segment seen is still a positive number.
@@ -57,6 +63,7 @@ pub struct Way {
     pub ack_trains: Trains,
     pub data_trains: Trains,
     pub bursts: Bursts,
+    pub buckets: Buckets,
     pub first_data: Option<i64>,
     pub last_data: Option<i64>,
     /// First and last byte acknowledged of the stream, and when.
@@ -76,12 +83,13 @@ pub struct Way {
     last_advance: i64,
     timeout_until: u64,
     last_blocks: [(u64, u64); 4],
-    /// Of acknowledgments on their way to the sender: when they reach it, as seen at the point of capture, and what they say.
-    pending: VecDeque<(i64, u64, u64)>,
+    /// Acknowledgments on their way to the sender.
+    pending: VecDeque<Answer>,
     /// What the sender knows.
     sender_acked: u64,
     sender_edge: u64,
     sender_ack_time: i64,
+    sender_answer: Answer,
     last_new: Option<i64>,
     was_blocked: bool,
     was_closing: bool,
@@ -98,6 +106,10 @@ pub struct Way {
     common_len: (u32, u32),
     pub lateness: Lateness,
     last_waited: Waited,
+    needless: Needless,
+    /// Since when, to the sender, something is missing before what has arrived; how long it was so since the newest segment.
+    hole_since: Option<i64>,
+    hole_time: i64,
 }
 
 impl Way {
@@ -266,21 +278,24 @@ impl Way {
                     self.counts.reordered_before += 1;
                 } else {
                     self.counts.lost_before += 1;
-                    self.again(packet, start, end, &hole);
+                    let kind = self.again(packet, start, end, &hole);
+                    if stamp.is_none() {
+                        self.filled(start, end, kind);
+                    }
                 }
             }
             Some(range) if time - range.last < quickest / 2 && range.stamps[0] == stamp && !self.has_evidence(&range) => {
                 self.counts.twice += 1;
             }
-            Some(range) => self.again(packet, start, end, &range),
+            Some(range) => {
+                self.again(packet, start, end, &range);
+            }
             // All of it is acknowledged: needless, if it is no late copy.
             None => {
+                self.was_late(start);
                 let range = Range { start, end, first: time, last: self.last_data.unwrap_or(time), times: 1, ..Range::default() };
                 self.again(packet, start, end, &range);
-                self.counts.needless += 1;
-                if let Some(episode) = self.episodes.last_mut() {
-                    episode.needless += 1;
-                }
+                self.is_needless(start);
             }
         }
         if end > known {

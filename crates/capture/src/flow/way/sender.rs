@@ -8,6 +8,19 @@ const TICK: i64 = 2 * MS;
 /// TSvals on their way to the sender that are kept: four seconds of a clock of milliseconds.
 const ECHOES: usize = 4096;
 
+/// An acknowledgment on its way to the sender.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Answer {
+    /// When it is seen here, and when it reaches the sender, as seen here, by the round trips of late.
+    pub seen: i64,
+    pub at: i64,
+    pub ack: u64,
+    /// Where the window ends.
+    pub edge: u64,
+    /// Without data: no application hears of it.
+    pub is_bare: bool,
+}
+
 /// Where time went, in ns, by what a new segment had waited for.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Waits {
@@ -15,9 +28,18 @@ pub struct Waits {
     pub receiver: i64,
     pub closing: i64,
     pub recovery: i64,
+    /// For what was overtaken, and came without being sent again.
+    pub order: i64,
     pub acks: i64,
     pub idle: i64,
     pub unprompted: i64,
+}
+
+impl Waits {
+    /// All of it.
+    pub fn total(&self) -> i64 {
+        self.receiver + self.recovery + self.order + self.acks + self.idle + self.unprompted
+    }
 }
 
 impl Way {
@@ -50,18 +72,36 @@ impl Way {
         let rtt = self.trips().smoothed.max(MS / 10);
         // What was sent again in between was repaired then, whoever has more to send behind it: until the last of it could be acknowledged.
         let repaired = self.episodes.last().map_or(0, |episode| (episode.end + rtt - (time - gap)).clamp(0, gap));
-        let (waits, gap) = (&mut self.waits, if self.was_blocked { gap } else { gap - repaired });
-        waits.recovery += if self.was_blocked { 0 } else { repaired };
+        // Who waits for an application sends when that writes; who waits for what is missing sends as soon as it has come.
+        let limit = (rtt / 20).max(if self.near.is_known() && self.near.min > rtt / 10 { TICK } else { MS / 5 });
+        // (How near the sender is may be known from the handshake alone, in which its host took its time.)
+        let soon = self.pending.front().filter(|answer| answer.at <= time + limit);
+        let is_prompt = time - self.sender_ack_time <= limit || soon.is_some();
+        // Who sends one buffer at a time waits for its acknowledgment, in which an application has no part. (After a pause of that the echoes of
+        // late say nothing of how near the sender is.)
+        let near = if self.near.is_known() { self.near.min } else { 0 };
+        let calls = |answer: &Answer| answer.is_bare && (time - answer.seen - near).abs() <= limit;
+        let is_called = calls(&self.sender_answer) || self.pending.iter().take(8).any(calls);
+        let open = self.hole_since.map_or(0, |since| (time - since.max(time - gap)).max(0));
+        let missing = if is_called && gap > rtt / 2 { (self.hole_time + open).min(gap) } else { 0 };
+        self.hole_time = 0;
+        self.hole_since = self.hole_since.map(|since| since.max(time));
+        let repaired = if self.was_closing { 0 } else { repaired };
+        let (waits, gap) = (&mut self.waits, gap - repaired);
+        waits.recovery += repaired;
         if self.was_blocked {
             waits.receiver += gap;
             waits.closing += if self.was_closing { gap } else { 0 };
         } else if self.episodes.last().is_some_and(|episode| episode.recover > self.acked) {
             waits.recovery += gap;
-        } else if (before == 0 && gap > rtt / 2) || (before < self.flight_recent / 2 && time - self.sender_ack_time > rtt / 4) {
-            waits.idle += gap;
-        } else if time - self.sender_ack_time
-            <= (rtt / 20).max(if self.near.is_known() && self.near.min > rtt / 10 { TICK } else { MS / 5 })
+        } else if missing > 0 {
+            let missing = missing.min(gap);
+            waits.order += missing;
+            waits.acks += gap - missing;
+        } else if (before == 0 && gap > rtt / 2 && !is_called) || (before < self.flight_recent / 2 && time - self.sender_ack_time > rtt / 4)
         {
+            waits.idle += gap;
+        } else if is_prompt {
             waits.acks += gap;
         } else {
             waits.unprompted += gap;
@@ -69,25 +109,25 @@ impl Way {
     }
 
     /// When an acknowledgment counts for what the sender has in flight.
-    pub(super) fn reach_sender(&mut self, time: i64, ack: u64, edge: u64) {
-        let at = time + self.near.recent_min();
+    pub(super) fn reach_sender(&mut self, answer: Answer) {
+        let at = answer.seen + self.near.recent_min();
         if self.pending.len() >= PENDING {
             self.let_pass(i64::MAX);
         }
         // (None overtakes another.)
-        let at = self.pending.back().map_or(at, |(last, ..)| at.max(*last));
-        self.pending.push_back((at, ack, edge));
+        let at = self.pending.back().map_or(at, |last| at.max(last.at));
+        self.pending.push_back(Answer { at, ..answer });
     }
 
     pub(super) fn let_pass(&mut self, time: i64) {
-        while let Some(&(at, ack, edge)) = self.pending.front() {
-            if at > time {
+        while let Some(&answer) = self.pending.front() {
+            if answer.at > time {
                 break;
             }
             self.pending.pop_front();
-            self.sender_acked = self.sender_acked.max(ack);
-            self.sender_edge = self.sender_edge.max(edge);
-            self.sender_ack_time = at;
+            self.sender_acked = self.sender_acked.max(answer.ack);
+            self.sender_edge = self.sender_edge.max(answer.edge);
+            (self.sender_ack_time, self.sender_answer) = (answer.at, answer);
         }
     }
 }

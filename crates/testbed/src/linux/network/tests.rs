@@ -325,11 +325,8 @@ fn links_that_change_hand_over_what_they_have() {
             network.advance(us(at));
             assert!(network.next() > us(at), "{what}: it goes on");
         }
-        let came: Vec<_> = network
-            .ready
-            .iter()
-            .map(|delivery| (network.log.frames.get(delivery.frame)[27], delivery.at.as_ps() / 1_000_000))
-            .collect();
+        let came: Vec<_> =
+            network.ready.iter().map(|delivery| (network.log.frames.get(delivery.frame)[27], delivery.at.as_ps() / 1_000_000)).collect();
         assert_eq!(came, expected, "{what}");
         network.catch_up(us(60_000));
         assert_eq!(network.packets.len(), 0, "{what}");
