@@ -8,10 +8,11 @@
 //!
 //! At equal times a departure from a queue comes before an arrival at it, unless [`LinkConfig::departs_last`] says otherwise.
 
+mod frames;
+mod waits;
 mod wire;
 
 use super::count::{Count, Counted};
-use super::framing::wire_len;
 use super::gate::{Gate, PauseAt, Shaper, Told, Watch};
 use super::loss::Loss;
 use super::service::Transmitter;
@@ -19,11 +20,12 @@ use super::travel::Travel;
 use super::unsteady::Unsteady;
 use crate::atm::aal5;
 use crate::packet::{Line, PacketId, Packets};
-use crate::quantiles::Quantiles;
 use crate::queue::{DropReason, Party, Queue, QueueLog, discard};
 use crate::rng::Rng;
 use crate::time::{Duration, Time};
 use crate::units::Rate;
+use frames::Framed;
+use waits::Waits;
 
 /// What a link is made with.
 #[derive(Clone, Copy, Debug)]
@@ -81,26 +83,6 @@ pub struct Link {
     doomed: Line,
     /// What it has counted.
     pub count: Count,
-}
-
-/// How long packets waited.
-#[derive(Debug, Default)]
-struct Waits {
-    /// Those that did.
-    spread: Quantiles,
-    /// So many packets had left before the first of these, and so many of those that left since are in `spread`.
-    before: u64,
-    recorded: u64,
-}
-
-/// A packet on the line.
-#[derive(Debug, Default)]
-struct Framed {
-    ip_len: u32,
-    bytes: u32,
-    time: Duration,
-    /// Until the far end has what it waits for: the whole packet, or its first cell.
-    lead: Duration,
 }
 
 impl Link {
@@ -169,25 +151,6 @@ impl Link {
         self.queue.tell(route, party);
     }
 
-    /// How long each packet waits in the queue is to be recorded.
-    pub fn record_waits(&mut self) {
-        self.waits = Some(Box::default());
-    }
-
-    /// What was recorded of waits so far counts no more.
-    pub fn forget_waits(&mut self) {
-        if let Some(waits) = &mut self.waits {
-            **waits = Waits { before: self.count.transmitted, ..Waits::default() };
-        }
-    }
-
-    /// The waits that the shares `of` of all packets did not exceed that have left the queue since [`Link::forget_waits`] (each from 0 to
-    /// 1, rising), within 1/128; `None` where none has, or where they are not recorded.
-    pub fn waits<const N: usize>(&self, of: [f64; N]) -> Option<[Duration; N]> {
-        let waits = self.waits.as_ref()?;
-        waits.spread.at(of, self.count.transmitted - waits.before - waits.recorded)
-    }
-
     /// The next thing to tell those who fill its queue, in order of time.
     pub fn take_told(&mut self) -> Option<Told> {
         self.watch.as_mut()?.take_told()
@@ -234,6 +197,9 @@ impl Link {
             self.count.note_backlog();
             if let Some(watch) = &mut self.watch {
                 watch.note(now, self.count.backlog_bytes);
+            }
+            if self.transmitter.is_some() {
+                self.note_queue(now);
             }
             if self.shapes && self.next_departure() <= now {
                 // The line is free, and this may go though nothing else might.
@@ -293,8 +259,7 @@ impl Link {
                 let len = packets[id].ip_len();
                 self.count.leave(start, len);
                 if let Some(waits) = &mut self.waits {
-                    waits.spread.record(start.since(packets[id].stamp));
-                    waits.recorded += 1;
+                    waits.record(start.since(packets[id].stamp));
                 }
                 if let Some(watch) = &mut self.watch {
                     watch.note(start, self.count.backlog_bytes);
@@ -347,38 +312,6 @@ impl Link {
         if self.is_perfect || self.goes_straight(arrival, id, packets) {
             self.sent.push(id, packets);
         }
-    }
-
-    /// What a packet of `ip_len` bytes takes that begins at `start`.
-    #[cold]
-    fn frame(&mut self, start: Time, ip_len: u32) -> Framed {
-        let framed = self.framed(ip_len);
-        let Some(transmitter) = &mut self.transmitter else { return framed };
-        let time = transmitter.sends(start, framed.bytes).since(start);
-        // The next one may take another time, though it be as long: no packet has no length.
-        Framed { ip_len: 0, time, lead: time, ..framed }
-    }
-
-    /// What a packet of `ip_len` bytes takes at the rate of the link.
-    fn framed(&self, ip_len: u32) -> Framed {
-        let LinkConfig { rate, overhead, min_frame, cells, to_switch, .. } = self.config;
-        let bytes = wire_len(ip_len, overhead, min_frame, cells);
-        let whole = rate.transmit_time(u64::from(bytes));
-        let cell = self.cell_time;
-        // So many times the time of a cell, to the picosecond, which that of all their bytes need not be.
-        let time = if cells { cell * u64::from(bytes / aal5::CELL) } else { whole };
-        Framed { ip_len, bytes, time, lead: if to_switch { cell } else { time } }
-    }
-
-    /// The cells of a packet of `ip_len` bytes.
-    pub fn cells_of(&self, ip_len: u32) -> u32 {
-        aal5::cells(ip_len + self.config.overhead)
-    }
-
-    /// How long after its first cell the last one of a packet of `ip_len` bytes follows.
-    #[inline]
-    pub fn last_cell_after(&self, ip_len: u32) -> Duration {
-        self.cell_time * u64::from(self.cells_of(ip_len) - 1)
     }
 
     /// Of the link behind an output port: the packet `id`, of `len` bytes in so many cells, has been sent whole by `end`.
