@@ -46,8 +46,8 @@ pub const KIND: GrantedKind = GrantedKind {
         ParamSpec {
             name: "request_to_grant",
             kind: INTERVAL,
-            default: Some(Value::Duration(Duration::from_micros(1600))),
-            doc: "from a request to the beginning of the first interval in which it can be granted, at least",
+            default: Some(Value::Duration(Duration::from_micros(1620))),
+            doc: "from a request to the beginning of the first interval in which it can be granted, at least: 12 frames of 0.135 ms",
         },
     ],
     check: |params| {
