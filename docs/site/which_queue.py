@@ -51,8 +51,9 @@ What to look at first:
   dropping while the answer to the first drop is on its way, and what is lost then halves the window again: a Reno flow alone keeps 39 % of
   1 Gb/s with `codel`, and 29 % with `dualpi2`. `bbr3` does not mind.
 - **`droptail` is full, and so is its queue**: with 50 flows its wait is its limit. That is the price of its 100 %.
-- **`cake` without a `rate` shapes nothing, and then is `fq_codel`**: of one flow every number is the same. With 50 flows of one host a turn is the 50th part of a packet, and no two flows share a
-  line. At 10 Gb/s 50 Reno flows end slow start with 600 drops and 34 % where `fq_codel` has 69 %: cause not looked into.
+- **`cake` without a `rate` shapes nothing, and then is `fq_codel`**: of one flow every number is the same. With 50 flows of one host
+  a turn is the 50th part of a packet, and no two flows share a line. At 10 Gb/s 50 Reno flows end slow start with 600 drops and 34 %
+  where `fq_codel` has 69 %: cause not looked into.
 - **50 flows at 20 Mb/s are a window of a packet or two each.** What keeps the wait short there must drop a good part of what comes.
 """
 
