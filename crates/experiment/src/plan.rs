@@ -1,7 +1,7 @@
 //! Planning: what has to be known of each run of a sweep before any is run, which for a sweep of a million must cost little.
 
 use super::backend::Backend;
-use super::document::{Document, said};
+use super::document::Document;
 use super::error::Error;
 use super::identity::{Hash, Hasher};
 use super::model::Experiment;
@@ -89,7 +89,7 @@ impl<'a> Resolver<'a> {
         };
         let resolved = root.and_then(|root| {
             let experiment = resolve(&root, repeat)?;
-            let backend = said(&root);
+            let backend = backend::of(&root);
             if !backend.cannot.is_empty() {
                 backend::check(backend, &identity::essence(&write::experiment(&experiment, backend.name)), &root)?;
             }
