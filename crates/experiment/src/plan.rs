@@ -116,7 +116,9 @@ impl Document {
             let (cost, hash, warnings) = match last {
                 Some((last, warnings)) if Arc::ptr_eq(&last.like, &run.like) => (plan.costs[place - 1], hasher.repeat(run.seed), warnings),
                 _ => {
-                    let given = warning::before(&run.like, self.repeats());
+                    // Two runs in real time are never the same.
+                    let alike = if run.backend.is_real_time { 1 } else { self.repeats() };
+                    let given = warning::before(&run.like, alike);
                     let warnings = given.into_iter().map(|given| plan.warn(given)).collect();
                     (cost::estimate(&run.like), hasher.hash(&run.like, run.backend.name), warnings)
                 }
