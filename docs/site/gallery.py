@@ -34,7 +34,10 @@ FIGURES = (
     ("slac", "figure1", "throughput"),
 )
 """Papers, each with a figure of its page and an experiment that it is drawn from."""
-ANSWERS = {"home-router-cake": "Shares of the groups of flows"}
+ANSWERS = {
+    "cable-modem": "Mean round-trip time of the flows against queue",
+    "home-router-cake": "Shares of the groups of flows",
+}
 """Experiments whose question another figure answers than the first of the report: its title."""
 
 

@@ -13,7 +13,7 @@ pub use host::host;
 pub use link::{DISCARD, LOSS, explicit_link, link, pause, way};
 pub use path::{PATH, path_change};
 pub use router::{SHARING, router};
-pub use unsteady::{DELAY_TRACE, RATE_TRACE, at, delay_step, jitter, outage, rate_step, reorder};
+pub use unsteady::{DELAY_TRACE, RATE_TRACE, at, delay_step, harq, jitter, outage, rate_step, reorder};
 
 use super::backend;
 use super::error::Fault;

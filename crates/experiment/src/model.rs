@@ -170,6 +170,7 @@ impl Link {
         match &self.unsteady.service {
             None => self.rate.as_bps() as f64,
             Some(Service::Rate(course)) => course.greatest() as f64,
+            Some(service @ Service::Granted(_)) => service.greatest() as f64,
             Some(Service::Opportunities(_)) => f64::INFINITY,
         }
     }

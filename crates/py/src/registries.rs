@@ -1,7 +1,7 @@
 //! Everything that has a name: for `longfat list`, the documentation and completion.
 
 use longfat_core::atm::discard;
-use longfat_core::link::{course, framing, loss};
+use longfat_core::link::{course, framing, loss, service};
 use longfat_core::params::{ParamSpec, Value};
 use longfat_core::{queue, traffic};
 use longfat_experiment::{backend, listing};
@@ -27,7 +27,9 @@ pub fn registries(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     add("paths", listing::paths().iter().map(|e| entry(py, e.name, e.summary, e.source, &e.params)).collect())?;
     add("discards", discard::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, e.params)).collect())?;
     add("losses", loss::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, e.params)).collect())?;
-    add("traces", course::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, e.params)).collect())?;
+    let drawn = course::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, e.params));
+    let granted = service::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, e.params));
+    add("traces", drawn.chain(granted).collect())?;
     add("traffic", traffic::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, e.params)).collect())?;
     add("hosts", listing::host_keys().iter().map(|spec| parameter(py, spec)).collect())?;
     add("tcp", options::PARAMS.iter().map(|spec| parameter(py, spec)).collect())?;

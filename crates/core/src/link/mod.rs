@@ -9,9 +9,10 @@ mod count;
 pub mod course;
 pub mod framing;
 mod gate;
+mod grants;
 pub mod loss;
 mod one_way;
-mod service;
+pub mod service;
 #[cfg(test)]
 mod tests;
 mod travel;
@@ -19,7 +20,8 @@ mod unsteady;
 
 pub use count::Count;
 pub use gate::{PauseAt, Shaper, Told};
+pub use grants::RequestGrant;
 pub use one_way::{Link, LinkConfig};
 pub use service::{OPPORTUNITY, Opportunities, Service};
-pub use travel::{Jitter, Passage, Reorder};
+pub use travel::{Harq, Jitter, Passage, Reorder};
 pub use unsteady::Unsteady;

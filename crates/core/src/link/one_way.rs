@@ -197,6 +197,9 @@ impl Link {
             if let Some(watch) = &mut self.watch {
                 watch.note(now, self.count.backlog_bytes);
             }
+            if self.transmitter.is_some() {
+                self.note_queue(now);
+            }
             if self.shapes && self.next_departure() <= now {
                 // The line is free, and this may go though nothing else might.
                 self.depart(now, packets, log);

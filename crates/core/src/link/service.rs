@@ -3,6 +3,9 @@
 use std::sync::Arc;
 
 use super::course::{Course, Current, Interrupted, Outages, Steps};
+use super::grants::{self, Grants, RequestGrant};
+use crate::by_name;
+use crate::params::{Choice, ParamSpec, Params};
 use crate::rng::Rng;
 use crate::time::{Duration, Time};
 
@@ -13,6 +16,32 @@ pub enum Service {
     Rate(Course),
     /// So many bytes at once, at certain times.
     Opportunities(Opportunities),
+    /// Time on the line for which its sender must ask: an entry of [`REGISTRY`].
+    Granted(Choice),
+}
+
+/// One way to be granted time on a line.
+pub struct GrantedKind {
+    /// As users write it.
+    pub name: &'static str,
+    /// One line for listings.
+    pub summary: &'static str,
+    /// Where it is defined: authors, title, venue and year, or "none: longfat's own".
+    pub source: &'static str,
+    /// What users can set.
+    pub params: &'static [ParamSpec],
+    /// Checks what bounds on single parameters cannot say. `Err` is one sentence for the user.
+    pub check: fn(&Params) -> Result<(), String>,
+    /// How time is asked for and granted.
+    pub build: fn(&Params) -> RequestGrant,
+}
+
+/// Every kind, in the order of listings.
+pub const REGISTRY: &[GrantedKind] = &[grants::KIND];
+by_name!(GrantedKind, "granted service", with params);
+
+fn granted(by: &Choice) -> RequestGrant {
+    (named(by.kind).build)(&by.params)
 }
 
 /// Instants at which 1500 bytes can leave, in the form of mahimahi's traces (mm-link(1)): milliseconds in order of time, one for each
@@ -59,6 +88,8 @@ impl Service {
         match self {
             Service::Rate(course) => course.mean(),
             Service::Opportunities(opportunities) => opportunities.mean(),
+            // A sender that always has something to send is granted all of it.
+            Service::Granted(by) => granted(by).sustained.as_bps(),
         }
     }
 
@@ -67,6 +98,7 @@ impl Service {
         match self {
             Service::Rate(course) => course.greatest(),
             Service::Opportunities(opportunities) => opportunities.greatest(),
+            Service::Granted(by) => granted(by).rate.as_bps(),
         }
     }
 
@@ -74,6 +106,7 @@ impl Service {
     pub fn check(&self) -> Result<(), String> {
         let course = match self {
             Service::Opportunities(opportunities) => return opportunities.check(),
+            Service::Granted(by) => return (named(by.kind).check)(&by.params),
             Service::Rate(course) => course,
         };
         course.check()?;
@@ -93,6 +126,7 @@ impl Service {
             Service::Opportunities(Opportunities(times)) => {
                 Transmitter::Opportunities(Turns { times: times.clone(), next: 0, start: Time::ZERO, left: 0, end: Time::MAX, outages })
             }
+            Service::Granted(by) => Transmitter::Granted(Grants::new(granted(by), outages, rng)),
         }
     }
 
@@ -106,6 +140,7 @@ impl Service {
 pub(super) enum Transmitter {
     Rate { rate: Current, least: Duration },
     Opportunities(Turns),
+    Granted(Grants),
 }
 
 /// Opportunities one after the other.
@@ -121,11 +156,19 @@ pub(super) struct Turns {
 }
 
 impl Transmitter {
-    /// When a packet of so many framed bytes has left that begins at `start`. Starts never run backwards.
-    pub fn sends(&mut self, start: Time, bytes: u32) -> Time {
+    /// When a packet of so many framed bytes has left that begins at `start`, so many bytes being left in the queue. Starts never run backwards.
+    pub fn sends(&mut self, start: Time, bytes: u32, in_queue: u64) -> Time {
         match self {
             Transmitter::Rate { rate, .. } => sent_at(rate, start, u64::from(bytes) * 8),
             Transmitter::Opportunities(turns) => turns.sends(start, bytes),
+            Transmitter::Granted(grants) => grants.sends(start, bytes, in_queue),
+        }
+    }
+
+    /// The queue holds so many framed bytes since `now`.
+    pub fn note(&mut self, now: Time, in_queue: u64) {
+        if let Transmitter::Granted(grants) = self {
+            grants.note(now, in_queue);
         }
     }
 
@@ -134,6 +177,7 @@ impl Transmitter {
         match self {
             Transmitter::Rate { least, .. } => *least,
             Transmitter::Opportunities(_) => Duration::from_ps(1),
+            Transmitter::Granted(grants) => grants.least(),
         }
     }
 }
@@ -142,7 +186,7 @@ impl Transmitter {
 const SECOND: u128 = 1_000_000_000_000;
 
 /// To the nearest picosecond.
-fn bits_time(bits: u64, bps: u64) -> Duration {
+pub(super) fn bits_time(bits: u64, bps: u64) -> Duration {
     let (need, bps) = (u128::from(bits) * SECOND, u128::from(bps.max(1)));
     Duration::from_ps(((need + bps / 2) / bps) as u64)
 }

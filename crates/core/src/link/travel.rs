@@ -19,6 +19,22 @@ pub struct Passage {
     pub reorder: Option<Reorder>,
     /// The probability that a packet comes twice.
     pub duplicate: f64,
+    /// Blocks of time are repeated where they failed.
+    pub harq: Option<Harq>,
+}
+
+/// Hybrid ARQ below a layer that delivers in order, as of LTE: what is sent within a block of time arrives at its end, all or nothing. A block that
+/// failed is sent again one round trip later, while others go on; what arrived meanwhile waits for it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Harq {
+    /// The probability that a block fails, each time that it is sent.
+    pub probability: f64,
+    /// From a block to its repetition.
+    pub round_trip: Duration,
+    /// The length of a block.
+    pub block: Duration,
+    /// It is sent again so often at most; then it has arrived.
+    pub most: u64,
 }
 
 /// Each packet takes a random time longer, any from none to the most as likely.
@@ -56,6 +72,7 @@ pub(super) struct Travel {
     jitter: Option<Jitter>,
     reorder: Option<Reorder>,
     duplicate: f64,
+    harq: Option<Blocks>,
     rng: Rng,
     /// The jitter of the last packet.
     last_jitter: Duration,
@@ -85,6 +102,7 @@ impl Travel {
             jitter: passage.jitter,
             reorder: passage.reorder,
             duplicate: passage.duplicate,
+            harq: passage.harq.map(Blocks::new),
             rng,
             last_jitter: Duration::ZERO,
             last: Time::ZERO,
@@ -93,10 +111,11 @@ impl Travel {
         }
     }
 
-    /// The packet `id` leaves the transmitter at `sent`.
-    pub fn take(&mut self, sent: Time, id: PacketId, is_lost: bool) {
+    /// The packet `id` leaves the transmitter at `sent`, which took it at `began`.
+    pub fn take(&mut self, began: Time, sent: Time, id: PacketId, is_lost: bool) {
         let delay = self.delay.as_mut().map_or(self.least, |delay| Duration::from_ps(delay.at(sent).value));
-        let mut at = sent + delay.max(self.least);
+        let through = self.harq.as_mut().map_or(sent, |harq| harq.through(began, sent, &mut self.rng));
+        let mut at = through + delay.max(self.least);
         let mut keeps_order = true;
         if let Some(Jitter { most, correlation, in_order }) = self.jitter {
             if self.number == 0 || !self.rng.chance(correlation) {
@@ -134,5 +153,35 @@ impl Travel {
     /// How many are under way.
     pub fn len(&self) -> usize {
         self.under_way.len()
+    }
+}
+
+/// Blocks of time, one after the other.
+struct Blocks {
+    harq: Harq,
+    /// The first one whose fate is not known, and when all before have arrived.
+    next: u64,
+    through: Time,
+}
+
+impl Blocks {
+    fn new(harq: Harq) -> Self {
+        Blocks { harq, next: 0, through: Time::ZERO }
+    }
+
+    /// When a packet that was sent from `began` up to `sent` has arrived, and all before it.
+    fn through(&mut self, began: Time, sent: Time, rng: &mut Rng) -> Time {
+        let Harq { probability, round_trip, block, most } = self.harq;
+        let number = |at: Time| at.as_ps() / block.as_ps();
+        // What is sent up to the very end of a block is in it.
+        let last = number(Time::from_ps(sent.as_ps().saturating_sub(1)));
+        // Blocks so far back that they have arrived, however often they failed, matter no more.
+        let before = (round_trip.as_ps() * most).div_ceil(block.as_ps());
+        for one in self.next.max(number(began)).max(last.saturating_sub(before))..=last {
+            let failures = (0..most).take_while(|_| rng.chance(probability)).count() as u64;
+            self.through = self.through.max(Time::from_ps((one + 1) * block.as_ps()) + round_trip * failures);
+        }
+        self.next = self.next.max(last + 1);
+        self.through
     }
 }

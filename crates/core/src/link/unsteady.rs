@@ -25,10 +25,14 @@ impl Unsteady {
 
     /// Whether any of it is drawn.
     pub fn is_random(&self) -> bool {
-        let Passage { delay, jitter, reorder, duplicate } = &self.passage;
+        let Passage { delay, jitter, reorder, duplicate, harq } = &self.passage;
         let is_drawn = |course: &Course| matches!(course, Course::Drawn { by, .. } if by.kind != "sine");
-        let is_rate_drawn = matches!(&self.service, Some(Service::Rate(course)) if is_drawn(course));
-        is_rate_drawn || delay.as_ref().is_some_and(is_drawn) || jitter.is_some() || reorder.is_some() || *duplicate > 0.0
+        let is_rate_drawn = match &self.service {
+            Some(Service::Rate(course)) => is_drawn(course),
+            Some(Service::Granted(_)) => true,
+            Some(Service::Opportunities(_)) | None => false,
+        };
+        is_rate_drawn || harq.is_some() || delay.as_ref().is_some_and(is_drawn) || jitter.is_some() || reorder.is_some() || *duplicate > 0.0
     }
 
     /// The transmitter of a link whose rate is `rate` where nothing else is said; `None`: that rate, always.

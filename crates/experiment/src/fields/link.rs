@@ -1,6 +1,6 @@
 //! A link, one way and both, and what can stand in front of it or happen on it.
 
-use super::unsteady::{DELAY_TRACE, RATE_TRACE, jitter, outage, reorder};
+use super::unsteady::{DELAY_TRACE, RATE_TRACE, harq, jitter, outage, reorder};
 use super::{DELAY, FALSE, one_of};
 use crate::shape::{Case, Field, QUEUE, Shape, Variants};
 use longfat_core::atm::discard;
@@ -69,6 +69,11 @@ pub fn way() -> &'static [Field] {
                 "duplicate",
                 Kind::Number { min: 0.0, max: 1.0 },
                 "probability that a packet that is not lost arrives twice; by default 0",
+            ),
+            Field::new(
+                "harq",
+                Shape::Table(harq),
+                "hybrid ARQ as of LTE: what is sent within a block of time arrives together, later if the block failed, and in order; by default none",
             ),
             Field::or("bottleneck", Kind::Bool, FALSE, "the link whose utilization heads the report"),
         ]

@@ -2,8 +2,9 @@
 
 use super::{DELAY, SOME_TIME, TIME, count};
 use crate::shape::{Case, Field, Shape, Variants};
-use longfat_core::link::course;
+use longfat_core::link::{course, service};
 use longfat_core::params::{Kind, ParamSpec, Value};
+use longfat_core::time::Duration;
 use std::sync::LazyLock;
 
 pub static RATE_TRACE: Variants = Variants {
@@ -12,7 +13,8 @@ pub static RATE_TRACE: Variants = Variants {
     default: None,
     cases: || {
         static TABLE: LazyLock<Vec<Case>> = LazyLock::new(|| {
-            let mut cases = cases(Kind::Rate, &Shape::Table(rate_step));
+            let mut cases = cases(Kind::Rate, &Shape::Table(rate_step), true);
+            cases.extend(service::REGISTRY.iter().map(|entry| Case::of_params(entry.name, entry.summary, entry.source, entry.params)));
             cases.push(Case {
                 name: "mahimahi",
                 doc: "instants at which 1500 bytes can leave, as in the traces of mahimahi. Bytes are counted: packets may share one, or take several. What no waiting packet takes is wasted",
@@ -34,7 +36,7 @@ pub static DELAY_TRACE: Variants = Variants {
     tag: "kind",
     default: None,
     cases: || {
-        static TABLE: LazyLock<Vec<Case>> = LazyLock::new(|| cases(DELAY, &Shape::Table(delay_step)));
+        static TABLE: LazyLock<Vec<Case>> = LazyLock::new(|| cases(DELAY, &Shape::Table(delay_step), false));
         &TABLE
     },
 };
@@ -50,7 +52,7 @@ pub const fn at() -> ParamSpec {
 const SHA256: Field = Field::new("sha256", Shape::Text, "of the file, as results have it: it is not run if it is not that one");
 
 /// Steps, those of a file, and what is drawn between two values of `kind`.
-fn cases(kind: Kind, step: &'static Shape) -> Vec<Case> {
+fn cases(kind: Kind, step: &'static Shape, are_rates: bool) -> Vec<Case> {
     let written = Case {
         name: "steps",
         doc: "as written: from each time on a value",
@@ -60,7 +62,7 @@ fn cases(kind: Kind, step: &'static Shape) -> Vec<Case> {
             Field::auto("period", SOME_TIME, "after so long they begin anew; by default the last one holds"),
         ],
     };
-    let drawn = course::REGISTRY.iter().map(|entry| {
+    let drawn = course::REGISTRY.iter().filter(|entry| are_rates || !entry.of_rates_alone).map(|entry| {
         let mut case = Case::of_params(entry.name, entry.summary, entry.source, entry.params);
         case.fields.splice(0..0, [needed("low", kind, "the least it is"), needed("high", kind, "the most it is")]);
         case
@@ -131,6 +133,25 @@ pub fn jitter() -> &'static [Field] {
 pub fn reorder() -> &'static [Field] {
     static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
         vec![needed("probability", Kind::Number { min: 0.0, max: 1.0 }, "that a packet is held back"), needed("by", DELAY, "for how long")]
+    });
+    &TABLE
+}
+
+/// Blocks that are sent again.
+pub fn harq() -> &'static [Field] {
+    static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
+        let time = |name, default, doc| Field::or(name, SOME_TIME, Value::Duration(Duration::from_millis(default)), doc);
+        vec![
+            Field::or(
+                "probability",
+                Kind::Number { min: 0.0, max: 1.0 },
+                Value::Number(0.1),
+                "that a block fails, each time it is sent (3GPP TS 36.213 section 7.2.3: a rate is chosen at which no more do)",
+            ),
+            time("round_trip", 8, "from a block to its repetition (3GPP TS 36.321 section 7.7, FDD)"),
+            time("block", 1, "what is sent within so long is one block, and arrives at its end"),
+            Field::or("most", count(1, 100), Value::Count(3), "times that a block is sent again; after that it has arrived"),
+        ]
     });
     &TABLE
 }

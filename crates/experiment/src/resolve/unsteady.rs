@@ -6,12 +6,12 @@ use crate::shape::{Field, read};
 use crate::trace_file::{self, Content, Format, TraceFile};
 use crate::view::{View, Written};
 use longfat_core::link::course::{self, Course, Outages, Step, Steps};
-use longfat_core::link::{Jitter, Opportunities, Passage, Reorder, Service, Unsteady};
+use longfat_core::link::{Harq, Jitter, Opportunities, Passage, Reorder, Service, Unsteady, service};
 use longfat_core::params::{Choice, Value};
 use longfat_core::time::Duration;
 
 /// The keys of it. A way back that says one of them has nothing of this from the way there.
-pub const KEYS: [&str; 6] = ["rate_trace", "delay_trace", "down", "jitter", "reorder", "duplicate"];
+pub const KEYS: [&str; 7] = ["rate_trace", "delay_trace", "down", "jitter", "reorder", "duplicate", "harq"];
 
 /// What changes of a way, and where that was read.
 #[derive(Clone, Debug, Default)]
@@ -41,6 +41,7 @@ pub fn changes(view: &View<'_>, other: Option<&Changes>) -> Result<Changes, Faul
         jitter: view.sub("jitter", fields::jitter()).map(|view| jitter(&view)).transpose()?,
         reorder: view.sub("reorder", fields::reorder()).map(|view| reorder(&view)).transpose()?,
         duplicate: view.number("duplicate")?.unwrap_or(0.0),
+        harq: view.sub("harq", fields::harq()).map(|view| harq(&view)).transpose()?,
     };
     let unsteady = Unsteady { service, outages: outages(view)?, passage };
     Ok(Changes { unsteady, rate_file: rate_file.flatten(), delay_file: delay_file.flatten() })
@@ -50,6 +51,7 @@ fn service(at: &Written<'_>) -> Result<(Service, Option<TraceFile>), Fault> {
     let (kind, view) = at.variant(&RATE_TRACE)?;
     let (service, file) = match kind {
         "mahimahi" => opportunities(&view).map(|(of, file)| (Service::Opportunities(of), file))?,
+        _ if service::find(kind).is_some() => (Service::Granted(Choice { kind: service::named(kind).name, params: view.params()? }), None),
         _ => course(kind, &view, "rate", fields::rate_step()).map(|(of, file)| (Service::Rate(of), file))?,
     };
     service.check().map_err(|sentence| at.fault(format!("this rate trace cannot work: {sentence}")))?;
@@ -151,4 +153,17 @@ fn jitter(view: &View<'_>) -> Result<Jitter, Fault> {
 
 fn reorder(view: &View<'_>) -> Result<Reorder, Fault> {
     Ok(Reorder { probability: view.number("probability")?.unwrap_or(0.0), by: Duration::from_ps(number(view.value("by")?)) })
+}
+
+fn harq(view: &View<'_>) -> Result<Harq, Fault> {
+    let probability = view.number("probability")?.unwrap_or(0.0);
+    if probability >= 1.0 {
+        return Err(view.fault("probability", "with a probability of 1 every block fails").expected("less than 1"));
+    }
+    let time = |name| Ok(Duration::from_ps(number(view.value(name)?)));
+    let (round_trip, block) = (time("round_trip")?, time("block")?);
+    if round_trip < block {
+        return Err(view.fault("round_trip", "a block cannot be sent again before it has ended").expected("at least one block"));
+    }
+    Ok(Harq { probability, round_trip, block, most: number(view.value("most")?) })
 }

@@ -2,7 +2,7 @@
 
 use super::super::{Document, Run};
 use longfat_core::link::course::Course;
-use longfat_core::link::{Jitter, Passage, Service, Unsteady};
+use longfat_core::link::{Harq, Jitter, Passage, Service, Unsteady};
 use longfat_core::time::Duration;
 use longfat_core::units::Rate;
 
@@ -39,6 +39,18 @@ fn the_rate_is_the_mean_and_the_delay_the_least() {
     assert_eq!((there.0, there.1), (Rate::from_bps(200_000_000), Duration::from_millis(5)));
     let [mahimahi, _] = ways(r#"rate_trace = { kind = "mahimahi", at = [1, 2, 2, 10] }"#);
     assert_eq!(mahimahi.0, Rate::from_bps(4_800_000));
+}
+
+#[test]
+fn a_radio_and_a_modem_are_read_and_written_back() {
+    let [there, back] = ways(r#"rate_trace = { kind = "docsis", rate = "100 Mbit/s", sustained = "20 Mbit/s" }"#);
+    assert_eq!(there.0, Rate::from_bps(20_000_000), "capacities go by what it has over a long time");
+    assert_eq!(there, back);
+    let [there, _] = ways(r#"rate_trace = { kind = "lte", low = "1 bit/s", high = "44 Mbit/s" }, harq = {}"#);
+    // 15 dB: the mean of the truncated bound under Rayleigh fading, 2.6 bit/s per Hz of 4.4.
+    assert!((25_000_000..27_000_000).contains(&there.0.as_bps()), "{:?}", there.0);
+    let harq = Harq { probability: 0.1, round_trip: Duration::from_millis(8), block: Duration::from_millis(1), most: 3 };
+    assert_eq!(there.2.passage, Passage { harq: Some(harq), ..Passage::default() });
 }
 
 #[test]
@@ -93,6 +105,15 @@ fn what_cannot_be_is_one_error() {
         format!("{plain}, jitter = {{ most = \"2 ms\", correlation = 1.0 }}"),
         format!("{plain}, reorder = {{ probability = 0.1 }}"),
         format!("{plain}, duplicate = 2.0"),
+        rate(r#"{ kind = "lte", low = "2 Mbit/s", high = "1 Mbit/s" }"#),
+        rate(r#"{ kind = "lte", low = "1 bit/s", high = "44 Mbit/s", doppler = 300.0 }"#),
+        rate(r#"{ kind = "lte", low = "1 bit/s", high = "44 Mbit/s", fading = 5 }"#),
+        format!("{plain}, delay_trace = {{ kind = \"lte\", low = \"5 ms\", high = \"20 ms\" }}"),
+        rate(r#"{ kind = "docsis" }"#),
+        rate(r#"{ kind = "docsis", rate = "20 Mbit/s", sustained = "40 Mbit/s" }"#),
+        rate(r#"{ kind = "docsis", rate = "20 Mbit/s", map_interval = "10 us", request_to_grant = "2 s" }"#),
+        format!("{plain}, harq = {{ probability = 1.0 }}"),
+        format!("{plain}, harq = {{ round_trip = \"500 us\" }}"),
         format!("type = \"atm\", rate_trace = {LEO}"),
     ];
     let mut out = String::new();

@@ -4,7 +4,7 @@ use super::{Table, chosen, duration};
 use crate::model::Link;
 use crate::trace_file::TraceFile;
 use longfat_core::link::course::{self, Course};
-use longfat_core::link::{Jitter, Reorder, Service, Unsteady};
+use longfat_core::link::{Harq, Jitter, Reorder, Service, Unsteady, service};
 use longfat_core::time::Duration;
 use longfat_core::units::text::RATE;
 use serde_json::{Value as Json, json};
@@ -14,6 +14,7 @@ pub fn write(link: &Link, table: &mut Table) {
     let Unsteady { service, outages, passage } = &link.unsteady;
     let rate = service.as_ref().map(|service| match (service, &link.rate_file) {
         (Service::Rate(course), file) => trace(course, file.as_ref(), "rate", |bps| RATE.format(bps).into()),
+        (Service::Granted(by), _) => chosen(by.kind, &by.params, service::named(by.kind).params),
         (Service::Opportunities(_), Some(file)) => of_file("mahimahi", file),
         (Service::Opportunities(of), None) => json!({ "kind": "mahimahi", "at": of.0.to_vec() }),
     });
@@ -32,6 +33,10 @@ pub fn write(link: &Link, table: &mut Table) {
     }
     if let Some(Reorder { probability, by }) = passage.reorder {
         table.insert("reorder".into(), json!({ "probability": probability, "by": duration(by) }));
+    }
+    if let Some(Harq { probability, round_trip, block, most }) = passage.harq {
+        let [round_trip, block] = [round_trip, block].map(duration);
+        table.insert("harq".into(), json!({ "probability": probability, "round_trip": round_trip, "block": block, "most": most }));
     }
     // One word of all this is always there: so the way back has nothing from the way there.
     table.insert("duplicate".into(), passage.duplicate.into());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use longfat_core::atm::discard;
 use longfat_core::link::course::{self, Course, Outages, Step, Steps};
-use longfat_core::link::{Jitter, Opportunities, Passage, Reorder, Service, Shaper, Unsteady, loss};
+use longfat_core::link::{Harq, Jitter, Opportunities, Passage, Reorder, Service, Shaper, Unsteady, loss, service};
 use longfat_core::params::{Choice, Value};
 use longfat_core::queue::{self, shared};
 use longfat_core::rng::Rng;
@@ -176,13 +176,18 @@ impl Draw {
     fn unsteady(&mut self, link: &Link) -> Unsteady {
         let (rate, delay, ms) = (link.rate.as_bps(), link.delay.as_ps(), Duration::from_millis);
         let leo = course::choice("leo").with(&[("interval", Value::Duration(ms(self.of(&[7, 100]))))]);
-        let service = match self.up_to(4) {
+        let granted = |interval| {
+            service::choice("docsis").with(&[("rate", Value::Rate(Rate::from_bps(rate))), ("map_interval", Value::Duration(ms(interval)))])
+        };
+        let service = match self.up_to(6) {
             0 => Some(Service::Rate(Course::Drawn { low: rate / 4, high: rate, by: leo.clone() })),
             1 => {
                 let steps = [(0, rate), (250, rate / 10), (300, rate)].map(|(at, value)| Step { at: ms(at), value });
                 Some(Service::Rate(Course::Steps(Steps { steps: steps.into(), repeat: self.one_in(2).then_some(ms(400)) })))
             }
-            2 => Some(Service::Opportunities(Opportunities([3, 3, 8, 30].into()))),
+            2 => Some(Service::Rate(Course::Drawn { low: 1 + rate / 50, high: 1 + rate, by: course::choice("lte") })),
+            3 => Some(Service::Granted(granted(self.of(&[2, 9])))),
+            4 => Some(Service::Opportunities(Opportunities([3, 3, 8, 30].into()))),
             _ => None,
         };
         let outages = if self.one_in(3) { vec![(ms(100), ms(150)), (ms(400), ms(520))] } else { Vec::new() };
@@ -192,6 +197,7 @@ impl Draw {
             jitter: self.one_in(2).then_some(jitter),
             reorder: self.one_in(3).then_some(Reorder { probability: 0.02, by: ms(4) }),
             duplicate: self.of(&[0.0, 0.0, 0.03]),
+            harq: self.one_in(3).then_some(Harq { probability: 0.1, round_trip: ms(8), block: ms(1), most: 3 }),
         };
         Unsteady { service, outages: Outages(outages), passage }
     }

@@ -28,6 +28,7 @@ pub const KIND: CourseKind = CourseKind {
     },
     mean: |_| 0.5,
     build: |params, rng| Box::new(Leo { next: first(params), interval: params.duration("interval"), rng }),
+    of_rates_alone: false,
 };
 
 fn first(params: &Params) -> Duration {

@@ -18,6 +18,7 @@ pub const KIND: CourseKind = CourseKind {
         let is_high = rng.chance(share(high, low));
         Box::new(Markov { high, low, is_high, rng })
     },
+    of_rates_alone: false,
 };
 
 fn share(high: Duration, low: Duration) -> f64 {

@@ -3,6 +3,7 @@
 //! A [`Course`] is what is asked for: steps that are written down, or drawn by one of the kinds in [`REGISTRY`], one file each.
 
 mod leo;
+mod lte;
 mod markov;
 mod outages;
 mod random_walk;
@@ -120,10 +121,12 @@ pub struct CourseKind {
     pub mean: fn(&Params) -> f64,
     /// Makes one.
     pub build: fn(&Params, Rng) -> Box<dyn Levels + Send>,
+    /// Whether no delay is like it.
+    pub of_rates_alone: bool,
 }
 
 /// Every kind, in the order of listings.
-pub const REGISTRY: &[CourseKind] = &[sine::KIND, random_walk::KIND, markov::KIND, leo::KIND];
+pub const REGISTRY: &[CourseKind] = &[sine::KIND, random_walk::KIND, markov::KIND, leo::KIND, lte::KIND];
 by_name!(CourseKind, "course", with params);
 
 /// A time of which there can be many in a run.

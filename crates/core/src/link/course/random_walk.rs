@@ -23,6 +23,7 @@ pub const KIND: CourseKind = CourseKind {
     // Steps are even, and reflected: every level is as likely as any other.
     mean: |_| 0.5,
     build: |params, rng| Box::new(RandomWalk { step: params.duration("step"), by: params.number("by"), level: 0.5, rng }),
+    of_rates_alone: false,
 };
 
 struct RandomWalk {

@@ -23,6 +23,7 @@ pub const KIND: CourseKind = CourseKind {
     },
     mean: |_| 0.5,
     build: |params, _| Box::new(Sine { period: params.duration("period"), step: step(params), at: 0 }),
+    of_rates_alone: false,
 };
 
 fn step(params: &Params) -> Duration {

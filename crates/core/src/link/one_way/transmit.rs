@@ -2,6 +2,7 @@
 
 use super::{Link, LinkConfig};
 use crate::atm::aal5;
+use crate::link::count::Count;
 use crate::link::framing::wire_len;
 use crate::packet::{PacketId, Packets};
 use crate::time::{Duration, Time};
@@ -13,7 +14,7 @@ pub(super) struct Framed {
     bytes: u32,
     time: Duration,
     /// Until the far end has what it waits for: the whole packet, or its first cell.
-    lead: Duration,
+    pub lead: Duration,
 }
 
 impl Link {
@@ -35,10 +36,27 @@ impl Link {
     #[cold]
     fn frame(&mut self, start: Time, ip_len: u32) -> Framed {
         let framed = self.framed(ip_len);
+        let in_queue = self.framed_in_queue();
         let Some(transmitter) = &mut self.transmitter else { return framed };
-        let time = transmitter.sends(start, framed.bytes).since(start);
+        let time = transmitter.sends(start, framed.bytes, in_queue).since(start);
         // The next one may take another time, though it be as long: no packet has no length.
         Framed { ip_len: 0, time, lead: time, ..framed }
+    }
+
+    /// The queue has changed at `now`, and the transmitter is told.
+    #[cold]
+    pub(super) fn note_queue(&mut self, now: Time) {
+        let in_queue = self.framed_in_queue();
+        if let Some(transmitter) = &mut self.transmitter {
+            transmitter.note(now, in_queue);
+        }
+    }
+
+    /// What the packets in the queue are on the line, in bytes: that much, or a little less where some are padded and some not.
+    fn framed_in_queue(&self) -> u64 {
+        let LinkConfig { overhead, min_frame, .. } = self.config;
+        let Count { backlog, backlog_bytes, .. } = self.count;
+        (backlog_bytes + backlog * u64::from(overhead)).max(backlog * u64::from(min_frame))
     }
 
     /// What a packet of `ip_len` bytes takes at the rate of the link.

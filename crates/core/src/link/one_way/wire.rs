@@ -26,7 +26,11 @@ impl Link {
     fn goes_straight(&mut self, arrival: Time, id: PacketId, packets: &mut Packets) -> bool {
         let survives = self.survives(arrival, id, packets);
         match &mut self.travel {
-            Some(travel) => travel.take(Time::from_ps(arrival.as_ps() - self.config.delay.as_ps()), id, !survives),
+            Some(travel) => {
+                let sent = arrival.as_ps() - self.config.delay.as_ps();
+                let began = Time::from_ps(sent.saturating_sub(self.last.lead.as_ps()));
+                travel.take(began, Time::from_ps(sent), id, !survives);
+            }
             None if survives => return true,
             None => self.doomed.push(id, packets),
         }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::link::course::{Course, Outages, Step, Steps};
-use crate::link::{Jitter, Opportunities, Passage, Reorder, Service, Unsteady};
+use crate::link::{Harq, Jitter, Opportunities, Passage, Reorder, Service, Unsteady};
 
 fn steps(steps: &[(u64, u64)]) -> Course {
     let step = |&(at, value): &(u64, u64)| Step { at: Duration::from_millis(at), value };
@@ -141,6 +141,57 @@ fn a_packet_may_come_twice_and_the_books_agree() {
     // A tenth of the 8000 that arrive: five standard deviations are 134.
     assert!((666..=934).contains(&count.duplicated), "{}", count.duplicated);
     assert!(rig.dropped.0.iter().all(|(at, seq)| *at == (6 + u64::from(*seq)) * MS), "a packet is lost when it would have arrived");
+}
+
+fn harq(probability: f64) -> Harq {
+    Harq { probability, round_trip: Duration::from_millis(8), block: Duration::from_millis(1), most: 3 }
+}
+
+/// Packets of 0.4 ms at 10 Mb/s, 5 ms away: each arrives with the end of the block in which it was sent whole.
+#[test]
+fn blocks_arrive_whole() {
+    let changes = passage(Passage { harq: Some(harq(0.0)), ..Passage::default() });
+    assert_eq!(arrivals(&changes, &[(0, 500); 5]), [(6_000, 0), (6_000, 1), (7_000, 2), (7_000, 3), (7_000, 4)]);
+}
+
+/// One packet of a whole block each ms: how much later each comes than its block is 0, 8, 16 or 24 ms, or what is left of that of one before.
+#[test]
+fn a_block_that_failed_comes_a_round_trip_later_and_in_order() {
+    let n = 100_000;
+    let changes = passage(Passage { harq: Some(harq(0.1)), ..Passage::default() });
+    let mut rig = rig(&changes);
+    rig.offer_all(&(0..n).map(|i| (i * MS, 1250)).collect::<Vec<_>>());
+    assert!(rig.arrived.iter().enumerate().all(|(i, (_, seq))| i == *seq as usize), "in order");
+    let late: Vec<u64> = rig.arrived.iter().map(|(at, seq)| (at - (6 + u64::from(*seq)) * MS) / MS).collect();
+    assert!(late.windows(2).all(|pair| pair[1] + 1 >= pair[0] && [0, 8, 16, 24].iter().any(|of| pair[1] == *of || pair[1] + 1 == pair[0])));
+    // A block j before that failed k times comes 8 k - j after the packet's own. So it is on time if its block and the seven before did not
+    // fail, the eight before these not twice, and the eight before those not three times.
+    let on_time = libm::pow(0.9 * 0.99 * 0.999, 8.0);
+    let seen = late.iter().filter(|late| **late == 0).count() as f64 / n as f64;
+    assert!((seen - on_time).abs() < 0.01, "{seen} for {on_time}");
+}
+
+/// A line that stands still for an hour costs no more than a few blocks.
+#[test]
+fn a_long_packet_looks_back_no_further_than_it_must() {
+    let changes = Unsteady {
+        service: Some(Service::Rate(steps(&[(0, 0), (3_600_000, 10_000_000)]))),
+        ..passage(Passage { harq: Some(harq(0.0)), ..Passage::default() })
+    };
+    assert_eq!(arrivals(&changes, &[(0, 500)]), [(3_600_006_000, 0)]);
+}
+
+/// A modem behind a queue: what waits is asked for with the packet that is in the transmitter, so that one burst carries all of it.
+#[test]
+fn a_burst_carries_what_waits_in_the_queue() {
+    let by = crate::link::service::choice("docsis").with(&[("rate", Value::Rate(Rate::from_bps(10_000_000)))]);
+    let changes = Unsteady { service: Some(Service::Granted(by)), ..Unsteady::default() };
+    let times = arrivals(&changes, &[(0, 500), (0, 500), (0, 500), (50 * MS, 500), (100 * MS, 500)]);
+    // Grants begin with an interval of 2 ms, and 5 ms are the way.
+    let burst = times[0].0 - 5400;
+    assert!(burst.is_multiple_of(2000) && (2000..=4000).contains(&burst), "{burst}");
+    assert_eq!(times[..3], [(burst + 5400, 0), (burst + 5800, 1), (burst + 6200, 2)]);
+    assert!(times[3..].iter().all(|(at, _)| (at - 5400).is_multiple_of(2000)));
 }
 
 /// What is sent on is certain to come before all that is not; what is not is due in time.

@@ -1,0 +1,274 @@
+//! Grants: a line on which a sender gets time by asking for it, as the upstream of a cable modem (DOCSIS).
+//!
+//! Time comes in intervals. In each there is one instant at which the modem may ask: on the burst that it was granted there, or, where it was
+//! granted none, at some instant of the interval that everyone may use. It asks for all that waits and was not asked for. What is asked for is
+//! granted, as one burst at the beginning of an interval, as soon as the request can have been heard and the burst announced; what does not
+//! fit into an interval follows in the next. A token bucket bounds what is granted over a long time. Within a burst the line sends, at its rate, what is there: packets may begin in one burst and
+//! end in another.
+//!
+//! Here all is measured in the time that it takes on the line, in picoseconds.
+
+use std::collections::VecDeque;
+
+use super::course::Outages;
+use super::service::{GrantedKind, bits_time};
+use crate::params::{Kind, ParamSpec, Params, Value};
+use crate::rng::Rng;
+use crate::time::{Duration, Time};
+use crate::units::Rate;
+use crate::units::text::{RATE, TIME};
+
+/// The registry entry.
+pub const KIND: GrantedKind = GrantedKind {
+    name: "docsis",
+    summary: "the upstream of a cable modem: it asks for time on the line, and sends when it is granted, in bursts at rate",
+    source: "CableLabs, Data-Over-Cable Service Interface Specifications, MAC and Upper Layer Protocols Interface, CM-SP-MULPIv3.1; the interval, and what happens when, as the documentation of CableLabs' DOCSIS model for ns-3 has it (model-overview)",
+    params: &[
+        ParamSpec { name: "rate", kind: Kind::Rate, default: None, doc: "within a burst, of framed packets: that of the channel" },
+        ParamSpec {
+            name: "sustained",
+            kind: Kind::Rate,
+            default: Some(Value::Auto),
+            doc: "the most over a long time, of framed packets (Maximum Sustained Traffic Rate). When not given: rate",
+        },
+        ParamSpec {
+            name: "burst",
+            kind: Kind::Bytes { min: 1522, max: 1 << 40 },
+            default: Some(Value::Bytes(3044)),
+            doc: "framed bytes that may be granted at once when little was before (Maximum Traffic Burst); never less than what sustained is in an interval",
+        },
+        ParamSpec {
+            name: "map_interval",
+            kind: INTERVAL,
+            default: Some(Value::Duration(Duration::from_millis(2))),
+            doc: "from one announcement of grants (MAP) to the next",
+        },
+        ParamSpec {
+            name: "request_to_grant",
+            kind: INTERVAL,
+            default: Some(Value::Duration(Duration::from_micros(1620))),
+            doc: "from a request to the beginning of the first interval in which it can be granted, at least: 12 frames of 0.135 ms",
+        },
+    ],
+    check: |params| {
+        let (interval, lead) = (params.duration("map_interval"), params.duration("request_to_grant"));
+        if lead > interval * 1000 {
+            let words = |time: Duration| TIME.format(time.as_ps());
+            return Err(format!("request_to_grant ({}) is more than 1000 times the map_interval ({})", words(lead), words(interval)));
+        }
+        let (rate, sustained) = (params.rate("rate"), sustained(params));
+        if sustained > rate {
+            let words = |rate: Rate| RATE.format(rate.as_bps());
+            return Err(format!("sustained ({}) is more than rate ({})", words(sustained), words(rate)));
+        }
+        Ok(())
+    },
+    build: |params| RequestGrant {
+        rate: params.rate("rate"),
+        sustained: sustained(params),
+        burst: params.integer("burst"),
+        interval: params.duration("map_interval"),
+        lead: params.duration("request_to_grant"),
+    },
+};
+
+const INTERVAL: Kind = Kind::Duration { min: Duration::from_micros(1), max: Duration::from_secs(10) };
+
+fn sustained(params: &Params) -> Rate {
+    params.rate(if params.is_auto("sustained") { "rate" } else { "sustained" })
+}
+
+/// How time is asked for and granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestGrant {
+    /// Within a burst, of framed packets.
+    pub rate: Rate,
+    /// Over a long time, not more than `rate`.
+    pub sustained: Rate,
+    /// Framed bytes that may be granted at once, or what `sustained` is in an interval if that is more.
+    pub burst: u64,
+    /// Grants are announced so often.
+    pub interval: Duration,
+    /// From a request to the first interval in which it can be granted.
+    pub lead: Duration,
+}
+
+/// The transmitter that has it.
+#[derive(Clone)]
+pub(super) struct Grants {
+    config: RequestGrant,
+    outages: Outages,
+    rng: Rng,
+    /// Tokens of line time: what comes with each interval, the most there may be, and what is left.
+    each: u64,
+    most: u64,
+    tokens: u64,
+    /// The interval that it is in, what of it was granted, when it may ask in it, and whether that is over.
+    number: u64,
+    granted: u64,
+    asks: Time,
+    has_asked: bool,
+    /// What was asked for and not granted yet, and the first interval in which that can be.
+    asked: VecDeque<(u64, u64)>,
+    /// What waits in the queue.
+    waits: u64,
+    /// Of the packet in the transmitter: what is left of it before this interval, and since when it is there.
+    left: u64,
+    since: Time,
+}
+
+impl Grants {
+    pub fn new(config: RequestGrant, outages: Outages, rng: Rng) -> Self {
+        let share = u128::from(config.interval.as_ps()) * u128::from(config.sustained.as_bps());
+        let each = (share / u128::from(config.rate.as_bps().max(1))).max(1) as u64;
+        let most = each.max(bits_time(config.burst * 8, config.rate.as_bps()).as_ps());
+        let mut grants = Grants {
+            each,
+            most,
+            tokens: most,
+            config,
+            outages,
+            rng,
+            number: 0,
+            granted: 0,
+            asks: Time::ZERO,
+            has_asked: false,
+            asked: VecDeque::new(),
+            waits: 0,
+            left: 0,
+            since: Time::ZERO,
+        };
+        grants.enter(0);
+        grants
+    }
+
+    /// So many bytes take so long.
+    fn work(&self, bytes: u64) -> u64 {
+        bits_time(bytes * 8, self.config.rate.as_bps()).as_ps()
+    }
+
+    /// The queue holds so many framed bytes since `now`. Times never run backwards.
+    pub fn note(&mut self, now: Time, bytes: u64) {
+        self.advance(now);
+        self.waits = self.work(bytes);
+    }
+
+    /// When a packet of so many framed bytes has left that the transmitter takes at `start`, so many being left in the queue.
+    pub fn sends(&mut self, start: Time, bytes: u32, in_queue: u64) -> Time {
+        // What comes at the very instant of a request is too late for it; what leaves the queue then was there.
+        self.advance(start);
+        debug_assert!(self.end().is_none_or(|end| end <= start), "it is free");
+        (self.left, self.since, self.waits) = (self.work(bytes.into()), start, self.work(in_queue));
+        if let Some(end) = self.end() {
+            return end;
+        }
+        // When this packet has left does not depend on what comes after it: that is granted later.
+        let mut ahead = self.clone();
+        loop {
+            ahead.ask();
+            ahead.leave();
+            if let Some(end) = ahead.end() {
+                return end;
+            }
+        }
+    }
+
+    /// The least time for a byte.
+    pub fn least(&self) -> Duration {
+        Duration::from_ps(self.work(1))
+    }
+
+    /// When the packet in the transmitter has left, if that is in this burst.
+    fn end(&self) -> Option<Time> {
+        if self.left == 0 {
+            return Some(self.since);
+        }
+        let end = self.sends_from() + Duration::from_ps(self.left);
+        (self.granted > 0 && end <= self.burst_ends()).then_some(end)
+    }
+
+    fn begins(&self) -> Time {
+        Time::from_ps(self.number * self.config.interval.as_ps())
+    }
+
+    fn burst_ends(&self) -> Time {
+        self.begins() + Duration::from_ps(self.granted)
+    }
+
+    fn sends_from(&self) -> Time {
+        self.begins().max(self.since)
+    }
+
+    /// Does what has happened up to and including `now`.
+    fn advance(&mut self, now: Time) {
+        loop {
+            if !self.has_asked {
+                if self.asks > now {
+                    return;
+                }
+                self.ask();
+            }
+            if self.begins() + self.config.interval > now {
+                return;
+            }
+            self.leave();
+            if self.left == 0 && self.waits == 0 && self.granted == 0 && self.asked.is_empty() {
+                // Nothing happens until it has something to ask for.
+                let is_in = now.as_ps() / self.config.interval.as_ps();
+                if is_in > self.number {
+                    self.enter(is_in);
+                }
+            }
+        }
+    }
+
+    /// Asks, if it has not in this interval.
+    fn ask(&mut self) {
+        if std::mem::replace(&mut self.has_asked, true) || self.is_down(self.asks) {
+            return;
+        }
+        let known = self.granted + self.asked.iter().map(|(_, time)| time).sum::<u64>();
+        let more = (self.left + self.waits).saturating_sub(known);
+        if more > 0 {
+            let heard = self.asks + self.config.lead;
+            self.asked.push_back((heard.as_ps().div_ceil(self.config.interval.as_ps()), more));
+        }
+    }
+
+    /// This interval is over.
+    fn leave(&mut self) {
+        let can = self.burst_ends().as_ps().saturating_sub(self.sends_from().as_ps());
+        self.left -= self.left.min(can);
+        self.enter(self.number + 1);
+    }
+
+    fn enter(&mut self, number: u64) {
+        self.tokens = self.tokens.saturating_add(self.each.saturating_mul(number - self.number)).min(self.most);
+        (self.number, self.granted, self.has_asked) = (number, 0, false);
+        let begins = self.begins();
+        let interval = self.config.interval.as_ps();
+        if !self.is_down(begins) {
+            let can = interval.min(self.tokens);
+            while let Some((first, time)) = self.asked.front_mut()
+                && *first <= number
+                && self.granted < can
+            {
+                let part = (*time).min(can - self.granted);
+                (self.granted, *time) = (self.granted + part, *time - part);
+                if *time == 0 {
+                    self.asked.pop_front();
+                }
+            }
+        }
+        self.tokens -= self.granted;
+        // On the burst; or else at some instant, as likely as any other.
+        self.asks = if self.granted > 0 { begins } else { begins + Duration::from_ps(self.rng.below(interval)) };
+    }
+
+    fn is_down(&self, at: Time) -> bool {
+        self.outages.next(at).is_some_and(|(from, _)| from <= at)
+    }
+}
+
+#[cfg(test)]
+mod tests;
