@@ -308,7 +308,12 @@ class Runs:
     def _cells_of_a_run(self, tables: Iterable[str]) -> int:
         """How many cells a run has in these tables, by the shards."""
         names, shards = list(tables), list(self._shards.there.values())
-        return sum(shard.cells(name) for shard in shards for name in names) // max(sum(len(shard.runs) for shard in shards), 1)
+        return sum(shard.cells(name) for shard in shards for name in names) // max(sum(shard.rows("runs") for shard in shards), 1)
+
+    def unload(self) -> None:
+        """Lets go of all that was read of shards."""
+        with self._lock:
+            self._shards.unload()
 
     # Keeping house
 
