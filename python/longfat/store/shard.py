@@ -348,7 +348,9 @@ class Shard:
         if self._runs is None:
             parts = self._digests()
             digests = np.concatenate([np.empty(0, FORM), *(some for _, some in parts)])
-            rows = np.concatenate([np.empty(0, np.uint32), *(np.arange(start, start + len(some), dtype=np.uint32) for start, some in parts)])
+            rows = np.concatenate(
+                [np.empty(0, np.uint32), *(np.arange(start, start + len(some), dtype=np.uint32) for start, some in parts)]
+            )
             digests, first = np.unique(digests, return_index=True)
             self._runs = Hashes(digests), rows[first]
             self.forget()
@@ -404,9 +406,7 @@ class Shard:
         rows = index.rows_with(self._read(index.NAME, lambda file: file.read_row_groups(groups)), prefixes)
         starts = np.array(self._starts_of_groups("runs"))
         held = np.searchsorted(starts, rows, side="right") - 1
-        parts = [
-            digests_in(self.group("runs", int(number), ["run"]))[rows[held == number] - starts[number]] for number in np.unique(held)
-        ]
+        parts = [digests_in(self.group("runs", int(number), ["run"]))[rows[held == number] - starts[number]] for number in np.unique(held)]
         digests = np.concatenate([np.empty(0, FORM), *parts])
         there = wanted.among(digests)
         return rows[there], digests[there]
@@ -473,7 +473,7 @@ class Shard:
         self._groups, self._footers, self._starts = OrderedDict(), {}, {}
 
     def read(self, run: str, row_number: int | None = None) -> Finished:
-        """A run, which is in this row of `runs`. DamagedError where it is not what was written; FileNotFoundError where the shard is gone."""
+        """A run, which is in this row of `runs`. DamagedError where it is not what was written; FileNotFoundError without the shard."""
         try:
             if row_number is None:
                 (row_number,) = self.find(Hashes.of([run]))[0].tolist()
