@@ -270,23 +270,35 @@ class Shard:
         """Names of shards whose runs are in this one."""
         self.size = 0
         """Bytes of its files; 0 where that is not known."""
-        self._packed: dict[str, bytes] = {}
-        """The footers of its files, as they are written: in memory a footer takes ten times as much."""
+        self._files: tuple[str, ...] = ()
+        """The tables that it has by its `NAME.json`, and the index."""
+        self._packed: dict[str, bytes] | None = None
+        """The footers of its files, as they are written: in memory a footer takes ten times as much. None while nobody has asked."""
         self._footers: dict[str, Any] = {}
         """Those that are in use."""
         self._groups: OrderedDict[tuple[str, int], pa.Table] = OrderedDict()
         self._starts: dict[str, list[int]] = {}
         """Of each table where its row groups begin, and where the last ends."""
-        with _passing_over_damage():  # the files have footers of their own
-            said = json.loads(place.read(f"{FOLDER}/{name}.json"))
-            facts = said["shard"]
-            if hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest() == said["sha256"]:
-                self.replaces = facts["replaces"]
-                self.size = sum(one["bytes"] for one in facts["tables"].values())
-                every = facts["tables"] | {name: facts[name] for name in (index.NAME,) if name in facts}
-                self._packed = {table: base64.b64decode(one["footer"]) for table, one in every.items()}
+        if facts := self._said():
+            self.replaces = facts["replaces"]
+            self.size = sum(one["bytes"] for one in facts["tables"].values())
+            self._files = (*facts["tables"], *([index.NAME] if index.NAME in facts else []))
         self._runs: tuple[Hashes, NDArray[np.uint32]] | None = None
         """The runs that it has, and of each of them, in that order, the number of its row in `runs`, where somebody has asked."""
+
+    def _said(self) -> dict[str, Any]:
+        """What its `NAME.json` says; nothing where it is damaged or gone: its files have footers of their own."""
+        with _passing_over_damage():
+            said = json.loads(self.place.read(f"{FOLDER}/{self.name}.json"))
+            facts: dict[str, Any] = said["shard"]
+            if hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest() == said["sha256"]:
+                self._packed = {
+                    table: base64.b64decode(one["footer"])
+                    for table, one in [*facts["tables"].items(), (index.NAME, facts.get(index.NAME))]
+                    if one
+                }
+                return facts
+        return {}
 
     def path(self, table: str) -> str:
         """The file of a table."""
@@ -295,7 +307,7 @@ class Shard:
     def tables(self) -> list[str]:
         """The tables that it has rows in."""
         if self.size:
-            return [table for table in self._packed if table != index.NAME]
+            return [table for table in self._files if table != index.NAME]
         return [table for table in TABLES if self.place.has(self.path(table))]
 
     def _read(self, table: str, what: Callable[[Any], Found]) -> Found:
@@ -315,6 +327,9 @@ class Shard:
 
     def _footer(self, table: str) -> Any:
         """The same, or None where only the file has it."""
+        if self._packed is None:
+            self._packed = {}
+            self._said()
         if table in self._packed and table not in self._footers:
             self._footers[table] = pq.read_metadata(pa.BufferReader(zlib.decompress(self._packed[table])))
         return self._footers.get(table)
@@ -380,7 +395,7 @@ class Shard:
 
     def unload(self) -> None:
         """Lets go of all that it has read."""
-        self._runs = None
+        self._runs = self._packed = None
         self.forget()
 
     def find(self, wanted: Hashes) -> tuple[NDArray[np.int64], NDArray[np.bytes_]]:
@@ -390,7 +405,7 @@ class Shard:
         """
         if self._runs is None:
             with _passing_over_damage():
-                if index.NAME in self._packed:
+                if index.NAME in self._files:
                     return self._by_index(wanted)
         runs, places = self._loaded()
         here = wanted & runs
@@ -414,7 +429,7 @@ class Shard:
     def prefixes(self) -> NDArray[np.uint64] | None:
         """The first bytes of its hashes, as the index has them; None where there is none."""
         with _passing_over_damage():
-            if index.NAME in self._packed:
+            if index.NAME in self._files:
                 return self._read(index.NAME, lambda file: file.read(columns=["prefix"]))["prefix"].to_numpy()
         return None
 
