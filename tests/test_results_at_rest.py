@@ -138,7 +138,8 @@ def test_who_asks_for_many_runs_is_told_which_are_damaged(tmp_path: Path, monkey
     own = many.Many._heads
 
     def other(self: many.Many, known: dict[str, int]) -> list[tuple[int | None, str, str, str, str]]:
-        return [(run, resolved, digest if digest[0] > "7" else "1", *head) for run, resolved, digest, *head in own(self, known)]
+        heads = own(self, known)
+        return [(run, text, digest if digest[0] > "7" else "1", before, behind) for run, text, digest, before, behind in heads]
 
     monkeypatch.setattr(many.Many, "_heads", other)
     together: list[str] = []

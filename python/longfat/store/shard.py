@@ -186,11 +186,10 @@ class _TableWriter:
             # Statistics of columns that are not sorted help nobody, and are much where row groups are many.
             # What is sorted by hash has no two alike, and is as random as the hashes.
             is_sorted = self._name == index.NAME
-            how: dict[str, Any] = {"compression": "none", "use_dictionary": False} if is_sorted else {"compression": "zstd"}
-            said = ["prefix"] if is_sorted else False
-            self._writer = pq.ParquetWriter(
-                self._sink, whole.schema, write_statistics=said, store_schema=False, write_page_checksum=True, **how
-            )
+            how: dict[str, Any] = {"compression": "zstd", "write_statistics": False}
+            if is_sorted:
+                how = {"compression": "none", "write_statistics": ["prefix"], "use_dictionary": False}
+            self._writer = pq.ParquetWriter(self._sink, whole.schema, store_schema=False, write_page_checksum=True, **how)
         self._writer.write_table(whole, row_group_size=group_rows(self._name, whole.num_columns))
         self._parts, self._rows = [], 0
 
@@ -487,12 +486,11 @@ class Shard:
         """Lets go of the row groups and footers that are kept for the next run: the reader goes on elsewhere."""
         self._groups, self._footers, self._starts = OrderedDict(), {}, {}
 
-    def read(self, run: str, row_number: int | None = None) -> Finished:
+    def read(self, run: str, place: int | None = None) -> Finished:
         """A run, which is in this row of `runs`. DamagedError where it is not what was written; FileNotFoundError without the shard."""
         try:
-            if row_number is None:
-                (row_number,) = self.find(Hashes.of([run]))[0].tolist()
-            row = self.slice("runs", row_number, 1).to_pylist()[0]
+            (number,) = self.find(Hashes.of([run]))[0].tolist() if place is None else [place]
+            row = self.slice("runs", number, 1).to_pylist()[0]
             places: dict[str, tuple[int, int]] = {}
             for name in TRACE_TABLES:
                 count, start = row.pop(f"{name}_rows", 0), row.pop(f"{name}_from", 0)  # of an earlier longfat, that did not have this table
