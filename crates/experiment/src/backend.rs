@@ -64,6 +64,11 @@ by_name!(Backend, "backend");
 /// Where nothing is said.
 pub const DEFAULT: &str = REGISTRY[0].name;
 
+/// The backend that a file without sweeps asks for.
+pub(super) fn of(root: &Node) -> &'static Backend {
+    named(root.as_table().and_then(|file| file.get("backend")).and_then(Node::as_text).unwrap_or(DEFAULT))
+}
+
 /// Refuses the run with the essence (`identity.rs`) `run`, made from the file `root`, where it asks for what `backend` cannot do.
 pub(super) fn check(backend: &Backend, run: &Json, root: &Node) -> Result<(), Fault> {
     for limit in backend.cannot {
@@ -74,10 +79,11 @@ pub(super) fn check(backend: &Backend, run: &Json, root: &Node) -> Result<(), Fa
         let fault = if let Some(word) = word(asked) { fault.found(format!("\"{word}\"")) } else { fault };
         let with = limit.with.map_or_else(String::new, |(key, word)| format!(" with {key} = \"{word}\""));
         let only: Vec<String> = limit.only.iter().map(|word| format!("\"{word}\"{with}")).collect();
+        let skip = format!("to leave such runs out of a sweep, name them in a `[[skip]]` with `backend = \"{}\"`", backend.name);
         return Err(if only.is_empty() {
-            fault.help(format!("leave it out, or choose another backend: {}", NAMES.join(", ")))
+            fault.help(format!("leave it out, or choose another backend: {}; {skip}", NAMES.join(", ")))
         } else {
-            fault.expected(only.join(" or "))
+            fault.expected(only.join(" or ")).help(skip)
         });
     }
     Ok(())

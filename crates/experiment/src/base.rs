@@ -71,7 +71,8 @@ fn beside(file: &str, path: &str) -> String {
     folder.join("/")
 }
 
-/// `base` with what `file` says put in: tables key by key, rows of the same `name` likewise; all else is as the file says.
+/// `base` with what `file` says put in: tables key by key, rows of the same `name` likewise, and the one flow of each where neither has a
+/// name; all else is as the file says.
 pub fn merge(base: Node, file: Node) -> Node {
     let span = file.span;
     let value = match (base.value, file.value) {
@@ -99,12 +100,26 @@ fn merge_tables(mut base: Table, file: Table) -> Table {
         match base.0.iter_mut().find(|old| old.key == entry.key) {
             Some(old) => {
                 let before = std::mem::replace(&mut old.node, Node { span: Span::default(), value: Tree::Bool(false) });
-                *old = Entry { node: merge(before, entry.node), ..entry };
+                let node = if entry.key == "flow" { merge_flows(before, entry.node) } else { merge(before, entry.node) };
+                *old = Entry { node, ..entry };
             }
             None => base.0.push(entry),
         }
     }
     base
+}
+
+/// Flows need no name. Where there is one in the base and one in the file, they are the same one.
+fn merge_flows(mut base: Node, mut file: Node) -> Node {
+    if let (Tree::Array(before), Tree::Array(rows)) = (&mut base.value, &mut file.value)
+        && let ([old], [new]) = (&before[..], &mut rows[..])
+        && row_name(old).is_none()
+        && row_name(new).is_none()
+    {
+        *new = merge(before.remove(0), std::mem::replace(new, Node { span: file.span, value: Tree::Bool(false) }));
+        return file;
+    }
+    merge(base, file)
 }
 
 fn row_name(row: &Node) -> Option<&str> {

@@ -189,7 +189,7 @@ impl Document {
         let (combination, repeat) = self.place(index);
         let resolved = self.chosen(combination).and_then(|root| {
             let experiment = resolve(&root, repeat)?;
-            let backend = backend.unwrap_or_else(|| said(&root));
+            let backend = backend.unwrap_or_else(|| backend::of(&root));
             let resolved = write::experiment(&experiment, backend.name);
             let essence = identity::essence(&resolved);
             backend::check(backend, &essence, &root)?;
@@ -272,11 +272,6 @@ impl Document {
     fn text_of(&self, key: &str) -> &str {
         self.root.as_table().and_then(|t| t.get(key)).and_then(Node::as_text).unwrap_or("")
     }
-}
-
-/// The backend that a file without sweeps asks for.
-pub(super) fn said(root: &Node) -> &'static Backend {
-    backend::named(root.as_table().and_then(|file| file.get("backend")).and_then(Node::as_text).unwrap_or(backend::DEFAULT))
 }
 
 fn change(root: &mut Node, path: &str, value: &str, text: usize) -> Result<(), Fault> {

@@ -1,7 +1,7 @@
 //! Planning: what has to be known of each run of a sweep before any is run, which for a sweep of a million must cost little.
 
 use super::backend::Backend;
-use super::document::{Document, said};
+use super::document::Document;
 use super::error::Error;
 use super::identity::{Hash, Hasher};
 use super::model::Experiment;
@@ -89,7 +89,7 @@ impl<'a> Resolver<'a> {
         };
         let resolved = root.and_then(|root| {
             let experiment = resolve(&root, repeat)?;
-            let backend = said(&root);
+            let backend = backend::of(&root);
             if !backend.cannot.is_empty() {
                 backend::check(backend, &identity::essence(&write::experiment(&experiment, backend.name)), &root)?;
             }
@@ -116,7 +116,9 @@ impl Document {
             let (cost, hash, warnings) = match last {
                 Some((last, warnings)) if Arc::ptr_eq(&last.like, &run.like) => (plan.costs[place - 1], hasher.repeat(run.seed), warnings),
                 _ => {
-                    let given = warning::before(&run.like, self.repeats());
+                    // Two runs in real time are never the same.
+                    let alike = if run.backend.is_real_time { 1 } else { self.repeats() };
+                    let given = warning::before(&run.like, alike);
                     let warnings = given.into_iter().map(|given| plan.warn(given)).collect();
                     (cost::estimate(&run.like), hasher.hash(&run.like, run.backend.name), warnings)
                 }

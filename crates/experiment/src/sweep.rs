@@ -1,6 +1,7 @@
 //! Sweeps: which values of a file are axes, how many runs they make, and which values a run has.
 //! Runs are numbered, never listed: a sweep of 10^18 runs costs no more than one of ten.
 
+use super::backend;
 use super::error::{Fault, Span, nearest};
 use super::names;
 use super::tree::{Node, Step, Table, Tree, path_text};
@@ -56,6 +57,28 @@ pub fn unlabelled(node: &Node) -> Node {
     }
     let rest = table.0.iter().filter(|e| e.key != "label").cloned().collect();
     Node { span: node.span, value: Tree::Table(Table(rest)) }
+}
+
+/// Whether the backend of `root`, which all its runs have, is `node` or one of it.
+fn names_backend(node: &Node, root: &Node, key: &str) -> Result<bool, Fault> {
+    let mut is_named = false;
+    for item in array(node) {
+        let name = plain(item);
+        if !backend::NAMES.contains(&&*name) {
+            let fault = Fault::new(item.span, key, format!("there is no backend \"{name}\"")).expected(backend::NAMES.join(", "));
+            return Err(fault.nearest(&name, backend::NAMES.iter().copied()));
+        }
+        is_named |= name == backend::of(root).name;
+    }
+    Ok(is_named)
+}
+
+/// The values of an array, or the one value.
+fn array(node: &Node) -> &[Node] {
+    match &node.value {
+        Tree::Array(items) => items,
+        _ => std::slice::from_ref(node),
+    }
 }
 
 fn label(value: &Node, position: usize) -> String {
@@ -222,8 +245,9 @@ impl Sweep {
         Ok(())
     }
 
-    /// A rule of `[[skip]]` is met where each axis it names has one of the labels it gives. A rule older than the last
-    /// change of the document may name axes and labels that are gone: there, it is not met.
+    /// A rule of `[[skip]]` is met where each axis it names has one of the labels it gives. It may name `backend`, axis or not: what runs
+    /// an experiment is often said from outside. A rule older than the last change of the document may name axes and labels that are gone:
+    /// there, it is not met.
     fn read_rules(&mut self, root: &Node, last_text: usize) -> Result<(), Fault> {
         self.rules = self.groups.iter().map(|g| vec![0; self.axes[g[0]].values.len()]).collect();
         let Some(skip) = root.as_table().and_then(|t| t.get("skip")) else { return Ok(()) };
@@ -243,6 +267,10 @@ impl Sweep {
             let mut can_be_met = true;
             for entry in entries {
                 let Some(axis) = self.axes.iter().position(|a| a.name == entry.key) else {
+                    if entry.key == "backend" && !self.axes.iter().any(|a| path_text(&a.path) == "backend") {
+                        can_be_met &= names_backend(&entry.node, root, &key)?;
+                        continue;
+                    }
                     if outdated {
                         can_be_met = false;
                         continue;
@@ -252,12 +280,8 @@ impl Sweep {
                     let expected = if names.is_empty() { "the experiment sweeps nothing".to_owned() } else { names.join(", ") };
                     return Err(fault.expected(expected).nearest(&entry.key, names));
                 };
-                let chosen = match &entry.node.value {
-                    Tree::Array(items) => &items[..],
-                    _ => std::slice::from_ref(&entry.node),
-                };
                 let mut named = vec![false; self.axes[axis].labels.len()];
-                for item in chosen {
+                for item in array(&entry.node) {
                     match self.label_positions(axis, item, &key) {
                         Ok(positions) => positions.for_each(|position| named[position] = true),
                         Err(_) if outdated => {}
@@ -285,7 +309,11 @@ impl Sweep {
         let mut rule = rule.clone();
         let Tree::Table(table) = &mut rule.value else { return None };
         for entry in &mut table.0 {
-            let axis = self.axes.iter().position(|a| a.name == entry.key)?;
+            let axis = self.axes.iter().position(|a| a.name == entry.key);
+            if axis.is_none() && entry.key == "backend" {
+                continue;
+            }
+            let axis = axis?;
             match &mut entry.node.value {
                 Tree::Array(items) => {
                     items.retain(|item| self.label_positions(axis, item, "").is_ok());

@@ -165,7 +165,7 @@ impl Run {
     /// What can be told before it is run: a list of {name, text, count}.
     #[getter]
     fn warnings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        tables::warnings(py, warning::before(&self.0.experiment, self.0.repeats))
+        tables::warnings(py, warning::before(&self.0.experiment, if self.0.backend.is_real_time { 1 } else { self.0.repeats }))
     }
     #[getter]
     fn cost(&self) -> f64 {

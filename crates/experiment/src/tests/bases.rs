@@ -71,6 +71,23 @@ duration = "2 s"
     assert_eq!(alone.run(1).unwrap().labels, run.labels);
 }
 
+/// A file that says another control of the one flow has meant that flow, with all that the base says of it.
+#[test]
+fn the_one_flow_without_a_name_is_the_one_of_the_base() {
+    let base = PATHS.replace("[[flow]]\nname = \"ping\"\ntraffic = \"ping\"\n", "").replace("name = \"background\"\n", "");
+    let windows = |base: &str, file: &str| {
+        let document = load(&[("p.toml", base), ("f.toml", file)], "f.toml").unwrap_or_else(|e| panic!("{e}"));
+        let flows = document.run(0).unwrap().experiment.flows;
+        flows.iter().map(|f| (f.sender.congestion_control.kind, f.sender.send_buffer)).collect::<Vec<_>>()
+    };
+    let one = "base = \"p.toml\"\n[[flow]]\ncongestion_control = \"bic\"\n";
+    assert_eq!(windows(&base, one), [("bic", 64 << 10)]);
+    // Which of several is meant nobody can tell, so the flows are those of the file.
+    let default = windows(&base, &format!("{one}[[flow]]\n"));
+    assert_eq!((default.len(), default[0].1 == 64 << 10), (2, false));
+    assert_eq!(windows(&base, &format!("{one}name = \"mine\"\n")).iter().map(|f| f.1 == 64 << 10).collect::<Vec<_>>(), [false]);
+}
+
 #[test]
 fn what_has_a_kind_or_a_sweep_is_replaced() {
     let file = "base = \"paths.toml\"\n[path]\npreset = \"dumbbell\"\nrtt = \"5 ms\"\nbottleneck = { rate = \"1 Gbit/s\" }\nedge = { rate = \"10 Gbit/s\" }\n";

@@ -53,6 +53,28 @@ fn a_rule_to_skip_runs_outlives_the_axis_it_names() {
 }
 
 #[test]
+fn a_rule_to_skip_runs_may_name_the_backend_of_all() {
+    let mut document = lfn();
+    assert_eq!(document.run_count(), 4);
+    document.set("backend", "testbed").unwrap();
+    let labels: Vec<_> = (0..document.run_count()).map(|combination| document.labels(combination)[0].1.clone()).collect();
+    assert_eq!(labels, ["newreno", "sack"]);
+    (0..2).for_each(|run| drop(document.run(run).unwrap()));
+    // The file that it comes to says the same.
+    assert_eq!(Document::parse(&document.text(), "again.toml").unwrap().run_count(), 2);
+    document.set("backend", "{ sweep = [\"sim\", \"testbed\"] }").unwrap();
+    assert_eq!(document.run_count(), 6);
+    document.set("backend", "{ sweep = [\"sim\", \"testbed\"], name = \"by\" }").unwrap();
+    assert_eq!(document.run_count(), 8, "the axis has another name, and the rule is older");
+    let error = document.set("skip", "[{ backend = \"testbet\" }]").unwrap_err();
+    assert_eq!(error.message, "there is no axis `backend`");
+    document.set("backend", "sim").unwrap();
+    let error = document.set("skip", "[{ backend = \"testbet\" }]").unwrap_err();
+    assert_eq!((&*error.message, error.help.as_deref()), ("there is no backend \"testbet\"", Some("did you mean `testbed`?")));
+    assert_eq!(document.set("skip", "[{ backend = \"sim\" }]").unwrap_err().message, "every run is skipped");
+}
+
+#[test]
 fn a_bad_change_changes_nothing_and_says_where_it_is() {
     let mut document = lfn();
     let before = document.run(3).unwrap().hash;

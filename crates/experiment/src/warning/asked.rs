@@ -48,9 +48,9 @@ impl<'a> Asked<'a> {
         &self.experiment.network.links
     }
 
-    /// What flow `i` is called in messages.
-    pub fn name(&self, i: usize) -> &str {
-        &self.names.get_or_init(|| self.experiment.flow_names().collect())[i]
+    /// What flow `i` is called in messages: [`called`].
+    pub fn flow(&self, i: usize) -> &str {
+        &self.names.get_or_init(|| called(self.experiment))[i]
     }
 
     /// The way of `flow`, where there is one that takes any time.
@@ -101,9 +101,21 @@ pub fn sends_more_than(flow: &Flow, bytes: f64) -> bool {
     sends && flow.traffic.is_tcp() && flow.read_rate.is_none()
 }
 
+/// What each flow is called in messages: `flow forward 2` where its group has several, `flow forward` where it is alone; a name that says
+/// `flow` itself, as those do that nobody has given, stands alone: `flow1`.
+pub fn called(experiment: &Experiment) -> Vec<String> {
+    let mut members: BTreeMap<&str, usize> = BTreeMap::new();
+    experiment.flows.iter().for_each(|flow| *members.entry(&*flow.group).or_default() += 1);
+    let words = experiment.flows.iter().zip(experiment.flow_names()).map(|(flow, name)| {
+        let name = if members[&*flow.group] == 1 { flow.group.to_string() } else { name };
+        if name.starts_with("flow") { name } else { format!("flow {name}") }
+    });
+    words.collect()
+}
+
 /// `flow forward 1`, `flow forward 1 and 3 more`.
 pub fn flows(first: &str, count: usize) -> String {
-    if count == 1 { format!("flow {first}") } else { format!("flow {first} and {} more", count - 1) }
+    if count == 1 { first.to_owned() } else { format!("{first} and {} more", count - 1) }
 }
 
 /// A rate for people.

@@ -17,8 +17,8 @@ fn check(asked: &Asked<'_>) -> Vec<String> {
         let (send, receive) = (window_sizing::bounds(&flow.sender).0, window_sizing::bounds(&flow.receiver).1);
         let (held, mss) = (send.min(receive), u64::from(flow.sender.mss));
         (held < mss).then(|| {
-            let name = asked.name(i);
-            format!("flow {name}: its window of {held} bytes is less than one segment of {mss}, so no full segment is ever sent")
+            let name = asked.flow(i);
+            format!("{name}: its window of {held} bytes is less than one segment of {mss}, so no full segment is ever sent")
         })
     });
     found.collect()

@@ -24,12 +24,7 @@ fn check(asked: &Asked<'_>, trace: &Trace) -> Vec<String> {
     });
     let told = |(i, (flow, record)): (usize, (&crate::model::Flow, &crate::trace::FlowRecord))| {
         let control = flow.sender.congestion_control.kind;
-        format!(
-            "flow {}: {control} had {} timeouts and sent {} segments again",
-            asked.name(i),
-            record.timeouts,
-            record.segments_retransmitted
-        )
+        format!("{}: {control} had {} timeouts and sent {} segments again", asked.flow(i), record.timeouts, record.segments_retransmitted)
     };
     blind.map(told).collect()
 }

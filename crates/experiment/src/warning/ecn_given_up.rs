@@ -9,7 +9,7 @@ pub const WARNING: Warning = Warning {
     source: "RFC 9768 section 3.2.2",
     check: Check::After(|asked, trace| {
         let gave_up = trace.flows.iter().enumerate().filter(|(_, flow)| flow.gave_up_ecn == Some(1));
-        let told = |i| format!("flow {} has given up ECN: its marks came back as only a path that changes them makes them", asked.name(i));
+        let told = |i| format!("{} has given up ECN: its marks came back as only a path that changes them makes them", asked.flow(i));
         gave_up.map(|(i, _)| told(i)).collect()
     }),
 };

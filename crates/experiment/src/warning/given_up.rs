@@ -11,7 +11,7 @@ pub const WARNING: Warning = Warning {
         let gave_up = trace.flows.iter().enumerate().filter_map(|(i, flow)| Some((i, flow, flow.gave_up?)));
         let told = gave_up.map(|(i, flow, at)| {
             let sent = if flow.established.is_some() { "what it had sent again" } else { "its SYN" };
-            format!("flow {} was given up at {} s: nothing had answered {sent}", asked.name(i), at.as_secs_f64())
+            format!("{} was given up at {} s: nothing had answered {sent}", asked.flow(i), at.as_secs_f64())
         });
         told.collect()
     }),

@@ -25,8 +25,8 @@ fn check(asked: &Asked<'_>) -> Vec<String> {
         // A smaller mss is one that the file says.
         if least.mtu < most.mtu && flow.sender.mss + headers == least.mtu {
             told.push(format!(
-                "flow {}: packets of {} bytes fit {} and only {} fit {}, so its mss is {}",
-                asked.name(i),
+                "{}: packets of {} bytes fit {} and only {} fit {}, so its mss is {}",
+                asked.flow(i),
                 most.mtu,
                 most.name,
                 least.mtu,

@@ -20,8 +20,8 @@ fn check(asked: &Asked<'_>) -> Vec<String> {
             return None;
         }
         let what = if wanted < flow.receiver.receive_buffer { "window sizing" } else { "receive buffer" };
-        let name = asked.name(i);
-        Some(format!("flow {name}: without window scaling its window is at most {UNSCALED} bytes, not the {wanted} of its {what}"))
+        let name = asked.flow(i);
+        Some(format!("{name}: without window scaling its window is at most {UNSCALED} bytes, not the {wanted} of its {what}"))
     });
     found.collect()
 }

@@ -51,7 +51,7 @@ fn told(asked: &Asked<'_>, link: usize, share: &Share) -> Option<String> {
     Some(format!(
         "{}: {} over {} hold {gib:.2} GiB, and a window ends at 1 GiB (RFC 7323 section 2.3): at most {:.1} Gbit/s of payload; \
          this path needs {streams} streams",
-        flows(asked.name(share.first), share.flows),
+        flows(asked.flow(share.first), share.flows),
         RATE.format(bps),
         TIME.format(rtt.as_ps()),
         share.bps / 1e9

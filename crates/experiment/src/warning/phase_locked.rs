@@ -44,10 +44,10 @@ fn check(asked: &Asked<'_>, trace: &Trace) -> Vec<String> {
     let uneven = groups.into_values().filter(|[least, most]| least.0 < most.0 / 3.0);
     let told = |[least, most]: [(f64, usize); 2]| {
         format!(
-            "flow {} got {}, and flow {}, which is set up alike, {}: nothing on the path is random, and a drop-tail queue keeps such flows in step",
-            asked.name(most.1),
+            "{} got {}, and {}, which is set up alike, {}: nothing on the path is random, and a drop-tail queue keeps such flows in step",
+            asked.flow(most.1),
             rate(most.0),
-            asked.name(least.1),
+            asked.flow(least.1),
             rate(least.0)
         )
     };

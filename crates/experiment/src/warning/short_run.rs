@@ -34,12 +34,12 @@ fn check(asked: &Asked<'_>, trace: &Trace) -> Vec<String> {
         let reductions = record.fast_retransmits + record.timeouts + record.send_stalls;
         let is_slow_start = record.cwnd_end.is_some_and(|cwnd| cwnd < record.ssthresh_end.unwrap_or(u64::MAX));
         if is_slow_start && reductions == 0 && !NO_THRESHOLD.contains(&control) {
-            return Some(format!("flow {} was still in slow start when the run ended at {end} s", asked.name(i)));
+            return Some(format!("{} was still in slow start when the run ended at {end} s", asked.flow(i)));
         }
         let needs_losses = BY_LOSS.contains(&control) && !is_marked;
         (needs_losses && reductions < 2).then(|| {
             let losses = if reductions == 0 { "no loss" } else { "one loss" };
-            format!("flow {} ({control}) saw {losses} in {end} s, too few for its mean rate to be that of a longer run", asked.name(i))
+            format!("{} ({control}) saw {losses} in {end} s, too few for its mean rate to be that of a longer run", asked.flow(i))
         })
     });
     told.collect()

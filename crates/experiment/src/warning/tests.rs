@@ -166,11 +166,11 @@ fn cases() -> Vec<(&'static str, Case, &'static str, Case)> {
             "ended at 4 s, before the measured span began at 5 s",
             dumbbell("", "", "", "warmup = \"5 s\"").with(|trace| trace.end = at(6)),
         ),
-        ("ecn_given_up", plain().with(|trace| trace.flows[0].gave_up_ecn = Some(1)), "flow flow1 1 has given up ECN", plain()),
+        ("ecn_given_up", plain().with(|trace| trace.flows[0].gave_up_ecn = Some(1)), "flow1 has given up ECN", plain()),
         (
             "gave_up",
             plain().with(|trace| trace.flows[0].gave_up = Some(at(3))),
-            "flow flow1 1 was given up at 3 s: nothing had answered what it had sent again",
+            "flow1 was given up at 3 s: nothing had answered what it had sent again",
             plain(),
         ),
         (
@@ -204,7 +204,7 @@ fn cases() -> Vec<(&'static str, Case, &'static str, Case)> {
         (
             "blind_recovery",
             dumbbell("", "", "congestion_control = \"bbr\"", "").with(|trace| trace.flows[0].timeouts = 5),
-            "flow flow1 1: bbr had 5 timeouts",
+            "flow1: bbr had 5 timeouts",
             dumbbell("", "", "congestion_control = \"bbr\"\nstack = \"linux\"", "").with(|trace| trace.flows[0].timeouts = 5),
         ),
         (
@@ -216,7 +216,7 @@ fn cases() -> Vec<(&'static str, Case, &'static str, Case)> {
         (
             "phase_locked",
             two("count = 2", 3_000_000, 900_000),
-            "flow flow1 1 got 2.4 Mbit/s, and flow flow1 2, which is set up alike, 720.0 kbit/s: nothing on the path is random",
+            "flow1 1 got 2.4 Mbit/s, and flow1 2, which is set up alike, 720.0 kbit/s: nothing on the path is random",
             two("count = 2", 3_000_000, 1_000_000),
         ),
         (

@@ -27,8 +27,8 @@ fn check(asked: &Asked<'_>, trace: &Trace) -> Vec<String> {
         let (least, most) = rates.iter().fold((f64::INFINITY, 0.0_f64), |(least, most), rate| (least.min(*rate), most.max(*rate)));
         if least < most / 2.0 {
             told.push(format!(
-                "flow {}: of its {} streams the fastest got {} and the slowest {}",
-                asked.name(all.start),
+                "{}: of its {} streams the fastest got {} and the slowest {}",
+                asked.flow(all.start),
                 streams.len(),
                 rate(most),
                 rate(least)

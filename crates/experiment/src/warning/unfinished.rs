@@ -12,10 +12,7 @@ pub const WARNING: Warning = Warning {
         let left = trace.flows.iter().enumerate().filter(|(_, flow)| flow.delivered_all.is_none());
         let told = left.filter_map(|(i, flow)| {
             let (volume, delivered) = (flows[i].traffic.volume()?, flow.bytes_delivered);
-            Some(format!(
-                "flow {} did not finish: {delivered} of {volume} bytes were delivered when the run ended at {end} s",
-                asked.name(i)
-            ))
+            Some(format!("{} did not finish: {delivered} of {volume} bytes were delivered when the run ended at {end} s", asked.flow(i)))
         });
         told.collect()
     }),

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::asked::called;
 use crate::Experiment;
 use crate::route::Routes;
 use crate::trace::{RealTime, Trace};
@@ -141,14 +142,14 @@ pub fn reasons(experiment: &Experiment, trace: &Trace) -> Vec<(Verdict, String)>
         );
         judge(&MEMORY, most / pressure, text);
     }
-    for ((flow, record), name) in experiment.flows.iter().zip(&trace.flows).zip(experiment.flow_names()) {
+    for ((flow, record), name) in experiment.flows.iter().zip(&trace.flows).zip(called(experiment)) {
         if flow.receiver.window_sizing.kind != "static" {
             continue;
         }
         let window = flow.sender.send_buffer.min(flow.receiver.receive_buffer);
         let in_flight = record.in_flight_max;
         let beyond = in_flight.saturating_sub(window.max(FIRST_WINDOW)) as f64 / window as f64;
-        judge(&WINDOW, beyond, format!("flow {name} had {in_flight} bytes in flight, and its window is {window} bytes"));
+        judge(&WINDOW, beyond, format!("{name} had {in_flight} bytes in flight, and its window is {window} bytes"));
     }
     found
 }

@@ -38,7 +38,7 @@ fn check(asked: &Asked<'_>) -> Vec<String> {
         (bps < ALL * payload).then(|| {
             format!(
                 "{}: a window of {} over {} is {}, and {} carries {} of payload; that takes {} in flight",
-                flows(asked.name(first.unwrap_or(0)), count),
+                flows(asked.flow(first.unwrap_or(0)), count),
                 SIZE.format(window(flow)),
                 TIME.format(rtt.as_ps()),
                 if count == 1 { rate(bps) } else { format!("{} for all of them", rate(bps)) },

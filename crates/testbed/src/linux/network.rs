@@ -355,6 +355,8 @@ impl Network {
             } else {
                 self.log.link = number;
                 self.links[at].advance_before(time, &mut self.packets, &mut self.log);
+                // Where packets take different times, those are sent on that nothing can overtake any more.
+                self.links[at].settle(time, &mut self.packets, &mut self.log);
                 self.settle(number);
             }
         }

@@ -298,3 +298,48 @@ fn a_record_of_packets_tells_of_each_what_became_of_it() {
     assert_eq!(told.join("\n"), expected);
     assert_eq!(network.log.first_bytes(), [iss.wrapping_add(1)]);
 }
+
+/// What takes different times on its way comes when it should, in the order in which it should, and nobody waits for ever: the line knows
+/// only later which packet is the next.
+#[test]
+fn links_that_change_hand_over_what_they_have() {
+    for (what, link, sent, expected) in [
+        ("plain", "", 3, vec![(1, 11_000), (2, 12_000), (3, 13_000)]),
+        (
+            "delays that change",
+            "delay_trace = { kind = \"steps\", values = [{ at = \"0 s\", delay = \"10 ms\" }, { at = \"1500 us\", delay = \"30 ms\" }, { at = \"2500 us\", delay = \"10 ms\" }] }",
+            3,
+            // The third is not before the second.
+            vec![(1, 11_000), (2, 32_000), (3, 32_000)],
+        ),
+        ("held back", "reorder = { probability = 1.0, by = \"7 ms\" }", 2, vec![(1, 18_000), (2, 19_000)]),
+        ("twice", "duplicate = 1.0", 2, vec![(1, 11_000), (1, 11_000), (2, 12_000), (2, 12_000)]),
+        ("lost", "loss = { kind = \"periodic\", period = \"2 packets\" }", 3, vec![(1, 11_000), (3, 13_000)]),
+        ("out", "down = [{ from = \"1500 us\", to = \"4 ms\" }]", 3, vec![(1, 11_000), (2, 14_500), (3, 15_500)]),
+    ] {
+        let mut network = network(link);
+        for n in 1..=sent {
+            send_segment(&mut network, us(0), 0, (16, n, 0), 960);
+        }
+        for at in (0..60_000).step_by(50) {
+            network.advance(us(at));
+            assert!(network.next() > us(at), "{what}: it goes on");
+        }
+        let came: Vec<_> = network
+            .ready
+            .iter()
+            .map(|delivery| (network.log.frames.get(delivery.frame)[27], delivery.at.as_ps() / 1_000_000))
+            .collect();
+        assert_eq!(came, expected, "{what}");
+        network.catch_up(us(60_000));
+        assert_eq!(network.packets.len(), 0, "{what}");
+    }
+    // A random time on top, in whatever order: all come, within it.
+    let mut network = network("jitter = { most = \"20 ms\", in_order = false }");
+    (1..=100).for_each(|n| send_segment(&mut network, us(0), 0, (16, n, 0), 60));
+    network.advance(us(200_000));
+    let came: Vec<u64> = network.ready.iter().map(|delivery| delivery.at.as_ps() / 1_000_000).collect();
+    let order: Vec<u8> = network.ready.iter().map(|delivery| network.log.frames.get(delivery.frame)[27]).collect();
+    assert_eq!((came.len(), network.packets.len(), came.is_sorted(), order.is_sorted()), (100, 0, true, false));
+    assert!(came[0] >= 10_100 && came[99] <= 10_000 + 100 * 100 + 20_000, "{came:?}");
+}
