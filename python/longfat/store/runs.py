@@ -328,7 +328,7 @@ class Runs:
         with self._lock:
             self.refresh()
             found: list[Kept] = []
-            for name, shard in self._shards.there.items():
+            for name, shard in self._shards.settled().items():
                 aside = {run for run, of in self._shards.aside() if of == name}
                 share = shard.size // max(len(shard.runs), 1)
                 facts = shard.facts(MADE_BY)
@@ -349,7 +349,7 @@ class Runs:
             self.refresh()
             named = {within: {one.run for one in picked if one.within == within} for within in {one.within for one in picked}}
             in_journals, in_folders = named.pop(JOURNALS, set()), named.pop(FOLDERS, set())
-            for name, shard in self._shards.there.items():
+            for name, shard in self._shards.settled().items():
                 named[name] = named.get(name, set()) | {run for run in in_journals if run in shard.runs}
             self._shards.drop({(run, within) for within, runs in named.items() for run in runs})
             for path in self._folders.paths():

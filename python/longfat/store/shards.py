@@ -85,6 +85,11 @@ class Shards:
                 if gone.shard in self.there:
                     self.there[gone.shard].lost()
 
+    def settled(self) -> dict[str, Shard]:
+        """Those that count, by name, all of whose runs are known; of one that has lost them none."""
+        self.finished()
+        return self.there
+
     def unload(self) -> None:
         """Lets go of all that was read of shards. What is held then does not grow with the runs in them."""
         for shard in self._known.values():
@@ -268,7 +273,7 @@ class Shards:
 
     def drop(self, picked: set[tuple[str, str]]) -> None:
         """Takes runs, each with its shard, out for good. Nobody else may write meanwhile."""
-        for shard in list(self.there.values()):
+        for shard in list(self.settled().values()):
             out = {run for run, name in picked if name == shard.name}
             rest = shard.runs - out
             if out and not rest:
