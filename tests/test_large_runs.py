@@ -79,7 +79,9 @@ def test_a_large_run_reads_back_as_if_it_were_small(
     assert all(trace.pieces(name)[1] > 1 for name in SERIES)
     assert len(result.flow_series) == 2 * 60_001
     same(store.read(hash), result)
-    [(found, read)] = store.read_all([hash])
+    [one] = store.tables_of([hash])
+    assert isinstance(one, tuple)
+    found, read = one
     assert found == hash
     assert isinstance(read, Result)
     same(read, result)

@@ -173,6 +173,7 @@ def test_packed_results_are_the_same(folder: Path, form: int) -> None:
         "events",
         "flow_series",
         "flows",
+        "index",
         "link_series",
         "links",
         "runs",

@@ -18,7 +18,6 @@ import pyarrow as pa
 import pytest
 from conftest import SWEEP
 from longfat import Experiment
-from longfat._longfat import Run
 from longfat.result import Result
 from longfat.store import TABLES, Store, combined, many, shards, store, writer
 from longfat.store.finished import Finished
@@ -138,13 +137,22 @@ def test_who_asks_for_many_runs_is_told_which_are_damaged(tmp_path: Path, monkey
     runs = sorted(kept.finished())
     own = many.Many._heads
 
-    def other(self: many.Many, known: dict[str, Run]) -> list[tuple[Run | None, str, str, bytes]]:
-        return [(run, resolved, digest if digest[0] != "0" else "1", head) for run, resolved, digest, head in own(self, known)]
+    def other(self: many.Many, known: dict[str, int]) -> list[tuple[int | None, str, str, str, str]]:
+        heads = own(self, known)
+        return [(run, text, digest if digest[0] > "7" else "1", before, behind) for run, text, digest, before, behind in heads]
 
     monkeypatch.setattr(many.Many, "_heads", other)
-    read = dict(kept.read_all(runs))
-    assert read.keys() == set(runs)  # what does not fit is read again by itself, and found to be whole
-    assert all(isinstance(result, Result) for result in read.values())
+    together: list[str] = []
+    alone: list[str] = []
+    for one in kept.tables_of(runs):
+        if isinstance(one, many.Shown):
+            together += [facts["run"] for facts, said in zip(one.facts, one.said, strict=True) if said]
+        else:
+            alone.append(one[0])
+            assert isinstance(one[1], Result)  # what does not fit is read again by itself, and found to be whole
+    assert together
+    assert alone
+    assert sorted([*together, *alone]) == runs
     assert kept.whole(runs) == set(runs)
 
 
@@ -159,8 +167,8 @@ def test_what_was_read_of_shards_is_not_held(tmp_path: Path, monkeypatch: pytest
     reader = Store(tmp_path)
     wanted = reader.finished()
     before = pa.total_allocated_bytes()
-    held = [pa.total_allocated_bytes() - before for _ in reader.read_all(wanted)]
-    assert len(held) == 36
+    held = [pa.total_allocated_bytes() - before for _ in reader.tables_of(wanted)]
+    assert len(held) == 3
     assert max(held) > 0
     assert pa.total_allocated_bytes() == before
     assert reader.whole(wanted) == wanted

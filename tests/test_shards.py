@@ -125,7 +125,11 @@ def test_forty_shards_give_the_tables_of_one_process(tmp_path: Path, expected: R
 
 
 def test_gather_says_what_is_missing(file: Path, tmp_path: Path) -> None:
-    assert command("run", file, "--shard", "2/3", cwd=tmp_path).returncode == 0
+    ran = command("run", file, "--shard", "2/3", cwd=tmp_path)
+    assert ran.returncode == 0
+    assert "4 runs on" in ran.stdout
+    assert ", of 12 in 3 shards" in ran.stdout
+    assert f"longfat gather {file} --shards 3" in ran.stdout
     said = command("gather", file, "--shards", "3", cwd=tmp_path)
     assert said.returncode == 1
     assert re.search(r"8 of 12 runs are missing in results/small:\n  window = \d+ KiB, repeat \d, run [0-9a-f]{12}\n", said.stderr)
@@ -134,6 +138,11 @@ def test_gather_says_what_is_missing(file: Path, tmp_path: Path) -> None:
     assert "4 of the 12 runs of this sweep" in command("show", "results/small", cwd=tmp_path).stdout
     with pytest.raises(StorageError, match="8 of the 12 runs are missing"):
         longfat.load(file).gather(tmp_path / "results" / "small")
+    assert command("run", file, "--shard", "1/3", cwd=tmp_path).returncode == 0
+    said = command("gather", file, "--shards", "3", cwd=tmp_path)
+    assert f"or again this shard:\n  longfat run {file} --shard 3/3\n" in said.stderr
+    assert command("run", file, "--shard", "3/3", cwd=tmp_path).returncode == 0
+    assert "All 12 runs of this sweep are finished" in command("show", "results/small", cwd=tmp_path).stdout
 
 
 @pytest.mark.slow

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from longfat import Experiment, terminal
 from longfat.cli import app
+from longfat.totals import Told, Totals
 from longfat.warned import MOST_RUNS, RunWarning, merged, new_ones, of_facts
 from old_forms import seal, write_format_4
 from typer.testing import CliRunner
@@ -131,3 +134,31 @@ def test_a_warning_of_many_runs_names_some_and_counts_all(capsys: pytest.Capture
 def test_the_list_says_what_to_do(entry: Entry, capsys: pytest.CaptureFixture[str]) -> None:
     terminal.print_entries(terminal.console(), "warnings", [entry], details=True)
     assert entry.get("advice", "?") in capsys.readouterr().out
+
+
+def test_totals_count_runs_without_holding_them() -> None:
+    """Against all of them at once: combinations with repeats, some of them alike, and runs that come again under other labels."""
+    rng = random.Random(3)
+    for _ in range(50):
+        told: list[Told] = []
+        for combination in range(rng.randrange(1, 6)):
+            same, alike = rng.choice([b"a", b"b"]), rng.random() < 0.5
+            for repeat in range(rng.choice([1, 2, 7, 30])):
+                run = f"{rng.choice([combination, 0])}-{repeat}"
+                warnings = tuple(RunWarning("w", f"{rng.randrange(9)} lost", rng.randrange(3), (run,)) for _ in range(rng.randrange(2)))
+                told.append(Told(run, (str(combination),), same if alike or not repeat else rng.randbytes(2), warnings, 1.0, 2.0, 3.0))
+        totals = Totals()
+        totals.hear(told)
+        groups = [list(some) for _, some in groupby(told, lambda one: one.labels)]
+        repeated = [some for some in groups if len(some) > 1]
+        same_runs = [some for some in repeated if len({one.numbers for one in some}) == 1]
+        expected = merged(warning for one in told for warning in one.warnings)
+        found = {one.name: one for one in totals.warnings}
+        assert ("repeats_alike" in found) == bool(same_runs)
+        if same_runs:
+            runs = [one.run for some in same_runs for one in some]
+            alike_now = found.pop("repeats_alike")
+            assert alike_now.as_facts() == RunWarning("repeats_alike", alike_now.text, 1, tuple(runs)).as_facts()
+            assert alike_now.text.startswith(f"{len(same_runs[0])} repeats ")
+            assert f"in {len(same_runs)} of {len(repeated)} comb" in alike_now.text or len(repeated) == 1
+        assert [one.as_facts() for one in found.values()] == [one.as_facts() for one in expected]

@@ -142,18 +142,26 @@ class Trace:
         Raises longfat.ExperimentError where that is not valid, ValueError, and OSError where what is too large for memory has no room.
         """
 
-def restore_all(
-    runs: Sequence[tuple[int | None, str, str, bytes]], tables: Sequence[tuple[str, Table, Sequence[int]]], document: Document | None
-) -> list[Trace | None]:
-    """The traces of runs whose rows stand one behind the other; None for one that is not what was written, or makes no trace.
+def tables_of_all(
+    runs: Sequence[tuple[int | None, str, str, str, str]], tables: Sequence[tuple[str, Table, Sequence[int]]], document: Document | None
+) -> tuple[
+    list[tuple[bytes, list[Given]] | None],
+    dict[str, dict[str, Column | tuple[NDArray[np.int32], list[str]]]],
+    dict[str, NDArray[np.int64]],
+]:
+    """The tables that users see (`runs`, `flows`, `links`, `hosts`) of runs whose rows stand one behind the other.
 
     Of each run its number in `document` where it is known to be one of that (which is faster), what it resolved to, its digest and
-    the `head` that it was made with; of each table (`run` too, of which each has a row) its name, columns and how many rows of it are
+    what `finished.around_resolved` gives; of each table (`run` too, of which each has a row) its name, columns and how many rows of it are
     each run's. ValueError where that does not fit.
+
+    Gives of each run a digest of its metrics and its warnings; then by table its columns, of words the place of each in a list (-1 for
+    none) and that list; then by table how many rows each run has. None, and no rows, for a run that is not what was written, of which no
+    trace can be made, or that was stored without columns that there are now.
     """
 
-def check_all(runs: Sequence[tuple[int | None, str, str, bytes]], tables: Sequence[tuple[str, Table, Sequence[int]]]) -> list[bool]:
-    """Which of these runs are what was written. Takes what `restore_all` takes."""
+def check_all(runs: Sequence[tuple[int | None, str, str, str, str]], tables: Sequence[tuple[str, Table, Sequence[int]]]) -> list[bool]:
+    """Which of these runs are what was written. Takes what `tables_of_all` takes."""
 
 def columns() -> dict[str, list[ColumnEntry]]:
     """Every recorded column of results, by table."""

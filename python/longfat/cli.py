@@ -36,7 +36,7 @@ from longfat.chosen import (
 from longfat.cores import default_jobs
 from longfat.errors import INTERRUPTED, LongfatError
 from longfat.executors import shards
-from longfat.executors.command import gather_command, submit_command
+from longfat.executors.command import gather_command, gather_with, submit_command
 from longfat.executors.named import named
 from longfat.executors.named import where as named_where
 from longfat.experiment import Experiment, load_results
@@ -129,10 +129,14 @@ def run_command(
         for one in asked:
             _check(one, jobs or default_jobs(), None if yes else max_runs)
             if part:
-                _run(one, where, one.experiment.plan_shard(*part), partial(_run_shard, one, part, jobs))
+                plan = one.experiment.plan_shard(*part)
+                _run(one, f"{where}, of {one.experiment.run_count:,} in {part[1]:,} shards", plan, partial(_run_shard, one, part, jobs))
             else:
                 sweep = partial(one.experiment.sweep, one.folder, jobs=jobs, executor=workers)
                 _run(one, where, one.experiment.plan(Store(one.folder)), sweep)
+    if part and len(asked) == 1:
+        line = gather_with(what[0], part[1], results, changes, quick=quick, backend=backend)
+        out.print(f"  when all {part[1]:,} shards have ended, make the tables:\n    {terminal.escape(line)}", soft_wrap=True)
     of_papers = Counter(one.source.file.parent for one in asked if (one.source.file.parent / "paper.py").is_file())
     for folder, count in of_papers.items():
         # What was changed is not what the paper did.

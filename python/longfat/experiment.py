@@ -201,7 +201,7 @@ class Experiment:
                 pass  # what was left behind is cleared away, or sent
 
             def do(plan: Plan) -> None:
-                work.begin(plan.items.without(store.whole(plan.items.as_set)))
+                work.begin(_left(plan, store))
                 if executor and work.items.alone.any():
                     raise LongfatError("a run in real time has its machine to itself: run it without an executor")
                 if not len(work.items):
@@ -247,8 +247,7 @@ class Experiment:
     def missing(self, folder: str | Location) -> Items:
         """The runs that are not finished in `folder`."""
         store = Store(folder)
-        items = self.plan(store).items
-        return items.without(store.whole(items.as_set))
+        return _left(self.plan(store), store)
 
     def sweep_shard(
         self,
@@ -269,7 +268,7 @@ class Experiment:
         work = Work(self.title)
         store.check_source(self.file)
         with store.writer(lambda: _kept(work)) as writer:
-            work.begin(plan.items.without(store.whole(plan.items.as_set)))
+            work.begin(_left(plan, store))
             store.begin(self.title, list(self.axes), self.text, self._facts(plan, Totals(), jobs or default_jobs()))
             perform(work, self.resolve, writer.keep, jobs or default_jobs(), tick)
         return work.done
@@ -349,6 +348,13 @@ class Experiment:
             **self._decision(),
             warnings=[warning.as_facts() for warning in totals.warnings],
         )
+
+
+def _left(plan: Plan, store: Store) -> Items:
+    """What is not finished in a store. Which runs are is not held while the others run."""
+    left = plan.items.without(store.whole(plan.items.as_set))
+    store.unload()
+    return left
 
 
 def _nothing(_: str) -> None:

@@ -50,17 +50,13 @@ class Items:
 
     def __iter__(self) -> Iterator[Item]:
         for start in range(0, len(self), AT_ONCE):
-            some = slice(start, start + AT_ONCE)
-            columns = (
-                self.numbers[some].tolist(),
-                in_hexadecimal(self.digests[some]),
-                self.costs[some].tolist(),
-                self.alone[some].tolist(),
-            )
-            yield from map(Item, *columns)
+            yield from self.where(slice(start, start + AT_ONCE))._listed()
+
+    def _listed(self) -> Iterator[Item]:
+        return map(Item, self.numbers.tolist(), self.hashes, self.costs.tolist(), self.alone.tolist())
 
     def __getitem__(self, place: int) -> Item:
-        return next(iter(self.where(np.array([place]))))
+        return next(self.where(np.array([place]))._listed())
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Items) and np.array_equal(self.numbers, other.numbers) and np.array_equal(self.digests, other.digests)
@@ -96,7 +92,11 @@ class Items:
 
     def without(self, hashes: Iterable[str]) -> Items:
         """Those that are not among these."""
-        return self.where(~Hashes.of(hashes).among(self.digests))
+        return self.those(~Hashes.of(hashes).among(self.digests))
+
+    def those(self, which: NDArray[np.bool_]) -> Items:
+        """Those of which this is true; no copy where it is true of all."""
+        return self if which.all() else self.where(which)
 
     def once(self) -> Items:
         """Each run at the first of its places: two values of an axis may resolve to the same ("64 KiB" and "65536 bytes")."""
@@ -106,6 +106,12 @@ class Items:
     def longest_first(self) -> Items:
         """The same, by their cost; those of the same cost as they were."""
         return self.where(np.argsort(-self.costs, kind="stable"))
+
+    def each_longest_first(self) -> Iterator[Item]:
+        """The same one by one, without a copy of all of them."""
+        order = np.argsort(-self.costs, kind="stable").astype(np.uint32)
+        for start in range(0, len(order), AT_ONCE):
+            yield from self.where(order[start : start + AT_ONCE])._listed()
 
 
 def _items(numbers: NDArray[np.uint64], digests: bytes, costs: NDArray[np.float64], alone: NDArray[np.bool_]) -> Items:

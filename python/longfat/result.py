@@ -196,11 +196,8 @@ def from_trace(run: Run, title: str, trace: Trace, wall_s: float, cpu_s: float) 
     )
 
 
-def of_trace(trace: Trace, tables: Tables, *, series: bool = True, **facts: Any) -> Result:
-    """A run from its trace, the tables that this gives, and `facts` about it; `also` are more warnings than those of the trace.
-
-    Without `series` these have no columns.
-    """
+def of_trace(trace: Trace, tables: Tables, **facts: Any) -> Result:
+    """A run from its trace, the tables that this gives, and `facts` about it; `also` are more warnings than those of the trace."""
     also: list[RunWarning] = facts.pop("also", [])
     warnings = [RunWarning(one["name"], one["text"], one["count"], (facts["run"],)) for one in tables["warnings"]]
     return Result(
@@ -208,7 +205,7 @@ def of_trace(trace: Trace, tables: Tables, *, series: bool = True, **facts: Any)
         flows=Columns(tables["flows"], WORDS["flows"]),
         links=Columns(tables["links"], WORDS["links"]),
         hosts=Columns(tables["hosts"], WORDS["hosts"]),
-        **({name: _series(trace, name) for name in SERIES} if series else WITHOUT_SERIES),
+        **{name: _series(trace, name) for name in SERIES},
         end_s=tables["end_s"],
         steps=tables["steps"],
         verdict=tables["verdict"],

@@ -124,6 +124,8 @@ class Results(Sequence[Result]):
         facts = self.provenance.get("so_far")
         if not facts:
             return ""
+        if facts["finished"] == facts["runs"] and not facts["under_way"]:
+            return f"All {facts['runs']:,} runs of this sweep are finished, and its tables are not made yet: `longfat gather` does it."
         why = "it is still running" if facts["under_way"] else "it was stopped"
         return f"{facts['finished']:,} of the {facts['runs']:,} runs of this sweep: {why}."
 

@@ -93,7 +93,7 @@ def perform(
 
     def some(items: Items, threads: int) -> None:
         # The longest first: the cores then fall idle together.
-        queue = iter(items.longest_first())
+        queue = items.each_longest_first()
         futures: dict[Future[None], Item] = {}
         with ThreadPoolExecutor(threads, thread_name_prefix="longfat") as pool:
             try:
@@ -114,8 +114,8 @@ def perform(
                 pool.shutdown(wait=True, cancel_futures=True)
                 raise
 
-    some(work.items.where(~work.items.alone), jobs)
-    some(work.items.where(work.items.alone), 1)
+    some(work.items.those(~work.items.alone), jobs)
+    some(work.items.those(work.items.alone), 1)
 
 
 def measure_speed(run: Run, seconds: float = 1.0) -> float:

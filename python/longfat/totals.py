@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import math
+import struct
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from longfat.warned import Merged, RunWarning
+from longfat.warned import MOST_RUNS, Merged, RunWarning
 
 if TYPE_CHECKING:
     from longfat.result import Result
@@ -32,24 +34,61 @@ class Told(NamedTuple):
         return cls(result.run, labels, numbers, tuple(result.warnings), result.wall_s, result.cpu_s, result.cost)
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Repeats:
-    """The repeats of one combination of the axes."""
+    """The repeats of one combination of the axes, as far as they have come."""
 
+    labels: tuple[str, ...]
     numbers: bytes
-    runs: list[str]
+    first: tuple[str, ...]
+    """The first `MOST_RUNS` of them."""
+    count: int = 1
     alike: bool = True
+
+    def and_of(self, one: Told) -> _Repeats:
+        """With the next."""
+        first = (*self.first, one.run) if self.count < MOST_RUNS else self.first
+        return _Repeats(self.labels, self.numbers, first, self.count + 1, self.alike and one.numbers == self.numbers)
+
+
+@dataclass(frozen=True)
+class _Alike:
+    """What combinations with several repeats came to."""
+
+    repeated: int = 0
+    """How many there are."""
+    alike: int = 0
+    """How many of them gave the same each time."""
+    repeats: int = 0
+    """Those of the first that did."""
+    first: tuple[str, ...] = ()
+    """The first `MOST_RUNS` runs of those that did."""
+    runs: int = 0
+    """All runs of those that did."""
+
+    def and_of(self, one: _Repeats | None) -> _Alike:
+        """With the next."""
+        if one is None or one.count < 2:
+            return self
+        if not one.alike:
+            return replace(self, repeated=self.repeated + 1)
+        first = (*self.first, *one.first)[:MOST_RUNS]
+        return _Alike(self.repeated + 1, self.alike + 1, self.repeats or one.count, first, self.runs + one.count)
 
 
 @dataclass
 class Totals:
-    """Of runs that come one after the other, in the order of the sweep. It holds their hashes, and nothing else of them."""
+    """Of runs that come one after the other, in the order of the sweep: the repeats of a combination of the axes together.
+
+    Of a finished run it holds nothing, and of one that has a warning 16 bytes.
+    """
 
     wall_s: float = 0.0
     cpu_s: float = 0.0
     cost: float = 0.0
-    _merged: Merged = field(default_factory=Merged)
-    _combinations: dict[tuple[str, ...], _Repeats] = field(default_factory=dict[tuple[str, ...], _Repeats])
+    _merged: Merged = field(default_factory=lambda: Merged(MOST_RUNS))
+    _last: _Repeats | None = None
+    _alike: _Alike = _Alike()
 
     def add(self, results: Iterable[Result]) -> None:
         """These come next."""
@@ -62,22 +101,25 @@ class Totals:
             self.cpu_s += one.cpu_s
             self.cost += one.cost
             self._merged.add(one.warnings)
-            combination = self._combinations.setdefault(one.labels, _Repeats(one.numbers, []))
-            combination.runs.append(one.run)
-            combination.alike &= one.numbers == combination.numbers
+            if self._last and self._last.labels == one.labels:
+                self._last = self._last.and_of(one)
+            else:
+                self._alike = self._alike.and_of(self._last)
+                self._last = _Repeats(one.labels, one.numbers, (one.run,))
 
     @property
     def warnings(self) -> list[RunWarning]:
-        """Each once, with the runs it is of."""
-        repeated = [one for one in self._combinations.values() if len(one.runs) > 1]
-        same = [one for one in repeated if one.alike]
-        if not same:
+        """Each once, with the first of the runs that it is of, and how many there are besides."""
+        found = self._alike.and_of(self._last)
+        if not found.alike:
             return self._merged.all()
-        of_all = "" if len(repeated) == 1 else f" in {len(same):,} of {len(repeated):,} combinations"
-        text = f"{len(same[0].runs)} repeats gave the same in every metric{of_all}: nothing that matters is random"
-        return [RunWarning("repeats_alike", text, 1, tuple(run for one in same for run in one.runs)), *self._merged.all()]
+        of_all = "" if found.repeated == 1 else f" in {found.alike:,} of {found.repeated:,} combinations"
+        text = f"{found.repeats} repeats gave the same in every metric{of_all}: nothing that matters is random"
+        more = found.runs - len(found.first)
+        return [RunWarning("repeats_alike", text, 1, found.first, more), *self._merged.all()]
 
 
 def _numbers(metrics: Mapping[str, float]) -> bytes:
-    """A digest of what a run gave."""
-    return hashlib.sha256(repr([None if value != value else value for value in metrics.values()]).encode()).digest()[:16]
+    """A digest of what a run gave, as `tables_of_all` makes it."""
+    cells = [math.nan if value != value else value for value in metrics.values()]
+    return hashlib.sha256(struct.pack(f"<{len(cells)}d", *cells)).digest()[:16]

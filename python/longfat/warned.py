@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
+from hashlib import blake2b
 from typing import Any
+
+import numpy as np
 
 from longfat._longfat import registries
 
@@ -50,22 +53,36 @@ def of_facts(facts: Mapping[str, Any] | str) -> RunWarning:
 
 
 class Merged:
-    """One warning for all that differ in numbers and runs alone, in the order in which they first come."""
+    """One warning for all that differ in numbers and runs alone, in the order in which they first come.
 
-    def __init__(self) -> None:
+    With `most`, it names so many of the runs, counts the others, and holds 16 bytes of each.
+    """
+
+    def __init__(self, most: int | None = None) -> None:
+        self._most = most
         self._found: dict[tuple[str, str], tuple[str, dict[str, None]]] = {}
         self._counts: dict[tuple[str, str], int] = {}
+        self._others: dict[tuple[str, str], bytearray] = {}
 
     def add(self, warnings: Iterable[RunWarning]) -> None:
         """These come next."""
         for warning in warnings:
             key = (warning.name, _form(warning.text))
-            self._found.setdefault(key, (warning.text, {}))[1].update(dict.fromkeys(warning.runs))
+            named = self._found.setdefault(key, (warning.text, {}))[1]
             self._counts[key] = max(self._counts.get(key, 0), warning.count)
+            for run in warning.runs:
+                if self._most is None or len(named) < self._most:
+                    named[run] = None
+                elif run not in named:
+                    self._others.setdefault(key, bytearray()).extend(blake2b(run.encode(), digest_size=16).digest())
 
     def all(self) -> list[RunWarning]:
         """What they come to."""
-        return [RunWarning(key[0], text, self._counts[key], tuple(runs)) for key, (text, runs) in self._found.items()]
+        return [RunWarning(key[0], text, self._counts[key], tuple(runs), self._more(key)) for key, (text, runs) in self._found.items()]
+
+    def _more(self, key: tuple[str, str]) -> int:
+        """How many runs are not named; one that came again counts once."""
+        return len(np.unique(np.frombuffer(self._others.get(key, b""), "S16")))
 
 
 def merged(warnings: Iterable[RunWarning]) -> list[RunWarning]:
@@ -81,6 +98,7 @@ def new_ones(warnings: Iterable[RunWarning], known: Iterable[RunWarning]) -> lis
     return [warning for warning in warnings if (warning.name, "" if warning.name == "repeats_alike" else _form(warning.text)) not in said]
 
 
+@lru_cache(maxsize=4096)
 def _form(text: str) -> str:
     return re.sub(r"[\d.]", "", text)
 

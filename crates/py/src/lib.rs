@@ -14,6 +14,7 @@ mod samples;
 mod script;
 mod simulation;
 mod stored;
+mod table;
 mod tables;
 mod testbed;
 mod visit;
@@ -51,8 +52,8 @@ fn _longfat(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(document::schema, module)?)?;
     module.add_function(wrap_pyfunction!(student_t, module)?)?;
     module.add_function(wrap_pyfunction!(stored::listed, module)?)?;
-    module.add_function(wrap_pyfunction!(many::restore_all, module)?)?;
     module.add_function(wrap_pyfunction!(many::check_all, module)?)?;
+    module.add_function(wrap_pyfunction!(many::tables_of_all, module)?)?;
     module.add_function(wrap_pyfunction!(cc::cc_list, module)?)?;
     module.add_function(wrap_pyfunction!(cc::cc_load, module)?)?;
     module.add_function(wrap_pyfunction!(cc::cc_unload, module)?)?;

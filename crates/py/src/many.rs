@@ -1,18 +1,24 @@
 //! The traces of many runs at once, as shards of results keep them.
 
 use crate::document::Document;
-use crate::stored::{Columns, PyTrace, experiment_of, hexadecimal, kept_columns, restored};
-use longfat_experiment::Resolver;
+use crate::stored::{Columns, PyTrace, Together, experiment_of, hexadecimal, kept_columns};
+use crate::table::{Stack, Table};
+use crate::tables::{Made, warnings};
+use longfat_experiment::trace::Trace;
+use longfat_experiment::warning::verdict::verdict;
+use longfat_experiment::warning::{self, Given};
+use longfat_experiment::{Experiment, Resolver};
+use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::ops::Range;
 
 /// Runs that stand one behind the other: of each run its number in a document where the caller has one, what it resolved to, its digest, and
-/// what the digest begins with.
-type Heads = Vec<(Option<u64>, String, String, Vec<u8>)>;
+/// what the digest begins with before and behind what it resolved to, which stands there as JSON.
+type Heads = Vec<(Option<u64>, String, String, String, String)>;
 /// Of each table of theirs its name, its columns, and how many rows each run has. What is there once for a run is the table `run`.
 type Stacked<'py> = Vec<(String, Bound<'py, PyDict>, Vec<usize>)>;
 
@@ -51,53 +57,140 @@ impl Tables {
         self.places.get(name).map_or(0..0, |ends| ends[i]..ends[i + 1])
     }
 
-    fn digest(&self, head: &[u8], i: usize) -> String {
-        let mut digest = Sha256::new_with_prefix(head);
+    /// Whether run `i` is what was written.
+    fn is_whole(&self, runs: &Heads, i: usize) -> bool {
+        let (_, resolved, digest, before, behind) = &runs[i];
+        self.digest(&[before.as_bytes(), &in_ascii(resolved), behind.as_bytes()], i) == *digest
+    }
+
+    fn digest(&self, head: &[&[u8]], i: usize) -> String {
+        let mut digest = Sha256::new();
+        head.iter().for_each(|part| digest.update(part));
         for (name, columns) in self.order.iter().filter(|(name, _)| name != "run" && !self.rows(name, i).is_empty()) {
+            let rows = self.rows(name, i);
+            let said = format!(" {}\n", rows.len());
             for column in columns {
-                digest.update(format!("{name}.{column} {}\n", self.rows(name, i).len()));
-                self.columns[name][column].digest(self.rows(name, i), &mut digest);
+                for part in [name, ".", column, &said] {
+                    digest.update(part);
+                }
+                self.columns[name][column].digest(rows.clone(), &mut digest);
             }
         }
         hexadecimal(digest)
     }
+
+    /// Calls `each` with each run in turn; `None` for one that is not what was written, or of which no trace can be made. Those that have a
+    /// number are of `document`.
+    fn each(&self, runs: &Heads, document: Option<&longfat_experiment::Document>, mut each: impl FnMut(Option<PyTrace>)) {
+        let mut resolver = document.map(Resolver::new);
+        let Ok(mut together) = Together::new(&self.columns) else {
+            // Which of them it is comes out when each is read alone.
+            return runs.iter().for_each(|_| each(None));
+        };
+        for (i, (number, resolved, ..)) in runs.iter().enumerate() {
+            let is_whole = self.is_whole(runs, i);
+            // It is faster to resolve it than to make it of its text.
+            let known = resolver.as_mut().zip(*number).filter(|_| is_whole);
+            let known = known.and_then(|(resolver, number)| resolver.resolve(number).ok());
+            let of_text = || is_whole.then(|| experiment_of(resolved).ok()).flatten();
+            let experiment = known.map_or_else(of_text, |known| Some(known.experiment()));
+            each(together.next(experiment, |name| self.rows(name, i).len()));
+        }
+    }
 }
 
-/// The traces of runs; `None` for one that is not what was written, or of which none can be made. Those that have a number are of `document`.
+/// What is said of a run beside its rows: a digest of its metrics, and its warnings.
+type Said<'py> = (Vec<u8>, Bound<'py, PyList>);
+
+/// What is said of each run; the tables that users see of all of them, by name; and by table how many rows each run has.
+type Rows<'py> = (Vec<Option<Said<'py>>>, Bound<'py, PyDict>, Bound<'py, PyDict>);
+
+/// The tables that users see, of many runs at once. `None`, and no rows, for a run that is not what was written, of which no trace can be
+/// made, or that was stored without columns that there are now: it can be read alone.
 #[pyfunction]
-pub fn restore_all(
-    py: Python<'_>,
+pub fn tables_of_all<'py>(
+    py: Python<'py>,
     runs: Heads,
-    tables: Stacked<'_>,
-    document: Option<PyRef<'_, Document>>,
-) -> PyResult<Vec<Option<PyTrace>>> {
+    tables: Stacked<'py>,
+    document: Option<PyRef<'py, Document>>,
+) -> PyResult<Rows<'py>> {
     let tables = Tables::new(tables, runs.len())?;
     let document = document.as_ref().map(|document| document.document());
-    let restore = || {
-        let mut resolver = document.map(Resolver::new);
-        let mut one = |i: usize| {
-            let (number, resolved, digest, head) = &runs[i];
-            if tables.digest(head, i) != *digest {
-                return None;
+    let mut made: [(&str, Stack, Vec<i64>); 4] = ["runs", "flows", "links", "hosts"].map(|name| (name, Stack::default(), Vec::new()));
+    let mut told = Vec::with_capacity(runs.len());
+    py.detach(|| {
+        tables.each(&runs, document, |found| {
+            let found = found.filter(|found| found.missing.is_empty());
+            let mut of_run = <[Table<'_>; 4]>::default();
+            told.push(found.as_ref().map(|PyTrace { experiment, trace, .. }| {
+                let (row, numbers, warnings) = row(experiment, trace, &mut of_run);
+                of_run[0] = row;
+                (numbers, warnings)
+            }));
+            for ((_, stack, counts), table) in made.iter_mut().zip(of_run) {
+                counts.push(table.rows() as i64);
+                stack.push(table);
             }
-            // It is faster to resolve it than to make it of its text.
-            let known = resolver.as_mut().zip(*number).and_then(|(resolver, number)| resolver.resolve(number).ok());
-            let experiment = known.map_or_else(|| experiment_of(resolved).ok(), |known| Some(known.experiment()))?;
-            restored(experiment, &mut |name, with| {
-                let columns = tables.columns.get(name).ok_or_else(|| PyValueError::new_err(format!("there is no table {name}")))?;
-                with(columns, tables.rows(name, i))
-            })
-            .ok()
-        };
-        (0..runs.len()).map(&mut one).collect()
-    };
-    Ok(py.detach(restore))
+        });
+    });
+    let said = told.into_iter().map(|one| one.map(|(numbers, given)| Ok((numbers, warnings(py, given)?))).transpose());
+    let said = said.collect::<PyResult<Vec<_>>>()?;
+    let (all, rows) = (PyDict::new(py), PyDict::new(py));
+    for (name, stack, counts) in made {
+        all.set_item(name, stack.into_python(py)?)?;
+        rows.set_item(name, PyArray1::from_vec(py, counts))?;
+    }
+    Ok((said, all, rows))
+}
+
+/// A run's row of `runs` but for what says which run it is, a digest of its metrics, and its warnings. Its other tables go to `others`.
+fn row<'a>(experiment: &'a Experiment, trace: &'a Trace, others: &mut [Table<'a>; 4]) -> (Table<'a>, Vec<u8>, Vec<Given<String>>) {
+    let Made { metrics, flows, links, hosts } = Made::of(experiment, trace);
+    let [_, to_flows, to_links, to_hosts] = others;
+    (*to_flows, *to_links, *to_hosts) = (flows, links, hosts);
+    let mut table = Table::default();
+    let mut digest = Sha256::new();
+    for (name, value) in metrics {
+        // One NaN is as another.
+        digest.update(if value.is_nan() { f64::NAN.to_bits() } else { value.to_bits() }.to_le_bytes());
+        table.numbers(name, std::iter::once(value));
+    }
+    table.numbers("end_s", std::iter::once(trace.end.as_secs_f64()));
+    table.integers("steps", std::iter::once(trace.steps));
+    if let Some(verdict) = verdict(experiment, trace) {
+        table.words("verdict", std::iter::once(verdict.word()));
+    }
+    (table, digest.finalize()[..16].to_vec(), warning::of(experiment, trace))
 }
 
 /// Which of the runs are what was written.
 #[pyfunction]
 pub fn check_all(py: Python<'_>, runs: Heads, tables: Stacked<'_>) -> PyResult<Vec<bool>> {
     let tables = Tables::new(tables, runs.len())?;
-    let runs: Vec<_> = runs.iter().map(|(_, _, digest, head)| (digest, head)).collect();
-    Ok(py.detach(|| runs.iter().enumerate().map(|(i, (digest, head))| tables.digest(head, i) == **digest).collect()))
+    Ok(py.detach(|| (0..runs.len()).map(|i| tables.is_whole(&runs, i)).collect()))
+}
+
+/// A text as JSON in ASCII, as Python's `json` writes it.
+fn in_ascii(text: &str) -> Vec<u8> {
+    let mut json = Vec::with_capacity(text.len() + text.len() / 2);
+    json.push(b'"');
+    for sign in text.chars() {
+        match sign {
+            '"' => json.extend_from_slice(b"\\\""),
+            '\\' => json.extend_from_slice(b"\\\\"),
+            '\n' => json.extend_from_slice(b"\\n"),
+            '\r' => json.extend_from_slice(b"\\r"),
+            '\t' => json.extend_from_slice(b"\\t"),
+            '\u{8}' => json.extend_from_slice(b"\\b"),
+            '\u{c}' => json.extend_from_slice(b"\\f"),
+            ' '..='~' => json.push(sign as u8),
+            _ => {
+                for unit in sign.encode_utf16(&mut [0; 2]) {
+                    json.extend_from_slice(format!("\\u{unit:04x}").as_bytes());
+                }
+            }
+        }
+    }
+    json.push(b'"');
+    json
 }

@@ -1,47 +1,64 @@
 //! The tables that users see: the columns of [`columns`], what the experiment says of each row, and the metrics.
 
+use crate::table::Table;
 use crate::visit::Visit;
 use longfat_core::time::Time;
 use longfat_experiment::Experiment;
 use longfat_experiment::metric::{REGISTRY, Scope};
-use longfat_experiment::trace::columns::{self, Column, Form, NONE};
+use longfat_experiment::trace::columns::{self, Column, Form};
 use longfat_experiment::trace::{FlowRecord, LinkRecord, Recorded, Trace};
 use longfat_experiment::warning::verdict::{Verdict, verdict};
 use longfat_experiment::warning::{self, Given};
-use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// The tables that users see, with every metric in its rows: those that have metrics.
-pub fn trace<'py>(py: Python<'py>, experiment: &Experiment, trace: &Trace) -> PyResult<Bound<'py, PyDict>> {
-    let metrics: Vec<(&str, Vec<(Scope, f64)>)> = REGISTRY.iter().map(|m| (m.name, (m.compute)(experiment, trace))).collect();
-    let of_run = PyDict::new(py);
-    for (name, values) in &metrics {
-        for (_, value) in values.iter().filter(|(scope, _)| *scope == Scope::Run) {
-            of_run.set_item(name, value)?;
+/// The tables of a run, with every metric in its rows.
+pub struct Made<'a> {
+    /// Metrics of the whole run.
+    pub metrics: Vec<(&'static str, f64)>,
+    pub flows: Table<'a>,
+    pub links: Table<'a>,
+    pub hosts: Table<'a>,
+}
+
+impl<'a> Made<'a> {
+    pub fn of(experiment: &'a Experiment, trace: &'a Trace) -> Self {
+        let metrics: Vec<(&str, Vec<(Scope, f64)>)> = REGISTRY.iter().map(|m| (m.name, (m.compute)(experiment, trace))).collect();
+        let mut flows = flows(experiment, &trace.flows);
+        let mut links = links(experiment, &trace.links);
+        let mut hosts = hosts(experiment);
+        // The streams of a sender follow each other.
+        let first_of = |sender: usize| experiment.flows.partition_point(|flow| flow.stream_of < sender);
+        let mut of_run = Vec::new();
+        for (name, values) in &metrics {
+            let of_all = values.iter().rev().find(|(scope, _)| *scope == Scope::Run);
+            of_run.extend(of_all.map(|(_, value)| (*name, *value)));
+            add_metric(&mut flows, name, trace.flows.len(), values, |scope| match scope {
+                Scope::Flow(i) => i..i + 1,
+                Scope::Sender(sender) => first_of(sender)..first_of(sender + 1),
+                _ => 0..0,
+            });
+            add_metric(&mut links, name, trace.links.len(), values, |scope| if let Scope::Link(i) = scope { i..i + 1 } else { 0..0 });
+            add_metric(&mut hosts, name, trace.hosts.len(), values, |scope| if let Scope::Host(i) = scope { i..i + 1 } else { 0..0 });
         }
+        Made { metrics: of_run, flows, links, hosts }
     }
-    let flows = flows(py, experiment, &trace.flows)?;
-    let links = links(py, experiment, &trace.links)?;
-    let hosts = hosts(py, experiment)?;
-    // The streams of a sender follow each other.
-    let first_of = |sender: usize| experiment.flows.partition_point(|flow| flow.stream_of < sender);
-    for (name, values) in &metrics {
-        add_metric(&flows, name, trace.flows.len(), values, |scope| match scope {
-            Scope::Flow(i) => i..i + 1,
-            Scope::Sender(sender) => first_of(sender)..first_of(sender + 1),
-            _ => 0..0,
-        })?;
-        add_metric(&links, name, trace.links.len(), values, |scope| if let Scope::Link(i) = scope { i..i + 1 } else { 0..0 })?;
-        add_metric(&hosts, name, trace.hosts.len(), values, |scope| if let Scope::Host(i) = scope { i..i + 1 } else { 0..0 })?;
+}
+
+/// The tables that users see: those that have metrics.
+pub fn trace<'py>(py: Python<'py>, experiment: &Experiment, trace: &Trace) -> PyResult<Bound<'py, PyDict>> {
+    let made = Made::of(experiment, trace);
+    let of_run = PyDict::new(py);
+    for (name, value) in made.metrics {
+        of_run.set_item(name, value)?;
     }
     let dict = PyDict::new(py);
     dict.set_item("metrics", of_run)?;
-    dict.set_item("flows", flows.0)?;
-    dict.set_item("links", links.0)?;
-    dict.set_item("hosts", hosts.0)?;
+    dict.set_item("flows", made.flows.to_python(py)?)?;
+    dict.set_item("links", made.links.to_python(py)?)?;
+    dict.set_item("hosts", made.hosts.to_python(py)?)?;
     dict.set_item("end_s", trace.end.as_secs_f64())?;
     dict.set_item("steps", trace.steps)?;
     let real_time = PyDict::new(py);
@@ -69,96 +86,60 @@ pub fn warnings(py: Python<'_>, given: Vec<Given<String>>) -> PyResult<Bound<'_,
     Ok(list)
 }
 
-/// A table under construction.
-struct Table<'py>(Bound<'py, PyDict>);
-
-impl<'py> Table<'py> {
-    fn new(py: Python<'py>) -> Self {
-        Table(PyDict::new(py))
-    }
-    fn integers(&self, name: &str, values: impl Iterator<Item = u64>) -> PyResult<()> {
-        let column: Vec<i64> = values.map(|n| i64::try_from(n).unwrap_or(i64::MAX)).collect();
-        self.0.set_item(name, PyArray1::from_vec(self.0.py(), column))
-    }
-    fn numbers(&self, name: &str, values: impl Iterator<Item = f64>) -> PyResult<()> {
-        self.0.set_item(name, PyArray1::from_vec(self.0.py(), values.collect()))
-    }
-    fn words<'a>(&self, name: &str, values: impl Iterator<Item = &'a str>) -> PyResult<()> {
-        self.0.set_item(name, values.collect::<Vec<_>>())
-    }
-    /// What is shown of `columns`.
-    fn records<R: Clone + 'static>(&self, columns: &[Column<R>], rows: &(impl Recorded<R> + ?Sized)) -> PyResult<()> {
-        for column in columns.iter().filter(|column| column.is_shown) {
-            let mut cells = Vec::with_capacity(rows.rows());
-            rows.each_cell(column, &mut |some| cells.extend_from_slice(some));
-            if column.is_rare && cells.iter().all(|cell| *cell == NONE) {
-                continue;
-            }
-            let mut cells = cells.into_iter();
-            let or_nan = |cell: u64, value: fn(u64) -> f64| if cell == NONE { f64::NAN } else { value(cell) };
-            match column.form {
-                Form::Count => self.integers(column.name, &mut cells)?,
-                Form::CountOrNone => self.numbers(column.name, cells.map(|cell| or_nan(cell, |n| n as f64)))?,
-                Form::Time => self.numbers(column.name, cells.map(|cell| or_nan(cell, |ps| Time::from_ps(ps).as_secs_f64())))?,
-                Form::Number => self.numbers(column.name, cells.map(f64::from_bits))?,
-                Form::Word(words) => self.words(column.name, cells.map(|cell| words()[cell as usize]))?,
-            }
-        }
-        Ok(())
-    }
-}
-
 /// Adds a column for a metric that has values in a scope that stands for `rows`; NaN in the rows without one.
-fn add_metric(table: &Table<'_>, name: &str, n: usize, values: &[(Scope, f64)], rows: impl Fn(Scope) -> Range<usize>) -> PyResult<()> {
-    let mut column = vec![f64::NAN; n];
-    let mut any = false;
+fn add_metric(table: &mut Table<'_>, name: &'static str, n: usize, values: &[(Scope, f64)], rows: impl Fn(Scope) -> Range<usize>) {
+    let mut column = Vec::new();
     for (scope, value) in values {
         let rows = rows(*scope);
-        any |= !rows.is_empty();
-        column[rows].fill(*value);
+        if !rows.is_empty() {
+            column.resize(n, f64::NAN);
+            column[rows].fill(*value);
+        }
     }
-    if any { table.numbers(name, column.into_iter()) } else { Ok(()) }
+    if !column.is_empty() {
+        table.numbers(name, column.into_iter());
+    }
 }
 
-fn flows<'py>(py: Python<'py>, experiment: &Experiment, records: &[FlowRecord]) -> PyResult<Table<'py>> {
-    let table = Table::new(py);
+fn flows<'a>(experiment: &'a Experiment, records: &[FlowRecord]) -> Table<'a> {
+    let mut table = Table::default();
     let (given, nodes) = (&experiment.flows, &experiment.network.nodes);
-    table.integers("flow", 0..records.len() as u64)?;
-    table.integers("sender", given.iter().map(|f| f.stream_of as u64))?;
-    table.words("group", given.iter().map(|f| &*f.group))?;
-    table.words("from", given.iter().map(|f| nodes[f.from].name.as_str()))?;
-    table.words("to", given.iter().map(|f| nodes[f.to].name.as_str()))?;
-    table.words("congestion_control", given.iter().map(|f| f.sender.congestion_control.kind))?;
-    table.words("traffic", given.iter().map(|f| f.traffic.kind().name))?;
-    table.records(columns::flows(), records)?;
-    Ok(table)
+    table.integers("flow", 0..records.len() as u64);
+    table.integers("sender", given.iter().map(|f| f.stream_of as u64));
+    table.words("group", given.iter().map(|f| &*f.group));
+    table.words("from", given.iter().map(|f| nodes[f.from].name.as_str()));
+    table.words("to", given.iter().map(|f| nodes[f.to].name.as_str()));
+    table.words("congestion_control", given.iter().map(|f| f.sender.congestion_control.kind));
+    table.words("traffic", given.iter().map(|f| f.traffic.kind().name));
+    table.records(columns::flows(), records);
+    table
 }
 
-fn links<'py>(py: Python<'py>, experiment: &Experiment, records: &[LinkRecord]) -> PyResult<Table<'py>> {
-    let table = Table::new(py);
+fn links<'a>(experiment: &'a Experiment, records: &[LinkRecord]) -> Table<'a> {
+    let mut table = Table::default();
     let (given, nodes) = (&experiment.network.links, &experiment.network.nodes);
-    table.integers("link", 0..records.len() as u64)?;
-    table.words("name", given.iter().map(|l| l.name.as_str()))?;
-    table.words("from", given.iter().map(|l| nodes[l.from].name.as_str()))?;
-    table.words("to", given.iter().map(|l| nodes[l.to].name.as_str()))?;
-    table.words("queue", given.iter().map(|l| l.queue.kind))?;
-    table.integers("bottleneck", given.iter().map(|l| u64::from(l.bottleneck)))?;
-    table.integers("rate_bps", given.iter().map(|l| l.rate.as_bps()))?;
+    table.integers("link", 0..records.len() as u64);
+    table.words("name", given.iter().map(|l| l.name.as_str()));
+    table.words("from", given.iter().map(|l| nodes[l.from].name.as_str()));
+    table.words("to", given.iter().map(|l| nodes[l.to].name.as_str()));
+    table.words("queue", given.iter().map(|l| l.queue.kind));
+    table.integers("bottleneck", given.iter().map(|l| u64::from(l.bottleneck)));
+    table.integers("rate_bps", given.iter().map(|l| l.rate.as_bps()));
     if records.iter().any(|r| r.cells.is_some()) {
-        table.words("discard", given.iter().map(|l| l.discard.as_ref().map_or("", |policy| policy.kind)))?;
+        table.words("discard", given.iter().map(|l| l.discard.as_ref().map_or("", |policy| policy.kind)));
     }
-    table.records(columns::links(), records)?;
-    Ok(table)
+    table.records(columns::links(), records);
+    table
 }
 
 /// The hosts of which something is said. What they did is in their metrics.
-fn hosts<'py>(py: Python<'py>, experiment: &Experiment) -> PyResult<Table<'py>> {
-    let table = Table::new(py);
+fn hosts(experiment: &Experiment) -> Table<'_> {
+    let mut table = Table::default();
     let (given, nodes) = (&experiment.hosts, &experiment.network.nodes);
-    table.integers("host", 0..given.len() as u64)?;
-    table.words("name", given.iter().map(|h| nodes[h.node].name.as_str()))?;
-    table.numbers("memory_bytes", given.iter().map(|h| h.memory.map_or(f64::NAN, |memory| memory.bytes as f64)))?;
-    Ok(table)
+    table.integers("host", 0..given.len() as u64);
+    table.words("name", given.iter().map(|h| nodes[h.node].name.as_str()));
+    table.numbers("memory_bytes", given.iter().map(|h| h.memory.map_or(f64::NAN, |memory| memory.bytes as f64)));
+    table
 }
 
 /// A table of what was recorded alone.
@@ -171,12 +152,12 @@ pub struct Shown<'py> {
 impl<'py> Visit for Shown<'py> {
     type Out = PyResult<Bound<'py, PyDict>>;
     fn table<R: Clone + 'static>(self, columns: &'static [Column<R>], rows: &(impl Recorded<R> + ?Sized)) -> Self::Out {
-        let table = Table::new(self.py);
+        let mut table = Table::default();
         match self.most.filter(|most| rows.rows() > *most) {
-            None => table.records(columns, rows)?,
-            Some(most) => table.records(columns, &Spread::of(columns, rows, most))?,
+            None => table.records(columns, rows),
+            Some(most) => table.records(columns, &Spread::of(columns, rows, most)),
         }
-        Ok(table.0)
+        table.to_python(self.py)
     }
 }
 

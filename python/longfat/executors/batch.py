@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from longfat import terminal
+
 MOST_TASKS = 1000
 """Of one array: Slurm refuses more unless its MaxArraySize (1001 by default) says otherwise."""
 SUFFIX = {"slurm": "slurm", "htcondor": "condor", "kubernetes": "yaml"}
@@ -35,7 +37,8 @@ class Job:
     @property
     def says(self) -> str:
         """A line for the head of the file."""
-        return f"{self.name}: {self.tasks} tasks of {self.cores} core(s), the longest about {max(1, round(self.longest_s / 60))} min"
+        counts = f"{terminal.count(self.tasks, 'task')} of {terminal.count(self.cores, 'core')}"
+        return f"{self.name}: {counts}, the longest about {terminal.duration(self.longest_s)}"
 
     @property
     def limit_s(self) -> int:

@@ -48,8 +48,16 @@ def gather_command(
     if of:
         gone = missing.as_set
         numbers = [str(number) for number, part in enumerate(one.experiment.shards(of), 1) if gone.among(part.digests).any()]
-        lines += ["or again these shards:", f"  {again} --shard N/{of}  for N in {','.join(numbers)}"]
+        if len(numbers) == 1:
+            lines += ["or again this shard:", f"  {again} --shard {numbers[0]}/{of}"]
+        else:
+            lines += ["or again these shards:", f"  {again} --shard N/{of}  for N in {','.join(numbers)}"]
     raise LongfatError("\n".join(lines))
+
+
+def gather_with(what: str, of: int, results: str, changes: Sequence[str] | None, *, quick: bool, backend: str | None) -> str:
+    """The command that makes the tables when all of so many shards have ended."""
+    return shlex.join(["longfat", "gather", *_arguments(what, results, changes, quick=quick, backend=backend), "--shards", str(of)])
 
 
 def submit_command(
@@ -100,7 +108,7 @@ def submit_command(
         "Submit it:",
         f"  {batch.SUBMIT[system]} {shlex.quote(str(path))}",
         "When its tasks have ended, make the tables:",
-        f"  {shlex.join(['longfat', 'gather', *rest, '--shards', str(count)])}",
+        f"  {gather_with(what, count, results, changes, quick=quick, backend=backend)}",
     ]
     for line in say:
         out.print(terminal.escape(line), soft_wrap=True)

@@ -177,7 +177,9 @@ class _Coordinator:
 
     def _failed(self, chunk: _Chunk, error: BaseException) -> None:
         """What the worker finished before counts. The run it failed at goes alone to another one, the rest together."""
-        self._count(item for item in chunk.items if item.hash in self.given and self.store.is_finished(item.hash))
+        finished = self.store.finished_of(item.hash for item in chunk.items)
+        self.store.unload()
+        self._count(item for item in chunk.items if item.hash in finished)
         rest = [item for item in chunk.items if item.hash in self.given]
         if not rest:
             return

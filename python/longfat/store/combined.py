@@ -12,11 +12,11 @@ last has come and all columns are known, these become row groups of one.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -29,6 +29,10 @@ from longfat.store.place import UNFINISHED
 from longfat.store.top import TABLES
 from longfat.totals import Told, Totals
 
+if TYPE_CHECKING:
+    from longfat.store.many import Shown
+    from longfat.warned import RunWarning
+
 STRETCH = 10_000
 """Runs of a stretch, at the most. What stands together in the shards and not in the sweep is read again for each stretch."""
 STRETCH_CELLS = 4_000_000
@@ -37,6 +41,17 @@ AT_ONCE = 500
 """Runs of which the tables are made at once."""
 PLACE = "longfat place"
 """A column that no table has: where in the sweep the run is."""
+
+
+class Row(NamedTuple):
+    """A row of `runs`, as little of it as there is before the run is read."""
+
+    place: int
+    """In the sweep."""
+    number: int
+    run: str
+    labels: list[tuple[str, str]]
+    repeat: int
 
 
 class Combined:
@@ -67,17 +82,45 @@ class Combined:
         some = Results.of("", [], results, {})
         for name in TABLES:
             table: pd.DataFrame = getattr(some, name)
-            if not len(table) and name in self._schemas:
-                continue
             made = pa.Table.from_pandas(table, preserve_index=False).replace_schema_metadata(None)
-            if name in self._schemas and not self._parts[name] and not self._stretch[name]:
-                del self._schemas[name]  # of a table without rows, which says little
-            self._schemas[name] = _both(self._schemas[name], made.schema) if name in self._schemas else made.schema
-            if len(table):
-                keys = zip(*(table[key].tolist() for key in ("run", *results[0].labels, "repeat")), strict=True)
-                self._stretch[name].append(made.append_column(PLACE, pa.array([by_run[key] for key in keys], pa.int64())))
+            keys = zip(*(table[key].tolist() for key in ("run", *results[0].labels, "repeat")), strict=True) if len(table) else ()
+            self._take(name, made, pa.array([by_run[key] for key in keys], pa.int64()))
         if places is None:
             self.end_stretch()
+
+    def add_shown(self, shown: Shown, by_run: Mapping[str, Sequence[Row]]) -> None:
+        """Runs of the stretch in one piece, each for as many rows of the sweep as it stands for. Those without rows come otherwise."""
+        runs = [(number, row) for number, said in enumerate(shown.said) if said for row in by_run[shown.facts[number]["run"]]]
+        if not runs:
+            return
+        numbers = np.array([number for number, _ in runs])
+        for number, row in runs:
+            facts, (digest, _) = shown.facts[number], shown.said[number] or (b"", [])
+            labels = tuple(label for _, label in row.labels)
+            told = Told(row.run, labels, digest, shown.warnings(number), facts["wall_s"], facts["cpu_s"], facts["cost"])
+            self._told.append((row.place, told))
+        keys = _keys([row for _, row in runs])
+        places = np.array([row.place for _, row in runs])
+        of_run = {"seed": _whole_numbers([shown.facts[number]["seed"] for number, _ in runs])}
+        of_run["warnings"] = pa.array([_names(told.warnings) for _, told in self._told[-len(runs) :]], pa.large_string())
+        for name in TABLES:
+            rows = shown.rows(name, numbers)
+            whose = np.repeat(np.arange(len(runs)), shown.counts[name][numbers])
+            columns = {key: values.take(pa.array(whose)) if len(rows) else _no_rows(values) for key, values in keys.items()}
+            own = {column: shown.column(name, column, rows) for column in shown.tables[name]}
+            for column, values in ({**of_run, **own} if name == "runs" else own).items():
+                columns[f"{name.removesuffix('s')}_{column}" if column in keys else column] = values
+            self._take(name, pa.table(columns), pa.array(places[whose], pa.int64()))
+
+    def _take(self, name: str, made: pa.Table, places: Any) -> None:
+        """Rows of a table, and where in the sweep their runs are."""
+        if not made.num_rows and name in self._schemas:
+            return
+        if name in self._schemas and not self._parts[name] and not self._stretch[name]:
+            del self._schemas[name]  # of a table without rows, which says little
+        self._schemas[name] = _both(self._schemas[name], made.schema) if name in self._schemas else made.schema
+        if made.num_rows:
+            self._stretch[name].append(made.append_column(PLACE, places))
 
     def end_stretch(self) -> None:
         """All runs of the stretch have come."""
@@ -144,6 +187,29 @@ class Combined:
         for path in self._made:
             with suppress(OSError):
                 path.unlink()
+
+
+def _keys(rows: Sequence[Row]) -> dict[str, Any]:
+    """The columns that say which run a row is of."""
+    keys: dict[str, Any] = {"run": pa.array([row.run for row in rows], pa.large_string())}
+    for number, (axis, _) in enumerate(rows[0].labels):
+        keys[axis] = pa.array([row.labels[number][1] for row in rows], pa.large_string())
+    return keys | {"repeat": pa.array([row.repeat for row in rows], pa.int64())}
+
+
+def _no_rows(values: Any) -> Any:
+    """Of a table without rows what is in columns of words cannot be told."""
+    return pa.nulls(0) if pa.types.is_large_string(values.type) else values.slice(0, 0)
+
+
+def _whole_numbers(values: Sequence[int]) -> Any:
+    """As pandas has them."""
+    return pa.array(values, pa.int64() if max(values) < 2**63 else pa.uint64())
+
+
+def _names(warnings: Sequence[RunWarning]) -> str:
+    """As `Result.row` has them."""
+    return ", ".join(dict.fromkeys(warning.name for warning in warnings if warning.name))
 
 
 def _fitted(table: pa.Table, schema: Any) -> pa.Table:

@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from longfat._longfat import check_all, restore_all
-from longfat.store.finished import LARGE, TRACE_TABLES, fields, head
+from longfat._longfat import check_all, tables_of_all
+from longfat.store.finished import LARGE, TRACE_TABLES, around_resolved
 from longfat.stored import EMPTY, FORMS, NONE
+from longfat.warned import RunWarning
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from longfat._longfat import Document, Table, Trace
+    from longfat._longfat import Document, Given, Table
     from longfat.store.shard import Shard
 
 TOGETHER = 512
@@ -49,17 +50,52 @@ class Many:
         """Which of them are what was written."""
         return check_all(self._heads({}), self.tables)
 
-    def restored(self, document: Document | None, numbers: Mapping[str, int]) -> Iterator[tuple[str, Trace | None, dict[str, Any]]]:
-        """Of each its hash, its trace, and what is known of it besides; None for the trace of one that is damaged, or cannot be read.
+    def shown(self, document: Document | None, numbers: Mapping[str, int]) -> Shown:
+        """The tables that users see of them. Those that have a number in `document`, by hash, are faster."""
+        return Shown(self.facts, *tables_of_all(self._heads(numbers), self.tables, document))
 
-        Those that have a number in `document`, by hash, are faster.
-        """
-        for facts, trace in zip(self.facts, restore_all(self._heads(numbers), self.tables, document), strict=True):
-            yield facts["run"], trace, fields(facts) if trace else {}
-
-    def _heads(self, numbers: Mapping[str, int]) -> list[tuple[int | None, str, str, bytes]]:
+    def _heads(self, numbers: Mapping[str, int]) -> list[tuple[int | None, str, str, str, str]]:
         pairs = zip(self.facts, self.digests, strict=True)
-        return [(numbers.get(facts["run"]), facts["resolved"], digest, head(facts)) for facts, digest in pairs]
+        return [(numbers.get(facts["run"]), facts["resolved"], digest, *around_resolved(facts)) for facts, digest in pairs]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The tables that users see, of runs that stand one behind the other: `runs`, `flows`, `links`, `hosts`."""
+
+    facts: list[dict[str, Any]]
+    said: list[tuple[bytes, list[Given]] | None]
+    """Of each run a digest of its metrics, and its warnings. None for one that has no rows here, and has to be read alone."""
+    tables: dict[str, dict[str, Any]]
+    """By table its columns without those that say which run a row is of."""
+    counts: dict[str, NDArray[np.int64]]
+    """By table how many rows each run has."""
+
+    @property
+    def alone(self) -> list[str]:
+        """The hashes of those that have to be read alone."""
+        return [facts["run"] for facts, said in zip(self.facts, self.said, strict=True) if said is None]
+
+    def warnings(self, number: int) -> tuple[RunWarning, ...]:
+        """Of a run."""
+        said, run = self.said[number], self.facts[number]["run"]
+        return tuple(RunWarning(one["name"], one["text"], one["count"], (run,)) for one in said[1]) if said else ()
+
+    def column(self, table: str, name: str, rows: NDArray[np.int64]) -> pa.Array:
+        """A column of a table, of these rows. What has no value is null."""
+        values = self.tables[table][name]
+        if isinstance(values, tuple):
+            places, words = values
+            if not len(places):  # as pandas has a list without values
+                return pa.array([], pa.float64())
+            return pa.array(words, pa.large_string()).take(pa.array(places[rows], mask=places[rows] < 0))
+        return pa.array(values[rows], from_pandas=True)
+
+    def rows(self, table: str, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The rows of a table that these runs have, one run after the other."""
+        counts = self.counts[table]
+        starts, counts = (np.cumsum(counts) - counts)[numbers], counts[numbers]
+        return np.arange(counts.sum()) + np.repeat(starts - (np.cumsum(counts) - counts), counts)
 
 
 def read(shard: Shard, places: NDArray[np.int64]) -> Iterator[Many | list[str]]:

@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain
@@ -23,7 +25,7 @@ from longfat.store.files import reason
 from longfat.store.finished import MADE_BY, Finished
 from longfat.store.folders import DAMAGED, Folders, made_by
 from longfat.store.journal import Journal, Record
-from longfat.store.many import Many
+from longfat.store.many import Many, Shown
 from longfat.store.place import Bucket, Location, is_refused, location, machine, place_of
 from longfat.store.shard import UNREADABLE
 from longfat.store.shards import Shards
@@ -280,35 +282,44 @@ class Runs:
                 raise StorageError(f"cannot read the run {found.run} in {self.folder}: {error}") from error
             raise DamagedError(f"{self.folder}: {found.run} is not a finished run: {error}; {AGAIN}") from error
 
-    def read_all(
-        self, runs: Iterable[str], document: Document | None = None, numbers: Mapping[str, int] = NO_NUMBERS, *, series: bool = True
-    ) -> Iterator[tuple[str, Result | DamagedError]]:
-        """Runs in the order in which they are quickest to read, each with its hash; a DamagedError for what is not what was written.
+    def tables_of(
+        self, runs: Iterable[str], document: Document | None = None, numbers: Mapping[str, int] = NO_NUMBERS
+    ) -> Iterator[Shown | tuple[str, Result | DamagedError]]:
+        """The tables of runs, of many at once, in the order in which they are quickest to read.
 
-        Those whose number in `document` is known are faster to read; so are most without their `series`.
+        Of one that is not read with others its hash and the run, or a DamagedError where it is not what was written. Those whose number in
+        `document` is known are faster to read.
         """
         if not self._looked:
             self.refresh()
-        for some in self._shards.read_many(runs):
-            alone: list[str] = []
-            if isinstance(some, Many):
-                for run, trace, fields in some.restored(document, numbers):
-                    if trace:
-                        yield run, _result(trace, fields, series=series)
-                    else:
-                        alone.append(run)
-            else:
-                alone = some
-            for run in alone:
-                try:
-                    yield run, self.read(run)
-                except DamagedError as error:
-                    yield run, error
+        alone: list[str] = []
+        with ThreadPoolExecutor(1, thread_name_prefix="longfat tables") as beside:
+            # The tables of some are made while the next are read and the last are put together.
+            made: deque[Future[Shown]] = deque()
+            for some in chain(self._shards.read_many(runs), [None]):
+                if isinstance(some, Many):
+                    made.append(beside.submit(some.shown, document, numbers))
+                elif some:
+                    alone += some
+                while len(made) > (some is not None):
+                    shown = made.popleft().result()
+                    alone += shown.alone
+                    yield shown
+        for run in alone:
+            try:
+                yield run, self.read(run)
+            except DamagedError as error:
+                yield run, error
 
     def _cells_of_a_run(self, tables: Iterable[str]) -> int:
         """How many cells a run has in these tables, by the shards."""
         names, shards = list(tables), list(self._shards.there.values())
-        return sum(shard.cells(name) for shard in shards for name in names) // max(sum(len(shard.runs) for shard in shards), 1)
+        return sum(shard.cells(name) for shard in shards for name in names) // max(sum(shard.rows("runs") for shard in shards), 1)
+
+    def unload(self) -> None:
+        """Lets go of all that was read of shards."""
+        with self._lock:
+            self._shards.unload()
 
     # Keeping house
 
@@ -317,7 +328,7 @@ class Runs:
         with self._lock:
             self.refresh()
             found: list[Kept] = []
-            for name, shard in self._shards.there.items():
+            for name, shard in self._shards.settled().items():
                 aside = {run for run, of in self._shards.aside() if of == name}
                 share = shard.size // max(len(shard.runs), 1)
                 facts = shard.facts(MADE_BY)
@@ -338,7 +349,7 @@ class Runs:
             self.refresh()
             named = {within: {one.run for one in picked if one.within == within} for within in {one.within for one in picked}}
             in_journals, in_folders = named.pop(JOURNALS, set()), named.pop(FOLDERS, set())
-            for name, shard in self._shards.there.items():
+            for name, shard in self._shards.settled().items():
                 named[name] = named.get(name, set()) | {run for run in in_journals if run in shard.runs}
             self._shards.drop({(run, within) for within, runs in named.items() for run in runs})
             for path in self._folders.paths():
@@ -374,10 +385,10 @@ class Runs:
             return len(gone), len(paths) - len(gone)
 
 
-def _result(trace: Trace, fields: dict[str, Any], *, series: bool = True) -> Result:
+def _result(trace: Trace, fields: dict[str, Any]) -> Result:
     """A run, with the metrics of now, from its trace and what is known of it besides."""
     tables, kept = trace.tables(), fields.pop("warnings")
-    return of_trace(trace, tables, series=series, also=_of_an_earlier_longfat(trace, tables, kept), **fields)
+    return of_trace(trace, tables, also=_of_an_earlier_longfat(trace, tables, kept), **fields)
 
 
 def _of_an_earlier_longfat(trace: Trace, tables: Tables, kept: list[RunWarning]) -> list[RunWarning]:

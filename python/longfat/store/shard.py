@@ -3,6 +3,7 @@
     shards/NAME.json               that there is the shard, and what the footers of its files are
     shards/runs/NAME.parquet       one row a run: its facts, and where its rows stand in the other tables
     shards/flows/NAME.parquet      and so on, each where there are rows
+    shards/index/NAME.parquet      which run is in which row of `runs`, sorted (`index`)
 
 A shard is there when its `NAME.json` is, which is written last; what it holds is never changed. A run's rows stand together, so that it is
 read by the row groups that have them. The footers are kept twice, so that of a file that was cut short the row groups before the cut are
@@ -35,6 +36,7 @@ import pyarrow.parquet as pq
 
 from longfat.errors import DamagedError
 from longfat.hashes import FORM, Hashes
+from longfat.store import index
 from longfat.store.digests import all_digests, digests_in
 from longfat.store.finished import FACTS, IN_JSON, LARGE, TRACE_TABLES, Finished, stacked
 from longfat.store.place import UNFINISHED, Place, is_refused, new_name, patiently
@@ -45,6 +47,8 @@ if TYPE_CHECKING:
 
 FOLDER = "shards"
 TABLES = ("runs", *TRACE_TABLES)
+FILES = (*TABLES, index.NAME)
+"""The folders that have a file of a shard."""
 GROUP_CELLS = 500_000
 """Cells of a row group, about: what has to be read for one run of many."""
 GROUP_RUNS = 2048
@@ -58,6 +62,14 @@ UNREADABLE = (OSError, ValueError, KeyError, pa.ArrowException)
 Found = TypeVar("Found")
 
 
+class GoneError(FileNotFoundError):
+    """A shard has no file of runs: it has gone into another, or lost the file."""
+
+    def __init__(self, shard: str) -> None:
+        super().__init__(f"the shard {shard} has no file of its runs")
+        self.shard = shard
+
+
 class ShardWriter:
     """A shard that is being made. It is there after `commit`."""
 
@@ -67,6 +79,7 @@ class ShardWriter:
         self.replaces = sorted(replaces)
         self._tables: dict[str, _TableWriter] = {}
         self._rows = dict.fromkeys(TRACE_TABLES, 0)
+        self._prefixes: list[NDArray[np.uint64]] = []
 
     def add(self, runs: pa.Table) -> None:
         """Adds rows of `runs`, which say how many rows these runs have in other tables. Those are appended in the same order."""
@@ -80,6 +93,7 @@ class ShardWriter:
             made = pa.array(starts, pa.int64())
             runs = runs.append_column(column, made) if at is None else runs.set_column(at, column, made)
             self._rows[name] += int(counts.sum())
+        self._prefixes.append(index.prefixes_of(digests_in(runs)))
         self.append("runs", runs)
 
     def append(self, name: str, table: pa.Table) -> None:
@@ -91,9 +105,10 @@ class ShardWriter:
 
     def commit(self) -> None:
         """Puts the files in their place, and says that they are there. Without runs there is nothing to put."""
-        files = {name: writer.close() for name, writer in self._tables.items()}
-        if not files:
+        if not self._tables:
             return
+        self.append(index.NAME, index.table_of(np.concatenate(self._prefixes)))
+        files = {name: writer.close() for name, writer in self._tables.items()}
         tables: dict[str, tuple[Any, int]] = {}
         for name, path in files.items():
             with path.open("rb") as file:
@@ -115,7 +130,9 @@ def _announce(place: Place, shard: str, replaces: list[str], tables: dict[str, t
         footer = io.BytesIO()
         metadata.write_metadata_file(footer)
         packed = base64.b64encode(zlib.compress(footer.getvalue())).decode()
-        facts["tables"][name] = {"rows": metadata.num_rows, "bytes": size, "footer": packed}
+        said = {"rows": metadata.num_rows, "bytes": size, "footer": packed}
+        # Beside the tables, and not among them: an earlier longfat would merge it as it merges those.
+        (facts if name == index.NAME else facts["tables"])[name] = said
     digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
     place.put(f"{FOLDER}/{shard}.json", json.dumps({"sha256": digest, "shard": facts}, sort_keys=True).encode())
 
@@ -129,7 +146,8 @@ def announce_again(place: Place, shard: str, elsewhere: Hashes) -> bool:
         found = Shard(place, shard)
         if not found.runs - elsewhere:
             return False
-        sizes = {table: dict(place.names(f"{FOLDER}/{table}")).get(f"{shard}.parquet", 0) for table in found.tables()}
+        there = [*found.tables(), *([index.NAME] if place.has(found.path(index.NAME)) else [])]
+        sizes = {table: dict(place.names(f"{FOLDER}/{table}")).get(f"{shard}.parquet", 0) for table in there}
         runs = pa.concat_tables(part for table, part in found.parts() if table == "runs")
         tables = {table: (found.footer(table), size) for table, size in sizes.items()}
         for table in TRACE_TABLES:
@@ -166,9 +184,12 @@ class _TableWriter:
         if self._writer is None:
             self._sink = self.path.open("wb")
             # Statistics of columns that are not sorted help nobody, and are much where row groups are many.
-            self._writer = pq.ParquetWriter(
-                self._sink, whole.schema, compression="zstd", write_statistics=False, store_schema=False, write_page_checksum=True
-            )
+            # What is sorted by hash has no two alike, and is as random as the hashes.
+            is_sorted = self._name == index.NAME
+            how: dict[str, Any] = {"compression": "zstd", "write_statistics": False}
+            if is_sorted:
+                how = {"compression": "none", "write_statistics": ["prefix"], "use_dictionary": False}
+            self._writer = pq.ParquetWriter(self._sink, whole.schema, store_schema=False, write_page_checksum=True, **how)
         self._writer.write_table(whole, row_group_size=group_rows(self._name, whole.num_columns))
         self._parts, self._rows = [], 0
 
@@ -200,6 +221,8 @@ def _passing_over_damage() -> Generator[None]:
 
 def group_rows(name: str, columns: int) -> int:
     """How many rows a row group has."""
+    if name == index.NAME:
+        return index.GROUP_ROWS
     return GROUP_RUNS if name == "runs" else max(GROUP_CELLS // columns, 1)
 
 
@@ -246,29 +269,35 @@ class Shard:
         """Names of shards whose runs are in this one."""
         self.size = 0
         """Bytes of its files; 0 where that is not known."""
-        self._packed: dict[str, bytes] = {}
-        """The footers of its files, as they are written: in memory a footer takes ten times as much."""
+        self._files: tuple[str, ...] = ()
+        """The tables that it has by its `NAME.json`, and the index."""
+        self._packed: dict[str, bytes] | None = None
+        """The footers of its files, as they are written: in memory a footer takes ten times as much. None while nobody has asked."""
         self._footers: dict[str, Any] = {}
         """Those that are in use."""
         self._groups: OrderedDict[tuple[str, int], pa.Table] = OrderedDict()
         self._starts: dict[str, list[int]] = {}
         """Of each table where its row groups begin, and where the last ends."""
-        with _passing_over_damage():  # the files have footers of their own
-            said = json.loads(place.read(f"{FOLDER}/{name}.json"))
-            facts = said["shard"]
+        if facts := self._said():
+            self.replaces = facts["replaces"]
+            self.size = sum(one["bytes"] for one in facts["tables"].values())
+            self._files = (*facts["tables"], *([index.NAME] if index.NAME in facts else []))
+        self._runs: tuple[Hashes, NDArray[np.uint32]] | None = None
+        """The runs that it has, and of each of them, in that order, the number of its row in `runs`, where somebody has asked."""
+
+    def _said(self) -> dict[str, Any]:
+        """What its `NAME.json` says; nothing where it is damaged or gone: its files have footers of their own."""
+        with _passing_over_damage():
+            said = json.loads(self.place.read(f"{FOLDER}/{self.name}.json"))
+            facts: dict[str, Any] = said["shard"]
             if hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest() == said["sha256"]:
-                self.replaces = facts["replaces"]
-                self.size = sum(one["bytes"] for one in facts["tables"].values())
-                self._packed = {table: base64.b64decode(one["footer"]) for table, one in facts["tables"].items()}
-        parts = list(self._digests())
-        digests = np.concatenate([np.empty(0, FORM), *(some for _, some in parts)])
-        rows = np.concatenate([np.empty(0, np.uint32), *(np.arange(start, start + len(some), dtype=np.uint32) for start, some in parts)])
-        digests, first = np.unique(digests, return_index=True)
-        self.runs = Hashes(digests)
-        """The runs that it has."""
-        self._rows = rows[first]
-        """Of each of them, in that order, the number of its row in `runs`."""
-        self.forget()
+                self._packed = {
+                    table: base64.b64decode(one["footer"])
+                    for table, one in [*facts["tables"].items(), (index.NAME, facts.get(index.NAME))]
+                    if one
+                }
+                return facts
+        return {}
 
     def path(self, table: str) -> str:
         """The file of a table."""
@@ -276,7 +305,9 @@ class Shard:
 
     def tables(self) -> list[str]:
         """The tables that it has rows in."""
-        return list(self._packed) if self.size else [table for table in TABLES if self.place.has(self.path(table))]
+        if self.size:
+            return [table for table in self._files if table != index.NAME]
+        return [table for table in TABLES if self.place.has(self.path(table))]
 
     def _read(self, table: str, what: Callable[[Any], Found]) -> Found:
         """What is asked of the Parquet file of a table."""
@@ -295,6 +326,9 @@ class Shard:
 
     def _footer(self, table: str) -> Any:
         """The same, or None where only the file has it."""
+        if self._packed is None:
+            self._packed = {}
+            self._said()
         if table in self._packed and table not in self._footers:
             self._footers[table] = pq.read_metadata(pa.BufferReader(zlib.decompress(self._packed[table])))
         return self._footers.get(table)
@@ -303,41 +337,105 @@ class Shard:
         """How many columns a table has."""
         return self.footer(table).num_columns
 
+    def rows(self, table: str) -> int:
+        """How many rows a table has; 0 where that cannot be told."""
+        with _passing_over_damage():
+            return self.footer(table).num_rows
+        return 0
+
     def cells(self, table: str) -> int:
         """How many cells a table has; 0 where that cannot be told."""
         with _passing_over_damage():
-            footer = self.footer(table)
-            return footer.num_columns * footer.num_rows
+            return self.columns(table) * self.footer(table).num_rows
         return 0
 
     def _rows_of_groups(self, table: str) -> list[int]:
         footer = self.footer(table)
         return [footer.row_group(number).num_rows for number in range(footer.num_row_groups)]
 
-    def _digests(self) -> Iterator[tuple[int, NDArray[np.bytes_]]]:
+    @property
+    def runs(self) -> Hashes:
+        """The runs that it has, in rows that can be read; held until `unload`, 36 bytes each. GoneError."""
+        return self._loaded()[0]
+
+    def _loaded(self) -> tuple[Hashes, NDArray[np.uint32]]:
+        if self._runs is None:
+            parts = self._digests()
+            digests = np.concatenate([np.empty(0, FORM), *(some for _, some in parts)])
+            rows = np.concatenate(
+                [np.empty(0, np.uint32), *(np.arange(start, start + len(some), dtype=np.uint32) for start, some in parts)]
+            )
+            digests, first = np.unique(digests, return_index=True)
+            self._runs = Hashes(digests), rows[first]
+            self.forget()
+        return self._runs
+
+    def _digests(self) -> list[tuple[int, NDArray[np.bytes_]]]:
         """Of the runs in rows that can be read, each time with the number of the first row."""
-        with _passing_over_damage():
-            yield 0, self._read("runs", all_digests)
-            return
+        try:
+            return [(0, self._read("runs", all_digests))]
+        except FileNotFoundError as error:
+            raise GoneError(self.name) from error
+        except (*UNREADABLE, TypeError, zlib.error) as error:
+            if is_refused(error):
+                raise
+        found: list[tuple[int, NDArray[np.bytes_]]] = []
         start = 0
         with _passing_over_damage():  # without a footer there is no way to any of them
             for number, rows in enumerate(self._rows_of_groups("runs")):
                 with _passing_over_damage():
-                    yield start, digests_in(self.group("runs", number, ["run"]))
+                    found.append((start, digests_in(self.group("runs", number, ["run"]))))
                 start += rows
+        return found
 
-    def row(self, run: str) -> int:
-        """The number of a run's row in `runs`. KeyError."""
-        place = self.runs.place(run)
-        if place is None:
-            raise KeyError(run)
-        return int(self._rows[place])
+    def lost(self) -> None:
+        """Its file of runs is lost."""
+        self._runs = Hashes.of(()), np.empty(0, np.uint32)
+
+    def unload(self) -> None:
+        """Lets go of all that it has read."""
+        self._runs = self._packed = None
+        self.forget()
+
+    def find(self, wanted: Hashes) -> tuple[NDArray[np.int64], NDArray[np.bytes_]]:
+        """Of those of `wanted` that it has the numbers of their rows in `runs`, and their digests, as they stand there. GoneError.
+
+        Where its runs are not held it goes by the index, and holds nothing.
+        """
+        if self._runs is None:
+            with _passing_over_damage():
+                if index.NAME in self._files:
+                    return self._by_index(wanted)
+        runs, places = self._loaded()
+        here = wanted & runs
+        rows = places[np.searchsorted(runs.digests, here.digests)].astype(np.int64)
+        order = np.argsort(rows)
+        return rows[order], here.digests[order]
+
+    def _by_index(self, wanted: Hashes) -> tuple[NDArray[np.int64], NDArray[np.bytes_]]:
+        prefixes = index.prefixes_of(wanted.digests)
+        groups = index.groups_with(self.footer(index.NAME), prefixes)
+        if not (len(prefixes) and groups):
+            return np.empty(0, np.int64), np.empty(0, FORM)
+        rows = index.rows_with(self._read(index.NAME, lambda file: file.read_row_groups(groups)), prefixes)
+        starts = np.array(self._starts_of_groups("runs"))
+        held = np.searchsorted(starts, rows, side="right") - 1
+        parts = [digests_in(self.group("runs", int(number), ["run"]))[rows[held == number] - starts[number]] for number in np.unique(held)]
+        digests = np.concatenate([np.empty(0, FORM), *parts])
+        there = wanted.among(digests)
+        return rows[there], digests[there]
+
+    def prefixes(self) -> NDArray[np.uint64] | None:
+        """The first bytes of its hashes, as the index has them; None where there is none."""
+        with _passing_over_damage():
+            if index.NAME in self._files:
+                return self._read(index.NAME, lambda file: file.read(columns=["prefix"]))["prefix"].to_numpy()
+        return None
 
     def in_order(self, some: Hashes) -> tuple[NDArray[np.int64], NDArray[np.bytes_]]:
-        """The numbers of the rows in `runs` of runs that it has, and their digests, as they stand there."""
-        rows = self._rows[np.searchsorted(self.runs.digests, some.digests)].astype(np.int64)
-        order = np.argsort(rows)
-        return rows[order], some.digests[order]
+        """As `find`, for who comes again and again: its runs are held from then on."""
+        self._loaded()
+        return self.find(some)
 
     def facts(self, columns: Sequence[str]) -> dict[str, dict[str, Any]]:
         """Of each run these facts, as `Finished.fields` has them; without the runs whose facts are damaged."""
@@ -353,11 +451,14 @@ class Shard:
         """Rows of a table. OSError and the like where they are damaged."""
         return pa.concat_tables(self.pieces(table, start, count, partial(self.kept_group, table)))
 
-    def pieces(self, table: str, start: int, count: int, group: Callable[[int], pa.Table]) -> Iterator[pa.Table]:
-        """The same, a row group at a time. `group` reads one."""
+    def _starts_of_groups(self, table: str) -> list[int]:
         if table not in self._starts:
             self._starts[table] = [0, *accumulate(self._rows_of_groups(table))]
-        starts = self._starts[table]
+        return self._starts[table]
+
+    def pieces(self, table: str, start: int, count: int, group: Callable[[int], pa.Table]) -> Iterator[pa.Table]:
+        """The same, a row group at a time. `group` reads one."""
+        starts = self._starts_of_groups(table)
         found = 0
         for number in range(bisect_right(starts, start) - 1, len(starts) - 1):
             low, high = max(start, starts[number]), min(start + count, starts[number + 1])
@@ -383,12 +484,13 @@ class Shard:
 
     def forget(self) -> None:
         """Lets go of the row groups and footers that are kept for the next run: the reader goes on elsewhere."""
-        self._groups, self._footers = OrderedDict(), {}
+        self._groups, self._footers, self._starts = OrderedDict(), {}, {}
 
-    def read(self, run: str) -> Finished:
-        """A run. DamagedError where it is not what was written; FileNotFoundError where the shard has gone into another."""
+    def read(self, run: str, place: int | None = None) -> Finished:
+        """A run, which is in this row of `runs`. DamagedError where it is not what was written; FileNotFoundError without the shard."""
         try:
-            row = self.slice("runs", self.row(run), 1).to_pylist()[0]
+            (number,) = self.find(Hashes.of([run]))[0].tolist() if place is None else [place]
+            row = self.slice("runs", number, 1).to_pylist()[0]
             places: dict[str, tuple[int, int]] = {}
             for name in TRACE_TABLES:
                 count, start = row.pop(f"{name}_rows", 0), row.pop(f"{name}_from", 0)  # of an earlier longfat, that did not have this table

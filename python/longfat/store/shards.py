@@ -14,7 +14,10 @@ import fcntl
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
 
 from longfat.errors import DamagedError
 from longfat.hashes import Hashes, in_hexadecimal
@@ -24,7 +27,7 @@ from longfat.store.journal import Journal
 from longfat.store.many import Many
 from longfat.store.many import read as read_together
 from longfat.store.place import UNFINISHED, Place, is_refused
-from longfat.store.shard import FOLDER, TABLES, UNREADABLE, Shard, ShardWriter, announce_again, rows_of, tables_of
+from longfat.store.shard import FILES, FOLDER, UNREADABLE, GoneError, Shard, ShardWriter, announce_again, rows_of, tables_of
 
 ASIDE = f"{FOLDER}/aside"
 """Files whose names say which run of which shard is damaged."""
@@ -34,6 +37,8 @@ SMALL = 16 << 20
 LARGEST_CLASS = 6
 TOGETHER = 512
 """Runs that are handed to a shard at once."""
+
+Found = TypeVar("Found")
 
 
 class Shards:
@@ -59,12 +64,37 @@ class Shards:
 
     def finished(self, of: Hashes | None = None) -> Hashes:
         """The runs that are there and not put aside; of these."""
-        found: list[Any] = []
-        for name, shard in self.there.items():
-            here = shard.runs if of is None else of & shard.runs
-            aside = [run for run, within in self._aside if within == name]
-            found.append((here - aside if aside else here).digests)
-        return Hashes.joined(found)
+
+        def look() -> Hashes:
+            found: list[Any] = []
+            for name, shard in self.there.items():
+                here = shard.runs.digests if of is None else shard.find(of)[1]
+                aside = [run for run, within in self._aside if within == name]
+                found.append(here[~Hashes.of(aside).among(here)] if aside else here)
+            return Hashes.joined(found)
+
+        return self._settled(look)
+
+    def _settled(self, look: Callable[[], Found]) -> Found:
+        """What a look at the shards gives. Where one has gone into another meanwhile, it looks again."""
+        while True:
+            try:
+                return look()
+            except GoneError as gone:
+                self.refresh()
+                if gone.shard in self.there:
+                    self.there[gone.shard].lost()
+
+    def settled(self) -> dict[str, Shard]:
+        """Those that count, by name, all of whose runs are known; of one that has lost them none."""
+        self.finished()
+        return self.there
+
+    def unload(self) -> None:
+        """Lets go of all that was read of shards. What is held then does not grow with the runs in them."""
+        for shard in self._known.values():
+            shard.unload()
+        pa.default_memory_pool().release_unused()
 
     def has(self, run: str) -> bool:
         """Whether there is a run that is not put aside."""
@@ -74,17 +104,24 @@ class Shards:
         """The runs that were put aside, each with its shard."""
         return sorted((run, name) for run, name in self._aside if name in self.there)
 
-    def _with(self, run: str) -> list[Shard]:
-        return [shard for shard in self.there.values() if run in shard.runs and (run, shard.name) not in self._aside]
+    def _with(self, run: str) -> list[tuple[Shard, int]]:
+        """The shards that have a run, and the rows in which they have it."""
+        wanted = Hashes.of([run])
+
+        def look() -> list[tuple[Shard, int]]:
+            some = [shard for shard in self.there.values() if (run, shard.name) not in self._aside]
+            return [(shard, row) for shard in some for row in shard.find(wanted)[0].tolist()]
+
+        return self._settled(look)
 
     def read(self, run: str) -> Finished | None:
         """A run; None where there is none of that hash. DamagedError where no copy of it is whole."""
         for attempt in range(3):
             damage: DamagedError | None = None
             try:
-                for shard in self._with(run):
+                for shard, row in self._with(run):
                     try:
-                        return shard.read(run)
+                        return shard.read(run, row)
                     except DamagedError as error:
                         damage = error
             except FileNotFoundError as error:  # merged into another meanwhile, or lost
@@ -103,12 +140,21 @@ class Shards:
         every = Hashes.of(runs)
         alone = every & (run for run, _ in self._aside)
         left = every - alone
-        for shard in list(self.there.values()):
-            here = left & shard.runs
-            if not here:
+        shards = list(self.there.values())
+        while shards:
+            shard = shards.pop(0)
+            try:
+                rows, digests = shard.in_order(left)
+            except GoneError:
+                before = set(self.there)
+                self.refresh()
+                if shard.name in self.there:
+                    shard.lost()
+                shards += [other for name, other in self.there.items() if name not in before]
                 continue
-            left -= here
-            rows, digests = shard.in_order(here)
+            if not len(rows):
+                continue
+            left -= Hashes.joined([digests])
             done = 0
             try:
                 for many in read_together(shard, rows):
@@ -122,7 +168,7 @@ class Shards:
 
     def put_aside(self, run: str) -> None:
         """From now on the copies of a run that are there do not count."""
-        for shard in self._with(run):
+        for shard, _ in self._with(run):
             self.place.put(f"{ASIDE}/{run}@{shard.name}", b"")
             self._aside.add((run, shard.name))
 
@@ -196,12 +242,14 @@ class Shards:
 
     def merge(self, some: list[Shard], dropped: Iterable[str] = ()) -> bool:
         """One shard in the place of `some`, without the runs `dropped`; whether it was made. Where one is damaged, all stay."""
-        writer = ShardWriter(self.place, [shard.name for shard in some])
-        seen = Hashes.of(dropped)
         try:
-            for shard in some:
-                out = shard.runs & seen
-                seen |= shard.runs
+            left_out = list(_left_out(some, Hashes.of(dropped)))
+        except GoneError as gone:
+            self._unmergeable.add(gone.shard)
+            return False
+        writer = ShardWriter(self.place, [shard.name for shard in some])
+        try:
+            for shard, out in zip(some, left_out, strict=True):
                 try:
                     for table, part in shard.parts(out):
                         if table == "runs":
@@ -225,7 +273,7 @@ class Shards:
 
     def drop(self, picked: set[tuple[str, str]]) -> None:
         """Takes runs, each with its shard, out for good. Nobody else may write meanwhile."""
-        for shard in list(self.there.values()):
+        for shard in list(self.settled().values()):
             out = {run for run, name in picked if name == shard.name}
             rest = shard.runs - out
             if out and not rest:
@@ -245,7 +293,7 @@ class Shards:
                 self.place.remove(f"{ASIDE}/{run}@{shard}")
 
     def _remove_tables(self, name: str) -> None:
-        for table in TABLES:
+        for table in FILES:
             self.place.remove(f"{FOLDER}/{table}/{name}.parquet")
 
     def _clear(self, mine: str) -> None:
@@ -262,7 +310,7 @@ class Shards:
         """
         self.refresh()
         self._clear(mine)
-        files = {(table, name.removesuffix(".parquet")) for table in TABLES for name, _ in self.place.names(f"{FOLDER}/{table}")}
+        files = {(table, name.removesuffix(".parquet")) for table in FILES for name, _ in self.place.names(f"{FOLDER}/{table}")}
         orphans = sorted({name for _, name in files if name.startswith(mine) and name not in self._known})
         elsewhere = finished() if orphans else Hashes.of(())
         for shard in orphans:
@@ -274,6 +322,21 @@ class Shards:
         for left in (*local.glob(f"{UNFINISHED}*"), *local.glob(f"{FOLDER}/**/{UNFINISHED}*")):
             with suppress(FileNotFoundError):
                 left.unlink()
+
+
+def _left_out(some: list[Shard], dropped: Hashes) -> Iterator[Hashes]:
+    """Of each shard what one of them all does not get of it: the runs `dropped`, and those that one before it has."""
+    prefixes = [shard.prefixes() for shard in some]
+    known = np.concatenate([np.empty(0, np.uint64), *(one for one in prefixes if one is not None)])
+    if not dropped and len(np.unique(known)) == len(known) and not any(one is None for one in prefixes):
+        yield from (dropped for _ in some)
+        return
+    seen = dropped
+    for shard in some:
+        runs = shard.runs
+        shard.unload()
+        yield runs & seen
+        seen |= runs
 
 
 def _whole(shard: Shard) -> Callable[[str], Finished | None]:

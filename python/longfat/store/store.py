@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
@@ -25,23 +25,14 @@ from longfat.planned import Named, Plan
 from longfat.result import WITHOUT_SERIES, Result, changed
 from longfat.results import Results
 from longfat.store import locks
-from longfat.store.combined import AT_ONCE, STRETCH, STRETCH_CELLS, Combined
+from longfat.store.combined import AT_ONCE, STRETCH, STRETCH_CELLS, Combined, Row
 from longfat.store.files import read_opened, version_of
+from longfat.store.many import Shown
 from longfat.store.place import Folder
 from longfat.store.runs import NO_NUMBERS, Runs
 from longfat.store.top import PROVENANCE, SWEEP, TABLES
 from longfat.store.version import FORMAT_VERSION, WITH_TRACES
 from longfat.totals import Totals
-
-
-class _Row(NamedTuple):
-    """A row of `runs`, as little of it as there is before the run is read."""
-
-    place: int
-    number: int
-    run: str
-    labels: list[tuple[str, str]]
-    repeat: int
 
 
 class Store(Runs):
@@ -96,7 +87,7 @@ class Store(Runs):
     def _fill(
         self,
         made: Combined,
-        rows: Iterable[_Row],
+        rows: Iterable[Row],
         document: Document | None = None,
         damaged: Callable[[str], object] = lambda _: None,
     ) -> None:
@@ -104,13 +95,17 @@ class Store(Runs):
         failed: DamagedError | None = None
         every = iter(rows)
         while stretch := list(islice(every, self._stretch())):
-            by_run: dict[str, list[_Row]] = {}
+            by_run: dict[str, list[Row]] = {}
             for row in stretch:
                 by_run.setdefault(row.run, []).append(row)
             numbers = {run: some[0].number for run, some in by_run.items()} if document else NO_NUMBERS
             places: list[int] = []
             found: list[Result] = []
-            for run, result in self.read_all(by_run, document, numbers, series=False):
+            for one in self.tables_of(by_run, document, numbers):
+                if isinstance(one, Shown):
+                    made.add_shown(one, by_run)
+                    continue
+                run, result = one
                 if isinstance(result, DamagedError):
                     failed = failed or result
                     damaged(run)
@@ -161,7 +156,7 @@ class Store(Runs):
             weakref.finalize(results, file.close)
         return results
 
-    def _only_made(self, provenance: dict[str, Any], rows: Iterable[_Row], document: Document | None = None) -> Results:
+    def _only_made(self, provenance: dict[str, Any], rows: Iterable[Row], document: Document | None = None) -> Results:
         """The tables of these runs, which are not kept: they are in files that are gone when nobody has them open."""
         with tempfile.TemporaryDirectory(prefix="longfat-") as home:
             made = Combined(provenance["axes"], Path(home))
@@ -169,7 +164,7 @@ class Store(Runs):
             now = provenance | {"warnings": [warning.as_facts() for warning in made.totals.warnings]}
             return self._of_files(now, {name: path.open("rb") for name, path in made.files().items()})
 
-    def _made_anew(self, provenance: dict[str, Any], rows: Sequence[_Row]) -> Results:
+    def _made_anew(self, provenance: dict[str, Any], rows: Sequence[Row]) -> Results:
         """The tables of these runs, with every metric there is now; those at the top, too, where they can be written."""
         now = provenance | {"metrics": METRICS}
         with suppress(StorageError), self._telling(), self._as_writer():
@@ -207,7 +202,7 @@ class Store(Runs):
         self.check_format()
         document = _document(note["text"], note.get("changes", {}))
         finished = self.finished()
-        count, done, place = 0, list[_Row](), dict[str, bool]()
+        count, done, place = 0, list[Row](), dict[str, bool]()
         for row in _rows(_wanted(document, self)):
             count += 1
             if row.run in finished:
@@ -253,7 +248,7 @@ class Store(Runs):
             return results
         labels = results.runs[["run", *results.axes, "repeat"]].to_dict("records")
         rows = [
-            _Row(place, 0, row["run"], [(axis, row[axis]) for axis in results.axes], int(row["repeat"])) for place, row in enumerate(labels)
+            Row(place, 0, row["run"], [(axis, row[axis]) for axis in results.axes], int(row["repeat"])) for place, row in enumerate(labels)
         ]
         return self._made_anew(provenance, rows)
 
@@ -270,9 +265,9 @@ class Store(Runs):
         return set(self.load().runs["run"]) if self.place.has("runs.parquet") else set()
 
 
-def _rows(runs: Iterable[Run | Named]) -> Iterator[_Row]:
+def _rows(runs: Iterable[Run | Named]) -> Iterator[Row]:
     """A row for each run."""
-    return (_Row(place, run.index, run.hash, run.labels, run.repeat) for place, run in enumerate(runs))
+    return (Row(place, run.index, run.hash, run.labels, run.repeat) for place, run in enumerate(runs))
 
 
 def _document(text: str, changes: dict[str, Any]) -> Document:

@@ -52,8 +52,15 @@ class Writer:
         if full:
             # Other threads go on meanwhile, with the new journal.
             with self._sealing:
-                self._shards.seal(full)
-                self._shards.compact(machine())
+                self._seal(full)
+
+    def _seal(self, full: Journal) -> None:
+        """Makes a shard of a journal. What is read for that is not held: a writer does not grow with what is finished."""
+        try:
+            self._shards.seal(full)
+            self._shards.compact(machine())
+        finally:
+            self._shards.unload()
 
     def _made_a_shard(self, finished: Finished) -> bool:
         """Whether a run has become a shard. One that could not be sent waits in the journal, as the others do. OSError."""
@@ -61,6 +68,7 @@ class Writer:
             with self._sealing:
                 self._shards.write(iter([finished]))
                 self._shards.compact(machine())
+                self._shards.unload()
         except OSError:
             if not isinstance(self._place, Bucket):
                 raise
@@ -71,7 +79,6 @@ class Writer:
         """Ends it. A journal of this machine's stays for the next writer; one for an object store is sent."""
         with self._sealing, self._lock:
             if isinstance(self._place, Bucket) and self._journal.size:
-                self._shards.seal(self._journal)
-                self._shards.compact(machine())
+                self._seal(self._journal)
             else:
                 self._journal.leave()

@@ -4,7 +4,7 @@ mod parts;
 mod reader;
 
 pub use parts::hexadecimal;
-pub use reader::{Columns, kept_columns, restored};
+pub use reader::{Columns, Together, kept_columns, restored};
 
 use crate::error::error;
 use crate::visit::{TABLES, visit};
@@ -24,7 +24,7 @@ pub struct PyTrace {
     pub experiment: Experiment,
     pub trace: Trace,
     /// Columns that were not stored, by a version of longfat that did not record them.
-    missing: Vec<String>,
+    pub missing: Vec<String>,
 }
 
 impl PyTrace {

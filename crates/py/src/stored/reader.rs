@@ -3,7 +3,9 @@
 use super::PyTrace;
 use longfat_experiment::Experiment;
 use longfat_experiment::trace::columns::{self, Column, Form, NONE};
-use longfat_experiment::trace::{Sample, Series, Trace};
+use longfat_experiment::trace::{
+    AckSample, Event, FlowRecord, FlowSample, HostRecord, LinkRecord, LinkSample, PacketEvent, Sample, Series, Trace,
+};
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -11,6 +13,7 @@ use pyo3::types::PyDict;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::ops::Range;
+use std::vec::IntoIter;
 
 /// Calls what it is given with the rows of a table, as often as it has pieces.
 pub type Tables<'a> = dyn FnMut(&str, &mut Rows<'_>) -> PyResult<()> + 'a;
@@ -22,7 +25,7 @@ pub fn restored(experiment: Experiment, tables: &mut Tables<'_>) -> PyResult<PyT
     let mut reader = Reader { tables, missing: Vec::new() };
     let run = reader.rows("run", columns::run(), 1)?;
     let [trace] = <[Trace; 1]>::try_from(run).expect("there is one row");
-    let mut trace = Trace {
+    let trace = Trace {
         flows: reader.rows("flows", columns::flows(), experiment.flows.len())?,
         links: reader.rows("links", columns::links(), experiment.network.links.len())?,
         hosts: reader.rows("hosts", columns::hosts(), experiment.hosts.len())?,
@@ -34,10 +37,83 @@ pub fn restored(experiment: Experiment, tables: &mut Tables<'_>) -> PyResult<PyT
         ..trace
     };
     let missing = reader.missing;
+    Ok(whole(experiment, trace, missing))
+}
+
+/// The rows of many runs, one behind the other, of which each run is given its own.
+pub struct Together {
+    run: IntoIter<Trace>,
+    flows: IntoIter<FlowRecord>,
+    links: IntoIter<LinkRecord>,
+    hosts: IntoIter<HostRecord>,
+    flow_series: IntoIter<FlowSample>,
+    link_series: IntoIter<LinkSample>,
+    events: IntoIter<Event>,
+    packets: IntoIter<PacketEvent>,
+    acks: IntoIter<AckSample>,
+    missing: Vec<String>,
+}
+
+impl Together {
+    /// Of the tables, by name.
+    pub fn new(tables: &HashMap<String, Columns>) -> PyResult<Self> {
+        let mut each = |name: &str, with: &mut Rows<'_>| {
+            let columns = tables.get(name).ok_or_else(|| PyValueError::new_err(format!("there is no table {name}")))?;
+            with(columns, 0..columns.values().map(Kept::len).max().unwrap_or(0))
+        };
+        let mut reader = Reader { tables: &mut each, missing: Vec::new() };
+        Ok(Together {
+            run: reader.all("run", columns::run())?.into_iter(),
+            flows: reader.all("flows", columns::flows())?.into_iter(),
+            links: reader.all("links", columns::links())?.into_iter(),
+            hosts: reader.all("hosts", columns::hosts())?.into_iter(),
+            flow_series: reader.all("flow_series", columns::flow_series())?.into_iter(),
+            link_series: reader.all("link_series", columns::link_series())?.into_iter(),
+            events: reader.all("events", columns::events())?.into_iter(),
+            packets: reader.all("packets", columns::packets())?.into_iter(),
+            acks: reader.all("acks", columns::acks())?.into_iter(),
+            missing: reader.missing,
+        })
+    }
+
+    /// The next run, which has so many rows of each table. `None` where these are not those of the experiment, or there is none.
+    pub fn next(&mut self, experiment: Option<Experiment>, rows: impl Fn(&str) -> usize) -> Option<PyTrace> {
+        fn some<R>(all: &mut IntoIter<R>, count: usize) -> Vec<R> {
+            all.take(count).collect()
+        }
+        let trace = self.run.next()?;
+        let trace = Trace {
+            flows: some(&mut self.flows, rows("flows")),
+            links: some(&mut self.links, rows("links")),
+            hosts: some(&mut self.hosts, rows("hosts")),
+            flow_series: in_memory(some(&mut self.flow_series, rows("flow_series")))?,
+            link_series: in_memory(some(&mut self.link_series, rows("link_series")))?,
+            events: some(&mut self.events, rows("events")),
+            packets: some(&mut self.packets, rows("packets")),
+            acks: some(&mut self.acks, rows("acks")),
+            ..trace
+        };
+        let experiment = experiment?;
+        let fits = [
+            (trace.flows.len(), experiment.flows.len()),
+            (trace.links.len(), experiment.network.links.len()),
+            (trace.hosts.len(), experiment.hosts.len()),
+        ];
+        fits.iter().all(|(there, expected)| there == expected).then(|| whole(experiment, trace, self.missing.clone()))
+    }
+}
+
+fn in_memory<R: Sample>(rows: Vec<R>) -> Option<Series<R>> {
+    let mut series = Series::default();
+    series.extend(rows).ok()?;
+    Some(series)
+}
+
+fn whole(experiment: Experiment, mut trace: Trace, missing: Vec<String>) -> PyTrace {
     for (record, link) in trace.links.iter_mut().zip(&experiment.network.links) {
         record.name.clone_from(&link.name);
     }
-    Ok(PyTrace { experiment, trace, missing })
+    PyTrace { experiment, trace, missing }
 }
 
 /// A column as it comes from Python.
@@ -62,11 +138,13 @@ impl Kept {
 
     /// These rows of it go into a digest.
     pub fn digest(&self, rows: Range<usize>, digest: &mut Sha256) {
+        let mut bytes = Vec::with_capacity(8 * rows.len());
         match self {
-            Kept::Cells(cells) => cells[rows].iter().for_each(|cell| digest.update(cell.to_le_bytes())),
-            Kept::Floats(values) => values[rows].iter().for_each(|value| digest.update(value.to_bits().to_le_bytes())),
-            Kept::Words(words) => digest.update(words[rows].join("\0")),
+            Kept::Cells(cells) => cells[rows].iter().for_each(|cell| bytes.extend_from_slice(&cell.to_le_bytes())),
+            Kept::Floats(values) => values[rows].iter().for_each(|value| bytes.extend_from_slice(&value.to_bits().to_le_bytes())),
+            Kept::Words(words) => bytes.extend_from_slice(words[rows].join("\0").as_bytes()),
         }
+        digest.update(&bytes);
     }
 }
 

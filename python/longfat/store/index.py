@@ -1,0 +1,57 @@
+"""Where in a shard a run is: the first 8 bytes of each hash, sorted, with the number of its row in `runs`.
+
+It is a Parquet file like the tables, 12 bytes a run, so that one run of a million is found by one row group of it, and what a shard has in
+common with others by reading that much. Two runs may have the same first bytes: what is found is looked at in `runs`.
+"""
+
+# pyarrow comes without types.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnknownParameterType=false, reportMissingTypeStubs=false
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+NAME = "index"
+"""The folder of these files."""
+GROUP_ROWS = 1 << 16
+"""Rows of a row group: what is read to find one run."""
+FEW = 16
+"""For more runs than this all row groups are read."""
+
+
+def prefixes_of(digests: NDArray[np.bytes_]) -> NDArray[np.uint64]:
+    """The first bytes of digests. They sort as the digests do."""
+    return np.ascontiguousarray(digests).view(">u8")[:: digests.dtype.itemsize // 8].astype(np.uint64)
+
+
+def table_of(prefixes: NDArray[np.uint64]) -> pa.Table:
+    """The rows of the file, for runs of which these are the prefixes, row by row."""
+    order = np.argsort(prefixes, kind="stable")
+    return pa.table({"prefix": prefixes[order], "row": order.astype(np.uint32)})
+
+
+def groups_with(footer: Any, prefixes: NDArray[np.uint64]) -> list[int]:
+    """The row groups that may have some of these prefixes, which are sorted."""
+    every = range(footer.num_row_groups)
+    if len(prefixes) > FEW:
+        return list(every)
+    found: list[int] = []
+    for number in every:
+        said = footer.row_group(number).column(0).statistics
+        if said is None or not said.has_min_max or any(said.min <= prefix <= said.max for prefix in prefixes.tolist()):
+            found.append(number)
+    return found
+
+
+def rows_with(part: pa.Table, prefixes: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """The numbers of the rows in `runs`, sorted, of those in `part` that have one of these prefixes, which are sorted."""
+    here = part["prefix"].to_numpy()
+    place = np.searchsorted(prefixes, here)
+    return np.sort(part["row"].to_numpy()[prefixes.take(place, mode="clip") == here]).astype(np.int64)
