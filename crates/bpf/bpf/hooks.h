@@ -11,6 +11,28 @@
  *   on_restart(sk)              sending starts again after idleness */
 #pragma once
 
+/* The ssthresh that a loss or a mark leads to; what was before is kept. RFC 5681 Eq. 4: no less than two segments. */
+static inline u64 decongested(struct sock *sk)
+{
+	struct window *w = window(sk);
+
+	w->before_cwnd = cwnd(sk);
+	w->before_ssthresh = ssthresh(sk);
+	return max(on_congestion(sk), 2 * ONE);
+}
+
+/* Linux 6.18 was seen to go on with a reduction without having run hook_ssthresh: in its place came what lay on the stack, the low half of an
+ * address of the kernel, and rate reduction let cwnd go there (docs/kernel-controls.md). No ssthresh is that large. So with the next ACK what
+ * is in flight counts as the window, and is reduced. */
+static inline void mend(struct sock *sk)
+{
+	if (tcp_sock(sk)->snd_ssthresh <= TCP_INFINITE_SSTHRESH)
+		return;
+	set_cwnd(sk, min(cwnd(sk), max((u64)in_flight(sk) << 32, 2 * ONE)));
+	set_ssthresh(sk, cwnd(sk));
+	set_ssthresh(sk, decongested(sk));
+}
+
 SEC("struct_ops")
 void BPF_PROG(hook_init, struct sock *sk)
 {
@@ -31,6 +53,7 @@ void BPF_PROG(hook_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 	struct window *w = window(sk);
 	struct ack ack = { .acked = sample->pkts_acked, .delivered = tp->delivered - w->delivered };
 
+	mend(sk);
 	w->rtt = sample->rtt_us;
 	w->delivered = tp->delivered;
 	if (!ack.delivered)
@@ -58,12 +81,9 @@ SEC("struct_ops")
 u32 BPF_PROG(hook_ssthresh, struct sock *sk)
 {
 	struct window *w = window(sk);
-	u64 to;
+	u64 to = decongested(sk);
 
-	w->before_cwnd = cwnd(sk);
-	w->before_ssthresh = ssthresh(sk);
-	/* RFC 5681 Eq. 4: no less than two segments. The kernel moves snd_cwnd there, by proportional rate reduction. */
-	to = max(on_congestion(sk), 2 * ONE);
+	/* The kernel moves snd_cwnd there, by proportional rate reduction. */
 	w->fraction = to;
 	w->ssthresh_fraction = to;
 	return to >> 32;

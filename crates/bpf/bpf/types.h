@@ -17,6 +17,7 @@ typedef long long s64;
 #define TCP_CA_NAME_MAX 16
 #define TCP_CA_Loss 4
 #define TCP_INIT_CWND 10
+#define TCP_INFINITE_SSTHRESH 0x7fffffffU
 #define TCP_CONG_NON_RESTRICTED 1
 #define SK_PACING_NEEDED 1
 

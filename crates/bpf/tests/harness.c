@@ -74,6 +74,8 @@ int main(void)
 			tp->tcp_mstamp = now;
 			tp->snd_cwnd = 1;
 			ops.set_state(sk, TCP_CA_Loss);
+		} else if (sscanf(line, "unasked %u %u", &tp->snd_ssthresh, &tp->snd_cwnd) == 2) {
+			/* A reduction for which the hook did not run. */
 		} else if (!strncmp(line, "undo", 4)) {
 			tp->snd_cwnd = ops.undo_cwnd(sk);
 		} else if (!strncmp(line, "restart", 7)) {

@@ -60,10 +60,15 @@ impl Host {
 
     /// Its window in segments after each step.
     pub fn live(&self, params: &Params, steps: &[Step]) -> Vec<f64> {
-        let mut child = Command::new(&self.0).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("just compiled");
         let mut text: String = knobs(params).iter().map(|(name, value)| format!("knob {name} {value}\n")).collect();
         text += &format!("init 10 {}\n", (1_u64 << 30) / MSS);
         text.extend(steps.iter().map(line));
+        self.read(text)
+    }
+
+    /// The same, for lines as the program reads them.
+    pub fn read(&self, text: String) -> Vec<f64> {
+        let mut child = Command::new(&self.0).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("just compiled");
         let mut input = child.stdin.take().expect("piped");
         let writer = std::thread::spawn(move || input.write_all(text.as_bytes()));
         let output = child.wait_with_output().expect("runs");
