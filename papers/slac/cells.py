@@ -1,8 +1,8 @@
 """The cells of the paper, from our results: what `paper.py` compares, and what `claims.csv` speaks of.
 
 Throughput is payload in Mb/s of 10^6 bit/s, of a sender with all its streams, over the whole run as iperf reports it; deviations are over
-its intervals of 5 s. Table 1 has five seeds, and a cell is their mean; the rest has one. A window is named by its size: 1, 2 or 3 on its path
-(section 3).
+its intervals of 5 s. Table 1 has five seeds, and a cell is their mean; the rest has one. A window is named by its
+size: 1, 2 or 3 on its path (section 3).
 """
 
 from __future__ import annotations
