@@ -113,7 +113,7 @@ pub fn called(experiment: &Experiment) -> Vec<String> {
     words.collect()
 }
 
-/// `flow forward 1`, `flow forward 1 and 3 more`.
+/// `flow forward 1`, `flow forward 1 and 3 more`; `first` as of [`called`].
 pub fn flows(first: &str, count: usize) -> String {
     if count == 1 { first.to_owned() } else { format!("{first} and {} more", count - 1) }
 }

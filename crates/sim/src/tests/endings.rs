@@ -27,7 +27,7 @@ fn a_flow_that_nothing_answers_is_given_up() {
     assert_eq!((trace.flows[0].gave_up, trace.flows[0].established), (Some(at), None));
     let ends: Vec<Time> = trace.events.iter().filter(|event| event.kind == EventKind::GaveUp).map(|event| event.time).collect();
     assert_eq!(ends, [at]);
-    assert_eq!(warnings(&experiment, &trace, Some("gave_up")), ["flow forward 1 was given up at 127 s: nothing had answered its SYN"]);
+    assert_eq!(warnings(&experiment, &trace, Some("gave_up")), ["flow forward was given up at 127 s: nothing had answered its SYN"]);
     // Without the limit it goes on for ever.
     let patient = run(&Dumbbell { tcp: tcp("rfc"), ..cut }.experiment()).unwrap();
     assert_eq!(patient.flows[0].gave_up, None);
@@ -143,7 +143,7 @@ fn a_path_that_holds_more_than_a_window_needs_streams() {
     let one = told(100_000_000_000, 200, 1, None);
     assert_eq!(one.len(), 1);
     // A window of 1,073,725,440 bytes each 200 ms is 42.9 Gbit/s; the path takes 96.5 of payload.
-    for part in ["flow forward 1: 100 Gbit/s over 200 ms hold 2.33 GiB", "at most 42.9 Gbit/s", "needs 3 streams"] {
+    for part in ["flow forward: 100 Gbit/s over 200 ms hold 2.33 GiB", "at most 42.9 Gbit/s", "needs 3 streams"] {
         assert!(one[0].contains(part), "{one:?} has no `{part}`");
     }
     let two = told(100_000_000_000, 200, 2, None);
