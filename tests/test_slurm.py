@@ -103,7 +103,7 @@ def test_an_array_job_gives_the_tables_of_one_process(slurm: dict[str, str], tmp
     submit(slurm, tmp_path, "--array=1,3")
     short = command("gather", "small.toml", "--shards", "3", cwd=tmp_path)
     assert "4 of 12 runs are missing" in short.stderr, (tmp_path / "small-1.log").read_text()
-    assert "--shard N/3  for N in 2\n" in short.stderr
+    assert "longfat run small.toml --shard 2/3\n" in short.stderr
     submit(slurm, tmp_path)
     done = command("gather", "small.toml", "--shards", "3", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

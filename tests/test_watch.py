@@ -17,7 +17,7 @@ from longfat.store import Store
 from longfat.sweep import timed
 from longfat.watch import Watched, serve
 from selenium import webdriver
-from selenium.common.exceptions import StaleElementReferenceException
+from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 from test_report import browser  # noqa: F401
@@ -57,7 +57,7 @@ def test_a_browser_follows_the_sweep(under_way: tuple[Store, Experiment], browse
     store, experiment = under_way
 
     # A page that has just been loaded anew takes the body that was found with it.
-    wait = WebDriverWait(browser, 60, ignored_exceptions=[StaleElementReferenceException])
+    wait = WebDriverWait(browser, 60, ignored_exceptions=[WebDriverException])
 
     def says(words: str) -> None:
         wait.until(lambda _: words in browser.find_element(By.TAG_NAME, "body").text)
@@ -107,7 +107,7 @@ def test_a_page_that_takes_long_to_make_comes_all_the_same(
             # While the page is made there is more news, and what is shown stays.
             writer.keep(runs[1], "Two flows", *timed(runs[1]))
             assert "none of the 3 runs" in browser.find_element(By.TAG_NAME, "body").text
-            wait = WebDriverWait(browser, 30, ignored_exceptions=[StaleElementReferenceException])
+            wait = WebDriverWait(browser, 30, ignored_exceptions=[WebDriverException])
             wait.until(lambda _: "2 of the 3 runs" in browser.find_element(By.TAG_NAME, "body").text)
     assert count[0] <= 2
 

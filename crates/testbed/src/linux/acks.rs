@@ -13,6 +13,7 @@ use std::thread;
 
 use longfat_experiment::Experiment;
 use longfat_experiment::trace::AckSample;
+use nix::errno::Errno;
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 
@@ -51,7 +52,11 @@ impl Tracefs {
         let mounted = || {
             unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_FS)?;
             mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>)?;
-            mount(Some("tracefs"), TRACEFS, Some("tracefs"), MsFlags::empty(), None::<&str>)?;
+            match mount(Some("tracefs"), TRACEFS, Some("tracefs"), MsFlags::empty(), None::<&str>) {
+                // It is there already, as on most machines.
+                Ok(()) | Err(Errno::EBUSY) => {}
+                Err(other) => return Err(other.into()),
+            }
             OpenOptions::new().read(true).custom_flags(libc::O_PATH | libc::O_DIRECTORY).open(TRACEFS)
         };
         let opened: std::io::Result<File> = thread::scope(|scope| scope.spawn(mounted).join()).expect("mounting does not panic");
