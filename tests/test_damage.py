@@ -155,7 +155,7 @@ def test_the_rows_of_another_run_are_noticed(folder: Path) -> None:
 
 def test_of_a_file_that_was_cut_short_what_is_whole_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("GROUP_RUNS", "GROUP_CELLS"):
-        monkeypatch.setattr(f"longfat.store.shard.{name}", 1)
+        monkeypatch.setattr(f"longfat.store.shard_writer.{name}", 1)
     full = Experiment(SWEEP, name="small").sweep(tmp_path)
     monkeypatch.undo()
     for table in ("runs", "flows", "links"):

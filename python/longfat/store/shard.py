@@ -18,16 +18,15 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import io
 import json
 import zlib
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from itertools import accumulate, groupby
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -38,9 +37,8 @@ from longfat.errors import DamagedError
 from longfat.hashes import FORM, Hashes
 from longfat.store import index
 from longfat.store.digests import all_digests, digests_in
-from longfat.store.finished import FACTS, IN_JSON, LARGE, TRACE_TABLES, Finished, stacked
-from longfat.store.place import UNFINISHED, Place, is_refused, new_name, patiently
-from longfat.store.version import FORMAT_VERSION
+from longfat.store.finished import IN_JSON, LARGE, TRACE_TABLES, Finished
+from longfat.store.place import Place, is_refused, patiently
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,12 +47,6 @@ FOLDER = "shards"
 TABLES = ("runs", *TRACE_TABLES)
 FILES = (*TABLES, index.NAME)
 """The folders that have a file of a shard."""
-GROUP_CELLS = 500_000
-"""Cells of a row group, about: what has to be read for one run of many."""
-GROUP_RUNS = 2048
-"""Rows of a row group of `runs`, whose cells are larger."""
-PARTS = 256
-"""Pieces of a row group that are kept apart until it is written."""
 GROUPS_KEPT = 8
 """Row groups kept in memory, in case the next run has its rows in one of them, too."""
 UNREADABLE = (OSError, ValueError, KeyError, pa.ArrowException)
@@ -70,193 +62,14 @@ class GoneError(FileNotFoundError):
         self.shard = shard
 
 
-class ShardWriter:
-    """A shard that is being made. It is there after `commit`."""
-
-    def __init__(self, place: Place, replaces: Iterable[str] = ()) -> None:
-        self.place = place
-        self.name = new_name()
-        self.replaces = sorted(replaces)
-        self._tables: dict[str, _TableWriter] = {}
-        self._rows = dict.fromkeys(TRACE_TABLES, 0)
-        self._prefixes: list[NDArray[np.uint64]] = []
-
-    def add(self, runs: pa.Table) -> None:
-        """Adds rows of `runs`, which say how many rows these runs have in other tables. Those are appended in the same order."""
-        for name in TRACE_TABLES:
-            if f"{name}_rows" not in runs.column_names:
-                continue  # of a longfat that did not have this table
-            counts = runs[f"{name}_rows"].to_numpy()
-            starts = self._rows[name] + np.cumsum(counts) - counts
-            column = f"{name}_from"
-            at = runs.column_names.index(column) if column in runs.column_names else None
-            made = pa.array(starts, pa.int64())
-            runs = runs.append_column(column, made) if at is None else runs.set_column(at, column, made)
-            self._rows[name] += int(counts.sum())
-        self._prefixes.append(index.prefixes_of(digests_in(runs)))
-        self.append("runs", runs)
-
-    def append(self, name: str, table: pa.Table) -> None:
-        """Adds rows to a table."""
-        if table.num_rows:
-            if name not in self._tables:
-                self._tables[name] = _TableWriter(self.place, self.name, name)
-            self._tables[name].append(table)
-
-    def commit(self) -> None:
-        """Puts the files in their place, and says that they are there. Without runs there is nothing to put."""
-        if not self._tables:
-            return
-        self.append(index.NAME, index.table_of(np.concatenate(self._prefixes)))
-        files = {name: writer.close() for name, writer in self._tables.items()}
-        tables: dict[str, tuple[Any, int]] = {}
-        for name, path in files.items():
-            with path.open("rb") as file:
-                tables[name] = (pq.read_metadata(file), path.stat().st_size)
-        for name, path in files.items():
-            self.place.put(f"{FOLDER}/{name}/{self.name}.parquet", path)
-        _announce(self.place, self.name, self.replaces, tables)
-
-    def abandon(self) -> None:
-        """Removes what was written."""
-        for writer in self._tables.values():
-            writer.abandon()
-
-
-def _announce(place: Place, shard: str, replaces: list[str], tables: dict[str, tuple[Any, int]]) -> None:
-    """Says that there is a shard, with the footer and the size of each of its files."""
-    facts: dict[str, Any] = {"format_version": FORMAT_VERSION, "replaces": replaces, "tables": {}}
-    for name, (metadata, size) in tables.items():
-        footer = io.BytesIO()
-        metadata.write_metadata_file(footer)
-        packed = base64.b64encode(zlib.compress(footer.getvalue())).decode()
-        said = {"rows": metadata.num_rows, "bytes": size, "footer": packed}
-        # Beside the tables, and not among them: an earlier longfat would merge it as it merges those.
-        (facts if name == index.NAME else facts["tables"])[name] = said
-    digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
-    place.put(f"{FOLDER}/{shard}.json", json.dumps({"sha256": digest, "shard": facts}, sort_keys=True).encode())
-
-
-def announce_again(place: Place, shard: str, elsewhere: Hashes) -> bool:
-    """Says that there is a shard whose `NAME.json` was lost; whether that was right.
-
-    It is where all files of the shard are there and whole, and not all its runs are `elsewhere`: then it is what a kill has left.
-    """
-    with _passing_over_damage():
-        found = Shard(place, shard)
-        if not found.runs - elsewhere:
-            return False
-        there = [*found.tables(), *([index.NAME] if place.has(found.path(index.NAME)) else [])]
-        sizes = {table: dict(place.names(f"{FOLDER}/{table}")).get(f"{shard}.parquet", 0) for table in there}
-        runs = pa.concat_tables(part for table, part in found.parts() if table == "runs")
-        tables = {table: (found.footer(table), size) for table, size in sizes.items()}
-        for table in TRACE_TABLES:
-            counted = sum(runs[f"{table}_rows"].to_pylist()) if f"{table}_rows" in runs.column_names else 0
-            if counted != (tables[table][0].num_rows if table in tables else 0):
-                return False
-        _announce(place, shard, [], tables)
-        return True
-    return False
-
-
-class _TableWriter:
-    """A Parquet file that grows by whole row groups."""
-
-    def __init__(self, place: Place, shard: str, name: str) -> None:
-        place.local.mkdir(parents=True, exist_ok=True)
-        self.path = place.local / f"{UNFINISHED}{shard}-{name}.parquet"
-        self._name = name
-        self._parts: list[pa.Table] = []
-        self._rows = 0
-        self._sink: Any = None
-        self._writer: Any = None
-
-    def append(self, table: pa.Table) -> None:
-        self._parts.append(table)
-        self._rows += table.num_rows
-        if len(self._parts) == PARTS:  # a row takes far less room in a large table
-            self._parts = [pa.concat_tables(self._parts).combine_chunks()]
-        if self._rows >= group_rows(self._name, table.num_columns):
-            self._flush()
-
-    def _flush(self) -> None:
-        whole = pa.concat_tables(self._parts)
-        if self._writer is None:
-            self._sink = self.path.open("wb")
-            # Statistics of columns that are not sorted help nobody, and are much where row groups are many.
-            # What is sorted by hash has no two alike, and is as random as the hashes.
-            is_sorted = self._name == index.NAME
-            how: dict[str, Any] = {"compression": "zstd", "write_statistics": False}
-            if is_sorted:
-                how = {"compression": "none", "write_statistics": ["prefix"], "use_dictionary": False}
-            self._writer = pq.ParquetWriter(self._sink, whole.schema, store_schema=False, write_page_checksum=True, **how)
-        self._writer.write_table(whole, row_group_size=group_rows(self._name, whole.num_columns))
-        self._parts, self._rows = [], 0
-
-    def abandon(self) -> None:
-        self._parts = []
-        with suppress(OSError, pa.ArrowException):
-            self.close()
-        with suppress(OSError):
-            self.path.unlink()
-
-    def close(self) -> Any:
-        if self._parts:
-            self._flush()
-        if self._writer is not None:
-            self._writer.close()
-            self._sink.close()
-        return self.path
-
-
 @contextmanager
-def _passing_over_damage() -> Generator[None]:
+def passing_over_damage() -> Generator[None]:
     """Passes over what is damaged or gone. What the system refuses is raised."""
     try:
         yield
     except (*UNREADABLE, TypeError, zlib.error) as error:
         if is_refused(error):
             raise
-
-
-def group_rows(name: str, columns: int) -> int:
-    """How many rows a row group has."""
-    if name == index.NAME:
-        return index.GROUP_ROWS
-    return GROUP_RUNS if name == "runs" else max(GROUP_CELLS // columns, 1)
-
-
-def rows_of(runs: list[Finished]) -> pa.Table:
-    """Rows of `runs`, for `ShardWriter.add`."""
-    columns: dict[str, Any] = {name: pa.array([run.facts[name] for run in runs], form) for name, form in FACTS.items()}
-    columns |= {name: pa.array([run.facts[name] for run in runs], pa.uint64()) for name in runs[0].facts if name not in FACTS}
-    for name in TRACE_TABLES:
-        columns[f"{name}_rows"] = pa.array([run.rows(name) for run in runs], pa.int64())
-    return pa.table(columns | {"sha256": pa.array([run.digest for run in runs])})
-
-
-def tables_of(name: str, runs: list[Finished]) -> Iterator[pa.Table]:
-    """The rows of these runs in a table, each with the run before it, some at a time."""
-    for is_large, some in groupby(runs, lambda run: run.large is not None):
-        if is_large:
-            for run in some:
-                for piece in run.pieces(name):
-                    yield piece.add_column(0, "run", pa.repeat(run.run, piece.num_rows))
-        elif (table := _table_of(name, list(some))) is not None:
-            yield table
-
-
-def _table_of(name: str, runs: list[Finished]) -> pa.Table | None:
-    tables: list[pa.Table] = []
-    for layout, some in groupby((run for run in runs if run.rows(name)), lambda run: run.layouts[name] if run.parts else None):
-        here = list(some)
-        parts = [run.parts[name] for run in here if run.parts]
-        tables.append(stacked(parts, layout) if layout else pa.concat_tables(run.tables[name] for run in here))
-    if not tables:
-        return None
-    whole = pa.concat_tables(tables)
-    there = np.repeat(np.arange(len(runs)), [run.rows(name) for run in runs])
-    return whole.add_column(0, "run", pa.array([run.run for run in runs], pa.string()).take(pa.array(there)))
 
 
 class Shard:
@@ -287,7 +100,7 @@ class Shard:
 
     def _said(self) -> dict[str, Any]:
         """What its `NAME.json` says; nothing where it is damaged or gone: its files have footers of their own."""
-        with _passing_over_damage():
+        with passing_over_damage():
             said = json.loads(self.place.read(f"{FOLDER}/{self.name}.json"))
             facts: dict[str, Any] = said["shard"]
             if hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest() == said["sha256"]:
@@ -339,13 +152,13 @@ class Shard:
 
     def rows(self, table: str) -> int:
         """How many rows a table has; 0 where that cannot be told."""
-        with _passing_over_damage():
+        with passing_over_damage():
             return self.footer(table).num_rows
         return 0
 
     def cells(self, table: str) -> int:
         """How many cells a table has; 0 where that cannot be told."""
-        with _passing_over_damage():
+        with passing_over_damage():
             return self.columns(table) * self.footer(table).num_rows
         return 0
 
@@ -381,9 +194,9 @@ class Shard:
                 raise
         found: list[tuple[int, NDArray[np.bytes_]]] = []
         start = 0
-        with _passing_over_damage():  # without a footer there is no way to any of them
+        with passing_over_damage():  # without a footer there is no way to any of them
             for number, rows in enumerate(self._rows_of_groups("runs")):
-                with _passing_over_damage():
+                with passing_over_damage():
                     found.append((start, digests_in(self.group("runs", number, ["run"]))))
                 start += rows
         return found
@@ -403,7 +216,7 @@ class Shard:
         Where its runs are not held it goes by the index, and holds nothing.
         """
         if self._runs is None:
-            with _passing_over_damage():
+            with passing_over_damage():
                 if index.NAME in self._files:
                     return self._by_index(wanted)
         runs, places = self._loaded()
@@ -427,7 +240,7 @@ class Shard:
 
     def prefixes(self) -> NDArray[np.uint64] | None:
         """The first bytes of its hashes, as the index has them; None where there is none."""
-        with _passing_over_damage():
+        with passing_over_damage():
             if index.NAME in self._files:
                 return self._read(index.NAME, lambda file: file.read(columns=["prefix"]))["prefix"].to_numpy()
         return None
@@ -440,9 +253,9 @@ class Shard:
     def facts(self, columns: Sequence[str]) -> dict[str, dict[str, Any]]:
         """Of each run these facts, as `Finished.fields` has them; without the runs whose facts are damaged."""
         found: dict[str, dict[str, Any]] = {}
-        with _passing_over_damage():
+        with passing_over_damage():
             for number in range(len(self._rows_of_groups("runs"))):
-                with _passing_over_damage():
+                with passing_over_damage():
                     for row in self.group("runs", number, ["run", *columns]).to_pylist():
                         found[row.pop("run")] = {name: json.loads(value) if name in IN_JSON else value for name, value in row.items()}
         return found

@@ -27,7 +27,8 @@ from longfat.store.journal import Journal
 from longfat.store.many import Many
 from longfat.store.many import read as read_together
 from longfat.store.place import UNFINISHED, Place, is_refused
-from longfat.store.shard import FILES, FOLDER, UNREADABLE, GoneError, Shard, ShardWriter, announce_again, rows_of, tables_of
+from longfat.store.shard import FILES, FOLDER, UNREADABLE, GoneError, Shard
+from longfat.store.shard_writer import ShardWriter, announce_again, rows_of, tables_of
 
 ASIDE = f"{FOLDER}/aside"
 """Files whose names say which run of which shard is damaged."""
