@@ -1,13 +1,13 @@
 """The cells of the paper, from our results: what `paper.py` compares, and what `claims.csv` speaks of.
 
 Throughput is payload in Mb/s of 10^6 bit/s, of a sender with all its streams, over the whole run as iperf reports it; deviations are over
-its intervals of 5 s. Table 1 has five seeds, and a cell is their mean; the rest has one. A window is named by its
+its intervals of 5 s. Where an experiment has several seeds, a cell is their mean. A window is named by its
 size: 1, 2 or 3 on its path (section 3).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from statistics import mean, stdev
 from typing import Any
 
@@ -49,6 +49,22 @@ def stability(rates: pd.Series) -> float:
 class Cells(longfat.paper.Cells):
     """Tests of a stack on a path with a window."""
 
+    repeat: int | None = None
+    """The seed whose runs count alone, of an experiment that has it."""
+
+    def seeds(self, stem: str) -> list[Cells]:
+        """One for each seed of an experiment, in which its runs count alone."""
+        made: list[Cells] = []
+        for repeat in sorted(self.table(stem, "senders")["repeat"].unique()) if self.repeat is None else ():
+            one = Cells(self.measured)
+            one.repeat, one._tables = int(repeat), self._tables
+            made.append(one)
+        return made or [self]
+
+    def _mean(self, stem: str, value: Callable[[Cells], float]) -> float:
+        """Over the seeds of an experiment."""
+        return mean(value(one) for one in self.seeds(stem))
+
     # Tables
 
     def prepare(self, results: Results, table: str) -> pd.DataFrame:
@@ -66,7 +82,8 @@ class Cells(longfat.paper.Cells):
 
     def rows(self, stem: str, table: str = "senders", /, **where: Any) -> pd.DataFrame:
         """The senders of an experiment in which the axes have these labels."""
-        return super().rows(stem, table, **where)
+        rows = super().rows(stem, table, **where)
+        return rows[rows["repeat"] == self.repeat] if self.repeat in rows["repeat"].to_numpy() else rows
 
     def _test(self, column: str, path: str, size: int, stack: str) -> float:
         return float(self.rows("throughput", path=path, window=WINDOWS[path][size - 1], stack=stack)[column].mean())
@@ -202,14 +219,18 @@ class Cells(longfat.paper.Cells):
     def stalls(self, packets: int) -> float:
         """Times that a full transmit queue of so many packets held TCP back, over all stacks."""
         rows = self.rows("txqueuelen", txqueuelen_packets=packets)
-        return float(rows["send_stalls"].sum())
+        return float(rows["send_stalls"].sum() / rows["repeat"].nunique())
 
     # Section 5
 
     def fair(self, path: str, size: int, stack: str) -> float:
         """Jain's index of two flows of one stack."""
-        rates = self.rows("intra", path=path, window=WINDOWS[path][size - 1], stack=stack)["mbps"]
-        return float(rates.sum() ** 2 / (len(rates) * (rates**2).sum()))
+
+        def index(one: Cells) -> float:
+            rates = one.rows("intra", path=path, window=WINDOWS[path][size - 1], stack=stack)["mbps"]
+            return float(rates.sum() ** 2 / (len(rates) * (rates**2).sum()))
+
+        return self._mean("intra", index)
 
     def intra_mean(self, path: str) -> float:
         """Over stacks and windows."""
@@ -222,20 +243,27 @@ class Cells(longfat.paper.Cells):
 
     def swing(self, path: str, size: int, stack: str) -> float:
         """How unequal the two flows are over 5 s: the mean of |x1 - x2| / (x1 + x2) over the intervals."""
-        run = self.rows("intra", path=path, window=WINDOWS[path][size - 1], stack=stack)["run"].iloc[0]
-        rates = self.intervals("intra", run, ("first", "second"))
-        return float(((rates["first"] - rates["second"]).abs() / rates.sum(axis=1)).mean())
+
+        def swing(run: str) -> float:
+            rates = self.intervals("intra", run, ("first", "second"))
+            return float(((rates["first"] - rates["second"]).abs() / rates.sum(axis=1)).mean())
+
+        return mean(map(swing, self.rows("intra", path=path, window=WINDOWS[path][size - 1], stack=stack)["run"].unique()))
 
     def _pair(self, path: str, stack: str, other: str) -> tuple[float, float]:
         order = sorted((stack, other), key=STACKS.index)
-        rates = self.rows("inter", path=path, pair=" and ".join(order)).set_index("group")["mbps"]
+        rates = self.rows("inter", path=path, pair=" and ".join(order)).groupby("group")["mbps"].mean()
         mine, theirs = ("first", "second") if order[0] == stack else ("second", "first")
         return float(rates[mine]), float(rates[theirs])
 
     def pair(self, path: str, stack: str, other: str) -> float:
         """Asymmetry of `stack` beside `other`: 1 takes all, -1 leaves all."""
-        mine, theirs = self._pair(path, stack, other)
-        return (mine - theirs) / (mine + theirs)
+
+        def asymmetry(one: Cells) -> float:
+            mine, theirs = one._pair(path, stack, other)
+            return (mine - theirs) / (mine + theirs)
+
+        return self._mean("inter", asymmetry)
 
     def asym(self, stack: str, path: str | None = None) -> float:
         """Average asymmetry against all others, on one path or over the three.
@@ -253,23 +281,27 @@ class Cells(longfat.paper.Cells):
 
     # Section 5.3
 
-    def _halves(self, stack: str) -> tuple[pd.Series, pd.Series]:
-        run = self.rows("reverse", stack=stack)["run"].iloc[0]
-        rates = self.intervals("reverse", run, ("test",))["test"]
-        half = rates.index[-1] / 2
-        return rates[rates.index <= half], rates[rates.index > half]
+    def _halves(self, stack: str) -> list[tuple[pd.Series, pd.Series]]:
+        """Of each seed."""
+
+        def halves(run: str) -> tuple[pd.Series, pd.Series]:
+            rates = self.intervals("reverse", run, ("test",))["test"]
+            half = rates.index[-1] / 2
+            return rates[rates.index <= half], rates[rates.index > half]
+
+        return [halves(run) for run in self.rows("reverse", stack=stack)["run"]]
 
     def reverse(self, stack: str) -> float:
         """In the first ten minutes, with reverse traffic."""
-        return float(self._halves(stack)[0].mean())
+        return mean(float(first.mean()) for first, _ in self._halves(stack))
 
     def no_reverse(self, stack: str) -> float:
         """In the last ten."""
-        return float(self._halves(stack)[1].mean())
+        return mean(float(second.mean()) for _, second in self._halves(stack))
 
     def half_stability(self, stack: str) -> float:
         """Stability index, mean of the two halves."""
-        return mean(stability(half) for half in self._halves(stack))
+        return mean(stability(half) for halves in self._halves(stack) for half in halves)
 
     # Section 6
 

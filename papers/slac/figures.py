@@ -6,14 +6,16 @@ A colour a path or stack, a dash a period; what was published in hollow marks.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from statistics import mean
 
 from longfat.paper import Measured, Table
 from longfat.plot import Axis, Plot, Rule, Series
+from longfat.repeats import spread
 
 from . import extra
-from .cells import LONG_QUEUE_PATHS, PATHS, SIZES, STACKS, WINDOWS
+from .cells import LONG_QUEUE_PATHS, PATHS, SIZES, STACKS, WINDOWS, Cells
 from .study import PUBLISHED, cells, paper, table1
 
 MBPS = Axis("throughput (Mb/s, payload)", start=0)
@@ -22,6 +24,18 @@ NAMES = Axis("stack", start=-0.5, end=len(STACKS) - 0.5, names=STACKS)
 
 def _by_stack(name: str, values: list[float], colour: int, *, line: bool = False, dash: int = 0, published: bool = False) -> Series:
     return Series(name, list(range(len(values))), values, line=line, published=published, colour=colour, marker=colour, dash=dash)
+
+
+BARS = "Ours: the mean over seeds, with its 95 % confidence interval."
+
+
+def _of_seeds(
+    name: str, c: Cells, stem: str, value: Callable[[Cells, str], float], colour: int, *, stacks: Sequence[str] = STACKS, line: bool = False
+) -> Series:
+    """The mean of what each seed of an experiment has, by stack."""
+    values = [[value(one, stack) for one in c.seeds(stem)] for stack in stacks]
+    error = [spread(of_stack) for of_stack in values]
+    return Series(name, list(range(len(stacks))), [mean(of) for of in values], line=line, error=error, colour=colour, marker=colour)
 
 
 def _or_nan(value: float | None) -> float:
@@ -40,13 +54,13 @@ def _deviation(path: str, stack: str) -> float:
 def figure1(measured: Measured) -> Plot:
     """By path and on average."""
     c, published = cells(measured), table1()
-    series = [_by_stack(path, [c.thr_mean(path, s) for s in STACKS], i) for i, path in enumerate(PATHS)]
-    series.append(_by_stack("average", [c.average(s) for s in STACKS], 6, line=True))
+    series = [_of_seeds(path, c, "throughput", lambda c, s, path=path: c.thr_mean(path, s), i) for i, path in enumerate(PATHS)]
+    series.append(_of_seeds("average", c, "throughput", lambda c, s: c.average(s), 6, line=True))
     for i, path in enumerate(PATHS):
         series.append(_by_stack(f"{path}, published", [mean(published[path, n, s] for n in (2, 3)) for s in STACKS], i, published=True))
     average = [mean(published[p, n, s] for p in PATHS for n in (2, 3)) for s in STACKS]
     series.append(_by_stack("average, published", average, 6, line=True, dash=1, published=True))
-    return Plot("figure1", "Throughput, windows 2 and 3", NAMES, MBPS, series)
+    return Plot("figure1", "Throughput, windows 2 and 3", NAMES, MBPS, series, caption=BARS)
 
 
 @paper.figure(where="Table 1")
@@ -98,19 +112,23 @@ def figure2(measured: Measured) -> Plot:
 def figure3(measured: Measured) -> Plot:
     """Stability by path."""
     c = cells(measured)
-    series = [_by_stack(path, [c.stability_mean(s, path) for s in STACKS], i) for i, path in enumerate(PATHS)]
-    series.append(_by_stack("average", [c.stability_mean(s) for s in STACKS], 6, line=True))
+    series = [_of_seeds(path, c, "throughput", lambda c, s, path=path: c.stability_mean(s, path), i) for i, path in enumerate(PATHS)]
+    series.append(_of_seeds("average", c, "throughput", lambda c, s: c.stability_mean(s), 6, line=True))
     series += [_by_stack(f"{path}, Table 1", [_deviation(path, s) for s in STACKS], i, published=True) for i, path in enumerate(PATHS)]
-    return Plot("figure3", "Stability, windows 2 and 3", NAMES, Axis("standard deviation / mean", start=0), series)
+    return Plot("figure3", "Stability, windows 2 and 3", NAMES, Axis("standard deviation / mean", start=0), series, caption=BARS)
 
 
 @paper.figure(where="Figure 4")
 def figure4(measured: Measured) -> Plot:
     """Stability beside UDP by period."""
     c = cells(measured)
-    series = [_by_stack(f"period {period} s", [c.stability_udp_mean(s, period) for s in STACKS], i) for i, period in enumerate((30, 60))]
-    series.append(_by_stack("without UDP", [c.stability_mean(s) for s in STACKS], 6, line=True, dash=1))
-    return Plot("figure4", "Stability beside sinusoidal UDP, windows 2 and 3", NAMES, Axis("standard deviation / mean", start=0), series)
+    series = [
+        _of_seeds(f"period {period} s", c, "sinusoid", lambda c, s, period=period: c.stability_udp_mean(s, period), i)
+        for i, period in enumerate((30, 60))
+    ]
+    series.append(replace(_of_seeds("without UDP", c, "throughput", lambda c, s: c.stability_mean(s), 6, line=True), dash=1))
+    y = Axis("standard deviation / mean", start=0)
+    return Plot("figure4", "Stability beside sinusoidal UDP, windows 2 and 3", NAMES, y, series, caption=BARS)
 
 
 def _two(number: str, stack: str) -> None:
@@ -168,16 +186,15 @@ def transmit_queue(measured: Measured) -> Plot:
 def table3(measured: Measured) -> Plot:
     """Asymmetry by path."""
     c = cells(measured)
-    series = [_by_stack(path, [c.asym(s, path) for s in STACKS[1:]], i) for i, path in enumerate(PATHS)]
+    series = [_of_seeds(path, c, "inter", lambda c, s, path=path: c.asym(s, path), i, stacks=STACKS[1:]) for i, path in enumerate(PATHS)]
     printed = {(row["path"], row["stack"]): row.value for row in PUBLISHED if row.where == "Table 3" and row.quantity == "asymmetry"}
     series += [
         _by_stack(f"{path}, published", [_or_nan(printed.get((path, s))) for s in STACKS[1:]], i, published=True)
         for i, path in enumerate(PATHS)
     ]
     names = Axis("stack", start=-0.5, end=len(STACKS) - 1.5, names=STACKS[1:])
-    return Plot(
-        "table3", "Asymmetry against all others", names, Axis("asymmetry: 1 takes all", start=-1, end=1), series, rules=[Rule("fair", y=0)]
-    )
+    y = Axis("asymmetry: 1 takes all", start=-1, end=1)
+    return Plot("table3", "Asymmetry against all others", names, y, series, rules=[Rule("fair", y=0)], caption=BARS)
 
 
 # Each pair, and the round trips, which the paper has as averages and in words.

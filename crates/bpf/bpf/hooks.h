@@ -21,9 +21,9 @@ static inline u64 decongested(struct sock *sk)
 	return max(on_congestion(sk), 2 * ONE);
 }
 
-/* In Linux 6.18 a reduction was seen with the low half of an address of the kernel for ssthresh, as if hook_ssthresh had not run, and rate
- * reduction let cwnd go there (docs/kernel-controls.md). No ssthresh is that large. So with the next ACK what is in flight counts as the
- * window, and is reduced. */
+/* A kernel that was changed by others left hook_ssthresh out now and then, and took what lay on its stack for ssthresh; rate reduction let
+ * cwnd go there (docs/kernel-controls.md). No ssthresh is that large. So with the next ACK what is in flight counts as the window, and is
+ * reduced. */
 static inline void mend(struct sock *sk)
 {
 	if (tcp_sock(sk)->snd_ssthresh <= TCP_INFINITE_SSTHRESH)

@@ -71,8 +71,8 @@ fn beside(file: &str, path: &str) -> String {
     folder.join("/")
 }
 
-/// `base` with what `file` says put in: tables key by key, rows of the same `name` likewise, and the one flow of each where neither has a
-/// name; all else is as the file says.
+/// `base` with what `file` says put in: tables key by key, rows of the same `name` likewise, and the one flow of each unless both have
+/// names; all else is as the file says.
 pub fn merge(base: Node, file: Node) -> Node {
     let span = file.span;
     let value = match (base.value, file.value) {
@@ -109,12 +109,11 @@ fn merge_tables(mut base: Table, file: Table) -> Table {
     base
 }
 
-/// Flows need no name. Where there is one in the base and one in the file, they are the same one.
+/// Flows need no name. Where there is one in the base and one in the file, they are the same one, unless two names tell them apart.
 fn merge_flows(mut base: Node, mut file: Node) -> Node {
     if let (Tree::Array(before), Tree::Array(rows)) = (&mut base.value, &mut file.value)
         && let ([old], [new]) = (&before[..], &mut rows[..])
-        && row_name(old).is_none()
-        && row_name(new).is_none()
+        && (row_name(old).is_none() || row_name(new).is_none())
     {
         *new = merge(before.remove(0), std::mem::replace(new, Node { span: file.span, value: Tree::Bool(false) }));
         return file;

@@ -57,7 +57,7 @@ pub fn root() -> &'static [Field] {
             Field::new(
                 "base",
                 Shape::Text,
-                "another experiment file that this one changes: its path from the folder of this one. Tables are changed key by key, and so are flows, hosts and links of the same name, and the one flow of each file where it has no name; what has a `sweep`, `kind` or `preset`, and every other value, is replaced",
+                "another experiment file that this one changes: its path from the folder of this one. Tables are changed key by key, and so are flows, hosts and links of the same name, and the one flow of each file unless both have names; what has a `sweep`, `kind` or `preset`, and every other value, is replaced",
             ),
             Field::or(
                 "backend",

@@ -50,6 +50,7 @@ pub const CANNOT: &[Limit] = &[
     ),
     tcp!("recovery", "another recovery than Linux has", ["newreno", "sack", "rack"]),
     tcp!("window_sizing", "another sizing of windows than Linux has", ["static", "linux"]),
+    Limit { what: "another share of data than the kernel measures", key: "flow.window_sizing.rmem_data", only: &[], with: None, written: &[] },
     tcp!("ecn", "this kind of ECN", ["off", "classic"]),
     tcp!("ssthresh_half_rwnd", []),
     tcp!("ssthresh_from_cwnd", ["true"]),

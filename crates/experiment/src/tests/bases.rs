@@ -73,19 +73,25 @@ duration = "2 s"
 
 /// A file that says another control of the one flow has meant that flow, with all that the base says of it.
 #[test]
-fn the_one_flow_without_a_name_is_the_one_of_the_base() {
+fn the_one_flow_is_the_one_of_the_base_unless_both_have_names() {
     let base = PATHS.replace("[[flow]]\nname = \"ping\"\ntraffic = \"ping\"\n", "").replace("name = \"background\"\n", "");
-    let windows = |base: &str, file: &str| {
+    let named = base.replace("[[flow]]\n", "[[flow]]\nname = \"theirs\"\n");
+    let flows = |base: &str, file: &str| {
         let document = load(&[("p.toml", base), ("f.toml", file)], "f.toml").unwrap_or_else(|e| panic!("{e}"));
         let flows = document.run(0).unwrap().experiment.flows;
-        flows.iter().map(|f| (f.sender.congestion_control.kind, f.sender.send_buffer)).collect::<Vec<_>>()
+        flows.iter().map(|f| (f.name.clone(), f.sender.congestion_control.kind, f.sender.send_buffer == 64 << 10)).collect::<Vec<_>>()
     };
     let one = "base = \"p.toml\"\n[[flow]]\ncongestion_control = \"bic\"\n";
-    assert_eq!(windows(&base, one), [("bic", 64 << 10)]);
+    let mine = format!("{one}name = \"mine\"\n");
+    let is = |name: &str, is_of_base: bool| vec![(name.to_owned(), "bic", is_of_base)];
+    assert_eq!(flows(&base, one), is("flow1", true));
+    assert_eq!(flows(&base, &mine), is("mine", true));
+    assert_eq!(flows(&named, one), is("theirs", true));
     // Which of several is meant nobody can tell, so the flows are those of the file.
-    let default = windows(&base, &format!("{one}[[flow]]\n"));
-    assert_eq!((default.len(), default[0].1 == 64 << 10), (2, false));
-    assert_eq!(windows(&base, &format!("{one}name = \"mine\"\n")).iter().map(|f| f.1 == 64 << 10).collect::<Vec<_>>(), [false]);
+    let default = flows(&base, &format!("{one}[[flow]]\n"));
+    assert_eq!(default.iter().map(|flow| flow.2).collect::<Vec<_>>(), [false, false]);
+    // Two names are two flows.
+    assert_eq!(flows(&named, &mine).iter().map(|flow| flow.2).collect::<Vec<_>>(), [false, true]);
 }
 
 #[test]

@@ -30,6 +30,13 @@ pub(super) const KIND: SizingKind = SizingKind {
         MAXWND,
         memory("rmem_default", 131_072, "tcp_rmem[1]: the receive buffer at the start, of which the window is a half"),
         memory("rmem_max", 6 << 20, "tcp_rmem[2]: the most that it grows to by itself"),
+        ParamSpec {
+            name: "rmem_data",
+            kind: Kind::Number { min: 0.1, max: 1.0 },
+            // ip-sysctl, `tcp_adv_win_scale`: 1.
+            default: Some(Value::Number(HALF)),
+            doc: "the share of the receive buffer that is data, once a segment has come. Linux 6.6 and later measure it; before it was a half",
+        },
         memory("wmem_default", 16_384, "tcp_wmem[1]: the send buffer at the start, half of it data"),
         memory("wmem_max", 4 << 20, "tcp_wmem[2]: the most that it grows to by itself"),
     ],
@@ -44,15 +51,23 @@ pub(super) const KIND: SizingKind = SizingKind {
         }
         check_maxwnd(config)
     },
-    most: |config| (data(config, "wmem_max"), data(config, "rmem_max")),
+    most: |config| (data(config, "wmem_max"), data(config, "rmem_default").max(readable(config, "rmem_max"))),
     send: |config| Some(Box::new(Send::new(config))),
     receive: |config| Some(Box::new(Receive::new(config))),
 };
 
 /// Of buffer memory a half is data: tcp_adv_win_scale = 1 says so of the receive buffer, and socket(7) of both, that they are
 /// doubled for bookkeeping.
+const HALF: f64 = 0.5;
+
 fn data(config: &TcpConfig, name: &str) -> u64 {
     config.window_sizing.params.integer(name) / 2
+}
+
+/// What is data of the receive buffer once it is known how much memory a segment takes.
+fn readable(config: &TcpConfig, name: &str) -> u64 {
+    let params = &config.window_sizing.params;
+    (params.integer(name) as f64 * params.number("rmem_data")) as u64
 }
 
 #[derive(Debug)]
@@ -93,6 +108,8 @@ pub(super) struct Receive {
     space: u64,
     /// What the window may grow to.
     most: u64,
+    /// What it may grow to from the first segment on.
+    first: u64,
     /// What it has grown to.
     buffer: u64,
     /// What had arrived before the segment that is looked at; and whether that let the window grow.
@@ -105,7 +122,8 @@ impl Receive {
     pub(super) fn new(config: &TcpConfig) -> Self {
         let buffer = data(config, "rmem_default");
         let space = first_read(buffer, u64::from(config.mss));
-        Receive { meter: FlightMeter::default(), read: 0, space, most: buffer, buffer, received: 0, grew: false, memory: u64::MAX }
+        let first = readable(config, "rmem_default");
+        Receive { meter: FlightMeter::default(), read: 0, space, most: buffer, first, buffer, received: 0, grew: false, memory: u64::MAX }
     }
 
     /// `copied` bytes were read in a round trip. What the window may grow to now.
@@ -131,6 +149,7 @@ impl ReceiveSizing for Receive {
             self.on_round(arrival.read.saturating_sub(self.read));
             self.read = arrival.read;
         }
+        self.most = self.most.max(self.first.min(self.memory));
         let before = self.buffer;
         self.buffer = self.most.min(before + 2 * arrival.received.saturating_sub(self.received));
         self.received = arrival.received;

@@ -253,6 +253,18 @@ fn linux_grows_by_two_bytes_for_one_and_never_gives_back() {
 }
 
 #[test]
+fn linux_measures_what_share_of_its_memory_is_data() {
+    // Linux 6.18 at an MTU of 9000: the window is 98,304 bytes once the first segments have come, three quarters of 131,072.
+    let config = config("linux", &[("rmem_data", Value::Number(0.75))]);
+    let mut rounds = Rounds::new(&config, true);
+    assert_eq!(rounds.sizing.buffer(), 65_536);
+    // By twice what comes.
+    assert_eq!(rounds.round(10), 85_538, "and twice the SYN");
+    assert_eq!(rounds.round(10), 98_304);
+    assert_eq!(bounds(&config), (2 << 20, 9 << 19));
+}
+
+#[test]
 fn linux_lets_a_window_grow_as_far_as_the_kernel_does() {
     // Linux 6.18, an application that writes 20, 40, 60, 80, 160 and 400 segments a round trip: what TCP_INFO said was read in one (`rcv_space`),
     // and TCP_WINDOW_CLAMP after it, both in segments. Windows below the first 45 segments cannot be seen.
