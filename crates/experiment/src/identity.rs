@@ -1,7 +1,7 @@
 //! The identity of a run: a hash of everything that decides what comes of it.
 //!
-//! That is the backend, the run as resolved, and [`RESULTS_VERSION`]. What a key has by default is left out, so that a key added
-//! later does not change the identity of runs that leave it at its default.
+//! That is the backend, the run as resolved, [`RESULTS_VERSION`], and of what is in [`REVISED`] how often it was. What a key has by default is
+//! left out, so that a key added later does not change the identity of runs that leave it at its default.
 
 use super::model::{Experiment, Flow, Link};
 use super::print::{float, quote};
@@ -16,6 +16,11 @@ use std::sync::Arc;
 /// Raise it by one when the same experiment gives other numbers than before, and add a line to the CHANGELOG. The golden test of the
 /// simulator says when.
 pub const RESULTS_VERSION: u32 = 8;
+
+/// What gives other numbers than before while all else does not, as (key, word, revision): runs in which a key has that word, or a kind of
+/// that name, have another identity, and all others keep theirs. Where it is one thing that moved, a line here is for it what raising
+/// [`RESULTS_VERSION`] is for everything. When that is raised, the lines go.
+pub const REVISED: &[(&str, &str, u32)] = &[("congestion_control", "bbr", 2)];
 
 /// The hash of a run, as bytes.
 pub type Hash = [u8; 32];
@@ -214,6 +219,12 @@ fn collect(path: &str, fields: &[Field], found: &mut Vec<(String, String)>) {
     }
 }
 
+/// That of the word that a key has, in a table that of its kind.
+fn revision(key: &str, value: &Json) -> Option<u32> {
+    let is = |word: &str| value.as_str().or_else(|| value.get("kind")?.as_str()) == Some(word);
+    REVISED.iter().find(|(revised, word, _)| *revised == key && is(word)).map(|(_, _, revision)| *revision)
+}
+
 /// JSON with sorted keys and no spaces. Our own, so that a run's identity outlives any change in a library's printing. Nothing in a run is
 /// null: where it stands, the next of `parts` goes, which has been written before.
 fn canonical(json: &Json, parts: &mut std::slice::Iter<'_, &str>, out: &mut String) {
@@ -228,6 +239,9 @@ fn canonical(json: &Json, parts: &mut std::slice::Iter<'_, &str>, out: &mut Stri
                 quote(key, out);
                 out.push(':');
                 canonical(value, parts, out);
+                if let Some(revision) = revision(key, value) {
+                    out.push_str(&format!("~{revision}"));
+                }
             }
             out.push('}');
         }
