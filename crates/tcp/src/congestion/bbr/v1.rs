@@ -81,6 +81,8 @@ pub struct Bbr {
     min_rtt_expired: bool,
     pipe_full: FullPipe,
     pace: Pace,
+    /// A fast recovery is under way.
+    is_fast: bool,
     /// Packet conservation, until something sent after this much was delivered arrives.
     conserve_until: Option<u64>,
     ended: Option<Ended>,
@@ -107,6 +109,7 @@ impl Bbr {
             min_rtt_expired: false,
             pipe_full: FullPipe::default(),
             pace: Pace::new(HIGH_GAIN, &cwnd),
+            is_fast: false,
             conserve_until: None,
             ended: None,
             idle_restart: false,
@@ -216,6 +219,7 @@ impl Bbr {
     }
 
     fn end_recovery(&mut self) {
+        self.is_fast = false;
         if self.cwnd.end_recovery() {
             self.conserve_until = None;
             self.bound_cwnd();
@@ -230,14 +234,19 @@ impl Bbr {
             (self.cwnd.bytes, self.conserve_until) = (ended.cwnd, ended.conserve_until);
             self.cwnd.recovering = true;
         }
+        self.is_fast = true;
         if self.cwnd.recovering {
             return;
         }
         self.cwnd.save(self.in_probe_rtt());
         self.cwnd.recovering = true;
-        self.cwnd.bytes = self.in_flight.saturating_sub(self.newly_lost) + self.delivered.max(self.cwnd.mss);
+        self.cwnd.bytes = self.conserved();
         self.conserve_until = Some(self.total_delivered);
-        self.newly_lost = 0;
+    }
+
+    /// What is in flight, without what has been lost since the last sample, and what that delivered.
+    fn conserved(&self) -> u64 {
+        self.in_flight.saturating_sub(self.newly_lost) + self.delivered.max(self.cwnd.mss)
     }
 
     /// §4.2.3.5.
@@ -252,9 +261,6 @@ impl Bbr {
         let target = self.target(self.cwnd_gain());
         if self.conserve_until.is_some_and(|until| rs.prior_delivered >= until) {
             self.conserve_until = None;
-        }
-        if ack.in_recovery && self.newly_lost > 0 {
-            self.cwnd.bytes = self.cwnd.bytes.saturating_sub(self.newly_lost).max(self.cwnd.mss);
         }
         if self.conserve_until.is_some() {
             self.cwnd.bytes = self.cwnd.bytes.max(rs.in_flight + ack.delivered);
@@ -312,8 +318,15 @@ impl CongestionControl for Bbr {
     /// The window does not grow by rules of its own: [`Self::on_sample`] sets it.
     fn on_ack(&mut self, _ack: &AckSample) {}
 
+    /// §4.2.3.4: in a fast recovery cwnd shrinks by what an ACK shows to be lost, before more is sent. The sample of that ACK came before.
     fn on_lost(&mut self, packet: &LostPacket) {
-        self.newly_lost += packet.end - packet.start;
+        let lost = packet.end - packet.start;
+        self.newly_lost += lost;
+        if self.is_fast {
+            let least = if self.conserve_until.is_some() { self.conserved() } else { self.cwnd.mss };
+            self.cwnd.bytes = self.cwnd.bytes.saturating_sub(lost).max(least);
+            self.bound_cwnd();
+        }
     }
 
     /// §4.2.3.4.
@@ -324,6 +337,7 @@ impl CongestionControl for Bbr {
                 self.cwnd.save(self.in_probe_rtt());
                 self.cwnd.collapse();
                 self.conserve_until = None;
+                self.is_fast = false;
                 self.cwnd.recovering = true;
             }
             Congestion::Ecn | Congestion::Local => {}

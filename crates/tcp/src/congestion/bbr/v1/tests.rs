@@ -183,6 +183,7 @@ fn a_recovery_conserves_packets_for_a_round_and_then_restores_cwnd() {
     path.ack_with(recovery);
     assert_eq!(path.bbr.cwnd(), 107 * MSS);
     path.bbr.on_lost(&LostPacket { start: 5 * MSS, end: 10 * MSS, ..LostPacket::default() });
+    assert_eq!(path.bbr.cwnd(), 102 * MSS, "at once: what the same ACK lets out comes after it");
     path.ack_with(recovery);
     assert_eq!(path.bbr.cwnd(), 102 * MSS);
     for _ in 0..10 {
