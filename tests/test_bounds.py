@@ -24,8 +24,8 @@ LOSSY = 'loss = { kind = "bernoulli", probability = 0.2 }'
 BOUNDS = {entry["name"]: entry["bound"] for entry in longfat.registries()["metrics"] if "bound" in entry}
 RUNS = {
     "one after the other": (HEAD % 'mtu = "1500 bytes"') + '[[flow]]\ncount = 20\nstagger = "290 ms"\n[measure]\nduration = "7 s"\n',
-    "streams that take turns": (HEAD % 'mtu = "1500 bytes"')
-    + '[[flow]]\nstreams = 4\nstagger = "1 s"\ntraffic = { kind = "ttcp", volume = "1 MB" }\n[measure]\nduration = "20 s"\n',
+    "senders that take turns": (HEAD % 'mtu = "1500 bytes"')
+    + '[[flow]]\ncount = 4\nstagger = "1 s"\ntraffic = { kind = "ttcp", volume = "1 MB" }\n[measure]\nduration = "20 s"\n',
     "short and lossy": (HEAD % LOSSY) + '[[flow]]\ncount = 40\nstop = "30 ms"\n[measure]\nduration = "1 s"\n',
     "a span of some ms": (HEAD % LOSSY)
     + '[[flow]]\ntraffic = { kind = "ttcp", volume = "300 kB" }\n[measure]\nduration = "60 s"\nwarmup = "350 ms"\n',

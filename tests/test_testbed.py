@@ -248,6 +248,18 @@ def test_a_user_namespace_is_enough_without_a_real_time_priority(tmp_path: Path)
 
 
 @needs_rights
+@pytest.mark.parametrize("before", ["mount -t tracefs tracefs /sys/kernel/tracing", ":"], ids=["mounted already", "not mounted"])
+def test_acks_are_recorded_wherever_the_tracer_is(tmp_path: Path, before: str) -> None:
+    (tmp_path / "small.toml").write_text(FILE.replace('"2 s"', '"0.3 s"') + "acks = true\n")
+    # In a space of mounts of its own, so that this machine's stays as it is.
+    script = f"umount -l /sys/kernel/tracing 2>/dev/null; {before} && exec {sys.executable} -m longfat run small.toml --backend testbed"
+    run = ["unshare", "--mount", "sh", "-c", script]
+    done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert len(longfat.load_results(tmp_path / "results" / "small+backend=testbed")[0].acks) > 10
+
+
+@needs_rights
 def test_two_testbeds_at_once_are_refused(tmp_path: Path) -> None:
     (tmp_path / "small.toml").write_text(FILE)
     shell = [sys.executable, "-m", "longfat", "testbed", "shell", "small.toml", "--", "sh", "-c", "echo there; read line"]

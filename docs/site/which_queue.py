@@ -50,10 +50,16 @@ What to look at first:
   Reno or CUBIC that halves its window then leaves the link idle: less at 30 ms of round trip than at 80 or 100 ms. There they also go on
   dropping while the answer to the first drop is on its way, and what is lost then halves the window again: a Reno flow alone keeps 39 % of
   1 Gb/s with `codel`, and 29 % with `dualpi2`. `bbr3` does not mind.
-- **`droptail` is full, and so is its queue**: with 50 flows its wait is its limit. That is the price of its 100 %.
-- **`cake` without a `rate` shapes nothing, and then is `fq_codel`**: of one flow every number is the same. With 50 flows of one host
-  a turn is the 50th part of a packet, and no two flows share a line. At 10 Gb/s 50 Reno flows end slow start with 600 drops and 34 %
-  where `fq_codel` has 69 %: cause not looked into.
+- **`droptail` is full, and so is its queue**: with 50 flows the 99th percentile of its wait is its limit in 11
+  of 12 cells. That is the price of its 100 %.
+- **`cake` without a `rate` shapes nothing, and then is `fq_codel`**: of one flow every number is the same, and of 50 flows utilization is
+  within 1 %. A turn of 50 flows of one host is the 50th part of a packet, which changes nothing here. With `isolation = "flows"`, and
+  `fq_codel` with `collisions = false` and the same limit, all numbers are the same. By default `fq_codel` holds 250 ms, `cake` 400.
+- **50 flows that start at the same instant stay in step, and a detail decides.** 50 such Reno flows at 10 Gb/s have 34 % with `cake`,
+  after 12 drops and 3 reductions each. With `fq_codel` they have 34 to 69 % with six seeds: where two of them share a line, these take
+  less, and the queue of the others is gone after 11 drops and 2 reductions (69 %). 7 ms apart, as here, they have 69 % with both.
+- **Who has a line of its own gets a share soon.** At 1 Gb/s, from 8 to 20 s, J is 0.97 or more where each flow has a line, and 0.42 to
+  0.99 where not: who starts first keeps more.
 - **50 flows at 20 Mb/s are a window of a packet or two each.** What keeps the wait short there must drop a good part of what comes.
 """
 

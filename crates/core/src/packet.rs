@@ -315,7 +315,7 @@ pub struct Packet {
     /// In a queue: when it entered. On a wire: when it arrives at the far end.
     pub stamp: Time,
     /// The driver's routing cursor. Opaque to queues, but at any one queue it differs from flow to flow,
-    /// so a queue may tell flows apart by it.
+    /// so a queue may tell flows apart by it; and cursors are numbered from 0, so that it may have a table by them.
     pub route: u32,
     /// The packet behind it, while it is in a [`Line`].
     behind: PacketId,

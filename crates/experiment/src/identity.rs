@@ -17,10 +17,17 @@ use std::sync::Arc;
 /// simulator says when.
 pub const RESULTS_VERSION: u32 = 8;
 
-/// What gives other numbers than before while all else does not, as (key, word, revision): runs in which a key has that word, or a kind of
-/// that name, have another identity, and all others keep theirs. Where it is one thing that moved, a line here is for it what raising
-/// [`RESULTS_VERSION`] is for everything. When that is raised, the lines go.
-pub const REVISED: &[(&str, &str, u32)] = &[("congestion_control", "bbr", 2)];
+/// What gives other numbers in the simulator than before while all else does not, as (key, word, revision): runs in which a key has that
+/// word, or a kind of that name, have another identity, and all others keep theirs. Where it is one thing that moved, a line here is for it
+/// what raising [`RESULTS_VERSION`] is for everything. When that is raised, the lines go.
+pub const REVISED: &[Revised] = &[("congestion_control", "bbr", 2)];
+
+type Revised = (&'static str, &'static str, u32);
+
+/// Those that count: what a kernel did stays what it was.
+fn revised(backend: &str) -> &'static [Revised] {
+    if backend == super::backend::DEFAULT { REVISED } else { &[] }
+}
 
 /// The hash of a run, as bytes.
 pub type Hash = [u8; 32];
@@ -38,7 +45,7 @@ pub fn hexadecimal(hash: &Hash) -> String {
 
 fn digest(backend: &str, essence: &Json, parts: &[&str]) -> Hash {
     let mut text = format!("longfat results {RESULTS_VERSION}\nbackend {backend}\n");
-    canonical(essence, &mut parts.iter(), &mut text);
+    canonical(essence, &mut parts.iter(), revised(backend), &mut text);
     Sha256::digest(text.as_bytes()).into()
 }
 
@@ -59,11 +66,12 @@ impl Hasher {
     /// The hash of `experiment`, run by `backend`.
     pub fn hash(&mut self, experiment: &Arc<Experiment>, backend: &str) -> Hash {
         let network = &experiment.network;
+        let revised = revised(backend);
         // Links and flows name nodes.
-        let last = self.last.replace(experiment.clone()).filter(|last| last.network.nodes == network.nodes);
+        let last = self.last.replace(experiment.clone()).filter(|last| last.network.nodes == network.nodes && self.backend == backend);
         let (links, groups) = last.as_ref().map_or((&[][..], &[][..]), |last| (&last.network.links[..], &last.flows[..]));
-        let link = |ways: &[Link]| text(fields::explicit_link, &write::link(ways, network));
-        let group = |flows: &[Flow]| text(fields::flow, &write::group(flows, network, false));
+        let link = |ways: &[Link]| text(fields::explicit_link, &write::link(ways, network), revised);
+        let group = |flows: &[Flow]| text(fields::flow, &write::group(flows, network, false), revised);
         renew(&mut self.texts.0, write::links(links), write::links(&network.links), link);
         renew(&mut self.texts.1, write::groups(groups), write::groups(&experiment.flows), group);
         self.parts = [list(&self.texts.1), list(&self.texts.0)];
@@ -102,9 +110,9 @@ fn renew<'a, T: PartialEq + ?Sized + 'a>(
 }
 
 /// The essence of a table of a resolved experiment, as [`canonical`] has it.
-fn text(fields: fn() -> &'static [Field], json: &Json) -> String {
+fn text(fields: fn() -> &'static [Field], json: &Json, revised: &[Revised]) -> String {
     let mut text = String::new();
-    canonical(&without_defaults(&Shape::Table(fields), json), &mut [].iter(), &mut text);
+    canonical(&without_defaults(&Shape::Table(fields), json), &mut [].iter(), revised, &mut text);
     text
 }
 
@@ -220,14 +228,14 @@ fn collect(path: &str, fields: &[Field], found: &mut Vec<(String, String)>) {
 }
 
 /// That of the word that a key has, in a table that of its kind.
-fn revision(key: &str, value: &Json) -> Option<u32> {
+fn revision(key: &str, value: &Json, revised: &[Revised]) -> Option<u32> {
     let is = |word: &str| value.as_str().or_else(|| value.get("kind")?.as_str()) == Some(word);
-    REVISED.iter().find(|(revised, word, _)| *revised == key && is(word)).map(|(_, _, revision)| *revision)
+    revised.iter().find(|(revised, word, _)| *revised == key && is(word)).map(|(_, _, revision)| *revision)
 }
 
 /// JSON with sorted keys and no spaces. Our own, so that a run's identity outlives any change in a library's printing. Nothing in a run is
 /// null: where it stands, the next of `parts` goes, which has been written before.
-fn canonical(json: &Json, parts: &mut std::slice::Iter<'_, &str>, out: &mut String) {
+fn canonical(json: &Json, parts: &mut std::slice::Iter<'_, &str>, revised: &[Revised], out: &mut String) {
     match json {
         Json::Null => out.push_str(parts.next().expect("nothing resolved is null")),
         Json::Object(map) => {
@@ -238,8 +246,8 @@ fn canonical(json: &Json, parts: &mut std::slice::Iter<'_, &str>, out: &mut Stri
                 out.push_str(if i > 0 { "," } else { "" });
                 quote(key, out);
                 out.push(':');
-                canonical(value, parts, out);
-                if let Some(revision) = revision(key, value) {
+                canonical(value, parts, revised, out);
+                if let Some(revision) = revision(key, value, revised) {
                     out.push_str(&format!("~{revision}"));
                 }
             }
@@ -249,7 +257,7 @@ fn canonical(json: &Json, parts: &mut std::slice::Iter<'_, &str>, out: &mut Stri
             out.push('[');
             for (i, item) in items.iter().enumerate() {
                 out.push_str(if i > 0 { "," } else { "" });
-                canonical(item, parts, out);
+                canonical(item, parts, revised, out);
             }
             out.push(']');
         }

@@ -4,7 +4,7 @@
 //! 4), in [`FlowQueues`]; what becomes of a packet within its line is the queue's own.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::{BinaryHeap, VecDeque};
 
 use super::QueueContext;
 use super::fifo::{Backlog, Measure};
@@ -42,8 +42,8 @@ pub struct Classifier(By);
 enum By {
     /// By a hash of its flow, keyed so that another seed has other collisions: this many lines.
     Hash { lines: u32, key: u64 },
-    /// The line of its flow, in the order in which flows first came.
-    Each(BTreeMap<u32, u32>),
+    /// The line of its flow, in the order in which flows first came: by the route one more than its number, or 0, and how many there are.
+    Each { lines: Vec<u32>, count: u32 },
 }
 
 impl Classifier {
@@ -58,7 +58,7 @@ impl Classifier {
     }
     /// Each flow has a line of its own.
     pub fn each() -> Self {
-        Classifier(By::Each(BTreeMap::new()))
+        Classifier(By::Each { lines: Vec::new(), count: 0 })
     }
     /// The number of the line of the flow with this route.
     #[inline]
@@ -66,9 +66,16 @@ impl Classifier {
         match &mut self.0 {
             // The high bits times the number of lines: even, and without a division.
             By::Hash { lines, key } => (((mix(route, *key) >> 32) * u64::from(*lines)) >> 32) as usize,
-            By::Each(lines) => {
-                let next = lines.len() as u32;
-                *lines.entry(route).or_insert(next) as usize
+            By::Each { lines, count } => {
+                let route = route as usize;
+                if route >= lines.len() {
+                    lines.resize(route + 1, 0);
+                }
+                if lines[route] == 0 {
+                    *count += 1;
+                    lines[route] = *count;
+                }
+                lines[route] as usize - 1
             }
         }
     }

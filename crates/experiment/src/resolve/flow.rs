@@ -95,6 +95,11 @@ fn group<'a>(view: View<'a>, name: String, plan: &Plan<'a>, duration: Duration, 
     let count = view.integer("count")?.unwrap_or(1);
     let streams = view.integer("streams")?.unwrap_or(1);
     let said = Starts { start: view.when("start")?, stagger: view.when("stagger")? };
+    if view.get("count").is_none() && streams > 1 && said.stagger != When::At(Duration::ZERO) {
+        // With a `count` of 1, others may be meant: it is swept.
+        let fault = view.fault("stagger", format!("the {streams} streams of one sender start together: nothing is apart"));
+        return Err(fault.help(format!("for {streams} senders one after the other, `count = {streams}` instead of `streams`")));
+    }
     let starts = starts(&view, &name, said, count, duration, seed)?;
     let last = starts.iter().max().map_or(0, |last| last.as_ps());
     let traffic = traffic(&view)?;

@@ -80,6 +80,7 @@ const CASES: &[(&str, &str, &str)] = &[
     ("hosts without a connection", "stack = \"linux\"", "from = [\"left1\", \"left2\"]"),
     ("ttcp that stops", "stack = \"linux\"", "stop = \"10 s\"\ntraffic = { kind = \"ttcp\", volume = \"1 MiB\" }"),
     ("streams of a probe", "stack = \"linux\"", "streams = 16\ntraffic = \"ping\""),
+    ("streams apart", "stack = \"linux\"", "streams = 4\nstagger = \"1 s\""),
     ("too many connections", "stack = \"linux\"", "count = 1000\nstreams = 1000"),
     (
         "a sine below nothing",

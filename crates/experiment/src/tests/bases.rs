@@ -79,7 +79,7 @@ fn the_one_flow_is_the_one_of_the_base_unless_both_have_names() {
     let flows = |base: &str, file: &str| {
         let document = load(&[("p.toml", base), ("f.toml", file)], "f.toml").unwrap_or_else(|e| panic!("{e}"));
         let flows = document.run(0).unwrap().experiment.flows;
-        flows.iter().map(|f| (f.name.clone(), f.sender.congestion_control.kind, f.sender.send_buffer == 64 << 10)).collect::<Vec<_>>()
+        flows.iter().map(|f| (f.group.to_string(), f.sender.congestion_control.kind, f.sender.send_buffer == 64 << 10)).collect::<Vec<_>>()
     };
     let one = "base = \"p.toml\"\n[[flow]]\ncongestion_control = \"bic\"\n";
     let mine = format!("{one}name = \"mine\"\n");

@@ -1,8 +1,10 @@
 //! What tells two runs apart, and what does not.
 
+use super::super::identity::{RESULTS_VERSION, REVISED, hash, hexadecimal};
 use super::super::{Document, Run, defaults, restore};
 use longfat_core::params::Value;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 
 fn run(sender: &str, path: &str) -> Run {
@@ -157,5 +159,30 @@ fn every_default_is_listed_once() {
     assert_eq!(paths.len(), all.len());
     for path in ["seed", "flow.initial_window", "flow.congestion_control", "flow.congestion_control(cubic).abe", "measure.events"] {
         assert!(paths.contains(path), "{path}");
+    }
+}
+
+/// What moved has another identity, in the simulator alone.
+#[test]
+fn a_revised_word_is_another_run_of_the_simulator() {
+    let said = |backend: &str, text: &str| -> [u8; 32] {
+        Sha256::digest(format!("longfat results {RESULTS_VERSION}\nbackend {backend}\n{text}")).into()
+    };
+    for &(key, word, revision) in REVISED {
+        let plain = json!({ key: word });
+        assert_eq!(hash("testbed", &plain), said("testbed", &format!("{{\"{key}\":\"{word}\"}}")));
+        assert_eq!(hash("sim", &plain), said("sim", &format!("{{\"{key}\":\"{word}\"~{revision}}}")));
+        let of_kind = json!({ key: { "kind": word } });
+        assert_eq!(hash("sim", &of_kind), said("sim", &format!("{{\"{key}\":{{\"kind\":\"{word}\"}}~{revision}}}")));
+        let other = json!({ key: "other" });
+        assert_eq!(hash("sim", &other), said("sim", &format!("{{\"{key}\":\"other\"}}")));
+    }
+    // A sweep hashes its runs one after the other, and keeps what is the same in the next.
+    let text = "backend = { sweep = [\"sim\", \"testbed\"] }\n[path]\npreset = \"dumbbell\"\nrtt = \"10 ms\"\nbottleneck = { rate = \"10 Mbit/s\", mtu = \"1500 bytes\" }\nedge = { rate = \"1 Gbit/s\" }\n[[flow]]\n\
+                stack = \"linux\"\ncongestion_control = \"bbr\"\n[measure]\nduration = \"1 s\"\n";
+    let document = Document::parse(text, "backends.toml").unwrap_or_else(|e| panic!("{e}"));
+    let hashes = document.plan(0..2).unwrap().hashes;
+    for (number, hash) in hashes.iter().enumerate() {
+        assert_eq!(hexadecimal(hash), document.run(number as u64).unwrap().hash);
     }
 }

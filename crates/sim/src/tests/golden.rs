@@ -340,7 +340,9 @@ fn revised() -> String {
 /// Whether a run has to do with a word whose line in `REVISED` is not the one of golden.txt.
 fn is_revised(run: &str, before: &str) -> bool {
     let experiments = experiments();
-    let Some((_, text)) = run.strip_prefix("run ").and_then(|name| experiments.iter().find(|(known, _)| known == name)) else { return false };
+    let Some((_, text)) = run.strip_prefix("run ").and_then(|name| experiments.iter().find(|(known, _)| known == name)) else {
+        return false;
+    };
     let new = REVISED.iter().filter(|(key, word, revision)| !before.split(' ').any(|known| known == format!("{key}={word}~{revision}")));
     new.into_iter().any(|(key, word, _)| text.contains(&format!("{key} = ")) && text.contains(&format!("\"{word}\"")))
 }

@@ -383,6 +383,38 @@ fn new_flows_come_first() {
     assert_eq!(out(&mut rig, 2), [30_000, 10_006]);
 }
 
+/// Without a shaper, hosts, tins and overflow it is `fq_codel` whose flows share no lines: what leaves, when, and what is dropped.
+#[test]
+fn bare_it_is_fq_codel_without_collisions() {
+    let mut dropped = 0;
+    for seed in 1..9 {
+        let mut cake = Rig::new(100_000_000, &[word("isolation", "flows"), limit_of_packets(100_000)]);
+        let kind = crate::queue::named("fq_codel");
+        let mut params = Params::defaults(kind.params);
+        params.set("collisions", Value::Bool(false));
+        let (limit, roomy) = limit_of_packets(100_000);
+        params.set(limit, roomy);
+        let mut plain = Rig { queue: (kind.build)(&params, context(100_000_000, 20, 1500)), ..Rig::new(100_000_000, &[]) };
+        let mut rng = Rng::named(seed, "arrivals");
+        let mut now = Time::ZERO;
+        for n in 0..6000 {
+            now += Duration::from_micros(rng.below(2000));
+            // Flows that send much, and others that send little: lines fall empty, and are new again.
+            let (flow, size) = (rng.below(8).min(rng.below(8)) as u32, 100 + rng.below(1400) as u16);
+            let departures = rng.below(3);
+            for rig in [&mut cake, &mut plain] {
+                rig.arrive(now, (flow, "CS0"), n..n + 1, size);
+            }
+            for _ in 0..departures {
+                assert_eq!(cake.depart(now), plain.depart(now), "seed {seed}, step {n}");
+            }
+        }
+        assert_eq!(cake.log.dropped, plain.log.dropped);
+        dropped += cake.log.dropped.len();
+    }
+    assert!(dropped > 100, "{dropped}");
+}
+
 #[test]
 fn the_longest_line_loses_its_head() {
     let mut rig = Rig::new(12_000_000, &[limit_of_packets(20)]);

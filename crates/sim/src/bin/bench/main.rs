@@ -113,8 +113,8 @@ fn child(name: &str, short: bool) -> io::Result<()> {
     let mut dumbbell = match name.strip_prefix(controls::PREFIX) {
         Some(control) => controls::of(control),
         None if name.starts_with(queues::PREFIX) => queues::of(&name[queues::PREFIX.len()..]),
-        None => match name.strip_prefix(scale::PREFIX).map(str::parse) {
-            Some(connections) => scale::of(connections.map_err(io::Error::other)?),
+        None => match name.strip_prefix(scale::PREFIX) {
+            Some(row) => scale::of(row)?,
             None => (find(name)?.dumbbell)(),
         },
     };
