@@ -50,7 +50,7 @@ class Cells(longfat.paper.Cells):
     """Tests of a stack on a path with a window."""
 
     repeat: int | None = None
-    """The seed whose runs count alone, of an experiment that has it."""
+    """Of experiments that have this repeat, only its runs count; None: all runs do."""
 
     def seeds(self, stem: str) -> list[Cells]:
         """One for each seed of an experiment, in which its runs count alone."""

@@ -42,7 +42,7 @@ pub struct Classifier(By);
 enum By {
     /// By a hash of its flow, keyed so that another seed has other collisions: this many lines.
     Hash { lines: u32, key: u64 },
-    /// The line of its flow, in the order in which flows first came: by the route one more than its number, or 0, and how many there are.
+    /// The line of its flow, in the order in which flows first came. For each route the number of its line plus 1, or 0; and how many there are.
     Each { lines: Vec<u32>, count: u32 },
 }
 
