@@ -139,6 +139,9 @@ impl Fault {
         self.report.help = Some(help.into());
         self
     }
+    pub fn help_if_none(&mut self, help: impl FnOnce() -> String) {
+        self.report.help.get_or_insert_with(help);
+    }
     /// Whether both point at the same beginning.
     pub fn same_place(&self, other: &Fault) -> bool {
         (self.span.text, self.span.start) == (other.span.text, other.span.start)

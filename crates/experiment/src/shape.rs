@@ -226,7 +226,14 @@ fn check_fields(fields: &[Field], tag: Option<&str>, table: &Table, node: &Node,
     for entry in table.0.iter().filter(|e| tag != Some(&e.key)) {
         path.push(Step::Key(entry.key.clone()));
         match fields.iter().find(|f| f.name == entry.key) {
-            Some(field) => field.shape.check(&entry.node, path, faults),
+            Some(field) => {
+                let before = faults.len();
+                field.shape.check(&entry.node, path, faults);
+                // Words of the user's own have no list of what is right: what they are for says it.
+                if matches!(field.shape, Shape::Text | Shape::Names) {
+                    faults[before..].iter_mut().for_each(|fault| fault.help_if_none(|| format!("`{}`: {}", field.name, field.doc)));
+                }
+            }
             None => faults.push(unknown(entry, tag, fields, path)),
         }
         path.pop();
