@@ -152,6 +152,8 @@ struct Cake {
     tins: Vec<Tin>,
     /// Which tins hold something: a bit for each.
     full: u32,
+    /// Which have lines that were not found empty yet: these, and others.
+    awake: u32,
     wash: bool,
     /// How many redundant ACKs of a flow stay; `None`: all.
     spare_acks: Option<usize>,
@@ -192,6 +194,7 @@ impl Cake {
             tin_of,
             tins: kinds.iter().map(tin).collect(),
             full: 0,
+            awake: 0,
             wash: params.boolean("wash"),
             spare_acks: ack_filter::spare(params.choice("ack_filter")),
             isolation,
@@ -216,8 +219,8 @@ impl Cake {
             }
             *train = false;
         }
-        for tin in 0..self.tins.len() {
-            let none = self.take(tin, now, packets, log);
+        while self.awake != 0 {
+            let none = self.take(self.awake.trailing_zeros() as usize, now, packets, log);
             debug_assert!(none.is_none(), "nothing is held");
         }
     }
@@ -237,10 +240,14 @@ impl Cake {
                 taken
             },
             |len| wire.bytes(len),
+            |cobalt| cobalt.rest(now, *rtt),
         );
         *count -= before - lines.packets();
         if lines.packets() == 0 {
             self.full &= !(1 << tin);
+        }
+        if taken.is_none() {
+            self.awake &= !(1 << tin);
         }
         taken
     }
@@ -315,6 +322,7 @@ impl Queue for Cake {
         self.bytes += u64::from(packet.ip_len());
         self.packets += 1;
         self.full |= 1 << tin;
+        self.awake |= 1 << tin;
         let lines = &mut self.tins[usize::from(tin)].lines;
         let line = lines.push(flow, id, packets);
         if let Some(redundant) = self.spare_acks.and_then(|spare| lines.thin(line, spare, id, packets)) {

@@ -82,4 +82,10 @@ impl Cobalt {
         self.blue.empty(now, freeze);
         None
     }
+    /// The same of a line that is known to be empty.
+    #[inline]
+    pub fn rest(&mut self, now: Time, freeze: Duration) {
+        self.codel.rest();
+        self.blue.empty(now, freeze);
+    }
 }

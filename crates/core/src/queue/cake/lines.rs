@@ -168,11 +168,15 @@ impl Lines {
     }
 
     /// Whether the hosts of a line count it.
+    #[inline]
     fn count(&mut self, number: usize, busy: bool) {
-        let line = &mut self.lines[number];
-        if line.busy == busy {
-            return;
+        if self.lines[number].busy != busy {
+            self.recount(number, busy);
         }
+    }
+
+    fn recount(&mut self, number: usize, busy: bool) {
+        let line = &mut self.lines[number];
         line.busy = busy;
         for (count, &host) in self.busy.iter_mut().zip(&line.hosts) {
             if host == NOBODY {
@@ -200,15 +204,16 @@ impl Lines {
     }
 
     /// The next packet, which `take` takes from the line whose turn it is; it may drop others first. `None` when nothing is held any more: then
-    /// every line is idle. A packet takes as many bytes of credit as `size` says.
+    /// every line is idle, and `rest` has been told. A packet takes as many bytes of credit as `size` says.
     #[inline]
     pub fn next(
         &mut self,
         packets: &mut Packets,
         mut take: impl FnMut(&mut Cobalt, &mut Backlog, &mut Packets) -> Option<PacketId>,
         size: impl Fn(u32) -> u32,
+        mut rest: impl FnMut(&mut Cobalt),
     ) -> Option<PacketId> {
-        loop {
+        while self.packets > 0 {
             let is_new = !self.new.is_empty();
             let number = *if is_new { &self.new } else { &self.old }.front()?;
             let place = number as usize;
@@ -238,6 +243,14 @@ impl Lines {
             self.lines[place].place = Place::Old;
             self.old.push_back(number);
         }
+        // Turn by turn each line would be found empty, some of them twice, which is no news to their control.
+        while let Some(number) = self.new.pop_front().or_else(|| self.old.pop_front()) {
+            let line = &mut self.lines[number as usize];
+            rest(&mut line.cobalt);
+            line.place = Place::Idle;
+            self.count(number as usize, false);
+        }
+        None
     }
 
     /// The line that holds the most bytes, the first of such, and how many these are.

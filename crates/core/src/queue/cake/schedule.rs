@@ -13,12 +13,14 @@ pub struct Schedule {
     next: Time,
     /// What `next` leaves out: a part of a picosecond, in units of one over the rate.
     rest: u64,
+    /// The last packet's size, and how long that takes: whole picoseconds and the rest. Most packets are as large as the one before, and then nothing is divided.
+    last: (u32, u64, u64),
 }
 
 impl Schedule {
     /// One that is quiet.
     pub fn new(rate: Rate) -> Self {
-        Schedule { rate: rate.as_bps(), next: Time::ZERO, rest: 0 }
+        Schedule { rate: rate.as_bps(), next: Time::ZERO, rest: 0, last: (0, 0, 0) }
     }
     /// When the packet after those so far may go.
     #[inline]
@@ -33,10 +35,16 @@ impl Schedule {
     /// A packet of `bytes` goes when it may.
     #[inline]
     pub fn advance(&mut self, bytes: u32) {
-        // Of 64 KiB and more there are none: it is under 2^63.
-        let time = u64::from(bytes) * BYTE + self.rest;
-        self.next = self.next.saturating_add(Duration::from_ps(time / self.rate));
-        self.rest = time % self.rate;
+        if bytes != self.last.0 {
+            // Of 64 KiB and more there are none: it is under 2^63.
+            let time = u64::from(bytes) * BYTE;
+            self.last = (bytes, time / self.rate, time % self.rate);
+        }
+        let (_, whole, part) = self.last;
+        self.rest += part;
+        let carry = self.rest >= self.rate;
+        self.rest -= if carry { self.rate } else { 0 };
+        self.next = self.next.saturating_add(Duration::from_ps(whole + u64::from(carry)));
     }
     /// A packet of `bytes` goes at `at`, late or early.
     #[inline]

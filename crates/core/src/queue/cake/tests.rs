@@ -209,7 +209,7 @@ fn eight_flows_of_a_set_share_nothing_and_the_ninth_does() {
     assert!(places.contains(&ninth), "all ways are taken: it shares one");
     // When all have left, it finds a way of its own, and so does the one whose way it took.
     let mut count = 0;
-    while lines.next(&mut packets, |_, held, packets| held.pop(packets), |len| len).is_some() {
+    while lines.next(&mut packets, |_, held, packets| held.pop(packets), |len| len, |_| ()).is_some() {
         count += 1;
     }
     assert_eq!(count, 10);

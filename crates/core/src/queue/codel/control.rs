@@ -56,6 +56,12 @@ impl Codel {
         Codel { first_above: Time::MAX, drop_next: Time::ZERO, count: 0, last_count: 0, dropping: false }
     }
 
+    /// The line was found empty.
+    #[inline]
+    pub fn rest(&mut self) {
+        (self.first_above, self.dropping) = (Time::MAX, false);
+    }
+
     /// The next packet of the line at `now`; what is dropped before it is. `None` if the line is empty, or becomes it: then the link takes from another.
     #[inline]
     pub fn dequeue(
