@@ -3,6 +3,8 @@
 //! The bottleneck grows with them, so that each has 4 Mb/s of it, whatever their number, and loses as much: a window of 17 packets over
 //! 50 ms, a queue of one BDP, and a slow start that ends at the share. They start one after the other within a second.
 //!
+//! What a connection takes of memory is what 1000 take more than 100 do over the same bottleneck: as many packets are on their way.
+//!
 //! And the same with 10 and 10,000 of them behind `droptail` and behind `fq_codel`, in which each has a line of its own and room for 250 ms.
 
 use std::io;
@@ -25,21 +27,23 @@ const PAIRS: usize = 4;
 const QUEUES: [&str; 2] = ["droptail", "fq_codel"];
 const LINES: [usize; 2] = [10, 10_000];
 const SHARE_MBPS: u64 = 4;
-/// 4 Mb/s times 50 ms, in bytes.
-const SHARE: u64 = 25_000;
+/// A Mb/s times 50 ms, in bytes.
+const MBPS: u64 = 6250;
 /// Data packets of a run, so that the shortest is long enough to be timed.
 const PACKETS: u64 = 6_000_000;
-/// A packet in the network: itself and its segment.
-const PACKET_BYTES: u64 = 72;
 const ROUNDS: usize = 3;
 
-/// The dumbbell of a row: `1000`, or `fq_codel:1000`.
+/// The dumbbell of a row: `1000`, `fq_codel:1000`, or `100x40` where each has another share of the bottleneck, in Mb/s.
 pub fn of(name: &str) -> io::Result<Dumbbell> {
     let (kind, connections) = name.split_once(':').unwrap_or((QUEUES[0], name));
+    let (connections, share_mbps) = match connections.split_once('x') {
+        Some((connections, share)) => (connections, share.parse().map_err(io::Error::other)?),
+        None => (connections, SHARE_MBPS),
+    };
     let connections: usize = connections.parse().map_err(io::Error::other)?;
     // Ten are over two pairs.
     let pairs = if connections.is_multiple_of(PAIRS) { PAIRS } else { PAIRS / 2 };
-    let rate_mbps = SHARE_MBPS * connections as u64;
+    let rate_mbps = share_mbps * connections as u64;
     let base = super::dumbbell(pairs, rate_mbps, 50, 2 * rate_mbps.div_ceil(1000), 1);
     let queue = match kind {
         "droptail" => base.queue,
@@ -51,7 +55,7 @@ pub fn of(name: &str) -> io::Result<Dumbbell> {
         stagger: Duration::from_secs(1) / connections as u64,
         rate: Rate::from_bps(rate_mbps * 1_000_000),
         queue,
-        tcp: TcpConfig { initial_ssthresh: SHARE, ..base.tcp },
+        tcp: TcpConfig { initial_ssthresh: share_mbps * MBPS, ..base.tcp },
         duration: Duration::from_secs((PACKETS * 12_000 / (rate_mbps * 1_000_000)).max(4)),
         ..base
     })
@@ -101,18 +105,22 @@ fn lines() -> io::Result<Vec<String>> {
 /// Prints the table, and returns its rows for `bench.json`.
 pub fn table() -> io::Result<Vec<String>> {
     let best = least(&NUMBERS.map(|n| n.to_string()))?;
-    let own = |of: &Cost| of.peak_rss_bytes.saturating_sub(of.packets_in_network_max * PACKET_BYTES);
     println!(
-        "\nconnections of 4 Mb/s, 50 ms, over {PAIRS} pairs of hosts; a data packet, least of {ROUNDS} runs; memory beside packets in flight"
+        "\nconnections of {SHARE_MBPS} Mb/s, 50 ms, over {PAIRS} pairs of hosts; a data packet, least of {ROUNDS} runs; memory over a tenth of them by the same bottleneck"
     );
     println!("connections  CPU ns  x 100  events  resent  timeouts  in flight  bytes a connection");
     let mut rows = Vec::new();
     for (n, of) in NUMBERS.into_iter().zip(&best) {
         let ratio = per_packet(of) / per_packet(&best[0]);
-        // What each of the connections beyond the first hundred added.
-        let bytes = if n > NUMBERS[0] { own(of).saturating_sub(own(&best[0])) as f64 / (n - NUMBERS[0]) as f64 } else { f64::NAN };
+        let bytes = if n == NUMBERS[1] {
+            let few = run_child(&format!("{PREFIX}{}x{}", NUMBERS[0], SHARE_MBPS * (n / NUMBERS[0]) as u64), "whole")?;
+            of.peak_rss_bytes.saturating_sub(few.peak_rss_bytes) as f64 / (n - NUMBERS[0]) as f64
+        } else {
+            f64::NAN
+        };
+        let shown = if bytes.is_nan() { "-".into() } else { format!("{bytes:.0}") };
         println!(
-            "{n:11}  {:6.0}  {ratio:5.2}  {:6.2}  {:5.2} %  {:7}  {:9}  {bytes:18.0}",
+            "{n:11}  {:6.0}  {ratio:5.2}  {:6.2}  {:5.2} %  {:7}  {:9}  {shown:>18}",
             per_packet(of),
             of.events as f64 / of.data_packets as f64,
             100.0 * of.retransmitted as f64 / of.data_packets as f64,
