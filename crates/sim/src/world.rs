@@ -259,11 +259,11 @@ impl World {
             if self.due_at(found) <= until {
                 self.steps += 1;
                 let next = match self.stages[found] {
-                    Stage::Endpoint(endpoint) => self.live_as_endpoint(endpoint as usize, until),
-                    Stage::Link(link) => self.live_as_link(link as usize, until),
-                    Stage::Port(link) => self.live_as_port(link as usize, until),
-                    Stage::Island(island) => self.live_as_island(island as usize, until),
-                    Stage::Router(router) => self.live_as_router(router as usize, until),
+                    Stage::Endpoint(endpoint) => self.endpoint_turn(endpoint as usize, until),
+                    Stage::Link(link) => self.link_turn(link as usize, until),
+                    Stage::Port(link) => self.port_turn(link as usize, until),
+                    Stage::Island(island) => self.island_turn(island as usize, until),
+                    Stage::Router(router) => self.router_turn(router as usize, until),
                 };
                 if next <= until {
                     // It has done all before `next`, and that is enough for one turn: nobody goes further in this sweep.

@@ -19,7 +19,7 @@ use super::service::Transmitter;
 use super::travel::Travel;
 use super::unsteady::Unsteady;
 use crate::packet::{Line, PacketId, Packets};
-use crate::queue::{DropReason, Party, Queue, QueueLog, discard};
+use crate::queue::{DropReason, Measure, Party, Queue, QueueLog, discard};
 use crate::rng::Rng;
 use crate::time::{Duration, Time};
 use crate::units::Rate;
@@ -393,6 +393,6 @@ impl Link {
 
     /// Packets and bytes held, as the queue itself says.
     pub fn queue_holds(&self) -> (u64, u64) {
-        (self.queue.backlog_packets(), self.queue.backlog_bytes())
+        (self.queue.held(Measure::Packets), self.queue.held(Measure::Bytes))
     }
 }

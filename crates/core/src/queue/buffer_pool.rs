@@ -3,7 +3,7 @@
 //! What the paper leaves open, and how each other reading is had by parameters: `docs/queues/buffer_pool.md`.
 
 use super::pool::{self, Place, Pool, Shape};
-use super::{DropReason, Queue, QueueKind, QueueLog, discard};
+use super::{DropReason, Measure, Queue, QueueKind, QueueLog, discard};
 use crate::packet::{PacketId, Packets};
 use crate::params::{Params, Value};
 use crate::time::Time;
@@ -63,10 +63,7 @@ impl Queue for BufferPool {
         }
         Some(id)
     }
-    fn backlog_bytes(&self) -> u64 {
-        self.pool.bytes()
-    }
-    fn backlog_packets(&self) -> u64 {
-        self.pool.packets()
+    fn held(&self, measure: Measure) -> u64 {
+        measure.of(self.pool.packets(), self.pool.bytes())
     }
 }

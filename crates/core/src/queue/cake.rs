@@ -204,13 +204,6 @@ impl Cake {
         }
     }
 
-    const fn held(&self) -> u64 {
-        match self.limit.measure {
-            Measure::Bytes => self.bytes,
-            Measure::Packets => self.packets,
-        }
-    }
-
     /// Nothing is held, and a packet could go: the shaper is quiet, and every line is found empty.
     fn rest(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) {
         if let Some((schedule, train)) = &mut self.shaper {
@@ -330,7 +323,7 @@ impl Queue for Cake {
             self.bytes -= u64::from(packets[redundant].ip_len());
             discard(now, redundant, DropReason::AckFilter, packets, log);
         }
-        while self.held() > self.limit.max {
+        while self.held(self.limit.measure) > self.limit.max {
             self.shorten(now, packets, log);
         }
     }
@@ -374,11 +367,8 @@ impl Queue for Cake {
     fn tell(&mut self, route: u32, party: &Party<'_>) {
         self.isolation.tell(route, party);
     }
-    fn backlog_bytes(&self) -> u64 {
-        self.bytes
-    }
-    fn backlog_packets(&self) -> u64 {
-        self.packets
+    fn held(&self, measure: Measure) -> u64 {
+        measure.of(self.packets, self.bytes)
     }
 }
 

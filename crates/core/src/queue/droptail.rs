@@ -42,10 +42,7 @@ impl Queue for DropTail {
     fn first(&self) -> Option<PacketId> {
         self.fifo.first()
     }
-    fn backlog_bytes(&self) -> u64 {
-        self.fifo.held(Measure::Bytes)
-    }
-    fn backlog_packets(&self) -> u64 {
-        self.fifo.held(Measure::Packets)
+    fn held(&self, measure: Measure) -> u64 {
+        self.fifo.held(measure)
     }
 }

@@ -49,13 +49,6 @@ struct Drr {
 }
 
 impl Drr {
-    const fn held(&self) -> u64 {
-        match self.limit.measure {
-            Measure::Bytes => self.bytes,
-            Measure::Packets => self.packets,
-        }
-    }
-
     /// Takes the first packet of a line.
     fn pop(&mut self, number: u32, packets: &Packets) -> Option<PacketId> {
         let line = &mut self.lines[number as usize];
@@ -95,7 +88,7 @@ impl Queue for Drr {
         self.bytes += u64::from(packets[id].ip_len());
         line.held.push(id, packets);
         // Section III: where there is no room, the line that takes the most of it gives way.
-        while self.held() > self.limit.max {
+        while self.held(self.limit.measure) > self.limit.max {
             let Some(dropped) = self.longest().and_then(|number| self.pop(number, packets)) else { break };
             discard(now, dropped, DropReason::Overflow, packets, log);
         }
@@ -118,11 +111,8 @@ impl Queue for Drr {
             self.active.rotate_left(1);
         }
     }
-    fn backlog_bytes(&self) -> u64 {
-        self.bytes
-    }
-    fn backlog_packets(&self) -> u64 {
-        self.packets
+    fn held(&self, measure: Measure) -> u64 {
+        measure.of(self.packets, self.bytes)
     }
 }
 
@@ -200,6 +190,6 @@ mod tests {
         rig.arrive(1, 0..3, 1500);
         rig.arrive(2, 0..4, 500);
         assert_eq!(rig.log.dropped.iter().map(|d| (d.0, d.2)).collect::<Vec<_>>(), [(100, DropReason::Overflow)]);
-        assert_eq!((rig.queue.backlog_packets(), rig.queue.backlog_bytes()), (6, 5000));
+        assert_eq!((rig.queue.held(Measure::Packets), rig.queue.held(Measure::Bytes)), (6, 5000));
     }
 }

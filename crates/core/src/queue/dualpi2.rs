@@ -233,10 +233,7 @@ impl DualPi2 {
 impl Queue for DualPi2 {
     fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) {
         self.catch_up(now, packets);
-        let held = match self.limit.measure {
-            Measure::Bytes => self.backlog_bytes(),
-            Measure::Packets => self.backlog_packets(),
-        };
+        let held = self.held(self.limit.measure);
         // RFC 9332 appendix A.1, figure 3: room for the largest packet, whatever the size of this one, so that small ones are not better off.
         if !self.limit.has_room(held, self.mtu) {
             discard(now, id, DropReason::Overflow, packets, log);
@@ -264,11 +261,8 @@ impl Queue for DualPi2 {
             }
         }
     }
-    fn backlog_bytes(&self) -> u64 {
-        self.l4s.bytes() + self.classic.bytes()
-    }
-    fn backlog_packets(&self) -> u64 {
-        self.l4s.packets() + self.classic.packets()
+    fn held(&self, measure: Measure) -> u64 {
+        measure.of(self.l4s.packets() + self.classic.packets(), self.l4s.bytes() + self.classic.bytes())
     }
 }
 

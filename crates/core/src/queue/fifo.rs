@@ -16,6 +16,14 @@ pub enum Measure {
 }
 
 impl Measure {
+    /// Of so many packets, of so many bytes together.
+    #[inline]
+    pub const fn of(self, packets: u64, bytes: u64) -> u64 {
+        match self {
+            Measure::Bytes => bytes,
+            Measure::Packets => packets,
+        }
+    }
     /// What a packet of `ip_len` bytes takes.
     #[inline]
     pub const fn cost(self, ip_len: u32) -> u64 {
@@ -209,9 +217,6 @@ impl Fifo {
     /// What is held, counted in `measure`.
     #[inline]
     pub fn held(&self, measure: Measure) -> u64 {
-        match measure {
-            Measure::Bytes => self.held.bytes(),
-            Measure::Packets => self.held.packets(),
-        }
+        measure.of(self.held.packets(), self.held.bytes())
     }
 }

@@ -314,9 +314,6 @@ impl<S: Clone> FlowQueues<S> {
     /// What is held, counted in `measure`.
     #[inline]
     pub fn held(&self, measure: Measure) -> u64 {
-        match measure {
-            Measure::Bytes => self.bytes,
-            Measure::Packets => self.packets,
-        }
+        measure.of(self.packets, self.bytes)
     }
 }

@@ -100,11 +100,8 @@ impl Queue for Fq {
     fn opens(&self, from: Time) -> Time {
         self.flows.opens(from)
     }
-    fn backlog_bytes(&self) -> u64 {
-        self.flows.held(Measure::Bytes)
-    }
-    fn backlog_packets(&self) -> u64 {
-        self.flows.held(Measure::Packets)
+    fn held(&self, measure: Measure) -> u64 {
+        self.flows.held(measure)
     }
 }
 
@@ -133,7 +130,7 @@ mod tests {
             }
         }
         let (mut free, mut left) = (Time::ZERO, vec![]);
-        while queue.backlog_packets() > 0 {
+        while queue.held(Measure::Packets) > 0 {
             let at = queue.opens(free);
             let id = queue.dequeue(at, &mut packets, &mut log).unwrap();
             left.push((packets.segment(id).seq, at.as_ps() / 1_000_000));

@@ -78,11 +78,8 @@ impl Queue for FqCodel {
         self.enqueue(now, id, packets, log);
         self.dequeue(now, packets, log).is_some()
     }
-    fn backlog_bytes(&self) -> u64 {
-        self.flows.held(Measure::Bytes)
-    }
-    fn backlog_packets(&self) -> u64 {
-        self.flows.held(Measure::Packets)
+    fn held(&self, measure: Measure) -> u64 {
+        self.flows.held(measure)
     }
 }
 

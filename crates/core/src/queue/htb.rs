@@ -10,7 +10,7 @@ mod turns;
 
 use super::bucket::Bucket;
 use super::classes::Classifier;
-use super::{Party, Queue, QueueKind, QueueLog};
+use super::{Measure, Party, Queue, QueueKind, QueueLog};
 use crate::packet::{Packet, PacketId, Packets};
 use crate::time::Time;
 use turns::{Ring, Turns};
@@ -102,7 +102,7 @@ impl Htb {
         let mut rings = std::mem::take(&mut self.rings);
         rings.clear();
         rings.extend(self.leaves.iter().map(|leaf| {
-            let ready = leaf.queue.backlog_packets() > 0 && leaf.queue.opens(now) <= now;
+            let ready = leaf.queue.held(Measure::Packets) > 0 && leaf.queue.opens(now) <= now;
             if ready { self.lender(leaf).map(|height| (height, leaf.prio)) } else { None }
         }));
         let ring = rings.iter().copied().flatten().min();
@@ -132,7 +132,7 @@ impl Queue for Htb {
         self.leaves[leaf].queue.enqueue(now, id, packets, log);
     }
     fn dequeue(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) -> Option<PacketId> {
-        if self.backlog_packets() == 0 {
+        if self.held(Measure::Packets) == 0 {
             return None;
         }
         let now = self.opens(now);
@@ -151,7 +151,7 @@ impl Queue for Htb {
         true
     }
     fn opens(&self, from: Time) -> Time {
-        let held = self.leaves.iter().filter(|leaf| leaf.queue.backlog_packets() > 0);
+        let held = self.leaves.iter().filter(|leaf| leaf.queue.held(Measure::Packets) > 0);
         held.map(|leaf| self.opens_leaf(leaf, from)).min().unwrap_or(from)
     }
     fn tell(&mut self, route: u32, party: &Party<'_>) {
@@ -169,11 +169,8 @@ impl Queue for Htb {
         let queues = self.leaves.iter_mut().map(|leaf| &mut leaf.queue);
         queues.filter(|queue| queue.poll_timeout().is_some_and(|at| at <= now)).for_each(|queue| queue.handle_timeout(now));
     }
-    fn backlog_bytes(&self) -> u64 {
-        self.leaves.iter().map(|leaf| leaf.queue.backlog_bytes()).sum()
-    }
-    fn backlog_packets(&self) -> u64 {
-        self.leaves.iter().map(|leaf| leaf.queue.backlog_packets()).sum()
+    fn held(&self, measure: Measure) -> u64 {
+        self.leaves.iter().map(|leaf| leaf.queue.held(measure)).sum()
     }
 }
 

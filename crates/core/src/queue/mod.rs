@@ -32,6 +32,7 @@ mod tests;
 mod wred;
 
 pub use classes::{GROUP, HOST, Share, share};
+pub use fifo::Measure;
 pub use inner::{build, check, in_bytes};
 
 use crate::by_name;
@@ -153,10 +154,8 @@ pub trait Queue {
     fn first(&self) -> Option<PacketId> {
         None
     }
-    /// IP bytes held.
-    fn backlog_bytes(&self) -> u64;
-    /// Packets held.
-    fn backlog_packets(&self) -> u64;
+    /// What is held, counted in `measure`.
+    fn held(&self, measure: Measure) -> u64;
     /// Packets with this [`Packet::route`](crate::packet::Packet::route) are of `party`: told before the first of them comes, for a queue whose
     /// classes go by that, or that has such queues inside. Nobody is told of a packet that is of nobody known.
     fn tell(&mut self, _route: u32, _party: &Party<'_>) {}

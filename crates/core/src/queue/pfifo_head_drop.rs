@@ -35,11 +35,8 @@ impl Queue for HeadDrop {
     fn passes(&self) -> u32 {
         self.fifo.largest()
     }
-    fn backlog_bytes(&self) -> u64 {
-        self.fifo.held(Measure::Bytes)
-    }
-    fn backlog_packets(&self) -> u64 {
-        self.fifo.held(Measure::Packets)
+    fn held(&self, measure: Measure) -> u64 {
+        self.fifo.held(measure)
     }
 }
 

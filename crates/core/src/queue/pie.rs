@@ -114,10 +114,7 @@ impl Queue for PieQueue {
     fn dequeue(&mut self, now: Time, packets: &mut Packets, _log: &mut dyn QueueLog) -> Option<PacketId> {
         self.control.dequeue(&self.config, now, self.fifo.backlog(), packets)
     }
-    fn backlog_bytes(&self) -> u64 {
-        self.fifo.held(Measure::Bytes)
-    }
-    fn backlog_packets(&self) -> u64 {
-        self.fifo.held(Measure::Packets)
+    fn held(&self, measure: Measure) -> u64 {
+        self.fifo.held(measure)
     }
 }

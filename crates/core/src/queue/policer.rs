@@ -76,11 +76,8 @@ impl Queue for Policer {
     fn dequeue(&mut self, _now: Time, packets: &mut Packets, _log: &mut dyn QueueLog) -> Option<PacketId> {
         self.fifo.pop(packets)
     }
-    fn backlog_bytes(&self) -> u64 {
-        self.fifo.held(Measure::Bytes)
-    }
-    fn backlog_packets(&self) -> u64 {
-        self.fifo.held(Measure::Packets)
+    fn held(&self, measure: Measure) -> u64 {
+        self.fifo.held(measure)
     }
 }
 
@@ -144,7 +141,7 @@ mod tests {
             queue.enqueue(Time::ZERO + Duration::from_micros(at.into()), id, &mut packets, &mut log);
             at += 997;
         }
-        assert_eq!(queue.backlog_packets(), 0);
+        assert_eq!(queue.held(Measure::Packets), 0);
         assert_eq!(passed(&mut *queue, Time::ZERO + Duration::from_secs(12), 2, 0), 1);
     }
 

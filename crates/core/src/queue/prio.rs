@@ -2,7 +2,7 @@
 
 use super::classes::{self, CLASS, Classifier, DSCP, ECN, GROUP, HASH, HOST};
 use super::inner::{QUEUE, inner, place_of_class};
-use super::{Party, Queue, QueueKind, QueueLog};
+use super::{Measure, Party, Queue, QueueKind, QueueLog};
 use crate::packet::{Dscps, PacketId, Packets};
 use crate::params::{Keys, Kind, ParamSpec, Params, Value};
 use crate::time::Time;
@@ -52,7 +52,7 @@ struct Prio {
 impl Prio {
     /// The first band that may send soonest from `from` on, and when.
     fn next(&self, from: Time) -> Option<(Time, usize)> {
-        let held = self.bands.iter().enumerate().filter(|(_, band)| band.backlog_packets() > 0);
+        let held = self.bands.iter().enumerate().filter(|(_, band)| band.held(Measure::Packets) > 0);
         held.map(|(i, band)| (band.opens(from), i)).min()
     }
 }
@@ -96,11 +96,8 @@ impl Queue for Prio {
     fn handle_timeout(&mut self, now: Time) {
         self.bands.iter_mut().filter(|band| band.poll_timeout().is_some_and(|at| at <= now)).for_each(|band| band.handle_timeout(now));
     }
-    fn backlog_bytes(&self) -> u64 {
-        self.bands.iter().map(|band| band.backlog_bytes()).sum()
-    }
-    fn backlog_packets(&self) -> u64 {
-        self.bands.iter().map(|band| band.backlog_packets()).sum()
+    fn held(&self, measure: Measure) -> u64 {
+        self.bands.iter().map(|band| band.held(measure)).sum()
     }
 }
 
@@ -170,6 +167,6 @@ mod tests {
         [(0, "EF"), (1, "EF"), (2, "CS0"), (3, "CS0")].into_iter().for_each(|(seq, dscp)| rig.arrive(0, seq, dscp));
         assert_eq!([rig.depart(0), rig.depart(1000), rig.depart(2000)], [Some(0), Some(2), Some(3)]);
         assert_eq!((rig.queue.opens(at(3000)), rig.depart(10_000)), (at(10_000), Some(1)));
-        assert_eq!(rig.queue.backlog_packets(), 0);
+        assert_eq!(rig.queue.held(Measure::Packets), 0);
     }
 }

@@ -8,7 +8,7 @@
 use super::early::{Marking, Red, RedConfig};
 use super::pool::{self, Place, Pool, Shape};
 use super::red::{MAX_P, SCALE_BY_SIZE, SMALL_PACKET, WAIT, WQ, check_wq, wq};
-use super::{DropReason, Queue, QueueKind, QueueLog, discard};
+use super::{DropReason, Measure, Queue, QueueKind, QueueLog, discard};
 use crate::packet::{PacketId, Packets};
 use crate::params::{Kind, ParamSpec, Params, Value};
 use crate::time::Time;
@@ -120,11 +120,8 @@ impl Queue for RedAnsnet {
         }
         Some(id)
     }
-    fn backlog_bytes(&self) -> u64 {
-        self.pool.bytes()
-    }
-    fn backlog_packets(&self) -> u64 {
-        self.pool.packets()
+    fn held(&self, measure: Measure) -> u64 {
+        measure.of(self.pool.packets(), self.pool.bytes())
     }
 }
 

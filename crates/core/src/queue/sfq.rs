@@ -117,13 +117,6 @@ impl Sfq {
         }
     }
 
-    const fn held(&self) -> u64 {
-        match self.limit.measure {
-            Measure::Bytes => self.bytes,
-            Measure::Packets => self.packets,
-        }
-    }
-
     /// The line of the packet `id`.
     fn line_of(&mut self, id: PacketId, packets: &Packets) -> usize {
         let number = self.classifier.line(packets[id].route);
@@ -196,7 +189,7 @@ impl Queue for Sfq {
             discard(now, dropped, DropReason::Overflow, packets, log);
         }
         // McKenney 1990, on buffer stealing: where there is no room, the longest line gives way.
-        while self.held() > self.limit.max {
+        while self.held(self.limit.measure) > self.limit.max {
             let Some(dropped) = self.longest().and_then(|number| self.take(number, !self.headdrop, packets)) else { break };
             discard(now, dropped, DropReason::Overflow, packets, log);
         }
@@ -216,11 +209,8 @@ impl Queue for Sfq {
             return self.take(number, false, packets);
         }
     }
-    fn backlog_bytes(&self) -> u64 {
-        self.bytes
-    }
-    fn backlog_packets(&self) -> u64 {
-        self.packets
+    fn held(&self, measure: Measure) -> u64 {
+        measure.of(self.packets, self.bytes)
     }
 }
 

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{DropReason, Party, Queue, QueueLog, discard};
+use super::{DropReason, Measure, Party, Queue, QueueLog, discard};
 use crate::by_name;
 use crate::packet::{PacketId, Packets};
 use crate::params::{Kind, ParamSpec, Params, Value};
@@ -129,7 +129,7 @@ impl SharedPort {
     /// The queue has taken or given up what it did: the memory knows.
     #[inline]
     fn account(&mut self) {
-        let held = self.queue.backlog_bytes();
+        let held = self.queue.held(Measure::Bytes);
         // Of two's complement: less is added as well.
         self.memory.used.fetch_add(held.wrapping_sub(self.held), Ordering::Relaxed);
         self.held = held;
@@ -171,11 +171,8 @@ impl Queue for SharedPort {
     fn opens(&self, from: Time) -> Time {
         self.queue.opens(from)
     }
-    fn backlog_bytes(&self) -> u64 {
-        self.queue.backlog_bytes()
-    }
-    fn backlog_packets(&self) -> u64 {
-        self.queue.backlog_packets()
+    fn held(&self, measure: Measure) -> u64 {
+        self.queue.held(measure)
     }
     fn tell(&mut self, route: u32, party: &Party<'_>) {
         self.queue.tell(route, party);

@@ -93,11 +93,8 @@ impl Queue for Step {
         }
         Some(id)
     }
-    fn backlog_bytes(&self) -> u64 {
-        self.fifo.held(Measure::Bytes)
-    }
-    fn backlog_packets(&self) -> u64 {
-        self.fifo.held(Measure::Packets)
+    fn held(&self, measure: Measure) -> u64 {
+        self.fifo.held(measure)
     }
 }
 

@@ -126,11 +126,8 @@ impl Queue for Tbf {
     fn handle_timeout(&mut self, now: Time) {
         self.inside.handle_timeout(now);
     }
-    fn backlog_bytes(&self) -> u64 {
-        self.inside.backlog_bytes()
-    }
-    fn backlog_packets(&self) -> u64 {
-        self.inside.backlog_packets()
+    fn held(&self, measure: Measure) -> u64 {
+        self.inside.held(measure)
     }
 }
 

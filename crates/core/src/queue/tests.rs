@@ -125,7 +125,7 @@ fn run(kind: &QueueKind, params: &Params, context: &QueueContext, steps: &[Step]
                 let passes = packets == 1 && packet.ip_len() <= queue.passes();
                 queue.enqueue(now, id, &mut kept, &mut seen.ledger);
                 assert!(
-                    !passes || queue.backlog_packets() == 1 && kept[id].ecn == ecn,
+                    !passes || queue.held(Measure::Packets) == 1 && kept[id].ecn == ecn,
                     "what need not be asked is neither dropped nor marked"
                 );
             }
@@ -144,7 +144,7 @@ fn run(kind: &QueueKind, params: &Params, context: &QueueContext, steps: &[Step]
                     seen.out.push((seq, now, packet.ecn));
                 }
                 // It may have dropped all that it had, or that might go now.
-                None => assert!(queue.backlog_packets() == 0 || queue.shapes() && queue.opens(now) > now, "what is held can be had"),
+                None => assert!(queue.held(Measure::Packets) == 0 || queue.shapes() && queue.opens(now) > now, "what is held can be had"),
             },
         }
         for &(seq, at, _) in &seen.ledger.dropped[drops..] {
@@ -153,7 +153,7 @@ fn run(kind: &QueueKind, params: &Params, context: &QueueContext, steps: &[Step]
             bytes -= u64::from(arrived[seq as usize].0.ip_len());
         }
         drops = seen.ledger.dropped.len();
-        assert_eq!((queue.backlog_packets(), queue.backlog_bytes()), (packets, bytes));
+        assert_eq!((queue.held(Measure::Packets), queue.held(Measure::Bytes)), (packets, bytes));
         assert_eq!(kept.len() as u64, packets, "what is dropped is let go of");
         if let Some(Limit { measure, max }) = limit {
             let held = if measure == Measure::Bytes { bytes } else { packets };

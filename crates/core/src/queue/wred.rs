@@ -180,11 +180,8 @@ impl Queue for Wred {
     fn first(&self) -> Option<PacketId> {
         self.fifo.first()
     }
-    fn backlog_bytes(&self) -> u64 {
-        self.fifo.held(Measure::Bytes)
-    }
-    fn backlog_packets(&self) -> u64 {
-        self.fifo.held(Measure::Packets)
+    fn held(&self, measure: Measure) -> u64 {
+        self.fifo.held(measure)
     }
 }
 

@@ -11,7 +11,7 @@ use crate::ledger::sent_so_far;
 
 impl World {
     /// The endpoint lives up to and including `until`, or until it has had its turn; when it next has something to do.
-    pub(super) fn live_as_endpoint(&mut self, number: usize, until: Time) -> Time {
+    pub(super) fn endpoint_turn(&mut self, number: usize, until: Time) -> Time {
         let turn_ends = self.turn_ends();
         let mut line = std::mem::take(&mut self.inputs[number].line);
         let before = line.len();

@@ -33,7 +33,7 @@ pub enum Event {
 
 impl World {
     /// The island lives up to and including `until`, or until it has had its turn; when it next has something to do.
-    pub(super) fn live_as_island(&mut self, number: usize, until: Time) -> Time {
+    pub(super) fn island_turn(&mut self, number: usize, until: Time) -> Time {
         let turn_ends = self.turn_ends();
         loop {
             let Island { events, agenda, .. } = &self.islands[number];

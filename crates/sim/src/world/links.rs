@@ -52,7 +52,7 @@ fn is_from_link(input: usize, endpoints: usize) -> bool {
 
 impl World {
     /// The link lives up to and including `until`; when it next has something to do.
-    pub(super) fn live_as_link(&mut self, number: usize, until: Time) -> Time {
+    pub(super) fn link_turn(&mut self, number: usize, until: Time) -> Time {
         let next = if self.waiting[number].len() == 1 && self.ties.is_empty() {
             self.take_from_one(number, until)
         } else {

@@ -186,7 +186,7 @@ pub struct CellTotals {
 
 impl World {
     /// The port in front of the link `number` lives up to and including `until`; when it next has something to do.
-    pub(super) fn live_as_port(&mut self, number: usize, until: Time) -> Time {
+    pub(super) fn port_turn(&mut self, number: usize, until: Time) -> Time {
         let port = self.ports.of(number).expect("the stage is a port");
         let next = self.take_cells(port, number, until);
         self.ports.list[port].port.advance(until);

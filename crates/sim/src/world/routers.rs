@@ -36,7 +36,7 @@ impl Router {
 
 impl World {
     /// The links of the router live up to and including `until`; when one of them next has something to do.
-    pub(super) fn live_as_router(&mut self, number: usize, until: Time) -> Time {
+    pub(super) fn router_turn(&mut self, number: usize, until: Time) -> Time {
         let mut waiting = std::mem::take(&mut self.routers[number].waiting);
         let mut next = self.gather(&mut waiting, until);
         self.routers[number].waiting = waiting;

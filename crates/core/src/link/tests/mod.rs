@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::{Link, LinkConfig, PauseAt, Shaper, loss};
 use crate::packet::{Dscp, Dscps, Ecn, Packet, PacketId, Packets, Segment, Way};
 use crate::params::{Choice, Kind, Params, Value};
-use crate::queue::{self, DropReason, Queue, QueueContext, QueueLog};
+use crate::queue::{self, DropReason, Measure, Queue, QueueContext, QueueLog};
 use crate::rng::Rng;
 use crate::time::{Duration, Time};
 use crate::units::{Capacity, Rate};
@@ -295,7 +295,7 @@ impl Reference {
         let mut events: BTreeSet<(u64, u8, usize)> = packets.iter().enumerate().map(|(i, p)| (p.0, 2, i)).collect();
         let mut last = 0;
         while let Some((time, kind, number)) = events.pop_first() {
-            this.waited += u128::from(this.queue.backlog_packets()) * u128::from(time - last);
+            this.waited += u128::from(this.queue.held(Measure::Packets)) * u128::from(time - last);
             last = time;
             let now = Time::from_ps(time);
             if kind == 0 {
@@ -308,7 +308,7 @@ impl Reference {
                 this.queue.enqueue(now, id, &mut kept, &mut this.log);
             }
             // Until one is sent, or nothing is left that may be sent now.
-            while this.sending.is_none() && this.queue.backlog_packets() > 0 {
+            while this.sending.is_none() && this.queue.held(Measure::Packets) > 0 {
                 let opens = this.queue.opens(now);
                 if opens > now {
                     events.insert((opens.as_ps(), 1, 0));

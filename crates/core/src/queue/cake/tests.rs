@@ -424,7 +424,7 @@ fn the_longest_line_loses_its_head() {
     // 12000 bytes, then 10500, beside 6500 and 7000.
     let dropped: Vec<_> = rig.log.dropped.iter().map(|d| (d.0, d.2)).collect();
     assert_eq!(dropped, [(20_000, DropReason::Overflow), (20_001, DropReason::Overflow)]);
-    assert_eq!(rig.queue.backlog_packets(), 20);
+    assert_eq!(rig.queue.held(Measure::Packets), 20);
 }
 
 #[test]

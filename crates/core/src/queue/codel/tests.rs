@@ -133,7 +133,7 @@ fn it_remembers_its_rate_for_sixteen_intervals() {
         let mut rig = Rig::new(&[]);
         rig.arrive(0, 488, Ecn::NotEct);
         rig.depart(0, 482);
-        assert_eq!((rig.drops().len(), rig.queue.backlog_packets()), (7, 0));
+        assert_eq!((rig.drops().len(), rig.queue.held(Measure::Packets)), (7, 0));
         let start = 482 + pause;
         rig.arrive(start, 400, Ecn::NotEct);
         rig.depart(start, start + 250);

@@ -127,16 +127,16 @@ fn over_the_limit_the_fattest_line_loses_half_from_its_head() {
     rig.arrive(0, 1, 12..13, 500);
     let dropped: Vec<_> = rig.log.dropped.iter().map(|d| (d.0, d.2)).collect();
     assert_eq!(dropped, [200, 201, 202, 203].map(|seq| (seq, DropReason::Overflow)));
-    assert_eq!((rig.queue.backlog_packets(), rig.queue.backlog_bytes()), (17, 13 * 500 + 4 * 1500));
+    assert_eq!((rig.queue.held(Measure::Packets), rig.queue.held(Measure::Bytes)), (17, 13 * 500 + 4 * 1500));
     // 64 at most, of one line of 201.
     let mut rig = Rig::new(&[("limit", packets(200))]);
     rig.arrive(0, 1, 0..201, 500);
-    assert_eq!((rig.log.dropped.len(), rig.queue.backlog_packets()), (64, 137));
+    assert_eq!((rig.log.dropped.len(), rig.queue.held(Measure::Packets)), (64, 137));
     // A limit of one packet holds one packet: half of one is one. Of lines with as many bytes it is the first.
     let mut rig = Rig::new(&[("limit", packets(1))]);
     rig.arrive(0, 1, 0..2, 500);
     rig.arrive(0, 2, 0..1, 500);
-    assert_eq!((rig.log.dropped.len(), rig.queue.backlog_packets()), (2, 1));
+    assert_eq!((rig.log.dropped.len(), rig.queue.held(Measure::Packets)), (2, 1));
 }
 
 /// Each line has a control of its own: the flow that stands is made to drop, and the other one not.
@@ -200,7 +200,7 @@ fn a_line_that_a_drop_empties_leaves_its_turn() {
     assert_eq!(rig.depart(10, 1), [200]);
     assert_eq!(rig.depart(110, 1), [100]);
     assert_eq!(rig.log.dropped, [(201, at(110), DropReason::Early)]);
-    assert_eq!((rig.queue.backlog_packets(), rig.queue.backlog_bytes()), (9, 9 * 1500));
+    assert_eq!((rig.queue.held(Measure::Packets), rig.queue.held(Measure::Bytes)), (9, 9 * 1500));
 }
 
 /// Two flows of one line share it, and their order within it is that of their arrival.

@@ -85,7 +85,7 @@ fn what_does_not_fit_overflows_and_is_not_marked() {
     let mut log = Ledger::default();
     // At 30 RED would drop too, but the reason given is that there is no room.
     fill(queue.as_mut(), 200, &mut log);
-    assert_eq!(queue.backlog_packets(), 30);
+    assert_eq!(queue.held(Measure::Packets), 30);
     assert!(log.dropped.iter().all(|&(id, _, reason)| id >= 30 && reason == DropReason::Overflow));
     assert!(log.marked.iter().all(|&id| id < 30));
 }
@@ -107,10 +107,10 @@ fn the_average_outlives_the_queue_but_not_a_silence() {
     let early = log.dropped.len();
     // The line is still busy with the last packet: one sample of an empty queue is not enough.
     arrive(&mut *queue, drained, 200, packets, &mut log);
-    assert_eq!((queue.backlog_packets(), log.dropped.len()), (0, early + 1));
+    assert_eq!((queue.held(Measure::Packets), log.dropped.len()), (0, early + 1));
     // 1500 bytes at 10 Mb/s take 1.2 ms; then 100 ms of silence are 3125 packets of 40 bytes.
     arrive(&mut *queue, drained + Duration::from_millis(101), 201, packets, &mut log);
-    assert_eq!((queue.backlog_packets(), log.dropped.len()), (1, early + 1));
+    assert_eq!((queue.held(Measure::Packets), log.dropped.len()), (1, early + 1));
 }
 
 /// How many of 100 packets are marked, and how many are dropped, that each find 20 in the queue, and then 60: between the thresholds and over
@@ -126,7 +126,7 @@ fn fates(given: &[(&'static str, Value)], ecn: Ecn) -> [(usize, usize); 2] {
     let (mut queue, mut kept, mut log) = ((KIND.build)(&params, context), Packets::new(), Ledger::default());
     // Until the queue is where it is wanted; then 100 more, each of which makes room for the next.
     [20, 60].map(|held| {
-        while queue.backlog_packets() < held {
+        while queue.held(Measure::Packets) < held {
             let (packet, segment) = packet_with(Ecn::Ce, 0, 1000);
             let id = kept.insert(Way::There, packet, segment);
             queue.enqueue(Time::ZERO, id, &mut kept, &mut log);
@@ -137,11 +137,11 @@ fn fates(given: &[(&'static str, Value)], ecn: Ecn) -> [(usize, usize); 2] {
         }
         log = Ledger::default();
         for _ in 0..100 {
-            let before = queue.backlog_packets();
+            let before = queue.held(Measure::Packets);
             let (packet, segment) = packet_with(ecn, 1, 1000);
             let id = kept.insert(Way::There, packet, segment);
             queue.enqueue(Time::ZERO, id, &mut kept, &mut log);
-            if queue.backlog_packets() > before {
+            if queue.held(Measure::Packets) > before {
                 let id = queue.dequeue(Time::ZERO, &mut kept, &mut log).unwrap();
                 kept.remove(id);
             }

@@ -39,7 +39,7 @@ fn red_does_not_see_the_receive_side() {
     let mut queue = queue(30, 1.0, 0.9, 1.0);
     let (packets, mut log) = (&mut Packets::new(), Ledger::default());
     arrive(&mut *queue, 0..21, Time::ZERO, DATA, packets, &mut log);
-    assert_eq!(queue.backlog_packets(), 20);
+    assert_eq!(queue.held(Measure::Packets), 20);
     assert_eq!(reasons(&log), [(20, DropReason::Overflow)], "both sides full, and nothing dropped early");
 }
 
@@ -50,7 +50,7 @@ fn red_decides_as_a_packet_moves_to_the_transmit_side() {
     // Ten data packets fill the transmit side while the average lags behind; thirty ACKs wait.
     arrive(&mut *queue, 0..10, Time::ZERO, DATA, packets, &mut log);
     arrive(&mut *queue, 10..40, Time::ZERO, 0, packets, &mut log);
-    assert_eq!((queue.backlog_packets(), log.dropped.len()), (40, 0));
+    assert_eq!((queue.held(Measure::Packets), log.dropped.len()), (40, 0));
     // Each departure frees three buffers; ACKs that move meet 27 to 29 in use, so the average passes 27.
     let later = Time::ZERO + Duration::from_millis(1);
     (0..5).for_each(|_| _ = queue.dequeue(later, packets, &mut log));
@@ -64,7 +64,7 @@ fn arrivals_at_a_full_transmit_side_are_seen_by_the_average() {
     let (packets, mut log) = (&mut Packets::new(), Ledger::default());
     // The average lags while the side fills: 10 packets fit.
     arrive(&mut *queue, 0..10, Time::ZERO, DATA, packets, &mut log);
-    assert_eq!((queue.backlog_packets(), log.dropped.len()), (10, 0));
+    assert_eq!((queue.held(Measure::Packets), log.dropped.len()), (10, 0));
     arrive(&mut *queue, 10..30, Time::ZERO, DATA, packets, &mut log);
     assert!(log.dropped.iter().all(|d| d.2 == DropReason::Overflow));
     // They have raised it over 27, so now there is room and yet the next is dropped.
@@ -84,6 +84,6 @@ fn the_average_outlives_the_queue() {
     // The line is still busy with the last packet: one sample of an empty queue is not enough.
     let dropped = log.dropped.len();
     arrive(&mut *queue, 200..201, drained, DATA, packets, &mut log);
-    assert_eq!((queue.backlog_packets(), log.dropped.len()), (0, dropped + 1));
+    assert_eq!((queue.held(Measure::Packets), log.dropped.len()), (0, dropped + 1));
     assert_eq!(reasons(&log).last(), Some(&(200, DropReason::Early)));
 }

@@ -59,7 +59,7 @@ fn the_longest_line_gives_way_at_its_tail_or_head() {
         rig.arrive(Time::ZERO, 2, 0..4, 1500);
         // With the third of the second flow there are 7, 4 of them of the first; with its fourth 3 and 4.
         assert_eq!(rig.dropped(), lost, "packets count, not bytes");
-        assert_eq!((rig.queue.backlog_packets(), rig.queue.backlog_bytes()), (6, 3 * 100 + 3 * 1500));
+        assert_eq!((rig.queue.held(Measure::Packets), rig.queue.held(Measure::Bytes)), (6, 3 * 100 + 3 * 1500));
     }
 }
 

@@ -49,7 +49,7 @@ impl Switch {
         self.held()
     }
     fn held(&self) -> Vec<u64> {
-        self.ports.iter().map(Queue::backlog_bytes).collect()
+        self.ports.iter().map(|port| port.held(Measure::Bytes)).collect()
     }
 }
 

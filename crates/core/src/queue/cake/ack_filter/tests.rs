@@ -1,8 +1,8 @@
 use super::*;
 use crate::packet::{AccEcnOption, Ecn, Way};
-use crate::queue::DropReason;
 use crate::queue::cake::tests::{Rig, at, word};
 use crate::queue::tests::packet_with;
+use crate::queue::{DropReason, Measure};
 use crate::time::Time;
 
 /// An ACK of `ack` with these SACK blocks and flags beside ACK.
@@ -135,7 +135,7 @@ fn two_stay_or_none_or_all() {
         rig.acks(at(0), 0, 0, &six);
         assert_eq!(rig.dropped(), dropped.iter().map(|&n| (n, FILTERED)).collect::<Vec<_>>(), "{mode}");
         let held = 6 - dropped.len() as u64;
-        assert_eq!((rig.queue.backlog_packets(), rig.queue.backlog_bytes()), (held, 40 * held));
+        assert_eq!((rig.queue.held(Measure::Packets), rig.queue.held(Measure::Bytes)), (held, 40 * held));
         assert_eq!(rig.left(), (dropped.len() as u32..6).collect::<Vec<_>>());
     }
 }
@@ -158,7 +158,7 @@ fn data_stays_and_what_it_acknowledges_goes() {
     // The ACK of 2000 makes that of 1000 redundant, the next says the same, nor does the data acknowledge more; then that does, of which one goes,
     // and the other with the next arrival. At the end the ACK of 3000 goes, between the data.
     assert_eq!(rig.dropped(), [(1, FILTERED), (2, FILTERED), (3, FILTERED), (6, FILTERED)]);
-    assert_eq!((rig.queue.backlog_packets(), rig.queue.backlog_bytes()), (5, 4 * 540 + 40));
+    assert_eq!((rig.queue.held(Measure::Packets), rig.queue.held(Measure::Bytes)), (5, 4 * 540 + 40));
     assert_eq!(rig.left(), [0, 4, 5, 7, 8]);
 }
 
@@ -182,5 +182,5 @@ fn a_line_goes_on_after_its_last_packet_but_one_went() {
     assert_eq!(rig.depart(at(0)), Some(1));
     rig.acks(at(0), 0, 2, &[(2000, 700), (3000, 0), (3000, 700)]);
     assert_eq!(rig.left(), [2, 3, 4]);
-    assert_eq!(rig.queue.backlog_packets(), 0);
+    assert_eq!(rig.queue.held(Measure::Packets), 0);
 }

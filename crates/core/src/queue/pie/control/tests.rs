@@ -1,6 +1,7 @@
 use super::*;
 use crate::packet::{Ecn, Way};
 use crate::params::{Params, Value};
+use crate::queue::Measure;
 use crate::queue::pie::{KIND, config_of};
 use crate::queue::tests::{Ledger, context, packet_with};
 use crate::units::Capacity;
@@ -259,7 +260,7 @@ fn a_standing_queue_is_let_be_for_a_while() {
         if let Some(id) = queue.dequeue(Time::ZERO + ms(now), &mut packets, &mut log) {
             packets.remove(id);
         }
-        held.push(queue.backlog_packets());
+        held.push(queue.held(Measure::Packets));
     }
     let first = log.dropped[0].1;
     assert!(first > Time::ZERO + ms(150), "{first:?}");
