@@ -144,14 +144,15 @@ _two("b", "HS-TCP")
 
 
 def _challenge_figure(measured: Measured, name: str, stem: str, flows: Sequence[str], title: str) -> Plot:
-    """Flows as points and the link's total as a line, as the paper draws them."""
+    """Flows as points and the link's total as a line, as the paper draws them, of the first seed."""
     c = cells(measured)
     rates, total = c.challenge(stem, flows), c.challenge_total(stem)
     series = [Series("all on the link (wire)", (total.index / 60).tolist(), total.tolist(), markers=False, colour=6)]
     for i, flow in enumerate(flows):
         sent = rates[flow][rates[flow] > 0]
         series.append(Series(flow, (sent.index / 60).tolist(), sent.tolist(), line=False, colour=i, marker=i))
-    return Plot(name, title, Axis("time (minutes)", start=0), Axis("rate (Mb/s; flows: payload)", start=0), series)
+    caption = f"One of {len(c.seeds(stem))} seeds."
+    return Plot(name, title, Axis("time (minutes)", start=0), Axis("rate (Mb/s; flows: payload)", start=0), series, caption=caption)
 
 
 @paper.figure(where="Figure 6")
@@ -171,14 +172,17 @@ def transmit_queue(measured: Measured) -> Plot:
     """Throughput against the transmit queue."""
     c = cells(measured)
     queues = (100, 2000, 10000)
-    series = [Series(s, queues, [c.txqueue(s, q) for q in queues]) for s in STACKS[2:]]
+    series = []
+    for stack in STACKS[2:]:
+        values = [[one.txqueue(stack, queue) for one in c.seeds("txqueuelen")] for queue in queues]
+        series.append(Series(stack, queues, [mean(of) for of in values], error=[spread(of) for of in values]))
     return Plot(
         "txqueuelen",
         "Transmit queue of the sending host",
         Axis("txqueuelen (packets)", log=True),
         MBPS,
         series,
-        caption=f"Window 2; mean of {' and '.join(LONG_QUEUE_PATHS)}.",
+        caption=f"Window 2; mean of {' and '.join(LONG_QUEUE_PATHS)}. {BARS}",
     )
 
 
