@@ -152,7 +152,7 @@ struct Cake {
     tins: Vec<Tin>,
     /// Which tins hold something: a bit for each.
     full: u32,
-    /// Which have lines that were not found empty yet: these, and others.
+    /// Which have lines that wait for a turn, also such as hold nothing any more.
     awake: u32,
     wash: bool,
     /// How many redundant ACKs of a flow stay; `None`: all.

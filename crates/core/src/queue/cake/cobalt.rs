@@ -82,7 +82,7 @@ impl Cobalt {
         self.blue.empty(now, freeze);
         None
     }
-    /// The same of a line that is known to be empty.
+    /// What asking an empty line for a packet comes to.
     #[inline]
     pub fn rest(&mut self, now: Time, freeze: Duration) {
         self.codel.rest();

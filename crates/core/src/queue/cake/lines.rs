@@ -204,7 +204,7 @@ impl Lines {
     }
 
     /// The next packet, which `take` takes from the line whose turn it is; it may drop others first. `None` when nothing is held any more: then
-    /// every line is idle, and `rest` has been told. A packet takes as many bytes of credit as `size` says.
+    /// every line is idle, and its control has been told by `rest`. A packet takes as many bytes of credit as `size` says.
     #[inline]
     pub fn next(
         &mut self,
@@ -243,7 +243,7 @@ impl Lines {
             self.lines[place].place = Place::Old;
             self.old.push_back(number);
         }
-        // Turn by turn each line would be found empty, some of them twice, which is no news to their control.
+        // Nothing is held: each line is told so once. In turns a new one would be told twice, which changes nothing.
         while let Some(number) = self.new.pop_front().or_else(|| self.old.pop_front()) {
             let line = &mut self.lines[number as usize];
             rest(&mut line.cobalt);

@@ -13,7 +13,7 @@ pub struct Schedule {
     next: Time,
     /// What `next` leaves out: a part of a picosecond, in units of one over the rate.
     rest: u64,
-    /// The last packet's size, and how long that takes: whole picoseconds and the rest. Most packets are as large as the one before, and then nothing is divided.
+    /// The last packet's size, and how long it takes: whole picoseconds and the rest. The next packet is mostly of the same size, and then nothing is divided.
     last: (u32, u64, u64),
 }
 
@@ -84,6 +84,27 @@ impl Wire {
             Framing::None => bytes,
             Framing::Atm => bytes.div_ceil(48) * 53,
             Framing::Ptm => (bytes * 65).div_ceil(64),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Whatever sizes follow each other, packets are through when all their bits are, in whole picoseconds.
+        #[test]
+        fn packets_take_what_their_bits_do(rate in 1u64..1_000_000_000_000, sizes in prop::collection::vec(prop_oneof![Just(40u32), Just(1500), 1u32..65_536], 1..50)) {
+            let mut schedule = Schedule::new(Rate::from_bps(rate));
+            let mut bits = 0u128;
+            for bytes in sizes {
+                schedule.advance(bytes);
+                bits += 8 * u128::from(bytes);
+                let exact = bits * 1_000_000_000_000 / u128::from(rate);
+                prop_assert_eq!(schedule.next(), u64::try_from(exact).map_or(Time::MAX, Time::from_ps));
+            }
         }
     }
 }

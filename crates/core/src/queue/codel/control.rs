@@ -56,7 +56,7 @@ impl Codel {
         Codel { first_above: Time::MAX, drop_next: Time::ZERO, count: 0, last_count: 0, dropping: false }
     }
 
-    /// The line was found empty.
+    /// What asking an empty line for a packet comes to.
     #[inline]
     pub fn rest(&mut self) {
         (self.first_above, self.dropping) = (Time::MAX, false);
@@ -157,5 +157,33 @@ impl CodelConfig {
     fn after(&self, time: Time, count: u32) -> Time {
         let wait = self.interval.as_ps() as f64 / f64::from(count).sqrt();
         time.saturating_add(Duration::from_ps(wait as u64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::tests::Ledger;
+    use super::*;
+
+    /// To rest is to be asked while empty.
+    #[test]
+    fn a_line_rests_as_if_it_were_asked() {
+        let config = CodelConfig {
+            target: Duration::from_millis(5),
+            interval: Duration::from_millis(100),
+            ecn: true,
+            ce_threshold: None,
+            mtu: 1500,
+        };
+        let now = Time::from_ps(5_000_000_000_000);
+        for (first_above, dropping) in [(Time::MAX, false), (now, false), (Time::ZERO, true), (Time::MAX, true)] {
+            let fresh = Codel { first_above, drop_next: now, count: 7, last_count: 3, dropping };
+            let (mut rests, mut asked) = (fresh.clone(), fresh);
+            rests.rest();
+            let (mut line, mut packets, mut log) = (Backlog::default(), Packets::new(), Ledger::default());
+            let mut waiting = Waiting { line: &mut line, elsewhere: 9000 };
+            assert!(asked.dequeue(&config, now, &mut waiting, &mut packets, &mut log).is_none());
+            assert_eq!(format!("{rests:?}"), format!("{asked:?}"));
+        }
     }
 }

@@ -106,7 +106,7 @@ fn lines() -> io::Result<Vec<String>> {
 pub fn table() -> io::Result<Vec<String>> {
     let best = least(&NUMBERS.map(|n| n.to_string()))?;
     println!(
-        "\nconnections of {SHARE_MBPS} Mb/s, 50 ms, over {PAIRS} pairs of hosts; a data packet, least of {ROUNDS} runs; memory over a tenth of them by the same bottleneck"
+        "\nconnections of {SHARE_MBPS} Mb/s, 50 ms, over {PAIRS} pairs of hosts; a data packet, least of {ROUNDS} runs; memory: 1000 over 100 by the same bottleneck"
     );
     println!("connections  CPU ns  x 100  events  resent  timeouts  in flight  bytes a connection");
     let mut rows = Vec::new();
