@@ -71,6 +71,29 @@ fn the_first_sweep_ends_one_instant_early() {
     assert_eq!(first_difference(run(&experiment, true), run(&experiment, false)), None);
 }
 
+/// An endpoint came after its link in the order of a sweep. What it sent at the last instant of the run did not come to the link, and the
+/// audit missed it.
+#[test]
+fn what_is_sent_at_the_last_instant_comes_to_its_link() {
+    let experiment = random::experiment(10_854_178_227_854_355_956).unwrap();
+    let experiment = Experiment { ties: longfat_experiment::Ties::Random, ..experiment };
+    assert_eq!(first_difference(run(&experiment, true), run(&experiment, false)), None);
+}
+
+/// Two receivers on one host got their packets at one instant by one link, which keeps their order and so lets them come together, and
+/// answered at once. Whose answer was first depended on how far the stages had lived.
+#[test]
+fn answers_of_one_instant_are_in_the_order_of_their_endpoints() {
+    let mut experiment = random::experiment(9_792_983_952_532_144_995).unwrap();
+    experiment.measure.packets = Some(Watched::All);
+    assert_eq!(first_difference(run(&experiment, true), run(&experiment, false)), None);
+    let experiment = random::experiment(14_095_878_543_118_230_375).unwrap();
+    let mut world = World::new(&experiment).unwrap();
+    (world.turns.sweep, world.turns.stage) = (0, 6);
+    let turns = drive(world, &experiment, &mut |_| true).unwrap();
+    assert_eq!(first_difference(turns, run(&experiment, false)), None);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
     /// A stage that has had its turn leaves the rest for the next sweep.

@@ -115,6 +115,8 @@ impl World {
     /// Puts into the batch what comes up to `until` by the inputs in `waiting`, of which those stay in which more waits; when that comes.
     pub(super) fn gather(&mut self, waiting: &mut Vec<u32>, until: Time) -> Time {
         let World { links, inputs, packets, ties, batch, endpoints, .. } = self;
+        // Of what has time and rank in common, what comes by the first input is first, whichever began to wait first.
+        waiting.sort();
         let mut next = Time::MAX;
         waiting.retain(|of| {
             let Input { line, rank, .. } = &mut inputs[*of as usize];
