@@ -12,26 +12,47 @@ KNOB(inference, 3);
 struct control {
 	s64 smoothed; /* delay, 16 bits after the point */
 	u64 until; /* the inference phase ends */
-	/* Delays are from the first one on, which is zero: the clocks are not synchronized. That was sent at first_sent and arrived at first_tick. */
-	u64 first_sent;
-	u32 first_tick;
+	/* Delays are from the first one on, which is zero: the clocks are not synchronized. By them it was this, without what is beyond 32 bits. */
+	u32 first;
 	/* The least delay there can have been, from above, and the greatest, from below. */
 	s32 least, most;
 	u32 seen_from; /* delays before this round are of a window that has been given up since */
+	/* The last ACK answered one segment, and nothing has been acknowledged since: when that was sent, without what is beyond 32 bits, and its
+	 * delay. */
+	u32 alone_sent;
+	s32 alone_delay;
+	bool is_alone;
 	bool is_measured;
 	bool is_smoothed;
-	bool delays_acks; /* the receiver, or it loses some: an ACK has answered two segments */
 	bool full_seen; /* a loss has shown how long the delay is where the queue is full */
 	struct growth growth;
 };
 #include "window.h"
 
-/* RFC 5681 section 4.2: the receiver may hold the ACK of one segment, but not that of two; such a wait is no delay of the path. */
-static inline bool is_held(struct control *c, const struct ack *ack)
+/* RFC 5681 section 4.2: the receiver's timer may hold the ACK of one segment, but not that of two. So it held that of one no longer than the
+ * next one took to come. What is spaced as ACKs space it has a round trip for a window; it may be twice as far apart, but no further than a
+ * quarter of a round trip. */
+static inline bool follows(struct sock *sk, const struct ack *ack, s32 gap)
 {
-	if (ack->acked >= 2)
-		c->delays_acks = true;
-	return ack->acked < 2 && c->delays_acks;
+	u64 window = in_flight(sk) + ack->acked;
+
+	return gap <= 0 || gap * max(window / 2, 4) <= tcp_sock(sk)->srtt_us / 8;
+}
+
+/* Takes in a delay of the path. */
+static inline void take(struct control *c, s32 delay)
+{
+	/* Within a tick the measured delay falls from the true one to one tick less. */
+	if ((s64)delay + TICK < c->least)
+		c->least = delay + TICK;
+	if (delay > c->most)
+		c->most = delay;
+	/* INFOCOM 2003 section IV-A: the weight of a new delay is 1/8. */
+	if (c->is_smoothed)
+		c->smoothed += ((s64)delay * (1 << 16) - c->smoothed) >> 3;
+	else
+		c->smoothed = (s64)delay * (1 << 16);
+	c->is_smoothed = true;
 }
 
 static inline void on_sample(struct sock *sk, const struct ack *ack)
@@ -39,35 +60,33 @@ static inline void on_sample(struct sock *sk, const struct ack *ack)
 	struct control *c = control(sk);
 	struct window *w = window(sk);
 	struct tcp_sock *tp = tcp_sock(sk);
-	u64 sent;
-	s64 delay;
+	bool was_alone = c->is_alone;
+	u32 sent, delay;
 
+	if (!ack->acked)
+		return;
+	c->is_alone = false;
 	if (w->rtt < 0 || !BITFIELD(tp, rx_opt.saw_tstamp))
 		return;
-	if (is_held(c, ack) || !ack->acked || in_flight(sk) + ack->acked < 2 || (s32)(w->round - c->seen_from) < 0)
+	sent = (u32)tp->tcp_mstamp - (u32)w->rtt;
+	delay = tp->rx_opt.rcv_tsval * TICK - sent;
+	if (was_alone && follows(sk, ack, sent - c->alone_sent))
+		take(c, c->alone_delay);
+	if (in_flight(sk) + ack->acked < 2 || (s32)(w->round - c->seen_from) < 0)
 		return;
-	sent = tp->tcp_mstamp - (u32)w->rtt;
 	if (!c->is_measured) {
-		c->first_sent = sent;
-		c->first_tick = tp->rx_opt.rcv_tsval;
-		c->least = TICK;
-		c->most = 0;
+		c->first = delay;
+		c->least = 0x7fffffff;
+		c->most = -0x7fffffff;
 		c->is_measured = true;
 	}
-	delay = (s64)(s32)(tp->rx_opt.rcv_tsval - c->first_tick) * TICK - (s64)(sent - c->first_sent);
-	if (delay != (s32)delay)
-		return;
-	/* Within a tick the measured delay falls from the true one to one tick less. */
-	if (delay + TICK < c->least)
-		c->least = delay + TICK;
-	if (delay > c->most)
-		c->most = delay;
-	/* INFOCOM 2003 section IV-A: the weight of a new delay is 1/8. */
-	if (c->is_smoothed)
-		c->smoothed += (delay * (1 << 16) - c->smoothed) >> 3;
-	else
-		c->smoothed = delay * (1 << 16);
-	c->is_smoothed = true;
+	if (ack->acked >= 2) {
+		take(c, delay - c->first);
+	} else {
+		c->is_alone = true;
+		c->alone_sent = sent;
+		c->alone_delay = delay - c->first;
+	}
 }
 
 /* The window was reduced. What it does shows from the end of the round after this one on. */

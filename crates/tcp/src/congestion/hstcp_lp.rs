@@ -30,7 +30,7 @@ impl Growth for Increase {
 mod tests {
     use super::super::{AckSample, Congestion, CongestionControl, testing::*};
     use super::*;
-    use longfat_core::time::Time;
+    use longfat_core::time::{Duration, Time};
 
     type HstcpLp = LowPriority<Increase>;
 
@@ -40,7 +40,8 @@ mod tests {
         lp.delays.full_seen = true;
         path.round_with(&mut lp, 100, Some(0));
         path.round_with(&mut lp, 100, Some(0));
-        let most = AckSample { round: 2, acked: 1, in_flight: 100 * MSS, forward_delay: Some(100_000_000_000), ..AckSample::default() };
+        let pair = AckSample { round: 2, acked: 2 * MSS, in_flight: 100 * MSS, ..ack(path.now, Duration::from_millis(100)) };
+        let most = AckSample { forward_delay: Some(100_000_000_000), ..pair };
         lp.delays.measure(&most);
         (path, lp)
     }

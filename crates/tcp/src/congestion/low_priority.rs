@@ -37,6 +37,13 @@ enum Early {
     Second,
 }
 
+/// An ACK of one segment: when that was sent, and its delay.
+#[derive(Clone, Copy, Debug)]
+struct Alone {
+    sent: Time,
+    delay: i64,
+}
+
 /// The delays seen, and the inference phase. Delays are in ps, up to a constant.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Delays {
@@ -44,11 +51,11 @@ pub(super) struct Delays {
     inference: u64,
     /// One tick of the timestamps: a delay is as measured, or longer by less than this.
     tick: i64,
-    two_segments: u64,
-    /// Whether an ACK has answered two segments: this receiver delays ACKs, or loses some.
-    delays_acks: bool,
+    mss: u64,
+    /// The last ACK answered one segment, and nothing has been acknowledged since.
+    alone: Option<Alone>,
     /// The least delay there can have been, from above, and the greatest, from below.
-    range: Option<(i64, i64)>,
+    pub range: Option<(i64, i64)>,
     smoothed: Option<f64>,
     /// A loss has shown how long the delay is where the queue is full.
     pub full_seen: bool,
@@ -66,8 +73,8 @@ impl Delays {
             delta: params.number("delta"),
             inference: params.integer("inference"),
             tick: config.timestamp_tick.as_ps() as i64,
-            two_segments: 2 * u64::from(config.mss),
-            delays_acks: false,
+            mss: u64::from(config.mss),
+            alone: None,
             range: None,
             smoothed: None,
             full_seen: false,
@@ -81,15 +88,39 @@ impl Delays {
     #[inline]
     pub fn measure(&mut self, ack: &AckSample) {
         self.round = ack.round;
-        let Some(delay) = ack.forward_delay else { return };
-        // RFC 5681 §4.2: the receiver's timer may hold the ACK of one segment, but not that of two. Such a wait is no delay of the path,
-        // and far longer than most: it would pass for the greatest one, and keep a window of a few segments, whose last one waits in
-        // each round, where it is.
-        self.delays_acks |= ack.acked >= self.two_segments;
-        let held = ack.acked < self.two_segments && self.delays_acks;
-        if held || ack.acked == 0 || ack.in_flight < self.two_segments || ack.round < self.seen_from {
+        if ack.acked == 0 {
             return;
         }
+        let alone = self.alone.take();
+        let Some((delay, rtt)) = ack.forward_delay.zip(ack.rtt) else { return };
+        let sent = Time::from_ps(ack.now.as_ps().saturating_sub(rtt.as_ps()));
+        if let Some(alone) = alone.filter(|alone| self.follows(sent.since(alone.sent), ack)) {
+            self.take(alone.delay);
+        }
+        if ack.in_flight < 2 * self.mss || ack.round < self.seen_from {
+            return;
+        }
+        if ack.acked < 2 * self.mss {
+            self.alone = Some(Alone { sent, delay });
+        } else {
+            self.take(delay);
+        }
+    }
+
+    /// Whether a segment that this ACK answers, sent so long after the one before, came too soon for the receiver to have held the ACK of that.
+    ///
+    /// RFC 5681 §4.2: the receiver's timer may hold the ACK of one segment, but not that of two. So it held that of one no longer than the
+    /// next one took to come. The last of a burst waits for the timer, and that is no delay of the path, and far longer than most: it would
+    /// pass for the greatest one, and keep a window of a few segments, whose last one waits in each round, where it is. What is spaced as
+    /// ACKs space it has a round trip for a window; it may be twice as far apart, but no further than a quarter of a round trip.
+    #[inline]
+    fn follows(&self, gap: Duration, ack: &AckSample) -> bool {
+        gap.saturating_mul((ack.in_flight / (2 * self.mss)).max(4)) <= ack.srtt
+    }
+
+    /// Takes in a delay of the path.
+    #[inline]
+    fn take(&mut self, delay: i64) {
         // Within a tick the measured delay falls from the true one to one tick less. So the greatest measured is the greatest there
         // was, and the least is under the least measured and a tick, which comes as near as ACKs are close to each other.
         let (least, most) = self.range.unwrap_or((i64::MAX, i64::MIN));
@@ -125,13 +156,13 @@ impl Delays {
     /// The window was reduced, for whatever reason. What it does shows from the end of the round after this one on.
     fn reduced(&mut self) {
         self.seen_from = self.round + 2;
-        self.smoothed = None;
+        (self.smoothed, self.alone) = (None, None);
     }
 
     /// Delays tell from now on: a reduction was for nothing, or sending starts again after idleness.
     fn restart(&mut self) {
         self.seen_from = self.round;
-        self.smoothed = None;
+        (self.smoothed, self.alone) = (None, None);
     }
 }
 

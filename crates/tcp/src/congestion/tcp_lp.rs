@@ -46,9 +46,14 @@ mod tests {
         // One-way delays from -40 ms (the clocks differ) to 60 ms; with a tick of 1 ms, early congestion is beyond -24.15 ms.
         path.round_with(&mut lp, 100, Some(-40));
         path.round_with(&mut lp, 100, Some(-40));
-        let most = AckSample { round: 2, acked: 1, in_flight: 100 * MSS, forward_delay: Some(60_000_000_000), ..AckSample::default() };
-        lp.delays.measure(&most);
+        lp.delays.measure(&pair(path.now, 60));
         (path, lp)
+    }
+
+    /// In the second round, an ACK of two segments with a delay of so many milliseconds.
+    fn pair(now: Time, delay: i64) -> AckSample {
+        let forward_delay = Some(delay * 1_000_000_000);
+        AckSample { round: 2, acked: 2 * MSS, in_flight: 90 * MSS, forward_delay, ..ack(now, Duration::from_millis(100)) }
     }
 
     /// The window in segments after rounds of so many milliseconds one way.
@@ -125,17 +130,65 @@ mod tests {
         }
     }
 
+    /// ACKs of one segment each with a delay of 50 ms, more than any other: so many microseconds after `now`, of a window of 90 segments
+    /// over 100 ms. Whether they count.
+    fn counts(now: Time, at: &[u64]) -> bool {
+        let (_, mut lp) = lp(98);
+        let before = lp.delays.range;
+        for &us in at {
+            let single = AckSample { acked: MSS, ..pair(now + Duration::from_micros(us), 80) };
+            lp.delays.measure(&single);
+        }
+        before != lp.delays.range
+    }
+
     #[test]
     fn an_ack_that_the_receiver_may_have_held_tells_nothing() {
-        let (mut path, mut lp) = lp(98);
-        let pair =
-            AckSample { round: 2, acked: 2 * MSS, in_flight: 90 * MSS, forward_delay: Some(-40_000_000_000), ..AckSample::default() };
-        lp.delays.measure(&pair);
-        // From here on the peer is known to delay ACKs: those of one segment may have waited 40 ms for its timer.
-        assert_eq!(windows(&mut path, &mut lp, &[0, 0]), [100, 101]);
-        let before = lp.delays;
-        lp.delays.measure(&AckSample { forward_delay: Some(0), ..pair });
-        assert_ne!(format!("{before:?}"), format!("{:?}", lp.delays));
+        let now = Time::ZERO + Duration::from_secs(1);
+        // What follows, follows at twice an even spacing (100 ms / 45) or sooner.
+        assert!(counts(now, &[0, 0]) && counts(now, &[0, 2222]));
+        assert!(!counts(now, &[0, 2223]) && !counts(now, &[0, 40_000]));
+        // Of several, one is enough; what nothing follows yet tells nothing yet.
+        assert!(counts(now, &[0, 40_000, 40_010]));
+        assert!(!counts(now, &[0]));
+    }
+
+    #[test]
+    fn what_follows_may_answer_two_but_must_have_been_sent_once() {
+        let now = Time::ZERO + Duration::from_secs(1);
+        let single = AckSample { acked: MSS, ..pair(now, 80) };
+        let range = |next: &[AckSample]| {
+            let (_, mut lp) = lp(98);
+            lp.delays.measure(&single);
+            next.iter().for_each(|ack| lp.delays.measure(ack));
+            lp.delays.range.unwrap().1 / 1_000_000_000
+        };
+        let (next, resent) = (pair(now, -40), AckSample { rtt: None, forward_delay: None, ..pair(now, -40) });
+        assert_eq!(range(&[next]), 80);
+        assert_eq!(range(&[resent, next]), 60);
+        // A duplicate ACK answers nothing.
+        assert_eq!(range(&[AckSample { acked: 0, ..next }, next]), 80);
+        // After a reduction, what was before it does not count.
+        let (_, mut lp) = lp(98);
+        lp.delays.measure(&single);
+        reduce(&mut lp, now, Congestion::Loss);
+        lp.delays.measure(&next);
+        assert_eq!(lp.delays.range.unwrap().1, 60_000_000_000);
+    }
+
+    #[test]
+    fn a_window_of_a_few_segments_does_not_count_its_last() {
+        let (_, mut lp) = lp(98);
+        let before = lp.delays.range;
+        // Bursts of four, whose last one waits for a timer of 40 ms: its ACK is followed by one of what was sent 140 ms after it.
+        for burst in 0..10 {
+            let now = Time::ZERO + Duration::from_millis(1000 + 140 * burst);
+            let of_burst = AckSample { round: 2 + burst, in_flight: 4 * MSS, ..pair(now, -40) };
+            lp.delays.measure(&of_burst);
+            let last = AckSample { acked: MSS, in_flight: 2 * MSS, forward_delay: Some(0), ..of_burst };
+            lp.delays.measure(&last);
+        }
+        assert_eq!(before, lp.delays.range);
     }
 
     #[test]
