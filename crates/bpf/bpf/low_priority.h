@@ -94,6 +94,7 @@ static inline void reduced(struct sock *sk)
 {
 	control(sk)->seen_from = window(sk)->round + 2;
 	control(sk)->is_smoothed = false;
+	control(sk)->is_alone = false;
 }
 
 /* Whether the delays tell of congestion. */
@@ -136,6 +137,7 @@ static inline void on_restart(struct sock *sk)
 {
 	control(sk)->seen_from = window(sk)->round;
 	control(sk)->is_smoothed = false;
+	control(sk)->is_alone = false;
 }
 
 static inline void on_undo(struct sock *sk)

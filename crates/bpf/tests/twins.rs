@@ -3,7 +3,7 @@
 mod history;
 mod host;
 
-use history::{History, Step};
+use history::{History, Step, with_held_acks};
 use host::Host;
 use longfat_bpf::{TWINS, Twin};
 use longfat_core::params::{Choice, Kind, ParamSpec, Params, Value};
@@ -117,5 +117,23 @@ fn every_twin_keeps_to_its_core() {
             "{}: it parts in {parted} of {of} histories, the core from itself in {parted_itself}",
             twin.name
         );
+    }
+}
+
+/// Whether an ACK counts is decided in whole microseconds: there is nothing to round.
+#[test]
+fn twins_that_yield_count_the_same_acks() {
+    for twin in TWINS.iter().filter(|twin| twin.name.ends_with("_lp")) {
+        let host = Host::compile(twin);
+        let mut yielded = 0;
+        for seed in 0..200 {
+            let steps = with_held_acks(Rng::named(seed, twin.name), 600);
+            let params = Params::defaults(twin.core().params);
+            let expected = core(twin, &params, &steps, 0);
+            yielded += expected.windows(2).filter(|pair| pair[1] < pair[0]).count();
+            let off = distance(&expected, &host.live(&params, &steps));
+            assert!(off < BOUND, "{}: {off} in history {seed}", twin.name);
+        }
+        assert!(yielded > 1000, "{}: yields {yielded} times", twin.name);
     }
 }

@@ -164,3 +164,48 @@ impl History {
         Step::Ack { sample, una: self.una, nxt, out, tsval }
     }
 }
+
+/// Over 50 ms and a queue that comes and goes, ACKs of one and of two segments. What is sent next follows at once, as late as it may for an
+/// ACK of one to count (`max(window / 2, 4)` to a round trip), a little later, or long after; and the receiver may have held the ACK of one
+/// until then, for up to 40 ms.
+pub fn with_held_acks(mut rng: Rng, acks: usize) -> Vec<Step> {
+    const RTT_US: u64 = 50_000;
+    let window = 2 + rng.below(60) as u32;
+    let spaced = RTT_US / u64::from((window / 2).max(4));
+    let (mut sent_us, mut now_us, mut queue_us) = (2_000_000, 0, 0);
+    let (mut una, mut round, mut round_end) = (0, 0, 0);
+    let mut steps = vec![Step::Loss(Time::ZERO + Duration::from_secs(1))];
+    for _ in 0..acks {
+        if rng.chance(0.05) {
+            queue_us = 1000 * [0, 0, 2, 8, 30][rng.below(5) as usize];
+        }
+        let acked = (1 + rng.below(2) as u32).min(window);
+        let next_us = sent_us + [0, spaced, spaced + 1, RTT_US][rng.below(4) as usize];
+        let held_us = if acked == 1 && rng.chance(0.5) { (next_us - sent_us).min(40_000) } else { 0 };
+        // In the order in which they were sent.
+        now_us = (sent_us + RTT_US + queue_us + held_us).max(now_us);
+        let rtt_us = now_us - sent_us;
+        una += acked;
+        let out = window - acked;
+        if una > round_end {
+            (round, round_end) = (round + 1, una + out);
+        }
+        let tsval = ((now_us - RTT_US / 2) / 1000) as u32 + 77_000_000;
+        let sample = AckSample {
+            now: Time::ZERO + Duration::from_micros(now_us),
+            acked: u64::from(acked) * MSS,
+            delivered: u64::from(acked) * MSS,
+            in_flight: u64::from(window) * MSS,
+            rtt: Some(Duration::from_micros(rtt_us)),
+            srtt: Duration::from_micros(RTT_US),
+            rtt_min: Duration::from_micros(RTT_US),
+            forward_delay: Some((i64::from(tsval) * 1000 - sent_us as i64) * 1_000_000),
+            round,
+            cwnd_limited: true,
+            ..AckSample::default()
+        };
+        steps.push(Step::Ack { sample, una, nxt: una + out, out, tsval });
+        sent_us = next_us;
+    }
+    steps
+}
