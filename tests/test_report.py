@@ -233,6 +233,32 @@ def test_no_table_is_cut_off_on_paper(browser: webdriver.Chrome, tmp_path: Path)
     assert max(rights) <= 718
 
 
+def test_what_is_printed_at_once_is_drawn_or_says_that_it_is_not(browser: webdriver.Chrome, swept: Path, tmp_path: Path) -> None:
+    page = write_report(str(swept), tmp_path / "results", tmp_path / "reports").page
+    # Nothing is drawn while nobody looks; what is printed is how many figures lack then.
+    source = """
+        window.requestIdleCallback = () => {};
+        window.undrawn = () => [...document.querySelectorAll('[data-pack]')].filter(host => !charts.get(host)).length;
+        window.print = () => { window.printed = undrawn(); };"""
+    script = browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": source})
+    try:
+        opened(browser, page, 390)
+    finally:
+        browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
+    assert browser.execute_script("return undrawn()") > 0
+    # From the menu: a browser does not wait.
+    browser.execute_script("dispatchEvent(new Event('beforeprint'))")
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    said = """return [...document.querySelectorAll('[data-undrawn]')].map(host => getComputedStyle(host, '::after').content)"""
+    assert set(browser.execute_script(said)) == {'"Not drawn yet. Print the page once more."'}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    browser.execute_script("dispatchEvent(new Event('afterprint'))")
+    assert browser.execute_script(said) == []
+    # By its key: the page draws all, and then asks for it.
+    browser.execute_script("dispatchEvent(new KeyboardEvent('keydown', { key: 'p', ctrlKey: true, cancelable: true }))")
+    WebDriverWait(browser, 20).until(lambda driver: driver.execute_script("return window.printed === 0"))
+
+
 HOSTILE = "</script><script>document.title = 'taken'</script><img src=x onerror=\"document.title = 'taken'\">"
 
 

@@ -72,6 +72,9 @@ fn distance(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b).abs() / a.max(1.0)).fold(0.0, f64::max)
 }
 
+/// The twins that leave the bound at all, and in how many histories at most (docs/kernel-controls.md says why).
+const PARTING: &[(&str, u64)] = &[("bic", 13), ("westwood", 2)];
+
 /// As seen in Linux 6.18: ssthresh is the low half of an address, and cwnd on its way there. With the next ACK the window is reduced from
 /// what is in flight, and stays there.
 fn outlives_a_reduction_that_it_was_not_asked_for(twin: &Twin, host: &Host) {
@@ -86,8 +89,8 @@ fn outlives_a_reduction_that_it_was_not_asked_for(twin: &Twin, host: &Host) {
 }
 
 /// A control that decides by comparing what it measures may decide otherwise where a window is off by a rounding: then the two part, and go
-/// ways that are both right. So a twin may leave the bound in no more histories than the core parts from itself in when its reductions leave
-/// one, two or three bytes more, and in no more than a fifth of all. BIC does, at its maximum, where growth jumps from smin to a segment a round trip.
+/// ways that are both right. So the twins of [`PARTING`] may leave the bound, in no more histories than the core parts from itself in when
+/// its reductions leave one, two or three bytes more. BIC does, at its maximum, where growth jumps from smin to a segment a round trip.
 #[test]
 fn every_twin_keeps_to_its_core() {
     for twin in TWINS {
@@ -111,9 +114,10 @@ fn every_twin_keeps_to_its_core() {
             }
         }
         let of = 2 * HISTORIES;
+        let known = PARTING.iter().find(|(name, _)| *name == twin.name).map_or(0, |(_, histories)| *histories);
         println!("{:10} within {worst:.1e}; parts in {parted} of {of} histories, the core from itself in {parted_itself}", twin.name);
         assert!(
-            parted <= parted_itself.min(of / 5),
+            parted <= parted_itself.min(known),
             "{}: it parts in {parted} of {of} histories, the core from itself in {parted_itself}",
             twin.name
         );

@@ -3,9 +3,14 @@
 const charts = new Map();
 const packed = id => document.getElementById(id)?.textContent;
 
-async function drawFigure(host) {
-  if (charts.has(host)) return;
-  charts.set(host, null);
+const drawings = new Map();
+/** Draws a figure, once; when it is drawn. */
+function drawFigure(host) {
+  if (!drawings.has(host)) drawings.set(host, draw(host));
+  return drawings.get(host);
+}
+
+async function draw(host) {
   try { charts.set(host, new Chart(host, await unpack(packed(host.dataset.pack)))); } catch (error) { host.textContent = "This browser cannot show the figure: it needs DecompressionStream (2023)."; throw error; }
 }
 
@@ -102,18 +107,25 @@ function begin() {
   matchMedia("print").addEventListener("change", () => every(chart => chart.again()));
   let soon = 0;
   addEventListener("resize", () => { cancelAnimationFrame(soon); soon = requestAnimationFrame(() => every(chart => chart.fit())); });
-  // For print all must be there, and what is folded is open.
-  const rest = () => { const next = [...document.querySelectorAll("[data-pack]")].find(host => !charts.has(host)); if (next) drawFigure(next).then(() => idle(rest)); };
+  // For print all must be there, and what is folded is open. Unpacking takes a while, and a browser that prints does not wait.
+  const undrawn = () => [...document.querySelectorAll("[data-pack]")].filter(host => !charts.get(host));
+  const rest = () => { const next = undrawn().find(host => !drawings.has(host)); if (next) drawFigure(next).then(() => idle(rest)); };
   const idle = window.requestIdleCallback ? act => requestIdleCallback(act, { timeout: 4000 }) : act => setTimeout(act, 200);
   idle(rest);
   let folded = [];
+  addEventListener("keydown", event => {
+    if (event.key !== "p" || !(event.ctrlKey || event.metaKey) || !undrawn().length) return;
+    event.preventDefault();
+    Promise.allSettled(undrawn().map(drawFigure)).then(() => print());
+  });
   addEventListener("beforeprint", () => {
+    for (const host of undrawn()) host.dataset.undrawn = "";
     folded = [...document.querySelectorAll("details.fold:not([open])")];
     for (const one of folded) one.open = true;
     for (const side of explorer?.sides ?? []) for (const shown of side.shown) shown.host.draw();
     every(chart => chart.fit());
   });
-  addEventListener("afterprint", () => { for (const one of folded) one.open = false; every(chart => chart.fit()); });
+  addEventListener("afterprint", () => { for (const host of document.querySelectorAll("[data-undrawn]")) delete host.dataset.undrawn; for (const one of folded) one.open = false; every(chart => chart.fit()); });
   const only = document.getElementById("only-differs");
   only?.addEventListener("change", () => {
     if (only.checked) for (const place of document.querySelectorAll("#numbers details")) place.open = !!place.querySelector(".differs-row");
