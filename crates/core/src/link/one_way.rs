@@ -179,7 +179,7 @@ impl Link {
             counted.count.enter(now, len);
             discard(now, id, DropReason::TooBig, packets, &mut counted);
         } else if idle {
-            if self.queue.pass(now, id, packets, &mut counted) {
+            if self.queue.pass(self.busy_until, now, id, packets, &mut counted) {
                 self.begin(now, id, len, packets);
             } else {
                 self.count.enter(now, len);

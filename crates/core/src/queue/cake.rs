@@ -204,16 +204,19 @@ impl Cake {
         }
     }
 
-    /// Nothing is held, and a packet could go: the shaper is quiet, and every line is found empty.
-    fn rest(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) {
-        if let Some((schedule, train)) = &mut self.shaper {
-            if *train && now < schedule.next() {
+    /// Nothing is held, and a packet could go by `now`: the shaper is quiet, and every line was found empty when the link asked, at `asked`, or as soon
+    /// as the shaper let go.
+    fn rest(&mut self, mut asked: Time, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) {
+        if let Some((schedule, train)) = &mut self.shaper
+            && *train
+        {
+            if now < schedule.next() {
                 return;
             }
-            *train = false;
+            (asked, *train) = (schedule.next(), false);
         }
         while self.awake != 0 {
-            let none = self.take(self.awake.trailing_zeros() as usize, now, packets, log);
+            let none = self.take(self.awake.trailing_zeros() as usize, asked, packets, log);
             debug_assert!(none.is_none(), "nothing is held");
         }
     }
@@ -307,7 +310,7 @@ impl Cake {
 impl Queue for Cake {
     fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) {
         if self.packets == 0 && self.shaper.is_some() {
-            self.rest(now, packets, log);
+            self.rest(now, now, packets, log);
         }
         let packet = &mut packets[id];
         packet.stamp = now;
@@ -329,7 +332,7 @@ impl Queue for Cake {
     }
     fn dequeue(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) -> Option<PacketId> {
         if self.packets == 0 {
-            self.rest(now, packets, log);
+            self.rest(now, now, packets, log);
             return None;
         }
         let at = match &self.shaper {
@@ -349,9 +352,8 @@ impl Queue for Cake {
         }
         None
     }
-    fn pass(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
-        // The link is idle since it asked for a packet and there was none.
-        self.rest(now, packets, log);
+    fn pass(&mut self, idle: Time, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
+        self.rest(idle, now, packets, log);
         self.enqueue(now, id, packets, log);
         self.dequeue(now, packets, log).is_some()
     }

@@ -29,7 +29,7 @@ impl Queue for DropTail {
         self.fifo.pop(packets)
     }
     #[inline]
-    fn pass(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
+    fn pass(&mut self, _idle: Time, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
         let fits = self.fifo.fits(&packets[id]);
         if !fits {
             discard(now, id, DropReason::Overflow, packets, log);

@@ -89,7 +89,7 @@ impl Queue for Fq {
         }
         Some(id)
     }
-    fn pass(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
+    fn pass(&mut self, _idle: Time, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
         self.flows.idle();
         self.enqueue(now, id, packets, log);
         self.dequeue(now, packets, log).is_some()

@@ -71,9 +71,9 @@ impl Queue for FqCodel {
             taken
         })
     }
-    fn pass(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
-        // The link is idle since it asked for a packet and every line was empty, of which each line's control takes note (RFC 8289 §5.6).
-        let none = self.dequeue(now, packets, log);
+    fn pass(&mut self, idle: Time, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
+        // Every line was empty, of which each line's control takes note (RFC 8289 §5.6).
+        let none = self.dequeue(idle, packets, log);
         debug_assert!(none.is_none(), "a packet passes where nothing is held");
         self.enqueue(now, id, packets, log);
         self.dequeue(now, packets, log).is_some()

@@ -69,7 +69,7 @@ impl Queue for FqPie {
         let config = &self.config;
         self.flows.next(packets, |pie, line, packets| pie.dequeue(config, now, line, packets))
     }
-    fn pass(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
+    fn pass(&mut self, _idle: Time, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
         self.flows.idle();
         self.enqueue(now, id, packets, log);
         self.dequeue(now, packets, log).is_some()

@@ -129,9 +129,10 @@ pub trait Queue {
     /// The next packet to transmit; `None` only when nothing is held (any more), or when all was dropped that could leave now and the rest may
     /// not yet ([`Queue::shapes`]). Asked before it opens, it gives one as if it had opened: so a queue can be emptied.
     fn dequeue(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) -> Option<PacketId>;
-    /// The packet `id` finds this queue empty and its link idle: whether it goes out at once. The same as an `enqueue` and
-    /// a `dequeue` at `now`, as one call; a queue that need not look at such a packet says so here, for speed.
-    fn pass(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
+    /// The packet `id` finds this queue empty and its link idle: whether it goes out at once. The same as an `enqueue` and a `dequeue` at `now`, as one
+    /// call; a queue that need not look at such a packet says so here, for speed. The link asked for a packet at `idle`, when it had sent the last one,
+    /// and there was none: a queue that takes note of that does so here.
+    fn pass(&mut self, _idle: Time, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
         self.enqueue(now, id, packets, log);
         self.dequeue(now, packets, log).is_some()
     }

@@ -76,9 +76,9 @@ impl Queue for Prio {
         }
         None
     }
-    fn pass(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
+    fn pass(&mut self, idle: Time, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
         let class = self.classifier.class(&packets[id]);
-        self.bands[class].pass(now, id, packets, log)
+        self.bands[class].pass(idle, now, id, packets, log)
     }
     fn shapes(&self) -> bool {
         self.bands.iter().any(|band| band.shapes())

@@ -158,8 +158,8 @@ impl Queue for SharedPort {
         self.account();
         id
     }
-    fn pass(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
-        self.admits(now, id, packets, log) && self.queue.pass(now, id, packets, log)
+    fn pass(&mut self, idle: Time, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
+        self.admits(now, id, packets, log) && self.queue.pass(idle, now, id, packets, log)
     }
     // What other ports hold may leave no room: it is always asked.
     fn passes(&self) -> u32 {

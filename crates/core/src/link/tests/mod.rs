@@ -320,6 +320,10 @@ impl Reference {
                     events.insert((time + CONFIG.rate.transmit_time(u64::from(frame)).as_ps(), 0, 0));
                 }
             }
+            if kind == 0 && this.sending.is_none() && this.queue.held(Measure::Packets) == 0 {
+                // It asks all the same.
+                assert!(this.queue.dequeue(now, &mut kept, &mut this.log).is_none());
+            }
         }
         this
     }
@@ -364,33 +368,63 @@ fn tree() -> Choice {
     queue::choice("htb").with(&[("rate", mbps(7)), ("class", Value::Tables(classes.into()))])
 }
 
+const LAZY: [&str; 10] = ["droptail", "red", "codel", "pie", "fq_codel", "dualpi2", "tbf", "htb", "cake", "cake, shaping"];
+const GAPS: [u64; 7] = [0, 1, MS / 2, MS - 1, MS, MS + 1, 3 * MS];
+const LENGTHS: [u32; 4] = [40, 400, 1230, 1500];
+
+/// Queues whose targets and intervals are such that few packets make a difference.
+fn lazy(kind: &str) -> Choice {
+    let ms = |ms| Value::Duration(Duration::from_millis(ms));
+    let (rate, limit) = (Value::Rate(Rate::from_bps(7_000_000)), |packets| Value::Capacity(Capacity::Packets(packets)));
+    match kind {
+        "droptail" => droptail(4),
+        "tbf" => queue::choice("tbf").with(&[("rate", rate), ("burst", limit(2))]),
+        "htb" => tree(),
+        "codel" | "fq_codel" => queue::choice(kind).with(&[("target", ms(1)), ("interval", ms(5))]),
+        "pie" => queue::choice("pie").with(&[("target", ms(2)), ("max_burst", Value::Duration(Duration::ZERO)), ("tupdate", ms(1))]),
+        "cake" => queue::choice("cake").with(&[("rtt", ms(5)), ("limit", limit(8))]),
+        "cake, shaping" => queue::choice("cake").with(&[("rate", rate), ("limit", limit(8))]),
+        kind => queue::choice(kind),
+    }
+}
+
+/// Lazy departures are the same as eager ones, for the queues that look at the time, too, and for those that hold packets back. Packets are `(gap in ps,
+/// length)`.
+fn assert_lazy_is_eager(kind: &str, gaps: &[(u64, u32)]) {
+    let queue = lazy(kind);
+    let mut at = 0;
+    let mut arrive = |&(gap, len): &(u64, u32)| {
+        at += gap;
+        (at, len)
+    };
+    let packets: Vec<(u64, u32)> = gaps.iter().map(&mut arrive).collect();
+    let reference = Reference::run(&queue, &packets);
+    let mut rig = Rig::new(&queue);
+    rig.offer_all(&packets);
+    assert_eq!(rig.arrived, reference.arrived, "{kind}");
+    assert_eq!(rig.link.count.queue_drops(), reference.log.0.len() as u64, "{kind}");
+    let end = Time::from_ps(at + 1_000_000 * MS);
+    assert_eq!(rig.link.count.waited(end).0, reference.waited, "{kind}");
+    assert_eq!(rig.dropped.0, reference.log.0, "{kind}");
+}
+
 proptest! {
-    /// Lazy departures are the same as eager ones, for the queues that look at the time, too, and for those that hold packets back.
     #[test]
     fn lazy_is_eager(
-        kind in prop::sample::select(vec!["droptail", "red", "codel", "pie", "fq_codel", "dualpi2", "tbf", "htb", "cake", "cake, shaping"]),
-        gaps in prop::collection::vec((prop::sample::select(vec![0, 1, MS / 2, MS - 1, MS, MS + 1, 3 * MS]), prop::sample::select(vec![40_u32, 400, 1230, 1500])), 1..200),
+        kind in prop::sample::select(LAZY.to_vec()),
+        gaps in prop::collection::vec((prop::sample::select(GAPS.to_vec()), prop::sample::select(LENGTHS.to_vec())), 1..200),
     ) {
-        let queue = match kind {
-            "droptail" => droptail(4),
-            "tbf" => queue::choice("tbf").with(&[("rate", Value::Rate(Rate::from_bps(7_000_000))), ("burst", Value::Capacity(Capacity::Packets(2)))]),
-            "htb" => tree(),
-            // Targets and intervals at which so few packets make a difference.
-            "codel" | "fq_codel" => queue::choice(kind).with(&[("target", Value::Duration(Duration::from_millis(1))), ("interval", Value::Duration(Duration::from_millis(5)))]),
-            "pie" => queue::choice("pie").with(&[("target", Value::Duration(Duration::from_millis(2))), ("max_burst", Value::Duration(Duration::ZERO)), ("tupdate", Value::Duration(Duration::from_millis(1)))]),
-            "cake" => queue::choice("cake").with(&[("rtt", Value::Duration(Duration::from_millis(5))), ("limit", Value::Capacity(Capacity::Packets(8)))]),
-            "cake, shaping" => queue::choice("cake").with(&[("rate", Value::Rate(Rate::from_bps(7_000_000))), ("limit", Value::Capacity(Capacity::Packets(8)))]),
-            kind => queue::choice(kind),
-        };
-        let mut at = 0;
-        let packets: Vec<(u64, u32)> = gaps.iter().map(|&(gap, len)| { at += gap; (at, len) }).collect();
-        let reference = Reference::run(&queue, &packets);
-        let mut rig = Rig::new(&queue);
-        rig.offer_all(&packets);
-        prop_assert_eq!(&rig.arrived, &reference.arrived);
-        prop_assert_eq!(rig.link.count.queue_drops(), reference.log.0.len() as u64);
-        let end = Time::from_ps(at + 1_000_000 * MS);
-        prop_assert_eq!(rig.link.count.waited(end).0, reference.waited);
-        prop_assert_eq!(rig.dropped.0, reference.log.0);
+        assert_lazy_is_eager(kind, &gaps);
+    }
+}
+
+/// What a queue remembers for long (BLUE of cake: when it was last empty, to the picosecond) shows seldom.
+#[test]
+fn lazy_is_eager_for_long() {
+    for kind in LAZY {
+        let mut rng = Rng::named(1, kind);
+        let mut pick = |n: usize| rng.below(n as u64) as usize;
+        let gaps: Vec<_> = (0..20_000).map(|_| (GAPS[pick(GAPS.len())], LENGTHS[pick(LENGTHS.len())])).collect();
+        assert_lazy_is_eager(kind, &gaps);
     }
 }

@@ -37,7 +37,7 @@ impl Rig {
     /// The packet `n` of a flow, of 200 bytes, finds the link idle at `ms`.
     fn pass(&mut self, ms: u64, flow: u32, n: u32) {
         let id = self.packet(flow, n, 200);
-        assert!(self.queue.pass(at(ms), id, &mut self.packets, &mut self.log));
+        assert!(self.queue.pass(at(ms), at(ms), id, &mut self.packets, &mut self.log));
         self.packets.remove(id);
     }
     /// The next `count` packets, at `ms`.

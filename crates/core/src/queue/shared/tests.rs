@@ -132,10 +132,10 @@ fn a_packet_that_would_pass_needs_room_as_well() {
     switch.fill(1);
     let (packet, segment) = packet_with(Ecn::NotEct, 0, 100);
     let id = switch.packets.insert(Way::There, packet, segment);
-    assert!(!switch.ports[1].pass(Time::ZERO, id, &mut switch.packets, &mut switch.log));
+    assert!(!switch.ports[1].pass(Time::ZERO, Time::ZERO, id, &mut switch.packets, &mut switch.log));
     switch.depart(0);
     let id = switch.packets.insert(Way::There, packet, segment);
-    assert!(switch.ports[1].pass(Time::ZERO, id, &mut switch.packets, &mut switch.log));
+    assert!(switch.ports[1].pass(Time::ZERO, Time::ZERO, id, &mut switch.packets, &mut switch.log));
     assert_eq!(switch.memory.used(), 2000, "what is in transmission is not counted");
 }
 
