@@ -13,9 +13,9 @@ fn small(traffic: Traffic) -> Dumbbell {
     Dumbbell { pairs: 3, traffic, queue: droptail(Capacity::Packets(20)), stagger: Duration::from_millis(100), ..Dumbbell::default() }
 }
 
-/// All of a trace but what it cost: a stop is no event, but may part what is done in one.
+/// All of a trace but what it cost: a stop is no event, but may part what is done in one, and packets wait between stages meanwhile.
 fn told(trace: &Trace) -> String {
-    format!("{:?}", Trace { steps: 0, ..trace.clone() })
+    format!("{:?}", Trace { steps: 0, packets_in_network_max: 0, ..trace.clone() })
 }
 
 proptest! {
