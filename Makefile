@@ -58,9 +58,8 @@ test-quick: build ## Run the tests that take little time: what to run after each
 	cargo test --workspace --quiet --tests $(BPF_OF_WORKSPACE)
 	$(BIN)/pytest -m "not slow"
 
-fuzz: ## Try all properties of the Rust crates on new random cases, ROUNDS times (20); a failure is kept in proptest-regressions
-	cargo test --workspace --quiet --lib --no-run
-	for round in $$(seq $(or $(ROUNDS),20)); do echo "round $$round"; cargo test --workspace --quiet --lib || exit 1; done
+fuzz: ## Try each property of the Rust crates on CASES new random cases (2000); a failure is kept in proptest-regressions
+	PROPTEST_CASES=$(or $(CASES),2000) PROPTEST_MAX_GLOBAL_REJECTS=1000000 cargo test --workspace --quiet --lib --no-fail-fast
 
 torture: build ## Attack longfat for TIME seconds (60), with SEED; ONLY one attack or case (ONLY=damage:7)
 	$(BIN)/python tests/torture --time $(or $(TIME),60) $(if $(SEED),--seed $(SEED)) --only "$(ONLY)"
