@@ -12,13 +12,12 @@ KNOB(inference, 3);
 struct control {
 	s64 smoothed; /* delay, 16 bits after the point */
 	u64 until; /* the inference phase ends */
-	/* Delays are from the first one on, which is zero: the clocks are not synchronized. By them it was this, without what is beyond 32 bits. */
+	/* The first delay as the clocks have it, modulo 2^32. They are not synchronized: delays count from it. */
 	u32 first;
 	/* The least delay there can have been, from above, and the greatest, from below. */
 	s32 least, most;
 	u32 seen_from; /* delays before this round are of a window that has been given up since */
-	/* The last ACK answered one segment, and nothing has been acknowledged since: when that was sent, without what is beyond 32 bits, and its
-	 * delay. */
+	/* Where the last ACK answered one segment: when that was sent, modulo 2^32, and its delay. */
 	u32 alone_sent;
 	s32 alone_delay;
 	bool is_alone;
@@ -29,9 +28,9 @@ struct control {
 };
 #include "window.h"
 
-/* RFC 5681 section 4.2: the receiver's timer may hold the ACK of one segment, but not that of two. So it held that of one no longer than the
- * next one took to come. What is spaced as ACKs space it has a round trip for a window; it may be twice as far apart, but no further than a
- * quarter of a round trip. */
+/* Whether the receiver cannot have held the ACK of one segment for long: the next segment, which this ACK answers, was sent gap after it. RFC
+ * 5681 section 4.2: its timer may hold the ACK of one segment, but not that of two. Segments that ACKs clock are spaced by a round trip over
+ * the window. Twice that counts as soon, up to a quarter of a round trip. */
 static inline bool follows(struct sock *sk, const struct ack *ack, s32 gap)
 {
 	u64 window = in_flight(sk) + ack->acked;

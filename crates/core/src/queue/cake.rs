@@ -204,8 +204,8 @@ impl Cake {
         }
     }
 
-    /// Nothing is held, and a packet could go by `now`: the shaper is quiet, and every line was found empty when the link asked, at `asked`, or as soon
-    /// as the shaper let go.
+    /// Nothing is held, so the link found every line empty: when it asked for a packet, at `asked`, or later, when the shaper let go. Does nothing as long
+    /// as the shaper has not.
     fn rest(&mut self, mut asked: Time, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) {
         if let Some((schedule, train)) = &mut self.shaper
             && *train

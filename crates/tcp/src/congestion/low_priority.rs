@@ -107,12 +107,12 @@ impl Delays {
         }
     }
 
-    /// Whether a segment that this ACK answers, sent so long after the one before, came too soon for the receiver to have held the ACK of that.
+    /// Whether the receiver cannot have held the ACK of one segment for long: the next segment, which this ACK answers, was sent `gap` after it.
     ///
-    /// RFC 5681 §4.2: the receiver's timer may hold the ACK of one segment, but not that of two. So it held that of one no longer than the
-    /// next one took to come. The last of a burst waits for the timer, and that is no delay of the path, and far longer than most: it would
-    /// pass for the greatest one, and keep a window of a few segments, whose last one waits in each round, where it is. What is spaced as
-    /// ACKs space it has a round trip for a window; it may be twice as far apart, but no further than a quarter of a round trip.
+    /// RFC 5681 §4.2: the receiver's timer may hold the ACK of one segment, but not that of two. So it waits no longer than the next segment
+    /// takes to come. The last segment of a burst waits for the timer. That is no delay of the path, and far longer than most: it would pass for
+    /// the greatest one, and a window of a few segments, whose last one waits in each round, would never grow. Segments that ACKs clock are
+    /// spaced by a round trip over the window. Twice that counts as soon, up to a quarter of a round trip.
     #[inline]
     fn follows(&self, gap: Duration, ack: &AckSample) -> bool {
         gap.saturating_mul((ack.in_flight / (2 * self.mss)).max(4)) <= ack.srtt
