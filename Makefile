@@ -22,13 +22,16 @@ BPF = $(if $(HAS_BPF),--features bpf)
 BPF_OF_WORKSPACE = $(if $(HAS_BPF),--features longfat-bpf/bpf)
 
 .DEFAULT_GOAL := help
-.PHONY: help build profile run validation test test-quick fuzz torture lint format docs-reference bench bench-record bench-plot docs wheel wheels sbom audit system-packages clean
+.PHONY: help build dev profile run validation test test-quick fuzz torture lint format docs-reference bench bench-record bench-plot docs wheel wheels sbom audit system-packages clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: .venv/requirements ## Build longfat into .venv (release)
 	PIP_QUIET=1 $(PROFILED) $(BIN)/maturin develop --release --quiet $(BPF)
+
+dev: .venv/requirements ## Build longfat into .venv while changing it (optimized, but compiled again in seconds)
+	PIP_QUIET=1 $(BIN)/maturin develop --profile quick --quiet $(BPF)
 
 profile: .venv/requirements ## Build for speed: with a profile of longfat's own runs (minutes; needs rustup)
 	rustup component add llvm-tools
