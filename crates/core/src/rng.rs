@@ -66,6 +66,12 @@ impl Rng {
         -mean * libm::log(1.0 - self.uniform())
     }
 
+    /// Normal, with mean 0 and standard deviation 1 (Box and Muller, Annals of Mathematical Statistics 29, 1958).
+    pub fn normal(&mut self) -> f64 {
+        let radius = (-2.0 * libm::log(1.0 - self.uniform())).sqrt();
+        radius * libm::cos(std::f64::consts::TAU * self.uniform())
+    }
+
     /// Pareto of shape `alpha` (> 1) with the given mean.
     pub fn pareto(&mut self, alpha: f64, mean: f64) -> f64 {
         mean * (alpha - 1.0) / alpha * libm::pow(1.0 - self.uniform(), -1.0 / alpha)

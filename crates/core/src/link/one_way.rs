@@ -8,6 +8,7 @@
 //!
 //! At equal times a departure from a queue comes before an arrival at it, unless [`LinkConfig::departs_last`] says otherwise.
 
+mod held;
 mod transmit;
 mod waits;
 mod wire;
@@ -23,6 +24,7 @@ use crate::queue::{DropReason, Measure, Party, Queue, QueueLog, discard};
 use crate::rng::Rng;
 use crate::time::{Duration, Time};
 use crate::units::Rate;
+use held::Held;
 use transmit::Framed;
 use waits::Waits;
 
@@ -66,6 +68,8 @@ pub struct Link {
     gate: Option<Box<Gate>>,
     /// `None`: whoever fills the queue is not told.
     watch: Option<Box<Watch>>,
+    /// `None`: whatever is on the wire, only the queue says what it takes.
+    held: Option<Box<Held>>,
     /// `None`: nobody asks how long packets wait.
     waits: Option<Box<Waits>>,
     /// Whether each packet arrives, and after the same delay: there is neither `loss` nor `travel`.
@@ -99,6 +103,7 @@ impl Link {
             queue,
             gate: shapes.then(Box::default),
             watch: None,
+            held: None,
             waits: None,
             is_perfect: loss.is_none(),
             loss,
@@ -118,6 +123,10 @@ impl Link {
         if !unsteady.passage.is_plain() {
             self.travel = Some(Box::new(Travel::new(&unsteady.passage, self.config.delay, rng("delay"), rng("passage"))));
             self.is_perfect = false;
+        }
+        if let Some(limit) = unsteady.limit_in_delay {
+            self.held = Some(Box::new(Held::new(limit)));
+            (self.is_perfect, self.passes) = (false, 0);
         }
     }
 
@@ -173,11 +182,15 @@ impl Link {
     fn ask(&mut self, now: Time, id: PacketId, len: u32, packets: &mut Packets, log: &mut dyn QueueLog) {
         self.advance_before(now, packets, log);
         self.count.packets_in += 1;
+        let is_full = self.is_full(now);
         let idle = self.count.backlog == 0 && !self.shapes && self.opens(now) <= now;
         let mut counted = Counted { count: &mut self.count, log: &mut *log };
         if len > self.config.mtu {
             counted.count.enter(now, len);
             discard(now, id, DropReason::TooBig, packets, &mut counted);
+        } else if is_full {
+            counted.count.enter(now, len);
+            discard(now, id, DropReason::Overflow, packets, &mut counted);
         } else if idle {
             if self.queue.pass(self.busy_until, now, id, packets, &mut counted) {
                 self.begin(now, id, len, packets);
@@ -205,6 +218,13 @@ impl Link {
                 self.depart(now, packets, log);
             }
         }
+    }
+
+    /// Whether queue and wire together hold as much as they may. What arrives at the far end at this instant leaves before or after, as
+    /// departures from the queue do.
+    fn is_full(&mut self, now: Time) -> bool {
+        let gone = Time::from_ps(now.as_ps().saturating_sub(u64::from(self.config.departs_last)));
+        self.held.as_mut().is_some_and(|held| held.is_full(gone, self.count.backlog))
     }
 
     /// Does what has happened at the queue before an arrival at `now`.

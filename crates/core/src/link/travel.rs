@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::course::{Course, Current};
+use super::jitter::Jitter;
 use crate::packet::PacketId;
 use crate::rng::Rng;
 use crate::time::{Duration, Time};
@@ -35,17 +36,6 @@ pub struct Harq {
     pub block: Duration,
     /// It is sent again so often at most; then it has arrived.
     pub most: u64,
-}
-
-/// Each packet takes a random time longer, any from none to the most as likely.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Jitter {
-    /// The longest.
-    pub most: Duration,
-    /// The probability that a packet takes as much longer as the one before: the correlation of the times of two in a row.
-    pub correlation: f64,
-    /// Whether packets keep their order: one that would overtake another arrives at the same time.
-    pub in_order: bool,
 }
 
 /// Some packets are held back.
@@ -111,15 +101,15 @@ impl Travel {
         }
     }
 
-    /// The packet `id` leaves the transmitter at `sent`, which took it at `began`.
-    pub fn take(&mut self, began: Time, sent: Time, id: PacketId, is_lost: bool) {
+    /// The packet `id` leaves the transmitter at `sent`, which took it at `began`. When it arrives.
+    pub fn take(&mut self, began: Time, sent: Time, id: PacketId, is_lost: bool) -> Time {
         let delay = self.delay.as_mut().map_or(self.least, |delay| Duration::from_ps(delay.at(sent).value));
         let through = self.harq.as_mut().map_or(sent, |harq| harq.through(began, sent, &mut self.rng));
         let mut at = through + delay.max(self.least);
         let mut keeps_order = true;
-        if let Some(Jitter { most, correlation, in_order }) = self.jitter {
+        if let Some(Jitter { spread, correlation, in_order }) = self.jitter {
             if self.number == 0 || !self.rng.chance(correlation) {
-                self.last_jitter = Duration::from_ps((self.rng.uniform() * most.as_ps() as f64) as u64);
+                self.last_jitter = spread.draw(&mut self.rng);
             }
             at += self.last_jitter;
             keeps_order = in_order;
@@ -136,6 +126,7 @@ impl Travel {
         let comes_twice = self.duplicate > 0.0 && self.rng.chance(self.duplicate) && !is_lost;
         self.number += 1;
         self.under_way.insert((at, self.number), OnWay { id, is_lost, comes_twice });
+        at
     }
 
     /// The next one that arrives, or would, at or before `until`; and when that is.

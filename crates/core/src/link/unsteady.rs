@@ -1,4 +1,4 @@
-//! What changes of a link over time, or is not the same for each packet.
+//! Changes of a link over time or from packet to packet, and what else is seldom said of one.
 
 use super::course::{Course, Outages};
 use super::service::{Service, Transmitter};
@@ -15,6 +15,8 @@ pub struct Unsteady {
     pub outages: Outages,
     /// What happens to packets on their way.
     pub passage: Passage,
+    /// Packets that it has at most at once: in its queue, in transmission and on the wire. `None`: no bound but the queue's own.
+    pub limit_in_delay: Option<u64>,
 }
 
 impl Unsteady {

@@ -75,6 +75,11 @@ pub fn way() -> &'static [Field] {
                 Shape::Table(harq),
                 "hybrid ARQ as of LTE: what is sent within a block of time arrives together, later if the block failed, and in order; by default none",
             ),
+            Field::auto(
+                "limit_in_delay",
+                Kind::Count { unit: "packets", min: 1, max: 1_000_000_000 },
+                "packets that the link has at once, in its queue, in transmission and on the wire: netem's `limit`. One more is dropped; by default only the queue has a limit",
+            ),
             Field::or("bottleneck", Kind::Bool, FALSE, "the link whose utilization heads the report"),
         ]
     });

@@ -102,8 +102,13 @@ const fn needed(name: &'static str, kind: Kind, doc: &'static str) -> Field {
 
 /// A time in which nothing is sent.
 pub fn outage() -> &'static [Field] {
-    static TABLE: LazyLock<Vec<Field>> =
-        LazyLock::new(|| vec![needed("from", TIME, "when it begins"), needed("to", TIME, "when it is over")]);
+    static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
+        vec![
+            needed("from", TIME, "when it begins"),
+            needed("to", TIME, "when it is over"),
+            Field::auto("every", TIME, "from its beginning to that of the next, again and again; by default there is one"),
+        ]
+    });
     &TABLE
 }
 
@@ -111,7 +116,18 @@ pub fn outage() -> &'static [Field] {
 pub fn jitter() -> &'static [Field] {
     static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
         vec![
-            needed("most", DELAY, "the longest; any time from none to this is as likely"),
+            Field::or(
+                "distribution",
+                Kind::Choice(&["uniform", "normal", "pareto"]),
+                Value::Choice("uniform"),
+                "`uniform`: any time from none to `most` is as likely; `normal` and `pareto` (shape 3): of the standard deviation `deviation`, cut 4 deviations from the mean, the least at none",
+            ),
+            Field::auto("most", DELAY, "the longest; needed with `uniform`"),
+            Field::auto(
+                "deviation",
+                DELAY,
+                "the standard deviation; needed with `normal` and `pareto`. The mean is 4 deviations of `normal`, and half a deviation (0.52) of `pareto`",
+            ),
             Field::or(
                 "correlation",
                 Kind::Number { min: 0.0, max: 1.0 },

@@ -5,13 +5,13 @@ use crate::fields::{self, DELAY_TRACE, RATE_TRACE};
 use crate::shape::{Field, read};
 use crate::trace_file::{self, Content, Format, TraceFile};
 use crate::view::{View, Written};
-use longfat_core::link::course::{self, Course, Outages, Step, Steps};
-use longfat_core::link::{Harq, Jitter, Opportunities, Passage, Reorder, Service, Unsteady, service};
+use longfat_core::link::course::{self, Course, Outage, Outages, Step, Steps};
+use longfat_core::link::{Harq, Jitter, Opportunities, Passage, Reorder, Service, Spread, Unsteady, service};
 use longfat_core::params::{Choice, Value};
 use longfat_core::time::Duration;
 
 /// The keys of it. A way back that says one of them has nothing of this from the way there.
-pub const KEYS: [&str; 7] = ["rate_trace", "delay_trace", "down", "jitter", "reorder", "duplicate", "harq"];
+pub const KEYS: [&str; 8] = ["rate_trace", "delay_trace", "down", "jitter", "reorder", "duplicate", "harq", "limit_in_delay"];
 
 /// What changes of a way, and where that was read.
 #[derive(Clone, Debug, Default)]
@@ -43,7 +43,7 @@ pub fn changes(view: &View<'_>, other: Option<&Changes>) -> Result<Changes, Faul
         duplicate: view.number("duplicate")?.unwrap_or(0.0),
         harq: view.sub("harq", fields::harq()).map(|view| harq(&view)).transpose()?,
     };
-    let unsteady = Unsteady { service, outages: outages(view)?, passage };
+    let unsteady = Unsteady { service, outages: outages(view)?, passage, limit_in_delay: view.integer("limit_in_delay")? };
     Ok(Changes { unsteady, rate_file: rate_file.flatten(), delay_file: delay_file.flatten() })
 }
 
@@ -136,7 +136,7 @@ fn outages(view: &View<'_>) -> Result<Outages, Fault> {
     let time = |value: Value| Duration::from_ps(number(value));
     let span = |at: Written<'_>| {
         let view = View::new(at, fields::outage());
-        Ok((time(view.value("from")?), time(view.value("to")?)))
+        Ok(Outage { from: time(view.value("from")?), to: time(view.value("to")?), every: view.duration("every")? })
     };
     let outages = Outages(view.items("down").into_iter().map(span).collect::<Result<_, Fault>>()?);
     outages.check().map_err(|sentence| view.fault("down", sentence))?;
@@ -148,7 +148,29 @@ fn jitter(view: &View<'_>) -> Result<Jitter, Fault> {
     if correlation >= 1.0 {
         return Err(view.fault("correlation", "with a correlation of 1 all packets take as long").expected("less than 1"));
     }
-    Ok(Jitter { most: Duration::from_ps(number(view.value("most")?)), correlation, in_order: view.boolean("in_order")? })
+    Ok(Jitter { spread: spread(view)?, correlation, in_order: view.boolean("in_order")? })
+}
+
+/// `most` goes with the uniform distribution, `deviation` with the others.
+fn spread(view: &View<'_>) -> Result<Spread, Fault> {
+    let kind = view.word("distribution")?.unwrap_or("uniform");
+    let (key, other) = if kind == "uniform" { ("most", "deviation") } else { ("deviation", "most") };
+    if view.get(other).is_some() {
+        let fault = view.fault(other, format!("`{other}` says nothing of a {kind} distribution"));
+        let others = if kind == "uniform" { " or `distribution = \"normal\"`" } else { "" };
+        return Err(fault.expected(format!("`{key}`{others}")));
+    }
+    let Some(time) = view.duration(key)? else {
+        return Err(view
+            .at
+            .fault(format!("`{key}` is missing: a {kind} distribution needs it"))
+            .expected(format!("`{key}`, such as \"2 ms\"")));
+    };
+    Ok(match kind {
+        "normal" => Spread::Normal(time),
+        "pareto" => Spread::Pareto(time),
+        _ => Spread::Uniform(time),
+    })
 }
 
 fn reorder(view: &View<'_>) -> Result<Reorder, Fault> {

@@ -2,7 +2,7 @@
 
 use super::super::{Document, Run};
 use longfat_core::link::course::Course;
-use longfat_core::link::{Harq, Jitter, Passage, Service, Unsteady};
+use longfat_core::link::{Harq, Jitter, Passage, Service, Spread, Unsteady};
 use longfat_core::time::Duration;
 use longfat_core::units::Rate;
 
@@ -58,7 +58,7 @@ fn what_the_way_back_says_of_this_is_all_there_is() {
     let jitter = r#"jitter = { most = "2 ms", in_order = false }, duplicate = 0.01"#;
     let [there, back] = ways(&format!("rate_trace = {LEO}, {jitter}, reverse = {{ rate = \"10 Mbit/s\" }}"));
     assert!(there.2.service.is_some());
-    let jittered = Jitter { most: Duration::from_millis(2), correlation: 0.0, in_order: false };
+    let jittered = Jitter { spread: Spread::Uniform(Duration::from_millis(2)), correlation: 0.0, in_order: false };
     let passage = Passage { jitter: Some(jittered), duplicate: 0.01, ..Passage::default() };
     assert_eq!(back, (Rate::from_bps(10_000_000), Duration::ZERO, Unsteady { passage, ..Unsteady::default() }), "with a rate of its own");
     let [there, back] = ways(&format!("rate = \"1 Gbit/s\", {jitter}, reverse = {{ rate_trace = {LEO}, loss = \"none\" }}"));
@@ -67,6 +67,16 @@ fn what_the_way_back_says_of_this_is_all_there_is() {
     assert!(matches!(back.2.service, Some(Service::Rate(Course::Drawn { .. }))));
     let [there, back] = ways(&format!("rate_trace = {LEO}, reverse = {{ rate = \"10 Mbit/s\", duplicate = 0.0 }}"));
     assert!(there.2.service.is_some() && back.2.is_steady());
+}
+
+#[test]
+fn a_limit_in_delay_and_a_distribution_are_read_and_written() {
+    let keys = r#"rate = "1 Gbit/s", jitter = { deviation = "2 ms", distribution = "pareto" }, limit_in_delay = "34 packets""#;
+    let [there, back] = ways(keys);
+    let jitter = Jitter { spread: Spread::Pareto(Duration::from_millis(2)), correlation: 0.0, in_order: true };
+    let passage = Passage { jitter: Some(jitter), ..Passage::default() };
+    assert_eq!(there.2, Unsteady { passage, limit_in_delay: Some(34), ..Unsteady::default() });
+    assert_eq!(back.2, there.2);
 }
 
 fn passage_of(jitter: Jitter) -> Passage {
@@ -102,7 +112,14 @@ fn what_cannot_be_is_one_error() {
         format!("{plain}, delay = \"9 ms\", delay_trace = {{ kind = \"sine\", low = \"5 ms\", high = \"20 ms\", period = \"1 s\" }}"),
         format!("{plain}, down = [{{ from = \"2 s\", to = \"1 s\" }}]"),
         format!("{plain}, down = [{{ from = \"2 s\", to = \"4 s\" }}, {{ from = \"3 s\", to = \"5 s\" }}]"),
+        format!("{plain}, down = [{{ from = \"2 s\", to = \"4 s\", every = \"2 s\" }}]"),
         format!("{plain}, jitter = {{ most = \"2 ms\", correlation = 1.0 }}"),
+        format!("{plain}, jitter = {{ correlation = 0.5 }}"),
+        format!("{plain}, jitter = {{ most = \"2 ms\", distribution = \"normal\" }}"),
+        format!("{plain}, jitter = {{ deviation = \"2 ms\" }}"),
+        format!("{plain}, jitter = {{ deviation = \"2 ms\", distribution = \"paretonormal\" }}"),
+        format!("{plain}, limit_in_delay = \"1 MB\""),
+        format!("{plain}, limit_in_delay = \"0 packets\""),
         format!("{plain}, reorder = {{ probability = 0.1 }}"),
         format!("{plain}, duplicate = 2.0"),
         rate(r#"{ kind = "lte", low = "2 Mbit/s", high = "1 Mbit/s" }"#),

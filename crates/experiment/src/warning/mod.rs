@@ -13,6 +13,7 @@ mod given_up;
 mod in_real_time;
 mod many_rows;
 mod mixed_mtu;
+mod netem_limit;
 mod not_scaled;
 mod over_a_gibibyte;
 mod phase_locked;
@@ -62,6 +63,7 @@ pub const REGISTRY: &[Warning] = &[
     over_a_gibibyte::WARNING,
     below_a_segment::WARNING,
     not_scaled::WARNING,
+    netem_limit::WARNING,
     repeats_alike::WARNING,
     blind_recovery::WARNING,
     many_rows::WARNING,

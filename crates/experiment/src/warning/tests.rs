@@ -180,6 +180,13 @@ fn cases() -> Vec<(&'static str, Case, &'static str, Case)> {
             volume(Some(at(9))),
         ),
         (
+            "netem_limit",
+            netem("1000 packets", ""),
+            "1000 packets, and 1667 more on the wire; netem with `limit 1000` counts both, and would carry 600.0 Mbit/s at most",
+            netem("1000 packets", ", limit_in_delay = \"1000 packets\""),
+        ),
+        ("netem_limit", netem("1000 packets", ""), "on the wire", netem("1001 packets", "")),
+        (
             "queue_elsewhere",
             held_at_the_host(0.0),
             "packets waited 12.000 ms in front of left1-router1> on average, where up to 200.0 kB queued, and 0.000 ms at the bottleneck bottleneck>",
@@ -245,6 +252,12 @@ fn cases() -> Vec<(&'static str, Case, &'static str, Case)> {
         ),
         ("invalid", window(200_001), "had 200001 bytes in flight, and its window is 100000 bytes", window(100_000)),
     ]
+}
+
+/// 1 Gbit/s and 20 ms, behind a droptail of this length.
+fn netem(limit: &str, keys: &str) -> Case {
+    let queue = format!(", queue = {{ kind = \"droptail\", limit = \"{limit}\" }}{keys}");
+    dumbbell(&queue, "", "", "").stretched(1_000_000_000, 20)
 }
 
 /// For so many microseconds, in front of a queue of 20 ms.

@@ -3,15 +3,15 @@
 use super::{Table, chosen, duration};
 use crate::model::Link;
 use crate::trace_file::TraceFile;
-use longfat_core::link::course::{self, Course};
-use longfat_core::link::{Harq, Jitter, Reorder, Service, Unsteady, service};
+use longfat_core::link::course::{self, Course, Outage};
+use longfat_core::link::{Harq, Jitter, Reorder, Service, Spread, Unsteady, service};
 use longfat_core::time::Duration;
 use longfat_core::units::text::RATE;
 use serde_json::{Value as Json, json};
 
 /// Puts it into the `table` of the link.
 pub fn write(link: &Link, table: &mut Table) {
-    let Unsteady { service, outages, passage } = &link.unsteady;
+    let Unsteady { service, outages, passage, limit_in_delay } = &link.unsteady;
     let rate = service.as_ref().map(|service| match (service, &link.rate_file) {
         (Service::Rate(course), file) => trace(course, file.as_ref(), "rate", |bps| RATE.format(bps).into()),
         (Service::Granted(by), _) => chosen(by.kind, &by.params, service::named(by.kind).params),
@@ -25,11 +25,27 @@ pub fn write(link: &Link, table: &mut Table) {
         }
     }
     if !outages.0.is_empty() {
-        let down = outages.0.iter().map(|(from, to)| json!({ "from": duration(*from), "to": duration(*to) }));
+        let down = outages.0.iter().map(|Outage { from, to, every }| {
+            let mut said = json!({ "from": duration(*from), "to": duration(*to) });
+            if let Some(every) = every {
+                said["every"] = duration(*every);
+            }
+            said
+        });
         table.insert("down".into(), down.collect());
     }
-    if let Some(Jitter { most, correlation, in_order }) = passage.jitter {
-        table.insert("jitter".into(), json!({ "most": duration(most), "correlation": correlation, "in_order": in_order }));
+    if let Some(Jitter { spread, correlation, in_order }) = passage.jitter {
+        let mut said = json!({ "correlation": correlation, "in_order": in_order });
+        let (key, time, distribution) = match spread {
+            Spread::Uniform(most) => ("most", most, None),
+            Spread::Normal(deviation) => ("deviation", deviation, Some("normal")),
+            Spread::Pareto(deviation) => ("deviation", deviation, Some("pareto")),
+        };
+        said[key] = duration(time);
+        if let Some(distribution) = distribution {
+            said["distribution"] = distribution.into();
+        }
+        table.insert("jitter".into(), said);
     }
     if let Some(Reorder { probability, by }) = passage.reorder {
         table.insert("reorder".into(), json!({ "probability": probability, "by": duration(by) }));
@@ -37,6 +53,9 @@ pub fn write(link: &Link, table: &mut Table) {
     if let Some(Harq { probability, round_trip, block, most }) = passage.harq {
         let [round_trip, block] = [round_trip, block].map(duration);
         table.insert("harq".into(), json!({ "probability": probability, "round_trip": round_trip, "block": block, "most": most }));
+    }
+    if let Some(limit) = limit_in_delay {
+        table.insert("limit_in_delay".into(), format!("{limit} packets").into());
     }
     // One word of all this is always there: so the way back has nothing from the way there.
     table.insert("duplicate".into(), passage.duplicate.into());

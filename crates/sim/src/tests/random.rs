@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use longfat_core::atm::discard;
-use longfat_core::link::course::{self, Course, Outages, Step, Steps};
-use longfat_core::link::{Harq, Jitter, Opportunities, Passage, Reorder, Service, Shaper, Unsteady, loss, service};
+use longfat_core::link::course::{self, Course, Outage, Outages, Step, Steps};
+use longfat_core::link::{Harq, Jitter, Opportunities, Passage, Reorder, Service, Shaper, Spread, Unsteady, loss, service};
 use longfat_core::params::{Choice, Value};
 use longfat_core::queue::{self, shared};
 use longfat_core::rng::Rng;
@@ -190,8 +190,14 @@ impl Draw {
             4 => Some(Service::Opportunities(Opportunities([3, 3, 8, 30].into()))),
             _ => None,
         };
-        let outages = if self.one_in(3) { vec![(ms(100), ms(150)), (ms(400), ms(520))] } else { Vec::new() };
-        let jitter = Jitter { most: ms(self.of(&[1, 20])), correlation: self.of(&[0.0, 0.5]), in_order: self.one_in(2) };
+        let outages = match self.up_to(5) {
+            0 => Outages::once([(ms(100), ms(150)), (ms(400), ms(520))]),
+            1 => Outages(vec![Outage { from: ms(30), to: ms(45), every: Some(ms(110)) }, Outage { from: ms(40), to: ms(60), every: None }]),
+            _ => Outages::default(),
+        };
+        let most = ms(self.of(&[1, 20]));
+        let spread = self.of(&[Spread::Uniform(most), Spread::Normal(most / 8), Spread::Pareto(most / 4)]);
+        let jitter = Jitter { spread, correlation: self.of(&[0.0, 0.5]), in_order: self.one_in(2) };
         let passage = Passage {
             delay: self.one_in(2).then_some(Course::Drawn { low: delay, high: delay + 20_000_000_000, by: leo }),
             jitter: self.one_in(2).then_some(jitter),
@@ -199,7 +205,7 @@ impl Draw {
             duplicate: self.of(&[0.0, 0.0, 0.03]),
             harq: self.one_in(3).then_some(Harq { probability: 0.1, round_trip: ms(8), block: ms(1), most: 3 }),
         };
-        Unsteady { service, outages: Outages(outages), passage }
+        Unsteady { service, outages, passage, limit_in_delay: self.one_in(3).then_some(self.of(&[3, 60])) }
     }
 
     fn queue(&mut self) -> Choice {

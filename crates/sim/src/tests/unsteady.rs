@@ -37,7 +37,7 @@ fn carried(trace: &Trace, from: u64, to: u64) -> u64 {
 #[test]
 fn a_link_carries_what_its_rate_allows() {
     let service = Some(Service::Rate(steps(&[(0, 10_000_000), (4000, 2_000_000)])));
-    let outages = Outages(vec![(Duration::from_secs(7), Duration::from_secs(8))]);
+    let outages = Outages::once([(Duration::from_secs(7), Duration::from_secs(8))]);
     let trace = with(Unsteady { service, outages, ..Unsteady::default() }, Traffic::udp(Rate::from_bps(20_000_000), 1500));
     // Transmissions that began: up to one packet more or less.
     for (from, to, bits) in [(1000, 4000, 30_000_000), (4100, 7000, 5_800_000), (7000, 7900, 0), (8100, 9900, 3_600_000)] {

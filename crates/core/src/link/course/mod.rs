@@ -13,7 +13,7 @@ mod steps;
 mod tests;
 
 pub(super) use outages::Interrupted;
-pub use outages::Outages;
+pub use outages::{Outage, Outages};
 pub use steps::{Step, Steps};
 
 use crate::by_name;

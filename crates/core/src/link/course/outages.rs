@@ -3,26 +3,67 @@
 use super::{Current, Piece, Pieces, words};
 use crate::time::{Duration, Time};
 
-/// From each first time up to its second, nothing is carried.
+/// A time in which nothing is carried, once or again and again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outage {
+    /// When it begins.
+    pub from: Duration,
+    /// When it is over.
+    pub to: Duration,
+    /// From one beginning to the next. `None`: there is one.
+    pub every: Option<Duration>,
+}
+
+impl Outage {
+    /// The one that `time` is in, or else the next: from when, and up to when.
+    fn next(&self, time: Time) -> Option<(Time, Time)> {
+        let after = |span: u64| Time::ZERO.saturating_add(Duration::from_ps(span));
+        let (from, to) = (self.from.as_ps(), self.to.as_ps());
+        // So many have ended by `time`.
+        let ended = if time.as_ps() < to { 0 } else { self.every.map_or(1, |every| (time.as_ps() - to) / every.as_ps() + 1) };
+        let later = match self.every {
+            None if ended > 0 => return None,
+            None => 0,
+            Some(every) => every.as_ps().saturating_mul(ended),
+        };
+        Some((after(from.saturating_add(later)), after(to.saturating_add(later))))
+    }
+}
+
+/// The outages of a link.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Outages(pub Vec<(Duration, Duration)>);
+pub struct Outages(pub Vec<Outage>);
 
 impl Outages {
-    /// One sentence for the user unless each ends after it begins, and before the next begins.
+    /// From each first time up to its second, once.
+    pub fn once(spans: impl IntoIterator<Item = (Duration, Duration)>) -> Self {
+        Outages(spans.into_iter().map(|(from, to)| Outage { from, to, every: None }).collect())
+    }
+
+    /// One sentence for the user unless each ends after it begins and before it comes again, and those that come once before the next of them begins.
     pub fn check(&self) -> Result<(), String> {
-        if let Some((from, to)) = self.0.iter().find(|(from, to)| to <= from) {
+        if let Some(Outage { from, to, .. }) = self.0.iter().find(|outage| outage.to <= outage.from) {
             return Err(format!("an outage from {} ends at {}, not after it", words(*from), words(*to)));
         }
-        match self.0.windows(2).find(|pair| pair[1].0 < pair[0].1) {
-            Some(pair) => Err(format!("the outage from {} begins before the one from {} has ended", words(pair[1].0), words(pair[0].0))),
+        let lasting = self
+            .0
+            .iter()
+            .find_map(|outage| Some((outage.to.saturating_sub(outage.from), outage.every?)).filter(|(length, every)| length >= every));
+        if let Some((length, every)) = lasting {
+            return Err(format!("an outage of {} every {} never ends", words(length), words(every)));
+        }
+        let once: Vec<&Outage> = self.0.iter().filter(|outage| outage.every.is_none()).collect();
+        match once.windows(2).find(|pair| pair[1].from < pair[0].to) {
+            Some(pair) => {
+                Err(format!("the outage from {} begins before the one from {} has ended", words(pair[1].from), words(pair[0].from)))
+            }
             None => Ok(()),
         }
     }
 
-    /// The outage that `time` is in, or else the next: from when, and up to when.
+    /// The outage that `time` is in, or else the next: from when, and up to when, or up to the first end of those that overlap.
     pub(in super::super) fn next(&self, time: Time) -> Option<(Time, Time)> {
-        let after = |span: Duration| Time::ZERO.saturating_add(span);
-        self.0.iter().map(|(from, to)| (after(*from), after(*to))).find(|(_, to)| *to > time)
+        self.0.iter().filter_map(|outage| outage.next(time)).min()
     }
 }
 

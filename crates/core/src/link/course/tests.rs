@@ -30,8 +30,7 @@ fn steps_hold_or_begin_anew() {
 
 #[test]
 fn outages_cut_pieces() {
-    let outages =
-        Outages([(5, 12), (12, 15), (40, 41)].map(|(from, to)| (Duration::from_millis(from), Duration::from_millis(to))).to_vec());
+    let outages = Outages::once([(5, 12), (12, 15), (40, 41)].map(|(from, to)| (Duration::from_millis(from), Duration::from_millis(to))));
     assert_eq!(outages.check(), Ok(()));
     let rate = Current::new(Course::Steps(steps(&[(0, 5), (10, 7), (30, 1)], None)).pieces(Rng::named(1, "")));
     let mut cut = Interrupted { rate, outages, at: Time::ZERO };
@@ -54,8 +53,8 @@ fn what_makes_no_sense_is_one_sentence() {
         refused(drawn("sine", &[("step", Value::Duration(Duration::from_millis(300)))])),
         refused(drawn("random_walk", &[("by", Value::Number(0.0))])),
         refused(drawn("leo", &[("first", Value::Duration(Duration::from_secs(16)))])),
-        Outages(vec![span(10, 10)]).check().unwrap_err(),
-        Outages(vec![span(10, 30), span(20, 40)]).check().unwrap_err(),
+        Outages::once([span(10, 10)]).check().unwrap_err(),
+        Outages::once([span(10, 30), span(20, 40)]).check().unwrap_err(),
     ];
     insta::assert_snapshot!(sentences.join("\n"), @r"
     there is no step
@@ -130,4 +129,18 @@ proptest! {
             at = piece.until;
         }
     }
+}
+
+#[test]
+fn outages_come_again() {
+    let ms = Duration::from_millis;
+    let at = |n| Time::ZERO + ms(n);
+    let outages =
+        Outages(vec![Outage { from: ms(10), to: ms(15), every: Some(ms(100)) }, Outage { from: ms(112), to: ms(120), every: None }]);
+    assert_eq!(outages.check(), Ok(()));
+    let next = |time| outages.next(at(time)).map(|(from, to)| [from, to].map(|time| time.as_ps() / 1_000_000_000));
+    let found = [0, 10, 14, 15, 113, 115, 120, 1_000_000].map(next);
+    assert_eq!(found, [[10, 15], [10, 15], [10, 15], [110, 115], [110, 115], [112, 120], [210, 215], [1_000_010, 1_000_015]].map(Some));
+    let lasting = Outages(vec![Outage { from: ms(1), to: ms(11), every: Some(ms(10)) }]);
+    assert_eq!(lasting.check().unwrap_err(), "an outage of 10 ms every 10 ms never ends");
 }

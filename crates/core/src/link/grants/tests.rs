@@ -13,8 +13,8 @@ fn grants(outages: &[(u64, u64)]) -> Grants {
         interval: Duration::from_millis(2),
         lead: Duration::from_micros(1500),
     };
-    let outages = outages.iter().map(|(from, to)| (Duration::from_micros(*from), Duration::from_micros(*to))).collect();
-    Grants::new(config, Outages(outages), Rng::named(1, "grants"))
+    let outages = outages.iter().map(|(from, to)| (Duration::from_micros(*from), Duration::from_micros(*to)));
+    Grants::new(config, Outages::once(outages), Rng::named(1, "grants"))
 }
 
 fn us(us: u64) -> Time {

@@ -3,6 +3,7 @@
 mod bernoulli;
 mod bit_errors;
 mod gilbert_elliott;
+mod gilbert_elliott_time;
 mod periodic;
 
 use crate::by_name;
@@ -50,7 +51,8 @@ pub struct LossKind {
 }
 
 /// Every model, in the order of listings.
-pub const REGISTRY: &[LossKind] = &[NONE, bernoulli::KIND, bit_errors::KIND, gilbert_elliott::KIND, periodic::KIND];
+pub const REGISTRY: &[LossKind] =
+    &[NONE, bernoulli::KIND, bit_errors::KIND, gilbert_elliott::KIND, gilbert_elliott_time::KIND, periodic::KIND];
 by_name!(LossKind, "loss model", with params);
 
 /// A perfect line.

@@ -1,5 +1,6 @@
 use super::*;
 use crate::packet::{Ecn, Segment};
+use crate::time::Duration;
 
 fn packet() -> Packet {
     packet_of(1000)
@@ -41,12 +42,17 @@ fn every_model_is_deterministic_and_checks_its_defaults() {
         for spec in kind.params.iter().filter(|s| s.default.is_none()) {
             // With three wrong bits in ten no packet would ever arrive.
             let probability = if kind.name == "bit_errors" { 1e-4 } else { 0.3 };
-            params.set(spec.name, if matches!(spec.kind, Kind::Count { .. }) { Value::Count(3) } else { Value::Number(probability) });
+            let value = match spec.kind {
+                Kind::Count { .. } => Value::Count(3),
+                Kind::Duration { .. } => Value::Duration(Duration::from_millis(3)),
+                _ => Value::Number(probability),
+            };
+            params.set(spec.name, value);
         }
         assert_eq!((kind.check)(&params), Ok(()), "{}", kind.name);
         let run = |seed| -> Vec<Fate> {
             match (kind.build)(&params, Rng::named(seed, "line")) {
-                Some(mut loss) => (0..1000).map(|_| loss.on_packet(Time::ZERO, &packet())).collect(),
+                Some(mut loss) => (0..1000).map(|i| loss.on_packet(Time::ZERO + Duration::from_millis(i), &packet())).collect(),
                 None => vec![],
             }
         };
@@ -134,5 +140,35 @@ fn bit_errors_go_by_the_length_of_a_packet() {
         let lost = (0..100_000).filter(|_| loss.on_packet(Time::ZERO, &packet_of(payload)) == Fate::Lose).count() as f64 / 100_000.0;
         // 1 - (1 - 2 x 10^-5)^12000 and ^320. Five standard deviations of the first: 0.0065.
         assert!((lost - expected).abs() < 0.0065 * (expected / 0.2134_f64).sqrt() + 1e-4, "{payload}: {lost}");
+    }
+}
+
+/// Bad for 16.7 ms of 640: 2.6 % of the time, whatever is sent.
+#[test]
+fn losses_in_time_do_not_hang_on_the_packets() {
+    let kind = find("gilbert_elliott_time").unwrap();
+    let (good, bad) = (Duration::from_micros(623_300), Duration::from_micros(16_700));
+    for lengths in ["exponential", "fixed"] {
+        let mut params = Params::defaults(kind.params);
+        params.set("good_for", Value::Duration(good));
+        params.set("bad_for", Value::Duration(bad));
+        params.set("lengths", Value::Choice(lengths));
+        // For 3200 s, a packet every so many ms: which instants are bad.
+        let lost = |every: u64| -> Vec<u64> {
+            let mut loss = (kind.build)(&params, Rng::named(3, "line")).unwrap();
+            let times = (0..3_200_000).step_by(every as usize);
+            times.filter(|ms| loss.on_packet(Time::ZERO + Duration::from_millis(*ms), &packet()) == Fate::Lose).collect()
+        };
+        let (all, some) = (lost(1), lost(5));
+        assert_eq!(some, all.iter().copied().filter(|ms| ms % 5 == 0).collect::<Vec<_>>(), "{lengths}");
+        let share = all.len() as f64 / 3_200_000.0;
+        // 5000 bursts: 1.4 % is one standard deviation of their sum where lengths are exponential, and that of the gaps adds as much.
+        // With fixed ones each burst meets 16 or 17 whole milliseconds, always as many.
+        assert!((share / 0.0261 - 1.0).abs() < if lengths == "fixed" { 0.05 } else { 0.08 }, "{lengths}: {share}");
+        let bursts = 1 + all.windows(2).filter(|pair| pair[1] > pair[0] + 1).count();
+        assert!((4_600..=5_300).contains(&bursts), "{lengths}: {bursts}");
+        if lengths == "fixed" {
+            assert!((4_999..=5_001).contains(&bursts), "{bursts}");
+        }
     }
 }

@@ -25,16 +25,20 @@ impl Link {
     #[inline]
     fn goes_straight(&mut self, arrival: Time, id: PacketId, packets: &mut Packets) -> bool {
         let survives = self.survives(arrival, id, packets);
+        let mut leaves = arrival;
         match &mut self.travel {
             Some(travel) => {
                 let sent = arrival.as_ps() - self.config.delay.as_ps();
                 let began = Time::from_ps(sent.saturating_sub(self.last.lead.as_ps()));
-                travel.take(began, Time::from_ps(sent), id, !survives);
+                leaves = travel.take(began, Time::from_ps(sent), id, !survives);
             }
-            None if survives => return true,
+            None if survives => {}
             None => self.doomed.push(id, packets),
         }
-        false
+        if let Some(held) = &mut self.held {
+            held.launched(leaves);
+        }
+        survives && self.travel.is_none()
     }
 
     /// Whether the packet `id` survives the way to the far end, where it is due at `arrival`.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::link::course::{Course, Outages, Step, Steps};
-use crate::link::{Harq, Jitter, Opportunities, Passage, Reorder, Service, Unsteady};
+use crate::link::{Harq, Jitter, Opportunities, Passage, Reorder, Service, Spread, Unsteady};
 
 fn steps(steps: &[(u64, u64)]) -> Course {
     let step = |&(at, value): &(u64, u64)| Step { at: Duration::from_millis(at), value };
@@ -54,11 +54,11 @@ fn the_rate_counts_while_a_packet_is_sent() {
 #[test]
 fn nothing_leaves_during_an_outage() {
     let span = |from, to| (Duration::from_millis(from), Duration::from_millis(to));
-    let outages = Unsteady { outages: Outages(vec![span(2, 4), span(4, 5)]), ..Unsteady::default() };
+    let outages = Unsteady { outages: Outages::once([span(2, 4), span(4, 5)]), ..Unsteady::default() };
     // At 10 Mb/s of the link. The second is half sent at 2 ms.
     assert_eq!(arrivals(&outages, &[(0, 1250), (3 * MS / 2, 1250), (3 * MS, 1250)]), [(6_000, 0), (10_500, 1), (11_500, 2)]);
     let mut both = opportunities(&[1, 2, 3, 4]);
-    both.outages = Outages(vec![span(2, 4)]);
+    both.outages = Outages::once([span(2, 4)]);
     // The opportunities at 2 and 3 ms are in the outage, that at 4 is not.
     assert_eq!(arrivals(&both, &[(0, 1500), (0, 1500)]), [(6_000, 0), (9_000, 1)]);
 }
@@ -111,7 +111,7 @@ fn a_packet_held_back_is_overtaken() {
 #[test]
 fn jitter_is_even_and_correlated_as_asked() {
     for (correlation, in_order) in [(0.0, false), (0.75, false), (0.0, true)] {
-        let jitter = Jitter { most: Duration::from_millis(4), correlation, in_order };
+        let jitter = Jitter { spread: Spread::Uniform(Duration::from_millis(4)), correlation, in_order };
         let mut rig = rig(&passage(Passage { jitter: Some(jitter), ..Passage::default() }));
         // One every 1 ms, so that some could overtake.
         let packets: Vec<_> = (0..20_000).map(|i| (i * MS, 1250)).collect();
@@ -197,7 +197,7 @@ fn a_burst_carries_what_waits_in_the_queue() {
 /// What is sent on is certain to come before all that is not; what is not is due in time.
 #[test]
 fn nothing_is_sent_on_too_early_or_too_late() {
-    let jitter = Jitter { most: Duration::from_millis(7), correlation: 0.0, in_order: false };
+    let jitter = Jitter { spread: Spread::Uniform(Duration::from_millis(7)), correlation: 0.0, in_order: false };
     let delay = Some(steps(&[(0, 9 * MS), (40, 5 * MS), (80, 30 * MS), (130, 5 * MS)]));
     let changes = passage(Passage { delay, jitter: Some(jitter), duplicate: 0.2, ..Passage::default() });
     let mut rig = rig(&changes);
@@ -229,4 +229,32 @@ impl Rig {
         assert!(self.arrived[before..].iter().all(|(at, _)| *at <= (now.saturating_add(lag)).as_ps()));
         assert!(self.link.due() > now);
     }
+}
+
+/// Each takes 1 ms and arrives 5 ms later. Three are in the queue or on the wire from the beginning, until the first arrives at 6 ms.
+#[test]
+fn a_limit_in_delay_counts_what_is_on_the_wire() {
+    let limited = Unsteady { limit_in_delay: Some(3), ..Unsteady::default() };
+    let offered = [(0, 1250), (0, 1250), (0, 1250), (0, 1250), (6 * MS - 1, 1250), (6 * MS, 1250), (6 * MS, 1250), (7 * MS, 1250)];
+    assert_eq!(arrivals(&limited, &offered), [(6_000, 0), (7_000, 1), (8_000, 2), (12_000, 5), (13_000, 7)]);
+    let mut last = rig(&limited);
+    last.link = {
+        let loss = (loss::named("none").build)(&loss::choice("none").params, Rng::named(1, "none"));
+        Link::new(LinkConfig { departs_last: true, ..PLAIN }, build_queue(&droptail(100)), loss)
+    };
+    last.link.change(&limited, |part| Rng::named(1, part));
+    last.offer_all(&offered);
+    let came: Vec<u32> = last.arrived.iter().map(|(_, seq)| *seq).collect();
+    assert_eq!(came, [0, 1, 2, 7], "what arrives at an instant leaves after what comes at it");
+}
+
+/// Packets keep their place until they arrive, however long that takes, and whether they arrive at all.
+#[test]
+fn a_limit_in_delay_counts_jitter_and_losses() {
+    let limit = |passage| Unsteady { limit_in_delay: Some(2), passage, ..Unsteady::default() };
+    let held = Passage { reorder: Some(Reorder { probability: 1.0, by: Duration::from_millis(10) }), ..Passage::default() };
+    assert_eq!(arrivals(&limit(held), &[(0, 1250), (0, 1250), (15 * MS, 1250), (16 * MS, 1250)]), [(16_000, 0), (17_000, 1), (32_000, 3)]);
+    let mut rig = rig_with_loss(&limit(Passage::default()), &loss::choice("bernoulli").with(&[("probability", Value::Number(1.0))]));
+    rig.offer_all(&[(0, 1250), (0, 1250), (5 * MS, 1250), (6 * MS, 1250)]);
+    assert_eq!(rig.dropped.0.iter().map(|(_, seq)| *seq).collect::<Vec<_>>(), [2, 0, 1, 3]);
 }

@@ -1,0 +1,90 @@
+//! Jitter: a random time that each packet takes longer than the least.
+
+use crate::rng::Rng;
+use crate::time::Duration;
+
+/// A random time that each packet takes longer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Jitter {
+    /// How it is distributed.
+    pub spread: Spread,
+    /// The probability that a packet takes as much longer as the one before: the correlation of the times of two in a row.
+    pub correlation: f64,
+    /// Whether packets keep their order: one that would overtake another arrives at the same time.
+    pub in_order: bool,
+}
+
+/// How a random time is distributed. None is negative.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Spread {
+    /// Any from none to this is as likely.
+    Uniform(Duration),
+    /// Normal with this standard deviation, cut off at [`CUT`] of them to either side. The mean is [`CUT`] deviations.
+    Normal(Duration),
+    /// Pareto of shape 3 with this standard deviation, moved so that the least is none, and cut off [`CUT`] deviations above its mean. The cut
+    /// leaves a mean of 0.521 and a standard deviation of 0.643 times what is said.
+    Pareto(Duration),
+}
+
+/// Standard deviations from the mean beyond which nothing is drawn.
+pub const CUT: f64 = 4.0;
+/// Shape of the Pareto distribution: the least whole number with a variance.
+const SHAPE: f64 = 3.0;
+/// The mean of a Pareto distribution of shape a, from its least value m on, is m / (a - 1), and its deviation m / (a - 1) * sqrt(a / (a - 2)).
+/// So for a = 3 the mean is 1 / sqrt(3) deviations.
+pub const PARETO_MEAN: f64 = 0.577_350_269_189_625_8;
+
+impl Spread {
+    /// One such time.
+    pub fn draw(&self, rng: &mut Rng) -> Duration {
+        let times = |deviation: Duration, deviations: f64| Duration::from_ps((deviations * deviation.as_ps() as f64) as u64);
+        match *self {
+            Spread::Uniform(most) => times(most, rng.uniform()),
+            Spread::Normal(deviation) => times(deviation, CUT + within(|| rng.normal())),
+            Spread::Pareto(deviation) => {
+                // From its least value on, in deviations.
+                let mean = PARETO_MEAN * SHAPE;
+                times(deviation, PARETO_MEAN + within(|| rng.pareto(SHAPE, mean) - mean))
+            }
+        }
+    }
+}
+
+/// What `draw` gives, in deviations from the mean, once that is within the cut.
+fn within(mut draw: impl FnMut() -> f64) -> f64 {
+    loop {
+        let drawn = draw();
+        if drawn.abs() <= CUT {
+            return drawn;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Mean, standard deviation, least and most of many draws, in ms.
+    fn drawn(spread: Spread) -> [f64; 4] {
+        let mut rng = Rng::named(1, "jitter");
+        let all: Vec<f64> = (0..200_000).map(|_| spread.draw(&mut rng).as_secs_f64() * 1e3).collect();
+        let mean = all.iter().sum::<f64>() / all.len() as f64;
+        let variance = all.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / all.len() as f64;
+        let (least, most) = all.iter().fold((f64::MAX, 0.0_f64), |(least, most), x| (least.min(*x), most.max(*x)));
+        [mean, variance.sqrt(), least, most]
+    }
+
+    #[test]
+    fn each_has_its_moments_and_its_ends() {
+        let ten = Duration::from_millis(10);
+        let [mean, deviation, least, most] = drawn(Spread::Uniform(ten));
+        assert!((mean - 5.0).abs() < 0.05 && (deviation - 10.0 / 12.0_f64.sqrt()).abs() < 0.05 && least >= 0.0 && most < 10.0);
+        let [mean, deviation, least, most] = drawn(Spread::Normal(ten));
+        assert!((mean - 40.0).abs() < 0.1 && (deviation - 10.0).abs() < 0.1, "{mean} {deviation}");
+        assert!((0.0..5.0).contains(&least) && (75.0..=80.0).contains(&most), "{least} {most}");
+        // From the least value m = 1.1547 to c = 5.7321: by integration the mean is m + 0.5208, the deviation 0.6429.
+        let [mean, deviation, least, most] = drawn(Spread::Pareto(ten));
+        assert!((mean - 5.208).abs() < 0.06 && (deviation - 6.429).abs() < 0.1, "{mean} {deviation}");
+        assert!((0.0..0.01).contains(&least) && (44.0..=45.78).contains(&most), "{least} {most}");
+    }
+}
