@@ -15,6 +15,7 @@ mod many_rows;
 mod mixed_mtu;
 mod netem_limit;
 mod not_scaled;
+mod one_instant;
 mod over_a_gibibyte;
 mod phase_locked;
 mod queue_elsewhere;
@@ -64,6 +65,7 @@ pub const REGISTRY: &[Warning] = &[
     below_a_segment::WARNING,
     not_scaled::WARNING,
     netem_limit::WARNING,
+    one_instant::WARNING,
     repeats_alike::WARNING,
     blind_recovery::WARNING,
     many_rows::WARNING,

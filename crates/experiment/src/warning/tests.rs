@@ -185,6 +185,12 @@ fn cases() -> Vec<(&'static str, Case, &'static str, Case)> {
             "1000 packets, and 1667 more on the wire; netem with `limit 1000` counts both, and would carry 600.0 Mbit/s at most",
             netem("1000 packets", ", limit_in_delay = \"1000 packets\""),
         ),
+        (
+            "openings_at_one_instant",
+            openings("1500, 1500, 1500"),
+            "all 3 openings of its trace are at 1500 ms: it stands still for 1500 ms, and then sends 4 kB at once",
+            openings("1500, 1500, 1501"),
+        ),
         ("netem_limit", netem("1000 packets", ""), "on the wire", netem("1001 packets", "")),
         (
             "queue_elsewhere",
@@ -252,6 +258,11 @@ fn cases() -> Vec<(&'static str, Case, &'static str, Case)> {
         ),
         ("invalid", window(200_001), "had 200001 bytes in flight, and its window is 100000 bytes", window(100_000)),
     ]
+}
+
+/// A bottleneck that sends at these milliseconds.
+fn openings(at: &str) -> Case {
+    dumbbell(&format!(", rate_trace = {{ kind = \"mahimahi\", at = [{at}] }}, reverse = {{ rate = \"10 Mbit/s\" }}"), "", "", "")
 }
 
 /// 1 Gbit/s and 20 ms, behind a droptail of this length.
