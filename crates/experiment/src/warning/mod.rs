@@ -20,6 +20,7 @@ mod over_a_gibibyte;
 mod phase_locked;
 mod queue_elsewhere;
 mod repeats_alike;
+mod sent_nothing;
 mod short_run;
 #[cfg(test)]
 mod tests;
@@ -73,6 +74,7 @@ pub const REGISTRY: &[Warning] = &[
     ecn_given_up::WARNING,
     given_up::WARNING,
     unfinished::WARNING,
+    sent_nothing::WARNING,
     queue_elsewhere::WARNING,
     short_run::WARNING,
     unequal_streams::WARNING,

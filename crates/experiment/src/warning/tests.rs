@@ -24,6 +24,7 @@ fn dumbbell(bottleneck: &str, edge: &str, flows: &str, measure: &str) -> Case {
     let experiment = document.run(0).unwrap().experiment;
     let flow = FlowRecord {
         established: Some(at(0)),
+        bytes_sent: 1_000_000,
         bytes_delivered: 1_000_000,
         fast_retransmits: 5,
         in_flight_max: 50_000,
@@ -178,6 +179,12 @@ fn cases() -> Vec<(&'static str, Case, &'static str, Case)> {
             volume(None),
             "did not finish: 1000000 of 2000000 bytes were delivered when the run ended at 10 s",
             volume(Some(at(9))),
+        ),
+        (
+            "sent_nothing",
+            plain().with(|trace| trace.flows[0].bytes_sent = 0),
+            "flow1 sent nothing from its start at 0 s to the end of the run at 10 s",
+            plain().with(|trace| (trace.flows[0].bytes_sent, trace.flows[0].start) = (0, at(10))),
         ),
         (
             "netem_limit",
