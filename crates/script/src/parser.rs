@@ -29,6 +29,13 @@ pub fn parse(source: &str) -> Result<Script, SyntaxError> {
         parser.next();
     }
     while *parser.peek() != Token::End {
+        // And so does one after all of them, which puts back what the first has set.
+        if let (Token::Command(text), Token::End) = (parser.peek().clone(), parser.peek_at(1)) {
+            let when = When::At { time: Duration::ZERO, relative: true };
+            events.push(Event { place: parser.place(), when, action: Action::Command(text) });
+            parser.next();
+            continue;
+        }
         events.push(parser.event()?);
     }
     Ok(Script { settings, events })

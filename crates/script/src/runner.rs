@@ -6,7 +6,6 @@ mod packets;
 use crate::Options;
 use crate::code::{self, Stop, Variables};
 use crate::compare::{Sent, show, show_expected};
-use crate::files::read_text;
 use crate::host::info;
 use crate::host::{Attempt, Host};
 use crate::numbers::Numbers;
@@ -198,24 +197,8 @@ impl<'a> Runner<'a> {
         let place = self.script.settings.iter().find(|s| s.name == "init_scripts").map_or(Place { line: 1, column: 1 }, |s| s.place);
         let own = self.settings.init_scripts.iter().map(|path| self.folder.join(path));
         for path in self.options.init_scripts.iter().map(PathBuf::from).chain(own).collect::<Vec<_>>() {
-            let text = read_text(&path).map_err(|e| {
-                let message = format!("the init script {} cannot be read: {e}", path.display());
-                refused(place, Refusal::Wrong(message))
-            })?;
-            for (i, text) in text.replace("\\\n", " ").lines().enumerate() {
-                let text = text.trim();
-                if text.is_empty() || text.starts_with('#') {
-                    continue;
-                }
-                let notes = match self.settings.command(text) {
-                    Ok(ran) => ran.notes,
-                    Err(Refusal::Unsupported(what)) => vec![format!("{what} is passed over")],
-                    Err(Refusal::Wrong(message)) => {
-                        return Err(refused(place, Refusal::Wrong(format!("{}:{}: {message}", path.display(), i + 1))));
-                    }
-                };
-                self.notes.extend(notes.into_iter().map(|note| (place, format!("{}:{}: {note}", path.display(), i + 1))));
-            }
+            let ran = self.settings.shell_script(&path, self.folder).map_err(|r| refused(place, r))?;
+            self.notes.extend(ran.notes.into_iter().map(|note| (place, note)));
         }
         Ok(())
     }
@@ -311,7 +294,7 @@ impl<'a> Runner<'a> {
 
     fn command(&mut self, place: Place, text: &str) -> Step {
         let before = self.settings.clone();
-        let ran = self.settings.command(text).map_err(|r| refused(place, r))?;
+        let ran = self.settings.command(text, self.folder).map_err(|r| refused(place, r))?;
         self.notes.extend(ran.notes.into_iter().map(|note| (place, note)));
         if self.host.has_sockets() && self.settings.makes_another_than(&before) {
             return Err(unsupported(place, "a sysctl once there is a socket"));

@@ -270,13 +270,14 @@ fn wrong(name: &str, value: &str, expected: &str) -> Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
 
     /// The slow start after such options and sysctls, in their order.
     fn slow_start(said: &[(&str, &str)]) -> &'static str {
         let mut settings = Settings::default();
         for (name, value) in said {
             if *name == "sysctl" {
-                settings.command(&format!("sysctl -q net.ipv4.tcp_congestion_control={value}")).expect("it is one");
+                settings.command(&format!("sysctl -q net.ipv4.tcp_congestion_control={value}"), Path::new("")).expect("it is one");
             } else {
                 settings.option(name, value).expect("it is one");
             }

@@ -177,19 +177,31 @@ fn one_script_runs_under_each_version_of_ip() {
 fn init_scripts_give_what_is_ours_and_a_note_of_the_rest() {
     let folder = std::env::temp_dir().join(format!("longfat-init-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
-    fs::write(folder.join("a.sh"), "#!/bin/sh\n# none\nip tcp_metrics flush\nsysctl -q net.ipv4.tcp_sack=0\n").unwrap();
+    let shell = "#!/bin/sh\n# none\nip link set lo up\nsysctl -q net.ipv4.tcp_sack=0 # no SACK\n";
+    fs::write(folder.join("a.sh"), shell).unwrap();
+    fs::write(
+        folder.join("defaults.sh"),
+        "sysctl -q net.ipv4.tcp_rmem=\"4096 540000 $((15*1024*1024))\"\nsysctl -q \\\n net.ipv4.tcp_sack=0\n",
+    )
+    .unwrap();
+    fs::write(folder.join("itself.sh"), "./itself.sh\n").unwrap();
     let file = folder.join("t.pkt").display().to_string();
     let offers = OPEN.replace("<mss 1000>", "<mss 1000,sackOK>");
     let report = run(&format!("--init_scripts=a.sh\n{offers}"), &file);
     let other = run(&format!("--init_scripts=b.sh\n{offers}"), &file);
+    // A script that is called counts as well: 15 MiB need a scale of 8. What stands after all events puts back what was set.
+    let scaled = offers.replace("sackOK", "nop,nop,sackOK,nop,wscale 2").replace("<mss 1460>", "<mss 1460,nop,wscale 8>");
+    let called = run(
+        &format!("`./defaults.sh\n./set_sysctls.py /proc/sys/net/ipv4/tcp_ecn=0`\n{scaled}\n`/tmp/sysctl_restore_${{PPID}}.sh`"),
+        &file,
+    );
+    let endless = run(&format!("`./itself.sh`\n{offers}"), &file);
     fs::remove_dir_all(&folder).unwrap();
     assert_eq!(report.verdict, Verdict::Pass, "no SACK is agreed: {report}");
-    assert!(
-        report.notes.len() == 1 && report.notes[0].1.contains("a.sh:3: the shell command `ip tcp_metrics flush`"),
-        "{:?}",
-        report.notes
-    );
+    assert!(report.notes.len() == 1 && report.notes[0].1.contains("a.sh:3: the shell command `ip link set lo up`"), "{:?}", report.notes);
     assert!(matches!(other.verdict, Verdict::Error(ref finding) if finding.message.contains("b.sh cannot be read")), "{other}");
+    assert_eq!(called.verdict, Verdict::Pass, "{called}");
+    assert!(matches!(endless.verdict, Verdict::Error(ref finding) if finding.message.contains("more than 8 deep")), "{endless}");
 }
 
 #[test]

@@ -1,16 +1,20 @@
-//! What a shell command of a script sets: sysctls.
+//! Shell commands of a script, and the shell scripts that they call: their sysctls hold, and of all else in a shell script there is a note.
 
 use super::{EcnUse, Outcome, Refusal, Settings, wrong};
+use crate::files::read_text;
 use longfat_core::params::Value;
 use longfat_core::time::Duration;
 use longfat_core::units::text::scale;
 use longfat_tcp::congestion;
+use std::path::Path;
 
 /// Sysctls that change nothing an endpoint alone would show.
 const WITHOUT_EFFECT: &[&str] = &[
     "tcp_available_congestion_control",
     "tcp_autocorking",
     "tcp_early_demux",
+    "tcp_ecn_option",
+    "tcp_fack",
     "tcp_fastopen",
     "tcp_fastopen_key",
     "tcp_limit_output_bytes",
@@ -36,12 +40,47 @@ pub struct Ran {
     pub slept: Duration,
 }
 
+/// How deep shell scripts may call each other: a script that calls itself ends here.
+const DEEPEST: u32 = 8;
+
 impl Settings {
-    /// A shell command: only those that set sysctls, or wait, mean something here.
-    pub fn command(&mut self, text: &str) -> Result<Ran, Refusal> {
+    /// A shell command of a script in `folder`: only those that set sysctls, wait, or call a shell script that does, mean something here.
+    pub fn command(&mut self, text: &str, folder: &Path) -> Result<Ran, Refusal> {
+        self.command_at(text, folder, 0)
+    }
+
+    /// The shell script at `path`, called by a script in `folder`, line by line.
+    pub fn shell_script(&mut self, path: &Path, folder: &Path) -> Result<Ran, Refusal> {
+        self.shell_script_at(path, folder, 0)
+    }
+
+    fn shell_script_at(&mut self, path: &Path, folder: &Path, depth: u32) -> Result<Ran, Refusal> {
+        let shown = path.display();
+        if depth >= DEEPEST {
+            return Err(Refusal::Wrong(format!("{shown}: shell scripts call each other more than {DEEPEST} deep")));
+        }
+        let text = read_text(path).map_err(|e| Refusal::Wrong(format!("the shell script {shown} cannot be read: {e}")))?;
         let mut ran = Ran::default();
-        let notes = &mut ran.notes;
-        for line in text.split(['\n', ';']).flat_map(|line| line.split("&&")) {
+        for (i, line) in text.replace("\\\n", " ").lines().enumerate() {
+            let notes = match self.command_at(line, folder, depth + 1) {
+                Ok(of_line) => {
+                    ran.slept += of_line.slept;
+                    of_line.notes
+                }
+                Err(Refusal::Unsupported(what)) => vec![format!("{what} is passed over")],
+                Err(Refusal::Wrong(message)) => return Err(Refusal::Wrong(format!("{shown}:{}: {message}", i + 1))),
+            };
+            ran.notes.extend(notes.into_iter().map(|note| format!("{shown}:{}: {note}", i + 1)));
+        }
+        Ok(ran)
+    }
+
+    fn command_at(&mut self, text: &str, folder: &Path, depth: u32) -> Result<Ran, Refusal> {
+        let mut ran = Ran::default();
+        let text = text.replace("\\\n", " ");
+        let lines: Vec<String> = text.lines().map(|line| expanded(uncommented(line))).collect();
+        for line in lines.iter().flat_map(|line| line.split(';')).flat_map(|line| line.split("&&")) {
+            let notes = &mut ran.notes;
             let mut words = line.split_whitespace().peekable();
             let Some(program) = words.next() else { continue };
             match program.rsplit('/').next().unwrap_or(program) {
@@ -51,7 +90,17 @@ impl Settings {
                         notes.extend(self.sysctl(assignment.0, assignment.1)?);
                     }
                 }
-                "defaults.sh" => notes.push(format!("`{program}` is taken for the defaults of the stack `{}`", self.stack)),
+                // The suite's set_sysctls.py writes this file, to put back what it has changed. The settings of one script are gone with it.
+                name if name.starts_with("sysctl_restore_") => {}
+                name if name.ends_with(".sh") && folder.join(program).exists() => {
+                    let called = self.shell_script_at(&folder.join(program), folder, depth)?;
+                    ran.slept += called.slept;
+                    ran.notes.extend(called.notes);
+                }
+                "defaults.sh" => notes.push(format!("`{program}` is not there; the defaults of the stack `{}` hold", self.stack)),
+                "tc" => notes.extend(self.queueing_discipline(line)?),
+                // Destination metrics are kept for nobody here.
+                "ip" if line.contains("tcp_metrics") => {}
                 "true" | "sync" | ":" => {}
                 "sleep" => {
                     let seconds = words.next().unwrap_or_default();
@@ -64,6 +113,17 @@ impl Settings {
             }
         }
         Ok(ran)
+    }
+
+    /// `tc qdisc add dev tun0 root fq`: Linux leaves pacing to `fq` where that is the discipline, and fq paces every connection (tc-fq(8)).
+    fn queueing_discipline(&mut self, line: &str) -> Outcome {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words[..] {
+            ["tc", "qdisc", "add" | "replace", "dev", _, "root", "fq"] => self.setup.set("pacing", Value::Choice("on")),
+            ["tc", "qdisc", "add" | "replace", "dev", _, "root", "pfifo" | "pfifo_fast" | "noqueue"] => {}
+            _ => return Err(Refusal::Unsupported(format!("the shell command `{}`", line.trim()))),
+        }
+        Ok(None)
     }
 
     fn sysctl(&mut self, path: &str, value: &str) -> Outcome {
@@ -129,6 +189,23 @@ impl Settings {
         }
         Ok(None)
     }
+}
+
+/// The line up to a comment of the shell.
+fn uncommented(line: &str) -> &str {
+    let begins = |(at, _): &(usize, &str)| *at == 0 || line[..*at].ends_with(char::is_whitespace);
+    line.match_indices('#').find(begins).map_or(line, |(at, _)| &line[..at])
+}
+
+/// The line with the shell's `$((15*1024*1024))` worked out, where that is a product of whole numbers.
+fn expanded(line: &str) -> String {
+    let Some((before, (inside, after))) = line.split_once("$((").and_then(|(before, rest)| Some((before, rest.split_once("))")?))) else {
+        return line.to_owned();
+    };
+    let factors = inside.split('*').map(|factor| factor.trim().parse::<u64>().ok());
+    let product = factors.reduce(|product, factor| product?.checked_mul(factor?)).flatten();
+    let value = product.map_or_else(|| format!("$(({inside}))"), |product| product.to_string());
+    format!("{before}{value}{}", expanded(after))
 }
 
 /// What Linux's documentation says of `tcp_retries2`: a timer that begins at 200 ms and doubles up to 120 s goes off so often, and once
