@@ -38,7 +38,7 @@ def test_each_verdict_is_counted_apart(folder: Path) -> None:
     assert done.returncode == 1
     assert done.stdout.splitlines() == [
         "scripts/elsewhere.pkt:7:1: not supported: ICMP (unreachable host_unreachable)",
-        "  note: line 1: `./defaults.sh` is taken for the defaults of the stack `linux`",
+        "  note: line 1: `./defaults.sh` is not there; the defaults of the stack `linux` hold",
         "cwnd 10",
         "scripts/more/bad.pkt:5:1: fail: the packet differs in acknowledgment number",
         "  expected    0.000000 > S. 0:0(0) ack 2 <mss 1460>",
@@ -54,6 +54,21 @@ def test_what_passes_and_what_is_not_supported_is_no_failure(folder: Path) -> No
     done = command("script", folder / "good.pkt", folder / "elsewhere.pkt")
     assert done.returncode == 0
     assert done.stdout.endswith("1 passed, 0 failed, 1 not supported\n")
+
+
+def test_a_suite_is_a_table_with_a_reason_for_each_that_does_not_pass(folder: Path) -> None:
+    done = command("script", "--suite", folder)
+    assert done.returncode == 1
+    assert done.stdout.splitlines() == [
+        "folder  passed  failed  not supported  errors",
+        ".            1       0              1       0",
+        "more         0       1              0       1",
+        "",
+        "elsewhere.pkt:7: not supported: ICMP (unreachable host_unreachable)",
+        "more/bad.pkt:5: fail: the packet differs in acknowledgment number",
+        "more/none.pkt:10: error: unexpected the end of the file; expected `(` after sequence numbers",
+        "1 passed, 1 failed, 1 not supported, 1 with errors",
+    ]
 
 
 def test_json(folder: Path) -> None:

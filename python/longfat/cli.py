@@ -286,6 +286,9 @@ def script_command(
         typer.Option("--init-scripts", "--init_scripts", metavar="FILE", help="A shell script whose sysctls hold for all scripts."),
     ] = None,
     go_on: Annotated[bool, typer.Option("--all", help="Go on after what is not as expected, and report each expectation.")] = False,
+    as_suite: Annotated[
+        bool, typer.Option("--suite", help="A table by folder, and one line with the reason for each script that does not pass.")
+    ] = False,
     as_json: Annotated[
         bool,
         typer.Option(
@@ -304,12 +307,14 @@ def script_command(
     for file in script.scripts(files):
         done = script.run(file, chosen, settings=settings, verbose=verbose, init_scripts=init_scripts or (), go_on=go_on)
         reports += done
-        if not as_json:
+        if not as_json and not as_suite:
             for text in filter(None, (script.text(report, say_version=len(chosen) > 1, each=go_on) for report in done)):
                 print(terminal.clean(text))
     if as_json:
         print(json.dumps(reports, indent=2))
     else:
+        if as_suite:
+            print(terminal.clean(script.suite(reports, files)))
         print(script.summary(reports))
     if any(report["verdict"] in ("fail", "error") for report in reports):
         raise typer.Exit(1)

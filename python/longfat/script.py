@@ -19,6 +19,10 @@ VERSIONS = ("ipv4", "ipv6", "ipv4-mapped-ipv6")
 """Of IP, as `--ip-version` calls them; `all` is all of them."""
 
 
+VERDICTS = ("pass", "fail", "not supported", "error")
+"""What a script can come to."""
+
+
 def scripts(paths: Iterable[Path]) -> list[Path]:
     """The files, and of folders every `*.pkt` below them."""
     found: list[Path] = []
@@ -77,6 +81,27 @@ def text(report: ScriptReport, *, say_version: bool = False, each: bool = False)
         met = sum(one["verdict"] == "pass" for one in report["expectations"])
         lines.append(f"{report['file']}: {met:,} of {len(report['expectations']):,} expectations met{version}")
     return "\n".join(lines)
+
+
+def suite(reports: Sequence[ScriptReport], folders: Sequence[Path]) -> str:
+    """A table of the scripts of a suite by folder, and a line with the reason for each that did not pass."""
+    roots = [str(folder) for folder in folders]
+    by_folder: dict[str, Counter[str]] = {}
+    reasons: list[str] = []
+    for report in reports:
+        root = next((root for root in roots if report["file"].startswith(root)), "")
+        name = report["file"].removeprefix(root).lstrip("/") or Path(report["file"]).name
+        by_folder.setdefault(str(Path(name).parent), Counter())[report["verdict"]] += 1
+        if report["verdict"] != "pass":
+            reasons.append(f"{name}:{report['line']}: {report['verdict']}: {report['message']}")
+    heads = ("folder", "passed", "failed", "not supported", "errors")
+    rows = [[folder, *(str(counts[verdict]) for verdict in VERDICTS)] for folder, counts in sorted(by_folder.items())]
+    widths = [max(len(row[i]) for row in [list(heads), *rows]) for i in range(len(heads))]
+    lines = [
+        "  ".join(cell.ljust(width) if i == 0 else cell.rjust(width) for i, (cell, width) in enumerate(zip(row, widths, strict=True)))
+        for row in [list(heads), *rows]
+    ]
+    return "\n".join([*lines, "", *reasons] if reasons else lines)
 
 
 def summary(reports: list[ScriptReport]) -> str:

@@ -295,6 +295,10 @@ impl Connection {
         {
             prompt.is_due = false;
             *segment = prompt.segment;
+            // What an application set off was not stamped with the time.
+            if let (Some((_, ecr)), Some(clock)) = (segment.timestamps(), self.timestamps) {
+                segment.set_timestamps(clock.ticks(now) as u32, ecr);
+            }
             return Some(Ecn::NotEct);
         }
         if self.state == State::Established || !matches!(self.state, State::Listen | State::SynSent | State::SynReceived | State::Closed) {

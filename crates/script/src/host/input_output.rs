@@ -29,8 +29,13 @@ impl Host {
                 None => Fails("ENOTCONN"),
             };
         };
-        progress.bytes =
-            if flag("MSG_PEEK") { connection.unread().min(len) } else { progress.bytes + connection.read(len - progress.bytes) };
+        let unread = connection.unread().min(len - progress.bytes);
+        progress.bytes = match unread {
+            _ if flag("MSG_PEEK") => connection.unread().min(len),
+            // Who reads nothing opens no window.
+            0 => progress.bytes,
+            _ => progress.bytes + connection.read(unread),
+        };
         let ended = connection.end_of_stream() || connection.state() == State::Closed;
         if progress.bytes >= least || (progress.bytes > 0 && (ended || nonblocking)) {
             return Returns(progress.bytes as i64);

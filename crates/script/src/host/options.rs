@@ -36,7 +36,13 @@ impl Host {
         match (name.as_str(), value) {
             ("TCP_NODELAY", Some(n)) => {
                 socket.nodelay = n != 0;
-                self.apply(fd, |connection| connection.set_nagle(n == 0));
+                // tcp(7): setting it flushes what waits, even under a cork, which later writes are still under.
+                self.apply(fd, |connection| {
+                    connection.set_nagle(n == 0);
+                    if n != 0 {
+                        connection.set_cork(false);
+                    }
+                });
             }
             ("TCP_CORK", Some(n)) => {
                 socket.cork = n != 0;

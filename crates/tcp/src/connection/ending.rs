@@ -42,6 +42,10 @@ impl Connection {
             let (next, irs) = self.receiver.next();
             let mut reset = Segment::new(wrap(self.iss, self.sent_until()), flags::RST | flags::ACK, 0);
             reset.ack = wrap(irs, next);
+            // RFC 7323 §3.2: a reset should have the option as well, once it is agreed on.
+            if self.timestamps.is_some() {
+                reset.set_timestamps(0, self.receiver.ts_recent());
+            }
             self.say_first(reset);
         }
         self.end();
