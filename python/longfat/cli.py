@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from longfat import cc, prune, script, terminal, trace, traced
+from longfat import cc, output, prune, script, terminal, trace, traced
 from longfat._longfat import __version__, registries, schema
 from longfat.advice.command import advise_command
 from longfat.beside import Row, beside
@@ -65,21 +65,32 @@ SAMPLE = 32
 
 def main() -> None:
     """Entry point: an error the user can fix is one message and exit code 1; Ctrl-C is one, too, and 130."""
-    terminal.write_what_it_can(sys.stdout, sys.stderr)
+    code = _called()
+    if unwritten := output.failure():
+        if not isinstance(unwritten, BrokenPipeError):  # whoever read it knows that
+            _say_error(f"cannot write to standard output: {unwritten.strerror}")
+        code = code or 1
+    sys.exit(code)
+
+
+def _called() -> str | int | None:
+    """The exit code of what is asked for."""
     try:
         app()
     except _Stopped as stopped:
         err.print(terminal.escape(str(stopped)), soft_wrap=True)
-        sys.exit(INTERRUPTED)
+        return INTERRUPTED
     except SystemExit as ended:
         if ended.code == INTERRUPTED:  # that is how typer ends with Ctrl-C
             err.print("Stopped.")
-        raise
+        return ended.code
     except LongfatError as error:
-        err.print(f"[bold red]error:[/] {terminal.escape(str(error))}", soft_wrap=True)
-        sys.exit(1)
-    except BrokenPipeError:
-        sys.exit(1)
+        _say_error(str(error))
+        return 1
+
+
+def _say_error(text: str) -> None:
+    err.print(f"[bold red]error:[/] {terminal.escape(text)}", soft_wrap=True)
 
 
 class _Stopped(LongfatError):
