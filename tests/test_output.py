@@ -54,3 +54,15 @@ def test_no_command_ends_in_a_traceback(tmp_path: Path, words: str, where: str) 
     assert not {"Traceback", "Exception"} & set(done.stderr.split())
     if where == ">/dev/full" and words not in ("list nothing", "show"):
         assert (done.returncode, done.stderr) == (1, FULL)
+
+
+def test_a_report_is_drawn_whatever_a_notebook_has_set(tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(SHORT)
+    done = shell("$LONGFAT run small.toml > /dev/null; MPLBACKEND=nothing-of-that-name $LONGFAT report small", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert list((tmp_path / "reports" / "small" / "figures").glob("*.png"))
+
+
+@pytest.mark.parametrize("words", ["--help", "run --help", "testbed check --help", "cc load --help"])
+def test_help_is_there_without_docstrings(tmp_path: Path, words: str) -> None:
+    assert shell(f"PYTHONOPTIMIZE=2 $LONGFAT {words}", tmp_path).stdout == shell(f"$LONGFAT {words}", tmp_path).stdout

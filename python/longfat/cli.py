@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
 import shlex
 import sys
@@ -75,6 +77,7 @@ def main() -> None:
 
 def _called() -> str | int | None:
     """The exit code of what is asked for."""
+    _restore_texts(app)
     try:
         app()
     except _Stopped as stopped:
@@ -87,6 +90,18 @@ def _called() -> str | int | None:
     except LongfatError as error:
         _say_error(str(error))
         return 1
+
+
+def _restore_texts(commands: typer.Typer) -> None:
+    """What `--help` says are docstrings, which Python throws away where `PYTHONOPTIMIZE` is 2."""
+    if sys.flags.optimize < 2:
+        return
+    for one in filter(None, (commands.registered_callback, *commands.registered_commands)):
+        if one.callback:
+            one.callback.__doc__ = ast.get_docstring(ast.parse(inspect.getsource(one.callback)).body[0])  # type: ignore[arg-type]
+    for group in commands.registered_groups:
+        if group.typer_instance:
+            _restore_texts(group.typer_instance)
 
 
 def _say_error(text: str) -> None:

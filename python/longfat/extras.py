@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from importlib import import_module
 from importlib.util import find_spec
 
 from longfat.errors import LongfatError
@@ -15,3 +17,18 @@ def need(extra: str, what: str) -> None:
     missing = [module for module in EXTRAS[extra] if find_spec(module) is None]
     if missing:
         raise LongfatError(f'{what} needs {" and ".join(missing)}, not installed here: pip install "longfat[{extra}]"')
+
+
+def need_to_draw() -> None:
+    """The same for matplotlib, which is imported whatever `MPLBACKEND` says: a notebook's is for windows, and may not be installed here."""
+    need("report", "a figure")
+    try:
+        import_module("matplotlib")
+    except ValueError:
+        backend = os.environ.pop("MPLBACKEND", None)
+        if backend is None:
+            raise
+        try:
+            import_module("matplotlib")
+        finally:
+            os.environ["MPLBACKEND"] = backend
