@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -22,13 +24,11 @@ def need(extra: str, what: str) -> None:
 def need_to_draw() -> None:
     """The same for matplotlib, which is imported whatever `MPLBACKEND` says: a notebook's is for windows, and may not be installed here."""
     need("report", "a figure")
-    try:
-        import_module("matplotlib")
-    except ValueError:
-        backend = os.environ.pop("MPLBACKEND", None)
-        if backend is None:
-            raise
-        try:
-            import_module("matplotlib")
-        finally:
-            os.environ["MPLBACKEND"] = backend
+    if "matplotlib" in sys.modules:
+        return
+    backend = os.environ.pop("MPLBACKEND", None)
+    matplotlib = import_module("matplotlib")
+    if backend is not None:
+        os.environ["MPLBACKEND"] = backend
+        with suppress(ValueError):
+            matplotlib.rcParams["backend"] = backend
