@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import json
+import os
 import shlex
 import sys
 import threading
@@ -47,6 +48,8 @@ from longfat.paper.command import compare_command, print_comparison
 from longfat.planned import NOTHING, Plan
 from longfat.report import write_report
 from longfat.store import Store, location
+from longfat.store.files import reason
+from longfat.store.place import waits
 from longfat.sweep import Work, measure_speed
 from longfat.terminal import progress_bar
 from longfat.testbed import testbed_app
@@ -72,6 +75,9 @@ def main() -> None:
         if not isinstance(unwritten, BrokenPipeError):  # whoever read it knows that
             _say_error(f"cannot write to standard output: {unwritten.strerror}")
         code = code or 1
+    if code == INTERRUPTED and waits():
+        sys.stderr.flush()
+        os._exit(INTERRUPTED)
     sys.exit(code)
 
 
@@ -89,6 +95,9 @@ def _called() -> str | int | None:
         return ended.code
     except LongfatError as error:
         _say_error(str(error))
+        return 1
+    except OSError as error:
+        _say_error(f"{error.filename or 'the system'}: {reason(error)}")
         return 1
 
 
