@@ -154,9 +154,9 @@ def run_command(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Start however many runs there are.")] = False,
 ) -> None:
     """Run experiments; what is already finished is not run again."""
-    if executor and shard:
+    if executor is not None and shard is not None:
         raise LongfatError("--executor hands runs to workers, --shard runs a part of them here: choose one")
-    part = shards.read(shard) if shard else None
+    part = shards.read(shard) if shard is not None else None
     # All of them are parsed before the first is run: a mistake in the last should not wait for the others.
     asked = chosen(what, results, changes, quick=quick, backend=backend)
     with named(executor, jobs) as workers:
