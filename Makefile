@@ -105,6 +105,7 @@ docs: .venv/requirements ## Make the documentation site; site/index.html opens w
 
 wheel: .venv/requirements ## Build the wheel of this machine into WHEELS (target/wheels), from what `make build` has compiled
 	$(PROFILED) $(BIN)/maturin build --release --quiet $(BPF) $(if $(HAS_BPF),--compatibility linux) --interpreter $(BIN)/python --out $(WHEELS)
+	$(PYTHON) .ci/ship.py $(WHEELS)
 
 wheels: .venv/release ## Build all wheels and the sdist for a release into WHEELS (a quarter of an hour; needs rustup)
 	rustup target add $(foreach target,$(TARGETS),$(firstword $(subst :, ,$(target))))
@@ -113,6 +114,7 @@ wheels: .venv/release ## Build all wheels and the sdist for a release into WHEEL
 			--target $${target%:*} --compatibility $${target#*:} || exit 1; \
 	done
 	$(BIN)/maturin sdist --out $(WHEELS)
+	$(PYTHON) .ci/ship.py $(WHEELS)
 
 sbom: .venv/release ## Write what the wheel of `make wheels` is made of, and what it stands on, as CycloneDX into WHEELS
 	rm -rf target/sbom

@@ -5,12 +5,16 @@ What it asks for comes from the environment of the tests, by links: nothing is d
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import os
+import re
 import subprocess
 import sys
 import tarfile
 import venv
 import zipfile
+from collections.abc import Iterator
 from importlib.metadata import Distribution, PathDistribution, distribution
 from pathlib import Path
 
@@ -19,6 +23,29 @@ from conftest import ROOT
 from packaging.requirements import Requirement
 
 pytestmark = pytest.mark.slow
+
+
+UNTRACKED = [Path(home) / name for home in ("python/longfat", "papers", "experiments") for name in (".env", "id_rsa", "original.pdf")]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def untracked() -> Iterator[None]:
+    """Files of a working folder that are nobody's: of each some that git ignores, and some that it does not know."""
+    planted = [ROOT / path for path in UNTRACKED if not (ROOT / path).exists()]
+    for path in planted:
+        path.write_text("a secret")
+    yield
+    for path in planted:
+        path.unlink()
+
+
+def tracked(*homes: str) -> set[str]:
+    listed = subprocess.run(["git", "ls-files", "-z", *homes], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return set(listed.split("\0")) - {""}
+
+
+def ship(folder: Path) -> None:
+    subprocess.run([sys.executable, ROOT / ".ci" / "ship.py", folder], check=True, timeout=300)
 
 
 @pytest.fixture(scope="module")
@@ -89,10 +116,23 @@ def test_the_wheel_works_in_an_empty_folder(wheel: Path, tmp_path: Path, monkeyp
 def test_the_wheel_has_what_it_needs_and_no_more(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
-    here = {path.relative_to(ROOT).as_posix() for home in ("papers", "experiments") for path in (ROOT / home).rglob("*.toml")}
-    assert here == {
-        name.removeprefix("longfat/") for name in names if name.endswith(".toml") and name.startswith(("longfat/papers", "longfat/exp"))
-    }
+    ours = {name.removeprefix("python/") for name in tracked("python/longfat")} - {"longfat/papers", "longfat/experiments"}
+    ours |= {f"longfat/{name}" for name in tracked("papers", "experiments")}
+    made = {name for name in names if not name.startswith("longfat-")}
+    assert {re.sub(r"_longfat\..*so", "_longfat.so", name) for name in made} == ours | {"longfat/_longfat.so"}
+    info = {"METADATA", "WHEEL", "RECORD", "licenses/LICENSE-MIT", "licenses/LICENSE-APACHE"}
+    info |= {f"sboms/{name}.json" for name in ("longfat-py.cyclonedx", "uplot.cdx")}
+    assert {name.partition("/")[2] for name in names if ".dist-info/" in name} == info
+    assert {name.partition("/")[2] for name in names if ".data/" in name} == {"scripts/longfat"}
+    with zipfile.ZipFile(wheel) as archive:
+        assert not [name for name in names if name.endswith((".json", "METADATA")) and str(ROOT).encode() in archive.read(name)]
+        for line in archive.read(next(name for name in names if name.endswith("RECORD"))).decode().splitlines():
+            name, digest, size = line.rsplit(",", 2)
+            content = archive.read(name)
+            if digest:
+                made_of = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+                assert (digest, int(size)) == (f"sha256={made_of}", len(content)), name
+    assert wheel.stat().st_size < 6e6
     assert "longfat/templates/report.html.jinja" in names
     assert any(name.endswith("/sboms/longfat-py.cyclonedx.json") for name in names)
     assert any(name.endswith("/sboms/uplot.cdx.json") for name in names)
@@ -103,11 +143,15 @@ def test_the_source_distribution_has_all_that_a_wheel_is_made_of(tmp_path: Path)
     subprocess.run(
         [Path(sys.executable).parent / "maturin", "sdist", "--out", tmp_path], cwd=ROOT, check=True, capture_output=True, timeout=300
     )
+    ship(tmp_path)
     (made,) = tmp_path.glob("*.tar.gz")
     with tarfile.open(made) as archive:
         names = {name.split("/", 1)[1] for name in archive.getnames() if "/" in name}
+    ours = tracked()
+    assert not {name for name in names if re.sub(r"^python/longfat/(papers|experiments)/", r"\1/", name) not in ours} - {"PKG-INFO"}
     sources = [path for home in ("crates", "python/longfat") for path in (ROOT / home).rglob("*") if path.is_file()]
     papers = [path for home in ("papers", "experiments") for path in (ROOT / home).rglob("*") if path.is_file()]
+    sources, papers = ([path for path in some if path.relative_to(ROOT).as_posix() in ours] for some in (sources, papers))
     wanted = {path.relative_to(ROOT).as_posix() for path in sources if path.suffix in (".rs", ".toml", ".py", ".jinja", ".js", ".css")}
     wanted |= {f"python/longfat/{path.relative_to(ROOT).as_posix()}" for path in papers if path.suffix in (".toml", ".py", ".csv")}
     assert not (wanted | {"Cargo.lock", "LICENSE-MIT", "LICENSE-APACHE"}) - names
