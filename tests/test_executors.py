@@ -23,6 +23,7 @@ from longfat.executors.chunks import Done, Task, Version
 from longfat.planned import Item
 from longfat.store import TABLES, Store
 from longfat.sweep import Work
+from torture import stop
 
 REPEATED = f"repeats = 8\nseed = 3\n{SWEEP}"
 
@@ -183,6 +184,40 @@ def test_a_pool_whose_worker_is_killed_is_said_to_be_broken_and_the_next_one_goe
     assert 1 <= len(longfat.load_results(tmp_path)) <= 24
     with pool() as executor:
         same(Experiment(REPEATED).sweep(tmp_path, executor=executor), expected)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stopped", [False, True])
+def test_workers_end_with_their_command(tmp_path: Path, stopped: bool) -> None:
+    (tmp_path / "long.toml").write_text(LONG_SWEEP)
+    process = stop.start(tmp_path, "run", "long.toml", "--executor", "processes", "--jobs", "2")
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+
+    def workers() -> list[int]:
+        pids = map(int, children.read_text().split())
+        return [pid for pid in pids if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+    deadline = time.monotonic() + 60
+    while len(found := workers()) < 2 and time.monotonic() < deadline:
+        time.sleep(0.2)
+    time.sleep(3)  # they load longfat
+    if stopped:
+        os.kill(found[0], signal.SIGSTOP)
+        process.send_signal(signal.SIGINT)
+    else:
+        process.kill()
+    process.communicate(timeout=20)
+    while (left := [pid for pid in found if Path(f"/proc/{pid}").exists() and not is_zombie(pid)]) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert len(found) == 2
+    assert not left
+
+
+def is_zombie(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
 
 
 def test_ctrl_c_cancels_what_is_queued(tmp_path: Path) -> None:

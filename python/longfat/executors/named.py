@@ -8,7 +8,9 @@ from __future__ import annotations
 import importlib
 import logging
 import multiprocessing
+import os
 import signal
+import threading
 from collections.abc import Generator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
@@ -63,15 +65,26 @@ def where(executor: Executor, name: str) -> str:
 
 @contextmanager
 def _processes(jobs: int) -> Generator[Executor]:
-    """A pool whose processes end at once with Ctrl-C, and say nothing of it."""
+    """A pool whose processes end at once with Ctrl-C and with this one, and say nothing of it. One that hangs is not waited for."""
     how = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=how, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_DFL)) as pool:
+    with ProcessPoolExecutor(jobs, mp_context=how, initializer=_begin_worker) as pool:
         try:
             yield pool
-        except BaseException:
+        finally:
             for process in multiprocessing.active_children():
-                process.terminate()
-            raise
+                process.kill()
+
+
+def _begin_worker() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    threading.Thread(target=_end_with_parent, name="longfat parent", daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent:
+        parent.join()
+        os._exit(1)
 
 
 def _distributed(name: str) -> Any:
