@@ -5,6 +5,8 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter
@@ -309,3 +311,13 @@ def test_two_writers_of_one_run_leave_one(tmp_path: Path) -> None:
     assert store.has(run.hash)
     store.gather()
     assert len(store.kept()) == len(store.finished()) == 1
+
+
+@pytest.mark.slow
+def test_the_installed_command_starts_workers_and_no_command_of_theirs(tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(SWEEP)
+    call = [Path(sys.executable).with_name("longfat"), "run", "small.toml", "--executor", "processes", "--jobs", "2"]
+    done = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("3 runs on 2 workers") == 1
+    assert "error" not in done.stderr
