@@ -173,9 +173,14 @@ impl Sender {
         &self.stats
     }
 
-    /// How the round trips of the statistics are distributed.
+    /// The round trips measured since they were last forgotten.
     pub fn round_trips(&self) -> &Quantiles {
         &self.round_trips
+    }
+
+    /// Forgets what [`Sender::round_trips`] has.
+    pub fn forget_round_trips(&mut self) {
+        self.round_trips.clear();
     }
 
     /// The sender has nothing to send at `now`, or may not: from now on its time is that of the limit it has come to.
