@@ -17,7 +17,6 @@ pub struct Quantiles {
     /// The bin that `counts` begins with.
     first: u32,
     counts: Vec<u32>,
-    count: u64,
     sum_ps: u128,
     max: Duration,
 }
@@ -48,7 +47,6 @@ impl Quantiles {
             self.last = bin;
         }
         self.pending += 1;
-        self.count += 1;
         self.sum_ps += u128::from(value.as_ps());
         self.max = self.max.max(value);
     }
@@ -60,7 +58,8 @@ impl Quantiles {
 
     /// Mean in seconds; NaN of none.
     pub fn mean_s(&self) -> f64 {
-        self.sum_ps as f64 / 1e12 / self.count as f64
+        let count: u64 = self.counts.iter().map(|n| u64::from(*n)).sum::<u64>() + u64::from(self.pending);
+        self.sum_ps as f64 / 1e12 / count as f64
     }
 
     /// Puts what is pending into its bin.

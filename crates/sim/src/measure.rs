@@ -74,6 +74,7 @@ impl Recorder {
 
     /// The warmup is over: what is measured begins here.
     fn warm(&mut self, world: &mut World) {
+        world.advance_links();
         let mut counts = world::counts(world);
         for (flow, is_whole) in self.is_whole.iter().enumerate() {
             if *is_whole {
