@@ -38,6 +38,7 @@ pub struct Connection {
     pub ways: [Way; 2],
     pub first: i64,
     pub last: i64,
+    /// Without copies.
     pub packets: u64,
     /// Packets captured before the one that stands before them.
     pub backwards: u64,

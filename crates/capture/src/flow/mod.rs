@@ -2,6 +2,7 @@
 
 mod connection;
 mod control;
+mod copies;
 mod ranges;
 mod report;
 mod rows;

@@ -94,6 +94,12 @@ impl Ranges {
         place
     }
 
+    /// The stretch that `at` is in.
+    pub fn around(&self, at: u64) -> Option<&Range> {
+        let place = self.list.partition_point(|range| range.end <= at);
+        self.list.get(place).filter(|range| range.start <= at)
+    }
+
     /// TSval of what begins at `at`, when it was sent first.
     pub fn stamp_at(&self, at: u64) -> Option<u32> {
         let place = self.list.partition_point(|range| range.start < at);

@@ -57,6 +57,7 @@ pub fn connection(connection: &Connection, start: i64) -> Value {
         "start_s": seconds(connection.first - start),
         "duration_s": seconds(connection.last - connection.first),
         "packets": connection.packets,
+        "copies": copies(connection),
         "captured": captured,
         "capture_point": point.word(),
         "handshake": connection.has_handshake(),
@@ -80,6 +81,17 @@ pub fn connection(connection: &Connection, start: i64) -> Value {
         "control": control(connection, main),
         "notes": notes(connection, main, point, captured),
     })
+}
+
+/// Delays of all copies that were left out.
+fn copies(connection: &Connection) -> Value {
+    let [one, other] = connection.ways.each_ref().map(|way| &way.copies);
+    let count = one.count + other.count;
+    if count == 0 {
+        return Value::Null;
+    }
+    let mean = (one.sum + other.sum) as f64 / count as f64 / 1e9;
+    json!({ "packets": count, "min_s": seconds(one.min.min(other.min)), "mean_s": mean, "max_s": seconds(one.max.max(other.max)) })
 }
 
 fn ended(connection: &Connection) -> &'static str {
@@ -133,7 +145,6 @@ fn data(way: &Way, full: u32) -> Value {
         "episodes": way.episodes.len() as u64 + way.episodes_lost,
         "timeouts": way.episodes.iter().filter(|episode| episode.is_timeout).count(),
         "reordered": { "before_capture": counts.reordered_before, "behind_capture": counts.reordered_behind },
-        "twice_in_capture": counts.twice,
         "never_captured_bytes": counts.unseen,
         "ce_packets": counts.marked,
         "ece_acks": counts.ece,
@@ -211,6 +222,7 @@ fn series(way: &Way) -> Value {
 fn notes(connection: &Connection, main: usize, point: Point, captured: &str) -> Vec<String> {
     let way = &connection.ways[main];
     let counts = &way.counts;
+    let copies = copies(connection);
     let mut notes = Vec::new();
     let mut say = |is_so: bool, what: String| {
         if is_so {
@@ -226,7 +238,10 @@ fn notes(connection: &Connection, main: usize, point: Point, captured: &str) -> 
         "neither handshake nor timestamps say where on the path it was captured: what is in flight is a lower bound".to_owned(),
     );
     say(counts.unseen > 0, format!("{} bytes were acknowledged and are not in the capture: it has lost packets", counts.unseen));
-    say(counts.twice > 0, format!("{} packets are in the capture twice", counts.twice));
+    if let (Some(count), Some(least), Some(most)) = (copies["packets"].as_u64(), copies["min_s"].as_f64(), copies["max_s"].as_f64()) {
+        let (least, most) = (1e3 * least, 1e3 * most);
+        say(true, format!("{count} packets are copies of others, {least:.3} to {most:.3} ms late: they were left out"));
+    }
     say(way.forgotten() > 0, format!("more was in flight than is kept: {} stretches were forgotten", way.forgotten()));
     say(connection.backwards > 0, format!("{} packets were captured before the one that stands before them", connection.backwards));
     say(

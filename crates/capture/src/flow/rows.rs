@@ -26,7 +26,7 @@ pub fn rows(
     let (mut main, mut point) = (0, Point::Unknown);
     each(&mut joined, progress, |packet| {
         let start = *start.get_or_insert(packet.time);
-        let connection = table.add(packet);
+        let Some(connection) = table.add(packet) else { return };
         if connection.number == number {
             too_many |= rows.len() >= most;
             if !too_many {

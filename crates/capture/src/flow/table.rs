@@ -1,6 +1,7 @@
 //! All connections of a capture, in bounded memory: what is idle for longest is closed, and of closed ones the largest are kept.
 
 use super::connection::Connection;
+use super::copies::Copies;
 use super::report;
 use crate::error::Error;
 use crate::read::{Address, Joined, Packet};
@@ -22,6 +23,7 @@ pub struct Table {
     /// The ends of the packet before, and its place: nearly always that of the next one too.
     last: Option<(Address, Address, usize)>,
     closed: Vec<(u64, Value)>,
+    copies: Copies,
     count: u64,
     left_out: u64,
     left_out_bytes: u64,
@@ -30,8 +32,8 @@ pub struct Table {
 }
 
 impl Table {
-    /// Puts the packet to its connection, which it gives back.
-    pub fn add(&mut self, packet: &Packet) -> &mut Connection {
+    /// Puts the packet to its connection, which it gives back; none for a copy of a packet that was there before.
+    pub fn add(&mut self, packet: &Packet) -> Option<&mut Connection> {
         if self.start.is_none() {
             (self.start, self.end) = (Some(packet.time), packet.time);
         }
@@ -48,8 +50,14 @@ impl Table {
         let place = place.unwrap_or_else(|| self.open(packet));
         self.last = Some((from, to, place));
         let connection = &mut self.open[place];
+        let way = &mut connection.ways[usize::from(packet.from != connection.ends[0])];
+        if let Some(delay) = self.copies.delay(packet, way.ids).or_else(|| way.copied(packet)) {
+            way.copies.add(delay);
+            return None;
+        }
+        way.ids.note(packet.id);
         connection.add(packet);
-        connection
+        Some(connection)
     }
 
     fn open(&mut self, packet: &Packet) -> usize {

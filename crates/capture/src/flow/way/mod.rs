@@ -22,6 +22,7 @@ use sender::Answer;
 pub use sender::Waits;
 pub use trains::{Rate, Trains};
 
+use super::copies::Identifications;
 use super::ranges::{Range, Ranges, Waited};
 use super::rtt::Rtt;
 use super::series::Series;
@@ -41,6 +42,9 @@ const MS: i64 = 1_000_000;
 #[derive(Debug, Default)]
 pub struct Way {
     pub counts: WayCounts,
+    pub ids: Identifications,
+    /// Delays of the copies that were left out.
+    pub copies: Rtt,
     pub isn: Option<u32>,
     pub mss: Option<u16>,
     pub window_scale: Option<u8>,
@@ -255,7 +259,19 @@ impl Way {
         self.near.is_known() && self.near.min > self.far.min
     }
 
-    /// What begins before the end of what was sent: sent again, late, or twice in the capture.
+    /// By how much a segment without an identification is later than its like, which an answer could not have called for so soon.
+    pub fn copied(&mut self, packet: &Packet) -> Option<i64> {
+        if packet.len == 0 || self.ids.tell(packet.id) || self.ranges.is_empty() {
+            return None;
+        }
+        let start = self.offset(packet.seq.wrapping_add(u32::from(packet.flags & flags::SYN != 0)));
+        let range = self.ranges.around(start).filter(|range| range.times > 0 && !self.has_evidence(range))?;
+        let (quickest, delay) =
+            (if self.far.is_known() { self.far.min } else { MS }, packet.time.saturating_sub(range.last).saturating_abs());
+        (delay < quickest / 2 && range.stamps[0] == packet.options.timestamps.map(|(value, _)| value)).then_some(delay)
+    }
+
+    /// What begins before the end of what was sent: sent again, or late.
     fn old_data(&mut self, packet: &Packet, start: u64, end: u64) {
         let time = packet.time;
         let stamp = packet.options.timestamps.map(|(value, _)| value);
@@ -270,7 +286,6 @@ impl Way {
             });
             found
         };
-        let quickest = if self.far.is_known() { self.far.min } else { MS };
         match before {
             // A hole: what fills it was overtaken, or is sent again since it was lost on its way here.
             Some(hole) if hole.times == 0 => {
@@ -283,9 +298,6 @@ impl Way {
                         self.filled(start, end, kind);
                     }
                 }
-            }
-            Some(range) if time - range.last < quickest / 2 && range.stamps[0] == stamp && !self.has_evidence(&range) => {
-                self.counts.twice += 1;
             }
             Some(range) => {
                 self.again(packet, start, end, &range);
