@@ -81,8 +81,9 @@ impl Connection {
         self.backwards += u64::from(packet.time < self.last);
         self.last = self.last.max(packet.time);
         if packet.flags & flags::ACK != 0 {
-            let scale = self.scale(side).unwrap_or(0);
-            self.ways[1 - side].acknowledged(packet, scale);
+            let scale = self.scale(side);
+            self.ways[1 - side].knows_edge = scale.is_some();
+            self.ways[1 - side].acknowledged(packet, scale.unwrap_or(0));
             if let Some((value, _)) = packet.options.timestamps {
                 self.ways[1 - side].acked_with(packet.time, value);
             }

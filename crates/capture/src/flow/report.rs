@@ -242,6 +242,16 @@ fn notes(connection: &Connection, main: usize, point: Point, captured: &str) -> 
         let (least, most) = (1e3 * least, 1e3 * most);
         say(true, format!("{count} packets are copies of others, {least:.3} to {most:.3} ms late: they were left out"));
     }
+    if let Some(said) = way.near_said.filter(|said| said - way.near.min > way.trips().min / 10) {
+        say(
+            true,
+            format!(
+                "the round trip is {:.3} ms, as data follow the window that they need, and not {:.3} ms, as the handshake has it: a host was late there",
+                1e3 * seconds(way.trips().min),
+                1e3 * seconds(way.trips().min + said - way.near.min)
+            ),
+        );
+    }
     say(way.forgotten() > 0, format!("more was in flight than is kept: {} stretches were forgotten", way.forgotten()));
     say(connection.backwards > 0, format!("{} packets were captured before the one that stands before them", connection.backwards));
     say(

@@ -92,6 +92,10 @@ pub struct Way {
     /// What the sender knows.
     sender_acked: u64,
     sender_edge: u64,
+    /// Whether the scale of windows is known.
+    pub knows_edge: bool,
+    /// The near part as the handshake said it, where data came sooner behind the window that they need.
+    pub near_said: Option<i64>,
     sender_ack_time: i64,
     sender_answer: Answer,
     last_new: Option<i64>,
@@ -178,6 +182,7 @@ impl Way {
     fn data(&mut self, packet: &Packet, start: u64, end: u64, agreed: Option<u32>) {
         let (time, len) = (packet.time, packet.len);
         self.let_pass(time);
+        self.permitted(time, end);
         let full = self.full(agreed);
         // The most frequent length, by majority (Boyer and Moore 1981).
         self.common_len = match self.common_len {

@@ -119,6 +119,30 @@ impl Way {
         self.pending.push_back(Answer { at, ..answer });
     }
 
+    /// The sender sends up to `end`, which it may only since an acknowledgment reached it whose window goes so far: the near part is no longer
+    /// than since that was seen. The handshake's last ACK, of a host that takes its time, may say otherwise.
+    pub(super) fn permitted(&mut self, time: i64, end: u64) {
+        if !self.knows_edge || end <= self.sender_edge {
+            return;
+        }
+        let Some(answer) = self.pending.iter().find(|answer| answer.edge >= end).copied() else { return };
+        self.let_pass(answer.at);
+        let (most, said) = ((time - answer.seen).max(0), self.near.recent_min());
+        if most >= said {
+            return;
+        }
+        if self.near.count > 1 {
+            self.near.add(most);
+            return;
+        }
+        // (All round trips so far had that in them.)
+        self.near_said.get_or_insert(said);
+        self.near.shorten(said - most);
+        self.whole.shorten(said - most);
+        self.series.shorten(said - most);
+        self.pending.iter_mut().for_each(|answer| answer.at = answer.at.min(answer.seen + most));
+    }
+
     pub(super) fn let_pass(&mut self, time: i64) {
         while let Some(&answer) = self.pending.front() {
             if answer.at > time {
