@@ -1,5 +1,6 @@
 //! What a capture says of each TCP connection in it.
 
+mod clock;
 mod connection;
 mod control;
 mod copies;

@@ -12,6 +12,8 @@ use std::path::Path;
 /// Connections that are open at once, and those whose report is kept.
 const OPEN: usize = 4096;
 const CLOSED: usize = 10_000;
+/// What is captured so long before or behind the first packet, in ns, counts as then: two years, so that sums of times are numbers.
+const SPAN: i64 = 1 << 56;
 /// Packets between two looks at whether to go on.
 const LOOK: u64 = 1 << 16;
 
@@ -27,6 +29,7 @@ pub struct Table {
     count: u64,
     left_out: u64,
     left_out_bytes: u64,
+    /// Time of the first packet. All other times count from it.
     start: Option<i64>,
     end: i64,
 }
@@ -34,9 +37,8 @@ pub struct Table {
 impl Table {
     /// Puts the packet to its connection, which it gives back; none for a copy of a packet that was there before.
     pub fn add(&mut self, packet: &Packet) -> Option<&mut Connection> {
-        if self.start.is_none() {
-            (self.start, self.end) = (Some(packet.time), packet.time);
-        }
+        let start = *self.start.get_or_insert(packet.time);
+        let packet = &Packet { time: packet.time.saturating_sub(start).clamp(-SPAN, SPAN), ..*packet };
         self.end = self.end.max(packet.time);
         let (from, to) = (packet.from, packet.to);
         let mut place = match self.last {
@@ -88,7 +90,7 @@ impl Table {
         }
         connection.finish();
         let bytes = connection.ways.iter().map(|way| way.counts.bytes).sum();
-        self.closed.push((bytes, report::connection(&connection, self.start.unwrap_or(0))));
+        self.closed.push((bytes, report::connection(&connection)));
         if self.closed.len() > 2 * CLOSED {
             self.drop_small();
         }
@@ -115,7 +117,7 @@ impl Table {
             "left_out": self.left_out,
             "left_out_bytes": self.left_out_bytes,
             "start_s": self.start.map(|start| start as f64 / 1e9),
-            "duration_s": self.start.map_or(0.0, |start| (self.end - start) as f64 / 1e9),
+            "duration_s": self.end as f64 / 1e9,
         })
     }
 }

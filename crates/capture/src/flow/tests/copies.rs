@@ -50,7 +50,7 @@ fn a_mirrored_capture_gives_the_answer_of_one_that_is_not() {
         for hop in [0, 1] {
             let twice = report(&mirrored(&packets, delay, |packet| Packet { ttl: packet.ttl - hop, ..packet }))["connections"][0].clone();
             let late = delay as f64 / 1e9;
-            let copies = serde_json::json!({ "packets": packets.len(), "min_s": late, "mean_s": late, "max_s": late });
+            let copies = serde_json::json!({ "samples": packets.len(), "min_s": late, "mean_s": late, "max_s": late });
             assert_eq!(twice["copies"], copies);
             assert_eq!(without_copies(twice), once, "{delay} ns, {hop} hop");
         }
@@ -64,7 +64,7 @@ fn a_hop_limit_that_is_less_tells_a_copy() {
     packets.iter_mut().for_each(|packet| packet.id = 0);
     let once = report(&packets)["connections"][0].clone();
     let twice = report(&mirrored(&packets, 5 * MS, |packet| Packet { ttl: packet.ttl - 1, ..packet }))["connections"][0].clone();
-    assert_eq!(twice["copies"]["packets"], packets.len());
+    assert_eq!(twice["copies"]["samples"], packets.len());
     assert_eq!(without_copies(twice), once);
 }
 

@@ -28,6 +28,10 @@ impl Way {
         if packet.flags & flags::RST == 0 {
             self.note_window(time, window);
         }
+        // (The byte of a probe that the receiver took.)
+        if self.probed.take_if(|probed| *probed <= ack) == Some(ack) {
+            self.next = self.next.max(ack);
+        }
         // More than was ever captured: the capture has lost it.
         if ack > self.next {
             self.ranges.push(Range { start: self.next, end: ack, first: time, last: time, ..Range::default() });
@@ -130,7 +134,7 @@ impl Way {
         if !is_clean || self.highest_sacked > self.acked {
             self.ack_trains.cut();
         }
-        self.ack_trains.passed(time, ack);
+        self.ack_trains.passed(time, ack, self.clear);
         self.counts.unseen += unseen;
         self.counts.reordered_behind += behind;
         needless.into_iter().for_each(|start| self.is_needless(start));

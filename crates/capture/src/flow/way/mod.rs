@@ -92,6 +92,10 @@ pub struct Way {
     /// What the sender knows.
     sender_acked: u64,
     sender_edge: u64,
+    /// The least time that a rate may be known by, in ns.
+    pub clear: i64,
+    /// The byte of a window probe, not acknowledged so far.
+    probed: Option<u64>,
     /// Whether the scale of windows is known.
     pub knows_edge: bool,
     /// The near part as the handshake said it, where data came sooner behind the window that they need.
@@ -194,9 +198,7 @@ impl Way {
         // A byte before what is acknowledged, or into a closed window, asks whether the other side is there (RFC 9293 section 3.8.6.1).
         if len == 1 && (end <= self.acked || self.window == Some(0)) {
             counts.window_probes += 1;
-            if start >= self.next {
-                self.next = end.max(self.next);
-            }
+            self.probed = Some(end).filter(|_| start == self.next);
             return;
         }
         counts.segments += 1;
@@ -227,8 +229,8 @@ impl Way {
         }
         let stamp = packet.options.timestamps.map(|(value, _)| value);
         let gap = self.last_new.map_or(i64::MAX, |last| (time - last).max(0));
-        if self.is_behind() {
-            self.data_trains.passed(time, end);
+        if self.is_behind() || !self.near.is_known() {
+            self.data_trains.passed(time, end, self.clear);
         }
         let ahead = self.bursts.sent(gap, end - start, self.ack_trains.rate, self.next.saturating_sub(self.sender_acked));
         let late = stamp.and_then(|stamp| self.lateness.came(time, stamp));
@@ -260,7 +262,7 @@ impl Way {
     }
 
     /// Whether it was captured behind the bottleneck, as far as one can tell: there segments show its rate, and before it how far the sender runs ahead.
-    pub(super) fn is_behind(&self) -> bool {
+    pub fn is_behind(&self) -> bool {
         self.near.is_known() && self.near.min > self.far.min
     }
 

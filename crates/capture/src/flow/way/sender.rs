@@ -28,6 +28,8 @@ pub struct Waits {
     pub receiver: i64,
     pub closing: i64,
     pub recovery: i64,
+    /// The longest time between new segments, whatever it was for.
+    pub longest: i64,
     /// For what was overtaken, and came without being sent again.
     pub order: i64,
     pub acks: i64,
@@ -87,6 +89,7 @@ impl Way {
         self.hole_time = 0;
         self.hole_since = self.hole_since.map(|since| since.max(time));
         let repaired = if self.was_closing { 0 } else { repaired };
+        self.waits.longest = self.waits.longest.max(gap);
         let (waits, gap) = (&mut self.waits, gap - repaired);
         waits.recovery += repaired;
         if self.was_blocked {
