@@ -3,7 +3,7 @@
 use super::connection::{Connection, Point};
 use super::control::control;
 use super::rtt::Rtt;
-use super::verdict::{goodput, verdict};
+use super::verdict::{goodput, is_bound, verdict};
 use super::way::{Again, Way};
 use crate::read::Input;
 use serde_json::{Value, json};
@@ -56,6 +56,7 @@ pub fn connection(connection: &Connection) -> Value {
         (false, true) => "acks only",
         (false, false) => "no data",
     };
+    let verdict = verdict(connection, main);
     json!({
         "number": connection.number,
         "from": connection.ends[main].to_string(),
@@ -81,10 +82,10 @@ pub fn connection(connection: &Connection) -> Value {
         "rtt": trips(way.trips(), uncertainty),
         "rtt_near": trips(&way.near, uncertainty),
         "rtt_far": trips(&way.far, uncertainty),
-        "bottleneck": bottleneck(connection, main, point, full),
+        "bottleneck": bottleneck(connection, main, point, full, is_bound(&verdict)),
         "receiver": receiver(connection, main),
         "series": series(way),
-        "verdict": verdict(connection, main),
+        "verdict": verdict,
         "control": control(connection, main),
         "notes": notes(connection, main, point, captured),
     })
@@ -161,7 +162,7 @@ fn data(connection: &Connection, main: usize, full: u32) -> Value {
 }
 
 /// What the bottleneck passes, and what it holds. Rates are of IP packets.
-fn bottleneck(connection: &Connection, main: usize, point: Point, full: u32) -> Value {
+fn bottleneck(connection: &Connection, main: usize, point: Point, full: u32, is_bound: bool) -> Value {
     let way = &connection.ways[main];
     let counts = &way.counts;
     let Some(found) = super::verdict::bottleneck(connection, main) else { return Value::Null };
@@ -188,7 +189,8 @@ fn bottleneck(connection: &Connection, main: usize, point: Point, full: u32) -> 
     json!({
         "rate_bps": bits(rate.value),
         "rate_low_bps": bits(rate.low),
-        "rate_high_bps": bits(rate.high),
+        "rate_high_bps": (!is_bound).then(|| bits(rate.high)),
+        "is_lower_bound": is_bound,
         "rate_by": found.by,
         "trains": found.trains,
         "queue_at_losses_bytes": quantile(0.5).map(|middle| json!({ "median": middle, "low": quantile(0.16), "high": quantile(0.84), "losses": held.len() })),

@@ -12,8 +12,8 @@ use std::path::Path;
 /// Connections that are open at once, and those whose report is kept.
 const OPEN: usize = 4096;
 const CLOSED: usize = 10_000;
-/// What is captured so long before or behind the first packet, in ns, counts as then: two years, so that sums of times are numbers.
-const SPAN: i64 = 1 << 56;
+/// What is captured so long before or behind the first packet, in ns, counts as then: 104 days, so that sums of times are numbers, and picoseconds too.
+const SPAN: i64 = 1 << 53;
 /// Packets between two looks at whether to go on.
 const LOOK: u64 = 1 << 16;
 
@@ -38,7 +38,7 @@ impl Table {
     /// Puts the packet to its connection, which it gives back; none for a copy of a packet that was there before.
     pub fn add(&mut self, packet: &Packet) -> Option<&mut Connection> {
         let start = *self.start.get_or_insert(packet.time);
-        let packet = &Packet { time: packet.time.saturating_sub(start).clamp(-SPAN, SPAN), ..*packet };
+        let packet = &Packet { time: since(start, packet.time), ..*packet };
         self.end = self.end.max(packet.time);
         let (from, to) = (packet.from, packet.to);
         let mut place = match self.last {
@@ -120,6 +120,11 @@ impl Table {
             "duration_s": self.end as f64 / 1e9,
         })
     }
+}
+
+/// From `start` to `time`, both by a clock that may say anything.
+pub fn since(start: i64, time: i64) -> i64 {
+    time.saturating_sub(start).clamp(-SPAN, SPAN)
 }
 
 fn key(one: Address, other: Address) -> (Address, Address) {

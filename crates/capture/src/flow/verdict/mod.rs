@@ -62,6 +62,12 @@ impl Cause {
     }
 }
 
+/// Whether the path was never full by this verdict: trains show how fast its sender sent, then, and the path passes that or more.
+pub fn is_bound(verdict: &Value) -> bool {
+    use Cause::{Application, ClosingWindow, ReceiveWindow, SendBuffer};
+    [Application, ClosingWindow, ReceiveWindow, SendBuffer].iter().any(|cause| verdict["cause"] == cause.word())
+}
+
 /// Fewer segments than this say nothing.
 const LEAST: u64 = 40;
 
