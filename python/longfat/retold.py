@@ -90,9 +90,8 @@ def experiment(connection: dict[str, Any]) -> str:
     try:
         Experiment(text, name="captured")
     except ExperimentError as error:
-        raise CaptureError(
-            f"connection {connection['number']} cannot become an experiment: what it shows makes none: {str(error).splitlines()[0]}"
-        ) from error
+        what = str(error).splitlines()[0]
+        raise CaptureError(f"connection {connection['number']} cannot become an experiment: what it shows makes none: {what}") from error
     return text
 
 
@@ -129,7 +128,8 @@ def _queue(connection: dict[str, Any], base: float, rate: float, of_ip: float) -
     if cause == "policer":
         own = round(connection["data"]["goodput_bps"] * of_ip)
         # Of its bucket nothing is known but that some packets passed at once.
-        return f'{{ kind = "policer", rate = "{own} bit/s", burst = "{max(round(own / 8 * base), 10 * 1500)} bytes", limit = "{max(bdp, least)} bytes" }}'
+        burst = max(round(own / 8 * base), 10 * 1500)
+        return f'{{ kind = "policer", rate = "{own} bit/s", burst = "{burst} bytes", limit = "{max(bdp, least)} bytes" }}'
     if cause == "congestion, by ECN":
         return f'{{ kind = "step", limit = "{4 * held} bytes", threshold = "{held} bytes" }}'
     if cause not in FULL:
