@@ -36,3 +36,10 @@ pub struct WayCounts {
     pub acks: u64,
     pub len_max: u32,
 }
+
+impl WayCounts {
+    /// Retransmissions of every kind.
+    pub fn retransmitted(&self) -> u64 {
+        self.again.iter().sum()
+    }
+}

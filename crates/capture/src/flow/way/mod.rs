@@ -31,7 +31,7 @@ use bucket::Buckets;
 use bursts::Bursts;
 use lateness::Lateness;
 use longfat_core::packet::flags;
-use needless::Needless;
+use needless::{Needless, is_older};
 use std::collections::VecDeque;
 
 /// Where streams begin: what turns out to stand before the first segment seen is still a positive number.
@@ -220,14 +220,22 @@ impl Way {
 
     fn new_data(&mut self, packet: &Packet, start: u64, end: u64, full: u32) {
         let time = packet.time;
+        let stamp = packet.options.timestamps.map(|(value, _)| value);
         if start > self.next {
             // What should stand before it comes later, or has been lost before the point of capture.
             self.rtt_at_hole = self.trips().last;
             // (It was lost, if it was, behind the one that came last.)
             let waited = self.last_waited;
-            self.ranges.push(Range { start: self.next, end: start, first: time, last: time, waited, ..Range::default() });
+            self.ranges.push(Range {
+                start: self.next,
+                end: start,
+                first: time,
+                last: time,
+                stamps: [stamp, None],
+                waited,
+                ..Range::default()
+            });
         }
-        let stamp = packet.options.timestamps.map(|(value, _)| value);
         let gap = self.last_new.map_or(i64::MAX, |last| (time - last).max(0));
         if self.is_behind() || !self.near.is_known() {
             self.data_trains.passed(time, end, self.clear);
@@ -301,25 +309,31 @@ impl Way {
                 } else {
                     self.counts.lost_before += 1;
                     let kind = self.again(packet, start, end, &hole);
-                    if stamp.is_none() {
-                        self.filled(start, end, kind);
-                    }
+                    self.filled(start, end, kind, stamp);
                 }
+            }
+            // (What was sent before what came in its place.)
+            Some(range) if is_older(stamp, range.stamps[0]) => {
+                self.was_replaced(start);
+                return;
             }
             Some(range) => {
                 self.again(packet, start, end, &range);
             }
-            // All of it is acknowledged: needless, if it is no late copy.
+            // All of it is acknowledged: needless, if it is not late.
             None => {
-                self.was_late(start);
+                if self.was_late(start, stamp) {
+                    return;
+                }
                 let range = Range { start, end, first: time, last: self.last_data.unwrap_or(time), times: 1, ..Range::default() };
                 self.again(packet, start, end, &range);
                 self.is_needless(start);
             }
         }
         if end > known {
-            let until = end.min(self.next);
+            let (until, number) = (end.min(self.next), self.counts.retransmitted());
             self.ranges.between(start.max(known), until, |range| {
+                range.number = number;
                 if range.times == 1 {
                     range.stamps[1] = stamp;
                 }
@@ -357,6 +371,7 @@ impl Way {
 
     /// Nothing more comes.
     pub fn finish(&mut self, time: i64) {
+        self.judge_soon();
         if let Some(since) = self.zero_since.take() {
             self.counts.zero_window_time += (time - since).max(0);
         }
