@@ -168,3 +168,28 @@ fn pauses_of_an_application_are_no_round_trips() {
     let found = transfer.report();
     assert_eq!(found["verdict"]["cause"], "application", "{}", found["verdict"]);
 }
+
+/// Captured 1 ms from the receiver, whose window is four segments; data follow each ACK 2 ms later, and the handshake's last ACK 50 ms late.
+#[test]
+fn a_host_that_is_late_in_the_handshake_lengthens_no_round_trip() {
+    let mut transfer = Transfer::new();
+    (transfer.packets[1].time, transfer.packets[2].time) = (MS, 53 * MS);
+    let mut now = 60;
+    for trip in 0..50 {
+        let at = 4000 * trip;
+        for k in 0..4 {
+            transfer = transfer.data(now, at + 1000 * k);
+        }
+        transfer = transfer.ack(now + 1, at + 4000, &[]);
+        now += 3;
+    }
+    transfer.packets.iter_mut().skip(3).for_each(|packet| packet.window = 250);
+    transfer.packets[1].window = 4000;
+    let found = transfer.report();
+    assert_eq!(found["data"]["flight_max_bytes"], 4000);
+    let trip = |name: &str, of: &str| found[name][of].as_f64().unwrap();
+    assert!((trip("rtt", "min_s") - 3e-3).abs() < 1e-9 && (trip("rtt_near", "min_s") - 2e-3).abs() < 1e-9, "{}", found["rtt"]);
+    assert!(trip("rtt", "max_s") < 4e-3, "{}", found["rtt"]);
+    assert_eq!(found["verdict"]["cause"], "receive window", "{}", found["verdict"]);
+    assert!(found["notes"][0].as_str().unwrap().starts_with("the round trip is 3.000 ms"), "{}", found["notes"]);
+}

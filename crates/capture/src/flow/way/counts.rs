@@ -20,8 +20,6 @@ pub struct WayCounts {
     pub reordered_behind: u64,
     /// Segments sent again whose first transmission was lost before the point of capture.
     pub lost_before: u64,
-    /// Copies of one packet in the capture.
-    pub twice: u64,
     /// Bytes that were acknowledged and never captured.
     pub unseen: u64,
     /// Segments longer than the mss: cut or put together by an interface (TSO, GRO).
@@ -37,4 +35,11 @@ pub struct WayCounts {
     pub duplicate_acks: u64,
     pub acks: u64,
     pub len_max: u32,
+}
+
+impl WayCounts {
+    /// Retransmissions of every kind.
+    pub fn retransmitted(&self) -> u64 {
+        self.again.iter().sum()
+    }
 }

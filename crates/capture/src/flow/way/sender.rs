@@ -28,6 +28,8 @@ pub struct Waits {
     pub receiver: i64,
     pub closing: i64,
     pub recovery: i64,
+    /// The longest time between new segments, whatever it was for.
+    pub longest: i64,
     /// For what was overtaken, and came without being sent again.
     pub order: i64,
     pub acks: i64,
@@ -87,6 +89,7 @@ impl Way {
         self.hole_time = 0;
         self.hole_since = self.hole_since.map(|since| since.max(time));
         let repaired = if self.was_closing { 0 } else { repaired };
+        self.waits.longest = self.waits.longest.max(gap);
         let (waits, gap) = (&mut self.waits, gap - repaired);
         waits.recovery += repaired;
         if self.was_blocked {
@@ -117,6 +120,30 @@ impl Way {
         // (None overtakes another.)
         let at = self.pending.back().map_or(at, |last| at.max(last.at));
         self.pending.push_back(Answer { at, ..answer });
+    }
+
+    /// The sender sends up to `end`, which it may only since an acknowledgment reached it whose window goes so far: the near part is no longer
+    /// than since that was seen. The handshake's last ACK, of a host that takes its time, may say otherwise.
+    pub(super) fn permitted(&mut self, time: i64, end: u64) {
+        if !self.knows_edge || end <= self.sender_edge {
+            return;
+        }
+        let Some(answer) = self.pending.iter().find(|answer| answer.edge >= end).copied() else { return };
+        self.let_pass(answer.at);
+        let (most, said) = ((time - answer.seen).max(0), self.near.recent_min());
+        if most >= said {
+            return;
+        }
+        if self.near.count > 1 {
+            self.near.add(most);
+            return;
+        }
+        // (All round trips so far had that in them.)
+        self.near_said.get_or_insert(said);
+        self.near.shorten(said - most);
+        self.whole.shorten(said - most);
+        self.series.shorten(said - most);
+        self.pending.iter_mut().for_each(|answer| answer.at = answer.at.min(answer.seen + most));
     }
 
     pub(super) fn let_pass(&mut self, time: i64) {
