@@ -180,15 +180,25 @@ def job(**other: object) -> batch.Job:
     return batch.Job(**{**facts, **other})  # type: ignore[arg-type]
 
 
+def slurm_words(script: str) -> list[str]:
+    """What bash makes of the command, and the folder that it is in."""
+    told = script.replace(f"exec {shlex.quote(sys.executable)}", 'printf "%s\\0" "$PWD"')
+    said = subprocess.run(["bash", "-c", told], env={"SLURM_ARRAY_TASK_ID": "2"}, capture_output=True, text=True, check=True).stdout
+    return said.split("\0")[:-1]
+
+
 def test_a_slurm_script_hands_on_every_word(tmp_path: Path) -> None:
     script = batch.slurm(job(folder=tmp_path))
     assert "#SBATCH --array=1-3\n" in script
     assert "#SBATCH --cpus-per-task=2\n" in script
     assert "#SBATCH --time=40\n" in script
-    # Let the shell say what it makes of the command.
-    told = script.replace(f"exec {shlex.quote(sys.executable)}", "printf '%s\\n'")
-    said = subprocess.run(["bash", "-c", told], env={"SLURM_ARRAY_TASK_ID": "2"}, capture_output=True, text=True, check=True).stdout
-    assert said.splitlines() == ["-m", "longfat", *job().arguments, "--jobs", "2", "--shard", "2/3"]
+    assert slurm_words(script) == [str(tmp_path), "-m", "longfat", *job().arguments, "--jobs", "2", "--shard", "2/3"]
+
+
+def condor_words(value: str) -> list[str]:
+    """As condor_submit reads them: "" is ", words are apart by spaces, '...' keeps them together, '' in it is '."""
+    words = re.findall(r"(?:'(?:[^']|'')*'|[^\s'])+", value.replace('""', '"'))
+    return [word[1:-1].replace("''", "'") if word.startswith("'") else word for word in words]
 
 
 def test_an_htcondor_description_hands_on_every_word() -> None:
@@ -197,10 +207,7 @@ def test_an_htcondor_description_hands_on_every_word() -> None:
     assert "request_cpus = 2\n" in description
     line = re.search(r'^arguments = "(.*)"$', description, re.MULTILINE)
     assert line
-    # As condor_submit reads it: "" is ", words are apart by spaces, '...' keeps them together, '' in it is '.
-    words = re.findall(r"(?:'(?:[^']|'')*'|[^\s'])+", line[1].replace('""', '"'))
-    read = [word[1:-1].replace("''", "'") if word.startswith("'") else word for word in words]
-    assert read == ["-m", "longfat", *job().arguments, "--jobs", "2", "--shard", "$(shard)/3"]
+    assert condor_words(line[1]) == ["-m", "longfat", *job().arguments, "--jobs", "2", "--shard", "$(shard)/3"]
 
 
 def test_a_kubernetes_job_hands_on_every_word() -> None:
@@ -211,7 +218,7 @@ def test_a_kubernetes_job_hands_on_every_word() -> None:
     assert (spec["completions"], spec["completionMode"]) == (3, "Indexed")
     container = spec["template"]["spec"]["containers"][0]
     assert container["image"] == "registry/longfat:1"
-    shell = container["command"][2].replace("exec longfat", "printf '%s\\n'")
+    shell = container["command"][2].replace("$$", "$").replace("exec longfat", "printf '%s\\n'")
     said = subprocess.run(["sh", "-c", shell], env={"JOB_COMPLETION_INDEX": "0"}, capture_output=True, text=True, check=True).stdout
     assert said.splitlines() == [*job().arguments, "--jobs", "2", "--shard", "1/3"]
 
@@ -230,9 +237,77 @@ def test_htcondors_own_parser_takes_the_description() -> None:
     htcondor = pytest.importorskip("htcondor2", reason="needs HTCondor's own parser: pip install htcondor")
     read = htcondor.Submit(batch.htcondor(job()))
     assert [dict(one) for one in read.itemdata()] == [{"shard": "1"}, {"shard": "2"}, {"shard": "3"}]
-    assert (read["universe"], read["request_cpus"], read["initialdir"]) == ("vanilla", "2", "/a b")
+    assert (read["universe"], read["request_cpus"], read["initialdir"]) == ("vanilla", "2", "/a b/")
     assert read["executable"] == sys.executable
     assert {"arguments", "log", "output", "error", "should_transfer_files"} <= set(read.keys())
+
+
+HOSTILE = [
+    *("$(touch owned)", "`touch owned`", "$HOME", "$(shard)", "$ENV(HOME)", "$((1))", "a;touch owned", "a|b", "a&b", "a>b", "#SBATCH x"),
+    *("it's", '"', "''", '""', "'\"'", "a\\", "\\", "a  b", " a", "a ", "", "*", "~", "{a,b}", "!!", "--", "-x", "%j", "%%", "{{x}}"),
+    *(": - [", "# no", "&a", "*a", "!tag", "| x", "é", "\U0001f600", "\u00a0"),
+]
+"""Words that a shell, a batch system or YAML would take for more than words."""
+
+
+@pytest.mark.parametrize("word", HOSTILE)
+def test_no_batch_system_obeys_a_word(tmp_path: Path, word: str) -> None:
+    folder = tmp_path / word.replace("/", "-")
+    folder.mkdir(exist_ok=True)
+    made = job(name=word, arguments=["run", word, f"x{word}y"], folder=folder, image=f"i{word}", claim=f"c{word}")
+    rest = ["run", word, f"x{word}y", "--jobs", "2", "--shard"]
+    assert slurm_words(batch.slurm(made)) == [str(folder), "-m", "longfat", *rest, "2/3"]
+    # Not a line is there that a plain word would not leave.
+    for write in batch.WRITERS.values():
+        plain = write(job(arguments=["run", "a", "b"], image="i", claim="c")).splitlines()
+        assert [line.split()[:1] for line in write(made).splitlines()] == [line.split()[:1] for line in plain]
+
+
+@pytest.mark.parametrize("word", HOSTILE)
+def test_kubernetes_obeys_no_word(word: str) -> None:
+    yaml = pytest.importorskip("yaml", reason="PyYAML comes with longfat[dask]")
+    made = yaml.safe_load(batch.kubernetes(job(name=word, arguments=["run", word], image=f"i{word}", claim=f"c{word}")))
+    pod = made["spec"]["template"]["spec"]
+    assert pod["volumes"][0]["persistentVolumeClaim"] == {"claimName": f"c{word}"}
+    assert pod["containers"][0]["image"] == f"i{word}"
+    # As Kubernetes reads it: `$(NAME)` is a variable of the container, `$$` a `$`.
+    line = re.sub(r"\$\$|\$\(([^)]*)\)", lambda found: "$" if found[0] == "$$" else "owned", pod["containers"][0]["command"][2])
+    line = line.replace("exec longfat", "printf '%s\\0'")
+    said = subprocess.run(["sh", "-c", line], env={"JOB_COMPLETION_INDEX": "0"}, capture_output=True, text=True, check=True).stdout
+    assert said.split("\0")[:-1] == ["run", word, "--jobs", "2", "--shard", "1/3"]
+
+
+@pytest.mark.parametrize("word", HOSTILE)
+def test_htcondor_obeys_no_word(word: str) -> None:
+    made = batch.htcondor(job(name=word, arguments=["run", word], folder=Path("/a") / word))
+    htcondor = pytest.importorskip("htcondor2", reason="needs HTCondor's own parser: pip install htcondor")
+    read = htcondor.Submit(made)
+    assert read.expand("initialdir") == str(Path("/a") / word) + "/"
+    expected = ["-m", "longfat", "run", word, "--jobs", "2", "--shard", "/3"]
+    assert condor_words(read.expand("arguments")[1:-1]) == expected
+
+
+@pytest.mark.parametrize("where", ["name", "arguments", "folder", "image", "claim"])
+@pytest.mark.parametrize("character", ["\n", "\r", "\t", "\0", "\x1b", "\x85", "\u2028", "\u202e", "\udcff"])
+def test_no_job_has_control_characters(where: str, character: str) -> None:
+    word = f"a{character}touch owned"
+    with pytest.raises(LongfatError, match="rename it"):
+        job(**{where: {"arguments": ["run", word], "folder": Path(word)}.get(where, word)})
+
+
+def test_two_dollars_are_refused_for_htcondor() -> None:
+    with pytest.raises(LongfatError, match="HTCondor cannot quote"):
+        batch.htcondor(job(arguments=["run", "$$(x)"]))
+
+
+@pytest.mark.slow
+def test_submit_takes_no_file_whose_name_has_two_lines(tmp_path: Path) -> None:
+    (tmp_path / "a\ntouch owned #.toml").write_text(SWEEP)
+    for words in (["submit", "--slurm"], ["run"]):
+        done = command(*words, "a\ntouch owned #.toml", cwd=tmp_path)
+        assert done.returncode == 1
+        assert done.stderr == "error: the name 'a\\ntouch owned #' has control characters: rename it\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["a\ntouch owned #.toml"]
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from longfat.errors import LongfatError
 from longfat.store import Location, Store, Url, location
+from longfat.text import check_name
 
 PACKAGE = Path(__file__).parent
 HOMES = ("papers", "experiments")
@@ -135,7 +136,7 @@ def _source(file: Path) -> Source:
         raise LongfatError(f"{file}: an experiment's results go by the name of its file, and this one leaves them none: rename it")
     home = next((f.parent for f in path.parents if (f / "paper.py").is_file()), None)
     home = home or next((f for f in path.parents if f.name in HOMES), path.parent)
-    return Source(file, path.relative_to(home).as_posix())
+    return Source(file, check_name("the name", path.relative_to(home).as_posix()))
 
 
 def _unique(found: Iterable[str]) -> list[str]:

@@ -9,7 +9,7 @@ use super::model::Experiment;
 use super::print::print;
 use super::resolve::resolve;
 use super::sweep::{Axis, Sweep};
-use super::tree::{Entry, Node, Step, Table, Tree, path_text};
+use super::tree::{Entry, Node, Step, Table, Tree, control_characters, path_text};
 use super::{fields, identity, write};
 use longfat_tcp::congestion::extensions;
 use serde_json::Value as Json;
@@ -114,6 +114,7 @@ impl Document {
             return Err(fault.locate(&texts));
         }
         let mut faults = fields::check(&spread);
+        faults.extend(control_characters(&root));
         match Sweep::find(&spread, texts.len() - 1).and_then(|sweep| Self::count(&spread, sweep)) {
             Ok((sweep, repeats)) if faults.is_empty() => {
                 let adaptive = Precision::read(&root, repeats).and_then(|precision| Ok((precision, Search::read(&root, &sweep)?)));

@@ -119,6 +119,26 @@ impl Node {
     }
 }
 
+/// Keys whose values are prose, of as many lines as it takes.
+const PROSE: [&str; 2] = ["title", "description"];
+
+/// A fault for each key and value with a control character, but for prose.
+pub fn control_characters(node: &Node) -> Vec<Fault> {
+    let fault = |text: &str, span: Span| {
+        let has_any = text.chars().any(char::is_control);
+        has_any.then(|| Fault::new(span, "", "names and values have no control characters").found(format!("{text:?}")))
+    };
+    match &node.value {
+        Tree::Text(text) => fault(text, node.span).into_iter().collect(),
+        Tree::Array(items) => items.iter().flat_map(control_characters).collect(),
+        Tree::Table(Table(entries)) => {
+            let named = entries.iter().filter(|entry| !PROSE.contains(&entry.key.as_str()));
+            named.flat_map(|entry| fault(&entry.key, entry.key_span).into_iter().chain(control_characters(&entry.node))).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
 /// A path as people write it: `flow[0].window`.
 pub fn path_text(path: &[Step]) -> String {
     let mut text = String::new();

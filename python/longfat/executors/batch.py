@@ -1,4 +1,7 @@
-"""Array jobs of batch systems: each task is one shard, `longfat run NAME --shard N/COUNT`."""
+"""Array jobs of batch systems: each task is one shard, `longfat run NAME --shard N/COUNT`.
+
+A job's words may hold anything but control characters, which no format can quote. Each writer quotes them by the rules of its format.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from longfat import terminal
+from longfat.errors import LongfatError
+from longfat.text import check_name
 
 MOST_TASKS = 1000
 """Of one array: Slurm refuses more unless its MaxArraySize (1001 by default) says otherwise."""
@@ -33,6 +38,14 @@ class Job:
     """Where it was written; paths are relative to it."""
     image: str
     claim: str
+    python: str = sys.executable
+
+    def __post_init__(self) -> None:
+        words = [("the name", self.name), ("the folder", str(self.folder)), ("--image", self.image), ("--claim", self.claim)]
+        for what, word in (*words, ("the path of Python", self.python), *(("the argument", word) for word in self.arguments)):
+            check_name(what, word)
+            if any("\ud800" <= character <= "\udfff" for character in word):
+                raise LongfatError(f"{what} {word!r} is not UTF-8, as a batch script is: rename it")
 
     @property
     def says(self) -> str:
@@ -53,7 +66,8 @@ def plain(name: str) -> str:
 
 def slurm(job: Job) -> str:
     """A script for `sbatch`."""
-    command = shlex.join([sys.executable, "-m", "longfat", *job.arguments, "--jobs", str(job.cores)])
+    command = shlex.join([job.python, "-m", "longfat", *job.arguments, "--jobs", str(job.cores)])
+    # sbatch reads its own lines by rules of its own, and so the folder is left to the shell.
     return f"""\
 #!/bin/bash
 # {job.says}
@@ -62,24 +76,23 @@ def slurm(job: Job) -> str:
 #SBATCH --ntasks=1
 #SBATCH --cpus-per-task={job.cores}
 #SBATCH --time={job.limit_s // 60}
-#SBATCH --chdir={shlex.quote(str(job.folder))}
 #SBATCH --output={plain(job.name)}-%a.log
+cd {shlex.quote(str(job.folder))} || exit
 exec {command} --shard "$SLURM_ARRAY_TASK_ID/{job.tasks}"
 """
 
 
 def htcondor(job: Job) -> str:
     """A submit description for `condor_submit`."""
-    words = ["-m", "longfat", *job.arguments, "--jobs", str(job.cores), "--shard", f"$(shard)/{job.tasks}"]
-    # The manual's own quoting: words apart by spaces, single quotes around one that has any, and quotes doubled.
-    quoted = " ".join("'{}'".format(word.replace("'", "''")) if re.search(r"[\s']", word) else word for word in words)
+    words = ["-m", "longfat", *job.arguments, "--jobs", str(job.cores), "--shard"]
+    quoted = " ".join("'{}'".format(_condor(word).replace("'", "''")) for word in words)
     shards = " ".join(str(number) for number in range(1, job.tasks + 1))
     return f"""\
-# {job.says}
+# {_condor(job.says)}
 universe = vanilla
-executable = {sys.executable}
-arguments = "{quoted.replace('"', '""')}"
-initialdir = {job.folder}
+executable = {_condor(job.python)}
+arguments = "{quoted.replace('"', '""')} $(shard)/{job.tasks}"
+initialdir = {_condor(str(job.folder))}/
 should_transfer_files = NO
 request_cpus = {job.cores}
 log = {plain(job.name)}.log
@@ -89,16 +102,29 @@ queue shard in ({shards})
 """
 
 
+def _condor(word: str) -> str:
+    """`word` as HTCondor takes it: `$` begins a macro there, and `$$`, which is filled in where a job is matched, has no escape."""
+    if "$$" in word:
+        raise LongfatError(f"{word!r} has `$$`, which HTCondor cannot quote: rename it")
+    return word.replace("$", "$(DOLLAR)")
+
+
 def kubernetes(job: Job) -> str:
     """A Job with an index for each task, as YAML. Its words are written as JSON, which YAML includes."""
+
+    def quoted(word: str) -> str:
+        # A character beyond 16 bits is two escapes in JSON, which YAML takes for two characters.
+        return json.dumps(word, ensure_ascii=False)
+
     command = shlex.join(["longfat", *job.arguments, "--jobs", str(job.cores)])
-    line = json.dumps(f'exec {command} --shard "$((JOB_COMPLETION_INDEX + 1))/{job.tasks}"')
+    # Kubernetes puts variables of its own into a command: `$$` is a `$`.
+    line = quoted(f'exec {command} --shard "$((JOB_COMPLETION_INDEX + 1))/{job.tasks}"'.replace("$", "$$"))
     return f"""\
 # {job.says}
 apiVersion: batch/v1
 kind: Job
 metadata:
-  name: {json.dumps(plain(job.name))}
+  name: {quoted(plain(job.name))}
 spec:
   completions: {job.tasks}
   parallelism: {job.tasks}
@@ -109,7 +135,7 @@ spec:
       restartPolicy: Never
       containers:
         - name: longfat
-          image: {json.dumps(job.image)}
+          image: {quoted(job.image)}
           workingDir: /work
           command: ["sh", "-c", {line}]
           resources:
@@ -118,7 +144,7 @@ spec:
             - {{ name: work, mountPath: /work }}
       volumes:
         - name: work
-          persistentVolumeClaim: {{ claimName: {json.dumps(job.claim)} }}
+          persistentVolumeClaim: {{ claimName: {quoted(job.claim)} }}
 """
 
 

@@ -39,6 +39,7 @@ const CASES: &[(&str, &str, &str)] = &[
     ("too fine", "\"70 ms\"", "\"0.0000000000001 s\""),
     ("window of 0", "\"64 KiB\"", "\"0 bytes\""),
     ("out of range", "warmup = \"5 s\"", "interval = \"1 ns\""),
+    ("a name of two lines", "name = \"a\"", "name = \"a\\nb\""),
     ("wrong type", "name = \"a\"", "name = 1"),
     ("unknown preset", "\"dumbbell\"", "\"dumbell\""),
     ("unknown queue", "\"droptail\"", "\"drop_tail\""),
