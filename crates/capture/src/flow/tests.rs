@@ -2,6 +2,7 @@
 
 mod clocks;
 mod copies;
+mod needless;
 mod waits;
 
 use super::table::Table;

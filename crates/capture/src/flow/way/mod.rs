@@ -222,6 +222,7 @@ impl Way {
         let time = packet.time;
         let stamp = packet.options.timestamps.map(|(value, _)| value);
         if start > self.next {
+            self.data_trains.cut();
             // What should stand before it comes later, or has been lost before the point of capture.
             self.rtt_at_hole = self.trips().last;
             // (It was lost, if it was, behind the one that came last.)
@@ -281,8 +282,7 @@ impl Way {
         }
         let start = self.offset(packet.seq.wrapping_add(u32::from(packet.flags & flags::SYN != 0)));
         let range = self.ranges.around(start).filter(|range| range.times > 0 && !self.has_evidence(range))?;
-        let (quickest, delay) =
-            (if self.far.is_known() { self.far.min } else { MS }, packet.time.saturating_sub(range.last).saturating_abs());
+        let (quickest, delay) = (self.quickest().unwrap_or(MS), packet.time.saturating_sub(range.last).saturating_abs());
         (delay < quickest / 2 && range.stamps[0] == packet.options.timestamps.map(|(value, _)| value)).then_some(delay)
     }
 

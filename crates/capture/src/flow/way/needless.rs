@@ -72,9 +72,14 @@ impl Way {
         }
     }
 
+    /// The least round trip of the far part, once there were some.
+    pub(super) fn quickest(&self) -> Option<i64> {
+        (self.far.count >= SAMPLES).then_some(self.far.min)
+    }
+
     /// Which answers came sooner than a round trip of the whole flow.
     pub(super) fn judge_soon(&mut self) {
-        let least = if self.far.count >= SAMPLES { self.far.min } else { 0 };
+        let least = self.quickest().unwrap_or(0);
         for soon in std::mem::take(&mut self.needless.soon).into_iter().filter(|soon| is_sooner(soon.delay, least)) {
             self.arrived(soon.start, soon.number);
         }
