@@ -226,3 +226,25 @@ def test_pages_of_tables_have_checksums(folder: Path) -> None:
         data[(column.dictionary_page_offset or column.data_page_offset) + column.total_compressed_size - 1] ^= 1
         with pytest.raises((OSError, pa.ArrowException)):
             pq.ParquetFile(pa.BufferReader(bytes(data)), page_checksum_verification=True).read()
+
+
+def test_a_damaged_note_of_a_stopped_sweep_says_where_and_what_to_do(tmp_path: Path) -> None:
+    file, folder = tmp_path / "small.toml", tmp_path / "results"
+    file.write_text(SWEEP)
+    experiment = longfat.load(file)
+    experiment.sweep_shard(folder, 1, 3)
+    note = folder / "sweep.json"
+    whole = note.read_bytes()
+    shown = longfat.load_results(folder).so_far
+    said: list[str] = []
+    for place in range(0, len(whole), 7):
+        note.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        try:
+            # A key without a meaning may have any name.
+            assert longfat.load_results(folder).so_far == shown
+        except DamagedError as error:
+            said.append(str(error))
+    assert len(said) > 10
+    assert all(one.startswith(f"{note} is damaged") and one.endswith("what is whole is kept, and is not run again") for one in said)
+    experiment.sweep_shard(folder, 2, 3)
+    assert longfat.load_results(folder).so_far.startswith("2 of the 3 runs")

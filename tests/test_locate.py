@@ -8,7 +8,7 @@ from pathlib import Path
 
 import longfat
 import pytest
-from conftest import ONE, command
+from conftest import ONE, SWEEP, command
 from longfat import LongfatError, StorageError, locate
 from longfat.chosen import results_of
 
@@ -52,6 +52,40 @@ def test_names_work_anywhere(what: str, tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_folder_without_experiments_says_so(tmp_path: Path) -> None:
     with pytest.raises(LongfatError, match="holds no experiment"):
         names(str(tmp_path))
+
+
+@pytest.mark.slow
+def test_what_the_option_says_comes_before_a_folder_of_that_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in ("one", "kept/one", "results/one"):
+        Path(folder).mkdir(parents=True)
+        Path(folder, "provenance.json").touch()
+    for what, home, expected in (
+        ("one", "kept", "kept/one"),
+        ("one", "results", "results/one"),
+        ("one", "elsewhere", "one"),
+        ("./one", "kept", "one"),
+        (str(tmp_path / "one"), "kept", str(tmp_path / "one")),
+    ):
+        assert results_of(what, Path(home)) == Path(expected), (what, home)
+
+
+@pytest.mark.slow
+def test_parts_of_two_files_of_one_name_never_mix(tmp_path: Path) -> None:
+    (tmp_path / "common.toml").write_text(SWEEP.replace('"30 s"', '"1 s"'))
+    for folder in "ab":
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "same.toml").write_text('base = "common.toml"\n')
+        shutil.copy(tmp_path / "common.toml", tmp_path / folder)
+    assert command("run", "a/same.toml", "--shard", "1/2", cwd=tmp_path).returncode == 0
+    # Of another folder, but the same word for word.
+    assert command("run", "b/same.toml", "--shard", "2/2", cwd=tmp_path).returncode == 0
+    (tmp_path / "b" / "common.toml").write_text(SWEEP.replace('"30 s"', '"2 s"'))
+    for words in (["run", "a/same.toml", "--shard", "1/2"], ["run", "a/same.toml"], ["gather", "a/same.toml"], ["show", "a/same.toml"]):
+        done = command(*words, cwd=tmp_path)
+        assert done.returncode == 1, words
+        assert "a/same.toml is another experiment of that name" in done.stderr
+    assert "3 of 3 runs" not in command("show", "b/same.toml", cwd=tmp_path).stdout
 
 
 @pytest.mark.slow

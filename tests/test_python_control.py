@@ -135,6 +135,44 @@ def test_what_a_hook_raises_ends_the_run() -> None:
     assert by("reno").run().metrics["goodput_total_bps"] > 0  # and the next run is none the wiser
 
 
+@pytest.mark.parametrize("hook", ["__init__", "on_established", "on_ack", "on_recovered", "on_spurious", "on_restart", "on_syn_loss"])
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("pacing_rate", float("nan"), "pacing_rate = nan: expected bits per second, from 1 to 1e14, or None"),
+        ("pacing_rate", float("inf"), "pacing_rate = inf: expected bits"),
+        ("pacing_rate", -5, "pacing_rate = -5: expected bits"),
+        ("pacing_rate", 0, "pacing_rate = 0: expected bits"),
+        ("pacing_rate", "x", "pacing_rate = 'x': expected bits"),
+        ("window", None, "window = None: expected the `longfat.Window` that was there"),
+        ("window.cwnd", "x", "cwnd = 'x': expected bytes"),
+        ("window.ssthresh", [], r"ssthresh = \[\]: expected bytes, or None"),
+    ],
+)
+def test_what_a_hook_sets_and_makes_no_sense_is_an_error(hook: str, name: str, value: object, message: str) -> None:
+    def wrong(self: object, *_: object) -> None:
+        *place, attribute = name.split(".")
+        setattr(getattr(self, place[0]) if place else self, attribute, value)
+
+    # What no hook sets at first is read all the same.
+    hooks = {"on_ack": lambda self, ack: None, "on_congestion": lambda self, event: None} | {hook: wrong}
+    longfat.congestion_control(name="wrong")(type("Wrong", (), hooks))
+
+    def drive() -> None:
+        control = CongestionControl("wrong")
+        control.on_ack(rtt=0.1)
+        control.on_recovered()
+        control.on_spurious()
+        control.on_restart(1.0)
+        control.on_syn_loss()
+
+    runs = [] if hook == "on_established" else [drive]
+    runs += [lambda: by("wrong").run()] if hook in ("__init__", "on_established", "on_ack") else []
+    for run in runs:
+        with pytest.raises(LongfatError, match=message):
+            run()
+
+
 def test_a_class_that_cannot_be_made_into_an_object() -> None:
     @longfat.congestion_control
     class NeedsMore:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import longfat
 import pytest
 from conftest import LONG, ONE, SWEEP
-from longfat import Experiment, LongfatError, Simulation
+from longfat import Experiment, LongfatError, Simulation, _longfat
 
 
 def test_however_it_is_stepped_it_gives_what_a_run_gives() -> None:
@@ -55,7 +55,9 @@ def test_what_is_set_holds_and_is_given_back() -> None:
     [
         (lambda sim: sim.set(7, cwnd=1), "there is no flow 7: expected 0 to 1"),
         (lambda sim: sim.set(0, cwnd="5 s"), "expected a size with its unit"),
-        (lambda sim: sim.set(0, cwnd=-1), "cwnd = -1: expected from 1"),
+        (lambda sim: sim.set(0, cwnd=-1), "cwnd = -1: expected a number from 1"),
+        (lambda sim: sim.set(0, cwnd=[]), "cwnd = .*: expected a number from 1"),
+        (lambda sim: sim.set(0, pacing_rate=float("inf")), "pacing_rate = inf: expected a number from 1"),
         (lambda sim: sim.advance("64 KiB"), "expected a time with its unit"),
         (lambda sim: sim.advance(float("nan")), "until = nan"),
     ],
@@ -63,6 +65,13 @@ def test_what_is_set_holds_and_is_given_back() -> None:
 def test_what_makes_no_sense_is_refused(call: object, message: str) -> None:
     with pytest.raises(LongfatError, match=message):
         call(Simulation(Experiment(ONE)))  # type: ignore[operator]
+
+
+def test_the_native_simulation_holds_no_flow_that_is_not_there() -> None:
+    native = _longfat.Simulation(Experiment(ONE).resolve(0))
+    for flow in (2, 2**63 - 1):
+        assert not native.hold_cwnd(flow, 1000)
+        assert not native.hold_pacing_rate(flow, 1000)
 
 
 def test_a_sweep_and_what_is_finished_are_refused() -> None:

@@ -33,6 +33,14 @@ duration = "10 s"
 """
 
 
+def test_nothing_is_loaded_before_ctrl_c_is_heard() -> None:
+    # What the interpreter loads itself is not ours to hear it in.
+    script = Path(sys.executable).with_name("longfat")
+    done = subprocess.run([sys.executable, "-X", "importtime", script, "--version"], capture_output=True, text=True, check=True)
+    loaded = [line.rpartition("|")[2].strip() for line in done.stderr.splitlines()]
+    assert loaded[loaded.index("site") + 1 : loaded.index("longfat.__main__") + 1] == ["longfat", "longfat.__main__"]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_ctrl_c_while_it_starts_is_one_line(tmp_path: Path, seed: int) -> None:

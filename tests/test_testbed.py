@@ -298,3 +298,32 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     done = command("run", "small.toml", "--backend", "testbed", cwd=tmp_path)
     assert done.returncode == 1
     assert "the testbed needs rights" in done.stderr
+
+
+def test_what_cannot_be_run_is_said_before_anything_is(tmp_path: Path) -> None:
+    without = ["setpriv", "--bounding-set", "-net_admin"] if PERMITTED else []
+    if without and not shutil.which(without[0]):
+        pytest.skip("no setpriv, which takes a right away")
+    simulated = FILE.replace("[path]", 'backend = "sim"\n[path]', 1)
+    (tmp_path / "a.toml").write_text(simulated)
+    (tmp_path / "both.toml").write_text(FILE.replace("[path]", 'backend = { sweep = ["sim", "testbed"] }\n[path]', 1))
+    for words in (["both.toml"], ["a.toml", "both.toml"], ["both.toml", "--shard", "1/1"]):
+        call = [*without, sys.executable, "-m", "longfat", "run", *words]
+        done = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 1
+        assert "CAP_NET_ADMIN" in done.stderr
+        assert done.stdout == ""
+    script = "import longfat; longfat.load('both.toml').sweep(tick=lambda work: print(work.done))"
+    done = subprocess.run([*without, sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout == ""
+    assert "ExperimentError" in done.stderr
+
+
+@needs_rights
+@pytest.mark.skipif(HAS_BPF, reason="this build has the controls")
+def test_a_control_that_this_build_has_not_is_said_before_anything_is_run(tmp_path: Path) -> None:
+    text = FILE.replace("[path]", 'backend = "testbed"\n[path]', 1)
+    (tmp_path / "two.toml").write_text(text.replace("[[flow]]", '[[flow]]\ncongestion_control = { sweep = ["reno", "scalable"] }'))
+    done = command("run", "two.toml", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "built without BPF" in done.stderr

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import re
 import signal
+import socket
+import struct
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
+from contextlib import ExitStack, suppress
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from conftest import SWEEP
 from longfat import Experiment
 from longfat.store import Store
 from longfat.sweep import timed
-from longfat.watch import Watched, serve
+from longfat.watch import MOST, Watched, serve
 from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.by import By
@@ -120,6 +126,52 @@ def test_nobody_else_is_answered(under_way: tuple[Store, Experiment]) -> None:
                 get(address + path, **headers)
             assert refused.value.code == code
             refused.value.close()
+
+
+def test_a_head_has_no_body(under_way: tuple[Store, Experiment]) -> None:
+    with serve(under_way[0].folder) as address:
+        place = urlsplit(address)
+        answers: list[bytes] = []
+        for method in ("GET", "HEAD"):
+            with socket.create_connection((place.hostname, place.port), timeout=30) as client:
+                client.sendall(f"{method} /state HTTP/1.0\r\nHost: {place.netloc}\r\n\r\n".encode())
+                answers.append(b"".join(iter(lambda client=client: client.recv(4096), b"")))
+        head, _, body = answers[0].partition(b"\r\n\r\n")
+        assert body
+        assert re.sub(rb"Date: .*", b"", answers[1].removesuffix(b"\r\n\r\n")) == re.sub(rb"Date: .*", b"", head)
+
+
+def test_who_says_nothing_and_who_goes_away_shut_nobody_out(under_way: tuple[Store, Experiment], capfd: pytest.CaptureFixture[str]) -> None:
+    with serve(under_way[0].folder) as address, ExitStack() as stack:
+        place = urlsplit(address)
+        clients = [stack.enter_context(socket.create_connection((place.hostname, place.port), timeout=30)) for _ in range(4 * MOST)]
+        assert threading.active_count() < 2 * MOST
+        assert get(f"{address}state")
+        # The newest of those that are silent are still heard, and the oldest were hung up on.
+        clients[-1].sendall(f"GET /state HTTP/1.0\r\nHost: {place.netloc}\r\n\r\n".encode())
+        assert clients[-1].recv(100).startswith(b"HTTP/1.0 200")
+        assert clients[0].recv(100) == b""
+        for said in (
+            b"GET / HTTP/1.0\r\nHo",
+            b"GET / HTTP/1.0\r\nHost: localhost\r\n\r\n",
+            b"\0" * 70_000,
+            b"GET //[ HTTP/1.0\r\nHost: localhost\r\n\r\n",
+        ):
+            for _ in range(20):
+                with socket.create_connection((place.hostname, place.port)) as client, suppress(OSError):
+                    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                    client.sendall(said)
+        assert get(f"{address}state")
+    assert capfd.readouterr().err == ""
+
+
+def test_a_client_has_only_so_long(under_way: tuple[Store, Experiment], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("longfat.watch.PATIENCE_S", 0.3)
+    with serve(under_way[0].folder) as address:
+        place = urlsplit(address)
+        with socket.create_connection((place.hostname, place.port), timeout=30) as client:
+            client.sendall(b"GET / HTTP/1.0\r\n")
+            assert client.recv(100) == b""
 
 
 def test_a_port_that_is_taken_is_one_line(under_way: tuple[Store, Experiment]) -> None:

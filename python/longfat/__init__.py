@@ -15,8 +15,6 @@ described in `longfat.results`. `Simulation` steps a run, `CongestionControl` a 
 a class of yours one, and `conformance` checks it. Whatever a user can cause raises a `LongfatError` that says what would be right.
 """
 
-from importlib import import_module
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from longfat._longfat import Ack, Congestion, CongestionControl, Window, __version__, registries, schema
@@ -70,6 +68,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
+    from importlib import import_module
+
     for home, names in _HOMES.items():
         if name in names:
             value = getattr(import_module(home), name)

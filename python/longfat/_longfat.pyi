@@ -222,6 +222,8 @@ class Run:
     """What can be told before it is run."""
     cost: float
     """About how many packets pass how many links: proportional to the time the run takes."""
+    def check(self) -> None:
+        """ExperimentError where its backend cannot run it here and now, as far as that can be told without starting it."""
     def execute(self, progress: Callable[[float], object] | None = None) -> Trace:
         """Runs it without the GIL. `progress` hears the share done ten times a second; what it raises ends it."""
 

@@ -12,7 +12,7 @@ import typer
 from longfat.errors import LongfatError
 from longfat.experiment import Experiment, load
 from longfat.locate import Source, how_to_run, results_folder, results_home, sources, variant
-from longfat.store import Location, Url, location
+from longfat.store import Location, Store, Url, location
 
 RESULTS = "results"
 
@@ -88,4 +88,6 @@ def results_of(what: str, home: Location) -> Location:
         if len(found) > 1:
             raise LongfatError(f"{what} is {len(found)} experiments: choose one of {', '.join(found)}")
         raise LongfatError(f"no results of {found[0]} in {home}: {how_to_run(what, home)} makes them")
+    if folder and Path(what).is_file():
+        Store(folder).check_source(str(Path(what).resolve()))
     return folder or Path(what)

@@ -42,7 +42,7 @@ from longfat.executors.named import where as named_where
 from longfat.experiment import Experiment, load_results
 from longfat.locate import Source, experiments, papers, results_home
 from longfat.paper.command import compare_command, print_comparison
-from longfat.planned import Plan
+from longfat.planned import NOTHING, Plan
 from longfat.report import write_report
 from longfat.store import Store, location
 from longfat.sweep import Work, measure_speed
@@ -126,14 +126,13 @@ def run_command(
     asked = chosen(what, results, changes, quick=quick, backend=backend)
     with named(executor, jobs) as workers:
         where = named_where(workers, executor) if workers and executor else terminal.count(jobs or default_jobs(), "core")
-        for one in asked:
-            _check(one, jobs or default_jobs(), None if yes else max_runs)
+        # What cannot be run is said before anything is.
+        plans = [_checked(one, part, jobs or default_jobs(), None if yes else max_runs) for one in asked]
+        for one, plan in zip(asked, plans, strict=True):
             if part:
-                plan = one.experiment.plan_shard(*part)
                 _run(one, f"{where}, of {one.experiment.run_count:,} in {part[1]:,} shards", plan, partial(_run_shard, one, part, jobs))
             else:
-                sweep = partial(one.experiment.sweep, one.folder, jobs=jobs, executor=workers)
-                _run(one, where, one.experiment.plan(Store(one.folder)), sweep)
+                _run(one, where, plan, partial(one.experiment.sweep, one.folder, jobs=jobs, executor=workers))
     if part and len(asked) == 1:
         line = gather_with(what[0], part[1], results, changes, quick=quick, backend=backend)
         out.print(f"  when all {part[1]:,} shards have ended, make the tables:\n    {terminal.escape(line)}", soft_wrap=True)
@@ -144,12 +143,16 @@ def run_command(
             print_comparison(out, folder, results_home(location(results), quick=quick))
 
 
-def _check(one: Chosen, jobs: int, max_runs: int | None) -> None:
+def _checked(one: Chosen, part: tuple[int, int] | None, jobs: int, max_runs: int | None) -> Plan:
+    """What is to be run, which can be."""
     store = Store(one.folder)
     store.check_format()
     store.check_source(one.experiment.file)
     if max_runs is not None and one.experiment.most_runs > max_runs:
         _refuse(one.source, one.experiment, jobs, max_runs)
+    plan = one.experiment.plan_shard(*part) if part else one.experiment.plan(store)
+    one.experiment.check(plan.items.without(store.finished()) if plan.items.alone.any() else NOTHING)
+    return plan
 
 
 def _run(one: Chosen, where: str, plan: Plan, sweep: Callable[..., Results | None]) -> None:

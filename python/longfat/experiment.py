@@ -206,6 +206,7 @@ class Experiment:
                     raise LongfatError("a run in real time has its machine to itself: run it without an executor")
                 if not len(work.items):
                     return
+                self.check(work.items)
                 store.begin(self.title, list(self.axes), self.text, self._facts(plan, Totals(), said))
                 if executor:
                     coordinate.perform(work, Task(str(store.folder), self.title, self._document.text), executor, jobs, tick)
@@ -236,6 +237,7 @@ class Experiment:
 
         def simulate(plan: Plan) -> None:
             work.begin(plan.items.without(kept.keys()))
+            self.check(work.items)
             perform(work, self.resolve, keep, jobs, tick)
 
         plan = self._in_rounds(kept.get, wanted, simulate)
@@ -269,6 +271,7 @@ class Experiment:
         store.check_source(self.file)
         with store.writer(lambda: _kept(work)) as writer:
             work.begin(_left(plan, store))
+            self.check(work.items)
             store.begin(self.title, list(self.axes), self.text, self._facts(plan, Totals(), jobs or default_jobs()))
             perform(work, self.resolve, writer.keep, jobs or default_jobs(), tick)
         return work.done
@@ -292,6 +295,11 @@ class Experiment:
         if store and self.decides:
             return Plan.of(self._document, Decider(self._document).wanted(partial(finished_in, store)))
         return self._beforehand()
+
+    def check(self, items: Items) -> None:
+        """ExperimentError where this machine cannot do one of these runs in real time, for want of a right or of a congestion control."""
+        for item in items.where(items.alone):
+            self.resolve(item.number).check()
 
     def plan_shard(self, shard: int, of: int) -> Plan:
         """The runs of shard `shard` (from 1) `of` so many. Of a large sweep the others are not planned.

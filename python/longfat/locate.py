@@ -57,12 +57,16 @@ def _sources(what: str) -> list[Source]:
 
 
 def results_folder(what: str, results: Location) -> Location | None:
-    """The results that `what` means: a folder or URL of them, or a name under `results`, finished or not; None without any."""
+    """The results that `what` means, finished or not: a name under `results`, else a folder or URL of them; None without any.
+
+    A name that is also a folder here means the former; `./NAME` is the latter alone.
+    """
     meant = location(what)
     if isinstance(meant, Url):
         return meant if Store(meant).is_there() else None
     of_one = [results / source.name for source in _sources(what) if source.file.stem == Path(what).name.removesuffix(".toml")]
-    folders = (meant, results / what, *of_one)
+    folders = [results / what, *of_one]
+    folders.insert(0 if what.startswith((".", "/")) else len(folders), meant)
     return next((folder for folder in folders if Store(folder).is_there()), None)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from enum import Enum
+from numbers import Real
 from typing import TYPE_CHECKING
 
 from longfat import _longfat
@@ -128,6 +129,6 @@ def _number(name: str, value: float | str, unit: str, most: float, least: float 
                 f"{name} = {value!r}: expected {'a time' if unit == 's' else 'a size' if unit == 'bytes' else 'a rate'} with its unit"
             )
         value = read[0]
-    if not least <= value <= most:
-        raise LongfatError(f"{name} = {value}: expected from {least} to {most:g}")
-    return value
+    if not (isinstance(value, Real) and least <= value <= most):
+        raise LongfatError(f"{name} = {value!r}: expected a number from {least} to {most:g}, or a quantity")
+    return float(value)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import socket
+import sys
 import threading
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import urlsplit
+from typing import Any
 
 from longfat.errors import LongfatError
 from longfat.extras import need
@@ -16,6 +18,10 @@ from longfat.report import render, results_page
 from longfat.store import Location, Store
 
 HOST = "127.0.0.1"
+MOST = 64
+"""Clients at a time. A browser has six connections."""
+PATIENCE_S = 10
+"""How long a client has to say what it wants, or to take some of it."""
 EVERY_S = 2
 """How often the page asks for news."""
 
@@ -79,6 +85,52 @@ class Watched:
         return self._made[1] or self.page()
 
 
+class _Server(ThreadingHTTPServer):
+    """Answers `MOST` clients at once. For one more, the one that has been silent for longest is hung up on."""
+
+    daemon_threads = True
+    request_queue_size = MOST
+
+    def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
+        super().__init__(address, handler)
+        self._lock = threading.Lock()
+        self._clients: set[Any] = set()
+        self._silent: dict[Any, None] = {}
+        """Those that have not asked yet, in order."""
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        with self._lock:
+            if len(self._clients) >= MOST:
+                if not self._silent:
+                    super().shutdown_request(request)
+                    return
+                longest = next(iter(self._silent))
+                self._forget(longest)
+                with suppress(OSError):  # it has gone
+                    longest.shutdown(socket.SHUT_RDWR)
+            self._clients.add(request)
+            self._silent[request] = None
+        super().process_request(request, client_address)
+
+    def has_asked(self, request: Any) -> None:
+        """It has a right to its answer."""
+        with self._lock:
+            self._silent.pop(request, None)
+
+    def shutdown_request(self, request: Any) -> None:
+        with self._lock:
+            self._forget(request)
+        super().shutdown_request(request)
+
+    def _forget(self, request: Any) -> None:
+        self._clients.discard(request)
+        self._silent.pop(request, None)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), OSError):  # it has gone, or was hung up on
+            super().handle_error(request, client_address)
+
+
 @contextmanager
 def serve(folder: Location, port: int = 0) -> Generator[str]:
     """Serves the report of `folder` until the block ends; its address. Port 0: any that is free. OSError where the port is taken."""
@@ -86,12 +138,15 @@ def serve(folder: Location, port: int = 0) -> Generator[str]:
     watched = Watched(folder)
 
     class Handler(BaseHTTPRequestHandler):
+        timeout = PATIENCE_S
+
         def do_GET(self) -> None:
+            server.has_asked(self.request)
             # A page elsewhere that has this address under a name of its own is not answered.
             if self.headers.get("Host", "").rsplit(":", 1)[0] not in (HOST, "localhost"):
                 self.send_error(HTTPStatus.FORBIDDEN)
                 return
-            match urlsplit(self.path).path:
+            match self.path.partition("?")[0]:
                 case "/":
                     self._answer(watched.page(), "text/html")
                 case "/made":
@@ -101,6 +156,8 @@ def serve(folder: Location, port: int = 0) -> Generator[str]:
                 case _:
                     self.send_error(HTTPStatus.NOT_FOUND)
 
+        do_HEAD = do_GET
+
         def _answer(self, text: str, kind: str) -> None:
             content = text.encode()
             self.send_response(HTTPStatus.OK)
@@ -108,13 +165,13 @@ def serve(folder: Location, port: int = 0) -> Generator[str]:
             self.send_header("Content-Length", str(len(content)))
             self.send_header("Cache-Control", "no-store")
             self.end_headers()
-            self.wfile.write(content)
+            if self.command != "HEAD":
+                self.wfile.write(content)
 
         def log_message(self, format: str, *args: object) -> None:
             """Says nothing of each request."""
 
-    server = ThreadingHTTPServer((HOST, port), Handler)
-    server.daemon_threads = True
+    server = _Server((HOST, port), Handler)
     thread = threading.Thread(target=server.serve_forever, name="longfat watch", daemon=True)
     thread.start()
     try:

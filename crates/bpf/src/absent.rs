@@ -8,6 +8,11 @@ use crate::{Error, Twin, find};
 #[derive(Debug)]
 pub enum Registered {}
 
+/// Whether `twin` may be registered here. Without the feature `bpf` it may not.
+pub fn ready(_twin: &Twin) -> Result<(), Error> {
+    Err(Error::NotBuilt)
+}
+
 /// Registers `twin` with the kernel. Without the feature `bpf` it cannot.
 pub fn register(_twin: &Twin, _params: &Params) -> Result<Registered, Error> {
     Err(Error::NotBuilt)

@@ -37,12 +37,15 @@ pub fn load(name: &str, changes: &[(String, String)]) -> Result<&'static str, Er
 #[derive(Debug)]
 pub struct Registered(Link);
 
+/// Whether `twin` may be registered here, and is not yet.
+pub fn ready(twin: &Twin) -> Result<(), Error> {
+    privilege::check()?;
+    if is_loaded(twin) { Err(Error::Loaded(twin.kernel_name)) } else { Ok(()) }
+}
+
 /// Registers `twin` with the kernel, for the whole machine, with these parameters of its core.
 pub fn register(twin: &Twin, params: &Params) -> Result<Registered, Error> {
-    privilege::check()?;
-    if is_loaded(twin) {
-        return Err(Error::Loaded(twin.kernel_name));
-    }
+    ready(twin)?;
     SAID.lock().unwrap_or_else(PoisonError::into_inner).clear();
     libbpf_rs::set_print(Some((PrintLevel::Warn, listen)));
     let registered = open(twin, params).and_then(OpenObject::load).and_then(|mut object| {

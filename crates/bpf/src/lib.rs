@@ -17,7 +17,7 @@ mod privilege;
 mod twins;
 
 pub use error::Error;
-pub use kernel::{Registered, load, register, unload};
+pub use kernel::{Registered, load, ready, register, unload};
 pub use knobs::{Knobs, knobs, settings};
 pub use listed::{Listed, Place, list};
 pub use twins::{TWINS, Twin, find};

@@ -30,6 +30,14 @@ impl Progress for longfat_testbed::Progress {
     }
 }
 
+/// Whether `backend` can run `experiment` here and now, as far as that can be told without starting it.
+pub fn ready(backend: &Backend, experiment: &Experiment) -> Result<(), String> {
+    match backend.name {
+        "testbed" => longfat_testbed::ready(experiment).map_err(|e| e.to_string()),
+        _ => Ok(()),
+    }
+}
+
 /// Runs `experiment` by `backend`; calls `go_on` with how far it is every few milliseconds, and stops when it says `false`.
 pub fn run(backend: &Backend, experiment: &Experiment, go_on: &mut dyn FnMut(&dyn Progress) -> bool) -> Result<Trace, String> {
     match backend.name {

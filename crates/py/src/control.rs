@@ -85,7 +85,9 @@ impl PyCongestionControl {
     #[pyo3(signature = (name, mss=1448, **params))]
     fn new(name: &str, mss: i64, params: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let Chosen { name, config } = Chosen::read(name, mss, params)?;
+        hooks::take_failure();
         let control = longfat_tcp::congestion::build(&config);
+        hooks::told()?;
         Ok(PyCongestionControl {
             control: Mutex::new(control),
             name,
@@ -199,7 +201,7 @@ impl PyCongestionControl {
         if !in_recovery {
             control.on_ack(&sample);
         }
-        hooks::take_failure().map_or(Ok(()), Err)
+        hooks::told()
     }
 
     #[pyo3(signature = (kind="loss", now=None, *, flight_size=None))]
@@ -223,19 +225,20 @@ impl PyCongestionControl {
         self.round_left = 0;
         let event = CongestionEvent { now: self.now, kind, flight_size };
         self.control().on_congestion(&event);
-        hooks::take_failure().map_or(Ok(()), Err)
+        hooks::told()
     }
 
     #[pyo3(signature = (now=None))]
     fn on_recovered(&mut self, now: Option<f64>) -> PyResult<()> {
         self.advance(now, Duration::ZERO)?;
         self.control().on_recovered(self.now);
-        Ok(())
+        hooks::told()
     }
 
-    fn on_spurious(&mut self) {
+    fn on_spurious(&mut self) -> PyResult<()> {
         self.loss_left = 0;
         self.control().on_spurious();
+        hooks::told()
     }
 
     fn on_restart(&mut self, idle: f64) -> PyResult<()> {
@@ -243,11 +246,12 @@ impl PyCongestionControl {
         self.advance(None, idle)?;
         self.round_left = 0;
         self.control().on_restart(idle);
-        Ok(())
+        hooks::told()
     }
 
-    fn on_syn_loss(&mut self) {
+    fn on_syn_loss(&mut self) -> PyResult<()> {
         self.control().on_syn_loss();
+        hooks::told()
     }
 
     /// Every variable of the control's state by its name; `None` where it has no value yet, or no bound.

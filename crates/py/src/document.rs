@@ -171,6 +171,10 @@ impl Run {
     fn cost(&self) -> f64 {
         cost::estimate(&self.0.experiment)
     }
+    fn check(&self) -> PyResult<()> {
+        check_present(&self.0.experiment)?;
+        backend::ready(self.0.backend, &self.0.experiment).map_err(ExperimentError::new_err)
+    }
     #[pyo3(signature = (progress=None))]
     fn execute(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<PyTrace> {
         check_present(&self.0.experiment)?;

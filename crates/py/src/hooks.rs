@@ -4,7 +4,7 @@
 //! an ACK, and is lent to the Python object for the time of a call.
 
 use crate::choose::LongfatError;
-use crate::samples::{PyAck, PyCongestion, PyWindow};
+use crate::samples::{PyAck, PyCongestion, PyWindow, number};
 use longfat_core::time::{Duration, Time};
 use longfat_core::units::Rate;
 use longfat_tcp::TcpConfig;
@@ -24,6 +24,11 @@ thread_local! {
 /// What a hook has raised in this thread since it was last asked.
 pub fn take_failure() -> Option<PyErr> {
     FAILURE.with(|failure| failure.borrow_mut().take())
+}
+
+/// The same as an error.
+pub fn told() -> PyResult<()> {
+    take_failure().map_or(Ok(()), Err)
 }
 
 fn fail(error: PyErr) {
@@ -97,7 +102,6 @@ struct Hooks {
     on_recovered: Option<Py<PyAny>>,
     on_restart: Option<Py<PyAny>>,
     on_syn_loss: Option<Py<PyAny>>,
-    has_pacing_rate: bool,
     wants_rate: bool,
     steers_itself: bool,
 }
@@ -119,7 +123,6 @@ impl Hooks {
             on_recovered: hook("on_recovered")?,
             on_restart: hook("on_restart")?,
             on_syn_loss: hook("on_syn_loss")?,
-            has_pacing_rate: object.hasattr("pacing_rate")?,
             wants_rate: is_true("wants_rate")?,
             steers_itself: is_true("steers_itself")?,
             object: object.unbind(),
@@ -138,7 +141,6 @@ impl Hooks {
             on_recovered: None,
             on_restart: None,
             on_syn_loss: None,
-            has_pacing_rate: false,
             wants_rate: false,
             steers_itself: false,
         }
@@ -165,7 +167,7 @@ impl PythonControl {
             // With what __init__ made of it.
             let window = lent.borrow(py).0.clone();
             let mut control = PythonControl { window, pacing_rate: None, lent, hooks };
-            control.read_pacing_rate(py).unwrap_or_else(fail);
+            control.read_attributes(py).unwrap_or_else(fail);
             control
         })
     }
@@ -186,23 +188,27 @@ impl PythonControl {
             let hook = of(&self.hooks).as_ref().expect("it is there").bind(py);
             let done = argument(py).and_then(|argument| hook.call1(argument)).map(drop);
             std::mem::swap(&mut self.lent.borrow_mut(py).0, &mut self.window);
-            done.and_then(|()| self.read_pacing_rate(py)).unwrap_or_else(fail);
+            done.and_then(|()| self.read_attributes(py)).unwrap_or_else(fail);
         });
         true
     }
 
-    /// The object's `pacing_rate`, in bits per second, or `None`.
-    fn read_pacing_rate(&mut self, py: Python<'_>) -> PyResult<()> {
-        if !self.hooks.has_pacing_rate {
+    /// The object's `pacing_rate`, in bits per second, or `None`. `window` stays the one that it was given.
+    fn read_attributes(&mut self, py: Python<'_>) -> PyResult<()> {
+        let object = self.hooks.object.bind(py);
+        if object.is_none() {
             return Ok(());
         }
-        let bps: Option<f64> = self.hooks.object.bind(py).getattr(pyo3::intern!(py, "pacing_rate"))?.extract()?;
-        self.pacing_rate = match bps {
-            None => None,
-            Some(bps) if (1.0..=1e14).contains(&bps) => Some(Rate::from_bps(bps as u64)),
-            Some(bps) => {
-                return Err(LongfatError::new_err(format!("pacing_rate = {bps}: expected bits per second, from 1 to 1e14, or None")));
+        let window = object.getattr_opt(pyo3::intern!(py, "window"))?;
+        if !window.as_ref().is_some_and(|window| window.is(&self.lent)) {
+            let found = window.map_or_else(|| Ok("gone".to_owned()), |window| window.repr().map(|text| text.to_string()))?;
+            return Err(LongfatError::new_err(format!("window = {found}: expected the `longfat.Window` that was there; set window.cwnd")));
+        }
+        self.pacing_rate = match object.getattr_opt(pyo3::intern!(py, "pacing_rate"))? {
+            Some(value) if !value.is_none() => {
+                Some(Rate::from_bps(number("pacing_rate", &value, 1.0..=1e14, "bits per second, from 1 to 1e14, or None")? as u64))
             }
+            _ => None,
         };
         Ok(())
     }

@@ -4,6 +4,7 @@ use crate::choose::LongfatError;
 use longfat_core::time::Duration;
 use longfat_tcp::congestion::{AckSample, Congestion, CongestionEvent, Window};
 use pyo3::prelude::*;
+use std::ops::RangeInclusive;
 
 /// As large as a window can be (RFC 7323 §2.3).
 const MOST: u64 = 1 << 30;
@@ -19,10 +20,8 @@ impl PyWindow {
         self.0.cwnd
     }
     #[setter]
-    fn set_cwnd(&mut self, bytes: f64) -> PyResult<()> {
-        if !bytes.is_finite() {
-            return Err(LongfatError::new_err(format!("cwnd = {bytes}: expected bytes")));
-        }
+    fn set_cwnd(&mut self, bytes: &Bound<'_, PyAny>) -> PyResult<()> {
+        let bytes = number("cwnd", bytes, ANY, "bytes")?;
         // A cast saturates.
         self.0.cwnd = (bytes as u64).clamp(self.0.mss, MOST);
         Ok(())
@@ -32,12 +31,9 @@ impl PyWindow {
         Some(self.0.ssthresh).filter(|bytes| *bytes < u64::MAX)
     }
     #[setter]
-    fn set_ssthresh(&mut self, bytes: Option<f64>) -> PyResult<()> {
-        self.0.ssthresh = match bytes {
-            None => u64::MAX,
-            Some(bytes) if bytes.is_finite() => (bytes as u64).max(2 * self.0.mss),
-            Some(bytes) => return Err(LongfatError::new_err(format!("ssthresh = {bytes}: expected bytes, or None"))),
-        };
+    fn set_ssthresh(&mut self, bytes: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.0.ssthresh =
+            if bytes.is_none() { u64::MAX } else { (number("ssthresh", bytes, ANY, "bytes, or None")? as u64).max(2 * self.0.mss) };
         Ok(())
     }
     #[getter]
@@ -55,26 +51,26 @@ impl PyWindow {
     fn slow_start(&mut self, ack: &PyAck) -> bool {
         self.0.slow_start(&ack.0)
     }
-    fn increase(&mut self, ack: &PyAck, segments: f64) -> PyResult<()> {
+    fn increase(&mut self, ack: &PyAck, segments: &Bound<'_, PyAny>) -> PyResult<()> {
         self.0.increase(&ack.0, finite("segments", segments)?);
         Ok(())
     }
-    fn grow(&mut self, bytes: f64) -> PyResult<()> {
+    fn grow(&mut self, bytes: &Bound<'_, PyAny>) -> PyResult<()> {
         self.0.grow(finite("bytes", bytes)?);
         Ok(())
     }
     fn acked_segments(&self, ack: &PyAck) -> f64 {
         self.0.acked_segments(&ack.0)
     }
-    fn move_to(&mut self, bytes: f64) -> PyResult<()> {
+    fn move_to(&mut self, bytes: &Bound<'_, PyAny>) -> PyResult<()> {
         self.0.move_to((finite("bytes", bytes)? as u64).min(MOST));
         Ok(())
     }
-    fn reduce(&mut self, event: &PyCongestion, factor: f64) -> PyResult<()> {
+    fn reduce(&mut self, event: &PyCongestion, factor: &Bound<'_, PyAny>) -> PyResult<()> {
         self.0.reduce(&event.0, finite("factor", factor)?);
         Ok(())
     }
-    fn reduce_to(&mut self, event: &PyCongestion, ssthresh: f64) -> PyResult<()> {
+    fn reduce_to(&mut self, event: &PyCongestion, ssthresh: &Bound<'_, PyAny>) -> PyResult<()> {
         self.0.reduce_to(&event.0, (finite("ssthresh", ssthresh)? as u64).min(MOST));
         Ok(())
     }
@@ -92,8 +88,16 @@ impl PyWindow {
     }
 }
 
-fn finite(name: &str, x: f64) -> PyResult<f64> {
-    if x.is_finite() { Ok(x) } else { Err(LongfatError::new_err(format!("{name} = {x}: expected a finite number"))) }
+const ANY: RangeInclusive<f64> = f64::MIN..=f64::MAX;
+
+/// `value` where it is a number in `range`; else a `LongfatError` that says what was `expected`.
+pub fn number(name: &str, value: &Bound<'_, PyAny>, range: RangeInclusive<f64>, expected: &str) -> PyResult<f64> {
+    let read = value.extract::<f64>().ok().filter(|read| range.contains(read));
+    read.map_or_else(|| Err(LongfatError::new_err(format!("{name} = {}: expected {expected}", value.repr()?))), Ok)
+}
+
+fn finite(name: &str, value: &Bound<'_, PyAny>) -> PyResult<f64> {
+    number(name, value, ANY, "a finite number")
 }
 
 /// What an ACK says: as [`AckSample`] in Rust.

@@ -143,10 +143,10 @@ impl Simulation {
         (0..self.world.links.len()).map(|link| link_sample(&self.world, link)).collect()
     }
 
-    /// The holder of the congestion window and the pacing rate of a flow; `None` for one that is not TCP.
+    /// The holder of the congestion window and the pacing rate of a flow; `None` for one that is not TCP, or not there.
     pub fn hold(&mut self, flow: usize) -> Option<&Hold> {
+        let place = self.holds.get_mut(flow)?;
         let Agent::Tcp(tcp) = &mut self.world.endpoints[2 * flow].agent else { return None };
-        let place = &mut self.holds[flow];
         if place.is_none() {
             let hold = Arc::new(Hold::default());
             *place = Some(Arc::clone(&hold));

@@ -21,6 +21,12 @@ fn absent() -> Error {
 
 /// # Errors
 /// Always.
+pub fn ready(_experiment: &Experiment) -> Result<(), Error> {
+    Err(absent())
+}
+
+/// # Errors
+/// Always.
 pub fn run_with(_experiment: &Experiment, _go_on: &mut dyn FnMut(&Progress) -> bool) -> Result<Trace, Error> {
     Err(absent())
 }

@@ -9,7 +9,7 @@ mod error;
 mod linux;
 
 #[cfg(not(target_os = "linux"))]
-pub use absent::{Progress, check, run_with, shell};
+pub use absent::{Progress, check, ready, run_with, shell};
 pub use error::Error;
 #[cfg(target_os = "linux")]
-pub use linux::{Progress, check, run_with, shell};
+pub use linux::{Progress, check, ready, run_with, shell};

@@ -56,8 +56,12 @@ class Store(Runs):
         return str(note["text"]) if note else self.text()
 
     def begin(self, title: str, axes: list[str], text: str, facts: dict[str, Any]) -> None:
-        """A sweep starts: notes what it is of, so that what is finished of it can be shown before its end. `facts` as for `combine`."""
+        """A sweep starts: notes what it is of, so that what is finished of it can be shown before its end. `facts` as for `combine`.
+
+        StorageError as `check_source` has it, where another one began since that was asked.
+        """
         with self._telling():
+            self.check_source(facts.get("file", ""))
             self._top.begin({"title": title, "axes": axes, "text": text} | facts)
 
     def combine(

@@ -22,7 +22,8 @@ from typing import Any
 import pandas as pd
 
 from longfat import sums
-from longfat.errors import DamagedError, StorageError
+from longfat._longfat import Document, read_text
+from longfat.errors import DamagedError, ExperimentError, StorageError
 from longfat.store.files import json_bytes, read_json, read_table, reason, version_of
 from longfat.store.place import Folder, Place
 from longfat.store.version import FORMAT_VERSION, WITH_SUMS
@@ -31,7 +32,14 @@ TABLES = ("runs", "flows", "links", "hosts")
 PROVENANCE = "provenance.json"
 EXPERIMENT = "experiment.toml"
 SWEEP = "sweep.json"
+DIGEST = "sha256"
+"""Key of `SWEEP`: the digest of the rest, as the file stands for itself."""
 AGAIN = "run the experiment again: what is whole is kept, and is not run again"
+
+
+def _whole_text(file: str) -> str:
+    """The experiment in a file, with its base."""
+    return Document(read_text(file), file).text
 
 
 class Top:
@@ -50,14 +58,22 @@ class Top:
             )
 
     def check_source(self, file: str) -> None:
-        """StorageError if what is here came from another file than `file`, one that is still there and says something else."""
-        other = self._provenance_if_whole().get("file", "")
-        if not (file and other) or other == file:
-            return
-        try:
-            same = Path(other).read_bytes() == Path(file).read_bytes()
-        except OSError:
+        """StorageError if what is here came from another file than `file`, one that is still there and says something else.
+
+        The tables and a sweep that is under way, or was stopped, may each have come from a file of their own.
+        """
+        with suppress(DamagedError):
+            self._check_came_from(file, self.note())
+        self._check_came_from(file, self._provenance_if_whole())
+
+    def _check_came_from(self, file: str, facts: Mapping[str, Any]) -> None:
+        other = facts.get("file", "")
+        if not (file and other) or other == file or not Path(other).exists():
             return  # moved, or gone: then this one is what is left of it
+        try:
+            same = _whole_text(other) == _whole_text(file)
+        except (OSError, ExperimentError):
+            same = False
         if not same:
             raise StorageError(
                 f"{self.place.where} has the results of {other}, and {file} is another experiment of that name: "
@@ -97,14 +113,24 @@ class Top:
             raise DamagedError(f"cannot read {self.place.where / EXPERIMENT}: {error}; {AGAIN}") from error
 
     def note(self) -> dict[str, Any]:
-        """Of a sweep that is under way or was stopped, what it is of; empty where there is none."""
-        with suppress(OSError, DamagedError):
-            return read_json(self.place, SWEEP, "title", "axes", "text")
-        return {}
+        """Of a sweep that is under way or was stopped, what it is of; empty where there is none. DamagedError."""
+        try:
+            facts = read_json(self.place, SWEEP, "title", "axes", "text")
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            raise StorageError(f"cannot read {self.place.where / SWEEP}: {reason(error)}") from error
+        except DamagedError as error:
+            raise DamagedError(f"{error}; {AGAIN}") from error
+        digest = facts.pop(DIGEST, None)
+        if digest not in (None, sums.of_bytes(json_bytes(facts))):
+            raise DamagedError(f"{self.place.where / SWEEP} is damaged: it is not what was written; {AGAIN}")
+        return facts
 
     def begin(self, facts: Mapping[str, Any]) -> None:
         """Notes what a sweep is of that starts."""
-        self.place.put(SWEEP, json_bytes({"format_version": FORMAT_VERSION, **facts}))
+        facts = {"format_version": FORMAT_VERSION, **facts}
+        self.place.put(SWEEP, json_bytes(facts | {DIGEST: sums.of_bytes(json_bytes(facts))}))
 
     def end(self) -> None:
         """The sweep is done."""

@@ -23,4 +23,4 @@ pub mod shell;
 mod stream;
 mod sys;
 
-pub use run::{Progress, run_with};
+pub use run::{Progress, ready, run_with};

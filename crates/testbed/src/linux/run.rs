@@ -98,9 +98,7 @@ pub(crate) struct Bench {
 impl Bench {
     /// For `experiment`; with `all`, every host is made, also those without a flow. Time has not begun.
     pub fn new(experiment: &Experiment, all: bool) -> Result<Self, Error> {
-        check::permitted()?;
-        routes(experiment)?;
-        let mut plan = Plan::new(experiment, all)?;
+        let mut plan = planned(experiment, all)?;
         let lock = Lock::take()?;
         acks::remove_left();
         let give = |(twin, params): &(&'static Twin, Params)| register(twin, params).map_err(|why| Error::system(twin.kernel_name, why));
@@ -126,6 +124,21 @@ impl Bench {
         };
         Ok(Bench { plan, namespaces, emulator, cores, _controls: controls, _lock: lock })
     }
+}
+
+/// Whether `experiment` can be run here, as far as that can be told without starting it.
+///
+/// # Errors
+/// What it asks for that the testbed, this build or this process cannot do.
+pub fn ready(experiment: &Experiment) -> Result<(), Error> {
+    let plan = planned(experiment, false)?;
+    plan.controls.iter().try_for_each(|(twin, _)| longfat_bpf::ready(twin).map_err(|why| Error::system(twin.kernel_name, why)))
+}
+
+fn planned(experiment: &Experiment, all: bool) -> Result<Plan, Error> {
+    check::permitted()?;
+    routes(experiment)?;
+    Plan::new(experiment, all)
 }
 
 /// Every flow has a way there and back.
