@@ -11,8 +11,6 @@ IP_SYSCTL = "https://docs.kernel.org/networking/ip-sysctl.html"
 NET_SYSCTL = "https://docs.kernel.org/admin-guide/sysctl/net.html"
 TC_FQ = "https://man7.org/linux/man-pages/man8/tc-fq.8.html"
 ESNET_PACING = "https://fasterdata.es.net/host-tuning/linux/packet-pacing/"
-LINUX_SIZING = "docs/window-sizing/linux.md"
-"""Measured: a writer waits until a third of the send buffer is free."""
 GOOGLE_BBR = "https://github.com/google/bbr/blob/v3/README.md"
 
 INT_MAX = (1 << 31) - 1
@@ -55,7 +53,7 @@ def lines(plan: Plan, candidate: Candidate) -> list[Line]:
     waits = "half as much again, since a writer that waits for room is woken when a third is free"
     made += [
         Line(f'sysctl -w net.ipv4.tcp_rmem="{RMEM[0]} {RMEM[1]} {receive}"', f"{why}; at the receiver", IP_SYSCTL),
-        Line(f'sysctl -w net.ipv4.tcp_wmem="{WMEM[0]} {WMEM[1]} {send}"', f"{waits}; at the sender", LINUX_SIZING),
+        Line(f'sysctl -w net.ipv4.tcp_wmem="{WMEM[0]} {WMEM[1]} {send}"', f"{waits}; at the sender", IP_SYSCTL),
         Line(f"sysctl -w net.core.rmem_max={receive} net.core.wmem_max={send}", "for programs that set their buffers themselves", NET_SYSCTL),
     ]
     if needs_fq:
