@@ -114,7 +114,16 @@ VALUES: list[tuple[str, str | None, list[Any]]] = [
     (
         "verdict",
         "cause",
-        ["policer", "application", "closing window", "send buffer", "random loss", "a full path", "congestion, by ECN", "cannot tell"],
+        [
+            "policer",
+            "application",
+            "closing window",
+            "send buffer",
+            "random loss",
+            "a full path",
+            "congestion, by ECN",
+            "Nagle and delayed ACKs",
+        ],
     ),
 ]
 

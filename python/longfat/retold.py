@@ -70,6 +70,9 @@ def experiment(connection: dict[str, Any]) -> str:
     traffic = f'{{ kind = "ttcp", volume = "{data["bytes_acked"]} bytes" }}'
     if cause == "application":
         traffic = f'{{ kind = "writes", rate = "{round(data["goodput_bps"])} bit/s", size = "{10 * mss} bytes" }}'
+    if cause == "Nagle and delayed ACKs":
+        size = max(1, round(data["bytes_acked"] / data["segments"]))
+        traffic = f'{{ kind = "writes", rate = "{round(data["goodput_bps"])} bit/s", size = "{size} bytes" }}'
     text = TEMPLATE.format(
         who=f"{connection['from']} to {connection['to']}, captured at: {connection['capture_point']}",
         verdict=f"what limited it: {cause} ({100 * verdict['confidence']:.0f} %)",

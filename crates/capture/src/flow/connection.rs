@@ -1,7 +1,7 @@
 //! A connection: its two ends, its handshake, and where the capture was taken.
 
 use super::clock::Clock;
-use super::way::Way;
+use super::way::{STAMPS, Way};
 use crate::read::{Address, Packet};
 use longfat_core::packet::flags;
 
@@ -47,9 +47,6 @@ pub struct Connection {
     syn_ack: Option<i64>,
     is_established: bool,
 }
-
-/// Timestamps in each segment take so much of the mss (RFC 7323 appendix A).
-const STAMPS: u32 = 12;
 
 impl Connection {
     pub fn new(number: u64, packet: &Packet) -> Connection {

@@ -77,7 +77,7 @@ pub fn connection(connection: &Connection) -> Value {
             "sack": connection.ways.iter().all(|way| way.sack_permitted),
             "timestamps": connection.has_timestamps(),
         },
-        "data": data(connection, main, full),
+        "data": data(connection, main),
         "back": { "bytes": back.counts.bytes, "segments": back.counts.segments, "retransmitted": back.counts.again.iter().sum::<u64>() },
         "rtt": trips(way.trips(), uncertainty),
         "rtt_near": trips(&way.near, uncertainty),
@@ -125,7 +125,7 @@ pub fn carried(way: &Way) -> (u64, f64) {
     (bytes, seconds((end - begin).max(0)))
 }
 
-fn data(connection: &Connection, main: usize, full: u32) -> Value {
+fn data(connection: &Connection, main: usize) -> Value {
     let way = &connection.ways[main];
     let counts = &way.counts;
     let (bytes, _) = carried(way);
@@ -137,8 +137,7 @@ fn data(connection: &Connection, main: usize, full: u32) -> Value {
         "goodput_bps": goodput(connection, main).map(|bytes| 8.0 * bytes),
         "flight_max_bytes": way.flight_max,
         "longest_bytes": counts.len_max,
-        "above_mss": counts.above_mss,
-        "offload": counts.above_mss > 0 && counts.len_max >= 2 * full,
+        "offload": counts.offload,
         "retransmitted": {
             "segments": counts.again.iter().sum::<u64>(),
             "bytes": counts.bytes_again,
@@ -275,11 +274,8 @@ fn notes(connection: &Connection, main: usize, point: Point, captured: &str) -> 
         format!("the clock of the capture is uncertain by {}: what is shorter is not known", time(uncertainty)),
     );
     say(
-        counts.above_mss > 0,
-        format!(
-            "{} segments are longer than the mss: an interface cuts or joins them (TSO, GRO), and times within them are unknown",
-            counts.above_mss
-        ),
+        counts.offload > 0,
+        format!("{} segments are longer than the mss by offload (TSO, GRO): times within them are unknown", counts.offload),
     );
     notes
 }

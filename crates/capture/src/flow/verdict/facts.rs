@@ -15,6 +15,9 @@ pub struct Facts {
     pub idle: f64,
     pub unprompted: f64,
     pub acks: f64,
+    /// For a delayed acknowledgment, with a short segment; and how long that took each time, in s.
+    pub nagle: f64,
+    pub nagle_each: f64,
     /// For what was overtaken.
     pub order: f64,
     /// The share of the time for which the window was smaller for what had been sent again for nothing.
@@ -133,6 +136,8 @@ pub fn facts(connection: &Connection, main: usize) -> Facts {
         idle: share(waits.idle),
         unprompted: share(waits.unprompted),
         acks: share(waits.acks),
+        nagle: share(waits.nagle),
+        nagle_each: waits.nagle as f64 / 1e9 / f64::from(waits.nagles.max(1)),
         order: share(waits.order),
         held_by_order: held_by_order(way, full),
         base,

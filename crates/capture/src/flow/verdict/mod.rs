@@ -25,6 +25,7 @@ pub enum Cause {
     ReceiverRing,
     SendBuffer,
     Application,
+    Nagle,
     CongestionLoss,
     CongestionEcn,
     SmallBuffer,
@@ -47,6 +48,7 @@ impl Cause {
             Cause::ReceiverRing => "receiver's ring",
             Cause::SendBuffer => "send buffer",
             Cause::Application => "application",
+            Cause::Nagle => "Nagle and delayed ACKs",
             Cause::CongestionLoss => "congestion, by loss",
             Cause::CongestionEcn => "congestion, by ECN",
             Cause::SmallBuffer => "bursts over a small buffer",
@@ -64,8 +66,8 @@ impl Cause {
 
 /// Whether the path was never full by this verdict: trains show how fast its sender sent, then, and the path passes that or more.
 pub fn is_bound(verdict: &Value) -> bool {
-    use Cause::{Application, ClosingWindow, ReceiveWindow, SendBuffer};
-    [Application, ClosingWindow, ReceiveWindow, SendBuffer].iter().any(|cause| verdict["cause"] == cause.word())
+    use Cause::{Application, ClosingWindow, Nagle, ReceiveWindow, SendBuffer};
+    [Application, ClosingWindow, Nagle, ReceiveWindow, SendBuffer].iter().any(|cause| verdict["cause"] == cause.word())
 }
 
 /// Fewer segments than this say nothing.

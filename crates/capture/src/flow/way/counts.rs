@@ -22,8 +22,8 @@ pub struct WayCounts {
     pub lost_before: u64,
     /// Bytes that were acknowledged and never captured.
     pub unseen: u64,
-    /// Segments longer than the mss: cut or put together by an interface (TSO, GRO).
-    pub above_mss: u64,
+    /// Segments longer than the mss: the interface cuts or joins them (TSO, GRO).
+    pub offload: u64,
     pub below_mss: u64,
     pub pushed: u64,
     pub marked: u64,

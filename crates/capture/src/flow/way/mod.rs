@@ -37,6 +37,8 @@ use std::collections::VecDeque;
 /// Where streams begin: what turns out to stand before the first segment seen is still a positive number.
 pub const ORIGIN: u64 = 1 << 40;
 const MS: i64 = 1_000_000;
+/// Timestamps in each segment take so much of the mss (RFC 7323 appendix A).
+pub const STAMPS: u32 = 12;
 
 /// One way of a connection.
 #[derive(Debug, Default)]
@@ -96,6 +98,8 @@ pub struct Way {
     pub clear: i64,
     /// The byte of a window probe, not acknowledged so far.
     probed: Option<u64>,
+    /// Whether the newest segment is shorter than the mss.
+    is_short: bool,
     /// Whether the scale of windows is known.
     pub knows_edge: bool,
     /// The near part as the handshake said it, where data came sooner behind the window that they need.
@@ -188,6 +192,7 @@ impl Way {
         self.let_pass(time);
         self.permitted(time, end);
         let full = self.full(agreed);
+        self.is_short = len < full;
         // The most frequent length, by majority (Boyer and Moore 1981).
         self.common_len = match self.common_len {
             (_, 0) => (len, 1),
@@ -206,7 +211,9 @@ impl Way {
         counts.ip_bytes += u64::from(packet.ip_len);
         counts.len_max = counts.len_max.max(len);
         counts.pushed += u64::from(packet.flags & flags::PSH != 0);
-        counts.above_mss += u64::from(len > full);
+        // (A sender may forget that its timestamps take some of the mss. Where no SYN was captured, two segments are longer than one.)
+        let own = if packet.options.timestamps.is_some() { STAMPS } else { 0 };
+        counts.offload += u64::from(agreed.map_or(len >= full.saturating_mul(2), |agreed| len > agreed + own));
         counts.below_mss += u64::from(len < full);
         self.first_data.get_or_insert(time);
         self.series.at(time).sent += u64::from(len);

@@ -5,6 +5,8 @@ use super::{MS, Way};
 const PENDING: usize = 1 << 16;
 /// Away from the sender, when an acknowledgment reaches it is known by timestamps: to two of their ticks, most of which are milliseconds.
 const TICK: i64 = 2 * MS;
+/// An acknowledgment that comes so much later than a round trip was delayed: half of Linux's least timer. RFC 1122 has up to 500 ms.
+const DELAYED: i64 = 20 * MS;
 /// TSvals on their way to the sender that are kept: four seconds of a clock of milliseconds.
 const ECHOES: usize = 4096;
 
@@ -28,6 +30,9 @@ pub struct Waits {
     pub receiver: i64,
     pub closing: i64,
     pub recovery: i64,
+    /// For a delayed acknowledgment, with a short segment (RFC 896); how many times.
+    pub nagle: i64,
+    pub nagles: u32,
     /// The longest time between new segments, whatever it was for.
     pub longest: i64,
     /// For what was overtaken, and came without being sent again.
@@ -40,7 +45,7 @@ pub struct Waits {
 impl Waits {
     /// All of it.
     pub fn total(&self) -> i64 {
-        self.receiver + self.recovery + self.order + self.acks + self.idle + self.unprompted
+        self.receiver + self.recovery + self.nagle + self.order + self.acks + self.idle + self.unprompted
     }
 }
 
@@ -86,6 +91,11 @@ impl Way {
         let is_called = calls(&self.sender_answer) || self.pending.iter().take(8).any(calls);
         let open = self.hole_since.map_or(0, |since| (time - since.max(time - gap)).max(0));
         let missing = if is_called && gap > rtt / 2 { (self.hole_time + open).min(gap) } else { 0 };
+        // Nagle's algorithm holds a short segment until all before it is acknowledged.
+        let least = self.far.min.saturating_add(DELAYED);
+        let is_late = |answer: &Answer| answer.ack >= self.next && answer.seen - (time - gap) >= least;
+        let is_held = |answer: &Answer| calls(answer) && is_late(answer);
+        let is_held = self.is_short && (is_held(&self.sender_answer) || self.pending.iter().take(8).any(is_held));
         self.hole_time = 0;
         self.hole_since = self.hole_since.map(|since| since.max(time));
         let repaired = if self.was_closing { 0 } else { repaired };
@@ -97,6 +107,9 @@ impl Way {
             waits.closing += if self.was_closing { gap } else { 0 };
         } else if self.episodes.last().is_some_and(|episode| episode.recover > self.acked) {
             waits.recovery += gap;
+        } else if is_held {
+            waits.nagle += gap;
+            waits.nagles += 1;
         } else if missing > 0 {
             let missing = missing.min(gap);
             waits.order += missing;
