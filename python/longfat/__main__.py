@@ -24,6 +24,9 @@ def main() -> None:
     if heeded:
         _signal.signal(_signal.SIGINT, _leave)
         sys.unraisablehook = _unraisable
+    from longfat import output
+
+    output.guard()
     from longfat.cli import main as command
 
     try:

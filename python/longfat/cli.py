@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
 import shlex
 import sys
@@ -16,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from longfat import cc, prune, script, terminal, trace, traced
+from longfat import cc, output, prune, script, terminal, trace, traced
 from longfat._longfat import __version__, registries, schema
 from longfat.advice.command import advise_command
 from longfat.beside import Row, beside
@@ -65,21 +67,45 @@ SAMPLE = 32
 
 def main() -> None:
     """Entry point: an error the user can fix is one message and exit code 1; Ctrl-C is one, too, and 130."""
-    terminal.write_what_it_can(sys.stdout, sys.stderr)
+    code = _called()
+    if unwritten := output.failure():
+        if not isinstance(unwritten, BrokenPipeError):  # whoever read it knows that
+            _say_error(f"cannot write to standard output: {unwritten.strerror}")
+        code = code or 1
+    sys.exit(code)
+
+
+def _called() -> str | int | None:
+    """The exit code of what is asked for."""
+    _restore_texts(app)
     try:
         app()
     except _Stopped as stopped:
         err.print(terminal.escape(str(stopped)), soft_wrap=True)
-        sys.exit(INTERRUPTED)
+        return INTERRUPTED
     except SystemExit as ended:
         if ended.code == INTERRUPTED:  # that is how typer ends with Ctrl-C
             err.print("Stopped.")
-        raise
+        return ended.code
     except LongfatError as error:
-        err.print(f"[bold red]error:[/] {terminal.escape(str(error))}", soft_wrap=True)
-        sys.exit(1)
-    except BrokenPipeError:
-        sys.exit(1)
+        _say_error(str(error))
+        return 1
+
+
+def _restore_texts(commands: typer.Typer) -> None:
+    """What `--help` says are docstrings, which Python throws away where `PYTHONOPTIMIZE` is 2."""
+    if sys.flags.optimize < 2:
+        return
+    for one in filter(None, (commands.registered_callback, *commands.registered_commands)):
+        if one.callback:
+            one.callback.__doc__ = ast.get_docstring(ast.parse(inspect.getsource(one.callback)).body[0])  # type: ignore[arg-type]
+    for group in commands.registered_groups:
+        if group.typer_instance:
+            _restore_texts(group.typer_instance)
+
+
+def _say_error(text: str) -> None:
+    err.print(f"[bold red]error:[/] {terminal.escape(text)}", soft_wrap=True)
 
 
 class _Stopped(LongfatError):

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from contextlib import suppress
+from importlib import import_module
 from importlib.util import find_spec
 
 from longfat.errors import LongfatError
@@ -15,3 +19,16 @@ def need(extra: str, what: str) -> None:
     missing = [module for module in EXTRAS[extra] if find_spec(module) is None]
     if missing:
         raise LongfatError(f'{what} needs {" and ".join(missing)}, not installed here: pip install "longfat[{extra}]"')
+
+
+def need_to_draw() -> None:
+    """The same for matplotlib, which is imported whatever `MPLBACKEND` says: a notebook's is for windows, and may not be installed here."""
+    need("report", "a figure")
+    if "matplotlib" in sys.modules:
+        return
+    backend = os.environ.pop("MPLBACKEND", None)
+    matplotlib = import_module("matplotlib")
+    if backend is not None:
+        os.environ["MPLBACKEND"] = backend
+        with suppress(ValueError):
+            matplotlib.rcParams["backend"] = backend

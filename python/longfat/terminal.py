@@ -5,14 +5,13 @@
 
 from __future__ import annotations
 
-import io
 import math
 import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -54,7 +53,6 @@ __all__ = [
     "progress_bar",
     "share_bar",
     "size",
-    "write_what_it_can",
 ]
 
 STYLE: dict[Verdict, str] = {"holds": "green", "differs": "red", "not testable": "dim", "not judged": "cyan"}
@@ -262,13 +260,6 @@ class Terminal(Console):
         """The segments of `renderable`, their texts cleaned."""
         for text, style, control in super().render(renderable, options):
             yield Segment(text if control else clean(text), style, control)
-
-
-def write_what_it_can(*streams: TextIO) -> None:
-    """Lets a stream write a question mark for what its encoding has no character for."""
-    for stream in streams:
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
 
 
 def console(*, stderr: bool = False) -> Console:

@@ -14,6 +14,7 @@ from longfat._longfat import testbed_facts, testbed_findings, testbed_shell
 from longfat.chosen import RESULTS, SetOption, chosen
 from longfat.errors import LongfatError
 from longfat.experiment import Experiment
+from longfat.extras import need_to_draw
 from longfat.plot.style import COLOURS
 
 testbed_app = typer.Typer(
@@ -88,7 +89,8 @@ def _measure(rate_mbps: float, mtu: int, seconds: float) -> Measured:
 
 
 def draw(measured: list[Measured], file: Path) -> None:
-    """What was reached, as a picture: SVG, PNG or PDF, by the name of the file. Needs matplotlib."""
+    """What was reached, as a picture: SVG, PNG or PDF, by the name of the file. LongfatError without matplotlib."""
+    need_to_draw()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

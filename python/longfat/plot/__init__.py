@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from longfat.extras import need
+from longfat.extras import need_to_draw
 from longfat.plot.defaults import default_plots
 from longfat.plot.interactive import figure_of
 from longfat.plot.packed import pack, unpack
@@ -29,7 +29,7 @@ __all__ = [
 
 def save(plot: Plot, folder: Path) -> list[Path]:
     """Writes `<id>.png` and `<id>.svg` into `folder`; the same plot gives the same bytes. LongfatError without matplotlib."""
-    need("report", "a figure")
+    need_to_draw()
     from longfat.plot.print import save as write
 
     return write(plot, folder)

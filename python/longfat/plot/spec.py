@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from longfat.extras import need
+from longfat.extras import need_to_draw
 
 DIVERGING = ("#0072B2", "#ffffff", "#D55E00")
 """From low to high: blue and vermilion, which are told apart with any colour vision, and in grey by the numbers in the cells."""
@@ -129,13 +129,13 @@ class Plot:
 
     def save(self, file: str | Path) -> Path:
         """Writes it as SVG, PDF or PNG, by the ending of the name. Raises LongfatError for another."""
-        need("report", "a figure")
+        need_to_draw()
         from longfat.plot.print import write
 
         return write(self, Path(file))
 
     def _repr_svg_(self) -> str:
-        need("report", "a figure")
+        need_to_draw()
         from longfat.plot.print import to_svg
 
         return to_svg(self)
