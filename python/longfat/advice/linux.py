@@ -54,7 +54,9 @@ def lines(plan: Plan, candidate: Candidate) -> list[Line]:
     made += [
         Line(f'sysctl -w net.ipv4.tcp_rmem="{RMEM[0]} {RMEM[1]} {receive}"', f"{why}; at the receiver", IP_SYSCTL),
         Line(f'sysctl -w net.ipv4.tcp_wmem="{WMEM[0]} {WMEM[1]} {send}"', f"{waits}; at the sender", IP_SYSCTL),
-        Line(f"sysctl -w net.core.rmem_max={receive} net.core.wmem_max={send}", "for programs that set their buffers themselves", NET_SYSCTL),
+        Line(
+            f"sysctl -w net.core.rmem_max={receive} net.core.wmem_max={send}", "for programs that set their buffers themselves", NET_SYSCTL
+        ),
     ]
     if needs_fq:
         made.append(Line("sysctl -w net.core.default_qdisc=fq", "fq paces each flow; after the next boot on all interfaces", NET_SYSCTL))
