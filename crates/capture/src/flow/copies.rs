@@ -6,27 +6,32 @@
 use crate::read::Packet;
 use longfat_core::packet::flags;
 
-/// Packets that are remembered: as many as there are identifications.
-const KEPT: usize = 1 << 16;
-/// Packets of one class of fingerprints; the oldest gives way.
-const WAYS: usize = 8;
+/// Classes of fingerprints, and packets of each that are remembered: together fewer than there are identifications.
+const CLASSES: usize = 1 << 13;
+const KEPT: usize = 7;
 /// A SYN is repeated after 1 s at the soonest (RFC 6298 section 2.1); half of it, for clocks that are not exact.
 const SYN_TIMER: i64 = 500_000_000;
 
+/// Fingerprints of one class, and which place is next. (One line of a processor's cache, which is all that most packets need.)
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
+struct Class {
+    prints: [u64; KEPT],
+    next: usize,
+}
+
+/// When a packet was captured first, and its hop limit then.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
-    print: u64,
     time: i64,
-    /// Its place in the capture; 0 for none.
-    number: u32,
     ttl: u8,
 }
 
 /// The newest packets of a capture.
 #[derive(Debug, Default)]
 pub struct Copies {
-    seen: Vec<[Seen; WAYS]>,
-    count: u32,
+    classes: Vec<Class>,
+    seen: Vec<[Seen; KEPT]>,
 }
 
 /// The identifications that one end gives its packets.
@@ -52,24 +57,25 @@ impl Copies {
     /// The delay behind the packet that `packet`, of an end with these identifications, is a copy of; none where it is no copy.
     pub fn delay(&mut self, packet: &Packet, ids: Identifications) -> Option<i64> {
         if self.seen.is_empty() {
-            self.seen = vec![Default::default(); KEPT / WAYS];
+            (self.classes, self.seen) = (vec![Class::default(); CLASSES], vec![Default::default(); CLASSES]);
         }
-        self.count = self.count.wrapping_add(1).max(1);
-        let print = print(packet);
-        let class = &mut self.seen[print as usize % (KEPT / WAYS)];
-        let is_kept = |one: &&mut Seen| one.number > 0 && one.print == print && self.count.wrapping_sub(one.number) < KEPT as u32;
-        let Some(first) = class.iter_mut().find(is_kept) else {
-            let oldest = class.iter_mut().min_by_key(|one| one.number)?;
-            *oldest = Seen { print, time: packet.time, number: self.count, ttl: packet.ttl };
+        let (print, now) = (print(packet), Seen { time: packet.time, ttl: packet.ttl });
+        let place = print as usize % CLASSES;
+        let class = &mut self.classes[place];
+        let Some(found) = class.prints.iter().position(|one| *one == print) else {
+            class.prints[class.next] = print;
+            self.seen[place][class.next] = now;
+            class.next = (class.next + 1) % KEPT;
             return None;
         };
+        let first = &mut self.seen[place][found];
         let delay = packet.time.saturating_sub(first.time).saturating_abs();
         let has_passed_hop = packet.ttl < first.ttl && packet.options.timestamps.is_some();
         let is_soon = packet.flags & flags::SYN != 0 && delay < SYN_TIMER;
         if ids.tell(packet.id) || has_passed_hop || is_soon {
             return Some(delay);
         }
-        (first.time, first.number, first.ttl) = (packet.time, self.count, packet.ttl);
+        *first = now;
         None
     }
 }
@@ -83,5 +89,6 @@ fn print(packet: &Packet) -> u64 {
     let words = [pair(packet.seq, packet.ack), pair(value, echo), small, packet.len.into()];
     let mixed = packet.from.words().into_iter().chain(packet.to.words()).chain(words);
     let print = mixed.fold(0, |print: u64, word| (print.rotate_left(5) ^ word).wrapping_mul(ODD));
-    print ^ (print >> 32)
+    // (0 is no packet.)
+    (print ^ (print >> 32)).max(1)
 }

@@ -30,7 +30,7 @@ pub fn rows(
         if connection.number == number {
             too_many |= rows.len() >= most;
             if !too_many {
-                rows.push(row(connection, packet, start));
+                rows.push(row(connection, &packet, start));
             }
             (main, point) = (connection.main(), connection.point(connection.main()));
         }

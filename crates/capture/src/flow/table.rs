@@ -36,9 +36,10 @@ pub struct Table {
 
 impl Table {
     /// Puts the packet to its connection, which it gives back; none for a copy of a packet that was there before.
-    pub fn add(&mut self, packet: &Packet) -> Option<&mut Connection> {
+    pub fn add(&mut self, mut packet: Packet) -> Option<&mut Connection> {
         let start = *self.start.get_or_insert(packet.time);
-        let packet = &Packet { time: since(start, packet.time), ..*packet };
+        packet.time = since(start, packet.time);
+        let packet = &packet;
         self.end = self.end.max(packet.time);
         let (from, to) = (packet.from, packet.to);
         let mut place = match self.last {
@@ -145,10 +146,10 @@ pub fn trace(paths: &[impl AsRef<Path>], progress: &mut dyn FnMut(f64) -> bool) 
 }
 
 /// Calls `with` on each packet.
-pub fn each(joined: &mut Joined, progress: &mut dyn FnMut(f64) -> bool, mut with: impl FnMut(&Packet)) -> Result<(), Error> {
+pub fn each(joined: &mut Joined, progress: &mut dyn FnMut(f64) -> bool, mut with: impl FnMut(Packet)) -> Result<(), Error> {
     let mut count = 0_u64;
     while let Some(packet) = joined.next_packet() {
-        with(&packet);
+        with(packet);
         count += 1;
         if count.is_multiple_of(LOOK) && !progress(joined.progress()) {
             return Err(Error::Stopped);

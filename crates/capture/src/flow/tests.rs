@@ -17,7 +17,7 @@ const MS: i64 = 1_000_000;
 fn report(packets: &[Packet]) -> Value {
     let mut table = Table::default();
     for packet in packets {
-        table.add(packet);
+        table.add(*packet);
     }
     table.finish()
 }
@@ -181,7 +181,7 @@ fn many_connections_take_bounded_memory() {
     let mut table = Table::default();
     for i in 0..30_000_u32 {
         let port = |packet: Packet| crate::read::testing::with_port(packet, i);
-        table.add(&port(Packet { flags: SYN, seq: i, ..packet(i64::from(i) * MS, false) }));
+        table.add(port(Packet { flags: SYN, seq: i, ..packet(i64::from(i) * MS, false) }));
     }
     let found = table.finish();
     let kept = found["connections"].as_array().unwrap().len() as u64;

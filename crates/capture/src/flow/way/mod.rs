@@ -288,6 +288,9 @@ impl Way {
             return None;
         }
         let start = self.offset(packet.seq.wrapping_add(u32::from(packet.flags & flags::SYN != 0)));
+        if start >= self.next {
+            return None;
+        }
         let range = self.ranges.around(start).filter(|range| range.times > 0 && !self.has_evidence(range))?;
         let (quickest, delay) = (self.quickest().unwrap_or(MS), packet.time.saturating_sub(range.last).saturating_abs());
         (delay < quickest / 2 && range.stamps[0] == packet.options.timestamps.map(|(value, _)| value)).then_some(delay)
