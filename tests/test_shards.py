@@ -107,7 +107,7 @@ def test_groups_of_shards_give_the_tables_of_one_process(tmp_path: Path, expecte
     same(Experiment(REPEATED).gather(tmp_path), expected)
 
 
-@pytest.mark.parametrize("text", ["3", "0/4", "5/4", "3/", "/4", "a/4", "-1/4", "1/0", "1.5/4"])
+@pytest.mark.parametrize("text", ["1/1000001", "1/" + "9" * 400, "3", "0/4", "5/4", "3/", "/4", "a/4", "-1/4", "1/0", "1.5/4"])
 def test_what_is_no_shard(text: str) -> None:
     with pytest.raises(LongfatError, match=r"expected a number and of how many, such as 3/40"):
         shards.read(text)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import socket
 import subprocess
 import threading
@@ -24,6 +25,7 @@ from longfat import Experiment, StorageError, prune
 from longfat.store import TABLES, Store, Url, location, place, writer
 from longfat.store.shards import FAN
 from longfat.sweep import Work
+from torture import stop
 
 S3S = ROOT / "target" / "s3s" / "bin" / "s3s-fs"
 AZURITE_KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
@@ -249,9 +251,49 @@ def test_what_is_a_location(tmp_path: Path) -> None:
         ("ftp://host/x", "s3://, gs://, az://, file://"),
         ("s3:///x", "name of a bucket"),
         ("file://host/x", "three slashes"),
+        ("", "'' is neither"),
+        ("a\0b", "is neither"),
+        (f"file://{tmp_path}/a%00b", "is neither"),
+        ("file:here", "expected a URL such as file:///.*/here; a folder of that name is ./file:here"),
+        ("s3:bucket/x", "expected a URL such as s3://bucket/x"),
+        ("s3:/bucket/x", "expected a URL such as s3://bucket/x"),
     ]:
         with pytest.raises(StorageError, match=why):
             location(text)
     done = command("run", tmp_path / "none.toml", "--results", "ftp://host/x")
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [["run"], ["show"], ["gather"]])
+def test_ctrl_c_ends_a_command_that_waits_for_a_server_that_says_nothing(
+    tmp_path: Path, words: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "any")
+    (tmp_path / "one.toml").write_text(ONE)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"s3://bucket/x?endpoint_override=127.0.0.1:{silent.getsockname()[1]}&scheme=http"
+        process = stop.start(tmp_path, *words, "one.toml", "--results", url)
+        silent.settimeout(60)
+        with silent.accept()[0]:  # it asks
+            before = time.monotonic()
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=60)
+    assert (process.returncode, said.strip()) == (130, "Stopped.")
+    assert time.monotonic() - before < 10
+
+
+@pytest.mark.parametrize("words", [["run"], ["gather"], ["show"], ["report"], ["watch"], ["prune"], ["pack"]])
+def test_a_folder_that_cannot_be_read_is_one_message(tmp_path: Path, words: list[str]) -> None:
+    (tmp_path / "one.toml").write_text(ONE.replace('"30 s"', '"1 s"'))
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "file").touch()
+    for results in ("loop", "x" * 300, "file", "file/x", "/proc/1/mem", "\x7f" * 300):
+        done = command(*words, "one.toml", "--results", results, cwd=tmp_path)
+        assert done.returncode == 1, results
+        assert "Traceback" not in done.stderr
+        assert "error: " in done.stderr
+    done = command(*words, "y" * 300, cwd=tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import json
+import os
 import shlex
 import sys
 import threading
@@ -47,6 +48,8 @@ from longfat.paper.command import compare_command, print_comparison
 from longfat.planned import NOTHING, Plan
 from longfat.report import write_report
 from longfat.store import Store, location
+from longfat.store.files import reason
+from longfat.store.place import waits
 from longfat.sweep import Work, measure_speed
 from longfat.terminal import progress_bar
 from longfat.testbed import testbed_app
@@ -72,6 +75,9 @@ def main() -> None:
         if not isinstance(unwritten, BrokenPipeError):  # whoever read it knows that
             _say_error(f"cannot write to standard output: {unwritten.strerror}")
         code = code or 1
+    if code == INTERRUPTED and waits():
+        sys.stderr.flush()
+        os._exit(INTERRUPTED)
     sys.exit(code)
 
 
@@ -89,6 +95,9 @@ def _called() -> str | int | None:
         return ended.code
     except LongfatError as error:
         _say_error(str(error))
+        return 1
+    except OSError as error:
+        _say_error(f"{error.filename or 'the system'}: {reason(error)}")
         return 1
 
 
@@ -145,9 +154,9 @@ def run_command(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Start however many runs there are.")] = False,
 ) -> None:
     """Run experiments; what is already finished is not run again."""
-    if executor and shard:
+    if executor is not None and shard is not None:
         raise LongfatError("--executor hands runs to workers, --shard runs a part of them here: choose one")
-    part = shards.read(shard) if shard else None
+    part = shards.read(shard) if shard is not None else None
     # All of them are parsed before the first is run: a mistake in the last should not wait for the others.
     asked = chosen(what, results, changes, quick=quick, backend=backend)
     with named(executor, jobs) as workers:

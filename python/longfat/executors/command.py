@@ -12,7 +12,7 @@ import typer
 from longfat import terminal
 from longfat.chosen import RESULTS, BackendOption, Chosen, ResultsOption, SetOption, ShortOption, chosen
 from longfat.errors import LongfatError, StorageError
-from longfat.executors import batch
+from longfat.executors import batch, shards
 from longfat.planned import Item, Items
 from longfat.sweep import measure_speed
 
@@ -27,7 +27,9 @@ def gather_command(
     changes: SetOption = None,
     quick: ShortOption = False,
     backend: BackendOption = None,
-    of: Annotated[int | None, typer.Option("--shards", min=1, help="Say which of so many shards the missing runs are in.")] = None,
+    of: Annotated[
+        int | None, typer.Option("--shards", min=1, max=shards.MOST, help="Say which of so many shards the missing runs are in.")
+    ] = None,
 ) -> None:
     """Make the tables of a sweep that ran as shards; where runs are missing, say which and how to make them."""
     out = terminal.console()

@@ -18,6 +18,8 @@ from longfat.planned import Items
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+MOST = 1_000_000
+"""Shards. As many as no batch system has tasks."""
 TOGETHER = 20_000
 """Runs of a group, about, where a shard has not more: it takes a second to plan them, and means of so many differ by 1 % where single runs
 differ as much as their mean."""
@@ -26,8 +28,12 @@ differ as much as their mean."""
 def read(text: str) -> tuple[int, int]:
     """`3/40`: the shard and of how many. LongfatError."""
     number, slash, of = text.partition("/")
-    if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
-        raise LongfatError(f"--shard {text}: expected a number and of how many, such as 3/40; the first is 1/40, the last 40/40")
+    digits = len(str(MOST))
+    is_pair = slash and all(part.isdecimal() and len(part) <= digits for part in (number, of))
+    if not (is_pair and 1 <= int(number) <= int(of) <= MOST):
+        raise LongfatError(
+            f"--shard {text}: expected a number and of how many, such as 3/40; the first is 1/40, the last 40/40; at most {MOST:,}"
+        )
     return int(number), int(of)
 
 
@@ -87,12 +93,13 @@ def balanced(items: Items, parts: int) -> list[Items]:
 
     No part has more than the mean and one run (Graham 1969, "Bounds on Multiprocessing Timing Anomalies").
     """
-    places: list[list[int]] = [[] for _ in range(parts)]
-    least = [(0.0, index) for index in range(parts)]
+    taken = min(parts, len(items))
+    places: list[list[int]] = [[] for _ in range(taken)]
+    least = [(0.0, index) for index in range(taken)]
     # By hash where the cost is equal: the order of axes in the file does not matter.
     order = np.lexsort((items.digests, -items.costs))
     for place, each in zip(order.tolist(), items.costs[order].tolist(), strict=True):
         cost, index = least[0]
         places[index].append(place)
         heapq.heapreplace(least, (cost + each, index))
-    return [items.where(np.array(part, np.int64)) for part in places]
+    return [items.where(np.array(part, np.int64)) for part in places] + [items.first(0)] * (parts - taken)

@@ -14,9 +14,11 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,6 +48,7 @@ AWAY = (
 """Words for a store that does not answer."""
 CUT_OFF = ("during UploadPart", "during CompleteMultipartUpload", "LeaseNotPresent", "LeaseAlreadyPresent")
 """What fails of something that was begun: a store that was started anew meanwhile may not know it any more, or may have ended it."""
+WAITS = "longfat waits for a store"
 PATIENCE_S = 300.0
 """How long a writer goes on trying to reach an object store that does not answer."""
 
@@ -78,11 +81,17 @@ Location = Path | Url
 
 
 def location(text: str | Path | Url) -> Location:
-    """The folder or the URL that is meant. StorageError for a URL of another kind."""
+    """The folder or the URL that is meant. StorageError for a URL of another kind, and for what can be neither."""
     if not isinstance(text, str):
         return text
     scheme, found, _ = text.partition("://")
+    if not text or "\0" in (unquote(text) if found else text):
+        raise StorageError(f"results are kept in a folder, or at a URL, and {text!r} is neither")
     if not found:
+        word, colon, rest = text.partition(":")
+        if colon and word in (*SCHEMES, "file"):
+            meant = f"file://{Path(rest).absolute()}" if word == "file" else f"{word}://{rest.lstrip('/')}"
+            raise StorageError(f"{text}: expected a URL such as {meant}; a folder of that name is ./{text}")
         return Path(text)
     parts = urlsplit(text)
     if scheme == "file":
@@ -209,7 +218,7 @@ class Bucket:
             if scheme == "az" and "@" not in rest and "?" not in rest:
                 self.system, self.prefix = azure(os.environ), unquote(rest)
             else:
-                self.system, self.prefix = pafs.FileSystem.from_uri(f"{SCHEMES[scheme]}://{rest}")
+                self.system, self.prefix = _interruptibly(lambda: pafs.FileSystem.from_uri(f"{SCHEMES[scheme]}://{rest}"))
         except (pa.ArrowException, ValueError, OSError) as error:
             raise StorageError(f"cannot reach {url}: {error}") from error
         home = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
@@ -305,17 +314,38 @@ def place_of(where: Location) -> Place:
 
 
 def patiently(call: Callable[[], Done]) -> Done:
-    """What `call` gives; while there is nobody to answer, again and again for `PATIENCE_S`."""
+    """What `call` gives; while there is nobody to answer, again and again for `PATIENCE_S`. Ctrl-C ends it at once."""
     for pause in _pauses():
         try:
-            return call()
+            return _interruptibly(call)
         except (FileNotFoundError, PermissionError):
             raise
         except OSError as error:
             if not _is_away(error):
                 raise
             time.sleep(pause)
-    return call()
+    return _interruptibly(call)
+
+
+def _interruptibly(call: Callable[[], Done]) -> Done:
+    """What `call` gives. pyarrow hears no Ctrl-C while it waits for a server, and so the main thread, which does, lets another one wait."""
+    if threading.current_thread() is not threading.main_thread():
+        return call()
+    made: Future[Done] = Future()
+
+    def work() -> None:
+        try:
+            made.set_result(call())
+        except BaseException as error:
+            made.set_exception(error)
+
+    threading.Thread(target=work, name=WAITS, daemon=True).start()
+    return made.result()
+
+
+def waits() -> bool:
+    """Whether a thread still waits for a server, now that nobody waits for the thread. Then pyarrow would let the process wait for it."""
+    return any(thread.name == WAITS for thread in threading.enumerate())
 
 
 def _pauses() -> Iterator[float]:

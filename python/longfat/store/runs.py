@@ -112,6 +112,14 @@ class Runs:
             why = reason(error) if isinstance(error, OSError) else str(error)
             raise StorageError(f"cannot write results to {self.folder}: {why}{keep_note()}{self._unsent()}") from error
 
+    @contextmanager
+    def _reading(self) -> Generator[None]:
+        """The same of what is read."""
+        try:
+            yield
+        except OSError as error:
+            raise StorageError(f"cannot read results in {self.folder}: {reason(error)}") from error
+
     def _clear(self) -> None:
         self._shards.clear_unfinished(self.finished, machine() if isinstance(self.place, Bucket) else "")
         for path in self._folders.paths():
@@ -145,8 +153,8 @@ class Runs:
         self._top.check_format()
 
     def refresh(self) -> None:
-        """Looks what is there now."""
-        with self._lock:
+        """Looks what is there now. StorageError."""
+        with self._lock, self._reading():
             folder = self.place.local / journal.FOLDER
             # Journals first: what leaves them meanwhile is in a shard then.
             there = {path.name for path in journal.there(folder)}

@@ -183,7 +183,8 @@ class Store(Runs):
 
     def is_there(self) -> bool:
         """Whether there are results, of a whole sweep or of a part of one."""
-        return any(self.place.has(name) for name in (PROVENANCE, SWEEP))
+        with self._reading():
+            return any(self.place.has(name) for name in (PROVENANCE, SWEEP))
 
     def state(self) -> list[str]:
         """Changes when a sweep begins or ends, or its tables are made anew."""
