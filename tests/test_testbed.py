@@ -142,6 +142,9 @@ def test_a_run_that_is_killed_leaves_nothing_behind(tmp_path: Path) -> None:
     while left_behind() != before and time.monotonic() < deadline:
         time.sleep(0.05)
     assert left_behind() == before
+    # The tracer is put back by the next start.
+    done = command("testbed", "shell", "small.toml", "--", "true", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
     assert not Path("/run/longfat/tracer").exists()
 
 
