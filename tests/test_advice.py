@@ -80,7 +80,7 @@ def test_a_known_buffer_counts_where_it_is_more() -> None:
     assert plan.window_of(question.read("1Gbit/s", "80ms", buffer="0.1 bdp"), 1) == 20 << 20
 
 
-def test_linux_is_told_twice_the_window_with_sources() -> None:
+def test_linux_is_told_the_buffers_of_the_window_with_sources() -> None:
     made = ask()
     for one in made.candidates:
         told = linux.lines(made, one)
@@ -88,7 +88,10 @@ def test_linux_is_told_twice_the_window_with_sources() -> None:
         if one.untouched:
             assert told == []
             continue
-        assert f"4096 131072 {2 * made.window(one)}" in "\n".join(line.text for line in told)
+        text = "\n".join(line.text for line in told)
+        # Half of a receive buffer may be data; a writer that waits keeps two thirds of the send buffer full.
+        assert f"4096 131072 {2 * made.window(one)}" in text
+        assert f"4096 16384 {3 * made.window(one) // 2}" in text
     text = "\n".join(line.text for line in linux.lines(made, next(one for one in made.candidates if one.name == "8 x cubic maxrate")))
     # 90 % of 10 Gbit/s over eight.
     assert "maxrate 1125mbit" in text

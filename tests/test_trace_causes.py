@@ -59,7 +59,9 @@ def test_what_the_kernel_counted_is_found(name: str) -> None:
 def test_the_bottleneck_is_measured(name: str) -> None:
     found, known = only(name)["bottleneck"], KNOWN[name]
     assert found["rate_bps"] == pytest.approx(known["rate_bps"], rel=0.08)
-    assert found["rate_low_bps"] <= found["rate_bps"] <= found["rate_high_bps"]
+    # Who is held by its send buffer never fills the path: trains say what it passes at least.
+    assert found["is_lower_bound"] == (name == "send-buffer")
+    assert found["rate_low_bps"] <= found["rate_bps"] <= (found["rate_high_bps"] or known["rate_bps"] * 1.08)
 
 
 def test_the_buffer_is_measured() -> None:

@@ -94,7 +94,7 @@ class Cells(longfat.paper.Cells):
         names = result.flows.set_index("flow")["group"]
         series = result.flow_series
         series = series[series["flow"].isin(names[names.isin(groups)].index)]
-        delivered = series.assign(group=series["flow"].map(names)).groupby(["time_s", "group"])["bytes_delivered"].sum().unstack()
+        delivered = series.assign(group=series["flow"].map(names)).groupby(["time_s", "group"])["bytes_arrived"].sum().unstack()
         seconds = pd.Series(delivered.index).diff().to_numpy()
         return delivered.diff().mul(8e-6).div(seconds, axis=0).iloc[1:]
 

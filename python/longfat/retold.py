@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from longfat.errors import CaptureError
+from longfat.errors import CaptureError, ExperimentError
+from longfat.experiment import Experiment
 
 # What a flow meets where its path is full.
 FULL = ("congestion, by loss", "congestion, by ECN", "bursts over a small buffer", "a full path")
+SMALLEST_MTU = 1500
+"""Of the simulated hosts: a queue takes some of their packets."""
 LEAST_TRAINS = 50
 """Trains that say what the bottleneck passes."""
 TEMPLATE = """\
@@ -40,8 +43,8 @@ def experiment(connection: dict[str, Any]) -> str:
     CaptureError where the capture does not show enough: it needs both ways, and data.
     """
     data, receiver, verdict = connection["data"], connection["receiver"], connection["verdict"]
-    if connection["captured"] != "both ways" or not connection["rtt"] or not data["goodput_bps"]:
-        raise CaptureError(f"connection {connection['number']} cannot become an experiment: that needs data and its acknowledgments")
+    if missing := _missing(connection):
+        raise CaptureError(f"connection {connection['number']} cannot become an experiment: {missing}")
     cause: str = verdict["cause"]
     base: float = connection["rtt"]["min_s"]
     mss: int = connection["options"]["mss_bytes"]
@@ -67,7 +70,10 @@ def experiment(connection: dict[str, Any]) -> str:
     traffic = f'{{ kind = "ttcp", volume = "{data["bytes_acked"]} bytes" }}'
     if cause == "application":
         traffic = f'{{ kind = "writes", rate = "{round(data["goodput_bps"])} bit/s", size = "{10 * mss} bytes" }}'
-    return TEMPLATE.format(
+    if cause == "Nagle and delayed ACKs":
+        size = max(1, round(data["bytes_acked"] / data["segments"]))
+        traffic = f'{{ kind = "writes", rate = "{round(data["goodput_bps"])} bit/s", size = "{size} bytes" }}'
+    text = TEMPLATE.format(
         who=f"{connection['from']} to {connection['to']}, captured at: {connection['capture_point']}",
         verdict=f"what limited it: {cause} ({100 * verdict['confidence']:.0f} %)",
         rate_note=rate_note,
@@ -84,6 +90,23 @@ def experiment(connection: dict[str, Any]) -> str:
         flow="".join(f"{line}\n" for line in flow),
         duration=max(1, round(3 * connection["duration_s"] + 10)),
     )
+    try:
+        Experiment(text, name="captured")
+    except ExperimentError as error:
+        what = str(error).splitlines()[0]
+        raise CaptureError(f"connection {connection['number']} cannot become an experiment: what it shows makes none: {what}") from error
+    return text
+
+
+def _missing(connection: dict[str, Any]) -> str:
+    """What the capture does not show; nothing, if an experiment can be made of it."""
+    if connection["captured"] != "both ways":
+        return "that needs data and its acknowledgments"
+    if not connection["rtt"] or round(1e6 * (connection["rtt"]["min_s"] or 0)) < 1:
+        return "that needs a round trip of 1 us or more, which its clock can tell"
+    if not connection["data"]["goodput_bps"]:
+        return "that needs data acknowledged over a round trip or longer"
+    return ""
 
 
 def _rate(connection: dict[str, Any], base: float, of_ip: float) -> tuple[float, str]:
@@ -93,26 +116,28 @@ def _rate(connection: dict[str, Any], base: float, of_ip: float) -> tuple[float,
     if connection["verdict"]["cause"] in FULL:
         return passed, "The path was full: its rate is what passed."
     if bottleneck and bottleneck["trains"] >= LEAST_TRAINS and bottleneck["rate_bps"] > passed:
-        return bottleneck["rate_bps"], "The path was not full: its rate is that at which trains of packets left it."
+        least = "at least " if bottleneck["is_lower_bound"] else ""
+        return bottleneck["rate_bps"], f"The path was not full: its rate is {least}that at which trains of packets left it."
     return passed, "The path was never full: its rate is at least what passed."
 
 
 def _queue(connection: dict[str, Any], base: float, rate: float, of_ip: float) -> str:
     """The queue in front of the bottleneck."""
-    least = 4 * (connection["options"]["mss_bytes"] + 52)
+    least = 4 * max(connection["options"]["mss_bytes"] + 52, SMALLEST_MTU)
     trips = [trip for trip in connection["series"]["rtt_mean_s"] if trip is not None]
     stretch = max(sorted(trips)[int(0.95 * (len(trips) - 1))] - base, 0.0) if trips else 0.0
-    held = round(max(rate / 8 * stretch, least))
+    held, bdp = round(max(rate / 8 * stretch, least)), round(rate / 8 * base)
     cause = connection["verdict"]["cause"]
     if cause == "policer":
         own = round(connection["data"]["goodput_bps"] * of_ip)
         # Of its bucket nothing is known but that some packets passed at once.
-        return f'{{ kind = "policer", rate = "{own} bit/s", burst = "{max(round(own / 8 * base), 10 * 1500)} bytes", limit = "1 bdp" }}'
+        burst = max(round(own / 8 * base), 10 * 1500)
+        return f'{{ kind = "policer", rate = "{own} bit/s", burst = "{burst} bytes", limit = "{max(bdp, least)} bytes" }}'
     if cause == "congestion, by ECN":
         return f'{{ kind = "step", limit = "{4 * held} bytes", threshold = "{held} bytes" }}'
     if cause not in FULL:
         # Nothing was lost in it, or not for its size.
-        return f'{{ kind = "droptail", limit = "{max(held, round(rate / 8 * base))} bytes" }}'
+        return f'{{ kind = "droptail", limit = "{max(held, bdp)} bytes" }}'
     return f'{{ kind = "droptail", limit = "{held} bytes" }}'
 
 
@@ -129,4 +154,5 @@ def peak(connection: dict[str, Any], base: float) -> float:
             rates.append(8 * total / (time + width - begin))
             begin, total = None, 0
     # The highest of all may be acknowledgments that came late, together.
-    return sorted(rates)[int(0.95 * (len(rates) - 1))] if rates else float(connection["data"]["goodput_bps"])
+    highest = sorted(rates)[int(0.95 * (len(rates) - 1))] if rates else 0.0
+    return max(highest, float(connection["data"]["goodput_bps"]))

@@ -38,7 +38,8 @@ def connection_row(one: dict[str, Any]) -> list[str]:
     """A connection in the columns of `COLUMNS`."""
     data: dict[str, Any] = one["data"]
     rtt: dict[str, float] = one["rtt"] or {}
-    bottleneck: dict[str, float] = one["bottleneck"] or {}
+    bottleneck: dict[str, Any] = one["bottleneck"] or {}
+    least = "≥ " if bottleneck.get("is_lower_bound") else ""
     verdict = one["verdict"]
     return [
         str(one["number"]),
@@ -50,7 +51,7 @@ def connection_row(one: dict[str, Any]) -> list[str]:
         milliseconds(rtt.get("min_s")),
         milliseconds(rtt.get("mean_s")),
         scaled(data["flight_max_bytes"], "B"),
-        scaled(bottleneck.get("rate_bps"), "b/s"),
+        least + scaled(bottleneck.get("rate_bps"), "b/s"),
         f"{data['retransmitted']['segments']:,}",
         clean(f"{' or '.join([verdict['cause'], *verdict['cannot_tell_from']])} ({100 * verdict['confidence']:.0f} %)"),
     ]
@@ -104,7 +105,8 @@ def details(one: dict[str, Any]) -> list[str]:
 
 def _bottleneck(found: dict[str, Any]) -> list[str]:
     rates = [scaled(found[key], "b/s") for key in ("rate_bps", "rate_low_bps", "rate_high_bps")]
-    lines = [f"bottleneck: {rates[0]} of IP packets ({rates[1]} to {rates[2]}), by {found['trains']:,} trains of {found['rate_by']}"]
+    rate = f"at least {rates[0]} of IP packets" if found["is_lower_bound"] else f"{rates[0]} of IP packets ({rates[1]} to {rates[2]})"
+    lines = [f"bottleneck: {rate}, by {found['trains']:,} trains of {found['rate_by']}"]
     if held := found["queue_at_losses_bytes"]:
         low, middle, high = (scaled(held[key], "B") for key in ("low", "median", "high"))
         lines.append(f"queue at losses: {middle} ({low} to {high})")

@@ -48,10 +48,12 @@ def _graphs(connection: dict[str, Any], packets: pd.DataFrame) -> list[Plot]:
         at = "sender"
     where = {"sender": "at the sender", "receiver": "at the receiver"}.get(place, "where it was captured")
     plots: list[Plot] = []
-    if (table["len_bytes"] > 0).any():
+    has_data = bool(((table["direction"] == "forward") & (table["len_bytes"] > 0)).any())
+    if has_data or (table["direction"] == "back").any():
         plots.append(
             time_sequence(table, flow=flow, at=at, window_scale=connection["options"]["window_scale"], title=f"Time-sequence graph {where}")
         )
+    if has_data:
         # A power of ten, so that there are a thousand points and more.
         over = 10.0 ** max(-3, math.floor(math.log10(max(connection["duration_s"], 1e-3) / 1000)))
         plots.append(speed(table, flow=flow, at=at, over_s=over, title=f"Instantaneous speed {where}"))

@@ -17,6 +17,8 @@ pub struct Quantiles {
     /// The bin that `counts` begins with.
     first: u32,
     counts: Vec<u32>,
+    sum_ps: u128,
+    max: Duration,
 }
 
 /// The bin of a value: the values below [`BINS`] have one each, and each factor of two from there on has as many.
@@ -45,6 +47,19 @@ impl Quantiles {
             self.last = bin;
         }
         self.pending += 1;
+        self.sum_ps += u128::from(value.as_ps());
+        self.max = self.max.max(value);
+    }
+
+    /// The greatest value; zero of none.
+    pub fn max(&self) -> Duration {
+        self.max
+    }
+
+    /// Mean in seconds; NaN of none.
+    pub fn mean_s(&self) -> f64 {
+        let count: u64 = self.counts.iter().map(|n| u64::from(*n)).sum::<u64>() + u64::from(self.pending);
+        self.sum_ps as f64 / 1e12 / count as f64
     }
 
     /// Puts what is pending into its bin.
@@ -148,6 +163,9 @@ mod tests {
             values.extend((0..zeros).map(|_| 0));
             values.sort_unstable();
             let found = quantiles.at(OF, zeros).unwrap();
+            prop_assert_eq!(Some(quantiles.max().as_ps()), values.last().copied());
+            let mean = values.iter().map(|ps| *ps as f64).sum::<f64>() / 1e12 / (values.len() as u64 - zeros) as f64;
+            prop_assert!((quantiles.mean_s() / mean - 1.0).abs() < 1e-9);
             for (share, found) in OF.into_iter().zip(found) {
                 let rank = ((share * values.len() as f64).ceil() as usize).clamp(1, values.len());
                 let exact = values[rank - 1];

@@ -175,7 +175,7 @@ pub fn measure() -> &'static [Field] {
             Field::new(
                 "packets",
                 Shape::Text,
-                "record what happens to each packet: of a link, a host or router, or a flow by its name, or `all`; links are called as in results (`bottleneck>` is one way)",
+                "record what happens to each packet: of a link, a host or router, or a flow by its name, or all, as in `packets = \"all\"`; links are called as in results (`bottleneck>` is one way)",
             ),
             Field::or("acks", Kind::Bool, FALSE, "record cwnd, ssthresh, srtt and windows of each TCP sender at each ACK that comes to it"),
         ]

@@ -125,12 +125,30 @@ impl Variants {
                 }
             },
             _ => {
-                return Err(Fault::new(node.span, path_text(path), format!("a {} is a table or a word", self.what))
-                    .found(node.found())
-                    .expected(self.expectation()));
+                let fault = Fault::new(node.span, path_text(path), format!("a {} is a table or a word", self.what));
+                let fault = fault.found(node.found()).expected(self.expectation());
+                let meant = self.meant_by_number(node, path);
+                return Err(if let Some(meant) = meant { fault.help(format!("write `{meant}`")) } else { fault });
             }
         };
         (self.cases)().iter().find(|c| c.name == tag).ok_or_else(|| self.wrong_tag(at, path))
+    }
+
+    /// The table that a number alone may stand for: of the first case that needs one number and nothing else.
+    fn meant_by_number(&self, node: &Node, path: &[Step]) -> Option<String> {
+        let number = match node.value {
+            Tree::Float(value) => value.to_string(),
+            Tree::Integer(value) => value.to_string(),
+            _ => return None,
+        };
+        let needs = |case: &'static Case| {
+            let mut required = case.fields.as_slice().iter().filter(|field| field.required);
+            let only = required.next().filter(|_| required.next().is_none())?;
+            matches!(only.shape, Shape::Scalar(ParamSpec { kind: Kind::Number { .. }, .. })).then_some((case.name, only.name))
+        };
+        let (word, key) = (self.cases)().iter().find_map(needs)?;
+        let Some(Step::Key(name)) = path.last() else { return None };
+        Some(format!("{name} = {{ {} = \"{word}\", {key} = {number} }}", self.tag))
     }
 
     fn wrong_tag(&self, at: &Node, path: &[Step]) -> Fault {
@@ -174,7 +192,11 @@ impl Shape {
             (Shape::Text, _) => faults.push(must_be("a text")),
             (Shape::Names, _) => faults.push(must_be("a name, or a list of names")),
             (Shape::Table(_), _) => faults.push(must_be("a table")),
-            (Shape::List(_), _) => faults.push(must_be("an array of one or more")),
+            (Shape::List(_), Tree::Table(_)) => {
+                let name = path_text(path);
+                faults.push(must_be("a list of tables").help(format!("write `[[{name}]]`")));
+            }
+            (Shape::List(_), _) => faults.push(must_be("a list of one or more tables")),
             (Shape::Changes, _) => faults.push(must_be("a table of values by their paths")),
             (Shape::Labels, _) => faults.push(must_be("a table of axes and the values to skip")),
         }

@@ -4,15 +4,16 @@
 use longfat_core::atm::aal5;
 use longfat_core::link::Link;
 use longfat_core::time::{Duration, Time};
+use longfat_core::traffic::Rank;
 use longfat_experiment::trace::{
-    CellRecord, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, LinkSample, MemoryRecord, QUANTILES, Trace,
+    CellRecord, FlowCounts, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, LinkSample, MemoryRecord, QUANTILES, Trace,
 };
 use longfat_experiment::{Experiment, Host};
 
 use crate::Error;
 use crate::endpoint::Agent;
 use crate::memory::Gauge;
-use crate::world::{Arrived, Snapshot, World};
+use crate::world::{self, Snapshot, World};
 
 /// Watches a world: stops it at the instants where something is to be written down.
 #[derive(Debug)]
@@ -22,8 +23,10 @@ pub struct Recorder {
     warmup: Time,
     span_start: Time,
     end: Time,
-    /// One for each flow.
-    at_warmup: Option<Vec<Arrived>>,
+    /// For each flow.
+    at_warmup: Option<Vec<FlowCounts>>,
+    /// For each flow, whether it is measured whole: its volume is its result.
+    is_whole: Vec<bool>,
     at_span_start: Option<Snapshot>,
     trace: Trace,
 }
@@ -40,6 +43,7 @@ impl Recorder {
             span_start: Time::ZERO + experiment.span_start(),
             end: Time::ZERO + measure.duration,
             at_warmup: None,
+            is_whole: experiment.flows.iter().map(|flow| flow.traffic.rank() == Rank::Volume).collect(),
             at_span_start: None,
             trace: Trace::default(),
         }
@@ -55,7 +59,7 @@ impl Recorder {
     /// Writes down what is due, after everything that happened now. Whether the run goes on.
     pub fn stopped(&mut self, world: &mut World) -> Result<bool, Error> {
         if self.at_warmup.is_none() && world.now >= self.warmup {
-            self.at_warmup = Some(Arrived::of_all(world));
+            self.warm(world);
         }
         if self.at_span_start.is_none() && world.now >= self.span_start {
             self.at_span_start = Some(world.snapshot());
@@ -66,6 +70,20 @@ impl Recorder {
             self.next_sample = world.now + self.interval.expect("there is a next sample");
         }
         Ok(world.now < self.end)
+    }
+
+    /// The warmup is over: what is measured begins here.
+    fn warm(&mut self, world: &mut World) {
+        world.advance_links();
+        let mut counts = world::counts(world);
+        for (flow, is_whole) in self.is_whole.iter().enumerate() {
+            if *is_whole {
+                counts[flow] = FlowCounts::default();
+            } else {
+                world.endpoints[2 * flow].agent.forget_round_trips();
+            }
+        }
+        self.at_warmup = Some(counts);
     }
 
     fn sample(&mut self, world: &mut World) -> Result<(), Error> {
@@ -94,15 +112,13 @@ impl Recorder {
         trace.span = (span_start.time.min(span_end.time), span_end.time);
         trace.steps = world.steps;
         trace.packets_in_network_max = world.ledger.in_network_max();
-        let at_warmup = |i: usize| self.at_warmup.as_ref().map(|all| all[i]);
+        // A run that ended before its warmup did has measured nothing but its volumes.
+        let unwarmed =
+            || self.is_whole.iter().zip(&now.flows).map(|(whole, of)| if *whole { FlowCounts::default() } else { *of }).collect();
+        let at_warmup = self.at_warmup.unwrap_or_else(unwarmed);
         let of_flow = |i: usize| {
-            let (from, to) = (span_start.flows[i], span_end.flows[i]);
-            FlowRecord {
-                // A run may end before the measured span begins.
-                bytes_arrived_in_span: Some((to.delivered + to.waiting).saturating_sub(from.delivered + from.waiting)),
-                bytes_duplicate_in_span: Some(to.duplicate.saturating_sub(from.duplicate)),
-                ..flow_record(world, experiment, i, at_warmup(i))
-            }
+            let span = (&span_start.flows[i], &span_end.flows[i]);
+            flow_record(world, experiment, i).counted(&now.flows[i], &at_warmup[i], span)
         };
         trace.flows = (0..experiment.flows.len()).map(of_flow).collect();
         trace.links = (0..world.links.len()).map(|i| link_record(world, experiment, i, span_start, span_end)).collect();
@@ -145,35 +161,26 @@ pub fn flow_sample(time: Time, flow: usize, sender: &Agent, receiver: &Agent) ->
         srtt_s: info.srtt.as_secs_f64(),
         rto_s: info.rto.as_secs_f64(),
         bytes_delivered: receiver.bytes_delivered(),
+        bytes_arrived: receiver.bytes_arrived(),
         bytes_retransmitted: sender.stats().bytes_retransmitted,
     }
 }
 
-fn flow_record(world: &World, experiment: &Experiment, flow: usize, at_warmup: Option<Arrived>) -> FlowRecord {
+/// All but the counts.
+fn flow_record(world: &World, experiment: &Experiment, flow: usize) -> FlowRecord {
     let (sender, receiver) = (&world.endpoints[2 * flow].agent, &world.endpoints[2 * flow + 1].agent);
     let (sent, received) = (sender.stats(), receiver.stats());
-    let at_warmup = at_warmup.unwrap_or_else(|| Arrived::of(receiver));
     let milestones = &world.milestones[flow];
-    let quantiles = sender.round_trips().and_then(|of| of.at(QUANTILES, 0));
+    let trips = sender.round_trips().and_then(|trips| Some((trips, trips.at(QUANTILES, 0)?)));
     // The middle of a bin may lie beyond all that is in it.
-    let quantiles = quantiles.map(|of| of.map(|rtt| rtt.clamp(sent.rtt_min, sent.rtt_max).as_secs_f64()));
-    let limited = sender.limited(milestones.gave_up.unwrap_or(world.now));
-    let (min, mean, max) = match sent.rtt_samples {
-        0 => (f64::NAN, f64::NAN, f64::NAN),
-        n => (sent.rtt_min.as_secs_f64(), sent.rtt_sum_ps as f64 / 1e12 / n as f64, sent.rtt_max.as_secs_f64()),
-    };
+    let quantiles = trips.map(|(trips, of)| of.map(|rtt| rtt.clamp(sent.rtt_min, trips.max()).as_secs_f64()));
+    let rtt_min = (sent.rtt_min > Duration::ZERO).then(|| sent.rtt_min.as_secs_f64());
     FlowRecord {
         start: Time::ZERO + experiment.flows[flow].start,
         established: milestones.established,
         delivered_all: milestones.delivered_all,
         acked_all: milestones.acked_all,
         gave_up: milestones.gave_up,
-        bytes_delivered: receiver.bytes_delivered(),
-        bytes_delivered_at_warmup: at_warmup.delivered,
-        bytes_sent: sent.bytes_sent,
-        bytes_retransmitted: sent.bytes_retransmitted,
-        segments_sent: sent.segments_sent,
-        segments_retransmitted: sent.segments_retransmitted,
         acks_sent: received.acks_sent,
         // One packet was the answer to the SYN.
         acks_received: world.endpoints[2 * flow].delivered.packets.saturating_sub(u64::from(milestones.established.is_some())),
@@ -181,14 +188,10 @@ fn flow_record(world: &World, experiment: &Experiment, flow: usize, at_warmup: O
         timeouts: sent.timeouts,
         send_stalls: sent.send_stalls,
         duplicates_received: received.duplicates_received,
-        bytes_duplicate: received.bytes_duplicate,
-        bytes_duplicate_at_warmup: at_warmup.duplicate,
-        packets_dropped: world.ledger.dropped_of(flow).packets,
-        rtt_min_s: min,
-        rtt_mean_s: mean,
-        rtt_max_s: max,
+        rtt_min_s: rtt_min.unwrap_or(f64::NAN),
+        rtt_mean_s: trips.map_or(f64::NAN, |(trips, _)| trips.mean_s()),
+        rtt_max_s: trips.map_or(f64::NAN, |(trips, _)| trips.max().as_secs_f64()),
         rtt_quantiles_s: quantiles.unwrap_or([f64::NAN; 3]),
-        limited_s: limited.map_or([f64::NAN; 5], |times| times.map(Duration::as_secs_f64)),
         rtt_deviation_s: sender.rtt_deviation_s(),
         packets_delivered: world.endpoints[2 * flow + 1].delivered.packets,
         in_flight_max: sent.in_flight_max,

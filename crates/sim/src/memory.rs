@@ -242,7 +242,7 @@ impl Pool {
 /// What a connection asks for, to send and to receive.
 fn asks(share: &Share, tcp: &Connection, has: &MemoryUse, is_tight: bool) -> (u64, u64) {
     // An application that does not fill its buffer has no use for a larger one.
-    let send = if has.send_buffered < has.send_buffer { has.send_buffered } else { has.send_wanted };
+    let send = if has.send_buffered < has.send_buffer && !has.writer_waits { has.send_buffered } else { has.send_wanted };
     // Where memory is scarce, a window that nothing has ever come by is left its least: much of what is promised on a server is promised
     // to those that only listen.
     let is_used = tcp.bytes_delivered() > 0 || has.receive_buffered > 0;

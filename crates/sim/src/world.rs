@@ -40,7 +40,7 @@ use links::{Tie, Told};
 pub use ports::CellTotals;
 use ports::Ports;
 use routers::Router;
-pub use snapshot::{Arrived, Snapshot};
+pub use snapshot::{Snapshot, counts};
 
 /// When a flow reached its milestones.
 #[derive(Clone, Copy, Debug, Default)]

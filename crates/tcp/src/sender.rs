@@ -173,9 +173,14 @@ impl Sender {
         &self.stats
     }
 
-    /// How the round trips of the statistics are distributed.
+    /// The round trips measured since they were last forgotten.
     pub fn round_trips(&self) -> &Quantiles {
         &self.round_trips
+    }
+
+    /// Forgets what [`Sender::round_trips`] has.
+    pub fn forget_round_trips(&mut self) {
+        self.round_trips.clear();
     }
 
     /// The sender has nothing to send at `now`, or may not: from now on its time is that of the limit it has come to.
@@ -209,12 +214,13 @@ impl Sender {
     /// What it has of its host's memory, beside what the receiving half has.
     #[inline]
     pub fn memory(&self, received: MemoryUse) -> MemoryUse {
-        let (acked, outstanding) = (self.board.una(), self.board.outstanding());
+        let (acked, outstanding, unacked) = (self.board.una(), self.board.outstanding(), self.unacked().0);
         MemoryUse {
             acked,
             outstanding,
             // A buffer that has become smaller still holds what is on its way.
-            send_buffered: self.unacked().0.min(self.buffer.size().max(outstanding)),
+            send_buffered: unacked.min(self.buffered_until().saturating_sub(acked).max(outstanding)),
+            writer_waits: unacked > self.buffered_until().saturating_sub(acked),
             send_buffer: self.buffer.size(),
             send_wanted: self.buffer.wanted(),
             ..received
@@ -223,6 +229,7 @@ impl Sender {
 
     pub fn write(&mut self, bytes: u64) {
         self.check_app_limited();
+        self.buffer.refill(self.board.una(), self.stream.end());
         self.stream.write(bytes, self.board.una());
     }
 
@@ -243,7 +250,7 @@ impl Sender {
 
     /// Up to where the send buffer reaches.
     fn buffered_until(&self) -> u64 {
-        self.board.una().saturating_add(self.buffer.size())
+        self.buffer.reach(self.board.una())
     }
 
     /// Whether all that was written (and the FIN, if closed) is acknowledged.

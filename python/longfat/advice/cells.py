@@ -92,7 +92,7 @@ def _parts(run: Result, warmup: float, interval: float) -> list[float]:
     series = run.flow_series[run.flow_series["flow"].isin(numbers)]
     if series.empty:
         return []
-    total = series.groupby("time_s")["bytes_delivered"].sum().sort_index()
+    total = series.groupby("time_s")["bytes_arrived"].sum().sort_index()
     times, delivered = total.index.to_numpy(dtype=float), total.to_numpy(dtype=float)
     rates = np.diff(delivered) * 8 / np.diff(times)
     whole = (times[:-1] >= warmup * (1 - 1e-9)) & (np.diff(times) > 0.99 * interval)

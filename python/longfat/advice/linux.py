@@ -47,13 +47,16 @@ def lines(plan: Plan, candidate: Candidate) -> list[Line]:
         )
     )
     window = plan.window(candidate)
-    size = min(2 * window, INT_MAX)
+    receive, send = min(2 * window, INT_MAX), min(3 * window // 2, INT_MAX)
     each = "a stream" if candidate.streams > 1 else "the flow"
-    why = f"{window >> 20} MiB in flight for {each}; twice that, since half of a buffer is overhead (tcp_adv_win_scale = 1)"
+    why = f"{window >> 20} MiB in flight for {each}; twice that, since as little as half of a buffer is data"
+    waits = "half as much again, since a writer that waits for room is woken when a third is free"
     made += [
-        Line(f'sysctl -w net.ipv4.tcp_rmem="{RMEM[0]} {RMEM[1]} {size}"', f"{why}; at the receiver", IP_SYSCTL),
-        Line(f'sysctl -w net.ipv4.tcp_wmem="{WMEM[0]} {WMEM[1]} {size}"', "the same; at the sender", IP_SYSCTL),
-        Line(f"sysctl -w net.core.rmem_max={size} net.core.wmem_max={size}", "for programs that set their buffers themselves", NET_SYSCTL),
+        Line(f'sysctl -w net.ipv4.tcp_rmem="{RMEM[0]} {RMEM[1]} {receive}"', f"{why}; at the receiver", IP_SYSCTL),
+        Line(f'sysctl -w net.ipv4.tcp_wmem="{WMEM[0]} {WMEM[1]} {send}"', f"{waits}; at the sender", IP_SYSCTL),
+        Line(
+            f"sysctl -w net.core.rmem_max={receive} net.core.wmem_max={send}", "for programs that set their buffers themselves", NET_SYSCTL
+        ),
     ]
     if needs_fq:
         made.append(Line("sysctl -w net.core.default_qdisc=fq", "fq paces each flow; after the next boot on all interfaces", NET_SYSCTL))

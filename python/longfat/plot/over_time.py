@@ -152,15 +152,15 @@ def _interval(table: pd.DataFrame, every: int) -> float:
 
 
 def _group_total(flows: pd.DataFrame) -> pd.DataFrame:
-    return flows.groupby("time_s", sort=True)["bytes_delivered"].sum().reset_index()
+    return flows.groupby("time_s", sort=True)["bytes_arrived"].sum().reset_index()
 
 
 def _rate(line: Line, every: int) -> Series:
     """The rate in each `every` samples."""
     name, table = line
-    times, delivered = table["time_s"].to_numpy()[::every], table["bytes_delivered"].to_numpy()[::every]
+    times, arrived = table["time_s"].to_numpy()[::every], table["bytes_arrived"].to_numpy()[::every]
     with np.errstate(divide="ignore", invalid="ignore"):
-        rates = np.diff(delivered) * 8 / np.diff(times)
+        rates = np.diff(arrived) * 8 / np.diff(times)
     # An interval's rate is held from its beginning to its end.
     return Series(name, floats(times), floats(np.append(rates, rates[-1:] if len(rates) else [np.nan] * len(times))), step=True)
 
@@ -200,7 +200,7 @@ def _flow_name(flows: pd.DataFrame, flow: int) -> str:
 
 
 def _sequence(lines: list[Line], events: pd.DataFrame) -> list[Series]:
-    series = [Series(name, floats(table["time_s"]), floats(table["bytes_delivered"])) for name, table in lines]
+    series = [Series(name, floats(table["time_s"]), floats(table["bytes_arrived"])) for name, table in lines]
     # The marks of ten flows cannot be read.
     if len(lines) > 2 or not len(events):
         return series

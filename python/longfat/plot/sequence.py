@@ -99,8 +99,9 @@ def speed(
     """
     place = _place(packets, flow, at)
     times, sizes = place.data["time_s"].to_numpy(), place.data["ip_bytes"].to_numpy()
-    begin = float(times[0]) if start is None else start
-    until = float(times[-1]) if end is None else end
+    # (A capture's clock may run backwards.)
+    begin = float(times.min()) if start is None else start
+    until = float(times.max()) if end is None else end
     count = int(np.ceil((until - begin) / over_s)) + 1
     if not over_s > 0 or count > MOST_SPEEDS:
         raise ValueError(f"over_s = {over_s:g} makes more than {MOST_SPEEDS:,} intervals of {until - begin:g} s: take a longer one")
@@ -169,7 +170,7 @@ def _scale_seen(result: Result, flow: int) -> int | None:
 def _series(
     packets: pd.DataFrame | Result, flow: int, at: str | int, scale: int | None, parts: Sequence[Part]
 ) -> tuple[Place, list[Series]]:
-    place = _place(packets, flow, at)
+    place = _place(packets, flow, at, needs_data=False)
     if scale is None and isinstance(packets, Result):
         scale = window_scale(packets, flow)
     made: list[Series] = []
@@ -209,7 +210,7 @@ def _part(part: Part, packets: pd.DataFrame | Result, place: Place, flow: int, s
 def _again(data: pd.DataFrame) -> Any:
     """Which segments lie below the highest offset that passed before them."""
     ends = (data["seq_bytes"] + data["len_bytes"]).to_numpy()
-    highest = np.maximum.accumulate(np.concatenate([[-1], ends[:-1]]))
+    highest = np.maximum.accumulate(np.concatenate([[-1], ends])[:-1])
     return data["seq_bytes"].to_numpy() < highest
 
 
@@ -271,8 +272,8 @@ def _rows(packets: pd.DataFrame | Result, flow: int, direction: str, event: str,
     return table[which if link is None else which & (table["link"] == link)]
 
 
-def _place(packets: pd.DataFrame | Result, flow: int, at: str | int) -> Place:
-    """ValueError where no data of the flow was seen there."""
+def _place(packets: pd.DataFrame | Result, flow: int, at: str | int, *, needs_data: bool = True) -> Place:
+    """ValueError where no data of the flow was seen there, and nothing that came back either, if that is enough."""
     ends = {"sender": ("sent", "delivered"), "receiver": ("delivered", "sent")}
     if at in ends:
         there, back = ends[str(at)]
@@ -286,7 +287,7 @@ def _place(packets: pd.DataFrame | Result, flow: int, at: str | int) -> Place:
             _rows(packets, flow, "back", "queued", link ^ 1),
         )
     data = place.data[place.data["len_bytes"] > 0]
-    if not len(data):
+    if not len(data) and (needs_data or not len(place.back)):
         raise ValueError(f"no data of flow {flow} was seen at the {place.name}: the table of packets has none (`measure.packets`)")
     return Place(place.name, data, place.back)
 

@@ -1,6 +1,7 @@
 //! A connection: its two ends, its handshake, and where the capture was taken.
 
-use super::way::Way;
+use super::clock::Clock;
+use super::way::{STAMPS, Way};
 use crate::read::{Address, Packet};
 use longfat_core::packet::flags;
 
@@ -38,15 +39,14 @@ pub struct Connection {
     pub ways: [Way; 2],
     pub first: i64,
     pub last: i64,
+    /// Without copies.
     pub packets: u64,
     /// Packets captured before the one that stands before them.
     pub backwards: u64,
+    pub clock: Clock,
     syn_ack: Option<i64>,
     is_established: bool,
 }
-
-/// Timestamps in each segment take so much of the mss (RFC 7323 appendix A).
-const STAMPS: u32 = 12;
 
 impl Connection {
     pub fn new(number: u64, packet: &Packet) -> Connection {
@@ -60,6 +60,7 @@ impl Connection {
             last: packet.time,
             packets: 0,
             backwards: 0,
+            clock: Clock::default(),
             syn_ack: None,
             is_established: false,
         }
@@ -79,9 +80,13 @@ impl Connection {
         self.packets += 1;
         self.backwards += u64::from(packet.time < self.last);
         self.last = self.last.max(packet.time);
+        self.clock.note(packet.time);
+        self.ways[side].clear = self.clock.clear();
+        self.ways[1 - side].clear = self.clock.clear();
         if packet.flags & flags::ACK != 0 {
-            let scale = self.scale(side).unwrap_or(0);
-            self.ways[1 - side].acknowledged(packet, scale);
+            let scale = self.scale(side);
+            self.ways[1 - side].knows_edge = scale.is_some();
+            self.ways[1 - side].acknowledged(packet, scale.unwrap_or(0));
             if let Some((value, _)) = packet.options.timestamps {
                 self.ways[1 - side].acked_with(packet.time, value);
             }

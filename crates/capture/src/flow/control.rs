@@ -73,7 +73,7 @@ pub fn control(connection: &Connection, main: usize) -> Value {
     let said = |name: Option<&str>, confidence: f64, why: String| json!({ "name": name, "confidence": confidence, "why": why });
     let waits = &way.waits;
     let total = waits.total().max(1) as f64;
-    if (waits.receiver + waits.idle + waits.unprompted) as f64 / total > 0.3 {
+    if (waits.receiver + waits.idle + waits.unprompted + waits.nagle) as f64 / total > 0.3 {
         return said(None, 0.0, "something else than its window limited it".to_owned());
     }
     let again: u64 = way.counts.again.iter().sum();

@@ -1,7 +1,9 @@
 //! What a capture says of each TCP connection in it.
 
+mod clock;
 mod connection;
 mod control;
+mod copies;
 mod ranges;
 mod report;
 mod rows;

@@ -25,8 +25,10 @@ pub struct Range {
     pub last: i64,
     /// How often it was seen; 0 for a hole.
     pub times: u16,
-    /// TSval when it was sent first, and when it was sent for the second time.
+    /// TSval when it was sent first, and when it was sent for the second time; of a hole, that of the segment behind it.
     pub stamps: [Option<u32>; 2],
+    /// The number of the retransmission that was seen last.
+    pub number: u64,
     pub is_sacked: bool,
     pub waited: Waited,
     /// From when it was sent to when it was selectively acknowledged, if it was, in ns.
@@ -94,9 +96,9 @@ impl Ranges {
         place
     }
 
-    /// TSval of what begins at `at`, when it was sent first.
-    pub fn stamp_at(&self, at: u64) -> Option<u32> {
-        let place = self.list.partition_point(|range| range.start < at);
-        self.list.get(place).filter(|range| range.start == at).and_then(|range| range.stamps[0])
+    /// The stretch that `at` is in.
+    pub fn around(&self, at: u64) -> Option<&Range> {
+        let place = self.list.partition_point(|range| range.end <= at);
+        self.list.get(place).filter(|range| range.start <= at)
     }
 }

@@ -3,7 +3,7 @@
 use super::connection::{Connection, Point};
 use super::control::control;
 use super::rtt::Rtt;
-use super::verdict::{rate, verdict};
+use super::verdict::{goodput, is_bound, verdict};
 use super::way::{Again, Way};
 use crate::read::Input;
 use serde_json::{Value, json};
@@ -12,14 +12,20 @@ fn seconds(ns: i64) -> f64 {
     ns as f64 / 1e9
 }
 
-fn trips(rtt: &Rtt) -> Value {
-    if !rtt.is_known() {
+/// A time in words.
+pub fn time(ns: i64) -> String {
+    if ns < 1_000_000_000 { format!("{:.3} ms", 1e3 * seconds(ns)) } else { format!("{:.3} s", seconds(ns)) }
+}
+
+/// Round trips by a clock that is wrong by `uncertainty` ns: what is shorter is no number.
+fn trips(rtt: &Rtt, uncertainty: i64) -> Value {
+    if !rtt.is_known() || rtt.max <= uncertainty {
         return Value::Null;
     }
     json!({
         "samples": rtt.count,
-        "min_s": seconds(rtt.min),
-        "mean_s": rtt.mean().map(|mean| mean / 1e9),
+        "min_s": (rtt.min > uncertainty).then(|| seconds(rtt.min)),
+        "mean_s": rtt.mean().filter(|mean| *mean > uncertainty as f64).map(|mean| mean / 1e9),
         "max_s": seconds(rtt.max),
     })
 }
@@ -37,26 +43,29 @@ pub fn file(input: &Input) -> Value {
     })
 }
 
-/// What is said of a connection; `start` is the time of the capture's first packet.
-pub fn connection(connection: &Connection, start: i64) -> Value {
+/// What is said of a connection.
+pub fn connection(connection: &Connection) -> Value {
     let main = connection.main();
     let (way, back) = (&connection.ways[main], &connection.ways[1 - main]);
     let point = connection.point(main);
     let full = way.full(connection.agreed());
+    let uncertainty = connection.clock.uncertainty();
     let captured = match (way.counts.segments > 0, way.counts.acks > 0) {
         (true, true) => "both ways",
         (true, false) => "data only",
         (false, true) => "acks only",
         (false, false) => "no data",
     };
+    let verdict = verdict(connection, main);
     json!({
         "number": connection.number,
         "from": connection.ends[main].to_string(),
         "to": connection.ends[1 - main].to_string(),
         "opened_by": if main == 0 { "sender" } else { "receiver" },
-        "start_s": seconds(connection.first - start),
+        "start_s": seconds(connection.first),
         "duration_s": seconds(connection.last - connection.first),
         "packets": connection.packets,
+        "copies": trips(&copies(connection), -1),
         "captured": captured,
         "capture_point": point.word(),
         "handshake": connection.has_handshake(),
@@ -68,18 +77,27 @@ pub fn connection(connection: &Connection, start: i64) -> Value {
             "sack": connection.ways.iter().all(|way| way.sack_permitted),
             "timestamps": connection.has_timestamps(),
         },
-        "data": data(way, full),
+        "data": data(connection, main),
         "back": { "bytes": back.counts.bytes, "segments": back.counts.segments, "retransmitted": back.counts.again.iter().sum::<u64>() },
-        "rtt": trips(way.trips()),
-        "rtt_near": trips(&way.near),
-        "rtt_far": trips(&way.far),
-        "bottleneck": bottleneck(connection, main, point, full),
+        "rtt": trips(way.trips(), uncertainty),
+        "rtt_near": trips(&way.near, uncertainty),
+        "rtt_far": trips(&way.far, uncertainty),
+        "bottleneck": bottleneck(connection, main, point, full, is_bound(&verdict)),
         "receiver": receiver(connection, main),
         "series": series(way),
-        "verdict": verdict(connection, main),
+        "verdict": verdict,
         "control": control(connection, main),
         "notes": notes(connection, main, point, captured),
     })
+}
+
+/// Delays of all copies that were left out.
+fn copies(connection: &Connection) -> Rtt {
+    let [one, other] = connection.ways.each_ref().map(|way| &way.copies);
+    let mut both = *one;
+    (both.count, both.sum) = (one.count + other.count, one.sum + other.sum);
+    (both.min, both.max) = (one.min.min(other.min), one.max.max(other.max));
+    both
 }
 
 fn ended(connection: &Connection) -> &'static str {
@@ -107,19 +125,19 @@ pub fn carried(way: &Way) -> (u64, f64) {
     (bytes, seconds((end - begin).max(0)))
 }
 
-fn data(way: &Way, full: u32) -> Value {
+fn data(connection: &Connection, main: usize) -> Value {
+    let way = &connection.ways[main];
     let counts = &way.counts;
-    let (bytes, time) = carried(way);
+    let (bytes, _) = carried(way);
     let again = |kind: Again| counts.again[kind as usize];
     json!({
         "segments": counts.segments,
         "bytes": counts.bytes,
         "bytes_acked": bytes,
-        "goodput_bps": (time > 0.0).then(|| bytes as f64 * 8.0 / time),
+        "goodput_bps": goodput(connection, main).map(|bytes| 8.0 * bytes),
         "flight_max_bytes": way.flight_max,
         "longest_bytes": counts.len_max,
-        "above_mss": counts.above_mss,
-        "offload": counts.above_mss > 0 && counts.len_max >= 2 * full,
+        "offload": counts.offload,
         "retransmitted": {
             "segments": counts.again.iter().sum::<u64>(),
             "bytes": counts.bytes_again,
@@ -133,7 +151,6 @@ fn data(way: &Way, full: u32) -> Value {
         "episodes": way.episodes.len() as u64 + way.episodes_lost,
         "timeouts": way.episodes.iter().filter(|episode| episode.is_timeout).count(),
         "reordered": { "before_capture": counts.reordered_before, "behind_capture": counts.reordered_behind },
-        "twice_in_capture": counts.twice,
         "never_captured_bytes": counts.unseen,
         "ce_packets": counts.marked,
         "ece_acks": counts.ece,
@@ -144,13 +161,13 @@ fn data(way: &Way, full: u32) -> Value {
 }
 
 /// What the bottleneck passes, and what it holds. Rates are of IP packets.
-fn bottleneck(connection: &Connection, main: usize, point: Point, full: u32) -> Value {
+fn bottleneck(connection: &Connection, main: usize, point: Point, full: u32, is_bound: bool) -> Value {
     let way = &connection.ways[main];
     let counts = &way.counts;
-    let Some(rate) = rate(connection, main) else { return Value::Null };
+    let Some(found) = super::verdict::bottleneck(connection, main) else { return Value::Null };
+    let rate = found.rate;
     let ip = counts.ip_bytes as f64 / counts.bytes.max(1) as f64;
     let bits = |payload: f64| payload * ip * 8.0;
-    let trains = if point == Point::Receiver { &way.data_trains } else { &way.ack_trains };
     // How long the queue made round trips before losses that it was full at.
     let base = way.trips().min as f64 / 1e9;
     let mut held: Vec<f64> = way
@@ -171,9 +188,10 @@ fn bottleneck(connection: &Connection, main: usize, point: Point, full: u32) -> 
     json!({
         "rate_bps": bits(rate.value),
         "rate_low_bps": bits(rate.low),
-        "rate_high_bps": bits(rate.high),
-        "rate_by": if point == Point::Receiver { "segments" } else { "acks" },
-        "trains": trains.count,
+        "rate_high_bps": (!is_bound).then(|| bits(rate.high)),
+        "is_lower_bound": is_bound,
+        "rate_by": found.by,
+        "trains": found.trains,
         "queue_at_losses_bytes": quantile(0.5).map(|middle| json!({ "median": middle, "low": quantile(0.16), "high": quantile(0.84), "losses": held.len() })),
         "burst": bursts,
     })
@@ -211,6 +229,7 @@ fn series(way: &Way) -> Value {
 fn notes(connection: &Connection, main: usize, point: Point, captured: &str) -> Vec<String> {
     let way = &connection.ways[main];
     let counts = &way.counts;
+    let copies = copies(connection);
     let mut notes = Vec::new();
     let mut say = |is_so: bool, what: String| {
         if is_so {
@@ -226,15 +245,37 @@ fn notes(connection: &Connection, main: usize, point: Point, captured: &str) -> 
         "neither handshake nor timestamps say where on the path it was captured: what is in flight is a lower bound".to_owned(),
     );
     say(counts.unseen > 0, format!("{} bytes were acknowledged and are not in the capture: it has lost packets", counts.unseen));
-    say(counts.twice > 0, format!("{} packets are in the capture twice", counts.twice));
-    say(way.forgotten() > 0, format!("more was in flight than is kept: {} stretches were forgotten", way.forgotten()));
-    say(connection.backwards > 0, format!("{} packets were captured before the one that stands before them", connection.backwards));
     say(
-        counts.above_mss > 0,
+        copies.count > 0,
+        format!("{} packets are copies of others, late by {} to {}: they were left out", copies.count, time(copies.min), time(copies.max)),
+    );
+    if let Some(said) = way.near_said.filter(|said| said - way.near.min > (way.trips().min / 10).max(connection.clock.uncertainty())) {
+        say(
+            true,
+            format!(
+                "the round trip is {}, as data follow the window that they need, and not {}, as the handshake has it: a host was late there",
+                time(way.trips().min),
+                time(way.trips().min + said - way.near.min)
+            ),
+        );
+    }
+    say(way.forgotten() > 0, format!("more was in flight than is kept: {} stretches were forgotten", way.forgotten()));
+    say(
+        connection.backwards > 0,
         format!(
-            "{} segments are longer than the mss: an interface cuts or joins them (TSO, GRO), and times within them are unknown",
-            counts.above_mss
+            "{} packets were captured before the one that stands before them, by up to {}",
+            connection.backwards,
+            time(connection.clock.back)
         ),
+    );
+    let uncertainty = connection.clock.uncertainty();
+    say(
+        way.trips().is_known() && way.trips().min < uncertainty,
+        format!("the clock of the capture is uncertain by {}: what is shorter is not known", time(uncertainty)),
+    );
+    say(
+        counts.offload > 0,
+        format!("{} segments are longer than the mss by offload (TSO, GRO): times within them are unknown", counts.offload),
     );
     notes
 }

@@ -1,7 +1,7 @@
 //! The packets of one connection, as the table `packets` of a run has them.
 
 use super::connection::{Connection, Point};
-use super::table::{Table, each};
+use super::table::{Table, each, since};
 use super::way::ORIGIN;
 use crate::error::Error;
 use crate::read::{Joined, Packet};
@@ -26,11 +26,11 @@ pub fn rows(
     let (mut main, mut point) = (0, Point::Unknown);
     each(&mut joined, progress, |packet| {
         let start = *start.get_or_insert(packet.time);
-        let connection = table.add(packet);
+        let Some(connection) = table.add(packet) else { return };
         if connection.number == number {
             too_many |= rows.len() >= most;
             if !too_many {
-                rows.push(row(connection, packet, start));
+                rows.push(row(connection, &packet, start));
             }
             (main, point) = (connection.main(), connection.point(connection.main()));
         }
@@ -62,7 +62,7 @@ fn row(connection: &mut Connection, packet: &Packet, start: i64) -> PacketEvent 
     let from_origin = |offset: u64| offset.saturating_sub(ORIGIN);
     let is_syn = packet.flags & flags::SYN != 0;
     let mut row = PacketEvent {
-        time: Time::from_ps(packet.time.saturating_sub(start).max(0).unsigned_abs().saturating_mul(1000)),
+        time: Time::from_ps(since(start, packet.time).max(0).unsigned_abs() * 1000),
         flow,
         is_back: side == 1,
         seq: from_origin(own.offset(packet.seq.wrapping_add(u32::from(is_syn)))),

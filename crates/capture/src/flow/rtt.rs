@@ -41,6 +41,16 @@ impl Rtt {
         self.max = self.max.max(sample);
         self.last = sample;
     }
+    /// All samples were too long by this.
+    pub fn shorten(&mut self, by: i64) {
+        if self.count == 0 {
+            return;
+        }
+        self.sum -= i128::from(by) * i128::from(self.count);
+        for one in [&mut self.min, &mut self.max, &mut self.smoothed, &mut self.last].into_iter().chain(&mut self.recent) {
+            *one = if *one == i64::MAX { *one } else { one.saturating_sub(by) };
+        }
+    }
     pub fn is_known(&self) -> bool {
         self.count > 0
     }

@@ -91,6 +91,15 @@ impl Series {
 }
 
 impl Series {
+    /// All round trips were too long by this.
+    pub fn shorten(&mut self, by: i64) {
+        for bin in self.bins.iter_mut().filter(|bin| bin.rtts > 0) {
+            bin.rtt_sum -= by * i64::from(bin.rtts);
+            bin.rtt_min -= by;
+            bin.rtt_max -= by;
+        }
+    }
+
     /// The bins that begin from `from` on and before `until`, with when they do.
     pub fn between(&self, from: i64, until: i64) -> impl Iterator<Item = (i64, &Bin)> {
         let start = self.start.unwrap_or(0);

@@ -1,6 +1,7 @@
 //! All connections of a capture, in bounded memory: what is idle for longest is closed, and of closed ones the largest are kept.
 
 use super::connection::Connection;
+use super::copies::Copies;
 use super::report;
 use crate::error::Error;
 use crate::read::{Address, Joined, Packet};
@@ -11,6 +12,8 @@ use std::path::Path;
 /// Connections that are open at once, and those whose report is kept.
 const OPEN: usize = 4096;
 const CLOSED: usize = 10_000;
+/// What is captured so long before or behind the first packet, in ns, counts as then: 104 days, so that sums of times are numbers, and picoseconds too.
+const SPAN: i64 = 1 << 53;
 /// Packets between two looks at whether to go on.
 const LOOK: u64 = 1 << 16;
 
@@ -22,19 +25,21 @@ pub struct Table {
     /// The ends of the packet before, and its place: nearly always that of the next one too.
     last: Option<(Address, Address, usize)>,
     closed: Vec<(u64, Value)>,
+    copies: Copies,
     count: u64,
     left_out: u64,
     left_out_bytes: u64,
+    /// Time of the first packet. All other times count from it.
     start: Option<i64>,
     end: i64,
 }
 
 impl Table {
-    /// Puts the packet to its connection, which it gives back.
-    pub fn add(&mut self, packet: &Packet) -> &mut Connection {
-        if self.start.is_none() {
-            (self.start, self.end) = (Some(packet.time), packet.time);
-        }
+    /// Puts the packet to its connection, which it gives back; none for a copy of a packet that was there before.
+    pub fn add(&mut self, mut packet: Packet) -> Option<&mut Connection> {
+        let start = *self.start.get_or_insert(packet.time);
+        packet.time = since(start, packet.time);
+        let packet = &packet;
         self.end = self.end.max(packet.time);
         let (from, to) = (packet.from, packet.to);
         let mut place = match self.last {
@@ -48,8 +53,14 @@ impl Table {
         let place = place.unwrap_or_else(|| self.open(packet));
         self.last = Some((from, to, place));
         let connection = &mut self.open[place];
+        let way = &mut connection.ways[usize::from(packet.from != connection.ends[0])];
+        if let Some(delay) = self.copies.delay(packet, way.ids).or_else(|| way.copied(packet)) {
+            way.copies.add(delay);
+            return None;
+        }
+        way.ids.note(packet.id);
         connection.add(packet);
-        connection
+        Some(connection)
     }
 
     fn open(&mut self, packet: &Packet) -> usize {
@@ -80,7 +91,7 @@ impl Table {
         }
         connection.finish();
         let bytes = connection.ways.iter().map(|way| way.counts.bytes).sum();
-        self.closed.push((bytes, report::connection(&connection, self.start.unwrap_or(0))));
+        self.closed.push((bytes, report::connection(&connection)));
         if self.closed.len() > 2 * CLOSED {
             self.drop_small();
         }
@@ -107,9 +118,14 @@ impl Table {
             "left_out": self.left_out,
             "left_out_bytes": self.left_out_bytes,
             "start_s": self.start.map(|start| start as f64 / 1e9),
-            "duration_s": self.start.map_or(0.0, |start| (self.end - start) as f64 / 1e9),
+            "duration_s": self.end as f64 / 1e9,
         })
     }
+}
+
+/// From `start` to `time`, both by a clock that may say anything.
+pub fn since(start: i64, time: i64) -> i64 {
+    time.saturating_sub(start).clamp(-SPAN, SPAN)
 }
 
 fn key(one: Address, other: Address) -> (Address, Address) {
@@ -130,10 +146,10 @@ pub fn trace(paths: &[impl AsRef<Path>], progress: &mut dyn FnMut(f64) -> bool) 
 }
 
 /// Calls `with` on each packet.
-pub fn each(joined: &mut Joined, progress: &mut dyn FnMut(f64) -> bool, mut with: impl FnMut(&Packet)) -> Result<(), Error> {
+pub fn each(joined: &mut Joined, progress: &mut dyn FnMut(f64) -> bool, mut with: impl FnMut(Packet)) -> Result<(), Error> {
     let mut count = 0_u64;
     while let Some(packet) = joined.next_packet() {
-        with(&packet);
+        with(packet);
         count += 1;
         if count.is_multiple_of(LOOK) && !progress(joined.progress()) {
             return Err(Error::Stopped);

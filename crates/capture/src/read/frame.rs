@@ -19,6 +19,10 @@ impl Address {
         };
         Address(ip.to_bits(), port)
     }
+    /// All of it, in numbers.
+    pub(crate) fn words(self) -> [u64; 3] {
+        [(self.0 >> 64) as u64, self.0 as u64, self.1.into()]
+    }
     /// The port.
     pub fn port(self) -> u16 {
         self.1
@@ -80,6 +84,12 @@ pub struct Packet {
     pub ip_len: u32,
     /// The ECN field of the IP header.
     pub ecn: u8,
+    /// Identification of IPv4; 0 in IPv6.
+    pub id: u16,
+    /// Time to live, or hop limit.
+    pub ttl: u8,
+    /// The checksum of TCP, right or wrong.
+    pub checksum: u16,
     /// Sequence number.
     pub seq: u32,
     /// Acknowledgment number; meaningful with the ACK flag.
@@ -247,21 +257,25 @@ fn internet(time: i64, data: &[u8], at: usize, wire_len: u32) -> Result<Packet, 
     }
     // How long it was: what its header says; of what an interface is to cut into segments it says nothing (0), and the frame does.
     let on_wire = (wire_len as usize).max(data.len()).saturating_sub(at) as u32;
-    let (said, ecn) = match &ip {
-        LaxIpSlice::Ipv4(v4) => (u32::from(v4.header().total_len()), v4.header().ecn().value()),
+    let (said, ecn, id, ttl) = match &ip {
+        LaxIpSlice::Ipv4(v4) => {
+            let header = v4.header();
+            (u32::from(header.total_len()), header.ecn().value(), header.identification(), header.ttl())
+        }
         LaxIpSlice::Ipv6(v6) => {
-            let length = u32::from(v6.header().payload_length());
-            (if length == 0 { 0 } else { length + 40 }, v6.header().traffic_class() & 3)
+            let header = v6.header();
+            let length = u32::from(header.payload_length());
+            (if length == 0 { 0 } else { length + 40 }, header.traffic_class() & 3, 0, header.hop_limit())
         }
     };
     let ip_len = if said == 0 { on_wire } else { said };
     let headers = (payload.payload.as_ptr() as usize - bytes.as_ptr() as usize) as u32;
-    let (ips, ports) = ((ip.source_addr(), ip.destination_addr()), payload.payload);
     let tcp_len = ip_len.checked_sub(headers).ok_or(Skip::Malformed)?;
-    segment(time, ips, ports, ip_len, tcp_len, ecn)
+    let packet = segment(time, (ip.source_addr(), ip.destination_addr()), payload.payload, tcp_len)?;
+    Ok(Packet { ip_len, ecn, id, ttl, ..packet })
 }
 
-fn segment(time: i64, ips: (IpAddr, IpAddr), bytes: &[u8], ip_len: u32, tcp_len: u32, ecn: u8) -> Result<Packet, Skip> {
+fn segment(time: i64, ips: (IpAddr, IpAddr), bytes: &[u8], tcp_len: u32) -> Result<Packet, Skip> {
     let offset = bytes.get(12).ok_or(Skip::Cut)? >> 4;
     let header_len = usize::from(offset) * 4;
     if header_len < TCP_FIXED || (header_len as u32) > tcp_len {
@@ -283,8 +297,11 @@ fn segment(time: i64, ips: (IpAddr, IpAddr), bytes: &[u8], ip_len: u32, tcp_len:
         time,
         from: Address::new(ips.0, header.source_port()),
         to: Address::new(ips.1, header.destination_port()),
-        ip_len,
-        ecn,
+        ip_len: 0,
+        ecn: 0,
+        id: 0,
+        ttl: 0,
+        checksum: header.checksum(),
         seq: header.sequence_number(),
         ack: header.acknowledgment_number(),
         flags,

@@ -11,7 +11,22 @@ fn address(host: u8, port: u16) -> Address {
 pub fn packet(time: i64, is_back: bool) -> Packet {
     let (one, other) = (address(1, 1000), address(2, 2000));
     let (from, to) = if is_back { (other, one) } else { (one, other) };
-    Packet { time, from, to, ip_len: 40, ecn: 0, seq: 0, ack: 0, flags: 0, window: 0, len: 0, options: Options::default() }
+    Packet {
+        time,
+        from,
+        to,
+        ip_len: 40,
+        ecn: 0,
+        id: 0,
+        ttl: 64,
+        checksum: 0,
+        seq: 0,
+        ack: 0,
+        flags: 0,
+        window: 0,
+        len: 0,
+        options: Options::default(),
+    }
 }
 
 /// Options with these SACK blocks.

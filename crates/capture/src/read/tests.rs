@@ -185,7 +185,7 @@ fn read(bytes: Vec<u8>) {
     let mut joined = Joined::of(vec![input], 1);
     let mut table = crate::flow::Table::default();
     while let Some(packet) = joined.next_packet() {
-        table.add(&packet);
+        table.add(packet);
     }
     table.finish();
     let _ = joined.inputs[0].remarks();

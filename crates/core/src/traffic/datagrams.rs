@@ -55,6 +55,8 @@ pub trait Datagrams: std::fmt::Debug + Send {
     fn round_trips(&self) -> Option<&Quantiles> {
         None
     }
+    /// Forgets the round trips measured so far, all but the least.
+    fn forget_round_trips(&mut self) {}
 }
 
 /// The sending end `datagrams`, but that nothing leaves which is due at `stop` or later.
@@ -84,6 +86,43 @@ impl Datagrams for Stopped {
     fn round_trips(&self) -> Option<&Quantiles> {
         self.datagrams.round_trips()
     }
+    fn forget_round_trips(&mut self) {
+        self.datagrams.forget_round_trips();
+    }
+}
+
+/// What has arrived of datagrams that are numbered from 0: each payload counts once, whatever the path repeats.
+#[derive(Debug, Default)]
+pub struct Arrived {
+    /// A bit for each number below the greatest so far.
+    seen: Vec<u64>,
+    bytes: u64,
+    duplicates: u64,
+    bytes_duplicate: u64,
+}
+
+impl Arrived {
+    /// One arrived.
+    pub fn add(&mut self, datagram: &Datagram) {
+        let (word, bit) = (datagram.number as usize / 64, 1 << (datagram.number % 64));
+        if word >= self.seen.len() {
+            self.seen.resize(word + 1, 0);
+        }
+        let bytes = u64::from(datagram.payload());
+        if self.seen[word] & bit == 0 {
+            self.seen[word] |= bit;
+            self.bytes += bytes;
+        } else {
+            self.duplicates += 1;
+            self.bytes_duplicate += bytes;
+        }
+    }
+
+    /// As the statistics of an end that only receives.
+    pub fn stats(&self) -> DatagramStats {
+        let Arrived { bytes, duplicates, bytes_duplicate, .. } = *self;
+        DatagramStats { bytes_delivered: bytes, duplicates, bytes_duplicate, ..DatagramStats::default() }
+    }
 }
 
 /// What one end of a flow of datagrams has done.
@@ -95,8 +134,12 @@ pub struct DatagramStats {
     pub replies: u64,
     /// Payload sent and payload that arrived, in bytes. Nothing of a probe is payload.
     pub bytes_sent: u64,
-    /// Payload that arrived, in bytes.
+    /// Payload that arrived for the first time, in bytes.
     pub bytes_delivered: u64,
+    /// Packets that arrived again, and their payload in bytes.
+    pub duplicates: u64,
+    /// Payload that arrived again, in bytes.
+    pub bytes_duplicate: u64,
     /// Of what was answered.
     pub rtt: RoundTrips,
 }
@@ -108,7 +151,7 @@ pub struct RoundTrips {
     pub count: u64,
     /// The last one.
     pub last: Duration,
-    /// The least.
+    /// The least of all, those forgotten included; zero of none.
     pub min: Duration,
     /// The greatest.
     pub max: Duration,
@@ -121,13 +164,18 @@ pub struct RoundTrips {
 impl RoundTrips {
     /// One more.
     pub fn add(&mut self, rtt: Duration) {
-        self.min = if self.count == 0 { rtt } else { self.min.min(rtt) };
+        self.min = if self.min == Duration::ZERO { rtt } else { self.min.min(rtt) };
         self.max = self.max.max(rtt);
         self.last = rtt;
         self.count += 1;
         self.sum_ps += u128::from(rtt.as_ps());
         let ns = u128::from(rtt.as_ps() / 1000);
         self.squares_ns2 += ns * ns;
+    }
+
+    /// Forgets all but the last and the least.
+    pub fn forget(&mut self) {
+        *self = RoundTrips { last: self.last, min: self.min, ..RoundTrips::default() };
     }
 
     /// Mean in seconds; NaN of none.

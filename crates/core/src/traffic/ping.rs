@@ -128,6 +128,11 @@ impl Datagrams for Ping {
     fn round_trips(&self) -> Option<&Quantiles> {
         Some(&self.round_trips)
     }
+
+    fn forget_round_trips(&mut self) {
+        self.stats.rtt.forget();
+        self.round_trips.clear();
+    }
 }
 
 #[cfg(test)]

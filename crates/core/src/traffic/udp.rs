@@ -1,6 +1,6 @@
 //! `udp`: packets of UDP (RFC 768) that leave when their schedule says, whatever becomes of them.
 
-use super::datagrams::HEADERS;
+use super::datagrams::{Arrived, HEADERS};
 use super::{
     Datagram, DatagramStats, Datagrams, Demand, Departures, LEAST_SIZE, Life, Over, Rank, SOME_TIME, Schedule, Spell, Traffic, TrafficKind,
     as_said, rate,
@@ -92,25 +92,25 @@ pub struct Udp {
     departures: Option<Departures>,
     size: u32,
     sent: u64,
-    bytes_delivered: u64,
+    arrived: Arrived,
 }
 
 impl Udp {
     /// The end that sends packets of `size` bytes (the whole IP packet).
     pub fn send(departures: Departures, size: u32) -> Self {
         assert!((LEAST_SIZE..=65_535).contains(&size), "a packet of {size} bytes");
-        Udp { departures: Some(departures), size, sent: 0, bytes_delivered: 0 }
+        Udp { departures: Some(departures), size, sent: 0, arrived: Arrived::default() }
     }
 
     /// The end that receives.
     pub fn receive() -> Self {
-        Udp { departures: None, size: LEAST_SIZE, sent: 0, bytes_delivered: 0 }
+        Udp { departures: None, size: LEAST_SIZE, sent: 0, arrived: Arrived::default() }
     }
 }
 
 impl Datagrams for Udp {
     fn handle(&mut self, _now: Time, datagram: &Datagram) {
-        self.bytes_delivered += u64::from(datagram.payload());
+        self.arrived.add(datagram);
     }
 
     fn poll_transmit(&mut self, now: Time) -> Option<Datagram> {
@@ -129,7 +129,7 @@ impl Datagrams for Udp {
 
     fn stats(&self) -> DatagramStats {
         let bytes_sent = self.sent * u64::from(self.size - HEADERS);
-        DatagramStats { sent: self.sent, bytes_sent, bytes_delivered: self.bytes_delivered, ..DatagramStats::default() }
+        DatagramStats { sent: self.sent, bytes_sent, ..self.arrived.stats() }
     }
 }
 

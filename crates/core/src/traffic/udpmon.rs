@@ -1,6 +1,6 @@
 //! `udpmon`: a burst of numbered packets of UDP, evenly spaced or back to back: what a path does to it says what its bottleneck is.
 
-use super::datagrams::HEADERS;
+use super::datagrams::{Arrived, HEADERS};
 use super::udp::PACKET;
 use super::{Datagram, DatagramStats, Datagrams, Demand, Over, Rank, Traffic, TrafficKind, as_said, nothing_to_check};
 use crate::params::{Kind, ParamSpec, Value};
@@ -62,13 +62,13 @@ pub struct UdpMon {
     gap: Duration,
     size: u32,
     sent: u32,
-    bytes_delivered: u64,
+    arrived: Arrived,
 }
 
 impl UdpMon {
     /// The end that sends `packets` of `size` bytes (IP), the first at `start`.
     pub fn send(packets: u32, gap: Duration, size: u32, start: Time) -> Self {
-        UdpMon { left: packets, next: start, gap, size, sent: 0, bytes_delivered: 0 }
+        UdpMon { left: packets, next: start, gap, size, sent: 0, arrived: Arrived::default() }
     }
 
     /// The end that receives.
@@ -79,7 +79,7 @@ impl UdpMon {
 
 impl Datagrams for UdpMon {
     fn handle(&mut self, _now: Time, datagram: &Datagram) {
-        self.bytes_delivered += u64::from(datagram.payload());
+        self.arrived.add(datagram);
     }
 
     fn poll_transmit(&mut self, now: Time) -> Option<Datagram> {
@@ -100,7 +100,7 @@ impl Datagrams for UdpMon {
     fn stats(&self) -> DatagramStats {
         let sent = u64::from(self.sent);
         let bytes_sent = sent * u64::from(self.size - HEADERS);
-        DatagramStats { sent, bytes_sent, bytes_delivered: self.bytes_delivered, ..DatagramStats::default() }
+        DatagramStats { sent, bytes_sent, ..self.arrived.stats() }
     }
 }
 

@@ -5,6 +5,7 @@ use super::{REGISTRY, Scope, measured};
 use crate::route::Routes;
 use crate::trace::Trace;
 use crate::{Experiment, Flow};
+use longfat_core::link::Passage;
 use longfat_core::time::Time;
 use longfat_core::traffic::Rank;
 use longfat_tcp::window_sizing::bounds;
@@ -36,7 +37,7 @@ impl Bound {
 /// Every value of the metrics of `trace` that is out of its bounds or not there where it must be, and every counter that
 /// contradicts another, in words. There is none, whatever the network: the tests ask.
 pub fn impossible(experiment: &Experiment, trace: &Trace) -> Vec<String> {
-    let mut found = contradictions(experiment, trace);
+    let mut found = contradictions(trace);
     for metric in REGISTRY {
         for (scope, value) in (metric.compute)(experiment, trace) {
             let (least, most) = match (metric.bound, scope) {
@@ -64,7 +65,11 @@ pub fn impossible(experiment: &Experiment, trace: &Trace) -> Vec<String> {
 /// Whether the metric `name` has a value of `scope` for certain.
 fn has_value(experiment: &Experiment, trace: &Trace, name: &str, scope: Scope) -> bool {
     let has_span = trace.span.0 < trace.span.1;
-    let sent = |i: usize| trace.flows[i].segments_sent > 0;
+    // Of a flow whose retransmissions are all that it sent, there is no distinct segment.
+    let sent = |i: usize| {
+        let counts = trace.flows[i].measured();
+        counts.segments_sent > counts.segments_retransmitted
+    };
     let warmup = Time::ZERO + experiment.measure.warmup;
     match (name, scope) {
         ("goodput_bps", Scope::Flow(i)) => {
@@ -76,10 +81,10 @@ fn has_value(experiment: &Experiment, trace: &Trace, name: &str, scope: Scope) -
             let all = measured(experiment);
             all.iter().any(|i| has_value(experiment, trace, "goodput_bps", Scope::Flow(*i)))
         }
-        ("retransmit_share", Scope::Flow(i)) => trace.flows[i].bytes_sent > 0,
+        ("retransmit_share", Scope::Flow(i)) => trace.flows[i].measured().sent > 0,
         ("retransmission_rate", Scope::Flow(i)) => sent(i),
         ("retransmission_rate", _) => measured(experiment).into_iter().any(sent),
-        ("loss_share", Scope::Link(i)) => trace.links[i].packets_in > 0,
+        ("loss_share", Scope::Link(i)) => trace.links[i].packets_in_in_span > 0,
         ("utilization" | "good_share" | "duplicate_share" | "dead_share" | "idle_share", _) => has_span,
         ("bottleneck_utilization" | "effective_throughput", _) => has_span && experiment.network.links.iter().any(|link| link.bottleneck),
         _ => false,
@@ -87,7 +92,7 @@ fn has_value(experiment: &Experiment, trace: &Trace, name: &str, scope: Scope) -
 }
 
 /// Counters of which one says more than another allows.
-fn contradictions(experiment: &Experiment, trace: &Trace) -> Vec<String> {
+fn contradictions(trace: &Trace) -> Vec<String> {
     let mut found = Vec::new();
     let mut at_most = |what: String, few: u64, many: u64| {
         if few > many {
@@ -95,18 +100,49 @@ fn contradictions(experiment: &Experiment, trace: &Trace) -> Vec<String> {
         }
     };
     for (i, flow) in trace.flows.iter().enumerate() {
-        // A datagram that comes twice is delivered twice.
-        let comes_once = experiment.flows[i].traffic.is_tcp() || trace.links.iter().all(|link| link.packets_duplicated() == 0);
-        let fresh = if comes_once { flow.bytes_sent.saturating_sub(flow.bytes_retransmitted) } else { u64::MAX };
+        let fresh = flow.bytes_sent.saturating_sub(flow.bytes_retransmitted);
         at_most(format!("flow {i}: bytes retransmitted"), flow.bytes_retransmitted, flow.bytes_sent);
         at_most(format!("flow {i}: segments retransmitted"), flow.segments_retransmitted, flow.segments_sent);
-        at_most(format!("flow {i}: bytes delivered, of those sent once"), flow.bytes_delivered, fresh);
-        at_most(format!("flow {i}: bytes delivered at the warmup"), flow.bytes_delivered_at_warmup, flow.bytes_delivered);
-        at_most(format!("flow {i}: duplicate bytes at the warmup"), flow.bytes_duplicate_at_warmup, flow.bytes_duplicate);
-        at_most(format!("flow {i}: bytes arrived in the span"), flow.bytes_arrived_in_span.unwrap_or(0), fresh);
-        at_most(format!("flow {i}: duplicate bytes in the span"), flow.bytes_duplicate_in_span.unwrap_or(0), flow.bytes_duplicate);
+        at_most(format!("flow {i}: bytes delivered, of those that arrived"), flow.bytes_delivered, flow.bytes_arrived);
+        at_most(format!("flow {i}: bytes arrived, of those sent"), flow.bytes_arrived, fresh);
+        at_most(format!("flow {i}: bytes arrived in the span"), flow.bytes_arrived_in_span, flow.bytes_arrived);
+        at_most(format!("flow {i}: duplicate bytes in the span"), flow.bytes_duplicate_in_span, flow.bytes_duplicate);
+        let before = &flow.at_warmup;
+        for (what, early, all) in [
+            ("bytes delivered", before.delivered, flow.bytes_delivered),
+            ("bytes arrived", before.arrived, flow.bytes_arrived),
+            ("duplicate bytes", before.duplicate, flow.bytes_duplicate),
+            ("bytes sent", before.sent, flow.bytes_sent),
+            ("bytes retransmitted", before.retransmitted, flow.bytes_retransmitted),
+            ("segments sent", before.segments_sent, flow.segments_sent),
+            ("segments retransmitted", before.segments_retransmitted, flow.segments_retransmitted),
+            ("packets dropped", before.packets_dropped, flow.packets_dropped),
+        ] {
+            at_most(format!("flow {i}: {what} at the warmup"), early, all);
+        }
+    }
+    for link in &trace.links {
+        at_most(format!("link {}: packets in the span", link.name), link.packets_in_in_span, link.packets_in);
+        let dropped = link.drops.iter().map(|(_, n)| n).sum();
+        at_most(format!("link {}: drops in the span", link.name), link.packets_dropped_in_span, dropped);
     }
     found
+}
+
+/// The most bytes that can have been under way at once behind the queue of the first of `path`, on the way to `host`: on the wires and in
+/// the queues of the rest. Infinite where a wire, a route or the host holds packets for a time that varies.
+fn beyond(experiment: &Experiment, trace: &Trace, host: usize, path: &[usize]) -> f64 {
+    let network = &experiment.network;
+    let is_plain = path.iter().all(|link| network.links[*link].unsteady.passage == Passage::default() && !network.links[*link].cells);
+    if !is_plain || !network.moves.is_empty() || experiment.hosts.iter().any(|said| said.node == host) {
+        return f64::INFINITY;
+    }
+    let wires = path.iter().map(|link| {
+        let link = &network.links[*link];
+        link.greatest_bps() * link.delay.as_secs_f64() / 8.0 + 2.0 * f64::from(link.mtu)
+    });
+    let queues = path[1..].iter().map(|link| trace.links[*link].queue_max_bytes as f64);
+    wires.chain(queues).sum()
 }
 
 /// The most payload a second that `flows` can have got together, in bit/s: each what the slowest link of its path carries in full packets,
@@ -132,11 +168,8 @@ fn most_goodput(experiment: &Experiment, trace: &Trace, flows: &[usize]) -> f64 
     for &i in flows {
         let (flow, record) = (&experiment.flows[i], &trace.flows[i]);
         let path = routes.path(flow.from, flow.to).expect("every flow has a way");
-        if !flow.traffic.is_tcp() && path.iter().any(|link| trace.links[*link].packets_duplicated() > 0) {
-            // Datagrams that a link carries twice are delivered twice, and only the first crossed its transmitter.
-            return f64::INFINITY;
-        }
-        let link = path.iter().copied().min_by(|a, b| rate(flow, *a).total_cmp(&rate(flow, *b))).expect("a way has links");
+        let place = (0..path.len()).min_by(|a, b| rate(flow, path[*a]).total_cmp(&rate(flow, path[*b]))).expect("a way has links");
+        let link = path[place];
         match slowest.iter_mut().find(|(other, _)| *other == link) {
             Some((_, most)) => *most = most.max(rate(flow, link)),
             None => slowest.push((link, rate(flow, link))),
@@ -145,7 +178,8 @@ fn most_goodput(experiment: &Experiment, trace: &Trace, flows: &[usize]) -> f64 
         if !is_whole {
             let window = bounds(&flow.sender).0.min(bounds(&flow.receiver).1);
             let size = flow.traffic.packet_size();
-            under_way += size.map_or(window, |size| trace.packets_in_network_max * u64::from(size)) as f64;
+            let most = size.map_or(window, |size| trace.packets_in_network_max * u64::from(size)) as f64;
+            under_way += most.min(beyond(experiment, trace, flow.to, &path[place..]));
         }
         from = from.min(if is_whole { record.start } else { warmup });
         to = to.max(record.delivered_all.unwrap_or(trace.end));

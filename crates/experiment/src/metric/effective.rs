@@ -28,11 +28,9 @@ fn of_link(experiment: &Experiment, trace: &Trace, link: usize) -> f64 {
         routes.path(flow.from, flow.to).is_some_and(|path| path.contains(&link))
     };
     let seconds = measured(experiment).into_iter().filter(crosses).map(|i| {
-        let bytes = trace.flows[i].bytes_arrived_in_span.map_or(f64::NAN, |bytes| bytes as f64);
+        let bytes = trace.flows[i].bytes_arrived_in_span as f64;
         bytes * time_of(&experiment.network.links[link], &experiment.flows[i])
     });
     // What arrives in the span may have been on the link before it, and there is no more of it than there was of anything.
-    let seconds = seconds.fold(0.0, |sum, s| sum + s);
-    let seconds = if seconds.is_nan() { seconds } else { seconds.min(trace.links[link].busy_s) };
-    ratio(seconds, span_s(trace))
+    ratio(seconds.sum::<f64>().min(trace.links[link].busy_s), span_s(trace))
 }

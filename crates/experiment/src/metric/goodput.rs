@@ -1,4 +1,4 @@
-//! Goodput: payload that reached the application, over the time it could.
+//! Goodput: payload that arrived for the first time, over the time it could.
 
 use super::{Bound, Metric, Scope, mean_and_deviation, measured, of_intervals, ratio, senders};
 use crate::Experiment;
@@ -10,7 +10,7 @@ pub const GOODPUT: Metric = Metric {
     name: "goodput_bps",
     unit: "bit/s",
     bound: Bound::Goodput,
-    summary: "in-order payload delivered over the time since warmup (or the flow's start, if later) until the flow or the run ended",
+    summary: "payload that arrived for the first time since the warmup (or the flow's start, if later), over the time until the flow or the run ended",
     // RFC 5166 §2.1.1: goodput is throughput of what is useful to the application.
     source: "RFC 5166 §2.1.1",
     compute: |experiment, trace| (0..trace.flows.len()).map(|i| (Scope::Flow(i), of_flows(experiment, trace, &[i]))).collect(),
@@ -42,12 +42,12 @@ pub const TOTAL: Metric = Metric {
     name: "goodput_total_bps",
     unit: "bit/s",
     bound: Bound::Goodput,
-    summary: "in-order payload delivered of all measured flows, over the one span from when the first was measured (since warmup, or its start) until the last or the run ended",
+    summary: "payload of all measured flows that arrived for the first time, over the one span from when the first was measured (since warmup, or its start) until the last or the run ended",
     source: "RFC 5166 §2.1.1",
     compute: |experiment, trace| vec![(Scope::Run, of_flows(experiment, trace, &measured(experiment)))],
 };
 
-/// What `flows` delivered together, over the time in which any of them was measured, in bit/s: never a sum of rates over different
+/// What arrived of `flows` together, over the time in which any of them was measured, in bit/s: never a sum of rates over different
 /// times, which no link bounds.
 pub(crate) fn of_flows(experiment: &Experiment, trace: &Trace, flows: &[usize]) -> f64 {
     let spans = flows.iter().filter_map(|i| measured_span(experiment, trace, *i));
@@ -56,18 +56,15 @@ pub(crate) fn of_flows(experiment: &Experiment, trace: &Trace, flows: &[usize]) 
     ratio(bytes as f64 * 8.0, to.since(from).as_secs_f64())
 }
 
-/// What flow `i` delivered while it was measured, in bytes, and from when to when that was. Nothing of a flow that never was.
+/// What arrived of flow `i` while it was measured, in bytes, and from when to when that was. Nothing of a flow that never was.
 fn measured_span(experiment: &Experiment, trace: &Trace, i: usize) -> Option<(u64, Time, Time)> {
     let flow = &trace.flows[i];
     // The warmup keeps a flow without end out of its own slow start; a fixed volume is measured whole.
-    let (from, bytes) = match experiment.flows[i].traffic.rank() {
-        Rank::Volume => (flow.start, flow.bytes_delivered),
+    let from = match experiment.flows[i].traffic.rank() {
+        Rank::Volume => flow.start,
         Rank::Probe => return None,
-        _ => {
-            let warmup = Time::ZERO + experiment.measure.warmup;
-            (warmup.max(flow.start), flow.bytes_delivered - flow.bytes_delivered_at_warmup)
-        }
+        _ => flow.start.max(Time::ZERO + experiment.measure.warmup),
     };
     let to = flow.delivered_all.unwrap_or(trace.end);
-    (from < to).then_some((bytes, from, to))
+    (from < to).then(|| (flow.measured().arrived, from, to))
 }

@@ -19,7 +19,7 @@ pub const PROMISED_PEAK: Metric = Metric {
     name: "memory_promised_peak_bytes",
     unit: "byte",
     bound: Bound::NotNegative,
-    summary: "the same, the most at one time; of all hosts the sum of their peaks",
+    summary: "the same, the most at one time in the whole run; of all hosts the sum of their peaks",
     source: PROMISED,
     compute: |_, trace| of(trace, |memory| peak(&memory.promised)),
 };
@@ -37,7 +37,7 @@ pub const BUFFERED_PEAK: Metric = Metric {
     name: "memory_buffered_peak_bytes",
     unit: "byte",
     bound: Bound::NotNegative,
-    summary: "the same, the most at one time; of all hosts the sum of their peaks",
+    summary: "the same, the most at one time in the whole run; of all hosts the sum of their peaks",
     source: PROMISED,
     compute: |_, trace| of(trace, |memory| peak(&memory.buffered)),
 };
@@ -55,7 +55,7 @@ pub const WASTED_PEAK: Metric = Metric {
     name: "memory_wasted_peak_bytes",
     unit: "byte",
     bound: Bound::NotNegative,
-    summary: "the same, the most at one time, looked at every 100 ms; of all hosts the sum of their peaks",
+    summary: "the same, the most at one time in the whole run, looked at every 100 ms; of all hosts the sum of their peaks",
     source: WASTED,
     compute: |_, trace| of(trace, |memory| peak(&memory.wasted)),
 };

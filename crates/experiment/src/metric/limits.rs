@@ -3,6 +3,8 @@
 use super::{Bound, Metric, Scope, measured};
 use crate::Experiment;
 use crate::trace::{FlowRecord, Trace};
+use longfat_core::time::Time;
+use longfat_core::traffic::Rank;
 use longfat_tcp::LimitedBy;
 
 /// A metric of a run: which share of the time of its measured flows is that of one limit, or of none of them.
@@ -14,7 +16,7 @@ macro_rules! share {
             bound: Bound::Share,
             summary: concat!(
                 $summary,
-                ", over the time from the handshake until all was acknowledged (or the end of the run), of all measured flows together"
+                ", over the time since the warmup (or the handshake, if later) until all was acknowledged (or the end of the run), of all measured flows together"
             ),
             source: "tcp_info of Linux; Mathis, Heffner and Reddy, Web100, 2003",
             compute: |experiment, trace| vec![(Scope::Run, share_of(experiment, trace, $limit))],
@@ -33,23 +35,27 @@ pub const APPLICATION: Metric = share!("application_limited_share", None, "time 
 /// NaN where no measured flow is TCP that was established.
 fn share_of(experiment: &Experiment, trace: &Trace, limit: Option<LimitedBy>) -> f64 {
     let (mut of_it, mut of_all) = (0.0, 0.0);
-    for flow in measured(experiment).into_iter().map(|i| &trace.flows[i]) {
-        let Some(life) = life_s(flow, trace) else { continue };
-        let limited: f64 = flow.limited_s.iter().sum();
+    for i in measured(experiment) {
+        let flow = &trace.flows[i];
+        let is_whole = experiment.flows[i].traffic.rank() == Rank::Volume;
+        let from = if is_whole { Time::ZERO } else { Time::ZERO + experiment.measure.warmup };
+        let Some(life) = life_s(flow, from, trace) else { continue };
+        let limits = flow.measured().limited_s;
+        let limited: f64 = limits.iter().sum();
         if limited.is_nan() {
             continue;
         }
         of_all += life;
         of_it += match limit {
-            Some(limit) => flow.limited_s[limit as usize],
+            Some(limit) => limits[limit as usize],
             None => (life - limited).max(0.0),
         };
     }
     if of_all > 0.0 { (of_it / of_all).min(1.0) } else { f64::NAN }
 }
 
-/// How long the flow lived, in seconds.
-fn life_s(flow: &FlowRecord, trace: &Trace) -> Option<f64> {
+/// How long the flow lived after `from`, in seconds.
+fn life_s(flow: &FlowRecord, from: Time, trace: &Trace) -> Option<f64> {
     let end = flow.acked_all.or(flow.gave_up).unwrap_or(trace.end);
-    flow.established.filter(|established| *established <= end).map(|established| end.since(established).as_secs_f64())
+    flow.established.map(|established| established.max(from)).filter(|from| *from <= end).map(|from| end.since(from).as_secs_f64())
 }

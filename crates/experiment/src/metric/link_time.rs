@@ -74,21 +74,20 @@ fn each(experiment: &Experiment, trace: &Trace, part: fn(&Split) -> f64) -> Vec<
         let dead = record.cells.as_ref().map_or(0.0, |cells| cells.in_span.dead as f64 * cell).min(record.busy_s);
         // What arrives again in the span may have been on the link before it.
         let most = record.busy_s - dead;
-        let duplicate = if duplicates[i] > most { most } else { duplicates[i] };
+        let duplicate = duplicates[i].min(most);
         let shares = Split { good: most - duplicate, duplicate, dead, idle: span - record.busy_s };
         ratio(part(&shares), span)
     };
     (0..trace.links.len()).map(|i| (Scope::Link(i), share(i))).collect()
 }
 
-/// For each link, the seconds that data which arrived again took on it; NaN where that was not recorded.
+/// For each link, the seconds that data which arrived again took on it.
 fn duplicates(experiment: &Experiment, trace: &Trace) -> Vec<f64> {
     let mut seconds = vec![0.0; trace.links.len()];
     let routes = Routes::new(&experiment.network);
     for (flow, record) in experiment.flows.iter().zip(&trace.flows).filter(|(flow, _)| flow.traffic.is_tcp()) {
-        let bytes = record.bytes_duplicate_in_span.map_or(f64::NAN, |bytes| bytes as f64);
-        for link in routes.path(flow.from, flow.to).into_iter().flatten().filter(|_| bytes != 0.0) {
-            seconds[link] += bytes * time_of(&experiment.network.links[link], flow);
+        for link in routes.path(flow.from, flow.to).into_iter().flatten() {
+            seconds[link] += record.bytes_duplicate_in_span as f64 * time_of(&experiment.network.links[link], flow);
         }
     }
     seconds

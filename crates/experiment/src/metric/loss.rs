@@ -1,20 +1,19 @@
 //! How much a link and its queue, or a switch before it, dropped.
 
-use longfat_core::queue::DropReason;
-
 use super::{Bound, Metric, Scope, ratio};
 
 pub const SHARE: Metric = Metric {
     name: "loss_share",
     unit: "1",
     bound: Bound::Share,
-    summary: "packets dropped by the queue or the link, for whatever reason but that an ACK filter left them out, over packets that came",
+    summary: "packets dropped by the queue or the link, for whatever reason but that an ACK filter left them out, over packets that came, in the measured span",
     // RFC 5166 §2.1.3: loss rates.
     source: "RFC 5166 §2.1.3",
     compute: |_, trace| {
         let share = |link: &crate::trace::LinkRecord| {
-            let dropped: u64 = link.drops.iter().filter(|(reason, _)| *reason != DropReason::AckFilter).map(|(_, n)| n).sum();
-            ratio(dropped as f64, link.packets_in as f64)
+            let dropped = link.packets_dropped_in_span - link.packets_filtered_in_span;
+            // What a queue dropped in the span may have come before it.
+            ratio(dropped.min(link.packets_in_in_span) as f64, link.packets_in_in_span as f64)
         };
         trace.links.iter().enumerate().map(|(i, link)| (Scope::Link(i), share(link))).collect()
     },

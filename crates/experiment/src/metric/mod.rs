@@ -162,7 +162,7 @@ fn each_sample(experiment: &Experiment, trace: &Trace, each: &mut dyn FnMut(Time
     trace.flow_series.each_group(experiment.flows.len().max(1), &mut |flows| each(flows[0].time, flows));
 }
 
-/// What each of the `groups` of flows together delivered in each whole interval of the series in which all of the group were measured, in
+/// What each of the `groups` of flows together received in each whole interval of the series in which all of the group were measured, in
 /// bit/s. None without a series.
 fn interval_rates(experiment: &Experiment, trace: &Trace, groups: &[&[usize]]) -> Vec<Vec<f64>> {
     let mut rates = vec![Vec::new(); groups.len()];
@@ -171,7 +171,7 @@ fn interval_rates(experiment: &Experiment, trace: &Trace, groups: &[&[usize]]) -
     let mut before: Vec<Option<(Time, u64)>> = vec![None; groups.len()];
     each_sample(experiment, trace, &mut |now, samples| {
         for (i, flows) in groups.iter().enumerate().filter(|(i, _)| spans[*i].contains(&now)) {
-            let total = flows.iter().map(|flow| samples[*flow].bytes_delivered).sum();
+            let total = flows.iter().map(|flow| samples[*flow].bytes_arrived).sum();
             // The last sample may come before its time: the run was over.
             if let Some((_, bytes)) = before[i].replace((now, total)).filter(|(time, _)| now.since(*time) == interval) {
                 rates[i].push((total - bytes) as f64 * 8.0 / interval.as_secs_f64());

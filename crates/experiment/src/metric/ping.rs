@@ -27,12 +27,15 @@ pub const LOSS: Metric = Metric {
     name: "ping_loss_share",
     unit: "1",
     bound: Bound::Share,
-    summary: "requests of the run's pings that were dropped, or whose reply was, over requests sent (a dropped copy counts where links duplicate packets, at most all); mean over the probes",
+    summary: "requests of the run's pings that were dropped, or whose reply was, over requests sent, since the warmup (a dropped copy counts where links duplicate packets, at most all); mean over the probes",
     source: "RFC 6673",
     // Each packet dropped is one request without its reply; what is on its way at the end is not lost. Where links duplicate packets, more
     // copies may be dropped than requests were sent.
     compute: |experiment, trace| {
-        let lost = |probe: &FlowRecord| ratio(probe.packets_dropped.min(probe.segments_sent) as f64, probe.segments_sent as f64);
+        let lost = |probe: &FlowRecord| {
+            let counts = probe.measured();
+            ratio(counts.packets_dropped.min(counts.segments_sent) as f64, counts.segments_sent as f64)
+        };
         vec![(Scope::Run, mean(experiment, trace, lost))]
     },
 };

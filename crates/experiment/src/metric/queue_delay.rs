@@ -66,10 +66,9 @@ fn longest(experiment: &Experiment, trace: &Trace, i: usize) -> f64 {
     ratio(record.queue_max_bytes as f64 * framed * 8.0, link.rate.as_bps() as f64)
 }
 
-fn of_link(experiment: &Experiment, trace: &Trace, i: usize) -> f64 {
+fn of_link(_: &Experiment, trace: &Trace, i: usize) -> f64 {
     let link = &trace.links[i];
-    // Departures are counted over the whole run; those of the span follow from its busy time and the mean packet.
-    let mean_bytes = link.wire_bytes as f64 / link.packets_transmitted as f64;
-    let departed = link.busy_s * experiment.network.links[i].rate.as_bps() as f64 / (8.0 * mean_bytes);
-    ratio(link.queue_mean_packets * span_s(trace), departed)
+    // Behind a switch what waits is cells.
+    let departed = link.cells.as_ref().map_or(link.packets_transmitted_in_span, |cells| cells.transmitted_in_span);
+    ratio(link.queue_mean_packets * span_s(trace), departed as f64)
 }

@@ -5,7 +5,7 @@ mod reference;
 use std::sync::Arc;
 
 use super::{Bound, REGISTRY, Scope, impossible};
-use crate::trace::{CellRecord, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, MemoryRecord, Series, Trace};
+use crate::trace::{CellRecord, FlowCounts, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, MemoryRecord, Series, Trace};
 use crate::{Cpu, Cycles, Experiment, Flow, Host, Intake, Link, Measure, Network, Node, NodeKind, Ties};
 use longfat_core::atm::port::Count;
 use longfat_core::packet::Dscp;
@@ -87,7 +87,7 @@ fn at(seconds: u64) -> Time {
 fn finished(seconds: u64, bytes: u64) -> FlowRecord {
     FlowRecord {
         delivered_all: Some(at(seconds)),
-        bytes_delivered: bytes,
+        bytes_arrived: bytes,
         bytes_sent: bytes + bytes / 4,
         bytes_retransmitted: bytes / 4,
         ..FlowRecord::default()
@@ -103,14 +103,16 @@ fn value(name: &str, scope: Scope, experiment: &Experiment, trace: &Trace) -> f6
 fn two_ttcp_flows_beside_a_bulk_flow() {
     let fixed = Traffic::ttcp(1_000_000);
     let e = experiment(&[fixed.clone(), fixed, Traffic::bulk()]);
-    let bulk = FlowRecord { bytes_delivered: 600, bytes_delivered_at_warmup: 100, ..FlowRecord::default() };
+    let bulk = FlowRecord { bytes_arrived: 600, at_warmup: FlowCounts { arrived: 100, ..FlowCounts::default() }, ..FlowRecord::default() };
     let links = vec![
         LinkRecord {
             busy_s: 4.0,
             packets_in: 100,
             packets_transmitted: 80,
-            // 10,000 bytes a packet: at 1 Mbit/s 12.5 a second, so 50 in the 4 s.
-            wire_bytes: 800_000,
+            packets_in_in_span: 100,
+            packets_transmitted_in_span: 50,
+            packets_dropped_in_span: 30,
+            packets_filtered_in_span: 10,
             // The last are no loss.
             drops: vec![(DropReason::Overflow, 15), (DropReason::Early, 5), (DropReason::AckFilter, 10)],
             queue_mean_packets: 5.0,
@@ -209,7 +211,7 @@ fn delays_of_a_run_are_those_of_its_bottleneck_and_of_its_measured_flows() {
 fn a_flow_that_did_not_finish_has_no_rate_and_spoils_the_estimate() {
     let fixed = Traffic::ttcp(1_000_000);
     let e = experiment(&[fixed.clone(), fixed]);
-    let unfinished = FlowRecord { delivered_all: None, bytes_delivered: 500_000, ..FlowRecord::default() };
+    let unfinished = FlowRecord { delivered_all: None, bytes_arrived: 500_000, ..FlowRecord::default() };
     let trace = Trace { flows: vec![finished(8, 1_000_000), unfinished], end: at(10), ..Trace::default() };
     assert!(value("ttcp_rate_bps", Scope::Flow(1), &e, &trace).is_nan());
     assert!(value("ttcp_utilization_bps", Scope::Run, &e, &trace).is_nan());
@@ -220,7 +222,7 @@ fn a_flow_that_did_not_finish_has_no_rate_and_spoils_the_estimate() {
 #[test]
 fn bulk_flows_are_the_measured_ones_where_there_are_no_others() {
     let e = experiment(&[Traffic::bulk(), Traffic::bulk()]);
-    let bulk = |bytes| FlowRecord { bytes_delivered: bytes, ..FlowRecord::default() };
+    let bulk = |bytes| FlowRecord { bytes_arrived: bytes, ..FlowRecord::default() };
     let trace = Trace { flows: vec![bulk(1000), bulk(500)], end: at(10), ..Trace::default() };
     assert_eq!(value("unfairness", Scope::Run, &e, &trace), 0.5);
     assert_eq!(value("jain_index", Scope::Run, &e, &trace), 0.9);
@@ -242,12 +244,16 @@ fn streams() -> (Experiment, Trace) {
     // Of two rows in memory, as of a run that has more than memory holds.
     trace.flow_series = Series::with_rows_in_memory(2);
     for (time, bytes) in times.into_iter().zip(totals) {
-        for (flow, bytes_delivered) in bytes.into_iter().enumerate() {
-            let sample = FlowSample { time: at(time), flow: flow as u32, bytes_delivered, ..FlowSample::default() };
+        for (flow, bytes_arrived) in bytes.into_iter().enumerate() {
+            let sample = FlowSample { time: at(time), flow: flow as u32, bytes_arrived, ..FlowSample::default() };
             trace.flow_series.extend([sample]).unwrap();
         }
     }
-    let record = |i: usize| FlowRecord { bytes_delivered: totals[5][i], bytes_delivered_at_warmup: totals[1][i], ..FlowRecord::default() };
+    let record = |i: usize| FlowRecord {
+        bytes_arrived: totals[5][i],
+        at_warmup: FlowCounts { arrived: totals[1][i], ..FlowCounts::default() },
+        ..FlowRecord::default()
+    };
     trace.flows = (0..3).map(record).collect();
     (e, trace)
 }
@@ -331,7 +337,7 @@ fn bandwidth_is_fair_to_memory() {
         Arc::make_mut(&mut flow.receiver).receive_buffer = if i < 5 { 64 << 10 } else { 1 << 20 };
     }
     let trace = |rates: [u64; 2]| {
-        let flow = |i: usize| FlowRecord { bytes_delivered: rates[i / 5], ..FlowRecord::default() };
+        let flow = |i: usize| FlowRecord { bytes_arrived: rates[i / 5], ..FlowRecord::default() };
         Trace { flows: (0..10).map(flow).collect(), end: at(10), ..Trace::default() }
     };
     let even = trace([1_000_000, 16_000_000]);
@@ -389,7 +395,7 @@ fn a_bit_costs_cycles() {
     e.hosts = vec![Host { cpu: Some(cpu), ..Host::new(0) }];
     // 10 s of 3000 MHz, busy for 4: 1200 MHz. The two senders on it have 100 and 200 Mbit/s since the warmup at 2 s; the third is
     // on a host of which nothing is said.
-    let bulk = |mbytes: u64| FlowRecord { bytes_delivered: mbytes * 1_000_000, ..FlowRecord::default() };
+    let bulk = |mbytes: u64| FlowRecord { bytes_arrived: mbytes * 1_000_000, ..FlowRecord::default() };
     let hosts = vec![HostRecord { cpu_busy_s: 4.0, memory: None }];
     let trace = Trace { flows: vec![bulk(100), bulk(200), bulk(400)], hosts, end: at(10), span: (at(0), at(10)), ..Trace::default() };
     let get = |name, scope| value(name, scope, &e, &trace);
@@ -411,10 +417,10 @@ fn the_time_of_a_link_adds_up() {
     // 1448 bytes of payload in packets of 1500: 1516 bytes with LLC/SNAP and trailer, 32 cells, 13.568 ms.
     let segment = 1448;
     let bulk = |fresh: u64, again: u64| FlowRecord {
-        bytes_arrived_in_span: Some(fresh * segment),
-        bytes_duplicate_in_span: Some(again * segment),
+        bytes_arrived_in_span: fresh * segment,
+        bytes_duplicate_in_span: again * segment,
         // What a rate is made of, of which one flow has next to nothing.
-        bytes_delivered: fresh * segment,
+        bytes_arrived: fresh * segment,
         segments_sent: 400,
         segments_retransmitted: 240,
         ..FlowRecord::default()
@@ -454,8 +460,9 @@ fn nothing_is_infinite() {
     let flow = |bytes| FlowRecord {
         bytes_sent: 2 * bytes,
         bytes_retransmitted: bytes,
-        bytes_arrived_in_span: Some(bytes),
-        bytes_duplicate_in_span: Some(bytes),
+        bytes_arrived_in_span: bytes,
+        bytes_duplicate_in_span: bytes,
+        bytes_arrived: bytes,
         bytes_duplicate: bytes,
         segments_sent: 2,
         segments_retransmitted: 1,
@@ -475,8 +482,9 @@ fn nothing_is_infinite() {
     assert_eq!(impossible(&e, &short), Vec::<String>::new());
     assert_eq!(value("effective_throughput", Scope::Run, &e, &short), 0.5);
     assert_eq!((value("duplicate_share", Scope::Link(0), &e, &short), value("good_share", Scope::Link(0), &e, &short)), (0.5, 0.0));
-    // Nothing was delivered: there is no bit to say a price of.
-    assert!(value("mhz_per_mbps", Scope::Run, &e, &short).is_nan());
+    // Nothing arrived: there is no bit to say a price of.
+    let silent = Trace { flows: vec![flow(0), flow(0)], ..short.clone() };
+    assert!(value("mhz_per_mbps", Scope::Run, &e, &silent).is_nan());
     let empty = trace((at(2), at(2)));
     assert_eq!(impossible(&e, &empty), Vec::<String>::new());
     assert!(value("effective_throughput", Scope::Run, &e, &empty).is_nan() && value("idle_share", Scope::Link(0), &e, &empty).is_nan());
@@ -486,7 +494,7 @@ fn nothing_is_infinite() {
 #[test]
 fn a_link_full_of_udp_has_an_effective_throughput_of_one() {
     let e = experiment(&[Traffic::udp(Rate::from_bps(1_000_000), 1000)]);
-    let flow = FlowRecord { bytes_arrived_in_span: Some(972_000), ..FlowRecord::default() };
+    let flow = FlowRecord { bytes_arrived_in_span: 972_000, ..FlowRecord::default() };
     let link = LinkRecord { busy_s: 8.0, ..LinkRecord::default() };
     let trace = Trace { flows: vec![flow], links: vec![link, LinkRecord::default()], span: (at(2), at(10)), ..Trace::default() };
     assert!((value("effective_throughput", Scope::Run, &e, &trace) - 1.0).abs() < 1e-12);
@@ -524,7 +532,7 @@ fn memory_is_that_of_each_host_with_a_bound_and_of_all() {
 fn udp_is_measured_where_there_is_nothing_else() {
     let udp = Traffic::udp(Rate::from_bps(1000), 100);
     let ping = Traffic::ping(Duration::from_secs(1), 84);
-    let got = |bytes| FlowRecord { bytes_delivered: bytes, ..FlowRecord::default() };
+    let got = |bytes| FlowRecord { bytes_arrived: bytes, ..FlowRecord::default() };
     let trace = |n: usize| Trace { flows: vec![got(1000); n], end: at(10), ..Trace::default() };
     assert_eq!(value("jain_index", Scope::Run, &experiment(&[udp.clone(), udp, ping.clone()]), &trace(3)), 1.0);
     assert!(value("jain_index", Scope::Run, &experiment(&[ping.clone(), ping]), &trace(2)).is_nan());

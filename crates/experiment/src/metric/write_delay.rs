@@ -32,7 +32,7 @@ impl Seen {
     fn mean(&self) -> f64 {
         let Some(first) = &self.first else { return f64::NAN };
         let span_s = self.last.time.since(first.time).as_secs_f64();
-        let rate = ratio((self.last.bytes_delivered - first.bytes_delivered) as f64, span_s);
+        let rate = ratio((self.last.bytes_arrived - first.bytes_arrived) as f64, span_s);
         ratio(self.buffered as f64 / self.samples as f64, rate)
     }
 }

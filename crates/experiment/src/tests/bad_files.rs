@@ -169,6 +169,8 @@ const CASES: &[(&str, &str, &str)] = &[
     ("skip of no value", "title = \"good\"", "skip = [{ window = \"64 kB\" }]"),
     ("everything skipped", "title = \"good\"", "skip = [{ window = [\"64 KiB\", \"1 MiB\"] }]"),
     ("a series larger than memory", "duration = \"60 s\"", "duration = \"100000 s\"\ninterval = \"1 us\""),
+    ("packets without their name", "duration = \"60 s\"", "duration = \"60 s\"\npackets = true"),
+    ("a loss by its number alone", "limit = \"1 bdp\" } }", "limit = \"1 bdp\" }, loss = 0.0001 }"),
     ("packets of nobody", "duration = \"60 s\"", "duration = \"60 s\"\npackets = \"botleneck>\""),
     ("packets larger than memory", "duration = \"60 s\"", "duration = \"6000 s\"\npackets = \"all\""),
     ("too many runs", "title = \"good\"", "seed = { sweep = [1, 2] }\nrepeats = 1_000_001"),

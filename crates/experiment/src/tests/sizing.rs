@@ -48,7 +48,7 @@ fn an_automatic_window_is_right_sized() {
     let flow = flow("stack = \"bsd-reno-1994\"\nwindow = \"auto\"");
     assert_eq!((flow.sender.window_sizing.kind, window_sizing::bounds(&flow.sender)), ("drs", unbounded));
     assert_eq!((flow.receiver.window_sizing.kind, window_sizing::bounds(&flow.receiver)), ("drs", unbounded));
-    // Half of its tcp_rmem[2].
+    // Its tcp_rmem[2], of which 1448 of 2304 bytes are data.
     let linux = self::flow("stack = \"bsd-reno-1994\"\nwindow = \"auto\"\nwindow_sizing = \"linux\"\nsend_buffer = \"1 MiB\"");
-    assert_eq!((linux.sender.window_sizing.kind, window_sizing::bounds(&linux.sender)), ("linux", (1 << 20, 3 << 20)));
+    assert_eq!((linux.sender.window_sizing.kind, window_sizing::bounds(&linux.sender)), ("linux", (1 << 20, (6 << 20) * 1448 / 2304)));
 }

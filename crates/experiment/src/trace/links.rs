@@ -9,6 +9,14 @@ use super::{LinkRecord, LinkSample, QUANTILES};
 /// What a link had done by some instant, besides what its counters say.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LinkTotals {
+    /// Packets offered to the queue.
+    pub packets_in: u64,
+    /// Packets that left the queue.
+    pub transmitted: u64,
+    /// Packets dropped by the queue or the link, for whatever reason.
+    pub dropped: u64,
+    /// Packets that an ACK filter removed; `dropped` has them as well.
+    pub filtered: u64,
     /// How long it has been busy.
     pub busy: Duration,
     /// Integrals over time of packets and bytes queued, in ps.
@@ -21,7 +29,16 @@ impl LinkTotals {
     /// Of `link`, which has been advanced to `time`.
     #[must_use]
     pub fn of(link: &Link, time: Time) -> Self {
-        LinkTotals { busy: link.busy(time), waited: link.count.waited(time), waits: link.waits(QUANTILES) }
+        let count = &link.count;
+        LinkTotals {
+            packets_in: count.packets_in,
+            transmitted: count.transmitted,
+            dropped: count.drops.iter().sum(),
+            filtered: count.drops[DropReason::AckFilter as usize],
+            busy: link.busy(time),
+            waited: count.waited(time),
+            waits: link.waits(QUANTILES),
+        }
     }
 }
 
@@ -53,6 +70,10 @@ impl LinkRecord {
             name: name.to_owned(),
             packets_in: count.packets_in,
             packets_transmitted: count.transmitted,
+            packets_in_in_span: to.packets_in.saturating_sub(from.packets_in),
+            packets_transmitted_in_span: to.transmitted.saturating_sub(from.transmitted),
+            packets_dropped_in_span: to.dropped.saturating_sub(from.dropped),
+            packets_filtered_in_span: to.filtered.saturating_sub(from.filtered),
             packets_delivered: count.delivered,
             packets_lost: count.lost,
             packets_queued: count.backlog,

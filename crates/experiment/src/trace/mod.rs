@@ -3,6 +3,7 @@
 //! [`columns`] says what each value is called in results, in which unit, and how it is stored.
 
 pub mod columns;
+mod counts;
 mod links;
 mod packet_log;
 mod packets;
@@ -10,6 +11,7 @@ mod series;
 #[cfg(test)]
 mod tests;
 
+pub use counts::FlowCounts;
 pub use links::LinkTotals;
 pub use packet_log::{Offsets, PacketLog, PacketPlace};
 pub use packets::{PacketEvent, PacketKind};
@@ -105,8 +107,8 @@ pub struct FlowRecord {
     pub gave_up: Option<Time>,
     /// In-order bytes given to the receiving application.
     pub bytes_delivered: u64,
-    /// The same at the end of the warmup, so that rates can leave the start out.
-    pub bytes_delivered_at_warmup: u64,
+    /// Payload bytes that arrived for the first time, in order or not, read or not.
+    pub bytes_arrived: u64,
     /// Payload bytes sent, retransmissions included.
     pub bytes_sent: u64,
     /// Payload bytes sent again.
@@ -127,22 +129,21 @@ pub struct FlowRecord {
     pub send_stalls: u64,
     /// Data segments that arrived and held nothing new.
     pub duplicates_received: u64,
-    /// Payload bytes that arrived again, and the same at the end of the warmup.
+    /// Payload bytes that arrived again.
     pub bytes_duplicate: u64,
-    /// Payload bytes that arrived again by the end of the warmup.
-    pub bytes_duplicate_at_warmup: u64,
-    /// Payload bytes that arrived within the measured span for the first time, in order or not, and those that arrived again; none
-    /// where that was not recorded.
-    pub bytes_arrived_in_span: Option<u64>,
+    /// The counts by the end of the warmup, which rates leave out; all zero of a flow with a volume, which is measured whole.
+    pub at_warmup: FlowCounts,
+    /// Payload bytes that arrived within the measured span for the first time, in order or not.
+    pub bytes_arrived_in_span: u64,
     /// Payload bytes that arrived again within the measured span.
-    pub bytes_duplicate_in_span: Option<u64>,
+    pub bytes_duplicate_in_span: u64,
     /// Packets of this flow (both ways) that a queue or link dropped.
     pub packets_dropped: u64,
-    /// Over the RTT samples taken, in seconds; NaN without one.
+    /// Least RTT sample of the whole run, in seconds; NaN without one.
     pub rtt_min_s: f64,
-    /// Mean of the RTT samples, in seconds.
+    /// Mean of the RTT samples since the flow was measured (see `at_warmup`), in seconds; NaN without one.
     pub rtt_mean_s: f64,
-    /// The greatest RTT sample, in seconds.
+    /// The greatest of them, in seconds.
     pub rtt_max_s: f64,
     /// The quantiles [`QUANTILES`] of them, in seconds, within 1/128.
     pub rtt_quantiles_s: [f64; 3],
@@ -175,6 +176,14 @@ pub struct LinkRecord {
     pub packets_in: u64,
     /// That left the queue.
     pub packets_transmitted: u64,
+    /// Packets offered to the queue within the measured span.
+    pub packets_in_in_span: u64,
+    /// Packets that left the queue within the measured span.
+    pub packets_transmitted_in_span: u64,
+    /// Packets dropped by the queue or the link within the measured span, for whatever reason.
+    pub packets_dropped_in_span: u64,
+    /// Packets that an ACK filter removed within the measured span.
+    pub packets_filtered_in_span: u64,
     /// That arrived at its far end.
     pub packets_delivered: u64,
     /// Lost on the wire.
@@ -311,9 +320,11 @@ pub struct FlowSample {
     pub srtt_s: f64,
     /// The retransmission timeout, in seconds.
     pub rto_s: f64,
-    /// Totals so far.
+    /// Payload bytes given to the application so far.
     pub bytes_delivered: u64,
-    /// Payload bytes sent again so far.
+    /// Payload bytes that have arrived for the first time so far, in order or not.
+    pub bytes_arrived: u64,
+    /// Payload bytes retransmitted so far.
     pub bytes_retransmitted: u64,
 }
 

@@ -25,7 +25,9 @@ fn dumbbell(bottleneck: &str, edge: &str, flows: &str, measure: &str) -> Case {
     let flow = FlowRecord {
         established: Some(at(0)),
         bytes_sent: 1_000_000,
+        segments_sent: 700,
         bytes_delivered: 1_000_000,
+        bytes_arrived: 1_000_000,
         fast_retransmits: 5,
         in_flight_max: 50_000,
         cwnd_end: Some(40_000),
@@ -93,8 +95,8 @@ fn dropped_at_the_host(n: u64) -> Case {
 
 fn two(flows: &str, first: u64, second: u64) -> Case {
     let mut case = dumbbell("", "", flows, "").with(|trace| {
-        trace.flows[0].bytes_delivered = first;
-        trace.flows[1].bytes_delivered = second;
+        trace.flows[0].bytes_arrived = first;
+        trace.flows[1].bytes_arrived = second;
     });
     case.link("bottleneck>").drops = vec![(DropReason::Overflow, 7)];
     case
@@ -182,9 +184,9 @@ fn cases() -> Vec<(&'static str, Case, &'static str, Case)> {
         ),
         (
             "sent_nothing",
-            plain().with(|trace| trace.flows[0].bytes_sent = 0),
+            plain().with(|trace| trace.flows[0].segments_sent = 0),
             "flow1 sent nothing from its start at 0 s to the end of the run at 10 s",
-            plain().with(|trace| (trace.flows[0].bytes_sent, trace.flows[0].start) = (0, at(10))),
+            plain().with(|trace| (trace.flows[0].segments_sent, trace.flows[0].start) = (0, at(10))),
         ),
         (
             "netem_limit",

@@ -111,26 +111,33 @@ impl Agent {
         match self {
             Agent::Tcp(tcp) => tcp.stats(),
             Agent::Datagrams(datagrams) => {
-                let DatagramStats { sent, replies, bytes_sent, rtt, .. } = datagrams.stats();
+                let DatagramStats { sent, replies, bytes_sent, duplicates, bytes_duplicate, rtt, .. } = datagrams.stats();
                 Stats {
                     segments_sent: sent,
                     acks_sent: replies,
                     bytes_sent,
+                    duplicates_received: duplicates,
+                    bytes_duplicate,
                     rtt_min: rtt.min,
-                    rtt_max: rtt.max,
-                    rtt_sum_ps: rtt.sum_ps,
-                    rtt_samples: rtt.count,
                     ..Stats::default()
                 }
             }
         }
     }
 
-    /// How the round trips that it measures are distributed.
+    /// The round trips that it has measured since it last forgot them.
     pub fn round_trips(&self) -> Option<&Quantiles> {
         match self {
             Agent::Tcp(tcp) => tcp.round_trips(),
             Agent::Datagrams(datagrams) => datagrams.round_trips(),
+        }
+    }
+
+    /// Forgets the round trips measured so far, all but the least.
+    pub fn forget_round_trips(&mut self) {
+        match self {
+            Agent::Tcp(tcp) => tcp.forget_round_trips(),
+            Agent::Datagrams(datagrams) => datagrams.forget_round_trips(),
         }
     }
 
@@ -151,6 +158,14 @@ impl Agent {
     pub fn rtt_deviation_s(&self) -> f64 {
         let rtt = if let Agent::Datagrams(datagrams) = self { datagrams.stats().rtt } else { RoundTrips::default() };
         rtt.deviation_s()
+    }
+
+    /// Payload bytes that arrived here for the first time, in order or not, read or not.
+    pub fn bytes_arrived(&self) -> u64 {
+        match self {
+            Agent::Tcp(tcp) => tcp.bytes_read() + tcp.memory().receive_buffered,
+            Agent::Datagrams(datagrams) => datagrams.stats().bytes_delivered,
+        }
     }
 
     /// Payload bytes that arrived here; of TCP, in order, and read by the application.

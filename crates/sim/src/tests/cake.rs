@@ -10,7 +10,7 @@ use crate::run;
 
 /// Payload of the flows with this name after the warmup, in Mb/s.
 fn mbps(trace: &Trace, flows: &[FlowRecord]) -> f64 {
-    let bytes: u64 = flows.iter().map(|flow| flow.bytes_delivered - flow.bytes_delivered_at_warmup).sum();
+    let bytes: u64 = flows.iter().map(|flow| flow.bytes_delivered - flow.at_warmup.delivered).sum();
     bytes as f64 * 8e-6 / trace.span.1.since(trace.span.0).as_secs_f64()
 }
 

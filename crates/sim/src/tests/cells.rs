@@ -66,7 +66,7 @@ fn policies() {
         let cells = cells(&trace, "bottleneck>");
         let n = &cells.in_span;
         let [overflow, rest, early] = n.dropped;
-        let delivered: u64 = trace.flows.iter().map(|f| f.bytes_delivered - f.bytes_delivered_at_warmup).sum();
+        let delivered: u64 = trace.flows.iter().map(|f| f.bytes_delivered - f.at_warmup.delivered).sum();
         // 4352 bytes of IP, 4312 of payload, take 91 cells of 3 us.
         let most = 1.5 / (91.0 * 3e-6) * 4312.0;
         writeln!(

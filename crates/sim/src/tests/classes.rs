@@ -26,7 +26,7 @@ fn home(queue: &str, up: bool) -> Experiment {
 
 /// The share of the laptop in all payload after the warmup.
 fn laptops(trace: &Trace) -> f64 {
-    let bytes: Vec<f64> = trace.flows.iter().map(|flow| (flow.bytes_delivered - flow.bytes_delivered_at_warmup) as f64).collect();
+    let bytes: Vec<f64> = trace.flows.iter().map(|flow| (flow.bytes_delivered - flow.at_warmup.delivered) as f64).collect();
     bytes[0] / bytes.iter().sum::<f64>()
 }
 

@@ -32,7 +32,7 @@ fn second_half(dumbbell: &Dumbbell) -> (f64, f64, u64, Vec<f64>, Trace) {
     let trace = run(&experiment).unwrap();
     let span = trace.span.1.since(trace.span.0).as_secs_f64();
     let link = &trace.links[0];
-    let rates = trace.flows.iter().map(|f| (f.bytes_delivered - f.bytes_delivered_at_warmup) as f64 * 8e-6 / span).collect();
+    let rates = trace.flows.iter().map(|f| (f.bytes_delivered - f.at_warmup.delivered) as f64 * 8e-6 / span).collect();
     (link.busy_s / span, link.queue_mean_packets, link.queue_max_packets, rates, trace)
 }
 
@@ -105,7 +105,7 @@ fn prague_depends_less_on_the_round_trip() {
             link.delay += Duration::from_micros(7_500);
         }
         let trace = run(&experiment).unwrap();
-        let rate = |i: usize| (trace.flows[i].bytes_delivered - trace.flows[i].bytes_delivered_at_warmup) as f64;
+        let rate = |i: usize| (trace.flows[i].bytes_delivered - trace.flows[i].at_warmup.delivered) as f64;
         rate(0) / rate(1)
     };
     let (with, without) = (ratio(Duration::from_millis(25)), ratio(Duration::ZERO));

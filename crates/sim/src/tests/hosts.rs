@@ -72,7 +72,7 @@ fn stall_wait_and_drop_differ_in_what_becomes_of_a_segment() {
     assert_eq!((wait.send_stalls, wait.packets_dropped, wait.segments_retransmitted), (0, 0, 0));
     assert!(drop.send_stalls == 0 && drop.packets_dropped > 0 && drop.segments_retransmitted >= drop.packets_dropped);
     // Waiting costs nothing: the window of 8 MB keeps an interface busy whose BDP is 5.4 MB.
-    let rate = (wait.bytes_delivered - wait.bytes_delivered_at_warmup) as f64 * 8.0 / 10.0;
+    let rate = (wait.bytes_delivered - wait.at_warmup.delivered) as f64 * 8.0 / 10.0;
     assert!(rate > 0.99 * 622e6 * 1448.0 / 1500.0, "{rate}");
     assert!(wait.bytes_delivered > stall.bytes_delivered);
 }
@@ -126,7 +126,7 @@ fn over_ten_gigabits(mtu: u32, ends: &[usize], rtt_ms: u64) -> (f64, Vec<f64>) {
     let trace = run(&experiment).unwrap();
     let flow = &trace.flows[0];
     assert_eq!(flow.packets_dropped, 0);
-    let rate = (flow.bytes_delivered - flow.bytes_delivered_at_warmup) as f64 * 8.0 / 15.0 / 1e6;
+    let rate = (flow.bytes_delivered - flow.at_warmup.delivered) as f64 * 8.0 / 15.0 / 1e6;
     (rate, trace.hosts.iter().map(|host| host.cpu_busy_s / 15.0).collect())
 }
 

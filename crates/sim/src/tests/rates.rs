@@ -37,7 +37,7 @@ fn measured(dumbbell: &Dumbbell, warmup: u64) -> Trace {
 /// Payload delivered in the measured span, as a share of what the bottleneck could have carried.
 fn share(trace: &Trace, flow: usize, rate: Rate) -> f64 {
     let flow = &trace.flows[flow];
-    let bytes = flow.bytes_delivered - flow.bytes_delivered_at_warmup;
+    let bytes = flow.bytes_delivered - flow.at_warmup.delivered;
     let seconds = trace.span.1.since(trace.span.0).as_secs_f64();
     bytes as f64 * 8.0 / (rate.as_bps() as f64 * 1448.0 / 1500.0 * seconds)
 }

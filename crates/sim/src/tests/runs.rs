@@ -246,7 +246,7 @@ fn bulk_flows_are_measured_after_the_warmup() {
     let flow = &trace.flows[0];
     // A queue of one BDP (16 packets) keeps the link busy but for a moment after each halving, which is to whole segments;
     // and 1448 of 1500 bytes are payload.
-    let rate = (flow.bytes_delivered - flow.bytes_delivered_at_warmup) as f64 * 8.0 / 10.0;
+    let rate = (flow.bytes_delivered - flow.at_warmup.delivered) as f64 * 8.0 / 10.0;
     assert!((rate / (1e7 * 1448.0 / 1500.0) - 1.0).abs() < 0.02, "{rate}");
     assert!((9.8..=10.0).contains(&trace.links[0].busy_s), "{}", trace.links[0].busy_s);
 }

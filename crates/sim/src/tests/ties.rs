@@ -3,7 +3,7 @@
 use longfat_core::time::Duration;
 use longfat_core::traffic::Traffic;
 use longfat_core::units::{Capacity, Rate};
-use longfat_experiment::Ties;
+use longfat_experiment::{Flow, Link, Node, Ties};
 
 use crate::run;
 use longfat_experiment::dumbbell::{Dumbbell, droptail};
@@ -38,6 +38,27 @@ fn at_random_none_has_an_advantage() {
     assert!(of_one.iter().all(|n| (2500..3100).contains(n)), "{of_one:?}");
     assert_eq!(of_one, shares(Ties::Random, 1));
     assert_ne!(of_one, shares(Ties::Random, 2));
+}
+
+/// A pair of hosts with a link of their own has nothing to do with a dumbbell.
+#[test]
+fn at_random_an_unrelated_pair_changes_nothing() {
+    let rate = Rate::from_bps(100_000_000);
+    let dumbbell = Dumbbell { pairs: 3, rate, edge_rate: rate, queue: droptail(Capacity::Packets(20)), ..Dumbbell::default() };
+    let one = longfat_experiment::Experiment { ties: Ties::Random, ..dumbbell.experiment() };
+    let mut two = one.clone();
+    let network = &mut two.network;
+    let (a, b) = (network.nodes.len(), network.nodes.len() + 1);
+    let host = network.nodes[one.flows[0].from].clone();
+    network.nodes.extend(["one", "other"].map(|name| Node { name: name.to_owned(), ..host.clone() }));
+    let line = network.links[0].clone();
+    network.links.push(Link { name: "apart>".to_owned(), from: a, to: b, bottleneck: false, ..line.clone() });
+    network.links.push(Link { name: "apart<".to_owned(), from: b, to: a, bottleneck: false, ..line });
+    two.flows.push(Flow { from: a, to: b, group: "apart".into(), stream_of: 3, ..one.flows[0].clone() });
+    let (one, two) = (run(&one).unwrap(), run(&two).unwrap());
+    assert!(one.flows.iter().any(|flow| flow.packets_dropped > 0), "there is nothing to tie for");
+    // NaN is as good as NaN.
+    assert_eq!(format!("{:?}", one.flows), format!("{:?}", &two.flows[..3]));
 }
 
 /// A source fills the bottleneck by itself, and with each of its packets that comes another leaves. A second one's packets come

@@ -65,7 +65,15 @@ pub(super) fn world(experiment: &Experiment) -> Result<World, Error> {
         due.set(place, first.saturating_add(layout.behind[place]));
     }
     let place_of_link = layout.places_of_links(&units);
-    let ties = |i: usize| Tie::new(Rng::named(experiment.seed, &format!("ties {i}")));
+    // A stream is named after the links that it orders: the rest of the network has no say in it.
+    let named = |link: u32| experiment.network.links.get(link as usize).map_or("", |link| link.name.as_str());
+    let ties = |input: &Input| {
+        let at = match layout.stages.get(input.to as usize) {
+            Some(Stage::Link(link)) => named(*link),
+            _ => "",
+        };
+        Tie::new(Rng::named(experiment.seed, &format!("ties {} {at}", named(input.rank))))
+    };
     let is_random = experiment.ties == Ties::Random;
     let leads_to = layout.leads_to(links.len());
     Ok(World {
@@ -82,7 +90,7 @@ pub(super) fn world(experiment: &Experiment) -> Result<World, Error> {
         detours,
         pauses,
         place_of_link,
-        ties: (0..layout.inputs.len()).filter(|_| is_random).map(ties).collect(),
+        ties: layout.inputs.iter().filter(|_| is_random).map(ties).collect(),
         inputs: layout.inputs,
         due,
         stages: layout.stages,

@@ -3,29 +3,31 @@
 use longfat_core::atm::aal5;
 use longfat_core::time::{Duration, Time};
 
-use longfat_experiment::trace;
+use longfat_experiment::trace::{self, FlowCounts};
+use longfat_tcp::LimitedBy;
 
 use super::{CellTotals, World};
-use crate::endpoint::Agent;
+use crate::endpoint::Endpoint;
 
-/// What had arrived of a flow by some instant: bytes delivered in order, bytes that wait for that, and payload bytes that came again.
-#[derive(Clone, Copy, Debug)]
-pub struct Arrived {
-    pub delivered: u64,
-    pub waiting: u64,
-    pub duplicate: u64,
-}
-
-impl Arrived {
-    pub fn of(receiver: &Agent) -> Self {
-        let waiting = receiver.info().memory.receive_buffered;
-        Arrived { delivered: receiver.bytes_delivered(), waiting, duplicate: receiver.stats().bytes_duplicate }
-    }
-
-    /// Of each flow, in order.
-    pub fn of_all(world: &World) -> Vec<Self> {
-        world.endpoints.chunks(2).map(|pair| Arrived::of(&pair[1].agent)).collect()
-    }
+/// What each flow has done so far, in order.
+pub fn counts(world: &World) -> Vec<FlowCounts> {
+    let of = |(flow, ends): (usize, &[Endpoint])| {
+        let (sender, receiver) = (&ends[0].agent, &ends[1].agent);
+        let (sent, received) = (sender.stats(), receiver.stats());
+        let limited = sender.limited(world.milestones[flow].gave_up.unwrap_or(world.now));
+        FlowCounts {
+            delivered: receiver.bytes_delivered(),
+            arrived: receiver.bytes_arrived(),
+            duplicate: received.bytes_duplicate,
+            sent: sent.bytes_sent,
+            retransmitted: sent.bytes_retransmitted,
+            segments_sent: sent.segments_sent,
+            segments_retransmitted: sent.segments_retransmitted,
+            packets_dropped: world.ledger.dropped_of(flow).packets,
+            limited_s: limited.map_or([f64::NAN; LimitedBy::ALL.len()], |times| times.map(Duration::as_secs_f64)),
+        }
+    };
+    world.endpoints.chunks(2).enumerate().map(of).collect()
 }
 
 /// What the links and flows had done by some instant.
@@ -33,7 +35,7 @@ impl Arrived {
 pub struct Snapshot {
     pub time: Time,
     /// One for each flow.
-    pub flows: Vec<Arrived>,
+    pub flows: Vec<FlowCounts>,
     pub links: Vec<LinkTotals>,
     /// How long each processor has been at work.
     pub processors: Vec<Duration>,
@@ -56,7 +58,9 @@ impl LinkTotals {
             None => LinkTotals { line: trace::LinkTotals::of(&world.links[number], world.now), cells: CellTotals::default() },
             Some(cells) => {
                 let waited = (cells.waited, cells.waited * u128::from(aal5::CELL));
-                LinkTotals { line: trace::LinkTotals { busy: cells.busy, waited, waits: None }, cells }
+                let packets_in = world.ports.in_front_of(number).map_or(0, |port| port.packets_in);
+                let line = trace::LinkTotals::of(&world.links[number], world.now);
+                LinkTotals { line: trace::LinkTotals { packets_in, busy: cells.busy, waited, waits: None, ..line }, cells }
             }
         }
     }
@@ -67,7 +71,7 @@ impl Snapshot {
     pub fn of(world: &World) -> Self {
         Snapshot {
             time: world.now,
-            flows: Arrived::of_all(world),
+            flows: counts(world),
             links: (0..world.links.len()).map(|link| LinkTotals::of(world, link)).collect(),
             processors: world.hosts.processors.iter().map(|processor| processor.busy(world.now)).collect(),
             memory: world

@@ -42,12 +42,6 @@ pub struct Stats {
     pub bytes_duplicate: u64,
     /// The least round trip measured, of data that was sent once; zero without one.
     pub rtt_min: Duration,
-    /// The longest.
-    pub rtt_max: Duration,
-    /// Their sum, in picoseconds.
-    pub rtt_sum_ps: u128,
-    /// How many there are.
-    pub rtt_samples: u64,
     /// The most that was outstanding at once: sent and not acknowledged, in bytes of the sequence space.
     pub in_flight_max: u64,
 }
@@ -155,9 +149,16 @@ impl Connection {
         }
     }
 
-    /// How the round trips of [`Connection::stats`] are distributed; `None` of a connection that sends nothing.
+    /// The round trips measured since they were last forgotten; `None` of a connection that sends nothing.
     pub fn round_trips(&self) -> Option<&Quantiles> {
         self.sending.sender().map(Sender::round_trips)
+    }
+
+    /// Forgets what [`Connection::round_trips`] has.
+    pub fn forget_round_trips(&mut self) {
+        if let Some(sender) = self.sending.sender_mut() {
+            sender.forget_round_trips();
+        }
     }
 
     /// How long each limit, in the order of [`LimitedBy::ALL`], has held its sender back until `until`, which is not before anything that it

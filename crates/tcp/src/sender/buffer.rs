@@ -13,6 +13,8 @@ pub(crate) struct SendBuffer {
     most: u64,
     /// What the host has for it.
     memory: u64,
+    /// Offset up to which the application has been able to write, where a writer that found it full waits.
+    taken: u64,
 }
 
 impl SendBuffer {
@@ -22,6 +24,36 @@ impl SendBuffer {
             sizing: (window_sizing::kind(config).send)(config),
             most: window_sizing::bounds(config).0,
             memory: u64::MAX,
+            taken: u64::MAX,
+        }
+        .with_taken()
+    }
+
+    fn with_taken(self) -> Self {
+        let waits = self.sizing.as_ref().is_some_and(|sizing| sizing.wakes_writer_at(self.size) < self.size);
+        SendBuffer { taken: if waits { 0 } else { u64::MAX }, ..self }
+    }
+
+    /// Offset up to which it reaches when all before `una` is acknowledged.
+    #[inline]
+    pub fn reach(&self, una: u64) -> u64 {
+        una.saturating_add(self.size).min(self.taken)
+    }
+
+    /// All before `una` is acknowledged, and the application has something to write up to `end`: a writer that found the buffer full goes on
+    /// once enough of it is free.
+    #[inline]
+    pub fn refill(&mut self, una: u64, end: u64) {
+        if self.taken < u64::MAX {
+            self.wake_writer(una, end);
+        }
+    }
+
+    fn wake_writer(&mut self, una: u64, end: u64) {
+        let Some(sizing) = &self.sizing else { return };
+        let is_blocked = end > self.taken;
+        if !is_blocked || self.taken.saturating_sub(una) <= sizing.wakes_writer_at(self.size) {
+            self.taken = self.taken.max(una.saturating_add(self.size).min(u64::MAX - 1));
         }
     }
 
@@ -82,6 +114,7 @@ impl SendBuffer {
 mod tests {
     use super::*;
     use crate::stack;
+    use longfat_core::params::Value;
 
     #[test]
     fn it_is_the_least_of_what_is_wanted_allowed_and_there() {
@@ -95,5 +128,27 @@ mod tests {
         buffer.set_memory(u64::MAX);
         buffer.start_over(&config);
         assert_eq!(buffer.size(), 100_000);
+        assert_eq!((buffer.reach(0), buffer.reach(70_000)), (100_000, 170_000), "nobody waits");
+    }
+
+    /// As a script of Linux has it: a writer that found the buffer full is woken when a third of it is free.
+    #[test]
+    fn a_writer_that_found_it_full_waits_until_a_third_is_free() {
+        let config = TcpConfig {
+            window_sizing: window_sizing::choice("linux").with(&[("wmem_default", Value::Bytes(30_000))]),
+            ..TcpConfig::new(&stack::named("rfc").params(), 1500)
+        };
+        let mut buffer = SendBuffer::new(&config);
+        buffer.refill(0, u64::MAX / 2);
+        let reach = |buffer: &mut SendBuffer, una, end| {
+            buffer.refill(una, end);
+            buffer.reach(una)
+        };
+        assert_eq!(buffer.reach(0), 30_000);
+        assert_eq!(reach(&mut buffer, 9_999, u64::MAX / 2), 30_000, "20,001 bytes are in use");
+        assert_eq!(reach(&mut buffer, 10_000, u64::MAX / 2), 40_000);
+        assert_eq!(reach(&mut buffer, 19_999, u64::MAX / 2), 40_000);
+        // One that has written all that it had does not wait: what it writes later finds room.
+        assert_eq!(reach(&mut buffer, 19_999, 40_000), 49_999);
     }
 }

@@ -61,11 +61,8 @@ impl Sender {
 
     #[inline]
     fn note_rtt(&mut self, rtt: Duration) {
-        let s = &mut self.stats;
-        s.rtt_min = if s.rtt_samples == 0 { rtt } else { s.rtt_min.min(rtt) };
-        s.rtt_max = s.rtt_max.max(rtt);
-        s.rtt_sum_ps += u128::from(rtt.as_ps());
-        s.rtt_samples += 1;
+        let least = &mut self.stats.rtt_min;
+        *least = if *least == Duration::ZERO { rtt } else { rtt.min(*least) };
         self.round_trips.record(rtt);
     }
 }

@@ -23,6 +23,7 @@ impl Sender {
     /// The next transmission allowed now. It is counted as sent.
     #[inline]
     pub fn next(&mut self, now: Time) -> Option<Range> {
+        self.buffer.refill(self.board.una(), self.stream.end());
         if self.timers.probe_is_due() {
             return Some(self.window_probe(now));
         }

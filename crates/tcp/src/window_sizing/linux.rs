@@ -4,7 +4,7 @@
 //! The receiver measures how much the application reads in a round trip. When that is more than ever before, by a share g, the window may be
 //! `2 (1 + 2 g)` times it: six times in slow start, where it doubles. The change "tcp: smoother receiver autotuning" (2017) says so of
 //! g = 1/4 and 1/2. From what it is to what it may be, the window grows by two bytes for each that arrives, and each segment that lets it
-//! grow is acknowledged at once. The sender makes room for twice its cwnd. Neither gives room back. Measured on Linux 6.18
+//! grow is acknowledged at once. The sender makes room for twice its cwnd; the whole of its buffer holds data. Neither gives room back. Measured on Linux 6.18
 //! (docs/window-sizing/linux.md).
 //!
 //! Not verified: how the round trip is measured (here as `drs` does it), and what memory pressure does to a window (ip-sysctl,
@@ -33,11 +33,10 @@ pub(super) const KIND: SizingKind = SizingKind {
         ParamSpec {
             name: "rmem_data",
             kind: Kind::Number { min: 0.1, max: 1.0 },
-            // ip-sysctl, `tcp_adv_win_scale`: 1.
-            default: Some(Value::Number(HALF)),
-            doc: "the share of the receive buffer that is data, once a segment has come. Linux 6.6 and later measure it; before it was a half",
+            default: Some(Value::Auto),
+            doc: "the share of the receive buffer that is data, once a segment has come. By default what Linux 6.6 and later measure, which follows from the mss: 0.63 at an MTU of 1500, 0.71 at 9000; earlier kernels have 0.5",
         },
-        memory("wmem_default", 16_384, "tcp_wmem[1]: the send buffer at the start, half of it data"),
+        memory("wmem_default", 16_384, "tcp_wmem[1]: the send buffer at the start"),
         memory("wmem_max", 4 << 20, "tcp_wmem[2]: the most that it grows to by itself"),
     ],
     check: |config| {
@@ -51,23 +50,37 @@ pub(super) const KIND: SizingKind = SizingKind {
         }
         check_maxwnd(config)
     },
-    most: |config| (data(config, "wmem_max"), data(config, "rmem_default").max(readable(config, "rmem_max"))),
+    most: |config| {
+        let window = half(config, "rmem_default").max(readable(config, "rmem_max"));
+        (config.window_sizing.params.integer("wmem_max"), window)
+    },
     send: |config| Some(Box::new(Send::new(config))),
     receive: |config| Some(Box::new(Receive::new(config))),
 };
 
-/// Of buffer memory a half is data: tcp_adv_win_scale = 1 says so of the receive buffer, and socket(7) of both, that they are
-/// doubled for bookkeeping.
-const HALF: f64 = 0.5;
-
-fn data(config: &TcpConfig, name: &str) -> u64 {
+/// Before a segment has come, a half of a receive buffer is data (ip-sysctl, `tcp_adv_win_scale` = 1).
+fn half(config: &TcpConfig, name: &str) -> u64 {
     config.window_sizing.params.integer(name) / 2
 }
 
-/// What is data of the receive buffer once it is known how much memory a segment takes.
+/// The data that a receive buffer holds once the memory of a segment is known.
 fn readable(config: &TcpConfig, name: &str) -> u64 {
     let params = &config.window_sizing.params;
-    (params.integer(name) as f64 * params.number("rmem_data")) as u64
+    let share = if params.is_auto("rmem_data") { share_of_data(config.mss) } else { params.number("rmem_data") };
+    (params.integer(name) as f64 * share) as u64
+}
+
+/// Payload of a full segment over the memory that a driver spends on it: a buffer of 2 KiB, or pages of 4 KiB where it does not fit into
+/// one, and 256 bytes of bookkeeping. Measured on Linux 6.18, windows of 6 MiB of memory: 0.625 at an MTU of 1500, 0.711 at 9000
+/// (docs/window-sizing/linux.md).
+fn share_of_data(mss: u32) -> f64 {
+    const SMALL: u32 = 2048;
+    const PAGE: u32 = 4096;
+    const BOOKKEEPING: u32 = 256;
+    // Ethernet, IPv4 and TCP headers with timestamps.
+    let packet = mss + 66;
+    let buffer = if packet <= SMALL { SMALL } else { packet.div_ceil(PAGE) * PAGE };
+    f64::from(mss) / f64::from(buffer + BOOKKEEPING)
 }
 
 #[derive(Debug)]
@@ -77,7 +90,7 @@ struct Send {
 
 impl Send {
     fn new(config: &TcpConfig) -> Self {
-        Send { buffer: data(config, "wmem_default") }
+        Send { buffer: config.window_sizing.params.integer("wmem_default") }
     }
 }
 
@@ -88,6 +101,11 @@ impl SendSizing for Send {
 
     fn buffer(&self) -> u64 {
         self.buffer
+    }
+
+    /// A writer that found the buffer full, blocked or waiting for `EPOLLOUT`, is woken when a third of it is free. Measured on Linux 6.18.
+    fn wakes_writer_at(&self, size: u64) -> u64 {
+        size / 3 * 2
     }
 }
 
@@ -120,7 +138,7 @@ pub(super) struct Receive {
 
 impl Receive {
     pub(super) fn new(config: &TcpConfig) -> Self {
-        let buffer = data(config, "rmem_default");
+        let buffer = half(config, "rmem_default");
         let space = first_read(buffer, u64::from(config.mss));
         let first = readable(config, "rmem_default");
         Receive { meter: FlightMeter::default(), read: 0, space, most: buffer, first, buffer, received: 0, grew: false, memory: u64::MAX }

@@ -38,6 +38,8 @@ pub struct MemoryUse {
     pub outstanding: u64,
     /// Written here and not acknowledged, as far as the send buffer has room for it.
     pub send_buffered: u64,
+    /// Whether the application has more to write than the send buffer takes now.
+    pub writer_waits: bool,
     /// What the send buffer may hold now.
     pub send_buffer: u64,
     /// What it would, with memory enough: the demand.
@@ -89,6 +91,10 @@ pub trait SendSizing: Debug {
     fn update(&mut self, state: &SendState);
     /// How much the send buffer holds: written, not acknowledged. Bounds apply besides.
     fn buffer(&self) -> u64;
+    /// How much of a buffer of `size` bytes may be in use when a writer that found it full goes on. By default it goes on at once.
+    fn wakes_writer_at(&self, size: u64) -> u64 {
+        size
+    }
 }
 
 /// Data has been taken in. Byte counts are offsets of the stream.

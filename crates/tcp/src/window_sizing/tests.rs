@@ -248,8 +248,14 @@ fn linux_grows_by_two_bytes_for_one_and_never_gives_back() {
     rounds.sizing.on_memory(400_000);
     rounds.round(150);
     assert_eq!(rounds.round(150), 400_000);
-    // Half of tcp_wmem[2] and tcp_rmem[2] is data.
-    assert_eq!(bounds(&config("linux", &[])), (2 << 20, 3 << 20));
+    // All of tcp_wmem[2] is data, and of tcp_rmem[2] 1448 of 2304 bytes.
+    let config = TcpConfig { mss: 1448, ..config("linux", &[]) };
+    assert_eq!(bounds(&config), (4 << 20, (6 << 20) * 1448 / 2304));
+    // Linux 6.18 advertised 3.93 MB at an MTU of 1500, and 4.47 MB at 9000 (100 ms, 1 Gbit/s).
+    for (mss, advertised) in [(1448, 3.93e6), (8948, 4.47e6)] {
+        let window = bounds(&TcpConfig { mss, ..config.clone() }).1 as f64;
+        assert!((window / advertised - 1.0).abs() < 0.01, "{mss}: {window}");
+    }
 }
 
 #[test]
@@ -261,7 +267,7 @@ fn linux_measures_what_share_of_its_memory_is_data() {
     // By twice what comes.
     assert_eq!(rounds.round(10), 85_538, "and twice the SYN");
     assert_eq!(rounds.round(10), 98_304);
-    assert_eq!(bounds(&config), (2 << 20, 9 << 19));
+    assert_eq!(bounds(&config), (4 << 20, 9 << 19));
 }
 
 #[test]

@@ -9,7 +9,8 @@ use longfat_core::rng::Rng;
 use longfat_core::time::{Duration, Time};
 use longfat_core::traffic::{Life, Over, Program, Reader, until};
 use longfat_experiment::Flow;
-use longfat_experiment::trace::{Event, EventKind, FlowRecord, FlowSample, QUANTILES};
+use longfat_experiment::trace::{Event, EventKind, FlowCounts, FlowRecord, FlowSample, QUANTILES};
+use longfat_tcp::LimitedBy;
 
 use crate::Error;
 use crate::linux::datagrams::DatagramEnd;
@@ -57,9 +58,6 @@ struct Watch {
     ca_state: u8,
     timeouts: u64,
     rtts: Quantiles,
-    rtt_count: u64,
-    rtt_sum_s: f64,
-    rtt_max: Duration,
     last: Option<Info>,
 }
 
@@ -168,6 +166,41 @@ impl Connection {
         self.receiver.stream.as_ref().map_or(0, |stream| stream.read)
     }
 
+    /// What it has done so far. A kernel does not say what arrived behind a gap, but its sender knows: that is SACKed.
+    pub fn counts(&self) -> FlowCounts {
+        let delivered = self.delivered();
+        let unread = self.receiver.stream.as_ref().map_or(0, |stream| sys::unread(&stream.socket));
+        let now = self.sender.stream.as_ref().and_then(|stream| Info::of(&stream.socket).ok()).filter(|info| info.state() != state::CLOSE);
+        let mut limited_s = [f64::NAN; LimitedBy::ALL.len()];
+        let Some(info) = now.as_ref().or(self.watch.last.as_ref()) else {
+            return FlowCounts { delivered, arrived: delivered + unread, limited_s, ..FlowCounts::default() };
+        };
+        let seconds = |us: u64| us as f64 / 1e6;
+        let (rwnd, sndbuf) = (info.rwnd_limited(), info.sndbuf_limited());
+        limited_s[LimitedBy::Cwnd as usize] = seconds(info.busy_time().saturating_sub(rwnd + sndbuf));
+        limited_s[LimitedBy::Rwnd as usize] = seconds(rwnd);
+        limited_s[LimitedBy::SendBuffer as usize] = seconds(sndbuf);
+        let (sent, retransmitted) = (info.bytes_sent(), info.bytes_retrans());
+        // No more than was sent: the last segment may be short.
+        let arrived = (delivered + unread + info.of_segments(info.sacked())).min(sent.saturating_sub(retransmitted)).max(delivered);
+        FlowCounts {
+            delivered,
+            arrived,
+            duplicate: info.of_segments(info.dsack_dups()),
+            sent,
+            retransmitted,
+            segments_sent: info.data_segs_out().into(),
+            segments_retransmitted: info.total_retrans().into(),
+            packets_dropped: 0,
+            limited_s,
+        }
+    }
+
+    /// Forgets the round trips seen so far, all but the least.
+    pub fn forget_round_trips(&mut self) {
+        self.watch.rtts.clear();
+    }
+
     /// Looks at the sender; tells `note` of what has happened to it.
     pub fn look(&mut self, now: Time, mut note: impl FnMut(EventKind, u64)) {
         let Some(info) = self.sender.stream.as_ref().and_then(|stream| Info::of(&stream.socket).ok()) else { return };
@@ -190,9 +223,6 @@ impl Connection {
         (watch.ca_state, watch.timeouts) = (state, timeouts);
         if info.rtt() > 0 && self.record.established.is_some() {
             watch.rtts.record(info.srtt());
-            watch.rtt_count += 1;
-            watch.rtt_sum_s += info.srtt().as_secs_f64();
-            watch.rtt_max = watch.rtt_max.max(info.srtt());
         }
         self.record.in_flight_max = self.record.in_flight_max.max(info.in_flight());
         if self.record.established.is_some()
@@ -230,37 +260,29 @@ impl Connection {
             sample.receive_buffered = sys::unread(&stream.socket);
             sample.promised = info.rcv_wnd().into();
         }
+        sample.bytes_arrived = self.counts().arrived;
         sample
     }
 
     /// What there is to say at the end.
     pub fn finish(mut self) -> FlowRecord {
         let receiver = self.receiver.stream.as_ref().and_then(|stream| Info::of(&stream.socket).ok());
-        let delivered = self.delivered();
         let watch = &self.watch;
         let record = &mut self.record;
-        (record.bytes_delivered, record.timeouts) = (delivered, watch.timeouts);
+        record.timeouts = watch.timeouts;
         (record.rtt_min_s, record.rtt_mean_s, record.rtt_max_s) = (f64::NAN, f64::NAN, f64::NAN);
-        (record.rtt_quantiles_s, record.rtt_deviation_s, record.limited_s) = ([f64::NAN; 3], f64::NAN, [f64::NAN; 5]);
-        let seconds = |us: u64| us as f64 / 1e6;
+        (record.rtt_quantiles_s, record.rtt_deviation_s) = ([f64::NAN; 3], f64::NAN);
         if let Some(info) = &watch.last {
-            record.bytes_sent = info.bytes_sent();
-            record.bytes_retransmitted = info.bytes_retrans();
-            record.segments_sent = info.data_segs_out().into();
-            record.segments_retransmitted = info.total_retrans().into();
             record.acks_received = u64::from(info.segs_in()).saturating_sub(u64::from(record.established.is_some()));
             record.duplicates_received = info.dsack_dups().into();
-            record.bytes_duplicate = u64::from(info.dsack_dups()) * u64::from(info.snd_mss());
-            let (rwnd, sndbuf) = (info.rwnd_limited(), info.sndbuf_limited());
-            record.limited_s[0] = seconds(info.busy_time().saturating_sub(rwnd + sndbuf));
-            (record.limited_s[1], record.limited_s[2]) = (seconds(rwnd), seconds(sndbuf));
             record.cwnd_end = Some(info.cwnd());
             record.ssthresh_end = Some(info.ssthresh()).filter(|bytes| *bytes != u64::MAX);
-            if watch.rtt_count > 0 {
-                record.rtt_min_s = seconds(info.min_rtt().into());
-                record.rtt_mean_s = watch.rtt_sum_s / watch.rtt_count as f64;
-                record.rtt_max_s = watch.rtt_max.as_secs_f64();
-                let quantiles = watch.rtts.at(QUANTILES, 0).unwrap_or_default();
+            if info.rtt() > 0 {
+                record.rtt_min_s = f64::from(info.min_rtt()) / 1e6;
+            }
+            if let Some(quantiles) = watch.rtts.at(QUANTILES, 0) {
+                record.rtt_mean_s = watch.rtts.mean_s();
+                record.rtt_max_s = watch.rtts.max().as_secs_f64();
                 record.rtt_quantiles_s = quantiles.map(|of| of.as_secs_f64().min(record.rtt_max_s));
             }
         }
@@ -276,7 +298,21 @@ fn traffic_close(stream: &mut Stream) {
     longfat_core::traffic::Socket::close(stream);
 }
 
-/// What there is to say of a flow of datagrams at the end; it started at `start`.
+/// What a flow of datagrams has done so far.
+pub fn counts_of_datagrams(ends: &[DatagramEnd; 2]) -> FlowCounts {
+    let (sent, answered) = (ends[0].datagrams.stats(), ends[1].datagrams.stats());
+    FlowCounts {
+        delivered: answered.bytes_delivered,
+        arrived: answered.bytes_delivered,
+        duplicate: answered.bytes_duplicate,
+        sent: sent.bytes_sent,
+        segments_sent: sent.sent,
+        limited_s: [f64::NAN; LimitedBy::ALL.len()],
+        ..FlowCounts::default()
+    }
+}
+
+/// What there is to say of a flow of datagrams at the end, but its counts; it started at `start`.
 pub fn finish_datagrams(ends: &[DatagramEnd; 2], start: Time) -> FlowRecord {
     let (sent, answered) = (ends[0].datagrams.stats(), ends[1].datagrams.stats());
     let rtt = sent.rtt;
@@ -284,9 +320,7 @@ pub fn finish_datagrams(ends: &[DatagramEnd; 2], start: Time) -> FlowRecord {
     let quantiles = ends[0].datagrams.round_trips().and_then(|of| of.at(QUANTILES, 0));
     FlowRecord {
         start,
-        bytes_delivered: answered.bytes_delivered,
-        bytes_sent: sent.bytes_sent,
-        segments_sent: sent.sent,
+        duplicates_received: answered.duplicates,
         acks_sent: answered.replies,
         acks_received: ends[0].arrived,
         packets_delivered: ends[1].arrived,
@@ -295,7 +329,6 @@ pub fn finish_datagrams(ends: &[DatagramEnd; 2], start: Time) -> FlowRecord {
         rtt_max_s: max,
         rtt_quantiles_s: quantiles.map_or([f64::NAN; 3], |of| of.map(|rtt| rtt.as_secs_f64().clamp(min, max))),
         rtt_deviation_s: rtt.deviation_s(),
-        limited_s: [f64::NAN; 5],
         ..FlowRecord::default()
     }
 }

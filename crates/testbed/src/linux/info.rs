@@ -108,7 +108,8 @@ impl Info {
         Ok(Info { bytes, len })
     }
 
-    fn of_segments(&self, segments: u32) -> u64 {
+    /// So many segments, in payload bytes.
+    pub fn of_segments(&self, segments: u32) -> u64 {
         u64::from(segments) * u64::from(self.snd_mss())
     }
 

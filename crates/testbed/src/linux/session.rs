@@ -5,8 +5,9 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 use longfat_core::time::{Duration, Time};
+use longfat_core::traffic::Rank;
 use longfat_experiment::Experiment;
-use longfat_experiment::trace::{Event, FlowRecord, FlowSample};
+use longfat_experiment::trace::{Event, FlowCounts, FlowRecord, FlowSample};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
@@ -14,7 +15,7 @@ use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFl
 use crate::Error;
 use crate::linux::clock::Clock;
 use crate::linux::emulator::Shared;
-use crate::linux::flow::{Ends, event, finish_datagrams};
+use crate::linux::flow::{Ends, counts_of_datagrams, event, finish_datagrams};
 
 /// How often senders are looked at: few of them often, many less so.
 const LOOK: Duration = Duration::from_millis(2);
@@ -40,8 +41,10 @@ pub struct Session {
     next_look: Time,
     warmup: Time,
     span_start: Time,
-    at_warmup: Option<Vec<u64>>,
-    at_span_start: Option<Vec<u64>>,
+    at_warmup: Option<Vec<FlowCounts>>,
+    at_span_start: Option<Vec<FlowCounts>>,
+    /// For each flow, whether it is measured whole: its volume is its result.
+    is_whole: Vec<bool>,
     waits_for: Vec<usize>,
     records_events: bool,
     /// What it leaves.
@@ -81,6 +84,7 @@ impl Session {
             span_start: Time::ZERO + experiment.span_start(),
             at_warmup: None,
             at_span_start: None,
+            is_whole: experiment.flows.iter().map(|flow| flow.traffic.rank() == Rank::Volume).collect(),
             waits_for: experiment.flows.iter().enumerate().filter_map(volumes).collect(),
             records_events: experiment.measure.events,
             left: Left::default(),
@@ -156,21 +160,39 @@ impl Session {
         self.next_sample.min(warmup).min(span)
     }
 
-    fn delivered(&self) -> Vec<u64> {
+    fn counts(&self) -> Vec<FlowCounts> {
         let of = |flow: &Ends| match flow {
-            Ends::Tcp(tcp) => tcp.delivered(),
-            Ends::Datagrams(ends) => ends[1].datagrams.stats().bytes_delivered,
+            Ends::Tcp(tcp) => tcp.counts(),
+            Ends::Datagrams(ends) => counts_of_datagrams(ends),
         };
         self.flows.iter().map(of).collect()
+    }
+
+    /// The counts by the end of the warmup; none of a flow that is measured whole.
+    fn counts_at_warmup(&self) -> Vec<FlowCounts> {
+        let mut counts = self.counts();
+        counts.iter_mut().zip(&self.is_whole).filter(|(_, is_whole)| **is_whole).for_each(|(of, _)| *of = FlowCounts::default());
+        counts
+    }
+
+    /// The warmup is over: what is measured begins here.
+    fn warm(&mut self) {
+        self.at_warmup = Some(self.counts_at_warmup());
+        for (flow, _) in self.flows.iter_mut().zip(&self.is_whole).filter(|(_, is_whole)| !**is_whole) {
+            match flow {
+                Ends::Tcp(tcp) => tcp.forget_round_trips(),
+                Ends::Datagrams(ends) => ends[0].datagrams.forget_round_trips(),
+            }
+        }
     }
 
     /// Writes down what is due.
     fn note(&mut self, now: Time) {
         if self.at_warmup.is_none() && self.warmup <= now {
-            self.at_warmup = Some(self.delivered());
+            self.warm();
         }
         if self.at_span_start.is_none() && self.span_start <= now {
-            self.at_span_start = Some(self.delivered());
+            self.at_span_start = Some(self.counts());
         }
         if let Some(interval) = self.interval
             && self.next_sample <= now
@@ -192,7 +214,14 @@ impl Session {
                 Ends::Datagrams(ends) => {
                     let stats = ends[0].datagrams.stats();
                     let bytes_delivered = ends[1].datagrams.stats().bytes_delivered;
-                    FlowSample { time, flow: i as u32, srtt_s: stats.rtt.last.as_secs_f64(), bytes_delivered, ..FlowSample::default() }
+                    FlowSample {
+                        time,
+                        flow: i as u32,
+                        srtt_s: stats.rtt.last.as_secs_f64(),
+                        bytes_delivered,
+                        bytes_arrived: bytes_delivered,
+                        ..FlowSample::default()
+                    }
                 }
             };
             self.left.series.push(sample);
@@ -272,8 +301,8 @@ impl Session {
         if self.interval.is_some() && self.left.series.last().is_none_or(|last| last.time < self.shared.end()) {
             self.sample(self.shared.end());
         }
-        let end = self.delivered();
-        let at_warmup = self.at_warmup.take().unwrap_or_else(|| end.clone());
+        let end = self.counts();
+        let at_warmup = self.at_warmup.take().unwrap_or_else(|| self.counts_at_warmup());
         let at_span_start = self.at_span_start.take().unwrap_or_else(|| end.clone());
         for (i, flow) in self.flows.into_iter().enumerate() {
             let record = match flow {
@@ -283,11 +312,7 @@ impl Session {
                     finish_datagrams(&ends, self.starts[i])
                 }
             };
-            self.left.flows.push(FlowRecord {
-                bytes_delivered_at_warmup: at_warmup[i],
-                bytes_arrived_in_span: Some(end[i] - at_span_start[i].min(end[i])),
-                ..record
-            });
+            self.left.flows.push(record.counted(&end[i], &at_warmup[i], (&at_span_start[i], &end[i])));
         }
         self.left
     }

@@ -74,6 +74,8 @@ pub struct Stream {
     pub failure: Option<io::ErrorKind>,
     /// The most it may advertise, if that is bounded.
     window: Option<i32>,
+    /// The last write found the buffer full.
+    is_full: bool,
 }
 
 impl Stream {
@@ -84,7 +86,18 @@ impl Stream {
     pub fn new(socket: socket2::Socket, window: Option<i32>) -> Self {
         // A socket that is gone already has nothing to throw away.
         let _ = socket.set_linger(Some(std::time::Duration::ZERO));
-        Stream { socket, pending: 0, written: 0, read: 0, is_closing: false, is_shut: false, has_ended: false, failure: None, window }
+        Stream {
+            socket,
+            pending: 0,
+            written: 0,
+            read: 0,
+            is_closing: false,
+            is_shut: false,
+            has_ended: false,
+            failure: None,
+            window,
+            is_full: false,
+        }
     }
 
     /// Bounds the window again, if the kernel has forgotten it. When it learns from arriving segments how much of a buffer is payload, it
@@ -110,8 +123,13 @@ impl Stream {
         }
     }
 
-    /// Gives the socket what it takes of what was written.
+    /// Gives the socket what it takes of what was written. An application that found the buffer full waits until the kernel says that there is
+    /// room (poll(2)): a third of the buffer. One that tried again at once would keep the buffer full, which applications do not.
     pub fn flush(&mut self) {
+        if self.is_full && !sys::is_writable(&self.socket) {
+            return;
+        }
+        self.is_full = false;
         while self.wants_to_write() {
             let most = self.pending.min(ZEROS.len() as u64) as usize;
             match self.socket.send(&ZEROS[..most]) {
@@ -121,6 +139,7 @@ impl Stream {
                     self.pending -= if self.pending == u64::MAX { 0 } else { sent as u64 };
                 }
                 Err(error) => {
+                    self.is_full = error.kind() == io::ErrorKind::WouldBlock;
                     self.note(&error);
                     break;
                 }

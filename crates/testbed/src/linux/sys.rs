@@ -4,10 +4,11 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::mem::size_of_val;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::OpenOptionsExt;
 
 use libc::{c_int, c_void, socklen_t};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 fn checked(result: c_int) -> io::Result<c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
@@ -60,6 +61,12 @@ pub fn unacknowledged(socket: &impl AsRawFd) -> u64 {
 /// Bytes that can be read from a socket (`SIOCINQ`); none of a socket that cannot say.
 pub fn unread(socket: &impl AsRawFd) -> u64 {
     asked(socket, libc::FIONREAD)
+}
+
+/// Whether a socket can be written to, as poll(2) says; true of one that cannot say, whose next write does.
+pub fn is_writable(socket: &impl AsFd) -> bool {
+    let mut asked = [PollFd::new(socket.as_fd(), PollFlags::POLLOUT)];
+    poll(&mut asked, PollTimeout::ZERO).map_or(true, |_| asked[0].any().unwrap_or(true))
 }
 
 /// Takes up to `most` bytes that have arrived on a TCP socket and throws them away, without a copy (`MSG_TRUNC`, tcp(7)); how many it got, 0 at

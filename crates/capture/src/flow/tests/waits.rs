@@ -168,3 +168,85 @@ fn pauses_of_an_application_are_no_round_trips() {
     let found = transfer.report();
     assert_eq!(found["verdict"]["cause"], "application", "{}", found["verdict"]);
 }
+
+/// Captured 1 ms from the receiver, whose window is four segments; data follow each ACK 2 ms later, and the handshake's last ACK 50 ms late.
+#[test]
+fn a_host_that_is_late_in_the_handshake_lengthens_no_round_trip() {
+    let mut transfer = Transfer::new();
+    (transfer.packets[1].time, transfer.packets[2].time) = (MS, 53 * MS);
+    let mut now = 60;
+    for trip in 0..50 {
+        let at = 4000 * trip;
+        for k in 0..4 {
+            transfer = transfer.data(now, at + 1000 * k);
+        }
+        transfer = transfer.ack(now + 1, at + 4000, &[]);
+        now += 3;
+    }
+    transfer.packets.iter_mut().skip(3).for_each(|packet| packet.window = 250);
+    transfer.packets[1].window = 4000;
+    let found = transfer.report();
+    assert_eq!(found["data"]["flight_max_bytes"], 4000);
+    let trip = |name: &str, of: &str| found[name][of].as_f64().unwrap();
+    assert!((trip("rtt", "min_s") - 3e-3).abs() < 1e-9 && (trip("rtt_near", "min_s") - 2e-3).abs() < 1e-9, "{}", found["rtt"]);
+    assert!(trip("rtt", "max_s") < 4e-3, "{}", found["rtt"]);
+    assert_eq!(found["verdict"]["cause"], "receive window", "{}", found["verdict"]);
+    assert!(found["notes"][0].as_str().unwrap().starts_with("the round trip is 3.000 ms"), "{}", found["notes"]);
+}
+
+/// Requests of 500 bytes over 20 ms, each answered at once; without `is_whole` they are written in two parts, of which the second waits for the
+/// ACK of the first, which comes 40 ms late.
+fn requests(is_whole: bool) -> Value {
+    let mut transfer = Transfer::new();
+    let mut now = 30;
+    for request in 0..60_u32 {
+        let at = 500 * request;
+        let mut part = |ms, at, len| {
+            transfer.packets.push(Packet {
+                seq: 100 + at,
+                ack: 500 + 50 * request,
+                flags: ACK,
+                len,
+                window: 10_000,
+                ..packet(ms * MS, false)
+            });
+        };
+        if is_whole {
+            part(now, at, 500);
+        } else {
+            part(now, at, 200);
+            part(now + 60, at + 200, 300);
+            let first = Packet { seq: 500 + 50 * request, ack: 300 + at, flags: ACK, window: 10_000, ..packet((now + 60) * MS, true) };
+            transfer.packets.insert(transfer.packets.len() - 1, first);
+            now += 60;
+        }
+        now += 20;
+        let answer = Packet { seq: 500 + 50 * request, ack: 600 + at, flags: ACK, len: 50, window: 10_000, ..packet(now * MS, true) };
+        transfer.packets.push(answer);
+        now += 1;
+    }
+    transfer.report()
+}
+
+#[test]
+fn a_write_that_waits_for_a_delayed_acknowledgment_has_a_cause_of_its_own() {
+    let (parts, whole) = (requests(false), requests(true));
+    assert_eq!(parts["verdict"]["cause"], "Nagle and delayed ACKs", "{}", parts["verdict"]);
+    assert_eq!(whole["verdict"]["cause"], "application", "{}", whole["verdict"]);
+    assert_eq!(parts["data"]["retransmitted"]["segments"], 0);
+}
+
+/// A sender that leaves timestamps out of the mss sends no segment that was joined.
+#[test]
+fn offload_is_what_is_longer_than_the_mss() {
+    let offload = |len: u32| {
+        let mut transfer = Transfer::new().data(20, 0);
+        transfer.packets.iter_mut().for_each(|packet| packet.options.timestamps = Some((1, 1)));
+        transfer.packets[3].len = len;
+        transfer.report()
+    };
+    assert_eq!(offload(1000)["data"]["offload"], 0);
+    let joined = offload(1976);
+    assert_eq!(joined["data"]["offload"], 1);
+    assert!(joined["notes"][0].as_str().unwrap().contains("by offload (TSO, GRO)"), "{}", joined["notes"]);
+}

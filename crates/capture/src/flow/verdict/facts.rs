@@ -3,7 +3,8 @@
 use super::path::{Change, change};
 use super::rules::ramp;
 use crate::flow::connection::{Connection, Point};
-use crate::flow::way::{Bucket, Episode, Rate, Way};
+use crate::flow::report::carried;
+use crate::flow::way::{Bucket, Episode, Rate, Trains, Way};
 
 /// What a way shows, in s, bytes and shares from 0 to 1.
 #[derive(Clone, Debug, Default)]
@@ -14,6 +15,9 @@ pub struct Facts {
     pub idle: f64,
     pub unprompted: f64,
     pub acks: f64,
+    /// For a delayed acknowledgment, with a short segment; and how long that took each time, in s.
+    pub nagle: f64,
+    pub nagle_each: f64,
     /// For what was overtaken.
     pub order: f64,
     /// The share of the time for which the window was smaller for what had been sent again for nothing.
@@ -120,8 +124,8 @@ pub fn facts(connection: &Connection, main: usize) -> Facts {
     let later: Vec<&Episode> = real.iter().skip(1).copied().collect();
     let judged = if later.len() >= 2 { &later } else { &real };
     let losses = |of: &[&Episode], what: &dyn Fn(&Episode) -> f64| of.iter().map(|episode| what(episode)).collect::<Vec<f64>>();
-    let rate = rate(connection, main);
-    let (bytes, time) = crate::flow::report::carried(way);
+    let rate = bottleneck(connection, main).map(|found| found.rate);
+    let passed = goodput(connection, main).unwrap_or(0.0);
     let is_long = |episode: &&&Episode| episode.run >= 8;
     let lost_later: u64 = judged.iter().map(|episode| u64::from(episode.again - episode.needless.min(episode.again))).sum();
     let all_lost: u64 = real.iter().map(|episode| u64::from(episode.again - episode.needless.min(episode.again))).sum();
@@ -132,13 +136,15 @@ pub fn facts(connection: &Connection, main: usize) -> Facts {
         idle: share(waits.idle),
         unprompted: share(waits.unprompted),
         acks: share(waits.acks),
+        nagle: share(waits.nagle),
+        nagle_each: waits.nagle as f64 / 1e9 / f64::from(waits.nagles.max(1)),
         order: share(waits.order),
         held_by_order: held_by_order(way, full),
         base,
         typical: quantile(&means, 0.5).map_or(0.0, |middle| (middle - base).max(0.0)),
         stretch,
         rate,
-        used: rate.filter(|rate| rate.value > 0.0 && time > 0.0).map_or(0.0, |rate| bytes as f64 / time / rate.value),
+        used: rate.filter(|rate| rate.value > 0.0).map_or(0.0, |rate| passed / rate.value),
         episodes: real.len(),
         rtt_rank: average(judged.iter().filter(|episode| episode.rtt > 0).map(|episode| rank(&means, episode.rtt as f64 / 1e9))),
         coarse: way.near.is_known() && way.near.min as f64 / 1e9 > 0.1 * base && stretch < 0.005,
@@ -183,10 +189,38 @@ fn held_by_order(way: &Way, full: u32) -> f64 {
     held as f64 / (ends - way.first_data.unwrap_or(ends)).max(1) as f64
 }
 
-/// The bottleneck's rate: behind it, by how segments come; before it, by how they are acknowledged.
-pub fn rate(connection: &Connection, main: usize) -> Option<Rate> {
+/// The bottleneck, and by how many trains of what it is known.
+#[derive(Clone, Copy, Debug)]
+pub struct Bottleneck {
+    pub rate: Rate,
+    pub by: &'static str,
+    pub trains: u64,
+}
+
+/// The bottleneck: behind it, by how segments come; before it, by how they are acknowledged. A sender gives away bursts of segments, and a
+/// receiver bursts of ACKs: where the place is not known, the slower of both is the bottleneck. It passes what was acknowledged.
+pub fn bottleneck(connection: &Connection, main: usize) -> Option<Bottleneck> {
     let way = &connection.ways[main];
-    if connection.point(main) == Point::Receiver { way.data_trains.estimate() } else { way.ack_trains.estimate() }
+    let of =
+        |trains: &Trains, by| trains.estimate(connection.clock.uncertainty()).map(|rate| Bottleneck { rate, by, trains: trains.count });
+    let (acks, segments) = (of(&way.ack_trains, "acks"), of(&way.data_trains, "segments"));
+    let mut found = match connection.point(main) {
+        Point::Receiver => segments?,
+        Point::Unknown => [acks?, segments?].into_iter().min_by(|one, other| one.rate.value.total_cmp(&other.rate.value))?,
+        _ => acks?,
+    };
+    let passed = goodput(connection, main).unwrap_or(0.0);
+    found.rate.value = found.rate.value.max(passed);
+    (found.rate.high >= passed).then_some(found)
+}
+
+/// Payload bytes a second. None where the clock or a time shorter than a round trip forbids it, or nothing of what was sent was acknowledged.
+pub fn goodput(connection: &Connection, main: usize) -> Option<f64> {
+    let way = &connection.ways[main];
+    let (bytes, time) = carried(way);
+    let least = if way.trips().is_known() { way.trips().min.max(connection.clock.clear()) } else { connection.clock.clear() };
+    let is_answered = way.counts.acks == 0 || way.counts.segments == 0 || way.last_acked_time > 0;
+    (time > 0.0 && time * 1e9 >= least as f64 && is_answered).then(|| bytes as f64 / time)
 }
 
 /// Bytes a second that passed between the first and the last loss of episodes, where these are apart.

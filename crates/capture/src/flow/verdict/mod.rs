@@ -10,8 +10,9 @@ mod reliability;
 mod rules;
 
 use super::connection::{Connection, Point};
+use super::report::time;
 use facts::facts;
-pub use facts::{quantile, rate};
+pub use facts::{bottleneck, goodput, quantile};
 use reliability::{alike, double, reliability};
 use rules::{causes, ramp};
 use serde_json::{Value, json};
@@ -24,6 +25,7 @@ pub enum Cause {
     ReceiverRing,
     SendBuffer,
     Application,
+    Nagle,
     CongestionLoss,
     CongestionEcn,
     SmallBuffer,
@@ -46,6 +48,7 @@ impl Cause {
             Cause::ReceiverRing => "receiver's ring",
             Cause::SendBuffer => "send buffer",
             Cause::Application => "application",
+            Cause::Nagle => "Nagle and delayed ACKs",
             Cause::CongestionLoss => "congestion, by loss",
             Cause::CongestionEcn => "congestion, by ECN",
             Cause::SmallBuffer => "bursts over a small buffer",
@@ -61,6 +64,12 @@ impl Cause {
     }
 }
 
+/// Whether the path was never full by this verdict: trains show how fast its sender sent, then, and the path passes that or more.
+pub fn is_bound(verdict: &Value) -> bool {
+    use Cause::{Application, ClosingWindow, Nagle, ReceiveWindow, SendBuffer};
+    [Application, ClosingWindow, Nagle, ReceiveWindow, SendBuffer].iter().any(|cause| verdict["cause"] == cause.word())
+}
+
 /// Fewer segments than this say nothing.
 const LEAST: u64 = 40;
 
@@ -72,6 +81,11 @@ pub fn verdict(connection: &Connection, main: usize) -> Value {
     let (mut limits, doubt) = limits(connection, main);
     if way.counts.acks == 0 || way.counts.segments == 0 {
         return said(Cause::Unknown, 0.0, "only one way was captured: the cause of a pause lies in the other".to_owned(), &limits, &[]);
+    }
+    let uncertain = connection.clock.uncertainty();
+    if way.trips().mean().is_some_and(|mean| mean < uncertain as f64) && way.waits.longest < connection.clock.clear() {
+        let why = format!("the clock of the capture is uncertain by {}, longer than a round trip", time(uncertain));
+        return said(Cause::Unknown, 0.0, why, &limits, &[]);
     }
     if way.counts.segments < LEAST {
         return said(Cause::TooShort, 1.0, format!("{} segments with data", way.counts.segments), &limits, &[]);

@@ -87,6 +87,18 @@ fn ends(connection: &Connection, main: usize, facts: &Facts, reordering: f64) ->
             percent(closed)
         ),
     ));
+    // A write waits for the ACK of the one before it, and that for a second segment.
+    let nagle = ramp(facts.nagle, 0.2, 0.5) * (1.0 - closing) * (1.0 - ramp(blocked, 0.2, 0.6)) * (1.0 - reordering);
+    found.push((
+        Cause::Nagle,
+        nagle,
+        format!(
+            "{} of the time a write shorter than a segment waited for a delayed ACK, {} each time; TCP_NODELAY, or one write of each message, \
+             avoids that",
+            percent(facts.nagle),
+            ms(facts.nagle_each)
+        ),
+    ));
     // Who has more to send fills its segments; the end of what an application wrote is a short one. (So is what is left of a full buffer.)
     let short = counts.below_mss as f64 / counts.segments.max(1) as f64;
     let pieces = if facts.episodes == 0 { ramp(short, 0.01, 0.04) * (1.0 - ramp(facts.acks, 0.4, 0.6)) } else { 0.0 };
@@ -97,6 +109,7 @@ fn ends(connection: &Connection, main: usize, facts: &Facts, reordering: f64) ->
         * (1.0 - closing)
         * (1.0 - ramp(blocked, 0.2, 0.6))
         * (1.0 - reordering)
+        * (1.0 - nagle)
         * (1.0 - standing);
     found.push((
         Cause::Application,
@@ -107,7 +120,7 @@ fn ends(connection: &Connection, main: usize, facts: &Facts, reordering: f64) ->
             percent(short)
         ),
     ));
-    let mut free = (1.0 - closing) * (1.0 - application);
+    let mut free = (1.0 - closing) * (1.0 - nagle) * (1.0 - application);
     if let Some(change) = &facts.change {
         let size = ramp((change.to / change.from).max(change.from / change.to), 1.2, 1.4);
         // Who loses segments is limited by that, and so is who is told of marks.

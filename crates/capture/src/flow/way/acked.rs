@@ -1,6 +1,6 @@
 //! What the other side says of a way: cumulative and selective acknowledgments, windows, marks.
 
-use super::{Answer, Way};
+use super::{Answer, Way, is_older};
 use crate::flow::ranges::Range;
 use crate::read::Packet;
 use longfat_core::packet::flags;
@@ -27,6 +27,10 @@ impl Way {
         let was = self.window;
         if packet.flags & flags::RST == 0 {
             self.note_window(time, window);
+        }
+        // (The byte of a probe that the receiver took.)
+        if self.probed.take_if(|probed| *probed <= ack) == Some(ack) {
+            self.next = self.next.max(ack);
         }
         // More than was ever captured: the capture has lost it.
         if ack > self.next {
@@ -83,7 +87,7 @@ impl Way {
         let echo = packet.options.timestamps.map(|(_, echo)| echo);
         let (mut sample, mut is_clean) = (None, true);
         let (mut unseen, mut behind, mut needless) = (0, 0, Vec::new());
-        let (highest, quickest) = (self.highest_sacked, self.far.min);
+        let highest = self.highest_sacked;
         let mut burst = 0;
         let trip = self.trips().smoothed;
         let (least, was_whole) = (self.far.min, self.highest_sacked <= self.acked);
@@ -115,10 +119,8 @@ impl Way {
                 _ => {
                     is_clean = false;
                     // The first transmission is the one that arrived (RFC 3522), or an answer came sooner than any can.
-                    let is_first = matches!((echo, range.stamps[1]), (Some(echo), Some(again)) if (echo.wrapping_sub(again) as i32) < 0);
-                    let is_too_soon = quickest < i64::MAX && time - range.last < quickest / 10 * 9;
-                    if !range.is_sacked && (is_first || is_too_soon) {
-                        needless.push(range.start);
+                    if !range.is_sacked {
+                        needless.push((range.start, range.number, time - range.last, is_older(echo, range.stamps[1])));
                     }
                 }
             }
@@ -130,10 +132,12 @@ impl Way {
         if !is_clean || self.highest_sacked > self.acked {
             self.ack_trains.cut();
         }
-        self.ack_trains.passed(time, ack);
+        self.ack_trains.passed(time, ack, self.clear);
         self.counts.unseen += unseen;
         self.counts.reordered_behind += behind;
-        needless.into_iter().for_each(|start| self.is_needless(start));
+        for (start, number, delay, is_first) in needless {
+            if is_first { self.arrived(start, number) } else { self.answered(start, number, delay) }
+        }
         self.series.at(time).acked += ack - self.acked;
         self.acked = ack;
         self.duplicates = 0;

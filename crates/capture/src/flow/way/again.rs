@@ -55,7 +55,7 @@ impl Way {
         if is_soon {
             return true;
         }
-        match (stamp, self.ranges.stamp_at(hole.end)) {
+        match (stamp, hole.stamps[0]) {
             // Sent before what overtook it, or too soon behind that to be called for by an answer to it.
             (Some(own), Some(other)) => {
                 let newer = f64::from(own.wrapping_sub(other) as i32);

@@ -20,12 +20,10 @@ pub struct WayCounts {
     pub reordered_behind: u64,
     /// Segments sent again whose first transmission was lost before the point of capture.
     pub lost_before: u64,
-    /// Copies of one packet in the capture.
-    pub twice: u64,
     /// Bytes that were acknowledged and never captured.
     pub unseen: u64,
-    /// Segments longer than the mss: cut or put together by an interface (TSO, GRO).
-    pub above_mss: u64,
+    /// Segments longer than the mss: the interface cuts or joins them (TSO, GRO).
+    pub offload: u64,
     pub below_mss: u64,
     pub pushed: u64,
     pub marked: u64,
@@ -37,4 +35,11 @@ pub struct WayCounts {
     pub duplicate_acks: u64,
     pub acks: u64,
     pub len_max: u32,
+}
+
+impl WayCounts {
+    /// Retransmissions of every kind.
+    pub fn retransmitted(&self) -> u64 {
+        self.again.iter().sum()
+    }
 }

@@ -22,6 +22,7 @@ use sender::Answer;
 pub use sender::Waits;
 pub use trains::{Rate, Trains};
 
+use super::copies::Identifications;
 use super::ranges::{Range, Ranges, Waited};
 use super::rtt::Rtt;
 use super::series::Series;
@@ -30,17 +31,22 @@ use bucket::Buckets;
 use bursts::Bursts;
 use lateness::Lateness;
 use longfat_core::packet::flags;
-use needless::Needless;
+use needless::{Needless, is_older};
 use std::collections::VecDeque;
 
 /// Where streams begin: what turns out to stand before the first segment seen is still a positive number.
 pub const ORIGIN: u64 = 1 << 40;
 const MS: i64 = 1_000_000;
+/// Timestamps in each segment take so much of the mss (RFC 7323 appendix A).
+pub const STAMPS: u32 = 12;
 
 /// One way of a connection.
 #[derive(Debug, Default)]
 pub struct Way {
     pub counts: WayCounts,
+    pub ids: Identifications,
+    /// Delays of the copies that were left out.
+    pub copies: Rtt,
     pub isn: Option<u32>,
     pub mss: Option<u16>,
     pub window_scale: Option<u8>,
@@ -88,6 +94,16 @@ pub struct Way {
     /// What the sender knows.
     sender_acked: u64,
     sender_edge: u64,
+    /// The least time that a rate may be known by, in ns.
+    pub clear: i64,
+    /// The byte of a window probe, not acknowledged so far.
+    probed: Option<u64>,
+    /// Whether the newest segment is shorter than the mss.
+    is_short: bool,
+    /// Whether the scale of windows is known.
+    pub knows_edge: bool,
+    /// The near part as the handshake said it, where data came sooner behind the window that they need.
+    pub near_said: Option<i64>,
     sender_ack_time: i64,
     sender_answer: Answer,
     last_new: Option<i64>,
@@ -174,7 +190,9 @@ impl Way {
     fn data(&mut self, packet: &Packet, start: u64, end: u64, agreed: Option<u32>) {
         let (time, len) = (packet.time, packet.len);
         self.let_pass(time);
+        self.permitted(time, end);
         let full = self.full(agreed);
+        self.is_short = len < full;
         // The most frequent length, by majority (Boyer and Moore 1981).
         self.common_len = match self.common_len {
             (_, 0) => (len, 1),
@@ -185,9 +203,7 @@ impl Way {
         // A byte before what is acknowledged, or into a closed window, asks whether the other side is there (RFC 9293 section 3.8.6.1).
         if len == 1 && (end <= self.acked || self.window == Some(0)) {
             counts.window_probes += 1;
-            if start >= self.next {
-                self.next = end.max(self.next);
-            }
+            self.probed = Some(end).filter(|_| start == self.next);
             return;
         }
         counts.segments += 1;
@@ -195,7 +211,9 @@ impl Way {
         counts.ip_bytes += u64::from(packet.ip_len);
         counts.len_max = counts.len_max.max(len);
         counts.pushed += u64::from(packet.flags & flags::PSH != 0);
-        counts.above_mss += u64::from(len > full);
+        // (A sender may forget that its timestamps take some of the mss. Where no SYN was captured, two segments are longer than one.)
+        let own = if packet.options.timestamps.is_some() { STAMPS } else { 0 };
+        counts.offload += u64::from(agreed.map_or(len >= full.saturating_mul(2), |agreed| len > agreed + own));
         counts.below_mss += u64::from(len < full);
         self.first_data.get_or_insert(time);
         self.series.at(time).sent += u64::from(len);
@@ -209,17 +227,26 @@ impl Way {
 
     fn new_data(&mut self, packet: &Packet, start: u64, end: u64, full: u32) {
         let time = packet.time;
+        let stamp = packet.options.timestamps.map(|(value, _)| value);
         if start > self.next {
+            self.data_trains.cut();
             // What should stand before it comes later, or has been lost before the point of capture.
             self.rtt_at_hole = self.trips().last;
             // (It was lost, if it was, behind the one that came last.)
             let waited = self.last_waited;
-            self.ranges.push(Range { start: self.next, end: start, first: time, last: time, waited, ..Range::default() });
+            self.ranges.push(Range {
+                start: self.next,
+                end: start,
+                first: time,
+                last: time,
+                stamps: [stamp, None],
+                waited,
+                ..Range::default()
+            });
         }
-        let stamp = packet.options.timestamps.map(|(value, _)| value);
         let gap = self.last_new.map_or(i64::MAX, |last| (time - last).max(0));
-        if self.is_behind() {
-            self.data_trains.passed(time, end);
+        if self.is_behind() || !self.near.is_known() {
+            self.data_trains.passed(time, end, self.clear);
         }
         let ahead = self.bursts.sent(gap, end - start, self.ack_trains.rate, self.next.saturating_sub(self.sender_acked));
         let late = stamp.and_then(|stamp| self.lateness.came(time, stamp));
@@ -251,11 +278,25 @@ impl Way {
     }
 
     /// Whether it was captured behind the bottleneck, as far as one can tell: there segments show its rate, and before it how far the sender runs ahead.
-    pub(super) fn is_behind(&self) -> bool {
+    pub fn is_behind(&self) -> bool {
         self.near.is_known() && self.near.min > self.far.min
     }
 
-    /// What begins before the end of what was sent: sent again, late, or twice in the capture.
+    /// By how much a segment without an identification is later than its like, which an answer could not have called for so soon.
+    pub fn copied(&mut self, packet: &Packet) -> Option<i64> {
+        if packet.len == 0 || self.ids.tell(packet.id) || self.ranges.is_empty() {
+            return None;
+        }
+        let start = self.offset(packet.seq.wrapping_add(u32::from(packet.flags & flags::SYN != 0)));
+        if start >= self.next {
+            return None;
+        }
+        let range = self.ranges.around(start).filter(|range| range.times > 0 && !self.has_evidence(range))?;
+        let (quickest, delay) = (self.quickest().unwrap_or(MS), packet.time.saturating_sub(range.last).saturating_abs());
+        (delay < quickest / 2 && range.stamps[0] == packet.options.timestamps.map(|(value, _)| value)).then_some(delay)
+    }
+
+    /// What begins before the end of what was sent: sent again, or late.
     fn old_data(&mut self, packet: &Packet, start: u64, end: u64) {
         let time = packet.time;
         let stamp = packet.options.timestamps.map(|(value, _)| value);
@@ -270,7 +311,6 @@ impl Way {
             });
             found
         };
-        let quickest = if self.far.is_known() { self.far.min } else { MS };
         match before {
             // A hole: what fills it was overtaken, or is sent again since it was lost on its way here.
             Some(hole) if hole.times == 0 => {
@@ -279,28 +319,31 @@ impl Way {
                 } else {
                     self.counts.lost_before += 1;
                     let kind = self.again(packet, start, end, &hole);
-                    if stamp.is_none() {
-                        self.filled(start, end, kind);
-                    }
+                    self.filled(start, end, kind, stamp);
                 }
             }
-            Some(range) if time - range.last < quickest / 2 && range.stamps[0] == stamp && !self.has_evidence(&range) => {
-                self.counts.twice += 1;
+            // (What was sent before what came in its place.)
+            Some(range) if is_older(stamp, range.stamps[0]) => {
+                self.was_replaced(start);
+                return;
             }
             Some(range) => {
                 self.again(packet, start, end, &range);
             }
-            // All of it is acknowledged: needless, if it is no late copy.
+            // All of it is acknowledged: needless, if it is not late.
             None => {
-                self.was_late(start);
+                if self.was_late(start, stamp) {
+                    return;
+                }
                 let range = Range { start, end, first: time, last: self.last_data.unwrap_or(time), times: 1, ..Range::default() };
                 self.again(packet, start, end, &range);
                 self.is_needless(start);
             }
         }
         if end > known {
-            let until = end.min(self.next);
+            let (until, number) = (end.min(self.next), self.counts.retransmitted());
             self.ranges.between(start.max(known), until, |range| {
+                range.number = number;
                 if range.times == 1 {
                     range.stamps[1] = stamp;
                 }
@@ -338,6 +381,7 @@ impl Way {
 
     /// Nothing more comes.
     pub fn finish(&mut self, time: i64) {
+        self.judge_soon();
         if let Some(since) = self.zero_since.take() {
             self.counts.zero_window_time += (time - since).max(0);
         }

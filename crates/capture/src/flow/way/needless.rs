@@ -12,14 +12,35 @@ struct Fill {
     start: u64,
     bytes: u64,
     kind: Again,
+    stamp: Option<u32>,
 }
+
+/// A retransmission that was acknowledged after `delay` ns.
+#[derive(Clone, Copy, Debug)]
+struct Soon {
+    start: u64,
+    number: u64,
+    delay: i64,
+}
+
+/// Round trips that the least of them is known by.
+const SAMPLES: u64 = 8;
 
 /// What was sent again for nothing, and what may have been.
 #[derive(Clone, Debug, Default)]
 pub struct Needless {
     /// Where segments begin that the capture itself shows; a DSACK of one says nothing new.
     known: VecDeque<u64>,
+    /// The numbers of their retransmissions: an acknowledgment may take one of these in pieces.
+    numbers: VecDeque<u64>,
     fills: VecDeque<Fill>,
+    /// What was answered sooner than any so far. Whether a round trip may be so short is known in the end.
+    soon: VecDeque<Soon>,
+}
+
+/// Whether `one` was sent before `other`, by their timestamps.
+pub fn is_older(one: Option<u32>, other: Option<u32>) -> bool {
+    matches!((one, other), (Some(one), Some(other)) if (one.wrapping_sub(other) as i32) < 0)
 }
 
 fn keep<T>(list: &mut VecDeque<T>, one: T) {
@@ -36,16 +57,48 @@ impl Way {
         self.count_needless(start);
     }
 
+    /// The first transmission of retransmission `number`, which begins at `start`, is the one that was acknowledged.
+    pub(super) fn arrived(&mut self, start: u64, number: u64) {
+        if !self.needless.numbers.contains(&number) {
+            keep(&mut self.needless.numbers, number);
+            self.is_needless(start);
+        }
+    }
+
+    /// Retransmission `number`, which begins at `start`, was acknowledged after `delay` ns.
+    pub(super) fn answered(&mut self, start: u64, number: u64, delay: i64) {
+        if is_sooner(delay, self.far.min) && self.needless.soon.back().is_none_or(|last| last.number != number) {
+            keep(&mut self.needless.soon, Soon { start, number, delay });
+        }
+    }
+
+    /// The least round trip of the far part, once there were some.
+    pub(super) fn quickest(&self) -> Option<i64> {
+        (self.far.count >= SAMPLES).then_some(self.far.min)
+    }
+
+    /// Which answers came sooner than a round trip of the whole flow.
+    pub(super) fn judge_soon(&mut self) {
+        let least = self.quickest().unwrap_or(0);
+        for soon in std::mem::take(&mut self.needless.soon).into_iter().filter(|soon| is_sooner(soon.delay, least)) {
+            self.arrived(soon.start, soon.number);
+        }
+    }
+
     /// A DSACK says that this came twice (RFC 2883).
     pub(super) fn came_twice(&mut self, left: u64, right: u64) {
         let before = self.needless.known.len();
         self.needless.known.retain(|start| !(left..right).contains(start));
-        if self.needless.known.len() == before && self.counts.again.iter().sum::<u64>() > self.counts.needless {
+        self.needless.soon.retain(|soon| !(left..right).contains(&soon.start));
+        if self.needless.known.len() == before {
             self.count_needless(left);
         }
     }
 
     fn count_needless(&mut self, start: u64) {
+        if self.counts.needless == self.counts.retransmitted() {
+            return;
+        }
         self.counts.needless += 1;
         let mut newest = self.episodes.iter_mut().rev().take(MOST);
         if let Some(episode) = newest.find(|episode| (episode.first_lost.1..episode.recover).contains(&start)) {
@@ -54,14 +107,29 @@ impl Way {
     }
 
     /// A hole was filled, and nothing says that what filled it was late.
-    pub(super) fn filled(&mut self, start: u64, end: u64, kind: Again) {
-        keep(&mut self.needless.fills, Fill { start, bytes: end - start, kind });
+    pub(super) fn filled(&mut self, start: u64, end: u64, kind: Again, stamp: Option<u32>) {
+        keep(&mut self.needless.fills, Fill { start, bytes: end - start, kind, stamp });
     }
 
-    /// What fills a hole, and comes once more: the first was late, and only the second was sent again.
-    pub(super) fn was_late(&mut self, start: u64) {
-        let Some(place) = self.needless.fills.iter().position(|fill| fill.start == start) else { return };
-        let Some(fill) = self.needless.fills.remove(place) else { return };
+    /// What was overtaken by its own retransmission, at `start`.
+    pub(super) fn was_replaced(&mut self, start: u64) {
+        self.counts.reordered_before += 1;
+        self.counts.lost_before = self.counts.lost_before.saturating_sub(1);
+        self.is_needless(start);
+    }
+
+    /// What fills a hole, and comes once more: by timestamps, whether what comes now was sent first. Without them the first was late, and only
+    /// the second was sent again.
+    pub(super) fn was_late(&mut self, start: u64, stamp: Option<u32>) -> bool {
+        let Some(place) = self.needless.fills.iter().position(|fill| fill.start == start) else { return false };
+        let Some(fill) = self.needless.fills.remove(place) else { return false };
+        if fill.stamp.is_some() {
+            let is_first = is_older(stamp, fill.stamp);
+            if is_first {
+                self.was_replaced(start);
+            }
+            return is_first;
+        }
         let counts = &mut self.counts;
         counts.reordered_before += 1;
         counts.lost_before = counts.lost_before.saturating_sub(1);
@@ -72,5 +140,11 @@ impl Way {
         if let Some(episode) = newest.find(|episode| (episode.first_lost.1..episode.recover).contains(&start)) {
             episode.again = episode.again.saturating_sub(1);
         }
+        false
     }
+}
+
+/// Whether an answer after `delay` ns is sooner than any can be, where the least round trip is `least`.
+fn is_sooner(delay: i64, least: i64) -> bool {
+    least < i64::MAX && delay < least / 10 * 9
 }

@@ -5,6 +5,8 @@ use super::{MS, Way};
 const PENDING: usize = 1 << 16;
 /// Away from the sender, when an acknowledgment reaches it is known by timestamps: to two of their ticks, most of which are milliseconds.
 const TICK: i64 = 2 * MS;
+/// An acknowledgment that comes so much later than a round trip was delayed: half of Linux's least timer. RFC 1122 has up to 500 ms.
+const DELAYED: i64 = 20 * MS;
 /// TSvals on their way to the sender that are kept: four seconds of a clock of milliseconds.
 const ECHOES: usize = 4096;
 
@@ -28,6 +30,11 @@ pub struct Waits {
     pub receiver: i64,
     pub closing: i64,
     pub recovery: i64,
+    /// For a delayed acknowledgment, with a short segment (RFC 896); how many times.
+    pub nagle: i64,
+    pub nagles: u32,
+    /// The longest time between new segments, whatever it was for.
+    pub longest: i64,
     /// For what was overtaken, and came without being sent again.
     pub order: i64,
     pub acks: i64,
@@ -38,7 +45,7 @@ pub struct Waits {
 impl Waits {
     /// All of it.
     pub fn total(&self) -> i64 {
-        self.receiver + self.recovery + self.order + self.acks + self.idle + self.unprompted
+        self.receiver + self.recovery + self.nagle + self.order + self.acks + self.idle + self.unprompted
     }
 }
 
@@ -84,9 +91,15 @@ impl Way {
         let is_called = calls(&self.sender_answer) || self.pending.iter().take(8).any(calls);
         let open = self.hole_since.map_or(0, |since| (time - since.max(time - gap)).max(0));
         let missing = if is_called && gap > rtt / 2 { (self.hole_time + open).min(gap) } else { 0 };
+        // Nagle's algorithm holds a short segment until all before it is acknowledged.
+        let least = self.far.min.saturating_add(DELAYED);
+        let is_late = |answer: &Answer| answer.ack >= self.next && answer.seen - (time - gap) >= least;
+        let is_held = |answer: &Answer| calls(answer) && is_late(answer);
+        let is_held = self.is_short && (is_held(&self.sender_answer) || self.pending.iter().take(8).any(is_held));
         self.hole_time = 0;
         self.hole_since = self.hole_since.map(|since| since.max(time));
         let repaired = if self.was_closing { 0 } else { repaired };
+        self.waits.longest = self.waits.longest.max(gap);
         let (waits, gap) = (&mut self.waits, gap - repaired);
         waits.recovery += repaired;
         if self.was_blocked {
@@ -94,6 +107,9 @@ impl Way {
             waits.closing += if self.was_closing { gap } else { 0 };
         } else if self.episodes.last().is_some_and(|episode| episode.recover > self.acked) {
             waits.recovery += gap;
+        } else if is_held {
+            waits.nagle += gap;
+            waits.nagles += 1;
         } else if missing > 0 {
             let missing = missing.min(gap);
             waits.order += missing;
@@ -117,6 +133,30 @@ impl Way {
         // (None overtakes another.)
         let at = self.pending.back().map_or(at, |last| at.max(last.at));
         self.pending.push_back(Answer { at, ..answer });
+    }
+
+    /// The sender sends up to `end`, which it may only since an acknowledgment reached it whose window goes so far: the near part is no longer
+    /// than since that was seen. The handshake's last ACK, of a host that takes its time, may say otherwise.
+    pub(super) fn permitted(&mut self, time: i64, end: u64) {
+        if !self.knows_edge || end <= self.sender_edge {
+            return;
+        }
+        let Some(answer) = self.pending.iter().find(|answer| answer.edge >= end).copied() else { return };
+        self.let_pass(answer.at);
+        let (most, said) = ((time - answer.seen).max(0), self.near.recent_min());
+        if most >= said {
+            return;
+        }
+        if self.near.count > 1 {
+            self.near.add(most);
+            return;
+        }
+        // (All round trips so far had that in them.)
+        self.near_said.get_or_insert(said);
+        self.near.shorten(said - most);
+        self.whole.shorten(said - most);
+        self.series.shorten(said - most);
+        self.pending.iter_mut().for_each(|answer| answer.at = answer.at.min(answer.seen + most));
     }
 
     pub(super) fn let_pass(&mut self, time: i64) {

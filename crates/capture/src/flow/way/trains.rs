@@ -25,21 +25,30 @@ pub struct Trains {
     seen: usize,
     classes: Vec<u32>,
     pub count: u64,
+    /// Trains too short for the clock.
+    blurred: u64,
+    /// Of all trains.
+    bytes: u64,
     /// The rate, looked at now and then; 0 until it is known.
     pub rate: f64,
 }
 
 impl Trains {
-    /// The stream was passed up to `at`.
-    pub fn passed(&mut self, time: i64, at: u64) {
+    /// The stream was passed up to `at`. A train says something if it takes `clear` ns, and a little at least.
+    pub fn passed(&mut self, time: i64, at: u64, clear: i64) {
         let place = self.seen % LENGTH;
         let (began, from) = self.last[place];
         let is_whole = self.seen >= LENGTH;
         self.last[place] = (time, at);
         self.seen += 1;
-        if !is_whole || time <= began || at <= from {
+        if !is_whole || at <= from {
             return;
         }
+        if time - began < clear.max(1) {
+            self.blurred += 1;
+            return;
+        }
+        self.bytes += at - from;
         let rate = (at - from) as f32 * 1e9 / (time - began) as f32;
         if self.classes.is_empty() {
             self.classes = vec![0; CLASSES];
@@ -48,7 +57,7 @@ impl Trains {
         self.classes[class] = self.classes[class].saturating_add(1);
         self.count += 1;
         if self.count.is_power_of_two() || self.count.is_multiple_of(256) {
-            self.rate = self.estimate().map_or(0.0, |rate| rate.value);
+            self.rate = self.estimate(0).map_or(0.0, |rate| rate.value);
         }
     }
 
@@ -57,9 +66,10 @@ impl Trains {
         self.seen = 0;
     }
 
-    /// The rate that most trains have that are not slower than half of all; how far trains about it lie.
-    pub fn estimate(&self) -> Option<Rate> {
-        if self.count < LEAST {
+    /// The rate that most trains have that are not slower than half of all; how far trains about it lie, and what a clock that is wrong by
+    /// `uncertainty` ns makes of it. (Where most trains were too short for the clock, the others are the slow ones.)
+    pub fn estimate(&self, uncertainty: i64) -> Option<Rate> {
+        if self.count < LEAST || self.blurred > self.count {
             return None;
         }
         let about = |class: usize| -> u64 {
@@ -82,7 +92,9 @@ impl Trains {
             }
             bound(near.end)
         };
-        Some(Rate { value: at(0.5), low: at(0.16), high: at(0.84) })
+        let value = at(0.5);
+        let wrong = uncertainty as f64 / 1e9 * value * self.count as f64 / self.bytes as f64;
+        Some(Rate { value, low: at(0.16).min(value / (1.0 + wrong)), high: at(0.84).max(value / (1.0 - wrong).max(0.5)) })
     }
 
     /// Whether no class within a quarter of a doubling has more.
@@ -111,9 +123,9 @@ mod tests {
         let mut trains = Trains::default();
         for k in 0..1000_u64 {
             let time = (k / 20) * 20_000_000 + (k % 20) * 100_000;
-            trains.passed(time as i64, 1000 * (k + 1));
+            trains.passed(time as i64, 1000 * (k + 1), 0);
         }
-        let rate = trains.estimate().unwrap();
+        let rate = trains.estimate(0).unwrap();
         assert!((rate.value / 10e6 - 1.0).abs() < 0.03, "{rate:?}");
         assert!(rate.low <= rate.value && rate.value <= rate.high && rate.high < 1.06 * rate.low, "{rate:?}");
     }
@@ -121,8 +133,8 @@ mod tests {
     #[test]
     fn a_few_trains_say_nothing() {
         let mut trains = Trains::default();
-        (0..15_u64).for_each(|k| trains.passed(k as i64 * 1000, k * 1000));
-        assert_eq!(trains.estimate(), None);
+        (0..15_u64).for_each(|k| trains.passed(k as i64 * 1000, k * 1000, 0));
+        assert_eq!(trains.estimate(0), None);
     }
 
     /// One train in a hundred was compressed on its way; the rate is that of the others.
@@ -132,8 +144,23 @@ mod tests {
         let mut time = 0;
         for k in 0..2000_i64 {
             time += if k % 200 < 8 { 1_000 } else { 100_000 };
-            trains.passed(time, 1000 * k as u64);
+            trains.passed(time, 1000 * k as u64, 0);
         }
-        assert!((trains.estimate().unwrap().value / 10e6 - 1.0).abs() < 0.03);
+        assert!((trains.estimate(0).unwrap().value / 10e6 - 1.0).abs() < 0.03);
+    }
+
+    /// 100 Mb/s as a clock of 10 ms sees it, and one of 10 us.
+    #[test]
+    fn what_the_clock_cannot_tell_is_no_rate() {
+        let seen = |step: i64| {
+            let mut trains = Trains::default();
+            for k in 1..2000_i64 {
+                trains.passed(80_000 * k / step * step, 1000 * k as u64, 4 * step);
+            }
+            trains.estimate(step)
+        };
+        assert_eq!(seen(10_000_000), None);
+        let rate = seen(10_000).unwrap();
+        assert!((rate.value / 12.5e6 - 1.0).abs() < 0.03 && rate.low < 12.1e6 && rate.high > 12.6e6, "{rate:?}");
     }
 }

@@ -107,12 +107,13 @@ fn bits(value: f64) -> u64 {
 
 /// A column of a field of `Row`: its form, name, unit, meaning and field.
 macro_rules! column {
-    (count $name:literal, $unit:literal, $doc:literal, $field:ident) => {
-        Column::new(Form::Count, $name, $unit, $doc, |row: &Row| row.$field).put(|row: &mut Row, cell| row.$field = cell)
+    (count $name:literal, $unit:literal, $doc:literal, $field:ident$(.$more:ident)*) => {
+        Column::new(Form::Count, $name, $unit, $doc, |row: &Row| row.$field$(.$more)*)
+            .put(|row: &mut Row, cell| row.$field$(.$more)* = cell)
     };
-    (count or none $name:literal, $unit:literal, $doc:literal, $field:ident) => {
-        Column::new(Form::CountOrNone, $name, $unit, $doc, |row: &Row| row.$field.unwrap_or(NONE))
-            .put(|row: &mut Row, cell| row.$field = (cell != NONE).then_some(cell))
+    (count or none $name:literal, $unit:literal, $doc:literal, $field:ident$(.$more:ident)*) => {
+        Column::new(Form::CountOrNone, $name, $unit, $doc, |row: &Row| row.$field$(.$more)*.unwrap_or(NONE))
+            .put(|row: &mut Row, cell| row.$field$(.$more)* = (cell != NONE).then_some(cell))
     };
     (index $name:literal, $doc:literal, $field:ident) => {
         Column::new(Form::Count, $name, "1", $doc, |row: &Row| u64::from(row.$field)).put(|row: &mut Row, cell| row.$field = cell as u32)
@@ -133,9 +134,9 @@ macro_rules! column {
 
 /// A column of a place in a list of numbers.
 macro_rules! number_at {
-    ($name:literal, $unit:literal, $doc:literal, $field:ident[$place:expr]) => {
-        Column::new(Form::Number, $name, $unit, $doc, |row: &Row| bits(row.$field[$place]))
-            .put(|row: &mut Row, cell| row.$field[$place] = f64::from_bits(cell))
+    ($name:literal, $unit:literal, $doc:literal, $field:ident$(.$more:ident)*[$place:expr]) => {
+        Column::new(Form::Number, $name, $unit, $doc, |row: &Row| bits(row.$field$(.$more)*[$place]))
+            .put(|row: &mut Row, cell| row.$field$(.$more)*[$place] = f64::from_bits(cell))
     };
 }
 
@@ -246,7 +247,9 @@ table! {
         column!(time or none "acked_all_s", "the sender knew that; NaN for a flow that does not end", acked_all),
         column!(time or none "gave_up_s", "an end gave the connection up, since nothing answered (`user_timeout`, `syn_retries`); there where any did. The run goes on without it, and a warning says so", gave_up).rare(),
         column!(count "bytes_delivered", "byte", "payload in order, to the application", bytes_delivered),
-        column!(count "bytes_delivered_at_warmup", "byte", "the same by the end of the warmup", bytes_delivered_at_warmup),
+        column!(count "bytes_delivered_at_warmup", "byte", "the same by the end of the warmup; 0 of a flow with a volume, which is measured whole", at_warmup.delivered),
+        column!(count "bytes_arrived", "byte", "payload that arrived for the first time, in order or not, read or not", bytes_arrived),
+        column!(count "bytes_arrived_at_warmup", "byte", "the same by the end of the warmup", at_warmup.arrived),
         column!(count "bytes_sent", "byte", "payload sent, retransmissions included", bytes_sent),
         column!(count "bytes_retransmitted", "byte", "payload sent again", bytes_retransmitted),
         column!(count "segments_sent", "packet", "data segments, retransmissions included", segments_sent),
@@ -258,19 +261,24 @@ table! {
         column!(count "send_stalls", "1", "segments that found the [transmit queue](hosts.md) of their host full, taken as congestion", send_stalls),
         column!(count "duplicates_received", "packet", "data segments that held nothing new", duplicates_received),
         column!(count "bytes_duplicate", "byte", "payload that arrived and was there already, whatever else its segment held", bytes_duplicate),
-        column!(count "bytes_duplicate_at_warmup", "byte", "the same by the end of the warmup", bytes_duplicate_at_warmup),
-        column!(count or none "bytes_arrived_in_span", "byte", "payload that arrived within the measured span for the first time, in order or not", bytes_arrived_in_span).hidden(),
-        column!(count or none "bytes_duplicate_in_span", "byte", "payload that arrived within it and was there already", bytes_duplicate_in_span).hidden(),
+        column!(count "bytes_duplicate_at_warmup", "byte", "the same by the end of the warmup", at_warmup.duplicate),
+        column!(count "bytes_arrived_in_span", "byte", "payload that arrived within the measured span for the first time, in order or not", bytes_arrived_in_span).hidden(),
+        column!(count "bytes_duplicate_in_span", "byte", "payload that arrived within the measured span and was there already", bytes_duplicate_in_span).hidden(),
+        column!(count "bytes_sent_at_warmup", "byte", "payload sent by the end of the warmup", at_warmup.sent).hidden(),
+        column!(count "bytes_retransmitted_at_warmup", "byte", "payload retransmitted by the end of the warmup", at_warmup.retransmitted).hidden(),
+        column!(count "segments_sent_at_warmup", "packet", "data segments sent by the end of the warmup", at_warmup.segments_sent).hidden(),
+        column!(count "segments_retransmitted_at_warmup", "packet", "data segments retransmitted by the end of the warmup", at_warmup.segments_retransmitted).hidden(),
+        column!(count "packets_dropped_at_warmup", "packet", "packets dropped by the end of the warmup", at_warmup.packets_dropped).hidden(),
         column!(count "packets_delivered", "packet", "arrived at the receiving end, data or not", packets_delivered),
         column!(count "packets_dropped", "packet", "of this flow, both ways, by queues and links", packets_dropped),
         column!(count "in_flight_max_bytes", "byte", "most payload in flight", in_flight_max),
         column!(count or none "cwnd_end_bytes", "byte", "congestion window when the run ended; of TCP", cwnd_end).rare(),
         column!(count or none "ssthresh_end_bytes", "byte", "slow start threshold then; NaN: no bound", ssthresh_end).rare(),
         column!(count or none "gave_up_ecn", "1", "whether the sender found that the path spoils marks, and did without", gave_up_ecn).hidden(),
-        column!(number "rtt_min_s", "s", "least of all round-trip samples, exact, whatever clock the stack has", rtt_min_s),
-        column!(number "rtt_mean_s", "s", "their mean", rtt_mean_s),
+        column!(number "rtt_min_s", "s", "least of all round-trip samples of the whole run, exact, whatever clock the stack has", rtt_min_s),
+        column!(number "rtt_mean_s", "s", "mean of the round-trip samples since the warmup; of the whole run for a flow with a volume", rtt_mean_s),
         column!(number "rtt_max_s", "s", "the greatest of them", rtt_max_s),
-        number_at!("rtt_p50_s", "s", "their median, from every sample, within 0.8 %", rtt_quantiles_s[0]),
+        number_at!("rtt_p50_s", "s", "median of the same samples, within 0.8 %", rtt_quantiles_s[0]),
         number_at!("rtt_p95_s", "s", "95 of 100 do not exceed it, within 0.8 %", rtt_quantiles_s[1]),
         number_at!("rtt_p99_s", "s", "99 of 100 do not exceed it, within 0.8 %", rtt_quantiles_s[2]),
         column!(number "rtt_deviation_s", "s", "standard deviation, of a probe (ping's `mdev`: root of the mean square less the square of the mean); NaN for TCP", rtt_deviation_s),
@@ -279,6 +287,11 @@ table! {
         number_at!("sndbuf_limited_s", "s", "how long the send buffer did: more was to be written (`sndbuf_limited` of `ss -i`)", limited_s[LimitedBy::SendBuffer as usize]),
         number_at!("pacing_limited_s", "s", "how long pacing did, while the windows allowed more", limited_s[LimitedBy::Pacing as usize]),
         number_at!("host_limited_s", "s", "how long the interface of its [host](hosts.md) did", limited_s[LimitedBy::Host as usize]),
+        number_at!("cwnd_limited_at_warmup_s", "s", "the same by the end of the warmup", at_warmup.limited_s[LimitedBy::Cwnd as usize]).hidden(),
+        number_at!("rwnd_limited_at_warmup_s", "s", "the same by the end of the warmup", at_warmup.limited_s[LimitedBy::Rwnd as usize]).hidden(),
+        number_at!("sndbuf_limited_at_warmup_s", "s", "the same by the end of the warmup", at_warmup.limited_s[LimitedBy::SendBuffer as usize]).hidden(),
+        number_at!("pacing_limited_at_warmup_s", "s", "the same by the end of the warmup", at_warmup.limited_s[LimitedBy::Pacing as usize]).hidden(),
+        number_at!("host_limited_at_warmup_s", "s", "the same by the end of the warmup", at_warmup.limited_s[LimitedBy::Host as usize]).hidden(),
     ]
 }
 
@@ -292,6 +305,10 @@ fn link_columns() -> Vec<Column<LinkRecord>> {
     let mut columns = vec![
         column!(count "packets_in", "packet", "offered to the queue", packets_in),
         column!(count "packets_transmitted", "packet", "sent", packets_transmitted),
+        column!(count "packets_in_in_span", "packet", "offered to the queue in the measured span", packets_in_in_span).hidden(),
+        column!(count "packets_transmitted_in_span", "packet", "sent in the measured span", packets_transmitted_in_span).hidden(),
+        column!(count "packets_dropped_in_span", "packet", "dropped by the queue or the link in the measured span", packets_dropped_in_span).hidden(),
+        column!(count "packets_filtered_in_span", "packet", "removed by an ACK filter in the measured span", packets_filtered_in_span).hidden(),
         column!(count "packets_delivered", "packet", "arrived at the other end", packets_delivered),
         column!(count "packets_lost", "packet", "lost on the line", packets_lost),
         Column::new(Form::Count, "packets_duplicated", "packet", "that the line carried twice", LinkRecord::packets_duplicated),

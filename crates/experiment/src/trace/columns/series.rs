@@ -22,8 +22,9 @@ table! {
         column!(count "promised_bytes", "byte", "advertised by the receiver beyond what is in order", promised),
         column!(number "srtt_s", "s", "smoothed round trip", srtt_s),
         column!(number "rto_s", "s", "retransmission timeout", rto_s),
-        column!(count "bytes_delivered", "byte", "total so far", bytes_delivered),
-        column!(count "bytes_retransmitted", "byte", "total so far", bytes_retransmitted),
+        column!(count "bytes_delivered", "byte", "given to the application so far", bytes_delivered),
+        column!(count "bytes_arrived", "byte", "arrived for the first time so far, in order or not", bytes_arrived),
+        column!(count "bytes_retransmitted", "byte", "retransmitted so far", bytes_retransmitted),
     ]
 }
 

@@ -4,11 +4,13 @@
 pub(super) mod v1;
 pub(super) mod v3;
 
+mod aggregation;
 mod cwnd;
 mod max_filter;
 
 use crate::pacing::rate;
 use crate::rate::RateSample;
+use aggregation::Aggregation;
 use cwnd::Cwnd;
 use longfat_core::time::Duration;
 use longfat_core::units::Rate;

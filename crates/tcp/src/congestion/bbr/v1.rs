@@ -5,12 +5,13 @@
 
 mod probe_rtt;
 
-use super::{Cwnd, MaxFilter, Pace, Rounds, bdp};
+use super::{Aggregation, Cwnd, MaxFilter, Pace, Rounds, bdp};
 use crate::TcpConfig;
 use crate::congestion::state::Unit;
 use crate::congestion::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Established, Variable};
 use crate::ecn::EcnUse;
 use crate::rate::{LostPacket, RateSample};
+use longfat_core::params::{Kind, ParamSpec, Value};
 use longfat_core::rng::Rng;
 use longfat_core::time::{Duration, Time};
 use longfat_core::units::Rate;
@@ -19,7 +20,12 @@ pub(in crate::congestion) const KIND: ControlKind = ControlKind {
     name: "bbr",
     summary: "version 1: paces at the bandwidth it measures, with two bandwidth-delay products in flight at most",
     source: "Cardwell et al., BBR: Congestion-Based Congestion Control, CACM 60(2), 2017; draft-cardwell-iccrg-bbr-congestion-control-00",
-    params: &[],
+    params: &[ParamSpec {
+        name: "extra_acked",
+        kind: Kind::Bool,
+        default: Some(Value::Bool(true)),
+        doc: "whether the window has room for what ACKs aggregate, as in Linux since 5.1; the paper and the draft are without",
+    }],
     ecn: EcnUse::CLASSIC,
     build: |c| Box::new(Bbr::new(c)),
 };
@@ -32,6 +38,11 @@ const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 const BANDWIDTH_ROUNDS: usize = 10;
 /// §4.1.2.2 and §4.3.5: RTpropFilterLen and ProbeRTTInterval.
 const MIN_RTT_LASTS: Duration = Duration::from_secs(10);
+/// The surplus of ACKs counts for so many rounds, and is at most what the bandwidth carries in [`EXTRA_ACKED_LASTS`] (Jha, Cardwell, Cheng et al.,
+/// "tcp_bbr: adapt cwnd based on ack aggregation estimation", 2019; "An update on BBR work at Google", ICCRG, IETF 101, 2018; the rounds:
+/// draft-ietf-ccwg-bbr-06 §2.9).
+const EXTRA_ACKED_ROUNDS: usize = 10;
+const EXTRA_ACKED_LASTS: f64 = 0.1;
 /// §4.3.5: ProbeRTTDuration.
 const PROBE_RTT_LASTS: Duration = Duration::from_millis(200);
 
@@ -80,6 +91,8 @@ pub struct Bbr {
     min_rtt_at: Time,
     min_rtt_expired: bool,
     pipe_full: FullPipe,
+    /// Where the window has room for it.
+    aggregation: Option<Aggregation<EXTRA_ACKED_ROUNDS>>,
     pace: Pace,
     /// A fast recovery is under way.
     is_fast: bool,
@@ -108,6 +121,7 @@ impl Bbr {
             min_rtt_at: Time::ZERO,
             min_rtt_expired: false,
             pipe_full: FullPipe::default(),
+            aggregation: config.congestion_control.params.boolean("extra_acked").then(Aggregation::new),
             pace: Pace::new(HIGH_GAIN, &cwnd),
             is_fast: false,
             conserve_until: None,
@@ -154,6 +168,19 @@ impl Bbr {
     fn target(&self, gain: f64) -> u64 {
         let Some(rtt) = self.min_rtt else { return self.cwnd.initial };
         (gain * bdp(self.bandwidth.max(), rtt) + 3.0 * self.send_quantum()) as u64
+    }
+
+    /// What the window has beyond the target, once the pipe is known to be full: in Startup the gain is room enough.
+    fn extra_acked(&self) -> u64 {
+        self.aggregation.as_ref().filter(|_| self.pipe_full.full).map_or(0, |of| of.extra.max() as u64)
+    }
+
+    fn update_aggregation(&mut self, ack: &AckSample) {
+        let bandwidth = self.bandwidth.max();
+        let most = self.cwnd.bytes.min((bandwidth * EXTRA_ACKED_LASTS) as u64);
+        if let Some(aggregation) = &mut self.aggregation {
+            aggregation.update(ack.now, self.rounds.count, ack.delivered, bandwidth, most);
+        }
     }
 
     /// §4.1.1.5.
@@ -258,7 +285,7 @@ impl Bbr {
 
     /// §4.2.3.6, with §4.2.3.4 and §4.2.3.5.
     fn set_cwnd(&mut self, ack: &AckSample, rs: &RateSample) {
-        let target = self.target(self.cwnd_gain());
+        let target = self.target(self.cwnd_gain()) + self.extra_acked();
         if self.conserve_until.is_some_and(|until| rs.prior_delivered >= until) {
             self.conserve_until = None;
         }
@@ -293,6 +320,9 @@ impl CongestionControl for Bbr {
         self.rng = Rng::named(established.seed, "bbr");
         self.min_rtt = established.rtt;
         self.min_rtt_at = established.now;
+        if let Some(aggregation) = &mut self.aggregation {
+            aggregation.from = established.now;
+        }
         self.pace.learn_rtt(HIGH_GAIN, established.rtt.unwrap_or(Duration::ZERO));
     }
 
@@ -304,6 +334,7 @@ impl CongestionControl for Bbr {
         }
         self.pace.learn_rtt(HIGH_GAIN, ack.srtt);
         self.update_bandwidth(rs);
+        self.update_aggregation(ack);
         self.check_cycle_phase(ack);
         self.check_full_pipe(rs);
         self.check_drain(ack.now, rs.in_flight);
@@ -357,8 +388,11 @@ impl CongestionControl for Bbr {
     fn on_restart(&mut self, _idle: Duration) {}
 
     /// §4.3.4.4.
-    fn on_idle_end(&mut self, _now: Time) {
+    fn on_idle_end(&mut self, now: Time) {
         self.idle_restart = true;
+        if let Some(aggregation) = &mut self.aggregation {
+            aggregation.from = now;
+        }
         if matches!(self.state, State::ProbeBw { .. }) {
             self.pace.set(self.bandwidth.max(), self.pipe_full.full);
         }

@@ -8,7 +8,7 @@ mod probe_rtt;
 mod startup;
 mod window;
 
-use super::{Cwnd, MaxFilter, Pace, Rounds};
+use super::{Aggregation, Cwnd, MaxFilter, Pace, Rounds};
 use crate::TcpConfig;
 use crate::congestion::state::Unit;
 use crate::congestion::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Established, Variable};
@@ -84,14 +84,6 @@ impl Plateau {
     }
 }
 
-/// §5.5.9: how much more is acknowledged at a time than the bandwidth explains.
-#[derive(Clone, Copy, Debug)]
-struct Aggregation {
-    from: Time,
-    delivered: u64,
-    extra: MaxFilter<EXTRA_ACKED_ROUNDS>,
-}
-
 /// BBR's variables. Bandwidths are in bytes a second, without a bound infinite.
 #[derive(Clone, Debug)]
 pub struct Bbr3 {
@@ -117,7 +109,7 @@ pub struct Bbr3 {
     probe_rtt_expired: bool,
     inflight_longterm: u64,
     inflight_shortterm: u64,
-    aggregation: Aggregation,
+    aggregation: Aggregation<EXTRA_ACKED_ROUNDS>,
     // §2.10: the greatest of the last round.
     bandwidth_latest: f64,
     inflight_latest: u64,
@@ -171,7 +163,7 @@ impl Bbr3 {
             probe_rtt_expired: false,
             inflight_longterm: UNBOUNDED,
             inflight_shortterm: UNBOUNDED,
-            aggregation: Aggregation { from: Time::ZERO, delivered: 0, extra: MaxFilter::new() },
+            aggregation: Aggregation::new(),
             bandwidth_latest: 0.0,
             inflight_latest: 0,
             ack_phase: AckPhase::Init,
@@ -228,18 +220,12 @@ impl Bbr3 {
 
     /// §5.5.9.
     fn update_aggregation(&mut self, ack: &AckSample) {
-        let a = &mut self.aggregation;
-        let mut expected = (self.bandwidth * ack.now.since(a.from).as_secs_f64()) as u64;
-        if a.delivered <= expected {
-            (a.delivered, a.from, expected) = (0, ack.now, 0);
-        }
-        a.delivered += ack.delivered;
-        a.extra.advance(self.rounds.count);
         if !self.plateau.ever {
             // In Startup the filter is one round long.
-            a.extra.forget_past();
+            self.aggregation.extra.advance(self.rounds.count);
+            self.aggregation.extra.forget_past();
         }
-        a.extra.update((a.delivered - expected).min(self.cwnd.bytes) as f64);
+        self.aggregation.update(ack.now, self.rounds.count, ack.delivered, self.bandwidth, self.cwnd.bytes);
     }
 }
 

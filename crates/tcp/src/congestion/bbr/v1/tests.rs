@@ -144,7 +144,7 @@ fn cycles_through_its_gains_a_min_rtt_each() {
         }
         path.in_flight = if phase == 0 { 200 * MSS } else { 150 * MSS };
         path.ack();
-        assert!(path.bbr.cwnd() <= path.bbr.target(2.0));
+        assert!(path.bbr.cwnd() <= path.bbr.target(2.0) + path.bbr.extra_acked());
     }
     assert!(phases.windows(2).all(|w| w[1].0 == (w[0].0 + 1) % 8), "{phases:?}");
     // Longer than a round trip of 100 ms by the clock of the ACKs.
@@ -310,4 +310,22 @@ fn samples_without_an_interval_leave_the_bandwidth_as_it_is() {
     }
     path.rate /= 2.0;
     path.until(3, |b| b.bandwidth.max() < 0.6 * bandwidth);
+}
+
+/// As ACKs come together: 20 segments each 20 ms, where each 10 ms have 10. The surplus is what is acknowledged beyond the bandwidth, at most what it
+/// carries in 100 ms; without `extra_acked` there is none.
+#[test]
+fn the_window_has_room_for_acks_that_come_together() {
+    let mut path = Path::new();
+    path.until(5, |bbr| matches!(bbr.state, State::ProbeBw { .. }));
+    let steady = path.bbr.target(2.0);
+    for _ in 0..60 {
+        path.ms += 190;
+        path.ack_with(|ack| ack.delivered = 60 * MSS);
+    }
+    let extra = path.bbr.extra_acked();
+    assert!((40 * MSS..=100 * MSS).contains(&extra), "{extra}");
+    assert!(path.bbr.cwnd() > steady + 30 * MSS, "{} {steady}", path.bbr.cwnd());
+    path.bbr.aggregation = None;
+    assert_eq!(path.bbr.extra_acked(), 0);
 }

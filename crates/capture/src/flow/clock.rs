@@ -1,0 +1,38 @@
+//! What the clock of a capture can tell.
+
+/// The steps of a clock.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Clock {
+    newest: Option<i64>,
+    /// The least time between packets of which others stand at one instant, in ns.
+    step: Option<i64>,
+    has_equal: bool,
+    /// By how much it ran backwards at most, in ns.
+    pub back: i64,
+}
+
+/// A time that says something is so many times longer than what the clock is uncertain by.
+const CLEAR: i64 = 4;
+
+impl Clock {
+    /// A packet was captured at `time`.
+    pub fn note(&mut self, time: i64) {
+        let newest = *self.newest.get_or_insert(time);
+        self.newest = Some(newest.max(time));
+        match time - newest {
+            0 => self.has_equal = true,
+            step @ 1.. => self.step = Some(self.step.map_or(step, |least| least.min(step))),
+            back => self.back = self.back.max(-back),
+        }
+    }
+
+    /// What a time may be wrong by, in ns.
+    pub fn uncertainty(&self) -> i64 {
+        self.step.filter(|_| self.has_equal).unwrap_or(0).max(self.back)
+    }
+
+    /// The least time that a rate may be known by, in ns.
+    pub fn clear(&self) -> i64 {
+        CLEAR.saturating_mul(self.uncertainty())
+    }
+}
