@@ -7,7 +7,7 @@ use longfat_core::link::{Service, Shaper, Unsteady};
 use longfat_core::packet::Dscp;
 use longfat_core::params::{Choice, Value};
 use longfat_core::time::Duration;
-use longfat_core::traffic::Traffic;
+use longfat_core::traffic::{Rank, Traffic};
 use longfat_core::units::{Capacity, Rate};
 use longfat_tcp::{Offload, TcpConfig};
 use std::collections::BTreeMap;
@@ -370,6 +370,13 @@ pub struct Flow {
     /// The sender it is a stream of. Parallel streams of one sender have the same number; numbers follow each other from 0
     /// in the order of the flows.
     pub stream_of: usize,
+}
+
+impl Flow {
+    /// Whether its whole life is measured, the warmup included: a volume is its own result.
+    pub fn is_measured_whole(&self) -> bool {
+        self.traffic.rank() == Rank::Volume
+    }
 }
 
 /// When the senders of a group start: each at a time of its own after the gaps before it.

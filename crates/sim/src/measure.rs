@@ -4,11 +4,10 @@
 use longfat_core::atm::aal5;
 use longfat_core::link::Link;
 use longfat_core::time::{Duration, Time};
-use longfat_core::traffic::Rank;
 use longfat_experiment::trace::{
     CellRecord, FlowCounts, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, LinkSample, MemoryRecord, QUANTILES, Trace,
 };
-use longfat_experiment::{Experiment, Host};
+use longfat_experiment::{Experiment, Flow, Host};
 
 use crate::Error;
 use crate::endpoint::Agent;
@@ -25,7 +24,7 @@ pub struct Recorder {
     end: Time,
     /// For each flow.
     at_warmup: Option<Vec<FlowCounts>>,
-    /// For each flow, whether it is measured whole: its volume is its result.
+    /// For each flow, whether it is measured whole.
     is_whole: Vec<bool>,
     at_span_start: Option<Snapshot>,
     trace: Trace,
@@ -43,7 +42,7 @@ impl Recorder {
             span_start: Time::ZERO + experiment.span_start(),
             end: Time::ZERO + measure.duration,
             at_warmup: None,
-            is_whole: experiment.flows.iter().map(|flow| flow.traffic.rank() == Rank::Volume).collect(),
+            is_whole: experiment.flows.iter().map(Flow::is_measured_whole).collect(),
             at_span_start: None,
             trace: Trace::default(),
         }
@@ -75,15 +74,10 @@ impl Recorder {
     /// The warmup is over: what is measured begins here.
     fn warm(&mut self, world: &mut World) {
         world.advance_links();
-        let mut counts = world::counts(world);
-        for (flow, is_whole) in self.is_whole.iter().enumerate() {
-            if *is_whole {
-                counts[flow] = FlowCounts::default();
-            } else {
-                world.endpoints[2 * flow].agent.forget_round_trips();
-            }
+        self.at_warmup = Some(world::counts(world));
+        for (flow, _) in self.is_whole.iter().enumerate().filter(|(_, is_whole)| !**is_whole) {
+            world.endpoints[2 * flow].agent.forget_round_trips();
         }
-        self.at_warmup = Some(counts);
     }
 
     fn sample(&mut self, world: &mut World) -> Result<(), Error> {
@@ -112,13 +106,10 @@ impl Recorder {
         trace.span = (span_start.time.min(span_end.time), span_end.time);
         trace.steps = world.steps;
         trace.packets_in_network_max = world.ledger.in_network_max();
-        // A run that ended before its warmup did has measured nothing but its volumes.
-        let unwarmed =
-            || self.is_whole.iter().zip(&now.flows).map(|(whole, of)| if *whole { FlowCounts::default() } else { *of }).collect();
-        let at_warmup = self.at_warmup.unwrap_or_else(unwarmed);
         let of_flow = |i: usize| {
             let span = (&span_start.flows[i], &span_end.flows[i]);
-            flow_record(world, experiment, i).counted(&now.flows[i], &at_warmup[i], span)
+            let at_warmup = self.at_warmup.as_ref().map(|all| &all[i]);
+            flow_record(world, experiment, i).counted(&experiment.flows[i], &now.flows[i], at_warmup, span)
         };
         trace.flows = (0..experiment.flows.len()).map(of_flow).collect();
         trace.links = (0..world.links.len()).map(|i| link_record(world, experiment, i, span_start, span_end)).collect();

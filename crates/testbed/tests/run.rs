@@ -1,5 +1,6 @@
 //! The real thing, where it is permitted: kernel sockets across emulated links.
 
+use longfat_experiment::metric::impossible;
 use longfat_experiment::{Document, Experiment};
 use longfat_testbed::{Error, check, run_with};
 
@@ -12,6 +13,27 @@ const FILE: &str = "backend = \"testbed\"\n[path]\npreset = \"dumbbell\"\nrtt = 
      edge = { rate = \"1 Gbit/s\", delay = \"1 ms\" }\n[[flow]]\nstack = \"linux\"\ntraffic = { kind = \"ttcp\", volume = \"1 MiB\" }\n\
      [[flow]]\nname = \"probe\"\ntraffic = { kind = \"ping\", interval = \"50 ms\" }\n\
      [measure]\nduration = \"20 s\"\ninterval = \"100 ms\"\n";
+
+const BOOKS: &str = "backend = \"testbed\"\n[path]\npreset = \"dumbbell\"\nrtt = \"20 ms\"\n\
+     bottleneck = { rate = \"20 Mbit/s\", duplicate = 0.2, loss = { kind = \"bernoulli\", probability = 0.05 } }\n\
+     edge = { rate = \"1 Gbit/s\", delay = \"1 ms\" }\n[[flow]]\nstack = \"linux\"\n\
+     [[flow]]\nname = \"udp\"\ntraffic = { kind = \"udp\", rate = \"4 Mbit/s\" }\n\
+     [[flow]]\nname = \"probe\"\ntraffic = { kind = \"ping\", interval = \"10 ms\" }\n\
+     [measure]\nduration = \"4 s\"\nwarmup = \"2 s\"\ninterval = \"100 ms\"\n";
+
+/// The kernel's counts obey what holds for the simulator's: no metric beyond its bounds, and each payload once.
+fn keeps_its_books(asked: &Experiment) {
+    let trace = run_with(asked, &mut |_| true).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(impossible(asked, &trace), Vec::<String>::new());
+    let [_, udp, probe] = &trace.flows[..] else { panic!("three flows") };
+    // 4 Mb/s for 2 s, of which 1472 of 1500 bytes are payload, less 5 % and what an overflow takes; a fifth comes twice.
+    let counts = udp.measured();
+    assert!((600_000..990_000).contains(&counts.arrived), "{counts:?}");
+    assert!((0.1..0.3).contains(&(counts.duplicate as f64 / counts.arrived as f64)), "{counts:?}");
+    // Half of what is lost of the probe is lost in the warmup, and does not count.
+    assert!(probe.at_warmup.packets_dropped > 0 && probe.measured().packets_dropped > 0, "{probe:?}");
+    assert!((180..=202).contains(&probe.measured().segments_sent), "{probe:?}");
+}
 
 /// All in one test: a machine has room for one testbed at a time.
 #[test]
@@ -42,6 +64,8 @@ fn a_volume_crosses_the_emulated_path_in_the_time_it_must() {
     }
     let last = trace.flow_series.iter().rev().find(|sample| sample.flow == 0).unwrap();
     assert_eq!((last.bytes_delivered, last.time), (1 << 20, trace.end));
+
+    keeps_its_books(&experiment(BOOKS));
 
     // The caller may have enough of it; and nothing is in the way of the next one.
     assert!(matches!(run_with(&asked, &mut |_| false), Err(Error::Cancelled { .. })));

@@ -65,7 +65,7 @@ pub fn impossible(experiment: &Experiment, trace: &Trace) -> Vec<String> {
 /// Whether the metric `name` has a value of `scope` for certain.
 fn has_value(experiment: &Experiment, trace: &Trace, name: &str, scope: Scope) -> bool {
     let has_span = trace.span.0 < trace.span.1;
-    // Of a flow whose retransmissions are all that it sent, there is no distinct segment.
+    // A flow that only retransmitted since the warmup has no distinct segment.
     let sent = |i: usize| {
         let counts = trace.flows[i].measured();
         counts.segments_sent > counts.segments_retransmitted
@@ -174,7 +174,7 @@ fn most_goodput(experiment: &Experiment, trace: &Trace, flows: &[usize]) -> f64 
             Some((_, most)) => *most = most.max(rate(flow, link)),
             None => slowest.push((link, rate(flow, link))),
         }
-        let is_whole = flow.traffic.rank() == Rank::Volume || warmup <= record.start;
+        let is_whole = flow.is_measured_whole() || warmup <= record.start;
         if !is_whole {
             let window = bounds(&flow.sender).0.min(bounds(&flow.receiver).1);
             let size = flow.traffic.packet_size();

@@ -3,7 +3,7 @@
 use super::{Bound, Metric, Scope, mean_and_deviation, measured, of_intervals, ratio, senders};
 use crate::Experiment;
 use crate::trace::Trace;
-use longfat_core::time::Time;
+use longfat_core::time::{Duration, Time};
 use longfat_core::traffic::Rank;
 
 pub const GOODPUT: Metric = Metric {
@@ -47,8 +47,8 @@ pub const TOTAL: Metric = Metric {
     compute: |experiment, trace| vec![(Scope::Run, of_flows(experiment, trace, &measured(experiment)))],
 };
 
-/// What arrived of `flows` together, over the time in which any of them was measured, in bit/s: never a sum of rates over different
-/// times, which no link bounds.
+/// Goodput of `flows` together, over the time in which any of them was measured, in bit/s. A sum of rates over different times would have no
+/// link for its bound.
 pub(crate) fn of_flows(experiment: &Experiment, trace: &Trace, flows: &[usize]) -> f64 {
     let spans = flows.iter().filter_map(|i| measured_span(experiment, trace, *i));
     let (bytes, from, to) =
@@ -56,15 +56,16 @@ pub(crate) fn of_flows(experiment: &Experiment, trace: &Trace, flows: &[usize]) 
     ratio(bytes as f64 * 8.0, to.since(from).as_secs_f64())
 }
 
-/// What arrived of flow `i` while it was measured, in bytes, and from when to when that was. Nothing of a flow that never was.
+/// Bytes of flow `i` that arrived while it was measured, and when that began and ended. `None` of a flow that was not measured.
 fn measured_span(experiment: &Experiment, trace: &Trace, i: usize) -> Option<(u64, Time, Time)> {
     let flow = &trace.flows[i];
     // The warmup keeps a flow without end out of its own slow start; a fixed volume is measured whole.
-    let from = match experiment.flows[i].traffic.rank() {
-        Rank::Volume => flow.start,
-        Rank::Probe => return None,
-        _ => flow.start.max(Time::ZERO + experiment.measure.warmup),
-    };
+    let said = &experiment.flows[i];
+    if said.traffic.rank() == Rank::Probe {
+        return None;
+    }
+    let warmup = if said.is_measured_whole() { Duration::ZERO } else { experiment.measure.warmup };
+    let from = flow.start.max(Time::ZERO + warmup);
     let to = flow.delivered_all.unwrap_or(trace.end);
     (from < to).then(|| (flow.measured().arrived, from, to))
 }

@@ -4,7 +4,6 @@ use super::{Bound, Metric, Scope, measured};
 use crate::Experiment;
 use crate::trace::{FlowRecord, Trace};
 use longfat_core::time::Time;
-use longfat_core::traffic::Rank;
 use longfat_tcp::LimitedBy;
 
 /// A metric of a run: which share of the time of its measured flows is that of one limit, or of none of them.
@@ -37,7 +36,7 @@ fn share_of(experiment: &Experiment, trace: &Trace, limit: Option<LimitedBy>) ->
     let (mut of_it, mut of_all) = (0.0, 0.0);
     for i in measured(experiment) {
         let flow = &trace.flows[i];
-        let is_whole = experiment.flows[i].traffic.rank() == Rank::Volume;
+        let is_whole = experiment.flows[i].is_measured_whole();
         let from = if is_whole { Time::ZERO } else { Time::ZERO + experiment.measure.warmup };
         let Some(life) = life_s(flow, from, trace) else { continue };
         let limits = flow.measured().limited_s;

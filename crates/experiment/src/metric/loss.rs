@@ -12,7 +12,7 @@ pub const SHARE: Metric = Metric {
     compute: |_, trace| {
         let share = |link: &crate::trace::LinkRecord| {
             let dropped = link.packets_dropped_in_span - link.packets_filtered_in_span;
-            // What a queue dropped in the span may have come before it.
+            // Packets dropped in the span may have come before it.
             ratio(dropped.min(link.packets_in_in_span) as f64, link.packets_in_in_span as f64)
         };
         trace.links.iter().enumerate().map(|(i, link)| (Scope::Link(i), share(link))).collect()

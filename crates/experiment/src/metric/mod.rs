@@ -162,7 +162,7 @@ fn each_sample(experiment: &Experiment, trace: &Trace, each: &mut dyn FnMut(Time
     trace.flow_series.each_group(experiment.flows.len().max(1), &mut |flows| each(flows[0].time, flows));
 }
 
-/// What each of the `groups` of flows together received in each whole interval of the series in which all of the group were measured, in
+/// Payload rate of each of the `groups` of flows in each whole interval of the series in which all of the group were measured, in
 /// bit/s. None without a series.
 fn interval_rates(experiment: &Experiment, trace: &Trace, groups: &[&[usize]]) -> Vec<Vec<f64>> {
     let mut rates = vec![Vec::new(); groups.len()];

@@ -1,8 +1,9 @@
-//! What a flow has done by some instant: the one place where records of flows over a span are made, for every backend.
+//! Counts of a flow at an instant. Every backend makes its records of flows from them, here.
 
 use longfat_tcp::LimitedBy;
 
 use super::FlowRecord;
+use crate::Flow;
 
 /// Totals of one flow, in payload bytes unless a field says otherwise. A measurement over a span is the difference of two of these.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -28,10 +29,11 @@ pub struct FlowCounts {
 }
 
 impl FlowRecord {
-    /// This record with the counts of the whole run, `end`, of the time before the flow was measured, `at_warmup`, and of the measured
-    /// span, which began and ended with the counts of `span`. A run may end before its span begins.
+    /// This record of `flow` with its counts: of the whole run, `end`; at the end of the warmup, `None` if the run ended before; and at the
+    /// ends of the measured span.
     #[must_use]
-    pub fn counted(self, end: &FlowCounts, at_warmup: &FlowCounts, span: (&FlowCounts, &FlowCounts)) -> Self {
+    pub fn counted(self, flow: &Flow, end: &FlowCounts, at_warmup: Option<&FlowCounts>, span: (&FlowCounts, &FlowCounts)) -> Self {
+        let at_warmup = if flow.is_measured_whole() { FlowCounts::default() } else { *at_warmup.unwrap_or(end) };
         FlowRecord {
             bytes_delivered: end.delivered,
             bytes_arrived: end.arrived,
@@ -42,26 +44,27 @@ impl FlowRecord {
             segments_retransmitted: end.segments_retransmitted,
             packets_dropped: end.packets_dropped,
             limited_s: end.limited_s,
-            at_warmup: *at_warmup,
+            at_warmup,
             bytes_arrived_in_span: span.1.arrived.saturating_sub(span.0.arrived),
             bytes_duplicate_in_span: span.1.duplicate.saturating_sub(span.0.duplicate),
             ..self
         }
     }
 
-    /// The counts since the flow has been measured: since the warmup, or the whole run of a flow with a volume.
+    /// The counts since the flow has been measured: since the warmup, or the whole run of a flow with a volume. Counts that a kernel was asked
+    /// for may fall a little, where a peer reneges.
     #[must_use]
     pub fn measured(&self) -> FlowCounts {
         let before = &self.at_warmup;
         FlowCounts {
-            delivered: self.bytes_delivered - before.delivered,
-            arrived: self.bytes_arrived - before.arrived,
-            duplicate: self.bytes_duplicate - before.duplicate,
-            sent: self.bytes_sent - before.sent,
-            retransmitted: self.bytes_retransmitted - before.retransmitted,
-            segments_sent: self.segments_sent - before.segments_sent,
-            segments_retransmitted: self.segments_retransmitted - before.segments_retransmitted,
-            packets_dropped: self.packets_dropped - before.packets_dropped,
+            delivered: self.bytes_delivered.saturating_sub(before.delivered),
+            arrived: self.bytes_arrived.saturating_sub(before.arrived),
+            duplicate: self.bytes_duplicate.saturating_sub(before.duplicate),
+            sent: self.bytes_sent.saturating_sub(before.sent),
+            retransmitted: self.bytes_retransmitted.saturating_sub(before.retransmitted),
+            segments_sent: self.segments_sent.saturating_sub(before.segments_sent),
+            segments_retransmitted: self.segments_retransmitted.saturating_sub(before.segments_retransmitted),
+            packets_dropped: self.packets_dropped.saturating_sub(before.packets_dropped),
             limited_s: std::array::from_fn(|i| self.limited_s[i] - before.limited_s[i]),
         }
     }

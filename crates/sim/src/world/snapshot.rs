@@ -9,7 +9,7 @@ use longfat_tcp::LimitedBy;
 use super::{CellTotals, World};
 use crate::endpoint::Endpoint;
 
-/// What each flow has done so far, in order.
+/// Counts of each flow now, in the order of the experiment.
 pub fn counts(world: &World) -> Vec<FlowCounts> {
     let of = |(flow, ends): (usize, &[Endpoint])| {
         let (sender, receiver) = (&ends[0].agent, &ends[1].agent);

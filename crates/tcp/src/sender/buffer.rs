@@ -131,7 +131,7 @@ mod tests {
         assert_eq!((buffer.reach(0), buffer.reach(70_000)), (100_000, 170_000), "nobody waits");
     }
 
-    /// As a script of Linux has it: a writer that found the buffer full is woken when a third of it is free.
+    /// A writer that found the buffer full is woken when a third of it is free.
     #[test]
     fn a_writer_that_found_it_full_waits_until_a_third_is_free() {
         let config = TcpConfig {

@@ -19,7 +19,7 @@ impl Sender {
         let retransmitted = self.board.max() > start;
         if !retransmitted {
             let room = self.peer.edge.saturating_sub(start).max(1);
-            let len = room.min(self.payload_max).min(self.buffer.size()).min(self.stream.end() - start);
+            let len = room.min(self.payload_max).min(self.end_of_buffered() - start);
             self.board.sent_new(len);
             self.log.sent(start, start + len, now);
         }

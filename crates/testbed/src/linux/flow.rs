@@ -166,7 +166,7 @@ impl Connection {
         self.receiver.stream.as_ref().map_or(0, |stream| stream.read)
     }
 
-    /// What it has done so far. A kernel does not say what arrived behind a gap, but its sender knows: that is SACKed.
+    /// Counts of the flow now. The receiving kernel does not say what arrived behind a gap; the sender's SACKed segments do.
     pub fn counts(&self) -> FlowCounts {
         let delivered = self.delivered();
         let unread = self.receiver.stream.as_ref().map_or(0, |stream| sys::unread(&stream.socket));
@@ -298,7 +298,7 @@ fn traffic_close(stream: &mut Stream) {
     longfat_core::traffic::Socket::close(stream);
 }
 
-/// What a flow of datagrams has done so far.
+/// Counts of a flow of datagrams now.
 pub fn counts_of_datagrams(ends: &[DatagramEnd; 2]) -> FlowCounts {
     let (sent, answered) = (ends[0].datagrams.stats(), ends[1].datagrams.stats());
     FlowCounts {
@@ -312,7 +312,7 @@ pub fn counts_of_datagrams(ends: &[DatagramEnd; 2]) -> FlowCounts {
     }
 }
 
-/// What there is to say of a flow of datagrams at the end, but its counts; it started at `start`.
+/// The record of a flow of datagrams at the end, without its counts; it started at `start`.
 pub fn finish_datagrams(ends: &[DatagramEnd; 2], start: Time) -> FlowRecord {
     let (sent, answered) = (ends[0].datagrams.stats(), ends[1].datagrams.stats());
     let rtt = sent.rtt;

@@ -108,7 +108,7 @@ impl Info {
         Ok(Info { bytes, len })
     }
 
-    /// So many segments, in payload bytes.
+    /// Payload bytes of this many full segments.
     pub fn of_segments(&self, segments: u32) -> u64 {
         u64::from(segments) * u64::from(self.snd_mss())
     }

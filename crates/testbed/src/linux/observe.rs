@@ -25,6 +25,9 @@ pub struct Observer {
     next_sample: Time,
     span_start: Time,
     start: Option<Snapshot>,
+    warmup: Time,
+    /// Packets of each flow dropped by the end of the warmup; `None` before.
+    pub dropped_at_warmup: Option<Vec<u64>>,
     names: Vec<String>,
     /// Samples.
     pub series: Vec<LinkSample>,
@@ -41,6 +44,8 @@ impl Observer {
             next_sample: if interval.is_some() { Time::ZERO } else { Time::MAX },
             span_start: Time::ZERO + experiment.span_start(),
             start: None,
+            warmup: Time::ZERO + experiment.measure.warmup,
+            dropped_at_warmup: None,
             series: Vec::new(),
             records: Vec::new(),
             names: experiment.network.links.iter().map(|link| link.name.clone()).collect(),
@@ -50,7 +55,8 @@ impl Observer {
     /// When it looks next.
     pub fn next(&self) -> Time {
         let start = if self.start.is_none() { self.span_start } else { Time::MAX };
-        self.next_sample.min(start)
+        let warmup = if self.dropped_at_warmup.is_none() { self.warmup } else { Time::MAX };
+        self.next_sample.min(start).min(warmup)
     }
 
     /// Looks: the time is [`Observer::next`].
@@ -60,6 +66,9 @@ impl Observer {
         if self.start.is_none() && self.span_start <= due {
             self.start = Some(Snapshot::of(network, time));
             network.links.iter_mut().for_each(Link::forget_waits);
+        }
+        if self.dropped_at_warmup.is_none() && self.warmup <= due {
+            self.dropped_at_warmup = Some(network.log.dropped.clone());
         }
         if let Some(interval) = self.interval
             && self.next_sample <= due

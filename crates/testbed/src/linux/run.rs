@@ -239,8 +239,12 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
     trace.events.sort_by_key(|event| event.time);
     trace.span = ((Time::ZERO + experiment.span_start()).min(trace.end), trace.end);
     trace.hosts = vec![Default::default(); experiment.hosts.len()];
-    for (record, dropped) in trace.flows.iter_mut().zip(&emulator.network.log.dropped) {
-        record.packets_dropped = *dropped;
+    // The endpoints do not know what the emulator drops.
+    let dropped = &emulator.network.log.dropped;
+    let at_warmup = emulator.observer.dropped_at_warmup.as_ref().unwrap_or(dropped);
+    for (i, record) in trace.flows.iter_mut().enumerate() {
+        record.packets_dropped = dropped[i];
+        record.at_warmup.packets_dropped = if experiment.flows[i].is_measured_whole() { 0 } else { at_warmup[i] };
     }
     Ok(trace)
 }

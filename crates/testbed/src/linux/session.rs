@@ -5,7 +5,6 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 use longfat_core::time::{Duration, Time};
-use longfat_core::traffic::Rank;
 use longfat_experiment::Experiment;
 use longfat_experiment::trace::{Event, FlowCounts, FlowRecord, FlowSample};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
@@ -43,8 +42,7 @@ pub struct Session {
     span_start: Time,
     at_warmup: Option<Vec<FlowCounts>>,
     at_span_start: Option<Vec<FlowCounts>>,
-    /// For each flow, whether it is measured whole: its volume is its result.
-    is_whole: Vec<bool>,
+    experiment: Experiment,
     waits_for: Vec<usize>,
     records_events: bool,
     /// What it leaves.
@@ -84,7 +82,7 @@ impl Session {
             span_start: Time::ZERO + experiment.span_start(),
             at_warmup: None,
             at_span_start: None,
-            is_whole: experiment.flows.iter().map(|flow| flow.traffic.rank() == Rank::Volume).collect(),
+            experiment: experiment.clone(),
             waits_for: experiment.flows.iter().enumerate().filter_map(volumes).collect(),
             records_events: experiment.measure.events,
             left: Left::default(),
@@ -168,17 +166,10 @@ impl Session {
         self.flows.iter().map(of).collect()
     }
 
-    /// The counts by the end of the warmup; none of a flow that is measured whole.
-    fn counts_at_warmup(&self) -> Vec<FlowCounts> {
-        let mut counts = self.counts();
-        counts.iter_mut().zip(&self.is_whole).filter(|(_, is_whole)| **is_whole).for_each(|(of, _)| *of = FlowCounts::default());
-        counts
-    }
-
     /// The warmup is over: what is measured begins here.
     fn warm(&mut self) {
-        self.at_warmup = Some(self.counts_at_warmup());
-        for (flow, _) in self.flows.iter_mut().zip(&self.is_whole).filter(|(_, is_whole)| !**is_whole) {
+        self.at_warmup = Some(self.counts());
+        for (flow, _) in self.flows.iter_mut().zip(&self.experiment.flows).filter(|(_, said)| !said.is_measured_whole()) {
             match flow {
                 Ends::Tcp(tcp) => tcp.forget_round_trips(),
                 Ends::Datagrams(ends) => ends[0].datagrams.forget_round_trips(),
@@ -302,7 +293,6 @@ impl Session {
             self.sample(self.shared.end());
         }
         let end = self.counts();
-        let at_warmup = self.at_warmup.take().unwrap_or_else(|| self.counts_at_warmup());
         let at_span_start = self.at_span_start.take().unwrap_or_else(|| end.clone());
         for (i, flow) in self.flows.into_iter().enumerate() {
             let record = match flow {
@@ -312,7 +302,12 @@ impl Session {
                     finish_datagrams(&ends, self.starts[i])
                 }
             };
-            self.left.flows.push(record.counted(&end[i], &at_warmup[i], (&at_span_start[i], &end[i])));
+            self.left.flows.push(record.counted(
+                &self.experiment.flows[i],
+                &end[i],
+                self.at_warmup.as_ref().map(|all| &all[i]),
+                (&at_span_start[i], &end[i]),
+            ));
         }
         self.left
     }

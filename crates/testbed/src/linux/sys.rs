@@ -63,7 +63,7 @@ pub fn unread(socket: &impl AsRawFd) -> u64 {
     asked(socket, libc::FIONREAD)
 }
 
-/// Whether a socket can be written to, as poll(2) says; true of one that cannot say, whose next write does.
+/// poll(2)'s answer: is there room to write? True where poll fails, so that the next write says why.
 pub fn is_writable(socket: &impl AsFd) -> bool {
     let mut asked = [PollFd::new(socket.as_fd(), PollFlags::POLLOUT)];
     poll(&mut asked, PollTimeout::ZERO).map_or(true, |_| asked[0].any().unwrap_or(true))

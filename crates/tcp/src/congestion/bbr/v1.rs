@@ -170,7 +170,7 @@ impl Bbr {
         (gain * bdp(self.bandwidth.max(), rtt) + 3.0 * self.send_quantum()) as u64
     }
 
-    /// What the window has beyond the target, once the pipe is known to be full: in Startup the gain is room enough.
+    /// Room in the window beyond the target, once the pipe is known to be full. Before, in Startup, the gain is room enough.
     fn extra_acked(&self) -> u64 {
         self.aggregation.as_ref().filter(|_| self.pipe_full.full).map_or(0, |of| of.extra.max() as u64)
     }
