@@ -102,7 +102,7 @@ def _called() -> str | int | None:
 
 
 def _restore_texts(commands: typer.Typer) -> None:
-    """What `--help` says are docstrings, which Python throws away where `PYTHONOPTIMIZE` is 2."""
+    """Texts of `--help` are docstrings. Python throws them away where `PYTHONOPTIMIZE` is 2."""
     if sys.flags.optimize < 2:
         return
     for one in filter(None, (commands.registered_callback, *commands.registered_commands)):
@@ -161,7 +161,7 @@ def run_command(
     asked = chosen(what, results, changes, quick=quick, backend=backend)
     with named(executor, jobs) as workers:
         where = named_where(workers, executor) if workers and executor else terminal.count(jobs or default_jobs(), "core")
-        # What cannot be run is said before anything is.
+        # Runs that cannot be done are named before anything runs.
         plans = [_checked(one, part, jobs or default_jobs(), None if yes else max_runs) for one in asked]
         for one, plan in zip(asked, plans, strict=True):
             if part:
@@ -179,7 +179,7 @@ def run_command(
 
 
 def _checked(one: Chosen, part: tuple[int, int] | None, jobs: int, max_runs: int | None) -> Plan:
-    """What is to be run, which can be."""
+    """Plan of the runs that are left, each of which can be run here."""
     store = Store(one.folder)
     store.check_format()
     store.check_source(one.experiment.file)

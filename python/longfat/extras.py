@@ -22,7 +22,7 @@ def need(extra: str, what: str) -> None:
 
 
 def need_to_draw() -> None:
-    """The same for matplotlib, which is imported whatever `MPLBACKEND` says: a notebook's is for windows, and may not be installed here."""
+    """matplotlib, imported whatever `MPLBACKEND` says: the backend of a notebook may not be installed here."""
     need("report", "a figure")
     if "matplotlib" in sys.modules:
         return

@@ -99,7 +99,7 @@ def experiment(connection: dict[str, Any]) -> str:
 
 
 def _missing(connection: dict[str, Any]) -> str:
-    """What the capture does not show; nothing, if an experiment can be made of it."""
+    """Missing parts of the capture, as a sentence; empty if an experiment can be made of it."""
     if connection["captured"] != "both ways":
         return "that needs data and its acknowledgments"
     if not connection["rtt"] or round(1e6 * (connection["rtt"]["min_s"] or 0)) < 1:

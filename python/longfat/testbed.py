@@ -89,7 +89,7 @@ def _measure(rate_mbps: float, mtu: int, seconds: float) -> Measured:
 
 
 def draw(measured: list[Measured], file: Path) -> None:
-    """What was reached, as a picture: SVG, PNG or PDF, by the name of the file. LongfatError without matplotlib."""
+    """Draws the rates reached: SVG, PNG or PDF, by the name of the file. LongfatError without matplotlib."""
     need_to_draw()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

@@ -96,7 +96,7 @@ class _Server(ThreadingHTTPServer):
         self._lock = threading.Lock()
         self._clients: set[Any] = set()
         self._silent: dict[Any, None] = {}
-        """Those that have not asked yet, in order."""
+        """Clients that have not asked yet, in order."""
 
     def process_request(self, request: Any, client_address: Any) -> None:
         with self._lock:

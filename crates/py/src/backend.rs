@@ -30,7 +30,7 @@ impl Progress for longfat_testbed::Progress {
     }
 }
 
-/// Whether `backend` can run `experiment` here and now, as far as that can be told without starting it.
+/// Checks that `backend` can run `experiment` here and now, without starting it.
 pub fn ready(backend: &Backend, experiment: &Experiment) -> Result<(), String> {
     match backend.name {
         "testbed" => longfat_testbed::ready(experiment).map_err(|e| e.to_string()),

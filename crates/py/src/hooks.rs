@@ -26,7 +26,7 @@ pub fn take_failure() -> Option<PyErr> {
     FAILURE.with(|failure| failure.borrow_mut().take())
 }
 
-/// The same as an error.
+/// The failure of a hook as an error, if there was one.
 pub fn told() -> PyResult<()> {
     take_failure().map_or(Ok(()), Err)
 }

@@ -314,7 +314,7 @@ def place_of(where: Location) -> Place:
 
 
 def patiently(call: Callable[[], Done]) -> Done:
-    """What `call` gives; while there is nobody to answer, again and again for `PATIENCE_S`. Ctrl-C ends it at once."""
+    """Result of `call`, which is tried again for `PATIENCE_S` while nobody answers. Ctrl-C ends it at once."""
     for pause in _pauses():
         try:
             return _interruptibly(call)
@@ -328,7 +328,7 @@ def patiently(call: Callable[[], Done]) -> Done:
 
 
 def _interruptibly(call: Callable[[], Done]) -> Done:
-    """What `call` gives. pyarrow hears no Ctrl-C while it waits for a server, and so the main thread, which does, lets another one wait."""
+    """Result of `call`, made by another thread: pyarrow ignores Ctrl-C while it waits for a server, and the main thread hears it."""
     if threading.current_thread() is not threading.main_thread():
         return call()
     made: Future[Done] = Future()
@@ -344,7 +344,7 @@ def _interruptibly(call: Callable[[], Done]) -> Done:
 
 
 def waits() -> bool:
-    """Whether a thread still waits for a server, now that nobody waits for the thread. Then pyarrow would let the process wait for it."""
+    """Does a thread still wait for a server? pyarrow would make the process wait for it."""
     return any(thread.name == WAITS for thread in threading.enumerate())
 
 

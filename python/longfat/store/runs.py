@@ -114,7 +114,7 @@ class Runs:
 
     @contextmanager
     def _reading(self) -> Generator[None]:
-        """The same of what is read."""
+        """The same for reads."""
         try:
             yield
         except OSError as error:

@@ -113,7 +113,7 @@ class Top:
             raise DamagedError(f"cannot read {self.place.where / EXPERIMENT}: {error}; {AGAIN}") from error
 
     def note(self) -> dict[str, Any]:
-        """Of a sweep that is under way or was stopped, what it is of; empty where there is none. DamagedError."""
+        """Source of the sweep that is under way or was stopped; empty where there is none. DamagedError."""
         try:
             facts = read_json(self.place, SWEEP, "title", "axes", "text")
         except FileNotFoundError:

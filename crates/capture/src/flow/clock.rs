@@ -1,4 +1,4 @@
-//! What the clock of a capture can tell.
+//! Precision of a capture's clock.
 
 /// The steps of a clock.
 #[derive(Clone, Copy, Debug, Default)]
@@ -7,7 +7,7 @@ pub struct Clock {
     /// The least time between packets of which others stand at one instant, in ns.
     step: Option<i64>,
     has_equal: bool,
-    /// By how much it ran backwards at most, in ns.
+    /// Largest backward step, in ns.
     pub back: i64,
 }
 
@@ -26,7 +26,7 @@ impl Clock {
         }
     }
 
-    /// What a time may be wrong by, in ns.
+    /// Bound of a time's error, in ns.
     pub fn uncertainty(&self) -> i64 {
         self.step.filter(|_| self.has_equal).unwrap_or(0).max(self.back)
     }

@@ -39,7 +39,7 @@ pub struct Connection {
     pub ways: [Way; 2],
     pub first: i64,
     pub last: i64,
-    /// Without copies.
+    /// Packets, copies left out.
     pub packets: u64,
     /// Packets captured before the one that stands before them.
     pub backwards: u64,

@@ -47,7 +47,7 @@ impl Identifications {
         self.is_repeated = self.last.replace(id) == Some(id);
     }
 
-    /// Whether `id` tells a packet from others of this end. (One of two in a row has it by chance, or all have.)
+    /// Does `id` identify a packet of this end? Not if it is zero, or if this end repeats identifications.
     pub fn tell(self, id: u16) -> bool {
         id != 0 && !(self.is_repeated && self.last == Some(id))
     }

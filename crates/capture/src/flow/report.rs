@@ -43,7 +43,7 @@ pub fn file(input: &Input) -> Value {
     })
 }
 
-/// What is said of a connection.
+/// Report of a connection.
 pub fn connection(connection: &Connection) -> Value {
     let main = connection.main();
     let (way, back) = (&connection.ways[main], &connection.ways[1 - main]);

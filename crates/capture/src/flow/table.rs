@@ -12,7 +12,7 @@ use std::path::Path;
 /// Connections that are open at once, and those whose report is kept.
 const OPEN: usize = 4096;
 const CLOSED: usize = 10_000;
-/// What is captured so long before or behind the first packet, in ns, counts as then: 104 days, so that sums of times are numbers, and picoseconds too.
+/// Longest distance from the first packet, in ns: 104 days. Times beyond are set to it, so that sums of times fit, in picoseconds as well.
 const SPAN: i64 = 1 << 53;
 /// Packets between two looks at whether to go on.
 const LOOK: u64 = 1 << 16;

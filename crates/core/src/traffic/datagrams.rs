@@ -91,7 +91,7 @@ impl Datagrams for Stopped {
     }
 }
 
-/// What has arrived of datagrams that are numbered from 0: each payload counts once, whatever the path repeats.
+/// Arrivals of datagrams that are numbered from 0. Each payload counts once, and copies count apart.
 #[derive(Debug, Default)]
 pub struct Arrived {
     /// A bit for each number below the greatest so far.
@@ -118,7 +118,7 @@ impl Arrived {
         }
     }
 
-    /// As the statistics of an end that only receives.
+    /// Statistics of an end that only receives.
     pub fn stats(&self) -> DatagramStats {
         let Arrived { bytes, duplicates, bytes_duplicate, .. } = *self;
         DatagramStats { bytes_delivered: bytes, duplicates, bytes_duplicate, ..DatagramStats::default() }

@@ -68,7 +68,7 @@ fn a_hop_limit_that_is_less_tells_a_copy() {
     assert_eq!(without_copies(twice), once);
 }
 
-/// Without timestamps all of a retransmission but its identification is as before.
+/// A retransmission without timestamps differs from the original in its identification alone.
 #[test]
 fn a_retransmission_is_no_copy() {
     for ids in [[1, 2], [7, 7], [0, 0]] {

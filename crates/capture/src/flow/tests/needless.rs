@@ -1,4 +1,4 @@
-//! What was sent again for nothing, and what was only overtaken.
+//! Tests of needless retransmissions and of overtaken segments.
 
 use super::*;
 

@@ -64,7 +64,7 @@ impl Cause {
     }
 }
 
-/// Whether the path was never full by this verdict: trains show how fast its sender sent, then, and the path passes that or more.
+/// Does this verdict say that the path was never full? Then trains show the sender's rate, which bounds the path's from below.
 pub fn is_bound(verdict: &Value) -> bool {
     use Cause::{Application, ClosingWindow, Nagle, ReceiveWindow, SendBuffer};
     [Application, ClosingWindow, Nagle, ReceiveWindow, SendBuffer].iter().any(|cause| verdict["cause"] == cause.word())

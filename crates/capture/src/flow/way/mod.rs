@@ -98,9 +98,9 @@ pub struct Way {
     pub clear: i64,
     /// The byte of a window probe, not acknowledged so far.
     probed: Option<u64>,
-    /// Whether the newest segment is shorter than the mss.
+    /// The newest segment is shorter than the mss.
     is_short: bool,
-    /// Whether the scale of windows is known.
+    /// The window scale is known.
     pub knows_edge: bool,
     /// The near part as the handshake said it, where data came sooner behind the window that they need.
     pub near_said: Option<i64>,
@@ -282,7 +282,7 @@ impl Way {
         self.near.is_known() && self.near.min > self.far.min
     }
 
-    /// By how much a segment without an identification is later than its like, which an answer could not have called for so soon.
+    /// Delay of a copy without an identification behind its original, in ns: sooner than an answer could have caused it.
     pub fn copied(&mut self, packet: &Packet) -> Option<i64> {
         if packet.len == 0 || self.ids.tell(packet.id) || self.ranges.is_empty() {
             return None;
@@ -296,7 +296,7 @@ impl Way {
         (delay < quickest / 2 && range.stamps[0] == packet.options.timestamps.map(|(value, _)| value)).then_some(delay)
     }
 
-    /// What begins before the end of what was sent: sent again, or late.
+    /// Data below the highest sequence number so far: a retransmission, or late.
     fn old_data(&mut self, packet: &Packet, start: u64, end: u64) {
         let time = packet.time;
         let stamp = packet.options.timestamps.map(|(value, _)| value);

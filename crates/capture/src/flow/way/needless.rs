@@ -34,11 +34,11 @@ pub struct Needless {
     /// The numbers of their retransmissions: an acknowledgment may take one of these in pieces.
     numbers: VecDeque<u64>,
     fills: VecDeque<Fill>,
-    /// What was answered sooner than any so far. Whether a round trip may be so short is known in the end.
+    /// Answers sooner than any before. The end of the flow tells whether a round trip can be so short.
     soon: VecDeque<Soon>,
 }
 
-/// Whether `one` was sent before `other`, by their timestamps.
+/// Was `one` sent before `other`, by their timestamps?
 pub fn is_older(one: Option<u32>, other: Option<u32>) -> bool {
     matches!((one, other), (Some(one), Some(other)) if (one.wrapping_sub(other) as i32) < 0)
 }
@@ -111,15 +111,15 @@ impl Way {
         keep(&mut self.needless.fills, Fill { start, bytes: end - start, kind, stamp });
     }
 
-    /// What was overtaken by its own retransmission, at `start`.
+    /// The segment at `start` was overtaken by its own retransmission.
     pub(super) fn was_replaced(&mut self, start: u64) {
         self.counts.reordered_before += 1;
         self.counts.lost_before = self.counts.lost_before.saturating_sub(1);
         self.is_needless(start);
     }
 
-    /// What fills a hole, and comes once more: by timestamps, whether what comes now was sent first. Without them the first was late, and only
-    /// the second was sent again.
+    /// A segment filled a hole and comes once more. Timestamps say which of the two was sent first. Without them the first was late, and the
+    /// second is the retransmission.
     pub(super) fn was_late(&mut self, start: u64, stamp: Option<u32>) -> bool {
         let Some(place) = self.needless.fills.iter().position(|fill| fill.start == start) else { return false };
         let Some(fill) = self.needless.fills.remove(place) else { return false };
@@ -144,7 +144,7 @@ impl Way {
     }
 }
 
-/// Whether an answer after `delay` ns is sooner than any can be, where the least round trip is `least`.
+/// Is an answer after `delay` ns too soon, where the least round trip is `least` ns?
 fn is_sooner(delay: i64, least: i64) -> bool {
     least < i64::MAX && delay < least / 10 * 9
 }

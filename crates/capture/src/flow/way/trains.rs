@@ -27,7 +27,7 @@ pub struct Trains {
     pub count: u64,
     /// Trains too short for the clock.
     blurred: u64,
-    /// Of all trains.
+    /// Bytes of all trains.
     bytes: u64,
     /// The rate, looked at now and then; 0 until it is known.
     pub rate: f64,
