@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
+from collections.abc import Iterator
+from itertools import combinations
 from pathlib import Path
 from types import ModuleType
 
@@ -27,7 +30,7 @@ def _make() -> ModuleType:
 make = _make()
 NAMES: list[str] = make.names()
 # Numbers, with what they are of: those of the short form are others.
-NUMBER = re.compile(r"[\d.,]+( ?(?:[GMk]?bit/s|ms|s|%|KiB|MiB|GiB)\b)?")
+NUMBER = re.compile(r"[\d.,]+(?: ± [\d.,]+)?( ?(?:[GMk]?bit/s|ms|s|%|KiB|MiB|GiB)\b)?")
 
 
 def test_there_are_enough_and_all_are_in_the_index() -> None:
@@ -66,6 +69,58 @@ def test_every_sentence_of_an_answer_holds_in_the_short_form(name: str) -> None:
 def _without_answer(text: str) -> str:
     head, _, rest = text.partition("## Answer")
     return re.sub(r"(\d[\d,]* runs|one run)", "# runs", head + rest.partition("## ")[2])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_random_has_repeats_and_an_interval(name: str) -> None:
+    experiment = longfat.load(FOLDER / f"{name}.toml")
+    repeats = {run.repeat for run in experiment.resolve_all()}
+    again = longfat.load(FOLDER / f"{name}.toml")
+    again["repeats"] = 2
+    is_random = any("repeats_alike" not in {given["name"] for given in run.warnings} for run in again.resolve_all())
+    assert len(repeats) >= 5 if is_random else len(repeats) == 1
+    written = (FOLDER / f"{name}.md").read_text(encoding="utf-8")
+    assert not is_random or "±" in written or "five repeats" in written
+
+
+# Two pages that state one path state one number: sentences with the mean and half of its interval, in Gbit/s.
+ONE_PATH = {
+    ("parallel-streams", "one-in-a-million"): (
+        r"With one packet in 100,000 lost, one stream gets ([\d.]+)(?: ± ([\d.]+))? Gbit/s",
+        r"At one in 100,000 CUBIC has ([\d.]+)(?: ± ([\d.]+))? Gbit/s",
+    ),
+}
+
+
+def _settings(name: str) -> Iterator[tuple[str, str]]:
+    """Of each setting of an entry: its path without the queue and its flows, and all that decides the outcome but the seed."""
+    for run in longfat.load(FOLDER / f"{name}.toml").resolve_all():
+        whole = json.loads(run.resolved)
+        path = [
+            {key: link[key] for key in link if key not in ("queue", "name")} for link in whole["path"]["link"] if link.get("bottleneck")
+        ]
+        yield (
+            json.dumps([path, whole["flow"]], sort_keys=True),
+            json.dumps({key: whole[key] for key in whole if key not in ("seed", "title", "description")}, sort_keys=True),
+        )
+
+
+def test_pages_that_state_one_path_agree() -> None:
+    settings = {name: dict(_settings(name)) for name in NAMES}
+    found: set[tuple[str, str]] = set()
+    for one, other in combinations(NAMES, 2):
+        for path in settings[one].keys() & settings[other].keys():
+            assert settings[one][path] == settings[other][path], f"{one} and {other} have a path in common, and measure it in two ways"
+            found.add((one, other))
+    assert found == set(ONE_PATH)
+    for pages, sentences in ONE_PATH.items():
+        spans: list[tuple[float, float]] = []
+        for page, sentence in zip(pages, sentences, strict=True):
+            said = re.search(sentence, (FOLDER / f"{page}.md").read_text(encoding="utf-8"))
+            assert said, page
+            mean, half = float(said[1]), float(said[2] or 0) + 0.005 * float(said[1])
+            spans.append((mean - half, mean + half))
+        assert max(low for low, _ in spans) <= min(high for _, high in spans), pages
 
 
 def test_an_answer_can_be_wrong() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import re
 import sys
 import types
@@ -14,6 +15,8 @@ import pyarrow as pa
 import pytest
 from conftest import ONE, SWEEP
 from longfat import Experiment, ExperimentError, LongfatError, Results
+from longfat.plot.units import with_interval
+from longfat.repeats import half_width
 
 ROOT = Path(__file__).parent.parent
 
@@ -134,6 +137,10 @@ def test_pivot_is_the_mean_over_repeats_in_the_order_of_the_file() -> None:
     table = swept.pivot("goodput_total_bps", index="window", columns="count")
     assert list(table.index) == ["8 KiB", "16 KiB", "64 KiB"]
     assert list(table.columns) == ["2", "1"]
+    half = swept.pivot("goodput_total_bps_ci", index="window", columns="count")
+    means = swept.means().set_index(["window", "count"])["goodput_total_bps_ci"]
+    assert all(half.loc[window, count] == means[(window, count)] for window in half.index for count in half.columns)
+    assert half.max().max() > 0
     rows = swept.runs[(swept.runs["window"] == "8 KiB") & (swept.runs["count"] == "1")]
     assert len(rows) == 2
     assert table.loc["8 KiB", "1"] == pytest.approx(rows["goodput_total_bps"].mean())
@@ -222,3 +229,42 @@ def test_a_run_that_was_there_has_the_labels_of_now(tmp_path: Path) -> None:
     assert [run.labels for run in again] == [{"size": "small"}, {"size": "large"}]
     assert again[-1].labels == again[1:][0].labels == {"size": "large"}
     assert set(again.table("flow_series", axes=True)["size"]) == {"small", "large"}
+
+
+def test_means_and_ratios_of_groups_of_flows() -> None:
+    repeated = longfat.load(Path(__file__).parent.parent / "docs" / "cookbook" / "long-and-short.toml")
+    repeated["measure.warmup"] = "2 s"
+    repeated["measure.duration"] = "8 s"
+    repeated["repeats"] = 3
+    results = repeated.sweep()
+    table = results.means(by="group").set_index(["control", "group"])
+    flows = results.flows.pivot_table(index=["control", "repeat"], columns="group", values="goodput_bps")
+    share = flows["long"] / flows.sum(axis=1)
+    for control in ["reno", "cubic", "bbr3"]:
+        row = table.loc[(control, "long")]
+        assert row["repeats"] == 3
+        assert row["flows"] == 1
+        assert row["goodput_bps"] == pytest.approx(flows.loc[control, "long"].mean())
+        assert row["share"] == pytest.approx(share.loc[control].mean())
+        assert row["share_ci"] == pytest.approx(half_width(list(share.loc[control])))
+        assert row["share"] + table.loc[(control, "short"), "share"] == pytest.approx(1)
+    # A ratio and its inverse are one answer.
+    one, other = results.ratio("long", "short"), results.ratio("short", "long")
+    assert list(one["ratio"] * other["ratio"]) == pytest.approx([1, 1, 1])
+    assert list(one["ratio_low"] * other["ratio_high"]) == pytest.approx([1, 1, 1])
+    assert (one["ratio_low"] <= one["ratio"]).all()
+    with pytest.raises(LongfatError, match="no group of flows 'far': choose among short, long"):
+        results.ratio("far", "short")
+    with pytest.raises(LongfatError, match="no metric 'speed' of flows"):
+        results.ratio("long", "short", "speed")
+    with pytest.raises(LongfatError, match='choose "run" or "group"'):
+        results.means(by="flow")  # pyright: ignore[reportArgumentType]
+
+
+def test_an_intervals_digits_are_those_of_its_mean() -> None:
+    assert with_interval(9.32e9, 0.75e9, "bit/s") == "9.32 ± 0.75 Gbit/s"
+    assert with_interval(932e6, 121.4e6, "bit/s") == "932 ± 121 Mbit/s"
+    assert with_interval(9.78e-3, 1.14e-3, "s") == "9.8 ± 1.1 ms"
+    assert with_interval(38.9, 20.1, "%") == "39 ± 20 %"
+    assert with_interval(0, 0, "%") == "0 %"
+    assert with_interval(9.32e9, math.nan, "bit/s") == with_interval(9.32e9, 1e6, "bit/s") == "9.32 Gbit/s"

@@ -9,22 +9,33 @@ from collections.abc import Iterator
 
 from longfat import Results
 from longfat.plot import Axis, Plot, Series
+from longfat.plot.units import with_interval
 
-LIMITS = """The queue is adaptive RED, and all flows are long. Short flows gain more: for them a lost packet may be a timeout. DCTCP and Prague make
+LIMITS = """Means of five seeds, ± half of their 95 % interval. The queue is adaptive RED, and all flows are long. Short flows gain more: for them a lost packet may be a timeout. DCTCP and Prague make
 more of marks than CUBIC does ([ECN](../ecn.md))."""
 
 
 def answer(results: Results) -> Iterator[tuple[str, bool]]:
     """Losses, throughput, delay."""
-    lost = results.pivot("retransmission_rate", index="flows", columns="ecn")
+    lost, lost_half = (results.pivot(f"retransmission_rate{end}", index="flows", columns="ecn") for end in ("", "_ci"))
     rate = results.pivot("goodput_total_bps", index="flows", columns="ecn")
-    delay = results.pivot("bottleneck_queue_delay_mean_s", index="flows", columns="ecn")
-    off, on = 100 * lost.loc["64", "off"], 100 * lost.loc["64", "classic"]
+    delay, delay_half = (results.pivot(f"bottleneck_queue_delay_mean_s{end}", index="flows", columns="ecn") for end in ("", "_ci"))
     change = 100 * (rate["classic"] / rate["off"] - 1)
-    yield f"64 flows send {off:.1f} % of their packets again without ECN, and {on:.2f} % with it.", on < off / 5
+
+    def again(ecn: str) -> str:
+        return with_interval(100 * lost.loc["64", ecn], 100 * lost_half.loc["64", ecn], "%")
+
+    def wait(ecn: str) -> str:
+        return with_interval(delay.loc["64", ecn], delay_half.loc["64", ecn], "s")
+
+    many = lost.loc["64"]
+    yield (
+        f"64 flows send {again('off')} of their packets again without ECN, and {again('classic')} with it.",
+        many["classic"] < many["off"] / 5,
+    )
     yield f"Throughput changes by {change.abs().max():.1f} % at most.", change.abs().max() < 3
     yield (
-        f"The queue stays as it is: {1000 * delay.loc['64', 'off']:.1f} ms without, {1000 * delay.loc['64', 'classic']:.1f} ms with.",
+        f"The queue stays as it is: {wait('off')} without, {wait('classic')} with.",
         abs(delay.loc["64", "classic"] / delay.loc["64", "off"] - 1) < 0.2,
     )
     yield (

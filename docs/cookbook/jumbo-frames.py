@@ -9,22 +9,26 @@ from collections.abc import Iterator
 
 from longfat import Results
 from longfat.plot import Axis, Plot, Series
-from longfat.plot.units import with_unit
+from longfat.plot.units import with_interval
 
-LIMITS = """The same share of packets is lost in both. Where a line damages bits, a large packet is six times as likely to be hit, and the gain
+LIMITS = """Means of five seeds, ± half of their 95 % interval. The same share of packets is lost in both. Where a line damages bits, a large packet is six times as likely to be hit, and the gain
 is smaller. What hosts save in work is not in these numbers ([hosts](../hosts.md))."""
 
 
 def answer(results: Results) -> Iterator[tuple[str, bool]]:
     """By loss."""
-    got = results.pivot("goodput_total_bps", index="loss", columns="mtu")
+    got, half = (results.pivot(name, index="loss", columns="mtu") for name in ("goodput_total_bps", "goodput_total_bps_ci"))
     small, large = got["1500 bytes"], got["9000 bytes"]
     times = large / small
+
+    def said(mtu: str, loss: str) -> str:
+        return with_interval(got.loc[loss, mtu], half.loc[loss, mtu], "bit/s")
+
     yield (
-        f"If one packet in 100,000 is lost, CUBIC gets {with_unit(small['1e-5'], 'bit/s')} with 1500 bytes, and {with_unit(large['1e-5'], 'bit/s')} with 9000.",
+        f"If one packet in 100,000 is lost, CUBIC gets {said('1500 bytes', '1e-5')} with 1500 bytes, and {said('9000 bytes', '1e-5')} with 9000.",
         times["1e-5"] > 3,
     )
-    yield f"At one in 10,000 it is {with_unit(small['1e-4'], 'bit/s')} and {with_unit(large['1e-4'], 'bit/s')}.", times["1e-4"] > 3
+    yield f"At one in 10,000 it is {said('1500 bytes', '1e-4')} and {said('9000 bytes', '1e-4')}.", times["1e-4"] > 3
     yield (
         "A window that losses allow is counted in packets: six times the packet is about six times the rate.",
         times[["1e-5", "1e-4"]].between(3, 15).all(),

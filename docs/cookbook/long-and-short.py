@@ -7,29 +7,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import pandas as pd
 from longfat import Results
 from longfat.plot import Axis, Plot, Series
+from longfat.plot.units import with_interval
 
-LIMITS = """One flow each, a queue of 2 MB, and a run of two minutes. A smaller queue makes the round trips differ more, and the shares with
+LIMITS = """Means of five seeds, ± half of their 95 % interval. One flow each, a queue of 2 MB, and a run of two minutes. A smaller queue makes the round trips differ more, and the shares with
 them. [Validation](../validation.md) has RTT unfairness of every control."""
 
 
 def answer(results: Results) -> Iterator[tuple[str, bool]]:
     """By control."""
-    far = shares(results)
+    table = shares(results)
+    far = table["share"]
+
+    def said(control: str) -> str:
+        return with_interval(far[control], table["share_ci"][control], "%")
+
     yield (
-        f"With Reno the far site gets {far['reno']:.0f} % of what both get: it grows by a packet each round trip, and its trips are longer.",
+        f"With Reno the far site gets {said('reno')} of what both get: it grows by a packet each round trip, and its trips are longer.",
         far["reno"] < 40,
     )
-    yield f"CUBIC grows by the clock and not by round trips, and gives it {far['cubic']:.0f} %.", far["cubic"] > far["reno"] + 3
-    yield f"BBR3 turns it round: {far['bbr3']:.0f} %.", far["bbr3"] > 50
-    yield "So it loses by Reno: change the control, at both sites.", far["reno"] == min(far.values())
+    yield f"CUBIC grows by the clock and not by round trips, and gives it {said('cubic')}.", far["cubic"] > far["reno"] + 3
+    yield f"BBR3 turns it round: {said('bbr3')}.", far["bbr3"] > 50
+    yield "So it loses by Reno: change the control, at both sites.", far["reno"] == far.min()
 
 
-def shares(results: Results) -> dict[str, float]:
-    """Of each control: what the far site has of the whole, in percent."""
-    got = results.flows.pivot_table(index="control", columns="group", values="goodput_bps", sort=False)
-    return dict(got["long"] / got.sum(axis=1) * 100)
+def shares(results: Results) -> pd.DataFrame:
+    """Of each control what the far site has of the whole, in percent: `share` and `share_ci`."""
+    table = results.means(by="group")
+    return table[table["group"] == "long"].set_index("control")[["share", "share_ci"]] * 100
 
 
 def picture(results: Results) -> Plot:
@@ -38,7 +45,7 @@ def picture(results: Results) -> Plot:
     return Plot(
         "long-and-short",
         "What the far site gets",
-        Axis("control", names=list(far)),
+        Axis("control", names=list(far.index)),
         Axis("of both (%)", start=0, end=100),
-        [Series("far site", [float(i) for i in range(len(far))], list(far.values()), bar=True)],
+        [Series("far site", [float(i) for i in range(len(far))], list(far["share"]), error=list(far["share_ci"]), bar=True)],
     )

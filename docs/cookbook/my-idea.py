@@ -9,29 +9,38 @@ from collections.abc import Iterator
 
 from longfat import Results
 from longfat.plot import Axis, Plot, Series
-from longfat.plot.units import with_unit
+from longfat.plot.units import with_interval
 
-LIMITS = """One path. For a paper, run it in [validation](../validation.md), which asks the same of every control. An idea that is more than two
+LIMITS = """Means of five seeds, ± half of their 95 % interval. One path. For a paper, run it in [validation](../validation.md), which asks the same of every control. An idea that is more than two
 numbers is a [class in Python](../python-control.md), in this same file."""
 
 
 def answer(results: Results) -> Iterator[tuple[str, bool]]:
     """Alone, beside itself, beside Reno."""
-    busy = results.pivot("bottleneck_utilization", index="first", columns="second") * 100
-    got = results.flows.pivot_table(index=["first", "second"], columns="group", values="goodput_bps", sort=False)
+    busy, error = (100 * results.pivot(f"bottleneck_utilization{end}", index="first", columns="second") for end in ("", "_ci"))
+    table = results.means(by="group").set_index(["first", "second", "group"])
+    got = table["goodput_bps"].unstack()
     reno, idea = "reno", "AIMD(1, 1/8)"
     beside = got.loc[(idea, reno)]
     alike = got.loc[(idea, idea)]
+
+    def used(one: str) -> str:
+        return with_interval(busy.loc[one, one], error.loc[one, one], "%")
+
+    def said(first: str, second: str, group: str) -> str:
+        row = table.loc[(first, second, group)]
+        return with_interval(row["goodput_bps"], row["goodput_bps_ci"], "bit/s")
+
     yield (
-        f"It fills the link: two of it keep it busy {busy.loc[idea, idea]:.1f} % of the time, two Renos {busy.loc[reno, reno]:.1f} %.",
+        f"It fills the link: two of it keep it busy {used(idea)} of the time, two Renos {used(reno)}.",
         (busy.loc[idea, idea] > busy.loc[reno, reno] + 2),
     )
     yield (
-        f"Two of it share evenly in the end: {with_unit(alike['idea'], 'bit/s')} and {with_unit(alike['other'], 'bit/s')}.",
+        f"Two of it share evenly in the end: {said(idea, idea, 'idea')} and {said(idea, idea, 'other')}.",
         alike.min() > 0.7 * alike.max(),
     )
     yield (
-        f"But beside Reno it takes {with_unit(beside['idea'], 'bit/s')} and leaves {with_unit(beside['other'], 'bit/s')}.",
+        f"But beside Reno it takes {said(idea, reno, 'idea')} and leaves {said(idea, reno, 'other')}.",
         beside["idea"] > 2 * beside["other"],
     )
     yield "So it is not better but greedier: who gives up less at a loss wins against who gives up more.", beside["idea"] > alike["idea"]
@@ -39,8 +48,9 @@ def answer(results: Results) -> Iterator[tuple[str, bool]]:
 
 def picture(results: Results) -> Plot:
     """Who gets what, in each pair."""
-    got = results.flows.pivot_table(index=["first", "second"], columns="group", values="goodput_bps", sort=False) / 1e6
+    table = results.means(by="group").set_index(["first", "second", "group"])[["goodput_bps"]] / 1e6
+    got = table["goodput_bps"].unstack(sort=False)
     names = [f"{first}\n{second}" for first, second in got.index]
     x = [float(i) for i in range(len(names))]
-    series = [Series("first", x, list(got["idea"]), bar=True), Series("second", x, list(got["other"]), bar=True)]
+    series = [Series(name, x, list(got[group]), bar=True) for name, group in (("first", "idea"), ("second", "other"))]
     return Plot("my-idea", "Pairs on 100 Mbit/s", Axis("first, second", names=names), Axis("goodput (Mbit/s, payload)", start=0), series)

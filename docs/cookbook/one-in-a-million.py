@@ -10,18 +10,18 @@ from collections.abc import Iterator
 
 from longfat import Results
 from longfat.plot import Axis, Plot, Series
-from longfat.plot.units import with_unit
+from longfat.plot.units import with_interval
 
-LIMITS = """One flow, and a run of 40 s of which 30 count. At 1e-7 a run sees few losses or none, so that column says little of a day.
+LIMITS = """One flow, and runs of 40 s of which 30 count; of five seeds each, ± half of the 95 % interval of their mean. At 1e-7 a run sees few losses or none, so that column says little of a day.
 The means of many flows lie where the response functions say: [validation](../validation.md)."""
 
 
 def answer(results: Results) -> Iterator[tuple[str, bool]]:
     """By control."""
-    got = results.pivot("goodput_total_bps", index="loss", columns="control")
+    got, half = (results.pivot(name, index="loss", columns="control") for name in ("goodput_total_bps", "goodput_total_bps_ci"))
 
     def said(control: str, loss: str) -> str:
-        return with_unit(got.loc[loss, control], "bit/s")
+        return with_interval(got.loc[loss, control], half.loc[loss, control], "bit/s")
 
     yield (
         f"For Reno it is much: {said('reno', '1e-7')} become {said('reno', '1e-6')}.",

@@ -10,21 +10,25 @@ from dataclasses import replace
 
 from longfat import Results
 from longfat.plot import Plot
-from longfat.plot.units import with_unit
+from longfat.plot.units import with_interval
 
-LIMITS = """Nobody else uses the path. Beside others, n streams take n shares: that is the other reason why they are faster, and not a fair one.
+LIMITS = """Means of five seeds, ± half of their 95 % interval. Nobody else uses the path. Beside others, n streams take n shares: that is the other reason why they are faster, and not a fair one.
 Streams also spread work over processors, which have no cost here."""
 
 
 def answer(results: Results) -> Iterator[tuple[str, bool]]:
     """Clean and lossy."""
-    got = results.pivot("goodput_total_bps", index="streams", columns="loss")
+    got, half = (results.pivot(name, index="streams", columns="loss") for name in ("goodput_total_bps", "goodput_total_bps_ci"))
     clean, lossy = got["none"], got["1e-5"]
     top = lossy.max()
+
+    def said(streams: str, loss: str) -> str:
+        return with_interval(got.loc[streams, loss], half.loc[streams, loss], "bit/s")
+
     enough = next(streams for streams in lossy.index if lossy[streams] > 0.8 * top)
-    yield f"On a clean path one stream gets {with_unit(clean['1'], 'bit/s')}: more of them help little.", clean["1"] > 0.9 * clean.max()
-    yield f"With one packet in 100,000 lost, one stream gets {with_unit(lossy['1'], 'bit/s')}.", lossy["1"] < 0.6 * clean["1"]
-    yield f"Eight get {with_unit(lossy['8'], 'bit/s')}: each loss halts only an eighth of the data.", lossy["8"] > 1.8 * lossy["1"]
+    yield f"On a clean path one stream gets {said('1', 'none')}: more of them help little.", clean["1"] > 0.9 * clean.max()
+    yield f"With one packet in 100,000 lost, one stream gets {said('1', '1e-5')}.", lossy["1"] < 0.6 * clean["1"]
+    yield f"Eight get {said('8', '1e-5')}: each loss halts only an eighth of the data.", lossy["8"] > 1.8 * lossy["1"]
     yield f"From {enough} on you have four fifths of what any number gives.", 1 < int(enough) <= 16
 
 

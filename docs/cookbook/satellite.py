@@ -10,26 +10,30 @@ from collections.abc import Iterator
 import pandas as pd
 from longfat import Results
 from longfat.plot import Axis, Plot, Series
-from longfat.plot.units import with_unit
+from longfat.plot.units import with_interval
 
-LIMITS = """Many operators split the connection with proxies, and then your control does not cross the satellite. Runs last five minutes, too
+LIMITS = """Means of five seeds, ± half of their 95 % interval. Many operators split the connection with proxies, and then your control does not cross the satellite. Runs last five minutes, too
 short for a second loss of Reno where no rain falls. Losses come one by one here;
 rain makes bursts (`gilbert_elliott`). Hybla is unkind to others on short paths."""
 
 
 def answer(results: Results) -> Iterator[tuple[str, bool]]:
     """By control."""
-    got = rates(results)
+    got, half = rates(results), rates(results, "effective_throughput_ci")
     again = results.pivot("retransmission_rate", index="control", columns="loss")
     lossy, clean = got["1e-4"], got["none"]
-    yield f"With Reno, {with_unit(lossy['reno'], 'bit/s')} is all that this loss allows over 600 ms.", lossy["reno"] < 0.15 * 50e6
+
+    def said(control: str, loss: str) -> str:
+        return with_interval(got.loc[control, loss], half.loc[control, loss], "bit/s")
+
+    yield f"With Reno, {said('reno', '1e-4')} is all that this loss allows over 600 ms.", lossy["reno"] < 0.15 * 50e6
     yield (
-        f"Without the losses it gets {with_unit(clean['reno'], 'bit/s')}. Each loss halves its window, and it grows by a packet in 600 ms.",
+        f"Without the losses it gets {said('reno', 'none')}. Each loss halves its window, and it grows by a packet in 600 ms.",
         clean["reno"] > 10 * lossy["reno"],
     )
-    yield f"CUBIC gets {with_unit(lossy['cubic'], 'bit/s')} with the losses.", 2 * lossy["reno"] < lossy["cubic"] < 0.7 * clean["cubic"]
+    yield f"CUBIC gets {said('cubic', '1e-4')} with the losses.", 2 * lossy["reno"] < lossy["cubic"] < 0.7 * clean["cubic"]
     yield (
-        f"BBR gets {with_unit(lossy['bbr'], 'bit/s')}, and Hybla, which was made for satellites, {with_unit(lossy['hybla'], 'bit/s')}.",
+        f"BBR gets {said('bbr', '1e-4')}, and Hybla, which was made for satellites, {said('hybla', '1e-4')}.",
         min(lossy["bbr"], lossy["hybla"]) > 1.5 * lossy["cubic"],
     )
     yield (
@@ -39,9 +43,9 @@ def answer(results: Results) -> Iterator[tuple[str, bool]]:
     yield "So change the control of the sender, to BBR if you can: the link is fine.", lossy["bbr"] > 5 * lossy["reno"]
 
 
-def rates(results: Results) -> pd.DataFrame:
+def rates(results: Results, metric: str = "effective_throughput") -> pd.DataFrame:
     """Payload that arrived for the first time, bit/s: what is in order says less where holes stay open for long."""
-    return results.pivot("effective_throughput", index="control", columns="loss") * 50e6 * 1448 / 1500
+    return results.pivot(metric, index="control", columns="loss") * 50e6 * 1448 / 1500
 
 
 def picture(results: Results) -> Plot:

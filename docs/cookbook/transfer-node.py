@@ -11,18 +11,18 @@ from dataclasses import replace
 
 from longfat import Results
 from longfat.plot import Plot
-from longfat.plot.units import with_unit
+from longfat.plot.units import with_interval
 
-LIMITS = """Runs last 12 s, and after a loss CUBIC climbs for most of a minute. So these are the first seconds of a long transfer. The hosts take no time here.
+LIMITS = """Runs last 12 s, and after a loss CUBIC climbs for most of a minute. So these are the first seconds of a long transfer, of five seeds each, ± half of the 95 % interval. The hosts take no time here.
 At 100 Gbit/s real ones do. [Advice](../advise.md) tries more settings, and prints the lines for Linux."""
 
 
 def answer(results: Results) -> Iterator[tuple[str, bool]]:
     """The control, the streams and the buffers."""
-    got = results.pivot("goodput_total_bps", index="setting", columns="loss")
+    got, half = (results.pivot(name, index="setting", columns="loss") for name in ("goodput_total_bps", "goodput_total_bps_ci"))
 
     def said(setting: str, loss: str) -> str:
-        return with_unit(got.loc[setting, loss], "bit/s")
+        return with_interval(got.loc[setting, loss], half.loc[setting, loss], "bit/s")
 
     dirty = got["1e-5"]
     yield (

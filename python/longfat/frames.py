@@ -15,6 +15,7 @@ import pandas as pd
 
 from longfat._longfat import quantity
 from longfat.errors import LongfatError
+from longfat.repeats import half_width
 
 if TYPE_CHECKING:
     from longfat.results import Results
@@ -80,9 +81,10 @@ def select(results: Results, asked: dict[str, Label | Iterable[Label]]) -> Resul
 
 
 def pivot(results: Results, values: str, index: str | None, columns: str | None) -> pd.DataFrame:
-    """Means over repeats of a column of `runs`, by the values of one or two axes, in the order of the file."""
+    """Means over repeats of a column of `runs` by one or two axes, in the order of the file; of `NAME_ci`, half of their intervals."""
     varied = [axis for axis in results.axes if results.runs[axis].nunique() > 1] or list(results.axes)
-    check_metric(results, values)
+    metric = values.removesuffix("_ci")
+    check_metric(results, metric)
     index = index or (varied[0] if varied else None)
     if index is None:
         raise LongfatError("this is one run, and has no axes to put across: `runs` is its table")
@@ -95,10 +97,11 @@ def pivot(results: Results, values: str, index: str | None, columns: str | None)
     if over:
         raise LongfatError(f"{', '.join(over)} has several values: choose one first, such as results.select({over[0]}=...)")
     by = [index, columns] if columns else [index]
-    means = results.runs.groupby(by, sort=False)[values].mean()
+    repeats = results.runs.groupby(by, sort=False)[metric]
+    made = repeats.mean() if metric == values else repeats.agg(lambda some: half_width(list(some))).rename(values)
     if columns is None:
-        return means.to_frame()
-    return means.unstack().reindex(
+        return made.to_frame()
+    return made.unstack().reindex(
         index=pd.Index(results.runs[index].unique(), name=index), columns=pd.Index(results.runs[columns].unique(), name=columns)
     )
 

@@ -55,6 +55,72 @@ def means(results: Results, level: float = LEVEL) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def group_means(results: Results, level: float = LEVEL) -> pd.DataFrame:
+    """One row a combination of the axes and group of flows: `repeats`, `flows`, and means over repeats, with intervals as in `means`.
+
+    A group's `goodput_bps` is the sum of its flows, `share` its part of what all groups have together; other metrics of flows are means
+    over the group's flows.
+    """
+    _check(level)
+    rows: list[dict[str, object]] = []
+    for labels, runs in _combinations(results):
+        table = _of_groups(results, runs)
+        columns = [name for name in table.columns if name != "flows"]
+        for group in dict.fromkeys(table.index.get_level_values("group")):
+            each = table.xs(group, level="group")
+            row: dict[str, object] = labels | {"group": group, "repeats": len(each), "flows": int(each["flows"].iloc[0])}
+            for name in columns:
+                values: list[float] = each[name].astype(float).tolist()
+                row |= {name: _mean(values), f"{name}_ci": half_width(values, level)}
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def group_ratios(results: Results, first: str, second: str, metric: str = "goodput_bps", level: float = LEVEL) -> pd.DataFrame:
+    """One row a combination of the axes: `repeats`, `ratio` of a flow of group `first` to one of `second`, `ratio_low`, `ratio_high`.
+
+    Of each repeat the quotient of the means over the flows of both groups; of the repeats its geometric mean, since a ratio and its inverse
+    are then one answer, and the interval by Student's t on logarithms. NaN where a group has a metric of 0.
+
+    Raises LongfatError for a group that no run has, and for what is no metric of flows.
+    """
+    _check(level)
+    rows: list[dict[str, object]] = []
+    for labels, runs in _combinations(results):
+        table = _of_groups(results, runs)
+        known = list(dict.fromkeys(table.index.get_level_values("group")))
+        if wrong := [name for name in (first, second) if name not in known]:
+            raise LongfatError(f"there is no group of flows {wrong[0]!r}: choose among {', '.join(map(str, known))}")
+        if metric not in table:
+            raise LongfatError(f"there is no metric {metric!r} of flows: choose one of {', '.join(table.columns)}")
+        # Rates of groups are sums.
+        of_one = table[metric] / table["flows"] if metric == "goodput_bps" else table[metric]
+        quotient = of_one.xs(first, level="group") / of_one.xs(second, level="group")
+        logs = [math.log(value) if 0 < value < math.inf else math.nan for value in quotient.tolist()]
+        middle, half = _mean(logs), half_width(logs, level)
+        if any(value != value for value in logs):
+            middle = half = math.nan
+        limits = {"ratio": math.exp(middle), "ratio_low": math.exp(middle - half), "ratio_high": math.exp(middle + half)}
+        rows.append(labels | {"repeats": len(quotient)} | limits)
+    return pd.DataFrame(rows)
+
+
+def _of_groups(results: Results, runs: pd.DataFrame) -> pd.DataFrame:
+    """One row a repeat and group of flows: how many flows, the sum of their goodput, its share, and means of their other metrics."""
+    # Two combinations may be the same run: a flow's row is known by its labels, too.
+    keys = [name for name in ("run", *results.axes, "repeat") if name in results.flows]
+    flows = results.flows.merge(runs[keys].drop_duplicates(), on=keys)
+    by = flows.groupby(["repeat", "group"], sort=False)
+    # Metrics stand behind the number of the flow.
+    behind = list(flows.columns)[list(flows.columns).index("flow") + 1 :]
+    table = by[[name for name in behind if name != "sender" and pd.api.types.is_numeric_dtype(flows[name])]].mean()
+    table["goodput_bps"] = by["goodput_bps"].sum()
+    whole = table["goodput_bps"].groupby(level="repeat").transform("sum")
+    table.insert(0, "flows", by.size())
+    table.insert(1, "share", table["goodput_bps"] / whole.where(whole > 0))
+    return table
+
+
 def needed(results: Results, metric: str, within: float, *, relative: bool = True, level: float = LEVEL) -> pd.DataFrame:
     """How many repeats make half of the confidence interval of `metric` at most `within`: of the mean, or where not `relative` in its unit.
 

@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 import pandas as pd
@@ -144,13 +144,25 @@ class Results(Sequence[Result]):
         left = {name: table[~table["run"].isin(list(runs))] if len(table) else table for name, table in tables.items()}
         return replace(self, **{name: table.reset_index(drop=True) for name, table in left.items()}) if runs else self
 
-    def means(self, level: float = repeats.LEVEL) -> pd.DataFrame:
+    def means(self, by: Literal["run", "group"] = "run", level: float = repeats.LEVEL) -> pd.DataFrame:
         """Means over the repeats, with confidence intervals by Student's t (`longfat.repeats`).
 
         One row a combination of the axes, with `repeats`, and for each metric of the run its mean and, as `..._ci`, half of its two-sided
-        interval. Raises LongfatError for a level not between 0 and 1.
+        interval. By group, one row a combination and group of flows: `goodput_bps` is then the sum over the group's flows, `share` its part
+        of what all groups have together, and other metrics are means over its flows. Raises LongfatError for another word, and for a level
+        not between 0 and 1.
         """
-        return repeats.means(self, level)
+        if by not in ("run", "group"):
+            raise LongfatError(f'by={by!r}: choose "run" or "group"')
+        return repeats.means(self, level) if by == "run" else repeats.group_means(self, level)
+
+    def ratio(self, first: str, second: str, metric: str = "goodput_bps", level: float = repeats.LEVEL) -> pd.DataFrame:
+        """How many times as much a flow of group `first` has as one of group `second`.
+
+        One row a combination of the axes: `repeats`, the geometric mean over them as `ratio`, and its interval `ratio_low` to `ratio_high`.
+        Raises LongfatError for a group or a metric of flows that there is not.
+        """
+        return repeats.group_ratios(self, first, second, metric, level)
 
     def repeats_needed(self, metric: str, within: float = 0.05, *, relative: bool = True, level: float = repeats.LEVEL) -> pd.DataFrame:
         """How many repeats make half of that interval at most `within`: of the mean, or where not `relative` in the metric's unit.
@@ -219,6 +231,8 @@ class Results(Sequence[Result]):
 
     def pivot(self, values: str = "goodput_total_bps", index: str | None = None, columns: str | None = None) -> pd.DataFrame:
         """A column of `runs`, its mean over repeats, by one or two axes: by default the first down and the second across.
+
+        With `_ci` behind its name, as in `means`, half of the 95 % confidence interval of that mean (NaN for one repeat).
 
         Raises LongfatError for another name, and where a third axis has several values.
         """

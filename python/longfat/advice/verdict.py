@@ -23,7 +23,7 @@ from longfat.advice.ranking import (
     worst_case,
 )
 from longfat.errors import LongfatError
-from longfat.plot.units import scaled, with_unit
+from longfat.plot.units import with_interval, with_unit
 
 
 @dataclass(frozen=True)
@@ -64,13 +64,7 @@ def verdict(plan: Plan, cells: Cells, delay: str) -> Verdict:
 
 def rate(cell: Cell) -> str:
     """`9.32 ± 0.75 Gbit/s`."""
-    word = with_unit(cell.goodput, "bit/s")
-    if math.isnan(cell.half) or cell.half < 0.005 * cell.goodput:
-        return word
-    number, unit = word.split(" ")
-    size = scaled("bit/s", cell.goodput)[1]
-    digits = len(number.partition(".")[2])
-    return f"{number} ± {cell.half / size:.{digits}f} {unit}"
+    return with_interval(cell.goodput, cell.half, "bit/s")
 
 
 def _list(names: Sequence[str]) -> str:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
-Unit = Literal["bit/s", "B", "iB", "s", "1"]
+Unit = Literal["bit/s", "B", "iB", "s", "%", "1"]
 
 STEPS: dict[Unit, tuple[tuple[str, float], ...]] = {
     "bit/s": (("Tbit/s", 1e12), ("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3), ("bit/s", 1.0)),
     "B": (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("bytes", 1.0)),
     "iB": (("TiB", 2.0**40), ("GiB", 2.0**30), ("MiB", 2.0**20), ("KiB", 2.0**10), ("bytes", 1.0)),
     "s": (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9)),
+    "%": (("%", 1.0),),
     "1": (("", 1.0),),
 }
 
@@ -21,6 +23,20 @@ def scaled(unit: Unit, largest: float) -> tuple[str, float]:
     if not abs(largest) > 0:
         return next(step for step in steps if step[1] == 1.0)
     return next((step for step in steps if abs(largest) >= step[1] * (1 - 1e-9)), steps[-1])
+
+
+def with_interval(mean: float, half: float, unit: Unit) -> str:
+    """A mean with half of its confidence interval, to one digit: `9.32 ± 0.75 Gbit/s`.
+
+    The interval has two digits at most, and is left out where it is NaN or under 0.5 % of the mean.
+    """
+    word = with_unit(mean, unit)
+    if not half > 0.005 * abs(mean):
+        return word
+    number, _, name = word.partition(" ")
+    size = scaled(unit, mean)[1]
+    digits = min(len(number.partition(".")[2]), max(0, 1 - math.floor(math.log10(half / size))))
+    return f"{mean / size:.{digits}f} ± {half / size:.{digits}f} {name}".strip()
 
 
 def with_unit(value: float, unit: Unit, digits: int = 3) -> str:
