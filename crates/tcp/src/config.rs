@@ -70,6 +70,8 @@ pub enum Pacing {
 #[allow(missing_docs)] // PARAMS says what each one is
 pub struct TcpConfig {
     pub congestion_control: Choice,
+    /// In a kernel: our twin of the control, also where the kernel has one of its own.
+    pub twin: bool,
     pub recovery: RecoveryKind,
     pub mss: u32,
     pub send_buffer: u64,
@@ -141,6 +143,7 @@ impl TcpConfig {
         let limit = |name| (!params.is_auto(name)).then(|| params.integer(name) as u32);
         TcpConfig {
             congestion_control: congestion::choice(params.choice("congestion_control")),
+            twin: params.boolean("twin"),
             recovery: match params.choice("recovery") {
                 "tahoe" => RecoveryKind::Tahoe,
                 "reno" => RecoveryKind::Reno,
@@ -238,6 +241,7 @@ impl TcpConfig {
                 RecoveryKind::Sack => "sack",
                 RecoveryKind::Rack => "rack",
             }),
+            "twin" => Value::Bool(self.twin),
             "mss" => Value::Bytes(self.mss.into()),
             "send_buffer" => Value::Bytes(self.send_buffer),
             "receive_buffer" => Value::Bytes(self.receive_buffer),

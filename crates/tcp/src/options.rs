@@ -28,6 +28,12 @@ pub const PARAMS: &[ParamSpec] = &[
         doc: "how cwnd grows and shrinks: a name, or a table of `kind` and its parameters",
     },
     ParamSpec {
+        name: "twin",
+        kind: Kind::Bool,
+        default: Some(Value::Bool(false)),
+        doc: "on the testbed: the control is longfat's program in BPF, also where the kernel has one of its own; the simulator does not differ",
+    },
+    ParamSpec {
         name: "recovery",
         kind: Kind::Choice(&["tahoe", "reno", "newreno", "sack", "rack"]),
         default: Some(Value::Choice("sack")),
