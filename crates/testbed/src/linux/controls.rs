@@ -110,11 +110,15 @@ impl Chooser {
         let twin = longfat_bpf::find(kind).ok();
         let own = twin.map_or(Some(kind), |twin| twin.linux);
         match (own, twin) {
-            (_, None) if is_twin_asked => Err(Error::unsupported("flow.twin", &format!("a twin of {kind}: longfat has no program of it in BPF"))),
+            (_, None) if is_twin_asked => {
+                Err(Error::unsupported("flow.twin", &format!("a twin of {kind}: longfat has no program of it in BPF")))
+            }
             (Some(name), _) if !is_twin_asked && self.kernel.has(name) => Ok(Chosen { name, twin: None }),
             (_, Some(twin)) => Ok(Chosen { name: twin.kernel_name, twin: Some(twin) }),
             (_, None) => {
-                let what = format!("{kind}: this kernel does not have it, and no module tcp_{kind} (see net.ipv4.tcp_available_congestion_control)");
+                let what = format!(
+                    "{kind}: this kernel does not have it, and no module tcp_{kind} (see net.ipv4.tcp_available_congestion_control)"
+                );
                 Err(Error::unsupported("flow.congestion_control", &what))
             }
         }

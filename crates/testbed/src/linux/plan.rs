@@ -69,11 +69,8 @@ impl Plan {
             let (from, to, port) = (number(flow.from), number(flow.to), FIRST_PORT + i as u16);
             let protocol = if flow.traffic.is_tcp() { TCP } else { UDP };
             let tuple = Tuple { from: address(from).into(), to: address(to).into(), protocol, from_port: port, to_port: port };
-            let controls = if flow.traffic.is_tcp() {
-                Some([chooser.choose(&flow.sender)?, chooser.choose(&flow.receiver)?])
-            } else {
-                None
-            };
+            let controls =
+                if flow.traffic.is_tcp() { Some([chooser.choose(&flow.sender)?, chooser.choose(&flow.receiver)?]) } else { None };
             Ok(FlowPlan { from, to, port, tuple, controls })
         };
         let flows: Vec<FlowPlan> = experiment.flows.iter().enumerate().map(plan).collect::<Result<_, Error>>()?;
