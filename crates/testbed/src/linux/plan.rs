@@ -147,6 +147,7 @@ fn settings(tcp: &TcpConfig) -> Vec<(&'static str, String)> {
     ];
     let retries = |n: Option<u32>| n.map(|n| n.max(1).to_string());
     all.extend(retries(tcp.syn_retries).map(|n| ("ipv4/tcp_syn_retries", n)));
+    all.push(("ipv4/tcp_syn_linear_timeouts", tcp.syn_linear_timeouts.to_string()));
     all.extend(retries(tcp.syn_ack_retries).map(|n| ("ipv4/tcp_synack_retries", n)));
     all
 }
