@@ -75,7 +75,8 @@ def test_a_twin_is_given_to_the_kernel(tmp_path: Path) -> None:
     experiment["flow.congestion_control"] = {"kind": "scalable", "b": 0.25}
     experiment["flow.twin"] = True
     result = experiment.run()
-    assert result.control_from == "twin" and list(result.flows["control_from"]) == ["twin"]
+    assert result.control_from == "twin"
+    assert list(result.flows["control_from"]) == ["twin"]
     assert result.flows["goodput_bps"].iloc[0] > 15e6
     assert ("lf_scalable", "loaded") not in cc_list()
     # The kernel has one control of a name.
@@ -104,7 +105,8 @@ def test_a_twin_that_there_is_not_is_said_before_anything_is_run(tmp_path: Path)
     (tmp_path / "two.toml").write_text('backend = "testbed"\n' + FILE.replace('"linux"\n', '"linux"\ntwin = { sweep = [false, true] }\n'))
     done = command("run", "two.toml", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
-    assert "`flow.twin`" in done.stderr and "a twin of cubic" in done.stderr
+    assert "`flow.twin`" in done.stderr
+    assert "a twin of cubic" in done.stderr
 
 
 @needs_rights
@@ -116,7 +118,8 @@ def test_an_experiment_runs_by_both_backends_side_by_side(tmp_path: Path) -> Non
     results = longfat.load_results(tmp_path / "results" / "small")
     runs = results.runs.set_index("backend")
     assert runs.loc["testbed", "verdict"] in ("valid", "suspect", "invalid")
-    assert runs.loc["testbed", "control_from"] == "kernel" and pd.isna(runs.loc["sim", "control_from"])
+    assert runs.loc["testbed", "control_from"] == "kernel"
+    assert pd.isna(runs.loc["sim", "control_from"])
     assert "control from" in command("show", "small", cwd=tmp_path).stdout
     assert left_behind() == before
     if runs.loc["testbed", "verdict"] != "invalid":

@@ -42,7 +42,9 @@ def shown(said: str, tmp_path: Path, rate: str = "1 Gbit/s") -> str:
 def test_a_tuned_host_far_away_is_told(tmp_path: Path) -> None:
     line = shown("", tmp_path)
     # 4 MiB once in 100 ms.
-    assert "at most 4 MiB in flight" in line and "at most 335 Mbit/s over 100 ms" in line and "flow1 has" in line
+    assert "at most 4 MiB in flight" in line
+    assert "at most 335 Mbit/s over 100 ms" in line
+    assert "flow1 has" in line
 
 
 @pytest.mark.parametrize(

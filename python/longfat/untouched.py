@@ -37,9 +37,10 @@ def line(results: Results) -> str:
         resolved = json.loads(results[int((results.runs["run"] == run).to_numpy().argmax())].resolved)
         if any(flow["name"] == group and is_tuned(flow) for flow in resolved["flow"]):
             goodput, rtt = (with_unit(float(flows.loc[place, name]), unit) for name, unit in (("goodput_bps", "bit/s"), ("rtt_min_s", "s")))
+            most, ceiling = with_unit(send_buffer(), "iB"), with_unit(float(ceilings.loc[place]), "bit/s")
             return (
-                f"hosts are tuned: buffers of {UNBOUNDED} bound nothing. An untouched Linux host has at most {with_unit(send_buffer(), 'iB')} in "
-                f"flight (tcp_wmem): at most {with_unit(float(ceilings.loc[place]), 'bit/s')} over {rtt}, where {group} has {goodput}. "
+                f"hosts are tuned: buffers of {UNBOUNDED} bound nothing. An untouched Linux host has at most {most} in flight (tcp_wmem): at most "
+                f"{ceiling} over {rtt}, where {group} has {goodput}. "
                 'For such hosts: window_sizing = "linux" (docs/window-sizing/linux.md)'
             )
     return ""
