@@ -39,8 +39,8 @@ def line(results: Results) -> str:
             goodput, rtt = (with_unit(float(flows.loc[place, name]), unit) for name, unit in (("goodput_bps", "bit/s"), ("rtt_min_s", "s")))
             most, ceiling = with_unit(send_buffer(), "iB"), with_unit(float(ceilings.loc[place]), "bit/s")
             return (
-                f"hosts are tuned: buffers of {UNBOUNDED} bound nothing. An untouched Linux host has at most {most} in flight (tcp_wmem): at most "
-                f"{ceiling} over {rtt}, where {group} has {goodput}. "
+                f"hosts are tuned: buffers of {UNBOUNDED} bound nothing. An untouched Linux host has at most {most} in flight (tcp_wmem): "
+                f"at most {ceiling} over {rtt}, where {group} has {goodput}. "
                 'For such hosts: window_sizing = "linux" (docs/window-sizing/linux.md)'
             )
     return ""
