@@ -14,6 +14,7 @@ from pathlib import Path
 
 import longfat
 import longfat.trace
+import pandas as pd
 import pytest
 from longfat._longfat import HAS_BPF, cc_list
 from longfat.testbed import permitted
@@ -68,19 +69,44 @@ def left_behind() -> dict[str, str]:
 
 @needs_rights
 @pytest.mark.skipif(not HAS_BPF, reason="built without BPF: needs clang and libelf")
-def test_a_control_that_the_kernel_does_not_have_is_given_to_it(tmp_path: Path) -> None:
-    """Its twin in BPF, with the parameters of the experiment, as long as the run lasts."""
+def test_a_twin_is_given_to_the_kernel(tmp_path: Path) -> None:
+    """With the parameters of the experiment, as long as the run lasts."""
     experiment = longfat.Experiment('backend = "testbed"\n' + FILE)
     experiment["flow.congestion_control"] = {"kind": "scalable", "b": 0.25}
+    experiment["flow.twin"] = True
     result = experiment.run()
+    assert result.control_from == "twin"
+    assert list(result.flows["control_from"]) == ["twin"]
     assert result.flows["goodput_bps"].iloc[0] > 15e6
     assert ("lf_scalable", "loaded") not in cc_list()
     # The kernel has one control of a name.
     twice = longfat.Experiment('backend = "testbed"\n' + FILE + '\n[[flow]]\nname = "b"\nstack = "linux"\n')
     twice["flow[0].congestion_control"] = {"kind": "scalable", "b": 0.25}
     twice["flow[1].congestion_control"] = "scalable"
+    twice["flow[0].twin"] = twice["flow[1].twin"] = True
     with pytest.raises(longfat.ExperimentError, match="two sets of parameters of scalable"):
         twice.run()
+
+
+@needs_rights
+@pytest.mark.skipif(not HAS_BPF, reason="built without BPF: needs clang and libelf")
+def test_one_run_says_of_each_flow_whose_control_it_had(tmp_path: Path) -> None:
+    other = '[[flow]]\nname = "b"\nstack = "linux"\ncongestion_control = "htcp"\ntwin = true\n[measure]'
+    (tmp_path / "both.toml").write_text('backend = "testbed"\n' + FILE.replace("[measure]", other))
+    done = command("run", "both.toml", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    results = longfat.load_results(tmp_path / "results" / "both")
+    assert dict(zip(results.flows["congestion_control"], results.flows["control_from"], strict=True)) == {"cubic": "kernel", "htcp": "twin"}
+    assert "kernel, twin" in command("show", "both", cwd=tmp_path).stdout
+
+
+@needs_rights
+def test_a_twin_that_there_is_not_is_said_before_anything_is_run(tmp_path: Path) -> None:
+    (tmp_path / "two.toml").write_text('backend = "testbed"\n' + FILE.replace('"linux"\n', '"linux"\ntwin = { sweep = [false, true] }\n'))
+    done = command("run", "two.toml", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "`flow.twin`" in done.stderr
+    assert "a twin of cubic" in done.stderr
 
 
 @needs_rights
@@ -92,6 +118,9 @@ def test_an_experiment_runs_by_both_backends_side_by_side(tmp_path: Path) -> Non
     results = longfat.load_results(tmp_path / "results" / "small")
     runs = results.runs.set_index("backend")
     assert runs.loc["testbed", "verdict"] in ("valid", "suspect", "invalid")
+    assert runs.loc["testbed", "control_from"] == "kernel"
+    assert pd.isna(runs.loc["sim", "control_from"])
+    assert "control from" in command("show", "small", cwd=tmp_path).stdout
     assert left_behind() == before
     if runs.loc["testbed", "verdict"] != "invalid":
         rates = runs["goodput_total_bps"]

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import re
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -61,3 +65,45 @@ def test_netem_carries_what_its_limit_lets_through() -> None:
         carried = float(run.links["wire_bytes"].iloc[0]) * 8 / 10
         expected = limit * 1500 * 8 / (0.020 + 1500 * 8 / 100e6)
         assert carried == pytest.approx(expected, rel=0.02), limit
+
+
+FILES = {
+    "iperf3.json": json.dumps(
+        {"intervals": [{"sum": {"start": start, "bits_per_second": rate}} for start, rate in ((0, 9.5e6), (1.0001, 4.25e6), (2.0002, 7e6))]}
+    ).encode(),
+    "test.flent.gz": gzip.compress(
+        json.dumps(
+            {
+                "x_values": [0.0, 0.2, 0.4, 0.6],
+                "results": {"TCP download": [None, 40.5, 41.0, None], "Ping (ms) ICMP": [None, 20.0, None, 31.0]},
+            }
+        ).encode()
+    ),
+    "ping.txt": b"PING h (10.0.0.1) 56(84) bytes of data.\n"
+    b"64 bytes from 10.0.0.1: icmp_seq=1 ttl=64 time=20.4 ms\n64 bytes from 10.0.0.1: icmp_seq=2 ttl=64 time=31 ms\n",
+}
+"""What the tools write, in so far as the commands of the page read it."""
+
+
+@pytest.mark.skipif(shutil.which("jq") is None, reason="the commands need jq")
+def test_the_commands_for_measured_series_make_traces(tmp_path: Path) -> None:
+    for name, content in FILES.items():
+        (tmp_path / name).write_bytes(content)
+    commands = re.findall(r"^\$ (.*)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(commands) == 4
+    for command in commands:
+        subprocess.run(["bash", "-o", "pipefail", "-ec", command], cwd=tmp_path, check=True)
+    assert (tmp_path / "rate.csv").read_text().splitlines() == ["time_s,rate_bps", "0,9500000", "1.0001,4250000", "2.0002,7000000"]
+    assert (tmp_path / "download.csv").read_text().splitlines() == ["time_s,rate_mbps", "0,40.5", "0.2,41"]
+    for trace in (
+        'rate_trace = { kind = "csv", file = "rate.csv" }',
+        'rate_trace = { kind = "csv", file = "download.csv" }',
+        'rate = "1 Gbit/s", delay_trace = { kind = "csv", file = "delay.csv" }',
+        'rate = "1 Gbit/s", delay_trace = { kind = "lines", file = "delays.txt", value = "delay_ms", interval = "200 ms" }',
+    ):
+        assert longfat.Experiment(LINK.format(rest="", line=trace), file=str(tmp_path / "traced.toml")).run_count == 1
+    for given in ("iperf3.json", "test.flent.gz"):
+        with pytest.raises(longfat.ExperimentError, match="from-other-tools"):
+            longfat.Experiment(
+                LINK.format(rest="", line=f'rate_trace = {{ kind = "csv", file = "{given}" }}'), file=str(tmp_path / "traced.toml")
+            )

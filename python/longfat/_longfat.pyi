@@ -94,6 +94,8 @@ class Tables(TypedDict):
     """How exact a run in real time was; empty of one in virtual time."""
     verdict: str | None
     """Of a run in real time."""
+    control_from: str | None
+    """Of a run in a kernel."""
     warnings: list[Given]
 
 class ColumnEntry(TypedDict):

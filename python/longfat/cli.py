@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from longfat import cc, output, prune, script, terminal, trace, traced
+from longfat import cc, output, prune, script, terminal, trace, traced, untouched
 from longfat._longfat import __version__, registries, schema
 from longfat.advice.command import advise_command
 from longfat.beside import Row, beside
@@ -376,6 +376,8 @@ def show_command(
     terminal.say_short(out, "Short form (--quick)." if shown.quick else "")
     terminal.say_short(out, shown.so_far)
     terminal.print_results(out, shown, details=every)
+    if hint := untouched.line(shown):
+        out.print(f"  [dim]{terminal.escape(hint)}[/]", soft_wrap=True)
     terminal.print_warnings(out, shown.warnings)
 
 

@@ -126,6 +126,8 @@ class Result:
     """What made it: results_version, backend, longfat (version, commit, code; in real time also the machine), finished."""
     verdict: str | None = None
     """Of a run in real time `valid`, `suspect` or `invalid`; `warnings` say why."""
+    control_from: str | None = None
+    """Of a run in a kernel, whose programs its congestion controls were: `kernel`, `twin`, or both."""
     real_time: dict[str, float] = field(default_factory=dict[str, float])
     """How exact a run in real time was, by the names of docs/testbed.md."""
 
@@ -152,8 +154,7 @@ class Result:
         """Its row of the table of runs; a column of its own with the name of an axis is called `run_...`."""
         names = ", ".join(dict.fromkeys(warning.name for warning in self.warnings if warning.name))
         key, own = self.key(), {"seed": self.seed, **self.metrics, "end_s": self.end_s, "steps": self.steps, "warnings": names}
-        if self.verdict is not None:
-            own["verdict"] = self.verdict
+        own |= {name: word for name, word in (("verdict", self.verdict), ("control_from", self.control_from)) if word is not None}
         return key | {f"run_{name}" if name in key else name: value for name, value in own.items()}
 
     def key(self) -> dict[str, Any]:
@@ -209,6 +210,7 @@ def of_trace(trace: Trace, tables: Tables, **facts: Any) -> Result:
         end_s=tables["end_s"],
         steps=tables["steps"],
         verdict=tables["verdict"],
+        control_from=tables["control_from"],
         real_time=tables["real_time"],
         warnings=[*warnings, *also],
         **facts,

@@ -289,7 +289,7 @@ def _known(table: str) -> dict[str, int]:
     recorded = [column["name"] for column in columns()[table]] if table != "runs" else []
     made = [entry["name"] for entry in registries()["metrics"]]
     # Of `runs`, what `Result.row` has behind the metrics.
-    names = dict.fromkeys([*recorded, *made, *(("end_s", "steps", "warnings", "verdict") if table == "runs" else ())])
+    names = dict.fromkeys([*recorded, *made, *(("end_s", "steps", "warnings", "verdict", "control_from") if table == "runs" else ())])
     return {name: number for number, name in enumerate(names)}
 
 

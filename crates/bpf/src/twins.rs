@@ -12,6 +12,8 @@ pub struct Twin {
     /// As the kernel has it: `TCP_CONGESTION`, `ss`, `sysctl`. With a prefix, so that it can stand beside the kernel's own control of that
     /// name, whose module would be refused, or refuse ours, if both were called the same; and so that `ss` says which one it is.
     pub kernel_name: &'static str,
+    /// Linux's own control of that kind, as `TCP_CONGESTION` names it; its module is `tcp_` and this. None: Linux has none.
+    pub linux: Option<&'static str>,
     /// The program, compiled.
     #[cfg(feature = "bpf")]
     pub(crate) object: &'static [u8],
@@ -34,23 +36,38 @@ impl fmt::Debug for Twin {
 const NAME_MAX: usize = 16;
 
 macro_rules! twins {
-    ($($name:literal)*) => {
+    ($($name:literal $(= $linux:literal)?),*) => {
         &[$({
             let kernel_name = concat!("lf_", $name);
             assert!(kernel_name.len() < NAME_MAX);
             Twin {
                 name: $name,
                 kernel_name,
+                linux: twins!(@linux $($linux)?),
                 #[cfg(feature = "bpf")]
                 object: include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".bpf.o")),
             }
         }),*]
     };
+    (@linux) => { None };
+    (@linux $linux:literal) => { Some($linux) };
 }
 
 /// Every twin, in the order of the core's registry.
 pub const TWINS: &[Twin] = twins![
-    "scalable" "highspeed" "htcp" "bic" "hybla" "westwood" "illinois" "vegas" "fast" "yeah" "compound" "tcp_lp" "hstcp_lp"
+    "scalable" = "scalable",
+    "highspeed" = "highspeed",
+    "htcp" = "htcp",
+    "bic" = "bic",
+    "hybla" = "hybla",
+    "westwood" = "westwood",
+    "illinois" = "illinois",
+    "vegas" = "vegas",
+    "fast",
+    "yeah" = "yeah",
+    "compound",
+    "tcp_lp" = "lp",
+    "hstcp_lp"
 ];
 
 /// The twin of that name, the core's or the kernel's.

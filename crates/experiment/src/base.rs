@@ -2,6 +2,7 @@
 
 use super::between;
 use super::error::{Error, Fault, Span};
+use super::trace_file;
 use super::tree::{Entry, Node, Table, Tree};
 
 /// Gives the content of the file of a name, or says why it cannot be read.
@@ -41,7 +42,7 @@ pub fn locate_traces(node: &mut Node, texts: &[(String, String)]) {
     match &mut node.value {
         Tree::Array(items) => items.iter_mut().for_each(|item| locate_traces(item, texts)),
         Tree::Table(table) => {
-            let is_trace = table.get("kind").and_then(Node::as_text).is_some_and(|kind| ["mahimahi", "csv"].contains(&kind));
+            let is_trace = table.get("kind").and_then(Node::as_text).is_some_and(|kind| trace_file::format(kind).is_some());
             for Entry { key, node, .. } in &mut table.0 {
                 match &mut node.value {
                     Tree::Text(path) if is_trace && key == "file" => *path = beside(&texts[node.span.text].0, path),

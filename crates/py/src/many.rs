@@ -3,7 +3,7 @@
 use crate::document::Document;
 use crate::stored::{Columns, PyTrace, Together, experiment_of, hexadecimal, kept_columns};
 use crate::table::{Stack, Table};
-use crate::tables::{Made, warnings};
+use crate::tables::{Made, control_from, warnings};
 use longfat_experiment::trace::Trace;
 use longfat_experiment::warning::verdict::verdict;
 use longfat_experiment::warning::{self, Given};
@@ -159,6 +159,9 @@ fn row<'a>(experiment: &'a Experiment, trace: &'a Trace, others: &mut [Table<'a>
     table.integers("steps", std::iter::once(trace.steps));
     if let Some(verdict) = verdict(experiment, trace) {
         table.words("verdict", std::iter::once(verdict.word()));
+    }
+    if let Some(from) = control_from(trace) {
+        table.words("control_from", std::iter::once(from));
     }
     (table, digest.finalize()[..16].to_vec(), warning::of(experiment, trace))
 }

@@ -47,7 +47,7 @@ impl<'a> Table<'a> {
         for column in columns.iter().filter(|column| column.is_shown) {
             let mut cells = Vec::with_capacity(rows.rows());
             rows.each_cell(column, &mut |some| cells.extend_from_slice(some));
-            if column.is_rare && cells.iter().all(|cell| *cell == NONE) {
+            if column.is_rare && cells.iter().all(|cell| column.is_nothing(*cell)) {
                 continue;
             }
             let cells = cells.into_iter();

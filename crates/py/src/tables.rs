@@ -6,7 +6,7 @@ use longfat_core::time::Time;
 use longfat_experiment::Experiment;
 use longfat_experiment::metric::{REGISTRY, Scope};
 use longfat_experiment::trace::columns::{self, Column, Form};
-use longfat_experiment::trace::{FlowRecord, LinkRecord, Recorded, Trace};
+use longfat_experiment::trace::{ControlFrom, FlowRecord, LinkRecord, Recorded, Trace};
 use longfat_experiment::warning::verdict::{Verdict, verdict};
 use longfat_experiment::warning::{self, Given};
 use pyo3::prelude::*;
@@ -69,8 +69,20 @@ pub fn trace<'py>(py: Python<'py>, experiment: &Experiment, trace: &Trace) -> Py
     }
     dict.set_item("real_time", real_time)?;
     dict.set_item("verdict", verdict(experiment, trace).map(Verdict::word))?;
+    dict.set_item("control_from", control_from(trace))?;
     dict.set_item("warnings", warnings(py, warning::of(experiment, trace))?)?;
     Ok(dict)
+}
+
+/// Whose programs the congestion controls of a run in a kernel were.
+pub fn control_from(trace: &Trace) -> Option<&'static str> {
+    let has = |from| trace.flows.iter().any(|flow| flow.control_from == from);
+    match (has(ControlFrom::Kernel), has(ControlFrom::Twin)) {
+        (true, true) => Some("kernel, twin"),
+        (true, false) => Some("kernel"),
+        (false, true) => Some("twin"),
+        (false, false) => None,
+    }
 }
 
 /// Warnings: a list of {name, text, count}.

@@ -70,6 +70,8 @@ pub enum Pacing {
 #[allow(missing_docs)] // PARAMS says what each one is
 pub struct TcpConfig {
     pub congestion_control: Choice,
+    /// In a kernel: our twin of the control, also where the kernel has one of its own.
+    pub twin: bool,
     pub recovery: RecoveryKind,
     pub mss: u32,
     pub send_buffer: u64,
@@ -82,6 +84,7 @@ pub struct TcpConfig {
     pub ssthresh_from_cwnd: bool,
     pub slow_start: &'static str,
     pub max_ssthresh: u32,
+    pub hystart_divisor: u32,
     pub slow_start_half_used: bool,
     pub rtt_of_each_ack: bool,
     /// Percent.
@@ -109,6 +112,7 @@ pub struct TcpConfig {
     pub rto_after_syn_loss: Duration,
     pub user_timeout: Option<Duration>,
     pub syn_retries: Option<u32>,
+    pub syn_linear_timeouts: u32,
     pub syn_ack_retries: Option<u32>,
     pub timestamp_tick: Duration,
     pub dupack_threshold: u32,
@@ -141,6 +145,7 @@ impl TcpConfig {
         let limit = |name| (!params.is_auto(name)).then(|| params.integer(name) as u32);
         TcpConfig {
             congestion_control: congestion::choice(params.choice("congestion_control")),
+            twin: params.boolean("twin"),
             recovery: match params.choice("recovery") {
                 "tahoe" => RecoveryKind::Tahoe,
                 "reno" => RecoveryKind::Reno,
@@ -159,6 +164,7 @@ impl TcpConfig {
             slow_start: params.choice("slow_start"),
             max_ssthresh: params.integer("max_ssthresh") as u32,
             rtt_of_each_ack: params.boolean("rtt_of_each_ack"),
+            hystart_divisor: params.integer("hystart_divisor") as u32,
             slow_start_half_used: params.boolean("slow_start_half_used"),
             growth_before_loss: params.integer("growth_before_loss") as u32,
             reno_above_prior: params.boolean("reno_above_prior"),
@@ -186,6 +192,7 @@ impl TcpConfig {
             rto_after_syn_loss: params.duration("rto_after_syn_loss"),
             user_timeout: (!params.is_auto("user_timeout")).then(|| params.duration("user_timeout")),
             syn_retries: limit("syn_retries"),
+            syn_linear_timeouts: params.integer("syn_linear_timeouts") as u32,
             syn_ack_retries: limit("syn_ack_retries"),
             timestamp_tick: params.duration("timestamp_tick"),
             dupack_threshold: params.integer("dupack_threshold") as u32,
@@ -238,6 +245,7 @@ impl TcpConfig {
                 RecoveryKind::Sack => "sack",
                 RecoveryKind::Rack => "rack",
             }),
+            "twin" => Value::Bool(self.twin),
             "mss" => Value::Bytes(self.mss.into()),
             "send_buffer" => Value::Bytes(self.send_buffer),
             "receive_buffer" => Value::Bytes(self.receive_buffer),
@@ -250,6 +258,7 @@ impl TcpConfig {
             "slow_start" => Value::Choice(self.slow_start),
             "max_ssthresh" => count(self.max_ssthresh),
             "rtt_of_each_ack" => Value::Bool(self.rtt_of_each_ack),
+            "hystart_divisor" => count(self.hystart_divisor),
             "slow_start_half_used" => Value::Bool(self.slow_start_half_used),
             "growth_before_loss" => count(self.growth_before_loss),
             "reno_above_prior" => Value::Bool(self.reno_above_prior),
@@ -281,6 +290,7 @@ impl TcpConfig {
             "rto_after_syn_loss" => Value::Duration(self.rto_after_syn_loss),
             "user_timeout" => self.user_timeout.map_or(Value::Auto, Value::Duration),
             "syn_retries" => self.syn_retries.map_or(Value::Auto, count),
+            "syn_linear_timeouts" => count(self.syn_linear_timeouts),
             "syn_ack_retries" => self.syn_ack_retries.map_or(Value::Auto, count),
             "timestamp_tick" => Value::Duration(self.timestamp_tick),
             "dupack_threshold" => count(self.dupack_threshold),

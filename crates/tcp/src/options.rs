@@ -28,6 +28,12 @@ pub const PARAMS: &[ParamSpec] = &[
         doc: "how cwnd grows and shrinks: a name, or a table of `kind` and its parameters",
     },
     ParamSpec {
+        name: "twin",
+        kind: Kind::Bool,
+        default: Some(Value::Bool(false)),
+        doc: "on the testbed: the control is longfat's program in BPF, also where the kernel has one of its own; the simulator does not differ",
+    },
+    ParamSpec {
         name: "recovery",
         kind: Kind::Choice(&["tahoe", "reno", "newreno", "sack", "rack"]),
         default: Some(Value::Choice("sack")),
@@ -87,6 +93,12 @@ pub const PARAMS: &[ParamSpec] = &[
         kind: Kind::Count { unit: "segments", min: 2, max: 1_000_000 },
         default: Some(Value::Count(100)),
         doc: "limited slow start: from this window on it adds no more than about half of it a round trip (RFC 3742 §2: 100)",
+    },
+    ParamSpec {
+        name: "hystart_divisor",
+        kind: Kind::Count { unit: "", min: 1, max: 64 },
+        default: Some(Value::Count(8)),
+        doc: "slow start `hystart`: it ends once the round trip is longer by this part of the least: 8 is an eighth, as Linux has it since 5.6; 16 before, and in Ha and Rhee 2008",
     },
     ParamSpec {
         name: "slow_start_half_used",
@@ -212,6 +224,12 @@ pub const PARAMS: &[ParamSpec] = &[
         kind: RETRIES,
         default: Some(Value::Auto),
         doc: "a SYN is sent again so often, and then the attempt is given up (Linux: tcp_syn_retries); by default without end",
+    },
+    ParamSpec {
+        name: "syn_linear_timeouts",
+        kind: RETRIES,
+        default: Some(Value::Count(0)),
+        doc: "so many timeouts of a SYN do not double the next; `syn_retries` then still bounds the time that doubling would take (Linux since 6.5: tcp_syn_linear_timeouts, 4)",
     },
     ParamSpec {
         name: "syn_ack_retries",

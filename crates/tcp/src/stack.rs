@@ -1,5 +1,9 @@
 //! Stack profiles: named sets of TCP parameters that together are a stack people run or ran. One entry a stack.
 
+mod kernel;
+
+pub use kernel::{Kernel, NAMES as KERNELS};
+
 use crate::options::PARAMS;
 use longfat_core::by_name;
 use longfat_core::params::{Params, Value};
@@ -21,6 +25,8 @@ pub struct Stack {
     pub overrides: Overrides,
     /// What differs besides while the control of this name is in use: what the stack has as a part of that control alone.
     pub with_control: &'static [(&'static str, Overrides)],
+    /// Versions of which it has the rules, the oldest first; the last is the one that holds where none is said.
+    pub kernels: &'static [Kernel],
 }
 
 /// Parameters by name, and the values that a stack gives them.
@@ -34,6 +40,7 @@ pub const REGISTRY: &[Stack] = &[
         source: "RFC 9293, 5681, 6298, 2018, 6675, 9937, 6928, 3042, 3465 and 7323",
         overrides: &[],
         with_control: &[],
+        kernels: &[],
     },
     Stack {
         name: "bsd-tahoe-1988",
@@ -64,6 +71,7 @@ pub const REGISTRY: &[Stack] = &[
             ("abc_limit", Value::Count(0)),
         ],
         with_control: &[],
+        kernels: &[],
     },
     // The first two describe 4.3BSD-Reno and its descendants; the third names IRIX 5.2: BSD Reno with RFC 1323 by Skibo.
     Stack {
@@ -89,6 +97,7 @@ pub const REGISTRY: &[Stack] = &[
             ("extra_increment", Value::Bool(true)),
         ],
         with_control: &[],
+        kernels: &[],
     },
     // The RFCs as they stood for the simulators of their time, which had no handshake options to agree on.
     // That they began with one segment and acknowledged each is what the packets of papers/drs, counted, say.
@@ -111,6 +120,7 @@ pub const REGISTRY: &[Stack] = &[
             ("abc_limit", Value::Count(1)),
         ],
         with_control: &[],
+        kernels: &[],
     },
     // The first describes Linux 2.4; the second ran 2.4.19 to 2.4.22 with other congestion controls in it.
     Stack {
@@ -130,6 +140,7 @@ pub const REGISTRY: &[Stack] = &[
             ("count_segments", Value::Bool(true)),
         ],
         with_control: &[],
+        kernels: &[],
     },
     // ip-sysctl: tcp_sack, tcp_timestamps, tcp_window_scaling and tcp_slow_start_after_idle on,
     // tcp_recovery = 1 (RACK), tcp_early_retrans = 3 (tail loss probe), tcp_frto = 2, tcp_dsack = 1,
@@ -137,7 +148,7 @@ pub const REGISTRY: &[Stack] = &[
     // without bound, as a host tuned for a long fat path has them: tcp_rmem and tcp_wmem end at 6 MiB and 4 MiB by default.
     Stack {
         name: "linux",
-        summary: "today's Linux defaults: CUBIC with HyStart, initial window 10, RACK-TLP with PRR, F-RTO and undo, rto of at least 200 ms",
+        summary: "the defaults of Linux 6.18, or of an older `kernel`: CUBIC with HyStart, initial window 10, RACK-TLP with PRR, F-RTO and undo, rto of at least 200 ms",
         source: "Linux Documentation/networking/ip-sysctl; tcp(7); RFC 6928",
         overrides: &[
             ("congestion_control", Value::Choice("cubic")),
@@ -175,6 +186,7 @@ pub const REGISTRY: &[Stack] = &[
                 ],
             ),
         ],
+        kernels: kernel::LINUX,
     },
 ];
 by_name!(Stack, "stack");
@@ -190,6 +202,7 @@ impl Stack {
 #[derive(Clone, Debug)]
 pub struct Setup {
     stack: &'static Stack,
+    kernel: Option<&'static Kernel>,
     said: Params,
     params: Params,
 }
@@ -197,9 +210,25 @@ pub struct Setup {
 impl Setup {
     /// The stack alone.
     pub fn new(stack: &'static Stack) -> Self {
-        let mut setup = Setup { stack, said: Params::default(), params: Params::default() };
+        let mut setup = Setup { stack, kernel: stack.kernels.last(), said: Params::default(), params: Params::default() };
         setup.resolve();
         setup
+    }
+
+    /// The stack.
+    pub fn stack(&self) -> &'static Stack {
+        self.stack
+    }
+
+    /// The version whose rules it has; `None`: it has no versions.
+    pub fn kernel(&self) -> Option<&'static Kernel> {
+        self.kernel
+    }
+
+    /// Takes the rules of another version, one of the stack's.
+    pub fn set_kernel(&mut self, kernel: &'static Kernel) {
+        self.kernel = Some(kernel);
+        self.resolve();
     }
 
     /// Says that `name` is `value`.
@@ -219,9 +248,11 @@ impl Setup {
     fn resolve(&mut self) {
         self.params = Params::defaults(PARAMS);
         self.take(self.stack.overrides);
+        let kernel = self.kernel.map_or((&[][..], &[][..]), |kernel| (kernel.overrides, kernel.with_control));
+        self.take(kernel.0);
         let said = self.said.0.iter().find(|(name, _)| *name == CONTROL).map(|(_, value)| *value);
         let control = said.unwrap_or(self.params.get(CONTROL));
-        for (_, overrides) in self.stack.with_control.iter().filter(|(name, _)| Value::Choice(name) == control) {
+        for (_, overrides) in self.stack.with_control.iter().chain(kernel.1).filter(|(name, _)| Value::Choice(name) == control) {
             self.take(overrides);
         }
         for (name, value) in &self.said.0 {
@@ -283,7 +314,9 @@ mod tests {
                 // Else it would hang on itself.
                 assert!(overrides.iter().all(|(name, _)| *name != CONTROL), "{}: {control}", stack.name);
             }
-            let all = stack.with_control.iter().flat_map(|(_, overrides)| *overrides).chain(stack.overrides);
+            let with_control = stack.with_control.iter().chain(stack.kernels.iter().flat_map(|kernel| kernel.with_control));
+            let overrides = stack.overrides.iter().chain(stack.kernels.iter().flat_map(|kernel| kernel.overrides));
+            let all = with_control.flat_map(|(_, overrides)| *overrides).chain(overrides);
             for (name, _) in all {
                 assert!(PARAMS.iter().any(|spec| spec.name == *name), "{}: {name}", stack.name);
             }

@@ -161,7 +161,7 @@ def to_toml(plan: Plan) -> str:
         f"streams = {by_candidate(lambda one: 1 if one.maxrate is not None else one.streams)}",
         f"pacing = {by_candidate(lambda one: 'on' if one.paced else 'auto')}",
         f"window = {by_candidate(lambda one: '6 MiB' if one.untouched else _size(plan.window(one)))}",
-        f"window_sizing = {by_candidate(lambda one: {'kind': 'linux' if one.untouched else 'static'})}",
+        f"window_sizing = {by_candidate(lambda one: {'kind': 'linux', 'rmem_max': '6 MiB'} if one.untouched else {'kind': 'static'})}",
         "",
         "[[flow]]",
         'name = "rival"',

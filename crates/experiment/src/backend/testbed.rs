@@ -63,6 +63,7 @@ pub const CANNOT: &[Limit] = &[
     // A part of CUBIC in Linux, and of no other control.
     Limit { with: Some(("congestion_control", "cubic")), ..tcp!("slow_start", ["hystart"]) },
     tcp!("max_ssthresh", []),
+    tcp!("hystart_divisor", []),
     tcp!("slow_start_half_used", ["true"]),
     Limit { with: Some(("congestion_control", "cubic")), ..tcp!("growth_before_loss", ["5"]) },
     Limit { with: Some(("congestion_control", "cubic")), ..tcp!("reno_above_prior", ["false"]) },

@@ -40,6 +40,11 @@ pub fn endpoint() -> &'static [Field] {
         let mut fields = vec![
             Field::auto("stack", Kind::Choice(stack::NAMES), "named set of parameters to start from; by default `rfc`"),
             Field::auto(
+                "kernel",
+                Kind::Choice(stack::KERNELS),
+                "the version whose documented rules the stack `linux` has (docs/stacks/linux.md); by default the last",
+            ),
+            Field::auto(
                 "window",
                 buffer,
                 "send_buffer and receive_buffer at once: the largest window; \"auto\": as large as the path makes it, by `window_sizing`, which is `drs` then unless it is given",

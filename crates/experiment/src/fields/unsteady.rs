@@ -77,7 +77,20 @@ fn cases(kind: Kind, step: &'static Shape, are_rates: bool) -> Vec<Case> {
             SHA256,
         ],
     };
-    [written, in_file].into_iter().chain(drawn).collect()
+    let columns: &[&str] = if are_rates { &["rate_bps", "rate_mbps"] } else { &["delay_s", "delay_ms"] };
+    let in_lines = Case {
+        name: "lines",
+        doc: "steps from a file of one value a line, the same time apart",
+        source: "none: longfat's own",
+        fields: vec![
+            Field::required("file", Shape::Text, "its path from the folder of this one"),
+            needed("value", Kind::Choice(columns), "its values"),
+            needed("interval", SOME_TIME, "from one line to the next"),
+            Field::auto("period", SOME_TIME, "after so long they begin anew; by default the last one holds"),
+            SHA256,
+        ],
+    };
+    [written, in_file, in_lines].into_iter().chain(drawn).collect()
 }
 
 /// From a time on, a rate.

@@ -5,8 +5,9 @@ use crate::error::Fault;
 use crate::fields::{self, CONTROL, SIZING, TRAFFIC};
 use crate::model::{Flow, Network, Starts, When};
 use crate::route::Routes;
+use crate::shape::Variants;
 use crate::tree::Step;
-use crate::view::View;
+use crate::view::{View, Written};
 use longfat_core::packet::Dscp;
 use longfat_core::params::{Choice, Params, Refusal, Value};
 use longfat_core::rng::Rng;
@@ -53,6 +54,8 @@ struct End {
     setup: Setup,
     control: Choice,
     sizing: Choice,
+    /// What is written of the parameters of each.
+    said: [Vec<&'static str>; 2],
 }
 
 impl End {
@@ -60,7 +63,16 @@ impl End {
         let setup = Setup::new(stack);
         let control = congestion::choice(setup.params().choice("congestion_control"));
         let sizing = window_sizing::choice(setup.params().choice("window_sizing"));
-        End { setup, control, sizing }
+        End { setup, control, sizing, said: Default::default() }
+    }
+
+    /// The control and the window sizing, with the parameters that the stack's kernel gives them where they are not written.
+    fn kinds(&self) -> [Choice; 2] {
+        let mut kinds = [self.control.clone(), self.sizing.clone()];
+        if let Some(kernel) = self.setup.kernel() {
+            kinds.iter_mut().zip(&self.said).for_each(|(kind, said)| kernel.fill(kind, said));
+        }
+        kinds
     }
 }
 
@@ -216,13 +228,21 @@ fn plain(name: &str) -> Value {
 
 fn endpoint(view: &View<'_>, basis: &End) -> Result<End, Fault> {
     let stack = view.word("stack")?.and_then(stack::find);
-    let End { mut setup, mut control, mut sizing } = stack.map_or_else(|| basis.clone(), End::of);
+    let End { mut setup, mut control, mut sizing, mut said } = stack.map_or_else(|| basis.clone(), End::of);
+    if let Some(name) = view.word("kernel")? {
+        let kernels = setup.stack().kernels;
+        let Some(kernel) = kernels.iter().find(|kernel| kernel.name == name) else {
+            let fault = view.fault("kernel", format!("the stack `{}` has no versions", setup.stack().name));
+            return Err(fault.expected("stack = \"linux\" beside it"));
+        };
+        setup.set_kernel(kernel);
+    }
     if let Some(written) = view.written("congestion_control") {
-        control = written.choice(&CONTROL)?;
+        (control, said[0]) = chosen(&written, &CONTROL)?;
         setup.set("congestion_control", Value::Choice(control.kind));
     }
     if let Some(written) = view.written("window_sizing") {
-        sizing = written.choice(&SIZING)?;
+        (sizing, said[1]) = chosen(&written, &SIZING)?;
         setup.set("window_sizing", Value::Choice(sizing.kind));
     }
     for spec in options::PARAMS {
@@ -260,7 +280,15 @@ fn endpoint(view: &View<'_>, basis: &End) -> Result<End, Fault> {
     // The receiver of a flow answers as its sender asks.
     setup.set("ecn", Value::Choice(options::ecn(setup.params()).name()));
     contradictions(view, setup.params())?;
-    Ok(End { setup, control, sizing })
+    Ok(End { setup, control, sizing, said })
+}
+
+/// One of `variants` as it is written, and which of its parameters are.
+fn chosen(written: &Written<'_>, variants: &Variants) -> Result<(Choice, Vec<&'static str>), Fault> {
+    let (kind, view) = written.variant(variants)?;
+    let params = view.params()?;
+    let said = params.0.iter().map(|(name, _)| *name).filter(|name| view.get(name).is_some()).collect();
+    Ok((Choice { kind, params }, said))
 }
 
 fn contradictions(view: &View<'_>, params: &Params) -> Result<(), Fault> {
@@ -370,8 +398,8 @@ fn config(group: &Group<'_>, end: &End, mtu: u32) -> Result<TcpConfig, Fault> {
             Err(fault.expected(format!("at most {}: the smallest MTU is {mtu}, and the headers take {headers}", SIZE.format(most))))
         }
         _ => {
-            let config =
-                TcpConfig { congestion_control: end.control.clone(), window_sizing: end.sizing.clone(), ..TcpConfig::new(params, mtu) };
+            let [control, sizing] = end.kinds();
+            let config = TcpConfig { congestion_control: control, window_sizing: sizing, ..TcpConfig::new(params, mtu) };
             match (window_sizing::kind(&config).check)(&config) {
                 Ok(()) => Ok(config),
                 Err(refusal) => Err(refused(group, end, refusal)),

@@ -3,7 +3,7 @@
 use crate::error::Fault;
 use crate::fields::{self, DELAY_TRACE, RATE_TRACE};
 use crate::shape::{Field, read};
-use crate::trace_file::{self, Content, Format, TraceFile};
+use crate::trace_file::{self, Content, Format, How, Quantity, TraceFile};
 use crate::view::{View, Written};
 use longfat_core::link::course::{self, Course, Outage, Outages, Step, Steps};
 use longfat_core::link::{Harq, Jitter, Opportunities, Passage, Reorder, Service, Spread, Unsteady, service};
@@ -65,7 +65,8 @@ fn opportunities(view: &View<'_>) -> Result<(Opportunities, Option<TraceFile>), 
         return Err(view.at.fault("a trace is either a `file` or what `at` lists").expected("one of them"));
     }
     if listed.is_empty() {
-        let (content, file) = file(view, Format::Mahimahi)?;
+        let how = How { of: Quantity::Rate, value: None, interval: None };
+        let (content, file) = file(view, trace_file::format("mahimahi").expect("it is registered"), how)?;
         let times = if let Content::Opportunities(times) = content { times } else { [1].into() };
         return Ok((Opportunities(times), Some(file)));
     }
@@ -81,17 +82,17 @@ fn delay(at: &Written<'_>) -> Result<(Course, Option<TraceFile>), Fault> {
 }
 
 /// What the file of a trace holds. One that was read before, by what `sha256` says, need not be there any more unless it is to be run.
-fn file(view: &View<'_>, format: Format) -> Result<(Content, TraceFile), Fault> {
+fn file(view: &View<'_>, format: &'static Format, how: How) -> Result<(Content, TraceFile), Fault> {
     let said = view.text("file").unwrap_or("");
     // Results are read wherever they are.
     let path = std::path::absolute(said).map_or_else(|_| said.to_owned(), |path| path.display().to_string());
-    match (trace_file::read(&path, format), view.text("sha256")) {
+    match (trace_file::read(&path, format, how), view.text("sha256")) {
         (Ok((content, sha256)), known) if known.is_none_or(|known| known == sha256) => {
-            Ok((content, TraceFile { path, sha256, is_there: true }))
+            Ok((content, TraceFile { path, sha256, is_there: true, format: format.name, how }))
         }
         (_, Some(known)) => {
             let nothing = Content::Steps([Step { at: Duration::ZERO, value: 1 }].into());
-            Ok((nothing, TraceFile { path, sha256: known.to_owned(), is_there: false }))
+            Ok((nothing, TraceFile { path, sha256: known.to_owned(), is_there: false, format: format.name, how }))
         }
         (Err(sentence), None) => Err(view.fault("file", sentence)),
         (Ok(_), None) => unreachable!("without a sum to compare, any file will do"),
@@ -100,9 +101,15 @@ fn file(view: &View<'_>, format: Format) -> Result<(Content, TraceFile), Fault> 
 
 /// A course of the values that the steps of it call `what`.
 fn course(kind: &str, view: &View<'_>, what: &str, fields: &'static [Field]) -> Result<(Course, Option<TraceFile>), Fault> {
-    if kind == "csv" {
-        let (content, file) = file(view, if what == "rate" { Format::RateCsv } else { Format::DelayCsv })?;
-        let Content::Steps(steps) = content else { panic!("a CSV file has steps") };
+    if let Some(format) = trace_file::format(kind) {
+        let is_listed = format.name == "lines";
+        let how = How {
+            of: if what == "rate" { Quantity::Rate } else { Quantity::Delay },
+            value: if is_listed { view.word("value")? } else { None },
+            interval: if is_listed { view.duration("interval")? } else { None },
+        };
+        let (content, file) = file(view, format, how)?;
+        let Content::Steps(steps) = content else { panic!("it has steps") };
         return Ok((Course::Steps(Steps { steps, repeat: view.duration("period")? }), Some(file)));
     }
     if kind == "steps" {

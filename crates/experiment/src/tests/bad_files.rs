@@ -57,6 +57,8 @@ const CASES: &[(&str, &str, &str)] = &[
     ("window and buffer", "stack = \"linux\"", "send_buffer = \"1 MiB\""),
     ("SACK recovery without SACK", "stack = \"linux\"", "sack = false"),
     ("a control that must count marks, without that", "stack = \"linux\"", "congestion_control = \"dctcp\"\necn = \"classic\""),
+    ("kernel of a stack without versions", "stack = \"linux\"", "stack = \"rfc\"\nkernel = \"5.15\""),
+    ("unknown kernel", "stack = \"linux\"", "stack = \"linux\"\nkernel = \"5.4\""),
     ("unknown window sizing", "stack = \"linux\"", "window_sizing = \"dsr\""),
     ("parameter of another window sizing", "stack = \"linux\"", "window_sizing = { kind = \"ideal\", leeway = \"4 segments\" }"),
     ("maxwnd under one segment", "stack = \"linux\"", "window_sizing = { kind = \"drs\", maxwnd = \"1000 bytes\" }"),

@@ -75,3 +75,60 @@ fn what_it_comes_to_is_written_and_read_back() {
         assert_eq!((&run.experiment.flows, &run.hash), (&again.experiment.flows, &again.hash), "{}", run.to_toml());
     }
 }
+
+/// The sender of the one flow of such a file.
+fn flow(lines: &str) -> longfat_tcp::TcpConfig {
+    (*runs(lines)[0].experiment.flows[0].sender).clone()
+}
+
+/// The share of a receive buffer that is data, if it does not follow the mss; and the buffer at first and at the most.
+fn receive(tcp: &longfat_tcp::TcpConfig) -> (Option<f64>, u64, u64) {
+    let params = &tcp.window_sizing.params;
+    let share = (!params.is_auto("rmem_data")).then(|| params.number("rmem_data"));
+    (share, params.integer("rmem_default"), params.integer("rmem_max"))
+}
+
+#[test]
+fn a_kernel_has_its_documented_rules_and_the_last_is_the_default() {
+    let sized = |kernel: &str| receive(&flow(&format!("stack = \"linux\"\nkernel = \"{kernel}\"\nwindow_sizing = \"linux\"")));
+    assert_eq!(sized("4.19"), (Some(0.5), 87_380, 6 << 20));
+    assert_eq!(sized("5.15"), (Some(0.5), 131_072, 6 << 20));
+    assert_eq!(sized("6.1"), (Some(0.5), 131_072, 6 << 20));
+    assert_eq!(sized("6.6"), (None, 131_072, 6 << 20));
+    assert_eq!(sized("6.18"), (None, 131_072, 32 << 20));
+    let bbr = |kernel: &str| {
+        let tcp = flow(&format!("stack = \"linux\"\nkernel = \"{kernel}\"\ncongestion_control = \"bbr\""));
+        (tcp.congestion_control.params.boolean("extra_acked"), tcp.syn_linear_timeouts)
+    };
+    assert_eq!([bbr("4.19"), bbr("5.15"), bbr("6.6")], [(false, 0), (true, 0), (true, 4)]);
+    let divisor = |lines: &str| flow(&format!("stack = \"linux\"\nkernel = \"4.19\"\n{lines}")).hystart_divisor;
+    assert_eq!([divisor(""), divisor("congestion_control = \"reno\""), divisor("hystart_divisor = 8")], [16, 8, 8]);
+    // The run is the same as one that says nothing.
+    for lines in ["", "window_sizing = \"linux\"", "congestion_control = \"bbr\""] {
+        let plain = format!("stack = \"linux\"\n{lines}");
+        assert_eq!(runs(&format!("kernel = \"6.18\"\n{plain}"))[0].hash, runs(&plain)[0].hash, "{lines}");
+    }
+}
+
+#[test]
+fn what_is_written_holds_whatever_the_kernel() {
+    let lines = "stack = \"linux\"\nkernel = \"4.19\"\nwindow_sizing = { kind = \"linux\", rmem_max = \"64 MiB\", rmem_data = \"auto\" }";
+    assert_eq!(receive(&flow(lines)), (None, 87_380, 64 << 20));
+    // At a value that is the default elsewhere, too.
+    let bbr = flow("stack = \"linux\"\nkernel = \"4.19\"\ncongestion_control = { kind = \"bbr\", extra_acked = true }");
+    assert!(bbr.congestion_control.params.boolean("extra_acked"));
+    // The receiver may have another one, and keeps what the sender is told.
+    let both = runs(&format!("{}\nreceiver = {{ kernel = \"6.6\" }}", lines.replace(", rmem_data = \"auto\"", "")));
+    let flow = &both[0].experiment.flows[0];
+    assert_eq!((receive(&flow.sender), receive(&flow.receiver)), ((Some(0.5), 87_380, 64 << 20), (None, 131_072, 64 << 20)));
+}
+
+#[test]
+fn a_kernel_is_an_axis_and_what_a_run_came_to_reads_back() {
+    let found = runs("stack = \"linux\"\nwindow_sizing = \"linux\"\nkernel = { sweep = [\"4.19\", \"6.6\", \"6.18\"] }");
+    assert_eq!(found.len(), 3);
+    for run in &found {
+        let again = crate::restore(&run.resolved).unwrap().experiment;
+        assert_eq!(again.flows[0].sender, run.experiment.flows[0].sender);
+    }
+}

@@ -171,8 +171,24 @@ fn traces_come_from_files() {
     let gone = super::super::restore(&run.resolved).unwrap();
     assert_eq!((&gone.hash, link(&gone).rate), (&run.hash, link(&run).rate), "results outlive their traces");
     assert!(!link(&gone).rate_file.unwrap().is_there && link(&gone).delay_file.unwrap().is_there);
+    write("delays.txt", "25\n\n12.5\n30\n");
+    let lines = r#"rate = "10 Mbit/s", delay_trace = { kind = "lines", file = "delays.txt", value = "delay_ms", interval = "100 ms", period = "300 ms" }"#;
+    let (listed, said) = (
+        read(lines).unwrap(),
+        r#"[{ at = "0 s", delay = "25 ms" }, { at = "100 ms", delay = "12.5 ms" }, { at = "200 ms", delay = "30 ms" }]"#,
+    );
+    let steps = read(&format!("rate = \"10 Mbit/s\", delay_trace = {{ kind = \"steps\", values = {said}, period = \"300 ms\" }}")).unwrap();
+    assert_eq!((&link(&listed).unsteady, link(&listed).delay), (&link(&steps).unsteady, link(&steps).delay));
+    let again = Document::parse(&listed.to_toml(), "elsewhere.toml").and_then(|document| document.run(0)).unwrap();
+    assert_eq!((&again.experiment, &again.hash), (&listed.experiment, &listed.hash));
+    assert_ne!(read(&lines.replace("100 ms", "50 ms")).unwrap().hash, listed.hash);
     let mut out = String::new();
     for (name, text) in [
+        ("lines:a word", "1\nx\n"),
+        ("lines:a header", "delay_ms\n1\n"),
+        ("lines:nothing", "\n"),
+        ("csv:one value a line", "0.5\n1\n"),
+        ("csv:iperf3", "{\n\"start\": {}}"),
         ("empty", ""),
         ("words", "1\ntwo\n"),
         ("backwards", "3\n2\n"),
@@ -188,7 +204,8 @@ fn traces_come_from_files() {
     ] {
         let (kind, name) = name.split_once(':').unwrap_or(("mahimahi", name));
         write("bad", text);
-        let error = read(&format!("rate_trace = {{ kind = \"{kind}\", file = \"bad\" }}")).expect_err(name);
+        let more = if kind == "lines" { ", value = \"rate_mbps\", interval = \"1 s\"" } else { "" };
+        let error = read(&format!("rate_trace = {{ kind = \"{kind}\", file = \"bad\"{more} }}")).expect_err(name);
         out.push_str(&format!("{kind}, {name}: {}\n", error.lines().next().unwrap()));
     }
     // Nobody reads so much; the file has no such size on the disk.

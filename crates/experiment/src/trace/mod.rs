@@ -161,6 +161,27 @@ pub struct FlowRecord {
     pub ssthresh_end: Option<u64>,
     /// 1 where the sender had found that the path spoils marks; none where it was not recorded.
     pub gave_up_ecn: Option<u64>,
+    /// Whose program its sender's congestion control was.
+    pub control_from: ControlFrom,
+}
+
+/// Whose program a congestion control was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ControlFrom {
+    /// The simulator's; or there was no connection.
+    #[default]
+    Longfat,
+    /// The kernel's own.
+    Kernel,
+    /// Our twin in BPF.
+    Twin,
+}
+
+impl ControlFrom {
+    /// Each in its place, as results have it.
+    pub const ALL: [ControlFrom; 3] = [ControlFrom::Longfat, ControlFrom::Kernel, ControlFrom::Twin];
+    /// Their words.
+    pub const WORDS: [&'static str; 3] = ["", "kernel", "twin"];
 }
 
 /// What one one-way link did over the whole run, unless a field says otherwise. Checked at the end of every run:

@@ -116,6 +116,7 @@ fn every_field_of_a_record_is_stored() {
         cwnd_end: Some(1),
         ssthresh_end: None,
         gave_up_ecn: Some(0),
+        control_from: ControlFrom::Twin,
     };
     assert_eq!(again(columns::flows(), std::slice::from_ref(&flow), |_| FlowRecord::default()), [flow]);
 

@@ -15,7 +15,7 @@ pub fn write(link: &Link, table: &mut Table) {
     let rate = service.as_ref().map(|service| match (service, &link.rate_file) {
         (Service::Rate(course), file) => trace(course, file.as_ref(), "rate", |bps| RATE.format(bps).into()),
         (Service::Granted(by), _) => chosen(by.kind, &by.params, service::named(by.kind).params),
-        (Service::Opportunities(_), Some(file)) => of_file("mahimahi", file),
+        (Service::Opportunities(_), Some(file)) => of_file(file),
         (Service::Opportunities(of), None) => json!({ "kind": "mahimahi", "at": of.0.to_vec() }),
     });
     let delay = |course| trace(course, link.delay_file.as_ref(), "delay", |ps| duration(Duration::from_ps(ps)));
@@ -61,15 +61,22 @@ pub fn write(link: &Link, table: &mut Table) {
     table.insert("duplicate".into(), passage.duplicate.into());
 }
 
-fn of_file(kind: &str, file: &TraceFile) -> Json {
-    json!({ "kind": kind, "file": file.path, "sha256": file.sha256 })
+fn of_file(file: &TraceFile) -> Json {
+    let mut said = json!({ "kind": file.format, "file": file.path, "sha256": file.sha256 });
+    if let Some(value) = file.how.value {
+        said["value"] = value.into();
+    }
+    if let Some(interval) = file.how.interval {
+        said["interval"] = duration(interval);
+    }
+    said
 }
 
 fn trace(course: &Course, file: Option<&TraceFile>, what: &str, value: impl Fn(u64) -> Json) -> Json {
     match course {
         Course::Steps(of) => {
             let values = || of.steps.iter().map(|step| json!({ "at": duration(step.at), what: value(step.value) })).collect::<Json>();
-            let mut table = file.map_or_else(|| json!({ "kind": "steps", "values": values() }), |file| of_file("csv", file));
+            let mut table = file.map_or_else(|| json!({ "kind": "steps", "values": values() }), of_file);
             if let Some(period) = of.repeat {
                 table["period"] = duration(period);
             }

@@ -173,6 +173,7 @@ impl Settings {
             "tcp_tso_rtt_log" => self.offload.rtt_log = number()?.min(31) as u32,
             "tcp_pacing_ss_ratio" => self.setup.set("pacing_ss_ratio", Value::Count(number()?.clamp(1, 1000))),
             "tcp_pacing_ca_ratio" => self.setup.set("pacing_ca_ratio", Value::Count(number()?.clamp(1, 1000))),
+            "tcp_syn_linear_timeouts" => self.setup.set("syn_linear_timeouts", Value::Count(number()?.min(20))),
             "tcp_syn_retries" => self.setup.set("syn_retries", Value::Count(number()?.min(20))),
             "tcp_synack_retries" => self.setup.set("syn_ack_retries", Value::Count(number()?.min(20))),
             "tcp_retries2" => self.setup.set("user_timeout", Value::Duration(hypothetical_timeout(number()?))),

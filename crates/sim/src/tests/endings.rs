@@ -22,12 +22,12 @@ fn a_flow_that_nothing_answers_is_given_up() {
     let mut experiment = cut.experiment();
     experiment.measure.events = true;
     let trace = run(&experiment).unwrap();
-    // tcp_syn_retries = 6.
-    let at = Time::ZERO + Duration::from_secs(127);
+    // tcp_syn_retries = 6, tcp_syn_linear_timeouts = 4 (ip-sysctl: 131 s).
+    let at = Time::ZERO + Duration::from_secs(131);
     assert_eq!((trace.flows[0].gave_up, trace.flows[0].established), (Some(at), None));
     let ends: Vec<Time> = trace.events.iter().filter(|event| event.kind == EventKind::GaveUp).map(|event| event.time).collect();
     assert_eq!(ends, [at]);
-    assert_eq!(warnings(&experiment, &trace, Some("gave_up")), ["flow forward was given up at 127 s: nothing had answered its SYN"]);
+    assert_eq!(warnings(&experiment, &trace, Some("gave_up")), ["flow forward was given up at 131 s: nothing had answered its SYN"]);
     // Without the limit it goes on for ever.
     let patient = run(&Dumbbell { tcp: tcp("rfc"), ..cut }.experiment()).unwrap();
     assert_eq!(patient.flows[0].gave_up, None);

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::Error;
-use crate::linux::sys;
+use crate::linux::{controls, sys};
 
 /// Capabilities that are needed: their number (capabilities(7)), name, and what for.
 const CAPABILITIES: [(u32, &str, &str); 2] =
@@ -57,10 +57,17 @@ pub fn facts() -> Vec<(String, String)> {
     vec![
         ("kernel".to_owned(), read("/proc/sys/kernel/osrelease")),
         ("congestion controls".to_owned(), read("/proc/sys/net/ipv4/tcp_available_congestion_control")),
+        ("controls by longfat's twins, for want of a module".to_owned(), twins()),
         ("cores".to_owned(), std::thread::available_parallelism().map_or(1, usize::from).to_string()),
         ("real-time priority (CAP_SYS_NICE in the first user namespace, or RLIMIT_RTPRIO)".to_owned(), real_time()),
         ("real-time share".to_owned(), read("/proc/sys/kernel/sched_rt_runtime_us")),
     ]
+}
+
+/// The controls of Linux that this kernel lacks, and of which it gets our program.
+fn twins() -> String {
+    let lacking: Vec<&str> = controls::beside_twins().into_iter().filter(|(_, _, has)| !has).map(|(ours, ..)| ours).collect();
+    if lacking.is_empty() { "none".to_owned() } else { lacking.join(" ") }
 }
 
 /// Whether a thread gets one. Without it the emulator waits for its core as everybody does, and the verdict on each run says for how long.

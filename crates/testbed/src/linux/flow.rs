@@ -70,7 +70,8 @@ pub fn ends(flow: &Flow, plan: &FlowPlan, all: &Plan, namespaces: &[Namespace], 
     let (params, life) = (flow.traffic.params(), Life { start, rng: Rng::named(seed, &format!("{name} traffic")) });
     match flow.traffic.kind().over {
         Over::Tcp(application) => {
-            let options = [Options::of(&flow.sender, &flow.receiver), Options::of(&flow.receiver, &flow.sender)];
+            let [of_sender, of_receiver] = plan.controls.expect("a connection has controls");
+            let options = [Options::of(&flow.sender, of_sender, &flow.receiver), Options::of(&flow.receiver, of_receiver, &flow.sender)];
             let listener = namespaces[plan.to].within(|| {
                 let socket = socket(&options[1], to)?;
                 // What it accepts has it from here.
@@ -89,7 +90,7 @@ pub fn ends(flow: &Flow, plan: &FlowPlan, all: &Plan, namespaces: &[Namespace], 
                 peer: to,
                 sender: End { program: Program::new(application(params, life), start, stop), stream: None },
                 receiver: End { program: flow.read_rate.map_or(Program::none(), reader), stream: None },
-                record: FlowRecord { start, ..FlowRecord::default() },
+                record: FlowRecord { start, control_from: of_sender.from(), ..FlowRecord::default() },
                 watch: Watch::default(),
                 windows: options.map(|of| of.buffers.map(|buffers| buffers.window)),
             })))

@@ -5,6 +5,7 @@
 mod acks;
 pub mod check;
 mod clock;
+mod controls;
 mod datagrams;
 mod emulator;
 mod facts;

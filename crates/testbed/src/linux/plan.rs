@@ -7,9 +7,10 @@ use longfat_bpf::Twin;
 use longfat_core::params::Params;
 use longfat_experiment::{Experiment, Flow};
 use longfat_tcp::ecn::EcnKind;
-use longfat_tcp::{DelayedAck, Pacing, RecoveryKind, TcpConfig, congestion};
+use longfat_tcp::{DelayedAck, Pacing, RecoveryKind, TcpConfig};
 
 use crate::Error;
+use crate::linux::controls::{Chooser, Chosen, KernelControls};
 use crate::linux::frame::{TCP, Tuple, UDP};
 use crate::linux::namespace::Interface;
 
@@ -44,6 +45,8 @@ pub struct FlowPlan {
     pub port: u16,
     /// As its packets say it.
     pub tuple: Tuple,
+    /// The controls of its sender and of its receiver.
+    pub controls: Option<[Chosen; 2]>,
 }
 
 /// The address of host `number`.
@@ -52,8 +55,8 @@ fn address(number: usize) -> Ipv4Addr {
 }
 
 impl Plan {
-    /// For `experiment`, or what cannot be done of it. With `all`, every host is made, also those without a flow.
-    pub fn new(experiment: &Experiment, all: bool) -> Result<Self, Error> {
+    /// For `experiment` in a kernel that has `kernel`, or what cannot be done of it. With `all`, every host is made, also those without a flow.
+    pub fn new(experiment: &Experiment, all: bool, kernel: KernelControls) -> Result<Self, Error> {
         let network = &experiment.network;
         let ends: BTreeSet<usize> = experiment.flows.iter().flat_map(|flow| [flow.from, flow.to]).collect();
         let nodes: Vec<usize> = (0..network.nodes.len()).filter(|i| ends.contains(i) || all && network.nodes[*i].is_host()).collect();
@@ -61,15 +64,18 @@ impl Plan {
             return Err(Error::unsupported("flow.count", "more than 64,511 flows: each has a port of its own"));
         }
         let number = |node: usize| nodes.binary_search(&node).expect("it is a host");
+        let mut chooser = Chooser::new(kernel);
         let plan = |(i, flow): (usize, &Flow)| {
             let (from, to, port) = (number(flow.from), number(flow.to), FIRST_PORT + i as u16);
             let protocol = if flow.traffic.is_tcp() { TCP } else { UDP };
             let tuple = Tuple { from: address(from).into(), to: address(to).into(), protocol, from_port: port, to_port: port };
-            FlowPlan { from, to, port, tuple }
+            let controls =
+                if flow.traffic.is_tcp() { Some([chooser.choose(&flow.sender)?, chooser.choose(&flow.receiver)?]) } else { None };
+            Ok(FlowPlan { from, to, port, tuple, controls })
         };
-        let flows: Vec<FlowPlan> = experiment.flows.iter().enumerate().map(plan).collect();
+        let flows: Vec<FlowPlan> = experiment.flows.iter().enumerate().map(plan).collect::<Result<_, Error>>()?;
         let interfaces = (0..nodes.len()).map(|host| interface(experiment, &nodes, &flows, host)).collect::<Result<_, _>>()?;
-        Ok(Plan { nodes, interfaces, flows, controls: controls(experiment)? })
+        Ok(Plan { nodes, interfaces, flows, controls: chooser.given() })
     }
 
     /// The addresses of the hosts.
@@ -89,7 +95,6 @@ fn interface(experiment: &Experiment, nodes: &[usize], flows: &[FlowPlan], host:
             if at != host {
                 continue;
             }
-            check(tcp)?;
             let name = &experiment.network.nodes[nodes[host]].name;
             for (key, value) in settings(tcp) {
                 let before = sysctls.insert(key, value.clone());
@@ -118,33 +123,6 @@ fn interface(experiment: &Experiment, nodes: &[usize], flows: &[FlowPlan], host:
     })
 }
 
-/// The controls of all senders that are programs of ours: one set of parameters each, since the kernel has one of that name.
-fn controls(experiment: &Experiment) -> Result<Vec<(&'static Twin, Params)>, Error> {
-    let mut all: BTreeMap<&str, (&'static Twin, Params)> = BTreeMap::new();
-    for flow in experiment.flows.iter().filter(|flow| flow.traffic.is_tcp()) {
-        for control in [&flow.sender.congestion_control, &flow.receiver.congestion_control] {
-            let Ok(twin) = longfat_bpf::find(control.kind) else { continue };
-            let before = all.insert(control.kind, (twin, control.params.clone()));
-            if before.is_some_and(|(_, params)| params != control.params) {
-                let what = format!("two sets of parameters of {}: the kernel has one control of that name", control.kind);
-                return Err(Error::unsupported("flow.congestion_control", &what));
-            }
-        }
-    }
-    Ok(all.into_values().collect())
-}
-
-/// What the backend table cannot say of an end.
-fn check(tcp: &TcpConfig) -> Result<(), Error> {
-    let control = &tcp.congestion_control;
-    let kind = congestion::named(control.kind);
-    if longfat_bpf::find(control.kind).is_err() && control.params != Params::defaults(kind.params) {
-        let what = format!("parameters of {}: the kernel's has its own", control.kind);
-        return Err(Error::unsupported("flow.congestion_control", &what));
-    }
-    Ok(())
-}
-
 /// Settings below `/proc/sys/net` that make a host's TCP this one.
 fn settings(tcp: &TcpConfig) -> Vec<(&'static str, String)> {
     let bit = |on: bool| if on { "1" } else { "0" }.to_owned();
@@ -169,6 +147,7 @@ fn settings(tcp: &TcpConfig) -> Vec<(&'static str, String)> {
     ];
     let retries = |n: Option<u32>| n.map(|n| n.max(1).to_string());
     all.extend(retries(tcp.syn_retries).map(|n| ("ipv4/tcp_syn_retries", n)));
+    all.push(("ipv4/tcp_syn_linear_timeouts", tcp.syn_linear_timeouts.to_string()));
     all.extend(retries(tcp.syn_ack_retries).map(|n| ("ipv4/tcp_synack_retries", n)));
     all
 }
@@ -220,15 +199,15 @@ pub struct Buffers {
 }
 
 impl Options {
-    /// Of the end `tcp`; what it receives is bounded by what the other end, `peer`, would send at most.
-    pub fn of(tcp: &TcpConfig, peer: &TcpConfig) -> Self {
+    /// Of the end `tcp` with `control`; what it receives is bounded by what the other end, `peer`, would send at most.
+    pub fn of(tcp: &TcpConfig, control: Chosen, peer: &TcpConfig) -> Self {
         let memory = |bytes: u64| BUFFER_MAX.min(OVERHEAD * bytes + (1 << 16)) as i32;
         // What may be in flight is the lesser of the two buffers; the window says it to the byte, a buffer of the kernel does not.
         let window = tcp.receive_buffer.min(peer.send_buffer).min(BUFFER_MAX);
         // Of a buffer without bound, nothing is said: the kernel then finds how much it needs, as far as `tcp_rmem` and `tcp_wmem` let it.
         let is_fixed = tcp.window_sizing.kind == "static" && window < BUFFER_MAX;
         Options {
-            control: longfat_bpf::find(tcp.congestion_control.kind).map_or(tcp.congestion_control.kind, |twin| twin.kernel_name),
+            control: control.name,
             maxseg: tcp.mss as i32 + if tcp.timestamps { 12 } else { 0 },
             buffers: is_fixed.then(|| Buffers { send: memory(tcp.send_buffer), receive: memory(window), window: window as i32 }),
             nodelay: !tcp.nagle,
@@ -242,7 +221,9 @@ impl Options {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::linux::controls::testing::Machine;
     use longfat_experiment::Document;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     fn experiment(flows: &str) -> Experiment {
         let text = format!(
@@ -253,27 +234,33 @@ mod tests {
         document.run(0).unwrap_or_else(|e| panic!("{e}")).experiment
     }
 
+    fn planned(experiment: &Experiment) -> Result<Plan, Error> {
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        let machine = Machine::new(&format!("plan{}", NUMBER.fetch_add(1, Ordering::Relaxed)), "reno cubic scalable", &[]);
+        Plan::new(experiment, false, machine.controls())
+    }
+
     #[test]
     fn hosts_get_what_their_flows_ask_for() {
         let text = "[[flow]]\nstack = \"linux\"\nwindow = \"64 KiB\"\nrto_min = \"50 ms\"\nsack = false\nrecovery = \"newreno\"\ninitial_window = 4";
         let text = text.replace("initial_window = 4", "initial_window = \"4 segments\"");
         let experiment = experiment(&text);
-        let plan = Plan::new(&experiment, false).unwrap();
+        let plan = planned(&experiment).unwrap();
         assert_eq!((plan.nodes.len(), plan.flows[0].port), (2, 1024));
         let interface = &plan.interfaces[plan.flows[0].from];
         let value = |name| interface.sysctls.iter().find(|(key, _)| *key == name).map(|(_, value)| value.as_str());
         assert_eq!([value("ipv4/tcp_sack"), value("ipv4/tcp_recovery"), value("ipv4/tcp_frto")], [Some("0"), Some("0"), Some("2")]);
         assert_eq!(interface.routes[0].1, "initcwnd 4 rto_min 50ms");
         let flow = &experiment.flows[0];
-        let options = Options::of(&flow.sender, &flow.receiver);
+        let options = Options::of(&flow.sender, plan.flows[0].controls.unwrap()[0], &flow.receiver);
         assert_eq!((options.control, options.maxseg, options.buffers.unwrap().window), ("cubic", 1460, 65_536));
     }
 
     #[test]
     fn a_window_is_the_lesser_of_both_buffers() {
         let experiment = experiment("[[flow]]\nsend_buffer = \"10 KiB\"\nreceive_buffer = \"20 KiB\"");
-        let flow = &experiment.flows[0];
-        assert_eq!(Options::of(&flow.receiver, &flow.sender).buffers.unwrap().window, 10_240);
+        let (flow, plan) = (&experiment.flows[0], planned(&experiment).unwrap());
+        assert_eq!(Options::of(&flow.receiver, plan.flows[0].controls.unwrap()[1], &flow.sender).buffers.unwrap().window, 10_240);
     }
 
     #[test]
@@ -281,14 +268,34 @@ mod tests {
         let flows = "[[flow]]\n[[flow]]\nname = \"b\"\nsack = false\nrecovery = \"newreno\"";
         let mut experiment = experiment(flows);
         (experiment.flows[1].from, experiment.flows[1].to) = (experiment.flows[0].from, experiment.flows[0].to);
-        let error = Plan::new(&experiment, false).unwrap_err().to_string();
+        let error = planned(&experiment).unwrap_err().to_string();
         assert!(error.contains("tcp_sack") && error.contains("left1"), "{error}");
     }
 
     #[test]
     fn parameters_of_a_control_that_the_kernel_does_not_take_are_refused() {
         let flows = "[[flow]]\ncongestion_control = { kind = \"cubic\", abe = true }";
-        let error = Plan::new(&experiment(flows), false).unwrap_err().to_string();
+        let error = planned(&experiment(flows)).unwrap_err().to_string();
         assert!(error.contains("parameters of cubic"), "{error}");
+    }
+
+    #[test]
+    fn parameters_that_only_the_twin_takes_are_refused_until_it_is_asked_for() {
+        let flows = "[[flow]]\ncongestion_control = { kind = \"scalable\", b = 0.25 }";
+        let error = planned(&experiment(flows)).unwrap_err().to_string();
+        assert!(error.contains("parameters of scalable") && error.contains("twin = true"), "{error}");
+        let plan = planned(&experiment(&format!("{flows}\ntwin = true"))).unwrap();
+        assert_eq!(plan.flows[0].controls.unwrap()[0].name, "lf_scalable");
+        assert_eq!(plan.controls.len(), 1);
+    }
+
+    /// One experiment may have both: the kernel's own, and ours beside it.
+    #[test]
+    fn the_kernels_own_and_its_twin_run_beside_each_other() {
+        let control = "congestion_control = \"scalable\"";
+        let flows = format!("[[flow]]\n{control}\n[[flow]]\nname = \"b\"\n{control}\ntwin = true");
+        let plan = planned(&experiment(&flows)).unwrap();
+        assert_eq!(plan.flows.iter().map(|flow| flow.controls.unwrap()[0].name).collect::<Vec<_>>(), ["scalable", "lf_scalable"]);
+        assert_eq!(plan.controls.len(), 1);
     }
 }

@@ -16,6 +16,7 @@ use nix::unistd::Pid;
 use crate::Error;
 use crate::linux::acks::{self, Probe};
 use crate::linux::clock::Clock;
+use crate::linux::controls::KernelControls;
 use crate::linux::emulator::{Emulator, Exactness, Shared};
 use crate::linux::facts::{self, Before, TcpMemory};
 use crate::linux::flow;
@@ -138,7 +139,7 @@ pub fn ready(experiment: &Experiment) -> Result<(), Error> {
 fn planned(experiment: &Experiment, all: bool) -> Result<Plan, Error> {
     check::permitted()?;
     routes(experiment)?;
-    Plan::new(experiment, all)
+    Plan::new(experiment, all, KernelControls::default())
 }
 
 /// Every flow has a way there and back.

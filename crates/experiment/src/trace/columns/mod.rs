@@ -6,7 +6,7 @@
 
 use std::sync::LazyLock;
 
-use super::{CellRecord, FlowRecord, HostRecord, Level, LinkRecord, MemoryRecord, RealTime, Trace};
+use super::{CellRecord, ControlFrom, FlowRecord, HostRecord, Level, LinkRecord, MemoryRecord, RealTime, Trace};
 use longfat_core::atm::discard::CellDrop;
 use longfat_core::atm::port::Count;
 use longfat_core::queue::DropReason;
@@ -61,6 +61,10 @@ impl<R: 'static> Column<R> {
     fn put(mut self, put: impl Fn(&mut R, u64) + Send + Sync + 'static) -> Self {
         self.put = Some(Box::new(put));
         self
+    }
+    /// Whether `cell` is no value: [`NONE`]; the first of several words.
+    pub fn is_nothing(&self, cell: u64) -> bool {
+        cell == if matches!(self.form, Form::Word(_)) { 0 } else { NONE }
     }
     /// Shown only where some row has a value.
     fn rare(mut self) -> Self {
@@ -275,6 +279,10 @@ table! {
         column!(count or none "cwnd_end_bytes", "byte", "congestion window when the run ended; of TCP", cwnd_end).rare(),
         column!(count or none "ssthresh_end_bytes", "byte", "slow start threshold then; NaN: no bound", ssthresh_end).rare(),
         column!(count or none "gave_up_ecn", "1", "whether the sender found that the path spoils marks, and did without", gave_up_ecn).hidden(),
+        Column::new(Form::Word(|| &ControlFrom::WORDS), "control_from", "1", "on the testbed: whether the congestion control was the kernel's own (`kernel`) or [longfat's in BPF](kernel-controls.md) (`twin`)", |row: &FlowRecord| row.control_from as u64)
+            .put(|row, cell| row.control_from = ControlFrom::ALL[cell as usize])
+            .rare()
+            .new_thing(),
         column!(number "rtt_min_s", "s", "least of all round-trip samples of the whole run, exact, whatever clock the stack has", rtt_min_s),
         column!(number "rtt_mean_s", "s", "mean of the round-trip samples since the warmup; of the whole run for a flow with a volume", rtt_mean_s),
         column!(number "rtt_max_s", "s", "the greatest of them", rtt_max_s),

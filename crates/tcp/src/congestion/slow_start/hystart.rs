@@ -12,11 +12,10 @@ const LOW_WINDOW: u64 = 16;
 const ACK_DELTA: Duration = Duration::from_millis(2);
 /// Round trips measured at the start of a round (Algorithm 1).
 const SAMPLES: u32 = 8;
-/// By how much they must rise: an eighth of the least, within these bounds. Ha and Rhee had a sixteenth and 2 ms; Linux made it less
-/// sensitive (the changes "make the delay threshold of HyStart less sensitive" and "refine Hystart delay threshold" say why).
+/// Bounds of the rise that ends slow start. Ha and Rhee had 2 ms at least; Linux made it less sensitive (the change "make the delay threshold
+/// of HyStart less sensitive" says why).
 const DELAY_MIN: Duration = Duration::from_millis(4);
 const DELAY_MAX: Duration = Duration::from_millis(16);
-const DELAY_DIVISOR: u64 = 8;
 
 /// One round of measuring.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +33,9 @@ pub struct HyStart {
     low_window: u64,
     /// The train is so many parts of the least round trip.
     train_divisor: u64,
+    /// The rise is so many parts of it: 16 in Ha and Rhee and in Linux before 5.6, 8 since (the change "refine Hystart delay threshold": 12.5 %
+    /// for 6.25 %).
+    rise_divisor: u64,
     round: Option<Round>,
 }
 
@@ -42,7 +44,8 @@ impl HyStart {
         // Pacing may itself spread a window over half a round trip, and must not be taken for the bottleneck (Linux's change "make Hystart
         // aware of pacing"): then the train is to be as much longer.
         let train_divisor = if config.pacing == Pacing::On { 1 } else { 2 };
-        HyStart { low_window: LOW_WINDOW * u64::from(config.mss), train_divisor, round: None }
+        let rise_divisor = config.hystart_divisor.into();
+        HyStart { low_window: LOW_WINDOW * u64::from(config.mss), train_divisor, rise_divisor, round: None }
     }
 
     /// Whether this ACK shows that the window is as large as the path.
@@ -67,7 +70,7 @@ impl HyStart {
             round.least = round.least.min(rtt);
             round.samples += 1;
         }
-        found |= round.samples == SAMPLES && round.least >= ack.rtt_min + (ack.rtt_min / DELAY_DIVISOR).clamp(DELAY_MIN, DELAY_MAX);
+        found |= round.samples == SAMPLES && round.least >= ack.rtt_min + (ack.rtt_min / self.rise_divisor).clamp(DELAY_MIN, DELAY_MAX);
         self.round = Some(round);
         found && cwnd >= self.low_window
     }

@@ -1,4 +1,9 @@
-//! Traces of links in files: read once for all runs of a process, and known by what they hold.
+//! Traces of links in files: read once for all runs of a process, and known by what they hold. A format is a file here and a line in [`FORMATS`];
+//! its keys are in `fields/unsteady.rs`.
+
+mod csv;
+mod lines;
+mod mahimahi;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,6 +28,10 @@ pub struct TraceFile {
     pub sha256: String,
     /// Whether it was there to be read. If not, the trace that a link has is empty, and stands for it where nothing is run.
     pub is_there: bool,
+    /// The name of its format.
+    pub format: &'static str,
+    /// What else was said of it.
+    pub how: How,
 }
 
 /// What a trace holds.
@@ -35,20 +44,56 @@ pub enum Content {
 }
 
 /// How a trace is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Format {
-    /// Of mm-link(1).
-    Mahimahi,
-    /// Two columns: a time, and a rate.
-    RateCsv,
-    /// Two columns: a time, and a delay.
-    DelayCsv,
+pub struct Format {
+    /// The `kind` of a trace.
+    pub name: &'static str,
+    /// Makes a trace of the lines of a file.
+    parse: fn(&[u8], How) -> Result<Content, String>,
 }
 
-/// Columns of a CSV file, with how many ps, or bits a second, one is.
-const TIMES: &[(&str, f64)] = &[("time_s", 1e12), ("time_ms", 1e9)];
-const RATES: &[(&str, f64)] = &[("rate_bps", 1.0), ("rate_mbps", 1e6)];
-const DELAYS: &[(&str, f64)] = &[("delay_s", 1e12), ("delay_ms", 1e9)];
+/// Every format.
+pub const FORMATS: &[Format] = &[mahimahi::FORMAT, csv::FORMAT, lines::FORMAT];
+
+/// The format called `name`, if there is one.
+pub fn format(name: &str) -> Option<&'static Format> {
+    FORMATS.iter().find(|format| format.name == name)
+}
+
+/// What is said of a file beside its format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct How {
+    /// What its values are of.
+    pub of: Quantity,
+    /// The column that its values are, where the file does not say so.
+    pub value: Option<&'static str>,
+    /// The time from one value to the next, where the file does not say so.
+    pub interval: Option<Duration>,
+}
+
+/// What changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Quantity {
+    /// Bits a second.
+    Rate,
+    /// Picoseconds.
+    Delay,
+}
+
+/// Columns, with how many ps, or bits a second, one is.
+const TIMES: Columns = &[("time_s", 1e12), ("time_ms", 1e9)];
+const RATES: Columns = &[("rate_bps", 1.0), ("rate_mbps", 1e6)];
+const DELAYS: Columns = &[("delay_s", 1e12), ("delay_ms", 1e9)];
+
+type Columns = &'static [(&'static str, f64)];
+
+impl Quantity {
+    fn columns(self) -> Columns {
+        match self {
+            Quantity::Rate => RATES,
+            Quantity::Delay => DELAYS,
+        }
+    }
+}
 
 /// A file as it was when it was read.
 struct Known {
@@ -59,10 +104,10 @@ struct Known {
     content: Content,
 }
 
-static KNOWN: Mutex<BTreeMap<(String, Format), Known>> = Mutex::new(BTreeMap::new());
+static KNOWN: Mutex<BTreeMap<(String, &'static str, How), Known>> = Mutex::new(BTreeMap::new());
 
 /// What the file at `path` holds, and the SHA-256 of it; or one sentence for the user. It is read anew only where it has changed.
-pub fn read(path: &str, format: Format) -> Result<(Content, String), String> {
+pub fn read(path: &str, format: &Format, how: How) -> Result<(Content, String), String> {
     let cannot = |why: std::io::Error| format!("cannot read {path}: {why}");
     let meta = fs::metadata(path).map_err(cannot)?;
     if meta.len() > LONGEST {
@@ -70,14 +115,14 @@ pub fn read(path: &str, format: Format) -> Result<(Content, String), String> {
     }
     let modified = meta.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok()).map(|age| age.as_nanos());
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let key = (path.to_owned(), format);
+    let key = (path.to_owned(), format.name, how);
     if let Some(same) = known.get(&key).filter(|known| known.len == meta.len() && known.modified == modified && modified.is_some()) {
         return Ok((same.content.clone(), same.sha256.clone()));
     }
     let mut bytes = Vec::new();
     fs::File::open(path).and_then(|file| file.take(LONGEST + 1).read_to_end(&mut bytes)).map_err(cannot)?;
     let sha256: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-    let content = parse(&bytes, format).map_err(|why| format!("{path}: {why}"))?;
+    let content = parse(&bytes, format, how).map_err(|why| format!("{path}: {why}"))?;
     known.insert(key, Known { len: meta.len(), modified, sha256: sha256.clone(), content: content.clone() });
     Ok((content, sha256))
 }
@@ -89,51 +134,28 @@ fn lines(bytes: &[u8]) -> impl Iterator<Item = (usize, Result<String, String>)> 
     numbered.map(text).filter(|(_, line)| !line.as_ref().is_ok_and(|line| line.trim().is_empty()))
 }
 
-fn parse(bytes: &[u8], format: Format) -> Result<Content, String> {
-    let content = match format {
-        Format::Mahimahi => {
-            Content::Opportunities(lines(bytes).map(|(number, line)| millisecond(number, &line?)).collect::<Result<_, _>>()?)
-        }
-        Format::RateCsv => Content::Steps(csv(bytes, RATES)?),
-        Format::DelayCsv => Content::Steps(csv(bytes, DELAYS)?),
-    };
+fn parse(bytes: &[u8], format: &Format, how: How) -> Result<Content, String> {
+    elsewhere(bytes)?;
+    let content = (format.parse)(bytes, how)?;
     match &content {
         Content::Opportunities(of) if of.is_empty() => Err("it is empty".to_owned()),
-        Content::Steps(of) if of.is_empty() => Err("it has a header and no line".to_owned()),
+        Content::Steps(of) if of.is_empty() => Err("it has no value".to_owned()),
         _ => Ok(content),
     }
 }
 
-fn millisecond(number: usize, line: &str) -> Result<u32, String> {
-    line.trim().parse().map_err(|_| format!("line {number} is `{}`, and not a whole number of milliseconds", super::short(line)))
+/// What other tools write, and no format here reads as it is.
+fn elsewhere(bytes: &[u8]) -> Result<(), String> {
+    const COMMANDS: &str = "docs/from-other-tools.md has the command that makes a trace of it";
+    match bytes.trim_ascii_start() {
+        [b'{', ..] => Err(format!("it is JSON, as iperf3 and flent write it: {COMMANDS}")),
+        [0x1f, 0x8b, ..] => Err(format!("it is compressed (gzip), as flent writes it: {COMMANDS}")),
+        _ => Ok(()),
+    }
 }
 
-fn csv(bytes: &[u8], values: &[(&str, f64)]) -> Result<Arc<[Step]>, String> {
-    let mut lines = lines(bytes);
-    let names = |of: &[(&str, f64)]| of.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(" or ");
-    let expected = || format!("two columns, {} and {}", names(TIMES), names(values));
-    let (_, header) = lines.next().ok_or("it is empty")?;
-    let header = header?;
-    let mut columns = header.split(',').map(str::trim);
-    let mut unit = |of: &[(&str, f64)]| {
-        let name = columns.next().unwrap_or("");
-        of.iter().find(|(known, _)| *known == name).map(|(_, unit)| *unit)
-    };
-    let (Some(time), Some(value), None) = (unit(TIMES), unit(values), columns.next()) else {
-        return Err(format!("its header is `{}`, and must name {}", super::short(&header), expected()));
-    };
-    let step = |(number, line): (usize, Result<String, String>)| {
-        let line = line?;
-        let wrong = || format!("line {number} is `{}`, and not two numbers, neither of them negative", super::short(&line));
-        let (at, is) = line.split_once(',').ok_or_else(wrong)?;
-        let read = |text: &str, unit: f64| {
-            let number: f64 = text.trim().parse().ok().filter(|x: &f64| x.is_finite() && *x >= 0.0)?;
-            Some((number * unit + 0.5) as u64)
-        };
-        match (read(at, time), read(is, value)) {
-            (Some(at), Some(value)) => Ok(Step { at: Duration::from_ps(at), value }),
-            _ => Err(wrong()),
-        }
-    };
-    lines.map(step).collect()
+/// A value that is not negative, in units of which one is so many.
+fn value(text: &str, unit: f64) -> Option<u64> {
+    let number: f64 = text.trim().parse().ok().filter(|x: &f64| x.is_finite() && *x >= 0.0)?;
+    Some((number * unit + 0.5) as u64)
 }
