@@ -160,6 +160,7 @@ pub const REGISTRY: &[Stack] = &[
             ("syn_ack_retries", Value::Count(5)),
             ("quick_acks", Value::Count(16)),
             ("abc_limit", Value::Count(1_000_000)),
+            ("window_probe", Value::Choice("empty")),
         ],
         // Ha and Rhee 2011: HyStart came to Linux with CUBIC, and is a part of that module (its parameter `hystart`).
         // The rest is measured (docs/stacks/linux.md). Our twins in BPF count fractions of segments, so only the kernel's own do not.

@@ -55,7 +55,7 @@ impl CongestionControl for Aimd {
 
     fn on_ack(&mut self, ack: &AckSample) {
         // Bulot et al. 2004 Eq. 1 below ssthresh, Eq. 2 above.
-        if ack.cwnd_limited && !self.window.slow_start_by(ack, self.c) {
+        if !self.window.slow_start_by(ack, self.c) && ack.cwnd_limited {
             self.window.increase(ack, self.a);
         }
     }

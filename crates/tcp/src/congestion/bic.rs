@@ -110,7 +110,7 @@ impl CongestionControl for Bic {
     }
 
     fn on_ack(&mut self, ack: &AckSample) {
-        if !ack.cwnd_limited || self.window.slow_start(ack) {
+        if self.window.slow_start(ack) || !ack.cwnd_limited {
             return;
         }
         let cwnd = self.window.segments();

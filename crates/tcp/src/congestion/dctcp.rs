@@ -101,7 +101,7 @@ impl CongestionControl for Dctcp {
 
     fn on_ack(&mut self, ack: &AckSample) {
         // RFC 8257 §3.4: growth is that of RFC 5681.
-        if ack.cwnd_limited && !self.window.slow_start(ack) {
+        if !self.window.slow_start(ack) && ack.cwnd_limited {
             self.window.increase(ack, 1.0);
         }
     }

@@ -93,7 +93,7 @@ impl CongestionControl for HighSpeed {
 
     fn on_ack(&mut self, ack: &AckSample) {
         let w = &mut self.window;
-        if !ack.cwnd_limited || w.slow_start(ack) {
+        if w.slow_start(ack) || !ack.cwnd_limited {
             return;
         }
         // RFC 3649 §5: w += a(w) / w for each segment acknowledged.

@@ -161,7 +161,7 @@ impl CongestionControl for Htcp {
     }
 
     fn on_ack(&mut self, ack: &AckSample) {
-        if !ack.cwnd_limited || self.window.slow_start(ack) {
+        if self.window.slow_start(ack) || !ack.cwnd_limited {
             return;
         }
         let alpha = self.epoch.as_ref().map_or(1.0, |epoch| self.alpha(epoch, ack.now));

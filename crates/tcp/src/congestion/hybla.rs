@@ -71,7 +71,7 @@ impl CongestionControl for Hybla {
 
     fn on_ack(&mut self, ack: &AckSample) {
         // Caini and Firrincieli 2004 §3: for each segment acknowledged 2^rho - 1 in slow start, rho^2 / cwnd in congestion avoidance.
-        if ack.cwnd_limited && !self.window.slow_start_by(ack, self.slow_start) {
+        if !self.window.slow_start_by(ack, self.slow_start) && ack.cwnd_limited {
             self.window.increase(ack, self.avoidance);
         }
     }

@@ -76,7 +76,7 @@ impl CongestionControl for Reno {
 
     fn on_ack(&mut self, ack: &AckSample) {
         // A window that nothing tests must not grow (RFC 7661 §4.3.1).
-        if ack.cwnd_limited && !self.window.slow_start(ack) {
+        if !self.window.slow_start(ack) && ack.cwnd_limited {
             self.congestion_avoidance(ack);
         }
     }

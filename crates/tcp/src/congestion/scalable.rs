@@ -58,7 +58,7 @@ impl CongestionControl for Scalable {
 
     fn on_ack(&mut self, ack: &AckSample) {
         let w = &mut self.window;
-        if !ack.cwnd_limited || w.slow_start(ack) {
+        if w.slow_start(ack) || !ack.cwnd_limited {
             return;
         }
         if w.cwnd <= self.legacy {

@@ -80,7 +80,7 @@ impl CongestionControl for Westwood {
     }
 
     fn on_ack(&mut self, ack: &AckSample) {
-        if ack.cwnd_limited && !self.window.slow_start(ack) {
+        if !self.window.slow_start(ack) && ack.cwnd_limited {
             self.window.increase(ack, 1.0);
         }
     }
