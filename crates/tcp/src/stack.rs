@@ -1,8 +1,9 @@
 //! Stack profiles: named sets of TCP parameters that together are a stack people run or ran. One entry a stack.
 
+use crate::congestion::{self, Variant};
 use crate::options::PARAMS;
 use longfat_core::by_name;
-use longfat_core::params::{Params, Value};
+use longfat_core::params::{Choice, Params, Value};
 use longfat_core::time::Duration;
 
 /// The parameter on which `with_control` hangs.
@@ -19,6 +20,8 @@ pub struct Stack {
     pub source: &'static str,
     /// What differs from the defaults; names are those of [`PARAMS`].
     pub overrides: Overrides,
+    /// Which variant of each control it has.
+    pub controls: Variant,
     /// What differs besides while the control of this name is in use: what the stack has as a part of that control alone.
     pub with_control: &'static [(&'static str, Overrides)],
 }
@@ -33,6 +36,7 @@ pub const REGISTRY: &[Stack] = &[
         summary: "what the RFCs say today: SACK with PRR, initial window 10, rto of at least 1 s",
         source: "RFC 9293, 5681, 6298, 2018, 6675, 9937, 6928, 3042, 3465 and 7323",
         overrides: &[],
+        controls: Variant::Published,
         with_control: &[],
     },
     Stack {
@@ -63,6 +67,7 @@ pub const REGISTRY: &[Stack] = &[
             ("prr", Value::Bool(false)),
             ("abc_limit", Value::Count(0)),
         ],
+        controls: Variant::Published,
         with_control: &[],
     },
     // The first two describe 4.3BSD-Reno and its descendants; the third names IRIX 5.2: BSD Reno with RFC 1323 by Skibo.
@@ -88,6 +93,7 @@ pub const REGISTRY: &[Stack] = &[
             ("abc_limit", Value::Count(0)),
             ("extra_increment", Value::Bool(true)),
         ],
+        controls: Variant::Published,
         with_control: &[],
     },
     // The RFCs as they stood for the simulators of their time, which had no handshake options to agree on.
@@ -110,6 +116,7 @@ pub const REGISTRY: &[Stack] = &[
             // (RFC 5681 §3.1), would be exponential beyond mss^2 bytes.
             ("abc_limit", Value::Count(1)),
         ],
+        controls: Variant::Published,
         with_control: &[],
     },
     // The first describes Linux 2.4; the second ran 2.4.19 to 2.4.22 with other congestion controls in it.
@@ -129,6 +136,7 @@ pub const REGISTRY: &[Stack] = &[
             // Linux counts cwnd in segments, and ACKs up to a cwnd of them.
             ("count_segments", Value::Bool(true)),
         ],
+        controls: Variant::Published,
         with_control: &[],
     },
     // ip-sysctl: tcp_sack, tcp_timestamps, tcp_window_scaling and tcp_slow_start_after_idle on,
@@ -162,6 +170,7 @@ pub const REGISTRY: &[Stack] = &[
             ("abc_limit", Value::Count(1_000_000)),
             ("window_probe", Value::Choice("empty")),
         ],
+        controls: Variant::Linux,
         // Ha and Rhee 2011: HyStart came to Linux with CUBIC, and is a part of that module (its parameter `hystart`).
         // The rest is measured (docs/stacks/linux.md). Our twins in BPF count fractions of segments, so only the kernel's own do not.
         with_control: &[
@@ -217,6 +226,12 @@ impl Setup {
         &self.params
     }
 
+    /// The control in use, in the stack's variant.
+    pub fn control(&self) -> Choice {
+        let kind = congestion::named(self.params.choice(CONTROL));
+        congestion::choice_of(kind).with(kind.differs(self.stack.controls))
+    }
+
     fn resolve(&mut self) {
         self.params = Params::defaults(PARAMS);
         self.take(self.stack.overrides);
@@ -240,7 +255,6 @@ impl Setup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::congestion;
 
     fn setup(stack: &str, said: &[(&'static str, &'static str)]) -> Setup {
         let mut setup = Setup::new(named(stack));
@@ -274,6 +288,22 @@ mod tests {
         // There and back.
         let back = [(CONTROL, "reno"), (CONTROL, "cubic")];
         assert_eq!(setup("linux", &back).params(), setup("linux", &[(CONTROL, "cubic")]).params());
+    }
+
+    /// The default of a control's parameter is its paper's; the stacks of Linux have Linux's, each a value that the parameter may have.
+    #[test]
+    fn linux_has_its_own_variants_of_controls() {
+        let bic = |stack| setup(stack, &[(CONTROL, "bic")]).control().params.number("smax");
+        assert_eq!((bic("rfc"), bic("linux")), (32.0, 16.0));
+        assert!(!setup("rfc", &[(CONTROL, "highspeed")]).control().params.boolean("table"));
+        assert!(setup("linux", &[(CONTROL, "highspeed")]).control().params.boolean("table"));
+        for kind in congestion::REGISTRY {
+            for (name, value) in kind.linux {
+                let spec = kind.params.iter().find(|spec| spec.name == *name).unwrap_or_else(|| panic!("{} has no {name}", kind.name));
+                assert!(spec.kind.write(*value).is_some() && spec.default != Some(*value), "{}: {name}", kind.name);
+                assert!(spec.doc.contains("(Linux: "), "{}: {name} says nothing of Linux", kind.name);
+            }
+        }
     }
 
     #[test]

@@ -58,7 +58,7 @@ struct End {
 impl End {
     fn of(stack: &'static stack::Stack) -> Self {
         let setup = Setup::new(stack);
-        let control = congestion::choice(setup.params().choice("congestion_control"));
+        let control = setup.control();
         let sizing = window_sizing::choice(setup.params().choice("window_sizing"));
         End { setup, control, sizing }
     }
@@ -218,8 +218,12 @@ fn endpoint(view: &View<'_>, basis: &End) -> Result<End, Fault> {
     let stack = view.word("stack")?.and_then(stack::find);
     let End { mut setup, mut control, mut sizing } = stack.map_or_else(|| basis.clone(), End::of);
     if let Some(written) = view.written("congestion_control") {
-        control = written.choice(&CONTROL)?;
-        setup.set("congestion_control", Value::Choice(control.kind));
+        let said = written.choice(&CONTROL)?;
+        setup.set("congestion_control", Value::Choice(said.kind));
+        // What is not written is as the stack's variant of the control has it.
+        control = setup.control();
+        let own = said.params.0.into_iter().filter(|(name, _)| written.node.as_table().is_some_and(|table| table.get(name).is_some()));
+        own.for_each(|(name, value)| control.params.set(name, value));
     }
     if let Some(written) = view.written("window_sizing") {
         sizing = written.choice(&SIZING)?;

@@ -29,6 +29,7 @@ pub(super) const KIND: ControlKind = ControlKind {
             doc: "slow start: segments for each segment acknowledged; with c the window grows (1 + c)-fold a round trip",
         },
     ],
+    linux: &[],
     ecn: EcnUse::CLASSIC,
     build: |config| Box::new(Aimd::new(config)),
 };

@@ -13,6 +13,7 @@ pub(super) const KIND: ControlKind = ControlKind {
     summary: "the window a cubic of the time since the last loss",
     source: "RFC 9438",
     params: &[ABE],
+    linux: &[],
     ecn: EcnUse::CLASSIC,
     build: |c| Box::new(Cubic { abe: c.congestion_control.params.boolean(ABE.name), ..Cubic::new(c) }),
 };

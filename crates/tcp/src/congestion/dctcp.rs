@@ -16,6 +16,7 @@ pub(super) const KIND: ControlKind = ControlKind {
         default: Some(Value::Number(1.0 / 16.0)),
         doc: "weight of the last window in alpha, the estimate of the share of bytes marked",
     }],
+    linux: &[],
     ecn: EcnUse::DCTCP,
     build: |c| Box::new(Dctcp::new(c)),
 };

@@ -25,6 +25,7 @@ pub(super) const KIND: ControlKind = ControlKind {
             doc: "after a loss keep RTTmin / RTTmax of the window, between 0.5 and 0.8; off: half",
         },
     ],
+    linux: &[],
     ecn: EcnUse::CLASSIC,
     build: |c| Box::new(Htcp::new(c)),
 };

@@ -17,6 +17,7 @@ pub(super) const KIND: ControlKind = ControlKind {
         default: Some(Value::Duration(Duration::from_millis(25))),
         doc: "the round trip of the reference connection",
     }],
+    linux: &[],
     ecn: EcnUse::CLASSIC,
     build: |c| Box::new(Hybla::new(c)),
 };

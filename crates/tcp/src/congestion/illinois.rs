@@ -48,6 +48,7 @@ pub(super) const KIND: ControlKind = ControlKind {
             doc: "below this window it is Reno",
         },
     ],
+    linux: &[],
     ecn: EcnUse::CLASSIC,
     build: |c| Box::new(Illinois::new(c)),
 };

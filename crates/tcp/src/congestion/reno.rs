@@ -10,6 +10,7 @@ pub(super) const KIND: ControlKind = ControlKind {
     summary: "AIMD(1, 1/2): slow start and congestion avoidance of RFC 5681",
     source: "RFC 5681; Jacobson, Congestion avoidance and control, SIGCOMM 1988",
     params: &[ABE],
+    linux: &[],
     ecn: EcnUse::CLASSIC,
     build: |c| Box::new(Reno { abe: c.congestion_control.params.boolean(ABE.name), ..Reno::new(c) }),
 };

@@ -29,6 +29,7 @@ pub(super) const KIND: ControlKind = ControlKind {
             doc: "up to this window it is Reno",
         },
     ],
+    linux: &[],
     ecn: EcnUse::CLASSIC,
     build: |c| Box::new(Scalable::new(c)),
 };

@@ -18,6 +18,7 @@ pub(super) const KIND: ControlKind = ControlKind {
         default: Some(Value::Number(0.9)),
         doc: "the share of its last value that the bandwidth estimate keeps at each sample",
     }],
+    linux: &[],
     ecn: EcnUse::CLASSIC,
     build: |c| Box::new(Westwood::new(c)),
 };
