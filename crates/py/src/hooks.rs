@@ -53,6 +53,7 @@ pub fn register_control(name: &str, summary: &str, source: &str, class: Py<PyAny
         summary: extensions::leak(summary),
         source: extensions::leak(source),
         params: &[],
+        linux: &[],
         ecn: EcnUse::CLASSIC,
         build: |config| Box::new(PythonControl::new(config)),
     };

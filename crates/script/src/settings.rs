@@ -150,7 +150,7 @@ impl Settings {
         if let Some(ecn) = ecn {
             params.set("ecn", Value::Choice(ecn));
         }
-        TcpConfig::new(&params, mtu)
+        TcpConfig { congestion_control: self.setup.control(), ..TcpConfig::new(&params, mtu) }
     }
 
     /// `--name=value`.

@@ -127,6 +127,8 @@ pub struct TcpConfig {
     pub extra_increment: bool,
     pub count_segments: bool,
     pub cwnd_validation: CwndValidation,
+    /// A probe of a closed window carries no data.
+    pub empty_window_probe: bool,
     pub nagle: bool,
     pub pacing: Pacing,
     pub pacing_ss_ratio: u32,
@@ -212,6 +214,7 @@ impl TcpConfig {
                 "rfc7661" => CwndValidation::Rfc7661,
                 _ => CwndValidation::Rfc5681,
             },
+            empty_window_probe: params.choice("window_probe") == "empty",
             nagle: params.boolean("nagle"),
             pacing: match params.choice("pacing") {
                 "on" => Pacing::On,
@@ -310,6 +313,7 @@ impl TcpConfig {
                 CwndValidation::Rfc2861 => "rfc2861",
                 CwndValidation::Rfc7661 => "rfc7661",
             }),
+            "window_probe" => Value::Choice(if self.empty_window_probe { "empty" } else { "byte" }),
             "nagle" => Value::Bool(self.nagle),
             "pacing" => Value::Choice(match self.pacing {
                 Pacing::Auto => "auto",

@@ -311,6 +311,12 @@ pub const PARAMS: &[ParamSpec] = &[
         doc: "what becomes of a cwnd that is not used: `rfc5681`: back to the initial window after an rto of idleness (§4.1); `rfc2861`: halved for each rto of idleness, and every rto halfway to what was used; `rfc7661`: kept for five minutes, but at congestion what was used counts; `off`: kept",
     },
     ParamSpec {
+        name: "window_probe",
+        kind: Kind::Choice(&["byte", "empty"]),
+        default: Some(Value::Choice("byte")),
+        doc: "a probe of a closed window: `byte`, one byte of new data (RFC 9293 §3.8.6.1); `empty`, no data and the sequence number before the oldest unacknowledged byte, as Linux has it",
+    },
+    ParamSpec {
         name: "nagle",
         kind: Kind::Bool,
         default: Some(Value::Bool(true)),

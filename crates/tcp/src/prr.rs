@@ -5,6 +5,8 @@
 pub(super) struct Prr {
     ssthresh: u64,
     mss: u64,
+    /// The proportional part rounds what it lets go up to multiples of this, in bytes.
+    unit: u64,
     /// Data in flight when recovery began.
     recover_fs: u64,
     delivered: u64,
@@ -12,9 +14,11 @@ pub(super) struct Prr {
 }
 
 impl Prr {
-    /// Recovery begins with `flight` bytes outstanding that can still be delivered, towards `ssthresh`.
-    pub fn new(flight: u64, ssthresh: u64, mss: u64) -> Self {
-        Prr { ssthresh, mss, recover_fs: flight.max(1), delivered: 0, out: 0 }
+    /// Recovery begins with `flight` bytes outstanding that can still be delivered, towards `ssthresh`. With `whole_segments` PRR counts
+    /// segments, as Linux does (measured: docs/stacks/linux.md).
+    pub fn new(flight: u64, ssthresh: u64, mss: u64, whole_segments: bool) -> Self {
+        let unit = if whole_segments { mss } else { 1 };
+        Prr { ssthresh, mss, unit, recover_fs: flight.max(1), delivered: 0, out: 0 }
     }
 
     /// An ACK told that `delivered` more bytes arrived; `pipe` are in flight now. `safe`: the left edge moved and no new
@@ -24,7 +28,7 @@ impl Prr {
         let mut send = if pipe > self.ssthresh {
             // In proportion: ssthresh / RecoverFS for each byte delivered, rounded up.
             let target = (u128::from(self.delivered) * u128::from(self.ssthresh)).div_ceil(u128::from(self.recover_fs)) as u64;
-            target.saturating_sub(self.out)
+            target.next_multiple_of(self.unit).saturating_sub(self.out)
         } else {
             // Conservative bound, or one segment more where the ACK is good news: slow start back up to ssthresh.
             let bound = self.delivered.saturating_sub(self.out).max(delivered) + if safe { self.mss } else { 0 };
@@ -52,7 +56,7 @@ mod tests {
     #[test]
     fn halves_by_sending_on_every_other_ack() {
         let mss = 1000;
-        let mut prr = Prr::new(20 * mss, 10 * mss, mss);
+        let mut prr = Prr::new(20 * mss, 10 * mss, mss, false);
         // Three segments SACKed and one lost when recovery starts: 16 in flight.
         let mut pipe = 16 * mss;
         let mut sent = Vec::new();
@@ -81,11 +85,32 @@ mod tests {
     #[test]
     fn grows_back_by_slow_start_when_safe() {
         let mss = 1000;
-        let mut prr = Prr::new(20 * mss, 10 * mss, mss);
+        let mut prr = Prr::new(20 * mss, 10 * mss, mss, false);
         assert_eq!(prr.on_ack(3 * mss, 2 * mss, false), 5 * mss);
         prr.sent(3 * mss);
         assert_eq!(prr.on_ack(mss, 4 * mss, false), 5 * mss);
         prr.sent(mss);
         assert_eq!(prr.on_ack(mss, 4 * mss, true), 6 * mss);
+    }
+
+    /// Ten in flight, towards seven, one delivered at a time: the windows of a kernel (6.18) after a mark, each between two ACKs. In bytes
+    /// the segment that is let go in parts goes later.
+    #[test]
+    fn whole_segments_round_up() {
+        let mss = 1000;
+        for (whole, expected) in [(true, [10, 10, 10, 9, 9, 9, 8, 7]), (false, [9, 9, 9, 8, 7, 7, 7, 7])] {
+            let mut prr = Prr::new(10 * mss, 7 * mss, mss, whole);
+            let mut pipe = 10 * mss;
+            let windows = expected.map(|_| {
+                pipe -= mss;
+                let window = prr.on_ack(mss, pipe, true);
+                while pipe + mss <= window {
+                    pipe += mss;
+                    prr.sent(mss);
+                }
+                window.max(pipe) / mss
+            });
+            assert_eq!(windows, expected, "{whole}");
+        }
     }
 }

@@ -63,6 +63,7 @@ pub(super) struct Repair {
     threshold: u32,
     use_prr: bool,
     prr_on_marks: bool,
+    whole_segments: bool,
     repeated_fast_retransmit: bool,
     halve_each_timeout: bool,
     limited_transmit: bool,
@@ -97,6 +98,7 @@ impl Repair {
             threshold: config.dupack_threshold,
             use_prr: config.prr,
             prr_on_marks: config.prr && config.prr_on_marks,
+            whole_segments: config.whole_segments,
             repeated_fast_retransmit: config.repeated_fast_retransmit,
             halve_each_timeout: config.halve_each_timeout,
             limited_transmit: config.limited_transmit,
@@ -204,7 +206,7 @@ impl Repair {
     /// acknowledged (Linux's state CWR: the change "use PRR to reduce cwin in CWR state", 2012). `flight`: what was in flight.
     pub fn ease(&mut self, board: &Scoreboard, flight: u64, cwnd: u64, mss: u64) {
         if self.prr_on_marks {
-            self.steering.ease(Prr::new(flight, cwnd, mss), board.pipe());
+            self.steering.ease(Prr::new(flight, cwnd, mss, self.whole_segments), board.pipe());
             self.recover = board.max();
         }
     }
@@ -215,9 +217,10 @@ impl Repair {
         self.steering.eases()
     }
 
-    /// With all below `una` acknowledged: whether it still is.
+    /// With all below `una` acknowledged: whether it still is. It ends where something is acknowledged that was sent since it began: that
+    /// carried CWR (RFC 3168 §6.1.2; Linux's state CWR ends there, measured: docs/stacks/linux.md).
     pub fn still_eases(&mut self, una: u64) -> bool {
-        if una >= self.recover {
+        if una > self.recover {
             self.steering.stop();
         }
         self.eases()
@@ -303,7 +306,7 @@ impl Repair {
             // RFC 9937 §6.1: what was outstanding, without what was SACKed before this ACK.
             let delivered = board.una() + board.sacked_bytes() - delivered_before;
             let flight = board.outstanding() - board.sacked_bytes() + delivered;
-            Some(Prr::new(flight, ssthresh, mss))
+            Some(Prr::new(flight, ssthresh, mss, self.whole_segments))
         });
     }
 

@@ -90,6 +90,8 @@ pub(super) struct Sender {
     pub(super) room: Room,
     /// Where it takes bursts.
     bursts: Option<Box<Bursts>>,
+    /// A probe of a closed window carries no data.
+    empty_window_probe: bool,
 }
 
 impl Sender {
@@ -119,6 +121,7 @@ impl Sender {
             pacer: Pacer::new(config),
             room: Room::Yes,
             bursts: None,
+            empty_window_probe: config.empty_window_probe,
         }
     }
 

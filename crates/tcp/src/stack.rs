@@ -2,12 +2,13 @@
 
 mod kernel;
 
-pub use kernel::{Kernel, NAMES as KERNELS};
-
+use crate::congestion::{self, Variant};
 use crate::options::PARAMS;
 use longfat_core::by_name;
-use longfat_core::params::{Params, Value};
+use longfat_core::params::{Choice, Params, Value};
 use longfat_core::time::Duration;
+
+pub use kernel::{Kernel, NAMES as KERNELS};
 
 /// The parameter on which `with_control` hangs.
 const CONTROL: &str = "congestion_control";
@@ -23,6 +24,8 @@ pub struct Stack {
     pub source: &'static str,
     /// What differs from the defaults; names are those of [`PARAMS`].
     pub overrides: Overrides,
+    /// Which variant of each control it has.
+    pub controls: Variant,
     /// What differs besides while the control of this name is in use: what the stack has as a part of that control alone.
     pub with_control: &'static [(&'static str, Overrides)],
     /// Versions of which it has the rules, the oldest first; the last is the one that holds where none is said.
@@ -39,6 +42,7 @@ pub const REGISTRY: &[Stack] = &[
         summary: "what the RFCs say today: SACK with PRR, initial window 10, rto of at least 1 s",
         source: "RFC 9293, 5681, 6298, 2018, 6675, 9937, 6928, 3042, 3465 and 7323",
         overrides: &[],
+        controls: Variant::Published,
         with_control: &[],
         kernels: &[],
     },
@@ -70,6 +74,7 @@ pub const REGISTRY: &[Stack] = &[
             ("prr", Value::Bool(false)),
             ("abc_limit", Value::Count(0)),
         ],
+        controls: Variant::Published,
         with_control: &[],
         kernels: &[],
     },
@@ -96,6 +101,7 @@ pub const REGISTRY: &[Stack] = &[
             ("abc_limit", Value::Count(0)),
             ("extra_increment", Value::Bool(true)),
         ],
+        controls: Variant::Published,
         with_control: &[],
         kernels: &[],
     },
@@ -119,6 +125,7 @@ pub const REGISTRY: &[Stack] = &[
             // (RFC 5681 §3.1), would be exponential beyond mss^2 bytes.
             ("abc_limit", Value::Count(1)),
         ],
+        controls: Variant::Published,
         with_control: &[],
         kernels: &[],
     },
@@ -139,6 +146,7 @@ pub const REGISTRY: &[Stack] = &[
             // Linux counts cwnd in segments, and ACKs up to a cwnd of them.
             ("count_segments", Value::Bool(true)),
         ],
+        controls: Variant::Published,
         with_control: &[],
         kernels: &[],
     },
@@ -171,7 +179,9 @@ pub const REGISTRY: &[Stack] = &[
             ("syn_ack_retries", Value::Count(5)),
             ("quick_acks", Value::Count(16)),
             ("abc_limit", Value::Count(1_000_000)),
+            ("window_probe", Value::Choice("empty")),
         ],
+        controls: Variant::Linux,
         // Ha and Rhee 2011: HyStart came to Linux with CUBIC, and is a part of that module (its parameter `hystart`).
         // The rest is measured (docs/stacks/linux.md). Our twins in BPF count fractions of segments, so only the kernel's own do not.
         with_control: &[
@@ -245,6 +255,22 @@ impl Setup {
         &self.params
     }
 
+    /// The control in use, in the stack's variant.
+    pub fn control(&self) -> Choice {
+        let mut control = congestion::choice(self.params.choice(CONTROL));
+        self.fill(&mut control, &[]);
+        control
+    }
+
+    /// Gives a control or a window sizing the parameters that the stack and its version have for it, but for those that are `said`.
+    pub fn fill(&self, choice: &mut Choice, said: &[&'static str]) {
+        let variant = congestion::find(choice.kind).map_or(&[][..], |kind| kind.differs(self.stack.controls));
+        let version = self.kernel.into_iter().flat_map(|kernel| kernel.of(choice.kind));
+        for (name, value) in variant.iter().chain(version).filter(|(name, _)| !said.contains(name)) {
+            choice.params.set(name, *value);
+        }
+    }
+
     fn resolve(&mut self) {
         self.params = Params::defaults(PARAMS);
         self.take(self.stack.overrides);
@@ -270,7 +296,7 @@ impl Setup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::congestion;
+    use crate::window_sizing;
 
     fn setup(stack: &str, said: &[(&'static str, &'static str)]) -> Setup {
         let mut setup = Setup::new(named(stack));
@@ -304,6 +330,38 @@ mod tests {
         // There and back.
         let back = [(CONTROL, "reno"), (CONTROL, "cubic")];
         assert_eq!(setup("linux", &back).params(), setup("linux", &[(CONTROL, "cubic")]).params());
+    }
+
+    /// The default of a control's parameter is its paper's; the stacks of Linux have Linux's, each a value that the parameter may have.
+    #[test]
+    fn linux_has_its_own_variants_of_controls() {
+        let bic = |stack| setup(stack, &[(CONTROL, "bic")]).control().params.number("smax");
+        assert_eq!((bic("rfc"), bic("linux")), (32.0, 16.0));
+        assert!(!setup("rfc", &[(CONTROL, "highspeed")]).control().params.boolean("table"));
+        assert!(setup("linux", &[(CONTROL, "highspeed")]).control().params.boolean("table"));
+        for kind in congestion::REGISTRY {
+            for (name, value) in kind.linux {
+                let spec = kind.params.iter().find(|spec| spec.name == *name).unwrap_or_else(|| panic!("{} has no {name}", kind.name));
+                assert!(spec.kind.write(*value).is_some() && spec.default != Some(*value), "{}: {name}", kind.name);
+                assert!(spec.doc.contains("(Linux: "), "{}: {name} says nothing of Linux", kind.name);
+            }
+        }
+    }
+
+    #[test]
+    fn versions_fill_what_is_not_said() {
+        let mut old = setup("linux", &[]);
+        old.set_kernel(&kernel::LINUX[0]);
+        let (mut plain, mut told) = (window_sizing::choice("linux"), window_sizing::choice("linux"));
+        told.params.set("rmem_max", Value::Bytes(64 << 20));
+        old.fill(&mut told, &["rmem_max"]);
+        assert_eq!((told.params.integer("rmem_max"), told.params.number("rmem_data")), (64 << 20, 0.5));
+        setup("linux", &[]).fill(&mut plain, &[]);
+        assert_eq!(plain.params.integer("rmem_max"), 32 << 20);
+        // A control that no version says anything of.
+        let mut reno = congestion::choice("reno");
+        old.fill(&mut reno, &[]);
+        assert_eq!(reno, congestion::choice("reno"));
     }
 
     #[test]

@@ -68,6 +68,7 @@ pub const CANNOT: &[Limit] = &[
     Limit { with: Some(("congestion_control", "cubic")), ..tcp!("growth_before_loss", ["5"]) },
     Limit { with: Some(("congestion_control", "cubic")), ..tcp!("reno_above_prior", ["false"]) },
     tcp!("whole_segments", ["true"]),
+    tcp!("window_probe", ["empty"]),
     tcp!("delayed_ack", []),
     tcp!("delayed_ack_time", []),
     tcp!("ack_every", []),

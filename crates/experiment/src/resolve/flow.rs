@@ -61,17 +61,15 @@ struct End {
 impl End {
     fn of(stack: &'static stack::Stack) -> Self {
         let setup = Setup::new(stack);
-        let control = congestion::choice(setup.params().choice("congestion_control"));
+        let control = setup.control();
         let sizing = window_sizing::choice(setup.params().choice("window_sizing"));
         End { setup, control, sizing, said: Default::default() }
     }
 
-    /// The control and the window sizing, with the parameters that the stack's kernel gives them where they are not written.
+    /// The control and the window sizing, with the parameters that the stack gives them where they are not written.
     fn kinds(&self) -> [Choice; 2] {
         let mut kinds = [self.control.clone(), self.sizing.clone()];
-        if let Some(kernel) = self.setup.kernel() {
-            kinds.iter_mut().zip(&self.said).for_each(|(kind, said)| kernel.fill(kind, said));
-        }
+        kinds.iter_mut().zip(&self.said).for_each(|(kind, said)| self.setup.fill(kind, said));
         kinds
     }
 }

@@ -29,6 +29,26 @@ fn said(control: &str) -> String {
     format!("congestion_control = {{ kind = \"{control}\"{needed} }}")
 }
 
+/// A stack of Linux has Linux's variant of a control, whether the control is a word or a table, in a sweep, at the receiver, and in the
+/// resolved file; a parameter that is written holds.
+#[test]
+fn controls_are_in_the_variant_of_the_stack() {
+    let bic = |lines: &str| {
+        let run = &runs(lines)[0];
+        let again = Document::parse(&run.to_toml(), "again.toml").unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(again.run(0).unwrap().hash, run.hash, "{lines}");
+        let flow = &run.experiment.flows[0];
+        [&flow.sender, &flow.receiver].map(|end| ["smax", "beta"].map(|name| end.congestion_control.params.number(name)))
+    };
+    let (paper, linux) = ([32.0, 0.125], [16.0, 205.0 / 1024.0]);
+    assert_eq!(bic("congestion_control = \"bic\""), [paper; 2]);
+    assert_eq!(bic("stack = \"linux\"\ncongestion_control = \"bic\""), [linux; 2]);
+    assert_eq!(bic("stack = \"linux\"\ncongestion_control = { sweep = [\"bic\"] }"), [linux; 2]);
+    assert_eq!(bic("stack = \"linux\"\ncongestion_control = { kind = \"bic\", beta = 0.3 }"), [[16.0, 0.3]; 2]);
+    assert_eq!(bic("stack = \"linux\"\ncongestion_control = { kind = \"bic\", smax = 32 }"), [[32.0, 205.0 / 1024.0]; 2]);
+    assert_eq!(bic("congestion_control = \"bic\"\nreceiver = { stack = \"linux\", congestion_control = \"bic\" }"), [paper, linux]);
+}
+
 #[test]
 fn hystart_comes_with_linux_to_cubic_alone() {
     for control in congestion::NAMES {

@@ -53,7 +53,9 @@ impl Host {
                     "SO_SNDBUF" => ("send_buffer", Connection::set_send_buffer),
                     _ => ("receive_buffer", Connection::set_receive_buffer),
                 };
-                let bytes = (n as u64).min(1 << 30);
+                // socket(7): Linux doubles what is set. All of a send buffer may be payload, half of a receive buffer.
+                let doubles = name == "SO_SNDBUF" && socket.settings.stack == "linux";
+                let bytes = (n as u64 * if doubles { 2 } else { 1 }).min(1 << 30);
                 socket.settings.setup.set(param, Value::Bytes(bytes));
                 match self.endpoint() {
                     Some(connection) if !early => set(connection, bytes),
@@ -172,14 +174,13 @@ impl Host {
                 differs => differs,
             };
         }
-        // socket(7): Linux doubles what is set, and says so.
-        let factor = if socket.settings.stack == "linux" { 2 } else { 1 };
-        let buffer = |name: &str| (socket.settings.setup.params().integer(name) * factor).min(i64::MAX as u64) as i64;
+        let buffer = |name: &str, factor: u64| (socket.settings.setup.params().integer(name) * factor).min(i64::MAX as u64) as i64;
         let value = match name.as_str() {
             "TCP_NODELAY" => i64::from(socket.nodelay),
             "TCP_CORK" => i64::from(socket.cork),
-            "SO_SNDBUF" => buffer("send_buffer"),
-            "SO_RCVBUF" => buffer("receive_buffer"),
+            "SO_SNDBUF" => buffer("send_buffer", 1),
+            // The half that is not payload.
+            "SO_RCVBUF" => buffer("receive_buffer", if socket.settings.stack == "linux" { 2 } else { 1 }),
             "SO_RCVLOWAT" => socket.low_water as i64,
             "TCP_QUICKACK" => i64::from(socket.quick_ack.unwrap_or(socket.settings.setup.params().integer("quick_acks") > 0)),
             "SO_MAX_PACING_RATE" | "TCP_MAX_PACING_RATE" => socket.max_pacing_rate.map_or(NO_BOUND, |rate| (rate.as_bps() / 8) as i64),

@@ -29,6 +29,7 @@ pub(super) const KIND: ControlKind = ControlKind {
             doc: "slow start: segments for each segment acknowledged; with c the window grows (1 + c)-fold a round trip",
         },
     ],
+    linux: &[],
     ecn: EcnUse::CLASSIC,
     build: |config| Box::new(Aimd::new(config)),
 };
@@ -55,7 +56,7 @@ impl CongestionControl for Aimd {
 
     fn on_ack(&mut self, ack: &AckSample) {
         // Bulot et al. 2004 Eq. 1 below ssthresh, Eq. 2 above.
-        if ack.cwnd_limited && !self.window.slow_start_by(ack, self.c) {
+        if !self.window.slow_start_by(ack, self.c) && ack.cwnd_limited {
             self.window.increase(ack, self.a);
         }
     }

@@ -15,7 +15,7 @@ pub(super) const KIND: ControlKind = ControlKind {
             name: "smax",
             kind: Kind::Number { min: 1.0, max: 10_000.0 },
             default: Some(Value::Number(32.0)),
-            doc: "most segments that a round trip adds",
+            doc: "most segments that a round trip adds (Linux: 16)",
         },
         ParamSpec {
             name: "smin",
@@ -27,7 +27,7 @@ pub(super) const KIND: ControlKind = ControlKind {
             name: "beta",
             kind: Kind::Number { min: 0.001, max: 0.5 },
             default: Some(Value::Number(0.125)),
-            doc: "the share of the window that a loss takes (Linux: 0.2)",
+            doc: "the share of the window that a loss takes (Linux: 205 of 1024)",
         },
         ParamSpec {
             name: "low_window",
@@ -36,6 +36,8 @@ pub(super) const KIND: ControlKind = ControlKind {
             doc: "below this window it is Reno",
         },
     ],
+    // The defaults of the module's parameters `max_increment` (16) and `beta` (819 of 1024 stay).
+    linux: &[("smax", Value::Number(16.0)), ("beta", Value::Number(205.0 / 1024.0))],
     ecn: EcnUse::CLASSIC,
     build: |c| Box::new(Bic::new(c)),
 };
@@ -110,7 +112,7 @@ impl CongestionControl for Bic {
     }
 
     fn on_ack(&mut self, ack: &AckSample) {
-        if !ack.cwnd_limited || self.window.slow_start(ack) {
+        if self.window.slow_start(ack) || !ack.cwnd_limited {
             return;
         }
         let cwnd = self.window.segments();

@@ -24,6 +24,7 @@ pub(super) const KIND: ControlKind = ControlKind {
         number("zeta", 100.0, 1.0, "the delay window gives up zeta segments for each that waits in the queue"),
         number("gamma", 1e6, 30.0, "with so many segments in the queue the delay window shrinks"),
     ],
+    linux: &[],
     ecn: EcnUse::CLASSIC,
     build: |c| Box::new(Compound::new(c)),
 };

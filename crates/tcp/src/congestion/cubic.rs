@@ -13,6 +13,7 @@ pub(super) const KIND: ControlKind = ControlKind {
     summary: "the window a cubic of the time since the last loss",
     source: "RFC 9438",
     params: &[ABE],
+    linux: &[],
     ecn: EcnUse::CLASSIC,
     build: |c| Box::new(Cubic { abe: c.congestion_control.params.boolean(ABE.name), ..Cubic::new(c) }),
 };
@@ -129,13 +130,12 @@ impl CongestionControl for Cubic {
     }
 
     fn on_ack(&mut self, ack: &AckSample) {
+        // RFC 9438 §4.10: slow start is not CUBIC's; it should be HyStart++ or another that does not overshoot.
+        let in_slow_start = self.window.slow_start(ack);
         if !ack.cwnd_limited {
             // RFC 9438 §5.8: time in which the application sends less than cwnd must not count as growth of the curve.
             self.epoch = None;
-            return;
-        }
-        // RFC 9438 §4.10: slow start is not CUBIC's; it should be HyStart++ or another that does not overshoot.
-        if !self.window.slow_start(ack) {
+        } else if !in_slow_start {
             self.congestion_avoidance(ack);
         }
     }

@@ -16,6 +16,7 @@ pub(super) const KIND: ControlKind = ControlKind {
         default: Some(Value::Number(1.0 / 16.0)),
         doc: "weight of the last window in alpha, the estimate of the share of bytes marked",
     }],
+    linux: &[],
     ecn: EcnUse::DCTCP,
     build: |c| Box::new(Dctcp::new(c)),
 };
@@ -101,7 +102,7 @@ impl CongestionControl for Dctcp {
 
     fn on_ack(&mut self, ack: &AckSample) {
         // RFC 8257 §3.4: growth is that of RFC 5681.
-        if ack.cwnd_limited && !self.window.slow_start(ack) {
+        if !self.window.slow_start(ack) && ack.cwnd_limited {
             self.window.increase(ack, 1.0);
         }
     }

@@ -35,6 +35,7 @@ pub fn add_absent(name: &str, source: &str) {
             summary: "of a stored run; not in this process",
             source: leak(source),
             params: &[],
+            linux: &[],
             ecn: super::EcnUse::CLASSIC,
             build: |config| panic!("{} is not in this process", config.congestion_control.kind),
         },

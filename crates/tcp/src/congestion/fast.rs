@@ -38,6 +38,7 @@ pub(super) const KIND: ControlKind = ControlKind {
             doc: "while the queue is empty, alpha is as large as the window: exponential growth",
         },
     ],
+    linux: &[],
     ecn: EcnUse::CLASSIC,
     build: |c| Box::new(Fast::new(c)),
 };

@@ -4,12 +4,19 @@
 use super::{AckSample, CongestionControl, CongestionEvent, ControlKind, Window};
 use crate::TcpConfig;
 use crate::ecn::EcnUse;
+use longfat_core::params::{Kind, ParamSpec, Value};
 
 pub(super) const KIND: ControlKind = ControlKind {
     name: "highspeed",
     summary: "AIMD(a(w), b(w)) above 38 segments",
     source: "RFC 3649",
-    params: &[],
+    params: &[ParamSpec {
+        name: "table",
+        kind: Kind::Bool,
+        default: Some(Value::Bool(false)),
+        doc: "a(w) and b(w) from the table of RFC 3649's appendix B, and not from its formulas (Linux: true)",
+    }],
+    linux: &[("table", Value::Bool(true))],
     ecn: EcnUse::CLASSIC,
     build: |c| Box::new(HighSpeed::new(c)),
 };
@@ -56,6 +63,29 @@ pub(super) fn increase(w: f64) -> f64 {
     (w * w * loss_rate(w) * 2.0 * b / (2.0 - b)).max(1.0)
 }
 
+/// RFC 3649, Appendix B, Table 12: w from which a row holds, and b(w). a(w) is the number of the row.
+#[rustfmt::skip]
+const TABLE: [(f64, f64); 73] = [
+    (38.0, 0.50), (118.0, 0.44), (221.0, 0.41), (347.0, 0.38), (495.0, 0.37), (663.0, 0.35), (851.0, 0.34), (1_058.0, 0.33),
+    (1_284.0, 0.32), (1_529.0, 0.31), (1_793.0, 0.30), (2_076.0, 0.29), (2_378.0, 0.28), (2_699.0, 0.28), (3_039.0, 0.27),
+    (3_399.0, 0.27), (3_778.0, 0.26), (4_177.0, 0.26), (4_596.0, 0.25), (5_036.0, 0.25), (5_497.0, 0.24), (5_979.0, 0.24),
+    (6_483.0, 0.23), (7_009.0, 0.23), (7_558.0, 0.22), (8_130.0, 0.22), (8_726.0, 0.22), (9_346.0, 0.21), (9_991.0, 0.21),
+    (10_661.0, 0.21), (11_358.0, 0.20), (12_082.0, 0.20), (12_834.0, 0.20), (13_614.0, 0.19), (14_424.0, 0.19),
+    (15_265.0, 0.19), (16_137.0, 0.19), (17_042.0, 0.18), (17_981.0, 0.18), (18_955.0, 0.18), (19_965.0, 0.17),
+    (21_013.0, 0.17), (22_101.0, 0.17), (23_230.0, 0.17), (24_402.0, 0.16), (25_618.0, 0.16), (26_881.0, 0.16),
+    (28_193.0, 0.16), (29_557.0, 0.15), (30_975.0, 0.15), (32_450.0, 0.15), (33_986.0, 0.15), (35_586.0, 0.14),
+    (37_253.0, 0.14), (38_992.0, 0.14), (40_808.0, 0.14), (42_707.0, 0.13), (44_694.0, 0.13), (46_776.0, 0.13),
+    (48_961.0, 0.13), (51_258.0, 0.13), (53_677.0, 0.12), (56_230.0, 0.12), (58_932.0, 0.12), (61_799.0, 0.12),
+    (64_851.0, 0.11), (68_113.0, 0.11), (71_617.0, 0.11), (75_401.0, 0.10), (79_517.0, 0.10), (84_035.0, 0.10),
+    (89_053.0, 0.10), (94_717.0, 0.09),
+];
+
+/// a(w) and b(w) by the table: of the last row whose w is reached, of the first below it.
+fn row(w: f64) -> (f64, f64) {
+    let n = TABLE.partition_point(|(from, _)| *from <= w).max(1);
+    (n as f64, TABLE[n - 1].1)
+}
+
 /// a(w), computed for a window of so many bytes; good for one segment more. a(w) < w / 50: a segment of growth is dozens of ACKs, so that
 /// the logarithms cost nothing.
 #[derive(Clone, Copy, Default, Debug)]
@@ -78,13 +108,15 @@ impl Increase {
 #[derive(Clone, Debug)]
 pub struct HighSpeed {
     window: Window,
+    table: bool,
     increase: Increase,
 }
 
 impl HighSpeed {
     /// As `config` asks.
     pub fn new(config: &TcpConfig) -> Self {
-        HighSpeed { window: Window::new(config), increase: Increase::default() }
+        let table = config.congestion_control.params.boolean("table");
+        HighSpeed { window: Window::new(config), table, increase: Increase::default() }
     }
 }
 
@@ -93,16 +125,18 @@ impl CongestionControl for HighSpeed {
 
     fn on_ack(&mut self, ack: &AckSample) {
         let w = &mut self.window;
-        if !ack.cwnd_limited || w.slow_start(ack) {
+        if w.slow_start(ack) || !ack.cwnd_limited {
             return;
         }
         // RFC 3649 §5: w += a(w) / w for each segment acknowledged.
-        w.increase(ack, self.increase.at(w));
+        let a = if self.table { row(w.segments()).0 } else { self.increase.at(w) };
+        w.increase(ack, a);
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
         // RFC 3649 §5: w = (1 - b(w)) w.
-        self.window.reduce(event, 1.0 - decrease(self.window.segments()));
+        let w = self.window.segments();
+        self.window.reduce(event, 1.0 - if self.table { row(w).1 } else { decrease(w) });
     }
 }
 
@@ -111,23 +145,6 @@ mod tests {
     use super::super::{Congestion, testing::*};
     use super::*;
     use longfat_core::time::{Duration, Time};
-
-    /// RFC 3649, Appendix B, Table 12: w and b(w). a(w) is the number of the row.
-    #[rustfmt::skip]
-    const TABLE: [(f64, f64); 73] = [
-        (38.0, 0.50), (118.0, 0.44), (221.0, 0.41), (347.0, 0.38), (495.0, 0.37), (663.0, 0.35), (851.0, 0.34), (1_058.0, 0.33),
-        (1_284.0, 0.32), (1_529.0, 0.31), (1_793.0, 0.30), (2_076.0, 0.29), (2_378.0, 0.28), (2_699.0, 0.28), (3_039.0, 0.27),
-        (3_399.0, 0.27), (3_778.0, 0.26), (4_177.0, 0.26), (4_596.0, 0.25), (5_036.0, 0.25), (5_497.0, 0.24), (5_979.0, 0.24),
-        (6_483.0, 0.23), (7_009.0, 0.23), (7_558.0, 0.22), (8_130.0, 0.22), (8_726.0, 0.22), (9_346.0, 0.21), (9_991.0, 0.21),
-        (10_661.0, 0.21), (11_358.0, 0.20), (12_082.0, 0.20), (12_834.0, 0.20), (13_614.0, 0.19), (14_424.0, 0.19),
-        (15_265.0, 0.19), (16_137.0, 0.19), (17_042.0, 0.18), (17_981.0, 0.18), (18_955.0, 0.18), (19_965.0, 0.17),
-        (21_013.0, 0.17), (22_101.0, 0.17), (23_230.0, 0.17), (24_402.0, 0.16), (25_618.0, 0.16), (26_881.0, 0.16),
-        (28_193.0, 0.16), (29_557.0, 0.15), (30_975.0, 0.15), (32_450.0, 0.15), (33_986.0, 0.15), (35_586.0, 0.14),
-        (37_253.0, 0.14), (38_992.0, 0.14), (40_808.0, 0.14), (42_707.0, 0.13), (44_694.0, 0.13), (46_776.0, 0.13),
-        (48_961.0, 0.13), (51_258.0, 0.13), (53_677.0, 0.12), (56_230.0, 0.12), (58_932.0, 0.12), (61_799.0, 0.12),
-        (64_851.0, 0.11), (68_113.0, 0.11), (71_617.0, 0.11), (75_401.0, 0.10), (79_517.0, 0.10), (84_035.0, 0.10),
-        (89_053.0, 0.10), (94_717.0, 0.09),
-    ];
 
     #[test]
     fn the_table_of_appendix_b_follows_from_the_formulas() {
@@ -150,6 +167,18 @@ mod tests {
         // RFC 3649 §5: at 83,000 segments 72 segments a round trip, and a tenth.
         assert_eq!(increase(HIGH_WINDOW) as u64, 72);
         assert!((decrease(HIGH_WINDOW) - 0.1).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_table_gives_whole_segments() {
+        for (w, expected) in [(1.0, (1.0, 0.5)), (117.9, (1.0, 0.5)), (118.0, (2.0, 0.44)), (83_000.0, (70.0, 0.1)), (1e6, (73.0, 0.09))] {
+            assert_eq!(row(w), expected, "{w}");
+        }
+        let mut c = (KIND.build)(&config("highspeed", &[("table", Value::Bool(true))], 1_100));
+        rounds(c.as_mut(), Time::ZERO, Duration::from_millis(100), 0, 1);
+        assert!((segments(c.as_ref()) - 1_108.0).abs() < 0.1, "a(1,100) is 8, not {}", increase(1_100.0));
+        reduce(c.as_mut(), Time::ZERO, Congestion::Loss);
+        assert!((segments(c.as_ref()) / 1_108.0 - 0.67).abs() < 1e-3);
     }
 
     #[test]

@@ -11,6 +11,7 @@ pub(super) const KIND: ControlKind = ControlKind {
     summary: "low priority: HighSpeed that yields as soon as one-way delays tell of others; needs timestamps",
     source: "RFC 3649; Kuzmanovic and Knightly, TCP-LP, INFOCOM 2003; Kuzmanovic, Knightly and Cottrell, HSTCP-LP, PFLDnet 2004",
     params: PARAMS,
+    linux: &[],
     ecn: EcnUse::CLASSIC,
     build: |c| Box::new(LowPriority::new(c, Increase::default())),
 };

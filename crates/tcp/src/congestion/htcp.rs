@@ -25,6 +25,7 @@ pub(super) const KIND: ControlKind = ControlKind {
             doc: "after a loss keep RTTmin / RTTmax of the window, between 0.5 and 0.8; off: half",
         },
     ],
+    linux: &[],
     ecn: EcnUse::CLASSIC,
     build: |c| Box::new(Htcp::new(c)),
 };
@@ -161,7 +162,7 @@ impl CongestionControl for Htcp {
     }
 
     fn on_ack(&mut self, ack: &AckSample) {
-        if !ack.cwnd_limited || self.window.slow_start(ack) {
+        if self.window.slow_start(ack) || !ack.cwnd_limited {
             return;
         }
         let alpha = self.epoch.as_ref().map_or(1.0, |epoch| self.alpha(epoch, ack.now));

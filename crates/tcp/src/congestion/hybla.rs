@@ -17,6 +17,7 @@ pub(super) const KIND: ControlKind = ControlKind {
         default: Some(Value::Duration(Duration::from_millis(25))),
         doc: "the round trip of the reference connection",
     }],
+    linux: &[],
     ecn: EcnUse::CLASSIC,
     build: |c| Box::new(Hybla::new(c)),
 };
@@ -71,7 +72,7 @@ impl CongestionControl for Hybla {
 
     fn on_ack(&mut self, ack: &AckSample) {
         // Caini and Firrincieli 2004 §3: for each segment acknowledged 2^rho - 1 in slow start, rho^2 / cwnd in congestion avoidance.
-        if ack.cwnd_limited && !self.window.slow_start_by(ack, self.slow_start) {
+        if !self.window.slow_start_by(ack, self.slow_start) && ack.cwnd_limited {
             self.window.increase(ack, self.avoidance);
         }
     }

@@ -48,6 +48,7 @@ pub(super) const KIND: ControlKind = ControlKind {
             doc: "below this window it is Reno",
         },
     ],
+    linux: &[],
     ecn: EcnUse::CLASSIC,
     build: |c| Box::new(Illinois::new(c)),
 };
@@ -179,7 +180,7 @@ impl CongestionControl for Illinois {
     }
 
     fn on_ack(&mut self, ack: &AckSample) {
-        if ack.cwnd_limited && !self.window.slow_start(ack) {
+        if !self.window.slow_start(ack) && ack.cwnd_limited {
             let alpha = if self.is_small() { RENO.alpha } else { self.state.alpha };
             self.window.increase(ack, alpha);
         }

@@ -49,7 +49,7 @@ use crate::TcpConfig;
 use crate::ecn::EcnUse;
 use crate::rate::{LostPacket, RateSample};
 use longfat_core::by_name;
-use longfat_core::params::{Choice, ParamSpec, Params};
+use longfat_core::params::{Choice, ParamSpec, Params, Value};
 use longfat_core::time::{Duration, Time};
 use longfat_core::units::Rate;
 pub use slow_start::SlowStart;
@@ -233,6 +233,8 @@ pub struct ControlKind {
     pub source: &'static str,
     /// Its parameters beside those of TCP, which validation, sweeps and the schema know from here.
     pub params: &'static [ParamSpec],
+    /// The values of its parameters in which Linux's variant differs from the published one, which is the default: stacks of Linux have them.
+    pub linux: &'static [(&'static str, Value)],
     /// What it makes of marks.
     pub ecn: EcnUse,
     /// A new one, for a connection that begins.
@@ -264,6 +266,25 @@ pub const REGISTRY: &[ControlKind] = &[
     prague::KIND,
 ];
 by_name!(ControlKind, "congestion control", with params, and extensions::find);
+
+/// What a stack's controls are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Variant {
+    /// As their authors published them: the defaults of their parameters.
+    Published,
+    /// As Linux has them: [`ControlKind::linux`].
+    Linux,
+}
+
+impl ControlKind {
+    /// The values of its parameters that are not the defaults in `variant`.
+    pub fn differs(&self, variant: Variant) -> &'static [(&'static str, Value)] {
+        match variant {
+            Variant::Published => &[],
+            Variant::Linux => self.linux,
+        }
+    }
+}
 
 /// `kind`, with the defaults of its parameters.
 pub(crate) fn choice_of(kind: &ControlKind) -> Choice {

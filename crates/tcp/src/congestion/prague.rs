@@ -32,6 +32,7 @@ pub(super) const KIND: ControlKind = ControlKind {
             doc: "round trips from the start in which it goes by the real round trip all the same",
         },
     ],
+    linux: &[],
     ecn: EcnUse::L4S,
     build: |c| Box::new(Prague::new(c)),
 };

@@ -10,6 +10,7 @@ pub(super) const KIND: ControlKind = ControlKind {
     summary: "AIMD(1, 1/2): slow start and congestion avoidance of RFC 5681",
     source: "RFC 5681; Jacobson, Congestion avoidance and control, SIGCOMM 1988",
     params: &[ABE],
+    linux: &[],
     ecn: EcnUse::CLASSIC,
     build: |c| Box::new(Reno { abe: c.congestion_control.params.boolean(ABE.name), ..Reno::new(c) }),
 };
@@ -76,7 +77,7 @@ impl CongestionControl for Reno {
 
     fn on_ack(&mut self, ack: &AckSample) {
         // A window that nothing tests must not grow (RFC 7661 §4.3.1).
-        if ack.cwnd_limited && !self.window.slow_start(ack) {
+        if !self.window.slow_start(ack) && ack.cwnd_limited {
             self.congestion_avoidance(ack);
         }
     }

@@ -29,6 +29,7 @@ pub(super) const KIND: ControlKind = ControlKind {
             doc: "up to this window it is Reno",
         },
     ],
+    linux: &[],
     ecn: EcnUse::CLASSIC,
     build: |c| Box::new(Scalable::new(c)),
 };
@@ -58,7 +59,7 @@ impl CongestionControl for Scalable {
 
     fn on_ack(&mut self, ack: &AckSample) {
         let w = &mut self.window;
-        if !ack.cwnd_limited || w.slow_start(ack) {
+        if w.slow_start(ack) || !ack.cwnd_limited {
             return;
         }
         if w.cwnd <= self.legacy {

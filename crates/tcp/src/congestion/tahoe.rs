@@ -8,6 +8,7 @@ pub(super) const KIND: ControlKind = ControlKind {
     summary: "every loss goes to one segment and slow start; implies recovery = \"tahoe\"",
     source: "Jacobson, Congestion avoidance and control, SIGCOMM 1988",
     params: &[],
+    linux: &[],
     ecn: EcnUse::CLASSIC,
     build: |c| Box::new(Tahoe(Reno::new(c))),
 };

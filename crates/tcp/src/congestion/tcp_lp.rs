@@ -9,6 +9,7 @@ pub(super) const KIND: ControlKind = ControlKind {
     summary: "low priority: Reno that yields as soon as one-way delays tell of others; needs timestamps",
     source: "Kuzmanovic and Knightly, TCP-LP: a distributed algorithm for low priority data transfer, INFOCOM 2003",
     params: PARAMS,
+    linux: &[],
     ecn: EcnUse::CLASSIC,
     build: |c| Box::new(LowPriority::new(c, Reno)),
 };

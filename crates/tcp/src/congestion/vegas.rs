@@ -32,6 +32,7 @@ pub(super) const KIND: ControlKind = ControlKind {
             doc: "with more segments in the queue than this, slow start ends",
         },
     ],
+    linux: &[],
     ecn: EcnUse::CLASSIC,
     build: |c| Box::new(Vegas::new(c)),
 };

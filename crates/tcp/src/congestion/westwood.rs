@@ -18,6 +18,7 @@ pub(super) const KIND: ControlKind = ControlKind {
         default: Some(Value::Number(0.9)),
         doc: "the share of its last value that the bandwidth estimate keeps at each sample",
     }],
+    linux: &[],
     ecn: EcnUse::CLASSIC,
     build: |c| Box::new(Westwood::new(c)),
 };
@@ -80,7 +81,7 @@ impl CongestionControl for Westwood {
     }
 
     fn on_ack(&mut self, ack: &AckSample) {
-        if ack.cwnd_limited && !self.window.slow_start(ack) {
+        if !self.window.slow_start(ack) && ack.cwnd_limited {
             self.window.increase(ack, 1.0);
         }
     }

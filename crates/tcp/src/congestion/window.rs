@@ -1,7 +1,6 @@
 //! What nearly every control has: a window in bytes with its threshold, slow start, growth by fractions of a byte, and the
 //! reactions that are the same for all. A control is a `Window`, its own congestion avoidance and its own decrease.
 
-use super::slow_start::Step;
 use super::state::Unit;
 use super::{AckSample, Congestion, CongestionEvent, SlowStart, Variable};
 use crate::TcpConfig;
@@ -88,36 +87,31 @@ impl Window {
         self.cwnd < self.ssthresh
     }
 
-    /// Below ssthresh: slow start takes this ACK. Whether it did; if not, congestion avoidance is the control's own.
+    /// Below ssthresh, slow start takes this ACK, and grows if cwnd was the limit. Whether it did; if not, congestion avoidance is the
+    /// control's own.
     #[inline]
     pub fn slow_start(&mut self, ack: &AckSample) -> bool {
-        if !self.in_slow_start() {
-            return false;
-        }
-        let step = self.slow_start.step(ack, self.cwnd, self.ssthresh == self.initial_ssthresh);
-        self.cwnd = self.bounded(self.cwnd.saturating_add(step.growth));
-        self.after(step);
-        true
+        self.slow_start_by(ack, 1.0)
     }
 
-    /// The same with `factor` times the growth. What a factor over one adds ends at ssthresh: one ACK might go far beyond it.
+    /// The same with `factor` times the growth. A factor above one adds no growth beyond ssthresh: one ACK might go far beyond it.
     #[inline]
     pub fn slow_start_by(&mut self, ack: &AckSample, factor: f64) -> bool {
         if !self.in_slow_start() {
             return false;
         }
         let step = self.slow_start.step(ack, self.cwnd, self.ssthresh == self.initial_ssthresh);
-        let (plain, room) = (step.growth as f64, (self.ssthresh - self.cwnd) as f64);
-        self.grow((plain * factor).min(room.max(plain)));
-        self.after(step);
-        true
-    }
-
-    #[inline]
-    fn after(&mut self, step: Step) {
+        if ack.cwnd_limited && factor == 1.0 {
+            self.cwnd = self.bounded(self.cwnd.saturating_add(step.growth));
+        } else if ack.cwnd_limited {
+            let (plain, room) = (step.growth as f64, (self.ssthresh - self.cwnd) as f64);
+            self.grow((plain * factor).min(room.max(plain)));
+        }
         if step.leave {
             self.ssthresh = self.ssthresh.min(self.cwnd);
         }
+        // A variant that leaves before it grows leaves this ACK to congestion avoidance.
+        !step.leave || step.growth > 0
     }
 
     /// `cwnd` grown to `wanted`: to no more than can be used, unless it is there already.

@@ -26,6 +26,7 @@ pub(super) const KIND: ControlKind = ControlKind {
             doc: "fast mode wants less queueing delay than 1/phi of the base round trip",
         },
     ],
+    linux: &[],
     ecn: EcnUse::CLASSIC,
     build: |c| Box::new(Yeah::new(c)),
 };

@@ -32,7 +32,7 @@ impl Sender {
         match self.repair.phase() {
             Phase::Recovery => CaState::Recovery,
             Phase::Loss => CaState::Loss,
-            Phase::Open if !self.reductions.heeds_marks(self.board.una()) => CaState::Cwr,
+            Phase::Open if self.repair.eases() || !self.reductions.heeds_marks(self.board.una()) => CaState::Cwr,
             Phase::Open if self.board.has_sacked() || self.repair.has_duplicates() => CaState::Disorder,
             Phase::Open => CaState::Open,
         }

@@ -12,10 +12,14 @@ impl Sender {
         }
     }
 
-    /// At least one byte, more if the window has room that silly-window avoidance held back.
+    /// The window's room that silly-window avoidance held back. If there is none: one byte, or, with the sequence number before the left
+    /// edge, nothing; that is outside of any window, and so is answered with an ACK (RFC 9293 §3.10.7.4).
     pub(super) fn window_probe(&mut self, now: Time) -> Range {
         self.timers.probe_sent();
         let start = self.board.una();
+        if self.empty_window_probe && self.peer.edge <= start {
+            return Range { start: start - 1, end: start - 1, retransmitted: false };
+        }
         let retransmitted = self.board.max() > start;
         if !retransmitted {
             let room = self.peer.edge.saturating_sub(start).max(1);

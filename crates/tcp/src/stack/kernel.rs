@@ -1,7 +1,7 @@
 //! Versions of Linux: where documented rules differ from one to the next. docs/stacks/linux.md has them as a table, with what is not modelled.
 
 use super::Overrides;
-use longfat_core::params::{Choice, Value};
+use longfat_core::params::Value;
 
 /// A version of a stack.
 #[derive(Debug)]
@@ -17,13 +17,9 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// Gives `choice` this version's parameters, but for those that are `said`.
-    pub fn fill(&self, choice: &mut Choice, said: &[&'static str]) {
-        for (_, overrides) in self.of_kind.iter().filter(|(kind, _)| *kind == choice.kind) {
-            for (name, value) in overrides.iter().filter(|(name, _)| !said.contains(name)) {
-                choice.params.set(name, *value);
-            }
-        }
+    /// What differs in the parameters of `kind`, a control or a window sizing.
+    pub fn of(&self, kind: &str) -> impl Iterator<Item = &'static (&'static str, Value)> {
+        self.of_kind.iter().filter(move |(name, _)| *name == kind).flat_map(|(_, overrides)| *overrides)
     }
 }
 
@@ -75,7 +71,7 @@ pub const NAMES: &[&str] = &{
 mod tests {
     use super::*;
     use crate::{congestion, window_sizing};
-    use longfat_core::params::{ParamSpec, Params};
+    use longfat_core::params::ParamSpec;
 
     fn params(kind: &str) -> &'static [ParamSpec] {
         congestion::find(kind).map_or_else(|| window_sizing::named(kind).params, |kind| kind.params)
@@ -94,22 +90,5 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn what_is_said_stays() {
-        let sizing = || window_sizing::choice("linux");
-        let (mut plain, mut told) = (sizing(), sizing());
-        told.params.set("rmem_max", Value::Bytes(64 << 20));
-        for choice in [&mut plain, &mut told] {
-            LINUX[0].fill(choice, &["rmem_max"]);
-        }
-        assert_eq!((told.params.integer("rmem_max"), told.params.number("rmem_data")), (64 << 20, 0.5));
-        LINUX[4].fill(&mut plain, &[]);
-        assert_eq!(plain.params.integer("rmem_max"), 32 << 20);
-        // A control that no version says anything of.
-        let mut reno = congestion::choice("reno");
-        LINUX[0].fill(&mut reno, &[]);
-        assert_eq!(reno.params, Params::defaults(params("reno")));
     }
 }

@@ -36,7 +36,7 @@ fn a_closed_window_is_probed_and_the_stream_goes_on_when_it_opens() {
         pair.run_until(at_ms(30_000));
         let stuck = pair.server.bytes_delivered();
         assert!((8_000 - 1448..=8_000).contains(&stuck), "{stack}: {stuck}");
-        let probes: Vec<Time> = pair.data().filter(|(t, _)| *t > at_ms(1_500)).map(|(t, _)| t).collect();
+        let probes: Vec<Time> = pair.log.iter().filter(|(t, client, _)| *client && *t > at_ms(1_500)).map(|(t, ..)| *t).collect();
         // RFC 9293 §3.8.6.1: again and again, with growing gaps.
         assert!(probes.len() >= 3, "{stack}: {} probes", probes.len());
         let gaps: Vec<u64> = probes.windows(2).map(|w| w[1].since(w[0]).as_ps()).collect();
@@ -52,13 +52,41 @@ fn a_closed_window_is_probed_and_the_stream_goes_on_when_it_opens() {
     }
 }
 
+/// A probe of a window that is closed to the last byte: one new byte in `rfc`, in `linux` nothing, with the number before the left edge (so a
+/// kernel, 6.18). Either is answered at once.
+#[test]
+fn a_probe_of_a_closed_window_is_of_its_stack() {
+    for (stack, len, before_edge) in [("rfc", 1, 0), ("linux", 0, 1)] {
+        let sender = TcpConfig { mss: 1000, ..config(stack) };
+        let mut pair = Pair::with_iss(sender, TcpConfig { receive_buffer: 4_000, ..config(stack) }, ms(10), 0, 0);
+        pair.server.set_auto_read(false);
+        pair.client.write(20_000);
+        pair.run_until(at_ms(10_000));
+        assert_eq!(pair.server.bytes_delivered(), 4_000, "{stack}");
+        let edge = 4_001 - before_edge;
+        let probes: Vec<Time> =
+            pair.log.iter().filter(|(_, client, s)| *client && s.seq == edge && s.len == len).map(|(t, ..)| *t).collect();
+        let answer = |at: Time| pair.log.iter().any(|(t, client, s)| !client && *t == at + ms(10) && (s.ack, s.window) == (4_001, 0));
+        assert!(probes.len() >= 3 && probes[1..].iter().all(|at| answer(*at)), "{stack}: {probes:?}");
+        let stats = pair.client.stats();
+        assert_eq!((stats.fins_retransmitted, stats.timeouts), (0, 0), "{stack}");
+        assert!(len > 0 || stats.segments_retransmitted == 0, "{stats:?}");
+    }
+}
+
 #[test]
 fn a_lost_window_update_does_not_stop_the_stream() {
-    let receiver = TcpConfig { receive_buffer: 4_000, ..config("rfc") };
+    for stack in ["rfc", "linux"] {
+        loses_a_window_update(stack);
+    }
+}
+
+fn loses_a_window_update(stack: &str) {
+    let receiver = TcpConfig { receive_buffer: 4_000, ..config(stack) };
     let mut lose = false;
     let flag = std::rc::Rc::new(std::cell::Cell::new(false));
     let seen = flag.clone();
-    let mut pair = Pair::new(config("rfc"), receiver, ms(10)).network(move |_, client, _, _| {
+    let mut pair = Pair::new(config(stack), receiver, ms(10)).network(move |_, client, _, _| {
         if !client && seen.get() && !lose {
             lose = true;
             return vec![];

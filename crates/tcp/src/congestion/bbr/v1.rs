@@ -26,6 +26,7 @@ pub(in crate::congestion) const KIND: ControlKind = ControlKind {
         default: Some(Value::Bool(true)),
         doc: "whether the window has room for what ACKs aggregate, as in Linux since 5.1; the paper and the draft are without",
     }],
+    linux: &[],
     ecn: EcnUse::CLASSIC,
     build: |c| Box::new(Bbr::new(c)),
 };

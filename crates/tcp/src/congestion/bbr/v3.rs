@@ -25,6 +25,7 @@ pub(in crate::congestion) const KIND: ControlKind = ControlKind {
     summary: "version 3: a model of bandwidth, round trip and losses, with probes that give way",
     source: "draft-ietf-ccwg-bbr-06, BBR Congestion Control",
     params: &[],
+    linux: &[],
     ecn: EcnUse::CLASSIC,
     build: |c| Box::new(Bbr3::new(c)),
 };

@@ -10,8 +10,9 @@ use longfat_core::time::{Duration, Time};
 const LOW_WINDOW: u64 = 16;
 /// ACKs no further apart than this belong to one train (Algorithm 1; Linux's `hystart_ack_delta_us`).
 const ACK_DELTA: Duration = Duration::from_millis(2);
-/// Round trips measured at the start of a round (Algorithm 1).
-const SAMPLES: u32 = 8;
+/// Round trips measured in a round before their least decides. Algorithm 1 has eight, and decides at the eighth; Linux decides at the
+/// ninth (measured: docs/stacks/linux.md).
+const SAMPLES: u32 = 9;
 /// Bounds of the rise that ends slow start. Ha and Rhee had 2 ms at least; Linux made it less sensitive (the change "make the delay threshold
 /// of HyStart less sensitive" says why).
 const DELAY_MIN: Duration = Duration::from_millis(4);
@@ -36,8 +37,13 @@ pub struct HyStart {
     /// The rise is so many parts of it: 16 in Ha and Rhee and in Linux before 5.6, 8 since (the change "refine Hystart delay threshold": 12.5 %
     /// for 6.25 %).
     rise_divisor: u64,
+    /// The least round trip of data. Linux leaves the handshake's out (measured: docs/stacks/linux.md).
+    least: Duration,
     round: Option<Round>,
 }
+
+/// No round trip was measured.
+const INFINITE: Duration = Duration::from_ps(u64::MAX);
 
 impl HyStart {
     pub fn new(config: &TcpConfig) -> Self {
@@ -45,7 +51,7 @@ impl HyStart {
         // aware of pacing"): then the train is to be as much longer.
         let train_divisor = if config.pacing == Pacing::On { 1 } else { 2 };
         let rise_divisor = config.hystart_divisor.into();
-        HyStart { low_window: LOW_WINDOW * u64::from(config.mss), train_divisor, rise_divisor, round: None }
+        HyStart { low_window: LOW_WINDOW * u64::from(config.mss), train_divisor, rise_divisor, least: INFINITE, round: None }
     }
 
     /// Whether this ACK shows that the window is as large as the path.
@@ -53,24 +59,24 @@ impl HyStart {
     pub fn found(&mut self, ack: &AckSample, cwnd: u64) -> bool {
         let mut round = match self.round {
             Some(round) if round.number == ack.round => round,
-            _ => Round { number: ack.round, start: ack.now, train: ack.now, samples: 0, least: Duration::from_ps(u64::MAX) },
+            _ => Round { number: ack.round, start: ack.now, train: ack.now, samples: 0, least: INFINITE },
         };
+        if let Some(rtt) = ack.rtt {
+            self.least = self.least.min(rtt);
+            round.least = round.least.min(rtt);
+            round.samples += 1;
+        }
         // Algorithm 1, ACK train: the bottleneck spaces the ACKs, so that a train of the length of the forward delay, half the
         // least round trip, means a window that fills the way there.
         let mut found = false;
         if ack.now.since(round.train) <= ACK_DELTA {
             round.train = ack.now;
-            found = !ack.rtt_min.is_zero() && ack.now.since(round.start) >= ack.rtt_min / self.train_divisor;
+            found = self.least != INFINITE && ack.now.since(round.start) >= self.least / self.train_divisor;
         }
         // Algorithm 1, delay increase: the first samples of a round, before its own burst is in the queue.
         // Departs from it as Linux does: against the least of the connection, not of the round before.
-        if let Some(rtt) = ack.rtt
-            && round.samples < SAMPLES
-        {
-            round.least = round.least.min(rtt);
-            round.samples += 1;
-        }
-        found |= round.samples == SAMPLES && round.least >= ack.rtt_min + (ack.rtt_min / self.rise_divisor).clamp(DELAY_MIN, DELAY_MAX);
+        let rise = (self.least / self.rise_divisor).clamp(DELAY_MIN, DELAY_MAX);
+        found |= round.samples >= SAMPLES && round.least >= self.least + rise;
         self.round = Some(round);
         found && cwnd >= self.low_window
     }

@@ -72,7 +72,7 @@ pub enum Variant {
 pub struct Step {
     /// By how many bytes cwnd grows.
     pub growth: u64,
-    /// Whether slow start is over then: ssthresh becomes cwnd.
+    /// Whether slow start is over then: ssthresh becomes cwnd, after this growth.
     pub leave: bool,
 }
 
@@ -98,8 +98,12 @@ impl SlowStart {
         let growth = self.growth(ack);
         match &mut self.variant {
             Variant::Limited(v) => Step { growth: v.growth(cwnd, growth), leave: false },
-            Variant::HyStart(v) => Step { growth, leave: v.found(ack, cwnd) },
-            Variant::HyStartPlusPlus(v) if initial => v.step(ack),
+            // Linux leaves before it grows, measured (docs/stacks/linux.md).
+            Variant::HyStart(v) => {
+                let leave = v.found(ack, cwnd);
+                Step { growth: if leave { 0 } else { growth }, leave }
+            }
+            Variant::HyStartPlusPlus(v) if initial && ack.cwnd_limited => v.step(ack),
             Variant::Standard | Variant::HyStartPlusPlus(_) => Step { growth, leave: false },
         }
     }
