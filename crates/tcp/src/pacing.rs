@@ -9,11 +9,13 @@ use longfat_core::units::Rate;
 
 const QUANTUM_TIME: Duration = Duration::from_millis(1);
 const QUANTUM_MAX: u64 = 64 << 10;
+/// Segments that may leave at once at any rate, as a rule.
+pub(super) const BURST_LEAST: u64 = 2;
 
-/// How much may leave at once at `rate`, in whole segments of `mss`.
-pub(super) fn quantum(rate: Rate, mss: u64) -> u64 {
+/// How much may leave at once at `rate`, in whole segments of `mss`, and `least` of them.
+pub(super) fn quantum(rate: Rate, mss: u64, least: u64) -> u64 {
     let bytes = rate.bytes_in(QUANTUM_TIME).min(QUANTUM_MAX);
-    (bytes / mss).max(2) * mss
+    (bytes / mss).max(least) * mss
 }
 
 /// What the rate of a window-based control is made of.
@@ -153,7 +155,7 @@ mod tests {
         while now < Time::ZERO + span {
             let mut n = 0;
             while !pacer.holds(now) {
-                pacer.sent(now, MSS, rate, || quantum(rate, MSS));
+                pacer.sent(now, MSS, rate, || quantum(rate, MSS, BURST_LEAST));
                 n += 1;
             }
             bursts.push((now, n));
@@ -166,7 +168,7 @@ mod tests {
     fn a_quantum_is_a_millisecond_between_two_segments_and_64_kib() {
         // §5.6.3: 1 ms at 100 Mb/s is 12,500 bytes, 8 whole segments.
         for (bps, segments) in [(1_000, 2), (10_000_000, 2), (100_000_000, 8), (400_000_000, 34), (10_000_000_000, 45)] {
-            assert_eq!(quantum(Rate::from_bps(bps), MSS), segments * MSS, "at {bps} b/s");
+            assert_eq!(quantum(Rate::from_bps(bps), MSS, BURST_LEAST), segments * MSS, "at {bps} b/s");
         }
     }
 
@@ -189,7 +191,7 @@ mod tests {
         let mut pacer = pacer(Pacing::Auto);
         for _ in 0..3 {
             assert!(!pacer.holds(at(0)));
-            pacer.sent(at(0), MSS, rate, || quantum(rate, MSS));
+            pacer.sent(at(0), MSS, rate, || quantum(rate, MSS, BURST_LEAST));
         }
         // Three segments take 347.52 us; until then nothing goes, though the quantum is eight.
         assert!(!pacer.holds(at(0)));
@@ -197,7 +199,7 @@ mod tests {
         // Silence gives no credit beyond one quantum.
         let mut n = 0;
         while !pacer.holds(at(10_000)) {
-            pacer.sent(at(10_000), MSS, rate, || quantum(rate, MSS));
+            pacer.sent(at(10_000), MSS, rate, || quantum(rate, MSS, BURST_LEAST));
             n += 1;
         }
         assert_eq!(n, 8);

@@ -12,6 +12,7 @@ mod ended_early;
 mod given_up;
 mod in_real_time;
 mod many_rows;
+mod marked_by_one_packet;
 mod mixed_mtu;
 mod netem_limit;
 mod not_scaled;
@@ -67,6 +68,7 @@ pub const REGISTRY: &[Warning] = &[
     not_scaled::WARNING,
     netem_limit::WARNING,
     one_instant::WARNING,
+    marked_by_one_packet::WARNING,
     repeats_alike::WARNING,
     blind_recovery::WARNING,
     many_rows::WARNING,

@@ -202,6 +202,14 @@ fn cases() -> Vec<(&'static str, Case, &'static str, Case)> {
         ),
         ("netem_limit", netem("1000 packets", ""), "on the wire", netem("1001 packets", "")),
         (
+            "marked_by_one_packet",
+            l4s("", 2, "prague"),
+            "bottleneck> takes 1.2 ms for a packet at 10.0 Mbit/s, and its L4S queue marks from 800 us on: of 2 L4S flows",
+            l4s(", min_th = \"1200 us\"", 2, "prague"),
+        ),
+        ("marked_by_one_packet", l4s("", 2, "prague"), "of 2 L4S flows", l4s("", 1, "prague")),
+        ("marked_by_one_packet", l4s("", 2, "prague"), "of 2 L4S flows", l4s("", 2, "dctcp")),
+        (
             "queue_elsewhere",
             held_at_the_host(0.0),
             "packets waited 12.000 ms in front of left1-router1> on average, where up to 200.0 kB queued, and 0.000 ms at the bottleneck bottleneck>",
@@ -278,6 +286,12 @@ fn openings(at: &str) -> Case {
 fn netem(limit: &str, keys: &str) -> Case {
     let queue = format!(", queue = {{ kind = \"droptail\", limit = \"{limit}\" }}{keys}");
     dumbbell(&queue, "", "", "").stretched(1_000_000_000, 20)
+}
+
+/// So many flows through a `dualpi2` of 10 Mb/s, where a packet takes 1.2 ms.
+fn l4s(keys: &str, count: u32, control: &str) -> Case {
+    let queue = format!(", queue = {{ kind = \"dualpi2\"{keys} }}");
+    dumbbell(&queue, "", &format!("count = {count}\ncongestion_control = \"{control}\""), "")
 }
 
 /// For so many microseconds, in front of a queue of 20 ms.

@@ -102,3 +102,16 @@ fn a_sparse_flow_waits_for_one_packet() {
     let codel = probe(queue::choice("codel"));
     assert!(codel.rtt_mean_s * 1e3 > alone_ms + 2.0, "{codel:?}");
 }
+
+/// Two equal flows of `prague` behind a slow `dualpi2` whose ramp begins at the time of two packets share it: neither a window nor a round trip
+/// makes one of them send bursts that are marked for themselves.
+#[test]
+fn equal_l4s_flows_share_a_slow_link() {
+    for (mbps, rtt, min_th) in [(4, 80, 6_000), (8, 80, 3_000), (10, 10, 2_400), (10, 80, 2_400), (20, 80, 800)] {
+        let queue = queue::choice("dualpi2").with(&[("min_th", Value::Duration(Duration::from_micros(min_th)))]);
+        let trace = run(&beside(&["prague"], queue, mbps, rtt, 60)).unwrap();
+        let rates: Vec<f64> = trace.flows.iter().map(|flow| (flow.bytes_delivered - flow.at_warmup.delivered) as f64).collect();
+        let (least, most) = (rates.iter().copied().fold(f64::MAX, f64::min), rates.iter().copied().fold(0.0, f64::max));
+        assert!(most < 1.6 * least, "{mbps} Mb/s, {rtt} ms: {rates:?}");
+    }
+}

@@ -106,6 +106,9 @@ impl CongestionControl for Held {
         self.hold.pacing_rate().or_else(|| self.control.pacing_rate())
     }
     /// What is held holds at all times, in recovery too.
+    fn burst_least(&self) -> u64 {
+        self.control.burst_least()
+    }
     fn uses_prr(&self) -> bool {
         self.hold.cwnd().is_none() && self.control.uses_prr()
     }

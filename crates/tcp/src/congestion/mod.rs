@@ -47,6 +47,7 @@ mod window;
 
 use crate::TcpConfig;
 use crate::ecn::EcnUse;
+use crate::pacing::BURST_LEAST;
 use crate::rate::{LostPacket, RateSample};
 use longfat_core::by_name;
 use longfat_core::params::{Choice, ParamSpec, Params, Value};
@@ -200,6 +201,10 @@ pub trait CongestionControl: std::fmt::Debug {
     /// At what rate to space segments; `None`: ACKs clock them.
     fn pacing_rate(&self) -> Option<Rate> {
         None
+    }
+    /// How many segments pacing lets go at once, at least.
+    fn burst_least(&self) -> u64 {
+        BURST_LEAST
     }
     /// Whether proportional rate reduction may steer the window during recovery. If not, [`Self::cwnd`] holds at all times.
     fn uses_prr(&self) -> bool {

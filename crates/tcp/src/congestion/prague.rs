@@ -179,6 +179,12 @@ impl CongestionControl for Prague {
         false
     }
 
+    /// RFC 9331 §4.3: the queue that bursts cause is to be limited. On a slow link the second of two segments waits for longer than an L4S
+    /// queue allows, and is marked for that: a small window, of which it is a larger part, would shrink the more.
+    fn burst_least(&self) -> u64 {
+        1
+    }
+
     fn pacing_rate(&self) -> Option<Rate> {
         if self.srtt.is_zero() {
             return None;

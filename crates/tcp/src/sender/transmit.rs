@@ -221,7 +221,7 @@ impl Sender {
         }
         if let Some(rate) = self.pacing_rate() {
             self.pacer.sent(now, payload, rate, || match &self.bursts {
-                None => quantum(rate, self.mss),
+                None => quantum(rate, self.mss, self.control.burst_least()),
                 Some(bursts) => bursts.offload.burst(rate, self.stats.rtt_min, self.mss),
             });
         }

@@ -2,7 +2,7 @@
 
 use super::{Bbr3, PACING_MARGIN, PROBE_RTT_CWND_GAIN, State, UNBOUNDED};
 use crate::congestion::AckSample;
-use crate::pacing::quantum;
+use crate::pacing::{BURST_LEAST, quantum};
 use crate::rate::RateSample;
 
 impl Bbr3 {
@@ -22,7 +22,7 @@ impl Bbr3 {
 
     /// §5.6.4.2, QuantizationBudget, with the offload budget of §5.5.8.1.
     fn quantized(&self, inflight: u64) -> u64 {
-        let budget = 3 * quantum(self.pace.rate, self.cwnd.mss);
+        let budget = 3 * quantum(self.pace.rate, self.cwnd.mss, BURST_LEAST);
         inflight.max(budget).max(self.cwnd.least()) + if self.state == State::Up { 2 * self.cwnd.mss } else { 0 }
     }
 
