@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
@@ -30,8 +30,17 @@ PACKET = np.dtype(
 """A packet without its payload. 70 bytes in the file."""
 MSS = 1448
 RTT = 0.02
-MEMORY = 2 << 30
-"""Bytes that the command may take at its peak: less than the largest captures have."""
+PIECE = 1_000_000
+"""Segments that are made at once."""
+MEMORY = 512 << 20
+"""Bytes that the command may take at its peak, however large the capture is. The interpreter and its libraries take a fifth of it."""
+MEASURED = """
+import resource, subprocess, sys
+done = subprocess.run(sys.argv[2:], stdout=open(sys.argv[1], "w"))
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss << 10)
+sys.exit(done.returncode)
+"""
+"""Runs a command, and prints the memory of its peak. A process of its own: a new one counts what the one that started it had."""
 
 
 def packets(number: int, times: np.ndarray, size: int, **fields: object) -> np.ndarray:
@@ -48,24 +57,23 @@ def packets(number: int, times: np.ndarray, size: int, **fields: object) -> np.n
     return made
 
 
-def connection(number: int, start: float, segments: int, rate: float) -> np.ndarray:
-    """A handshake, and as many segments at a steady rate in bit/s, each acknowledged a round trip later, as seen at the sender."""
+def connection(number: int, start: float, segments: int, rate: float) -> Iterator[np.ndarray]:
+    """A handshake, and as many segments at a rate in bit/s, each acknowledged a round trip later, as seen at the sender, in pieces."""
     back = {"source": 0x0A800001, "destination": 0x0A000001 + number // 60_000, "from_port": 5001, "to_port": 1024 + number % 60_000}
-    syn = packets(number, np.array([start]), 0, flags=0x5002, sequence=0)
-    answer = packets(number, np.array([start + RTT]), 0, flags=0x5012, sequence=0, acknowledged=1, **back)
-    third = packets(number, np.array([start + RTT + 1e-4]), 0, flags=0x5010, sequence=1, acknowledged=1)
-    sent = start + RTT + 2e-4 + np.arange(segments) * (8 * MSS / rate)
-    offsets = 1 + np.arange(segments, dtype="u8") * MSS
-    data = packets(number, sent, MSS, flags=0x5010, sequence=offsets % 2**32, acknowledged=1)
-    acks = packets(number, sent + RTT, 0, flags=0x5010, sequence=1, acknowledged=(offsets + MSS) % 2**32, **back)
-    order = np.argsort(np.concatenate([[start], [start + RTT], [start + RTT + 1e-4], sent, sent + RTT]), kind="stable")
-    # Not `concatenate`, which would turn the bytes of its numbers round.
-    whole = np.zeros(len(order), PACKET)
-    place = 0
-    for part in (syn, answer, third, data, acks):
-        whole[place : place + len(part)] = part
-        place += len(part)
-    return whole[order]
+    yield packets(number, np.array([start]), 0, flags=0x5002, sequence=0)
+    yield packets(number, np.array([start + RTT]), 0, flags=0x5012, sequence=0, acknowledged=1, **back)
+    yield packets(number, np.array([start + RTT + 1e-4]), 0, flags=0x5010, sequence=1, acknowledged=1)
+    first, spacing = start + RTT + 2e-4, 8 * MSS / rate
+    behind = round(RTT / spacing)
+    for place in range(0, segments + behind, PIECE):
+        sent = np.arange(place, min(place + PIECE, segments + behind))
+        acked = sent - behind
+        sent, acked = sent[sent < segments], acked[(acked >= 0) & (acked < segments)]
+        ends = [first + sent * spacing, first + acked * spacing + RTT]
+        piece = np.zeros(len(sent) + len(acked), PACKET)
+        piece[: len(sent)] = packets(number, ends[0], MSS, flags=0x5010, sequence=(1 + sent * MSS) % 2**32, acknowledged=1)
+        piece[len(sent) :] = packets(number, ends[1], 0, flags=0x5010, sequence=1, acknowledged=(1 + (acked + 1) * MSS) % 2**32, **back)
+        yield piece[np.argsort(np.concatenate(ends), kind="stable")]
 
 
 def attack(random: Random, folder: Path) -> None:
@@ -79,15 +87,14 @@ def attack(random: Random, folder: Path) -> None:
         out.write(HEADER)
         start = 1_700_000_000.0
         for number in range(count):
-            whole = connection(number, start, segments, rate)
-            out.write(whole.tobytes())
+            for piece in connection(number, start, segments, rate):
+                out.write(piece.tobytes())
             start += segments * 8 * MSS / rate + 1
     done = f"{file.stat().st_size:,} bytes, {count:,} connections of {segments:,} segments"
-    with (folder / "said.json").open("w") as said:
-        process = subprocess.Popen([sys.executable, "-m", "longfat", "trace", str(file), "--json", "--most", "3"], stdout=said, cwd=folder)
-        _, status, used = os.wait4(process.pid, 0)
-    assert os.waitstatus_to_exitcode(status) == 0, done
-    assert used.ru_maxrss << 10 < MEMORY, f"{done}: {used.ru_maxrss >> 10:,} MiB of memory"
+    call = [sys.executable, "-m", "longfat", "trace", str(file), "--json", "--most", "3"]
+    told = subprocess.run([sys.executable, "-c", MEASURED, str(folder / "said.json"), *call], capture_output=True, text=True, check=False)
+    assert told.returncode == 0, f"{done}: {told.stderr}"
+    assert int(told.stdout) < MEMORY, f"{done}: {int(told.stdout) >> 20:,} MiB of memory"
     file.unlink()
     found = json.loads((folder / "said.json").read_text())["connections"]
     assert len(found) == min(count, 3) or len(found) == count, f"{done}: {len(found)} connections are told of"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import resource
 from pathlib import Path
 from random import Random
 
@@ -17,8 +17,11 @@ repeats = 50
 [path]
 preset = "dumbbell"
 rtt = { sweep = ["5 ms", "10 ms", "20 ms", "40 ms"], name = "rtt" }
-bottleneck = { rate = { sweep = ["1 Mbit/s", "2 Mbit/s", "5 Mbit/s", "10 Mbit/s", "20 Mbit/s"], name = "rate" }, loss = { kind = "bernoulli", probability = 0.01 }, queue = { kind = "droptail", limit = "20 packets" } }
 edge = { rate = "100 Mbit/s" }
+[path.bottleneck]
+rate = { sweep = ["1 Mbit/s", "2 Mbit/s", "5 Mbit/s", "10 Mbit/s", "20 Mbit/s"], name = "rate" }
+loss = { kind = "bernoulli", probability = 0.01 }
+queue = { kind = "droptail", limit = "20 packets" }
 [[flow]]
 congestion_control = { sweep = ["reno", "cubic"], name = "control" }
 [measure]
@@ -28,7 +31,7 @@ events = true
 """
 """Two thousand runs."""
 SECONDS = 240
-"""The most that a report of them may take, on a machine with other work."""
+"""The most CPU time that a report of them may take: twice what it took when this was written."""
 
 
 def network(random: Random) -> str:
@@ -41,7 +44,14 @@ def network(random: Random) -> str:
     joined += [(host, random.choice(routers)) for host in hosts]
     for number, (one, other) in enumerate(joined):
         rate, delay = random.choice((1, 10, 100)), random.choice((0, 1, 100))
-        lines += ["[[path.link]]", f'name = "l{number}"', f'from = "{one}"', f'to = "{other}"', f'rate = "{rate} Mbit/s"', f'delay = "{delay} us"']
+        lines += [
+            "[[path.link]]",
+            f'name = "l{number}"',
+            f'from = "{one}"',
+            f'to = "{other}"',
+            f'rate = "{rate} Mbit/s"',
+            f'delay = "{delay} us"',
+        ]
         lines.append(f'queue = {{ kind = "droptail", limit = "{random.choice((3, 30, 300))} packets" }}')
     assert len(joined) == 1000
     for number in range(random.randrange(1, 60)):
@@ -62,13 +72,12 @@ def attack(random: Random, folder: Path) -> None:
     (folder / "many.toml").write_text(REPORT, encoding="utf-8")
     results = longfat.Experiment(REPORT, name="many").sweep(folder / "results" / "many")
     assert len(results) == 2000
-    begin = time.monotonic()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     process = start(folder, "report", "many")
-    _, said = process.communicate(timeout=600)
-    took = time.monotonic() - begin
+    _, said = process.communicate(timeout=1200)
+    took = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
     assert process.returncode == 0, said
-    assert took < SECONDS, f"a report of 2,000 runs took {took:.0f} s"
+    assert took < SECONDS, f"a report of 2,000 runs took {took:.0f} s of CPU"
     pages = list((folder / "reports").rglob("*.html"))
     assert pages
     assert all(page.stat().st_size < 50e6 for page in pages), [page.stat().st_size for page in pages]
-

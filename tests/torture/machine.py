@@ -1,4 +1,4 @@
-"""The machine: testbeds at once, one killed, a control whose load is killed, a process without rights. Nothing stays behind, nothing hangs."""
+"""The machine: testbeds at once, one killed, a load of a control killed, a process without rights. Nothing stays behind or hangs."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def loading(random: Random, folder: Path) -> None:
     is_loaded = f"lf_{control}" in {name for name, whose in cc_list() if whose == "loaded"}
     is_pinned = (PINNED / f"lf_{control}").exists()
     assert is_loaded == is_pinned, f"{control}: loaded {is_loaded}, kept {is_pinned}"
-    for verb in (["unload"] if is_loaded else ["load", "unload"]):
+    for verb in ["unload"] if is_loaded else ["load", "unload"]:
         done = start(folder, "cc", verb, control)
         _, said = done.communicate(timeout=60)
         assert done.returncode == 0, f"cc {verb} {control} after a kill: {said}"
@@ -99,7 +99,9 @@ def loading(random: Random, folder: Path) -> None:
 
 def without_rights(random: Random, folder: Path) -> None:
     """What takes rights is one message to a process without any, and no run."""
-    what = random.choice((["run", "small.toml"], ["cc", "load", "fast"], ["cc", "unload", "fast"], ["testbed", "check", "--quick"], ["list"]))
+    what = random.choice(
+        (["run", "small.toml"], ["cc", "load", "fast"], ["cc", "unload", "fast"], ["testbed", "check", "--quick"], ["list"])
+    )
     call = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", sys.executable, "-m", "longfat", *what]
     done = subprocess.run(call, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
     assert "Traceback" not in done.stderr, f"{what}: {done.stderr}"

@@ -1,4 +1,4 @@
-"""Shards that are lost, foreign, half-written or damaged, and a `gather` that is killed: right tables, or one message; the missing runs can be made."""
+"""Shards lost, foreign, half-written or damaged, and a `gather` killed: right tables or one message; running again completes them."""
 
 from __future__ import annotations
 
@@ -96,12 +96,8 @@ def attack(random: Random, folder: Path) -> None:
     if isinstance(found, LongfatError):
         assert done.split(",")[0] not in ("none", "two", "foreign"), f"{done}: {found}"
         assert len(str(found)) < 2000, f"{done}: the error is long"
-        left = longfat.Experiment(SWEEP, name="small")
-        try:
-            assert len(left.missing(place)), f"{done}: an error, and nothing is missing: {found}"
-        except LongfatError as error:
-            # Of damage to what is not a run, there is the same message.
-            assert str(place) in str(error), f"{done}: {error}"
+        # Where runs are missing it says so; where something else is damaged, which file.
+        assert str(place) in str(found) or "missing" in str(found), f"{done}: {found}"
     else:
         right(found, done)
     right(longfat.Experiment(SWEEP, name="small").sweep(place, jobs=1), f"{done}, run again")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import signal
@@ -83,17 +84,18 @@ def attack(random: Random, folder: Path) -> None:
             signalled(pid, signal.SIGKILL)
     assert not left, f"{done}: {len(left)} processes stay behind"
     assert "Traceback" not in said, f"{done}: {said}"
-    kept, fresh = longfat.Experiment(SWEEP, name="small").sweep(folder / "results" / "small", jobs=1), longfat.Experiment(SWEEP).sweep(jobs=1)
+    kept, fresh = (
+        longfat.Experiment(SWEEP, name="small").sweep(folder / "results" / "small", jobs=1),
+        longfat.Experiment(SWEEP).sweep(jobs=1),
+    )
     for table in TABLES[:4]:
         assert is_same(getattr(kept, table), getattr(fresh, table)), f"{done}: {table} is not what it would be in one go"
 
 
 def signalled(pid: int, number: int) -> None:
     """Sends a signal to a process that may have ended."""
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.kill(pid, number)
-    except ProcessLookupError:
-        pass
 
 
 def gone(pids: list[int]) -> list[int]:

@@ -89,7 +89,7 @@ def _processes(jobs: int) -> Generator[Executor]:
 
 @contextmanager
 def _closing() -> Generator[ExitStack]:
-    """Gives a block within: when that ends, workers have a while to end, and are killed then. One that hangs would never do as it is told."""
+    """Gives a block within: when that ends, workers have a while to end, and are killed then. One that hangs does not do as it is told."""
     timer = threading.Timer(PATIENCE, _kill_workers)
     timer.daemon = True
     within = ExitStack()
