@@ -26,7 +26,7 @@ BATCH = {
     "shards": 10,
     "workers": 4,
     "machine": 4,
-    "large": 10,
+    "large": 1,
     "captures": 1,
 }
 """How many cases of each attack have a process together."""
