@@ -12,13 +12,25 @@ from torture import attacks, case
 
 ROOT = Path(__file__).parent
 
-CASES = {"damage": 4, "stop": 1, "files": 60, "scripts": 200, "networks": 8}
-SLOW = ("stop", "damage")
+CASES = {
+    "damage": range(4),
+    "stop": range(1),
+    "files": range(60),
+    "scripts": range(200),
+    "networks": range(8),
+    "shards": range(8),
+    "workers": range(3, 5),
+    "machine": range(3),
+    "large": range(2),
+    "captures": range(1, 2),
+}
+"""Cases of each attack that take little time."""
+SLOW = ("stop", "damage", "shards", "workers", "machine", "large", "captures")
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in CASES])
 def test_it_holds(name: str, tmp_path: Path) -> None:
-    for seed in range(CASES[name]):
+    for seed in CASES[name]:
         folder = tmp_path / str(seed)
         folder.mkdir()
         case(attacks()[name], seed, folder)

@@ -36,7 +36,8 @@ def line(results: Results) -> str:
         run, group = str(flows.loc[place, "run"]), str(flows.loc[place, "group"])
         resolved = json.loads(results[int((results.runs["run"] == run).to_numpy().argmax())].resolved)
         if any(flow["name"] == group and is_tuned(flow) for flow in resolved["flow"]):
-            goodput, rtt = (with_unit(float(flows.loc[place, name]), unit) for name, unit in (("goodput_bps", "bit/s"), ("rtt_min_s", "s")))
+            goodput = with_unit(float(flows["goodput_bps"].loc[place]), "bit/s")
+            rtt = with_unit(float(flows["rtt_min_s"].loc[place]), "s")
             most, ceiling = with_unit(send_buffer(), "iB"), with_unit(float(ceilings.loc[place]), "bit/s")
             return (
                 f"hosts are tuned: buffers of {UNBOUNDED} bound nothing. An untouched Linux host has at most {most} in flight (tcp_wmem): "

@@ -17,15 +17,27 @@ from random import Random
 
 Attack = Callable[[Random, Path], None]
 
-BATCH = {"damage": 10, "stop": 4, "files": 50, "scripts": 200, "networks": 20}
+BATCH = {
+    "damage": 10,
+    "stop": 4,
+    "files": 50,
+    "scripts": 200,
+    "networks": 20,
+    "shards": 10,
+    "workers": 4,
+    "machine": 4,
+    "large": 1,
+    "captures": 1,
+}
 """How many cases of each attack have a process together."""
 
 
 def attacks() -> dict[str, Attack]:
     """All there are, by their names."""
-    from torture import damage, files, networks, scripts, stop
+    from torture import captures, damage, files, large, machine, networks, scripts, shards, stop, workers
 
-    return {"damage": damage.attack, "stop": stop.attack, "files": files.attack, "scripts": scripts.attack, "networks": networks.attack}
+    modules = (damage, stop, files, scripts, networks, shards, workers, machine, large, captures)
+    return {module.__name__.rpartition(".")[2]: module.attack for module in modules}
 
 
 def case(attack: Attack, seed: int, folder: Path) -> None:

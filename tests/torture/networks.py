@@ -80,6 +80,11 @@ def check_metrics(result: Result) -> None:
 def check(result: Result) -> None:
     """What holds of every run, seen from outside."""
     check_metrics(result)
+    conserved(result)
+
+
+def conserved(result: Result) -> None:
+    """What holds of every link and of every flow, in whatever network."""
     for _, link in result.links.iterrows():
         lost = sum(
             link[name]

@@ -13,7 +13,7 @@ import signal
 import threading
 from collections.abc import Generator
 from concurrent.futures import Executor, ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from longfat.cores import default_jobs
@@ -28,6 +28,8 @@ QUIET: dict[str, Any] = {
     "distributed.admin.system-monitor.interval": "10s",
 }
 """What Dask watches of itself, less often than by default: two workers that did nothing took 7 % of a core, and so take 1 %."""
+PATIENCE = 5
+"""Seconds that workers may take to end when they are told to, and that the thread of a pool may when they are gone."""
 SECONDS = 10
 """How long a scheduler has to answer, and to have a worker."""
 
@@ -46,8 +48,12 @@ def named(name: str | None, jobs: int | None) -> Generator[Executor | None]:
             workers = jobs or default_jobs()
             with (
                 importlib.import_module("dask").config.set(QUIET),
-                distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as cluster,
+                _closing() as closes,
+                distributed.LocalCluster(
+                    n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
+                ) as cluster,
                 distributed.Client(cluster) as client,
+                closes,
             ):
                 yield client.get_executor(pure=False)
         case address if "://" in address:
@@ -67,12 +73,36 @@ def where(executor: Executor, name: str) -> str:
 def _processes(jobs: int) -> Generator[Executor]:
     """A pool whose processes end at once with Ctrl-C and with this one, and say nothing of it. One that hangs is not waited for."""
     how = multiprocessing.get_context("spawn")
+    others = set(threading.enumerate())
     with ProcessPoolExecutor(jobs, mp_context=how, initializer=_begin_worker) as pool:
         try:
             yield pool
         finally:
-            for process in multiprocessing.active_children():
-                process.kill()
+            # First the pool lets go of what is cancelled: its thread would fail to say of those that their worker is gone. It does so only
+            # while there is a pool, so the pool stays until its thread has ended.
+            pool.shutdown(wait=False, cancel_futures=True)
+            _kill_workers()
+            for thread in set(threading.enumerate()) - others:
+                if not thread.daemon:
+                    thread.join(PATIENCE)
+
+
+@contextmanager
+def _closing() -> Generator[ExitStack]:
+    """Gives a block within: when that ends, workers have a while to end, and are killed then. One that hangs does not do as it is told."""
+    timer = threading.Timer(PATIENCE, _kill_workers)
+    timer.daemon = True
+    within = ExitStack()
+    within.callback(timer.start)
+    try:
+        yield within
+    finally:
+        timer.cancel()
+
+
+def _kill_workers() -> None:
+    for process in multiprocessing.active_children():
+        process.kill()
 
 
 def _begin_worker() -> None:

@@ -1,0 +1,106 @@
+"""Workers and their command, killed at any moment: nothing stays behind, nothing hangs, and running again finishes the sweep."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from random import Random
+
+import longfat
+
+from torture.damage import TABLES, is_same
+from torture.stop import SWEEP, start
+
+EXECUTORS = ("processes", "processes", "dask") if importlib.util.find_spec("distributed") else ("processes",)
+END = 60
+"""Seconds that a command may take to end when it was told to, or when its workers are gone."""
+
+
+def children(pid: int) -> list[int]:
+    """Processes that this one started, and theirs."""
+    try:
+        found = [int(word) for task in Path(f"/proc/{pid}/task").iterdir() for word in (task / "children").read_text().split()]
+    except OSError:
+        return []
+    return [*found, *(pid for child in found for pid in children(child))]
+
+
+def is_alive(pid: int) -> bool:
+    """Whether it runs: one that has ended and that nobody has asked for is not alive."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def is_worker(pid: int) -> bool:
+    """Whether it is one that works, and no helper of the interpreter's."""
+    try:
+        return b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+
+
+def spawned(pid: int, process: subprocess.Popen[str]) -> list[int]:
+    """The descendants, once there are some or the command has ended."""
+    end = time.monotonic() + END
+    while not (found := children(pid)) and process.poll() is None and time.monotonic() < end:
+        time.sleep(0.05)
+    return found
+
+
+def attack(random: Random, folder: Path) -> None:
+    """Something of it is killed, stopped or interrupted."""
+    (folder / "small.toml").write_text(SWEEP, encoding="utf-8")
+    executor, what = random.choice(EXECUTORS), random.choice(("worker", "command", "interrupt", "hang"))
+    process = start(folder, "run", "small.toml", "--executor", executor, "--jobs", "2")
+    spawned(process.pid, process)
+    time.sleep(random.random() * 5)
+    found = [pid for pid in children(process.pid) if is_worker(pid)]
+    done = f"{executor}: {what} of {len(found)} processes"
+    match what:
+        case "worker" if found:
+            signalled(random.choice(found), signal.SIGKILL)
+        case "hang" if found:
+            signalled(random.choice(found), signal.SIGSTOP)
+            process.send_signal(signal.SIGINT)
+        case "command":
+            process.kill()
+        case _:
+            process.send_signal(signal.SIGINT)
+    try:
+        _, said = process.communicate(timeout=2 * END)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise AssertionError(f"{done}: the command has not ended") from None
+    finally:
+        left = gone(found)
+        for pid in left:
+            signalled(pid, signal.SIGKILL)
+    assert not left, f"{done}: {len(left)} processes stay behind"
+    assert "Traceback" not in said, f"{done}: {said}"
+    kept, fresh = (
+        longfat.Experiment(SWEEP, name="small").sweep(folder / "results" / "small", jobs=1),
+        longfat.Experiment(SWEEP).sweep(jobs=1),
+    )
+    for table in TABLES[:4]:
+        assert is_same(getattr(kept, table), getattr(fresh, table)), f"{done}: {table} is not what it would be in one go"
+
+
+def signalled(pid: int, number: int) -> None:
+    """Sends a signal to a process that may have ended."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)
+
+
+def gone(pids: list[int]) -> list[int]:
+    """Those that are still there when their command has been gone for a while."""
+    end = time.monotonic() + 20
+    while (left := [pid for pid in pids if is_alive(pid)]) and time.monotonic() < end:
+        time.sleep(0.2)
+    return left
