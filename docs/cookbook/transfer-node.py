@@ -26,7 +26,7 @@ def answer(results: Results) -> Iterator[tuple[str, bool]]:
 
     dirty = got["1e-5"]
     yield (
-        f"Left as Linux comes you get {said('CUBIC as it comes', 'none')}: its buffers hold a window of 2 MiB.",
+        f"Left as Linux comes you get {said('CUBIC as it comes', 'none')}: its send buffer ends at 4 MiB.",
         got.loc["CUBIC as it comes", "none"] < 0.05 * got.loc["CUBIC", "none"],
     )
     yield (
