@@ -306,7 +306,8 @@ impl Repair {
             // RFC 9937 §6.1: what was outstanding, without what was SACKed before this ACK.
             let delivered = board.una() + board.sacked_bytes() - delivered_before;
             let flight = board.outstanding() - board.sacked_bytes() + delivered;
-            Some(Prr::new(flight, ssthresh, mss, self.whole_segments))
+            // In bytes: whole segments would lose one more at the full queue, and the kernel does not (docs/stacks/linux.md).
+            Some(Prr::new(flight, ssthresh, mss, false))
         });
     }
 
