@@ -74,6 +74,7 @@ impl Way {
         let time = packet.time;
         self.counts.bytes_again += end - start;
         let kind = self.kind(time, start, end, before);
+        if std::env::var("DBG").is_ok() { eprintln!("DBG {:.6} {start} {end} {kind:?} times {} last {:.6} adv {:.6} ev {:.6} over {:?} front {} order {} rtt {} ", time as f64/1e9, before.times, before.last as f64/1e9, self.last_advance as f64/1e9, self.last_evidence as f64/1e9, self.delivered.learned((before.last, end)), start<=self.acked, self.has_evidence(before), self.trips().smoothed); }
         self.counts.again[kind as usize] += 1;
         self.counts.blind += u64::from(kind == Again::Timeout && !self.has_evidence(before));
         self.series.at(time).again += 1;
@@ -129,24 +130,47 @@ impl Way {
         kind
     }
 
+    /// Why a segment that found `before` is sent again.
+    ///
+    /// A sender repairs what an acknowledgment calls for within a round trip: RACK waits no longer (RFC 8985 section 6.2), and its first hole
+    /// comes before all others (RFC 6675 section 4, RFC 6582 section 3.2). What nothing has called for, or not for so long, a timer sends.
     pub(super) fn kind(&self, time: i64, start: u64, end: u64, before: &Range) -> Again {
         if self.timeout_until > self.acked {
             return Again::Timeout;
         }
-        let trips = *self.trips();
-        let rtt = trips.smoothed;
+        let rtt = self.trips().smoothed;
+        let is_soon = |asked: i64| time - asked <= rtt.max(5 * MS);
+        let by_order = self.has_evidence(before);
+        // Something sent later than the newest transmission of it has arrived.
+        let overtaken = self.delivered.learned((before.last, end));
+        let is_front = start <= self.acked || self.ranges.front().is_some_and(|front| start <= front.start);
+        let is_repair = self.episodes.last().is_some_and(|episode| episode.recover > self.acked);
         let quiet = time - self.last_advance.max(before.last).max(self.last_data.unwrap_or(before.last).min(time));
         let since_progress = time - self.last_advance.max(before.last);
-        let timer = rtt + (4 * trips.deviation).max(10 * MS);
-        let unasked = time - self.last_evidence > (rtt / 2).max(5 * MS);
-        let is_front = start <= self.acked || self.ranges.front().is_some_and(|front| start <= front.start);
-        let evidence = self.has_evidence(before);
-        if end >= self.next && !evidence && !(is_front && since_progress >= rtt + 200 * MS) && quiet >= rtt {
+        let is_called = by_order || overtaken.is_some();
+        if end >= self.next && !is_called && !(is_front && since_progress >= rtt + 200 * MS) && quiet >= rtt {
             return Again::Probe;
         }
-        if is_front && unasked && since_progress >= timer {
+        if !is_front {
+            return if is_called || is_repair { Again::Fast } else { Again::Unknown };
+        }
+        if before.times > 1 {
+            // (Only the answer to what was sent later tells that a retransmission is lost.)
+            return if overtaken.is_some_and(is_soon) { Again::Fast } else { Again::Timeout };
+        }
+        // A hole this old was filled before by a repair that was lost, too.
+        if before.times == 0 && time - before.first >= (3 * rtt).max(rtt + 200 * MS) {
             return Again::Timeout;
         }
-        if evidence { Again::Fast } else { Again::Unknown }
+        if by_order && is_soon(self.last_evidence) || overtaken.is_some_and(is_soon) {
+            Again::Fast
+        } else if !is_soon(self.last_advance.max(self.last_evidence)) {
+            Again::Timeout
+        } else if is_repair {
+            // A partial acknowledgment calls for the next hole (RFC 6582 section 3.2).
+            Again::Fast
+        } else {
+            Again::Unknown
+        }
     }
 }

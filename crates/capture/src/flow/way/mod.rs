@@ -9,6 +9,7 @@ mod again;
 mod bucket;
 mod bursts;
 mod counts;
+mod delivered;
 mod lateness;
 mod needless;
 mod ranks;
@@ -29,6 +30,7 @@ use super::series::Series;
 use crate::read::Packet;
 use bucket::Buckets;
 use bursts::Bursts;
+use delivered::Delivered;
 use lateness::Lateness;
 use longfat_core::packet::flags;
 use needless::{Needless, is_older};
@@ -88,6 +90,7 @@ pub struct Way {
     last_evidence: i64,
     last_advance: i64,
     timeout_until: u64,
+    delivered: Delivered,
     last_blocks: [(u64, u64); 4],
     /// Acknowledgments on their way to the sender.
     pending: VecDeque<Answer>,
@@ -388,6 +391,7 @@ impl Way {
         self.ranges = Ranges::default();
         self.pending = VecDeque::new();
         self.echo = VecDeque::new();
+        self.delivered = Delivered::default();
     }
 
     /// Stretches of which the capture had too many to keep.
